@@ -31,9 +31,8 @@ def kind(config):
 @pytest.fixture
 def described(tmp_path):
     def make(config):
-        path = tmp_path / "config.json"
-        path.write_text(json.dumps(config), encoding="utf-8")
-        return describe(path)
+        (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+        return describe(tmp_path / "config.json")
 
     return make
 
@@ -85,13 +84,9 @@ MIMO = {
     "model_type": "mimo", "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 36, "num_attention_heads": 32,
     "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151680, "attention_bias": True, "tie_word_embeddings": False,
 }  # fmt: skip
-EXAONE = next(case["config"] for case in COUNTED if case["config"].get("model_type") == "exaone_moe")
-COUNTED_M2 = next(case["config"] for case in COUNTED if case["config"].get("model_type") == "minimax_m2")
-NEMOTRON = next(
-    case["config"]
-    for case in COUNTED
-    if case["config"].get("model_type") == "nemotron_h" and case["config"].get("n_routed_experts", 0) > 0
-)
+BY_KIND = [(case["config"].get("model_type"), case["config"]) for case in COUNTED]
+EXAONE, COUNTED_M2 = (next(config for found, config in BY_KIND if found == name) for name in ("exaone_moe", "minimax_m2"))
+NEMOTRON = next(config for found, config in BY_KIND if found == "nemotron_h" and config.get("n_routed_experts", 0) > 0)
 
 
 def test_modules_that_predict_further_tokens_are_trained(described):
@@ -153,10 +148,9 @@ def test_each_family_says_where_it_comes_from():
 
 
 @pytest.mark.parametrize(("kind", "headed"), [("qwen3_vl_text", False), ("qwen3", True)])
-def test_a_text_part_alone_has_no_head_where_no_class_is_named(tmp_path, kind, headed):
+def test_a_text_part_alone_has_no_head_where_no_class_is_named(described, kind, headed):
     """transformers 5.23: AutoModel builds Qwen3VLTextModel, of 7,568,405,504 parameters; Qwen3-8B has 8,190,735,360."""
     sizes = {"hidden_size": 4096, "num_hidden_layers": 36, "num_attention_heads": 32, "num_key_value_heads": 8,
              "head_dim": 128, "intermediate_size": 12288, "vocab_size": 151936}  # fmt: skip
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps({"model_type": kind, "tie_word_embeddings": False, **sizes}), encoding="utf-8")
-    assert describe(path).parameters_trained == (8_190_735_360 if headed else 7_568_405_504)
+    made = described({"model_type": kind, "tie_word_embeddings": False, **sizes})
+    assert made.parameters_trained == (8_190_735_360 if headed else 7_568_405_504)

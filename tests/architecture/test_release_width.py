@@ -1,4 +1,4 @@
-"""Weights as released: `quantization_config` decides their bytes, and the recipe those of the training states."""
+"""Weights as released: `quantization_config` decides their bytes; and what `ingest bw` makes of a structure."""
 
 import json
 
@@ -7,6 +7,7 @@ import pytest
 import ingest
 from ingest.architecture.release_width import bits_per_weight, stored_row_bytes
 from ingest.architecture.weight_table import Weight
+from ingest.errors import IngestError
 
 GPT_OSS = {
     "architectures": ["GptOssForCausalLM"], "model_type": "gpt_oss", "attention_bias": True, "head_dim": 64,
@@ -126,3 +127,31 @@ def test_modules_for_further_tokens_are_stored_with_copies_of_embedding_and_head
     assert more["weights_bytes"].value - plain["weights_bytes"].value == further + wide + 2 * 2 * 64_000
     states = ingest.memory(model=file(config, num_nextn_predict_layers=1)).results["model_state_bytes"].value
     assert states == 16 * more["parameters_trained"].value
+
+
+# `ingest bw` takes a described architecture: one sample is one token
+
+SMALL = {
+    "model_type": "llama", "hidden_size": 1024, "intermediate_size": 2816, "num_hidden_layers": 8, "num_attention_heads": 8,
+    "vocab_size": 32000, "tie_word_embeddings": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("vocabulary", "width"), [(32000, 2), (65536, 2), (65537, 4), (128256, 4)])
+def test_a_token_takes_two_bytes_while_every_id_fits(file, vocabulary, width):
+    answer = ingest.bw(model=file(SMALL, vocab_size=vocabulary), gpu="h100", nodes=4)
+    assert answer.given["sample_bytes"].value == width
+
+
+def test_flops_are_those_of_the_model_and_reading_tokens_is_said_to_be_negligible(file):
+    answer = ingest.bw(model=file(SMALL), gpu="h100", nodes=4)
+    counted = ingest.model(file(SMALL), sequence_length=4096).results["flops_per_token"].value
+    assert answer.given["flops_per_sample"].value == counted
+    peak = next(results for rung, results in answer.levels if rung.basis == "peak")
+    assert peak["samples_per_second_per_gpu"].value == pytest.approx(989.4e12 / counted)
+    assert any("negligible" in line for line in answer.warnings)
+
+
+def test_an_unknown_family_is_refused(file):
+    with pytest.raises(IngestError, match="llamma"):
+        ingest.bw(model=file(SMALL, model_type="llamma"), gpu="h100", nodes=4)

@@ -12,17 +12,10 @@ from ingest.errors import IngestError, UsageError
 from ingest.sizing import model_source
 
 CONFIG = {
-    "architectures": ["LlamaForCausalLM"],
-    "model_type": "llama",
-    "hidden_size": 16,
-    "intermediate_size": 32,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "vocab_size": 100,
-    "tie_word_embeddings": False,
+    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 16, "intermediate_size": 32,
+    "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 100, "tie_word_embeddings": False,
     "torch_dtype": "bfloat16",
-}
+}  # fmt: skip
 UNKNOWN = {**CONFIG, "model_type": "llama_of_2027"}
 TENSORS = llama(CONFIG)
 ELEMENTS = sum(math.prod(shape) for _, shape in TENSORS.values())
@@ -243,12 +236,12 @@ def index(folder, config, total, names=TENSORS, file="model.safetensors", name="
 
 
 def test_what_is_not_read_of_a_folder_is_said(tmp_path):
-    folder = tmp_path / "torch"
-    folder.mkdir()
-    (folder / "config.json").write_text(json.dumps(CONFIG))
-    assert describe(folder).notes == ()
-    (folder / "pytorch_model.bin").write_bytes(b"PK" + bytes(4 * ELEMENTS - 2))
-    assert "are 4 B per parameter" in describe(folder).notes[0]
+    with pytest.raises(IngestError, match="expected the folder of a model"):
+        describe(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    assert describe(tmp_path).notes == ()
+    (tmp_path / "pytorch_model.bin").write_bytes(b"PK" + bytes(4 * ELEMENTS - 2))
+    assert "are 4 B per parameter" in describe(tmp_path).notes[0]
 
 
 def test_an_index_alone_gives_bytes_and_a_range_of_parameters(tmp_path):
@@ -267,16 +260,14 @@ def test_an_index_alone_gives_bytes_and_a_range_of_parameters(tmp_path):
 
 
 def test_an_index_next_to_a_known_family_is_compared_with_it(tmp_path):
-    notes = {}
-    for name, total in {"equal": 2 * ELEMENTS, "twice": 2 * ELEMENTS, "other": 2 * ELEMENTS + 2, "nothing": 0}.items():
-        config = {**CONFIG, "tie_word_embeddings": name == "twice"}
-        made = describe(index(tmp_path / name, config, total))
-        assert made.basis == "family"
-        notes[name] = made.notes
-    assert notes["equal"] == ()
-    assert "no bytes in total_size" in notes["nothing"][0]
-    assert "twice" in notes["twice"][0]
-    assert "states" in notes["other"][0]
+    assert describe(index(tmp_path / "equal", CONFIG, 2 * ELEMENTS)).notes == ()
+    for said, tied, total in (
+        ("twice", True, 2 * ELEMENTS),
+        ("states", False, 2 * ELEMENTS + 2),
+        ("no bytes in total_size", False, 0),
+    ):
+        made = describe(index(tmp_path / said, {**CONFIG, "tie_word_embeddings": tied}, total))
+        assert (made.basis, said in made.notes[0]) == ("family", True)
 
 
 def test_the_parts_of_a_pipeline_add_up(tmp_path):
@@ -296,11 +287,6 @@ def test_the_parts_of_a_pipeline_add_up(tmp_path):
     made = describe(tmp_path)
     assert made.parameters == ELEMENTS + 24 * 16
     assert any("vae" in note for note in made.notes)
-
-
-def test_a_folder_without_a_model_is_refused(tmp_path):
-    with pytest.raises(IngestError, match="expected the folder of a model"):
-        describe(tmp_path)
 
 
 def test_towers_are_kinds_that_text_does_not_pass(tmp_path):

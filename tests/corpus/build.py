@@ -11,25 +11,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
 PACKAGES = (
-    "linux-source-6.1",
-    "anarchism",
-    "debian-handbook",
-    "dict-gcide",
-    "python3.11-doc",
-    "perl-doc",
-    "libreoffice-help-de",
-    "libreoffice-help-ja",
-    "libreoffice-help-ru",
-    "libreoffice-help-zh-cn",
-    "debian-reference-ja",
-    "manpages-de",
-    "manpages-fr",
-)
+    "linux-source-6.1", "anarchism", "debian-handbook", "dict-gcide", "python3.11-doc", "perl-doc", "libreoffice-help-de",
+    "libreoffice-help-ja", "libreoffice-help-ru", "libreoffice-help-zh-cn", "debian-reference-ja", "manpages-de", "manpages-fr",
+)  # fmt: skip
 #: folders of the kernel that are kept: of its drivers a share, for they would be half of the corpus
 KERNEL = (
     *("Documentation", "block", "crypto", "fs", "include", "init", "ipc", "kernel", "lib", "mm", "net", "security", "sound"),
@@ -86,11 +74,6 @@ def unpack(package: Path, folder: Path) -> None:
         tarball.unlink()
 
 
-def files_of(folder: Path) -> Iterator[Path]:
-    """The files below a folder; links are left out, for a text counts once."""
-    return (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink())
-
-
 def build(target: Path) -> tuple[int, int]:
     """Build the corpus below a folder that is not there yet; return its files and bytes."""
     files = size = 0
@@ -104,8 +87,9 @@ def build(target: Path) -> tuple[int, int]:
             name = package.name.partition("_")[0]
             folder = Path(scratch) / name
             unpack(package, folder)
-            for path in files_of(folder):
-                text = text_of(path)
+            for path in sorted(folder.rglob("*")):
+                # Links are left out, for a text counts once.
+                text = text_of(path) if path.is_file() and not path.is_symlink() else None
                 if text is None:
                     continue
                 place = partial / name / path.relative_to(folder)
@@ -118,16 +102,10 @@ def build(target: Path) -> tuple[int, int]:
     return files, size
 
 
-def main() -> None:
-    """Build it where the first argument says."""
-    target = Path(sys.argv[1] if len(sys.argv) > 1 else ".bench/corpus")
-    if target.exists():
-        print(f"{target} is there already")
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    files, size = build(target)
-    print(f"{target}: {files:,} files, {size:,} bytes")
-
-
 if __name__ == "__main__":
-    main()
+    wanted = Path(sys.argv[1] if len(sys.argv) > 1 else ".bench/corpus")
+    if wanted.exists():
+        print(f"{wanted} is there already")
+    else:
+        wanted.parent.mkdir(parents=True, exist_ok=True)
+        print("{}: {:,} files, {:,} bytes".format(wanted, *build(wanted)))

@@ -69,16 +69,22 @@ def texts_of(paths):
             yield data
 
 
+def joined(texts, size):
+    """The texts in portions of at least so many bytes."""
+    shard, held = [], 0
+    for text in texts:
+        shard.append(text)
+        held += len(text)
+        if held >= size:
+            yield shard
+            shard, held = [], 0
+    if shard:
+        yield shard
+
+
 def count_all(engine, texts):
     """Tokens of each text, in batches."""
-    found, batch, size = [], [], 0
-    for text in texts:
-        batch.append(text)
-        size += len(text)
-        if size >= BATCH:
-            found += engine.count(batch)
-            batch, size = [], 0
-    return numpy.array(found + (engine.count(batch) if batch else []))
+    return numpy.array([tokens for batch in joined(texts, BATCH) for tokens in engine.count(batch)])
 
 
 def blocks_of(data):
@@ -102,18 +108,12 @@ def blocks_group(texts, engine, name="plain text"):
 
 def shards_group(texts, engine, shard_bytes, pack, name):
     """A maker of the group of shards that hold so many bytes of text each, and their tokens."""
-    joined, held = [[]], 0
-    for text in texts:
-        if held >= shard_bytes:
-            joined.append([])
-            held = 0
-        joined[-1].append(text)
-        held += len(text)
+    shards = list(joined(texts, shard_bytes))
     counts = count_all(engine, texts)
-    ends = numpy.cumsum([len(shard) for shard in joined])
+    ends = numpy.cumsum([len(shard) for shard in shards])
     tokens = numpy.array([part.sum() for part in numpy.split(counts, ends[:-1])])
-    lengths = numpy.array([sum(map(len, shard)) for shard in joined])
-    stored = numpy.array([pack(shard) for shard in joined])
+    lengths = numpy.array([sum(map(len, shard)) for shard in shards])
+    stored = numpy.array([pack(shard) for shard in shards])
     return maker(name, False, stored, numpy.zeros(len(stored)), tokens, lengths), int(tokens.sum())
 
 

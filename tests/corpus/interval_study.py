@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy
-from counted import as_row_group, blocks_group, gzipped, redraw, shards_group, texts_of
+from counted import as_row_group, blocks_group, gzipped, joined, redraw, shards_group, texts_of
 
 from ingest.corpus.tokenizers.engines import select_engine
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
@@ -32,19 +32,6 @@ def kinds_of(texts, engine):
     mixed = random.Random(1).sample(texts, len(texts))
     yield "gzip shards of 1 MiB, shuffled", *shards_group(mixed, engine, MEBI, gzipped, "gzip")
     yield "Parquet row groups of 256 KiB", *shards_group(texts, engine, MEBI // 4, as_row_group, "parquet")
-
-
-def joined(texts, size):
-    """The texts in portions of at least so many bytes."""
-    shard, held = [], 0
-    for text in texts:
-        shard.append(text)
-        held += len(text)
-        if held >= size:
-            yield shard
-            shard, held = [], 0
-    if shard:
-        yield shard
 
 
 class Draw(NamedTuple):

@@ -1,4 +1,4 @@
-"""Corpora that tests make: real text of the Python installation, and many small files."""
+"""Corpora that tests make: real text of the Python installation, and many small files; and everything that was counted."""
 
 import random
 import sysconfig
@@ -65,3 +65,8 @@ def small_vocabulary(folder):
     path = folder / "small.json"
     path.write_bytes(vocabulary_of("train:1000", lambda: iter(texts)).tokenizer_json)
     return str(path)
+
+
+def figures(answer):
+    """Everything that was counted."""
+    return {name: item.value for name, item in answer.results.items()}, answer.tables

@@ -203,23 +203,25 @@ def test_an_engine_that_counts_wrong_or_fails_is_replaced_by_the_reference_with_
     assert notes == [reason, "tokenizers counts the tokens, which takes longer than with a fast engine"]
 
 
-def test_a_text_that_nothing_can_count_is_one_line_that_says_what_failed():
+def test_texts_on_which_an_engine_fails_later_are_counted_by_the_reference_whose_failure_is_one_line():
+    chosen, notes = select_engine(vocabulary("r50k"), [b"first"], 1, fast=FailingLater)
+    assert (chosen.name, notes) == ("later", [])
+    assert chosen.count(real_texts()[:4]) == reference("r50k").count(real_texts()[:4])
     with pytest.raises(NativeFailure, match=r"^failing: it broke down: index out of bounds$"):
         Reference(Failing, vocabulary("r50k"), 1).count([b"first"])
 
 
-def test_texts_on_which_an_engine_fails_later_are_counted_by_the_reference():
-    chosen, notes = select_engine(vocabulary("r50k"), [b"first"], 1, fast=FailingLater)
-    assert (chosen.name, notes) == ("later", [])
-    assert chosen.count(real_texts()[:4]) == reference("r50k").count(real_texts()[:4])
+def restarting(monkeypatch):
+    """A fast engine, and a list that grows with each of its restarts."""
+    pytest.importorskip("gigatoken")
+    engine, restarts = Gigatoken(vocabulary("r50k"), threads=2), []
+    restart = engine._load
+    monkeypatch.setattr(engine, "_load", lambda: (restarts.append(1), restart()))
+    return engine, restarts
 
 
 def test_an_engine_restarts_when_the_process_grows(monkeypatch):
-    pytest.importorskip("gigatoken")
-    engine = Gigatoken(vocabulary("r50k"), threads=2)
-    restarts = []
-    restart = engine._load
-    monkeypatch.setattr(engine, "_load", lambda: (restarts.append(1), restart()))
+    engine, restarts = restarting(monkeypatch)
     monkeypatch.setattr(engine, "part_bytes", 100_000)
     monkeypatch.setattr(engines, "MOST_RESIDENT", 0)
     monkeypatch.setattr(engines, "LEAST_GROWTH", -1 << 40)
@@ -228,24 +230,24 @@ def test_an_engine_restarts_when_the_process_grows(monkeypatch):
 
 
 def test_where_memory_is_not_reported_an_engine_restarts_after_some_text(monkeypatch):
-    pytest.importorskip("gigatoken")
     monkeypatch.setattr(engines, "resident_bytes", lambda: None)
     monkeypatch.setattr(engines, "TEXT_WITHOUT_MEASURE", 10)
-    engine = Gigatoken(vocabulary("r50k"), threads=2)
-    restarts = []
-    restart = engine._load
-    monkeypatch.setattr(engine, "_load", lambda: (restarts.append(1), restart()))
+    engine, restarts = restarting(monkeypatch)
     for size, expected in ((10, 0), (1, 0), (1, 1), (9, 1), (1, 1), (1, 2)):
         engine.count([b"a" * size])
         assert len(restarts) == expected
 
 
+def written(folder, **parts):
+    """A vocabulary from a tokenizer.json of these parts."""
+    path = folder / "tokenizer.json"
+    path.write_text(json.dumps(parts))
+    return vocabulary_of(str(path))
+
+
 def test_a_vocabulary_that_normalizes_leaves_changed_texts_to_the_reference(tmp_path):
     described = json.loads(vocabulary("r50k").tokenizer_json)
-    described["normalizer"] = {"type": "NFC"}
-    path = tmp_path / "tokenizer.json"
-    path.write_text(json.dumps(described))
-    normalizing = vocabulary_of(str(path))
+    normalizing = written(tmp_path, **{**described, "normalizer": {"type": "NFC"}})
     in_doubt = doubt_about(normalizing)
     assert [in_doubt(text.encode()) for text in ("plain", "é", "e\u0301")] == [False, False, True]
     chosen, _ = select_engine(normalizing, real_texts()[:12], threads=1)
@@ -257,26 +259,19 @@ def test_a_vocabulary_that_normalizes_leaves_changed_texts_to_the_reference(tmp_
 
 def test_a_vocabulary_of_words_is_counted_by_tokenizers(tmp_path):
     words = {"[UNK]": 0, "a": 1, "##b": 2, "!": 3}
-    model = {
-        "type": "WordPiece",
-        "unk_token": "[UNK]",
-        "continuing_subword_prefix": "##",
-        "max_input_chars_per_word": 9,
-        "vocab": words,
-    }
-    path = tmp_path / "tokenizer.json"
-    path.write_text(json.dumps({"version": "1.0", "pre_tokenizer": {"type": "BertPreTokenizer"}, "model": model}))
-    chosen, notes = select_engine(vocabulary_of(str(path)), [b"ab a!"], threads=1)
+    model = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "vocab": words}
+    model["max_input_chars_per_word"] = 9
+    found = written(tmp_path, version="1.0", pre_tokenizer={"type": "BertPreTokenizer"}, model=model)
+    chosen, notes = select_engine(found, [b"ab a!"], threads=1)
     assert chosen.name == "tokenizers"
     assert len(notes) == 2
     assert chosen.count([b"ab a!", b""]) == [4, 0]
 
 
 def test_a_vocabulary_that_cannot_count_everything_is_refused(tmp_path):
-    path = tmp_path / "tokenizer.json"
-    path.write_text(json.dumps({"version": "1.0", "model": {"type": "Unigram", "unk_id": None, "vocab": [["a", 0.0]]}}))
+    found = written(tmp_path, version="1.0", model={"type": "Unigram", "unk_id": None, "vocab": [["a", 0.0]]})
     with pytest.raises(IngestError, match=r"cannot be counted with: .*unk_id"):
-        select_engine(vocabulary_of(str(path)), [b"b"], threads=1)
+        select_engine(found, [b"b"], threads=1)
 
 
 def test_a_checked_engine_keeps_the_order_of_the_texts():

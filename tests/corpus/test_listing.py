@@ -48,14 +48,8 @@ ALL = ["a-b/z.jsonl.gz", "a.txt", "a/deep/.git/w.txt", "a/x.txt", "a/y.md", "b.t
 def test_a_tree_in_the_order_of_its_paths(tree):
     listing = list_inputs([str(tree)])
     assert [found.path for found in listing] == ALL == sorted(ALL)
-    assert listing[0] == CorpusFile(
-        "a-b/z.jsonl.gz",
-        str(tree / "a-b/z.jsonl.gz"),
-        14,
-        str((tree / "a-b/z.jsonl.gz").stat().st_mtime_ns),
-        "jsonl",
-        "gzip",
-    )
+    first = tree / "a-b/z.jsonl.gz"
+    assert listing[0] == CorpusFile("a-b/z.jsonl.gz", str(first), 14, str(first.stat().st_mtime_ns), "jsonl", "gzip")
     assert listing[-1] == listing[6] == listing[5:][1]
     assert (len(listing), sum(listing.sizes), list(listing.sizes)) == (7, 54, [14, 5, 17, 7, 6, 5, 0])
     assert listing.skipped == []
@@ -63,14 +57,12 @@ def test_a_tree_in_the_order_of_its_paths(tree):
         listing[7]
 
 
-def test_what_is_named_twice_counts_once(tree):
+def test_what_is_named_twice_counts_once_and_places_are_named_below_the_folder_that_holds_all(tree):
     ways = ["a", "", "a/x.txt", "/", "a/*.txt", "../corpus"]
     listing = list_inputs([f"{tree}/{way}" for way in ways])
     assert [found.path for found in listing] == ALL
     assert listing.repeated == 5
 
-
-def test_several_places_are_named_below_the_folder_that_holds_all(tree):
     assert names(tree / "b.txt", tree / "a") == ["a/deep/.git/w.txt", "a/x.txt", "a/y.md", "b.txt"]
     assert names(tree / "a/x.txt") == ["x.txt"]
 
@@ -88,11 +80,6 @@ def test_several_places_are_named_below_the_folder_that_holds_all(tree):
 )
 def test_globs(glob, found, tree):
     assert [os.path.join(tree, name) for name in found] == [file.location for file in list_inputs([f"{tree}/{glob}"])]
-
-
-def test_a_file_whose_name_is_a_glob_is_that_file(tree):
-    (tree / "[ab].txt").write_text("x")
-    assert names(tree / "[ab].txt") == ["[ab].txt"]
 
 
 @pytest.mark.parametrize(
@@ -120,6 +107,8 @@ def test_folders_and_files_with_line_feeds_are_included_and_excluded(tmp_path):
     (tmp_path / "a\nb/c\nd.txt").write_text("x")
     assert names(tmp_path, include=["*.txt"]) == ["a\\nb/c\\nd.txt"]
     assert names(tmp_path, exclude=["c?d.txt"]) == []
+    (tmp_path / "[ab].txt").write_text("a file whose name is a glob is that file")
+    assert names(tmp_path / "[ab].txt") == ["[ab].txt"]
 
 
 @pytest.mark.parametrize("glob", ["[z-a]", "", "/", "a\\"])
@@ -150,18 +139,19 @@ def test_lists_of_paths(tree, tmp_path, monkeypatch):
 
 
 def test_what_is_not_there_is_refused_with_the_nearest_name(tree, tmp_path):
-    with pytest.raises(UsageError, match=r"corpse': no such file or folder; did you mean 'corpus'\?"):
-        list_inputs([str(tmp_path / "corpse")])
-    with pytest.raises(UsageError, match=r"\*\.nothing' matches no file"):
-        list_inputs([f"{tree}/*.nothing"])
-    with pytest.raises(IngestError, match="@nowhere: cannot be read: No such file"):
-        list_inputs(["@nowhere"])
-    with pytest.raises(UsageError, match=r"--input-format: found 'jsnl', expected one of text, .*; did you mean 'jsonl'\?"):
-        list_inputs([str(tree)], input_format="jsnl")
+    for asked, said in (
+        (tmp_path / "corpse", r"corpse': no such file or folder; did you mean 'corpus'\?"),
+        (f"{tree}/*.nothing", r"\*\.nothing' matches no file"),
+        ("@nowhere", "@nowhere: cannot be read: No such file"),
+    ):
+        with pytest.raises(IngestError, match=said):
+            list_inputs([str(asked)])
 
 
 def test_one_format_for_all(tree):
     assert {found.format for found in list_inputs([str(tree)], input_format="jsonl")} == {"jsonl"}
+    with pytest.raises(UsageError, match=r"--input-format: found 'jsnl', expected one of text, .*; did you mean 'jsonl'\?"):
+        list_inputs([str(tree)], input_format="jsnl")
 
 
 def test_names_that_are_awkward_are_listed_read_and_shown_on_one_line(tmp_path):
@@ -170,14 +160,8 @@ def test_names_that_are_awkward_are_listed_read_and_shown_on_one_line(tmp_path):
         with open(os.path.join(os.fsencode(tmp_path), name), "wb") as file:
             file.write(name)
     listing = list_inputs([str(tmp_path)])
-    assert [found.path for found in listing] == [
-        " .txt",
-        "-",
-        "emoji🙂.txt",
-        "esc\\x1b[31m.txt",
-        "new\\nline.txt",
-        "\\xff\\xfe.txt",
-    ]
+    shown = [" .txt", "-", "emoji🙂.txt", "esc\\x1b[31m.txt", "new\\nline.txt", "\\xff\\xfe.txt"]
+    assert [found.path for found in listing] == shown
     sizes = [sum(found.stored_bytes for found in listing), sum(os.path.getsize(found.location) for found in listing)]
     assert sizes == [sum(listing.sizes)] * 2
     assert b"".join(piece.text for piece in read(listing[4], "", print)) == b"new\nline.txt"
@@ -195,12 +179,9 @@ def test_links_are_followed_and_loops_are_noticed(tree, tmp_path):
     (tree / "sideways").symlink_to("a")
     listing = list_inputs([str(tree)])
     assert [found.path for found in listing] == [*ALL, "out/out.txt"]
-    assert listing.skipped == [
-        SkippedFile("a/up", "a link back to a folder that it lies in"),
-        SkippedFile("dead", "a link to nothing"),
-        SkippedFile("self", "a link to itself"),
-        SkippedFile("sideways/up", "a link back to a folder that it lies in"),
-    ]
+    back = "a link back to a folder that it lies in"
+    links = {"a/up": back, "dead": "a link to nothing", "self": "a link to itself", "sideways/up": back}
+    assert listing.skipped == [SkippedFile(*one) for one in links.items()]
     assert listing.repeated == 5
 
 
@@ -220,11 +201,7 @@ def test_what_is_no_file_is_skipped(tree):
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(os.path.relpath(tree / "socket"))
         listing = list_inputs([str(tree)])
-    assert listing.skipped == [
-        SkippedFile("null", "a device"),
-        SkippedFile("pipe", "a pipe"),
-        SkippedFile("socket", "a socket"),
-    ]
+    assert listing.skipped == [SkippedFile(*one) for one in (("null", "a device"), ("pipe", "a pipe"), ("socket", "a socket"))]
     assert len(listing) == len(ALL)
 
 

@@ -25,30 +25,16 @@ RESULTS = {
     *("bytes_per_token", "tokens", "corpus_bytes", "stored_bytes", "files", "documents", "tokenized_bytes", "bytes_read"),
     "files_skipped",
 }
-CONFIG = {
-    "model_type": "llama",
-    "hidden_size": 4096,
-    "intermediate_size": 11008,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "vocab_size": 32000,
-    "tie_word_embeddings": False,
-}
+CONFIG = {"model_type": "llama", "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32,
+          "num_attention_heads": 32, "vocab_size": 32000, "tie_word_embeddings": False}  # fmt: skip
 
 
 def process(*words, **options):
     """A running `ingest`."""
     command = [sys.executable, str(ROOT / "cli.py"), *map(str, words)]
-    return subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=clean_environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        preexec_fn=default_signals,  # noqa: PLW1509  no thread runs here that could hold a lock
-        **options,
-    )
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8", "env": clean_environment()}
+    # No thread runs here that could hold a lock.
+    return subprocess.Popen(command, cwd=ROOT, preexec_fn=default_signals, **streams, **options)  # noqa: PLW1509
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +49,12 @@ def measured(corpus, small, tmp_path_factory):
     path = tmp_path_factory.mktemp("measured") / "corpus.json"
     path.write_text(json.dumps(ingest.measure(corpus, tokenizer=small).to_dict()), encoding="utf-8")
     return path
+
+
+@pytest.fixture(scope="module")
+def results(measured):
+    """Its results."""
+    return json.loads(measured.read_text(encoding="utf-8"))["results"]
 
 
 def test_the_json_is_that_of_the_contract(corpus, small, tmp_path, run):
@@ -86,8 +78,8 @@ def test_the_json_is_that_of_the_contract(corpus, small, tmp_path, run):
 
 
 @pytest.mark.parametrize("form", ["table", "csv", "markdown"])
-def test_every_form_tells_the_tokens(corpus, measured, form, run, small):
-    tokens = json.loads(measured.read_text(encoding="utf-8"))["results"]["tokens"]["value"]
+def test_every_form_tells_the_tokens(corpus, results, form, run, small):
+    tokens = results["tokens"]["value"]
     done = run("measure", corpus, "--tokenizer", small, "--format", form)
     assert done.code == 0
     assert (str(tokens) if form == "csv" else f"{tokens:,}") in done.out
@@ -162,15 +154,14 @@ def test_a_wrong_question_is_one_line(tmp_path, words, refusal, run):
     assert refusal in done.refusal
 
 
-def test_bw_reads_text_by_the_measured_ratio(measured, tmp_path):
+def test_bw_reads_text_by_the_measured_ratio(measured, results, tmp_path):
     config = tmp_path / "config.json"
     config.write_text(json.dumps(CONFIG), encoding="utf-8")
-    ratio = json.loads(measured.read_text(encoding="utf-8"))["results"]["bytes_per_token"]["value"]
-    common = {"model": str(config), "gpu": "h100", "nodes": 4}
-    by_file = ingest.bw(**common, bytes_per_token=str(measured)).results["ingest_bandwidth_per_job"].value
-    by_number = ingest.bw(**common, bytes_per_token=ratio).results["ingest_bandwidth_per_job"].value
-    by_hand = ingest.bw(**common, sample_bytes=ratio).results["ingest_bandwidth_per_job"].value
-    ids = ingest.bw(**common).results["ingest_bandwidth_per_job"].value
+    ratio = results["bytes_per_token"]["value"]
+    by_file, by_number, by_hand, ids = (
+        ingest.bw(model=str(config), gpu="h100", nodes=4, **given).results["ingest_bandwidth_per_job"].value
+        for given in ({"bytes_per_token": str(measured)}, {"bytes_per_token": ratio}, {"sample_bytes": ratio}, {})
+    )
     assert by_file == by_number == by_hand == pytest.approx(ids * ratio / 2)
 
 
@@ -199,6 +190,10 @@ def test_two_sizes_of_a_sample_are_refused(other):
         ingest.bw(model="llama3-8b", gpu="h100", bytes_per_token=3, **other)
 
 
+MEASURED = '{"schema": "ingest/1", "command": "measure"%s}'
+RATIO = MEASURED % ', "results": {"bytes_per_token": %s}'
+
+
 @pytest.mark.parametrize(
     ("content", "refusal"),
     [
@@ -208,24 +203,20 @@ def test_two_sizes_of_a_sample_are_refused(other):
         ("[]", r"found \[\], expected the JSON of `ingest measure`"),
         ('{"schema": "ingest/1", "command": "bw"}', "holds command 'bw'"),
         ('{"schema": "ingest/2", "command": "measure"}', "expected the JSON of `ingest measure`"),
-        ('{"schema": "ingest/1", "command": "measure"}', "expected a table of quantities"),
-        ('{"schema": "ingest/1", "command": "measure", "results": 3}', "expected a table of quantities"),
-        ('{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {}}}', "expected a value"),
-        ('{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": "3"}}}', "found no number"),
-        ('{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": NaN}}}', "NaN is not a number"),
-        ('{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": -3}}}', "found no number"),
-        (
-            '{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": 3, "low": 4}}}',
-            "expected low ≤ value ≤ high",
-        ),
+        (MEASURED % "", "expected a table of quantities"),
+        (MEASURED % ', "results": 3', "expected a table of quantities"),
+        (RATIO % "{}", "expected a value"),
+        (RATIO % '{"value": "3"}', "expected a number above 0"),
+        (RATIO % '{"value": NaN}', "NaN is not a number"),
+        (RATIO % '{"value": -3}', "expected a number above 0"),
+        (RATIO % '{"value": 3, "low": 4}', "expected low ≤ value ≤ high"),
     ],
 )
 def test_a_foreign_file_is_one_line(tmp_path, content, refusal):
     path = tmp_path / "corpus.json"
     if content is not None:
         path.write_text(content, encoding="utf-8")
-    expected = "expected a number above 0" if refusal == "found no number" else refusal
-    with pytest.raises(IngestError, match=expected) as refused:
+    with pytest.raises(IngestError, match=refusal) as refused:
         bytes_per_token_of(str(path))
     assert "\n" not in str(refused.value)
 
@@ -274,11 +265,8 @@ def test_a_terminal_sees_a_bar_that_is_wiped_off(monkeypatch):
     assert not shown[-2].strip()
 
 
-def test_a_terminal_sees_bytes_where_the_total_is_unknown():
+def test_a_terminal_sees_bytes_where_the_total_is_unknown_and_elsewhere_only_single_lines_are_written():
     assert "B/s" in drive(Tape(True), total=0)
-
-
-def test_elsewhere_only_single_lines_are_written():
     assert drive(Tape(False)) == "ingest: half-way\n"
     assert drive(None) == ""
 
@@ -317,8 +305,7 @@ def test_progress_never_fails(total, taken_up):
     assert progress.seconds >= 0
 
 
-def test_documents_are_counted_as_documents(measured):
-    results = json.loads(measured.read_text(encoding="utf-8"))["results"]
+def test_documents_are_counted_as_documents(results):
     units = {name: item["unit"] for name, item in results.items() if "document" in name}
     assert units.pop("documents_skipped") == units.pop("documents") == "document"
     assert units == {"tokens_per_document": "token/document", "bytes_per_document": "B/document"}

@@ -52,15 +52,16 @@ def as_table(texts):
 
 
 def as_parquet(texts, **how):
+    """A table, or one of texts, in row groups of two."""
     file = io.BytesIO()
-    pyarrow.parquet.write_table(as_table(texts), file, row_group_size=2, **how)
+    pyarrow.parquet.write_table(as_table(texts) if isinstance(texts, list) else texts, file, row_group_size=2, **how)
     return file.getvalue()
 
 
 def as_arrow(texts, new=pyarrow.ipc.new_file):
-    file = io.BytesIO()
-    with new(file, as_table(texts).schema) as writer:
-        writer.write_table(as_table(texts), max_chunksize=2)
+    table, file = as_table(texts) if isinstance(texts, list) else texts, io.BytesIO()
+    with new(file, table.schema) as writer:
+        writer.write_table(table, max_chunksize=2)
     return file.getvalue()
 
 
@@ -133,23 +134,22 @@ def test_every_format_under_every_compression(name, suffix, documents):
 
 @pytest.mark.parametrize("suffix", COMPRESSIONS)
 @pytest.mark.parametrize("name", ["a.txt", "a.html", "README", "a.c"])
-def test_a_text_file_is_one_document(name, suffix, documents):
-    whole = "\n".join(DOCUMENTS)
+@pytest.mark.parametrize("whole", ["\n".join(DOCUMENTS), "BZh and PAR1 are magic words"], ids=["text", "magic words"])
+def test_a_text_file_is_one_document(name, suffix, whole, documents):
     content = COMPRESSIONS[suffix](whole.encode())
     meter = Meter()
     assert documents(name + suffix, content, meter) == ([whole], [])
     assert meter.stored_bytes == meter.bytes_read == len(content)
 
 
-@pytest.mark.parametrize("suffix", [suffix for suffix in COMPRESSIONS if suffix])
-def test_compressed_data_may_have_several_members(suffix, documents):
+COMPRESSED = pytest.mark.parametrize("suffix", [suffix for suffix in COMPRESSIONS if suffix])
+
+
+@COMPRESSED
+def test_compressed_data_may_have_several_members(suffix, documents, monkeypatch):
+    """Also where they end within a step of reading."""
     compress = COMPRESSIONS[suffix]
     assert documents("a.txt" + suffix, compress(b"one ") + compress(b"") + compress(b"two"))[0] == ["one two"]
-
-
-@pytest.mark.parametrize("suffix", [suffix for suffix in COMPRESSIONS if suffix])
-def test_members_that_end_within_a_step_are_read_whole(suffix, documents, monkeypatch):
-    compress = COMPRESSIONS[suffix]
     texts = [f"text {number}" * number for number in range(20)]
     monkeypatch.setattr(decompress, "INPUT_BYTES", 5)
     assert documents("a.txt" + suffix, b"".join(compress(text.encode()) for text in texts))[0] == ["".join(texts)]
@@ -164,23 +164,19 @@ def test_zeros_after_compressed_data_are_padding_of_gzip_and_refused_elsewhere(d
                 documents("a.txt" + suffix, compress(b"one ") + rest)
 
 
-@pytest.mark.parametrize("suffix", [suffix for suffix in COMPRESSIONS if suffix])
-def test_compressed_data_that_is_cut_short_is_unreadable(suffix, documents):
+@COMPRESSED
+def test_compressed_data_that_is_cut_short_or_other_bytes_is_unreadable(suffix, documents):
     whole = COMPRESSIONS[suffix](as_jsonl(DOCUMENTS))
-    for cut in (len(whole) - 1, len(whole) // 2, 7):
-        with pytest.raises(Unreadable, match=r"truncated|broken"):
-            documents("a.jsonl" + suffix, whole[:cut])
+    for content, said in (
+        *((whole[:cut], r"truncated|broken") for cut in (len(whole) - 1, len(whole) // 2, 7)),
+        (b"plain text, whatever the name says", "other bytes instead of its"),
+        (COMPRESSIONS[suffix](b"text") + b"rubbish that follows", r"other bytes after|broken"),
+    ):
+        with pytest.raises(Unreadable, match=said):
+            documents("a.jsonl" + suffix, content)
 
 
-@pytest.mark.parametrize("suffix", [suffix for suffix in COMPRESSIONS if suffix])
-def test_other_bytes_under_the_name_of_a_compression(suffix, documents):
-    with pytest.raises(Unreadable, match="other bytes instead of its"):
-        documents("a.txt" + suffix, b"plain text, whatever the name says")
-    with pytest.raises(Unreadable, match=r"other bytes after|broken"):
-        documents("b.txt" + suffix, COMPRESSIONS[suffix](b"text") + b"rubbish that follows")
-
-
-@pytest.mark.parametrize("suffix", [suffix for suffix in COMPRESSIONS if suffix])
+@COMPRESSED
 def test_a_compressed_file_is_known_without_its_suffix(suffix, documents):
     assert documents("noname", COMPRESSIONS[suffix]("schön".encode()))[0] == ["schön"]
 
@@ -194,10 +190,6 @@ def test_a_binary_format_is_known_without_its_suffix(name, documents):
 @pytest.mark.parametrize("suffix", COMPRESSIONS)
 def test_an_empty_file_has_no_text(name, suffix, documents):
     assert documents(name + suffix, b"") == ([""] if name == "a.txt" else [], [])
-
-
-def test_text_that_looks_like_a_compression_is_text(documents):
-    assert documents("a.txt", b"BZh and PAR1 are magic words") == (["BZh and PAR1 are magic words"], [])
 
 
 @pytest.mark.parametrize(
@@ -319,38 +311,25 @@ COLUMNS = [
 
 
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: str(column.type))
-@pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
+@pytest.mark.parametrize("name", ["a.parquet", "file.arrow"])
 def test_columns_of_every_text_type(name, column, documents):
     table = pyarrow.table({"a": column, "other": [1, 2, 3]})
-    file = io.BytesIO()
-    if name == "a.arrow":
-        with pyarrow.ipc.new_file(file, table.schema) as writer:
-            writer.write_table(table)
-    else:
-        pyarrow.parquet.write_table(table, file)
     field = "a.b" if pyarrow.types.is_struct(column.type) else "a"
-    assert documents(name, file.getvalue(), text_field=field) == (["x", "y"], ["row 2: null"])
+    assert documents(name, FORMATS[name](table), text_field=field) == (["x", "y"], ["row 2: null"])
 
 
-@pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
+@pytest.mark.parametrize("name", ["a.parquet", "stream.arrow"])
 def test_rows_that_are_not_utf8_are_named(name, documents):
     table = pyarrow.table({"text": pyarrow.array([b"x", b"\xff", b"y", b"\xfe"])})
-    file = io.BytesIO()
-    if name == "a.arrow":
-        with pyarrow.ipc.new_stream(file, table.schema) as writer:
-            writer.write_table(table)
-    else:
-        pyarrow.parquet.write_table(table, file)
-    assert documents(name, file.getvalue()) == (["x", "y"], ["rows 2 and 4: not UTF-8"])
+    assert documents(name, FORMATS[name](table)) == (["x", "y"], ["rows 2 and 4: not UTF-8"])
 
 
-@pytest.mark.parametrize("make", [as_parquet, as_arrow], ids=["a.parquet", "a.arrow"])
-def test_tables_without_the_column_or_of_another_type(make, documents):
-    name = "a.parquet" if make is as_parquet else "a.arrow"
+@pytest.mark.parametrize("name", ["a.parquet", "file.arrow"])
+def test_tables_without_the_column_or_of_another_type(name, documents):
     with pytest.raises(Unreadable, match=r"no column 'txt', it has id, text; did you mean 'text'\?"):
-        documents(name, make(DOCUMENTS), text_field="txt")
+        documents(name, FORMATS[name](DOCUMENTS), text_field="txt")
     with pytest.raises(Unreadable, match="column 'id' holds int64, expected text"):
-        documents(name, make(DOCUMENTS), text_field="id")
+        documents(name, FORMATS[name](DOCUMENTS), text_field="id")
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "file.arrow", "stream.arrow"])

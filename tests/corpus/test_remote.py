@@ -16,6 +16,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 import s3fs
+from corpus.made import figures
 from moto.server import ThreadedMotoServer
 
 from ingest.corpus.files.listing import list_inputs
@@ -66,12 +67,8 @@ def test_a_tree_a_glob_and_an_object_on_s3(bucket):
     assert [texts(found).decode() for found in listing] == [f"text of {key}" for key in keys]
     assert listing.repeated == 1
     assert listing.skipped == []
-    assert [found.location for found in list_inputs(["s3://corpus/*/*.txt"])] == [
-        "s3://corpus/other/z.txt",
-        "s3://corpus/set/a.txt",
-        "s3://corpus/set/b.txt",
-        "s3://corpus/set/schön 🙂.txt",
-    ]
+    below = [f"s3://corpus/{key}" for key in ("other/z.txt", "set/a.txt", "set/b.txt", "set/schön 🙂.txt")]
+    assert [found.location for found in list_inputs(["s3://corpus/*/*.txt"])] == below
     assert len(list_inputs(["s3://corpus/"], include=["*.gz"])) == 1
     assert len(list_inputs(["s3://corpus"], exclude=["a"])) == 4
 
@@ -264,15 +261,13 @@ def test_a_server_that_fails_for_a_while_costs_nothing(how, size, bucket, faulty
     faulty["a.txt"] = (1, how)
     again = measure("s3://corpus/", tokenizer=small, exact=True)
     assert not faulty["a.txt"][0]
-    assert {name: item.value for name, item in again.results.items()} == {
-        name: item.value for name, item in straight.results.items()
-    }
+    assert figures(again)[0] == figures(straight)[0]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("how", "said"), [("503", "the storage answers: "), ("cut", "the storage answers: ")])
+@pytest.mark.parametrize("how", ["503", "cut"])
 @pytest.mark.parametrize("size", [40, 3_000_000])
-def test_a_server_that_keeps_failing_loses_the_object_by_name_and_counts_no_part_of_it(how, said, size, bucket, faulty, small):
+def test_a_server_that_keeps_failing_loses_the_object_by_name_and_counts_no_part_of_it(how, size, bucket, faulty, small):
     text = b"a line of text that is counted\n"
     bucket("bad/a.txt", text * (size // len(text)))
     bucket("good/b.txt", text)
@@ -284,4 +279,4 @@ def test_a_server_that_keeps_failing_loses_the_object_by_name_and_counts_no_part
     assert found.results["files_skipped"].value == 1
     (skipped,) = found.tables["files_skipped"]
     assert skipped["path"] == "s3://corpus/bad/a.txt"
-    assert said in skipped["reason"]
+    assert "the storage answers: " in skipped["reason"]

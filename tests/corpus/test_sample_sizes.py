@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import json
 import random
 import tarfile
 
@@ -12,12 +11,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 import tfrecord
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
-from ingest.cli.group import command
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.sample_sizes import SizeCounts, key_of, masked_checksum, sizes_of
 from ingest.errors import IngestError
@@ -184,33 +181,21 @@ def test_a_key_is_the_beginning_of_the_name(name):
 # bw takes it
 
 
-def test_bw_takes_the_mean_sample_from_the_file(tmp_path):
-    (tmp_path / "images").mkdir()
-    for number in range(3):
-        (tmp_path / "images" / f"{number}.png").write_bytes(bytes(1000))
-    result = tmp_path / "samples.json"
-    done = CliRunner().invoke(command, ["measure", str(tmp_path / "images"), "--samples", "-o", str(result), "--quiet"])
-    assert done.exit_code == 0, done.output
-    assert json.loads(result.read_text())["results"]["sample_bytes"]["value"] == 1000
-    answer = ingest.bw(model="resnet50", gpu="h100", sample_bytes=str(result))
-    rate = answer.results["samples_per_second_per_gpu"].value
-    assert answer.results["ingest_bandwidth_per_gpu"].value == pytest.approx(1000 * rate)
-
-
 @pytest.fixture
-def measured(tmp_path):
+def measured(tmp_path, run):
     """What `measure --samples` wrote of a hundred images of 1 to 100 kB."""
     (tmp_path / "images").mkdir()
     for number in range(1, 101):
         (tmp_path / "images" / f"{number}.png").write_bytes(bytes(number * 1000))
-    done = CliRunner().invoke(
-        command, ["measure", str(tmp_path / "images"), "--samples", "-o", str(tmp_path / "m.json"), "--quiet"]
-    )
-    assert done.exit_code == 0, done.output
+    done = run("measure", tmp_path / "images", "--samples", "-o", tmp_path / "m.json", "--quiet")
+    assert done.code == 0, done.err
     return tmp_path / "m.json"
 
 
 def test_bw_takes_the_mean_and_opens_files_as_measured(measured):
+    of_model = ingest.bw(model="resnet50", gpu="h100", sample_bytes=str(measured)).results
+    rate = of_model["samples_per_second_per_gpu"].value
+    assert of_model["ingest_bandwidth_per_gpu"].value == pytest.approx(50_500 * rate)
     answer = ingest.bw(gpu="h100", samples_per_second=2000, sample_bytes=str(measured))
     found = answer.results["ingest_bandwidth_per_gpu"]
     assert (found.low, found.value, found.high) == (None, pytest.approx(2000 * 50_500), None)
@@ -235,31 +220,30 @@ def test_a_site_takes_samples_and_files_from_the_measurement(measured):
     assert plan.computed["R-META-01"] == pytest.approx(plan.computed["R-READ-05"] / 50_500)
 
 
-def test_the_page_says_what_to_do_with_it(tmp_path):
+def test_the_page_says_what_to_do_with_it(tmp_path, run):
     tfrecords(tmp_path / "a.tfrecord", [5000] * 10)
-    done = CliRunner().invoke(command, ["measure", str(tmp_path), "--samples"])
+    page = run("measure", tmp_path, "--samples").out
     size = (tmp_path / "a.tfrecord").stat().st_size / 10
-    assert f"--sample-bytes {size:.0f}" in done.output
-    assert "Samples by size" in done.output
+    assert f"--sample-bytes {size:.0f}" in page
+    assert "Samples by size" in page
+
+
+MEASURED = '{"schema": "ingest/1", "command": "measure", "results": {%s}}'
 
 
 @pytest.mark.parametrize(
-    ("content", "error", "message"),
+    ("content", "message"),
     [
-        (None, IngestError, "cannot be read: No such file"),
-        ("{", IngestError, "no whole JSON"),
-        ("{}", IngestError, "holds another form"),
-        ('{"schema": "ingest/1", "command": "measure", "results": {}}', IngestError, "no results.sample_bytes"),
-        (
-            '{"schema": "ingest/1", "command": "measure", "results": {"sample_bytes": {"value": -1}}}',
-            IngestError,
-            "--sample-bytes: .*: results.sample_bytes.value: found -1",
-        ),
+        (None, "cannot be read: No such file"),
+        ("{", "no whole JSON"),
+        ("{}", "holds another form"),
+        (MEASURED % "", "no results.sample_bytes"),
+        (MEASURED % '"sample_bytes": {"value": -1}', "--sample-bytes: .*: results.sample_bytes.value: found -1"),
     ],
 )
-def test_other_files_are_refused(tmp_path, content, error, message):
+def test_other_files_are_refused(tmp_path, content, message):
     path = tmp_path / "samples.json"
     if content is not None:
         path.write_text(content)
-    with pytest.raises(error, match=message):
+    with pytest.raises(IngestError, match=message):
         ingest.bw(model="resnet50", gpu="h100", sample_bytes=str(path))

@@ -16,18 +16,8 @@ from hypothesis import strategies as st
 
 from ingest.corpus.counting.exact import DocumentCounter
 from ingest.corpus.files.listing import list_inputs
-from ingest.corpus.sampling import sample
-from ingest.corpus.sampling.estimators import (
-    BLOCK_BYTES,
-    DrawnSample,
-    Estimand,
-    SamplingFrame,
-    StratumPart,
-    block_at,
-    draw,
-    student_quantile,
-    whole_characters,
-)
+from ingest.corpus.sampling import estimators, sample
+from ingest.corpus.sampling.estimators import BLOCK_BYTES, DrawnSample, Estimand, SamplingFrame, StratumPart
 from ingest.corpus.sampling.sample import sample_corpus
 from ingest.errors import IngestError
 
@@ -92,7 +82,7 @@ def plain(folder, texts):
 
 @given(st.integers(1, 2**60), st.integers(1, 200), st.text(max_size=5))
 def test_two_draws_lie_in_each_run_of_consecutive_bytes(size, pairs, seed):
-    places = draw(size, pairs, seed)
+    places = estimators.draw(size, pairs, seed)
     assert len(places) == 2 * pairs
     assert all(0 <= place < size for place in places)
     # floating point may move a position by its last digit
@@ -108,7 +98,7 @@ def test_every_byte_is_as_likely_as_another():
         frame.add(member, size)
     hits = [0] * 4
     for seed in range(3000):
-        for unit, offset in frame.locate(draw(frame.bytes, 1, str(seed))):
+        for unit, offset in frame.locate(estimators.draw(frame.bytes, 1, str(seed))):
             assert 0 <= offset < frame.sizes[unit]
             hits[unit] += 1
     assert hits[1] == 0
@@ -120,10 +110,8 @@ def test_every_byte_is_as_likely_as_another():
 @given(st.lists(st.sampled_from(["a", "é", "語", "🙂", "\n"]), min_size=1, max_size=60), st.integers(1, 9))
 def test_blocks_hold_every_character_once(letters, size):
     data = "".join(letters).encode()
-    cut = [
-        whole_characters(data[start : start + min(size, len(data) - start) + 3], min(size, len(data) - start), start == 0)
-        for start in range(0, len(data), size)
-    ]
+    ends = ((start, min(size, len(data) - start)) for start in range(0, len(data), size))
+    cut = [estimators.whole_characters(data[start : start + most + 3], most, start == 0) for start, most in ends]
     if size >= 4:
         assert b"".join(cut) == data
         for block in cut:
@@ -133,7 +121,7 @@ def test_blocks_hold_every_character_once(letters, size):
 @given(st.integers(1, 10**6), st.data())
 def test_a_block_holds_the_byte_that_was_drawn(size, data):
     offset = data.draw(st.integers(0, size - 1))
-    start, length = block_at(offset, size)
+    start, length = estimators.block_at(offset, size)
     assert start <= offset < start + length <= size
     assert length <= BLOCK_BYTES
 
@@ -180,21 +168,12 @@ def test_the_variance_of_pairs_is_that_of_repeated_draws():
 @pytest.mark.parametrize(
     ("confidence", "degrees", "expected"),
     [
-        (0.95, 1, 12.706),
-        (0.95, 2, 4.303),
-        (0.95, 5, 2.571),
-        (0.95, 9, 2.262),
-        (0.95, 29, 2.045),
-        (0.95, 100, 1.984),
-        (0.90, 10, 1.812),
-        (0.99, 3, 5.841),
-        (0.99, 30, 2.750),
-        (0.998, 20, 3.552),
-        (0.95, 1e9, 1.960),
+        (0.95, 1, 12.706), (0.95, 2, 4.303), (0.95, 5, 2.571), (0.95, 9, 2.262), (0.95, 29, 2.045), (0.95, 100, 1.984),
+        (0.90, 10, 1.812), (0.99, 3, 5.841), (0.99, 30, 2.750), (0.998, 20, 3.552), (0.95, 1e9, 1.960),
     ],
-)
+)  # fmt: skip
 def test_quantiles_are_those_of_the_table(confidence, degrees, expected):
-    assert student_quantile(confidence, degrees) == pytest.approx(expected, abs=6e-4)
+    assert estimators.student_quantile(confidence, degrees) == pytest.approx(expected, abs=6e-4)
 
 
 # Whole samples of real files

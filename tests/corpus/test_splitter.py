@@ -134,10 +134,7 @@ UNSAFE = {
     "only further splits": {"pre_tokenizer": sequence({"type": "Digits", "individual_digits": True})},
     "scripts": {"pre_tokenizer": {"type": "UnicodeScripts"}},
     "a space put before each of several": {"pre_tokenizer": sequence(split_by(QWEN), {**BYTES, "add_prefix_space": True})},
-    "an unknown normalizer": {
-        "normalizer": {"type": "Replace", "pattern": {"Regex": "a b"}, "content": "x"},
-        "pre_tokenizer": BYTES,
-    },
+    "an unknown normalizer": {"normalizer": {**SPELLED, "pattern": {"Regex": "a b"}, "content": "x"}, "pre_tokenizer": BYTES},
     "stripped spaces": {"normalizer": sequence({"type": "Strip", "strip_left": True, "strip_right": True}, SPELLED)},
     "another prefix": {"normalizer": sequence({"type": "Prepend", "prepend": "x"}, SPELLED)},
     "an added token over a space": {"pre_tokenizer": BYTES, "added_tokens": [added("a b")]},

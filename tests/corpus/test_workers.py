@@ -89,6 +89,12 @@ def counted(runner, numbers):
     return sorted(runner.run(numbers, told.append)), sum(told)
 
 
+def ingest(*words, check=False, **how):
+    """`ingest measure` as a process of its own, to its end."""
+    command = [sys.executable, str(ROOT / "cli.py"), "measure", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=check, **{"cwd": ROOT, **how})
+
+
 def children(process):
     """Processes that another has started."""
     return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
@@ -100,6 +106,14 @@ def runs(process):
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def all_end(processes):
+    """Whether processes end within twenty seconds."""
+    end = time.monotonic() + 20
+    while any(map(runs, processes)) and time.monotonic() < end:
+        time.sleep(0.01)
+    return not any(map(runs, processes))
 
 
 KINDS = pytest.mark.parametrize("kind", [ShardPool, TextPool])
@@ -177,15 +191,11 @@ def test_a_process_with_threads_is_not_forked():
 def test_under_a_limit_of_file_sizes_this_process_counts_and_a_ledger_is_named(tmp_path):
     for name in "ab":
         (tmp_path / name).write_text("one two three\n" * 100_000)
-    words = [sys.executable, str(ROOT / "cli.py"), "measure", *"ab", "--exact", "--threads", "2", "-q"]
-    limited = {"capture_output": True, "text": True, "cwd": tmp_path, "preexec_fn": write_nothing}
-    assert subprocess.run(words, check=False, **limited).stdout.startswith("Found")
-    done = subprocess.run([*words, "--resume", "a.ledger"], check=False, **limited)
+    words = [*"ab", "--exact", "--threads", 2, "-q"]
+    limited = {"cwd": tmp_path, "preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))}
+    assert ingest(*words, **limited).stdout.startswith("Found")
+    done = ingest(*words, "--resume", "a.ledger", **limited)
     assert (done.returncode, done.stderr) == (1, "ingest: --resume: 'a.ledger' cannot be written: File too large\n")
-
-
-def write_nothing():
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 
 def test_workers_are_forked_where_they_are_of_use(corpus, monkeypatch):
@@ -218,25 +228,22 @@ def test_a_worker_does_not_take_ctrl_c():
 
 def test_standard_input_with_many_shards_is_read_by_the_main_process(corpus):
     text = "one two three\n" * 300_000
-    words = [sys.executable, str(ROOT / "cli.py"), "measure", str(corpus), "-", "--threads", "2", "--format", "json"]
-    done = subprocess.run(words, input=text, capture_output=True, text=True, check=True, cwd=ROOT)
-    found = json.loads(done.stdout)
+    found = json.loads(ingest(corpus, "-", "--threads", 2, "--format", "json", input=text, check=True).stdout)
     assert found["results"]["files"]["value"] == 10_001
     assert found["tables"]["extensions"][0]["corpus_bytes"] == len(text)
 
 
 def test_standard_input_in_a_list_is_no_matter_for_a_sample(corpus, tmp_path):
     (tmp_path / "list.txt").write_text(f"-\n{corpus}\n")
-    words = [sys.executable, str(ROOT / "cli.py"), "measure", f"@{tmp_path / 'list.txt'}", "--sample"]
-    done = subprocess.run(words, input="text", capture_output=True, text=True, check=False, cwd=ROOT)
+    done = ingest(f"@{tmp_path / 'list.txt'}", "--sample", input="text")
     assert done.returncode == 2
     assert "found with standard input" in done.stderr
 
 
 def test_closed_streams_are_no_traceback(corpus, tmp_path):
-    ingest = f"'{sys.executable}' '{ROOT / 'cli.py'}'"
-    for words, code in ((f"measure '{corpus / 'part000000'}' -o '{tmp_path / 'x.json'}' >&-", 0), ("measure @- <&-", 1)):
-        done = subprocess.run(["sh", "-c", f"{ingest} {words}"], capture_output=True, text=True, check=False, cwd=ROOT)
+    measure = f"'{sys.executable}' '{ROOT / 'cli.py'}' measure"
+    for words, code in ((f"'{corpus / 'part000000'}' -o '{tmp_path / 'x.json'}' >&-", 0), ("@- <&-", 1)):
+        done = subprocess.run(["sh", "-c", f"{measure} {words}"], capture_output=True, text=True, check=False, cwd=ROOT)
         assert done.returncode == code, done.stderr
         assert "Traceback" not in done.stderr
     assert json.loads((tmp_path / "x.json").read_text())["command"] == "measure"
@@ -253,12 +260,8 @@ def test_workers_end_when_their_process_is_killed(tmp_path):
         below = children(started.pid)
     started.kill()
     started.wait()
-    end = time.monotonic() + 20
-    while any(map(runs, below)) and time.monotonic() < end:
-        time.sleep(0.01)
-    assert not any(map(runs, below))
-    words = ["measure", str(corpus), "--resume", str(ledger), "--format", "json"]
-    again = subprocess.run([sys.executable, str(ROOT / "cli.py"), *words], capture_output=True, check=True, cwd=ROOT)
+    assert all_end(below)
+    again = ingest(corpus, "--resume", ledger, "--format", "json", check=True)
     assert json.loads(again.stdout)["results"]["files"]["value"] == 10_000
 
 
@@ -281,7 +284,4 @@ def test_workers_that_are_busy_end_with_their_process():
     assert all(map(runs, busy))
     started.kill()
     started.wait()
-    end = time.monotonic() + 20
-    while any(map(runs, busy)) and time.monotonic() < end:
-        time.sleep(0.01)
-    assert not any(map(runs, busy))
+    assert all_end(busy)

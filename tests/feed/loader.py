@@ -42,19 +42,11 @@ def throttled_settings(seed, count):
         load, busy = chance.uniform(0.6, 1.4), chance.uniform(0.1, 0.7)
         step = round(batch * 262_144 / THROTTLED / load, 4)
         yield {
-            "id": f"{seed}-{number}",
-            "seed": seed * 1000 + number,
-            "workers": workers,
-            "prefetch": int(chance.integers(1, 5)),
-            "batch": batch,
-            "steps": max(20, int(LONGEST / step / max(1, load))),
-            "step_seconds": step,
-            "latency_seconds": round(busy * step * workers / batch, 6),
-            "latency_cv": round(float(chance.uniform(0.1, 1)), 3),
-            "decode_seconds": 0.0,
-            "sample_bytes": 262_144,
-            "read_bandwidth": THROTTLED,
-        }
+            "id": f"{seed}-{number}", "seed": seed * 1000 + number, "workers": workers, "prefetch": int(chance.integers(1, 5)),
+            "batch": batch, "steps": max(20, int(LONGEST / step / max(1, load))), "step_seconds": step,
+            "latency_seconds": round(busy * step * workers / batch, 6), "latency_cv": round(float(chance.uniform(0.1, 1)), 3),
+            "decode_seconds": 0.0, "sample_bytes": 262_144, "read_bandwidth": THROTTLED,
+        }  # fmt: skip
 
 
 def settings(seed, count):
@@ -68,19 +60,13 @@ def settings(seed, count):
         seconds = load * step * workers / batch
         decode = min(0.08, seconds * float(chance.choice([0, 0, 0.3, 0.6])))
         yield {
-            "id": f"{seed}-{number}",
-            "seed": seed * 1000 + number,
-            "workers": workers,
-            "prefetch": prefetch,
-            "batch": batch,
-            "steps": max(20, int(LONGEST / step / max(1, load * 1.2))),
-            "step_seconds": step,
+            "id": f"{seed}-{number}", "seed": seed * 1000 + number, "workers": workers, "prefetch": prefetch, "batch": batch,
+            "steps": max(20, int(LONGEST / step / max(1, load * 1.2))), "step_seconds": step,
             "latency_seconds": round(seconds - decode, 6),
             "latency_cv": round(float(numpy.exp(chance.uniform(numpy.log(0.1), numpy.log(3)))), 3),
-            "decode_seconds": round(decode, 6),
-            "sample_bytes": int(chance.choice([16_384, 65_536, 262_144])),
+            "decode_seconds": round(decode, 6), "sample_bytes": int(chance.choice([16_384, 65_536, 262_144])),
             "read_bandwidth": 0,
-        }
+        }  # fmt: skip
 
 
 def latencies(setting):

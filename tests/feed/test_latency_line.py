@@ -8,13 +8,15 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 import ingest
-from ingest.acceptance.loads import confidence_of
+from ingest.acceptance.loads import Setting, confidence_of, loads_of
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 from ingest.loader.stall import Loader, simulate
+from ingest.reports.plan_charts import charts_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "acceptance"))
 from outputs import fio_results
@@ -113,8 +115,6 @@ def test_the_verdict_turns_at_the_latency_of_the_loader(tmp_path, factor, expect
 
 def test_a_test_says_how_long_it_takes_to_know_its_latency():
     line = next(one for one in planned(LOADER).requirements if one.id == "R-READ-02")
-    from ingest.acceptance.loads import Setting, loads_of
-
     (load,) = loads_of(line, "T-READ-02-fio", Setting())
     found = confidence_of(line, load)
     reads = found["confident_seconds.read"] * load.threshold / load.io_bytes
@@ -135,23 +135,27 @@ def test_the_reads_that_know_a_latency_are_those_of_drawn_samples():
     assert statistics.NormalDist().inv_cdf(0.99) == pytest.approx(2.32634787)
 
 
-def test_a_workbook_has_the_latency_as_cells_and_the_simulated_one_as_an_input(tmp_path, run):
-    import openpyxl
+@pytest.fixture
+def workbook(tmp_path, run):
+    """The workbook of a plan."""
 
-    (tmp_path / "site.json").write_text(json.dumps(site(LOADER)))
-    assert run("plan", tmp_path / "site.json", "-o", tmp_path / "plan.xlsx").code == 0
-    heads, row = openpyxl.load_workbook(tmp_path / "plan.xlsx")["Loaders"].iter_rows(values_only=True)
+    def make(loader):
+        (tmp_path / "site.json").write_text(json.dumps(site(loader)))
+        assert run("plan", tmp_path / "site.json", "-o", tmp_path / "plan.xlsx").code == 0
+        return openpyxl.load_workbook(tmp_path / "plan.xlsx")
+
+    return make
+
+
+def test_a_workbook_has_the_latency_as_cells_and_the_simulated_one_as_an_input(workbook):
+    heads, row = workbook(LOADER)["Loaders"].iter_rows(values_only=True)
     cells = dict(zip(heads, row, strict=True))
     assert cells["99 % latency (s)"].startswith("=Calculation!")
     assert cells["Mean latency that its loader takes"].startswith("=Inputs!")
 
 
-def test_the_curve_of_a_loader_falls_through_its_own_point(tmp_path, run):
+def test_the_curve_of_a_loader_falls_through_its_own_point(workbook):
     """The document, the chart and the cells show the same: 95 % at the stated latency, less beyond it."""
-    import openpyxl
-
-    from ingest.reports.plan_charts import charts_of
-
     plan = planned(LOADER)
     (chart,) = (one for one in charts_of(plan) if one.name == "utilization")
     rows, (own,) = chart.spec["data"]["values"], chart.spec["layer"][2]["data"]["values"]
@@ -161,21 +165,13 @@ def test_the_curve_of_a_loader_falls_through_its_own_point(tmp_path, run):
     assert medians == sorted(medians, reverse=True)
     assert medians[-1] < 0.5 < 0.95 < medians[0]
     assert all(row["low"] <= row["utilization"] <= row["high"] for row in rows)
-    (tmp_path / "site.json").write_text(json.dumps(site(LOADER)))
-    assert run("plan", tmp_path / "site.json", "-o", tmp_path / "plan.xlsx").code == 0
-    chosen, *lines = openpyxl.load_workbook(tmp_path / "plan.xlsx")["Utilization"].iter_rows(min_row=2, values_only=True)
+    chosen, *lines = workbook(LOADER)["Utilization"].iter_rows(min_row=2, values_only=True)
     assert [str(cell)[0] for cell in chosen[1:3]] == ["=", "="]
     assert [line[1:] for line in lines[: len(rows)]] == [
         tuple(pytest.approx(row[name]) for name in ("latency", "utilization", "low", "high")) for row in rows
     ]
 
 
-def test_jobs_without_a_loader_have_no_curve_and_no_sheet(tmp_path, run):
-    import openpyxl
-
-    from ingest.reports.plan_charts import charts_of
-
+def test_jobs_without_a_loader_have_no_curve_and_no_sheet(workbook):
     assert "utilization" not in [one.name for one in charts_of(planned(None))]
-    (tmp_path / "site.json").write_text(json.dumps(site(None)))
-    assert run("plan", tmp_path / "site.json", "-o", tmp_path / "plan.xlsx").code == 0
-    assert "Utilization" not in openpyxl.load_workbook(tmp_path / "plan.xlsx").sheetnames
+    assert "Utilization" not in workbook(None).sheetnames

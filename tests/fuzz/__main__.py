@@ -48,10 +48,8 @@ def main() -> int:
             path = chosen.found / f"{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')[:70]}.json"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(to_json(small, finding), encoding="utf-8")
-            print(
-                f"\n{name} (index {index})\n  {path}\n  ingest {' '.join(small.words)[:400]}\n  {finding.detail[-700:]}",
-                flush=True,
-            )
+            words = " ".join(small.words)[:400]
+            print(f"\n{name} (index {index})\n  {path}\n  ingest {words}\n  {finding.detail[-700:]}", flush=True)
     finally:
         one.close()
     return 1 if report.found else 0

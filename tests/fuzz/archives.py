@@ -65,11 +65,8 @@ def _mutated_xml(chance: random.Random, content: bytes) -> bytes:
         return mutated_bytes(chance, content)
     place = chance.choice(found)
     new = str(scalar(chance)) if chance.random() < 0.7 else chance.choice(found)[0]
-    new = (
-        "".join(letter for letter in new if letter >= " " or letter in "\t\n").replace("<", "&lt;")
-        if chance.random() < 0.9
-        else new
-    )
+    if chance.random() < 0.9:
+        new = "".join(letter for letter in new if letter >= " " or letter in "\t\n").replace("<", "&lt;")
     if place[0].startswith('="') and not new.startswith('="'):
         new = f'="{chance.choice([*ATTRIBUTES, new])}"'
     elif place[0].startswith(">") and not new.startswith(">"):

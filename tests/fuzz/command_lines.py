@@ -16,51 +16,34 @@ from fuzz.site_inputs import form, packed
 from ingest.cli.group import command
 from ingest.cli.main import COMMANDS
 
-#: what a command needs before its options
+#: what a command needs before its options, one of them
 GOOD = {
-    "bw": [
-        ["--model", "cosmoflow", "--gpu", "h100"],
-        ["--model", "llama3-8b", "--gpu", "h200"],
-        ["--model", "resnet50", "--gpu", "a100"],
-    ],
-    "model": [["llama3-8b"], ["mixtral-8x7b"]],
-    "checkpoint": [["llama3-8b", "--gpus", "64"], ["llama3-405b", "--gpus", "16384"]],
-    "goodput": [["llama3-8b", "--gpus", "64", "--runs", "5"], ["llama3-405b", "--gpus", "16384", "--runs", "5"]],
-    "memory": [["llama3-8b"], ["--set", "parameters=7e9"], ["llama3-8b", "--sequence-length", "8192", "--search"]],
-    "train": [["llama3-8b", "--tokens", "1T", "--gpu", "h100", "--gpus", "64"]],
-    "fit": [
-        ["--read-bandwidth", "500GB/s", "--capacity", "1PB", "--storage", "ddn-ai400x2"],
-        ["--model", "unet3d", "--gpu", "h100", "--storage", "nfs-tcp"],
-    ],
-    "feed": [["--model", "cosmoflow", "--gpu", "h100", "--batch", "4", "--steps", "100"]],
-    "offload": [["llama3-8b", "--gpus", "8"], ["llama3-8b", "--gpus", "1", "--inference"]],
-    "observe": [["megatron.log", "--gpus", "16"], ["observation.json"], ["--real", "900", "--gpus", "8"]],
-    "calibrate": [["observation.json", "--model", "cosmoflow", "--gpu", "h100"]],
-    "dataset": [["--tokens", "15T"], ["--samples", "1281167", "--sample-bytes", "114660"], ["--corpus", "fineweb"]],
-    "explain": [["ingest_bandwidth_per_job", "--model", "cosmoflow", "--gpu", "h100"]],
-    "sweep": [
-        ["nodes=1..4", "--model", "cosmoflow", "--gpu", "h100"],
-        ["sample_bytes=1MB,2MB", "--model", "resnet50", "--gpu", "a100"],
-    ],
-    "plan": [["site.yaml"], ["site.yaml"], ["--new"], ["--schema"]],
-    "accept": [["site.yaml", "-o", "tests"], ["plan.json", "-o", "tests"]],
-    "verdict": [["tests", "results"]],
-    "diff": [["plan.json", "plan.json"]],
-    "report": [["site.yaml", "-o", "out.xlsx"], ["site.yaml", "-o", "out.csv"]],
-    "response": [["filled.xlsx"], ["filled.xlsx", "--sent", "sent.xlsx"]],
-    "measure": [["a.txt", "--quiet", "--tokenizer", "tokenizer.json", "--threads", "1"], ["a.txt", "--quiet", "--samples"]],
-    "catalog": [
-        ["list", "gpus"],
-        ["show", "h100"],
-        ["show", "cosmoflow"],
-        ["path"],
-        ["new", "model", "x"],
-        ["compare", "nfs-tcp"],
-    ],
-    "validate": [["zero"], ["failures"]],
-    "completion": [["bash"], ["zsh"], ["fish"]],
-    "page": [["-o", "calc.html"]],
-    "measure-storage": [["nowhere"]],
+    "bw": "--model cosmoflow --gpu h100; --model llama3-8b --gpu h200; --model resnet50 --gpu a100",
+    "model": "llama3-8b; mixtral-8x7b",
+    "checkpoint": "llama3-8b --gpus 64; llama3-405b --gpus 16384",
+    "goodput": "llama3-8b --gpus 64 --runs 5; llama3-405b --gpus 16384 --runs 5",
+    "memory": "llama3-8b; --set parameters=7e9; llama3-8b --sequence-length 8192 --search",
+    "train": "llama3-8b --tokens 1T --gpu h100 --gpus 64",
+    "fit": "--read-bandwidth 500GB/s --capacity 1PB --storage ddn-ai400x2; --model unet3d --gpu h100 --storage nfs-tcp",
+    "feed": "--model cosmoflow --gpu h100 --batch 4 --steps 100",
+    "offload": "llama3-8b --gpus 8; llama3-8b --gpus 1 --inference",
+    "observe": "megatron.log --gpus 16; observation.json; --real 900 --gpus 8",
+    "calibrate": "observation.json --model cosmoflow --gpu h100",
+    "dataset": "--tokens 15T; --samples 1281167 --sample-bytes 114660; --corpus fineweb",
+    "explain": "ingest_bandwidth_per_job --model cosmoflow --gpu h100",
+    "sweep": "nodes=1..4 --model cosmoflow --gpu h100; sample_bytes=1MB,2MB --model resnet50 --gpu a100",
+    "plan": "site.yaml; site.yaml; --new; --schema",
+    "accept": "site.yaml -o tests; plan.json -o tests",
+    "verdict": "tests results",
+    "diff": "plan.json plan.json",
+    "report": "site.yaml -o out.xlsx; site.yaml -o out.csv",
+    "response": "filled.xlsx; filled.xlsx --sent sent.xlsx",
+    "measure": "a.txt --quiet --tokenizer tokenizer.json --threads 1; a.txt --quiet --samples",
+    "catalog": "list gpus; show h100; show cosmoflow; path; new model x; compare nfs-tcp",
+    "validate": "zero; failures",
+    "completion": "bash; zsh; fish",
+    "page": "-o calc.html",
+    "measure-storage": "nowhere",
 }
 #: command -> its share where it is not 1: few options, or the better part of a second
 SHARES = {"validate": 0.3, "completion": 0.2, "page": 0.1, "measure-storage": 0.3}
@@ -70,18 +53,13 @@ FIXED = ("validate", "measure-storage")
 NEVER = ("--scheduler", "--help", "--pid", "--command", "--window")
 #: metavar or option -> catalogs whose ids it takes
 ID_KINDS = {
-    "--model": ("models", "architectures"),
-    "--gpu": ("gpus",),
-    "--node": ("nodes",),
-    "--storage": ("storage",),
-    "--corpus": ("corpora",),
-    "--optimizer": ("optimizers",),
-    "--recipe": ("recipes",),
-    "--failures": ("failures",),
-    "--pipeline": ("pipelines",),
-    "--protocol": ("protocols",),
-    "--format": ("formats",),
-    "--explain": (),
+    **{f"--{kind[:-1]}": (kind,) for kind in ("gpus", "nodes", "optimizers", "recipes", "pipelines", "protocols", "formats")},
+    **{
+        "--model": ("models", "architectures"),
+        "--storage": ("storage",),
+        "--corpus": ("corpora",),
+        "--failures": ("failures",),
+    },
 }
 _WORDS = (
     "auto measured emulated transferred efficiency peak bf16 fp16 tf32 fp32 fp8 fp4 stored weak linear strong none cpu "
@@ -145,7 +123,7 @@ def _value(chance: random.Random, seeds: Seeds, option: str, metavar: str) -> st
 def options(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str, bytes]]:
     """Values and pairs of options of every command, taken from what the commands declare."""
     name = chance.choices([*COMMANDS], [SHARES.get(name, 1) for name in COMMANDS])[0]
-    words = [name, *chance.choice(GOOD[name])]
+    words = [name, *chance.choice(GOOD[name].split(";")).split()]
     if name == "plan":
         words += ["--samples", "0"]
     declared = _options_of(name)

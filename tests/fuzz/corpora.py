@@ -71,10 +71,7 @@ def corpus(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str, by
     else:
         files["tokenizer.json"] = seeds.tokenizers["tokenizer.json"]
         words = [*COUNT, "tokenizer.json", *chance.choice([["--exact"], ["--exact"], []])]
-        words += (
-            ["--text-field", chance.choice(["text", "id", "parts", "none", "kind", "x", "meta.a"])]
-            if chance.random() < 0.3
-            else []
-        )
+        if chance.random() < 0.3:
+            words += ["--text-field", chance.choice(["text", "id", "parts", "none", "kind", "x", "meta.a"])]
         words += ["--strict"] if chance.random() < 0.1 else []
     return [*words, *form(chance)], files

@@ -167,13 +167,9 @@ def expects_json(case: Case) -> bool:
     """Whether standard output holds JSON."""
     words = case.words
     forms = [after for word, after in pairwise(words) if word == "--format"]
-    other = {"-o", "--output", "--new", "--schema", "--help", "-h", "--version", "new"}
-    return (
-        bool(forms)
-        and forms[-1] == "json"
-        and not other & set(words)
-        and not any(word.startswith("--output=") for word in words)
-    )
+    other = {*OUTPUT, "--new", "--schema", "--help", "-h", "--version", "new"}
+    written = other & set(words) or any(word.startswith("--output=") for word in words)
+    return forms[-1:] == ["json"] and not written
 
 
 def _refuse(word: str) -> None:

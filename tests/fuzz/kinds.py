@@ -19,22 +19,11 @@ Generator = Callable[[random.Random, Seeds], tuple[list[str], dict[str, bytes]]]
 APART = 0.02
 #: kind -> its weight, its generator
 KINDS: dict[str, tuple[float, Generator]] = {
-    "site": (20, site),
-    "options": (26, options),
-    "pairs": (6, pairs),
-    "config": (8, config),
-    "plan": (9, plan),
-    "verdict": (6, verdict),
-    "measured": (4, measured),
-    "observed": (6, observed),
-    "catalog": (8, catalog),
-    "ledger": (2, ledger),
-    "tokenizer": (3, tokenizer),
-    "corpus": (9, corpus),
-    "book": (6, book),
-    "template": (2.5, template),
+    "site": (20, site), "options": (26, options), "pairs": (6, pairs), "config": (8, config), "plan": (9, plan),
+    "verdict": (6, verdict), "measured": (4, measured), "observed": (6, observed), "catalog": (8, catalog),
+    "ledger": (2, ledger), "tokenizer": (3, tokenizer), "corpus": (9, corpus), "book": (6, book), "template": (2.5, template),
     "text": (2, text_value),
-}
+}  # fmt: skip
 
 
 def case_of(seeds: Seeds, seed: int, index: int, only: Sequence[str] = ()) -> Case:

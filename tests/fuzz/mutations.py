@@ -54,12 +54,9 @@ def number(chance: random.Random) -> str:
     if chance.random() < 0.4:
         return chance.choice(NUMBERS)
     size = 10 ** chance.uniform(-3, 13)
-    shown = chance.choice(
-        [str(int(size)), f"{size:.3g}", f"{size:.2f}", f"{chance.randint(1, 64)}", f"{2 ** chance.randint(0, 40)}"]
-    )
-    return shown + chance.choice(
-        ["", "", "", " B", " MiB", " GB/s", " s", "min", " h", "%", "k", "T", " TFLOP/s", "/s", " token"]
-    )
+    shown = [str(int(size)), f"{size:.3g}", f"{size:.2f}", f"{chance.randint(1, 64)}", f"{2 ** chance.randint(0, 40)}"]
+    units = ["", "", "", " B", " MiB", " GB/s", " s", "min", " h", "%", "k", "T", " TFLOP/s", "/s", " token"]
+    return chance.choice(shown) + chance.choice(units)
 
 
 def scalar(chance: random.Random) -> Any:
@@ -75,17 +72,11 @@ def mutated_number(chance: random.Random, value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e300:
         return scalar(chance)
     changes: Sequence[Callable[[Any], Any]] = (
-        lambda x: x * 10 ** chance.randint(-12, 12),
-        lambda x: -x,
-        lambda x: x + 1,
-        lambda x: x - 1,
-        lambda x: x * 0,
-        float,
-        str,
-        lambda x: f"{x} {chance.choice(['GB', 'min', 'B/s', 'GPU', 'x', '%'])}",
-        lambda x: [x],
+        lambda x: x * 10 ** chance.randint(-12, 12), lambda x: -x, lambda x: x + 1, lambda x: x - 1, lambda x: x * 0,
+        float, str,
+        lambda x: f"{x} {chance.choice(['GB', 'min', 'B/s', 'GPU', 'x', '%'])}", lambda x: [x],
         lambda x: x * chance.random() * 2,
-    )
+    )  # fmt: skip
     return chance.choice(changes)(value)
 
 
@@ -191,21 +182,24 @@ def _change_lines(chance: random.Random, text: str) -> str:
     return "\n".join(lines)
 
 
-def _change_number(chance: random.Random, text: str) -> str:
-    found = list(re.finditer(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?", text))
+def _replace_one(chance: random.Random, text: str, pattern: str, new: Callable[[list[re.Match[str]]], str]) -> str:
+    """A text with another one in the place of one match."""
+    found = list(re.finditer(pattern, text))
     if not found:
         return text
     place = chance.choice(found)
-    return text[: place.start()] + number(chance) + text[place.end() :]
+    return text[: place.start()] + new(found) + text[place.end() :]
+
+
+def _change_number(chance: random.Random, text: str) -> str:
+    return _replace_one(chance, text, r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?", lambda _: number(chance))
 
 
 def _change_word(chance: random.Random, text: str) -> str:
-    found = list(re.finditer(r"[A-Za-z_][\w.-]*", text))
-    if not found:
-        return text
-    place = chance.choice(found)
-    new = chance.choice(found)[0] if chance.random() < 0.5 else chance.choice(TEXTS)
-    return text[: place.start()] + new + text[place.end() :]
+    def new(found: list[re.Match[str]]) -> str:
+        return chance.choice(found)[0] if chance.random() < 0.5 else chance.choice(TEXTS)
+
+    return _replace_one(chance, text, r"[A-Za-z_][\w.-]*", new)
 
 
 def _insert(chance: random.Random, text: str) -> str:
@@ -239,16 +233,10 @@ def _letter(chance: random.Random, text: str) -> str:
     return text[:place] + chance.choice("\"'{}[]:,-#&*!|>%@\\\t \n0eE.xé\x00\x7f") + text[place + 1 :]
 
 
+#: Those that stand twice are drawn twice as often.
 _TEXT_CHANGES = (
-    _change_lines,
-    _change_lines,
-    _change_number,
-    _change_number,
-    _change_word,
-    _change_word,
-    _insert,
-    _cut,
-    _letter,
+    *(_change_lines, _change_lines, _change_number, _change_number),
+    *(_change_word, _change_word, _insert, _cut, _letter),
 )
 
 

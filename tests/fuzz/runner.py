@@ -91,14 +91,8 @@ class Worker:
             code = self._process.exitcode or 0
             out, err = (_tail(Path(self._scratch.name, name)) for name in ("stdout", "stderr"))
             over = self._stopped is not None
-            found = Outcome(
-                min(code, -signal.SIGKILL) if over else code,
-                out,
-                err,
-                seconds=seconds,
-                memory=memory,
-                stopped=over and memory <= MOST_BYTES,
-            )
+            code = min(code, -signal.SIGKILL) if over else code
+            found = Outcome(code, out, err, seconds=seconds, memory=memory, stopped=over and memory <= MOST_BYTES)
             self.link.close()
             self._start()
         self.index = None
@@ -111,18 +105,17 @@ class Worker:
 
     def renew(self) -> None:
         """Replace the process by one that has run nothing."""
-        self.end()
+        self._end()
         self._start()
 
-    def end(self) -> None:
-        """End the process."""
+    def _end(self) -> None:
         self.link.close()
         self._kill()
         self._process.join()
 
     def close(self) -> None:
         """End the process and remove its folder."""
-        self.end()
+        self._end()
         self._scratch.cleanup()
 
 
@@ -190,13 +183,28 @@ def run(
                     continue
                 index = one.index
                 assert index is not None
-                _take(report, held, index, one.outcome(), only, suspects)
+                outcome, case = one.outcome(), kinds.case_of(held, seed, index, only)
+                report.inputs[case.kind] += 1
+                report.codes[outcome.code] += 1
+                report.slowest = sorted([*report.slowest, (outcome.seconds, index)], reverse=True)[:5]
+                finding = judge(case, outcome)
+                if finding is not None:
+                    report.times[finding.name] += 1
+                    if report.times[finding.name] == 1:
+                        suspects.append((index, finding))
                 if time.monotonic() - began < seconds:
                     _start_next([one], indices)
             if show is not None:
                 show(report)
         report.seconds = time.monotonic() - began
-        _confirm(report, held, pool[0], suspects, only)
+        # Run what looked bad again in a fresh worker: a busy machine makes no hang, and other cases no traceback.
+        for index, finding in suspects:
+            case = kinds.case_of(held, seed, index, only)
+            again = again_alone(pool[0], case)
+            if again is None:
+                report.unconfirmed.append((index, finding))
+            else:
+                report.found.setdefault(again.name, (index, case, again))
     finally:
         for one in pool:
             one.close()
@@ -208,33 +216,6 @@ def _start_next(pool: list[Worker], indices: Iterator[int]) -> None:
         index = next(indices, None)
         if index is not None:
             one.give(index)
-
-
-def _take(
-    report: Report, held: seeds.Seeds, index: int, outcome: Outcome, only: tuple[str, ...], suspects: list[tuple[int, Finding]]
-) -> None:
-    case = kinds.case_of(held, report.seed, index, only)
-    report.inputs[case.kind] += 1
-    report.codes[outcome.code] += 1
-    report.slowest = sorted([*report.slowest, (outcome.seconds, index)], reverse=True)[:5]
-    finding = judge(case, outcome)
-    if finding is not None:
-        report.times[finding.name] += 1
-        if report.times[finding.name] == 1:
-            suspects.append((index, finding))
-
-
-def _confirm(
-    report: Report, held: seeds.Seeds, one: Worker, suspects: list[tuple[int, Finding]], only: tuple[str, ...]
-) -> None:
-    """Run what looked bad again in a fresh worker: a busy machine makes no hang, and other cases no traceback."""
-    for index, finding in suspects:
-        case = kinds.case_of(held, report.seed, index, only)
-        again = again_alone(one, case)
-        if again is None:
-            report.unconfirmed.append((index, finding))
-        else:
-            report.found.setdefault(again.name, (index, case, again))
 
 
 def again_alone(one: Worker, case: Case) -> Finding | None:

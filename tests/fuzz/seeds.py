@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import bz2
 import contextlib
 import gzip
@@ -24,88 +25,44 @@ ROOT = Path(__file__).parents[2]
 LINES = [f"line {number} of a text that is counted, with the words storage, épreuve and 名前\n" for number in range(12)]
 TEXT = "".join(LINES).encode()
 #: An answer of fio 3.36, reduced to what a verdict reads.
+_WAYS = {
+    way: {
+        "bw_bytes": rate, "bw": rate // 1024, "io_bytes": 2 * rate, "iops": rate / 131072, "runtime": 2000,
+        "total_ios": rate // 65536, "clat_ns": {"mean": 200000.5, "N": 100, "percentile": {"99.000000": 900000}},
+    }
+    for way, rate in {"read": 1_200_000_000, "write": 0}.items()
+}  # fmt: skip
+_OPTIONS = {"rw": "randread", "bs": "131072", "numjobs": "2", "filename_format": "x.$jobnum.$filenum", "size": "33554432"}
+_JOB = {"jobname": "T-READ-01-fio", "error": 0, "total_err": 0, "job_runtime": 2000, "hostname": "n1", "port": "8765"}
 FIO = {
     "fio version": "fio-3.36",
     "timestamp_ms": 1767607200000,
     "global options": {"direct": "1", "ioengine": "psync", "runtime": "2"},
-    "jobs": [
-        {
-            "jobname": "T-READ-01-fio",
-            "error": 0,
-            "total_err": 0,
-            "job_runtime": 2000,
-            "hostname": "n1",
-            "port": "8765",
-            "job options": {
-                "rw": "randread",
-                "bs": "131072",
-                "numjobs": "2",
-                "filename_format": "x.$jobnum.$filenum",
-                "size": "33554432",
-            },
-            **{
-                way: {
-                    "bw_bytes": rate,
-                    "bw": rate // 1024,
-                    "io_bytes": 2 * rate,
-                    "iops": rate / 131072,
-                    "runtime": 2000,
-                    "total_ios": rate // 65536,
-                    "clat_ns": {"mean": 200000.5, "N": 100, "percentile": {"99.000000": 900000}},
-                }
-                for way, rate in {"read": 1_200_000_000, "write": 0}.items()
-            },
-        }
-    ],
+    "jobs": [{**_JOB, "job options": _OPTIONS, **_WAYS}],
 }
 CONFIGS: list[dict[str, Any]] = [
     {
-        "model_type": "deepseek_v3",
-        "hidden_size": 7168,
-        "intermediate_size": 18432,
-        "moe_intermediate_size": 2048,
-        "num_hidden_layers": 61,
-        "num_attention_heads": 128,
-        "num_key_value_heads": 128,
-        "n_routed_experts": 256,
-        "n_shared_experts": 1,
-        "num_experts_per_tok": 8,
-        "first_k_dense_replace": 3,
-        "moe_layer_freq": 1,
-        "q_lora_rank": 1536,
-        "kv_lora_rank": 512,
-        "qk_rope_head_dim": 64,
-        "qk_nope_head_dim": 128,
-        "v_head_dim": 128,
-        "vocab_size": 129280,
+        "model_type": "deepseek_v3", "hidden_size": 7168, "intermediate_size": 18432, "moe_intermediate_size": 2048,
+        "num_hidden_layers": 61, "num_attention_heads": 128, "num_key_value_heads": 128, "n_routed_experts": 256,
+        "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 3, "moe_layer_freq": 1, "q_lora_rank": 1536,
+        "kv_lora_rank": 512, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128, "vocab_size": 129280,
         "max_position_embeddings": 163840,
     },
-    {"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "n_ctx": 1024, "vocab_size": 50257},
     {
-        "model_type": "mixtral",
-        "hidden_size": 4096,
-        "intermediate_size": 14336,
-        "num_hidden_layers": 32,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 8,
-        "num_local_experts": 8,
-        "num_experts_per_tok": 2,
-        "vocab_size": 32000,
-        "torch_dtype": "bfloat16",
-        "sliding_window": None,
+        "model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "n_ctx": 1024,
+        "vocab_size": 50257,
+    },
+    {
+        "model_type": "mixtral", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+        "num_attention_heads": 32, "num_key_value_heads": 8, "num_local_experts": 8, "num_experts_per_tok": 2,
+        "vocab_size": 32000, "torch_dtype": "bfloat16", "sliding_window": None,
         "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]},
     },
     {
-        "model_type": "bert",
-        "hidden_size": 1024,
-        "intermediate_size": 4096,
-        "num_hidden_layers": 24,
-        "num_attention_heads": 16,
-        "vocab_size": 30522,
-        "type_vocab_size": 2,
-        "max_position_embeddings": 512,
+        "model_type": "bert", "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24,
+        "num_attention_heads": 16, "vocab_size": 30522, "type_vocab_size": 2, "max_position_embeddings": 512,
     },
-]
+]  # fmt: skip
 
 
 @dataclass
@@ -179,15 +136,9 @@ def _sites_and_plans(seeds: Seeds) -> None:
 
 
 def _property_names(schema: Any) -> set[str]:
-    found: set[str] = set()
-    if isinstance(schema, dict):
-        found |= set(schema.get("properties", {}))
-        for value in schema.values():
-            found |= _property_names(value)
-    elif isinstance(schema, list):
-        for value in schema:
-            found |= _property_names(value)
-    return found
+    found = set(schema.get("properties", {})) if isinstance(schema, dict) else set()
+    below = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    return found.union(*map(_property_names, below))
 
 
 def _acceptance(seeds: Seeds) -> None:
@@ -248,8 +199,7 @@ def _corpora(seeds: Seeds) -> None:
     seeds.tokenizers = {"tokenizer.json": vocabulary.read_bytes(), "ranks.tiktoken": _tiktoken_ranks()}
     with contextlib.suppress(ImportError):
         seeds.tokenizers["pieces.model"] = _sentencepiece_model()
-    for name, content in _corpus_files().items():
-        seeds.corpora[name] = content
+    seeds.corpora = _corpus_files()
     Path("corpus").mkdir()
     Path("corpus/a.txt").write_bytes(TEXT)
     measured = ("measure", "corpus", "--quiet", "--exact", "--threads", "1", "--tokenizer", str(vocabulary))
@@ -260,8 +210,6 @@ def _corpora(seeds: Seeds) -> None:
 
 
 def _tiktoken_ranks() -> bytes:
-    import base64
-
     words = [bytes([number]) for number in range(256)] + [b"th", b"the", b" the", b"in", b" of", b" a"]
     return b"".join(base64.b64encode(word) + b" %d\n" % rank for rank, word in enumerate(words))
 
@@ -270,14 +218,8 @@ def _sentencepiece_model() -> bytes:
     import sentencepiece
 
     held = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(LINES * 20),
-        model_writer=held,
-        vocab_size=120,
-        hard_vocab_limit=False,
-        minloglevel=9,
-        num_threads=1,
-    )
+    asked = {"vocab_size": 120, "hard_vocab_limit": False, "minloglevel": 9, "num_threads": 1}
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(LINES * 20), model_writer=held, **asked)
     return held.getvalue()
 
 
@@ -294,21 +236,12 @@ def _corpus_files() -> dict[str, bytes]:
     )
     tar = _tar({"a.txt": TEXT, "b.json": jsonl.split(b"\n")[0], "b.txt": b"short", "d/c.jsonl": jsonl})
     files = {
-        "plain.txt": TEXT,
-        "rows.jsonl": jsonl,
-        "list.json": json.dumps(rows).encode(),
-        "table.csv": csv,
-        "table.tsv": csv.replace(b",", b"\t", 12),
-        "crawl.warc": warc,
-        "crawl.warc.wet.gz": gzip.compress(warc),
-        "archive.tar": tar,
-        "archive.tgz": gzip.compress(tar),
-        "plain.txt.gz": gzip.compress(TEXT),
-        "plain.txt.bz2": bz2.compress(TEXT),
-        "plain.txt.xz": lzma.compress(TEXT),
-        "rows.jsonl.gz": gzip.compress(jsonl),
+        "plain.txt": TEXT, "rows.jsonl": jsonl, "list.json": json.dumps(rows).encode(), "table.csv": csv,
+        "table.tsv": csv.replace(b",", b"\t", 12), "crawl.warc": warc, "crawl.warc.wet.gz": gzip.compress(warc),
+        "archive.tar": tar, "archive.tgz": gzip.compress(tar), "plain.txt.gz": gzip.compress(TEXT),
+        "plain.txt.bz2": bz2.compress(TEXT), "plain.txt.xz": lzma.compress(TEXT), "rows.jsonl.gz": gzip.compress(jsonl),
         "train.tfrecord": _tfrecord(),
-    }
+    }  # fmt: skip
     with contextlib.suppress(ImportError):
         import zstandard
 
@@ -334,13 +267,9 @@ def _tfrecord() -> bytes:
     """Records as TFRecord frames them."""
     from ingest.corpus.sample_sizes import masked_checksum
 
-    def framed(content: bytes) -> bytes:
-        size = len(content).to_bytes(8, "little")
-        return b"".join(
-            (size, masked_checksum(size).to_bytes(4, "little"), content, masked_checksum(content).to_bytes(4, "little"))
-        )
-
-    return b"".join(framed(random.Random(size).randbytes(size)) for size in (10, 200, 30))
+    contents = [random.Random(size).randbytes(size) for size in (10, 200, 30)]
+    parts = (part for content in contents for part in (len(content).to_bytes(8, "little"), content))
+    return b"".join(part + masked_checksum(part).to_bytes(4, "little") for part in parts)
 
 
 def _columnar(rows: list[dict[str, Any]]) -> dict[str, bytes]:

@@ -36,10 +36,8 @@ def site(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str, byte
         if chance.random() < 0.2:
             words += chance.choice([["--check"], ["--explain", chance.choice(seeds.requirements)], ["--years", number(chance)]])
         if chance.random() < 0.2:
-            place = ".".join(
-                chance.choices(["clusters", "main", "jobs", "count", "policies", *seeds.site_keys], k=chance.randint(1, 4))
-            )
-            words += ["--set", f"{place}={number(chance)}"]
+            names = ["clusters", "main", "jobs", "count", "policies", *seeds.site_keys]
+            words += ["--set", f"{'.'.join(chance.choices(names, k=chance.randint(1, 4)))}={number(chance)}"]
     elif sort < 0.88:
         words = ["fit", "site.yaml", "--storage", chance.choice(seeds.ids["storage"]), *form(chance)]
     elif sort < 0.94:
@@ -54,22 +52,16 @@ def config(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str, by
     text = chance.choice(seeds.configs)
     if text.startswith("{"):
         name, content = "config.json", mutated_json(chance, text, seeds.config_keys)
-    elif chance.random() < 0.7:
-        name, content = (
-            "model.yaml",
-            encoded(chance, dumped(chance, mutated_tree(chance, yaml.safe_load(text), seeds.config_keys))),
-        )
     else:
-        name, content = "model.yaml", encoded(chance, mutated_text(chance, text))
-    words = chance.choice(
-        [
-            ["model", name],
-            ["model", name, "--sequence-length", "8192"],
-            ["checkpoint", name, "--gpus", "64"],
-            ["memory", name],
-            ["bw", "--model", name, "--gpu", "h100"],
-        ]
-    )
+        structured = chance.random() < 0.7
+        text = (
+            dumped(chance, mutated_tree(chance, yaml.safe_load(text), seeds.config_keys))
+            if structured
+            else mutated_text(chance, text)
+        )
+        name, content = "model.yaml", encoded(chance, text)
+    commands = "model {}; model {} --sequence-length 8192; checkpoint {} --gpus 64; memory {}; bw --model {} --gpu h100"
+    words = chance.choice(commands.split(";")).format(name).split()
     return [*words, *form(chance)], {name: content}
 
 
@@ -81,13 +73,8 @@ def plan(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str, byte
     if sort < 0.4:
         words = ["fit", "plan.json", "--storage", chance.choice(seeds.ids["storage"]), *form(chance)]
     elif sort < 0.75:
-        words = [
-            "accept",
-            "plan.json",
-            "-o",
-            "tests",
-            *chance.choice([[], ["--scale", "1node"], ["--tool", "ior"], ["--tool", "dlio"]]),
-        ]
+        more = chance.choice([[], ["--scale", "1node"], ["--tool", "ior"], ["--tool", "dlio"]])
+        words = ["accept", "plan.json", "-o", "tests", *more]
     else:
         files["other.json"] = good.encode()
         words = ["diff", *chance.choice([["plan.json", "other.json"], ["other.json", "plan.json"], ["plan.json", "plan.json"]])]
@@ -113,9 +100,8 @@ def verdict(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str, b
     else:
         name = chance.choice(sorted(seeds.results))
         content = seeds.results[name].decode()
-        results[name] = (
-            mutated_json(chance, content) if name.endswith(".json") else encoded(chance, mutated_text(chance, content))
-        )
+        structured = name.endswith(".json")
+        results[name] = mutated_json(chance, content) if structured else encoded(chance, mutated_text(chance, content))
     files = packed(tests, chance.random() < 0.95) | {f"results/{name}": content for name, content in results.items()}
     return ["verdict", "tests", "results", *form(chance)], files
 
@@ -123,16 +109,21 @@ def verdict(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str, b
 def measured(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str, bytes]]:
     """Results of `measure` and of other commands where options take a file."""
     files = {"m.json": mutated_json(chance, chance.choice(seeds.measures))}
-    words = chance.choice(
-        [
-            ["bw", "--model", "resnet50", "--gpu", "h100", "--sample-bytes", "m.json"],
-            ["bw", "--model", "llama3-8b", "--gpu", "h100", "--bytes-per-token", "m.json"],
-            ["dataset", "--tokens", "1T", "--bytes-per-token", "m.json"],
-            ["dataset", "--samples", "1M", "--sample-bytes", "m.json"],
-            ["fit", "--read-bandwidth", "1GB/s", "--storage", "m.json"],
-        ]
-    )
+    commands = """
+        bw --model resnet50 --gpu h100 --sample-bytes m.json; bw --model llama3-8b --gpu h100 --bytes-per-token m.json;
+        dataset --tokens 1T --bytes-per-token m.json; dataset --samples 1M --sample-bytes m.json;
+        fit --read-bandwidth 1GB/s --storage m.json
+    """
+    words = chance.choice(commands.split(";")).split()
     return [*words, *form(chance)], files
+
+
+#: kind of catalog -> a command that takes an entry of it
+USES = {
+    "gpus": "bw --model cosmoflow --gpu {}", "nodes": "bw --model cosmoflow --gpu h100 --node {}",
+    "corpora": "dataset --corpus {}", "formats": "dataset --samples 1000 --sample-bytes 1MB --format {}",
+    "architectures": "memory {}", "recipes": "memory llama3-8b --recipe {}", "optimizers": "memory llama3-8b --optimizer {}",
+}  # fmt: skip
 
 
 def catalog(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str, bytes]]:
@@ -157,28 +148,17 @@ def catalog(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str, b
     )
     sort = chance.random()
     if sort < 0.05:
-        words = ["catalog", "check", "mine"]
-    elif sort < 0.5:
-        words = ["catalog", "show", stem]
+        return ["catalog", "check", "mine", *form(chance)], files
+    if sort < 0.5:
+        asked = "catalog show {}"
     elif kind == "storage":
-        words = chance.choice([["fit", "--read-bandwidth", "1GB/s", "--storage", stem], ["catalog", "compare", stem]])
-    elif kind == "gpus":
-        words = ["bw", "--model", "cosmoflow", "--gpu", stem]
-    elif kind == "corpora":
-        words = ["dataset", "--corpus", stem]
-    elif kind == "formats":
-        return ["dataset", "--samples", "1000", "--sample-bytes", "1MB", "--format", stem, "--catalogs", "mine"], files
-    elif kind == "architectures":
-        words = ["memory", stem]
-    elif kind in ("recipes", "optimizers"):
-        words = ["memory", "llama3-8b", f"--{kind[:-1]}", stem]
+        asked = chance.choice(["fit --read-bandwidth 1GB/s --storage {}", "catalog compare {}"])
     elif kind == "models":
-        words = ["bw", "--model", chance.choice([stem, place]), "--gpu", "h100"]
+        stem, asked = chance.choice([stem, place]), "bw --model {} --gpu h100"
     else:
-        words = ["bw", "--model", "cosmoflow", "--gpu", "h100", *(["--node", stem] if kind == "nodes" else [])]
-    if words[:2] != ["catalog", "check"]:
-        words += ["--catalogs", "mine"]
-    return [*words, *form(chance)], files
+        asked = USES.get(kind, "bw --model cosmoflow --gpu h100")
+    words = [*(stem if word == "{}" else word for word in asked.split()), "--catalogs", "mine"]
+    return words if "--format" in words else [*words, *form(chance)], files
 
 
 def text_value(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str, bytes]]:
@@ -194,8 +174,7 @@ def text_value(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str
         held = tree[f"{where}s"]
         held[new] = held.pop(next(iter(held)))
         if where != "job":
-            key = {"cluster": "cluster", "dataset": "data"}[where]
-            tree["jobs"]["universe"][key] = new
+            tree["jobs"]["universe"]["cluster" if where == "cluster" else "data"] = new
     report = ["report", "site.yaml", "-o", chance.choice(REPORTS)]
     words = chance.choice([["plan", "site.yaml", "--samples", "0", *form(chance)], report])
     return words, {"site.yaml": dumped(chance, tree).encode("utf-8", "surrogatepass")}

@@ -15,7 +15,7 @@ from fuzz.seeds import Seeds
 
 TESTS = Path(__file__).parents[1]
 FOUND = sorted((TESTS / "fuzz/found").glob("*.json"))
-BW = Case("options", ("bw", "--format", "json"))
+BW = "bw --format json"
 GOOD = Outcome(0, out='{"schema": "ingest/1", "low": 1}')
 
 
@@ -25,16 +25,15 @@ def result(key, value, low, high, **more):
     return Outcome(0, out=json.dumps({"schema": "ingest/1", "results": {key: found}}))
 
 
+def python(*words):
+    """Run Python where the tests are importable."""
+    how = {"env": {**os.environ, "PYTHONPATH": str(TESTS)}, "capture_output": True, "encoding": "utf-8", "timeout": 300}
+    return subprocess.run([sys.executable, *map(str, words)], check=False, **how)
+
+
 def fuzz(*words):
     """Run the fuzzer as `make fuzz` does."""
-    return subprocess.run(
-        [sys.executable, "-m", "fuzz", *map(str, words)],
-        env={**os.environ, "PYTHONPATH": str(TESTS)},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-        check=False,
-    )
+    return python("-m", "fuzz", *words)
 
 
 def test_fifteen_seconds_find_nothing_new(kept, tmp_path):
@@ -50,57 +49,46 @@ def test_what_was_found_stays_mended():
 
 
 @pytest.mark.parametrize(
-    ("outcome", "what"),
-    [
-        (GOOD, None),
-        (Outcome(3, out=GOOD.out), None),
-        (Outcome(2, err="ingest: --nodes: found 0\n"), None),
-        (Outcome(2, err="ingest: warning: x\n"), "message"),
-        (Outcome(1), "message"),
-        (Outcome(1, err="ingest: " + "x" * (MOST_LETTERS - len("ingest: "))), None),
-        (Outcome(1, err="ingest: " + "x" * (MOST_LETTERS + 1 - len("ingest: "))), "message"),
-        (Outcome(0, out=GOOD.out, err=f"{WARNING}{'x' * (MOST_LETTERS - len(WARNING))}"), None),
-        (Outcome(0, out=GOOD.out, err=f"{WARNING}{'x' * (MOST_LETTERS + 1 - len(WARNING))}"), "message"),
-        (Outcome(1, raised="Traceback (most recent call last):\nValueError: x"), "traceback"),
-        (Outcome(1, err="Traceback (most recent call last):\nValueError: x"), "traceback"),
-        (Outcome(-6), "crash"),
-        (Outcome(-9, stopped=True), "hang"),
-        (Outcome(0, out=GOOD.out, seconds=MOST_SECONDS - 0.1), None),
-        (Outcome(0, out=GOOD.out, seconds=MOST_SECONDS + 0.1), "hang"),
-        (Outcome(0, out=GOOD.out, memory=MOST_BYTES), None),
-        (Outcome(0, out=GOOD.out, memory=MOST_BYTES + 1), "memory"),
-        (Outcome(1, out="Needs 5 GB/s", err="ingest: x"), "json"),
-        (Outcome(1, out=GOOD.out, err="ingest: x"), None),
-        (Outcome(2, out=GOOD.out, err="ingest: x"), "payload"),
-        (Outcome(3, out=GOOD.out, err="a.py:1: UserWarning: x\ningest: x"), "message"),
-        (Outcome(0, out=GOOD.out, err="wrote x.json (1 kB)\nreplaced y\ningest: warning: x"), None),
-        (Outcome(4, err="ingest: x"), "code"),
-        (Outcome(139, err="ingest: x"), "code"),
-        (Outcome(0, out=GOOD.out.replace("1}", "NaN}")), "json"),
-        (Outcome(0, out=GOOD.out.replace("1}", "-Infinity}")), "json"),
-        (Outcome(0, out=GOOD.out[:-1]), "json"),
-        (Outcome(0, out="{}"), "json"),
-        (Outcome(0, out=""), "json"),
-        (Outcome(0, out=GOOD.out, written={"out.json": b"{"}), "json"),
-        (result("gpus", 8, 8, 8), None),
-        (result("gpus", 8, 8.1, 9), "silent"),
-        (result("gpus", 8, 7, 7.9), "silent"),
-        (result("accelerator_utilization", 1, 1, 1), None),
-        (result("accelerator_utilization", 1.1, 1, 2), "silent"),
-        (result("accelerator_utilization", 0.9, 0.8, 1.1), "silent"),
-        (result("results", 1.1, 1.1, 1.1, name="accelerator_utilization"), "silent"),
-        (result("gpus", 8, 8, 9, computed=7.9), "silent"),
-    ],
-)
-def test_the_judge_sees_each_breach(outcome, what, monkeypatch):
-    monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
-    finding = judge(BW, outcome)
-    assert (finding and finding.what) == what
-
-
-@pytest.mark.parametrize(
     ("words", "outcome", "what"),
     [
+        (BW, GOOD, None),
+        (BW, Outcome(3, out=GOOD.out), None),
+        (BW, Outcome(2, err="ingest: --nodes: found 0\n"), None),
+        (BW, Outcome(2, err="ingest: warning: x\n"), "message"),
+        (BW, Outcome(1), "message"),
+        (BW, Outcome(1, err="ingest: " + "x" * (MOST_LETTERS - len("ingest: "))), None),
+        (BW, Outcome(1, err="ingest: " + "x" * (MOST_LETTERS + 1 - len("ingest: "))), "message"),
+        (BW, Outcome(0, out=GOOD.out, err=f"{WARNING}{'x' * (MOST_LETTERS - len(WARNING))}"), None),
+        (BW, Outcome(0, out=GOOD.out, err=f"{WARNING}{'x' * (MOST_LETTERS + 1 - len(WARNING))}"), "message"),
+        (BW, Outcome(1, raised="Traceback (most recent call last):\nValueError: x"), "traceback"),
+        (BW, Outcome(1, err="Traceback (most recent call last):\nValueError: x"), "traceback"),
+        (BW, Outcome(-6), "crash"),
+        (BW, Outcome(-9, stopped=True), "hang"),
+        (BW, Outcome(0, out=GOOD.out, seconds=MOST_SECONDS - 0.1), None),
+        (BW, Outcome(0, out=GOOD.out, seconds=MOST_SECONDS + 0.1), "hang"),
+        (BW, Outcome(0, out=GOOD.out, memory=MOST_BYTES), None),
+        (BW, Outcome(0, out=GOOD.out, memory=MOST_BYTES + 1), "memory"),
+        (BW, Outcome(1, out="Needs 5 GB/s", err="ingest: x"), "json"),
+        (BW, Outcome(1, out=GOOD.out, err="ingest: x"), None),
+        (BW, Outcome(2, out=GOOD.out, err="ingest: x"), "payload"),
+        (BW, Outcome(3, out=GOOD.out, err="a.py:1: UserWarning: x\ningest: x"), "message"),
+        (BW, Outcome(0, out=GOOD.out, err="wrote x.json (1 kB)\nreplaced y\ningest: warning: x"), None),
+        (BW, Outcome(4, err="ingest: x"), "code"),
+        (BW, Outcome(139, err="ingest: x"), "code"),
+        (BW, Outcome(0, out=GOOD.out.replace("1}", "NaN}")), "json"),
+        (BW, Outcome(0, out=GOOD.out.replace("1}", "-Infinity}")), "json"),
+        (BW, Outcome(0, out=GOOD.out[:-1]), "json"),
+        (BW, Outcome(0, out="{}"), "json"),
+        (BW, Outcome(0, out=""), "json"),
+        (BW, Outcome(0, out=GOOD.out, written={"out.json": b"{"}), "json"),
+        (BW, result("gpus", 8, 8, 8), None),
+        (BW, result("gpus", 8, 8.1, 9), "silent"),
+        (BW, result("gpus", 8, 7, 7.9), "silent"),
+        (BW, result("accelerator_utilization", 1, 1, 1), None),
+        (BW, result("accelerator_utilization", 1.1, 1, 2), "silent"),
+        (BW, result("accelerator_utilization", 0.9, 0.8, 1.1), "silent"),
+        (BW, result("results", 1.1, 1.1, 1.1, name="accelerator_utilization"), "silent"),
+        (BW, result("gpus", 8, 8, 9, computed=7.9), "silent"),
         ("bw", Outcome(1, out="Needs 5 GB/s", err="ingest: x"), "payload"),
         ("bw", Outcome(1, out="Needs 5 GB/s\nNot known\n  x", err="ingest: x"), None),
         ("bw -q", Outcome(1, out="Needs 5 GB/s", err="ingest: x"), None),
@@ -117,7 +105,7 @@ def test_the_judge_sees_each_breach(outcome, what, monkeypatch):
         ("accept tests/tests.json -o tests", Outcome(0, changed=("tests/tests.json",)), "input"),
     ],
 )
-def test_the_judge_knows_the_output_of_a_command_line(words, outcome, what, monkeypatch):
+def test_the_judge_sees_each_breach_and_knows_the_output_of_a_command_line(words, outcome, what, monkeypatch):
     monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
     finding = judge(Case("options", tuple(words.split())), outcome)
     assert (finding and finding.what) == what
@@ -134,7 +122,7 @@ def test_a_case_tells_which_of_its_files_are_changed(tmp_path):
 
 def test_a_traceback_is_named_by_its_place_and_not_by_its_line():
     raised = 'File "/x/ingest/units.py", line {}, in parse\n  float(x)\nValueError: could not convert {}\n'
-    names = {judge(BW, Outcome(1, raised=raised.format(line, line))).name for line in (1, 2)}
+    names = {judge(Case("options", ("bw",)), Outcome(1, raised=raised.format(line, line))).name for line in (1, 2)}
     assert names == {"traceback: ValueError in ingest.units.parse"}
 
 
@@ -196,12 +184,6 @@ print(sum(report.inputs.values()), sorted(report.found), set(report.times.values
 
 @pytest.mark.slow  # counts hangs by the clock, which a loaded machine shifts
 def test_workers_that_crash_hang_or_eat_are_replaced():
-    done = subprocess.run(
-        [sys.executable, "-c", STUBBED],
-        env={**os.environ, "PYTHONPATH": str(TESTS)},
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
+    done = python("-c", STUBBED)
     found = ["crash: SIGABRT in crash (options)", "hang: hang", "memory: eat", "traceback: ValueError in a library"]
     assert done.stdout.strip() == f"14 {found} {{2}}"

@@ -38,16 +38,11 @@ def pairs(seed, count):
         seconds = float(chance.uniform(1.15, 2)) * step * workers / batch
         decode = round(seconds * float(chance.choice([0, 0, 0.3])), 6)
         observed = {
-            "workers": workers,
-            "prefetch": int(chance.integers(1, 5)),
-            "batch": batch,
-            "step_seconds": step,
+            "workers": workers, "prefetch": int(chance.integers(1, 5)), "batch": batch, "step_seconds": step,
             "latency_seconds": round(seconds - decode, 6),
             "latency_cv": round(float(numpy.exp(chance.uniform(numpy.log(0.1), numpy.log(2)))), 3),
-            "decode_seconds": decode,
-            "sample_bytes": 65_536,
-            "read_bandwidth": 0,
-        }
+            "decode_seconds": decode, "sample_bytes": 65_536, "read_bandwidth": 0,
+        }  # fmt: skip
         factor = float(chance.choice(FACTORS))
         blind = {
             **observed,
@@ -65,9 +60,9 @@ def pairs(seed, count):
 
 
 def train(steps, batch, seconds):
-    """Take batches and sleep for each; returns the lines of a log, and the end of each step."""
+    """Take batches, or so many steps without, and sleep for each; returns the lines of a log, and the end of each step."""
     lines, ends, before = ["world size: 1"], [], time.perf_counter()
-    for number, _ in enumerate(batches_of(steps), 1):
+    for number, _ in enumerate(range(steps) if isinstance(steps, int) else steps, 1):
         time.sleep(seconds)
         end = time.perf_counter()
         lines.append(
@@ -77,11 +72,6 @@ def train(steps, batch, seconds):
         before = end
         ends.append(end)
     return "\n".join(lines) + "\n", ends
-
-
-def batches_of(steps):
-    """The batches of a loader, or so many that need none."""
-    return range(steps) if isinstance(steps, int) else steps
 
 
 def run(pair, folder):

@@ -85,9 +85,8 @@ def test_a_bundle_becomes_entries(tmp_path, run):
     assert ran.code == 0, ran.err
     text = (tmp_path / "b.json").read_text()
     assert "megatron.log" not in text
-    ran = run(
-        "catalog", "add", tmp_path / "b.json", "--model", "llama2-7b", "--gpu", "h100", "--nodes", 2, "-o", tmp_path / "own"
-    )
+    words = ("--model", "llama2-7b", "--gpu", "h100", "--nodes", 2, "-o", tmp_path / "own")
+    ran = run("catalog", "add", tmp_path / "b.json", *words)
     assert ran.code == 0, ran.err
     again = ingest.bw(model="llama2-7b", gpu="h100", nodes=2, protocol="own", catalogs=tmp_path / "own")
     seen = json.loads(text)["results"]["demanded_samples_per_second_per_gpu"]["value"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import ingest
-from ingest.errors import IngestError, UsageError
+from ingest.errors import IngestError
 from ingest.observation import processes
 from ingest.observation.live import (
     CACHE_SHARE,
@@ -86,15 +86,19 @@ def test_files_in_the_page_cache_are_refused(data):
         ingest.observe(command=[sys.executable, "-c", program, str(data / "a")], path=data)
 
 
-def test_a_process_that_is_not_there_and_a_program_that_is_not_there(data):
+def test_what_cannot_be_watched_is_refused(data, tmp_path):
+    """A log beside a job would count its reads too."""
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    with pytest.raises(IngestError, match="there is no process"):
-        ingest.observe(pid=ended.pid, window="1s")
-    with pytest.raises(IngestError, match="cannot be started"):
-        ingest.observe(command=["no-such-program"])
-    with pytest.raises(IngestError, match="--path: there is no"):
-        ingest.observe(pid=1, path=data / "nothing")
+    (tmp_path / "t.pfw").write_text("")
+    for sources, options, said in (
+        ((), {"pid": ended.pid, "window": "1s"}, "there is no process"),
+        ((), {"command": ["no-such-program"]}, "cannot be started"),
+        ((), {"pid": 1, "path": data / "nothing"}, "--path: there is no"),
+        ((tmp_path / "t.pfw",), {"command": ["true"]}, "two kinds of sources"),
+    ):
+        with pytest.raises(IngestError, match=said):
+            ingest.observe(*sources, **options)
 
 
 def test_children_that_end_keep_their_counts_once(data):
@@ -251,23 +255,15 @@ def test_bytes_of_control_groups_of_both_versions(tmp_path):
     assert found == {"2": 1024, "1": 77, "root": None, "out": None}
 
 
-@pytest.mark.parametrize(("share", "warned"), [(GROUP_BEYOND - 0.001, False), (GROUP_BEYOND + 0.001, True)])
-def test_a_control_group_that_read_more_than_the_job(share, warned):
-    samples = series(1e8, 1e8)
-    lines = _of_processes(_Seen(samples, [], None, round(1e8 * share)), None, ()).warnings
-    assert any("others run in it" in line for line in lines) is warned
-
-
-@pytest.mark.parametrize(("memory", "warned"), [(CACHE_SHARE - 0.001, False), (CACHE_SHARE + 0.001, True)])
-def test_the_share_that_memory_served(memory, warned):
-    found = _of_processes(_Seen(series(1e8, 1e8 * (1 - memory)), [], None, None), None, ())
-    assert ("observed_cache_fraction" in found.figures) is warned
-
-
-@pytest.mark.parametrize(("times", "mapped"), [(MAPPED_BEYOND - 0.001, False), (MAPPED_BEYOND + 0.001, True)])
-def test_blocks_that_nobody_asked_for_are_mapped_files(times, mapped):
-    found = _of_processes(_Seen(series(1e8, 1e8 * times), [], None, None), None, ())
-    assert ("reads" in found.unknown) is mapped
+@pytest.mark.parametrize(("beyond", "said"), [(-0.001, False), (0.001, True)])
+def test_limits_from_which_the_counters_of_processes_mean_something_else(beyond, said):
+    """A control group that read more than the job; the share that memory served; blocks that nobody asked for: mapped files."""
+    group = _of_processes(_Seen(series(1e8, 1e8), [], None, round(1e8 * (GROUP_BEYOND + beyond))), None, ())
+    assert any("others run in it" in line for line in group.warnings) is said
+    cached = _of_processes(_Seen(series(1e8, 1e8 * (1 - CACHE_SHARE - beyond)), [], None, None), None, ())
+    assert ("observed_cache_fraction" in cached.figures) is said
+    mapped = _of_processes(_Seen(series(1e8, 1e8 * (MAPPED_BEYOND + beyond)), [], None, None), None, ())
+    assert ("reads" in mapped.unknown) is said
 
 
 @pytest.mark.slow  # it watches a job for seconds, which other tests on the machine disturb
@@ -289,12 +285,6 @@ def test_a_job_that_writes_its_log_while_it_is_watched(data, tmp_path, run):
     found = {name: one["value"] for name, one in ran.data["results"].items()}
     assert found["samples_per_second_per_gpu"] <= 80
     assert found["bytes_read_per_sample"] == pytest.approx(262_144 / 8, rel=0.1)
-
-
-def test_a_log_beside_a_job_must_not_count_its_reads_too(tmp_path):
-    (tmp_path / "t.pfw").write_text("")
-    with pytest.raises(UsageError, match="two kinds of sources"):
-        ingest.observe(tmp_path / "t.pfw", command=["true"])
 
 
 def test_a_process_that_appears_after_its_number(tmp_path):

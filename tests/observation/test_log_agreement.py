@@ -50,16 +50,14 @@ def test_a_restart_counts_on_and_two_jobs_leap():
 def test_a_clock_that_agrees(share):
     assert clock_share(timed(share), [1] * 100, "run.log") == pytest.approx(share)
     assert clock_share(timed(share)[:CLOCK_PARTS], [1] * CLOCK_PARTS, "run.log") is None
+    whole_seconds = [LogStep(at, at, 0.4, clock=0.0) for at in range(1, 101)]
+    assert clock_share(whole_seconds, [1] * 100, "run.log") is None
 
 
 @pytest.mark.parametrize("share", [LEAST_CLOCK_SHARE - EPSILON, WRONG_UNIT + EPSILON])
 def test_a_clock_that_contradicts_the_times(share):
     with pytest.raises(IngestError, match="the unit of the times is wrong"):
         clock_share(timed(share), [1] * 100, "run.log")
-
-
-def test_whole_seconds_of_a_short_log_contradict_nothing():
-    assert clock_share([LogStep(at, at, 0.4, clock=0.0) for at in range(1, 101)], [1] * 100, "run.log") is None
 
 
 def megatron(count=40, ms=5000.0, batch="64", each=64, clock=5.0, more=""):
@@ -84,14 +82,16 @@ def test_time_between_the_steps_is_said(tmp_path):
     assert far.figures["real_samples_per_second"].value == pytest.approx(64 / 3.95)
 
 
-def two_jobs(count=30):
-    """Steps of one job and, line by line, those of another that began 500 steps before."""
-    line = " iteration {at}/ 900 | consumed samples: {done} | elapsed time per iteration (ms): 5000 | global batch size: 64 |\n"
-    return "".join(line.format(at=at + ahead, done=64 * (at + ahead)) for at in range(1, count) for ahead in (0, 500))
+def stepped(*steps):
+    """Lines without a clock: numbers of steps and their milliseconds."""
+    line = " iteration {0}/ 900 | consumed samples: {1} | elapsed time per iteration (ms): {2} | global batch size: 64 |\n"
+    return "".join(line.format(number, 64 * number, ms) for number, ms in steps)
 
 
+#: Steps of one job and, line by line, those of another that began 500 steps before.
+TWO_JOBS = stepped(*((at + ahead, 5000) for at in range(1, 30) for ahead in (0, 500)))
 CONTRADICTIONS = {
-    "two jobs line by line": (two_jobs(), ":6: step 503 follows step 3 after a fall back: two jobs"),
+    "two jobs line by line": (TWO_JOBS, ":6: step 503 follows step 3 after a fall back: two jobs"),
     "a batch of another count": (megatron(batch=str(64 * (1 + BATCH_WITHIN + 1e-6))), "its global batch size is 1.05 times"),
     "a rate of another count": (megatron(more=" samples per second: 3.2 |"), "its samples per second is 0.25 times"),
     "two units": (megatron(4) + megatron(8).replace("(ms)", "(s)"), ":5: found times in s after ms"),
@@ -172,10 +172,9 @@ def test_blocks_without_evaluations_state_their_own_samples_or_nothing(tmp_path)
 
 
 def test_evaluations_that_contradict_their_blocks_are_refused(tmp_path):
-    with pytest.raises(IngestError, match="contradict each other"):
-        observed(tmp_path, mlperf([100] * 8, [50] * 8))
-    with pytest.raises(IngestError, match="contradict each other"):
-        observed(tmp_path, mlperf([100] * 8, list(range(0, 400, 50))))
+    for counts in ([50] * 8, list(range(0, 400, 50))):
+        with pytest.raises(IngestError, match="contradict each other"):
+            observed(tmp_path, mlperf([100] * 8, counts))
 
 
 def test_options_that_contradict_the_log_are_refused(tmp_path):
@@ -191,38 +190,29 @@ def test_options_that_contradict_the_log_are_refused(tmp_path):
         ingest.observe(path, samples_per_step=65)
 
 
-def paced(*times):
-    return long_lines(times, [64.0] * len(times))
-
-
 def test_long_lines_are_few_and_far_beyond_the_spread():
     """19 lines of one time: a line of 1.5 times is not long yet; two of 20 are a tenth, and three the job's own rhythm."""
-    assert paced(*[1.0] * 19, 1.5) == set()
-    assert paced(*[1.0] * 19, 1.5001) == {19}
-    assert paced(*[1.0] * 18, 2.0, 2.0) == {18, 19}
-    assert paced(*[1.0] * 17, 2.0, 2.0, 2.0) == set()
-    spread = [0.9, 1.1] * 10
-    beyond = 1 + DEVIATIONS * 0.1 / MEDIAN_DEVIATION
-    assert paced(*spread, 1.0, 1.0, beyond - 0.001) == set()
-    assert paced(*spread, 1.0, 1.0, beyond + 0.001) == {22}
-
-
-def with_pauses(saved, pauses=(25, 35, 45)):
-    """Steps of 1 s with a pause of 9 s, told by a line of its checkpoint or by nothing."""
-    return "".join(
-        ("successfully saved checkpoint\n" if saved and at in pauses else "")
-        + f" iteration {at}/ 100 | consumed samples: {64 * at} | global batch size: 64 | "
-        f"elapsed time per iteration (ms): {10_000 if at in pauses else 1000} |\n"
-        for at in range(1, 101)
-    )
+    even, spread, beyond = [1.0] * 17, [0.9, 1.1] * 10, 1 + DEVIATIONS * 0.1 / MEDIAN_DEVIATION
+    for times, expected in (
+        ([*even, 1.0, 1.0, 1.5], set()),
+        ([*even, 1.0, 1.0, 1.5001], {19}),
+        ([*even, 1.0, 2.0, 2.0], {18, 19}),
+        ([*even, 2.0, 2.0, 2.0], set()),
+        ([*spread, 1.0, 1.0, beyond - 0.001], set()),
+        ([*spread, 1.0, 1.0, beyond + 0.001], {22}),
+    ):
+        assert long_lines(times, [64.0] * len(times)) == expected, times
 
 
 def test_pauses_of_checkpoints_are_left_out_and_others_are_said(tmp_path):
-    told = observed(tmp_path, with_pauses(True))
+    """Steps of 1 s with a pause of 9 s, told by a line of its checkpoint or by nothing."""
+    steps = stepped(*((at, 10_000 if at in (25, 35, 45) else 1000) for at in range(1, 101))).splitlines(True)
+    saved = ["successfully saved checkpoint\n"]
+    told = observed(tmp_path, "".join([*steps[:24], *saved, *steps[24:34], *saved, *steps[34:44], *saved, *steps[44:]]))
     assert told.figures["real_samples_per_second"].value == pytest.approx(64)
     assert told.figures["window_seconds"].value == pytest.approx(97)
     assert not any("lines take" in one for one in told.warnings)
-    silent = observed(tmp_path, with_pauses(False, pauses=range(10, 101, 10)))
+    silent = observed(tmp_path, stepped(*((at, 1000 if at % 10 else 10_000) for at in range(1, 101))))
     assert silent.figures["real_samples_per_second"].value < 40
     assert any("lines take 1.5 times" in one and "other lines is 64 sample/s" in one for one in silent.warnings)
 
@@ -252,11 +242,7 @@ def test_a_slow_phase_is_not_the_rate_of_a_run(tmp_path):
     """30 steps of 1 s, then 20 of 9 s, which take six times as long: the job does its work in the fast part."""
 
     def log(slow):
-        return "".join(
-            f" iteration {at}/ 100 | consumed samples: {64 * at} | global batch size: 64 | "
-            f"elapsed time per iteration (ms): {1000 if at <= 30 else slow} |\n"
-            for at in range(1, 51)
-        )
+        return stepped(*((at, 1000 if at <= 30 else slow) for at in range(1, 51)))
 
     answer = observed(tmp_path, log(9000))
     assert answer.figures["real_samples_per_second"].value == pytest.approx(64)

@@ -73,9 +73,9 @@ def test_blind_predictions(recorded):
 
 @pytest.fixture
 def observed(tmp_path, run):
-    """An observation with the given stall, of 4 workers with batches of 8."""
+    """An observation with the given stall and other figures, of workers with batches of 8."""
 
-    def make(stall, *words):
+    def make(stall, *words, gpus=1, **figures):
         log = "world size: 1\n" + "".join(
             f" iteration {n}/ 99 | consumed samples: {8 * n} | elapsed time per iteration (ms): 100 | global batch size: 8 |\n"
             for n in range(1, 40)
@@ -83,6 +83,12 @@ def observed(tmp_path, run):
         (tmp_path / "train.log").write_text(log)
         ran = run("observe", tmp_path / "train.log", "--synthetic", f"{80 / (1 - stall)}", *words, "-o", tmp_path / "job.json")
         assert ran.code == 0, ran.err
+        kept = json.loads((tmp_path / "job.json").read_text())
+        kept["facts"]["gpus"] = gpus
+        for name, (value, unit) in figures.items():
+            kept["results"][name] = {**kept["results"].get(name, {"unit": unit, "basis": "measured"}), "value": value}
+        kept["results"] = {name: figure for name, figure in kept["results"].items() if figure["value"] is not None}
+        (tmp_path / "job.json").write_text(json.dumps(kept))
         return tmp_path / "job.json"
 
     return make
@@ -90,10 +96,7 @@ def observed(tmp_path, run):
 
 @pytest.mark.parametrize(("gpus", "of_a_node"), [(1, 1), (7, 7), (8, 8), (9, None), (12, None), (16, 8), (24, 8)])
 def test_an_observed_job_runs_on_one_node_or_on_nodes_of_eight(gpus, of_a_node, observed):
-    path = observed(0.2, "--workers", 4, "--samples-per-step", 8)
-    kept = json.loads(path.read_text())
-    kept["facts"]["gpus"] = gpus
-    path.write_text(json.dumps(kept))
+    path = observed(0.2, "--workers", 4, "--samples-per-step", 8, gpus=gpus)
     if of_a_node is None:
         with pytest.raises(UsageError, match="expected a multiple of 8"):
             ingest.feed(from_observation=path, latency="5 ms")
@@ -118,22 +121,14 @@ def test_what_an_observation_lacks(observed, run):
         ingest.feed(from_observation=observed(0.3, "--workers", 4), decode_time="1s")
     with pytest.raises(UsageError, match="no observed job"):
         ingest.feed(samples_per_second=100, latency_factor=2)
-    place = observed(0.3, "--workers", 4)
-    data = json.loads(place.read_text())
-    del data["results"]["stall_fraction"]
-    place.write_text(json.dumps(data))
-    ran = run("feed", "--from-observation", place)
+    ran = run("feed", "--from-observation", observed(0.3, "--workers", 4, stall_fraction=(None, "1")))
     assert (ran.code, "has no stall fraction" in ran.refusal, len(ran.refusal) <= 300) == (1, True, True)
 
 
 def test_bandwidth_that_stalls_is_what_storage_gave(observed):
     """Twice the samples at the same bandwidth: GPUs compute for the share that the bandwidth feeds."""
-    place = observed(0.4, "--workers", 4)
-    data = json.loads(place.read_text())
-    figures = data["results"]
-    for name, value, unit in (("read_bandwidth", 8e6, "B/s"), ("bytes_read_per_sample", 1e5, "B/sample")):
-        figures[name] = {"value": value, "unit": unit, "basis": "measured"}
-    place.write_text(json.dumps(data))
+    seen = {"read_bandwidth": (8e6, "B/s"), "bytes_read_per_sample": (1e5, "B/sample")}
+    place = observed(0.4, "--workers", 4, **seen)
     answer = ingest.feed(from_observation=place, stalled_by="bandwidth", workers=8, batch=16)
     assert answer.results["fed_samples_per_second_per_gpu"].value == pytest.approx(80, rel=0.03)
     faster = ingest.feed(from_observation=place, stalled_by="bandwidth", read_bandwidth="20MB/s")
@@ -142,12 +137,8 @@ def test_bandwidth_that_stalls_is_what_storage_gave(observed):
 
 @pytest.mark.parametrize(("name", "value"), [("loader_workers", 1e29), ("loader_workers", 2.5), ("samples_per_step", 0)])
 def test_figures_beyond_what_a_loader_has(name, value, observed):
-    place = observed(0.3, "--workers", 4)
-    data = json.loads(place.read_text())
-    data["results"][name]["value"] = value
-    place.write_text(json.dumps(data))
     with pytest.raises(IngestError, match=f"results.{name}: found"):
-        ingest.feed(from_observation=place)
+        ingest.feed(from_observation=observed(0.3, "--workers", 4, **{name: (value, "")}))
 
 
 def test_the_loader_of_an_observation_that_was_written_before(observed, run, tmp_path):

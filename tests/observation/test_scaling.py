@@ -64,13 +64,9 @@ def test_observations_that_determine_nothing(observations, expected):
 
 def test_one_of_another_job_and_rates_beyond_the_gpus():
     """Just within and just beyond: three on a line, and a fourth off it."""
-    for share, fine in ((0.14, True), (0.16, False)):
-        observations = at_sizes(0.9, off=(0, 0, share, 0))
-        if fine:
-            assert "scaling_exponent" in scaling_of(observations).results
-        else:
-            with pytest.raises(IngestError, match=r"32-None.json.* off the line of the others"):
-                scaling_of(observations)
+    assert "scaling_exponent" in scaling_of(at_sizes(0.9, off=(0, 0, 0.14, 0))).results
+    with pytest.raises(IngestError, match=r"32-None.json.* off the line of the others"):
+        scaling_of(at_sizes(0.9, off=(0, 0, 0.16, 0)))
     scaling_of(at_sizes(1.049, off=(0, 0, 0, 0)))
     with pytest.raises(IngestError, match="faster than the GPUs"):
         scaling_of(at_sizes(1.051, off=(0, 0, 0, 0)))
@@ -78,13 +74,10 @@ def test_one_of_another_job_and_rates_beyond_the_gpus():
 
 def test_jobs_that_wait_for_reads_show_no_hand_over():
     for most, fine in ((0.1 - 1e-6, True), (0.1 + 1e-6, False)):
-        waits = [0.004 * most / (1 - most)] * 2
-        made = [
-            seen(8, 1000, 4, most),
-            *(seen(8, 1000, batch, wait / (batch / 1000 + wait)) for batch, wait in zip((8, 16), waits, strict=True)),
-        ]
+        wait = 0.004 * most / (1 - most)
+        made = [seen(8, 1000, 4, most), *(seen(8, 1000, batch, wait / (batch / 1000 + wait)) for batch in (8, 16))]
         if fine:
-            assert scaling_of(made).results["handover_seconds"].value == pytest.approx(waits[0])
+            assert scaling_of(made).results["handover_seconds"].value == pytest.approx(wait)
         else:
             with pytest.raises(IngestError, match="stalls up to 10%"):
                 scaling_of(made)

@@ -87,6 +87,11 @@ def megatron(*lines):
     )
 
 
+def job(times, batch=8, world="world size: 8\n"):
+    line = " iteration {}/ 99 | elapsed time per iteration (ms): {} | global batch size: {} |\n"
+    return world + "".join(line.format(number, time, batch) for number, time in enumerate(times, 1))
+
+
 EVENT = ':::MLLOG {"namespace": "", "time_ms": %d, "event_type": "INTERVAL_START", "key": "%s", "value": 512, "metadata": {}}\n'
 POISON = {
     "a clock that runs backwards": (megatron((9, 1, 1000), (3, 2, 1000)), ":2: the clock runs backwards by 6 s"),
@@ -96,10 +101,7 @@ POISON = {
     "a clock that is no number": ("step,train/time,train/samples_per_sec\n1,nan,9\n", ":2: found 'nan', expected a number"),
     "a field without end": ("step,train/samples_per_sec\n1," + "9" * 140_000, "found no table of comma-separated values"),
     "too few lines": (megatron(*((step, step, 1000) for step in range(1, 5))), "no steady part among 4 lines"),
-    "rates that never settle": (
-        megatron(*((step, step, 500 * 1.3**step) for step in range(1, 13))),
-        "no steady part",
-    ),
+    "rates that never settle": (megatron(*((step, step, 500 * 1.3**step) for step in range(1, 13))), "no steady part"),
     "no batch size": ("iteration 1/ 9 | elapsed time per iteration (ms): 5 |\n" * 9, "--samples-per-step"),
     "two runs in a log": (EVENT % (1, "run_start") + EVENT % (2, "run_start"), ":2: a second run_start"),
     "an MLLOG that is cut off": (EVENT % (1, "run_start") + EVENT[:60], ":2: found no whole JSON"),
@@ -116,6 +118,11 @@ POISON = {
     ),
     "a summary without training": ('{"num_accelerators": 4, "metric": {}}', "found no training"),
     "a Kineto trace": ('{"schemaVersion": 1, "traceEvents": []}', "DataLoader spans are 0 ms"),
+    "two worlds": (job([100] * 9) + job([50] * 9, world="world size: 64\n"), "the world size is 64 after 8: two jobs"),
+    "two batches": (job([100] * 9) + job([50] * 9, batch=16, world=""), "step 1 follows step 9 with another batch: two jobs"),
+    "a time next to nothing": (job(["1e-300"] * 9), "found seconds 1e-303 in a step, expected 1e-06 to"),
+    "a time without end": (job(["1e308"] * 9), "found seconds 1e+305 in a step, expected 1e-06 to"),
+    "no time": (job([0] * 9), "found seconds 0 in a step, expected a number above 0"),
     "another file": ("Dear diary,\n", "no source that is known"),
     "an empty file": ("", "no source that is known"),
 }
@@ -132,13 +139,14 @@ def test_a_poisoned_log_is_refused_in_one_line(name, tmp_path, run):
     assert len(ran.refusal) <= 300
 
 
-def test_one_job_at_a_time():
-    with pytest.raises(UsageError, match="two runs"):
-        ingest.observe(LOGS / "megatron.log", LOGS / "mlperf.log")
-    with pytest.raises(UsageError, match="two jobs"):
-        ingest.observe(pid=1, command=["true"])
-    with pytest.raises(UsageError, match="nothing to observe"):
-        ingest.observe()
+@pytest.mark.parametrize(
+    ("logs", "options", "expected"),
+    [(("megatron.log", "mlperf.log"), {}, "two runs"), ((), {"pid": 1, "command": ["true"]}, "two jobs"),
+     ((), {}, "nothing to observe")],
+)  # fmt: skip
+def test_one_job_at_a_time(logs, options, expected):
+    with pytest.raises(UsageError, match=expected):
+        ingest.observe(*(LOGS / name for name in logs), **options)
 
 
 def test_the_command_prints_json_and_a_page(run):
@@ -152,29 +160,8 @@ def test_the_command_prints_json_and_a_page(run):
     assert (ran.code, "closed quotation marks" in ran.refusal) == (2, True)
 
 
-def megatron(times, batch=8, world="world size: 8\n"):
-    line = " iteration {}/ 99 | elapsed time per iteration (ms): {} | global batch size: {} |\n"
-    return world + "".join(line.format(number, time, batch) for number, time in enumerate(times, 1))
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (megatron([100] * 9) + megatron([50] * 9, world="world size: 64\n"), "the world size is 64 after 8: two jobs"),
-        (megatron([100] * 9) + megatron([50] * 9, batch=16, world=""), "step 1 follows step 9 with another batch: two jobs"),
-        (megatron(["1e-300"] * 9), "found seconds 1e-303 in a step, expected 1e-06 to"),
-        (megatron(["1e308"] * 9), "found seconds 1e[+]305 in a step, expected 1e-06 to"),
-        (megatron([0] * 9), "found seconds 0 in a step, expected a number above 0"),
-    ],
-)
-def test_two_jobs_in_one_log_and_times_that_no_step_takes(text, expected, tmp_path):
-    (tmp_path / "train.log").write_text(text)
-    with pytest.raises(IngestError, match=expected):
-        ingest.observe(tmp_path / "train.log")
-
-
 def test_a_restart_keeps_its_batch_and_its_size(tmp_path):
-    (tmp_path / "train.log").write_text(megatron([100] * 30) + megatron([100] * 30))
+    (tmp_path / "train.log").write_text(job([100] * 30) + job([100] * 30))
     assert ingest.observe(tmp_path / "train.log").facts["restarts"] == 1
 
 
@@ -197,7 +184,8 @@ def blocks(count, metadata, seconds=10):
     ]
 
 
-RETINANET = {"benchmark": "ssd", "train": 4572, "batch": 256}
+#: Six blocks of 10 s that each train one epoch.
+EPOCHS = blocks(6, lambda place, _: {"first_epoch_num": place + 1})
 
 
 def epochs_of(rows, tmp_path, **values):
@@ -217,11 +205,7 @@ def epochs_of(rows, tmp_path, **values):
         # GPT-3 counts tokens, of which a sample has 50 here.
         (blocks(6, lambda place, _: {"first_epoch_num": 50_000 * place, "epoch_count": 50_000}), {"benchmark": "gpt3"}, 100),
         # RetinaNet states the batches of an epoch as its samples.
-        (
-            blocks(6, lambda place, _: {"first_epoch_num": place + 1}),
-            {"benchmark": "ssd", "train": 4572, "batch": 256},
-            117_043.2,
-        ),
+        (EPOCHS, {"benchmark": "ssd", "train": 4572, "batch": 256}, 117_043.2),
         (blocks(6, lambda place, at: {"samples_count": 400 * (place + at)}), {}, 40),
     ],
 )
@@ -253,11 +237,7 @@ def test_few_epochs_of_mlperf_leave_the_rate_to_its_own_statistics(tmp_path):
     [
         (blocks(6, lambda place, _: {"first_epoch_num": 1 + place / 20}), {}, "parts of an epoch"),
         ([], {"benchmark": "minigo"}, "reads no data set"),
-        (
-            [(1, "epoch_start", {"epoch_num": 1}, None), (2, "epoch_start", {"epoch_num": 2}, None)],
-            {},
-            "the next epoch begins before",
-        ),
+        ([(at, "epoch_start", {"epoch_num": at}, None) for at in (1, 2)], {}, "the next epoch begins before"),
         ([(5, "epoch_start", {}, None), (4, "epoch_stop", {}, None)], {}, "is before its start"),
     ],
 )
@@ -268,8 +248,7 @@ def test_events_of_mlperf_that_mislead_are_refused(rows, values, message, tmp_pa
 
 @pytest.mark.parametrize(("stated", "passes"), [(149, True), (151, False), (67, True), (66, False)])
 def test_epochs_of_mlperf_are_held_against_its_own_throughput(stated, passes, tmp_path):
-    rows = blocks(6, lambda place, _: {"first_epoch_num": place + 1})
-    rows += [(10 * place, "tracked_stats", {}, {"throughput": stated}) for place in range(1, 7)]
+    rows = [*EPOCHS, *((10 * place, "tracked_stats", {}, {"throughput": stated}) for place in range(1, 7))]
     rows.sort(key=lambda one: (one[0], one[1] != "block_stop"))
     if passes:
         assert epochs_of(rows, tmp_path)["real_samples_per_second"].value == pytest.approx(100)
@@ -281,7 +260,7 @@ def test_epochs_of_mlperf_are_held_against_its_own_throughput(stated, passes, tm
 @pytest.mark.parametrize(("ended", "passes"), [(119, True), (121, False)])
 def test_blocks_of_mlperf_that_take_a_small_share_of_the_run_are_refused(ended, passes, tmp_path):
     """Asynchronous programs log a block as stopped when it was dispatched."""
-    rows = [*blocks(6, lambda place, _: {"first_epoch_num": place + 1}), (ended, "run_stop", {}, None)]
+    rows = [*EPOCHS, (ended, "run_stop", {}, None)]
     if passes:
         assert epochs_of(rows, tmp_path)
     else:
@@ -301,13 +280,11 @@ def test_broken_characters_and_epochs_of_nemo(tmp_path):
 
 def test_evaluations_within_a_block_of_mlperf_are_left_out(tmp_path):
     """The block stops after its evaluation of 6 s; one that began before the block runs beside it."""
-    rows = blocks(6, lambda place, _: {"first_epoch_num": place + 1})
-    inside = [(10 * place + at, f"eval_{edge}", {}, None) for place in range(6) for at, edge in ((5, "start"), (11, "stop"))]
-    beside = [(10 * place + at, f"eval_{edge}", {}, None) for place in range(6) for at, edge in ((0, "start"), (4, "stop"))]
-    ordered = sorted([*rows, *inside], key=lambda one: (one[0], "block" in one[1], "start" in one[1]))
-    assert epochs_of(ordered, tmp_path)["real_samples_per_second"].value == pytest.approx(250)
-    ordered = sorted([*rows, *beside], key=lambda one: (one[0], "block" in one[1], "start" in one[1]))
-    assert epochs_of(ordered, tmp_path)["real_samples_per_second"].value == pytest.approx(100)
+    for first, last, rate in ((5, 11, 250), (0, 4, 100)):
+        edges = ((first, "start"), (last, "stop"))
+        asked = [(10 * place + at, f"eval_{edge}", {}, None) for place in range(6) for at, edge in edges]
+        ordered = sorted([*EPOCHS, *asked], key=lambda one: (one[0], "block" in one[1], "start" in one[1]))
+        assert epochs_of(ordered, tmp_path)["real_samples_per_second"].value == pytest.approx(rate)
 
 
 BAR = "Epoch 0: {0}%|█| {0}/100 [10:48<00:00, global_step={0}.00, consumed_samples={1}.0, train_step_timing in s=3.200]"
