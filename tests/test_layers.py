@@ -19,7 +19,7 @@ LOADERS = {
     "engine/registry.py",
     "sizing/model_source.py",
 }
-MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 312, 11, 600
+MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 300, 11, 600
 
 
 @cache
