@@ -2,7 +2,7 @@
 
 import math
 
-from ingest.engine.expression import Num, ceil, floor, log, log10, maximum, minimum, round_up, total, where
+from ingest.engine.expression import Num, ceil, log, maximum, minimum, total, where
 from ingest.engine.registry import alternative, formula, input_quantity
 
 #: A rounding error makes no further reader.
@@ -283,42 +283,3 @@ def precision_of_test(confident_seconds: Num, acceptance_seconds: Num, confident
     (True, 0.1)
     """
     return confident_share * (confident_seconds / acceptance_seconds) ** 0.5
-
-
-input_quantity(
-    "computed_requirement", "1", "Value of a requirement line before rounding, in the unit of the line.", above=False
-)
-input_quantity("significant_digits", "1", "Significant digits of the values that requirements state.", low=2, high=3,
-    above=False, whole=True, default=3, label="significant digits of requirements")  # fmt: skip
-input_quantity("requirement_limit", "1", "Most that a requirement line may demand, in the unit of the line.", above=False)
-input_quantity("stated_result", "1", "Result that a user sets, in its own unit.")
-input_quantity("computed_result", "1", "The result that the other inputs give, in its own unit.")
-
-
-@formula(unit="1", source="definition", label="rounded value of a requirement")
-def rounded_requirement(computed_requirement: Num, significant_digits: Num) -> Num:
-    """Value of a requirement line, rounded up to significant digits; an excess of 1e-9, the noise of binary numbers, is none.
-
-    >>> rounded_requirement(301.2e9, 3), rounded_requirement(302_000_000_000.0001, 3), rounded_requirement(1_835_501, 2)
-    (302000000000.0, 302000000000.0, 1900000.0)
-    """
-    return round_up(
-        computed_requirement * (1 - 1e-9),
-        minimum(significant_digits, 15) - 1 - floor(log10(maximum(computed_requirement * (1 - 1e-9), 1e-9))),
-    )
-
-
-@formula(unit="1", source="definition", label="limited value of a requirement")
-def limited_requirement(rounded_requirement: Num, requirement_limit: Num) -> Num:
-    """Value of a requirement line, rounded up and then held to the most that the line may demand."""
-    return minimum(rounded_requirement, requirement_limit)
-
-
-@formula(unit="1", source="definition", label="departure of a result that is set")
-def departure(stated_result: Num, computed_result: Num) -> Num:
-    """How many times a result that a user sets lies above or below the one that the other inputs give.
-
-    >>> departure(5, 60), departure(60, 5)
-    (12.0, 12.0)
-    """
-    return maximum(stated_result / computed_result, computed_result / stated_result)
