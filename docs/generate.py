@@ -167,6 +167,11 @@ def main() -> int:
             if not check:
                 path.parent.mkdir(exist_ok=True)
                 path.write_text(content, encoding="utf-8")
+    for path in sorted((DOCS / "reference" / "formulas").glob("*.md")):
+        if str(path.relative_to(DOCS)) not in PAGES:  # of a module that is gone
+            stale.append(str(path.relative_to(ROOT)))
+            if not check:
+                path.unlink()
     if sample := sample_pages.stale():
         stale += [str(path.relative_to(ROOT)) for path in sample]
         if not check:
