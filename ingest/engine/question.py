@@ -181,7 +181,7 @@ class Shown(NamedTuple):
         name: the quantity.
         main: a short page shows it; other results are printed with `--verbose`.
         unless: a result next to which a short page leaves it out.
-        where: the input without which nobody misses it.
+        where: the input without which nobody misses it, or the words of the question, such as `sync`, to which it belongs.
     """
 
     name: str

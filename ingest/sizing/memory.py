@@ -40,6 +40,7 @@ from ingest.sizing.memory_inputs import (
     STEP_DEFAULTS,
     USUAL_RECIPE,
     USUAL_STAGE,
+    UTILIZATION_OF_STEP,
     MemoryJob,
     ParallelSizes,
     check_known,
@@ -171,7 +172,8 @@ class StateOptions(TypedDict, total=False):
     utilization: Annotated[
         Amount,
         option(
-            "Share of the memory that states may fill; {default} by default.",
+            "Share of the memory that states may fill; {default} by default, "
+            f"{UTILIZATION_OF_STEP.value:g} with --sequence-length.",
             "F",
             quantity="memory_utilization",
             usual=DEFAULTS,
