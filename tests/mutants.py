@@ -1,8 +1,8 @@
 """One-line mutants of the code that decides: each of `mutants.txt` must turn its tests red, and so must drawn ones.
 
 A mutant is a line `file | definition | old -> new | tests`: the text `old` stands once in the definition, which is a function,
-a class or a constant by its qualified name. A line that begins with `=` is a mutant that changes no result, with the reason
-in place of the tests. Mutants are applied to a copy of the package, whose tests run in a forked process.
+a class or a constant by its qualified name, or a computed quantity. A line that begins with `=` is a mutant that changes no
+result, with the reason in place of the tests. Mutants are applied to a copy of the package; its tests run in a forked process.
 """
 
 import argparse
@@ -108,7 +108,7 @@ class Mutant(NamedTuple):
 
 
 def spans(source):
-    """Qualified name of each function, class and constant -> its place in the source; `*` is the whole module."""
+    """Name of each function, class, constant and computed quantity -> its place in the source; `*` is the whole module."""
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -123,6 +123,9 @@ def spans(source):
                 targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
                 whole = [one for target in targets if target and not in_function for one in ast.walk(target)]
                 names = [one.id for one in whole if isinstance(one, ast.Name)]
+                call = getattr(node, "value", None)
+                if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "computed_quantity":
+                    names = [ast.literal_eval(call.args[0])]
             first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
             for name in names:
                 found.setdefault(prefix + name, (starts[first - 1], starts[node.end_lineno]))

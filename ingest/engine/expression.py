@@ -228,7 +228,7 @@ class Notation(NamedTuple):
 
 
 #: function -> how prose calls it, and how a spreadsheet cell: by a name that every office suite since Excel 2010 knows
-_FUNCTIONS = {
+FUNCTIONS = {
     "minimum": ("min", "MIN"),
     "maximum": ("max", "MAX"),
     "ceil": ("round up", "ROUNDUP"),
@@ -242,12 +242,12 @@ _FUNCTIONS = {
 }
 PROSE = Notation(
     operators={"*": "×", "/": "÷", "**": "^", "-": "−", "<=": "≤", ">=": "≥"},
-    functions={name: words for name, (words, _) in _FUNCTIONS.items()},
+    functions={name: words for name, (words, _) in FUNCTIONS.items()},
     number=lambda value: f"{value:,}",
 )
 CELL = Notation(
     operators={"**": "^"},
-    functions={name: cell for name, (_, cell) in _FUNCTIONS.items()},
+    functions={name: cell for name, (_, cell) in FUNCTIONS.items()},
     number=lambda value: f"{value:g}" if value == float(f"{value:g}") else repr(value),
     extra={"ceil": ("0",)},
 )

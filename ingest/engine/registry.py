@@ -1,17 +1,22 @@
 """Formulas by name: the decorator that registers them, and the solver that walks the names.
 
 A formula is a plain function. Its name is the quantity it yields, its parameters are the names of the quantities it
-needs. Quantities that no formula yields (the leaves) are declared with their unit and allowed range.
+needs. Most are declared by their expression alone (`computed_quantity`). Quantities that no formula yields (the leaves) are
+declared with their unit and allowed range.
 """
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from operator import itemgetter
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple, TypeVar
 
+import ingest.engine.expression as recorder
 from ingest.engine import declared_by
 from ingest.engine.expression import Expression, Num, record
 from ingest.engine.messages import Message, Option
@@ -159,7 +164,7 @@ INPUTS = Declared(InputQuantity)
 
 
 def formula(
-    unit: str, source: str, where: str = "", label: str = "", *, of: str = "", when: str = "", **limits: float
+    unit: str, source: str = "definition", where: str = "", label: str = "", *, of: str = "", when: str = "", **limits: float
 ) -> Callable[[Function], Function]:
     """Register a function as the formula for the quantity it is named after, and return it unchanged.
 
@@ -212,6 +217,60 @@ def decided_by(case: str) -> list[str]:
         for declare in declared_by:
             declare()
     raise ValueError(f"no quantity has an alternative for the case '{case}'")
+
+
+#: A name in an expression: a quantity, or a function of the recorder. The e of 1e9 is none.
+_NAME = re.compile(r"(?<![\w.])[a-z_]\w*")
+
+
+@cache
+def _code(shape: str, count: int) -> CodeType:
+    """The code of an expression over so many quantities; most expressions have one of a few shapes, compiled once."""
+    parameters = ", ".join(f"q{place}" for place in range(count))
+    code: CodeType = eval(f"lambda {parameters}: {shape}", {}).__code__  # noqa: S307  a literal of the module that declares it
+    return code
+
+
+def computed_quantity(
+    name: str,
+    expression: str,
+    unit: str,
+    meaning: str,
+    source: str = "definition",
+    *,
+    needs: str = "",
+    example: str = "",
+    **declared: Any,
+) -> None:
+    """Declare a quantity that an expression over other quantities yields: a `formula` without the frame of a function.
+
+    Args:
+        name: the quantity.
+        expression: names of quantities, numbers, operators, and the functions of `ingest.engine.expression`.
+        unit, source: as of `formula`.
+        meaning: one line.
+        needs: its quantities in the order in which a derivation lists them, where the expression has another one.
+        example: a worked example, `call -> result`, which the tests run and the reference shows.
+        declared: `where`, `label`, `of`, `when` and limits, as of `formula`.
+
+    Raises:
+        ValueError: the expression is none, or the quantity has two definitions.
+    """
+    places = {need: f"q{place}" for place, need in enumerate(needs.split())}
+
+    def placed(found: re.Match[str]) -> str:
+        return found[0] if found[0] in recorder.FUNCTIONS else places.setdefault(found[0], f"q{len(places)}")
+
+    shape = _NAME.sub(placed, expression)
+    try:
+        code = _code(shape, len(places)).replace(co_name=name, co_varnames=tuple(places))
+    except SyntaxError:
+        raise ValueError(f"the quantity '{name}' has no expression: {expression}") from None
+    function = FunctionType(code, vars(recorder))
+    function.__module__ = sys._getframe(1).f_globals["__name__"]
+    shown, _, result = example.partition(" -> ")
+    function.__doc__ = f"{meaning}\n\n>>> {shown}\n{result}\n" if example else meaning
+    formula(unit, source, **declared)(function)
 
 
 def input_quantity(name: str, unit: str, meaning: str, **limits: object) -> None:

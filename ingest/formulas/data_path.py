@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ingest.engine.expression import Num, ceil, maximum, minimum, total
-from ingest.engine.registry import alternative, formula, input_quantity
+from ingest.engine.expression import Num, ceil, maximum
+from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
 
 # The layers between GPU and storage
 input_quantity("host_link_bandwidth_per_gpu", "B/s/GPU", "Bandwidth of the link between host and one GPU.")
@@ -40,13 +40,8 @@ input_quantity("request_bytes_max", "B/file", "Largest read request that a clien
 # The way between nodes and storage
 input_quantity("fabric_islands", "1", "Islands of nodes, each with its own links to the storage.", whole=True)
 input_quantity("fabric_island_bandwidth", "B/s", "Bandwidth between one island and the storage.")
-input_quantity(
-    "fabric_oversubscription",
-    "1",
-    "Bandwidth of the nodes’ storage NICs over that of the switches’ uplinks.",
-    low=1,
-    above=False,
-)
+input_quantity("fabric_oversubscription", "1", "Bandwidth of the nodes’ storage NICs over that of the switches’ uplinks.",
+    low=1, above=False)  # fmt: skip
 input_quantity("fabric_gateways", "1", "Routers or gateways between nodes and storage.", whole=True)
 input_quantity("fabric_gateway_bandwidth", "B/s", "Bandwidth of one router or gateway.")
 input_quantity("fabric_ports", "1", "Ports on the side of the storage.", whole=True)
@@ -56,330 +51,114 @@ input_quantity("fabric_port_bandwidth", "B/s", "Bandwidth of one port on the sid
 input_quantity("read_bandwidth_available", "B/s", "Read bandwidth of the narrowest known layer.")
 input_quantity("write_bandwidth_available", "B/s", "Write bandwidth of the narrowest known layer.")
 
-
-@formula(unit="1", source="definition")
-def decoded_expansion(decoded_sample_bytes: Num, sample_bytes: Num) -> Num:
-    """Decoded bytes for each stored byte: expansion of the data between host and GPU where the host decodes."""
-    return decoded_sample_bytes / sample_bytes
-
-
-@formula(unit="B/s", source="definition")
-def host_links_read_ceiling(host_link_bandwidth_per_gpu: Num, gpus: Num, decoded_expansion: Num) -> Num:
-    """Stored bytes per second whose decoded form the host links of all GPUs carry."""
-    return host_link_bandwidth_per_gpu * gpus / decoded_expansion
-
-
-@formula(unit="B/s", source="definition")
-def nics_read_ceiling(storage_nic_bandwidth_per_node: Num, nodes: Num) -> Num:
-    """Bandwidth of the storage NICs of all nodes."""
-    return storage_nic_bandwidth_per_node * nodes
-
-
-@formula(unit="B/s/node", source="definition")
-def client_bandwidth_of_gpus(client_bandwidth_per_gpu: Num, gpus_per_node: Num) -> Num:
-    """Read bandwidth of a node where each GPU has a path of its own."""
-    return client_bandwidth_per_gpu * gpus_per_node
-
-
-@formula(unit="B/s/node", source="definition")
-def client_bandwidth_of_nics(nic_efficiency: Num, storage_nic_bandwidth_per_node: Num) -> Num:
-    """Read bandwidth of a node over a protocol that fills its storage NICs to a known share."""
-    return nic_efficiency * storage_nic_bandwidth_per_node
-
-
-@formula(unit="B/s/node", source="definition")
-def client_write_bandwidth_of_nics(nic_efficiency: Num, storage_nic_bandwidth_per_node: Num) -> Num:
-    """Write bandwidth of a node over a protocol that fills its storage NICs to a known share."""
-    return nic_efficiency * storage_nic_bandwidth_per_node
-
-
-@formula(unit="B/s", source="definition")
-def clients_read_ceiling(client_bandwidth_per_node: Num, nodes: Num, small_read_factor: Num) -> Num:
-    """Read bandwidth of the storage clients of all nodes, at the size of the requests."""
-    return client_bandwidth_per_node * nodes * small_read_factor
-
-
-@formula(unit="B/s/node", source="definition")
-def client_read_ceiling(client_bandwidth_per_node: Num, small_read_factor: Num) -> Num:
-    """Read bandwidth of the storage client of one node, at the size of the requests."""
-    return client_bandwidth_per_node * small_read_factor
-
-
-@formula(unit="B/s", source="definition")
-def clients_write_ceiling(client_write_bandwidth_per_node: Num, nodes: Num) -> Num:
-    """Write bandwidth of the storage clients of all nodes."""
-    return client_write_bandwidth_per_node * nodes
-
-
-@formula(unit="B/s", source="definition")
-def units_read_ceiling(unit_read_bandwidth: Num, units: Num) -> Num:
-    """Aggregate read bandwidth of the units of a system."""
-    return unit_read_bandwidth * units
-
-
-@formula(unit="B/s", source="definition")
-def units_write_ceiling(unit_write_bandwidth: Num, units: Num) -> Num:
-    """Aggregate write bandwidth of the units of a system."""
-    return unit_write_bandwidth * units
-
-
-@formula(unit="file/s", source="definition")
-def units_opens_ceiling(unit_opens_per_second: Num, units: Num) -> Num:
-    """Files that the units open each second."""
-    return unit_opens_per_second * units
-
-
-@formula(unit="file/s", source="definition")
-def units_creates_ceiling(unit_creates_per_second: Num, units: Num) -> Num:
-    """Files that the units create each second."""
-    return unit_creates_per_second * units
-
-
-@formula(unit="file", source="definition", whole=True)
-def units_files_ceiling(unit_files_max: Num, units: Num) -> Num:
-    """Files that the units can hold."""
-    return unit_files_max * units
-
-
-@formula(unit="1/s", source="definition")
-def units_requests_ceiling(unit_io_per_second: Num, units: Num) -> Num:
-    """IOPS of the units."""
-    return unit_io_per_second * units
-
-
-@formula(unit="B/s", source="definition")
-def requests_read_ceiling(units_requests_ceiling: Num, io_bytes: Num) -> Num:
-    """Read bandwidth of the units at their IOPS."""
-    return units_requests_ceiling * io_bytes
-
-
-@formula(unit="B/s/node", source="definition")
-def nvme_bandwidth_of_drives(nvme_drive_read_bandwidth: Num, nvme_drives_per_node: Num) -> Num:
-    """Aggregate read bandwidth of the local drives of one node."""
-    return nvme_drive_read_bandwidth * nvme_drives_per_node
-
-
-@formula(unit="B/s", source="definition")
-def nvme_read_ceiling(nvme_read_bandwidth_per_node: Num, nodes: Num, small_read_factor: Num) -> Num:
-    """Read bandwidth of the local drives of all nodes, at the size of the requests."""
-    return nvme_read_bandwidth_per_node * nodes * small_read_factor
-
-
-@formula(unit="B/s", source="definition")
-def nvme_write_ceiling(nvme_drive_write_bandwidth: Num, nvme_drives_per_node: Num, nodes: Num) -> Num:
-    """Write bandwidth of the local drives of all nodes."""
-    return nvme_drive_write_bandwidth * nvme_drives_per_node * nodes
-
-
-@formula(unit="B", source="definition")
-def nvme_capacity(nvme_bytes_per_node: Num, nodes: Num, fill_limit: Num) -> Num:
-    """Capacity of the local drives of all nodes up to the fill limit, each byte once."""
-    return nvme_bytes_per_node * nodes * fill_limit
-
-
-@formula(unit="B", source="definition")
-def waiting_bytes(request_seconds: Num, client_bandwidth_per_node: Num, requests_in_flight_per_node: Num) -> Num:
-    """Bytes that one stream could have moved during the latency of a request."""
-    return request_seconds * client_bandwidth_per_node / requests_in_flight_per_node
-
-
-@formula(unit="1", source="definition", high=1)
-def read_efficiency_at_io_size(io_bytes: Num, waiting_bytes: Num) -> Num:
-    """Share of the bandwidth that requests of one size reach: size ÷ (size + bytes lost to latency).
-
-    >>> read_efficiency_at_io_size(131_072, 131_072)
-    0.5
-    """
-    return io_bytes / (io_bytes + waiting_bytes)
-
-
-@formula(unit="1", source="definition", high=1)
-def read_efficiency_at_reference(reference_io_bytes: Num, waiting_bytes: Num) -> Num:
-    """Share of the bandwidth that a stream reaches at the I/O size at which the ceiling was measured.
-
-    >>> read_efficiency_at_reference(1_048_576, 131_072)
-    0.8888888888888888
-    """
-    return reference_io_bytes / (reference_io_bytes + waiting_bytes)
-
-
-@formula(unit="1", source="definition")
-def small_read_factor(read_efficiency_at_io_size: Num, read_efficiency_at_reference: Num) -> Num:
-    """Share of a ceiling that smaller requests reach; larger requests than in its measurement gain nothing.
-
-    >>> small_read_factor(0.5, 0.8), small_read_factor(0.9, 0.8)
-    (0.625, 1)
-    """
-    return minimum(1, read_efficiency_at_io_size / read_efficiency_at_reference)
-
-
-@formula(unit="1/s", source="definition", label="IOPS needed")
-def io_per_second_needed(read_bandwidth_needed: Num, io_bytes: Num) -> Num:
-    """IOPS of all nodes."""
-    return read_bandwidth_needed / io_bytes
-
-
-@formula(unit="1/s/node", source="definition", label="IOPS per node")
-def io_per_second_per_node(io_per_second_needed: Num, nodes: Num) -> Num:
-    """IOPS of one node."""
-    return io_per_second_needed / nodes
-
-
-@formula(unit="s", source="little1961")
-def request_seconds_allowed(requests_in_flight_per_node: Num, io_per_second_per_node: Num) -> Num:
-    """Mean latency allowed at a queue depth: Little's law."""
-    return requests_in_flight_per_node / io_per_second_per_node
-
-
-@formula(unit="1/node", source="little1961", label="queue depth needed per node")
-def requests_in_flight_needed(io_per_second_per_node: Num, request_seconds: Num) -> Num:
-    """Queue depth per node that hides the latency of requests: Little's law."""
-    return io_per_second_per_node * request_seconds
-
-
-@formula(unit="1/node", source="definition", label="queue depth of the readers per node")
-def requests_in_flight_of_readers(readers_per_gpu: Num, gpus_per_node: Num) -> Num:
-    """Queue depth of one node where each reader has one outstanding request."""
-    return readers_per_gpu * gpus_per_node
-
-
-@formula(unit="B/file", source="definition")
-def request_bytes_of_open(bytes_per_file_open: Num, request_bytes_max: Num) -> Num:
-    """I/O size per file: the whole file, unless the client splits it into several requests."""
-    return minimum(bytes_per_file_open, request_bytes_max)
-
-
-@formula(unit="node", source="definition", whole=True)
-def clients_for_read(read_bandwidth_needed: Num, client_bandwidth_per_node: Num, small_read_factor: Num) -> Num:
-    """Client nodes, one client each, that reach the required read bandwidth.
-
-    >>> clients_for_read(18.2e9, 3e9, 1)
-    7
-    """
-    return ceil(read_bandwidth_needed / (client_bandwidth_per_node * small_read_factor))
-
-
-@formula(unit="node", source="definition", whole=True)
-def clients_for_write(write_bandwidth_needed: Num, client_write_bandwidth_per_node: Num) -> Num:
-    """Client nodes, one client each, that reach the required write bandwidth.
-
-    >>> clients_for_write(20e9, 3e9)
-    7
-    """
-    return ceil(write_bandwidth_needed / client_write_bandwidth_per_node)
-
-
-@formula(unit="node", source="definition", whole=True)
-def clients_required(clients_for_read: Num, clients_for_write: Num) -> Num:
-    """Client nodes for reads and writes: the larger of both counts."""
-    return maximum(clients_for_read, clients_for_write)
-
-
-@formula(unit="1", source="definition", whole=True)
-def local_drives_required(read_bandwidth_needed: Num, nodes: Num, nvme_drive_read_bandwidth: Num) -> Num:
-    """Local drives in all nodes, equally many in each, that reach the required read bandwidth.
-
-    >>> local_drives_required(100e9, 4, 7e9)
-    16
-    """
-    return ceil(read_bandwidth_needed / (nvme_drive_read_bandwidth * nodes)) * nodes
-
-
-@formula(unit="1", source="definition", whole=True)
-def local_drives(nvme_drives_per_node: Num, nodes: Num) -> Num:
-    """Local drives in all nodes."""
-    return nvme_drives_per_node * nodes
-
-
-@formula(unit="GPU", source="definition")
-def gpus_fed_by_unit(unit_read_bandwidth: Num, ingest_bandwidth_per_gpu: Num) -> Num:
-    """GPUs that one unit feeds; the fraction is headroom."""
-    return unit_read_bandwidth / ingest_bandwidth_per_gpu
-
-
-@formula(unit="B/s", source="definition")
-def fabric_bandwidth_needed(read_bandwidth_needed: Num, write_bandwidth_needed: Num) -> Num:
-    """Bandwidth that the network between nodes and storage needs in the busier direction."""
-    return maximum(read_bandwidth_needed, write_bandwidth_needed)
-
-
-@formula(unit="B/s", source="definition")
-def fabric_uplinks_ceiling(nics_read_ceiling: Num, fabric_oversubscription: Num) -> Num:
-    """Bandwidth that the uplinks of the switches leave to the storage NICs of all nodes."""
-    return nics_read_ceiling / fabric_oversubscription
-
-
-@formula(unit="B/s", source="definition")
-def fabric_islands_ceiling(fabric_islands: Num, fabric_island_bandwidth: Num) -> Num:
-    """Bandwidth between all islands and the storage."""
-    return fabric_islands * fabric_island_bandwidth
-
-
-@formula(unit="B/s", source="definition")
-def fabric_gateways_ceiling(fabric_gateways: Num, fabric_gateway_bandwidth: Num) -> Num:
-    """Bandwidth of all routers or gateways."""
-    return fabric_gateways * fabric_gateway_bandwidth
-
-
-@formula(unit="B/s", source="definition")
-def fabric_ports_ceiling(fabric_ports: Num, fabric_port_bandwidth: Num) -> Num:
-    """Bandwidth of all ports on the side of the storage."""
-    return fabric_ports * fabric_port_bandwidth
-
-
-@formula(unit="1/s", source="little1961", label="IOPS of the threads")
-def requests_of_threads(requesting_threads: Num, request_seconds: Num) -> Num:
-    """IOPS of threads that wait for each request: Little's law."""
-    return requesting_threads / request_seconds
-
-
-@formula(unit="1/s", source="definition", label="IOPS of the threads on one drive")
-def requests_of_drive(requests_of_threads: Num, unit_drive_io_per_second: Num) -> Num:
-    """IOPS of threads on one drive, at most those of the drive."""
-    return minimum(requests_of_threads, unit_drive_io_per_second)
-
+computed_quantity("decoded_expansion", "decoded_sample_bytes / sample_bytes", "1",
+    "Decoded bytes for each stored byte: expansion of the data between host and GPU where the host decodes.")  # fmt: skip
+computed_quantity("host_links_read_ceiling", "host_link_bandwidth_per_gpu * gpus / decoded_expansion", "B/s",
+    "Stored bytes per second whose decoded form the host links of all GPUs carry.")  # fmt: skip
+computed_quantity("nics_read_ceiling", "storage_nic_bandwidth_per_node * nodes", "B/s",
+    "Bandwidth of the storage NICs of all nodes.")  # fmt: skip
+computed_quantity("client_bandwidth_of_gpus", "client_bandwidth_per_gpu * gpus_per_node", "B/s/node",
+    "Read bandwidth of a node where each GPU has a path of its own.")  # fmt: skip
+computed_quantity("client_bandwidth_of_nics", "nic_efficiency * storage_nic_bandwidth_per_node", "B/s/node",
+    "Read bandwidth of a node over a protocol that fills its storage NICs to a known share.")  # fmt: skip
+computed_quantity("client_write_bandwidth_of_nics", "nic_efficiency * storage_nic_bandwidth_per_node", "B/s/node",
+    "Write bandwidth of a node over a protocol that fills its storage NICs to a known share.")  # fmt: skip
+computed_quantity("clients_read_ceiling", "client_bandwidth_per_node * nodes * small_read_factor", "B/s",
+    "Read bandwidth of the storage clients of all nodes, at the size of the requests.")  # fmt: skip
+computed_quantity("client_read_ceiling", "client_bandwidth_per_node * small_read_factor", "B/s/node",
+    "Read bandwidth of the storage client of one node, at the size of the requests.")  # fmt: skip
+computed_quantity("clients_write_ceiling", "client_write_bandwidth_per_node * nodes", "B/s",
+    "Write bandwidth of the storage clients of all nodes.")  # fmt: skip
+computed_quantity("units_read_ceiling", "unit_read_bandwidth * units", "B/s",
+    "Aggregate read bandwidth of the units of a system.")  # fmt: skip
+computed_quantity("units_write_ceiling", "unit_write_bandwidth * units", "B/s",
+    "Aggregate write bandwidth of the units of a system.")  # fmt: skip
+computed_quantity("units_opens_ceiling", "unit_opens_per_second * units", "file/s", "Files that the units open each second.")
+computed_quantity("units_creates_ceiling", "unit_creates_per_second * units", "file/s",
+    "Files that the units create each second.")  # fmt: skip
+computed_quantity("units_files_ceiling", "unit_files_max * units", "file", "Files that the units can hold.", whole=True)
+computed_quantity("units_requests_ceiling", "unit_io_per_second * units", "1/s", "IOPS of the units.")
+computed_quantity("requests_read_ceiling", "units_requests_ceiling * io_bytes", "B/s",
+    "Read bandwidth of the units at their IOPS.")  # fmt: skip
+computed_quantity("nvme_bandwidth_of_drives", "nvme_drive_read_bandwidth * nvme_drives_per_node", "B/s/node",
+    "Aggregate read bandwidth of the local drives of one node.")  # fmt: skip
+computed_quantity("nvme_read_ceiling", "nvme_read_bandwidth_per_node * nodes * small_read_factor", "B/s",
+    "Read bandwidth of the local drives of all nodes, at the size of the requests.")  # fmt: skip
+computed_quantity("nvme_write_ceiling", "nvme_drive_write_bandwidth * nvme_drives_per_node * nodes", "B/s",
+    "Write bandwidth of the local drives of all nodes.")  # fmt: skip
+computed_quantity("nvme_capacity", "nvme_bytes_per_node * nodes * fill_limit", "B",
+    "Capacity of the local drives of all nodes up to the fill limit, each byte once.")  # fmt: skip
+computed_quantity("waiting_bytes", "request_seconds * client_bandwidth_per_node / requests_in_flight_per_node", "B",
+    "Bytes that one stream could have moved during the latency of a request.")  # fmt: skip
+computed_quantity("read_efficiency_at_io_size", "io_bytes / (io_bytes + waiting_bytes)", "1",
+    "Share of the bandwidth that requests of one size reach: size ÷ (size + bytes lost to latency).", high=1,
+    example="read_efficiency_at_io_size(131_072, 131_072) -> 0.5")  # fmt: skip
+computed_quantity("read_efficiency_at_reference", "reference_io_bytes / (reference_io_bytes + waiting_bytes)", "1",
+    "Share of the bandwidth that a stream reaches at the I/O size at which the ceiling was measured.", high=1,
+    example="read_efficiency_at_reference(1_048_576, 131_072) -> 0.8888888888888888")  # fmt: skip
+computed_quantity("small_read_factor", "minimum(1, read_efficiency_at_io_size / read_efficiency_at_reference)", "1",
+    "Share of a ceiling that smaller requests reach; larger requests than in its measurement gain nothing.",
+    example="small_read_factor(0.5, 0.8), small_read_factor(0.9, 0.8) -> (0.625, 1)")  # fmt: skip
+computed_quantity("io_per_second_needed", "read_bandwidth_needed / io_bytes", "1/s", "IOPS of all nodes.", label="IOPS needed")
+computed_quantity("io_per_second_per_node", "io_per_second_needed / nodes", "1/s/node",
+    "IOPS of one node.", label="IOPS per node")  # fmt: skip
+computed_quantity("request_seconds_allowed", "requests_in_flight_per_node / io_per_second_per_node", "s",
+    "Mean latency allowed at a queue depth: Little's law.", source="little1961")  # fmt: skip
+computed_quantity("requests_in_flight_needed", "io_per_second_per_node * request_seconds", "1/node",
+    "Queue depth per node that hides the latency of requests: Little's law.", source="little1961",
+    label="queue depth needed per node")  # fmt: skip
+computed_quantity("requests_in_flight_of_readers", "readers_per_gpu * gpus_per_node", "1/node",
+    "Queue depth of one node where each reader has one outstanding request.",
+    label="queue depth of the readers per node")  # fmt: skip
+computed_quantity("request_bytes_of_open", "minimum(bytes_per_file_open, request_bytes_max)", "B/file",
+    "I/O size per file: the whole file, unless the client splits it into several requests.")  # fmt: skip
+computed_quantity("clients_for_read", "ceil(read_bandwidth_needed / (client_bandwidth_per_node * small_read_factor))", "node",
+    "Client nodes, one client each, that reach the required read bandwidth.", whole=True,
+    example="clients_for_read(18.2e9, 3e9, 1) -> 7")  # fmt: skip
+computed_quantity("clients_for_write", "ceil(write_bandwidth_needed / client_write_bandwidth_per_node)", "node",
+    "Client nodes, one client each, that reach the required write bandwidth.", whole=True,
+    example="clients_for_write(20e9, 3e9) -> 7")  # fmt: skip
+computed_quantity("clients_required", "maximum(clients_for_read, clients_for_write)", "node",
+    "Client nodes for reads and writes: the larger of both counts.", whole=True)  # fmt: skip
+computed_quantity("local_drives_required", "ceil(read_bandwidth_needed / (nvme_drive_read_bandwidth * nodes)) * nodes", "1",
+    "Local drives in all nodes, equally many in each, that reach the required read bandwidth.", whole=True,
+    needs="read_bandwidth_needed nodes nvme_drive_read_bandwidth",
+    example="local_drives_required(100e9, 4, 7e9) -> 16")  # fmt: skip
+computed_quantity("local_drives", "nvme_drives_per_node * nodes", "1", "Local drives in all nodes.", whole=True)
+computed_quantity("gpus_fed_by_unit", "unit_read_bandwidth / ingest_bandwidth_per_gpu", "GPU",
+    "GPUs that one unit feeds; the fraction is headroom.")  # fmt: skip
+computed_quantity("fabric_bandwidth_needed", "maximum(read_bandwidth_needed, write_bandwidth_needed)", "B/s",
+    "Bandwidth that the network between nodes and storage needs in the busier direction.")  # fmt: skip
+computed_quantity("fabric_uplinks_ceiling", "nics_read_ceiling / fabric_oversubscription", "B/s",
+    "Bandwidth that the uplinks of the switches leave to the storage NICs of all nodes.")  # fmt: skip
+computed_quantity("fabric_islands_ceiling", "fabric_islands * fabric_island_bandwidth", "B/s",
+    "Bandwidth between all islands and the storage.")  # fmt: skip
+computed_quantity("fabric_gateways_ceiling", "fabric_gateways * fabric_gateway_bandwidth", "B/s",
+    "Bandwidth of all routers or gateways.")  # fmt: skip
+computed_quantity("fabric_ports_ceiling", "fabric_ports * fabric_port_bandwidth", "B/s",
+    "Bandwidth of all ports on the side of the storage.")  # fmt: skip
+computed_quantity("requests_of_threads", "requesting_threads / request_seconds", "1/s",
+    "IOPS of threads that wait for each request: Little's law.", source="little1961", label="IOPS of the threads")  # fmt: skip
+computed_quantity("requests_of_drive", "minimum(requests_of_threads, unit_drive_io_per_second)", "1/s",
+    "IOPS of threads on one drive, at most those of the drive.", label="IOPS of the threads on one drive")  # fmt: skip
 
 input_quantity("parts_seconds", "s", "Parts of the latency of one request.")
 input_quantity("part_seconds", "s", "One part of the latency of a request.")
 
-
-@formula(unit="s", source="definition")
-def latency_of_parts(parts_seconds: Num) -> Num:
-    """Latency of one request: its parts added up."""
-    return total(parts_seconds)
-
-
-@formula(unit="1", source="definition", high=1)
-def share_of_latency(part_seconds: Num, latency_of_parts: Num) -> Num:
-    """Share of the latency of a request that one part of it takes."""
-    return part_seconds / latency_of_parts
-
+computed_quantity("latency_of_parts", "total(parts_seconds)", "s", "Latency of one request: its parts added up.")
+computed_quantity("share_of_latency", "part_seconds / latency_of_parts", "1",
+    "Share of the latency of a request that one part of it takes.", high=1)  # fmt: skip
 
 # Storage in place
 input_quantity("amounts_in_place", "1", "Rates or capacities that each system in place delivers of one need.", above=False)
 
-
-@formula(unit="1", source="definition", above=False)
-def amount_in_place(amounts_in_place: Num) -> Num:
-    """Rate or capacity that all systems in place deliver of one need."""
-    return total(amounts_in_place)
-
-
-@formula(unit="1", source="definition", above=False)
-def amount_missing(amount_needed: Num, amount_in_place: Num) -> Num:
-    """Rate or capacity that the systems in place leave missing.
-
-    >>> amount_missing(491e9, 360e9), amount_missing(296e12, 500e12)
-    (131000000000.0, 0)
-    """
-    return maximum(amount_needed - amount_in_place, 0)
-
-
-@formula(unit="1", source="definition")
-def amount_of_each_unit(amount_needed: Num, units: Num) -> Num:
-    """Share of a need that each of several equal units carries."""
-    return amount_needed / units
-
+computed_quantity("amount_in_place", "total(amounts_in_place)", "1",
+    "Rate or capacity that all systems in place deliver of one need.", above=False)  # fmt: skip
+computed_quantity("amount_missing", "maximum(amount_needed - amount_in_place, 0)", "1",
+    "Rate or capacity that the systems in place leave missing.", above=False,
+    example="amount_missing(491e9, 360e9), amount_missing(296e12, 500e12) -> (131000000000.0, 0)")  # fmt: skip
+computed_quantity("amount_of_each_unit", "amount_needed / units", "1",
+    "Share of a need that each of several equal units carries.")  # fmt: skip
 
 # One tier of a service
 input_quantity("tier_capacity_min", "B", "Smallest capacity that a tier of a service is sold in.")
@@ -396,78 +175,32 @@ alternative("tier_read_needed", "read_bandwidth_needed", when="rented")
 input_quantity("tier_client_bandwidth", "B/s", "Throughput that one client of a service can reach.")
 alternative("tier_capacity", "service_capacity_on_sale", "service_capacity", when="rented", optional=True)
 
-
-@formula(unit="B", source="definition")
-def tier_capacity(required_usable_bytes: Num, tier_capacity_min: Num, tier_capacity_step: Num) -> Num:
-    """Smallest capacity on sale that holds the data: the minimum, and whole steps above it.
-
-    >>> tier_capacity(100, 48, 16), tier_capacity(10, 48, 16)
-    (112, 48)
-    """
-    return (
-        tier_capacity_min
-        + ceil(maximum(required_usable_bytes - tier_capacity_min, 0) / tier_capacity_step) * tier_capacity_step
-    )
-
-
-@formula(unit="B/s", source="definition")
-def tier_read_bandwidth(tier_capacity: Num, tier_read_bandwidth_per_byte: Num) -> Num:
-    """Read throughput of a capacity provisioned."""
-    return tier_capacity * tier_read_bandwidth_per_byte
-
-
-@formula(unit="B/s", source="definition")
-def tier_write_bandwidth(tier_capacity: Num, tier_write_bandwidth_per_byte: Num) -> Num:
-    """Write throughput of a capacity provisioned."""
-    return tier_capacity * tier_write_bandwidth_per_byte
-
-
-@formula(unit="B/s", source="definition")
-def tier_network_bandwidth(tier_capacity: Num, tier_network_bandwidth_per_byte: Num) -> Num:
-    """Throughput of reads that the memory of the servers holds: that of their network."""
-    return tier_capacity * tier_network_bandwidth_per_byte
-
-
-@formula(unit="1/s", source="definition")
-def tier_io_per_second(tier_capacity: Num, tier_io_per_second_per_byte: Num) -> Num:
-    """Reads per second of a capacity provisioned."""
-    return tier_capacity * tier_io_per_second_per_byte
-
-
-@formula(unit="B/s", source="definition")
-def tier_read_ceiling(tier_read_bandwidth: Num, tier_read_bandwidth_max: Num) -> Num:
-    """Read throughput of a capacity provisioned, up to the most that one file system or volume reaches."""
-    return minimum(tier_read_bandwidth, tier_read_bandwidth_max)
-
-
-@formula(unit="1", source="definition", whole=True)
-def tier_clients(tier_read_bandwidth: Num, tier_client_bandwidth: Num) -> Num:
-    """Clients that it takes to draw the read throughput of a capacity provisioned.
-
-    >>> tier_clients(100e9, 12.5e9)
-    8
-    """
-    return ceil(tier_read_bandwidth / tier_client_bandwidth)
-
+computed_quantity("tier_capacity",
+    "tier_capacity_min + ceil(maximum(required_usable_bytes - tier_capacity_min, 0) / tier_capacity_step) * tier_capacity_step",
+    "B", "Smallest capacity on sale that holds the data: the minimum, and whole steps above it.",
+    needs="required_usable_bytes tier_capacity_min tier_capacity_step",
+    example="tier_capacity(100, 48, 16), tier_capacity(10, 48, 16) -> (112, 48)")  # fmt: skip
+computed_quantity("tier_read_bandwidth", "tier_capacity * tier_read_bandwidth_per_byte", "B/s",
+    "Read throughput of a capacity provisioned.")  # fmt: skip
+computed_quantity("tier_write_bandwidth", "tier_capacity * tier_write_bandwidth_per_byte", "B/s",
+    "Write throughput of a capacity provisioned.")  # fmt: skip
+computed_quantity("tier_network_bandwidth", "tier_capacity * tier_network_bandwidth_per_byte", "B/s",
+    "Throughput of reads that the memory of the servers holds: that of their network.")  # fmt: skip
+computed_quantity("tier_io_per_second", "tier_capacity * tier_io_per_second_per_byte", "1/s",
+    "Reads per second of a capacity provisioned.")  # fmt: skip
+computed_quantity("tier_read_ceiling", "minimum(tier_read_bandwidth, tier_read_bandwidth_max)", "B/s",
+    "Read throughput of a capacity provisioned, up to the most that one file system or volume reaches.")  # fmt: skip
+computed_quantity("tier_clients", "ceil(tier_read_bandwidth / tier_client_bandwidth)", "1",
+    "Clients that it takes to draw the read throughput of a capacity provisioned.", whole=True,
+    example="tier_clients(100e9, 12.5e9) -> 8")  # fmt: skip
 
 input_quantity("price_per_byte", "1/B", "Price of one byte for a month, in the currency of the price list.")
 
-
-@formula(unit="1", source="definition")
-def cost_per_month(tier_capacity: Num, price_per_byte: Num) -> Num:
-    """Price of the capacity provisioned for a month, in the currency of the price list."""
-    return tier_capacity * price_per_byte
-
-
-@formula(unit="1", source="definition", whole=True)
-def file_systems_required(shortfall_factor: Num) -> Num:
-    """File systems or volumes that share a need which one of them meets only in part; 1e-12 of one is rounding.
-
-    >>> file_systems_required(2.5), file_systems_required(3.0)
-    (3, 3)
-    """
-    return ceil(shortfall_factor - 1e-12)
-
+computed_quantity("cost_per_month", "tier_capacity * price_per_byte", "1",
+    "Price of the capacity provisioned for a month, in the currency of the price list.")  # fmt: skip
+computed_quantity("file_systems_required", "ceil(shortfall_factor - 1e-12)", "1",
+    "File systems or volumes that share a need which one of them meets only in part; 1e-12 of one is rounding.", whole=True,
+    example="file_systems_required(2.5), file_systems_required(3.0) -> (3, 3)")  # fmt: skip
 
 # What a need takes of one tier
 input_quantity("tier_capacity_max", "B", "Largest capacity that one file system or volume of a tier can have.")
@@ -475,50 +208,23 @@ input_quantity("tier_write_bandwidth_max", "B/s", "Write throughput that one fil
 input_quantity("tier_bandwidth_step", "B/s", "Step in which throughput is bought, whatever the capacity.")
 input_quantity("tier_io_per_second_max", "1/s", "Reads per second that one file system or volume can reach.")
 
-
-@formula(unit="B", source="definition")
-def tier_bytes_for_data(required_usable_bytes: Num, fill_limit: Num) -> Num:
-    """Capacity that the data take within the fill limit."""
-    return required_usable_bytes / fill_limit
-
-
-@formula(unit="B", source="definition")
-def tier_bytes_for_read(tier_read_needed: Num, tier_read_bandwidth_per_byte: Num) -> Num:
-    """Capacity that the read throughput takes."""
-    return tier_read_needed / tier_read_bandwidth_per_byte
-
-
-@formula(unit="B", source="definition")
-def tier_bytes_for_write(write_bandwidth_needed: Num, tier_write_bandwidth_per_byte: Num) -> Num:
-    """Capacity that the write throughput takes."""
-    return write_bandwidth_needed / tier_write_bandwidth_per_byte
+computed_quantity("tier_bytes_for_data", "required_usable_bytes / fill_limit", "B",
+    "Capacity that the data take within the fill limit.")  # fmt: skip
+computed_quantity("tier_bytes_for_read", "tier_read_needed / tier_read_bandwidth_per_byte", "B",
+    "Capacity that the read throughput takes.")  # fmt: skip
+computed_quantity("tier_bytes_for_write", "write_bandwidth_needed / tier_write_bandwidth_per_byte", "B",
+    "Capacity that the write throughput takes.")  # fmt: skip
+computed_quantity("tier_bytes_for_requests", "io_per_second_needed / tier_io_per_second_per_byte", "B",
+    "Capacity that the reads per second take.")  # fmt: skip
+computed_quantity("read_and_write_needed", "read_bandwidth_needed + write_bandwidth_needed", "B/s",
+    "Throughput of reads and writes together, where both draw on one limit.")  # fmt: skip
+computed_quantity("service_bytes_needed",
+    "maximum(maximum(tier_bytes_for_data, tier_bytes_for_read), maximum(tier_bytes_for_write, tier_bytes_for_requests))", "B",
+    "Capacity to provision: for the data, or for the throughput that it buys.",
+    example="service_bytes_needed(100, 400, 200, 0) -> 400")  # fmt: skip
 
 
-@formula(unit="B", source="definition")
-def tier_bytes_for_requests(io_per_second_needed: Num, tier_io_per_second_per_byte: Num) -> Num:
-    """Capacity that the reads per second take."""
-    return io_per_second_needed / tier_io_per_second_per_byte
-
-
-@formula(unit="B/s", source="definition")
-def read_and_write_needed(read_bandwidth_needed: Num, write_bandwidth_needed: Num) -> Num:
-    """Throughput of reads and writes together, where both draw on one limit."""
-    return read_bandwidth_needed + write_bandwidth_needed
-
-
-@formula(unit="B", source="definition")
-def service_bytes_needed(
-    tier_bytes_for_data: Num, tier_bytes_for_read: Num, tier_bytes_for_write: Num, tier_bytes_for_requests: Num
-) -> Num:
-    """Capacity to provision: for the data, or for the throughput that it buys.
-
-    >>> service_bytes_needed(100, 400, 200, 0)
-    400
-    """
-    return maximum(maximum(tier_bytes_for_data, tier_bytes_for_read), maximum(tier_bytes_for_write, tier_bytes_for_requests))
-
-
-@formula(unit="B", source="definition")
+@formula("B")
 def service_capacity(service_bytes_needed: Num, tier_capacity_min: Num, tier_capacity_step: Num) -> Num:
     """Smallest capacity on sale that suffices: the minimum, and whole steps above it; 1e-12 of a step is rounding.
 
@@ -531,41 +237,17 @@ def service_capacity(service_bytes_needed: Num, tier_capacity_min: Num, tier_cap
     )
 
 
-@formula(unit="B", source="definition")
-def service_capacity_on_sale(service_capacity: Num, tier_capacity_max: Num) -> Num:
-    """The capacity to provision, at most the largest that is sold."""
-    return minimum(service_capacity, tier_capacity_max)
-
-
-@formula(unit="B/s", source="definition")
-def service_bandwidth_in_steps(tier_read_needed: Num, write_bandwidth_needed: Num, tier_bandwidth_step: Num) -> Num:
-    """Throughput bought in steps, whatever the capacity: for the reads or the writes, whichever are more.
-
-    >>> service_bandwidth_in_steps(9e9, 1e9, 4e9)
-    12000000000.0
-    """
-    return ceil(maximum(tier_read_needed, write_bandwidth_needed) / tier_bandwidth_step) * tier_bandwidth_step
-
-
-@formula(unit="B/s", source="definition")
-def service_read_of_steps(service_bandwidth_in_steps: Num, tier_read_bandwidth_max: Num) -> Num:
-    """Read throughput of the steps bought, at most what one file system reaches."""
-    return minimum(service_bandwidth_in_steps, tier_read_bandwidth_max)
-
-
-@formula(unit="B/s", source="definition")
-def service_write_of_steps(service_bandwidth_in_steps: Num, tier_write_bandwidth_max: Num) -> Num:
-    """Write throughput of the steps bought, at most what one file system reaches."""
-    return minimum(service_bandwidth_in_steps, tier_write_bandwidth_max)
-
-
-@formula(unit="B/s", source="definition")
-def tier_write_ceiling(tier_write_bandwidth: Num, tier_write_bandwidth_max: Num) -> Num:
-    """Write throughput of a capacity provisioned, up to the most that one file system or volume reaches."""
-    return minimum(tier_write_bandwidth, tier_write_bandwidth_max)
-
-
-@formula(unit="1/s", source="definition")
-def tier_requests_ceiling(tier_io_per_second: Num, tier_io_per_second_max: Num) -> Num:
-    """Reads per second of a capacity provisioned, up to the most that one file system or volume reaches."""
-    return minimum(tier_io_per_second, tier_io_per_second_max)
+computed_quantity("service_capacity_on_sale", "minimum(service_capacity, tier_capacity_max)", "B",
+    "The capacity to provision, at most the largest that is sold.")  # fmt: skip
+computed_quantity("service_bandwidth_in_steps",
+    "ceil(maximum(tier_read_needed, write_bandwidth_needed) / tier_bandwidth_step) * tier_bandwidth_step", "B/s",
+    "Throughput bought in steps, whatever the capacity: for the reads or the writes, whichever are more.",
+    example="service_bandwidth_in_steps(9e9, 1e9, 4e9) -> 12000000000.0")  # fmt: skip
+computed_quantity("service_read_of_steps", "minimum(service_bandwidth_in_steps, tier_read_bandwidth_max)", "B/s",
+    "Read throughput of the steps bought, at most what one file system reaches.")  # fmt: skip
+computed_quantity("service_write_of_steps", "minimum(service_bandwidth_in_steps, tier_write_bandwidth_max)", "B/s",
+    "Write throughput of the steps bought, at most what one file system reaches.")  # fmt: skip
+computed_quantity("tier_write_ceiling", "minimum(tier_write_bandwidth, tier_write_bandwidth_max)", "B/s",
+    "Write throughput of a capacity provisioned, up to the most that one file system or volume reaches.")  # fmt: skip
+computed_quantity("tier_requests_ceiling", "minimum(tier_io_per_second, tier_io_per_second_max)", "1/s",
+    "Reads per second of a capacity provisioned, up to the most that one file system or volume reaches.")  # fmt: skip

@@ -6,12 +6,14 @@ import sys
 import pytest
 
 from ingest.engine import registry
+from ingest.engine.expression import minimum, prose
 from ingest.engine.registry import (
     FORMULAS,
     INPUTS,
     Formula,
     InputQuantity,
     check_value,
+    computed_quantity,
     derive,
     formula,
     input_quantity,
@@ -105,23 +107,40 @@ def test_a_quantity_on_two_ways_is_computed_once(own_registry):
     assert calls == [2]
 
 
-def test_the_decorator_returns_the_function_unchanged(own_registry):
-    def area(width, height):
-        """Width times height."""
-        return width * height
+def test_an_expression_declares_what_a_function_would(own_registry):
+    @formula("B/s", "little1961", "page 1", label="rate", high=9)
+    def written_out(waiting, share, seconds):
+        """Bytes per second."""
+        return minimum(1e9, waiting * (1 - share) / seconds)
 
-    registered = formula(unit="1", source="definition")(area)
-    assert registered is area
-    assert own_registry[0]["area"].needs == ("width", "height")
-    assert own_registry[0]["area"].meaning == "Width times height."
+    told = {"source": "little1961", "where": "page 1", "label": "rate", "high": 9}
+    computed_quantity("in_short", "minimum(1e9, waiting * (1 - share) / seconds)", "B/s", "Bytes per second.", **told)
+    # Formulas of one shape share their code, not their names; `needs` states another order.
+    words = {"needs": "time bytes part", "example": "other(2, 4, 0) -> 2.0"}
+    computed_quantity("other", "minimum(1e9, bytes * (1 - part) / time)", "B/s", "Bytes per second.", **words)
+    long, short, other = own_registry[0].values()
+    assert (long.function, long.needs) == (written_out, ("waiting", "share", "seconds"))
+    assert short == long._replace(name="in_short", function=short.function)
+    assert (short.meaning, prose(short.tree())) == (long.meaning, prose(long.tree()))
+    assert short.function(3, 0.1, 7.0) == long.function(3, 0.1, 7.0) == other.function(7.0, 3, 0.1)
+    assert other.needs == ("time", "bytes", "part")
+    assert other.function.__doc__ == "Bytes per second.\n\n>>> other(2, 4, 0)\n2.0\n"
 
 
-@pytest.mark.parametrize("again", [lambda: input_quantity("twice", "1", ""), lambda: formula("1", "definition")(twice)])
+@pytest.mark.parametrize("expression", ["", "nodes gpus", "nodes *", "(nodes", "nodes = gpus", "1e"])
+def test_what_is_no_expression_is_refused_where_it_is_declared(own_registry, expression):
+    with pytest.raises(ValueError, match="the quantity 'broken' has no expression: "):
+        computed_quantity("broken", expression, "1", "Nothing.")
+    assert own_registry[0] == {}
+
+
 @pytest.mark.usefixtures("own_registry")
-def test_two_definitions_of_one_quantity_are_refused(again):
+def test_two_definitions_of_one_quantity_are_refused():
     formula("1", "definition")(twice)
-    with pytest.raises(ValueError, match="two definitions of the quantity 'twice'"):
-        again()
+    again = (input_quantity, "twice", "1", ""), (formula("1"), twice), (computed_quantity, "twice", "2 * once", "1", "")
+    for declare, *words in again:
+        with pytest.raises(ValueError, match="two definitions of the quantity 'twice'"):
+            declare(*words)
 
 
 def twice():

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from ingest.engine.expression import FUNCTIONS
 from ingest.reports.web.expressions import BUILTINS, ERRORS, METHODS, annotated, is_property, name_of, stored
 from ingest.reports.web.javascript import Printer
 
@@ -40,6 +41,11 @@ class Source:
     effects: list[ast.stmt] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        computed = [_as_function(node) for node in self.tree.body]
+        if any(computed):
+            self.imported = {name: ("ingest.engine.expression", name) for name in FUNCTIONS}
+            self.imported["formula"] = ("ingest.engine.registry", "formula")
+            self.tree.body = [made or node for made, node in zip(computed, self.tree.body, strict=True)]
         for node in self.tree.body:
             if isinstance(node, ast.ImportFrom) and node.module and node.module != "__future__":
                 for one in node.names:
@@ -58,6 +64,26 @@ class Source:
                     self.definitions |= dict.fromkeys(names, node)
             elif isinstance(node, ast.Assign) or (isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant)):
                 self.effects.append(node)
+
+
+def _as_function(node: ast.stmt) -> ast.FunctionDef | None:
+    """The declaration of a computed quantity as the decorated function that it stands for; None for any other statement."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "computed_quantity"):
+        return None
+    name, expression, unit, meaning, *source = call.args
+    told = {one.arg: one.value for one in call.keywords if one.arg in ("needs", "example")}
+    (body,) = ast.parse(f"def {ast.literal_eval(name)}(): return {ast.literal_eval(expression)}").body
+    assert isinstance(body, ast.FunctionDef)
+    names = [one for one in ast.walk(body) if isinstance(one, ast.Name) and one.id not in FUNCTIONS]
+    listed = ast.literal_eval(told["needs"]).split() if "needs" in told else ()
+    needs = dict.fromkeys((*listed, *(one.id for one in sorted(names, key=lambda one: one.col_offset))))
+    body.args.args = [ast.arg(one) for one in needs]
+    body.body = [ast.Expr(meaning), *body.body]
+    body.decorator_list = [
+        ast.Call(ast.Name("formula"), [unit, *source], [one for one in call.keywords if one.arg not in told])
+    ]
+    return body
 
 
 def _path(module: str) -> Path | None:
