@@ -91,13 +91,8 @@ def test_a_printed_result_takes_one_line(house):
 
 
 def test_a_formula_with_a_label_takes_two_files(house):
-    made = '''
-
-@formula(unit="B/s", source="definition", label="read bandwidth of two jobs")
-def bandwidth_of_two_jobs(ingest_bandwidth_per_job: Num) -> Num:
-    """Read bandwidth of two such jobs."""
-    return 2 * ingest_bandwidth_per_job
-'''
+    words = '"B/s", "Read bandwidth of two such jobs.", label="read bandwidth of two jobs"'
+    made = f'computed_quantity("bandwidth_of_two_jobs", "2 * ingest_bandwidth_per_job", {words})\n'
     path = "ingest/formulas/bandwidth.py"
     house.add(path, (ROOT / path).read_text(encoding="utf-8") + made)
     last = '        Shown("implied_flops_utilization"'

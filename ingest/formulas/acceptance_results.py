@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ingest.engine.expression import Num, maximum
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import computed_quantity, formula, input_quantity
 
 # What was measured
 input_quantity("measured_rate", "1", "Rate that a test measured, in the unit of the requirement line.", above=False)
@@ -42,152 +42,77 @@ input_quantity("reported_gibibytes", "1", "A size in GiB, as a benchmark prints 
 input_quantity("bytes_per_gibibyte", "B", "A GiB.", default=1_073_741_824)
 input_quantity("bytes_per_kibibyte", "B", "A KiB.", default=1024)
 
-
-@formula(unit="1", source="definition")
-def acceptance_margin(measured_rate: Num, required_rate: Num) -> Num:
-    """Share by which a measured rate is above the required one; below it is negative.
-
-    >>> acceptance_margin(4.4, 4.0)
-    0.10000000000000009
-    """
-    return measured_rate / required_rate - 1
-
-
-@formula(unit="1", source="definition")
-def accepted_rate(required_rate: Num, allowed_deviation: Num) -> Num:
-    """Lowest rate that counts as the required one: the lower bound of the median of the runs must reach it.
-
-    >>> accepted_rate(4.0, 0.03)
-    3.88
-    """
-    return required_rate * (1 - allowed_deviation)
-
-
-@formula(unit="1", source="tukey-mclaughlin1963", where="the standard error of a trimmed mean")
-def median_standard_error(winsorized_deviation: Num, judged_runs: Num, trimmed_runs: Num) -> Num:
-    """Standard error of the trimmed mean of several runs, as a share of their rate.
-
-    >>> round(median_standard_error(0.03, 9, 0), 4), round(median_standard_error(0.03, 10, 2), 4)
-    (0.01, 0.0158)
-    """
-    return winsorized_deviation / ((1 - 2 * trimmed_runs / judged_runs) * judged_runs**0.5)
-
-
-@formula(unit="1", source="tukey-mclaughlin1963", where="Student's t with the degrees of freedom of the runs left")
-def median_lower_bound(trimmed_mean_rate: Num, student_factor: Num, median_standard_error: Num, base_of_logarithms: Num) -> Num:
-    """Lower bound of the median of several runs, in the unit of the requirement line.
-
-    >>> round(median_lower_bound(4.0, 2.0, 0.01, 2.718281828459045), 4)
-    3.9208
-    """
-    return trimmed_mean_rate * base_of_logarithms ** -(student_factor * median_standard_error)
+computed_quantity("acceptance_margin", "measured_rate / required_rate - 1", "1",
+    "Share by which a measured rate is above the required one; below it is negative.",
+    example="acceptance_margin(4.4, 4.0) -> 0.10000000000000009")  # fmt: skip
+computed_quantity("accepted_rate", "required_rate * (1 - allowed_deviation)", "1",
+    "Lowest rate that counts as the required one: the lower bound of the median of the runs must reach it.",
+    example="accepted_rate(4.0, 0.03) -> 3.88")  # fmt: skip
+computed_quantity("median_standard_error",
+    "winsorized_deviation / ((1 - 2 * trimmed_runs / judged_runs) * judged_runs**0.5)", "1",
+    "Standard error of the trimmed mean of several runs, as a share of their rate.", source="tukey-mclaughlin1963",
+    where="the standard error of a trimmed mean", needs="winsorized_deviation judged_runs trimmed_runs",
+    example="round(median_standard_error(0.03, 9, 0), 4), round(median_standard_error(0.03, 10, 2), 4)"
+        " -> (0.01, 0.0158)")  # fmt: skip
+computed_quantity("median_lower_bound",
+    "trimmed_mean_rate * base_of_logarithms ** -(student_factor * median_standard_error)", "1",
+    "Lower bound of the median of several runs, in the unit of the requirement line.", source="tukey-mclaughlin1963",
+    where="Student's t with the degrees of freedom of the runs left",
+    needs="trimmed_mean_rate student_factor median_standard_error base_of_logarithms",
+    example="round(median_lower_bound(4.0, 2.0, 0.01, 2.718281828459045), 4) -> 3.9208")  # fmt: skip
+computed_quantity("median_upper_bound",
+    "trimmed_mean_rate * base_of_logarithms ** (student_factor * median_standard_error)", "1",
+    "Upper bound of the median of several runs, in the unit of the requirement line.", source="tukey-mclaughlin1963",
+    where="Student's t with the degrees of freedom of the runs left",
+    needs="trimmed_mean_rate student_factor median_standard_error base_of_logarithms",
+    example="round(median_upper_bound(4.0, 2.0, 0.01, 2.718281828459045), 4) -> 4.0808")  # fmt: skip
+computed_quantity("lowest_second_share", "lowest_second_rate / required_rate", "1",
+    "Lowest rate within one second of a test, over the required rate.")  # fmt: skip
+computed_quantity("slowest_client_share", "slowest_client_rate / mean_client_rate", "1",
+    "Rate of the slowest client of a test, over the mean of all clients.", high=1)  # fmt: skip
 
 
-@formula(unit="1", source="tukey-mclaughlin1963", where="Student's t with the degrees of freedom of the runs left")
-def median_upper_bound(trimmed_mean_rate: Num, student_factor: Num, median_standard_error: Num, base_of_logarithms: Num) -> Num:
-    """Upper bound of the median of several runs, in the unit of the requirement line.
-
-    >>> round(median_upper_bound(4.0, 2.0, 0.01, 2.718281828459045), 4)
-    4.0808
-    """
-    return trimmed_mean_rate * base_of_logarithms ** (student_factor * median_standard_error)
-
-
-@formula(unit="1", source="definition")
-def lowest_second_share(lowest_second_rate: Num, required_rate: Num) -> Num:
-    """Lowest rate within one second of a test, over the required rate."""
-    return lowest_second_rate / required_rate
-
-
-@formula(unit="1", source="definition", high=1)
-def slowest_client_share(slowest_client_rate: Num, mean_client_rate: Num) -> Num:
-    """Rate of the slowest client of a test, over the mean of all clients."""
-    return slowest_client_rate / mean_client_rate
-
-
-@formula(unit="1", source="definition")
+@formula("1")
 def degraded_rate_required(required_rate: Num, degraded_term_share: Num) -> Num:
     """Rate that remains required while a part of the system is out of service, in the unit of the requirement line."""
     return required_rate * degraded_term_share
 
 
-@formula(unit="B", source="definition")
-def mean_request_bytes(transferred_bytes: Num, transferred_requests: Num) -> Num:
-    """Mean size of the requests that a run issued."""
-    return transferred_bytes / transferred_requests
-
-
-@formula(unit="GPU", source="definition")
-def gpus_fed(measured_read_bandwidth: Num, ingest_bandwidth_per_gpu: Num) -> Num:
-    """GPUs that a measured rate keeps busy; the whole part counts."""
-    return measured_read_bandwidth / ingest_bandwidth_per_gpu
-
-
-@formula(unit="B/s", source="dlio", where="utils/statscounter.py: the rate is divided by 1024 twice and called MB")
-def bandwidth_from_mebibytes(reported_mebibytes_per_second: Num, bytes_per_mebibyte: Num) -> Num:
-    """A printed MiB/s in base units."""
-    return reported_mebibytes_per_second * bytes_per_mebibyte
-
-
-@formula(unit="B/s", source="fio-docs", where="bw: KiB/s; bw_bytes: B/s")
-def bandwidth_from_kibibytes(reported_kibibytes_per_second: Num, bytes_per_kibibyte: Num) -> Num:
-    """A printed KiB/s in base units."""
-    return reported_kibibytes_per_second * bytes_per_kibibyte
-
-
-@formula(unit="file/s", source="definition")
-def measured_file_rate(files_handled: Num, measured_seconds: Num) -> Num:
-    """Files created, opened or looked up each second, until the last thread was done."""
-    return files_handled / measured_seconds
-
-
-@formula(unit="B/s", source="elbencho-docs", where="Statistics.cpp: MB/s only where base 10 was asked for")
-def bandwidth_from_megabytes(reported_megabytes_per_second: Num, bytes_per_megabyte: Num) -> Num:
-    """A printed MB/s of 10^6 bytes in base units."""
-    return reported_megabytes_per_second * bytes_per_megabyte
-
-
-@formula(unit="B", source="ior-docs", where="ior-output.c: xfer(KiB)")
-def bytes_from_kibibytes(reported_kibibytes: Num, bytes_per_kibibyte: Num) -> Num:
-    """A printed KiB in base units."""
-    return reported_kibibytes * bytes_per_kibibyte
-
-
-@formula(unit="B", source="ior-docs", where="aggregate file size: block, segments and tasks")
-def bytes_of_all_tasks(block_kibibytes: Num, bytes_per_kibibyte: Num, segments_of_a_task: Num, tasks: Num) -> Num:
-    """Data set of a parallel test."""
-    return block_kibibytes * bytes_per_kibibyte * segments_of_a_task * tasks
-
-
-@formula(unit="file", source="ior-docs", where="mdtest: -n, -i", whole=True)
-def files_of_all_tasks(files_of_a_task: Num, tasks: Num, passes: Num) -> Num:
-    """Files that a metadata test creates, opens or looks up."""
-    return files_of_a_task * tasks * passes
-
-
-@formula(unit="B/s", source="definition")
-def bandwidth_of_samples(measured_samples_per_second: Num, benchmark_record_bytes: Num) -> Num:
-    """Bytes behind the samples of a run."""
-    return measured_samples_per_second * benchmark_record_bytes
-
-
-@formula(unit="B/sample", source="dlio", where="utils/statscounter.py: MB/s are computed from samples/s")
-def record_bytes_reported(bandwidth_from_mebibytes: Num, measured_samples_per_second: Num) -> Num:
-    """Bytes of a sample that a printed rate was computed with."""
-    return bandwidth_from_mebibytes / measured_samples_per_second
-
-
-@formula(unit="B", source="dlio", where="utils/statscounter.py: host_memory_GB is divided by 1024 three times")
-def bytes_from_gibibytes(reported_gibibytes: Num, bytes_per_gibibyte: Num) -> Num:
-    """A printed GiB in base units."""
-    return reported_gibibytes * bytes_per_gibibyte
-
+computed_quantity("mean_request_bytes", "transferred_bytes / transferred_requests", "B",
+    "Mean size of the requests that a run issued.")  # fmt: skip
+computed_quantity("gpus_fed", "measured_read_bandwidth / ingest_bandwidth_per_gpu", "GPU",
+    "GPUs that a measured rate keeps busy; the whole part counts.")  # fmt: skip
+computed_quantity("bandwidth_from_mebibytes", "reported_mebibytes_per_second * bytes_per_mebibyte", "B/s",
+    "A printed MiB/s in base units.", source="dlio",
+    where="utils/statscounter.py: the rate is divided by 1024 twice and called MB")  # fmt: skip
+computed_quantity("bandwidth_from_kibibytes", "reported_kibibytes_per_second * bytes_per_kibibyte", "B/s",
+    "A printed KiB/s in base units.", source="fio-docs", where="bw: KiB/s; bw_bytes: B/s")  # fmt: skip
+computed_quantity("measured_file_rate", "files_handled / measured_seconds", "file/s",
+    "Files created, opened or looked up each second, until the last thread was done.")  # fmt: skip
+computed_quantity("bandwidth_from_megabytes", "reported_megabytes_per_second * bytes_per_megabyte", "B/s",
+    "A printed MB/s of 10^6 bytes in base units.", source="elbencho-docs",
+    where="Statistics.cpp: MB/s only where base 10 was asked for")  # fmt: skip
+computed_quantity("bytes_from_kibibytes", "reported_kibibytes * bytes_per_kibibyte", "B",
+    "A printed KiB in base units.", source="ior-docs", where="ior-output.c: xfer(KiB)")  # fmt: skip
+computed_quantity("bytes_of_all_tasks", "block_kibibytes * bytes_per_kibibyte * segments_of_a_task * tasks", "B",
+    "Data set of a parallel test.", source="ior-docs", where="aggregate file size: block, segments and tasks")  # fmt: skip
+computed_quantity("files_of_all_tasks", "files_of_a_task * tasks * passes", "file",
+    "Files that a metadata test creates, opens or looks up.", source="ior-docs", where="mdtest: -n, -i",
+    whole=True)  # fmt: skip
+computed_quantity("bandwidth_of_samples", "measured_samples_per_second * benchmark_record_bytes", "B/s",
+    "Bytes behind the samples of a run.")  # fmt: skip
+computed_quantity("record_bytes_reported", "bandwidth_from_mebibytes / measured_samples_per_second", "B/sample",
+    "Bytes of a sample that a printed rate was computed with.", source="dlio",
+    where="utils/statscounter.py: MB/s are computed from samples/s")  # fmt: skip
+computed_quantity("bytes_from_gibibytes", "reported_gibibytes * bytes_per_gibibyte", "B",
+    "A printed GiB in base units.", source="dlio",
+    where="utils/statscounter.py: host_memory_GB is divided by 1024 three times")  # fmt: skip
 
 input_quantity("amount_needed", "1", "Load on a layer, in the unit of its ceiling.", above=False)
 input_quantity("amount_available", "1", "Ceiling of a layer, in the unit of its load.")
 
 
-@formula(unit="1", source="definition", low=-float("inf"), high=1)
+@formula("1", low=-float("inf"), high=1)
 def headroom_fraction(amount_needed: Num, amount_available: Num) -> Num:
     """Share of a layer's ceiling that stays free.
 
@@ -197,7 +122,7 @@ def headroom_fraction(amount_needed: Num, amount_available: Num) -> Num:
     return 1 - amount_needed / amount_available
 
 
-@formula(unit="1", source="definition")
+@formula("1")
 def shortfall_factor(amount_needed: Num, amount_available: Num) -> Num:
     """How many times a layer's ceiling would be needed."""
     return amount_needed / amount_available
@@ -206,19 +131,16 @@ def shortfall_factor(amount_needed: Num, amount_available: Num) -> Num:
 input_quantity("value_before", "1", "Value of a quantity in the first of two plans.", above=False)
 input_quantity("value_after", "1", "Value of a quantity in the second of two plans.", above=False)
 
-
-@formula(unit="1", source="definition")
-def change_ratio(value_before: Num, value_after: Num) -> Num:
-    """Value of a quantity in the second of two plans, over its value in the first."""
-    return value_after / value_before
-
+computed_quantity("change_ratio", "value_after / value_before", "1",
+    "Value of a quantity in the second of two plans, over its value in the first.",
+    needs="value_before value_after")  # fmt: skip
 
 input_quantity("filling_tools", "1", "Load generators that fill data sets of their own.", whole=True)
 input_quantity("ballast_level_bytes", "B", "Capacity that the requirement lines want in use during the tests.", above=False)
 input_quantity("all_run_seconds", "s", "Time of all runs of all tests.")
 
 
-@formula(unit="B", source="definition", where="one tool's data sets are removed before the next tool fills its own")
+@formula("B", where="one tool's data sets are removed before the next tool fills its own")
 def acceptance_fill_bytes(all_dataset_bytes: Num, filling_tools: Num, ballast_level_bytes: Num) -> Num:
     """Bytes that are written before the tests: the data sets of each tool, and ballast up to the fill level once.
 
@@ -228,13 +150,7 @@ def acceptance_fill_bytes(all_dataset_bytes: Num, filling_tools: Num, ballast_le
     return maximum(all_dataset_bytes, ballast_level_bytes) + all_dataset_bytes * (filling_tools - 1)
 
 
-@formula(unit="s", source="definition")
-def acceptance_fill_seconds(acceptance_fill_bytes: Num, required_write_bandwidth: Num) -> Num:
-    """Time to write all data before the tests, at the required write bandwidth."""
-    return acceptance_fill_bytes / required_write_bandwidth
-
-
-@formula(unit="s", source="definition")
-def acceptance_effort_seconds(acceptance_fill_seconds: Num, all_run_seconds: Num) -> Num:
-    """Time of an acceptance: filling once, then all runs one after another."""
-    return acceptance_fill_seconds + all_run_seconds
+computed_quantity("acceptance_fill_seconds", "acceptance_fill_bytes / required_write_bandwidth", "s",
+    "Time to write all data before the tests, at the required write bandwidth.")  # fmt: skip
+computed_quantity("acceptance_effort_seconds", "acceptance_fill_seconds + all_run_seconds", "s",
+    "Time of an acceptance: filling once, then all runs one after another.")  # fmt: skip

@@ -1,7 +1,7 @@
 """Acceptance tests: load, data set, duration and pass limits."""
 
 from ingest.engine.expression import Num, ceil, maximum, minimum
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import computed_quantity, formula, input_quantity
 
 # The requirement under test
 input_quantity("required_bandwidth", "B/s", "Bandwidth that a requirement line demands of the whole system.")
@@ -24,11 +24,9 @@ input_quantity("direct_io_alignment", "B", "Alignment that direct I/O requires: 
 input_quantity("acceptance_seconds", "s", "Time over which a rate is measured.")
 input_quantity("longest_ramp_seconds", "s", "Ramp of a test of half an hour, before its measurement.", default=60)
 input_quantity("ramp_share", "1", "Share of its duration that the ramp of a short test takes at most.", high=1, default=0.2)
-input_quantity(
-    "client_start_seconds", "s", "Time by which clients of a test may start apart, where its ramp is shorter.", default=10
-)
-input_quantity(
-    "files_looked_up", "file", "Files of a client that a test looks up before its clock starts.",
+input_quantity("client_start_seconds", "s", "Time by which clients of a test may start apart, where its ramp is shorter.",
+    default=10)  # fmt: skip
+input_quantity("files_looked_up", "file", "Files of a client that a test looks up before its clock starts.",
     above=False, whole=True, default=0)  # fmt: skip
 input_quantity("lookup_seconds", "s/file", "Time in which a slow file system looks up a file.", default=0.002)
 input_quantity("test_runs", "1", "Runs of one test.", whole=True)
@@ -45,9 +43,8 @@ input_quantity("server_cache_share", "1", "Read cache of the servers over the ca
 input_quantity("server_cache_multiple", "1", "Data set of a read test over the read cache of the servers.", default=1.5)
 input_quantity("undropped_client_bytes", "B", "Page cache of the clients that tests neither bypass nor drop.",
     above=False, default=0)  # fmt: skip
-input_quantity(
-    "own_folder", "node", "Folders of a data set that a client wrote itself, and does not read.", whole=True, default=1
-)
+input_quantity("own_folder", "node", "Folders of a data set that a client wrote itself, and does not read.",
+    whole=True, default=1)  # fmt: skip
 input_quantity("dataset_clients", "node", "Clients that fill a data set.", whole=True)
 input_quantity("fewest_folders_read", "node", "Folders of the data set that the test with the fewest files reads.")
 input_quantity("write_share_of_rest", "1", "Share of the capacity beyond the fill level that the files of a write test take.",
@@ -75,126 +72,52 @@ input_quantity("mlperf_record_bytes", "B/sample", "Mean bytes of one record of t
 input_quantity("mlperf_step_seconds", "s", "Time that an emulated H100 computes on a batch.",
     default=0.323, source="mlperf-storage-v2")  # fmt: skip
 
-
-@formula(unit="B", source="fio-docs", where="direct: size and position of a request must suit the block size")
-def aligned_io_bytes(requested_io_bytes: Num, direct_io_alignment: Num) -> Num:
-    """Bytes of one request, rounded up so that direct I/O takes it.
-
-    >>> aligned_io_bytes(100_000, 4096)
-    102400
-    """
-    return ceil(requested_io_bytes / direct_io_alignment) * direct_io_alignment
-
-
-@formula(unit="B/s/node", source="definition")
-def required_bandwidth_per_client(required_bandwidth: Num, clients_under_test: Num) -> Num:
-    """One client's share of a required rate: what a test on one machine must reach."""
-    return required_bandwidth / clients_under_test
-
-
-@formula(unit="file/s/node", source="definition")
-def required_file_rate_per_client(required_file_rate: Num, clients_under_test: Num) -> Num:
-    """One client's share of a required number of files each second."""
-    return required_file_rate / clients_under_test
-
-
-@formula(unit="1/s", source="definition")
-def required_requests_per_second(required_bandwidth: Num, aligned_io_bytes: Num) -> Num:
-    """Requests each second that a rate implies at a request size."""
-    return required_bandwidth / aligned_io_bytes
-
-
-@formula(unit="1", source="definition", label="queue depth of the test")
-def requests_in_flight(clients_under_test: Num, threads_per_client: Num, requests_in_flight_per_thread: Num) -> Num:
-    """Queue depth of the whole test: outstanding I/Os of all clients."""
-    return clients_under_test * threads_per_client * requests_in_flight_per_thread
-
-
-@formula(unit="s", source="little1961", where="L = λW")
-def mean_latency_allowed(requests_in_flight: Num, required_requests_per_second: Num) -> Num:
-    """Mean latency allowed: a longer one makes the rate unreachable at this queue depth."""
-    return requests_in_flight / required_requests_per_second
-
-
-@formula(unit="1/node", source="definition")
-def queue_depth_per_client(line_queue_depth: Num, clients_under_test: Num) -> Num:
-    """Outstanding I/Os of one client."""
-    return line_queue_depth / clients_under_test
+computed_quantity("aligned_io_bytes", "ceil(requested_io_bytes / direct_io_alignment) * direct_io_alignment", "B",
+    "Bytes of one request, rounded up so that direct I/O takes it.", source="fio-docs",
+    where="direct: size and position of a request must suit the block size",
+    example="aligned_io_bytes(100_000, 4096) -> 102400")  # fmt: skip
+computed_quantity("required_bandwidth_per_client", "required_bandwidth / clients_under_test", "B/s/node",
+    "One client's share of a required rate: what a test on one machine must reach.")  # fmt: skip
+computed_quantity("required_file_rate_per_client", "required_file_rate / clients_under_test", "file/s/node",
+    "One client's share of a required number of files each second.")  # fmt: skip
+computed_quantity("required_requests_per_second", "required_bandwidth / aligned_io_bytes", "1/s",
+    "Requests each second that a rate implies at a request size.")  # fmt: skip
+computed_quantity("requests_in_flight", "clients_under_test * threads_per_client * requests_in_flight_per_thread", "1",
+    "Queue depth of the whole test: outstanding I/Os of all clients.", label="queue depth of the test")  # fmt: skip
+computed_quantity("mean_latency_allowed", "requests_in_flight / required_requests_per_second", "s",
+    "Mean latency allowed: a longer one makes the rate unreachable at this queue depth.", source="little1961",
+    where="L = λW")  # fmt: skip
+computed_quantity("queue_depth_per_client", "line_queue_depth / clients_under_test", "1/node",
+    "Outstanding I/Os of one client.")  # fmt: skip
+computed_quantity("tested_requests_per_byte", "mix_share / aligned_io_bytes", "1/B",
+    "Requests of one part of a line, per byte of the whole line.")  # fmt: skip
+computed_quantity("share_of_requests", "tested_requests_per_byte / all_requests_per_byte", "1",
+    "Share of one part in the requests of a line, and so in its queue depth: all parts see the same latency.",
+    high=1)  # fmt: skip
+computed_quantity("part_queue_depth", "queue_depth_per_client * share_of_requests", "1/node",
+    "Outstanding I/Os of one part of a line on one client.")  # fmt: skip
+computed_quantity("line_depth_per_thread",
+    "ceil(maximum(queue_depth_per_client / minimum(threads_per_client, most_threads_per_client), 1))", "1",
+    "Queue depth of each thread that reaches the depth of a line with no more threads than it names.",
+    example="line_depth_per_thread(64, 64, 64), line_depth_per_thread(65, 65, 64), line_depth_per_thread(4, 8, 64)"
+        " -> (1, 2, 1)")  # fmt: skip
+computed_quantity("threads_of_load",
+    "maximum(-ceil(-(part_queue_depth / line_depth_per_thread * queue_rounding)), fewest_threads_per_client)", "1/node",
+    "Threads of one client that issue the requests of a load.", where="rounded down: a queue depth is a ceiling",
+    example="[threads_of_load(depth, each, 1.000001, 1) for depth, each in ((128, 2), (9, 2), (0.1, 1), (5.9999999999, 1))]"
+        " -> [64, 4, 1, 6]")  # fmt: skip
+computed_quantity("depth_of_load", "maximum(-ceil(-(part_queue_depth / threads_of_load * queue_rounding)), 1)", "1",
+    "Queue depth of each thread of a load.", where="rounded down, as the threads",
+    example="depth_of_load(128, 64, 1.000001), depth_of_load(9, 4, 1.000001), depth_of_load(7, 1, 1.000001)"
+        " -> (2, 2, 7)")  # fmt: skip
+computed_quantity("tested_bandwidth", "required_bandwidth * mix_share", "B/s", "Bandwidth of one part of a line.")
+computed_quantity("whole_seconds", "ceil(acceptance_seconds)", "s", "Duration of a test.", where="tools take whole seconds")
+computed_quantity("ramp_seconds", "minimum(longest_ramp_seconds, acceptance_seconds * ramp_share)", "s",
+    "Time that a test runs before it is measured.", needs="acceptance_seconds longest_ramp_seconds ramp_share",
+    example="ramp_seconds(1800, 60, 0.2), ramp_seconds(300, 60, 0.2), ramp_seconds(60, 60, 0.2) -> (60, 60, 12.0)")  # fmt: skip
 
 
-@formula(unit="1/B", source="definition")
-def tested_requests_per_byte(mix_share: Num, aligned_io_bytes: Num) -> Num:
-    """Requests of one part of a line, per byte of the whole line."""
-    return mix_share / aligned_io_bytes
-
-
-@formula(unit="1", source="definition", high=1)
-def share_of_requests(tested_requests_per_byte: Num, all_requests_per_byte: Num) -> Num:
-    """Share of one part in the requests of a line, and so in its queue depth: all parts see the same latency."""
-    return tested_requests_per_byte / all_requests_per_byte
-
-
-@formula(unit="1/node", source="definition")
-def part_queue_depth(queue_depth_per_client: Num, share_of_requests: Num) -> Num:
-    """Outstanding I/Os of one part of a line on one client."""
-    return queue_depth_per_client * share_of_requests
-
-
-@formula(unit="1", source="definition")
-def line_depth_per_thread(queue_depth_per_client: Num, threads_per_client: Num, most_threads_per_client: Num) -> Num:
-    """Queue depth of each thread that reaches the depth of a line with no more threads than it names.
-
-    >>> line_depth_per_thread(64, 64, 64), line_depth_per_thread(65, 65, 64), line_depth_per_thread(4, 8, 64)
-    (1, 2, 1)
-    """
-    return ceil(maximum(queue_depth_per_client / minimum(threads_per_client, most_threads_per_client), 1))
-
-
-@formula(unit="1/node", source="definition", where="rounded down: a queue depth is a ceiling")
-def threads_of_load(
-    part_queue_depth: Num, line_depth_per_thread: Num, queue_rounding: Num, fewest_threads_per_client: Num
-) -> Num:
-    """Threads of one client that issue the requests of a load.
-
-    >>> [threads_of_load(depth, each, 1.000001, 1) for depth, each in ((128, 2), (9, 2), (0.1, 1), (5.9999999999, 1))]
-    [64, 4, 1, 6]
-    """
-    return maximum(-ceil(-(part_queue_depth / line_depth_per_thread * queue_rounding)), fewest_threads_per_client)
-
-
-@formula(unit="1", source="definition", where="rounded down, as the threads")
-def depth_of_load(part_queue_depth: Num, threads_of_load: Num, queue_rounding: Num) -> Num:
-    """Queue depth of each thread of a load.
-
-    >>> depth_of_load(128, 64, 1.000001), depth_of_load(9, 4, 1.000001), depth_of_load(7, 1, 1.000001)
-    (2, 2, 7)
-    """
-    return maximum(-ceil(-(part_queue_depth / threads_of_load * queue_rounding)), 1)
-
-
-@formula(unit="B/s", source="definition")
-def tested_bandwidth(required_bandwidth: Num, mix_share: Num) -> Num:
-    """Bandwidth of one part of a line."""
-    return required_bandwidth * mix_share
-
-
-@formula(unit="s", source="definition", where="tools take whole seconds")
-def whole_seconds(acceptance_seconds: Num) -> Num:
-    """Duration of a test."""
-    return ceil(acceptance_seconds)
-
-
-@formula(unit="s", source="definition")
-def ramp_seconds(acceptance_seconds: Num, longest_ramp_seconds: Num, ramp_share: Num) -> Num:
-    """Time that a test runs before it is measured.
-
-    >>> ramp_seconds(1800, 60, 0.2), ramp_seconds(300, 60, 0.2), ramp_seconds(60, 60, 0.2)
-    (60, 60, 12.0)
-    """
-    return minimum(longest_ramp_seconds, acceptance_seconds * ramp_share)
-
-
-@formula(unit="s", source="definition")
+@formula("s")
 def longest_run_seconds(
     acceptance_seconds: Num, ramp_seconds: Num, client_start_seconds: Num, files_looked_up: Num, lookup_seconds: Num
 ) -> Num:
@@ -207,51 +130,24 @@ def longest_run_seconds(
     return ceil(acceptance_seconds + ramp_seconds + starts + files_looked_up * lookup_seconds)
 
 
-@formula(unit="s", source="definition")
-def seconds_of_runs(test_runs: Num, acceptance_seconds: Num, ramp_seconds: Num) -> Num:
-    """Time of all runs of a test.
-
-    >>> seconds_of_runs(3, 1800, 60)
-    5580
-    """
-    return test_runs * (acceptance_seconds + ramp_seconds)
-
-
-@formula(unit="s", source="definition")
-def files_seconds(files_handled: Num, required_file_rate: Num) -> Num:
-    """Time of a test that ends after a number of files, at the required rate."""
-    return files_handled / required_file_rate
-
-
-@formula(unit="B", source="definition")
-def server_cache_assumed(
-    required_bandwidth: Num, server_cache_seconds: Num, acceptance_usable_bytes: Num, server_cache_share: Num
-) -> Num:
-    """Read cache of servers with a bandwidth and a capacity, where it is unknown.
-
-    >>> server_cache_assumed(100e9, 25, 1e15, 0.001) / 1e12, server_cache_assumed(100e9, 25, 4e15, 0.001) / 1e12
-    (2.5, 4.0)
-    """
-    return maximum(required_bandwidth * server_cache_seconds, acceptance_usable_bytes * server_cache_share)
+computed_quantity("seconds_of_runs", "test_runs * (acceptance_seconds + ramp_seconds)", "s",
+    "Time of all runs of a test.", example="seconds_of_runs(3, 1800, 60) -> 5580")  # fmt: skip
+computed_quantity("files_seconds", "files_handled / required_file_rate", "s",
+    "Time of a test that ends after a number of files, at the required rate.")  # fmt: skip
+computed_quantity("server_cache_assumed",
+    "maximum(required_bandwidth * server_cache_seconds, acceptance_usable_bytes * server_cache_share)", "B",
+    "Read cache of servers with a bandwidth and a capacity, where it is unknown.",
+    example="server_cache_assumed(100e9, 25, 1e15, 0.001) / 1e12, server_cache_assumed(100e9, 25, 4e15, 0.001) / 1e12"
+        " -> (2.5, 4.0)")  # fmt: skip
+computed_quantity("uncached_bytes", "server_cache_bytes * server_cache_multiple + undropped_client_bytes", "B",
+    "Least data set of a read test: more than the caches of servers and clients hold.",
+    example="uncached_bytes(2.5e12, 1.5, 0) / 1e12 -> 3.75")  # fmt: skip
+computed_quantity("memory_rule_bytes", "client_memory_bytes * dataset_memory_multiple * clients_under_test", "B",
+    "Data set of a test that reads through the page cache: DLIO and MLPerf Storage.", source="mlperf-storage-v2",
+    where="data set at least five times the clients' memory")  # fmt: skip
 
 
-@formula(unit="B", source="definition")
-def uncached_bytes(server_cache_bytes: Num, server_cache_multiple: Num, undropped_client_bytes: Num) -> Num:
-    """Least data set of a read test: more than the caches of servers and clients hold.
-
-    >>> uncached_bytes(2.5e12, 1.5, 0) / 1e12
-    3.75
-    """
-    return server_cache_bytes * server_cache_multiple + undropped_client_bytes
-
-
-@formula(unit="B", source="mlperf-storage-v2", where="data set at least five times the clients' memory")
-def memory_rule_bytes(client_memory_bytes: Num, dataset_memory_multiple: Num, clients_under_test: Num) -> Num:
-    """Data set of a test that reads through the page cache: DLIO and MLPerf Storage."""
-    return client_memory_bytes * dataset_memory_multiple * clients_under_test
-
-
-@formula(unit="1", source="definition")
+@formula("1")
 def folders_of_client(dataset_clients: Num, clients_under_test: Num, own_folder: Num) -> Num:
     """Folders that each client of a test reads: an equal part of those of all clients, none of which it wrote.
 
@@ -261,139 +157,62 @@ def folders_of_client(dataset_clients: Num, clients_under_test: Num, own_folder:
     return maximum(minimum(-ceil(-(dataset_clients / clients_under_test)), (dataset_clients - own_folder) / own_folder), 1)
 
 
-@formula(unit="file", source="definition", whole=True)
-def files_of_thread(acceptance_files_per_client: Num, folders_of_client: Num, threads_per_client: Num) -> Num:
-    """Files that one thread of a read test reads.
-
-    >>> files_of_thread(32, 1, 8), files_of_thread(32, 63, 8), files_of_thread(32, 1, 5)
-    (4, 252, 6)
-    """
-    return -ceil(-(acceptance_files_per_client * folders_of_client / threads_per_client))
-
-
-@formula(unit="node", source="definition", label="folders of the data set")
-def folders_read(
-    clients_under_test: Num, threads_per_client: Num, files_of_thread: Num, acceptance_files_per_client: Num
-) -> Num:
-    """Folders of the data set, one of each client that filled it, that a test reads."""
-    return clients_under_test * threads_per_client * files_of_thread / acceptance_files_per_client
-
-
-@formula(unit="B/node", source="definition")
-def uncached_bytes_per_client(uncached_bytes: Num, fewest_folders_read: Num) -> Num:
-    """Data that each client fills, so that the test that reads the fewest folders reads enough."""
-    return uncached_bytes / fewest_folders_read
-
-
-@formula(unit="B", source="definition")
-def read_set_bytes(folders_read: Num, acceptance_dataset_bytes_per_client: Num) -> Num:
-    """Data set of a read test."""
-    return folders_read * acceptance_dataset_bytes_per_client
-
-
-@formula(unit="1", source="definition", high=1)
-def share_from_cache(server_cache_bytes: Num, read_set_bytes: Num) -> Num:
-    """Share of random reads that a full cache of the servers can serve.
-
-    >>> share_from_cache(3e12, 4e12)
-    0.75
-    """
-    return minimum(server_cache_bytes / read_set_bytes, 1)
+computed_quantity("files_of_thread", "-ceil(-(acceptance_files_per_client * folders_of_client / threads_per_client))", "file",
+    "Files that one thread of a read test reads.", whole=True,
+    example="files_of_thread(32, 1, 8), files_of_thread(32, 63, 8), files_of_thread(32, 1, 5) -> (4, 252, 6)")  # fmt: skip
+computed_quantity("folders_read",
+    "clients_under_test * threads_per_client * files_of_thread / acceptance_files_per_client", "node",
+    "Folders of the data set, one of each client that filled it, that a test reads.",
+    label="folders of the data set")  # fmt: skip
+computed_quantity("uncached_bytes_per_client", "uncached_bytes / fewest_folders_read", "B/node",
+    "Data that each client fills, so that the test that reads the fewest folders reads enough.")  # fmt: skip
+computed_quantity("read_set_bytes", "folders_read * acceptance_dataset_bytes_per_client", "B", "Data set of a read test.")
+computed_quantity("share_from_cache", "minimum(server_cache_bytes / read_set_bytes, 1)", "1",
+    "Share of random reads that a full cache of the servers can serve.", high=1,
+    example="share_from_cache(3e12, 4e12) -> 0.75")  # fmt: skip
+computed_quantity("capacity_in_use", "acceptance_usable_bytes * fill_under_test", "B",
+    "Capacity of the system under test that is in use during the tests.")  # fmt: skip
+computed_quantity("dataset_room", "minimum(capacity_in_use, dataset_bytes_at_most)", "B",
+    "Capacity of the system under test that the data sets of one tool may occupy.",
+    label="capacity for the data of the tests")  # fmt: skip
+computed_quantity("dataset_room_per_client", "dataset_room / dataset_count / dataset_clients", "B/node",
+    "One client's share of the capacity that the data sets of one tool may occupy, per data set.")  # fmt: skip
+computed_quantity("acceptance_dataset_bytes_per_client",
+    "minimum(uncached_bytes_per_client, dataset_room_per_client)", "B/node",
+    "Data of one client in a read test, within the capacity that is available.")  # fmt: skip
+computed_quantity("capacity_left_per_client",
+    "acceptance_usable_bytes * (1 - fill_under_test) * write_share_of_rest / clients_under_test", "B/node",
+    "Capacity that one client may write in a test, beyond what is in use.",
+    example="round(capacity_left_per_client(160e12, 0.8, 0.5, 100) / 1e9) -> 160")  # fmt: skip
+computed_quantity("all_dataset_bytes", "acceptance_dataset_bytes * dataset_count", "B", "Bytes of all data sets of a tool.")
+computed_quantity("fill_seconds", "all_dataset_bytes / required_write_bandwidth", "s",
+    "Time to fill the data sets at the required write bandwidth.")  # fmt: skip
 
 
-@formula(unit="B", source="definition")
-def capacity_in_use(acceptance_usable_bytes: Num, fill_under_test: Num) -> Num:
-    """Capacity of the system under test that is in use during the tests."""
-    return acceptance_usable_bytes * fill_under_test
-
-
-@formula(unit="B", source="definition", label="capacity for the data of the tests")
-def dataset_room(capacity_in_use: Num, dataset_bytes_at_most: Num) -> Num:
-    """Capacity of the system under test that the data sets of one tool may occupy."""
-    return minimum(capacity_in_use, dataset_bytes_at_most)
-
-
-@formula(unit="B/node", source="definition")
-def dataset_room_per_client(dataset_room: Num, dataset_count: Num, dataset_clients: Num) -> Num:
-    """One client's share of the capacity that the data sets of one tool may occupy, per data set."""
-    return dataset_room / dataset_count / dataset_clients
-
-
-@formula(unit="B/node", source="definition")
-def acceptance_dataset_bytes_per_client(uncached_bytes_per_client: Num, dataset_room_per_client: Num) -> Num:
-    """Data of one client in a read test, within the capacity that is available."""
-    return minimum(uncached_bytes_per_client, dataset_room_per_client)
-
-
-@formula(unit="B/node", source="definition")
-def capacity_left_per_client(
-    acceptance_usable_bytes: Num, fill_under_test: Num, write_share_of_rest: Num, clients_under_test: Num
-) -> Num:
-    """Capacity that one client may write in a test, beyond what is in use.
-
-    >>> round(capacity_left_per_client(160e12, 0.8, 0.5, 100) / 1e9)
-    160
-    """
-    return acceptance_usable_bytes * (1 - fill_under_test) * write_share_of_rest / clients_under_test
-
-
-@formula(unit="B", source="definition")
-def all_dataset_bytes(acceptance_dataset_bytes: Num, dataset_count: Num) -> Num:
-    """Bytes of all data sets of a tool."""
-    return acceptance_dataset_bytes * dataset_count
-
-
-@formula(unit="s", source="definition")
-def fill_seconds(all_dataset_bytes: Num, required_write_bandwidth: Num) -> Num:
-    """Time to fill the data sets at the required write bandwidth."""
-    return all_dataset_bytes / required_write_bandwidth
-
-
-@formula(unit="1", source="definition")
+@formula("1")
 def request_growth(aligned_io_bytes: Num, requested_io_bytes: Num) -> Num:
     """I/O size of the test over that of the requirement; the test needs fewer requests by this factor at equal bandwidth."""
     return aligned_io_bytes / requested_io_bytes
 
 
-@formula(unit="B", source="definition")
-def acceptance_dataset_bytes(acceptance_dataset_bytes_per_client: Num, dataset_clients: Num) -> Num:
-    """Bytes of a data set."""
-    return acceptance_dataset_bytes_per_client * dataset_clients
+computed_quantity("acceptance_dataset_bytes", "acceptance_dataset_bytes_per_client * dataset_clients", "B",
+    "Bytes of a data set.")  # fmt: skip
+computed_quantity("fill_request_bytes", "ceil(maximum(smallest_fill_request / aligned_io_bytes, 1)) * aligned_io_bytes", "B",
+    "Bytes of one request while files are filled: whole test requests, large enough to be quick.",
+    needs="aligned_io_bytes smallest_fill_request",
+    example="fill_request_bytes(131_072, 2**20), fill_request_bytes(16 * 2**20, 2**20) -> (1048576, 16777216)")  # fmt: skip
+computed_quantity("acceptance_file_bytes",
+    "ceil(acceptance_dataset_bytes_per_client / acceptance_files_per_client / fill_request_bytes) * fill_request_bytes",
+    "B/file", "Bytes of one file of a read test, in whole fill requests.",
+    example="acceptance_file_bytes(64 * 2**20, 8, 2**20) -> 8388608")  # fmt: skip
+computed_quantity("written_bytes_per_client",
+    "minimum(required_bandwidth_per_client * acceptance_seconds, write_room_per_client)", "B/node",
+    "Bytes of the files that a client writes in a test: the test overwrites them only where the capacity is short.",
+    example="written_bytes_per_client(2e9, 600, 1e30), written_bytes_per_client(2e9, 600, 160e9)"
+        " -> (1200000000000.0, 160000000000.0)")  # fmt: skip
 
 
-@formula(unit="B", source="definition")
-def fill_request_bytes(aligned_io_bytes: Num, smallest_fill_request: Num) -> Num:
-    """Bytes of one request while files are filled: whole test requests, large enough to be quick.
-
-    >>> fill_request_bytes(131_072, 2**20), fill_request_bytes(16 * 2**20, 2**20)
-    (1048576, 16777216)
-    """
-    return ceil(maximum(smallest_fill_request / aligned_io_bytes, 1)) * aligned_io_bytes
-
-
-@formula(unit="B/file", source="definition")
-def acceptance_file_bytes(
-    acceptance_dataset_bytes_per_client: Num, acceptance_files_per_client: Num, fill_request_bytes: Num
-) -> Num:
-    """Bytes of one file of a read test, in whole fill requests.
-
-    >>> acceptance_file_bytes(64 * 2**20, 8, 2**20)
-    8388608
-    """
-    return ceil(acceptance_dataset_bytes_per_client / acceptance_files_per_client / fill_request_bytes) * fill_request_bytes
-
-
-@formula(unit="B/node", source="definition")
-def written_bytes_per_client(required_bandwidth_per_client: Num, acceptance_seconds: Num, write_room_per_client: Num) -> Num:
-    """Bytes of the files that a client writes in a test: the test overwrites them only where the capacity is short.
-
-    >>> written_bytes_per_client(2e9, 600, 1e30), written_bytes_per_client(2e9, 600, 160e9)
-    (1200000000000.0, 160000000000.0)
-    """
-    return minimum(required_bandwidth_per_client * acceptance_seconds, write_room_per_client)
-
-
-@formula(unit="file/node", source="definition")
+@formula("file/node")
 def metadata_files(
     required_file_rate_per_client: Num,
     metadata_pass_seconds: Num,
@@ -413,71 +232,26 @@ def metadata_files(
     )
 
 
-@formula(unit="file/node", source="definition")
-def most_metadata_files_per_client(most_metadata_files: Num, clients_under_test: Num) -> Num:
-    """One client's share of the files that the system must hold."""
-    return most_metadata_files / clients_under_test
-
-
-@formula(unit="1", source="definition")
-def metadata_passes(required_file_rate_per_client: Num, acceptance_seconds: Num, metadata_files: Num) -> Num:
-    """Passes over the files that last as long as the test, at the required rate.
-
-    >>> metadata_passes(1562.5, 1800, 93_750), metadata_passes(0.02, 1800, 1000)
-    (30, 1)
-    """
-    return ceil(required_file_rate_per_client * acceptance_seconds / metadata_files)
-
-
-@formula(unit="file", source="definition", whole=True)
-def metadata_files_per_thread(metadata_files: Num, threads_per_client: Num) -> Num:
-    """Files of one thread in a metadata test.
-
-    >>> metadata_files_per_thread(93_750, 8)
-    11719
-    """
-    return ceil(metadata_files / threads_per_client)
-
-
-@formula(unit="1/s", source="definition")
-def rate_of_all_clients(rate_per_client: Num, clients_under_test: Num) -> Num:
-    """A rate of each client, times the clients."""
-    return rate_per_client * clients_under_test
-
-
-@formula(unit="B/s/GPU", source="mlperf-storage-v2", where="configs/dlio/workload/unet3d_h100.yaml")
-def emulated_accelerator_bandwidth(mlperf_batch: Num, mlperf_record_bytes: Num, mlperf_step_seconds: Num) -> Num:
-    """Read bandwidth of one emulated H100 in the benchmark's UNet3D at full utilization."""
-    return mlperf_batch * mlperf_record_bytes / mlperf_step_seconds
-
-
-@formula(unit="GPU", source="definition", whole=True)
-def accelerators_for_bandwidth(required_bandwidth: Num, emulated_accelerator_bandwidth: Num, accepted_utilization: Num) -> Num:
-    """Emulated accelerators that together read at a required bandwidth, at the lowest utilization that the benchmark accepts.
-
-    >>> accelerators_for_bandwidth(512e9, 3177.1e6, 0.9)
-    180
-    """
-    return ceil(required_bandwidth / (emulated_accelerator_bandwidth * accepted_utilization))
-
-
-@formula(unit="s", source="dlio", where="computation_time: an emulated accelerator sleeps for each batch")
-def emulated_step_seconds(
-    accepted_utilization: Num,
-    benchmark_accelerators: Num,
-    benchmark_batch: Num,
-    benchmark_record_bytes: Num,
-    required_bandwidth: Num,
-) -> Num:
-    """Compute time per batch at which emulated accelerators need a bandwidth, at the lowest utilization that passes."""
-    return accepted_utilization * benchmark_accelerators * benchmark_batch * benchmark_record_bytes / required_bandwidth
-
-
-@formula(unit="1", source="definition")
-def epochs_for_duration(acceptance_seconds: Num, required_bandwidth: Num, benchmark_data_bytes: Num) -> Num:
-    """Epochs that last as long as the test, at the required bandwidth.
-
-    >>> epochs_for_duration(1800, 512e9, 1.407e15), epochs_for_duration(7200, 512e9, 1.407e15)
-    (1, 3)
-    """
-    return ceil(acceptance_seconds * required_bandwidth / benchmark_data_bytes)
+computed_quantity("most_metadata_files_per_client", "most_metadata_files / clients_under_test", "file/node",
+    "One client's share of the files that the system must hold.")  # fmt: skip
+computed_quantity("metadata_passes", "ceil(required_file_rate_per_client * acceptance_seconds / metadata_files)", "1",
+    "Passes over the files that last as long as the test, at the required rate.",
+    example="metadata_passes(1562.5, 1800, 93_750), metadata_passes(0.02, 1800, 1000) -> (30, 1)")  # fmt: skip
+computed_quantity("metadata_files_per_thread", "ceil(metadata_files / threads_per_client)", "file",
+    "Files of one thread in a metadata test.", whole=True, example="metadata_files_per_thread(93_750, 8) -> 11719")  # fmt: skip
+computed_quantity("rate_of_all_clients", "rate_per_client * clients_under_test", "1/s",
+    "A rate of each client, times the clients.")  # fmt: skip
+computed_quantity("emulated_accelerator_bandwidth", "mlperf_batch * mlperf_record_bytes / mlperf_step_seconds", "B/s/GPU",
+    "Read bandwidth of one emulated H100 in the benchmark's UNet3D at full utilization.", source="mlperf-storage-v2",
+    where="configs/dlio/workload/unet3d_h100.yaml")  # fmt: skip
+computed_quantity("accelerators_for_bandwidth",
+    "ceil(required_bandwidth / (emulated_accelerator_bandwidth * accepted_utilization))", "GPU",
+    "Emulated accelerators that together read at a required bandwidth, at the lowest utilization that the benchmark accepts.",
+    whole=True, example="accelerators_for_bandwidth(512e9, 3177.1e6, 0.9) -> 180")  # fmt: skip
+computed_quantity("emulated_step_seconds",
+    "accepted_utilization * benchmark_accelerators * benchmark_batch * benchmark_record_bytes / required_bandwidth", "s",
+    "Compute time per batch at which emulated accelerators need a bandwidth, at the lowest utilization that passes.",
+    source="dlio", where="computation_time: an emulated accelerator sleeps for each batch")  # fmt: skip
+computed_quantity("epochs_for_duration", "ceil(acceptance_seconds * required_bandwidth / benchmark_data_bytes)", "1",
+    "Epochs that last as long as the test, at the required bandwidth.",
+    example="epochs_for_duration(1800, 512e9, 1.407e15), epochs_for_duration(7200, 512e9, 1.407e15) -> (1, 3)")  # fmt: skip

@@ -1,7 +1,7 @@
 """A data set on storage: stages, copies, inodes and metadata, and what its file format adds."""
 
-from ingest.engine.expression import Num, ceil, maximum, where
-from ingest.engine.registry import alternative, formula, input_quantity
+from ingest.engine.expression import Num
+from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
 
 # What the data set is
 input_quantity("payload_bytes", "B", "Bytes of the data set before any format adds to it: token ids, text or samples.")
@@ -26,8 +26,7 @@ input_quantity("pipeline_output_tokens", "token", "Published tokens that came ou
 input_quantity("extracted_share", "1", "Bytes of extracted text over bytes of the raw input, each as stored.")
 input_quantity("pipeline_output_share", "1", "Stored bytes of one byte of clean text where the pipeline's ratio counts it.",
     high=1, default=1)  # fmt: skip
-input_quantity("clean_stored_share", "1", "Stored bytes of one byte of clean text where it is kept.", high=1,
-    default=1)  # fmt: skip
+input_quantity("clean_stored_share", "1", "Stored bytes of one byte of clean text where it is kept.", high=1, default=1)
 input_quantity("dedup_hashes", "1/document", "Hash values that deduplication keeps for each document.",
     above=False, whole=True, default=0)  # fmt: skip
 input_quantity("documents_before_dedup", "1", "Documents that reach deduplication for each one that leaves it.",
@@ -47,155 +46,58 @@ input_quantity("metadata_share", "1", "File-system metadata over the data held."
 input_quantity("files_per_directory", "1", "Files that one directory holds.", whole=True, default=10_000)
 input_quantity("mdt_bytes_per_inode", "B/file", "Space of a metadata target for one inode.",
     default=2560, source="lustre-manual")  # fmt: skip
-input_quantity(
-    "mdt_inodes", "file", "Inodes that one metadata target can hold.", default=4_000_000_000, source="lustre-manual", whole=True
-)
+input_quantity("mdt_inodes", "file", "Inodes that one metadata target can hold.",
+    default=4_000_000_000, source="lustre-manual", whole=True)  # fmt: skip
 input_quantity("epochs", "1", "Epochs: passes over the data set.", default=1)
 input_quantity("opens_per_file", "1", "Opens of each file in one epoch.", default=1)
 
-
-@formula(unit="B", source="definition")
-def clean_bytes(tokens: Num, bytes_per_token: Num) -> Num:
-    """Text after filtering and deduplication, without compression."""
-    return tokens * bytes_per_token
-
+computed_quantity("clean_bytes", "tokens * bytes_per_token", "B",
+    "Text after filtering and deduplication, without compression.")  # fmt: skip
 
 alternative("clean_bytes", "samples_bytes", when="holds_samples")
 alternative("clean_bytes", "clean_bytes_of_raw", when="raw_input_stated")
 
-
-@formula(unit="token", source="definition")
-def tokens_of_text(clean_bytes: Num, bytes_per_token: Num) -> Num:
-    """Tokens of a text whose size is known."""
-    return clean_bytes / bytes_per_token
-
-
-@formula(unit="B", source="definition")
-def samples_bytes(dataset_samples: Num, sample_bytes: Num) -> Num:
-    """All samples, each as it is encoded, without what a format adds."""
-    return dataset_samples * sample_bytes
-
-
-@formula(unit="document", source="definition")
-def documents_by_length(tokens: Num, tokens_per_document: Num) -> Num:
-    """Documents of a corpus, from their mean length.
-
-    >>> documents_by_length(15_000_000_000_000, 600), documents_by_length(131_072, 600)
-    (25000000000, 219)
-    """
-    return ceil(tokens / tokens_per_document)
-
-
-@formula(unit="sample", source="definition")
-def document_records(documents: Num, records_per_document: Num) -> Num:
-    """Documents as records of a format."""
-    return documents * records_per_document
-
-
-@formula(unit="sample", source="definition")
-def packed_sequences(tokens: Num, sequence_length: Num, one_sequence: Num) -> Num:
-    """Sequences of equal length into which all documents are packed.
-
-    >>> packed_sequences(15_000_000_000_000, 8192, 1)
-    1831054688
-    """
-    return ceil(tokens / sequence_length) * one_sequence
-
-
-@formula(unit="1", source="definition")
-def bytes_kept(pipeline_output_bytes: Num, pipeline_input_bytes: Num) -> Num:
-    """Bytes that came out of a pipeline over bytes that went in, each as it was stored."""
-    return pipeline_output_bytes / pipeline_input_bytes
-
-
-@formula(unit="1", source="definition", high=1)
-def documents_kept(pipeline_output_documents: Num, pipeline_input_documents: Num) -> Num:
-    """Documents that a pipeline keeps."""
-    return pipeline_output_documents / pipeline_input_documents
-
-
-@formula(unit="1", source="definition", high=1)
-def tokens_kept(pipeline_output_tokens: Num, pipeline_input_tokens: Num) -> Num:
-    """Tokens that a pipeline keeps."""
-    return pipeline_output_tokens / pipeline_input_tokens
-
-
-@formula(unit="B", source="definition")
-def raw_bytes(clean_bytes: Num, pipeline_output_share: Num, bytes_kept: Num) -> Num:
-    """Raw input that a pipeline needs for that much clean text."""
-    return clean_bytes * pipeline_output_share / bytes_kept
-
-
-@formula(unit="B", source="definition")
-def clean_bytes_of_raw(raw_bytes: Num, bytes_kept: Num, pipeline_output_share: Num) -> Num:
-    """Clean text that a pipeline makes of that much raw input."""
-    return raw_bytes * bytes_kept / pipeline_output_share
-
-
-@formula(unit="B", source="definition")
-def extracted_bytes(raw_bytes: Num, extracted_share: Num) -> Num:
-    """Text extracted from the raw input, before anything is filtered."""
-    return raw_bytes * extracted_share
-
+computed_quantity("tokens_of_text", "clean_bytes / bytes_per_token", "token", "Tokens of a text whose size is known.")
+computed_quantity("samples_bytes", "dataset_samples * sample_bytes", "B",
+    "All samples, each as it is encoded, without what a format adds.")  # fmt: skip
+computed_quantity("documents_by_length", "ceil(tokens / tokens_per_document)", "document",
+    "Documents of a corpus, from their mean length.",
+    example="documents_by_length(15_000_000_000_000, 600), documents_by_length(131_072, 600)"
+        " -> (25000000000, 219)")  # fmt: skip
+computed_quantity("document_records", "documents * records_per_document", "sample", "Documents as records of a format.")
+computed_quantity("packed_sequences", "ceil(tokens / sequence_length) * one_sequence", "sample",
+    "Sequences of equal length into which all documents are packed.",
+    example="packed_sequences(15_000_000_000_000, 8192, 1) -> 1831054688")  # fmt: skip
+computed_quantity("bytes_kept", "pipeline_output_bytes / pipeline_input_bytes", "1",
+    "Bytes that came out of a pipeline over bytes that went in, each as it was stored.")  # fmt: skip
+computed_quantity("documents_kept", "pipeline_output_documents / pipeline_input_documents", "1",
+    "Documents that a pipeline keeps.", high=1)  # fmt: skip
+computed_quantity("tokens_kept", "pipeline_output_tokens / pipeline_input_tokens", "1", "Tokens that a pipeline keeps.", high=1)
+computed_quantity("raw_bytes", "clean_bytes * pipeline_output_share / bytes_kept", "B",
+    "Raw input that a pipeline needs for that much clean text.")  # fmt: skip
+computed_quantity("clean_bytes_of_raw", "raw_bytes * bytes_kept / pipeline_output_share", "B",
+    "Clean text that a pipeline makes of that much raw input.")  # fmt: skip
+computed_quantity("extracted_bytes", "raw_bytes * extracted_share", "B",
+    "Text extracted from the raw input, before anything is filtered.")  # fmt: skip
 
 alternative("extracted_bytes", "extracted_bytes_of_tokens", when="share_of_bytes_unknown", optional=True)
 
-
-@formula(unit="B", source="definition")
-def extracted_bytes_of_tokens(tokens: Num, tokens_kept: Num, bytes_per_token: Num) -> Num:
-    """Text before filtering, where the pipeline's share of tokens is known."""
-    return tokens / tokens_kept * bytes_per_token
-
-
-@formula(unit="token", source="definition")
-def raw_tokens(tokens: Num, tokens_kept: Num) -> Num:
-    """Tokens before filtering and deduplication."""
-    return tokens / tokens_kept
-
-
-@formula(unit="document", source="definition")
-def raw_documents(documents: Num, documents_kept: Num) -> Num:
-    """Documents before filtering and deduplication."""
-    return documents / documents_kept
+computed_quantity("extracted_bytes_of_tokens", "tokens / tokens_kept * bytes_per_token", "B",
+    "Text before filtering, where the pipeline's share of tokens is known.")  # fmt: skip
+computed_quantity("raw_tokens", "tokens / tokens_kept", "token", "Tokens before filtering and deduplication.")
+computed_quantity("raw_documents", "documents / documents_kept", "document", "Documents before filtering and deduplication.")
+computed_quantity("dedup_scratch_bytes", "documents * documents_before_dedup * dedup_hashes * dedup_hash_bytes", "B",
+    "Signatures that fuzzy deduplication keeps while it runs.")  # fmt: skip
+computed_quantity("raw_kept_bytes", "raw_bytes * raw_copies", "B", "Raw input that stays on storage.")
+computed_quantity("extracted_kept_bytes", "extracted_bytes * extracted_copies", "B", "Extracted text that stays on storage.")
+computed_quantity("clean_kept_bytes", "clean_bytes * clean_stored_share * clean_copies", "B",
+    "Clean text that stays on storage.")  # fmt: skip
+computed_quantity("tokenized_kept_bytes", "tokenized_bytes * tokenized_copies", "B",
+    "Plain token ids that stay on storage next to the training data set.")  # fmt: skip
+computed_quantity("dataset_kept_bytes", "dataset_bytes * dataset_copies", "B", "All copies of the training data set.")
 
 
-@formula(unit="B", source="definition")
-def dedup_scratch_bytes(documents: Num, documents_before_dedup: Num, dedup_hashes: Num, dedup_hash_bytes: Num) -> Num:
-    """Signatures that fuzzy deduplication keeps while it runs."""
-    return documents * documents_before_dedup * dedup_hashes * dedup_hash_bytes
-
-
-@formula(unit="B", source="definition")
-def raw_kept_bytes(raw_bytes: Num, raw_copies: Num) -> Num:
-    """Raw input that stays on storage."""
-    return raw_bytes * raw_copies
-
-
-@formula(unit="B", source="definition")
-def extracted_kept_bytes(extracted_bytes: Num, extracted_copies: Num) -> Num:
-    """Extracted text that stays on storage."""
-    return extracted_bytes * extracted_copies
-
-
-@formula(unit="B", source="definition")
-def clean_kept_bytes(clean_bytes: Num, clean_stored_share: Num, clean_copies: Num) -> Num:
-    """Clean text that stays on storage."""
-    return clean_bytes * clean_stored_share * clean_copies
-
-
-@formula(unit="B", source="definition")
-def tokenized_kept_bytes(tokenized_bytes: Num, tokenized_copies: Num) -> Num:
-    """Plain token ids that stay on storage next to the training data set."""
-    return tokenized_bytes * tokenized_copies
-
-
-@formula(unit="B", source="definition")
-def dataset_kept_bytes(dataset_bytes: Num, dataset_copies: Num) -> Num:
-    """All copies of the training data set."""
-    return dataset_bytes * dataset_copies
-
-
-@formula(unit="B", source="definition", label="data held by all stages")
+@formula("B", label="data held by all stages")
 def usable_bytes(
     raw_kept_bytes: Num,
     extracted_kept_bytes: Num,
@@ -220,49 +122,19 @@ def usable_bytes(
     ) * (1 + metadata_share)
 
 
-@formula(unit="file", source="definition", whole=True)
-def file_creates(dataset_files: Num, dataset_copies: Num) -> Num:
-    """File creates while all copies are written."""
-    return dataset_files * dataset_copies
-
-
-@formula(unit="file", source="definition", whole=True)
-def inodes(file_creates: Num, files_per_directory: Num) -> Num:
-    """Files of all copies, and the directories that hold them.
-
-    >>> inodes(120_000, 10_000)
-    120012
-    """
-    return file_creates + ceil(file_creates / files_per_directory)
-
-
-@formula(unit="file", source="definition")
-def file_opens_per_epoch(dataset_files: Num, opens_per_file: Num) -> Num:
-    """File opens of one epoch."""
-    return dataset_files * opens_per_file
-
-
-@formula(unit="file", source="definition")
-def file_opens(file_opens_per_epoch: Num, epochs: Num) -> Num:
-    """File opens of all epochs."""
-    return file_opens_per_epoch * epochs
-
-
-@formula(unit="B", source="lustre-manual", where="sec. 5.2, MDT space per inode")
-def mdt_bytes(inodes: Num, mdt_bytes_per_inode: Num) -> Num:
-    """Space of metadata targets that these inodes need on Lustre with ldiskfs."""
-    return inodes * mdt_bytes_per_inode
-
-
-@formula(unit="1", source="lustre-manual", where="limits of ldiskfs", whole=True)
-def mdts(inodes: Num, mdt_inodes: Num) -> Num:
-    """Metadata targets that can hold these inodes.
-
-    >>> mdts(25_002_500_000, 4_000_000_000)
-    7
-    """
-    return ceil(inodes / mdt_inodes)
-
+computed_quantity("file_creates", "dataset_files * dataset_copies", "file",
+    "File creates while all copies are written.", whole=True)  # fmt: skip
+computed_quantity("inodes", "file_creates + ceil(file_creates / files_per_directory)", "file",
+    "Files of all copies, and the directories that hold them.", whole=True,
+    example="inodes(120_000, 10_000) -> 120012")  # fmt: skip
+computed_quantity("file_opens_per_epoch", "dataset_files * opens_per_file", "file", "File opens of one epoch.")
+computed_quantity("file_opens", "file_opens_per_epoch * epochs", "file", "File opens of all epochs.")
+computed_quantity("mdt_bytes", "inodes * mdt_bytes_per_inode", "B",
+    "Space of metadata targets that these inodes need on Lustre with ldiskfs.", source="lustre-manual",
+    where="sec. 5.2, MDT space per inode")  # fmt: skip
+computed_quantity("mdts", "ceil(inodes / mdt_inodes)", "1",
+    "Metadata targets that can hold these inodes.", source="lustre-manual", where="limits of ldiskfs", whole=True,
+    example="mdts(25_002_500_000, 4_000_000_000) -> 7")  # fmt: skip
 
 # Token ids
 input_quantity("id_bits", "1/token", "Bits of one token id of the vocabulary.", whole=True)
@@ -275,8 +147,7 @@ input_quantity("bits_per_byte", "1/B", "A byte.", default=8)
 # What a format adds
 input_quantity("encoding_factor", "1", "Bytes that the format writes for one byte of payload, before compression.", default=1)
 alternative("encoding_factor", "id_width_factor", when="width_of_ids_known")
-input_quantity("compressed_share", "1", "Stored over written bytes; 1 where the format does not compress.", high=1,
-    default=1)  # fmt: skip
+input_quantity("compressed_share", "1", "Stored over written bytes; 1 where the format does not compress.", high=1, default=1)
 input_quantity("container_bytes_per_record", "B/sample", "Bytes that the format puts around each record.",
     above=False, default=0)  # fmt: skip
 input_quantity("index_bytes_per_record", "B/sample", "Bytes that an index holds for each record.", above=False, default=0)
@@ -284,6 +155,7 @@ input_quantity("members_per_record", "1/sample", "Files or archive members that 
 input_quantity("member_header_bytes", "B", "Header of each member.", above=False, default=0)
 input_quantity("member_quantum", "B", "Members are padded to a multiple of this.", default=1)
 input_quantity("member_padding_bytes", "B", "Mean padding of one member.", above=False)
+
 # Another encoding or size of the samples makes another data set.
 alternative("dataset_bytes", "samples_bytes", when="path_judged", optional=True)
 alternative("member_padding_bytes", "padding_of_varied_sizes", when="varied_sizes")
@@ -301,163 +173,54 @@ input_quantity("shards", "file", "Shards of one copy of the data set.", whole=Tr
 input_quantity("records_per_shard", "sample/file", "Records in one shard.")
 input_quantity("files_per_shard", "1", "Files that make up one shard.", whole=True, default=1)
 
-
-@formula(unit="B/token", source="apache-parquet", where="encodings, RLE_DICTIONARY: indices take as many bits as the largest")
-def packed_id_bytes(id_bits: Num, bits_per_byte: Num) -> Num:
-    """Bytes of one token id where a dictionary packs ids into as few bits as they need."""
-    return id_bits / bits_per_byte
-
-
-@formula(unit="B/token", source="megatron-lm", where="megatron/core/datasets/indexed_dataset.py, optimal_dtype")
-def own_limit_id_bytes(vocabulary: Num, format_narrow_vocabulary: Num, narrow_id_bytes: Num, wide_id_bytes: Num) -> Num:
-    """Bytes of one token id in a format that draws its own line between two and four bytes.
-
-    >>> own_limit_id_bytes(65_499, 65_499, 2, 4), own_limit_id_bytes(65_536, 65_499, 2, 4)
-    (2, 4)
-    """
-    return where(vocabulary > format_narrow_vocabulary, wide_id_bytes, narrow_id_bytes)
-
-
-@formula(unit="1", source="definition")
-def id_width_factor(stored_id_bytes: Num, token_id_bytes: Num) -> Num:
-    """Width of an id in the format over the width that the vocabulary needs."""
-    return stored_id_bytes / token_id_bytes
-
-
-@formula(unit="B", source="definition")
-def encoded_bytes(payload_bytes: Num, encoding_factor: Num) -> Num:
-    """The payload as the format writes it: escaped, widened or packed."""
-    return payload_bytes * encoding_factor
-
-
-@formula(unit="B", source="definition")
-def member_bytes(encoded_bytes: Num, records: Num, members_per_record: Num) -> Num:
-    """Mean size of one member."""
-    return encoded_bytes / records / members_per_record
-
-
-@formula(unit="B", source="arithmetic", where="remainders of sizes that vary are spread evenly")
-def padding_of_varied_sizes(member_quantum: Num, smallest_quantum: Num) -> Num:
-    """Mean padding of members whose sizes vary: half the quantum.
-
-    >>> padding_of_varied_sizes(512, 1)
-    255.5
-    """
-    return (member_quantum - smallest_quantum) / 2
-
-
-@formula(unit="B", source="definition")
-def padding_of_equal_sizes(member_bytes: Num, member_quantum: Num) -> Num:
-    """Padding of members that are all of one size.
-
-    >>> padding_of_equal_sizes(3000, 512)
-    72
-    """
-    return ceil(member_bytes / member_quantum) * member_quantum - member_bytes
-
-
-@formula(unit="B/sample", source="definition")
-def member_overhead_bytes(members_per_record: Num, member_header_bytes: Num, member_padding_bytes: Num) -> Num:
-    """Headers and padding of all members of one record.
-
-    >>> member_overhead_bytes(2, 512, 255.5)
-    1535.0
-    """
-    return members_per_record * (member_header_bytes + member_padding_bytes)
-
-
-@formula(unit="B/sample", source="definition")
-def record_overhead_bytes(
-    container_bytes_per_record: Num,
-    index_bytes_per_record: Num,
-    member_overhead_bytes: Num,
-    group_bytes: Num,
-    records_per_group: Num,
-) -> Num:
-    """Bytes that a format adds to one record, its share of the batch included.
-
-    >>> record_overhead_bytes(0, 20, 0, 0, 1)
-    20.0
-    """
-    return container_bytes_per_record + index_bytes_per_record + member_overhead_bytes + group_bytes / records_per_group
-
-
-@formula(unit="B", source="definition")
-def content_bytes(encoded_bytes: Num, records: Num, record_overhead_bytes: Num, compressed_share: Num) -> Num:
-    """Bytes of all records with their framing, compressed where the format compresses.
-
-    >>> content_bytes(1_000_000, 100, 20, 1)
-    1002000
-    """
-    return (encoded_bytes + records * record_overhead_bytes) * compressed_share
-
-
-@formula(unit="file", source="definition", whole=True, of="shards", when="closed_by_size")
-def shards_by_size(content_bytes: Num, shard_bytes: Num, one_shard: Num) -> Num:
-    """Shards that are closed at a size.
-
-    >>> shards_by_size(60_000_000_000_000, 1_000_000_000, 1)
-    60000
-    """
-    return maximum(ceil(content_bytes / shard_bytes), one_shard)
-
-
-@formula(unit="file", source="definition", whole=True, of="shards", when="closed_by_count")
-def shards_by_count(records: Num, records_per_shard: Num, one_shard: Num) -> Num:
-    """Shards that are closed after a number of records.
-
-    >>> shards_by_count(1_281_167, 1, 1)
-    1281167
-    """
-    return maximum(ceil(records / records_per_shard), one_shard)
-
-
-@formula(unit="B/file", source="arithmetic", where="ends of shards are spread evenly over the quantum")
-def shard_overhead_bytes(
-    shard_fixed_bytes: Num, index_bytes_per_shard: Num, shard_quantum: Num, smallest_file_quantum: Num
-) -> Num:
-    """Header, footer, index and mean padding of one shard.
-
-    >>> shard_overhead_bytes(1024, 0, 10_240, 1)
-    6143.5
-    """
-    return shard_fixed_bytes + index_bytes_per_shard + (shard_quantum - smallest_file_quantum) / 2
-
-
-@formula(unit="B", source="definition")
-def dataset_bytes(content_bytes: Num, shards: Num, shard_overhead_bytes: Num) -> Num:
-    """One copy of the training data set, in its format.
-
-    >>> dataset_bytes(1_002_000, 10, 42)
-    1002420
-    """
-    return content_bytes + shards * shard_overhead_bytes
-
+computed_quantity("packed_id_bytes", "id_bits / bits_per_byte", "B/token",
+    "Bytes of one token id where a dictionary packs ids into as few bits as they need.", source="apache-parquet",
+    where="encodings, RLE_DICTIONARY: indices take as many bits as the largest")  # fmt: skip
+computed_quantity("own_limit_id_bytes",
+    "where(vocabulary > format_narrow_vocabulary, wide_id_bytes, narrow_id_bytes)", "B/token",
+    "Bytes of one token id in a format that draws its own line between two and four bytes.", source="megatron-lm",
+    where="megatron/core/datasets/indexed_dataset.py, optimal_dtype",
+    needs="vocabulary format_narrow_vocabulary narrow_id_bytes wide_id_bytes",
+    example="own_limit_id_bytes(65_499, 65_499, 2, 4), own_limit_id_bytes(65_536, 65_499, 2, 4) -> (2, 4)")  # fmt: skip
+computed_quantity("id_width_factor", "stored_id_bytes / token_id_bytes", "1",
+    "Width of an id in the format over the width that the vocabulary needs.")  # fmt: skip
+computed_quantity("encoded_bytes", "payload_bytes * encoding_factor", "B",
+    "The payload as the format writes it: escaped, widened or packed.")  # fmt: skip
+computed_quantity("member_bytes", "encoded_bytes / records / members_per_record", "B", "Mean size of one member.")
+computed_quantity("padding_of_varied_sizes", "(member_quantum - smallest_quantum) / 2", "B",
+    "Mean padding of members whose sizes vary: half the quantum.", source="arithmetic",
+    where="remainders of sizes that vary are spread evenly", example="padding_of_varied_sizes(512, 1) -> 255.5")  # fmt: skip
+computed_quantity("padding_of_equal_sizes", "ceil(member_bytes / member_quantum) * member_quantum - member_bytes", "B",
+    "Padding of members that are all of one size.", example="padding_of_equal_sizes(3000, 512) -> 72")  # fmt: skip
+computed_quantity("member_overhead_bytes", "members_per_record * (member_header_bytes + member_padding_bytes)", "B/sample",
+    "Headers and padding of all members of one record.", example="member_overhead_bytes(2, 512, 255.5) -> 1535.0")  # fmt: skip
+computed_quantity("record_overhead_bytes",
+    "container_bytes_per_record + index_bytes_per_record + member_overhead_bytes + group_bytes / records_per_group", "B/sample",
+    "Bytes that a format adds to one record, its share of the batch included.",
+    example="record_overhead_bytes(0, 20, 0, 0, 1) -> 20.0")  # fmt: skip
+computed_quantity("content_bytes", "(encoded_bytes + records * record_overhead_bytes) * compressed_share", "B",
+    "Bytes of all records with their framing, compressed where the format compresses.",
+    example="content_bytes(1_000_000, 100, 20, 1) -> 1002000")  # fmt: skip
+computed_quantity("shards_by_size", "maximum(ceil(content_bytes / shard_bytes), one_shard)", "file",
+    "Shards that are closed at a size.", of="shards", when="closed_by_size", whole=True,
+    example="shards_by_size(60_000_000_000_000, 1_000_000_000, 1) -> 60000")  # fmt: skip
+computed_quantity("shards_by_count", "maximum(ceil(records / records_per_shard), one_shard)", "file",
+    "Shards that are closed after a number of records.", of="shards", when="closed_by_count", whole=True,
+    example="shards_by_count(1_281_167, 1, 1) -> 1281167")  # fmt: skip
+computed_quantity("shard_overhead_bytes",
+    "shard_fixed_bytes + index_bytes_per_shard + (shard_quantum - smallest_file_quantum) / 2", "B/file",
+    "Header, footer, index and mean padding of one shard.", source="arithmetic",
+    where="ends of shards are spread evenly over the quantum",
+    example="shard_overhead_bytes(1024, 0, 10_240, 1) -> 6143.5")  # fmt: skip
+computed_quantity("dataset_bytes", "content_bytes + shards * shard_overhead_bytes", "B",
+    "One copy of the training data set, in its format.", example="dataset_bytes(1_002_000, 10, 42) -> 1002420")  # fmt: skip
 
 alternative("dataset_bytes", "sample_files_bytes", when="samples_measured")
 
-
-@formula(unit="1", source="definition", low=-0.99, above=False)
-def dataset_overhead_share(dataset_bytes: Num, payload_bytes: Num) -> Num:
-    """Bytes that the format adds, over the payload; below 0 where it compresses more than it adds.
-
-    >>> dataset_overhead_share(1_020_000, 1_000_000)
-    0.02
-    """
-    return dataset_bytes / payload_bytes - 1
-
-
-@formula(unit="B", source="definition")
-def index_bytes(records: Num, index_bytes_per_record: Num, shards: Num, index_bytes_per_shard: Num) -> Num:
-    """The format's index, as far as it has one: part of the data set.
-
-    >>> index_bytes(25_000_000_000, 20, 60_000, 42)
-    500002520000
-    """
-    return records * index_bytes_per_record + shards * index_bytes_per_shard
-
-
-@formula(unit="file", source="definition", whole=True)
-def dataset_files(shards: Num, files_per_shard: Num) -> Num:
-    """Files of one copy of the data set."""
-    return shards * files_per_shard
+computed_quantity("dataset_overhead_share", "dataset_bytes / payload_bytes - 1", "1",
+    "Bytes that the format adds, over the payload; below 0 where it compresses more than it adds.", low=-0.99, above=False,
+    example="dataset_overhead_share(1_020_000, 1_000_000) -> 0.02")  # fmt: skip
+computed_quantity("index_bytes", "records * index_bytes_per_record + shards * index_bytes_per_shard", "B",
+    "The format's index, as far as it has one: part of the data set.",
+    example="index_bytes(25_000_000_000, 20, 60_000, 42) -> 500002520000")  # fmt: skip
+computed_quantity("dataset_files", "shards * files_per_shard", "file", "Files of one copy of the data set.", whole=True)

@@ -42,6 +42,7 @@ input_quantity("guidance_gpus", "GPU", "GPUs of that scalable unit.", whole=True
 
 # What one client reaches
 input_quantity("client_bandwidth_per_node", "B/s/node", "Bandwidth of one storage client into a node.")
+
 # Local drives are their own client.
 alternative("client_bandwidth_per_node", "nvme_bandwidth_of_drives", when="local_drives_judged", optional=True)
 alternative("client_bandwidth_per_node", "client_bandwidth_of_gpus", "client_bandwidth_of_nics",
@@ -50,8 +51,7 @@ alternative("client_bandwidth_per_node", "client_bandwidth_of_gpus", "client_ban
 # Another GPU, from which a rate is transferred
 input_quantity("published_samples_per_second_per_gpu", "sample/s/GPU", "Rate measured at another size of the job.")
 input_quantity("published_gpus", "GPU", "GPUs of the runs that are published.", whole=True)
-input_quantity("scaling_exponent", "1", "Exponent of the total rate over the number of GPUs.",
-    above=False, high=1)  # fmt: skip
+input_quantity("scaling_exponent", "1", "Exponent of the total rate over the number of GPUs.", above=False, high=1)
 input_quantity("seen_ratios_product", "1", "Product of the speed ratios that other models showed on both GPUs.")
 input_quantity("seen_models", "1", "Other models that were measured on both GPUs.", above=False)
 input_quantity("source_samples_per_second_per_gpu", "sample/s/GPU", "Rate measured on the other GPU.")
@@ -71,9 +71,8 @@ input_quantity("mtp_weight_parameters", "parameter", "Parameters of each row of 
     above=False, default=0)  # fmt: skip
 input_quantity("released_row_bytes", "B", "Bytes of each row of weights as a release stores it.", above=False)
 input_quantity("multiply_adds_per_token", "1/token", "Products of one token with each row of weights.")
-input_quantity(
-    "multiply_adds_per_token_pair", "1/token/token", "Products for one query and one key token, per kind of attention."
-)
+input_quantity("multiply_adds_per_token_pair", "1/token/token",
+    "Products for one query and one key token, per kind of attention.")  # fmt: skip
 input_quantity("pair_multiply_adds", "1/token/token", "Multiply-adds of one kind of attention for one pair of tokens.")
 input_quantity("causal_attention_flops", "FLOP/token", "Attention over the tokens in sight, per kind of attention.")
 input_quantity("cached_elements_per_token", "1/token", "Numbers kept per token while generating, per kind of attention.",
@@ -83,13 +82,9 @@ input_quantity("attention_window", "token", "Tokens that a query attends to: the
 input_quantity("bytes_per_parameter", "B/parameter", "Width of one parameter as stored.")
 input_quantity("bytes_per_cached_element", "B", "Width of one number of the key-value cache.")
 input_quantity("flops_per_multiply_add", "FLOP", "A multiplication and an addition.", default=2)
-input_quantity(
-    "training_passes",
-    "1",
-    "Training over forward pass: the backward pass multiplies twice, for weights and for inputs.",
-    default=3,
-    source="kaplan2020",
-)
+input_quantity("training_passes", "1",
+    "Training over forward pass: the backward pass multiplies twice, for weights and for inputs.", default=3,
+    source="kaplan2020")  # fmt: skip
 
 # What training keeps for each parameter, and what of it a checkpoint saves
 input_quantity("trainable_share", "1", "Share of the parameters that training changes.", high=1, default=1)
@@ -135,8 +130,8 @@ input_quantity("observed_interrupts", "1", "Interrupts counted.", whole=True)
 input_quantity("interrupts_of_cause", "1", "Interrupts that one cause has.", whole=True)
 input_quantity("observed_seconds", "s", "Observation period of the counted interrupts.", label="observation period")
 input_quantity("observed_nodes", "node", "Nodes of the observed cluster.", whole=True)
-input_quantity("gpus_of_failures", "GPU", "GPUs of the jobs whose failure rate was published.", whole=True,
-    label="GPUs observed")  # fmt: skip
+input_quantity("gpus_of_failures", "GPU", "GPUs of the jobs whose failure rate was published.",
+    whole=True, label="GPUs observed")  # fmt: skip
 input_quantity("uptime_share", "1", "Uptime: share of the time in which the job makes progress.", high=1)
 input_quantity("checkpoint_interval", "s", "Checkpoint interval: computing between two checkpoints.",
     label="checkpoint interval")  # fmt: skip
@@ -169,8 +164,8 @@ input_quantity("stopped_share", "1", "Share of training that stops while a check
 alternative("stopped_share", "slow_down", when="slowed_by_drains")
 input_quantity("staging_fixed_seconds", "s", "Fixed part of the copy of a checkpoint into host memory.", above=False)
 input_quantity("staging_bandwidth_per_gpu", "B/s/GPU", "Rate at which one GPU copies a checkpoint into host memory.")
-input_quantity("reschedule_seconds", "s", "Time from an interrupt to the start of the restore.", above=False,
-    label="reschedule time")  # fmt: skip
+input_quantity("reschedule_seconds", "s", "Time from an interrupt to the start of the restore.",
+    above=False, label="reschedule time")  # fmt: skip
 input_quantity("drain_fraction", "1", "Drain window: share of the interval in which a checkpoint drains to storage.",
     high=1, label="drain window as a share of the interval")  # fmt: skip
 input_quantity("persistent_every", "1", "Every k-th checkpoint goes to shared storage.",

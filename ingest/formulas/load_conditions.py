@@ -2,8 +2,8 @@
 
 import math
 
-from ingest.engine.expression import Num, ceil, log, maximum, minimum, total, where
-from ingest.engine.registry import alternative, formula, input_quantity
+from ingest.engine.expression import Num, ceil, maximum, minimum, where
+from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
 
 #: A rounding error makes no further reader.
 ROUNDED_DOWN = 1 - 1e-9
@@ -12,8 +12,8 @@ ROUNDED_DOWN = 1 - 1e-9
 input_quantity("client_latency", "s", "Mean latency of one read at a client.", label="read latency at a client")
 input_quantity("medium_and_network_seconds", "s", "Latency that flash and a network round trip take together.",
     label="latency of medium and network")  # fmt: skip
-input_quantity("latency_tail", "1", "Latency that 99 % of the reads keep, over the mean.", low=1, above=False,
-    label="99 % latency over the mean")  # fmt: skip
+input_quantity("latency_tail", "1", "Latency that 99 % of the reads keep, over the mean.",
+    low=1, above=False, label="99 % latency over the mean")  # fmt: skip
 input_quantity("line_bandwidth", "B/s", "Value of a requirement line.", above=False)
 input_quantity("line_clients", "node", "Clients of a requirement line.")
 input_quantity("line_request_bytes", "B", "Mean size of the requests of a requirement line.")
@@ -28,52 +28,21 @@ input_quantity("requests_per_byte", "1/B", "Requests per byte of each part of a 
 input_quantity("endless_seconds", "s", "Duration of a load without an end.", default=1e12)
 input_quantity("phase_seconds", "s", "Time for which the load of a requirement line lasts.", above=False)
 
-
-@formula(unit="B/s", source="definition")
-def load_bandwidth(parts_bandwidth: Num) -> Num:
-    """Bandwidth of all parts of a load."""
-    return total(parts_bandwidth)
-
-
-@formula(unit="1", source="definition", high=1)
-def share_of_load(part_bandwidth: Num, load_bandwidth: Num) -> Num:
-    """Share of one part in the bytes of a load."""
-    return part_bandwidth / load_bandwidth
-
-
-@formula(unit="B/s", source="definition")
-def bandwidth_of_the_rest(line_bandwidth: Num, part_bandwidth: Num) -> Num:
-    """The bandwidth of a line less that of one part of its load."""
-    return line_bandwidth - part_bandwidth
+computed_quantity("load_bandwidth", "total(parts_bandwidth)", "B/s", "Bandwidth of all parts of a load.")
+computed_quantity("share_of_load", "part_bandwidth / load_bandwidth", "1", "Share of one part in the bytes of a load.", high=1)
+computed_quantity("bandwidth_of_the_rest", "line_bandwidth - part_bandwidth", "B/s",
+    "The bandwidth of a line less that of one part of its load.")  # fmt: skip
+computed_quantity("requests_of_part", "part_share / read_request_bytes", "1/B",
+    "Requests that one part of a load adds for each byte of the load.")  # fmt: skip
+computed_quantity("request_bytes_of_mix", "1 / total(requests_per_byte)", "B",
+    "Mean size of the requests of a load of several patterns: bytes over requests.", label="mean request size",
+    example="request_bytes_of_mix([0.5 / 1000, 0.5 / 1000]) -> 1000.0")  # fmt: skip
+computed_quantity("queue_depth_of_client", "ceil(line_queue_depth / line_clients)", "1/node",
+    "Outstanding requests of one client where the clients of a requirement line share them.",
+    label="queue depth of one client of a line", example="queue_depth_of_client(1024, 100) -> 11")  # fmt: skip
 
 
-@formula(unit="1/B", source="definition")
-def requests_of_part(part_share: Num, read_request_bytes: Num) -> Num:
-    """Requests that one part of a load adds for each byte of the load."""
-    return part_share / read_request_bytes
-
-
-@formula(unit="B", source="definition", label="mean request size")
-def request_bytes_of_mix(requests_per_byte: Num) -> Num:
-    """Mean size of the requests of a load of several patterns: bytes over requests.
-
-    >>> request_bytes_of_mix([0.5 / 1000, 0.5 / 1000])
-    1000.0
-    """
-    return 1 / total(requests_per_byte)
-
-
-@formula(unit="1/node", source="definition", label="queue depth of one client of a line")
-def queue_depth_of_client(line_queue_depth: Num, line_clients: Num) -> Num:
-    """Outstanding requests of one client where the clients of a requirement line share them.
-
-    >>> queue_depth_of_client(1024, 100)
-    11
-    """
-    return ceil(line_queue_depth / line_clients)
-
-
-@formula(unit="1", source="little1961", where="requests in flight are their rate times their latency")
+@formula("1", source="little1961", where="requests in flight are their rate times their latency")
 def readers_of_part(
     readers_per_node: Num, nodes: Num, part_share: Num, line_bandwidth: Num, client_latency: Num, read_request_bytes: Num
 ) -> Num:
@@ -86,29 +55,18 @@ def readers_of_part(
     return ceil(maximum(readers_per_node, needed)) * nodes
 
 
-@formula(unit="node", source="definition")
-def load_nodes(line_nodes: Num) -> Num:
-    """Nodes of all jobs of a line, those that alternate on the same nodes counted each."""
-    return total(line_nodes)
+computed_quantity("load_nodes", "total(line_nodes)", "node",
+    "Nodes of all jobs of a line, those that alternate on the same nodes counted each.")  # fmt: skip
+computed_quantity("nodes_taking_part", "nodes * minimum(1, line_clients / load_nodes)", "node",
+    "Nodes of one job that take part in a line: fewer where jobs alternate on the same nodes.",
+    needs="nodes load_nodes line_clients",
+    example="nodes_taking_part(40, 80, 64), nodes_taking_part(8, 24, 64) -> (32.0, 8)")  # fmt: skip
+computed_quantity("latency_of_part", "part_readers * read_request_bytes / (part_share * line_bandwidth)", "s",
+    "Mean latency at which the concurrent reads of one job yield its part of a bandwidth.", source="little1961",
+    where="latency is requests in flight over their rate")  # fmt: skip
 
 
-@formula(unit="node", source="definition")
-def nodes_taking_part(nodes: Num, load_nodes: Num, line_clients: Num) -> Num:
-    """Nodes of one job that take part in a line: fewer where jobs alternate on the same nodes.
-
-    >>> nodes_taking_part(40, 80, 64), nodes_taking_part(8, 24, 64)
-    (32.0, 8)
-    """
-    return nodes * minimum(1, line_clients / load_nodes)
-
-
-@formula(unit="s", source="little1961", where="latency is requests in flight over their rate")
-def latency_of_part(part_readers: Num, read_request_bytes: Num, part_share: Num, line_bandwidth: Num) -> Num:
-    """Mean latency at which the concurrent reads of one job yield its part of a bandwidth."""
-    return part_readers * read_request_bytes / (part_share * line_bandwidth)
-
-
-@formula(unit="1/node", source="little1961", where="requests in flight are their rate times their latency")
+@formula("1/node", source="little1961", where="requests in flight are their rate times their latency")
 def readers_of_client(mean_latency: Num, line_bandwidth: Num, line_request_bytes: Num, line_clients: Num) -> Num:
     """Concurrent reads of one client, the same for all clients of a line, that yield its bandwidth at a mean latency.
 
@@ -118,45 +76,26 @@ def readers_of_client(mean_latency: Num, line_bandwidth: Num, line_request_bytes
     return ceil(mean_latency * line_bandwidth / (line_request_bytes * line_clients) * ROUNDED_DOWN)
 
 
-@formula(unit="1/node", source="definition")
-def loaders_of_client(line_readers: Num, line_clients: Num) -> Num:
-    """Concurrent operations of one client, the same for all clients of a line: those of the data loaders of all jobs.
-
-    >>> loaders_of_client([128, 64], 12)
-    16
-    """
-    return ceil(total(line_readers) / line_clients)
-
-
-@formula(unit="1", source="definition", label="outstanding reads of all clients")
-def queue_depth(readers_per_node: Num, line_clients: Num) -> Num:
-    """Outstanding reads of all clients of a line."""
-    return readers_per_node * line_clients
-
-
-@formula(unit="s", source="little1961", where="latency is requests in flight over their rate", label="implied mean latency")
-def implied_latency(line_queue_depth: Num, line_request_bytes: Num, line_bandwidth: Num) -> Num:
-    """Mean latency at which so many outstanding requests yield a bandwidth."""
-    return line_queue_depth * line_request_bytes / line_bandwidth
-
-
-@formula(unit="s", source="definition", label="99 % latency")
-def latency_99(latency_tail: Num, mean_latency: Num) -> Num:
-    """Latency that 99 % of the requests are to keep."""
-    return latency_tail * mean_latency
-
+computed_quantity("loaders_of_client", "ceil(total(line_readers) / line_clients)", "1/node",
+    "Concurrent operations of one client, the same for all clients of a line: those of the data loaders of all jobs.",
+    example="loaders_of_client([128, 64], 12) -> 16")  # fmt: skip
+computed_quantity("queue_depth", "readers_per_node * line_clients", "1",
+    "Outstanding reads of all clients of a line.", label="outstanding reads of all clients")  # fmt: skip
+computed_quantity("implied_latency", "line_queue_depth * line_request_bytes / line_bandwidth", "s",
+    "Mean latency at which so many outstanding requests yield a bandwidth.", source="little1961",
+    where="latency is requests in flight over their rate", label="implied mean latency")  # fmt: skip
+computed_quantity("latency_99", "latency_tail * mean_latency", "s",
+    "Latency that 99 % of the requests are to keep.", label="99 % latency")  # fmt: skip
 
 input_quantity("mean_latency", "s", "Mean latency of the requests of a line.")
 alternative("mean_latency", "loader_latency", when="loader_stated")
 
-
-@formula(unit="s", source="definition", label="least plausible latency")
-def least_latency(client_latency: Num, medium_and_network_seconds: Num) -> Num:
-    """Latency below which no client is known to read: of medium and network, or of a client that does better."""
-    return minimum(client_latency, medium_and_network_seconds)
+computed_quantity("least_latency", "minimum(client_latency, medium_and_network_seconds)", "s",
+    "Latency below which no client is known to read: of medium and network, or of a client that does better.",
+    label="least plausible latency")  # fmt: skip
 
 
-@formula(unit="s", source="definition", label="time for which a run reads at its bandwidth")
+@formula("s", label="time for which a run reads at its bandwidth")
 def read_phase_seconds(
     warm_up_bytes: Num, run_read_bandwidth: Num, run_cold_read_bandwidth: Num, miss_share: Num, endless_seconds: Num
 ) -> Num:
@@ -169,13 +108,12 @@ def read_phase_seconds(
     return where(misses < run_read_bandwidth, warm_up_bytes / run_read_bandwidth, endless_seconds)
 
 
-@formula(unit="s", source="definition", label="time in which cold caches fill")
-def cold_phase_seconds(warm_up_bytes: Num, run_cold_read_bandwidth: Num) -> Num:
-    """Time for which a run reads at its cold bandwidth: until its caches are full."""
-    return warm_up_bytes / run_cold_read_bandwidth
+computed_quantity("cold_phase_seconds", "warm_up_bytes / run_cold_read_bandwidth", "s",
+    "Time for which a run reads at its cold bandwidth: until its caches are full.",
+    label="time in which cold caches fill")  # fmt: skip
 
 
-@formula(unit="s", source="io500-rules", where="each write phase lasts at least 300 s", label="duration of a test")
+@formula("s", source="io500-rules", where="each write phase lasts at least 300 s", label="duration of a test")
 def line_seconds(test_seconds: Num, shortest_test_seconds: Num, phase_seconds: Num) -> Num:
     """Whole seconds of the test of a line: as long as its load lasts, at least a valid test, at most the time that is required.
 
@@ -190,23 +128,18 @@ input_quantity("loader_latency", "s", "Longest mean latency of a read at which a
     label="mean latency that its loader takes")  # fmt: skip
 input_quantity("loader_utilization", "1", "Utilization that a loader reaches where reads take no time at all.",
     above=False, high=1, label="utilization without any latency")  # fmt: skip
-input_quantity("loader_decode_seconds", "s/sample", "Time of a worker of a loader to decode one sample.", above=False,
-    label="decoding time of a sample in its loader")  # fmt: skip
-input_quantity("confident_share", "1", "Share of its value within which a mean or a latency is known.", default=0.05, high=1,
-    label="precision of a test")  # fmt: skip
+input_quantity("loader_decode_seconds", "s/sample", "Time of a worker of a loader to decode one sample.",
+    above=False, label="decoding time of a sample in its loader")  # fmt: skip
+input_quantity("confident_share", "1", "Share of its value within which a mean or a latency is known.",
+    default=0.05, high=1, label="precision of a test")  # fmt: skip
+
+computed_quantity("latency_sigma", "2.3263478740408408 - maximum(0, 2.3263478740408408**2 - 2 * log(latency_tail)) ** 0.5", "1",
+    "Standard deviation of the logarithm of a latency, from its 99th percentile over its mean; none exceeds 14.97.",
+    where="a lognormal distribution: tail = e^(z·σ − σ²/2), z = 2.326 at 99 %", above=False,
+    example="round(latency_sigma(5), 4), latency_sigma(1) -> (0.8455, 0.0)")  # fmt: skip
 
 
-@formula(unit="1", source="definition", where="a lognormal distribution: tail = e^(z·σ − σ²/2), z = 2.326 at 99 %", above=False)
-def latency_sigma(latency_tail: Num) -> Num:
-    """Standard deviation of the logarithm of a latency, from its 99th percentile over its mean; none exceeds 14.97.
-
-    >>> round(latency_sigma(5), 4), latency_sigma(1)
-    (0.8455, 0.0)
-    """
-    return 2.3263478740408408 - maximum(0, 2.3263478740408408**2 - 2 * log(latency_tail)) ** 0.5
-
-
-@formula(unit="1", source="definition", where="lognormal distribution: √(e^σ² − 1)", above=False)
+@formula("1", where="lognormal distribution: √(e^σ² − 1)", above=False)
 def latency_variation(latency_sigma: Num) -> Num:
     """Standard deviation of a latency over its mean.
 
@@ -216,17 +149,12 @@ def latency_variation(latency_sigma: Num) -> Num:
     return (math.e ** (latency_sigma**2) - 1) ** 0.5
 
 
-@formula(unit="1/GPU", source="definition", label="reads of a batch")
-def reads_of_batch(samples_per_step: Num, sample_bytes: Num, read_request_bytes: Num) -> Num:
-    """Reads that a worker makes one after the other for a batch.
-
-    >>> reads_of_batch(256, 114_660, 131_072), reads_of_batch(4, 146_600_628, 1_048_576)
-    (224, 560)
-    """
-    return ceil(samples_per_step * sample_bytes / read_request_bytes)
+computed_quantity("reads_of_batch", "ceil(samples_per_step * sample_bytes / read_request_bytes)", "1/GPU",
+    "Reads that a worker makes one after the other for a batch.", label="reads of a batch",
+    example="reads_of_batch(256, 114_660, 131_072), reads_of_batch(4, 146_600_628, 1_048_576) -> (224, 560)")  # fmt: skip
 
 
-@formula(unit="1", source="little1961", where="requests in flight are their rate times their latency",
+@formula("1", source="little1961", where="requests in flight are their rate times their latency",
     label="outstanding reads that its loader takes", above=False)  # fmt: skip
 def loader_queue_depth(run_cold_read_bandwidth: Num, loader_latency: Num, read_request_bytes: Num) -> Num:
     """Mean number of outstanding reads of a run at the longest latency that its loader takes.
@@ -237,49 +165,25 @@ def loader_queue_depth(run_cold_read_bandwidth: Num, loader_latency: Num, read_r
     return ceil(run_cold_read_bandwidth * loader_latency / read_request_bytes * ROUNDED_DOWN)
 
 
-@formula(unit="s", source="definition", label="mean latency at rate and utilization")
-def kept_latency(latency_of_part: Num, loader_latency: Num) -> Num:
-    """Mean latency of the reads of a job that yields its rate and keeps its utilization."""
-    return minimum(latency_of_part, loader_latency)
-
-
-@formula(unit="1", source="definition", where="confidence interval of a mean: (1.96·σ ÷ precision)², 95 %")
-def reads_for_mean(latency_variation: Num, confident_share: Num) -> Num:
-    """Independent reads after which the mean latency, and so the rate, is known within a share of it at 95 % confidence.
-
-    >>> reads_for_mean(1.021, 0.05)
-    1602
-    """
-    return ceil((1.959963984540054 * latency_variation / confident_share) ** 2)
-
-
-@formula(unit="1", source="definition",
-    where="variance of a sample quantile: p(1 − p) ÷ (n·f(q)²), at 99 % of a lognormal q·f(q) = φ(z) ÷ σ")  # fmt: skip
-def reads_for_latency_99(latency_sigma: Num, confident_share: Num) -> Num:
-    """Independent reads after which the 99 % latency is known within a share of it at 95 % confidence.
-
-    >>> reads_for_latency_99(0.8452, 0.05)
-    15299
-    """
-    return ceil((1.959963984540054 * (0.99 * 0.01) ** 0.5 / 0.026652142203458 * latency_sigma / confident_share) ** 2)
-
-
-@formula(unit="s", source="definition", label="time until mean and 99 % latency are known", above=False)
-def confident_seconds(reads_for_mean: Num, reads_for_latency_99: Num, line_request_bytes: Num, line_bandwidth: Num) -> Num:
-    """Time of a test, at its rate, until mean and 99 % latency are known within the precision at 95 % confidence.
-
-    >>> confident_seconds(1602, 15_297, 131_072, 1e8)
-    20.05...
-    """
-    return maximum(reads_for_mean, reads_for_latency_99) * line_request_bytes / line_bandwidth
-
-
-@formula(unit="1", source="definition", where="the interval narrows with the root of the reads",
-    label="precision of mean and 99 % latency", above=False)  # fmt: skip
-def precision_of_test(confident_seconds: Num, acceptance_seconds: Num, confident_share: Num) -> Num:
-    """Share of mean and 99 % latency within which a test of a given duration knows them, at 95 % confidence.
-
-    >>> precision_of_test(20, 1800, 0.05) < 0.0053, precision_of_test(20, 5, 0.05)
-    (True, 0.1)
-    """
-    return confident_share * (confident_seconds / acceptance_seconds) ** 0.5
+computed_quantity("kept_latency", "minimum(latency_of_part, loader_latency)", "s",
+    "Mean latency of the reads of a job that yields its rate and keeps its utilization.",
+    label="mean latency at rate and utilization")  # fmt: skip
+computed_quantity("reads_for_mean", "ceil((1.959963984540054 * latency_variation / confident_share) ** 2)", "1",
+    "Independent reads after which the mean latency, and so the rate, is known within a share of it at 95 % confidence.",
+    where="confidence interval of a mean: (1.96·σ ÷ precision)², 95 %",
+    example="reads_for_mean(1.021, 0.05) -> 1602")  # fmt: skip
+computed_quantity("reads_for_latency_99",
+    "ceil((1.959963984540054 * (0.99 * 0.01) ** 0.5 / 0.026652142203458 * latency_sigma / confident_share) ** 2)", "1",
+    "Independent reads after which the 99 % latency is known within a share of it at 95 % confidence.",
+    where="variance of a sample quantile: p(1 − p) ÷ (n·f(q)²), at 99 % of a lognormal q·f(q) = φ(z) ÷ σ",
+    example="reads_for_latency_99(0.8452, 0.05) -> 15299")  # fmt: skip
+computed_quantity("confident_seconds",
+    "maximum(reads_for_mean, reads_for_latency_99) * line_request_bytes / line_bandwidth", "s",
+    "Time of a test, at its rate, until mean and 99 % latency are known within the precision at 95 % confidence.",
+    label="time until mean and 99 % latency are known", above=False,
+    example="confident_seconds(1602, 15_297, 131_072, 1e8) -> 20.05...")  # fmt: skip
+computed_quantity("precision_of_test", "confident_share * (confident_seconds / acceptance_seconds) ** 0.5", "1",
+    "Share of mean and 99 % latency within which a test of a given duration knows them, at 95 % confidence.",
+    where="the interval narrows with the root of the reads", label="precision of mean and 99 % latency", above=False,
+    needs="confident_seconds acceptance_seconds confident_share",
+    example="precision_of_test(20, 1800, 0.05) < 0.0053, precision_of_test(20, 5, 0.05) -> (True, 0.1)")  # fmt: skip

@@ -5,31 +5,21 @@ ZeRO spreads parts of the states over the replicas; offload moves parts off the 
 on the GPU.
 """
 
-from ingest.engine.expression import Num, ceil, maximum, minimum
-from ingest.engine.registry import formula
+from ingest.engine.expression import Num, ceil, maximum
+from ingest.engine.registry import computed_quantity, formula
 
 ZERO = "zero2020"
 
 
-@formula(unit="B/parameter", source=ZERO, where="sec. 3.1: (2 + 2 + K)·Ψ")
-def model_state_bytes_per_parameter(
-    weight_bytes_per_parameter: Num, gradient_bytes_per_parameter: Num, optimizer_bytes_per_parameter: Num
-) -> Num:
-    """Weights, gradients and optimizer states of one parameter.
-
-    >>> model_state_bytes_per_parameter(2, 2, 12)
-    16
-    """
-    return weight_bytes_per_parameter + gradient_bytes_per_parameter + optimizer_bytes_per_parameter
+computed_quantity("model_state_bytes_per_parameter",
+    "weight_bytes_per_parameter + gradient_bytes_per_parameter + optimizer_bytes_per_parameter", "B/parameter",
+    "Weights, gradients and optimizer states of one parameter.", source=ZERO, where="sec. 3.1: (2 + 2 + K)·Ψ",
+    example="model_state_bytes_per_parameter(2, 2, 12) -> 16")  # fmt: skip
+computed_quantity("model_state_bytes", "parameters * model_state_bytes_per_parameter", "B",
+    "Weights, gradients and optimizer states of the whole model, once.", source=ZERO, where="sec. 3.1")  # fmt: skip
 
 
-@formula(unit="B", source=ZERO, where="sec. 3.1")
-def model_state_bytes(parameters: Num, model_state_bytes_per_parameter: Num) -> Num:
-    """Weights, gradients and optimizer states of the whole model, once."""
-    return parameters * model_state_bytes_per_parameter
-
-
-@formula(unit="B/parameter", source=ZERO, where="sec. 5, figure 1")
+@formula("B/parameter", source=ZERO, where="sec. 5, figure 1")
 def replicated_bytes_per_parameter(
     weight_bytes_per_parameter: Num,
     weights_replicated: Num,
@@ -50,7 +40,7 @@ def replicated_bytes_per_parameter(
     )
 
 
-@formula(unit="B/parameter", source=ZERO, where="sec. 5, figure 1")
+@formula("B/parameter", source=ZERO, where="sec. 5, figure 1")
 def partitioned_bytes_per_parameter(
     weight_bytes_per_parameter: Num,
     weights_partitioned: Num,
@@ -71,19 +61,15 @@ def partitioned_bytes_per_parameter(
     )
 
 
-@formula(unit="parameter/GPU", source="definition")
-def parameters_per_gpu(parameters: Num, tensor_parallel: Num, pipeline_parallel: Num, largest_stage_factor: Num) -> Num:
-    """Parameters of the largest model shard: the model over its ranks, and the largest stage over the mean one."""
-    return parameters / (tensor_parallel * pipeline_parallel) * largest_stage_factor
+computed_quantity("parameters_per_gpu",
+    "parameters / (tensor_parallel * pipeline_parallel) * largest_stage_factor", "parameter/GPU",
+    "Parameters of the largest model shard: the model over its ranks, and the largest stage over the mean one.")  # fmt: skip
+computed_quantity("partition_ranks", "minimum(data_parallel, shard_group)", "1",
+    "Replicas that share the partitioned states: all of them, or those of one group in hybrid sharding.", source="fsdp2023",
+    where="sec. 3.2.2: sharding factor")  # fmt: skip
 
 
-@formula(unit="1", source="fsdp2023", where="sec. 3.2.2: sharding factor")
-def partition_ranks(data_parallel: Num, shard_group: Num) -> Num:
-    """Replicas that share the partitioned states: all of them, or those of one group in hybrid sharding."""
-    return minimum(data_parallel, shard_group)
-
-
-@formula(unit="parameter/GPU", source="definition")
+@formula("parameter/GPU")
 def resident_parameters_per_gpu(
     parameters_per_gpu: Num, expert_share: Num, expert_parallel: Num, expert_tensor_parallel: Num, tensor_parallel: Num
 ) -> Num:
@@ -99,7 +85,7 @@ def resident_parameters_per_gpu(
     return parameters_per_gpu * (1 - expert_share + expert_share * tensor_parallel / (expert_parallel * expert_tensor_parallel))
 
 
-@formula(unit="B/GPU", source=ZERO, where="sec. 5, figure 1")
+@formula("B/GPU", source=ZERO, where="sec. 5, figure 1")
 def model_state_bytes_per_gpu(
     resident_parameters_per_gpu: Num,
     replicated_bytes_per_parameter: Num,
@@ -118,7 +104,7 @@ def model_state_bytes_per_gpu(
     )
 
 
-@formula(unit="B/GPU", source="ingest-checkpoint-model", where="M·u − replicated − residual")
+@formula("B/GPU", source="ingest-checkpoint-model", where="M·u − replicated − residual")
 def memory_left_for_partitions(
     memory_bytes_per_gpu: Num,
     memory_utilization: Num,
@@ -138,12 +124,8 @@ def memory_left_for_partitions(
     )
 
 
-@formula(
-    unit="GPU",
-    source="ingest-checkpoint-model",
-    where="the smallest N with replicated + partitioned/N within the memory",
-    whole=True,
-)
+@formula("GPU", source="ingest-checkpoint-model", where="the smallest N with replicated + partitioned/N within the memory",
+    whole=True)  # fmt: skip
 def gpus_to_hold(
     parameters: Num,
     partitioned_bytes_per_parameter: Num,
@@ -175,17 +157,11 @@ def gpus_to_hold(
     )
 
 
-@formula(unit="node", source="definition", whole=True)
-def nodes_to_hold(gpus_to_hold: Num, gpus_per_node: Num) -> Num:
-    """Nodes that these GPUs fill.
-
-    >>> nodes_to_hold(4, 8)
-    1
-    """
-    return ceil(gpus_to_hold / gpus_per_node)
+computed_quantity("nodes_to_hold", "ceil(gpus_to_hold / gpus_per_node)", "node",
+    "Nodes that these GPUs fill.", whole=True, example="nodes_to_hold(4, 8) -> 1")  # fmt: skip
 
 
-@formula(unit="B", source="zero-infinity2021", where="sec. 3; ZeRO-Offload for the optimizer states on the host")
+@formula("B", source="zero-infinity2021", where="sec. 3; ZeRO-Offload for the optimizer states on the host")
 def offloaded_bytes(
     parameters: Num,
     weight_bytes_per_parameter: Num,
@@ -207,38 +183,21 @@ def offloaded_bytes(
     )
 
 
-@formula(unit="B/node", source="definition")
-def offloaded_bytes_per_node(offloaded_bytes: Num, offload_nodes: Num) -> Num:
-    """Offloaded states in one node."""
-    return offloaded_bytes / offload_nodes
+computed_quantity("offloaded_bytes_per_node", "offloaded_bytes / offload_nodes", "B/node", "Offloaded states in one node.")
+computed_quantity("zero_infinity_state_bytes",
+    "block_parameter_factor * layers * hidden_size * hidden_size * zero_infinity_bytes", "B",
+    "Model states of a transformer by the ZeRO-Infinity rule, embeddings left out.", source="zero-infinity2021",
+    where="eq. 1 and 2: 12·nl·hd² parameters, 20 B each")  # fmt: skip
+computed_quantity("activation_checkpoint_bytes",
+    "activation_bytes * batch_sequences * sequence_elements * hidden_size * layers / blocks_per_checkpoint", "B",
+    "Activations kept between checkpointed blocks, for the whole batch.", source="zero-infinity2021",
+    where="eq. 3: 2·bsz·seq·hd·nl/ci")  # fmt: skip
+computed_quantity("model_state_working_memory", "working_bytes * hidden_size * feed_forward_ratio * hidden_size", "B",
+    "Weights and gradients of the largest operator, which a GPU must hold together.", source="zero-infinity2021",
+    where="eq. 4: 4·hd·4hd")  # fmt: skip
 
 
-@formula(unit="B", source="zero-infinity2021", where="eq. 1 and 2: 12·nl·hd² parameters, 20 B each")
-def zero_infinity_state_bytes(block_parameter_factor: Num, layers: Num, hidden_size: Num, zero_infinity_bytes: Num) -> Num:
-    """Model states of a transformer by the ZeRO-Infinity rule, embeddings left out."""
-    return block_parameter_factor * layers * hidden_size * hidden_size * zero_infinity_bytes
-
-
-@formula(unit="B", source="zero-infinity2021", where="eq. 3: 2·bsz·seq·hd·nl/ci")
-def activation_checkpoint_bytes(
-    activation_bytes: Num,
-    batch_sequences: Num,
-    sequence_elements: Num,
-    hidden_size: Num,
-    layers: Num,
-    blocks_per_checkpoint: Num,
-) -> Num:
-    """Activations kept between checkpointed blocks, for the whole batch."""
-    return activation_bytes * batch_sequences * sequence_elements * hidden_size * layers / blocks_per_checkpoint
-
-
-@formula(unit="B", source="zero-infinity2021", where="eq. 4: 4·hd·4hd")
-def model_state_working_memory(working_bytes: Num, hidden_size: Num, feed_forward_ratio: Num) -> Num:
-    """Weights and gradients of the largest operator, which a GPU must hold together."""
-    return working_bytes * hidden_size * feed_forward_ratio * hidden_size
-
-
-@formula(unit="parameter", source="bigscience-bloom", where="12·nl·hd² + e·V·hd + 13·nl·hd")
+@formula("parameter", source="bigscience-bloom", where="12·nl·hd² + e·V·hd + 13·nl·hd")
 def bloom_parameters(
     layers: Num,
     hidden_size: Num,

@@ -5,7 +5,7 @@ matrix reads is kept once, what it yields is kept where a function that is not l
 """
 
 from ingest.engine.expression import Num, ceil, maximum, minimum, where
-from ingest.engine.registry import alternative, formula, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
 
 KORTHIKANTI = "korthikanti2022"
 
@@ -24,8 +24,8 @@ input_quantity("sequence_split", "1", "1 where tensor ranks share the tokens out
 input_quantity("transformer_layers", "1", "Layers that a token passes through.", whole=True)
 input_quantity("split_elements", "1/token", "Numbers kept within tensor-parallel parts.", above=False)
 input_quantity("common_elements", "1/token", "Numbers kept outside of tensor-parallel parts.", above=False)
-input_quantity("input_narrowing", "B", "Bytes by which a matrix keeps its input narrower: 1 in FP8.", above=False,
-    high=1, default=0)  # fmt: skip
+input_quantity("input_narrowing", "B", "Bytes by which a matrix keeps its input narrower: 1 in FP8.",
+    above=False, high=1, default=0)  # fmt: skip
 input_quantity("narrowed_split_elements", "1/token", "Inputs that matrices alone keep in tensor-parallel parts, less those of "
     "which a copy is kept.", low=-1e12, default=0)  # fmt: skip
 input_quantity("narrowed_common_elements", "1/token", "Inputs that matrices alone keep outside of tensor-parallel parts.",
@@ -41,31 +41,21 @@ input_quantity("scored_words", "1/token", "Scores of one token: the vocabulary."
 input_quantity("residual_elements", "1/token", "Width of the stream between the layers.", above=False)
 input_quantity("gathered_parameters", "parameter", "Largest part whose weights ZeRO-3 gathers at a time.", above=False)
 input_quantity("gathered_parts", "1", "Parts whose weights are gathered at a time: the current one and the next.", above=False)
-input_quantity("gathered_token_copies", "1", "Copies of the tokens that are gathered from tensor ranks at a time.",
-    above=False)  # fmt: skip
+input_quantity("gathered_token_copies", "1", "Copies of the tokens that are gathered from tensor ranks at a time.", above=False)
 input_quantity("kept_stage_outputs", "1", "1 where pipeline stages keep what they have sent until it returns as a gradient.",
     above=False, high=1, default=0)  # fmt: skip
 input_quantity("framework_bytes_per_gpu", "B/GPU", "Memory of the driver, its kernels and the communication library.",
     above=False, label="framework residue")  # fmt: skip
 
-
-@formula(unit="token", source="definition")
-def tokens_in_flight(sequence_length: Num, micro_batch: Num, context_parallel: Num) -> Num:
-    """Tokens of one micro-batch on one context-parallel rank."""
-    return sequence_length * micro_batch / context_parallel
-
-
-@formula(unit="GPU", source=KORTHIKANTI, where="sec. 4.2.2", whole=True)
-def sequence_ranks(sequence_split: Num, tensor_parallel: Num, single_gpu: Num) -> Num:
-    """GPUs that share the tokens outside of matrices: all tensor ranks with sequence parallelism, one without.
-
-    >>> sequence_ranks(1, 8, 1), sequence_ranks(0, 8, 1)
-    (8, 1)
-    """
-    return single_gpu + sequence_split * (tensor_parallel - single_gpu)
+computed_quantity("tokens_in_flight", "sequence_length * micro_batch / context_parallel", "token",
+    "Tokens of one micro-batch on one context-parallel rank.")  # fmt: skip
+computed_quantity("sequence_ranks", "single_gpu + sequence_split * (tensor_parallel - single_gpu)", "GPU",
+    "GPUs that share the tokens outside of matrices: all tensor ranks with sequence parallelism, one without.",
+    source=KORTHIKANTI, where="sec. 4.2.2", whole=True, needs="sequence_split tensor_parallel single_gpu",
+    example="sequence_ranks(1, 8, 1), sequence_ranks(0, 8, 1) -> (8, 1)")  # fmt: skip
 
 
-@formula(unit="B/GPU", source=KORTHIKANTI, where="eq. 1, 2 and 4, without the term 5·a·s²·b", above=False)
+@formula("B/GPU", source=KORTHIKANTI, where="eq. 1, 2 and 4, without the term 5·a·s²·b", above=False)
 def layer_activation_bytes(
     tokens_in_flight: Num,
     activation_width: Num,
@@ -98,51 +88,29 @@ def layer_activation_bytes(
     )
 
 
-@formula(unit="B/GPU", source=KORTHIKANTI, where="eq. 1: 5·a·s²·b with dropout, 2·a·s²·b without", above=False)
-def score_bytes(
-    tokens_in_flight: Num, sequence_length: Num, score_elements: Num, kept_score_width: Num, tensor_parallel: Num
-) -> Num:
-    """Attention scores of one micro-batch over all layers, where they are kept."""
-    return tokens_in_flight * sequence_length * score_elements * kept_score_width / tensor_parallel
-
-
-@formula(unit="1", source=KORTHIKANTI, where="sec. 5: 5·a·s/h of 34 + 5·a·s/h", high=1)
-def selective_saving(score_bytes: Num, layer_activation_bytes: Num) -> Num:
-    """Share of the activations that is saved by computing the scores of attention again.
-
-    >>> round(selective_saving(80, 34), 2)
-    0.7
-    """
-    return score_bytes / (score_bytes + layer_activation_bytes)
-
-
-@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 5 and table 2")
-def kept_activation_bytes(layer_activation_bytes: Num, score_bytes: Num) -> Num:
-    """Activations of one micro-batch over all layers."""
-    return layer_activation_bytes + score_bytes
-
+computed_quantity("score_bytes",
+    "tokens_in_flight * sequence_length * score_elements * kept_score_width / tensor_parallel", "B/GPU",
+    "Attention scores of one micro-batch over all layers, where they are kept.", source=KORTHIKANTI,
+    where="eq. 1: 5·a·s²·b with dropout, 2·a·s²·b without", above=False)  # fmt: skip
+computed_quantity("selective_saving", "score_bytes / (score_bytes + layer_activation_bytes)", "1",
+    "Share of the activations that is saved by computing the scores of attention again.", source=KORTHIKANTI,
+    where="sec. 5: 5·a·s/h of 34 + 5·a·s/h", high=1, example="round(selective_saving(80, 34), 2) -> 0.7")  # fmt: skip
+computed_quantity("kept_activation_bytes", "layer_activation_bytes + score_bytes", "B/GPU",
+    "Activations of one micro-batch over all layers.", source=KORTHIKANTI, where="sec. 5 and table 2")  # fmt: skip
 
 alternative("kept_activation_bytes", "partly_recomputed_bytes", when="some_layers_recomputed")
 alternative("kept_activation_bytes", "layer_input_bytes", when="all_layers_recomputed")
 
-
-@formula(unit="B/GPU", source=KORTHIKANTI, where="table 2: full recomputation keeps 2·s·b·h of each layer")
-def layer_input_bytes(tokens_in_flight: Num, activation_width: Num, layer_input_elements: Num, sequence_ranks: Num) -> Num:
-    """Inputs of all layers of one micro-batch: all that full recomputation keeps."""
-    return tokens_in_flight * activation_width * layer_input_elements / sequence_ranks
-
-
-@formula(unit="1", source="megatron-lm", where="--recompute-method block: layers of each rank", above=False, high=1)
-def recomputed_layer_share(recompute_layers: Num, pipeline_parallel: Num, transformer_layers: Num) -> Num:
-    """Share of the layers that are computed again where each pipeline rank computes a number of its layers again.
-
-    >>> recomputed_layer_share(5, 1, 32), recomputed_layer_share(40, 1, 32)
-    (0.15625, 1)
-    """
-    return minimum(recompute_layers * pipeline_parallel / transformer_layers, 1)
+computed_quantity("layer_input_bytes", "tokens_in_flight * activation_width * layer_input_elements / sequence_ranks", "B/GPU",
+    "Inputs of all layers of one micro-batch: all that full recomputation keeps.", source=KORTHIKANTI,
+    where="table 2: full recomputation keeps 2·s·b·h of each layer")  # fmt: skip
+computed_quantity("recomputed_layer_share", "minimum(recompute_layers * pipeline_parallel / transformer_layers, 1)", "1",
+    "Share of the layers that are computed again where each pipeline rank computes a number of its layers again.",
+    source="megatron-lm", where="--recompute-method block: layers of each rank", above=False, high=1,
+    example="recomputed_layer_share(5, 1, 32), recomputed_layer_share(40, 1, 32) -> (0.15625, 1)")  # fmt: skip
 
 
-@formula(unit="B/GPU", source="megatron-lm", where="--recompute-method block: layers of each rank")
+@formula("B/GPU", source="megatron-lm", where="--recompute-method block: layers of each rank")
 def partly_recomputed_bytes(
     layer_input_bytes: Num, layer_activation_bytes: Num, score_bytes: Num, recomputed_layer_share: Num
 ) -> Num:
@@ -154,28 +122,18 @@ def partly_recomputed_bytes(
     return layer_input_bytes * recomputed_layer_share + (layer_activation_bytes + score_bytes) * (1 - recomputed_layer_share)
 
 
-@formula(unit="B/GPU", source="definition", above=False)
-def recomputed_layer_bytes(layer_activation_bytes: Num, score_bytes: Num, transformer_layers: Num) -> Num:
-    """Activations of the one layer that is computed again at a time.
-
-    >>> recomputed_layer_bytes(3200, 0, 32)
-    100.0
-    """
-    return (layer_activation_bytes + score_bytes) / transformer_layers
-
+computed_quantity("recomputed_layer_bytes", "(layer_activation_bytes + score_bytes) / transformer_layers", "B/GPU",
+    "Activations of the one layer that is computed again at a time.", above=False,
+    example="recomputed_layer_bytes(3200, 0, 32) -> 100.0")  # fmt: skip
 
 alternative("recomputed_layer_bytes", "recomputed_part_bytes", when="parts_recomputed")
 
-
-@formula(unit="B/GPU", source="definition", above=False)
-def recomputed_part_bytes(
-    tokens_in_flight: Num, activation_width: Num, recomputed_elements: Num, tensor_parallel: Num, transformer_layers: Num
-) -> Num:
-    """Activations of the parts of the one layer that are computed again at a time."""
-    return tokens_in_flight * activation_width * recomputed_elements / tensor_parallel / transformer_layers
+computed_quantity("recomputed_part_bytes",
+    "tokens_in_flight * activation_width * recomputed_elements / tensor_parallel / transformer_layers", "B/GPU",
+    "Activations of the parts of the one layer that are computed again at a time.", above=False)  # fmt: skip
 
 
-@formula(unit="1", source=KORTHIKANTI, where="sec. 4.2.3: L·(1 + (p − 1)/(p·m)) layers where interleaved, L where not")
+@formula("1", source=KORTHIKANTI, where="sec. 4.2.3: L·(1 + (p − 1)/(p·m)) layers where interleaved, L where not")
 def first_stage_share(transformer_layers: Num, pipeline_parallel: Num, virtual_stages: Num, micro_batches: Num) -> Num:
     """Layers in flight on the fullest of the first stages, over all layers; spare layers go to the stages behind the first.
 
@@ -200,7 +158,7 @@ def first_stage_share(transformer_layers: Num, pipeline_parallel: Num, virtual_s
     )
 
 
-@formula(unit="1", source="megatron-lm", where="schedules.py: (v − 1)·p chunks warm up the last rank")
+@formula("1", source="megatron-lm", where="schedules.py: (v − 1)·p chunks warm up the last rank")
 def last_stage_share(transformer_layers: Num, pipeline_parallel: Num, virtual_stages: Num, micro_batches: Num) -> Num:
     """Micro-batches in flight on the last stage, times its share of the layers.
 
@@ -214,13 +172,12 @@ def last_stage_share(transformer_layers: Num, pipeline_parallel: Num, virtual_st
     )
 
 
-@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.3: 4·s·b·v of logits in full precision", above=False)
-def last_stage_logit_bytes(tokens_in_flight: Num, scored_words: Num, logit_width: Num, tensor_parallel: Num) -> Num:
-    """Scores of the vocabulary that the last stage keeps for one micro-batch until the loss is known."""
-    return tokens_in_flight * scored_words * logit_width / tensor_parallel
+computed_quantity("last_stage_logit_bytes", "tokens_in_flight * scored_words * logit_width / tensor_parallel", "B/GPU",
+    "Scores of the vocabulary that the last stage keeps for one micro-batch until the loss is known.", source=KORTHIKANTI,
+    where="sec. 4.3: 4·s·b·v of logits in full precision", above=False)  # fmt: skip
 
 
-@formula(unit="B/GPU", source="pytorch", where="distributed/pipelining/stage.py: fwd_cache", above=False)
+@formula("B/GPU", source="pytorch", where="distributed/pipelining/stage.py: fwd_cache", above=False)
 def kept_output_bytes(
     kept_stage_outputs: Num,
     tokens_in_flight: Num,
@@ -250,7 +207,7 @@ def kept_output_bytes(
     )
 
 
-@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.2.3", label="activations per GPU", above=False)
+@formula("B/GPU", source=KORTHIKANTI, where="sec. 4.2.3", label="activations per GPU", above=False)
 def activation_bytes_per_gpu(
     kept_activation_bytes: Num,
     first_stage_share: Num,
@@ -275,7 +232,7 @@ def activation_bytes_per_gpu(
     )
 
 
-@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.3", label="logits per GPU", above=False)
+@formula("B/GPU", source=KORTHIKANTI, where="sec. 4.3", label="logits per GPU", above=False)
 def logit_bytes_per_gpu(
     kept_activation_bytes: Num, first_stage_share: Num, last_stage_share: Num, last_stage_logit_bytes: Num
 ) -> Num:
@@ -291,25 +248,14 @@ def logit_bytes_per_gpu(
     )
 
 
-@formula(
-    unit="B/GPU", source="fsdp2023", where="sec. 3.4: two all-gathers in flight", label="gather buffers per GPU", above=False
-)
-def gather_bytes_per_gpu(
-    gathered_parameters: Num,
-    gathered_parts: Num,
-    weight_bytes_per_parameter: Num,
-    gradient_bytes_per_parameter: Num,
-    tensor_parallel: Num,
-) -> Num:
-    """Weights that are gathered from their partitions while they are used, and the gradients of one such part.
-
-    >>> gather_bytes_per_gpu(855_654_400, 2, 2, 2, 1) / 1e9
-    5.1339264
-    """
-    return gathered_parameters * (gathered_parts * weight_bytes_per_parameter + gradient_bytes_per_parameter) / tensor_parallel
+computed_quantity("gather_bytes_per_gpu",
+    "gathered_parameters * (gathered_parts * weight_bytes_per_parameter + gradient_bytes_per_parameter) / tensor_parallel",
+    "B/GPU", "Weights that are gathered from their partitions while they are used, and the gradients of one such part.",
+    source="fsdp2023", where="sec. 3.4: two all-gathers in flight", label="gather buffers per GPU", above=False,
+    example="gather_bytes_per_gpu(855_654_400, 2, 2, 2, 1) / 1e9 -> 5.1339264")  # fmt: skip
 
 
-@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.2.2: all-gather and reduce-scatter around the matrices",
+@formula("B/GPU", source=KORTHIKANTI, where="sec. 4.2.2: all-gather and reduce-scatter around the matrices",
     label="gathered tokens per GPU", above=False)  # fmt: skip
 def gathered_token_bytes_per_gpu(
     tokens_in_flight: Num,
@@ -333,7 +279,7 @@ def gathered_token_bytes_per_gpu(
     )
 
 
-@formula(unit="B/GPU", source="definition", label="bytes besides the model states per GPU")
+@formula("B/GPU", label="bytes besides the model states per GPU")
 def step_bytes_per_gpu(
     activation_bytes_per_gpu: Num,
     logit_bytes_per_gpu: Num,
@@ -355,13 +301,8 @@ def step_bytes_per_gpu(
     )
 
 
-@formula(unit="B/GPU", source="definition", label="total bytes per GPU")
-def total_bytes_per_gpu(model_state_bytes_per_gpu: Num, residual_bytes_per_gpu: Num) -> Num:
-    """Bytes on one GPU: its model states, and all that a step takes besides."""
-    return model_state_bytes_per_gpu + residual_bytes_per_gpu
-
-
-@formula(unit="1", source="definition", label="filled share of the memory")
-def memory_filled_share(total_bytes_per_gpu: Num, memory_bytes_per_gpu: Num) -> Num:
-    """Share of the memory of a GPU that a training step fills; above 1 it does not fit."""
-    return total_bytes_per_gpu / memory_bytes_per_gpu
+computed_quantity("total_bytes_per_gpu", "model_state_bytes_per_gpu + residual_bytes_per_gpu", "B/GPU",
+    "Bytes on one GPU: its model states, and all that a step takes besides.", label="total bytes per GPU")  # fmt: skip
+computed_quantity("memory_filled_share", "total_bytes_per_gpu / memory_bytes_per_gpu", "1",
+    "Share of the memory of a GPU that a training step fills; above 1 it does not fit.",
+    label="filled share of the memory")  # fmt: skip

@@ -3,8 +3,8 @@
 Both rules exist in two forms. Version 2.0 rounds down, so that a data set can be one file short of its own rules; the
 later form rounds up. What the benchmark calls GB of memory is GiB."""
 
-from ingest.engine.expression import Num, ceil, maximum, minimum, total
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.expression import Num, maximum, minimum, total
+from ingest.engine.registry import computed_quantity, formula, input_quantity
 
 input_quantity("benchmark_host_memory", "B/node", "Memory of one client; the benchmark's GB are GiB.")
 input_quantity("benchmark_hosts", "node", "Clients of the benchmark.", whole=True)
@@ -17,81 +17,39 @@ input_quantity("benchmark_memory_multiple", "1", "Data set over the memory of al
 input_quantity("benchmark_files", "file", "Files of the data set, in one of the two forms.", whole=True)
 input_quantity("benchmark_steps", "1", "Steps that an epoch must have.", default=500, source="mlperf-storage-v2")
 
-
-@formula(unit="B", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size")
-def benchmark_memory(benchmark_host_memory: Num, benchmark_hosts: Num) -> Num:
-    """Memory of all clients."""
-    return benchmark_host_memory * benchmark_hosts
-
-
-@formula(unit="B/file", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size")
-def benchmark_file_bytes(benchmark_samples_per_file: Num, benchmark_record_bytes: Num) -> Num:
-    """Bytes of one file."""
-    return benchmark_samples_per_file * benchmark_record_bytes
-
-
-@formula(unit="file", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size", whole=True)
-def files_for_memory_down(benchmark_memory_multiple: Num, benchmark_memory: Num, benchmark_file_bytes: Num) -> Num:
-    """Files whose bytes are the required multiple of the memory, rounded down as in version 2.0.
-
-    >>> files_for_memory_down(5, 64 * 2**30, 2_828_486)
-    121477
-    """
-    return -ceil(-(benchmark_memory_multiple * benchmark_memory / benchmark_file_bytes))
-
-
-@formula(unit="file", source="mlperf-storage-v3", where="mlpstorage_py/rules/utils.py", whole=True)
-def files_for_memory_up(benchmark_memory_multiple: Num, benchmark_memory: Num, benchmark_file_bytes: Num) -> Num:
-    """Files whose bytes are the required multiple of the memory, rounded up as in version 3.
-
-    >>> files_for_memory_up(5, 64 * 2**30, 2_828_486)
-    121478
-    """
-    return ceil(benchmark_memory_multiple * benchmark_memory / benchmark_file_bytes)
-
-
-@formula(unit="sample", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size")
-def benchmark_samples(benchmark_steps: Num, benchmark_accelerators: Num, benchmark_batch: Num) -> Num:
-    """Samples of the least number of steps that the benchmark requires."""
-    return benchmark_steps * benchmark_accelerators * benchmark_batch
-
-
-@formula(unit="file", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size", whole=True)
-def files_for_steps_down(benchmark_samples: Num, benchmark_samples_per_file: Num) -> Num:
-    """Files for the least number of steps, rounded down as in version 2.0: up to one file short.
-
-    >>> files_for_steps_down(3_200_000, 1251)
-    2557
-    """
-    return -ceil(-(benchmark_samples / benchmark_samples_per_file))
-
-
-@formula(unit="file", source="mlperf-storage-v3", where="mlpstorage_py/rules/utils.py", whole=True)
-def files_for_steps_up(benchmark_samples: Num, benchmark_samples_per_file: Num) -> Num:
-    """Files for the least number of steps, rounded up as in version 3.
-
-    >>> files_for_steps_up(3_200_000, 1251)
-    2558
-    """
-    return ceil(benchmark_samples / benchmark_samples_per_file)
-
-
-@formula(unit="file", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size", whole=True)
-def benchmark_files_down(files_for_memory_down: Num, files_for_steps_down: Num) -> Num:
-    """Files of the data set as version 2.0 prints them."""
-    return maximum(files_for_memory_down, files_for_steps_down)
-
-
-@formula(unit="file", source="mlperf-storage-v3", where="mlpstorage_py/rules/utils.py", whole=True)
-def benchmark_files_up(files_for_memory_up: Num, files_for_steps_up: Num) -> Num:
-    """Files of the data set by version 3: never short of its own rules."""
-    return maximum(files_for_memory_up, files_for_steps_up)
-
-
-@formula(unit="B", source="mlperf-storage-v2", where="mlpstorage/benchmarks/dlio.py")
-def benchmark_data_bytes(benchmark_files: Num, benchmark_file_bytes: Num) -> Num:
-    """Bytes of the data set; the benchmark prints GiB and calls them GB."""
-    return benchmark_files * benchmark_file_bytes
+computed_quantity("benchmark_memory", "benchmark_host_memory * benchmark_hosts", "B",
+    "Memory of all clients.", source="mlperf-storage-v2",
+    where="mlpstorage/rules.py, calculate_training_data_size")  # fmt: skip
+computed_quantity("benchmark_file_bytes", "benchmark_samples_per_file * benchmark_record_bytes", "B/file",
+    "Bytes of one file.", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size")  # fmt: skip
+computed_quantity("files_for_memory_down",
+    "-ceil(-(benchmark_memory_multiple * benchmark_memory / benchmark_file_bytes))", "file",
+    "Files whose bytes are the required multiple of the memory, rounded down as in version 2.0.", source="mlperf-storage-v2",
+    where="mlpstorage/rules.py, calculate_training_data_size", whole=True,
+    example="files_for_memory_down(5, 64 * 2**30, 2_828_486) -> 121477")  # fmt: skip
+computed_quantity("files_for_memory_up", "ceil(benchmark_memory_multiple * benchmark_memory / benchmark_file_bytes)", "file",
+    "Files whose bytes are the required multiple of the memory, rounded up as in version 3.", source="mlperf-storage-v3",
+    where="mlpstorage_py/rules/utils.py", whole=True,
+    example="files_for_memory_up(5, 64 * 2**30, 2_828_486) -> 121478")  # fmt: skip
+computed_quantity("benchmark_samples", "benchmark_steps * benchmark_accelerators * benchmark_batch", "sample",
+    "Samples of the least number of steps that the benchmark requires.", source="mlperf-storage-v2",
+    where="mlpstorage/rules.py, calculate_training_data_size")  # fmt: skip
+computed_quantity("files_for_steps_down", "-ceil(-(benchmark_samples / benchmark_samples_per_file))", "file",
+    "Files for the least number of steps, rounded down as in version 2.0: up to one file short.", source="mlperf-storage-v2",
+    where="mlpstorage/rules.py, calculate_training_data_size", whole=True,
+    example="files_for_steps_down(3_200_000, 1251) -> 2557")  # fmt: skip
+computed_quantity("files_for_steps_up", "ceil(benchmark_samples / benchmark_samples_per_file)", "file",
+    "Files for the least number of steps, rounded up as in version 3.", source="mlperf-storage-v3",
+    where="mlpstorage_py/rules/utils.py", whole=True, example="files_for_steps_up(3_200_000, 1251) -> 2558")  # fmt: skip
+computed_quantity("benchmark_files_down", "maximum(files_for_memory_down, files_for_steps_down)", "file",
+    "Files of the data set as version 2.0 prints them.", source="mlperf-storage-v2",
+    where="mlpstorage/rules.py, calculate_training_data_size", whole=True)  # fmt: skip
+computed_quantity("benchmark_files_up", "maximum(files_for_memory_up, files_for_steps_up)", "file",
+    "Files of the data set by version 3: never short of its own rules.", source="mlperf-storage-v3",
+    where="mlpstorage_py/rules/utils.py", whole=True)  # fmt: skip
+computed_quantity("benchmark_data_bytes", "benchmark_files * benchmark_file_bytes", "B",
+    "Bytes of the data set; the benchmark prints GiB and calls them GB.", source="mlperf-storage-v2",
+    where="mlpstorage/benchmarks/dlio.py")  # fmt: skip
 
 
 #: A request draws its tokens evenly between this share of its user's limit and the limit.
@@ -103,22 +61,20 @@ input_quantity("benchmark_generated_tokens", "token", "Mean tokens generated for
 input_quantity("benchmark_prefix_share", "1", "Share of requests whose context is a known prefix.", above=False, high=1)
 input_quantity("decode_batch_tokens", "token", "Tokens that the benchmark generates between two reads of the cache.",
     default=32, source="mlperf-kv-cache", whole=True)  # fmt: skip
-input_quantity("mean_rounding", "1", "Mean addition of rounding up to whole reads.", low=0.5, high=0.5, above=False,
-    default=0.5)  # fmt: skip
+input_quantity("mean_rounding", "1", "Mean addition of rounding up to whole reads.",
+    low=0.5, high=0.5, above=False, default=0.5)  # fmt: skip
 input_quantity("benchmark_unread_tokens", "token", "Tokens from which on a request is written and never read.",
     default=10_000, source="mlperf-kv-cache", whole=True)  # fmt: skip
 input_quantity("benchmark_user_contexts", "token", "Most tokens of context that each user of the first class asks with.")
 input_quantity("benchmark_user_generations", "token", "Most tokens that each of these users has generated.")
 input_quantity("benchmark_user_pauses", "s", "Mean time between two requests of each of these users.")
 
-
-@formula(unit="1/s", source="mlperf-kv-cache", where="kv_cache/benchmark.py, user_worker: one request per pause")
-def benchmark_user_rates(benchmark_user_pauses: Num) -> Num:
-    """Requests per second of each user."""
-    return 1 / benchmark_user_pauses
+computed_quantity("benchmark_user_rates", "1 / benchmark_user_pauses", "1/s",
+    "Requests per second of each user.", source="mlperf-kv-cache",
+    where="kv_cache/benchmark.py, user_worker: one request per pause")  # fmt: skip
 
 
-@formula(unit="token", source="mlperf-kv-cache",
+@formula("token", source="mlperf-kv-cache",
     where="kv_cache/benchmark.py, user_worker; the queue serves the first class before all others")  # fmt: skip
 def benchmark_written_tokens(benchmark_user_contexts: Num, benchmark_user_rates: Num) -> Num:
     """Tokens of context that a mean request writes: from a quarter of its user's limit to the limit.
@@ -129,7 +85,7 @@ def benchmark_written_tokens(benchmark_user_contexts: Num, benchmark_user_rates:
     return total(benchmark_user_contexts * benchmark_user_rates) * (1 + LEAST_DRAW) / 2 / total(benchmark_user_rates)
 
 
-@formula(unit="token", source="mlperf-kv-cache",
+@formula("token", source="mlperf-kv-cache",
     where="kv_cache/benchmark.py, process_requests: a context of 10,000 tokens or more is not read")  # fmt: skip
 def benchmark_short_tokens(benchmark_user_contexts: Num, benchmark_unread_tokens: Num) -> Num:
     """Tokens of context of a request that is read, in the mean over all requests of its user: long ones count as 0.
@@ -147,7 +103,7 @@ def benchmark_short_tokens(benchmark_user_contexts: Num, benchmark_unread_tokens
     )
 
 
-@formula(unit="1", source="mlperf-kv-cache", where="kv_cache/benchmark.py: one read, then one for each batch of 32 tokens")
+@formula("1", source="mlperf-kv-cache", where="kv_cache/benchmark.py: one read, then one for each batch of 32 tokens")
 def benchmark_user_reads(benchmark_user_generations: Num, decode_batch_tokens: Num, mean_rounding: Num) -> Num:
     """Reads of its context by a request of each user, in the mean.
 
@@ -157,53 +113,24 @@ def benchmark_user_reads(benchmark_user_generations: Num, decode_batch_tokens: N
     return 1 + benchmark_user_generations * (1 + LEAST_DRAW) / 2 / decode_batch_tokens + mean_rounding
 
 
-@formula(unit="token", source="definition")
-def benchmark_read_tokens(benchmark_short_tokens: Num, benchmark_user_reads: Num, benchmark_user_rates: Num) -> Num:
-    """Tokens of context that a mean request reads, over all its reads.
-
-    >>> benchmark_read_tokens(5_000, 11.5, 2)
-    57500.0
-    """
-    return total(benchmark_short_tokens * benchmark_user_reads * benchmark_user_rates) / total(benchmark_user_rates)
-
-
-@formula(unit="B", source="definition")
-def benchmark_bytes_written(benchmark_requests: Num, benchmark_written_tokens: Num, kv_cache_bytes_per_token: Num) -> Num:
-    """Bytes that the requests of a run write."""
-    return benchmark_requests * benchmark_written_tokens * kv_cache_bytes_per_token
-
-
-@formula(unit="B", source="definition")
-def benchmark_bytes_read(benchmark_requests: Num, benchmark_read_tokens: Num, kv_cache_bytes_per_token: Num) -> Num:
-    """Bytes that the requests of a run read."""
-    return benchmark_requests * benchmark_read_tokens * kv_cache_bytes_per_token
-
-
-@formula(unit="1", source="mlperf-kv-cache", where="kv_cache/benchmark.py: one read, then one for each batch of 32 tokens")
-def benchmark_reads_per_request(benchmark_generated_tokens: Num, decode_batch_tokens: Num, mean_rounding: Num) -> Num:
-    """Reads of its context by one request of the benchmark, in the mean: a first one, and one per batch begun.
-
-    >>> round(benchmark_reads_per_request(268.3, 32, 0.5), 2)
-    9.88
-    """
-    return 1 + benchmark_generated_tokens / decode_batch_tokens + mean_rounding
-
-
-@formula(unit="B", source="mlperf-kv-cache", where="kv_cache/benchmark.py: each read is the whole context of the request")
-def benchmark_read_bytes(
-    benchmark_requests: Num, benchmark_context_tokens: Num, kv_cache_bytes_per_token: Num, benchmark_reads_per_request: Num
-) -> Num:
-    """Bytes that the requests of the key-value benchmark read."""
-    return benchmark_requests * benchmark_context_tokens * kv_cache_bytes_per_token * benchmark_reads_per_request
-
-
-@formula(unit="B", source="mlperf-kv-cache", where="kv_cache/benchmark.py: a request without a known prefix writes its context")
-def benchmark_write_bytes(
-    benchmark_requests: Num, benchmark_prefix_share: Num, benchmark_context_tokens: Num, kv_cache_bytes_per_token: Num
-) -> Num:
-    """Bytes that the requests of the key-value benchmark write.
-
-    >>> round(benchmark_write_bytes(549, 98 / 549, 134.5, 131_072) / 2**30, 2)
-    7.4
-    """
-    return benchmark_requests * (1 - benchmark_prefix_share) * benchmark_context_tokens * kv_cache_bytes_per_token
+computed_quantity("benchmark_read_tokens",
+    "total(benchmark_short_tokens * benchmark_user_reads * benchmark_user_rates) / total(benchmark_user_rates)", "token",
+    "Tokens of context that a mean request reads, over all its reads.",
+    example="benchmark_read_tokens(5_000, 11.5, 2) -> 57500.0")  # fmt: skip
+computed_quantity("benchmark_bytes_written", "benchmark_requests * benchmark_written_tokens * kv_cache_bytes_per_token", "B",
+    "Bytes that the requests of a run write.")  # fmt: skip
+computed_quantity("benchmark_bytes_read", "benchmark_requests * benchmark_read_tokens * kv_cache_bytes_per_token", "B",
+    "Bytes that the requests of a run read.")  # fmt: skip
+computed_quantity("benchmark_reads_per_request", "1 + benchmark_generated_tokens / decode_batch_tokens + mean_rounding", "1",
+    "Reads of its context by one request of the benchmark, in the mean: a first one, and one per batch begun.",
+    source="mlperf-kv-cache", where="kv_cache/benchmark.py: one read, then one for each batch of 32 tokens",
+    example="round(benchmark_reads_per_request(268.3, 32, 0.5), 2) -> 9.88")  # fmt: skip
+computed_quantity("benchmark_read_bytes",
+    "benchmark_requests * benchmark_context_tokens * kv_cache_bytes_per_token * benchmark_reads_per_request", "B",
+    "Bytes that the requests of the key-value benchmark read.", source="mlperf-kv-cache",
+    where="kv_cache/benchmark.py: each read is the whole context of the request")  # fmt: skip
+computed_quantity("benchmark_write_bytes",
+    "benchmark_requests * (1 - benchmark_prefix_share) * benchmark_context_tokens * kv_cache_bytes_per_token", "B",
+    "Bytes that the requests of the key-value benchmark write.", source="mlperf-kv-cache",
+    where="kv_cache/benchmark.py: a request without a known prefix writes its context",
+    example="round(benchmark_write_bytes(549, 98 / 549, 134.5, 131_072) / 2**30, 2) -> 7.4")  # fmt: skip

@@ -5,8 +5,8 @@ memory, NVMe of the nodes, shared storage). The shares of each class in a tier a
 tier, and each group of tiers, has the same formulas, `level_…`.
 """
 
-from ingest.engine.expression import Num, maximum, minimum
-from ingest.engine.registry import alternative, formula, input_quantity
+from ingest.engine.expression import Num
+from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
 
 INFINITY = "zero-infinity2021"
 
@@ -52,126 +52,60 @@ for _tier in ("nvme", "storage"):
         above=False, label=f"reads from {_named} per node")  # fmt: skip
     input_quantity(f"{_tier}_tier_write_bandwidth_per_node", "B/s/node", f"Writes to {_named} at the efficiency wanted.",
         above=False, label=f"writes to {_named} per node")  # fmt: skip
-input_quantity("offload_bytes_per_node", "B/node", "Bytes off the GPU for each node.", above=False,
-    label="offloaded bytes per node")  # fmt: skip
+input_quantity("offload_bytes_per_node", "B/node", "Bytes off the GPU for each node.",
+    above=False, label="offloaded bytes per node")  # fmt: skip
 input_quantity("offload_read_bandwidth_per_node", "B/s/node", "Reads from the tiers off the GPU at the efficiency wanted.",
     above=False, label="offload read bandwidth per node")  # fmt: skip
 input_quantity("offload_write_bandwidth_per_node", "B/s/node", "Writes to the tiers off the GPU at the efficiency wanted.",
     above=False, label="offload write bandwidth per node")  # fmt: skip
-input_quantity("drive_tier_bytes_per_node", "B/node", "Bytes on NVMe and shared storage for each node.", above=False,
-    label="bytes on drives per node")  # fmt: skip
-input_quantity("drive_tier_read_bandwidth_per_node", "B/s/node",
-    "Reads from NVMe and shared storage at the efficiency wanted.", above=False,
-    label="reads from drives per node")  # fmt: skip
-input_quantity("drive_tier_write_bandwidth_per_node", "B/s/node",
-    "Writes to NVMe and shared storage at the efficiency wanted.", above=False,
-    label="writes to drives per node")  # fmt: skip
+input_quantity("drive_tier_bytes_per_node", "B/node", "Bytes on NVMe and shared storage for each node.",
+    above=False, label="bytes on drives per node")  # fmt: skip
+input_quantity("drive_tier_read_bandwidth_per_node", "B/s/node", "Reads from NVMe and shared storage at the efficiency wanted.",
+    above=False, label="reads from drives per node")  # fmt: skip
+input_quantity("drive_tier_write_bandwidth_per_node", "B/s/node", "Writes to NVMe and shared storage at the efficiency wanted.",
+    above=False, label="writes to drives per node")  # fmt: skip
 input_quantity("nvme_step_write_bytes", "B", "Bytes written to the NVMe of all nodes in one step.", above=False)
 input_quantity("storage_step_write_bytes", "B", "Bytes written to shared storage in one step.", above=False)
-input_quantity("storage_update_read_bytes", "B", "Bytes that the optimizer reads from shared storage in one step.",
-    above=False)  # fmt: skip
+input_quantity("storage_update_read_bytes", "B", "Bytes that the optimizer reads from shared storage in one step.", above=False)
 input_quantity("storage_step_read_bytes", "B", "Bytes read from shared storage in one step.", above=False)
 
-
-@formula(unit="parameter", source=INFINITY, where="eq. 1: 12·nl·hd²")
-def block_parameters(block_parameter_factor: Num, layers: Num, hidden_size: Num) -> Num:
-    """Parameters of a transformer by its layers and width, embeddings left out."""
-    return block_parameter_factor * layers * hidden_size * hidden_size
-
-
-@formula(unit="GPU", source="definition", whole=True)
-def gpus_of_one_node(gpus_per_node: Num, single_node: Num) -> Num:
-    """GPUs of a job on one node."""
-    return gpus_per_node * single_node
-
-
-@formula(unit="B/s/node", source="definition")
-def host_links_of_node(host_link_bandwidth_per_gpu: Num, gpus_per_node: Num, host_link_delivery: Num) -> Num:
-    """Copies between host and GPUs of a node whose GPUs share no uplink, in one direction."""
-    return host_link_bandwidth_per_gpu * gpus_per_node * host_link_delivery
-
-
-@formula(unit="1", source="definition")
-def step_sequences(sequences_per_gpu: Num, gpus: Num) -> Num:
-    """Sequences of one step over all GPUs."""
-    return sequences_per_gpu * gpus
-
-
-@formula(unit="token", source="definition")
-def step_tokens(step_sequences: Num, sequence_length: Num) -> Num:
-    """Tokens of one step over all GPUs."""
-    return step_sequences * sequence_length
-
-
-@formula(unit="FLOP", source=INFINITY, where="sec. 4: 2·4·bsz·seq·parameters with recomputed activations")
-def step_flops(flops_per_token_6n: Num, step_tokens: Num) -> Num:
-    """Compute of one step."""
-    return flops_per_token_6n * step_tokens
-
-
-@formula(unit="s", source="definition", label="compute of a step")
-def step_compute_seconds(step_flops: Num, achieved_flops_per_gpu: Num, gpus: Num) -> Num:
-    """Time of one step if nothing waits for a transfer."""
-    return step_flops / (achieved_flops_per_gpu * gpus)
-
-
-@formula(unit="B", source="zero2020", where="sec. 3.1", label="weights")
-def held_weights_bytes(parameters: Num, weight_bytes_per_parameter: Num) -> Num:
-    """Weights of the whole model, once."""
-    return parameters * weight_bytes_per_parameter
-
-
-@formula(unit="B", source="zero2020", where="sec. 3.1", label="gradients")
-def held_gradients_bytes(parameters: Num, gradient_bytes_per_parameter: Num) -> Num:
-    """Gradients of the whole model, once."""
-    return parameters * gradient_bytes_per_parameter
-
-
-@formula(unit="B", source="zero2020", where="sec. 3.1", label="optimizer states")
-def held_optimizer_bytes(parameters: Num, optimizer_bytes_per_parameter: Num) -> Num:
-    """Optimizer states of the whole model, once."""
-    return parameters * optimizer_bytes_per_parameter
-
-
-@formula(unit="B", source=INFINITY, where="eq. 3: 2·bsz·seq·hd·nl/ci", label="kept activations")
-def held_activations_bytes(
-    activation_bytes: Num,
-    step_sequences: Num,
-    sequence_elements: Num,
-    hidden_size: Num,
-    layers: Num,
-    blocks_per_checkpoint: Num,
-) -> Num:
-    """Activation checkpoints of one step over all GPUs."""
-    return activation_bytes * step_sequences * sequence_elements * hidden_size * layers / blocks_per_checkpoint
-
+computed_quantity("block_parameters", "block_parameter_factor * layers * hidden_size * hidden_size", "parameter",
+    "Parameters of a transformer by its layers and width, embeddings left out.", source=INFINITY,
+    where="eq. 1: 12·nl·hd²")  # fmt: skip
+computed_quantity("gpus_of_one_node", "gpus_per_node * single_node", "GPU", "GPUs of a job on one node.", whole=True)
+computed_quantity("host_links_of_node", "host_link_bandwidth_per_gpu * gpus_per_node * host_link_delivery", "B/s/node",
+    "Copies between host and GPUs of a node whose GPUs share no uplink, in one direction.")  # fmt: skip
+computed_quantity("step_sequences", "sequences_per_gpu * gpus", "1", "Sequences of one step over all GPUs.")
+computed_quantity("step_tokens", "step_sequences * sequence_length", "token", "Tokens of one step over all GPUs.")
+computed_quantity("step_flops", "flops_per_token_6n * step_tokens", "FLOP",
+    "Compute of one step.", source=INFINITY, where="sec. 4: 2·4·bsz·seq·parameters with recomputed activations")  # fmt: skip
+computed_quantity("step_compute_seconds", "step_flops / (achieved_flops_per_gpu * gpus)", "s",
+    "Time of one step if nothing waits for a transfer.", label="compute of a step")  # fmt: skip
+computed_quantity("held_weights_bytes", "parameters * weight_bytes_per_parameter", "B",
+    "Weights of the whole model, once.", source="zero2020", where="sec. 3.1", label="weights")  # fmt: skip
+computed_quantity("held_gradients_bytes", "parameters * gradient_bytes_per_parameter", "B",
+    "Gradients of the whole model, once.", source="zero2020", where="sec. 3.1", label="gradients")  # fmt: skip
+computed_quantity("held_optimizer_bytes", "parameters * optimizer_bytes_per_parameter", "B",
+    "Optimizer states of the whole model, once.", source="zero2020", where="sec. 3.1", label="optimizer states")  # fmt: skip
+computed_quantity("held_activations_bytes",
+    "activation_bytes * step_sequences * sequence_elements * hidden_size * layers / blocks_per_checkpoint", "B",
+    "Activation checkpoints of one step over all GPUs.", source=INFINITY, where="eq. 3: 2·bsz·seq·hd·nl/ci",
+    label="kept activations")  # fmt: skip
 
 alternative("held_activations_bytes", "stored_activations_bytes", when="activations_stored")
 
-
-@formula(unit="B", source=INFINITY, where="sec. 4: 2·16·parameters of optimizer traffic, a gradient of 4 B among them")
-def moved_gradients_bytes(parameters: Num, gradient_bytes_per_parameter: Num, update_gradient_bytes: Num) -> Num:
-    """Gradients that move to the optimizer in one step: at most as wide as the optimizer takes them.
-
-    >>> moved_gradients_bytes(1e12, 6, 4), moved_gradients_bytes(1e12, 2, 4)
-    (4000000000000.0, 2000000000000.0)
-    """
-    return parameters * minimum(gradient_bytes_per_parameter, update_gradient_bytes)
-
-
-@formula(unit="B", source="definition", label="states and kept activations")
-def offload_total_bytes(
-    held_weights_bytes: Num, held_gradients_bytes: Num, held_optimizer_bytes: Num, held_activations_bytes: Num
-) -> Num:
-    """All that is placed: model states and activation checkpoints.
-
-    >>> offload_total_bytes(2e12, 6e12, 12e12, 1e11)
-    20100000000000.0
-    """
-    return held_weights_bytes + held_gradients_bytes + held_optimizer_bytes + held_activations_bytes
+computed_quantity("moved_gradients_bytes", "parameters * minimum(gradient_bytes_per_parameter, update_gradient_bytes)", "B",
+    "Gradients that move to the optimizer in one step: at most as wide as the optimizer takes them.", source=INFINITY,
+    where="sec. 4: 2·16·parameters of optimizer traffic, a gradient of 4 B among them",
+    example="moved_gradients_bytes(1e12, 6, 4), moved_gradients_bytes(1e12, 2, 4)"
+        " -> (4000000000000.0, 2000000000000.0)")  # fmt: skip
+computed_quantity("offload_total_bytes",
+    "held_weights_bytes + held_gradients_bytes + held_optimizer_bytes + held_activations_bytes", "B",
+    "All that is placed: model states and activation checkpoints.", label="states and kept activations",
+    example="offload_total_bytes(2e12, 6e12, 12e12, 1e11) -> 20100000000000.0")  # fmt: skip
 
 
-@formula(unit="B/GPU", source=INFINITY, where="eq. 5: bsz·seq·ci·(16·hd + 2·heads·seq) numbers")
+@formula("B/GPU", source=INFINITY, where="eq. 5: bsz·seq·ci·(16·hd + 2·heads·seq) numbers")
 def activation_working_memory(
     activation_bytes: Num,
     sequences_per_gpu: Num,
@@ -194,7 +128,7 @@ def activation_working_memory(
     )
 
 
-@formula(unit="B", source=INFINITY, where="figure 2a: eq. 5 over all layers")
+@formula("B", source=INFINITY, where="figure 2a: eq. 5 over all layers")
 def stored_activations_bytes(
     activation_bytes: Num,
     step_sequences: Num,
@@ -217,94 +151,43 @@ def stored_activations_bytes(
     )
 
 
-@formula(unit="B/GPU", source="definition", label="working memory per GPU")
-def offload_working_bytes_per_gpu(
-    model_state_working_memory: Num, operator_share_per_gpu: Num, activation_working_memory: Num, residual_bytes_per_gpu: Num
-) -> Num:
-    """Memory that one GPU needs besides what is placed: a tile of the largest operator, activations in work, buffers.
-
-    >>> offload_working_bytes_per_gpu(10.5e9, 1, 3.8e9, 0)
-    14300000000.0
-    """
-    return model_state_working_memory * operator_share_per_gpu + activation_working_memory + residual_bytes_per_gpu
-
+computed_quantity("offload_working_bytes_per_gpu",
+    "model_state_working_memory * operator_share_per_gpu + activation_working_memory + residual_bytes_per_gpu", "B/GPU",
+    "Memory that one GPU needs besides what is placed: a tile of the largest operator, activations in work, buffers.",
+    label="working memory per GPU", example="offload_working_bytes_per_gpu(10.5e9, 1, 3.8e9, 0) -> 14300000000.0")  # fmt: skip
 
 alternative("offload_working_bytes_per_gpu", "streamed_bytes_per_gpu", when="weights_streamed")
 
-
-@formula(unit="B", source="definition")
-def gpu_room_bytes(memory_bytes_per_gpu: Num, memory_utilization: Num, offload_working_bytes_per_gpu: Num, gpus: Num) -> Num:
-    """GPU memory of the job that placed bytes may fill; none where working memory fills it.
-
-    >>> gpu_room_bytes(80e9, 0.9, 12e9, 8), gpu_room_bytes(80e9, 0.9, 75e9, 8)
-    (480000000000.0, 0.0)
-    """
-    return maximum(memory_bytes_per_gpu * memory_utilization - offload_working_bytes_per_gpu, 0.0) * gpus
-
-
-@formula(unit="B", source="definition")
-def cpu_room_bytes(host_memory_per_node: Num, tier_utilization: Num, nodes_in_job: Num) -> Num:
-    """Host memory of the job that placed bytes may fill."""
-    return host_memory_per_node * tier_utilization * nodes_in_job
-
-
-@formula(unit="B", source="definition")
-def nvme_room_bytes(nvme_bytes_per_node: Num, tier_utilization: Num, nodes_in_job: Num) -> Num:
-    """NVMe of the job that placed bytes may fill."""
-    return nvme_bytes_per_node * tier_utilization * nodes_in_job
-
-
-@formula(unit="B/s/node", source="definition")
-def nvme_write_bandwidth_from_reads(nvme_read_bandwidth_per_node: Num, nvme_write_share: Num) -> Num:
-    """Write bandwidth of drives whose read bandwidth alone is known."""
-    return nvme_read_bandwidth_per_node * nvme_write_share
-
-
-@formula(unit="B/s", source="definition")
-def nvme_read_bandwidth_of_job(nvme_read_bandwidth_per_node: Num, nvme_delivery: Num, nodes_in_job: Num) -> Num:
-    """Reads of tensors from the NVMe of all nodes."""
-    return nvme_read_bandwidth_per_node * nvme_delivery * nodes_in_job
+computed_quantity("gpu_room_bytes",
+    "maximum(memory_bytes_per_gpu * memory_utilization - offload_working_bytes_per_gpu, 0.0) * gpus", "B",
+    "GPU memory of the job that placed bytes may fill; none where working memory fills it.",
+    example="gpu_room_bytes(80e9, 0.9, 12e9, 8), gpu_room_bytes(80e9, 0.9, 75e9, 8) -> (480000000000.0, 0.0)")  # fmt: skip
+computed_quantity("cpu_room_bytes", "host_memory_per_node * tier_utilization * nodes_in_job", "B",
+    "Host memory of the job that placed bytes may fill.")  # fmt: skip
+computed_quantity("nvme_room_bytes", "nvme_bytes_per_node * tier_utilization * nodes_in_job", "B",
+    "NVMe of the job that placed bytes may fill.")  # fmt: skip
+computed_quantity("nvme_write_bandwidth_from_reads", "nvme_read_bandwidth_per_node * nvme_write_share", "B/s/node",
+    "Write bandwidth of drives whose read bandwidth alone is known.")  # fmt: skip
+computed_quantity("nvme_read_bandwidth_of_job", "nvme_read_bandwidth_per_node * nvme_delivery * nodes_in_job", "B/s",
+    "Reads of tensors from the NVMe of all nodes.")  # fmt: skip
+computed_quantity("nvme_write_bandwidth_of_job", "nvme_write_bandwidth_per_node * nvme_delivery * nodes_in_job", "B/s",
+    "Writes of tensors to the NVMe of all nodes.")  # fmt: skip
+computed_quantity("storage_read_bandwidth_of_job",
+    "minimum(system_read_bandwidth, storage_nic_bandwidth_per_node * nodes_in_job)", "B/s",
+    "Reads from shared storage: what the system gives, or what the storage NICs of the nodes take.",
+    example="storage_read_bandwidth_of_job(90e9, 50e9, 1) -> 50000000000.0")  # fmt: skip
+computed_quantity("storage_write_bandwidth_of_job",
+    "minimum(system_write_bandwidth, storage_nic_bandwidth_per_node * nodes_in_job)", "B/s",
+    "Writes to shared storage: what the system takes, or what the storage NICs of the nodes give.",
+    example="storage_write_bandwidth_of_job(65e9, 50e9, 1) -> 50000000000.0")  # fmt: skip
+computed_quantity("host_link_bandwidth_of_job",
+    "minimum(host_link_bandwidth_per_gpu * gpus * host_link_delivery, host_uplink_bandwidth_per_node * nodes_in_job)", "B/s",
+    "Copies between host and GPUs in one direction, all GPUs at once; shared uplinks are measured and deliver all of it.",
+    example="host_link_bandwidth_of_job(15.75e9, 16, 0.5, 48e9, 1), host_link_bandwidth_of_job(15.75e9, 4, 0.5, 48e9, 1)"
+        " -> (48000000000.0, 31500000000.0)")  # fmt: skip
 
 
-@formula(unit="B/s", source="definition")
-def nvme_write_bandwidth_of_job(nvme_write_bandwidth_per_node: Num, nvme_delivery: Num, nodes_in_job: Num) -> Num:
-    """Writes of tensors to the NVMe of all nodes."""
-    return nvme_write_bandwidth_per_node * nvme_delivery * nodes_in_job
-
-
-@formula(unit="B/s", source="definition")
-def storage_read_bandwidth_of_job(system_read_bandwidth: Num, storage_nic_bandwidth_per_node: Num, nodes_in_job: Num) -> Num:
-    """Reads from shared storage: what the system gives, or what the storage NICs of the nodes take.
-
-    >>> storage_read_bandwidth_of_job(90e9, 50e9, 1)
-    50000000000.0
-    """
-    return minimum(system_read_bandwidth, storage_nic_bandwidth_per_node * nodes_in_job)
-
-
-@formula(unit="B/s", source="definition")
-def storage_write_bandwidth_of_job(system_write_bandwidth: Num, storage_nic_bandwidth_per_node: Num, nodes_in_job: Num) -> Num:
-    """Writes to shared storage: what the system takes, or what the storage NICs of the nodes give.
-
-    >>> storage_write_bandwidth_of_job(65e9, 50e9, 1)
-    50000000000.0
-    """
-    return minimum(system_write_bandwidth, storage_nic_bandwidth_per_node * nodes_in_job)
-
-
-@formula(unit="B/s", source="definition")
-def host_link_bandwidth_of_job(
-    host_link_bandwidth_per_gpu: Num, gpus: Num, host_link_delivery: Num, host_uplink_bandwidth_per_node: Num, nodes_in_job: Num
-) -> Num:
-    """Copies between host and GPUs in one direction, all GPUs at once; shared uplinks are measured and deliver all of it.
-
-    >>> host_link_bandwidth_of_job(15.75e9, 16, 0.5, 48e9, 1), host_link_bandwidth_of_job(15.75e9, 4, 0.5, 48e9, 1)
-    (48000000000.0, 31500000000.0)
-    """
-    return minimum(host_link_bandwidth_per_gpu * gpus * host_link_delivery, host_uplink_bandwidth_per_node * nodes_in_job)
-
-
-@formula(unit="B", source="definition")
+@formula("B")
 def level_bytes(
     held_weights_bytes: Num,
     level_weights_share: Num,
@@ -328,103 +211,37 @@ def level_bytes(
     )
 
 
-@formula(unit="B/node", source="definition")
-def level_bytes_per_node(level_bytes: Num, nodes_in_job: Num) -> Num:
-    """Bytes of a tier for each node."""
-    return level_bytes / nodes_in_job
-
-
-@formula(unit="B", source=INFINITY, where="sec. 4: weights for forward, backward and recomputing; activations once")
-def level_pass_read_bytes(
-    held_weights_bytes: Num,
-    level_weights_share: Num,
-    weight_reads_per_step: Num,
-    held_activations_bytes: Num,
-    level_activations_share: Num,
-) -> Num:
-    """Bytes that forward and backward pass read from a tier.
-
-    >>> level_pass_read_bytes(2e12, 1, 3, 1e11, 1)
-    6100000000000.0
-    """
-    return held_weights_bytes * level_weights_share * weight_reads_per_step + held_activations_bytes * level_activations_share
-
-
-@formula(unit="B", source=INFINITY, where="sec. 4: gradients once, activations once")
-def level_pass_write_bytes(
-    moved_gradients_bytes: Num, level_gradients_share: Num, held_activations_bytes: Num, level_activations_share: Num
-) -> Num:
-    """Bytes that forward and backward pass write to a tier.
-
-    >>> level_pass_write_bytes(4e12, 1, 1e11, 1)
-    4100000000000.0
-    """
-    return moved_gradients_bytes * level_gradients_share + held_activations_bytes * level_activations_share
-
-
-@formula(unit="B", source=INFINITY, where="sec. 4: optimizer states and gradients once")
-def level_update_read_bytes(
-    moved_gradients_bytes: Num, level_gradients_share: Num, held_optimizer_bytes: Num, level_optimizer_share: Num
-) -> Num:
-    """Bytes that the optimizer reads from a tier.
-
-    >>> level_update_read_bytes(4e12, 1, 12e12, 1)
-    16000000000000.0
-    """
-    return moved_gradients_bytes * level_gradients_share + held_optimizer_bytes * level_optimizer_share
-
-
-@formula(unit="B", source=INFINITY, where="sec. 4: optimizer states once, and the new weights")
-def level_update_write_bytes(
-    held_optimizer_bytes: Num, level_optimizer_share: Num, held_weights_bytes: Num, level_weights_share: Num
-) -> Num:
-    """Bytes that the optimizer writes to a tier.
-
-    >>> level_update_write_bytes(12e12, 1, 2e12, 1)
-    14000000000000.0
-    """
-    return held_optimizer_bytes * level_optimizer_share + held_weights_bytes * level_weights_share
-
-
-@formula(unit="B", source="definition", label="read per step by the whole job")
-def level_step_read_bytes(level_pass_read_bytes: Num, level_update_read_bytes: Num) -> Num:
-    """Bytes read from a tier in one step."""
-    return level_pass_read_bytes + level_update_read_bytes
-
-
-@formula(unit="B", source="definition", label="written per step by the whole job")
-def level_step_write_bytes(level_pass_write_bytes: Num, level_update_write_bytes: Num) -> Num:
-    """Bytes written to a tier in one step."""
-    return level_pass_write_bytes + level_update_write_bytes
-
-
-@formula(unit="s", source="definition")
-def level_pass_seconds(
-    level_pass_read_bytes: Num, level_read_bandwidth: Num, level_pass_write_bytes: Num, level_write_bandwidth: Num
-) -> Num:
-    """Transfers of a tier in forward and backward pass; reads and writes share the drives.
-
-    >>> level_pass_seconds(6e12, 24e9, 4e12, 16e9)
-    500.0
-    """
-    return level_pass_read_bytes / level_read_bandwidth + level_pass_write_bytes / level_write_bandwidth
-
-
-@formula(unit="s", source="definition")
-def level_update_seconds(
-    level_update_read_bytes: Num, level_read_bandwidth: Num, level_update_write_bytes: Num, level_write_bandwidth: Num
-) -> Num:
-    """Transfers of a tier while the optimizer runs; reads and writes share the drives.
-
-    >>> level_update_seconds(16e12, 32e9, 14e12, 28e9)
-    1000.0
-    """
-    return level_update_read_bytes / level_read_bandwidth + level_update_write_bytes / level_write_bandwidth
-
-
-@formula(unit="parameter/s/node", source="deep-optimizer-states2024", where="derived: host memory bounds the update on CPUs")
-def host_optimizer_rate_of_memory(
-    host_memory_bandwidth_per_node: Num, host_memory_delivery: Num, update_traffic_bytes: Num
-) -> Num:
-    """Parameters that the CPUs of a node update per second: 12 B of states and 4 B of gradient read, 14 B written."""
-    return host_memory_bandwidth_per_node * host_memory_delivery / update_traffic_bytes
+computed_quantity("level_bytes_per_node", "level_bytes / nodes_in_job", "B/node", "Bytes of a tier for each node.")
+computed_quantity("level_pass_read_bytes",
+    "held_weights_bytes * level_weights_share * weight_reads_per_step + held_activations_bytes * level_activations_share", "B",
+    "Bytes that forward and backward pass read from a tier.", source=INFINITY,
+    where="sec. 4: weights for forward, backward and recomputing; activations once",
+    example="level_pass_read_bytes(2e12, 1, 3, 1e11, 1) -> 6100000000000.0")  # fmt: skip
+computed_quantity("level_pass_write_bytes",
+    "moved_gradients_bytes * level_gradients_share + held_activations_bytes * level_activations_share", "B",
+    "Bytes that forward and backward pass write to a tier.", source=INFINITY, where="sec. 4: gradients once, activations once",
+    example="level_pass_write_bytes(4e12, 1, 1e11, 1) -> 4100000000000.0")  # fmt: skip
+computed_quantity("level_update_read_bytes",
+    "moved_gradients_bytes * level_gradients_share + held_optimizer_bytes * level_optimizer_share", "B",
+    "Bytes that the optimizer reads from a tier.", source=INFINITY, where="sec. 4: optimizer states and gradients once",
+    example="level_update_read_bytes(4e12, 1, 12e12, 1) -> 16000000000000.0")  # fmt: skip
+computed_quantity("level_update_write_bytes",
+    "held_optimizer_bytes * level_optimizer_share + held_weights_bytes * level_weights_share", "B",
+    "Bytes that the optimizer writes to a tier.", source=INFINITY, where="sec. 4: optimizer states once, and the new weights",
+    example="level_update_write_bytes(12e12, 1, 2e12, 1) -> 14000000000000.0")  # fmt: skip
+computed_quantity("level_step_read_bytes", "level_pass_read_bytes + level_update_read_bytes", "B",
+    "Bytes read from a tier in one step.", label="read per step by the whole job")  # fmt: skip
+computed_quantity("level_step_write_bytes", "level_pass_write_bytes + level_update_write_bytes", "B",
+    "Bytes written to a tier in one step.", label="written per step by the whole job")  # fmt: skip
+computed_quantity("level_pass_seconds",
+    "level_pass_read_bytes / level_read_bandwidth + level_pass_write_bytes / level_write_bandwidth", "s",
+    "Transfers of a tier in forward and backward pass; reads and writes share the drives.",
+    example="level_pass_seconds(6e12, 24e9, 4e12, 16e9) -> 500.0")  # fmt: skip
+computed_quantity("level_update_seconds",
+    "level_update_read_bytes / level_read_bandwidth + level_update_write_bytes / level_write_bandwidth", "s",
+    "Transfers of a tier while the optimizer runs; reads and writes share the drives.",
+    example="level_update_seconds(16e12, 32e9, 14e12, 28e9) -> 1000.0")  # fmt: skip
+computed_quantity("host_optimizer_rate_of_memory",
+    "host_memory_bandwidth_per_node * host_memory_delivery / update_traffic_bytes", "parameter/s/node",
+    "Parameters that the CPUs of a node update per second: 12 B of states and 4 B of gradient read, 14 B written.",
+    source="deep-optimizer-states2024", where="derived: host memory bounds the update on CPUs")  # fmt: skip

@@ -1,19 +1,18 @@
 """Numbers that people write: the value of a requirement line, rounded towards the stricter side; a result set by its user."""
 
 from ingest.engine.expression import Num, floor, log10, maximum, minimum, round_up
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import computed_quantity, formula, input_quantity
 
-input_quantity(
-    "computed_requirement", "1", "Value of a requirement line before rounding, in the unit of the line.", above=False
-)
-input_quantity("significant_digits", "1", "Significant digits of the values that requirements state.", low=2, high=3,
-    above=False, whole=True, default=3, label="significant digits of requirements")  # fmt: skip
+input_quantity("computed_requirement", "1", "Value of a requirement line before rounding, in the unit of the line.",
+    above=False)  # fmt: skip
+input_quantity("significant_digits", "1", "Significant digits of the values that requirements state.",
+    low=2, high=3, above=False, whole=True, default=3, label="significant digits of requirements")  # fmt: skip
 input_quantity("requirement_limit", "1", "Most that a requirement line may demand, in the unit of the line.", above=False)
 input_quantity("stated_result", "1", "Result that a user sets, in its own unit.")
 input_quantity("computed_result", "1", "The result that the other inputs give, in its own unit.")
 
 
-@formula(unit="1", source="definition", label="rounded value of a requirement")
+@formula("1", label="rounded value of a requirement")
 def rounded_requirement(computed_requirement: Num, significant_digits: Num) -> Num:
     """Value of a requirement line, rounded up to significant digits; an excess of 1e-9, the noise of binary numbers, is none.
 
@@ -26,17 +25,9 @@ def rounded_requirement(computed_requirement: Num, significant_digits: Num) -> N
     )
 
 
-@formula(unit="1", source="definition", label="limited value of a requirement")
-def limited_requirement(rounded_requirement: Num, requirement_limit: Num) -> Num:
-    """Value of a requirement line, rounded up and then held to the most that the line may demand."""
-    return minimum(rounded_requirement, requirement_limit)
-
-
-@formula(unit="1", source="definition", label="departure of a result that is set")
-def departure(stated_result: Num, computed_result: Num) -> Num:
-    """How many times a result that a user sets lies above or below the one that the other inputs give.
-
-    >>> departure(5, 60), departure(60, 5)
-    (12.0, 12.0)
-    """
-    return maximum(stated_result / computed_result, computed_result / stated_result)
+computed_quantity("limited_requirement", "minimum(rounded_requirement, requirement_limit)", "1",
+    "Value of a requirement line, rounded up and then held to the most that the line may demand.",
+    label="limited value of a requirement")  # fmt: skip
+computed_quantity("departure", "maximum(stated_result / computed_result, computed_result / stated_result)", "1",
+    "How many times a result that a user sets lies above or below the one that the other inputs give.",
+    label="departure of a result that is set", example="departure(5, 60), departure(60, 5) -> (12.0, 12.0)")  # fmt: skip

@@ -1,7 +1,7 @@
 """Capacity of a site, the writes that its media endure year by year, and the floor of a reference architecture."""
 
-from ingest.engine.expression import Num, largest, maximum, minimum, total
-from ingest.engine.registry import alternative, formula, input_quantity
+from ingest.engine.expression import Num, total
+from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
 
 MODEL = "ingest-site-model"
 
@@ -20,110 +20,43 @@ alternative("year_usable_bytes", "year_bytes_with_scratch", when="data_prepared"
 alternative("year_bytes_written_per_day", "year_writes_with_tiers", when="tiers_shared")
 alternative("year_bytes_written_per_day", "year_writes_with_scratch", when="data_prepared")
 
-
-@formula(unit="B", source="definition", label="data held")
-def year_usable_bytes(dataset_bytes_held_of_datasets: Num, job_checkpoint_bytes_held_of_jobs: Num) -> Num:
-    """Data held in one year: data sets and retained checkpoints.
-
-    >>> year_usable_bytes([1e12, 2e12], [5e12])
-    8000000000000.0
-    """
-    return total(dataset_bytes_held_of_datasets) + total(job_checkpoint_bytes_held_of_jobs)
-
-
-@formula(unit="file", source="definition", label="files held")
-def year_files(dataset_files_held_of_datasets: Num, job_checkpoint_files_held_of_jobs: Num) -> Num:
-    """Files held in one year: of data sets and of retained checkpoints.
-
-    >>> year_files([100, 200], [5])
-    305
-    """
-    return total(dataset_files_held_of_datasets) + total(job_checkpoint_files_held_of_jobs)
-
-
-@formula(unit="B", source="definition", label="data held")
-def site_usable_bytes(year_usable_bytes_of_years: Num) -> Num:
-    """Data held in the most demanding year."""
-    return largest(year_usable_bytes_of_years)
-
-
-@formula(unit="file", source="definition", label="files held")
-def site_files(year_files_of_years: Num) -> Num:
-    """Files held in the most demanding year."""
-    return largest(year_files_of_years)
-
-
-@formula(unit="1", source="definition")
-def further_copies(replicas: Num) -> Num:
-    """Copies of each byte beyond the first."""
-    return replicas - 1
+computed_quantity("year_usable_bytes", "total(dataset_bytes_held_of_datasets) + total(job_checkpoint_bytes_held_of_jobs)", "B",
+    "Data held in one year: data sets and retained checkpoints.", label="data held",
+    example="year_usable_bytes([1e12, 2e12], [5e12]) -> 8000000000000.0")  # fmt: skip
+computed_quantity("year_files", "total(dataset_files_held_of_datasets) + total(job_checkpoint_files_held_of_jobs)", "file",
+    "Files held in one year: of data sets and of retained checkpoints.", label="files held",
+    example="year_files([100, 200], [5]) -> 305")  # fmt: skip
+computed_quantity("site_usable_bytes", "largest(year_usable_bytes_of_years)", "B",
+    "Data held in the most demanding year.", label="data held")  # fmt: skip
+computed_quantity("site_files", "largest(year_files_of_years)", "file",
+    "Files held in the most demanding year.", label="files held")  # fmt: skip
+computed_quantity("further_copies", "replicas - 1", "1", "Copies of each byte beyond the first.")
+computed_quantity("working_units", "maximum(storage_units - failed_servers, 1)", "1",
+    "Servers or enclosures that work while some are down: at least one.", whole=True,
+    example="working_units(20, 1) -> 19")  # fmt: skip
+computed_quantity("year_reserve_bytes",
+    "year_usable_bytes * (snapshot_share + rebuild_spare_share + replica_share) + home_bytes + container_bytes + log_bytes",
+    "B", "Capacity of one year for what is not training data: shares of the data held, and bytes.", label="reserve",
+    example="year_reserve_bytes(100e12, 0.1, 0.05, 0, 5e12, 2e12, 1e12) -> 23000000000000.0")  # fmt: skip
+computed_quantity("year_planned_bytes", "year_usable_bytes + year_reserve_bytes", "B",
+    "Bytes that the storage has to hold in one year: training data, and what is not.",
+    label="data held and reserve")  # fmt: skip
+computed_quantity("site_planned_bytes", "largest(year_planned_bytes_of_years)", "B",
+    "Bytes that the storage has to hold in the most demanding year.", label="data held and reserve")  # fmt: skip
+computed_quantity("site_capacity_to_buy", "site_planned_bytes / fill_limit", "B",
+    "Usable capacity of which the data held and the reserve fill no more than the fill limit.",
+    label="usable capacity to buy")  # fmt: skip
+computed_quantity("year_capacity_to_buy", "year_planned_bytes / fill_limit", "B",
+    "Usable capacity of which data and reserve of one year fill no more than the fill limit.",
+    label="usable capacity")  # fmt: skip
+computed_quantity("year_raw_bytes", "year_planned_bytes / usable_share", "B",
+    "Raw capacity for data and reserve, with protection, file system, fill limit and failed units.",
+    label="raw capacity")  # fmt: skip
+computed_quantity("site_raw_bytes", "site_planned_bytes / usable_share", "B",
+    "Raw capacity for the most demanding year.", label="raw capacity")  # fmt: skip
 
 
-@formula(unit="1", source="definition", whole=True)
-def working_units(storage_units: Num, failed_servers: Num) -> Num:
-    """Servers or enclosures that work while some are down: at least one.
-
-    >>> working_units(20, 1)
-    19
-    """
-    return maximum(storage_units - failed_servers, 1)
-
-
-@formula(unit="B", source="definition", label="reserve")
-def year_reserve_bytes(
-    year_usable_bytes: Num,
-    snapshot_share: Num,
-    rebuild_spare_share: Num,
-    replica_share: Num,
-    home_bytes: Num,
-    container_bytes: Num,
-    log_bytes: Num,
-) -> Num:
-    """Capacity of one year for what is not training data: shares of the data held, and bytes.
-
-    >>> year_reserve_bytes(100e12, 0.1, 0.05, 0, 5e12, 2e12, 1e12)
-    23000000000000.0
-    """
-    return year_usable_bytes * (snapshot_share + rebuild_spare_share + replica_share) + home_bytes + container_bytes + log_bytes
-
-
-@formula(unit="B", source="definition", label="data held and reserve")
-def year_planned_bytes(year_usable_bytes: Num, year_reserve_bytes: Num) -> Num:
-    """Bytes that the storage has to hold in one year: training data, and what is not."""
-    return year_usable_bytes + year_reserve_bytes
-
-
-@formula(unit="B", source="definition", label="data held and reserve")
-def site_planned_bytes(year_planned_bytes_of_years: Num) -> Num:
-    """Bytes that the storage has to hold in the most demanding year."""
-    return largest(year_planned_bytes_of_years)
-
-
-@formula(unit="B", source="definition", label="usable capacity to buy")
-def site_capacity_to_buy(site_planned_bytes: Num, fill_limit: Num) -> Num:
-    """Usable capacity of which the data held and the reserve fill no more than the fill limit."""
-    return site_planned_bytes / fill_limit
-
-
-@formula(unit="B", source="definition", label="usable capacity")
-def year_capacity_to_buy(year_planned_bytes: Num, fill_limit: Num) -> Num:
-    """Usable capacity of which data and reserve of one year fill no more than the fill limit."""
-    return year_planned_bytes / fill_limit
-
-
-@formula(unit="B", source="definition", label="raw capacity")
-def year_raw_bytes(year_planned_bytes: Num, usable_share: Num) -> Num:
-    """Raw capacity for data and reserve, with protection, file system, fill limit and failed units."""
-    return year_planned_bytes / usable_share
-
-
-@formula(unit="B", source="definition", label="raw capacity")
-def site_raw_bytes(site_planned_bytes: Num, usable_share: Num) -> Num:
-    """Raw capacity for the most demanding year."""
-    return site_planned_bytes / usable_share
-
-
-@formula(unit="B", source="definition", label="writes per day")
+@formula("B", label="writes per day")
 def year_bytes_written_per_day(
     job_checkpoint_bytes_per_day_of_jobs: Num,
     dataset_bytes_written_per_day_of_datasets: Num,
@@ -141,39 +74,18 @@ def year_bytes_written_per_day(
     )
 
 
-@formula(unit="B", source="definition")
-def site_bytes_written_per_day(year_bytes_written_per_day_of_years: Num) -> Num:
-    """Bytes per day that clients write in the most demanding year."""
-    return largest(year_bytes_written_per_day_of_years)
-
-
-@formula(unit="B", source=MODEL, where="written bytes ÷ η: replicas and parity are written too", label="media writes per day")
-def site_media_bytes_per_day(site_bytes_written_per_day: Num, protection_efficiency: Num) -> Num:
-    """Bytes per day written to the media, replicas and parity included; amplification inside the drives is left out."""
-    return site_bytes_written_per_day / protection_efficiency
-
-
-@formula(unit="1", source="definition", label="drive writes per day of the raw capacity")
-def site_drive_writes_per_day(site_media_bytes_per_day: Num, site_raw_bytes: Num) -> Num:
-    """Media writes per day, over the raw capacity."""
-    return site_media_bytes_per_day / site_raw_bytes
-
-
-@formula(unit="s", source="definition", label="time to fill the storage")
-def site_fill_seconds(site_planned_bytes: Num, site_write_bandwidth: Num, site_load_bandwidth: Num) -> Num:
-    """Time to write all that the storage holds, at the largest of its required write bandwidths.
-
-    >>> site_fill_seconds(8.64e15, 100e9, 6e9)
-    86400.0
-    """
-    return site_planned_bytes / maximum(site_write_bandwidth, site_load_bandwidth)
-
-
-@formula(unit="1", source="definition", label="warranty period in years")
-def warranty_years(warranty_seconds: Num, seconds_per_year: Num) -> Num:
-    """Years over which the media must endure the writes."""
-    return warranty_seconds / seconds_per_year
-
+computed_quantity("site_bytes_written_per_day", "largest(year_bytes_written_per_day_of_years)", "B",
+    "Bytes per day that clients write in the most demanding year.")  # fmt: skip
+computed_quantity("site_media_bytes_per_day", "site_bytes_written_per_day / protection_efficiency", "B",
+    "Bytes per day written to the media, replicas and parity included; amplification inside the drives is left out.",
+    source=MODEL, where="written bytes ÷ η: replicas and parity are written too", label="media writes per day")  # fmt: skip
+computed_quantity("site_drive_writes_per_day", "site_media_bytes_per_day / site_raw_bytes", "1",
+    "Media writes per day, over the raw capacity.", label="drive writes per day of the raw capacity")  # fmt: skip
+computed_quantity("site_fill_seconds", "site_planned_bytes / maximum(site_write_bandwidth, site_load_bandwidth)", "s",
+    "Time to write all that the storage holds, at the largest of its required write bandwidths.",
+    label="time to fill the storage", example="site_fill_seconds(8.64e15, 100e9, 6e9) -> 86400.0")  # fmt: skip
+computed_quantity("warranty_years", "warranty_seconds / seconds_per_year", "1",
+    "Years over which the media must endure the writes.", label="warranty period in years")  # fmt: skip
 
 input_quantity("guidance_write_bandwidth", "B/s", "Write bandwidth of one scalable unit at a level of the guidance.")
 input_quantity("guidance_units", "1", "Scalable units up to which the guidance is published.", default=1, whole=True)
@@ -181,76 +93,32 @@ input_quantity("guidance_request_bytes", "B", "Size of one read where the guidan
 input_quantity("guidance_client_read_bandwidth", "B/s/node", "Read bandwidth of a single node at a level of the guidance.")
 input_quantity("guidance_client_write_bandwidth", "B/s/node", "Write bandwidth of a single node at a level of the guidance.")
 
-
-@formula(unit="B/s/GPU", source="definition", label="write bandwidth per GPU of the guidance")
-def guidance_write_bandwidth_per_gpu(guidance_write_bandwidth: Num, guidance_gpus: Num) -> Num:
-    """Write bandwidth per GPU that a level asks for."""
-    return guidance_write_bandwidth / guidance_gpus
-
-
-@formula(unit="GPU", source="definition", label="published scale of the guidance", whole=True)
-def guidance_scale(guidance_gpus: Num, guidance_units: Num) -> Num:
-    """GPUs up to which the guidance is published; beyond them it asks for no more."""
-    return guidance_gpus * guidance_units
-
-
-@formula(unit="GPU", source="definition", label="GPUs of the cluster", whole=True)
-def cluster_gpus(cluster_nodes: Num, gpus_per_node: Num) -> Num:
-    """GPUs of a cluster."""
-    return cluster_nodes * gpus_per_node
-
-
-@formula(unit="B/s", source="definition", label="reads of the guidance for a cluster")
-def cluster_read_floor(cluster_gpus: Num, guidance_scale: Num, guidance_read_bandwidth_per_gpu: Num) -> Num:
-    """Read bandwidth that the guidance asks for, for the GPUs of a cluster, up to its published scale.
-
-    >>> cluster_read_floor(512, 1024, 15e9 / 256), cluster_read_floor(16_384, 1024, 15e9 / 256)
-    (30000000000.0, 60000000000.0)
-    """
-    return minimum(cluster_gpus, guidance_scale) * guidance_read_bandwidth_per_gpu
-
-
-@formula(unit="B/s", source="definition", label="writes of the guidance for a cluster")
-def cluster_write_floor(cluster_gpus: Num, guidance_scale: Num, guidance_write_bandwidth_per_gpu: Num) -> Num:
-    """Write bandwidth that the guidance asks for, for the GPUs of a cluster, up to its published scale.
-
-    >>> cluster_write_floor(512, 1024, 7e9 / 256)
-    14000000000.0
-    """
-    return minimum(cluster_gpus, guidance_scale) * guidance_write_bandwidth_per_gpu
-
-
-@formula(unit="B/s", source="definition", label="reads of the guidance")
-def site_read_floor(cluster_read_floor_of_clusters: Num) -> Num:
-    """Read bandwidth that the guidance asks for, for all clusters of the site."""
-    return total(cluster_read_floor_of_clusters)
-
-
-@formula(unit="B/s", source="definition", label="writes of the guidance")
-def site_write_floor(cluster_write_floor_of_clusters: Num) -> Num:
-    """Write bandwidth that the guidance asks for, for all clusters of the site."""
-    return total(cluster_write_floor_of_clusters)
-
-
-@formula(unit="B/s", source="definition", label="reads of the guidance for a run")
-def run_read_floor(gpus: Num, guidance_scale: Num, guidance_read_bandwidth_per_gpu: Num) -> Num:
-    """Read bandwidth that the guidance asks for, for the GPUs of one run.
-
-    >>> run_read_floor(128, 1024, 15e9 / 256)
-    7500000000.0
-    """
-    return minimum(gpus, guidance_scale) * guidance_read_bandwidth_per_gpu
-
-
-@formula(unit="B/s", source="definition", label="writes of the guidance for a run")
-def run_guidance_writes(gpus: Num, guidance_scale: Num, guidance_write_bandwidth_per_gpu: Num) -> Num:
-    """Write bandwidth that the guidance asks for, for the GPUs of one run.
-
-    >>> run_guidance_writes(128, 1024, 7e9 / 256)
-    3500000000.0
-    """
-    return minimum(gpus, guidance_scale) * guidance_write_bandwidth_per_gpu
-
+computed_quantity("guidance_write_bandwidth_per_gpu", "guidance_write_bandwidth / guidance_gpus", "B/s/GPU",
+    "Write bandwidth per GPU that a level asks for.", label="write bandwidth per GPU of the guidance")  # fmt: skip
+computed_quantity("guidance_scale", "guidance_gpus * guidance_units", "GPU",
+    "GPUs up to which the guidance is published; beyond them it asks for no more.", label="published scale of the guidance",
+    whole=True)  # fmt: skip
+computed_quantity("cluster_gpus", "cluster_nodes * gpus_per_node", "GPU",
+    "GPUs of a cluster.", label="GPUs of the cluster", whole=True)  # fmt: skip
+computed_quantity("cluster_read_floor", "minimum(cluster_gpus, guidance_scale) * guidance_read_bandwidth_per_gpu", "B/s",
+    "Read bandwidth that the guidance asks for, for the GPUs of a cluster, up to its published scale.",
+    label="reads of the guidance for a cluster",
+    example="cluster_read_floor(512, 1024, 15e9 / 256), cluster_read_floor(16_384, 1024, 15e9 / 256)"
+        " -> (30000000000.0, 60000000000.0)")  # fmt: skip
+computed_quantity("cluster_write_floor", "minimum(cluster_gpus, guidance_scale) * guidance_write_bandwidth_per_gpu", "B/s",
+    "Write bandwidth that the guidance asks for, for the GPUs of a cluster, up to its published scale.",
+    label="writes of the guidance for a cluster",
+    example="cluster_write_floor(512, 1024, 7e9 / 256) -> 14000000000.0")  # fmt: skip
+computed_quantity("site_read_floor", "total(cluster_read_floor_of_clusters)", "B/s",
+    "Read bandwidth that the guidance asks for, for all clusters of the site.", label="reads of the guidance")  # fmt: skip
+computed_quantity("site_write_floor", "total(cluster_write_floor_of_clusters)", "B/s",
+    "Write bandwidth that the guidance asks for, for all clusters of the site.", label="writes of the guidance")  # fmt: skip
+computed_quantity("run_read_floor", "minimum(gpus, guidance_scale) * guidance_read_bandwidth_per_gpu", "B/s",
+    "Read bandwidth that the guidance asks for, for the GPUs of one run.", label="reads of the guidance for a run",
+    example="run_read_floor(128, 1024, 15e9 / 256) -> 7500000000.0")  # fmt: skip
+computed_quantity("run_guidance_writes", "minimum(gpus, guidance_scale) * guidance_write_bandwidth_per_gpu", "B/s",
+    "Write bandwidth that the guidance asks for, for the GPUs of one run.", label="writes of the guidance for a run",
+    example="run_guidance_writes(128, 1024, 7e9 / 256) -> 3500000000.0")  # fmt: skip
 
 input_quantity("run_write_floor", "B/s", "Writes of the guidance for a run that saves checkpoints.",
     above=False, label="writes of the guidance for a run that saves")  # fmt: skip
@@ -259,52 +127,29 @@ input_quantity("run_restart_floor", "B/s", "Reads of the guidance for a run that
     above=False, label="reads of the guidance for a run that restores")  # fmt: skip
 alternative("run_restart_floor", "run_read_floor", when="guided_saves")
 
-
-@formula(unit="B/s/node", source="definition", label="reads of the guidance for one node")
-def node_read_floor(guidance_client_read_bandwidth: Num, storage_nic_bandwidth_per_node: Num) -> Num:
-    """Read bandwidth that the guidance asks for, for a single node; at most what its storage NICs take."""
-    return minimum(guidance_client_read_bandwidth, storage_nic_bandwidth_per_node)
-
-
-@formula(unit="B/s", source="definition", label="reads of the guidance for the largest run")
-def largest_read_floor(run_read_floor_of_jobs: Num) -> Num:
-    """Read bandwidth that the guidance asks for, for the largest run."""
-    return largest(run_read_floor_of_jobs)
-
-
-@formula(unit="B/s/node", source="definition", label="reads of the guidance for any node")
-def largest_node_floor(node_read_floor_of_jobs: Num) -> Num:
-    """Read bandwidth that the guidance asks for, for a node of any cluster."""
-    return largest(node_read_floor_of_jobs)
-
-
-@formula(unit="B/s", source="definition", label="writes of the guidance for the largest run")
-def largest_write_floor(run_write_floor_of_jobs: Num) -> Num:
-    """Write bandwidth that the guidance asks for, for the largest run that saves checkpoints."""
-    return largest(run_write_floor_of_jobs)
-
-
-@formula(unit="B/s", source="definition", label="reads of the guidance for the largest run that restores")
-def largest_restart_floor(run_restart_floor_of_jobs: Num) -> Num:
-    """Read bandwidth that the guidance asks for, for the largest run that restores a checkpoint."""
-    return largest(run_restart_floor_of_jobs)
-
+computed_quantity("node_read_floor", "minimum(guidance_client_read_bandwidth, storage_nic_bandwidth_per_node)", "B/s/node",
+    "Read bandwidth that the guidance asks for, for a single node; at most what its storage NICs take.",
+    label="reads of the guidance for one node")  # fmt: skip
+computed_quantity("largest_read_floor", "largest(run_read_floor_of_jobs)", "B/s",
+    "Read bandwidth that the guidance asks for, for the largest run.",
+    label="reads of the guidance for the largest run")  # fmt: skip
+computed_quantity("largest_node_floor", "largest(node_read_floor_of_jobs)", "B/s/node",
+    "Read bandwidth that the guidance asks for, for a node of any cluster.",
+    label="reads of the guidance for any node")  # fmt: skip
+computed_quantity("largest_write_floor", "largest(run_write_floor_of_jobs)", "B/s",
+    "Write bandwidth that the guidance asks for, for the largest run that saves checkpoints.",
+    label="writes of the guidance for the largest run")  # fmt: skip
+computed_quantity("largest_restart_floor", "largest(run_restart_floor_of_jobs)", "B/s",
+    "Read bandwidth that the guidance asks for, for the largest run that restores a checkpoint.",
+    label="reads of the guidance for the largest run that restores")  # fmt: skip
 
 input_quantity("practice_least_per_gpu", "B/s/GPU", "Least checkpoint write bandwidth per GPU observed in large runs.")
 input_quantity("practice_most_per_gpu", "B/s/GPU", "Most checkpoint write bandwidth per GPU observed in large runs.")
 
-
-@formula(unit="B/s", source="definition", label="least writes in practice")
-def practice_least_writes(cluster_gpus: Num, practice_least_per_gpu: Num) -> Num:
-    """Least checkpoint write bandwidth observed in large runs, for so many GPUs."""
-    return cluster_gpus * practice_least_per_gpu
-
-
-@formula(unit="B/s", source="definition", label="most writes in practice")
-def practice_most_writes(cluster_gpus: Num, practice_most_per_gpu: Num) -> Num:
-    """Most checkpoint write bandwidth observed in large runs, for so many GPUs."""
-    return cluster_gpus * practice_most_per_gpu
-
+computed_quantity("practice_least_writes", "cluster_gpus * practice_least_per_gpu", "B/s",
+    "Least checkpoint write bandwidth observed in large runs, for so many GPUs.", label="least writes in practice")  # fmt: skip
+computed_quantity("practice_most_writes", "cluster_gpus * practice_most_per_gpu", "B/s",
+    "Most checkpoint write bandwidth observed in large runs, for so many GPUs.", label="most writes in practice")  # fmt: skip
 
 # The columns of the table that compares guidance, workload and practice
 input_quantity("compared_reads", "B/s", "Aggregate reads of a level, of the workload, or of practice.",

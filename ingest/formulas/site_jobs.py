@@ -1,7 +1,7 @@
 """One job and one cluster of a site. Data sets are in `site_datasets`, totals in `site_totals`."""
 
-from ingest.engine.expression import Num, log, maximum, minimum
-from ingest.engine.registry import alternative, formula, input_quantity
+from ingest.engine.expression import Num, maximum, minimum
+from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
 
 MODEL = "ingest-site-model"
 #: The last complete checkpoint, and the one being written.
@@ -19,17 +19,15 @@ input_quantity("training_epochs", "1", "Epochs of a training run.", label="epoch
 input_quantity("training_samples", "sample", "Samples of the whole training run.", label="samples of a training run")
 alternative("training_samples", "samples_of_tokens", when="length_in_tokens")
 input_quantity("request_bytes", "B", "Largest read request of a reader.", label="largest read request")
-input_quantity(
-    "readers_per_node", "1/node", "Concurrent reads that the data loaders of one node issue.", label="readers per node"
-)
+input_quantity("readers_per_node", "1/node", "Concurrent reads that the data loaders of one node issue.",
+    label="readers per node")  # fmt: skip
 alternative("readers_per_node", "requests_in_flight_of_readers", when="loaders_read")
 input_quantity("packed_read_bytes", "B", "Read-ahead: smallest read from a file of many samples.",
     default=131_072, label="read-ahead size")  # fmt: skip
 input_quantity("staging_nodes", "node", "Nodes of all concurrent runs of a job that stages its data.", above=False, whole=True)
 alternative("staging_nodes", "nodes_at_once", when="staged_on_nodes")
-input_quantity(
-    "writing_nodes", "node", "Nodes of all concurrent runs of a job that writes checkpoints.", above=False, whole=True
-)
+input_quantity("writing_nodes", "node", "Nodes of all concurrent runs of a job that writes checkpoints.",
+    above=False, whole=True)  # fmt: skip
 alternative("writing_nodes", "nodes_at_once", when="saves_checkpoints")
 input_quantity("one_sample", "sample", "A single sample.", low=1, high=1, above=False, default=1)
 input_quantity("one_file", "file", "A single file.", low=1, high=1, above=False, default=1)
@@ -38,22 +36,21 @@ input_quantity("run_read_bandwidth", "B/s", "Read bandwidth of one run: cold, or
     above=False, label="read bandwidth of one run")  # fmt: skip
 alternative("run_read_bandwidth", "run_cached_read_bandwidth", "run_cold_read_bandwidth", when="data_read", optional=True)
 alternative("job_read_bandwidth", "started_read_bandwidth", when="data_read", optional=True)
-input_quantity("starting_runs", "1", "Runs that start together and fill their caches at the same time.", whole=True,
-    label="runs that start together")  # fmt: skip
-input_quantity(
-    "job_cache_bytes", "B/node", "Bytes of a data set that one node can cache.", above=False, label="cache of a node"
-)
-input_quantity("cached_share", "1", "Share of the data set that the caches hold.", above=False, high=1,
-    label="cached share of the data set")  # fmt: skip
+input_quantity("starting_runs", "1", "Runs that start together and fill their caches at the same time.",
+    whole=True, label="runs that start together")  # fmt: skip
+input_quantity("job_cache_bytes", "B/node", "Bytes of a data set that one node can cache.",
+    above=False, label="cache of a node")  # fmt: skip
+input_quantity("cached_share", "1", "Share of the data set that the caches hold.",
+    above=False, high=1, label="cached share of the data set")  # fmt: skip
 alternative("cached_share", "node_cache_hit", when="cache_hits_stated")
 alternative("cached_share", "share_in_one_node", when="cache_of_recent_reads")
 alternative("cached_share", "share_in_one_node", when="cache_pinned")
 alternative("cached_share", "share_in_one_node", when="cache_of_each_node")
 alternative("cached_share", "share_in_all_nodes", when="cache_partitioned")
-input_quantity("miss_share", "1", "Share of the reads after the warm-up that storage serves.", above=False, high=1,
-    label="share of reads that miss the caches")  # fmt: skip
-input_quantity("warm_up_bytes", "B", "Bytes that the caches of one run read from storage as they fill.", above=False,
-    label="bytes that fill the caches of a run")  # fmt: skip
+input_quantity("miss_share", "1", "Share of the reads after the warm-up that storage serves.",
+    above=False, high=1, label="share of reads that miss the caches")  # fmt: skip
+input_quantity("warm_up_bytes", "B", "Bytes that the caches of one run read from storage as they fill.",
+    above=False, label="bytes that fill the caches of a run")  # fmt: skip
 input_quantity("node_nvme_bytes", "B/node", "NVMe of one node.", above=False, label="NVMe per node")
 input_quantity("staging_seconds_allowed", "s", "Time within which a data set must be staged on the nodes.")
 input_quantity("node_local_bytes", "B/node", "Bytes that a job keeps on the NVMe of a node.", above=False)
@@ -84,137 +81,56 @@ input_quantity("growth_factor", "1", "Bytes or bandwidth after one period, over 
 # One cluster
 input_quantity("cluster_nodes", "node", "Nodes of a cluster.", whole=True, label="nodes of the cluster")
 
-
-@formula(unit="1", source="zhao2022", where="growth over two years, compounded: g^(N/2)")
-def bandwidth_growth(bandwidth_growth_factor: Num, elapsed_seconds: Num, growth_period_seconds: Num) -> Num:
-    """Bandwidth now, over that at the start of the plan.
-
-    >>> bandwidth_growth(4, 3 * 31_557_600, 2 * 31_557_600)
-    8.0
-    """
-    return bandwidth_growth_factor ** (elapsed_seconds / growth_period_seconds)
-
-
-@formula(unit="1", source="zhao2022", where="growth over two years, compounded: g^(N/2)")
-def capacity_growth(capacity_growth_factor: Num, elapsed_seconds: Num, growth_period_seconds: Num) -> Num:
-    """Bytes now, over those at the start of the plan.
-
-    >>> capacity_growth(2, 5 * 31_557_600, 2 * 31_557_600)
-    5.6568...
-    """
-    return capacity_growth_factor ** (elapsed_seconds / growth_period_seconds)
-
-
-@formula(unit="s", source="definition", where="period × ln 2 ÷ ln g", label="doubling time")
-def doubling_seconds(growth_factor: Num, growth_period_seconds: Num) -> Num:
-    """Time in which bytes or a bandwidth double at a growth; without growth practically never.
-
-    >>> doubling_seconds(4, 2 * 31_557_600), doubling_seconds(1, 31_557_600) > 1e15
-    (31557600.0, True)
-    """
-    return growth_period_seconds * (log(2) / maximum(log(growth_factor), 1e-9))
-
-
-@formula(unit="sample/file", source="definition")
-def samples_of_file_bytes(file_bytes: Num, sample_bytes: Num) -> Num:
-    """Samples in a file, by its size."""
-    return file_bytes / sample_bytes
-
-
-@formula(unit="B/s", source="definition", label="cold read bandwidth of one run")
-def run_cold_read_bandwidth(ingest_bandwidth_per_job: Num, cold_share: Num, bandwidth_growth: Num) -> Num:
-    """Read bandwidth of one run while nothing of its data set is cached."""
-    return ingest_bandwidth_per_job * cold_share * bandwidth_growth
-
-
-@formula(unit="B/s", source="definition", label="cold read bandwidth of concurrent runs")
-def job_cold_read_bandwidth(run_cold_read_bandwidth: Num, concurrent_runs: Num) -> Num:
-    """Read bandwidth of all concurrent runs of a job while nothing is cached."""
-    return run_cold_read_bandwidth * concurrent_runs
-
-
-@formula(unit="B/s/node", source="definition", label="cold read bandwidth of one node of the job")
-def node_cold_read_bandwidth(run_cold_read_bandwidth: Num, nodes: Num) -> Num:
-    """Read bandwidth of one node of a job while nothing is cached."""
-    return run_cold_read_bandwidth / nodes
-
-
-@formula(
-    unit="1",
-    source="ingest-cache-model",
-    where="c is the smaller of 1 and cache ÷ data set",
-    label="share of the data set that one node caches",
-    high=1,
-)
-def share_in_one_node(job_cache_bytes: Num, single_node: Num, job_dataset_bytes: Num) -> Num:
-    """Share of a data set that each node caches on its own: under a global shuffle every node reads all of it.
-
-    >>> share_in_one_node(1e12, 1, 4e12), share_in_one_node(1e12, 1, 150e9)
-    (0.25, 1)
-    """
-    return minimum(1, job_cache_bytes * single_node / job_dataset_bytes)
-
-
-@formula(unit="1", source="definition", label="share of the data set that all nodes cache", high=1)
-def share_in_all_nodes(job_cache_bytes: Num, nodes: Num, job_dataset_bytes: Num) -> Num:
-    """Share of a data set that a partitioned cache holds: each node keeps another part and serves it to the others.
-
-    >>> share_in_all_nodes(1e12, 8, 16e12)
-    0.5
-    """
-    return minimum(1, job_cache_bytes * nodes / job_dataset_bytes)
-
-
-@formula(
-    unit="1",
-    source="ingest-cache-model",
-    where="hits of LRU under fresh permutations: h = c + (1 − c)·ln(1 − c)",
-    high=1,
-    of="miss_share",
-    when="cache_hits_estimated",
-)
-def lru_miss_share(cached_share: Num) -> Num:
-    """Share of reads that miss an LRU cache of this share of a data set that is shuffled anew in each epoch.
-
-    >>> lru_miss_share(0), round(lru_miss_share(0.5), 4), lru_miss_share(1)
-    (1.0, 0.8466, 0.0)
-    """
-    return (1 - cached_share) * (1 - log(maximum(1 - cached_share, 1e-12)))
-
-
-@formula(unit="B", source="definition", of="warm_up_bytes", when="cache_of_each_node")
-def warm_up_bytes_of_each(cached_share: Num, job_dataset_bytes: Num, nodes: Num, single_node: Num) -> Num:
-    """Bytes that fill the caches of a run, where each node keeps a copy of its own."""
-    return cached_share * job_dataset_bytes * (nodes / single_node)
-
-
-@formula(unit="B", source="definition", of="warm_up_bytes", when="cache_partitioned")
-def warm_up_bytes_shared(cached_share: Num, job_dataset_bytes: Num) -> Num:
-    """Bytes that fill a partitioned cache: each byte is read from storage once."""
-    return cached_share * job_dataset_bytes
-
-
-@formula(
-    unit="B/s",
-    source=MODEL,
+computed_quantity("bandwidth_growth", "bandwidth_growth_factor ** (elapsed_seconds / growth_period_seconds)", "1",
+    "Bandwidth now, over that at the start of the plan.", source="zhao2022", where="growth over two years, compounded: g^(N/2)",
+    example="bandwidth_growth(4, 3 * 31_557_600, 2 * 31_557_600) -> 8.0")  # fmt: skip
+computed_quantity("capacity_growth", "capacity_growth_factor ** (elapsed_seconds / growth_period_seconds)", "1",
+    "Bytes now, over those at the start of the plan.", source="zhao2022", where="growth over two years, compounded: g^(N/2)",
+    example="capacity_growth(2, 5 * 31_557_600, 2 * 31_557_600) -> 5.6568...")  # fmt: skip
+computed_quantity("doubling_seconds", "growth_period_seconds * (log(2) / maximum(log(growth_factor), 1e-9))", "s",
+    "Time in which bytes or a bandwidth double at a growth; without growth practically never.", where="period × ln 2 ÷ ln g",
+    label="doubling time", needs="growth_factor growth_period_seconds",
+    example="doubling_seconds(4, 2 * 31_557_600), doubling_seconds(1, 31_557_600) > 1e15 -> (31557600.0, True)")  # fmt: skip
+computed_quantity("samples_of_file_bytes", "file_bytes / sample_bytes", "sample/file", "Samples in a file, by its size.")
+computed_quantity("run_cold_read_bandwidth", "ingest_bandwidth_per_job * cold_share * bandwidth_growth", "B/s",
+    "Read bandwidth of one run while nothing of its data set is cached.", label="cold read bandwidth of one run")  # fmt: skip
+computed_quantity("job_cold_read_bandwidth", "run_cold_read_bandwidth * concurrent_runs", "B/s",
+    "Read bandwidth of all concurrent runs of a job while nothing is cached.",
+    label="cold read bandwidth of concurrent runs")  # fmt: skip
+computed_quantity("node_cold_read_bandwidth", "run_cold_read_bandwidth / nodes", "B/s/node",
+    "Read bandwidth of one node of a job while nothing is cached.",
+    label="cold read bandwidth of one node of the job")  # fmt: skip
+computed_quantity("share_in_one_node", "minimum(1, job_cache_bytes * single_node / job_dataset_bytes)", "1",
+    "Share of a data set that each node caches on its own: under a global shuffle every node reads all of it.",
+    source="ingest-cache-model", where="c is the smaller of 1 and cache ÷ data set",
+    label="share of the data set that one node caches", high=1,
+    example="share_in_one_node(1e12, 1, 4e12), share_in_one_node(1e12, 1, 150e9) -> (0.25, 1)")  # fmt: skip
+computed_quantity("share_in_all_nodes", "minimum(1, job_cache_bytes * nodes / job_dataset_bytes)", "1",
+    "Share of a data set that a partitioned cache holds: each node keeps another part and serves it to the others.",
+    label="share of the data set that all nodes cache", high=1,
+    example="share_in_all_nodes(1e12, 8, 16e12) -> 0.5")  # fmt: skip
+computed_quantity("lru_miss_share", "(1 - cached_share) * (1 - log(maximum(1 - cached_share, 1e-12)))", "1",
+    "Share of reads that miss an LRU cache of this share of a data set that is shuffled anew in each epoch.",
+    source="ingest-cache-model", where="hits of LRU under fresh permutations: h = c + (1 − c)·ln(1 − c)", of="miss_share",
+    when="cache_hits_estimated", high=1,
+    example="lru_miss_share(0), round(lru_miss_share(0.5), 4), lru_miss_share(1) -> (1.0, 0.8466, 0.0)")  # fmt: skip
+computed_quantity("warm_up_bytes_of_each", "cached_share * job_dataset_bytes * (nodes / single_node)", "B",
+    "Bytes that fill the caches of a run, where each node keeps a copy of its own.", of="warm_up_bytes",
+    when="cache_of_each_node")  # fmt: skip
+computed_quantity("warm_up_bytes_shared", "cached_share * job_dataset_bytes", "B",
+    "Bytes that fill a partitioned cache: each byte is read from storage once.", of="warm_up_bytes",
+    when="cache_partitioned")  # fmt: skip
+computed_quantity("run_cached_read_bandwidth",
+    "minimum(run_cold_read_bandwidth, maximum(run_cold_read_bandwidth * miss_share, warm_up_bytes / warm_up_seconds))", "B/s",
+    "Read bandwidth of one run whose nodes cache their data.", source=MODEL,
     where="the caches fill within the warm-up, or at the cold rate where that takes longer; then only misses are read",
-)
-def run_cached_read_bandwidth(run_cold_read_bandwidth: Num, miss_share: Num, warm_up_bytes: Num, warm_up_seconds: Num) -> Num:
-    """Read bandwidth of one run whose nodes cache their data.
-
-    >>> run_cached_read_bandwidth(15e9, 0.0, 600e9, 600), run_cached_read_bandwidth(15e9, 0.9, 600e9, 600)
-    (1000000000.0, 13500000000.0)
-    """
-    return minimum(run_cold_read_bandwidth, maximum(run_cold_read_bandwidth * miss_share, warm_up_bytes / warm_up_seconds))
+    example="run_cached_read_bandwidth(15e9, 0.0, 600e9, 600), run_cached_read_bandwidth(15e9, 0.9, 600e9, 600)"
+        " -> (1000000000.0, 13500000000.0)")  # fmt: skip
+computed_quantity("job_read_bandwidth", "run_read_bandwidth * concurrent_runs", "B/s",
+    "Read bandwidth of all concurrent runs of a job.", label="read bandwidth of concurrent runs")  # fmt: skip
 
 
-@formula(unit="B/s", source="definition", label="read bandwidth of concurrent runs")
-def job_read_bandwidth(run_read_bandwidth: Num, concurrent_runs: Num) -> Num:
-    """Read bandwidth of all concurrent runs of a job."""
-    return run_read_bandwidth * concurrent_runs
-
-
-@formula(unit="B/s", source="definition")
+@formula("B/s")
 def started_read_bandwidth(
     run_read_bandwidth: Num, run_cold_read_bandwidth: Num, warm_share: Num, starting_runs: Num, concurrent_runs: Num
 ) -> Num:
@@ -228,31 +144,15 @@ def started_read_bandwidth(
     )
 
 
-@formula(unit="B/s/node", source="definition", label="read bandwidth of one node of the job")
-def node_read_bandwidth(run_read_bandwidth: Num, nodes: Num) -> Num:
-    """Read bandwidth of one node of a job."""
-    return run_read_bandwidth / nodes
-
-
-@formula(unit="B/s", source="definition", label="sustained read bandwidth of the job")
-def job_sustained_read_bandwidth(
-    ingest_bandwidth_per_job: Num, warm_share: Num, concurrent_runs: Num, share_of_time: Num, bandwidth_growth: Num
-) -> Num:
-    """Sustained read bandwidth of a job: later epochs, averaged over the share of time in which it runs."""
-    return ingest_bandwidth_per_job * warm_share * concurrent_runs * share_of_time * bandwidth_growth
-
-
-@formula(unit="node", source="definition", label="nodes of concurrent runs", whole=True)
-def nodes_at_once(nodes: Num, concurrent_runs: Num) -> Num:
-    """Nodes of all concurrent runs of a job."""
-    return nodes * concurrent_runs
-
-
-@formula(unit="node", source="definition")
-def nodes_on_average(nodes_at_once: Num, share_of_time: Num) -> Num:
-    """Mean number of nodes that a job occupies."""
-    return nodes_at_once * share_of_time
-
+computed_quantity("node_read_bandwidth", "run_read_bandwidth / nodes", "B/s/node",
+    "Read bandwidth of one node of a job.", label="read bandwidth of one node of the job")  # fmt: skip
+computed_quantity("job_sustained_read_bandwidth",
+    "ingest_bandwidth_per_job * warm_share * concurrent_runs * share_of_time * bandwidth_growth", "B/s",
+    "Sustained read bandwidth of a job: later epochs, averaged over the share of time in which it runs.",
+    label="sustained read bandwidth of the job")  # fmt: skip
+computed_quantity("nodes_at_once", "nodes * concurrent_runs", "node",
+    "Nodes of all concurrent runs of a job.", label="nodes of concurrent runs", whole=True)  # fmt: skip
+computed_quantity("nodes_on_average", "nodes_at_once * share_of_time", "node", "Mean number of nodes that a job occupies.")
 
 input_quantity("read_request_bytes", "B", "Size of one read.", label="read size")
 alternative("read_request_bytes", "request_of_file", "request_bytes", when="whole_files_read", optional=True)
@@ -262,208 +162,85 @@ alternative("read_request_bytes", "request_of_sequence", "request_of_record", wh
 alternative("read_request_bytes", "request_of_packed_samples", when="packed_samples_read", optional=True)
 alternative("read_request_bytes", "request_of_sample", when="single_samples_read", optional=True)
 
-
-@formula(unit="B", source="definition")
-def request_of_file(request_bytes: Num, sample_bytes: Num, samples_per_file: Num, one_file: Num) -> Num:
-    """Read size where whole files are read in sequence: the largest read request, at most a file.
-
-    >>> request_of_file(1_048_576, 114_660, 1, 1)
-    114660
-    """
-    return minimum(request_bytes, sample_bytes * samples_per_file * one_file)
-
-
-@formula(unit="B", source="definition")
-def request_of_sample(request_bytes: Num, sample_bytes: Num, one_sample: Num) -> Num:
-    """Read size where a sample is read at a time: the largest read request, at most a sample.
-
-    >>> request_of_sample(131_072, 2_828_486, 1)
-    131072
-    """
-    return minimum(request_bytes, sample_bytes * one_sample)
-
-
-@formula(unit="B", source="definition")
-def request_of_group(request_bytes: Num, sample_bytes: Num, records_per_group: Num) -> Num:
-    """Read size where a group of rows is read at a time: the largest read request, at most a group.
-
-    >>> request_of_group(1_048_576, 120, 1000)
-    120000
-    """
-    return minimum(request_bytes, sample_bytes * records_per_group)
-
-
-@formula(unit="B", source="definition")
-def request_of_sequence(
-    request_bytes: Num, page_bytes: Num, sample_bytes: Num, sequence_length: Num, tokens_per_sample: Num
-) -> Num:
-    """Read size of one sequence in a memory-mapped file: at least a page, at most the largest read request.
-
-    >>> request_of_sequence(1_048_576, 4096, 4, 8192, 1)
-    32768.0
-    """
-    return minimum(request_bytes, maximum(page_bytes, sample_bytes * (sequence_length / tokens_per_sample)))
-
-
-@formula(unit="B", source="definition")
-def request_of_record(request_bytes: Num, page_bytes: Num, sample_bytes: Num, one_sample: Num) -> Num:
-    """Read size of one sample in a memory-mapped file: at least a page, at most the largest read request.
-
-    >>> request_of_record(1_048_576, 4096, 32_768, 1), request_of_record(1_048_576, 4096, 912, 1)
-    (32768, 4096)
-    """
-    return minimum(request_bytes, maximum(page_bytes, sample_bytes * one_sample))
-
-
-@formula(unit="B", source="definition")
-def request_of_packed_samples(request_bytes: Num, packed_read_bytes: Num, sample_bytes: Num, one_sample: Num) -> Num:
-    """Read size where a file holds many samples: at least the read-ahead, at most the largest read request.
-
-    >>> request_of_packed_samples(131_072, 131_072, 912, 1)
-    131072
-    """
-    return minimum(request_bytes, maximum(packed_read_bytes, sample_bytes * one_sample))
-
-
-@formula(unit="1/s/node", source="definition")
-def node_reads_per_second(node_read_bandwidth: Num, read_request_bytes: Num) -> Num:
-    """Read IOPS of one node of a job."""
-    return node_read_bandwidth / read_request_bytes
-
-
-@formula(unit="sample", source="definition", of="training_samples", when="length_in_epochs")
-def samples_of_epochs(training_epochs: Num, dataset_samples: Num) -> Num:
-    """Samples of a training run of so many epochs."""
-    return training_epochs * dataset_samples
-
-
-@formula(unit="sample", source="definition")
-def samples_of_data_tokens(data_tokens: Num, tokens_per_sample: Num) -> Num:
-    """Samples of one epoch of a data set of tokens."""
-    return data_tokens / tokens_per_sample
-
-
-@formula(unit="sample", source="definition")
-def samples_of_tokens(training_tokens: Num, tokens_per_sample: Num) -> Num:
-    """Samples of a training run on so many tokens."""
-    return training_tokens / tokens_per_sample
-
-
-@formula(unit="s", source="definition", label="duration of a run")
-def run_seconds(training_samples: Num, samples_per_second_per_job: Num) -> Num:
-    """Duration of one run that never waits for storage."""
-    return training_samples / samples_per_second_per_job
-
-
-@formula(unit="B/s", source="definition", label="checkpoint write bandwidth of concurrent runs")
-def job_write_bandwidth(checkpoint_write_bandwidth: Num, concurrent_runs: Num) -> Num:
-    """Checkpoint write bandwidth of all concurrent runs of a job."""
-    return checkpoint_write_bandwidth * concurrent_runs
-
-
-@formula(unit="B", source="definition")
-def job_checkpoint_bytes_per_day(checkpoint_bytes_written_per_day: Num, concurrent_runs: Num, share_of_time: Num) -> Num:
-    """Bytes per day that a job's checkpoints write."""
-    return checkpoint_bytes_written_per_day * concurrent_runs * share_of_time
-
-
-@formula(unit="B/s", source="definition", label="sustained checkpoint write bandwidth of the job")
-def job_sustained_write_bandwidth(job_checkpoint_bytes_per_day: Num, seconds_per_day: Num) -> Num:
-    """Sustained checkpoint write bandwidth of a job, averaged over time."""
-    return job_checkpoint_bytes_per_day / seconds_per_day
-
-
-@formula(unit="B/s", source="definition", label="restore bandwidth of concurrent runs")
-def job_restart_bandwidth(restart_read_bytes: Num, outage_restart_seconds: Num, concurrent_runs: Num) -> Num:
-    """Restore bandwidth of all concurrent runs of a job, as after an outage of the whole site."""
-    return restart_read_bytes / outage_restart_seconds * concurrent_runs
-
-
-@formula(unit="file/s", source="definition", label="file opens of concurrent runs")
-def job_file_opens(file_opens_per_second_per_job: Num, cold_share: Num, concurrent_runs: Num, bandwidth_growth: Num) -> Num:
-    """File opens per second of all concurrent runs of a job."""
-    return file_opens_per_second_per_job * cold_share * concurrent_runs * bandwidth_growth
-
-
-@formula(unit="file/s", source="definition", label="file creates of a run as a checkpoint starts")
-def run_file_creates(checkpoint_files: Num, create_seconds: Num) -> Num:
-    """Files per second that a run creates as a checkpoint starts: all ranks open theirs together."""
-    return checkpoint_files / create_seconds
-
-
-@formula(unit="B", source="definition", label="bytes of checkpoints kept")
-def job_checkpoint_bytes_held(checkpoint_retained_bytes: Num, concurrent_runs: Num) -> Num:
-    """Checkpoints of a job on storage, each run keeping its own."""
-    return checkpoint_retained_bytes * concurrent_runs
-
-
-@formula(unit="file", source="definition", label="files of checkpoints kept", whole=True)
-def job_checkpoint_files_held(checkpoint_files: Num, checkpoints_retained: Num, concurrent_runs: Num) -> Num:
-    """Files of the retained checkpoints of a job."""
-    return checkpoint_files * checkpoints_retained * concurrent_runs
-
-
-@formula(unit="B", source="definition", of="staged_bytes", when="copied_to_each_node")
-def staged_bytes_each(node_bytes_whole: Num, nodes: Num) -> Num:
-    """Bytes read from storage to stage a data set of which every node keeps the whole."""
-    return node_bytes_whole * nodes
-
+computed_quantity("request_of_file", "minimum(request_bytes, sample_bytes * samples_per_file * one_file)", "B",
+    "Read size where whole files are read in sequence: the largest read request, at most a file.",
+    example="request_of_file(1_048_576, 114_660, 1, 1) -> 114660")  # fmt: skip
+computed_quantity("request_of_sample", "minimum(request_bytes, sample_bytes * one_sample)", "B",
+    "Read size where a sample is read at a time: the largest read request, at most a sample.",
+    example="request_of_sample(131_072, 2_828_486, 1) -> 131072")  # fmt: skip
+computed_quantity("request_of_group", "minimum(request_bytes, sample_bytes * records_per_group)", "B",
+    "Read size where a group of rows is read at a time: the largest read request, at most a group.",
+    example="request_of_group(1_048_576, 120, 1000) -> 120000")  # fmt: skip
+computed_quantity("request_of_sequence",
+    "minimum(request_bytes, maximum(page_bytes, sample_bytes * (sequence_length / tokens_per_sample)))", "B",
+    "Read size of one sequence in a memory-mapped file: at least a page, at most the largest read request.",
+    example="request_of_sequence(1_048_576, 4096, 4, 8192, 1) -> 32768.0")  # fmt: skip
+computed_quantity("request_of_record", "minimum(request_bytes, maximum(page_bytes, sample_bytes * one_sample))", "B",
+    "Read size of one sample in a memory-mapped file: at least a page, at most the largest read request.",
+    example="request_of_record(1_048_576, 4096, 32_768, 1), request_of_record(1_048_576, 4096, 912, 1)"
+        " -> (32768, 4096)")  # fmt: skip
+computed_quantity("request_of_packed_samples",
+    "minimum(request_bytes, maximum(packed_read_bytes, sample_bytes * one_sample))", "B",
+    "Read size where a file holds many samples: at least the read-ahead, at most the largest read request.",
+    example="request_of_packed_samples(131_072, 131_072, 912, 1) -> 131072")  # fmt: skip
+computed_quantity("node_reads_per_second", "node_read_bandwidth / read_request_bytes", "1/s/node",
+    "Read IOPS of one node of a job.")  # fmt: skip
+computed_quantity("samples_of_epochs", "training_epochs * dataset_samples", "sample",
+    "Samples of a training run of so many epochs.", of="training_samples", when="length_in_epochs")  # fmt: skip
+computed_quantity("samples_of_data_tokens", "data_tokens / tokens_per_sample", "sample",
+    "Samples of one epoch of a data set of tokens.")  # fmt: skip
+computed_quantity("samples_of_tokens", "training_tokens / tokens_per_sample", "sample",
+    "Samples of a training run on so many tokens.")  # fmt: skip
+computed_quantity("run_seconds", "training_samples / samples_per_second_per_job", "s",
+    "Duration of one run that never waits for storage.", label="duration of a run")  # fmt: skip
+computed_quantity("job_write_bandwidth", "checkpoint_write_bandwidth * concurrent_runs", "B/s",
+    "Checkpoint write bandwidth of all concurrent runs of a job.",
+    label="checkpoint write bandwidth of concurrent runs")  # fmt: skip
+computed_quantity("job_checkpoint_bytes_per_day", "checkpoint_bytes_written_per_day * concurrent_runs * share_of_time", "B",
+    "Bytes per day that a job's checkpoints write.")  # fmt: skip
+computed_quantity("job_sustained_write_bandwidth", "job_checkpoint_bytes_per_day / seconds_per_day", "B/s",
+    "Sustained checkpoint write bandwidth of a job, averaged over time.",
+    label="sustained checkpoint write bandwidth of the job")  # fmt: skip
+computed_quantity("job_restart_bandwidth", "restart_read_bytes / outage_restart_seconds * concurrent_runs", "B/s",
+    "Restore bandwidth of all concurrent runs of a job, as after an outage of the whole site.",
+    label="restore bandwidth of concurrent runs")  # fmt: skip
+computed_quantity("job_file_opens", "file_opens_per_second_per_job * cold_share * concurrent_runs * bandwidth_growth", "file/s",
+    "File opens per second of all concurrent runs of a job.", label="file opens of concurrent runs")  # fmt: skip
+computed_quantity("run_file_creates", "checkpoint_files / create_seconds", "file/s",
+    "Files per second that a run creates as a checkpoint starts: all ranks open theirs together.",
+    label="file creates of a run as a checkpoint starts")  # fmt: skip
+computed_quantity("job_checkpoint_bytes_held", "checkpoint_retained_bytes * concurrent_runs", "B",
+    "Checkpoints of a job on storage, each run keeping its own.", label="bytes of checkpoints kept")  # fmt: skip
+computed_quantity("job_checkpoint_files_held", "checkpoint_files * checkpoints_retained * concurrent_runs", "file",
+    "Files of the retained checkpoints of a job.", label="files of checkpoints kept", whole=True)  # fmt: skip
+computed_quantity("staged_bytes_each", "node_bytes_whole * nodes", "B",
+    "Bytes read from storage to stage a data set of which every node keeps the whole.", of="staged_bytes",
+    when="copied_to_each_node")  # fmt: skip
 
 input_quantity("staged_bytes", "B", "Bytes read from storage to stage the data set of one run.", label="bytes staged per run")
 alternative("staged_bytes", "job_dataset_bytes", when="copied_once")
 
-
-@formula(
-    unit="B/node", source="definition", label="NVMe per node for the whole data set", of="node_local_bytes", when="staged_whole"
-)
-def node_bytes_whole(job_dataset_bytes: Num, single_node: Num) -> Num:
-    """NVMe of a node that holds the whole data set."""
-    return job_dataset_bytes / single_node
-
-
-@formula(
-    unit="B/node",
-    source="definition",
-    label="NVMe per node for a share of the data set",
-    of="node_local_bytes",
-    when="staged_in_shares",
-)
-def node_bytes_shared(job_dataset_bytes: Num, nodes: Num) -> Num:
-    """NVMe of a node that holds its share of the data set."""
-    return job_dataset_bytes / nodes
-
-
-@formula(unit="B/s", source="definition")
-def job_staging_bandwidth(staged_bytes: Num, staging_seconds_allowed: Num, concurrent_runs: Num) -> Num:
-    """Read bandwidth that stages the data set of all concurrent runs within the time allowed."""
-    return staged_bytes / staging_seconds_allowed * concurrent_runs
+computed_quantity("node_bytes_whole", "job_dataset_bytes / single_node", "B/node",
+    "NVMe of a node that holds the whole data set.", label="NVMe per node for the whole data set", of="node_local_bytes",
+    when="staged_whole")  # fmt: skip
+computed_quantity("node_bytes_shared", "job_dataset_bytes / nodes", "B/node",
+    "NVMe of a node that holds its share of the data set.", label="NVMe per node for a share of the data set",
+    of="node_local_bytes", when="staged_in_shares")  # fmt: skip
+computed_quantity("job_staging_bandwidth", "staged_bytes / staging_seconds_allowed * concurrent_runs", "B/s",
+    "Read bandwidth that stages the data set of all concurrent runs within the time allowed.")  # fmt: skip
+computed_quantity("staging_seconds", "staged_bytes / staging_bandwidth_of_run", "s",
+    "Time to stage a data set at the read bandwidth that storage gives one run.", label="staging time")  # fmt: skip
+computed_quantity("bandwidth_to_stage_in_time", "staged_bytes / staging_seconds_allowed", "B/s",
+    "Read bandwidth that stages the data set of one run within the time allowed.", of="staging_bandwidth_of_run",
+    when="staged_on_nodes")  # fmt: skip
+computed_quantity("share_not_cached", "1 - node_cache_hit", "1",
+    "Share of later reads that storage serves because the caches of the nodes miss.", of="miss_share", when="cache_hits_stated",
+    high=1)  # fmt: skip
+computed_quantity("node_cache_bytes", "warm_up_bytes / nodes", "B/node",
+    "NVMe capacity of a node that its read cache fills.", of="node_local_bytes", when="cached_on_drives")  # fmt: skip
 
 
-@formula(unit="s", source="definition", label="staging time")
-def staging_seconds(staged_bytes: Num, staging_bandwidth_of_run: Num) -> Num:
-    """Time to stage a data set at the read bandwidth that storage gives one run."""
-    return staged_bytes / staging_bandwidth_of_run
-
-
-@formula(unit="B/s", source="definition", of="staging_bandwidth_of_run", when="staged_on_nodes")
-def bandwidth_to_stage_in_time(staged_bytes: Num, staging_seconds_allowed: Num) -> Num:
-    """Read bandwidth that stages the data set of one run within the time allowed."""
-    return staged_bytes / staging_seconds_allowed
-
-
-@formula(unit="1", source="definition", high=1, of="miss_share", when="cache_hits_stated")
-def share_not_cached(node_cache_hit: Num) -> Num:
-    """Share of later reads that storage serves because the caches of the nodes miss."""
-    return 1 - node_cache_hit
-
-
-@formula(unit="B/node", source="definition", of="node_local_bytes", when="cached_on_drives")
-def node_cache_bytes(warm_up_bytes: Num, nodes: Num) -> Num:
-    """NVMe capacity of a node that its read cache fills."""
-    return warm_up_bytes / nodes
-
-
-@formula(unit="B/node", source="definition", label="checkpoints on the NVMe of a node")
+@formula("B/node", label="checkpoints on the NVMe of a node")
 def node_checkpoint_bytes(checkpoint_bytes: Num, nodes: Num) -> Num:
     """NVMe of a node for its share of two checkpoints: the last complete one, and the one being written.
 
@@ -473,7 +250,5 @@ def node_checkpoint_bytes(checkpoint_bytes: Num, nodes: Num) -> Num:
     return CHECKPOINTS_ON_NODES * checkpoint_bytes / nodes
 
 
-@formula(unit="B/node", source="definition")
-def node_kept_with_checkpoints(node_local_bytes: Num, node_checkpoint_bytes: Num) -> Num:
-    """NVMe of a node for data and checkpoints."""
-    return node_local_bytes + node_checkpoint_bytes
+computed_quantity("node_kept_with_checkpoints", "node_local_bytes + node_checkpoint_bytes", "B/node",
+    "NVMe of a node for data and checkpoints.")  # fmt: skip

@@ -1,7 +1,7 @@
 """Model states and key-value caches of a site below GPU memory: their part in reads, writes, capacity and endurance."""
 
-from ingest.engine.expression import Num, largest, maximum, minimum, total
-from ingest.engine.registry import alternative, formula, input_quantity
+from ingest.engine.expression import Num, maximum, total
+from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
 from ingest.formulas.site_totals import columns
 
 MODEL = "ingest-site-model"
@@ -23,8 +23,8 @@ alternative("node_other_bytes", "node_local_bytes", when="data_on_nodes", option
 input_quantity("serving_nodes", "node", "Nodes that serve a model.", whole=True)
 input_quantity("serving_replicas", "1", "Replicas of a served model that start at once.", whole=True)
 input_quantity("weights_load_seconds", "s", "Time in which replicas that start have read their weights.")
-input_quantity("offload_stops", "1", "Whether the runs of a job move no states while they save a checkpoint.", above=False,
-    high=1, whole=True)  # fmt: skip
+input_quantity("offload_stops", "1", "Whether the runs of a job move no states while they save a checkpoint.",
+    above=False, high=1, whole=True)  # fmt: skip
 columns(
     "jobs",
     job_offload_read_bandwidth="B/s",
@@ -55,214 +55,91 @@ columns(
     local_kv_bytes_per_day="B/node",
 )
 
-
-@formula(unit="B/s", source="definition", label="offload reads of the job")
-def job_offload_read_bandwidth(storage_tier_read_bandwidth_per_node: Num, nodes_at_once: Num) -> Num:
-    """Reads of offloaded states by all runs of a job while they move them."""
-    return storage_tier_read_bandwidth_per_node * nodes_at_once
-
-
-@formula(unit="B/s", source="definition", label="offload writes of the job")
-def job_offload_write_bandwidth(storage_tier_write_bandwidth_per_node: Num, nodes_at_once: Num) -> Num:
-    """Writes of offloaded states by all runs of a job while they move them."""
-    return storage_tier_write_bandwidth_per_node * nodes_at_once
-
-
-@formula(unit="B/s", source="definition", label="mean offload reads of the job")
-def job_offload_mean_read_bandwidth(
-    storage_step_read_bytes: Num, step_seconds_at_target: Num, concurrent_runs: Num, share_of_time: Num
-) -> Num:
-    """Reads of offloaded states by all runs of a job, averaged over time."""
-    return storage_step_read_bytes / step_seconds_at_target * concurrent_runs * share_of_time
-
-
-@formula(unit="B/s", source="definition", label="offload reads that a save stops")
-def job_offload_stopped_bandwidth(job_offload_read_bandwidth: Num, offload_stops: Num) -> Num:
-    """Reads of offloaded states that stop while the runs of a job save a checkpoint."""
-    return job_offload_read_bandwidth * offload_stops
-
-
-@formula(unit="B", source="definition", label="states of the job on shared storage")
-def job_offload_bytes(storage_tier_bytes: Num, concurrent_runs: Num) -> Num:
-    """Offloaded states of all runs of a job on shared storage."""
-    return storage_tier_bytes * concurrent_runs
-
-
-@formula(unit="B", source="definition", label="states written to shared storage per day")
-def job_offload_bytes_per_day(
-    storage_step_write_bytes: Num, step_seconds_at_target: Num, seconds_per_day: Num, concurrent_runs: Num, share_of_time: Num
-) -> Num:
-    """Offloaded states that all runs of a job write to shared storage in a day."""
-    return storage_step_write_bytes / step_seconds_at_target * seconds_per_day * concurrent_runs * share_of_time
-
-
-@formula(unit="B/node", source="definition", label="states written to the NVMe of a node per day")
-def nvme_target_bytes_per_day(
-    nvme_step_write_bytes: Num, step_seconds_at_target: Num, seconds_per_day: Num, nodes: Num, share_of_time: Num
-) -> Num:
-    """Offloaded states that a job writes to the drives of one node in a day, if they reach the efficiency wanted."""
-    return nvme_step_write_bytes / step_seconds_at_target * seconds_per_day / nodes * share_of_time
-
-
-@formula(unit="B/s/node", source="definition", label="offload reads of one node")
-def site_offload_read_bandwidth(storage_tier_read_bandwidth_per_node_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Reads of offloaded states of one node, of the most demanding job.
-
-    >>> site_offload_read_bandwidth([40e9, 10e9], 0)
-    40000000000.0
-    """
-    return largest(storage_tier_read_bandwidth_per_node_of_jobs) * (1 + performance_headroom)
-
-
-@formula(unit="B/s/node", source="definition", label="offload writes of one node")
-def site_offload_write_bandwidth(storage_tier_write_bandwidth_per_node_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Writes of offloaded states of one node, of the most demanding job.
-
-    >>> site_offload_write_bandwidth([35e9, 10e9], 0)
-    35000000000.0
-    """
-    return largest(storage_tier_write_bandwidth_per_node_of_jobs) * (1 + performance_headroom)
-
-
-@formula(unit="B/s/node", source="definition", label="offload reads from the NVMe of one node")
-def site_nvme_read_bandwidth(
-    nvme_tier_read_bandwidth_per_node_of_jobs: Num, local_kv_read_bandwidth_per_node_of_serving: Num
-) -> Num:
-    """Reads of states or caches from the NVMe of a node, of the most demanding job or workload.
-
-    >>> site_nvme_read_bandwidth([40e9, 10e9], [5e9])
-    40000000000.0
-    """
-    return maximum(largest(nvme_tier_read_bandwidth_per_node_of_jobs), largest(local_kv_read_bandwidth_per_node_of_serving))
-
-
-@formula(unit="B/s/node", source="definition", label="offload writes to the NVMe of one node")
-def site_nvme_write_bandwidth(
-    nvme_tier_write_bandwidth_per_node_of_jobs: Num, local_kv_write_bandwidth_per_node_of_serving: Num
-) -> Num:
-    """Writes of states or caches to the NVMe of a node, of the most demanding job or workload.
-
-    >>> site_nvme_write_bandwidth([35e9, 10e9], [5e9])
-    35000000000.0
-    """
-    return maximum(largest(nvme_tier_write_bandwidth_per_node_of_jobs), largest(local_kv_write_bandwidth_per_node_of_serving))
+computed_quantity("job_offload_read_bandwidth", "storage_tier_read_bandwidth_per_node * nodes_at_once", "B/s",
+    "Reads of offloaded states by all runs of a job while they move them.", label="offload reads of the job")  # fmt: skip
+computed_quantity("job_offload_write_bandwidth", "storage_tier_write_bandwidth_per_node * nodes_at_once", "B/s",
+    "Writes of offloaded states by all runs of a job while they move them.", label="offload writes of the job")  # fmt: skip
+computed_quantity("job_offload_mean_read_bandwidth",
+    "storage_step_read_bytes / step_seconds_at_target * concurrent_runs * share_of_time", "B/s",
+    "Reads of offloaded states by all runs of a job, averaged over time.", label="mean offload reads of the job")  # fmt: skip
+computed_quantity("job_offload_stopped_bandwidth", "job_offload_read_bandwidth * offload_stops", "B/s",
+    "Reads of offloaded states that stop while the runs of a job save a checkpoint.",
+    label="offload reads that a save stops")  # fmt: skip
+computed_quantity("job_offload_bytes", "storage_tier_bytes * concurrent_runs", "B",
+    "Offloaded states of all runs of a job on shared storage.", label="states of the job on shared storage")  # fmt: skip
+computed_quantity("job_offload_bytes_per_day",
+    "storage_step_write_bytes / step_seconds_at_target * seconds_per_day * concurrent_runs * share_of_time", "B",
+    "Offloaded states that all runs of a job write to shared storage in a day.",
+    label="states written to shared storage per day")  # fmt: skip
+computed_quantity("nvme_target_bytes_per_day",
+    "nvme_step_write_bytes / step_seconds_at_target * seconds_per_day / nodes * share_of_time", "B/node",
+    "Offloaded states that a job writes to the drives of one node in a day, if they reach the efficiency wanted.",
+    label="states written to the NVMe of a node per day")  # fmt: skip
+computed_quantity("site_offload_read_bandwidth",
+    "largest(storage_tier_read_bandwidth_per_node_of_jobs) * (1 + performance_headroom)", "B/s/node",
+    "Reads of offloaded states of one node, of the most demanding job.", label="offload reads of one node",
+    example="site_offload_read_bandwidth([40e9, 10e9], 0) -> 40000000000.0")  # fmt: skip
+computed_quantity("site_offload_write_bandwidth",
+    "largest(storage_tier_write_bandwidth_per_node_of_jobs) * (1 + performance_headroom)", "B/s/node",
+    "Writes of offloaded states of one node, of the most demanding job.", label="offload writes of one node",
+    example="site_offload_write_bandwidth([35e9, 10e9], 0) -> 35000000000.0")  # fmt: skip
+computed_quantity("site_nvme_read_bandwidth",
+    "maximum(largest(nvme_tier_read_bandwidth_per_node_of_jobs), largest(local_kv_read_bandwidth_per_node_of_serving))",
+    "B/s/node", "Reads of states or caches from the NVMe of a node, of the most demanding job or workload.",
+    label="offload reads from the NVMe of one node",
+    example="site_nvme_read_bandwidth([40e9, 10e9], [5e9]) -> 40000000000.0")  # fmt: skip
+computed_quantity("site_nvme_write_bandwidth",
+    "maximum(largest(nvme_tier_write_bandwidth_per_node_of_jobs), largest(local_kv_write_bandwidth_per_node_of_serving))",
+    "B/s/node", "Writes of states or caches to the NVMe of a node, of the most demanding job or workload.",
+    label="offload writes to the NVMe of one node",
+    example="site_nvme_write_bandwidth([35e9, 10e9], [5e9]) -> 35000000000.0")  # fmt: skip
+computed_quantity("site_nvme_bytes_per_day",
+    "maximum(largest(nvme_target_bytes_per_day_of_jobs), largest(local_kv_bytes_per_day_of_serving))", "B/node",
+    "States or caches that the NVMe of a node takes in a day, of the most demanding job or workload.",
+    label="offload writes per day to the NVMe of one node",
+    example="site_nvme_bytes_per_day([864e12], []) -> 864000000000000.0")  # fmt: skip
+computed_quantity("node_kept_with_states", "node_other_bytes + nvme_tier_bytes / nodes", "B/node",
+    "NVMe of a node for data, checkpoints and model states.",
+    example="node_kept_with_states(1e12, 16e12, 8) -> 3000000000000.0")  # fmt: skip
+computed_quantity("node_states_bytes", "nvme_tier_bytes / nodes", "B/node",
+    "NVMe of a node for its share of the model states.", label="model states on the NVMe of a node")  # fmt: skip
+computed_quantity("local_kv_read_bandwidth_per_node", "local_kv_read_bandwidth / serving_nodes", "B/s/node",
+    "Reads of key-value caches from the NVMe of one node.",
+    label="reads of key-value caches from the NVMe of a node")  # fmt: skip
+computed_quantity("local_kv_write_bandwidth_per_node", "local_kv_write_bandwidth / serving_nodes", "B/s/node",
+    "Writes of key-value caches to the NVMe of one node.",
+    label="writes of key-value caches to the NVMe of a node")  # fmt: skip
+computed_quantity("local_kv_bytes_per_node", "local_kv_bytes / serving_nodes", "B/node",
+    "Key-value caches on the NVMe of one node.", label="key-value caches on the NVMe of a node")  # fmt: skip
+computed_quantity("local_kv_bytes_per_day", "local_kv_written_per_day / serving_nodes", "B/node",
+    "Key-value caches that the NVMe of one node takes in a day.",
+    label="key-value caches written to the NVMe of a node per day")  # fmt: skip
+computed_quantity("node_local_with_caches",
+    "maximum(largest(node_kept_bytes_of_jobs), largest(local_kv_bytes_per_node_of_serving))", "B/node",
+    "NVMe capacity of a node for data, checkpoints, model states or key-value caches, for what needs the most.",
+    example="node_local_with_caches([1e12], [2e12]) -> 2000000000000.0")  # fmt: skip
+computed_quantity("site_nvme_writes_per_day", "largest(nvme_writes_per_day_of_jobs)", "1",
+    "Drive writes per day of the NVMe of a node, of the most demanding job.",
+    label="drive writes per day in a node")  # fmt: skip
+computed_quantity("site_kv_read_bandwidth", "total(kv_peak_read_bandwidth_of_serving) * (1 + performance_headroom)", "B/s",
+    "Reads of key-value caches by all workloads, each at its 99th percentile of concurrent turns.",
+    label="reads of key-value caches", example="site_kv_read_bandwidth([40e9, 10e9], 0) -> 50000000000.0")  # fmt: skip
+computed_quantity("site_kv_write_bandwidth", "total(kv_write_bandwidth_of_serving) * (1 + performance_headroom)", "B/s",
+    "Writes of key-value caches by all workloads: each turn is written before the next turn of its user.",
+    label="writes of key-value caches", example="site_kv_write_bandwidth([4e9, 1e9], 0) -> 5000000000.0")  # fmt: skip
+computed_quantity("replica_weights_bytes", "parameters * weight_bits / bits_per_byte", "B",
+    "Weights that a replica of a served model reads when it starts.", label="weights of a replica")  # fmt: skip
+computed_quantity("weights_load_bandwidth", "serving_replicas * replica_weights_bytes / weights_load_seconds", "B/s",
+    "Reads of weights while the replicas of a served model start, each of which reads all of them.",
+    label="reads of weights by replicas that start")  # fmt: skip
+computed_quantity("site_weights_bandwidth", "total(weights_load_bandwidth_of_serving) * (1 + performance_headroom)", "B/s",
+    "Reads of weights when all serving workloads start.", source=MODEL, where="all workloads start together after an outage",
+    label="reads of weights at a start", example="site_weights_bandwidth([18e9, 2e9], 0) -> 20000000000.0")  # fmt: skip
+computed_quantity("site_kv_bytes", "total(kv_held_bytes_of_serving)", "B",
+    "Key-value caches of all sessions that shared storage holds.", label="key-value caches held")  # fmt: skip
 
 
-@formula(unit="B/node", source="definition", label="offload writes per day to the NVMe of one node")
-def site_nvme_bytes_per_day(nvme_target_bytes_per_day_of_jobs: Num, local_kv_bytes_per_day_of_serving: Num) -> Num:
-    """States or caches that the NVMe of a node takes in a day, of the most demanding job or workload.
-
-    >>> site_nvme_bytes_per_day([864e12], [])
-    864000000000000.0
-    """
-    return maximum(largest(nvme_target_bytes_per_day_of_jobs), largest(local_kv_bytes_per_day_of_serving))
-
-
-@formula(unit="B/node", source="definition")
-def node_kept_with_states(node_other_bytes: Num, nvme_tier_bytes: Num, nodes: Num) -> Num:
-    """NVMe of a node for data, checkpoints and model states.
-
-    >>> node_kept_with_states(1e12, 16e12, 8)
-    3000000000000.0
-    """
-    return node_other_bytes + nvme_tier_bytes / nodes
-
-
-@formula(unit="B/node", source="definition", label="model states on the NVMe of a node")
-def node_states_bytes(nvme_tier_bytes: Num, nodes: Num) -> Num:
-    """NVMe of a node for its share of the model states."""
-    return nvme_tier_bytes / nodes
-
-
-@formula(unit="B/s/node", source="definition", label="reads of key-value caches from the NVMe of a node")
-def local_kv_read_bandwidth_per_node(local_kv_read_bandwidth: Num, serving_nodes: Num) -> Num:
-    """Reads of key-value caches from the NVMe of one node."""
-    return local_kv_read_bandwidth / serving_nodes
-
-
-@formula(unit="B/s/node", source="definition", label="writes of key-value caches to the NVMe of a node")
-def local_kv_write_bandwidth_per_node(local_kv_write_bandwidth: Num, serving_nodes: Num) -> Num:
-    """Writes of key-value caches to the NVMe of one node."""
-    return local_kv_write_bandwidth / serving_nodes
-
-
-@formula(unit="B/node", source="definition", label="key-value caches on the NVMe of a node")
-def local_kv_bytes_per_node(local_kv_bytes: Num, serving_nodes: Num) -> Num:
-    """Key-value caches on the NVMe of one node."""
-    return local_kv_bytes / serving_nodes
-
-
-@formula(unit="B/node", source="definition", label="key-value caches written to the NVMe of a node per day")
-def local_kv_bytes_per_day(local_kv_written_per_day: Num, serving_nodes: Num) -> Num:
-    """Key-value caches that the NVMe of one node takes in a day."""
-    return local_kv_written_per_day / serving_nodes
-
-
-@formula(unit="B/node", source="definition")
-def node_local_with_caches(node_kept_bytes_of_jobs: Num, local_kv_bytes_per_node_of_serving: Num) -> Num:
-    """NVMe capacity of a node for data, checkpoints, model states or key-value caches, for what needs the most.
-
-    >>> node_local_with_caches([1e12], [2e12])
-    2000000000000.0
-    """
-    return maximum(largest(node_kept_bytes_of_jobs), largest(local_kv_bytes_per_node_of_serving))
-
-
-@formula(unit="1", source="definition", label="drive writes per day in a node")
-def site_nvme_writes_per_day(nvme_writes_per_day_of_jobs: Num) -> Num:
-    """Drive writes per day of the NVMe of a node, of the most demanding job."""
-    return largest(nvme_writes_per_day_of_jobs)
-
-
-@formula(unit="B/s", source="definition", label="reads of key-value caches")
-def site_kv_read_bandwidth(kv_peak_read_bandwidth_of_serving: Num, performance_headroom: Num) -> Num:
-    """Reads of key-value caches by all workloads, each at its 99th percentile of concurrent turns.
-
-    >>> site_kv_read_bandwidth([40e9, 10e9], 0)
-    50000000000.0
-    """
-    return total(kv_peak_read_bandwidth_of_serving) * (1 + performance_headroom)
-
-
-@formula(unit="B/s", source="definition", label="writes of key-value caches")
-def site_kv_write_bandwidth(kv_write_bandwidth_of_serving: Num, performance_headroom: Num) -> Num:
-    """Writes of key-value caches by all workloads: each turn is written before the next turn of its user.
-
-    >>> site_kv_write_bandwidth([4e9, 1e9], 0)
-    5000000000.0
-    """
-    return total(kv_write_bandwidth_of_serving) * (1 + performance_headroom)
-
-
-@formula(unit="B", source="definition", label="weights of a replica")
-def replica_weights_bytes(parameters: Num, weight_bits: Num, bits_per_byte: Num) -> Num:
-    """Weights that a replica of a served model reads when it starts."""
-    return parameters * weight_bits / bits_per_byte
-
-
-@formula(unit="B/s", source="definition", label="reads of weights by replicas that start")
-def weights_load_bandwidth(serving_replicas: Num, replica_weights_bytes: Num, weights_load_seconds: Num) -> Num:
-    """Reads of weights while the replicas of a served model start, each of which reads all of them."""
-    return serving_replicas * replica_weights_bytes / weights_load_seconds
-
-
-@formula(unit="B/s", source=MODEL, where="all workloads start together after an outage", label="reads of weights at a start")
-def site_weights_bandwidth(weights_load_bandwidth_of_serving: Num, performance_headroom: Num) -> Num:
-    """Reads of weights when all serving workloads start.
-
-    >>> site_weights_bandwidth([18e9, 2e9], 0)
-    20000000000.0
-    """
-    return total(weights_load_bandwidth_of_serving) * (1 + performance_headroom)
-
-
-@formula(unit="B", source="definition", label="key-value caches held")
-def site_kv_bytes(kv_held_bytes_of_serving: Num) -> Num:
-    """Key-value caches of all sessions that shared storage holds."""
-    return total(kv_held_bytes_of_serving)
-
-
-@formula(unit="B/s", source=MODEL, where="data, offloaded states and key-value caches are read at the same time")
+@formula("B/s", source=MODEL, where="data, offloaded states and key-value caches are read at the same time")
 def workload_reads_with_tiers(
     cluster_read_bandwidth_of_clusters: Num,
     job_offload_read_bandwidth_of_jobs: Num,
@@ -281,7 +158,7 @@ def workload_reads_with_tiers(
     ) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source="definition")
+@formula("B/s")
 def sustained_reads_with_tiers(
     job_sustained_read_bandwidth_of_jobs: Num,
     job_offload_mean_read_bandwidth_of_jobs: Num,
@@ -300,31 +177,23 @@ def sustained_reads_with_tiers(
     ) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source="definition", label="writes of offloaded states and key-value caches")
-def beyond_memory_write_bandwidth(
-    job_offload_write_bandwidth_of_jobs: Num, kv_write_bandwidth_of_serving: Num, performance_headroom: Num
-) -> Num:
-    """Writes of offloaded states and key-value caches by all jobs and serving workloads.
-
-    >>> beyond_memory_write_bandwidth([280e9], [5e9], 0)
-    285000000000.0
-    """
-    return (total(job_offload_write_bandwidth_of_jobs) + total(kv_write_bandwidth_of_serving)) * (1 + performance_headroom)
+computed_quantity("beyond_memory_write_bandwidth",
+    "(total(job_offload_write_bandwidth_of_jobs) + total(kv_write_bandwidth_of_serving)) * (1 + performance_headroom)", "B/s",
+    "Writes of offloaded states and key-value caches by all jobs and serving workloads.",
+    label="writes of offloaded states and key-value caches",
+    example="beyond_memory_write_bandwidth([280e9], [5e9], 0) -> 285000000000.0")  # fmt: skip
+computed_quantity("workload_writes_with_tiers", "workload_write_bandwidth + beyond_memory_write_bandwidth", "B/s",
+    "Aggregate write bandwidth of checkpoints, offloaded states and key-value caches.", source=MODEL,
+    where="checkpoints are written while states and caches are")  # fmt: skip
 
 
-@formula(unit="B/s", source=MODEL, where="checkpoints are written while states and caches are")
-def workload_writes_with_tiers(workload_write_bandwidth: Num, beyond_memory_write_bandwidth: Num) -> Num:
-    """Aggregate write bandwidth of checkpoints, offloaded states and key-value caches."""
-    return workload_write_bandwidth + beyond_memory_write_bandwidth
-
-
-@formula(unit="B/s", source="definition")
+@formula("B/s")
 def site_writes_with_tiers(workload_writes_with_tiers: Num, site_write_floor: Num) -> Num:
     """Aggregate write bandwidth required: checkpoints, offloaded states and key-value caches, at least that of the guidance."""
     return maximum(workload_writes_with_tiers, site_write_floor)
 
 
-@formula(unit="1", source="definition", high=1)
+@formula("1", high=1)
 def stopped_share_with_tiers(
     job_stopped_read_bandwidth_of_jobs: Num,
     job_offload_stopped_bandwidth_of_jobs: Num,
@@ -346,7 +215,7 @@ def stopped_share_with_tiers(
     )
 
 
-@formula(unit="B/s", source=MODEL, where="states and caches are written while data are read and checkpoints are written")
+@formula("B/s", source=MODEL, where="states and caches are written while data are read and checkpoints are written")
 def site_mixed_with_tiers(
     workload_read_bandwidth: Num,
     stopped_read_share: Num,
@@ -368,29 +237,19 @@ def site_mixed_with_tiers(
     )
 
 
-@formula(unit="B/s", source=MODEL, where="no job reads while a checkpoint is written")
-def site_alternating_with_tiers(
-    workload_read_bandwidth: Num, workload_write_bandwidth: Num, beyond_memory_write_bandwidth: Num
-) -> Num:
-    """Aggregate bandwidth of reads or checkpoints, whichever is more, and of the writes of states and caches.
-
-    >>> site_alternating_with_tiers(30e9, 10e9, 5e9)
-    35000000000.0
-    """
-    return beyond_memory_write_bandwidth + maximum(workload_read_bandwidth, workload_write_bandwidth)
-
-
-@formula(unit="1", source="definition", high=1)
-def write_share_with_tiers(workload_write_bandwidth: Num, beyond_memory_write_bandwidth: Num, site_mixed_bandwidth: Num) -> Num:
-    """Share of writes in the bytes of all that coincides.
-
-    >>> write_share_with_tiers(10e9, 5e9, 45e9)
-    0.3333333333333333
-    """
-    return minimum((workload_write_bandwidth + beyond_memory_write_bandwidth) / site_mixed_bandwidth, 1)
+computed_quantity("site_alternating_with_tiers",
+    "beyond_memory_write_bandwidth + maximum(workload_read_bandwidth, workload_write_bandwidth)", "B/s",
+    "Aggregate bandwidth of reads or checkpoints, whichever is more, and of the writes of states and caches.", source=MODEL,
+    where="no job reads while a checkpoint is written",
+    needs="workload_read_bandwidth workload_write_bandwidth beyond_memory_write_bandwidth",
+    example="site_alternating_with_tiers(30e9, 10e9, 5e9) -> 35000000000.0")  # fmt: skip
+computed_quantity("write_share_with_tiers",
+    "minimum((workload_write_bandwidth + beyond_memory_write_bandwidth) / site_mixed_bandwidth, 1)", "1",
+    "Share of writes in the bytes of all that coincides.", high=1,
+    example="write_share_with_tiers(10e9, 5e9, 45e9) -> 0.3333333333333333")  # fmt: skip
 
 
-@formula(unit="B", source="definition")
+@formula("B")
 def year_bytes_with_tiers(
     dataset_bytes_held_of_datasets: Num,
     job_checkpoint_bytes_held_of_jobs: Num,
@@ -412,7 +271,7 @@ def year_bytes_with_tiers(
     )
 
 
-@formula(unit="B", source="definition")
+@formula("B")
 def year_writes_with_tiers(
     job_checkpoint_bytes_per_day_of_jobs: Num,
     dataset_bytes_written_per_day_of_datasets: Num,
@@ -438,27 +297,12 @@ def year_writes_with_tiers(
     )
 
 
-@formula(unit="node", source="definition", whole=True)
-def serving_clients(serving_nodes_of_serving: Num) -> Num:
-    """Nodes of all serving workloads."""
-    return total(serving_nodes_of_serving)
-
-
-@formula(unit="node", source="definition", whole=True)
-def clients_with_serving(nodes_at_once_of_jobs: Num, serving_nodes_of_serving: Num, cluster_nodes: Num) -> Num:
-    """Nodes of a cluster that train or serve concurrently.
-
-    >>> clients_with_serving([100], [16], 128)
-    116
-    """
-    return minimum(total(nodes_at_once_of_jobs) + total(serving_nodes_of_serving), cluster_nodes)
-
-
-@formula(unit="1", source="definition")
-def allocation_with_serving(nodes_on_average_of_jobs: Num, serving_nodes_of_serving: Num, cluster_nodes: Num) -> Num:
-    """Share of a cluster that its jobs and serving workloads take, averaged over time.
-
-    >>> allocation_with_serving([96], [16], 128)
-    0.875
-    """
-    return (total(nodes_on_average_of_jobs) + total(serving_nodes_of_serving)) / cluster_nodes
+computed_quantity("serving_clients", "total(serving_nodes_of_serving)", "node", "Nodes of all serving workloads.", whole=True)
+computed_quantity("clients_with_serving",
+    "minimum(total(nodes_at_once_of_jobs) + total(serving_nodes_of_serving), cluster_nodes)", "node",
+    "Nodes of a cluster that train or serve concurrently.", whole=True,
+    example="clients_with_serving([100], [16], 128) -> 116")  # fmt: skip
+computed_quantity("allocation_with_serving",
+    "(total(nodes_on_average_of_jobs) + total(serving_nodes_of_serving)) / cluster_nodes", "1",
+    "Share of a cluster that its jobs and serving workloads take, averaged over time.",
+    example="allocation_with_serving([96], [16], 128) -> 0.875")  # fmt: skip

@@ -3,8 +3,7 @@
 An input `…_of_jobs`, `…_of_clusters`, `…_of_datasets` or `…_of_years` is the column of that quantity in that table.
 """
 
-from ingest.engine.expression import Num, ceil, largest, maximum, minimum, total, where
-from ingest.engine.registry import alternative, formula, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantity
 
 MODEL = "ingest-site-model"
 
@@ -13,15 +12,13 @@ input_quantity("performance_headroom", "1", "Share by which rates exceed the nee
 input_quantity("replicas", "1", "Whole copies that protect each byte.", whole=True)
 input_quantity("storage_units", "1", "Servers or enclosures that share the data.", whole=True, default=1)
 
-
 # How a requirement is tested
-input_quantity(
-    "create_seconds", "s", "Time within which a run creates all files of a checkpoint.", label="time to create files"
-)
+input_quantity("create_seconds", "s", "Time within which a run creates all files of a checkpoint.",
+    label="time to create files")  # fmt: skip
 input_quantity("test_seconds", "s", "Time for which a rate must hold.", default=1800, label="test duration")
 input_quantity("shortest_test_seconds", "s", "Shortest valid duration of a test.", default=300, label="shortest test")
-input_quantity("stream_request_bytes", "B", "Size of one read where files are restored or copied.", default=1_048_576,
-    label="read size of restores and copies")  # fmt: skip
+input_quantity("stream_request_bytes", "B", "Size of one read where files are restored or copied.",
+    default=1_048_576, label="read size of restores and copies")  # fmt: skip
 input_quantity("write_request_bytes", "B", "Size of one checkpoint write.", default=1_048_576, label="write request size")
 
 input_quantity("smallest_bandwidth_asked", "B/s", "Reporting threshold of bandwidths: one drive delivers less.",
@@ -124,296 +121,116 @@ columns(
     year_preparation_write_bandwidth="B/s",
 )
 
-
-@formula(
-    unit="B/s",
-    source=MODEL,
-    where="at most all jobs concurrently, at most all nodes with the most demanding job",
-    label="read bandwidth of the cluster",
-)
-def cluster_read_bandwidth(job_read_bandwidth_of_jobs: Num, node_read_bandwidth_of_jobs: Num, cluster_nodes: Num) -> Num:
-    """Aggregate read bandwidth of a cluster; jobs that alternate on the same nodes do not read concurrently.
-
-    >>> cluster_read_bandwidth([100e9, 60e9], [2e9, 1e9], 64)
-    128000000000.0
-    """
-    return minimum(total(job_read_bandwidth_of_jobs), largest(node_read_bandwidth_of_jobs) * cluster_nodes)
-
-
-@formula(unit="node", source="definition", label="nodes that read concurrently", whole=True)
-def cluster_clients(nodes_at_once_of_jobs: Num, cluster_nodes: Num) -> Num:
-    """Nodes of a cluster that read concurrently.
-
-    >>> cluster_clients([100, 60], 128)
-    128
-    """
-    return minimum(total(nodes_at_once_of_jobs), cluster_nodes)
-
-
-@formula(unit="node", source="definition", whole=True)
-def site_clients(cluster_clients_of_clusters: Num) -> Num:
-    """Nodes of the site that read concurrently."""
-    return total(cluster_clients_of_clusters)
-
-
-@formula(unit="node", source="definition", whole=True)
-def staging_clients(staging_nodes_of_jobs: Num, site_clients: Num) -> Num:
-    """Nodes of the site that stage their data concurrently.
-
-    >>> staging_clients([8], 64)
-    8
-    """
-    return minimum(total(staging_nodes_of_jobs), site_clients)
-
-
-@formula(unit="node", source="definition", whole=True)
-def writing_clients(writing_nodes_of_jobs: Num, site_clients: Num) -> Num:
-    """Nodes of the site that write and restore checkpoints concurrently.
-
-    >>> writing_clients([8, 16], 64)
-    24
-    """
-    return minimum(total(writing_nodes_of_jobs), site_clients)
-
-
-@formula(unit="1", source="definition", label="share of nodes in use")
-def cluster_allocation(nodes_on_average_of_jobs: Num, cluster_nodes: Num) -> Num:
-    """Share of a cluster that its jobs take, averaged over time; above 1 it cannot be.
-
-    >>> cluster_allocation([100, 60], 128)
-    1.25
-    """
-    return total(nodes_on_average_of_jobs) / cluster_nodes
-
-
-@formula(unit="B/s", source="definition", label="sustained read bandwidth")
-def site_sustained_read_bandwidth(job_sustained_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Sustained read bandwidth of the site: all jobs, averaged over time.
-
-    >>> site_sustained_read_bandwidth([10e9, 20e9], 0.2)
-    36000000000.0
-    """
-    return total(job_sustained_read_bandwidth_of_jobs) * (1 + performance_headroom)
-
-
-@formula(unit="B/s", source="definition", label="read bandwidth of the workload's most demanding run")
-def workload_largest_read_bandwidth(run_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Read bandwidth of the most demanding single run.
-
-    >>> workload_largest_read_bandwidth([10e9, 20e9], 0.2)
-    24000000000.0
-    """
-    return largest(run_read_bandwidth_of_jobs) * (1 + performance_headroom)
-
-
-@formula(unit="B/s", source="definition", label="read bandwidth of the most demanding run")
-def site_largest_read_bandwidth(workload_largest_read_bandwidth: Num, largest_read_floor: Num) -> Num:
-    """Read bandwidth required of a single run: that of the workload, at least that of the guidance for its GPUs."""
-    return maximum(workload_largest_read_bandwidth, largest_read_floor)
-
-
-@formula(unit="B/s", source="definition", label="aggregate read bandwidth of the workload")
-def workload_read_bandwidth(cluster_read_bandwidth_of_clusters: Num, performance_headroom: Num) -> Num:
-    """Aggregate read bandwidth of all jobs that can run concurrently.
-
-    >>> workload_read_bandwidth([10e9, 20e9], 0)
-    30000000000.0
-    """
-    return total(cluster_read_bandwidth_of_clusters) * (1 + performance_headroom)
-
-
-@formula(unit="B/s", source="definition", label="aggregate read bandwidth of concurrent jobs")
-def site_read_bandwidth(workload_read_bandwidth: Num, site_read_floor: Num) -> Num:
-    """Aggregate read bandwidth required: that of the workload, at least that of the guidance for the GPUs of the site."""
-    return maximum(workload_read_bandwidth, site_read_floor)
-
-
-@formula(unit="B/s/node", source="definition", label="read bandwidth of one node of the workload")
-def workload_node_read_bandwidth(node_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Read bandwidth of one node of the most demanding job.
-
-    >>> workload_node_read_bandwidth([1e9, 6.4e9], 0)
-    6400000000.0
-    """
-    return largest(node_read_bandwidth_of_jobs) * (1 + performance_headroom)
-
-
-@formula(unit="B/s/node", source="definition", label="read bandwidth of one node")
-def site_node_read_bandwidth(workload_node_read_bandwidth: Num, largest_node_floor: Num) -> Num:
-    """Read bandwidth required of one node: that of the workload, at least that of the guidance."""
-    return maximum(workload_node_read_bandwidth, largest_node_floor)
-
-
-@formula(unit="B/s", source="definition", label="write bandwidth of the workload's most demanding run")
-def workload_largest_write_bandwidth(checkpoint_write_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Checkpoint write bandwidth of the most demanding single run.
-
-    >>> workload_largest_write_bandwidth([10e9, 20e9], 0)
-    20000000000.0
-    """
-    return largest(checkpoint_write_bandwidth_of_jobs) * (1 + performance_headroom)
-
-
-@formula(unit="B/s", source="definition", label="write bandwidth of the most demanding run")
-def site_largest_write_bandwidth(workload_largest_write_bandwidth: Num, largest_write_floor: Num) -> Num:
-    """Checkpoint write bandwidth required of a single run: that of the workload, at least that of the guidance."""
-    return maximum(workload_largest_write_bandwidth, largest_write_floor)
-
-
-@formula(unit="B/s", source="definition", label="aggregate write bandwidth of concurrent checkpoints")
-def site_write_bandwidth(workload_write_bandwidth: Num, site_write_floor: Num) -> Num:
-    """Aggregate write bandwidth required: that of the workload, at least that of the guidance for the GPUs of the site."""
-    return maximum(workload_write_bandwidth, site_write_floor)
-
-
-@formula(unit="B/s", source="definition", label="sustained write bandwidth")
-def site_sustained_write_bandwidth(job_sustained_write_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Sustained checkpoint write bandwidth of the site: all jobs, averaged over time.
-
-    >>> site_sustained_write_bandwidth([1e9, 2e9], 0)
-    3000000000.0
-    """
-    return total(job_sustained_write_bandwidth_of_jobs) * (1 + performance_headroom)
-
-
-@formula(unit="B/s", source="definition", label="restore bandwidth of the workload's most demanding run")
-def workload_largest_restart_bandwidth(restart_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Restore bandwidth of the most demanding single run.
-
-    >>> workload_largest_restart_bandwidth([1e9, 9e9], 0)
-    9000000000.0
-    """
-    return largest(restart_read_bandwidth_of_jobs) * (1 + performance_headroom)
-
-
-@formula(unit="B/s", source="definition", label="restore bandwidth of the most demanding run")
-def site_largest_restart_bandwidth(workload_largest_restart_bandwidth: Num, largest_restart_floor: Num) -> Num:
-    """Restore bandwidth required of a single run: that of the workload, at least that of the guidance for its GPUs."""
-    return maximum(workload_largest_restart_bandwidth, largest_restart_floor)
-
-
-@formula(unit="B/s", source="definition", label="aggregate restore bandwidth of the workload")
-def workload_restart_bandwidth(job_restart_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Aggregate restore bandwidth of all jobs, as after an outage of the whole site.
-
-    >>> workload_restart_bandwidth([1e9, 9e9], 0)
-    10000000000.0
-    """
-    return total(job_restart_bandwidth_of_jobs) * (1 + performance_headroom)
-
-
-@formula(unit="B/s", source="definition", label="aggregate restore bandwidth of concurrent runs")
-def site_restart_bandwidth(workload_restart_bandwidth: Num, site_read_floor: Num) -> Num:
-    """Aggregate restore bandwidth required: at least the reads of the guidance, where any run restores a checkpoint.
-
-    >>> site_restart_bandwidth(10e9, 30e9), site_restart_bandwidth(0, 30e9)
-    (30000000000.0, 0)
-    """
-    return where(workload_restart_bandwidth > 0, maximum(workload_restart_bandwidth, site_read_floor), 0)
-
-
-@formula(unit="file/s", source="definition", label="aggregate file opens")
-def site_file_opens(job_file_opens_of_jobs: Num, performance_headroom: Num) -> Num:
-    """File opens per second of the site.
-
-    >>> site_file_opens([100.0, 50.0], 0)
-    150.0
-    """
-    return total(job_file_opens_of_jobs) * (1 + performance_headroom)
-
-
-@formula(unit="file/s", source="definition", label="file creates as a checkpoint starts")
-def site_file_creates(run_file_creates_of_jobs: Num, performance_headroom: Num) -> Num:
-    """File creates per second as a run starts its checkpoint: of the run that creates the most.
-
-    >>> site_file_creates([3277.1, 50.0], 0)
-    3277.1
-    """
-    return largest(run_file_creates_of_jobs) * (1 + performance_headroom)
-
-
-@formula(unit="B/s", source="definition", label="staging bandwidth")
-def site_staging_bandwidth(job_staging_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Read bandwidth that stages all data sets on their nodes within the time allowed.
-
-    >>> site_staging_bandwidth([1e9, 2e9], 0)
-    3000000000.0
-    """
-    return total(job_staging_bandwidth_of_jobs) * (1 + performance_headroom)
-
-
-@formula(unit="B/node", source="definition", label="node-local capacity")
-def site_node_local_bytes(node_kept_bytes_of_jobs: Num) -> Num:
-    """NVMe capacity of a node for staged and cached data and checkpoints, for the most demanding job."""
-    return largest(node_kept_bytes_of_jobs)
-
+computed_quantity("cluster_read_bandwidth",
+    "minimum(total(job_read_bandwidth_of_jobs), largest(node_read_bandwidth_of_jobs) * cluster_nodes)", "B/s",
+    "Aggregate read bandwidth of a cluster; jobs that alternate on the same nodes do not read concurrently.", source=MODEL,
+    where="at most all jobs concurrently, at most all nodes with the most demanding job", label="read bandwidth of the cluster",
+    example="cluster_read_bandwidth([100e9, 60e9], [2e9, 1e9], 64) -> 128000000000.0")  # fmt: skip
+computed_quantity("cluster_clients", "minimum(total(nodes_at_once_of_jobs), cluster_nodes)", "node",
+    "Nodes of a cluster that read concurrently.", label="nodes that read concurrently", whole=True,
+    example="cluster_clients([100, 60], 128) -> 128")  # fmt: skip
+computed_quantity("site_clients", "total(cluster_clients_of_clusters)", "node",
+    "Nodes of the site that read concurrently.", whole=True)  # fmt: skip
+computed_quantity("staging_clients", "minimum(total(staging_nodes_of_jobs), site_clients)", "node",
+    "Nodes of the site that stage their data concurrently.", whole=True, example="staging_clients([8], 64) -> 8")  # fmt: skip
+computed_quantity("writing_clients", "minimum(total(writing_nodes_of_jobs), site_clients)", "node",
+    "Nodes of the site that write and restore checkpoints concurrently.", whole=True,
+    example="writing_clients([8, 16], 64) -> 24")  # fmt: skip
+computed_quantity("cluster_allocation", "total(nodes_on_average_of_jobs) / cluster_nodes", "1",
+    "Share of a cluster that its jobs take, averaged over time; above 1 it cannot be.", label="share of nodes in use",
+    example="cluster_allocation([100, 60], 128) -> 1.25")  # fmt: skip
+computed_quantity("site_sustained_read_bandwidth",
+    "total(job_sustained_read_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
+    "Sustained read bandwidth of the site: all jobs, averaged over time.", label="sustained read bandwidth",
+    example="site_sustained_read_bandwidth([10e9, 20e9], 0.2) -> 36000000000.0")  # fmt: skip
+computed_quantity("workload_largest_read_bandwidth", "largest(run_read_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
+    "Read bandwidth of the most demanding single run.", label="read bandwidth of the workload's most demanding run",
+    example="workload_largest_read_bandwidth([10e9, 20e9], 0.2) -> 24000000000.0")  # fmt: skip
+computed_quantity("site_largest_read_bandwidth", "maximum(workload_largest_read_bandwidth, largest_read_floor)", "B/s",
+    "Read bandwidth required of a single run: that of the workload, at least that of the guidance for its GPUs.",
+    label="read bandwidth of the most demanding run")  # fmt: skip
+computed_quantity("workload_read_bandwidth", "total(cluster_read_bandwidth_of_clusters) * (1 + performance_headroom)", "B/s",
+    "Aggregate read bandwidth of all jobs that can run concurrently.", label="aggregate read bandwidth of the workload",
+    example="workload_read_bandwidth([10e9, 20e9], 0) -> 30000000000.0")  # fmt: skip
+computed_quantity("site_read_bandwidth", "maximum(workload_read_bandwidth, site_read_floor)", "B/s",
+    "Aggregate read bandwidth required: that of the workload, at least that of the guidance for the GPUs of the site.",
+    label="aggregate read bandwidth of concurrent jobs")  # fmt: skip
+computed_quantity("workload_node_read_bandwidth",
+    "largest(node_read_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s/node",
+    "Read bandwidth of one node of the most demanding job.", label="read bandwidth of one node of the workload",
+    example="workload_node_read_bandwidth([1e9, 6.4e9], 0) -> 6400000000.0")  # fmt: skip
+computed_quantity("site_node_read_bandwidth", "maximum(workload_node_read_bandwidth, largest_node_floor)", "B/s/node",
+    "Read bandwidth required of one node: that of the workload, at least that of the guidance.",
+    label="read bandwidth of one node")  # fmt: skip
+computed_quantity("workload_largest_write_bandwidth",
+    "largest(checkpoint_write_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
+    "Checkpoint write bandwidth of the most demanding single run.",
+    label="write bandwidth of the workload's most demanding run",
+    example="workload_largest_write_bandwidth([10e9, 20e9], 0) -> 20000000000.0")  # fmt: skip
+computed_quantity("site_largest_write_bandwidth", "maximum(workload_largest_write_bandwidth, largest_write_floor)", "B/s",
+    "Checkpoint write bandwidth required of a single run: that of the workload, at least that of the guidance.",
+    label="write bandwidth of the most demanding run")  # fmt: skip
+computed_quantity("site_write_bandwidth", "maximum(workload_write_bandwidth, site_write_floor)", "B/s",
+    "Aggregate write bandwidth required: that of the workload, at least that of the guidance for the GPUs of the site.",
+    label="aggregate write bandwidth of concurrent checkpoints")  # fmt: skip
+computed_quantity("site_sustained_write_bandwidth",
+    "total(job_sustained_write_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
+    "Sustained checkpoint write bandwidth of the site: all jobs, averaged over time.", label="sustained write bandwidth",
+    example="site_sustained_write_bandwidth([1e9, 2e9], 0) -> 3000000000.0")  # fmt: skip
+computed_quantity("workload_largest_restart_bandwidth",
+    "largest(restart_read_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
+    "Restore bandwidth of the most demanding single run.", label="restore bandwidth of the workload's most demanding run",
+    example="workload_largest_restart_bandwidth([1e9, 9e9], 0) -> 9000000000.0")  # fmt: skip
+computed_quantity("site_largest_restart_bandwidth", "maximum(workload_largest_restart_bandwidth, largest_restart_floor)", "B/s",
+    "Restore bandwidth required of a single run: that of the workload, at least that of the guidance for its GPUs.",
+    label="restore bandwidth of the most demanding run")  # fmt: skip
+computed_quantity("workload_restart_bandwidth", "total(job_restart_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
+    "Aggregate restore bandwidth of all jobs, as after an outage of the whole site.",
+    label="aggregate restore bandwidth of the workload",
+    example="workload_restart_bandwidth([1e9, 9e9], 0) -> 10000000000.0")  # fmt: skip
+computed_quantity("site_restart_bandwidth",
+    "where(workload_restart_bandwidth > 0, maximum(workload_restart_bandwidth, site_read_floor), 0)", "B/s",
+    "Aggregate restore bandwidth required: at least the reads of the guidance, where any run restores a checkpoint.",
+    label="aggregate restore bandwidth of concurrent runs",
+    example="site_restart_bandwidth(10e9, 30e9), site_restart_bandwidth(0, 30e9) -> (30000000000.0, 0)")  # fmt: skip
+computed_quantity("site_file_opens", "total(job_file_opens_of_jobs) * (1 + performance_headroom)", "file/s",
+    "File opens per second of the site.", label="aggregate file opens",
+    example="site_file_opens([100.0, 50.0], 0) -> 150.0")  # fmt: skip
+computed_quantity("site_file_creates", "largest(run_file_creates_of_jobs) * (1 + performance_headroom)", "file/s",
+    "File creates per second as a run starts its checkpoint: of the run that creates the most.",
+    label="file creates as a checkpoint starts", example="site_file_creates([3277.1, 50.0], 0) -> 3277.1")  # fmt: skip
+computed_quantity("site_staging_bandwidth", "total(job_staging_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
+    "Read bandwidth that stages all data sets on their nodes within the time allowed.", label="staging bandwidth",
+    example="site_staging_bandwidth([1e9, 2e9], 0) -> 3000000000.0")  # fmt: skip
+computed_quantity("site_node_local_bytes", "largest(node_kept_bytes_of_jobs)", "B/node",
+    "NVMe capacity of a node for staged and cached data and checkpoints, for the most demanding job.",
+    label="node-local capacity")  # fmt: skip
 
 input_quantity("site_cold_read_bandwidth", "B/s", "Aggregate read bandwidth of concurrent jobs while nothing is cached.",
     above=False, label="aggregate cold read bandwidth")  # fmt: skip
 
-
-@formula(
-    unit="B/s",
-    source=MODEL,
+computed_quantity("cluster_cold_read_bandwidth",
+    "minimum(total(job_cold_read_bandwidth_of_jobs), largest(node_cold_read_bandwidth_of_jobs) * cluster_nodes)", "B/s",
+    "Aggregate read bandwidth of a cluster while nothing is cached.", source=MODEL,
     where="at most all jobs concurrently, at most all nodes with the most demanding job",
     label="cold read bandwidth of the cluster",
-)
-def cluster_cold_read_bandwidth(
-    job_cold_read_bandwidth_of_jobs: Num, node_cold_read_bandwidth_of_jobs: Num, cluster_nodes: Num
-) -> Num:
-    """Aggregate read bandwidth of a cluster while nothing is cached.
-
-    >>> cluster_cold_read_bandwidth([100e9, 60e9], [2e9, 1e9], 64)
-    128000000000.0
-    """
-    return minimum(total(job_cold_read_bandwidth_of_jobs), largest(node_cold_read_bandwidth_of_jobs) * cluster_nodes)
-
-
-@formula(unit="B/s", source="definition")
-def site_cold_reads(cluster_cold_read_bandwidth_of_clusters: Num, performance_headroom: Num) -> Num:
-    """Aggregate read bandwidth of all jobs that can run concurrently while nothing is cached.
-
-    >>> site_cold_reads([10e9, 20e9], 0)
-    30000000000.0
-    """
-    return total(cluster_cold_read_bandwidth_of_clusters) * (1 + performance_headroom)
-
-
-@formula(unit="B/s", source="definition", label="storage NICs of a cluster's nodes")
-def cluster_nic_bandwidth(cluster_nodes: Num, storage_nic_bandwidth_per_node: Num) -> Num:
-    """Bandwidth of the storage NICs of all nodes of a cluster."""
-    return cluster_nodes * storage_nic_bandwidth_per_node
-
-
-@formula(unit="B/s", source="definition", label="storage NICs of a cluster's clients")
-def cluster_client_nics(cluster_clients: Num, storage_nic_bandwidth_per_node: Num) -> Num:
-    """Bandwidth of the storage NICs of those nodes of a cluster that read concurrently."""
-    return cluster_clients * storage_nic_bandwidth_per_node
-
-
-@formula(unit="B/s", source="definition", label="storage NICs of all clients")
-def site_client_nics(cluster_client_nics_of_clusters: Num) -> Num:
-    """Bandwidth of the storage NICs of all nodes that read concurrently."""
-    return total(cluster_client_nics_of_clusters)
-
-
-@formula(unit="B/s", source="definition", label="storage NICs of all nodes")
-def site_nic_bandwidth(cluster_nic_bandwidth_of_clusters: Num) -> Num:
-    """Bandwidth of the storage NICs of all nodes of the site."""
-    return total(cluster_nic_bandwidth_of_clusters)
-
-
-@formula(unit="B/s", source=MODEL, where="at most what the nodes can take", label="aggregate read bandwidth in the last year")
-def site_grown_read_bandwidth(grown_read_bandwidth: Num, site_nic_bandwidth: Num) -> Num:
-    """Read bandwidth in the last year of the plan: that of the grown workload, at most that of the nodes' storage NICs."""
-    return minimum(grown_read_bandwidth, site_nic_bandwidth)
-
-
-@formula(unit="node", source="definition", label="nodes for the growth", whole=True)
-def nodes_for_growth(grown_read_bandwidth: Num, site_nic_bandwidth: Num, cluster_nodes_of_clusters: Num) -> Num:
-    """Nodes of the present types whose storage NICs take the reads of the last year.
-
-    >>> nodes_for_growth(8.178e12, 5.12e12, [64])
-    103
-    """
-    return ceil(grown_read_bandwidth / site_nic_bandwidth * total(cluster_nodes_of_clusters))
+    example="cluster_cold_read_bandwidth([100e9, 60e9], [2e9, 1e9], 64) -> 128000000000.0")  # fmt: skip
+computed_quantity("site_cold_reads", "total(cluster_cold_read_bandwidth_of_clusters) * (1 + performance_headroom)", "B/s",
+    "Aggregate read bandwidth of all jobs that can run concurrently while nothing is cached.",
+    example="site_cold_reads([10e9, 20e9], 0) -> 30000000000.0")  # fmt: skip
+computed_quantity("cluster_nic_bandwidth", "cluster_nodes * storage_nic_bandwidth_per_node", "B/s",
+    "Bandwidth of the storage NICs of all nodes of a cluster.", label="storage NICs of a cluster's nodes")  # fmt: skip
+computed_quantity("cluster_client_nics", "cluster_clients * storage_nic_bandwidth_per_node", "B/s",
+    "Bandwidth of the storage NICs of those nodes of a cluster that read concurrently.",
+    label="storage NICs of a cluster's clients")  # fmt: skip
+computed_quantity("site_client_nics", "total(cluster_client_nics_of_clusters)", "B/s",
+    "Bandwidth of the storage NICs of all nodes that read concurrently.", label="storage NICs of all clients")  # fmt: skip
+computed_quantity("site_nic_bandwidth", "total(cluster_nic_bandwidth_of_clusters)", "B/s",
+    "Bandwidth of the storage NICs of all nodes of the site.", label="storage NICs of all nodes")  # fmt: skip
+computed_quantity("site_grown_read_bandwidth", "minimum(grown_read_bandwidth, site_nic_bandwidth)", "B/s",
+    "Read bandwidth in the last year of the plan: that of the grown workload, at most that of the nodes' storage NICs.",
+    source=MODEL, where="at most what the nodes can take", label="aggregate read bandwidth in the last year")  # fmt: skip
+computed_quantity("nodes_for_growth",
+    "ceil(grown_read_bandwidth / site_nic_bandwidth * total(cluster_nodes_of_clusters))", "node",
+    "Nodes of the present types whose storage NICs take the reads of the last year.", label="nodes for the growth", whole=True,
+    example="nodes_for_growth(8.178e12, 5.12e12, [64]) -> 103")  # fmt: skip

@@ -1,11 +1,11 @@
 """Transfers beside training (loads, preparation, starts of jobs, exports, evaluation), and loads that coincide."""
 
 from ingest.engine.expression import Num, largest, maximum, minimum, total, where
-from ingest.engine.registry import alternative, formula, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
 
 input_quantity("first_load", "1", "Whether a data set is loaded for the first time in a year.", above=False, high=1, default=0)
-input_quantity("origin_growth", "1", "Bytes of the origin of a data set now, over those at the start of the plan.", low=1,
-    above=False, default=1)  # fmt: skip
+input_quantity("origin_growth", "1", "Bytes of the origin of a data set now, over those at the start of the plan.",
+    low=1, above=False, default=1)  # fmt: skip
 input_quantity("load_seconds", "s", "Time within which a data set is loaded.", label="time to load a data set")
 input_quantity("preparation_seconds", "s", "Time within which a data set is made from its origin.",
     label="time to prepare a data set")  # fmt: skip
@@ -16,20 +16,17 @@ input_quantity("start_seconds", "s", "Time within which a job starts.", label="t
 input_quantity("export_bytes", "B", "Bytes that a run exports: weights for evaluation or inference.")
 input_quantity("export_seconds", "s", "Time within which a run exports its model.", label="time to export a model")
 input_quantity("evaluation_bytes", "B", "Bytes that a run reads for one evaluation.")
-input_quantity(
-    "evaluation_seconds", "s", "Time within which an evaluation reads its data.", label="time to read for an evaluation"
-)
+input_quantity("evaluation_seconds", "s", "Time within which an evaluation reads its data.",
+    label="time to read for an evaluation")  # fmt: skip
 
 alternative("dataset_preparation_bandwidth", "dataset_passes_bandwidth", when="prepared_in_passes")
 
-
-@formula(unit="B/s", source="definition", label="load bandwidth of a data set")
-def dataset_load_bandwidth(data_bytes: Num, data_copies: Num, first_load: Num, capacity_growth: Num, load_seconds: Num) -> Num:
-    """Write bandwidth that loads all copies of a data set in the time allowed, in the year of its first load."""
-    return data_bytes * data_copies * first_load * capacity_growth / load_seconds
+computed_quantity("dataset_load_bandwidth", "data_bytes * data_copies * first_load * capacity_growth / load_seconds", "B/s",
+    "Write bandwidth that loads all copies of a data set in the time allowed, in the year of its first load.",
+    label="load bandwidth of a data set")  # fmt: skip
 
 
-@formula(unit="B/s", source="definition", label="refresh bandwidth of a data set")
+@formula("B/s", label="refresh bandwidth of a data set")
 def dataset_refresh_bandwidth(
     data_bytes: Num, data_copies: Num, present: Num, capacity_growth: Num, load_seconds: Num, refresh_seconds: Num
 ) -> Num:
@@ -44,37 +41,20 @@ def dataset_refresh_bandwidth(
     )
 
 
-@formula(unit="B/s", source="definition", label="preparation reads of a data set")
-def dataset_preparation_bandwidth(origin_bytes: Num, origin_growth: Num, present: Num, preparation_seconds: Num) -> Num:
-    """Read bandwidth that goes through the origin of a data set in the time allowed."""
-    return origin_bytes * origin_growth * present / preparation_seconds
+computed_quantity("dataset_preparation_bandwidth", "origin_bytes * origin_growth * present / preparation_seconds", "B/s",
+    "Read bandwidth that goes through the origin of a data set in the time allowed.",
+    label="preparation reads of a data set")  # fmt: skip
+computed_quantity("job_export_bandwidth", "export_bytes / export_seconds * concurrent_runs", "B/s",
+    "Write bandwidth that exports the models of all runs of a job.", label="export bandwidth of the job")  # fmt: skip
+computed_quantity("job_start_bandwidth", "start_bytes * nodes_at_once / start_seconds", "B/s",
+    "Read bandwidth with which all runs of a job start together.", label="read bandwidth of a job's start")  # fmt: skip
+computed_quantity("job_start_opens", "start_files * nodes_at_once / start_seconds", "file/s",
+    "File opens per second with which all runs of a job start together.", label="file opens of a job's start")  # fmt: skip
+computed_quantity("job_evaluation_bandwidth", "evaluation_bytes / evaluation_seconds * concurrent_runs", "B/s",
+    "Read bandwidth of the evaluations of all runs of a job.", label="read bandwidth of evaluations")  # fmt: skip
 
 
-@formula(unit="B/s", source="definition", label="export bandwidth of the job")
-def job_export_bandwidth(export_bytes: Num, export_seconds: Num, concurrent_runs: Num) -> Num:
-    """Write bandwidth that exports the models of all runs of a job."""
-    return export_bytes / export_seconds * concurrent_runs
-
-
-@formula(unit="B/s", source="definition", label="read bandwidth of a job's start")
-def job_start_bandwidth(start_bytes: Num, nodes_at_once: Num, start_seconds: Num) -> Num:
-    """Read bandwidth with which all runs of a job start together."""
-    return start_bytes * nodes_at_once / start_seconds
-
-
-@formula(unit="file/s", source="definition", label="file opens of a job's start")
-def job_start_opens(start_files: Num, nodes_at_once: Num, start_seconds: Num) -> Num:
-    """File opens per second with which all runs of a job start together."""
-    return start_files * nodes_at_once / start_seconds
-
-
-@formula(unit="B/s", source="definition", label="read bandwidth of evaluations")
-def job_evaluation_bandwidth(evaluation_bytes: Num, evaluation_seconds: Num, concurrent_runs: Num) -> Num:
-    """Read bandwidth of the evaluations of all runs of a job."""
-    return evaluation_bytes / evaluation_seconds * concurrent_runs
-
-
-@formula(unit="B/s", source="definition", label="load bandwidth of a year")
+@formula("B/s", label="load bandwidth of a year")
 def year_load_bandwidth(
     dataset_load_bandwidth_of_datasets: Num,
     dataset_refresh_bandwidth_of_datasets: Num,
@@ -91,52 +71,22 @@ def year_load_bandwidth(
     )
 
 
-@formula(unit="B/s", source="definition", label="load bandwidth")
-def site_load_bandwidth(year_load_bandwidth_of_years: Num, performance_headroom: Num) -> Num:
-    """Write bandwidth that loads data sets in the most demanding year.
-
-    >>> site_load_bandwidth([1.5e9, 3e9], 0)
-    3000000000.0
-    """
-    return largest(year_load_bandwidth_of_years) * (1 + performance_headroom)
-
-
-@formula(unit="B/s", source="definition", label="preparation reads of a year")
-def year_preparation_bandwidth(dataset_preparation_bandwidth_of_datasets: Num) -> Num:
-    """Read bandwidth of one year that makes data sets from their origins."""
-    return total(dataset_preparation_bandwidth_of_datasets)
-
-
-@formula(unit="B/s", source="definition", label="preparation bandwidth")
-def site_preparation_bandwidth(year_preparation_bandwidth_of_years: Num, performance_headroom: Num) -> Num:
-    """Read bandwidth that makes data sets from their origins in the most demanding year.
-
-    >>> site_preparation_bandwidth([0.5e9, 1e9], 0)
-    1000000000.0
-    """
-    return largest(year_preparation_bandwidth_of_years) * (1 + performance_headroom)
-
-
-@formula(unit="B/s", source="definition", label="start bandwidth")
-def site_start_bandwidth(
-    job_start_bandwidth_of_jobs: Num, job_evaluation_bandwidth_of_jobs: Num, performance_headroom: Num
-) -> Num:
-    """Read bandwidth of the job whose start or evaluation reads the most.
-
-    >>> site_start_bandwidth([6.4e9], [4e9], 0)
-    6400000000.0
-    """
-    return maximum(largest(job_start_bandwidth_of_jobs), largest(job_evaluation_bandwidth_of_jobs)) * (1 + performance_headroom)
-
-
-@formula(unit="file/s", source="definition", label="file opens as a job starts")
-def site_start_opens(job_start_opens_of_jobs: Num, performance_headroom: Num) -> Num:
-    """File opens per second as the job starts that opens the most files.
-
-    >>> site_start_opens([32_000], 0)
-    32000
-    """
-    return largest(job_start_opens_of_jobs) * (1 + performance_headroom)
+computed_quantity("site_load_bandwidth", "largest(year_load_bandwidth_of_years) * (1 + performance_headroom)", "B/s",
+    "Write bandwidth that loads data sets in the most demanding year.", label="load bandwidth",
+    example="site_load_bandwidth([1.5e9, 3e9], 0) -> 3000000000.0")  # fmt: skip
+computed_quantity("year_preparation_bandwidth", "total(dataset_preparation_bandwidth_of_datasets)", "B/s",
+    "Read bandwidth of one year that makes data sets from their origins.", label="preparation reads of a year")  # fmt: skip
+computed_quantity("site_preparation_bandwidth",
+    "largest(year_preparation_bandwidth_of_years) * (1 + performance_headroom)", "B/s",
+    "Read bandwidth that makes data sets from their origins in the most demanding year.", label="preparation bandwidth",
+    example="site_preparation_bandwidth([0.5e9, 1e9], 0) -> 1000000000.0")  # fmt: skip
+computed_quantity("site_start_bandwidth",
+    "maximum(largest(job_start_bandwidth_of_jobs), largest(job_evaluation_bandwidth_of_jobs)) * (1 + performance_headroom)",
+    "B/s", "Read bandwidth of the job whose start or evaluation reads the most.", label="start bandwidth",
+    example="site_start_bandwidth([6.4e9], [4e9], 0) -> 6400000000.0")  # fmt: skip
+computed_quantity("site_start_opens", "largest(job_start_opens_of_jobs) * (1 + performance_headroom)", "file/s",
+    "File opens per second as the job starts that opens the most files.", label="file opens as a job starts",
+    example="site_start_opens([32_000], 0) -> 32000")  # fmt: skip
 
 
 MODEL = "ingest-site-model"
@@ -159,51 +109,22 @@ input_quantity("least_bandwidth", "B/s", "One byte per second: below it a rate c
 input_quantity("job_stopped_read_bandwidth", "B/s", "Reads of a job that stop while its runs save synchronously.", above=False)
 alternative("job_stopped_read_bandwidth", "job_read_bandwidth", when="saves_stop_reads")
 
-
-@formula(unit="1", source="definition", label="share of time in which a run writes", high=1)
-def write_duty(job_sustained_write_bandwidth: Num, job_write_bandwidth: Num) -> Num:
-    """Share of time in which a run writes a checkpoint: its average rate, over its rate while it writes.
-
-    >>> write_duty(2e9, 20e9)
-    0.1
-    """
-    return minimum(job_sustained_write_bandwidth / job_write_bandwidth, 1)
-
-
-@formula(unit="1", source="definition", label="mean number of runs that write")
-def runs_writing(concurrent_runs: Num, write_duty: Num) -> Num:
-    """Mean number of runs of a job that write a checkpoint at a moment."""
-    return concurrent_runs * write_duty
-
-
-@formula(unit="B^2/s^2", source="definition", label="variance of concurrent checkpoint writes")
-def write_variance(concurrent_runs: Num, write_duty: Num, checkpoint_write_bandwidth: Num) -> Num:
-    """Variance of the write rate of a job whose runs write independently.
-
-    >>> write_variance(4, 0.5, 10.0)
-    100.0
-    """
-    return concurrent_runs * write_duty * (1 - write_duty) * checkpoint_write_bandwidth**2
-
-
-@formula(unit="B^3/s^3", source="definition", label="third central moment of concurrent checkpoint writes")
-def write_third_moment(write_variance: Num, write_duty: Num, checkpoint_write_bandwidth: Num) -> Num:
-    """Third central moment of the write rate of a job: positive where its runs write less than half of the time.
-
-    >>> write_third_moment(100.0, 0.1, 10.0)
-    800.0
-    """
-    return write_variance * (1 - 2 * write_duty) * checkpoint_write_bandwidth
-
-
-@formula(unit="B/s", source="definition", label="write bandwidth of all checkpoints together")
-def simultaneous_write_bandwidth(job_write_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Checkpoint write bandwidth if all runs write at the same time.
-
-    >>> simultaneous_write_bandwidth([10e9, 20e9], 0)
-    30000000000.0
-    """
-    return total(job_write_bandwidth_of_jobs) * (1 + performance_headroom)
+computed_quantity("write_duty", "minimum(job_sustained_write_bandwidth / job_write_bandwidth, 1)", "1",
+    "Share of time in which a run writes a checkpoint: its average rate, over its rate while it writes.",
+    label="share of time in which a run writes", high=1, example="write_duty(2e9, 20e9) -> 0.1")  # fmt: skip
+computed_quantity("runs_writing", "concurrent_runs * write_duty", "1",
+    "Mean number of runs of a job that write a checkpoint at a moment.", label="mean number of runs that write")  # fmt: skip
+computed_quantity("write_variance",
+    "concurrent_runs * write_duty * (1 - write_duty) * checkpoint_write_bandwidth**2", "B^2/s^2",
+    "Variance of the write rate of a job whose runs write independently.", label="variance of concurrent checkpoint writes",
+    example="write_variance(4, 0.5, 10.0) -> 100.0")  # fmt: skip
+computed_quantity("write_third_moment", "write_variance * (1 - 2 * write_duty) * checkpoint_write_bandwidth", "B^3/s^3",
+    "Third central moment of the write rate of a job: positive where its runs write less than half of the time.",
+    label="third central moment of concurrent checkpoint writes",
+    example="write_third_moment(100.0, 0.1, 10.0) -> 800.0")  # fmt: skip
+computed_quantity("simultaneous_write_bandwidth", "total(job_write_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
+    "Checkpoint write bandwidth if all runs write at the same time.", label="write bandwidth of all checkpoints together",
+    example="simultaneous_write_bandwidth([10e9, 20e9], 0) -> 30000000000.0")  # fmt: skip
 
 
 @formula(
@@ -251,33 +172,20 @@ def overlapping_write_bandwidth(
     ) * (1 + performance_headroom)
 
 
-@formula(
-    unit="B/s",
-    source=MODEL,
+computed_quantity("alternating_write_bandwidth",
+    "maximum(workload_largest_write_bandwidth, site_sustained_write_bandwidth)", "B/s",
+    "Checkpoint write bandwidth where runs alternate: asynchronous checkpoints may drain without a pause.", source=MODEL,
     where="a single run, but never less than what all of them write on average",
-    label="write bandwidth of alternating checkpoints",
-)
-def alternating_write_bandwidth(workload_largest_write_bandwidth: Num, site_sustained_write_bandwidth: Num) -> Num:
-    """Checkpoint write bandwidth where runs alternate: asynchronous checkpoints may drain without a pause."""
-    return maximum(workload_largest_write_bandwidth, site_sustained_write_bandwidth)
+    label="write bandwidth of alternating checkpoints")  # fmt: skip
+computed_quantity("stopped_read_share",
+    "total(job_stopped_read_bandwidth_of_jobs) / maximum(total(job_read_bandwidth_of_jobs), least_bandwidth)", "1",
+    "Share of the reads whose runs wait while they save synchronously.", label="share of reads that saves stop", high=1,
+    example="stopped_read_share([10e9], [10e9, 30e9], 1) -> 0.25")  # fmt: skip
 
 
-@formula(unit="1", source="definition", label="share of reads that saves stop", high=1)
-def stopped_read_share(job_stopped_read_bandwidth_of_jobs: Num, job_read_bandwidth_of_jobs: Num, least_bandwidth: Num) -> Num:
-    """Share of the reads whose runs wait while they save synchronously.
-
-    >>> stopped_read_share([10e9], [10e9, 30e9], 1)
-    0.25
-    """
-    return total(job_stopped_read_bandwidth_of_jobs) / maximum(total(job_read_bandwidth_of_jobs), least_bandwidth)
-
-
-@formula(
-    unit="B/s",
-    source=MODEL,
+@formula("B/s", source=MODEL,
     where="synchronous saves stop the reads of their own runs; at least the reads or the writes alone",
-    label="aggregate bandwidth of concurrent reads and checkpoints",
-)
+    label="aggregate bandwidth of concurrent reads and checkpoints")  # fmt: skip
 def site_mixed_bandwidth(
     workload_read_bandwidth: Num,
     stopped_read_share: Num,
@@ -298,11 +206,7 @@ def site_mixed_bandwidth(
     )
 
 
-@formula(unit="1", source="definition", label="share of writes in concurrent reads and checkpoints", high=1)
-def mixed_write_share(workload_write_bandwidth: Num, site_mixed_bandwidth: Num) -> Num:
-    """Share of the bytes of concurrent reads and checkpoint writes that are writes.
-
-    >>> mixed_write_share(10e9, 40e9)
-    0.25
-    """
-    return minimum(workload_write_bandwidth / site_mixed_bandwidth, 1)
+computed_quantity("mixed_write_share", "minimum(workload_write_bandwidth / site_mixed_bandwidth, 1)", "1",
+    "Share of the bytes of concurrent reads and checkpoint writes that are writes.",
+    label="share of writes in concurrent reads and checkpoints", high=1,
+    example="mixed_write_share(10e9, 40e9) -> 0.25")  # fmt: skip

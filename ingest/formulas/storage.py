@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ingest.engine.expression import Num, ceil, maximum, minimum
-from ingest.engine.registry import alternative, formula, input_quantity
+from ingest.engine.expression import Num, maximum
+from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
 
 # The need
 input_quantity("read_bandwidth_needed", "B/s", "Read bandwidth that the GPUs need from storage.", above=False)
@@ -11,6 +11,7 @@ alternative("read_bandwidth_needed", "ingest_bandwidth_per_job", when="job_estim
 input_quantity("write_bandwidth_needed", "B/s", "Write bandwidth that is needed from storage.", above=False)
 input_quantity("required_usable_bytes", "B", "Usable capacity needed: data held by the system.",
     above=False, label="data to hold")  # fmt: skip
+
 # Local drives hold the data staged on them.
 alternative("required_usable_bytes", "dataset_bytes", when="local_drives_judged", optional=True)
 input_quantity("opens_per_second_needed", "file/s", "Files that are opened each second.", above=False)
@@ -42,6 +43,7 @@ alternative("unit_read_bandwidth", "unit_read_bound", when="made_of_drives", opt
 input_quantity("unit_write_bandwidth", "B/s", "Write bandwidth of one unit for its users; writes of redundancy come on top.")
 alternative("unit_write_bandwidth", "unit_write_bound", when="made_of_drives", optional=True)
 input_quantity("unit_usable_bytes", "B", "Capacity of one unit after protection.")
+
 # What nobody has published of a unit, from its drives: usable of raw capacity, and bounds.
 alternative("unit_usable_bytes", "unit_usable_of_raw", "unit_usable_bound", "unit_usable_of_largest_drives",
     when="made_of_drives", optional=True)  # fmt: skip
@@ -70,9 +72,11 @@ input_quantity("largest_drive_bytes", "B", "Capacity of the largest drive of the
 input_quantity("held_bytes_needed", "B", "Data that the storage must hold, for which no capacity is counted.")
 alternative("held_bytes_needed", "dataset_bytes", when="path_judged", optional=True)
 input_quantity("unit_drive_random_bandwidth", "B/s", "Read bandwidth of one drive of a unit, random reads of 1 MiB.")
+
 # Drives of which no rate at random is known read at random no faster than in sequence.
 alternative("unit_drive_random_bandwidth", "unit_drive_read_bandwidth", when="made_of_drives", optional=True)
 input_quantity("unit_drive_io_per_second", "1/s", "Random reads per second of one drive of a unit.")
+
 # What one file system of a tier offers
 alternative("unit_usable_bytes", "tier_capacity", when="rented", optional=True)
 alternative("unit_read_bandwidth", "tier_read_ceiling", "tier_read_bandwidth", "service_read_of_steps",
@@ -82,162 +86,57 @@ alternative("unit_write_bandwidth", "tier_write_ceiling", "tier_write_bandwidth"
 alternative("unit_io_per_second", "tier_requests_ceiling", "tier_io_per_second", "tier_io_per_second_max",
     when="rented", optional=True)  # fmt: skip
 
-
-@formula(unit="1", source="definition", high=1)
-def protection_efficiency(data_units: Num, redundancy_units: Num) -> Num:
-    """Share of the raw capacity that protection leaves: k ÷ (k+m); three copies are 1+2.
-
-    >>> protection_efficiency(8, 2), round(protection_efficiency(1, 2), 4)
-    (0.8, 0.3333)
-    """
-    return data_units / (data_units + redundancy_units)
-
-
-@formula(unit="1", source="definition")
-def write_amplification(data_units: Num, redundancy_units: Num) -> Num:
-    """Bytes that reach drives for each byte written: (k+m) ÷ k.
-
-    >>> write_amplification(8, 3), write_amplification(1, 2)
-    (1.375, 3.0)
-    """
-    return (data_units + redundancy_units) / data_units
-
-
-@formula(unit="1", source="definition", high=1)
-def surviving_share(servers_left: Num, failed_servers: Num) -> Num:
-    """Share of all servers that is left after the failures to be survived: (n − f) ÷ n, with n − f given.
-
-    >>> surviving_share(9, 1)
-    0.9
-    """
-    return servers_left / (servers_left + failed_servers)
-
-
-@formula(unit="1", source="definition", high=1)
-def usable_share(protection_efficiency: Num, filesystem_efficiency: Num, fill_limit: Num, surviving_share: Num) -> Num:
-    """Share of the raw capacity that data may take: protection, file system, fill limit, failures to be survived."""
-    return protection_efficiency * filesystem_efficiency * fill_limit * surviving_share
-
-
-@formula(unit="B", source="definition")
-def required_raw_bytes(required_usable_bytes: Num, usable_share: Num) -> Num:
-    """Raw capacity to buy for the data held."""
-    return required_usable_bytes / usable_share
-
-
-@formula(unit="1", source="definition", whole=True)
-def drives_for_capacity(required_raw_bytes: Num, drive_bytes: Num) -> Num:
-    """Drives that hold the raw capacity.
-
-    >>> drives_for_capacity(16.18e15, 15.36e12)
-    1054
-    """
-    return ceil(required_raw_bytes / drive_bytes)
-
-
-@formula(unit="1", source="definition", whole=True)
-def drives_for_read(read_bandwidth_needed: Num, drive_read_bandwidth: Num, drive_efficiency: Num) -> Num:
-    """Drives that reach the required read bandwidth.
-
-    >>> drives_for_read(500e9, 7e9, 0.7)
-    103
-    """
-    return ceil(read_bandwidth_needed / (drive_read_bandwidth * drive_efficiency))
-
-
-@formula(unit="1", source="definition", whole=True)
-def drives_for_write(
-    write_bandwidth_needed: Num, write_amplification: Num, drive_write_bandwidth: Num, drive_efficiency: Num
-) -> Num:
-    """Drives that reach the required write bandwidth with its redundancy.
-
-    >>> drives_for_write(300e9, 1.375, 4e9, 0.7)
-    148
-    """
-    return ceil(write_bandwidth_needed * write_amplification / (drive_write_bandwidth * drive_efficiency))
-
-
-@formula(unit="1", source="definition", whole=True)
-def drives_required(drives_for_capacity: Num, drives_for_read: Num, drives_for_write: Num, spare_drives: Num) -> Num:
-    """Drives for capacity, reads and writes: the largest count, and spares.
-
-    >>> drives_required(1054, 103, 148, 20)
-    1074
-    """
-    return maximum(maximum(drives_for_capacity, drives_for_read), drives_for_write) + spare_drives
-
-
-@formula(unit="1", source="definition", whole=True)
-def units_for_read(read_bandwidth_needed: Num, unit_read_bandwidth: Num, spare_units: Num) -> Num:
-    """Units that reach the required read bandwidth, with the spare down.
-
-    >>> units_for_read(500e9, 90e9, 0), units_for_read(500e9, 90e9, 1)
-    (6, 7)
-    """
-    return ceil(read_bandwidth_needed / unit_read_bandwidth + spare_units)
-
-
-@formula(unit="1", source="definition", whole=True)
-def units_for_write(write_bandwidth_needed: Num, unit_write_bandwidth: Num, spare_units: Num) -> Num:
-    """Units that reach the required write bandwidth; the published rate of a unit already excludes redundancy.
-
-    >>> units_for_write(300e9, 65e9, 0)
-    5
-    """
-    return ceil(write_bandwidth_needed / unit_write_bandwidth + spare_units)
-
-
-@formula(unit="1", source="definition", whole=True)
-def units_for_capacity(required_usable_bytes: Num, unit_usable_bytes: Num, fill_limit: Num, spare_units: Num) -> Num:
-    """Units that hold the data within the fill limit.
-
-    >>> units_for_capacity(1e15, 250e12, 1, 0), units_for_capacity(1e15, 250e12, 0.85, 0)
-    (4, 5)
-    """
-    return ceil(required_usable_bytes / (unit_usable_bytes * fill_limit) + spare_units)
-
-
-@formula(unit="1", source="definition", whole=True)
-def units_for_opens(opens_per_second_needed: Num, unit_opens_per_second: Num, spare_units: Num) -> Num:
-    """Units that reach the required rate of file opens.
-
-    >>> units_for_opens(292_556, 100_000, 0)
-    3
-    """
-    return ceil(opens_per_second_needed / unit_opens_per_second + spare_units)
-
-
-@formula(unit="1", source="definition", whole=True)
-def units_for_creates(creates_per_second_needed: Num, unit_creates_per_second: Num, spare_units: Num) -> Num:
-    """Units that reach the required rate of file creates.
-
-    >>> units_for_creates(200_000, 60_000, 0)
-    4
-    """
-    return ceil(creates_per_second_needed / unit_creates_per_second + spare_units)
-
-
-@formula(unit="1", source="definition", whole=True)
-def units_for_requests(io_per_second_needed: Num, unit_io_per_second: Num, spare_units: Num) -> Num:
-    """Units that reach the required IOPS.
-
-    >>> units_for_requests(3_906_250, 3_000_000, 0)
-    2
-    """
-    return ceil(io_per_second_needed / unit_io_per_second + spare_units)
-
-
-@formula(unit="1", source="definition", whole=True)
-def units_for_metadata(units_for_opens: Num, units_for_creates: Num) -> Num:
-    """Units for metadata operations: the larger of the counts for opens and creates."""
-    return maximum(units_for_opens, units_for_creates)
-
+computed_quantity("protection_efficiency", "data_units / (data_units + redundancy_units)", "1",
+    "Share of the raw capacity that protection leaves: k ÷ (k+m); three copies are 1+2.", high=1,
+    example="protection_efficiency(8, 2), round(protection_efficiency(1, 2), 4) -> (0.8, 0.3333)")  # fmt: skip
+computed_quantity("write_amplification", "(data_units + redundancy_units) / data_units", "1",
+    "Bytes that reach drives for each byte written: (k+m) ÷ k.",
+    example="write_amplification(8, 3), write_amplification(1, 2) -> (1.375, 3.0)")  # fmt: skip
+computed_quantity("surviving_share", "servers_left / (servers_left + failed_servers)", "1",
+    "Share of all servers that is left after the failures to be survived: (n − f) ÷ n, with n − f given.", high=1,
+    example="surviving_share(9, 1) -> 0.9")  # fmt: skip
+computed_quantity("usable_share", "protection_efficiency * filesystem_efficiency * fill_limit * surviving_share", "1",
+    "Share of the raw capacity that data may take: protection, file system, fill limit, failures to be survived.",
+    high=1)  # fmt: skip
+computed_quantity("required_raw_bytes", "required_usable_bytes / usable_share", "B", "Raw capacity to buy for the data held.")
+computed_quantity("drives_for_capacity", "ceil(required_raw_bytes / drive_bytes)", "1",
+    "Drives that hold the raw capacity.", whole=True, example="drives_for_capacity(16.18e15, 15.36e12) -> 1054")  # fmt: skip
+computed_quantity("drives_for_read", "ceil(read_bandwidth_needed / (drive_read_bandwidth * drive_efficiency))", "1",
+    "Drives that reach the required read bandwidth.", whole=True,
+    example="drives_for_read(500e9, 7e9, 0.7) -> 103")  # fmt: skip
+computed_quantity("drives_for_write",
+    "ceil(write_bandwidth_needed * write_amplification / (drive_write_bandwidth * drive_efficiency))", "1",
+    "Drives that reach the required write bandwidth with its redundancy.", whole=True,
+    example="drives_for_write(300e9, 1.375, 4e9, 0.7) -> 148")  # fmt: skip
+computed_quantity("drives_required",
+    "maximum(maximum(drives_for_capacity, drives_for_read), drives_for_write) + spare_drives", "1",
+    "Drives for capacity, reads and writes: the largest count, and spares.", whole=True,
+    example="drives_required(1054, 103, 148, 20) -> 1074")  # fmt: skip
+computed_quantity("units_for_read", "ceil(read_bandwidth_needed / unit_read_bandwidth + spare_units)", "1",
+    "Units that reach the required read bandwidth, with the spare down.", whole=True,
+    example="units_for_read(500e9, 90e9, 0), units_for_read(500e9, 90e9, 1) -> (6, 7)")  # fmt: skip
+computed_quantity("units_for_write", "ceil(write_bandwidth_needed / unit_write_bandwidth + spare_units)", "1",
+    "Units that reach the required write bandwidth; the published rate of a unit already excludes redundancy.", whole=True,
+    example="units_for_write(300e9, 65e9, 0) -> 5")  # fmt: skip
+computed_quantity("units_for_capacity", "ceil(required_usable_bytes / (unit_usable_bytes * fill_limit) + spare_units)", "1",
+    "Units that hold the data within the fill limit.", whole=True,
+    example="units_for_capacity(1e15, 250e12, 1, 0), units_for_capacity(1e15, 250e12, 0.85, 0) -> (4, 5)")  # fmt: skip
+computed_quantity("units_for_opens", "ceil(opens_per_second_needed / unit_opens_per_second + spare_units)", "1",
+    "Units that reach the required rate of file opens.", whole=True,
+    example="units_for_opens(292_556, 100_000, 0) -> 3")  # fmt: skip
+computed_quantity("units_for_creates", "ceil(creates_per_second_needed / unit_creates_per_second + spare_units)", "1",
+    "Units that reach the required rate of file creates.", whole=True,
+    example="units_for_creates(200_000, 60_000, 0) -> 4")  # fmt: skip
+computed_quantity("units_for_requests", "ceil(io_per_second_needed / unit_io_per_second + spare_units)", "1",
+    "Units that reach the required IOPS.", whole=True, example="units_for_requests(3_906_250, 3_000_000, 0) -> 2")  # fmt: skip
+computed_quantity("units_for_metadata", "maximum(units_for_opens, units_for_creates)", "1",
+    "Units for metadata operations: the larger of the counts for opens and creates.", whole=True)  # fmt: skip
 
 alternative("units_required", "clients_required", when="clients_counted")
 alternative("units_required", "local_drives_required", when="local_drives_judged")
 
 
-@formula(unit="1", source="definition", whole=True)
+@formula("1", whole=True)
 def units_required(
     units_for_read: Num,
     units_for_write: Num,
@@ -262,111 +161,40 @@ def units_required(
     )
 
 
-@formula(unit="1/s", source="definition", label="IOPS with one failure domain down")
-def degraded_requests(unit_io_per_second: Num, units: Num, failed_units: Num, rebuild_share: Num) -> Num:
-    """IOPS with one failure domain down while the rest rebuilds.
-
-    >>> round(degraded_requests(3_000_000, 6, 1, 0.3))
-    10500000
-    """
-    return unit_io_per_second * maximum(units - failed_units, 0) * (1 - rebuild_share)
-
-
-@formula(unit="1/s", source="definition", label="IOPS needed with one failure domain down")
-def degraded_requests_needed(io_per_second_needed: Num, degraded_share: Num) -> Num:
-    """IOPS that are needed with one failure domain down."""
-    return io_per_second_needed * degraded_share
-
-
-@formula(unit="1", source="definition", whole=True)
-def units_for_degraded_requests(
-    degraded_requests_needed: Num, unit_io_per_second: Num, rebuild_share: Num, failed_units: Num
-) -> Num:
-    """Units that reach the degraded IOPS with one failure domain down and the rest rebuilding.
-
-    >>> units_for_degraded_requests(9_000_000, 3_000_000, 0.25, 1)
-    5
-    """
-    return ceil(degraded_requests_needed / (unit_io_per_second * (1 - rebuild_share)) + failed_units)
-
-
-@formula(unit="1", source="definition")
-def failed_units(failure_domains: Num) -> Num:
-    """Share of a unit that goes down with one of its failure domains."""
-    return 1 / failure_domains
-
-
-@formula(unit="1", source="definition", whole=True)
-def units_proven(units_shown: Num, units_plausible: Num) -> Num:
-    """Units up to which a system is taken to grow: those of a published installation, or fewer that need no proof."""
-    return maximum(units_shown, units_plausible)
-
-
-@formula(unit="B", source="definition")
-def unit_raw_of_drives(unit_drives: Num, unit_drive_bytes: Num) -> Num:
-    """Raw capacity of the drives of one unit."""
-    return unit_drives * unit_drive_bytes
-
-
-@formula(unit="B/s", source="definition")
-def unit_read_bound(unit_drives: Num, unit_drive_read_bandwidth: Num) -> Num:
-    """Read bandwidth of the drives of one unit, which the unit cannot exceed."""
-    return unit_drives * unit_drive_read_bandwidth
-
-
-@formula(unit="B/s", source="definition")
-def unit_write_bound(unit_drives: Num, unit_drive_write_bandwidth: Num) -> Num:
-    """Write bandwidth of the drives of one unit, which the unit cannot exceed."""
-    return unit_drives * unit_drive_write_bandwidth
-
-
-@formula(unit="1/s", source="definition")
-def unit_requests_bound(
-    unit_drives: Num, unit_drive_io_per_second: Num, unit_drive_random_bandwidth: Num, io_bytes: Num
-) -> Num:
-    """Random reads per second of the drives of one unit, which the unit cannot exceed: large ones are bound by their bytes.
-
-    >>> unit_requests_bound(106, 170, 60e6, 4096), unit_requests_bound(106, 170, 60e6, 1e6)
-    (18020, 6360.0)
-    """
-    return unit_drives * minimum(unit_drive_io_per_second, unit_drive_random_bandwidth / io_bytes)
-
-
-@formula(unit="B", source="definition")
-def unit_usable_of_raw(unit_raw_bytes: Num, protection_efficiency: Num, filesystem_efficiency: Num) -> Num:
-    """Capacity of one unit after protection and file system."""
-    return unit_raw_bytes * protection_efficiency * filesystem_efficiency
-
-
-@formula(unit="B", source="definition")
-def unit_usable_bound(unit_raw_bytes: Num) -> Num:
-    """Raw capacity of one unit, which its usable capacity cannot exceed."""
-    return unit_raw_bytes * 1
-
-
-@formula(unit="B", source="definition")
-def unit_usable_of_largest_drives(unit_drives: Num, largest_drive_bytes: Num) -> Num:
-    """Raw capacity of one unit with the largest drives known, which its usable capacity cannot exceed."""
-    return unit_drives * largest_drive_bytes
-
-
-@formula(unit="B", source="definition")
-def units_raw_bytes(unit_raw_bytes: Num, units: Num) -> Num:
-    """Raw capacity of the drives in the units bought."""
-    return unit_raw_bytes * units
-
-
-@formula(unit="B", source="definition")
-def units_usable_bytes(unit_usable_bytes: Num, units: Num, fill_limit: Num) -> Num:
-    """Capacity of the units up to the fill limit."""
-    return unit_usable_bytes * units * fill_limit
-
-
-@formula(unit="B/s", source="definition")
-def media_write_bandwidth(write_bandwidth_needed: Num, write_amplification: Num) -> Num:
-    """Write bandwidth at the drives when data are written together with their redundancy."""
-    return write_bandwidth_needed * write_amplification
-
+computed_quantity("degraded_requests", "unit_io_per_second * maximum(units - failed_units, 0) * (1 - rebuild_share)", "1/s",
+    "IOPS with one failure domain down while the rest rebuilds.", label="IOPS with one failure domain down",
+    example="round(degraded_requests(3_000_000, 6, 1, 0.3)) -> 10500000")  # fmt: skip
+computed_quantity("degraded_requests_needed", "io_per_second_needed * degraded_share", "1/s",
+    "IOPS that are needed with one failure domain down.", label="IOPS needed with one failure domain down")  # fmt: skip
+computed_quantity("units_for_degraded_requests",
+    "ceil(degraded_requests_needed / (unit_io_per_second * (1 - rebuild_share)) + failed_units)", "1",
+    "Units that reach the degraded IOPS with one failure domain down and the rest rebuilding.", whole=True,
+    example="units_for_degraded_requests(9_000_000, 3_000_000, 0.25, 1) -> 5")  # fmt: skip
+computed_quantity("failed_units", "1 / failure_domains", "1", "Share of a unit that goes down with one of its failure domains.")
+computed_quantity("units_proven", "maximum(units_shown, units_plausible)", "1",
+    "Units up to which a system is taken to grow: those of a published installation, or fewer that need no proof.",
+    whole=True)  # fmt: skip
+computed_quantity("unit_raw_of_drives", "unit_drives * unit_drive_bytes", "B", "Raw capacity of the drives of one unit.")
+computed_quantity("unit_read_bound", "unit_drives * unit_drive_read_bandwidth", "B/s",
+    "Read bandwidth of the drives of one unit, which the unit cannot exceed.")  # fmt: skip
+computed_quantity("unit_write_bound", "unit_drives * unit_drive_write_bandwidth", "B/s",
+    "Write bandwidth of the drives of one unit, which the unit cannot exceed.")  # fmt: skip
+computed_quantity("unit_requests_bound",
+    "unit_drives * minimum(unit_drive_io_per_second, unit_drive_random_bandwidth / io_bytes)", "1/s",
+    "Random reads per second of the drives of one unit, which the unit cannot exceed: large ones are bound by their bytes.",
+    example="unit_requests_bound(106, 170, 60e6, 4096), unit_requests_bound(106, 170, 60e6, 1e6)"
+        " -> (18020, 6360.0)")  # fmt: skip
+computed_quantity("unit_usable_of_raw", "unit_raw_bytes * protection_efficiency * filesystem_efficiency", "B",
+    "Capacity of one unit after protection and file system.")  # fmt: skip
+computed_quantity("unit_usable_bound", "unit_raw_bytes * 1", "B",
+    "Raw capacity of one unit, which its usable capacity cannot exceed.")  # fmt: skip
+computed_quantity("unit_usable_of_largest_drives", "unit_drives * largest_drive_bytes", "B",
+    "Raw capacity of one unit with the largest drives known, which its usable capacity cannot exceed.")  # fmt: skip
+computed_quantity("units_raw_bytes", "unit_raw_bytes * units", "B", "Raw capacity of the drives in the units bought.")
+computed_quantity("units_usable_bytes", "unit_usable_bytes * units * fill_limit", "B",
+    "Capacity of the units up to the fill limit.")  # fmt: skip
+computed_quantity("media_write_bandwidth", "write_bandwidth_needed * write_amplification", "B/s",
+    "Write bandwidth at the drives when data are written together with their redundancy.")  # fmt: skip
 
 # A striped file
 input_quantity("file_stripes", "1", "Storage targets that one file is spread over.", whole=True)
@@ -380,54 +208,19 @@ input_quantity("creates_per_metadata_server", "file/s", "Files that one metadata
 input_quantity("opens_per_metadata_server", "file/s", "Files that one metadata server opens each second.")
 input_quantity("metadata_servers_max", "1", "Metadata servers that one file system can have.", whole=True)
 
-
-@formula(unit="1", source="definition", whole=True)
-def metadata_servers_for_files(files_needed: Num, files_per_metadata_server: Num) -> Num:
-    """Metadata servers that hold the names of the files.
-
-    >>> metadata_servers_for_files(10e9, 4e9)
-    3
-    """
-    return ceil(files_needed / files_per_metadata_server)
-
-
-@formula(unit="1", source="definition", whole=True)
-def metadata_servers_for_creates(creates_per_second_needed: Num, creates_per_metadata_server: Num) -> Num:
-    """Metadata servers that reach the required rate of file creates.
-
-    >>> metadata_servers_for_creates(200_000, 50_000)
-    4
-    """
-    return ceil(creates_per_second_needed / creates_per_metadata_server)
-
-
-@formula(unit="1", source="definition", whole=True)
-def metadata_servers_for_opens(opens_per_second_needed: Num, opens_per_metadata_server: Num) -> Num:
-    """Metadata servers that reach the required rate of file opens.
-
-    >>> metadata_servers_for_opens(292_556, 200_000)
-    2
-    """
-    return ceil(opens_per_second_needed / opens_per_metadata_server)
-
-
-@formula(unit="1", source="definition", whole=True)
-def metadata_servers_required(
-    metadata_servers_for_files: Num, metadata_servers_for_creates: Num, metadata_servers_for_opens: Num
-) -> Num:
-    """Metadata servers for all requirements: the largest of the counts.
-
-    >>> metadata_servers_required(3, 4, 2)
-    4
-    """
-    return maximum(maximum(metadata_servers_for_files, metadata_servers_for_creates), metadata_servers_for_opens)
-
-
-@formula(unit="B/s", source="definition")
-def file_bandwidth(file_stripes: Num, target_bandwidth: Num, file_clients: Num, file_client_bandwidth: Num) -> Num:
-    """Bandwidth of one striped file: that of its targets or of its clients, whichever is less.
-
-    >>> file_bandwidth(1, 2e9, 4, 5e9), file_bandwidth(16, 2e9, 4, 5e9)
-    (2000000000.0, 20000000000.0)
-    """
-    return minimum(file_stripes * target_bandwidth, file_clients * file_client_bandwidth)
+computed_quantity("metadata_servers_for_files", "ceil(files_needed / files_per_metadata_server)", "1",
+    "Metadata servers that hold the names of the files.", whole=True,
+    example="metadata_servers_for_files(10e9, 4e9) -> 3")  # fmt: skip
+computed_quantity("metadata_servers_for_creates", "ceil(creates_per_second_needed / creates_per_metadata_server)", "1",
+    "Metadata servers that reach the required rate of file creates.", whole=True,
+    example="metadata_servers_for_creates(200_000, 50_000) -> 4")  # fmt: skip
+computed_quantity("metadata_servers_for_opens", "ceil(opens_per_second_needed / opens_per_metadata_server)", "1",
+    "Metadata servers that reach the required rate of file opens.", whole=True,
+    example="metadata_servers_for_opens(292_556, 200_000) -> 2")  # fmt: skip
+computed_quantity("metadata_servers_required",
+    "maximum(maximum(metadata_servers_for_files, metadata_servers_for_creates), metadata_servers_for_opens)", "1",
+    "Metadata servers for all requirements: the largest of the counts.", whole=True,
+    example="metadata_servers_required(3, 4, 2) -> 4")  # fmt: skip
+computed_quantity("file_bandwidth", "minimum(file_stripes * target_bandwidth, file_clients * file_client_bandwidth)", "B/s",
+    "Bandwidth of one striped file: that of its targets or of its clients, whichever is less.",
+    example="file_bandwidth(1, 2e9, 4, 5e9), file_bandwidth(16, 2e9, 4, 5e9) -> (2000000000.0, 20000000000.0)")  # fmt: skip

@@ -5,7 +5,7 @@ Money has the currency of the prices that the user gives; carbon and water follo
 import math
 
 from ingest.engine.expression import Num, maximum, minimum, where
-from ingest.engine.registry import alternative, formula, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
 from ingest.formulas.checkpoint_interval import MODEL
 
 LLAMA = "llama1"
@@ -30,140 +30,53 @@ input_quantity("carbon_intensity", "kg/J", "Carbon dioxide equivalent emitted fo
 input_quantity("water_intensity", "L/J", "WUE: water that the site takes for the energy of its machines.",
     above=False, high=1e-5)  # fmt: skip
 
-
-@formula(unit="1", source="definition", label="goodput", high=1)
-def goodput(total_overhead: Num, stall_fraction: Num) -> Num:
-    """Share of the time in which the run makes progress: neither lost to checkpoints and failures nor spent on waiting.
-
-    >>> round(goodput(0.1, 0.05), 3)
-    0.855
-    """
-    return (1 - total_overhead) * (1 - stall_fraction)
-
-
-@formula(
-    unit="1",
-    source="definition",
-    label="goodput of a run with waits",
-    above=False,
-    high=1,
-    of="goodput",
-    when="goodput_in_closed_form",
-)
-def goodput_with_stalls(goodput_closed_form: Num, stall_fraction: Num) -> Num:
-    """Share of the time in which the run makes progress: what interrupts and checkpoints leave, less the waiting for data.
-
-    >>> round(goodput_with_stalls(0.9, 0.05), 3)
-    0.855
-    """
-    return goodput_closed_form * (1 - stall_fraction)
-
-
-@formula(unit="GPU-hour", source="definition", label="GPU-hours")
-def gpu_hours(training_samples: Num, samples_per_second_per_gpu: Num, goodput: Num, seconds_per_hour: Num) -> Num:
-    """GPU-hours of a training run: its samples at the steady rate, over the goodput."""
-    return training_samples / samples_per_second_per_gpu / goodput / seconds_per_hour
-
-
-@formula(unit="s", source="definition", label="duration of the training run")
-def wall_clock_seconds(gpu_hours: Num, gpus: Num, seconds_per_hour: Num) -> Num:
-    """Duration of a training run from its start to its end, with all that it loses."""
-    return gpu_hours / gpus * seconds_per_hour
-
-
-@formula(unit="1", source="definition", label="utilization of the whole run", high=1)
-def whole_run_utilization(training_flops: Num, gpu_hours: Num, peak_flops_per_gpu: Num, seconds_per_hour: Num) -> Num:
-    """Share of the dense peak that a whole run reached, its losses included."""
-    return training_flops / (gpu_hours * seconds_per_hour * peak_flops_per_gpu)
-
-
-@formula(unit="W/GPU", source="definition", label="power drawn per GPU")
-def power_drawn_per_gpu(power_per_gpu: Num, power_load: Num, host_power_per_gpu: Num) -> Num:
-    """Mean power of one GPU with its share of the host.
-
-    >>> power_drawn_per_gpu(700, 0.8, 575)
-    1020.0
-    """
-    return (power_per_gpu + host_power_per_gpu) * power_load
-
-
-@formula(unit="W/GPU", source="definition")
-def host_power_of_node(node_power: Num, gpus_per_node: Num, rated_power_per_gpu: Num) -> Num:
-    """Power of a node beyond that of its GPUs, for each of them; a cap on the GPUs leaves it as it is.
-
-    >>> host_power_of_node(10_200, 8, 700)
-    575.0
-    """
-    return node_power / gpus_per_node - rated_power_per_gpu
-
-
-@formula(unit="J", source="definition", label="energy of the storage")
-def storage_energy(storage_power: Num, wall_clock_seconds: Num) -> Num:
-    """Energy of the storage over the run."""
-    return storage_power * wall_clock_seconds
-
-
-@formula(unit="J", source="definition", label="energy of the machines")
-def machine_energy(gpu_hours: Num, power_drawn_per_gpu: Num, storage_energy: Num, seconds_per_hour: Num) -> Num:
-    """Energy of GPUs, hosts and storage over the run, without that of the building.
-
-    >>> machine_energy(82_432, 400, 0, 3600) / 3.6e9
-    32.9728
-    """
-    return gpu_hours * seconds_per_hour * power_drawn_per_gpu + storage_energy
-
-
-@formula(unit="J", source=LLAMA, where="sec. 6: Wh = GPU-h × power × PUE", label="energy of the training run")
-def training_energy(machine_energy: Num, pue: Num) -> Num:
-    """Energy of the training run as the site takes it from the grid."""
-    return machine_energy * pue
-
-
-@formula(unit="kg", source=LLAMA, where="sec. 6: tCO2eq = MWh × 0.385", label="carbon of the training run")
-def training_carbon(training_energy: Num, carbon_intensity: Num) -> Num:
-    """Carbon dioxide equivalent of the electricity of the training run."""
-    return training_energy * carbon_intensity
-
-
-@formula(unit="L", source="definition", label="water of the training run")
-def training_water(machine_energy: Num, water_intensity: Num) -> Num:
-    """Water that the site takes to cool the machines of the training run."""
-    return machine_energy * water_intensity
-
-
-@formula(unit="1", source="definition", label="cost of the GPU-hours")
-def gpu_cost(gpu_hours: Num, gpu_hour_price: Num) -> Num:
-    """Cost of the GPU-hours, in the currency of their price."""
-    return gpu_hours * gpu_hour_price
-
-
-@formula(unit="1", source="definition", label="cost of the electricity")
-def electricity_cost(training_energy: Num, electricity_price: Num) -> Num:
-    """Cost of the electricity, in the currency of its price."""
-    return training_energy * electricity_price
-
-
-@formula(unit="1", source="definition", label="cost of the training run")
-def training_cost(gpu_cost: Num, electricity_cost: Num) -> Num:
-    """Cost of the GPU-hours and the electricity of the training run."""
-    return gpu_cost + electricity_cost
-
-
-@formula(unit="1", source="definition", label="price of stalls per year")
-def stall_cost_per_year(gpus: Num, hours_per_year: Num, gpu_hour_price: Num, stall_fraction: Num) -> Num:
-    """Price of the GPU-hours that wait for data in a year: the most that storage without stalls may cost more."""
-    return gpus * hours_per_year * gpu_hour_price * stall_fraction
-
-
-@formula(unit="1", source="definition", high=1, label="share of the storage in the power")
-def storage_power_share(storage_power: Num, gpus: Num, power_drawn_per_gpu: Num) -> Num:
-    """Share of the power of all machines that the storage draws.
-
-    >>> round(storage_power_share(50_000, 1024, 1275), 3)
-    0.037
-    """
-    return storage_power / (storage_power + gpus * power_drawn_per_gpu)
-
+computed_quantity("goodput", "(1 - total_overhead) * (1 - stall_fraction)", "1",
+    "Share of the time in which the run makes progress: neither lost to checkpoints and failures nor spent on waiting.",
+    label="goodput", high=1, example="round(goodput(0.1, 0.05), 3) -> 0.855")  # fmt: skip
+computed_quantity("goodput_with_stalls", "goodput_closed_form * (1 - stall_fraction)", "1",
+    "Share of the time in which the run makes progress: what interrupts and checkpoints leave, less the waiting for data.",
+    label="goodput of a run with waits", of="goodput", when="goodput_in_closed_form", above=False, high=1,
+    example="round(goodput_with_stalls(0.9, 0.05), 3) -> 0.855")  # fmt: skip
+computed_quantity("gpu_hours", "training_samples / samples_per_second_per_gpu / goodput / seconds_per_hour", "GPU-hour",
+    "GPU-hours of a training run: its samples at the steady rate, over the goodput.", label="GPU-hours")  # fmt: skip
+computed_quantity("wall_clock_seconds", "gpu_hours / gpus * seconds_per_hour", "s",
+    "Duration of a training run from its start to its end, with all that it loses.",
+    label="duration of the training run")  # fmt: skip
+computed_quantity("whole_run_utilization", "training_flops / (gpu_hours * seconds_per_hour * peak_flops_per_gpu)", "1",
+    "Share of the dense peak that a whole run reached, its losses included.", label="utilization of the whole run", high=1,
+    needs="training_flops gpu_hours peak_flops_per_gpu seconds_per_hour")  # fmt: skip
+computed_quantity("power_drawn_per_gpu", "(power_per_gpu + host_power_per_gpu) * power_load", "W/GPU",
+    "Mean power of one GPU with its share of the host.", label="power drawn per GPU",
+    needs="power_per_gpu power_load host_power_per_gpu", example="power_drawn_per_gpu(700, 0.8, 575) -> 1020.0")  # fmt: skip
+computed_quantity("host_power_of_node", "node_power / gpus_per_node - rated_power_per_gpu", "W/GPU",
+    "Power of a node beyond that of its GPUs, for each of them; a cap on the GPUs leaves it as it is.",
+    example="host_power_of_node(10_200, 8, 700) -> 575.0")  # fmt: skip
+computed_quantity("storage_energy", "storage_power * wall_clock_seconds", "J",
+    "Energy of the storage over the run.", label="energy of the storage")  # fmt: skip
+computed_quantity("machine_energy", "gpu_hours * seconds_per_hour * power_drawn_per_gpu + storage_energy", "J",
+    "Energy of GPUs, hosts and storage over the run, without that of the building.", label="energy of the machines",
+    needs="gpu_hours power_drawn_per_gpu storage_energy seconds_per_hour",
+    example="machine_energy(82_432, 400, 0, 3600) / 3.6e9 -> 32.9728")  # fmt: skip
+computed_quantity("training_energy", "machine_energy * pue", "J",
+    "Energy of the training run as the site takes it from the grid.", source=LLAMA, where="sec. 6: Wh = GPU-h × power × PUE",
+    label="energy of the training run")  # fmt: skip
+computed_quantity("training_carbon", "training_energy * carbon_intensity", "kg",
+    "Carbon dioxide equivalent of the electricity of the training run.", source=LLAMA, where="sec. 6: tCO2eq = MWh × 0.385",
+    label="carbon of the training run")  # fmt: skip
+computed_quantity("training_water", "machine_energy * water_intensity", "L",
+    "Water that the site takes to cool the machines of the training run.", label="water of the training run")  # fmt: skip
+computed_quantity("gpu_cost", "gpu_hours * gpu_hour_price", "1",
+    "Cost of the GPU-hours, in the currency of their price.", label="cost of the GPU-hours")  # fmt: skip
+computed_quantity("electricity_cost", "training_energy * electricity_price", "1",
+    "Cost of the electricity, in the currency of its price.", label="cost of the electricity")  # fmt: skip
+computed_quantity("training_cost", "gpu_cost + electricity_cost", "1",
+    "Cost of the GPU-hours and the electricity of the training run.", label="cost of the training run")  # fmt: skip
+computed_quantity("stall_cost_per_year", "gpus * hours_per_year * gpu_hour_price * stall_fraction", "1",
+    "Price of the GPU-hours that wait for data in a year: the most that storage without stalls may cost more.",
+    label="price of stalls per year")  # fmt: skip
+computed_quantity("storage_power_share", "storage_power / (storage_power + gpus * power_drawn_per_gpu)", "1",
+    "Share of the power of all machines that the storage draws.", label="share of the storage in the power", high=1,
+    example="round(storage_power_share(50_000, 1024, 1275), 3) -> 0.037")  # fmt: skip
 
 input_quantity("lost_work_fraction", "1", "Share of the duration spent on work that an interrupt destroyed.",
     above=False, high=1)  # fmt: skip
@@ -188,20 +101,15 @@ input_quantity("goodput_before", "1", "Goodput before the write bandwidth is dou
 input_quantity("goodput_after", "1", "Goodput after the write bandwidth is doubled.", above=False, high=1)
 input_quantity("bandwidth_step", "B/s", "Step of bandwidth for which a gain is stated: 1 GB/s.", default=1e9)
 
-
-@formula(unit="B/s", source="definition", label="bandwidth left by reads of other jobs")
-def bandwidth_beside_reads(bought_bandwidth: Num, other_jobs_read_bandwidth: Num) -> Num:
-    """Bandwidth that reads of other jobs leave to checkpoints; 0 or below leaves none."""
-    return bought_bandwidth - other_jobs_read_bandwidth
-
-
-@formula(unit="s", source="definition", label="restore time at the restore bandwidth")
-def restore_seconds(restart_read_bytes: Num, restore_bandwidth: Num) -> Num:
-    """Time to read a checkpoint at the restore bandwidth; all readers of a restart share it."""
-    return restart_read_bytes / restore_bandwidth
+computed_quantity("bandwidth_beside_reads", "bought_bandwidth - other_jobs_read_bandwidth", "B/s",
+    "Bandwidth that reads of other jobs leave to checkpoints; 0 or below leaves none.",
+    label="bandwidth left by reads of other jobs")  # fmt: skip
+computed_quantity("restore_seconds", "restart_read_bytes / restore_bandwidth", "s",
+    "Time to read a checkpoint at the restore bandwidth; all readers of a restart share it.",
+    label="restore time at the restore bandwidth")  # fmt: skip
 
 
-@formula(unit="s", source=MODEL, where="max(k·(τ + b) + s·δ, δ + b)", label="time from one persistent checkpoint to the next")
+@formula("s", source=MODEL, where="max(k·(τ + b) + s·δ, δ + b)", label="time from one persistent checkpoint to the next")
 def persistent_period_seconds(
     persistent_every: Num,
     checkpoint_interval: Num,
@@ -220,9 +128,7 @@ def persistent_period_seconds(
     )
 
 
-@formula(
-    unit="s", source=MODEL, where="k·(τ + b) + δ − period; 0 where GPUs wait for the dump", label="lag of a drain", above=False
-)
+@formula("s", source=MODEL, where="k·(τ + b) + δ − period; 0 where GPUs wait for the dump", label="lag of a drain", above=False)
 def checkpoint_lag_seconds(
     persistent_every: Num,
     checkpoint_interval: Num,
@@ -242,18 +148,12 @@ def checkpoint_lag_seconds(
     )
 
 
-@formula(unit="1", source="definition")
-def interrupts_per_period(persistent_period_seconds: Num, job_mean_time_to_interrupt: Num) -> Num:
-    """Mean number of interrupts from one persistent checkpoint to the next."""
-    return persistent_period_seconds / job_mean_time_to_interrupt
+computed_quantity("interrupts_per_period", "persistent_period_seconds / job_mean_time_to_interrupt", "1",
+    "Mean number of interrupts from one persistent checkpoint to the next.")  # fmt: skip
 
 
-@formula(
-    unit="1",
-    source="definition",
-    where="1 − e^−x; below 0.1 its Padé approximant [4/4], which is exact in floating point and loses no digits",
-    high=1,
-)
+@formula("1", where="1 − e^−x; below 0.1 its Padé approximant [4/4], which is exact in floating point and loses no digits",
+    high=1)  # fmt: skip
 def interrupted_period_share(interrupts_per_period: Num) -> Num:
     """Share of the periods in which an exponential interrupt strikes.
 
@@ -275,14 +175,9 @@ def interrupted_period_share(interrupts_per_period: Num) -> Num:
     )
 
 
-@formula(
-    unit="1",
-    source="daly2006",
+@formula("1", source="daly2006",
     where="eq. 20, with the lag of a drain: k·τ/M · e^−((R + lag + L)/M) ÷ (1 − e^−(L/M)), L the period",
-    label="goodput in closed form",
-    above=False,
-    high=1,
-)
+    label="goodput in closed form", above=False, high=1)  # fmt: skip
 def goodput_closed_form(
     persistent_every: Num,
     checkpoint_interval: Num,
@@ -312,17 +207,10 @@ def goodput_closed_form(
     )
 
 
-@formula(unit="1", source="definition", label="goodput gained per GB/s", low=-math.inf)
-def goodput_gain_share(goodput_before: Num, goodput_after: Num, doubled_bandwidth: Num, bandwidth_step: Num) -> Num:
-    """Marginal gain: share of the time that one more GB/s turns into progress, while the write bandwidth is doubled.
-
-    >>> round(goodput_gain_share(0.90, 0.92, 50e9, 1e9), 6)
-    0.0004
-    """
-    return (goodput_after - goodput_before) / doubled_bandwidth * bandwidth_step
-
-
-@formula(unit="GPU", source="definition", label="GPUs gained per GB/s", low=-math.inf)
-def gpus_gained(goodput_gain_share: Num, gpus: Num) -> Num:
-    """GPUs whose work one more GB/s of write bandwidth adds to the job."""
-    return goodput_gain_share * gpus
+computed_quantity("goodput_gain_share", "(goodput_after - goodput_before) / doubled_bandwidth * bandwidth_step", "1",
+    "Marginal gain: share of the time that one more GB/s turns into progress, while the write bandwidth is doubled.",
+    label="goodput gained per GB/s", low=-math.inf, needs="goodput_before goodput_after doubled_bandwidth bandwidth_step",
+    example="round(goodput_gain_share(0.90, 0.92, 50e9, 1e9), 6) -> 0.0004")  # fmt: skip
+computed_quantity("gpus_gained", "goodput_gain_share * gpus", "GPU",
+    "GPUs whose work one more GB/s of write bandwidth adds to the job.", label="GPUs gained per GB/s",
+    low=-math.inf)  # fmt: skip

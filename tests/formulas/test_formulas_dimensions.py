@@ -1,11 +1,14 @@
 """Every formula on quantities that carry units: the result must have the dimension that the formula declares."""
 
+import doctest
 import math
+import sys
 from random import Random
 
 import numpy
 import pint
 import pytest
+from _pytest.doctest import _get_checker, _get_number_flag
 from evaluation import evaluate
 from hypothesis import given
 from hypothesis import strategies as st
@@ -107,3 +110,13 @@ def test_every_formula_that_does_more_than_multiply_has_a_worked_example():
     }
     assert [name for name, example in examples.items() if f"{name}(" not in example] == []
     assert len(examples) > 300
+
+
+def test_the_worked_examples_of_expressions_hold():
+    """Those of functions are doctests of their modules; numbers count as there, to the digits shown."""
+    names = {name: made.function for name, made in FORMULAS.items()}
+    told = [(name, one) for name, one in names.items() if not hasattr(sys.modules[one.__module__], name)]
+    tests = [doctest.DocTestParser().get_doctest(one.__doc__, names, name, "", 0) for name, one in told]
+    runner = doctest.DocTestRunner(_get_checker(), verbose=False, optionflags=doctest.ELLIPSIS | _get_number_flag())
+    assert [one.name for one in tests if runner.run(one).failed] == []
+    assert runner.tries > 250
