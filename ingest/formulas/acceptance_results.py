@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingest.engine.expression import Num, maximum
+from ingest.engine.expression import Num
 from ingest.engine.registry import computed_quantity, formula, input_quantity
 
 # What was measured
@@ -70,14 +70,9 @@ computed_quantity("lowest_second_share", "lowest_second_rate / required_rate", "
     "Lowest rate within one second of a test, over the required rate.")  # fmt: skip
 computed_quantity("slowest_client_share", "slowest_client_rate / mean_client_rate", "1",
     "Rate of the slowest client of a test, over the mean of all clients.", high=1)  # fmt: skip
-
-
-@formula("1")
-def degraded_rate_required(required_rate: Num, degraded_term_share: Num) -> Num:
-    """Rate that remains required while a part of the system is out of service, in the unit of the requirement line."""
-    return required_rate * degraded_term_share
-
-
+computed_quantity("degraded_rate_required", "required_rate * degraded_term_share", "1",
+    "Rate that remains required while a part of the system "
+    "is out of service, in the unit of the requirement line.")  # fmt: skip
 computed_quantity("mean_request_bytes", "transferred_bytes / transferred_requests", "B",
     "Mean size of the requests that a run issued.")  # fmt: skip
 computed_quantity("gpus_fed", "measured_read_bandwidth / ingest_bandwidth_per_gpu", "GPU",
@@ -139,17 +134,13 @@ input_quantity("filling_tools", "1", "Load generators that fill data sets of the
 input_quantity("ballast_level_bytes", "B", "Capacity that the requirement lines want in use during the tests.", above=False)
 input_quantity("all_run_seconds", "s", "Time of all runs of all tests.")
 
-
-@formula("B", where="one tool's data sets are removed before the next tool fills its own")
-def acceptance_fill_bytes(all_dataset_bytes: Num, filling_tools: Num, ballast_level_bytes: Num) -> Num:
-    """Bytes that are written before the tests: the data sets of each tool, and ballast up to the fill level once.
-
-    >>> acceptance_fill_bytes(21e12, 1, 237e12) / 1e12, acceptance_fill_bytes(21e12, 2, 0) / 1e12
-    (237.0, 42.0)
-    """
-    return maximum(all_dataset_bytes, ballast_level_bytes) + all_dataset_bytes * (filling_tools - 1)
-
-
+computed_quantity("acceptance_fill_bytes",
+    "maximum(all_dataset_bytes, ballast_level_bytes) + all_dataset_bytes * (filling_tools - 1)", "B",
+    "Bytes that are written before the tests: the data sets of each tool, and ballast up to the fill level once.",
+    where="one tool's data sets are removed before the next tool fills its own",
+    needs="all_dataset_bytes filling_tools ballast_level_bytes",
+    example="acceptance_fill_bytes(21e12, 1, 237e12) / 1e12, acceptance_fill_bytes(21e12, 2, 0) / 1e12"
+        " -> (237.0, 42.0)")  # fmt: skip
 computed_quantity("acceptance_fill_seconds", "acceptance_fill_bytes / required_write_bandwidth", "s",
     "Time to write all data before the tests, at the required write bandwidth.")  # fmt: skip
 computed_quantity("acceptance_effort_seconds", "acceptance_fill_seconds + all_run_seconds", "s",

@@ -187,14 +187,9 @@ computed_quantity("capacity_left_per_client",
 computed_quantity("all_dataset_bytes", "acceptance_dataset_bytes * dataset_count", "B", "Bytes of all data sets of a tool.")
 computed_quantity("fill_seconds", "all_dataset_bytes / required_write_bandwidth", "s",
     "Time to fill the data sets at the required write bandwidth.")  # fmt: skip
-
-
-@formula("1")
-def request_growth(aligned_io_bytes: Num, requested_io_bytes: Num) -> Num:
-    """I/O size of the test over that of the requirement; the test needs fewer requests by this factor at equal bandwidth."""
-    return aligned_io_bytes / requested_io_bytes
-
-
+computed_quantity("request_growth", "aligned_io_bytes / requested_io_bytes", "1",
+    "I/O size of the test over that of the requirement; the test "
+    "needs fewer requests by this factor at equal bandwidth.")  # fmt: skip
 computed_quantity("acceptance_dataset_bytes", "acceptance_dataset_bytes_per_client * dataset_clients", "B",
     "Bytes of a data set.")  # fmt: skip
 computed_quantity("fill_request_bytes", "ceil(maximum(smallest_fill_request / aligned_io_bytes, 1)) * aligned_io_bytes", "B",
@@ -210,28 +205,13 @@ computed_quantity("written_bytes_per_client",
     "Bytes of the files that a client writes in a test: the test overwrites them only where the capacity is short.",
     example="written_bytes_per_client(2e9, 600, 1e30), written_bytes_per_client(2e9, 600, 160e9)"
         " -> (1200000000000.0, 160000000000.0)")  # fmt: skip
-
-
-@formula("file/node")
-def metadata_files(
-    required_file_rate_per_client: Num,
-    metadata_pass_seconds: Num,
-    fewest_metadata_files: Num,
-    most_metadata_files_per_client: Num,
-) -> Num:
-    """Files of a client in one pass of a metadata test at the required rate, at most its share of the files to hold.
-
-    >>> metadata_files(1562.5, 60, 1000, 1e9), metadata_files(0.02, 60, 1000, 1e9), metadata_files(1562.5, 60, 1000, 2e4)
-    (93750, 1000, 20000)
-    """
-    return ceil(
-        maximum(
-            minimum(required_file_rate_per_client * metadata_pass_seconds, most_metadata_files_per_client),
-            fewest_metadata_files,
-        )
-    )
-
-
+computed_quantity("metadata_files",
+    "ceil(maximum(minimum(required_file_rate_per_client * metadata_pass_seconds, most_metadata_files_per_client), "
+    "fewest_metadata_files))", "file/node",
+    "Files of a client in one pass of a metadata test at the required rate, at most its share of the files to hold.",
+    needs="required_file_rate_per_client metadata_pass_seconds fewest_metadata_files most_metadata_files_per_client",
+    example="metadata_files(1562.5, 60, 1000, 1e9), metadata_files(0.02, 60, 1000, 1e9), metadata_files(1562.5, 60, 1000, 2e4)"
+        " -> (93750, 1000, 20000)")  # fmt: skip
 computed_quantity("most_metadata_files_per_client", "most_metadata_files / clients_under_test", "file/node",
     "One client's share of the files that the system must hold.")  # fmt: skip
 computed_quantity("metadata_passes", "ceil(required_file_rate_per_client * acceptance_seconds / metadata_files)", "1",

@@ -1,7 +1,6 @@
 """Checkpoints: size, files, bytes read by a restore, retention."""
 
-from ingest.engine.expression import Num
-from ingest.engine.registry import computed_quantity, formula
+from ingest.engine.registry import computed_quantity
 
 computed_quantity("trainable_parameters", "parameters * trainable_share", "parameter",
     "Parameters that training changes: all of them, or the adapters of a LoRA.")  # fmt: skip
@@ -24,28 +23,12 @@ computed_quantity("checkpoint_extra_bytes", "extra_bytes_per_rank * gpus", "B",
 computed_quantity("checkpoint_bytes", "checkpoint_weights_bytes + checkpoint_optimizer_bytes + checkpoint_extra_bytes", "B",
     "One whole checkpoint; gradients are never saved.", label="checkpoint size",
     example="checkpoint_bytes(16_060_522_496, 96_363_134_976, 1_966_080) / 2**30 -> 104.7045...")  # fmt: skip
-
-
-@formula("B/GPU", source="mlperf-storage-v2",
-    where="dlio_benchmark checkpointing: who writes weights, who writes optimizer states")  # fmt: skip
-def checkpoint_bytes_per_rank_max(
-    checkpoint_weights_bytes: Num,
-    ranks_writing_weights: Num,
-    checkpoint_optimizer_bytes: Num,
-    ranks_writing_optimizer: Num,
-    largest_stage_factor: Num,
-    extra_bytes_per_rank: Num,
-) -> Num:
-    """Most bytes that one rank writes: its share of the weights and of the optimizer states.
-
-    >>> checkpoint_bytes_per_rank_max(756.01, 256, 4536.23, 512, 1, 0)
-    11.81299...
-    """
-    return (
-        checkpoint_weights_bytes / ranks_writing_weights + checkpoint_optimizer_bytes / ranks_writing_optimizer
-    ) * largest_stage_factor + extra_bytes_per_rank
-
-
+computed_quantity("checkpoint_bytes_per_rank_max",
+    "(checkpoint_weights_bytes / ranks_writing_weights + checkpoint_optimizer_bytes / ranks_writing_optimizer)"
+    " * largest_stage_factor + extra_bytes_per_rank", "B/GPU",
+    "Most bytes that one rank writes: its share of the weights and of the optimizer states.", source="mlperf-storage-v2",
+    where="dlio_benchmark checkpointing: who writes weights, who writes optimizer states",
+    example="checkpoint_bytes_per_rank_max(756.01, 256, 4536.23, 512, 1, 0) -> 11.81299...")  # fmt: skip
 computed_quantity("checkpoint_bytes_per_rank", "checkpoint_bytes / gpus", "B/GPU",
     "Mean bytes of a checkpoint per GPU, as each copies to its host where the states are sharded over all GPUs.")  # fmt: skip
 computed_quantity("checkpoint_files", "total(file_counts)", "file",

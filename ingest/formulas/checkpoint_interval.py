@@ -67,34 +67,12 @@ computed_quantity("practised_interval", "minimum(longest_interval, interval_shar
     "Interval of asynchronous checkpoints as practised: a share of the mean time to interrupt, and at most an hour.",
     source=MODEL, where="min(1 h, M/10)", label="checkpoint interval as practised",
     example="practised_interval(3600, 0.1, 11_134) -> 1113.4")  # fmt: skip
-
-
-@formula("s", source="young1974", where="√(2(s·δ + k·b)·M)/k, at most an hour", label="interval of least overhead")
-def least_overhead_interval(
-    longest_interval: Num,
-    stopped_share: Num,
-    checkpoint_dump_seconds: Num,
-    persistent_every: Num,
-    checkpoint_staging_seconds: Num,
-    job_mean_time_to_interrupt: Num,
-) -> Num:
-    """Interval at which a given dump time loses least, and at most an hour.
-
-    >>> round(least_overhead_interval(3600, 1, 11.364, 1, 0, 3.093 * 3600), 1)
-    503.1
-    """
-    return minimum(
-        longest_interval,
-        (
-            2
-            * (stopped_share * checkpoint_dump_seconds + persistent_every * checkpoint_staging_seconds)
-            * job_mean_time_to_interrupt
-        )
-        ** 0.5
-        / persistent_every,
-    )
-
-
+computed_quantity("least_overhead_interval",
+    "minimum(longest_interval, (2 * (stopped_share * checkpoint_dump_seconds + persistent_every * checkpoint_staging_seconds)"
+    " * job_mean_time_to_interrupt) ** 0.5 / persistent_every)", "s",
+    "Interval at which a given dump time loses least, and at most an hour.", source="young1974",
+    where="√(2(s·δ + k·b)·M)/k, at most an hour", label="interval of least overhead",
+    example="round(least_overhead_interval(3600, 1, 11.364, 1, 0, 3.093 * 3600), 1) -> 503.1")  # fmt: skip
 computed_quantity("drained_interval",
     "maximum(practised_interval, checkpoint_dump_seconds / (drain_fraction * persistent_every))", "s",
     "Practised interval, or a longer one where a given bandwidth takes longer to drain a checkpoint.", source=MODEL,
@@ -140,26 +118,12 @@ def interval_for_waste(
     )
 
 
-@formula("1", source=MODEL, where="b/τ + k·τ/2M + R/M", label="overhead without writing", high=1)
-def overhead_without_writing(
-    checkpoint_staging_seconds: Num,
-    checkpoint_interval: Num,
-    persistent_every: Num,
-    job_mean_time_to_interrupt: Num,
-    restart_waste: Num,
-) -> Num:
-    """Share of time that an interval loses at any bandwidth: staging, half an interval of repeated work, and restores.
-
-    >>> round(overhead_without_writing(0, 900, 1, 3.093 * 3600, 0.01), 4)
-    0.0504
-    """
-    return (
-        checkpoint_staging_seconds / checkpoint_interval
-        + persistent_every * checkpoint_interval / (2 * job_mean_time_to_interrupt)
-        + restart_waste
-    )
-
-
+computed_quantity("overhead_without_writing",
+    "checkpoint_staging_seconds / checkpoint_interval"
+    " + persistent_every * checkpoint_interval / (2 * job_mean_time_to_interrupt) + restart_waste", "1",
+    "Share of time that an interval loses at any bandwidth: staging, half an interval of repeated work, and restores.",
+    source=MODEL, where="b/τ + k·τ/2M + R/M", label="overhead without writing", high=1,
+    example="round(overhead_without_writing(0, 900, 1, 3.093 * 3600, 0.01), 4) -> 0.0504")  # fmt: skip
 computed_quantity("least_overhead_without_writing",
     "restart_waste + (2 * persistent_every * checkpoint_staging_seconds / job_mean_time_to_interrupt) ** 0.5", "1",
     "Share of time that staging, repeated work and restores take at any interval.", source=MODEL,

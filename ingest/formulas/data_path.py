@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ingest.engine.expression import Num, ceil, maximum
-from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantity
 
 # The layers between GPU and storage
 input_quantity("host_link_bandwidth_per_gpu", "B/s/GPU", "Bandwidth of the link between host and one GPU.")
@@ -222,21 +221,12 @@ computed_quantity("service_bytes_needed",
     "maximum(maximum(tier_bytes_for_data, tier_bytes_for_read), maximum(tier_bytes_for_write, tier_bytes_for_requests))", "B",
     "Capacity to provision: for the data, or for the throughput that it buys.",
     example="service_bytes_needed(100, 400, 200, 0) -> 400")  # fmt: skip
-
-
-@formula("B")
-def service_capacity(service_bytes_needed: Num, tier_capacity_min: Num, tier_capacity_step: Num) -> Num:
-    """Smallest capacity on sale that suffices: the minimum, and whole steps above it; 1e-12 of a step is rounding.
-
-    >>> service_capacity(100, 48, 16), service_capacity(10, 48, 16)
-    (112, 48)
-    """
-    return (
-        tier_capacity_min
-        + ceil(maximum(service_bytes_needed - tier_capacity_min, 0) / tier_capacity_step - 1e-12) * tier_capacity_step
-    )
-
-
+computed_quantity("service_capacity",
+    "tier_capacity_min"
+    " + ceil(maximum(service_bytes_needed - tier_capacity_min, 0) / tier_capacity_step - 1e-12) * tier_capacity_step", "B",
+    "Smallest capacity on sale that suffices: the minimum, and whole steps above it; 1e-12 of a step is rounding.",
+    needs="service_bytes_needed tier_capacity_min tier_capacity_step",
+    example="service_capacity(100, 48, 16), service_capacity(10, 48, 16) -> (112, 48)")  # fmt: skip
 computed_quantity("service_capacity_on_sale", "minimum(service_capacity, tier_capacity_max)", "B",
     "The capacity to provision, at most the largest that is sold.")  # fmt: skip
 computed_quantity("service_bandwidth_in_steps",

@@ -1,7 +1,6 @@
 """A data set on storage: stages, copies, inodes and metadata, and what its file format adds."""
 
-from ingest.engine.expression import Num
-from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantity
 
 # What the data set is
 input_quantity("payload_bytes", "B", "Bytes of the data set before any format adds to it: token ids, text or samples.")
@@ -95,33 +94,11 @@ computed_quantity("clean_kept_bytes", "clean_bytes * clean_stored_share * clean_
 computed_quantity("tokenized_kept_bytes", "tokenized_bytes * tokenized_copies", "B",
     "Plain token ids that stay on storage next to the training data set.")  # fmt: skip
 computed_quantity("dataset_kept_bytes", "dataset_bytes * dataset_copies", "B", "All copies of the training data set.")
-
-
-@formula("B", label="data held by all stages")
-def usable_bytes(
-    raw_kept_bytes: Num,
-    extracted_kept_bytes: Num,
-    clean_kept_bytes: Num,
-    tokenized_kept_bytes: Num,
-    dataset_kept_bytes: Num,
-    dedup_scratch_bytes: Num,
-    metadata_share: Num,
-) -> Num:
-    """Data held: all stages with their copies, before protection and fill limit.
-
-    >>> usable_bytes(0, 0, 60, 0, 121, 0, 0)
-    181
-    """
-    return (
-        raw_kept_bytes
-        + extracted_kept_bytes
-        + clean_kept_bytes
-        + tokenized_kept_bytes
-        + dataset_kept_bytes
-        + dedup_scratch_bytes
-    ) * (1 + metadata_share)
-
-
+computed_quantity("usable_bytes",
+    "(raw_kept_bytes + extracted_kept_bytes + clean_kept_bytes + tokenized_kept_bytes"
+    " + dataset_kept_bytes + dedup_scratch_bytes) * (1 + metadata_share)", "B",
+    "Data held: all stages with their copies, before protection and fill limit.", label="data held by all stages",
+    example="usable_bytes(0, 0, 60, 0, 121, 0, 0) -> 181")  # fmt: skip
 computed_quantity("file_creates", "dataset_files * dataset_copies", "file",
     "File creates while all copies are written.", whole=True)  # fmt: skip
 computed_quantity("inodes", "file_creates + ceil(file_creates / files_per_directory)", "file",

@@ -1,6 +1,6 @@
 """From storage to the step of a GPU: loaders, readers, caches, shuffling, the host link, samples of several parts."""
 
-from ingest.engine.expression import Num, log, minimum
+from ingest.engine.expression import Num, minimum
 from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
 
 # The loader
@@ -123,23 +123,12 @@ computed_quantity("accelerator_utilization_fluid", "1 / maximum(maximum(1, worke
     "Share of the time in which a GPU computes, by mean rates: as if samples flowed and no latency varied.",
     label="utilization by mean rates", high=1,
     example="accelerator_utilization_fluid(1.25, 0.8), accelerator_utilization_fluid(0.9, 0.8) -> (0.8, 1.0)")  # fmt: skip
-
-
-@formula("s/sample", where="99th percentile of a lognormal distribution", label="latency of 99 in 100 samples that suffices",
-    above=False)  # fmt: skip
-def sufficient_latency_p99(sufficient_latency: Num, sample_read_variation: Num) -> Num:
-    """Latency that 99 of 100 samples may reach, at the mean and the variation that keep the accepted utilization.
-
-    >>> round(sufficient_latency_p99(0.01, 1), 4), sufficient_latency_p99(0.01, 0)
-    (0.0491, 0.01)
-    """
-    return (
-        sufficient_latency
-        / (1 + sample_read_variation**2) ** 0.5
-        * 2.718281828459045 ** (2.3263478740408408 * log(1 + sample_read_variation**2) ** 0.5)
-    )
-
-
+computed_quantity("sufficient_latency_p99",
+    "sufficient_latency / (1 + sample_read_variation**2) ** 0.5"
+    " * 2.718281828459045 ** (2.3263478740408408 * log(1 + sample_read_variation**2) ** 0.5)", "s/sample",
+    "Latency that 99 of 100 samples may reach, at the mean and the variation that keep the accepted utilization.",
+    where="99th percentile of a lognormal distribution", label="latency of 99 in 100 samples that suffices", above=False,
+    example="round(sufficient_latency_p99(0.01, 1), 4), sufficient_latency_p99(0.01, 0) -> (0.0491, 0.01)")  # fmt: skip
 computed_quantity("reads_in_flight_per_node",
     "unstalled_samples_per_second_per_gpu * gpus_per_node * sample_read_seconds * (1 - cache_hit_fraction)", "1/node",
     "Samples of a node that are being read at a time, where its GPUs never wait: Little's law.", source="little1961",
@@ -237,30 +226,12 @@ computed_quantity("host_link_load", "decoded_bandwidth_per_gpu / host_link_bandw
 
 alternative("host_link_load", "stored_link_load", when="decoded_by_gpu", optional=True)
 
-
-@formula("B/node", source="pytorch", where="torch.utils.data.DataLoader: workers × prefetch_factor batches outstanding",
+computed_quantity("prefetched_bytes_per_node",
+    "prefetched_sample_bytes * samples_per_step * loader_prefetch"
+    " * loader_workers * gpus_per_node / gpus_per_loader * single_gpu", "B/node",
+    "Host memory of the batches that the loaders of a node hold while its GPUs compute.", source="pytorch",
+    where="torch.utils.data.DataLoader: workers × prefetch_factor batches outstanding",
     label="memory of the prefetched batches")  # fmt: skip
-def prefetched_bytes_per_node(
-    prefetched_sample_bytes: Num,
-    samples_per_step: Num,
-    loader_prefetch: Num,
-    loader_workers: Num,
-    gpus_per_node: Num,
-    gpus_per_loader: Num,
-    single_gpu: Num,
-) -> Num:
-    """Host memory of the batches that the loaders of a node hold while its GPUs compute."""
-    return (
-        prefetched_sample_bytes
-        * samples_per_step
-        * loader_prefetch
-        * loader_workers
-        * gpus_per_node
-        / gpus_per_loader
-        * single_gpu
-    )
-
-
 computed_quantity("shuffle_bytes_per_node", "shuffle_samples * sample_bytes * loader_workers * gpus_per_node", "B/node",
     "Host memory of the shuffle buffers of a node: each worker has one of its own.",
     label="memory of the shuffle buffers")  # fmt: skip

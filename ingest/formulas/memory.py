@@ -17,50 +17,16 @@ computed_quantity("model_state_bytes_per_parameter",
     example="model_state_bytes_per_parameter(2, 2, 12) -> 16")  # fmt: skip
 computed_quantity("model_state_bytes", "parameters * model_state_bytes_per_parameter", "B",
     "Weights, gradients and optimizer states of the whole model, once.", source=ZERO, where="sec. 3.1")  # fmt: skip
-
-
-@formula("B/parameter", source=ZERO, where="sec. 5, figure 1")
-def replicated_bytes_per_parameter(
-    weight_bytes_per_parameter: Num,
-    weights_replicated: Num,
-    gradient_bytes_per_parameter: Num,
-    gradients_replicated: Num,
-    optimizer_bytes_per_parameter: Num,
-    optimizer_replicated: Num,
-) -> Num:
-    """Bytes of one parameter that every replica holds in full.
-
-    >>> replicated_bytes_per_parameter(2, 1, 2, 1, 12, 0)
-    4
-    """
-    return (
-        weight_bytes_per_parameter * weights_replicated
-        + gradient_bytes_per_parameter * gradients_replicated
-        + optimizer_bytes_per_parameter * optimizer_replicated
-    )
-
-
-@formula("B/parameter", source=ZERO, where="sec. 5, figure 1")
-def partitioned_bytes_per_parameter(
-    weight_bytes_per_parameter: Num,
-    weights_partitioned: Num,
-    gradient_bytes_per_parameter: Num,
-    gradients_partitioned: Num,
-    optimizer_bytes_per_parameter: Num,
-    optimizer_partitioned: Num,
-) -> Num:
-    """Bytes of one parameter that the replicas share.
-
-    >>> partitioned_bytes_per_parameter(2, 0, 2, 1, 12, 1)
-    14
-    """
-    return (
-        weight_bytes_per_parameter * weights_partitioned
-        + gradient_bytes_per_parameter * gradients_partitioned
-        + optimizer_bytes_per_parameter * optimizer_partitioned
-    )
-
-
+computed_quantity("replicated_bytes_per_parameter",
+    "weight_bytes_per_parameter * weights_replicated + gradient_bytes_per_parameter * gradients_replicated"
+    " + optimizer_bytes_per_parameter * optimizer_replicated", "B/parameter",
+    "Bytes of one parameter that every replica holds in full.", source=ZERO, where="sec. 5, figure 1",
+    example="replicated_bytes_per_parameter(2, 1, 2, 1, 12, 0) -> 4")  # fmt: skip
+computed_quantity("partitioned_bytes_per_parameter",
+    "weight_bytes_per_parameter * weights_partitioned + gradient_bytes_per_parameter * gradients_partitioned"
+    " + optimizer_bytes_per_parameter * optimizer_partitioned", "B/parameter",
+    "Bytes of one parameter that the replicas share.", source=ZERO, where="sec. 5, figure 1",
+    example="partitioned_bytes_per_parameter(2, 0, 2, 1, 12, 1) -> 14")  # fmt: skip
 computed_quantity("parameters_per_gpu",
     "parameters / (tensor_parallel * pipeline_parallel) * largest_stage_factor", "parameter/GPU",
     "Parameters of the largest model shard: the model over its ranks, and the largest stage over the mean one.")  # fmt: skip
@@ -85,43 +51,17 @@ def resident_parameters_per_gpu(
     return parameters_per_gpu * (1 - expert_share + expert_share * tensor_parallel / (expert_parallel * expert_tensor_parallel))
 
 
-@formula("B/GPU", source=ZERO, where="sec. 5, figure 1")
-def model_state_bytes_per_gpu(
-    resident_parameters_per_gpu: Num,
-    replicated_bytes_per_parameter: Num,
-    parameters_per_gpu: Num,
-    partitioned_bytes_per_parameter: Num,
-    partition_ranks: Num,
-) -> Num:
-    """Model states on one GPU.
-
-    >>> model_state_bytes_per_gpu(7.5e9, 2, 7.5e9, 14, 64)
-    16640625000.0
-    """
-    return (
-        resident_parameters_per_gpu * replicated_bytes_per_parameter
-        + parameters_per_gpu * partitioned_bytes_per_parameter / partition_ranks
-    )
-
-
-@formula("B/GPU", source="ingest-checkpoint-model", where="M·u − replicated − residual")
-def memory_left_for_partitions(
-    memory_bytes_per_gpu: Num,
-    memory_utilization: Num,
-    resident_parameters_per_gpu: Num,
-    replicated_bytes_per_parameter: Num,
-    residual_bytes_per_gpu: Num,
-) -> Num:
-    """Memory of one GPU that partitioned states may fill; at zero or below no number of GPUs holds the model.
-
-    >>> memory_left_for_partitions(80e9, 0.9, 17e9, 0, 0)
-    72000000000.0
-    """
-    return (
-        memory_bytes_per_gpu * memory_utilization
-        - resident_parameters_per_gpu * replicated_bytes_per_parameter
-        - residual_bytes_per_gpu
-    )
+computed_quantity("model_state_bytes_per_gpu",
+    "resident_parameters_per_gpu * replicated_bytes_per_parameter"
+    " + parameters_per_gpu * partitioned_bytes_per_parameter / partition_ranks", "B/GPU",
+    "Model states on one GPU.", source=ZERO, where="sec. 5, figure 1",
+    example="model_state_bytes_per_gpu(7.5e9, 2, 7.5e9, 14, 64) -> 16640625000.0")  # fmt: skip
+computed_quantity("memory_left_for_partitions",
+    "memory_bytes_per_gpu * memory_utilization"
+    " - resident_parameters_per_gpu * replicated_bytes_per_parameter - residual_bytes_per_gpu", "B/GPU",
+    "Memory of one GPU that partitioned states may fill; at zero or below no number of GPUs holds the model.",
+    source="ingest-checkpoint-model", where="M·u − replicated − residual",
+    example="memory_left_for_partitions(80e9, 0.9, 17e9, 0, 0) -> 72000000000.0")  # fmt: skip
 
 
 @formula("GPU", source="ingest-checkpoint-model", where="the smallest N with replicated + partitioned/N within the memory",
@@ -159,30 +99,12 @@ def gpus_to_hold(
 
 computed_quantity("nodes_to_hold", "ceil(gpus_to_hold / gpus_per_node)", "node",
     "Nodes that these GPUs fill.", whole=True, example="nodes_to_hold(4, 8) -> 1")  # fmt: skip
-
-
-@formula("B", source="zero-infinity2021", where="sec. 3; ZeRO-Offload for the optimizer states on the host")
-def offloaded_bytes(
-    parameters: Num,
-    weight_bytes_per_parameter: Num,
-    weights_offloaded: Num,
-    gradient_bytes_per_parameter: Num,
-    gradients_offloaded: Num,
-    optimizer_bytes_per_parameter: Num,
-    optimizer_offloaded: Num,
-) -> Num:
-    """Model states in host memory or on NVMe instead of GPU memory.
-
-    >>> offloaded_bytes(13e9, 2, 0, 4, 1, 12, 1)
-    208000000000.0
-    """
-    return parameters * (
-        weight_bytes_per_parameter * weights_offloaded
-        + gradient_bytes_per_parameter * gradients_offloaded
-        + optimizer_bytes_per_parameter * optimizer_offloaded
-    )
-
-
+computed_quantity("offloaded_bytes",
+    "parameters * (weight_bytes_per_parameter * weights_offloaded"
+    " + gradient_bytes_per_parameter * gradients_offloaded + optimizer_bytes_per_parameter * optimizer_offloaded)", "B",
+    "Model states in host memory or on NVMe instead of GPU memory.", source="zero-infinity2021",
+    where="sec. 3; ZeRO-Offload for the optimizer states on the host",
+    example="offloaded_bytes(13e9, 2, 0, 4, 1, 12, 1) -> 208000000000.0")  # fmt: skip
 computed_quantity("offloaded_bytes_per_node", "offloaded_bytes / offload_nodes", "B/node", "Offloaded states in one node.")
 computed_quantity("zero_infinity_state_bytes",
     "block_parameter_factor * layers * hidden_size * hidden_size * zero_infinity_bytes", "B",
@@ -195,22 +117,10 @@ computed_quantity("activation_checkpoint_bytes",
 computed_quantity("model_state_working_memory", "working_bytes * hidden_size * feed_forward_ratio * hidden_size", "B",
     "Weights and gradients of the largest operator, which a GPU must hold together.", source="zero-infinity2021",
     where="eq. 4: 4·hd·4hd")  # fmt: skip
-
-
-@formula("parameter", source="bigscience-bloom", where="12·nl·hd² + e·V·hd + 13·nl·hd")
-def bloom_parameters(
-    layers: Num,
-    hidden_size: Num,
-    block_parameter_factor: Num,
-    vector_parameter_factor: Num,
-    embeddings: Num,
-    vocabulary_size: Num,
-) -> Num:
-    """Parameters of the BLOOM family; one embedding where input and output share it, two where not.
-
-    >>> bloom_parameters(70, 14_336, 12, 13, 1, 250_880)
-    176247214080
-    """
-    return (
-        block_parameter_factor * hidden_size + vector_parameter_factor
-    ) * layers * hidden_size + embeddings * vocabulary_size * hidden_size
+computed_quantity("bloom_parameters",
+    "(block_parameter_factor * hidden_size + vector_parameter_factor) * layers * hidden_size"
+    " + embeddings * vocabulary_size * hidden_size", "parameter",
+    "Parameters of the BLOOM family; one embedding where input and output share it, two where not.", source="bigscience-bloom",
+    where="12·nl·hd² + e·V·hd + 13·nl·hd",
+    needs="layers hidden_size block_parameter_factor vector_parameter_factor embeddings vocabulary_size",
+    example="bloom_parameters(70, 14_336, 12, 13, 1, 250_880) -> 176247214080")  # fmt: skip

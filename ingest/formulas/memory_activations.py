@@ -108,20 +108,12 @@ computed_quantity("recomputed_layer_share", "minimum(recompute_layers * pipeline
     "Share of the layers that are computed again where each pipeline rank computes a number of its layers again.",
     source="megatron-lm", where="--recompute-method block: layers of each rank", above=False, high=1,
     example="recomputed_layer_share(5, 1, 32), recomputed_layer_share(40, 1, 32) -> (0.15625, 1)")  # fmt: skip
-
-
-@formula("B/GPU", source="megatron-lm", where="--recompute-method block: layers of each rank")
-def partly_recomputed_bytes(
-    layer_input_bytes: Num, layer_activation_bytes: Num, score_bytes: Num, recomputed_layer_share: Num
-) -> Num:
-    """Activations of one micro-batch over all layers, of which some keep their input alone.
-
-    >>> partly_recomputed_bytes(64, 3200, 0, 0.25)
-    2416.0
-    """
-    return layer_input_bytes * recomputed_layer_share + (layer_activation_bytes + score_bytes) * (1 - recomputed_layer_share)
-
-
+computed_quantity("partly_recomputed_bytes",
+    "layer_input_bytes * recomputed_layer_share + (layer_activation_bytes + score_bytes) * (1 - recomputed_layer_share)",
+    "B/GPU", "Activations of one micro-batch over all layers, of which some keep their input alone.", source="megatron-lm",
+    where="--recompute-method block: layers of each rank",
+    needs="layer_input_bytes layer_activation_bytes score_bytes recomputed_layer_share",
+    example="partly_recomputed_bytes(64, 3200, 0, 0.25) -> 2416.0")  # fmt: skip
 computed_quantity("recomputed_layer_bytes", "(layer_activation_bytes + score_bytes) / transformer_layers", "B/GPU",
     "Activations of the one layer that is computed again at a time.", above=False,
     example="recomputed_layer_bytes(3200, 0, 32) -> 100.0")  # fmt: skip
@@ -158,20 +150,13 @@ def first_stage_share(transformer_layers: Num, pipeline_parallel: Num, virtual_s
     )
 
 
-@formula("1", source="megatron-lm", where="schedules.py: (v − 1)·p chunks warm up the last rank")
-def last_stage_share(transformer_layers: Num, pipeline_parallel: Num, virtual_stages: Num, micro_batches: Num) -> Num:
-    """Micro-batches in flight on the last stage, times its share of the layers.
-
-    >>> last_stage_share(96, 8, 1, 1000), last_stage_share(96, 8, 2, 1000)
-    (0.125, 0.5625)
-    """
-    return (
-        minimum((pipeline_parallel * (virtual_stages - 1) + 1) / virtual_stages, micro_batches)
-        * ceil(transformer_layers / pipeline_parallel)
-        / transformer_layers
-    )
-
-
+computed_quantity("last_stage_share",
+    "minimum((pipeline_parallel * (virtual_stages - 1) + 1) / virtual_stages, micro_batches)"
+    " * ceil(transformer_layers / pipeline_parallel) / transformer_layers", "1",
+    "Micro-batches in flight on the last stage, times its share of the layers.", source="megatron-lm",
+    where="schedules.py: (v − 1)·p chunks warm up the last rank",
+    needs="transformer_layers pipeline_parallel virtual_stages micro_batches",
+    example="last_stage_share(96, 8, 1, 1000), last_stage_share(96, 8, 2, 1000) -> (0.125, 0.5625)")  # fmt: skip
 computed_quantity("last_stage_logit_bytes", "tokens_in_flight * scored_words * logit_width / tensor_parallel", "B/GPU",
     "Scores of the vocabulary that the last stage keeps for one micro-batch until the loss is known.", source=KORTHIKANTI,
     where="sec. 4.3: 4·s·b·v of logits in full precision", above=False)  # fmt: skip
@@ -232,22 +217,12 @@ def activation_bytes_per_gpu(
     )
 
 
-@formula("B/GPU", source=KORTHIKANTI, where="sec. 4.3", label="logits per GPU", above=False)
-def logit_bytes_per_gpu(
-    kept_activation_bytes: Num, first_stage_share: Num, last_stage_share: Num, last_stage_logit_bytes: Num
-) -> Num:
-    """Logits on a GPU of the fuller of the first and the last pipeline stage: none on the first of several.
-
-    >>> logit_bytes_per_gpu(100, 1, 0.25, 30), logit_bytes_per_gpu(100, 1, 1, 30)
-    (0, 30)
-    """
-    return where(
-        kept_activation_bytes * first_stage_share > kept_activation_bytes * last_stage_share + last_stage_logit_bytes,
-        0 * last_stage_logit_bytes,
-        last_stage_logit_bytes,
-    )
-
-
+computed_quantity("logit_bytes_per_gpu",
+    "where(kept_activation_bytes * first_stage_share > kept_activation_bytes * last_stage_share"
+    " + last_stage_logit_bytes, 0 * last_stage_logit_bytes, last_stage_logit_bytes)", "B/GPU",
+    "Logits on a GPU of the fuller of the first and the last pipeline stage: none on the first of several.", source=KORTHIKANTI,
+    where="sec. 4.3", label="logits per GPU", above=False,
+    example="logit_bytes_per_gpu(100, 1, 0.25, 30), logit_bytes_per_gpu(100, 1, 1, 30) -> (0, 30)")  # fmt: skip
 computed_quantity("gather_bytes_per_gpu",
     "gathered_parameters * (gathered_parts * weight_bytes_per_parameter + gradient_bytes_per_parameter) / tensor_parallel",
     "B/GPU", "Weights that are gathered from their partitions while they are used, and the gradients of one such part.",
@@ -279,28 +254,11 @@ def gathered_token_bytes_per_gpu(
     )
 
 
-@formula("B/GPU", label="bytes besides the model states per GPU")
-def step_bytes_per_gpu(
-    activation_bytes_per_gpu: Num,
-    logit_bytes_per_gpu: Num,
-    gather_bytes_per_gpu: Num,
-    gathered_token_bytes_per_gpu: Num,
-    framework_bytes_per_gpu: Num,
-) -> Num:
-    """Bytes that a training step takes on one GPU besides the model states.
-
-    >>> step_bytes_per_gpu(10.7e9, 4.2e9, 4.1e9, 1e9, 2e9) / 1e9
-    22.0
-    """
-    return (
-        activation_bytes_per_gpu
-        + logit_bytes_per_gpu
-        + gather_bytes_per_gpu
-        + gathered_token_bytes_per_gpu
-        + framework_bytes_per_gpu
-    )
-
-
+computed_quantity("step_bytes_per_gpu",
+    "activation_bytes_per_gpu + logit_bytes_per_gpu + gather_bytes_per_gpu"
+    " + gathered_token_bytes_per_gpu + framework_bytes_per_gpu", "B/GPU",
+    "Bytes that a training step takes on one GPU besides the model states.", label="bytes besides the model states per GPU",
+    example="step_bytes_per_gpu(10.7e9, 4.2e9, 4.1e9, 1e9, 2e9) / 1e9 -> 22.0")  # fmt: skip
 computed_quantity("total_bytes_per_gpu", "model_state_bytes_per_gpu + residual_bytes_per_gpu", "B/GPU",
     "Bytes on one GPU: its model states, and all that a step takes besides.", label="total bytes per GPU")  # fmt: skip
 computed_quantity("memory_filled_share", "total_bytes_per_gpu / memory_bytes_per_gpu", "1",

@@ -5,8 +5,7 @@ memory, NVMe of the nodes, shared storage). The shares of each class in a tier a
 tier, and each group of tiers, has the same formulas, `level_…`.
 """
 
-from ingest.engine.expression import Num
-from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantity
 
 INFINITY = "zero-infinity2021"
 
@@ -103,54 +102,18 @@ computed_quantity("offload_total_bytes",
     "held_weights_bytes + held_gradients_bytes + held_optimizer_bytes + held_activations_bytes", "B",
     "All that is placed: model states and activation checkpoints.", label="states and kept activations",
     example="offload_total_bytes(2e12, 6e12, 12e12, 1e11) -> 20100000000000.0")  # fmt: skip
-
-
-@formula("B/GPU", source=INFINITY, where="eq. 5: bsz·seq·ci·(16·hd + 2·heads·seq) numbers")
-def activation_working_memory(
-    activation_bytes: Num,
-    sequences_per_gpu: Num,
-    sequence_elements: Num,
-    blocks_per_checkpoint: Num,
-    hidden_size: Num,
-    attention_heads: Num,
-) -> Num:
-    """Activations between two checkpoints, which a GPU holds while it recomputes them; scores of attention in full.
-
-    >>> round(activation_working_memory(2, 2, 1024, 1, 25_600, 256) / 2**30, 2)
-    3.56
-    """
-    return (
-        activation_bytes
-        * sequences_per_gpu
-        * sequence_elements
-        * blocks_per_checkpoint
-        * (16 * hidden_size + 2 * attention_heads * sequence_elements)
-    )
-
-
-@formula("B", source=INFINITY, where="figure 2a: eq. 5 over all layers")
-def stored_activations_bytes(
-    activation_bytes: Num,
-    step_sequences: Num,
-    sequence_elements: Num,
-    layers: Num,
-    hidden_size: Num,
-    attention_heads: Num,
-) -> Num:
-    """Activations of one step over all GPUs if none is recomputed; scores of attention in full.
-
-    >>> round(stored_activations_bytes(2, 32, 1024, 128, 25_600, 256) / 2**40, 2)
-    7.13
-    """
-    return (
-        activation_bytes
-        * step_sequences
-        * sequence_elements
-        * layers
-        * (16 * hidden_size + 2 * attention_heads * sequence_elements)
-    )
-
-
+computed_quantity("activation_working_memory",
+    "activation_bytes * sequences_per_gpu * sequence_elements * blocks_per_checkpoint"
+    " * (16 * hidden_size + 2 * attention_heads * sequence_elements)", "B/GPU",
+    "Activations between two checkpoints, which a GPU holds while it recomputes them; scores of attention in full.",
+    source=INFINITY, where="eq. 5: bsz·seq·ci·(16·hd + 2·heads·seq) numbers",
+    example="round(activation_working_memory(2, 2, 1024, 1, 25_600, 256) / 2**30, 2) -> 3.56")  # fmt: skip
+computed_quantity("stored_activations_bytes",
+    "activation_bytes * step_sequences * sequence_elements * layers"
+    " * (16 * hidden_size + 2 * attention_heads * sequence_elements)", "B",
+    "Activations of one step over all GPUs if none is recomputed; scores of attention in full.", source=INFINITY,
+    where="figure 2a: eq. 5 over all layers",
+    example="round(stored_activations_bytes(2, 32, 1024, 128, 25_600, 256) / 2**40, 2) -> 7.13")  # fmt: skip
 computed_quantity("offload_working_bytes_per_gpu",
     "model_state_working_memory * operator_share_per_gpu + activation_working_memory + residual_bytes_per_gpu", "B/GPU",
     "Memory that one GPU needs besides what is placed: a tile of the largest operator, activations in work, buffers.",
@@ -185,32 +148,10 @@ computed_quantity("host_link_bandwidth_of_job",
     "Copies between host and GPUs in one direction, all GPUs at once; shared uplinks are measured and deliver all of it.",
     example="host_link_bandwidth_of_job(15.75e9, 16, 0.5, 48e9, 1), host_link_bandwidth_of_job(15.75e9, 4, 0.5, 48e9, 1)"
         " -> (48000000000.0, 31500000000.0)")  # fmt: skip
-
-
-@formula("B")
-def level_bytes(
-    held_weights_bytes: Num,
-    level_weights_share: Num,
-    held_gradients_bytes: Num,
-    level_gradients_share: Num,
-    held_optimizer_bytes: Num,
-    level_optimizer_share: Num,
-    held_activations_bytes: Num,
-    level_activations_share: Num,
-) -> Num:
-    """Bytes that lie in a tier.
-
-    >>> level_bytes(2e12, 1, 6e12, 1, 12e12, 0.5, 1e11, 0)
-    14000000000000.0
-    """
-    return (
-        held_weights_bytes * level_weights_share
-        + held_gradients_bytes * level_gradients_share
-        + held_optimizer_bytes * level_optimizer_share
-        + held_activations_bytes * level_activations_share
-    )
-
-
+computed_quantity("level_bytes",
+    "held_weights_bytes * level_weights_share + held_gradients_bytes * level_gradients_share"
+    " + held_optimizer_bytes * level_optimizer_share + held_activations_bytes * level_activations_share", "B",
+    "Bytes that lie in a tier.", example="level_bytes(2e12, 1, 6e12, 1, 12e12, 0.5, 1e11, 0) -> 14000000000000.0")  # fmt: skip
 computed_quantity("level_bytes_per_node", "level_bytes / nodes_in_job", "B/node", "Bytes of a tier for each node.")
 computed_quantity("level_pass_read_bytes",
     "held_weights_bytes * level_weights_share * weight_reads_per_step + held_activations_bytes * level_activations_share", "B",

@@ -1,7 +1,6 @@
 """Inference whose weights or key-value cache lie below GPU memory: bytes by tier, prefill, decode, tokens per second."""
 
-from ingest.engine.expression import Num, where
-from ingest.engine.registry import computed_quantity, formula, input_quantity
+from ingest.engine.registry import computed_quantity, input_quantity
 
 ZERO_INFERENCE = "deepspeed-examples"
 
@@ -65,19 +64,13 @@ computed_quantity("kv_cache_bytes",
     "Key-value cache of all sequences at the end of their generation, and the states of recurrent layers.",
     label="key-value cache", example="kv_cache_bytes([163_840 * 544], 2, 0, 96) -> 17112760320")  # fmt: skip
 computed_quantity("held_kv_bytes", "kv_cache_bytes", "B", "Key-value cache that is placed.")
-
-
-@formula("1", source="ddn-offload", where="slides, table: memory hierarchy levels to host the model",
-    label="levels to the last in use")  # fmt: skip
-def levels_used(cpu_tier_bytes: Num, nvme_tier_bytes: Num, storage_tier_bytes: Num) -> Num:
-    """Levels down to the last one in use: 1 GPU memory, 2 host memory, 3 NVMe, 4 shared storage.
-
-    >>> levels_used(0, 0, 0), levels_used(1e12, 0, 0), levels_used(0, 1e12, 0), levels_used(1e12, 1e12, 1e12)
-    (1, 2, 3, 4)
-    """
-    return where(storage_tier_bytes > 0, 4, where(nvme_tier_bytes > 0, 3, where(cpu_tier_bytes > 0, 2, 1)))
-
-
+computed_quantity("levels_used",
+    "where(storage_tier_bytes > 0, 4, where(nvme_tier_bytes > 0, 3, where(cpu_tier_bytes > 0, 2, 1)))", "1",
+    "Levels down to the last one in use: 1 GPU memory, 2 host memory, 3 NVMe, 4 shared storage.", source="ddn-offload",
+    where="slides, table: memory hierarchy levels to host the model", label="levels to the last in use",
+    needs="cpu_tier_bytes nvme_tier_bytes storage_tier_bytes",
+    example="levels_used(0, 0, 0), levels_used(1e12, 0, 0), levels_used(0, 1e12, 0), levels_used(1e12, 1e12, 1e12)"
+        " -> (1, 2, 3, 4)")  # fmt: skip
 computed_quantity("level_weights_bytes", "held_weights_bytes * level_weights_share", "B", "Weights that lie in a tier.")
 computed_quantity("level_kv_bytes", "held_kv_bytes * level_kv_share", "B", "Key-value cache that lies in a tier.")
 computed_quantity("level_stream_bytes", "level_weights_bytes + level_kv_bytes", "B",
@@ -88,21 +81,13 @@ computed_quantity("streamed_bytes_per_gpu",
     "held_weights_bytes * streamed_layers_per_gpu / layers + residual_bytes_per_gpu", "B/GPU",
     "Memory of a GPU through which the layers stream.",
     example="streamed_bytes_per_gpu(352e9, 2, 70, 0) / 1e9 -> 10.057142857142857")  # fmt: skip
-
-
-@formula("1", source="arithmetic", where="uniform routing to k of E experts: E·(1 − k/E)^tokens are idle",
-    label="share of the weights that a decode step reads", high=1)  # fmt: skip
-def decode_weights_share(
-    routed_weights_share: Num, expert_share_of_token: Num, decode_tokens: Num, single_token: Num, expert_read_excess: Num
-) -> Num:
-    """Share of the weights that one decode step reads: all but those of experts that none of its tokens visits.
-
-    >>> decode_weights_share(0.75, 8 / 128, 1, 1, 0), decode_weights_share(0.75, 8 / 128, 1, 1, 1)
-    (0.296875, 1.0)
-    """
-    return 1 - routed_weights_share * (1 - expert_share_of_token) ** (decode_tokens / single_token) * (1 - expert_read_excess)
-
-
+computed_quantity("decode_weights_share",
+    "1 - routed_weights_share * (1 - expert_share_of_token) ** (decode_tokens / single_token) * (1 - expert_read_excess)", "1",
+    "Share of the weights that one decode step reads: all but those of experts that none of its tokens visits.",
+    source="arithmetic", where="uniform routing to k of E experts: E·(1 − k/E)^tokens are idle",
+    label="share of the weights that a decode step reads", high=1,
+    example="decode_weights_share(0.75, 8 / 128, 1, 1, 0), decode_weights_share(0.75, 8 / 128, 1, 1, 1)"
+        " -> (0.296875, 1.0)")  # fmt: skip
 computed_quantity("level_decode_weights_bytes", "level_weights_bytes * decode_weights_share", "B",
     "Weights that one decode step reads from a tier.")  # fmt: skip
 computed_quantity("level_decode_seconds",

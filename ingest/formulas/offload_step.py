@@ -6,45 +6,17 @@ from ingest.engine.registry import alternative, computed_quantity, formula, inpu
 INFINITY = "zero-infinity2021"
 
 
-@formula("B")
-def link_up_bytes(
-    held_weights_bytes: Num,
-    level_weights_share: Num,
-    weight_reads_per_step: Num,
-    level_optimizer_share: Num,
-    held_activations_bytes: Num,
-    level_activations_share: Num,
-) -> Num:
-    """Bytes from the hosts to the GPUs in one step; weights that stay on the GPU come back new from an optimizer off the GPU.
-
-    >>> link_up_bytes(26e9, 0, 3, 1, 1e9, 0), link_up_bytes(26e9, 1, 3, 1, 1e9, 1)
-    (26000000000.0, 79000000000.0)
-    """
-    return (
-        held_weights_bytes * (level_weights_share * weight_reads_per_step + (1 - level_weights_share) * level_optimizer_share)
-        + held_activations_bytes * level_activations_share
-    )
-
-
-@formula("B")
-def link_down_bytes(
-    moved_gradients_bytes: Num,
-    level_gradients_share: Num,
-    level_optimizer_share: Num,
-    held_activations_bytes: Num,
-    level_activations_share: Num,
-) -> Num:
-    """Bytes from the GPUs to the hosts in one step: gradients to where they or their optimizer lie, activation checkpoints.
-
-    >>> link_down_bytes(26e9, 0, 1, 1e9, 1)
-    27000000000.0
-    """
-    return (
-        moved_gradients_bytes * maximum(level_gradients_share, level_optimizer_share)
-        + held_activations_bytes * level_activations_share
-    )
-
-
+computed_quantity("link_up_bytes",
+    "held_weights_bytes * (level_weights_share * weight_reads_per_step + (1 - level_weights_share) * level_optimizer_share)"
+    " + held_activations_bytes * level_activations_share", "B",
+    "Bytes from the hosts to the GPUs in one step; weights that stay on the GPU come back new from an optimizer off the GPU.",
+    example="link_up_bytes(26e9, 0, 3, 1, 1e9, 0), link_up_bytes(26e9, 1, 3, 1, 1e9, 1)"
+        " -> (26000000000.0, 79000000000.0)")  # fmt: skip
+computed_quantity("link_down_bytes",
+    "moved_gradients_bytes * maximum(level_gradients_share, level_optimizer_share)"
+    " + held_activations_bytes * level_activations_share", "B",
+    "Bytes from the GPUs to the hosts in one step: gradients to where they or their optimizer lie, activation checkpoints.",
+    example="link_down_bytes(26e9, 0, 1, 1e9, 1) -> 27000000000.0")  # fmt: skip
 computed_quantity("link_pass_seconds", "maximum(link_up_bytes, link_down_bytes) / host_link_bandwidth_of_job", "s",
     "Copies between hosts and GPUs in one step; both directions run at once.",
     example="link_pass_seconds(6e12, 4e12, 48e9) -> 125.0")  # fmt: skip
@@ -92,21 +64,12 @@ computed_quantity("activations_intensity", "step_flops / (2 * held_activations_b
 input_quantity("arithmetic_intensity", "FLOP/B", "Compute per byte that moves.")
 input_quantity("transfer_bandwidth_per_gpu", "B/s/GPU", "Bandwidth of transfers for each GPU.")
 
-
-@formula("1", source=INFINITY, where="sec. 4: ait·bw/(ait·bw + peak)", high=1)
-def transfer_efficiency(arithmetic_intensity: Num, transfer_bandwidth_per_gpu: Num, achieved_flops_per_gpu: Num) -> Num:
-    """Compute time over the sum of compute and transfers, for one class of bytes and without overlap.
-
-    >>> round(transfer_efficiency(1024, 70e9, 70e12), 3)
-    0.506
-    """
-    return (
-        arithmetic_intensity
-        * transfer_bandwidth_per_gpu
-        / (arithmetic_intensity * transfer_bandwidth_per_gpu + achieved_flops_per_gpu)
-    )
-
-
+computed_quantity("transfer_efficiency",
+    "arithmetic_intensity * transfer_bandwidth_per_gpu"
+    " / (arithmetic_intensity * transfer_bandwidth_per_gpu + achieved_flops_per_gpu)", "1",
+    "Compute time over the sum of compute and transfers, for one class of bytes and without overlap.", source=INFINITY,
+    where="sec. 4: ait·bw/(ait·bw + peak)", high=1,
+    example="round(transfer_efficiency(1024, 70e9, 70e12), 3) -> 0.506")  # fmt: skip
 computed_quantity("bandwidth_for_target",
     "achieved_flops_per_gpu * offload_target / ((1 - offload_target) * arithmetic_intensity)", "B/s/GPU",
     "Bandwidth for each GPU at which one class of bytes leaves the efficiency wanted.", source=INFINITY,
@@ -195,23 +158,13 @@ def interleaved_update_seconds(
     )
 
 
-@formula("B", source="deep-optimizer-states2024", where="derived: states of each k-th part, 16-bit weights of the others",
-    label="from host to GPU in the optimizer step")  # fmt: skip
-def interleaved_up_bytes(
-    update_parameters: Num, interleave_every: Num, optimizer_bytes_per_parameter: Num, weight_bytes_per_parameter: Num
-) -> Num:
-    """Bytes from the hosts to the GPUs in an interleaved optimizer step.
-
-    >>> interleaved_up_bytes(10e9, 2, 12, 2)
-    70000000000.0
-    """
-    return (
-        update_parameters
-        * (optimizer_bytes_per_parameter + (interleave_every - 1) * weight_bytes_per_parameter)
-        / interleave_every
-    )
-
-
+computed_quantity("interleaved_up_bytes",
+    "update_parameters * (optimizer_bytes_per_parameter + (interleave_every - 1) * weight_bytes_per_parameter)"
+    " / interleave_every", "B",
+    "Bytes from the hosts to the GPUs in an interleaved optimizer step.", source="deep-optimizer-states2024",
+    where="derived: states of each k-th part, 16-bit weights of the others", label="from host to GPU in the optimizer step",
+    needs="update_parameters interleave_every optimizer_bytes_per_parameter weight_bytes_per_parameter",
+    example="interleaved_up_bytes(10e9, 2, 12, 2) -> 70000000000.0")  # fmt: skip
 computed_quantity("interleaved_down_bytes", "update_parameters * optimizer_bytes_per_parameter / interleave_every", "B",
     "Bytes from the GPUs to the hosts in an interleaved optimizer step, gradients left out.",
     source="deep-optimizer-states2024", where="derived: states of each k-th part",
@@ -220,28 +173,13 @@ computed_quantity("interleaved_down_bytes", "update_parameters * optimizer_bytes
 
 input_quantity("plain_update_seconds", "s", "Time in which the CPUs alone update all states off the GPU.", above=False)
 
-
-@formula("s", source="deep-optimizer-states2024", where="flush_async0, opt_gaps0: neither flush nor interleaving",
-    label="step without overlap or interleaving")  # fmt: skip
-def plain_step_seconds(
-    step_compute_seconds: Num,
-    pass_transfer_seconds: Num,
-    plain_update_seconds: Num,
-    nvme_update_seconds: Num,
-    storage_update_seconds: Num,
-) -> Num:
-    """Time of one step where compute waits for every transfer and the CPUs alone update the states.
-
-    >>> plain_step_seconds(0.4, 3.0, 3.8, 0, 0)
-    7.199999999999999
-    """
-    return (
-        step_compute_seconds
-        + pass_transfer_seconds
-        + maximum(maximum(plain_update_seconds, nvme_update_seconds), storage_update_seconds)
-    )
-
-
+computed_quantity("plain_step_seconds",
+    "step_compute_seconds + pass_transfer_seconds"
+    " + maximum(maximum(plain_update_seconds, nvme_update_seconds), storage_update_seconds)", "s",
+    "Time of one step where compute waits for every transfer and the CPUs alone update the states.",
+    source="deep-optimizer-states2024", where="flush_async0, opt_gaps0: neither flush nor interleaving",
+    label="step without overlap or interleaving",
+    example="plain_step_seconds(0.4, 3.0, 3.8, 0, 0) -> 7.199999999999999")  # fmt: skip
 computed_quantity("interleaving_speedup", "plain_step_seconds / step_seconds", "1",
     "Time of a step without overlap or interleaving over its time with both.",
     label="speed-up over neither overlap nor interleaving")  # fmt: skip

@@ -1,7 +1,6 @@
 """Numbers that people write: the value of a requirement line, rounded towards the stricter side; a result set by its user."""
 
-from ingest.engine.expression import Num, floor, log10, maximum, minimum, round_up
-from ingest.engine.registry import computed_quantity, formula, input_quantity
+from ingest.engine.registry import computed_quantity, input_quantity
 
 input_quantity("computed_requirement", "1", "Value of a requirement line before rounding, in the unit of the line.",
     above=False)  # fmt: skip
@@ -11,20 +10,13 @@ input_quantity("requirement_limit", "1", "Most that a requirement line may deman
 input_quantity("stated_result", "1", "Result that a user sets, in its own unit.")
 input_quantity("computed_result", "1", "The result that the other inputs give, in its own unit.")
 
-
-@formula("1", label="rounded value of a requirement")
-def rounded_requirement(computed_requirement: Num, significant_digits: Num) -> Num:
-    """Value of a requirement line, rounded up to significant digits; an excess of 1e-9, the noise of binary numbers, is none.
-
-    >>> rounded_requirement(301.2e9, 3), rounded_requirement(302_000_000_000.0001, 3), rounded_requirement(1_835_501, 2)
-    (302000000000.0, 302000000000.0, 1900000.0)
-    """
-    return round_up(
-        computed_requirement * (1 - 1e-9),
-        minimum(significant_digits, 15) - 1 - floor(log10(maximum(computed_requirement * (1 - 1e-9), 1e-9))),
-    )
-
-
+computed_quantity("rounded_requirement",
+    "round_up(computed_requirement * (1 - 1e-9), minimum(significant_digits, 15)"
+    " - 1 - floor(log10(maximum(computed_requirement * (1 - 1e-9), 1e-9))))", "1",
+    "Value of a requirement line, rounded up to significant digits; an excess of 1e-9, the noise of binary numbers, is none.",
+    label="rounded value of a requirement",
+    example="rounded_requirement(301.2e9, 3), rounded_requirement(302_000_000_000.0001, 3), rounded_requirement(1_835_501, 2)"
+        " -> (302000000000.0, 302000000000.0, 1900000.0)")  # fmt: skip
 computed_quantity("limited_requirement", "minimum(rounded_requirement, requirement_limit)", "1",
     "Value of a requirement line, rounded up and then held to the most that the line may demand.",
     label="limited value of a requirement")  # fmt: skip

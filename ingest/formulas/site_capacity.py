@@ -1,7 +1,6 @@
 """Capacity of a site, the writes that its media endure year by year, and the floor of a reference architecture."""
 
-from ingest.engine.expression import Num, total
-from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantity
 
 MODEL = "ingest-site-model"
 
@@ -54,26 +53,11 @@ computed_quantity("year_raw_bytes", "year_planned_bytes / usable_share", "B",
     label="raw capacity")  # fmt: skip
 computed_quantity("site_raw_bytes", "site_planned_bytes / usable_share", "B",
     "Raw capacity for the most demanding year.", label="raw capacity")  # fmt: skip
-
-
-@formula("B", label="writes per day")
-def year_bytes_written_per_day(
-    job_checkpoint_bytes_per_day_of_jobs: Num,
-    dataset_bytes_written_per_day_of_datasets: Num,
-    dataset_bytes_added_per_day_of_datasets: Num,
-) -> Num:
-    """Bytes per day that clients write in one year: checkpoints, new versions of data sets, first loads and growth.
-
-    >>> year_bytes_written_per_day([500e12], [1e12], [2e12])
-    503000000000000.0
-    """
-    return (
-        total(job_checkpoint_bytes_per_day_of_jobs)
-        + total(dataset_bytes_written_per_day_of_datasets)
-        + total(dataset_bytes_added_per_day_of_datasets)
-    )
-
-
+computed_quantity("year_bytes_written_per_day",
+    "total(job_checkpoint_bytes_per_day_of_jobs) + total(dataset_bytes_written_per_day_of_datasets)"
+    " + total(dataset_bytes_added_per_day_of_datasets)", "B",
+    "Bytes per day that clients write in one year: checkpoints, new versions of data sets, first loads and growth.",
+    label="writes per day", example="year_bytes_written_per_day([500e12], [1e12], [2e12]) -> 503000000000000.0")  # fmt: skip
 computed_quantity("site_bytes_written_per_day", "largest(year_bytes_written_per_day_of_years)", "B",
     "Bytes per day that clients write in the most demanding year.")  # fmt: skip
 computed_quantity("site_media_bytes_per_day", "site_bytes_written_per_day / protection_efficiency", "B",

@@ -1,7 +1,6 @@
 """One data set of a site, year by year."""
 
-from ingest.engine.expression import Num
-from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantity
 from ingest.formulas.site_totals import columns
 
 # One data set
@@ -70,29 +69,11 @@ computed_quantity("dataset_bytes_added_per_day",
     "maximum(dataset_bytes_held - dataset_bytes_held_before, 0) * seconds_per_day / seconds_per_year", "B",
     "Bytes per day of the first load of a data set and of its growth, spread evenly over the year.",
     example="dataset_bytes_added_per_day(1_461e9, 0, 86_400, 31_557_600) -> 4000000000.0")  # fmt: skip
-
-
-@formula("B/sample", of="data_sample_bytes", when="samples_of_parts")
-def stored_bytes_of_parts(
-    text_tokens_per_sample: Num,
-    text_bytes_per_token: Num,
-    images_per_sample: Num,
-    image_bytes: Num,
-    audio_seconds_per_sample: Num,
-    audio_bytes_per_second: Num,
-) -> Num:
-    """Stored bytes of a sample of text, images and audio, each counted by itself.
-
-    >>> stored_bytes_of_parts(815, 4, 2.5, 60_000, 0, 0)
-    153260.0
-    """
-    return (
-        text_tokens_per_sample * text_bytes_per_token
-        + images_per_sample * image_bytes
-        + audio_seconds_per_sample * audio_bytes_per_second
-    )
-
-
+computed_quantity("stored_bytes_of_parts",
+    "text_tokens_per_sample * text_bytes_per_token + images_per_sample * image_bytes"
+    " + audio_seconds_per_sample * audio_bytes_per_second", "B/sample",
+    "Stored bytes of a sample of text, images and audio, each counted by itself.", of="data_sample_bytes",
+    when="samples_of_parts", example="stored_bytes_of_parts(815, 4, 2.5, 60_000, 0, 0) -> 153260.0")  # fmt: skip
 computed_quantity("bytes_of_one_sample", "data_bytes / data_samples", "B/sample",
     "Stored bytes of one sample, from those of all.")  # fmt: skip
 computed_quantity("bytes_of_one_token", "data_bytes / data_tokens", "B/token", "Stored bytes of one token, from those of all.")

@@ -1,6 +1,6 @@
 """One job and one cluster of a site. Data sets are in `site_datasets`, totals in `site_totals`."""
 
-from ingest.engine.expression import Num, maximum, minimum
+from ingest.engine.expression import Num
 from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
 
 MODEL = "ingest-site-model"
@@ -128,22 +128,12 @@ computed_quantity("run_cached_read_bandwidth",
         " -> (1000000000.0, 13500000000.0)")  # fmt: skip
 computed_quantity("job_read_bandwidth", "run_read_bandwidth * concurrent_runs", "B/s",
     "Read bandwidth of all concurrent runs of a job.", label="read bandwidth of concurrent runs")  # fmt: skip
-
-
-@formula("B/s")
-def started_read_bandwidth(
-    run_read_bandwidth: Num, run_cold_read_bandwidth: Num, warm_share: Num, starting_runs: Num, concurrent_runs: Num
-) -> Num:
-    """Read bandwidth of all concurrent runs of a job, of which only some start together: the others are warm.
-
-    >>> started_read_bandwidth(10e9, 20e9, 0.25, 1, 3)
-    20000000000.0
-    """
-    return run_read_bandwidth * minimum(starting_runs, concurrent_runs) + run_cold_read_bandwidth * warm_share * maximum(
-        concurrent_runs - starting_runs, 0
-    )
-
-
+computed_quantity("started_read_bandwidth",
+    "run_read_bandwidth * minimum(starting_runs, concurrent_runs)"
+    " + run_cold_read_bandwidth * warm_share * maximum(concurrent_runs - starting_runs, 0)", "B/s",
+    "Read bandwidth of all concurrent runs of a job, of which only some start together: the others are warm.",
+    needs="run_read_bandwidth run_cold_read_bandwidth warm_share starting_runs concurrent_runs",
+    example="started_read_bandwidth(10e9, 20e9, 0.25, 1, 3) -> 20000000000.0")  # fmt: skip
 computed_quantity("node_read_bandwidth", "run_read_bandwidth / nodes", "B/s/node",
     "Read bandwidth of one node of a job.", label="read bandwidth of one node of the job")  # fmt: skip
 computed_quantity("job_sustained_read_bandwidth",

@@ -137,46 +137,17 @@ computed_quantity("site_weights_bandwidth", "total(weights_load_bandwidth_of_ser
     label="reads of weights at a start", example="site_weights_bandwidth([18e9, 2e9], 0) -> 20000000000.0")  # fmt: skip
 computed_quantity("site_kv_bytes", "total(kv_held_bytes_of_serving)", "B",
     "Key-value caches of all sessions that shared storage holds.", label="key-value caches held")  # fmt: skip
-
-
-@formula("B/s", source=MODEL, where="data, offloaded states and key-value caches are read at the same time")
-def workload_reads_with_tiers(
-    cluster_read_bandwidth_of_clusters: Num,
-    job_offload_read_bandwidth_of_jobs: Num,
-    kv_peak_read_bandwidth_of_serving: Num,
-    performance_headroom: Num,
-) -> Num:
-    """Aggregate read bandwidth of jobs and serving workloads that run concurrently.
-
-    >>> workload_reads_with_tiers([30e9], [320e9], [50e9], 0)
-    400000000000.0
-    """
-    return (
-        total(cluster_read_bandwidth_of_clusters)
-        + total(job_offload_read_bandwidth_of_jobs)
-        + total(kv_peak_read_bandwidth_of_serving)
-    ) * (1 + performance_headroom)
-
-
-@formula("B/s")
-def sustained_reads_with_tiers(
-    job_sustained_read_bandwidth_of_jobs: Num,
-    job_offload_mean_read_bandwidth_of_jobs: Num,
-    kv_read_bandwidth_of_serving: Num,
-    performance_headroom: Num,
-) -> Num:
-    """Sustained read bandwidth of jobs and serving workloads, averaged over time.
-
-    >>> sustained_reads_with_tiers([10e9], [20e9], [5e9], 0)
-    35000000000.0
-    """
-    return (
-        total(job_sustained_read_bandwidth_of_jobs)
-        + total(job_offload_mean_read_bandwidth_of_jobs)
-        + total(kv_read_bandwidth_of_serving)
-    ) * (1 + performance_headroom)
-
-
+computed_quantity("workload_reads_with_tiers",
+    "(total(cluster_read_bandwidth_of_clusters) + total(job_offload_read_bandwidth_of_jobs)"
+    " + total(kv_peak_read_bandwidth_of_serving)) * (1 + performance_headroom)", "B/s",
+    "Aggregate read bandwidth of jobs and serving workloads that run concurrently.", source=MODEL,
+    where="data, offloaded states and key-value caches are read at the same time",
+    example="workload_reads_with_tiers([30e9], [320e9], [50e9], 0) -> 400000000000.0")  # fmt: skip
+computed_quantity("sustained_reads_with_tiers",
+    "(total(job_sustained_read_bandwidth_of_jobs) + total(job_offload_mean_read_bandwidth_of_jobs)"
+    " + total(kv_read_bandwidth_of_serving)) * (1 + performance_headroom)", "B/s",
+    "Sustained read bandwidth of jobs and serving workloads, averaged over time.",
+    example="sustained_reads_with_tiers([10e9], [20e9], [5e9], 0) -> 35000000000.0")  # fmt: skip
 computed_quantity("beyond_memory_write_bandwidth",
     "(total(job_offload_write_bandwidth_of_jobs) + total(kv_write_bandwidth_of_serving)) * (1 + performance_headroom)", "B/s",
     "Writes of offloaded states and key-value caches by all jobs and serving workloads.",
@@ -185,12 +156,9 @@ computed_quantity("beyond_memory_write_bandwidth",
 computed_quantity("workload_writes_with_tiers", "workload_write_bandwidth + beyond_memory_write_bandwidth", "B/s",
     "Aggregate write bandwidth of checkpoints, offloaded states and key-value caches.", source=MODEL,
     where="checkpoints are written while states and caches are")  # fmt: skip
-
-
-@formula("B/s")
-def site_writes_with_tiers(workload_writes_with_tiers: Num, site_write_floor: Num) -> Num:
-    """Aggregate write bandwidth required: checkpoints, offloaded states and key-value caches, at least that of the guidance."""
-    return maximum(workload_writes_with_tiers, site_write_floor)
+computed_quantity("site_writes_with_tiers", "maximum(workload_writes_with_tiers, site_write_floor)", "B/s",
+    "Aggregate write bandwidth required: checkpoints, offloaded "
+    "states and key-value caches, at least that of the guidance.")  # fmt: skip
 
 
 @formula("1", high=1)

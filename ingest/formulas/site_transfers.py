@@ -24,23 +24,12 @@ alternative("dataset_preparation_bandwidth", "dataset_passes_bandwidth", when="p
 computed_quantity("dataset_load_bandwidth", "data_bytes * data_copies * first_load * capacity_growth / load_seconds", "B/s",
     "Write bandwidth that loads all copies of a data set in the time allowed, in the year of its first load.",
     label="load bandwidth of a data set")  # fmt: skip
-
-
-@formula("B/s", label="refresh bandwidth of a data set")
-def dataset_refresh_bandwidth(
-    data_bytes: Num, data_copies: Num, present: Num, capacity_growth: Num, load_seconds: Num, refresh_seconds: Num
-) -> Num:
-    """Write bandwidth that loads a new version of a data set in the time allowed, and before the next one is due.
-
-    >>> dataset_refresh_bandwidth(302.4e12, 1, 1, 2, 604_800, 2_592_000)
-    1000000000.0
-    """
-    return maximum(
-        data_bytes * data_copies * present * capacity_growth / load_seconds,
-        data_bytes * data_copies * present * capacity_growth / refresh_seconds,
-    )
-
-
+computed_quantity("dataset_refresh_bandwidth",
+    "maximum(data_bytes * data_copies * present * capacity_growth / load_seconds, "
+    "data_bytes * data_copies * present * capacity_growth / refresh_seconds)", "B/s",
+    "Write bandwidth that loads a new version of a data set in the time allowed, and before the next one is due.",
+    label="refresh bandwidth of a data set",
+    example="dataset_refresh_bandwidth(302.4e12, 1, 1, 2, 604_800, 2_592_000) -> 1000000000.0")  # fmt: skip
 computed_quantity("dataset_preparation_bandwidth", "origin_bytes * origin_growth * present / preparation_seconds", "B/s",
     "Read bandwidth that goes through the origin of a data set in the time allowed.",
     label="preparation reads of a data set")  # fmt: skip
@@ -52,25 +41,11 @@ computed_quantity("job_start_opens", "start_files * nodes_at_once / start_second
     "File opens per second with which all runs of a job start together.", label="file opens of a job's start")  # fmt: skip
 computed_quantity("job_evaluation_bandwidth", "evaluation_bytes / evaluation_seconds * concurrent_runs", "B/s",
     "Read bandwidth of the evaluations of all runs of a job.", label="read bandwidth of evaluations")  # fmt: skip
-
-
-@formula("B/s", label="load bandwidth of a year")
-def year_load_bandwidth(
-    dataset_load_bandwidth_of_datasets: Num,
-    dataset_refresh_bandwidth_of_datasets: Num,
-    job_export_bandwidth_of_jobs: Num,
-) -> Num:
-    """Write bandwidth of one year: first loads of data sets, or later versions of them while models are exported.
-
-    >>> year_load_bandwidth([0.5e9, 1e9], [1e9], [2e9])
-    3000000000.0
-    """
-    return maximum(
-        total(dataset_load_bandwidth_of_datasets),
-        total(dataset_refresh_bandwidth_of_datasets) + total(job_export_bandwidth_of_jobs),
-    )
-
-
+computed_quantity("year_load_bandwidth",
+    "maximum(total(dataset_load_bandwidth_of_datasets), "
+    "total(dataset_refresh_bandwidth_of_datasets) + total(job_export_bandwidth_of_jobs))", "B/s",
+    "Write bandwidth of one year: first loads of data sets, or later versions of them while models are exported.",
+    label="load bandwidth of a year", example="year_load_bandwidth([0.5e9, 1e9], [1e9], [2e9]) -> 3000000000.0")  # fmt: skip
 computed_quantity("site_load_bandwidth", "largest(year_load_bandwidth_of_years) * (1 + performance_headroom)", "B/s",
     "Write bandwidth that loads data sets in the most demanding year.", label="load bandwidth",
     example="site_load_bandwidth([1.5e9, 3e9], 0) -> 3000000000.0")  # fmt: skip

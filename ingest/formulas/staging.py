@@ -105,30 +105,12 @@ computed_quantity("dataset_passes_bandwidth",
     "Read bandwidth of a preparation: each pass over the origin, and the scratch space once.",
     label="reads of a preparation in several passes",
     example="dataset_passes_bandwidth(302.4e12, 2, 0, 1, 1, 604_800) -> 1000000000.0")  # fmt: skip
-
-
-@formula("B/s", label="preparation writes of a data set")
-def dataset_preparation_write_bandwidth(
-    data_bytes: Num,
-    prepared_copies: Num,
-    capacity_growth: Num,
-    preparation_scratch_bytes: Num,
-    origin_growth: Num,
-    present: Num,
-    preparation_seconds: Num,
-) -> Num:
-    """Write bandwidth of a preparation: all copies of its result, and the scratch space once.
-
-    >>> dataset_preparation_write_bandwidth(30.24e12, 1, 1, 302.4e12, 1, 1, 604_800)
-    550000000.0
-    """
-    return (
-        (data_bytes * prepared_copies * capacity_growth + preparation_scratch_bytes * origin_growth)
-        * present
-        / preparation_seconds
-    )
-
-
+computed_quantity("dataset_preparation_write_bandwidth",
+    "(data_bytes * prepared_copies * capacity_growth + preparation_scratch_bytes * origin_growth)"
+    " * present / preparation_seconds", "B/s",
+    "Write bandwidth of a preparation: all copies of its result, and the scratch space once.",
+    label="preparation writes of a data set",
+    example="dataset_preparation_write_bandwidth(30.24e12, 1, 1, 302.4e12, 1, 1, 604_800) -> 550000000.0")  # fmt: skip
 computed_quantity("dataset_scratch_bytes_held", "preparation_scratch_bytes * origin_growth * present", "B",
     "Scratch space of a preparation in a year.", label="scratch space held")  # fmt: skip
 computed_quantity("dataset_scratch_added_per_day",
@@ -149,22 +131,12 @@ computed_quantity("site_preparation_write_bandwidth",
     "largest(year_preparation_write_bandwidth_of_years) * (1 + performance_headroom)", "B/s",
     "Write bandwidth that makes data sets from their origins in the most demanding year.", label="preparation write bandwidth",
     example="site_preparation_write_bandwidth([0.5e9, 1e9], 0) -> 1000000000.0")  # fmt: skip
-
-
-@formula("B", label="data held with scratch space")
-def year_bytes_with_scratch(
-    dataset_bytes_held_of_datasets: Num, job_checkpoint_bytes_held_of_jobs: Num, dataset_scratch_bytes_held_of_datasets: Num
-) -> Num:
-    """Data held in one year while data sets are prepared: data sets, retained checkpoints and scratch space.
-
-    >>> year_bytes_with_scratch([1e12, 2e12], [5e12], [1e12])
-    9000000000000.0
-    """
-    return (
-        total(dataset_bytes_held_of_datasets)
-        + total(job_checkpoint_bytes_held_of_jobs)
-        + total(dataset_scratch_bytes_held_of_datasets)
-    )
+computed_quantity("year_bytes_with_scratch",
+    "total(dataset_bytes_held_of_datasets) + total(job_checkpoint_bytes_held_of_jobs)"
+    " + total(dataset_scratch_bytes_held_of_datasets)", "B",
+    "Data held in one year while data sets are prepared: data sets, retained checkpoints and scratch space.",
+    label="data held with scratch space",
+    example="year_bytes_with_scratch([1e12, 2e12], [5e12], [1e12]) -> 9000000000000.0")  # fmt: skip
 
 
 @formula("B", label="writes per day with scratch space")

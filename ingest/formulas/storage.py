@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ingest.engine.expression import Num, maximum
-from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantity
 
 # The need
 input_quantity("read_bandwidth_needed", "B/s", "Read bandwidth that the GPUs need from storage.", above=False)
@@ -135,32 +134,11 @@ computed_quantity("units_for_metadata", "maximum(units_for_opens, units_for_crea
 alternative("units_required", "clients_required", when="clients_counted")
 alternative("units_required", "local_drives_required", when="local_drives_judged")
 
-
-@formula("1", whole=True)
-def units_required(
-    units_for_read: Num,
-    units_for_write: Num,
-    units_for_capacity: Num,
-    units_for_metadata: Num,
-    units_for_requests: Num,
-    units_for_degraded: Num,
-    units_for_degraded_requests: Num,
-    units_min: Num,
-) -> Num:
-    """Units for all requirements: the largest of the counts, each with its spare, and no fewer than are sold.
-
-    >>> units_required(6, 5, 4, 0, 0, 0, 0, 1)
-    6
-    """
-    return maximum(
-        maximum(
-            maximum(maximum(units_for_read, units_for_write), maximum(units_for_capacity, units_for_metadata)),
-            maximum(units_for_requests, maximum(units_for_degraded, units_for_degraded_requests)),
-        ),
-        units_min,
-    )
-
-
+computed_quantity("units_required",
+    "maximum(maximum(maximum(maximum(units_for_read, units_for_write), maximum(units_for_capacity, units_for_metadata)), "
+    "maximum(units_for_requests, maximum(units_for_degraded, units_for_degraded_requests))), units_min)", "1",
+    "Units for all requirements: the largest of the counts, each with its spare, and no fewer than are sold.", whole=True,
+    example="units_required(6, 5, 4, 0, 0, 0, 0, 1) -> 6")  # fmt: skip
 computed_quantity("degraded_requests", "unit_io_per_second * maximum(units - failed_units, 0) * (1 - rebuild_share)", "1/s",
     "IOPS with one failure domain down while the rest rebuilds.", label="IOPS with one failure domain down",
     example="round(degraded_requests(3_000_000, 6, 1, 0.3)) -> 10500000")  # fmt: skip

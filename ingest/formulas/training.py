@@ -4,7 +4,7 @@ Money has the currency of the prices that the user gives; carbon and water follo
 
 import math
 
-from ingest.engine.expression import Num, maximum, minimum, where
+from ingest.engine.expression import Num, minimum, where
 from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
 from ingest.formulas.checkpoint_interval import MODEL
 
@@ -107,47 +107,19 @@ computed_quantity("bandwidth_beside_reads", "bought_bandwidth - other_jobs_read_
 computed_quantity("restore_seconds", "restart_read_bytes / restore_bandwidth", "s",
     "Time to read a checkpoint at the restore bandwidth; all readers of a restart share it.",
     label="restore time at the restore bandwidth")  # fmt: skip
-
-
-@formula("s", source=MODEL, where="max(k·(τ + b) + s·δ, δ + b)", label="time from one persistent checkpoint to the next")
-def persistent_period_seconds(
-    persistent_every: Num,
-    checkpoint_interval: Num,
-    checkpoint_staging_seconds: Num,
-    stopped_share: Num,
-    checkpoint_dump_seconds: Num,
-) -> Num:
-    """Time from one persistent checkpoint to the next: work, stalls and slow-down, or the drain that the next one awaits.
-
-    >>> persistent_period_seconds(1, 900, 1, 0.5, 90), persistent_period_seconds(1, 60, 1, 0.5, 90)
-    (946.0, 106.0)
-    """
-    return maximum(
-        persistent_every * (checkpoint_interval + checkpoint_staging_seconds) + stopped_share * checkpoint_dump_seconds,
-        checkpoint_dump_seconds + checkpoint_staging_seconds,
-    )
-
-
-@formula("s", source=MODEL, where="k·(τ + b) + δ − period; 0 where GPUs wait for the dump", label="lag of a drain", above=False)
-def checkpoint_lag_seconds(
-    persistent_every: Num,
-    checkpoint_interval: Num,
-    checkpoint_staging_seconds: Num,
-    checkpoint_dump_seconds: Num,
-    persistent_period_seconds: Num,
-) -> Num:
-    """Time by which a checkpoint is complete later than the period in which its work was done.
-
-    >>> checkpoint_lag_seconds(1, 900, 1, 90, 946)
-    45
-    """
-    return (
-        persistent_every * (checkpoint_interval + checkpoint_staging_seconds)
-        + checkpoint_dump_seconds
-        - persistent_period_seconds
-    )
-
-
+computed_quantity("persistent_period_seconds",
+    "maximum(persistent_every * (checkpoint_interval + checkpoint_staging_seconds)"
+    " + stopped_share * checkpoint_dump_seconds, checkpoint_dump_seconds + checkpoint_staging_seconds)", "s",
+    "Time from one persistent checkpoint to the next: work, stalls and slow-down, or the drain that the next one awaits.",
+    source=MODEL, where="max(k·(τ + b) + s·δ, δ + b)", label="time from one persistent checkpoint to the next",
+    example="persistent_period_seconds(1, 900, 1, 0.5, 90), persistent_period_seconds(1, 60, 1, 0.5, 90)"
+        " -> (946.0, 106.0)")  # fmt: skip
+computed_quantity("checkpoint_lag_seconds",
+    "persistent_every * (checkpoint_interval + checkpoint_staging_seconds)"
+    " + checkpoint_dump_seconds - persistent_period_seconds", "s",
+    "Time by which a checkpoint is complete later than the period in which its work was done.", source=MODEL,
+    where="k·(τ + b) + δ − period; 0 where GPUs wait for the dump", label="lag of a drain", above=False,
+    example="checkpoint_lag_seconds(1, 900, 1, 90, 946) -> 45")  # fmt: skip
 computed_quantity("interrupts_per_period", "persistent_period_seconds / job_mean_time_to_interrupt", "1",
     "Mean number of interrupts from one persistent checkpoint to the next.")  # fmt: skip
 
