@@ -158,24 +158,17 @@ def prediction(
 
 
 class DecoderSizes(NamedTuple):
-    """Width, depth and heads of a decoder, and the parts that follow from them.
-
-    Attributes:
-        hidden: width of the residual stream.
-        inner: width within the feed-forward network; 0 where the family reads its own.
-        layers: depth.
-        heads, kv_heads, width: query heads, key and value heads, width of one head.
-        vocabulary: token ids.
-    """
+    """Width, depth and heads of a decoder, and the parts that follow from them."""
 
     config: ModelConfig
-    hidden: int
-    inner: int
-    layers: int
+    hidden: int  # width of the residual stream
+    inner: int  # width within the feed-forward network; 0 where the family reads its own
+    layers: int  # depth
+    #: heads, kv_heads, width: query heads, key and value heads, width of one head
     heads: int
     kv_heads: int
     width: int
-    vocabulary: int
+    vocabulary: int  # token ids
 
     def attention(self, bias: bool = False, o_bias: bool | None = None, gate: bool = False) -> Iterator[TableRow]:
         """Q, K, V and O; `bias` on all four unless `o_bias` is given; `gate` adds a matrix as large as Q."""

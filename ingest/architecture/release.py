@@ -28,15 +28,10 @@ DEEPEST = 1
 
 
 class ReleaseFiles(Protocol):
-    """The files of a release, wherever they are.
+    """The files of a release, wherever they are."""
 
-    Attributes:
-        place: the folder, for messages.
-        sizes: bytes of each file, by its path within the folder.
-    """
-
-    place: str
-    sizes: Mapping[str, int]
+    place: str  # the folder, for messages
+    sizes: Mapping[str, int]  # bytes of each file, by its path within the folder
 
     def read(self, name: str, offset: int, size: int) -> bytes:
         """Return bytes of a file; fewer where it ends.
@@ -81,19 +76,12 @@ class LocalFiles:
 
 
 class StoredTensor(NamedTuple):
-    """A tensor in a file.
+    """A tensor in a file."""
 
-    Attributes:
-        name: such as `model.layers.0.mlp.up_proj.weight`.
-        dtype: one of `BITS`.
-        shape: its axes; empty for a single number.
-        bytes: in the file.
-    """
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    bytes: int
+    name: str  # such as `model.layers.0.mlp.up_proj.weight`
+    dtype: str  # one of `BITS`
+    shape: tuple[int, ...]  # its axes; empty for a single number
+    bytes: int  # in the file
 
 
 def read_header(files: ReleaseFiles, name: str) -> list[StoredTensor]:
@@ -178,35 +166,21 @@ _SHARD = re.compile(r"^(?P<stem>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})$")
 
 
 class Index(NamedTuple):
-    """An index: which file holds which tensor.
+    """An index: which file holds which tensor."""
 
-    Attributes:
-        name: of the index.
-        files: by tensor.
-        total_bytes: `total_size`; None where it is missing or 0, which real indexes have.
-    """
-
-    name: str
-    files: Mapping[str, str]
-    total_bytes: int | None
+    name: str  # of the index
+    files: Mapping[str, str]  # by tensor
+    total_bytes: int | None  # `total_size`; None where it is missing or 0, which real indexes have
 
 
 class Release(NamedTuple):
-    """The weights of one model, as far as its files are there.
+    """The weights of one model, as far as its files are there."""
 
-    Attributes:
-        place: its folder.
-        tensors: from the headers; empty if only an index is there.
-        files: how many files hold them.
-        listing: its index; None if there is none.
-        notes: what a reader of the result should know.
-    """
-
-    place: str
-    tensors: tuple[StoredTensor, ...]
-    files: int
-    listing: Index | None
-    notes: tuple[str, ...] = ()
+    place: str  # its folder
+    tensors: tuple[StoredTensor, ...]  # from the headers; empty if only an index is there
+    files: int  # how many files hold them
+    listing: Index | None  # its index; None if there is none
+    notes: tuple[str, ...] = ()  # what a reader of the result should know
 
     @property
     def bytes(self) -> int | None:

@@ -11,52 +11,32 @@ from ingest.architecture.weight_table import UNTRAINED, Weight
 
 
 class StoredRow(NamedTuple):
-    """Tensors of one pattern of names, one type and one shape.
+    """Tensors of one pattern of names, one type and one shape."""
 
-    Attributes:
-        weight: the row; its shape is that of the weights, unpacked.
-        dtype: type of the stored elements.
-        bytes: stored bytes of all of them.
-    """
-
-    weight: Weight
-    dtype: str
-    bytes: int
+    weight: Weight  # the row; its shape is that of the weights, unpacked
+    dtype: str  # type of the stored elements
+    bytes: int  # stored bytes of all of them
 
 
 class StoredWeights(NamedTuple):
-    """The rows of a release.
+    """The rows of a release."""
 
-    Attributes:
-        rows: all of them, see `StoredRow`.
-        unpacked: whether every packing is known, so that the parameters are.
-        active: whether it is known how many experts a token visits.
-        notes: one line each.
-    """
-
-    rows: tuple[StoredRow, ...]
-    unpacked: bool
-    active: bool
-    notes: tuple[str, ...]
+    rows: tuple[StoredRow, ...]  # all of them, see `StoredRow`
+    unpacked: bool  # whether every packing is known, so that the parameters are
+    active: bool  # whether it is known how many experts a token visits
+    notes: tuple[str, ...]  # one line each
 
 
 class Sizes(NamedTuple):
-    """The few sizes of a config that say how to read the tensors; 0 and None where the file does not say.
+    """The few sizes of a config that say how to read the tensors; 0 and None where the file does not say."""
 
-    Attributes:
-        layers: depth of the text model; layers behind it predict further tokens.
-        experts, chosen: experts of a layer, and those that one token visits.
-        tied: whether embedding and head are one matrix.
-        decodes: whether the head gives scores for words, as far as the class names say.
-        quantization: method, bits and the like, from `quantization_config` or `hf_quant_config.json`.
-    """
-
-    layers: int = 0
+    layers: int = 0  # depth of the text model; layers behind it predict further tokens
+    #: experts, chosen: experts of a layer, and those that one token visits
     experts: int = 0
     chosen: int = 0
-    tied: bool | None = None
-    decodes: bool = False
-    quantization: Mapping[str, Any] = {}
+    tied: bool | None = None  # whether embedding and head are one matrix
+    decodes: bool = False  # whether the head gives scores for words, as far as the class names say
+    quantization: Mapping[str, Any] = {}  # method, bits and the like, from `quantization_config` or `hf_quant_config.json`
 
 
 #: Names of nested configs of the text model, outermost first.

@@ -26,48 +26,33 @@ TOKEN_COLUMNS = ("multiply_adds_per_token", "multiply_adds_per_token_pair", "cac
 
 @dataclass(frozen=True)
 class Architecture:
-    """A model's structure.
+    """A model's structure."""
 
-    Attributes:
-        id: file stem or catalog id.
-        model_type: the family's name in the config.
-        weights: the rows, see `Weight`.
-        attentions: the attention layers, see `Attention`.
-        longest: tokens of a sequence that its positions reach; 0 where the file does not say.
-        state_bytes: bytes of one number of a recurrent state; None where the file does not say.
-        layers, hidden, heads, kv_heads, head_dim, vocabulary: the usual sizes of a model; 0 where it has none.
-        defaults: keys that the file leaves to the defaults of the model's class, and their values.
-        basis: one of `BASES`.
-        stored: the tensors of a release, from its headers.
-        stored_bytes: bytes of all tensors of a release, from its headers or its index; None if unknown.
-        row_bytes: bytes of each row as its quantized release stores it; None where it is not quantized.
-        estimated: parameters as (low, typical, high), where only an index of bytes is there, or versions of a class disagree.
-        missing: what cannot be known of this model, by quantity, and why.
-        unverified_keys: keys of its config that the family has not looked at and that may change a weight.
-        notes: one line each.
-    """
-
-    id: str
-    model_type: str
-    weights: tuple[Weight, ...]
-    attentions: tuple[Attention, ...]
+    id: str  # file stem or catalog id
+    model_type: str  # the family's name in the config
+    weights: tuple[Weight, ...]  # the rows, see `Weight`
+    attentions: tuple[Attention, ...]  # the attention layers, see `Attention`
+    #: layers, hidden, heads, kv_heads, head_dim, vocabulary: the usual sizes of a model; 0 where it has none
     layers: int = 0
     hidden: int = 0
     heads: int = 0
     kv_heads: int = 0
     head_dim: int = 0
     vocabulary: int = 0
+    #: keys that the file leaves to the defaults of the model's class, and their values
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    basis: str = "family"
-    stored: tuple[StoredRow, ...] = ()
-    stored_bytes: int | None = None
+    basis: str = "family"  # one of `BASES`
+    stored: tuple[StoredRow, ...] = ()  # the tensors of a release, from its headers
+    stored_bytes: int | None = None  # bytes of all tensors of a release, from its headers or its index; None if unknown
+    #: bytes of each row as its quantized release stores it; None where it is not quantized
     row_bytes: tuple[float, ...] | None = None
+    #: parameters as (low, typical, high), where only an index of bytes is there, or versions of a class disagree
     estimated: tuple[int, int, int] | None = None
-    longest: int = 0
-    state_bytes: int | None = None
-    missing: Mapping[str, str] = field(default_factory=dict)
-    unverified_keys: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    longest: int = 0  # tokens of a sequence that its positions reach; 0 where the file does not say
+    state_bytes: int | None = None  # bytes of one number of a recurrent state; None where the file does not say
+    missing: Mapping[str, str] = field(default_factory=dict)  # what cannot be known of this model, by quantity, and why
+    unverified_keys: tuple[str, ...] = ()  # keys of its config that the family has not looked at and that may change a weight
+    notes: tuple[str, ...] = ()  # one line each
 
     @property
     def warnings(self) -> tuple[str, ...]:

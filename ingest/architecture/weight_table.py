@@ -20,26 +20,19 @@ UNTRAINED = ("scale", "buffer")
 
 
 class Weight(NamedTuple):
-    """Weights of one shape and one function.
+    """Weights of one shape and one function."""
 
-    Attributes:
-        name: name in the paper, such as `attention.q` or `expert.down`.
-        shape: of one tensor, `(output, input)` for a matrix.
-        kind: one of `KINDS`.
-        count: how many such tensors are stored.
-        active: how many of these one token passes through.
-        passes: matrix products with such a tensor per token; 0 for what is looked up, added or scaled, more than
-            `count` where layers share a tensor.
-        positions: positions of one sequence that pass through it, where they are not its tokens, such as the frames of audio
-            that an encoder reads; 0 for the tokens.
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    kind: str
+    name: str  # name in the paper, such as `attention.q` or `expert.down`
+    shape: tuple[int, ...]  # of one tensor, `(output, input)` for a matrix
+    kind: str  # one of `KINDS`
+    #: how many such tensors are stored
     count: int = 1  # type: ignore[assignment]  # a tuple's own count() is of no use here
-    active: int = 1
+    active: int = 1  # how many of these one token passes through
+    #: matrix products with such a tensor per token; 0 for what is looked up, added or scaled, more than `count` where layers
+    #: share a tensor
     passes: int = 0
+    #: positions of one sequence that pass through it, where they are not its tokens, such as the frames of audio that an
+    #: encoder reads; 0 for the tokens
     positions: int = 0
 
     @property
@@ -68,33 +61,20 @@ class Weight(NamedTuple):
 
 
 class Attention(NamedTuple):
-    """Attention layers of one kind.
+    """Attention layers of one kind."""
 
-    Attributes:
-        name: `self`, `cross`, or the name in the paper.
-        heads: query heads.
-        key: width of a query and of a key in one head.
-        value: width of a value in one head.
-        layers: how many such layers a token passes through.
-        cached: elements that one layer keeps per token while generating; 0 for an encoder.
-        window: width of the sliding window; 0 for all tokens.
-        causal: a query attends to earlier tokens only.
-        queries, keys: positions of one sequence that ask and that are looked at, where they are not its tokens; 0 for the
-            tokens.
-        state: elements that one layer keeps of a sequence whatever its length; 0 but for linear and recurrent layers.
-    """
-
-    name: str
-    heads: int
-    key: int
-    value: int
-    layers: int = 1
-    cached: int = 0
-    window: int = 0
-    causal: bool = True
+    name: str  # `self`, `cross`, or the name in the paper
+    heads: int  # query heads
+    key: int  # width of a query and of a key in one head
+    value: int  # width of a value in one head
+    layers: int = 1  # how many such layers a token passes through
+    cached: int = 0  # elements that one layer keeps per token while generating; 0 for an encoder
+    window: int = 0  # width of the sliding window; 0 for all tokens
+    causal: bool = True  # a query attends to earlier tokens only
+    #: queries, keys: positions of one sequence that ask and that are looked at, where they are not its tokens; 0 for the tokens
     queries: int = 0
     keys: int = 0
-    state: int = 0
+    state: int = 0  # elements that one layer keeps of a sequence whatever its length; 0 but for linear and recurrent layers
 
     @property
     def multiply_adds_per_pair(self) -> int:

@@ -226,36 +226,25 @@ class Fact(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """Small reads at a latency: what threads reach that wait for each read.
+    """Small reads at a latency: what threads reach that wait for each read."""
 
-    Attributes:
-        id: an entry, or the user's own budget.
-        latency, per_thread, of_threads: None where no latency is known.
-        shares: parts of the latency by name, where it was given by parts.
-    """
-
-    id: str
+    id: str  # an entry, or the user's own budget
+    #: latency, per_thread, of_threads: None where no latency is known
     latency: float | None
     per_thread: float | None
     threads: int
     of_threads: float | None
     source: str = ""
-    shares: Mapping[str, float] = {}
+    shares: Mapping[str, float] = {}  # parts of the latency by name, where it was given by parts
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CatalogComparison(InteractiveResult):
-    """Storage systems side by side.
+    """Storage systems side by side."""
 
-    Attributes:
-        entries: in the order in which they were named, each once.
-        facts: by attribute; `unknown` where the catalog has none of a system.
-        budgets: latency of small reads, and the IOPS that follow from it.
-    """
-
-    entries: tuple[Storage, ...]
-    facts: tuple[Fact, ...]
-    budgets: tuple[Budget, ...]
+    entries: tuple[Storage, ...]  # in the order in which they were named, each once
+    facts: tuple[Fact, ...]  # by attribute; `unknown` where the catalog has none of a system
+    budgets: tuple[Budget, ...]  # latency of small reads, and the IOPS that follow from it
     catalog: Catalog
 
     @property
@@ -399,17 +388,11 @@ def _of_latency(name: str, seconds: float, threads: int, source: str = "", drive
 
 @dataclass(frozen=True)
 class CatalogCheck:
-    """The result of `check`.
+    """The result of `check`."""
 
-    Attributes:
-        files: how many were checked.
-        problems: one line each.
-        grades: how many values of each kind of entry have each grade.
-    """
-
-    files: int
-    problems: tuple[str, ...]
-    grades: Mapping[str, Counter[str]]
+    files: int  # how many were checked
+    problems: tuple[str, ...]  # one line each
+    grades: Mapping[str, Counter[str]]  # how many values of each kind of entry have each grade
 
 
 def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> CatalogCheck:
@@ -498,19 +481,12 @@ def path(*, catalogs: Folders = ()) -> tuple[Path, ...]:
 
 
 class Settings(NamedTuple):
-    """The settings in force.
+    """The settings in force."""
 
-    Attributes:
-        file: the configuration file.
-        present: whether there is one.
-        folders: the folders of the catalogs, the nearest first, and where each comes from.
-        values: units and currency, and where each comes from.
-    """
-
-    file: Path
-    present: bool
-    folders: tuple[tuple[Path, str], ...]
-    values: Mapping[str, tuple[str, str]]
+    file: Path  # the configuration file
+    present: bool  # whether there is one
+    folders: tuple[tuple[Path, str], ...]  # the folders of the catalogs, the nearest first, and where each comes from
+    values: Mapping[str, tuple[str, str]]  # units and currency, and where each comes from
 
 
 def settings(*, catalogs: Folders = ()) -> Settings:

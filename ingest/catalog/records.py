@@ -106,103 +106,72 @@ class Entry(Record):
 
 
 class Encoding(Record):
-    """An encoding of a data set on storage, with three sizes of a sample.
+    """An encoding of a data set on storage, with three sizes of a sample."""
 
-    Attributes:
-        stored: bytes read from storage for one sample.
-        decoded: bytes that the host passes to the GPU.
-        touched: bytes read if a whole file is read for a crop.
-        samples_per_file: samples in one file.
-        decode_rate: samples that one CPU thread decodes each second, where it is known of these samples themselves.
-        decoder: id of the decoder whose images these are like; its rates hold without `decode_rate`.
-        format: id of the file format, which says how the files are read.
-    """
-
-    stored: Value | None = value("B/sample")
-    decoded: Value | None = value("B/sample")
-    touched: Value | None = value("B/sample")
-    samples_per_file: Value | None = value("sample/file")
+    stored: Value | None = value("B/sample")  # bytes read from storage for one sample
+    decoded: Value | None = value("B/sample")  # bytes that the host passes to the GPU
+    touched: Value | None = value("B/sample")  # bytes read if a whole file is read for a crop
+    samples_per_file: Value | None = value("sample/file")  # samples in one file
+    #: samples that one CPU thread decodes each second, where it is known of these samples themselves
     decode_rate: Value | None = value("sample/s")
-    decoder: str = TEXT
-    format: str = TEXT
+    decoder: str = TEXT  # id of the decoder whose images these are like; its rates hold without `decode_rate`
+    format: str = TEXT  # id of the file format, which says how the files are read
     note: str = TEXT
 
 
 class Model(Entry):
-    """A model and the data set it is trained on.
-
-    Attributes:
-        sample: one sample, in words.
-        sample_unit: what one sample is, as a noun: image, record, sequence, token, window.
-        tokens_per_sample: of a model that is trained on text.
-        sequence_length: tokens over which attention looks, if a sample is not one sequence.
-        family: class of models that share efficiency and scaling behaviour.
-        flops_per_sample: forward and backward pass.
-        tensor_parallel, pipeline_parallel, expert_parallel: parallel sizes of published training runs, by number of GPUs.
-        optimizer, precision: what its published training run saves, as `checkpoint` takes them; AdamW and bf16 if empty.
-        encodings: encodings of the data set; the first one is the default.
-    """
+    """A model and the data set it is trained on."""
 
     kind: ClassVar[str] = "models"
-    sample: str = REQUIRED_TEXT
-    sample_unit: str = TEXT
-    tokens_per_sample: Value | None = value("token/sample")
-    sequence_length: Value | None = value("token")
-    family: str = REQUIRED_TEXT
-    flops_per_sample: Value | None = value("FLOP/sample")
+    sample: str = REQUIRED_TEXT  # one sample, in words
+    sample_unit: str = TEXT  # what one sample is, as a noun: image, record, sequence, token, window
+    tokens_per_sample: Value | None = value("token/sample")  # of a model that is trained on text
+    sequence_length: Value | None = value("token")  # tokens over which attention looks, if a sample is not one sequence
+    family: str = REQUIRED_TEXT  # class of models that share efficiency and scaling behaviour
+    flops_per_sample: Value | None = value("FLOP/sample")  # forward and backward pass
     dataset: str = TEXT
     dataset_samples: Value | None = value("sample")
     dataset_bytes: Value | None = value("B")
     parameters: Value | None = value("parameter")
     parameters_active: Value | None = value("parameter")
+    #: tensor_parallel, pipeline_parallel, expert_parallel: parallel sizes of published training runs, by number of GPUs
     tensor_parallel: Mapping[str, Value] = values("GPU")
     pipeline_parallel: Mapping[str, Value] = values("1")
     expert_parallel: Mapping[str, Value] = values("GPU")
+    #: optimizer, precision: what its published training run saves, as `checkpoint` takes them; AdamW and bf16 if empty
     optimizer: str = TEXT
     precision: str = TEXT
-    encodings: Mapping[str, Encoding] = ENCODINGS
+    encodings: Mapping[str, Encoding] = ENCODINGS  # encodings of the data set; the first one is the default
 
 
 class Gpu(Entry):
-    """An accelerator as the operating system lists it; every peak is dense.
-
-    Attributes:
-        peak_flops: dense peak by precision.
-        usual_node: id of the usual node of the GPU.
-        guidance: id of the highest level of the vendor's reference architecture for its storage.
-        guidance_levels: ids of the levels that may be the floor of a site, the lowest first.
-        gpus_per_node: if the catalog has no such node.
-    """
+    """An accelerator as the operating system lists it; every peak is dense."""
 
     kind: ClassVar[str] = "gpus"
     vendor: str = REQUIRED_TEXT
     form: str = TEXT
-    peak_flops: Mapping[str, Value] = values("FLOP/s/GPU", keys=PRECISIONS)
+    peak_flops: Mapping[str, Value] = values("FLOP/s/GPU", keys=PRECISIONS)  # dense peak by precision
     memory_bytes: Value | None = value("B/GPU")
     memory_bandwidth: Value | None = value("B/s/GPU")
     host_link: str = TEXT
     host_link_bandwidth: Value | None = value("B/s/GPU")
     power: Value | None = value("W/GPU")
     measured_matmul_flops: Value | None = value("FLOP/s/GPU")
-    usual_node: str = TEXT
-    guidance: str = TEXT
-    guidance_levels: tuple[str, ...] = TEXTS
-    gpus_per_node: Value | None = value("GPU/node")
+    usual_node: str = TEXT  # id of the usual node of the GPU
+    guidance: str = TEXT  # id of the highest level of the vendor's reference architecture for its storage
+    guidance_levels: tuple[str, ...] = TEXTS  # ids of the levels that may be the floor of a site, the lowest first
+    gpus_per_node: Value | None = value("GPU/node")  # if the catalog has no such node
 
 
 class Node(Entry):
-    """A server with GPUs; the storage NICs are separate from the compute NICs.
-
-    Attributes:
-        host_memory_bandwidth: nominal, all sockets and channels.
-        host_uplink_bandwidth: copies between host and GPUs, one direction, as measured where GPUs share uplinks.
-    """
+    """A server with GPUs; the storage NICs are separate from the compute NICs."""
 
     kind: ClassVar[str] = "nodes"
     gpu: str = REQUIRED_TEXT
     gpus_per_node: Value = value("GPU/node", required=True)
     host_memory_bytes: Value | None = value("B/node")
-    host_memory_bandwidth: Value | None = value("B/s/node")
+    host_memory_bandwidth: Value | None = value("B/s/node")  # nominal, all sockets and channels
+    #: copies between host and GPUs, one direction, as measured where GPUs share uplinks
     host_uplink_bandwidth: Value | None = value("B/s/node")
     compute_nics: str = TEXT
     compute_nic_bandwidth: Value | None = value("B/s/node")
@@ -220,36 +189,29 @@ class Tier(Record):
 
     A size is `capacity_min` and whole steps of `capacity_step` above it. A tier whose step changes at a threshold is
     two tiers. Rates are those that last; bursts on credit stay in the note.
-
-    Attributes:
-        read_bandwidth_per_byte, write_bandwidth_per_byte: throughput that each byte provisioned buys.
-        shared: `yes` where reads and writes draw on one limit.
-        disks: `yes` where hard disks hold the data.
-        network_bandwidth_per_byte: bound of reads that the memory of the servers holds.
-        read_bandwidth_max, write_bandwidth_max: of one file system, volume or bucket.
-        bandwidth_step: throughput bought in steps of its own, whatever the capacity.
-        client_read_bandwidth, client_write_bandwidth: the most that one client reaches.
-        metadata_per_second_max: metadata operations that one file system can be given.
     """
 
     capacity_min: Value | None = value("B")
     capacity_step: Value | None = value("B")
     capacity_max: Value | None = value("B")
+    #: read_bandwidth_per_byte, write_bandwidth_per_byte: throughput that each byte provisioned buys
     read_bandwidth_per_byte: Value | None = value("B/s/B")
     write_bandwidth_per_byte: Value | None = value("B/s/B")
-    shared: str = TEXT
-    disks: str = TEXT
-    network_bandwidth_per_byte: Value | None = value("B/s/B")
+    shared: str = TEXT  # `yes` where reads and writes draw on one limit
+    disks: str = TEXT  # `yes` where hard disks hold the data
+    network_bandwidth_per_byte: Value | None = value("B/s/B")  # bound of reads that the memory of the servers holds
+    #: read_bandwidth_max, write_bandwidth_max: of one file system, volume or bucket
     read_bandwidth_max: Value | None = value("B/s")
     write_bandwidth_max: Value | None = value("B/s")
-    bandwidth_step: Value | None = value("B/s")
+    bandwidth_step: Value | None = value("B/s")  # throughput bought in steps of its own, whatever the capacity
+    #: client_read_bandwidth, client_write_bandwidth: the most that one client reaches
     client_read_bandwidth: Value | None = value("B/s")
     client_write_bandwidth: Value | None = value("B/s")
     io_per_second_per_byte: Value | None = value("1/s/B")
     write_io_per_second_per_byte: Value | None = value("1/s/B")
     io_per_second_max: Value | None = value("1/s")
     write_io_per_second_max: Value | None = value("1/s")
-    metadata_per_second_max: Value | None = value("1/s")
+    metadata_per_second_max: Value | None = value("1/s")  # metadata operations that one file system can be given
     note: str = TEXT
 
 
@@ -260,110 +222,85 @@ STORAGE_CLASSES = ("system", "service", "software", "client", "drive", "enclosur
 class Storage(Entry):
     """A system one can buy, a service one can rent, storage software, a client, a drive, an enclosure of drives without
     servers and software, a protection scheme, a vendor's guidance, or a site that exists once.
-
-    Attributes:
-        family: the class, one of `STORAGE_CLASSES`.
-        scaling_unit: the unit in which it grows: a client, an appliance, a server, a drive.
-        technology: id of the software that it runs and whose latency and small reads it shares.
-        consistency, failure_tolerance, failover, metadata: behaviour of the system, in words.
-        verdict: in words, where it cannot serve training data or no rate can settle it.
-        protections: ids of its protection schemes; the first one is the default.
-        client_read_bandwidth: the most that one client node reaches; `..._shown` as observed in a run with many clients,
-            `gpu_read_bandwidth` if each GPU has its own path, `nic_efficiency` if the client reaches a known share of its NICs.
-        read_bandwidth: of one unit, large sequential requests; `..._by_model` as measured with that model's data set.
-        random_read_bandwidth: of one drive, random reads of 1 MiB.
-        io_per_second, write_io_per_second: small random reads and writes of one unit.
-        request_latency: mean of a small read.
-        opens_per_second_shown: observed in a run with another aim; more may be possible.
-        drives: of one unit; `drive` is the id of its kind, `drive_bytes` the size for which raw and usable bytes hold,
-            `drive_choices` the sizes on offer, `usable_by_drive` and `files_by_drive` what is published for them.
-        spare_unit: the smallest part that fails: controller, server, enclosure; `failure_domains` of one unit.
-        units_min, units_max: units of one system; `units_shown` those of the largest installation that is published.
-        tiers: of a service.
-        files_max: of one metadata server.
-        reference_io_bytes: size of the requests at which the bandwidths were measured.
-        data_units, redundancy_units: k and m of k+m; copies are 1+m.
-        fixed: `yes` for a single installation that cannot be bought in units.
-        gpus_per_unit: of a vendor's guidance, the GPUs of one scalable unit.
-        published_units: of a vendor's guidance, the scalable units up to which it is published.
-        level: of a vendor's guidance, its name of the level.
-        confirmed: `no` for a vendor's guidance whose figures were not confirmed: it is never the floor of a site.
     """
 
     kind: ClassVar[str] = "storage"
-    family: str = REQUIRED_TEXT
-    scaling_unit: str = REQUIRED_TEXT
-    fixed: str = TEXT
-    technology: str = TEXT
+    family: str = REQUIRED_TEXT  # the class, one of `STORAGE_CLASSES`
+    scaling_unit: str = REQUIRED_TEXT  # the unit in which it grows: a client, an appliance, a server, a drive
+    fixed: str = TEXT  # `yes` for a single installation that cannot be bought in units
+    technology: str = TEXT  # id of the software that it runs and whose latency and small reads it shares
+    #: consistency, failure_tolerance, failover, metadata: behaviour of the system, in words
     consistency: Statement | None = STATEMENT
     failure_tolerance: Statement | None = STATEMENT
     failover: Statement | None = STATEMENT
     metadata: Statement | None = STATEMENT
-    verdict: Statement | None = STATEMENT
-    protections: tuple[str, ...] = TEXTS
+    verdict: Statement | None = STATEMENT  # in words, where it cannot serve training data or no rate can settle it
+    protections: tuple[str, ...] = TEXTS  # ids of its protection schemes; the first one is the default
+    #: the most that one client node reaches; `..._shown` as observed in a run with many clients, `gpu_read_bandwidth` if each
+    #: GPU has its own path, `nic_efficiency` if the client reaches a known share of its NICs
     client_read_bandwidth: Value | None = value("B/s")
     client_read_bandwidth_shown: Value | None = value("B/s")
     client_write_bandwidth: Value | None = value("B/s")
     client_read_bandwidth_by_model: Mapping[str, Value] = values("B/s")
     gpu_read_bandwidth: Value | None = value("B/s")
     nic_efficiency: Value | None = value("1")
+    #: of one unit, large sequential requests; `..._by_model` as measured with that model's data set
     read_bandwidth: Value | None = value("B/s")
     write_bandwidth: Value | None = value("B/s")
     read_bandwidth_by_model: Mapping[str, Value] = values("B/s")
-    random_read_bandwidth: Value | None = value("B/s")
+    random_read_bandwidth: Value | None = value("B/s")  # of one drive, random reads of 1 MiB
+    #: io_per_second, write_io_per_second: small random reads and writes of one unit
     io_per_second: Value | None = value("1/s")
     write_io_per_second: Value | None = value("1/s")
     opens_per_second: Value | None = value("1/s")
-    opens_per_second_shown: Value | None = value("1/s")
+    opens_per_second_shown: Value | None = value("1/s")  # observed in a run with another aim; more may be possible
     creates_per_second: Value | None = value("1/s")
-    request_latency: Value | None = value("s")
-    reference_io_bytes: Value | None = value("B")
+    request_latency: Value | None = value("s")  # mean of a small read
+    reference_io_bytes: Value | None = value("B")  # size of the requests at which the bandwidths were measured
     raw_bytes: Value | None = value("B")
     usable_bytes: Value | None = value("B")
     usable_fraction: Value | None = value("1")
+    #: of one unit; `drive` is the id of its kind, `drive_bytes` the size for which raw and usable bytes hold, `drive_choices`
+    #: the sizes on offer, `usable_by_drive` and `files_by_drive` what is published for them
     drives: Value | None = value("1")
     drive: str = TEXT
     drive_bytes: Value | None = value("B")
     drive_choices: Mapping[str, Value] = values("B")
     usable_by_drive: Mapping[str, Value] = values("B")
     files_by_drive: Mapping[str, Value] = values("1")
+    #: units_min, units_max: units of one system; `units_shown` those of the largest installation that is published
     units_min: Value | None = value("1")
     units_max: Value | None = value("1")
     units_shown: Value | None = value("1")
-    spare_unit: str = TEXT
+    spare_unit: str = TEXT  # the smallest part that fails: controller, server, enclosure; `failure_domains` of one unit
     failure_domains: Value | None = value("1")
     filesystem_efficiency: Value | None = value("1")
     fill_limit: Value | None = value("1")
+    #: data_units, redundancy_units: k and m of k+m; copies are 1+m
     data_units: Value | None = value("1")
     redundancy_units: Value | None = value("1")
     tolerated_failures: Value | None = value("1", zero=True)
-    files_max: Value | None = value("1")
+    files_max: Value | None = value("1")  # of one metadata server
     metadata_servers_max: Value | None = value("1")
     creates_per_metadata_server: Value | None = value("1/s")
     opens_per_metadata_server: Value | None = value("1/s")
     link_bandwidth: Value | None = value("B/s")
-    gpus_per_unit: Value | None = value("GPU")
-    published_units: Value | None = value("1")
-    level: str = TEXT
-    confirmed: str = TEXT
+    gpus_per_unit: Value | None = value("GPU")  # of a vendor's guidance, the GPUs of one scalable unit
+    published_units: Value | None = value("1")  # of a vendor's guidance, the scalable units up to which it is published
+    level: str = TEXT  # of a vendor's guidance, its name of the level
+    confirmed: str = TEXT  # `no` for a vendor's guidance whose figures were not confirmed: it is never the floor of a site
     power: Value | None = value("W")
     rack_units: Value | None = value("1")
-    tiers: Mapping[str, Tier] = TIERS
+    tiers: Mapping[str, Tier] = TIERS  # of a service
 
 
 class Protocol(Entry):
-    """A measurement protocol: the software and its rules.
-
-    Attributes:
-        form: training-log, vendor-table, benchmark-table or emulation.
-        advice: for a buyer who requires its rate.
-        benchmark: name that the editions of one benchmark share; they count once.
-    """
+    """A measurement protocol: the software and its rules."""
 
     kind: ClassVar[str] = "protocols"
-    form: str = REQUIRED_TEXT
-    benchmark: str = TEXT
-    advice: str = REQUIRED_TEXT
+    form: str = REQUIRED_TEXT  # training-log, vendor-table, benchmark-table or emulation
+    benchmark: str = TEXT  # name that the editions of one benchmark share; they count once
+    advice: str = REQUIRED_TEXT  # for a buyer who requires its rate
 
 
 class Family(Entry):
@@ -381,25 +318,20 @@ class Scaling(Entry):
 
 
 class Optimizer(Entry):
-    """Bytes that an optimizer keeps per trained parameter, in mixed precision.
-
-    Attributes:
-        factored: `matrices` if the second moment of a matrix is its rows and columns, `rest` if hidden matrices have
-            none; empty if every parameter has one.
-        second_moment_share: numbers of second moment per parameter, if the weights of the model are unknown.
-        adapters: `low-rank` if adapters are trained instead of the model.
-        rank: of these adapters.
-        weights: of the parameters in a checkpoint, where they follow from the optimizer instead of the precision.
-    """
+    """Bytes that an optimizer keeps per trained parameter, in mixed precision."""
 
     kind: ClassVar[str] = "optimizers"
+    #: `matrices` if the second moment of a matrix is its rows and columns, `rest` if hidden matrices have none; empty if every
+    #: parameter has one
     factored: str = TEXT
-    adapters: str = TEXT
-    rank: Value | None = value("1")
+    adapters: str = TEXT  # `low-rank` if adapters are trained instead of the model
+    rank: Value | None = value("1")  # of these adapters
+    #: of the parameters in a checkpoint, where they follow from the optimizer instead of the precision
     weights: Value | None = value("B/parameter", zero=True)
     master: Value = value("B/parameter", required=True, zero=True)
     momentum: Value = value("B/parameter", required=True, zero=True)
     variance: Value = value("B/parameter", required=True, zero=True)
+    #: numbers of second moment per parameter, if the weights of the model are unknown
     second_moment_share: Value | None = value("1")
 
 
@@ -413,22 +345,16 @@ class Recipe(Entry):
 
 
 class Failures(Entry):
-    """Failure rate of nodes: interrupts counted on a cluster, or a rate per node.
-
-    Attributes:
-        counts: what was counted; `interruptions of jobs` with `gpus` take part in the choice by the size of a job.
-        gpus: size of the jobs at which the rate was observed.
-        gpus_per_node: of a node as the source counts it.
-    """
+    """Failure rate of nodes: interrupts counted on a cluster, or a rate per node."""
 
     kind: ClassVar[str] = "failures"
-    counts: str = TEXT
-    gpus: Value | None = value("GPU")
+    counts: str = TEXT  # what was counted; `interruptions of jobs` with `gpus` take part in the choice by the size of a job
+    gpus: Value | None = value("GPU")  # size of the jobs at which the rate was observed
     interrupts: Value | None = value("1")
     period: Value | None = value("s")
     nodes: Value | None = value("node")
     rate: Value | None = value("1/s/node")
-    gpus_per_node: Value = value("GPU/node", required=True)
+    gpus_per_node: Value = value("GPU/node", required=True)  # of a node as the source counts it
 
 
 #: contents of a data set
@@ -436,51 +362,32 @@ HOLDINGS = ("tokens", "text", "samples")
 
 
 class Corpus(Entry):
-    """A published data set for training.
-
-    Attributes:
-        holds: tokens (of text) or samples.
-        tokenizer: name of the tokenizer that counted the tokens.
-        pipeline: id of the pipeline that produced it.
-        raw_bytes: input of the pipeline; the note tells whether compressed.
-        clean_bytes: uncompressed text.
-        stored_bytes: the published files; the note names their compression.
-        tokenized_bytes: as published; usually computed instead.
-        vocabulary: ids of the tokenizer.
-    """
+    """A published data set for training."""
 
     kind: ClassVar[str] = "corpora"
-    holds: str = REQUIRED_TEXT
-    tokenizer: str = TEXT
-    pipeline: str = TEXT
+    holds: str = REQUIRED_TEXT  # tokens (of text) or samples
+    tokenizer: str = TEXT  # name of the tokenizer that counted the tokens
+    pipeline: str = TEXT  # id of the pipeline that produced it
     tokens: Value | None = value("token")
-    raw_bytes: Value | None = value("B")
-    clean_bytes: Value | None = value("B")
-    stored_bytes: Value | None = value("B")
-    tokenized_bytes: Value | None = value("B")
+    raw_bytes: Value | None = value("B")  # input of the pipeline; the note tells whether compressed
+    clean_bytes: Value | None = value("B")  # uncompressed text
+    stored_bytes: Value | None = value("B")  # the published files; the note names their compression
+    tokenized_bytes: Value | None = value("B")  # as published; usually computed instead
     documents: Value | None = value("document")
     samples: Value | None = value("sample")
     sample_bytes: Value | None = value("B/sample")
     bytes_per_token: Value | None = value("B/token")
-    vocabulary: Value | None = value("1")
+    vocabulary: Value | None = value("1")  # ids of the tokenizer
 
 
 class Pipeline(Entry):
-    """A pipeline from raw to clean data; shares of bytes, documents and tokens differ, so each has a field.
-
-    Attributes:
-        input, output: in words.
-        input_form, output_form: how the bytes of both were counted: `plain`, `gzip`, `zstd`, …
-        bytes_kept: bytes out over bytes in, each in its form.
-        extracted_share: extracted text over raw input, each as stored.
-        pipeline_output_share: stored over plain bytes of the output, if its form is compressed.
-        dedup_hashes: hash values that fuzzy deduplication keeps for each document.
-        preparation_passes: times that the pipeline reads its input.
-    """
+    """A pipeline from raw to clean data; shares of bytes, documents and tokens differ, so each has a field."""
 
     kind: ClassVar[str] = "pipelines"
+    #: input, output: in words
     input: str = REQUIRED_TEXT
     output: str = REQUIRED_TEXT
+    #: input_form, output_form: how the bytes of both were counted: `plain`, `gzip`, `zstd`, …
     input_form: str = TEXT
     output_form: str = TEXT
     steps: tuple[str, ...] = TEXTS
@@ -490,14 +397,14 @@ class Pipeline(Entry):
     output_documents: Value | None = value("document")
     input_tokens: Value | None = value("token")
     output_tokens: Value | None = value("token")
-    bytes_kept: Value | None = value("1")
+    bytes_kept: Value | None = value("1")  # bytes out over bytes in, each in its form
     documents_kept: Value | None = value("1")
     tokens_kept: Value | None = value("1")
-    extracted_share: Value | None = value("1")
-    pipeline_output_share: Value | None = value("1")
-    dedup_hashes: Value | None = value("1/document")
+    extracted_share: Value | None = value("1")  # extracted text over raw input, each as stored
+    pipeline_output_share: Value | None = value("1")  # stored over plain bytes of the output, if its form is compressed
+    dedup_hashes: Value | None = value("1/document")  # hash values that fuzzy deduplication keeps for each document
     dedup_hash_bytes: Value | None = value("B")
-    preparation_passes: Value | None = value("1")
+    preparation_passes: Value | None = value("1")  # times that the pipeline reads its input
 
 
 #: how the samples of a format are read
@@ -505,26 +412,16 @@ READ_PATTERNS = ("whole files", "shards", "row groups", "random records")
 
 
 class Format(Entry):
-    """A file format, its overhead and how it is read; each value sets the quantity of its name.
-
-    Attributes:
-        holds: tokens, text, samples.
-        record: document, sequence or sample.
-        compressed_shares: stored over written bytes, by content; 1 by default.
-        ids: `packed` if token ids take as few bits as they need; else their width follows from the vocabulary.
-        read_pattern: one of `READ_PATTERNS`.
-        request_bytes: the largest read that reaches storage.
-        readers_per_gpu: concurrent reads that a loader issues for one GPU.
-    """
+    """A file format, its overhead and how it is read; each value sets the quantity of its name."""
 
     kind: ClassVar[str] = "formats"
-    holds: tuple[str, ...] = TEXTS
-    record: str = REQUIRED_TEXT
-    ids: str = TEXT
+    holds: tuple[str, ...] = TEXTS  # tokens, text, samples
+    record: str = REQUIRED_TEXT  # document, sequence or sample
+    ids: str = TEXT  # `packed` if token ids take as few bits as they need; else their width follows from the vocabulary
     stored_id_bytes: Value | None = value("B/token")
     format_narrow_vocabulary: Value | None = value("1")
     encoding_factor: Value | None = value("1")
-    compressed_shares: Mapping[str, Value] = values("1", keys=HOLDINGS)
+    compressed_shares: Mapping[str, Value] = values("1", keys=HOLDINGS)  # stored over written bytes, by content; 1 by default
     container_bytes_per_record: Value | None = value("B/sample", zero=True)
     index_bytes_per_record: Value | None = value("B/sample", zero=True)
     members_per_record: Value | None = value("1/sample")
@@ -538,25 +435,21 @@ class Format(Entry):
     shard_bytes: Value | None = value("B/file")
     records_per_shard: Value | None = value("sample/file")
     files_per_shard: Value | None = value("1")
-    read_pattern: str = TEXT
-    request_bytes: Value | None = value("B")
-    readers_per_gpu: Value | None = value("1/GPU")
+    read_pattern: str = TEXT  # one of `READ_PATTERNS`
+    request_bytes: Value | None = value("B")  # the largest read that reaches storage
+    readers_per_gpu: Value | None = value("1/GPU")  # concurrent reads that a loader issues for one GPU
 
 
 class Decoder(Entry):
-    """A decoder of images, measured on CPUs or on GPUs.
-
-    Attributes:
-        thread_rates, loader_rates, loader_workers: by CPU, what one thread decodes, a loader at its peak, its workers there.
-        gpu_rates: by id of the GPU.
-    """
+    """A decoder of images, measured on CPUs or on GPUs."""
 
     kind: ClassVar[str] = "decoders"
     codec: str = REQUIRED_TEXT
+    #: thread_rates, loader_rates, loader_workers: by CPU, what one thread decodes, a loader at its peak, its workers there
     thread_rates: Mapping[str, Value] = values("sample/s")
     loader_rates: Mapping[str, Value] = values("sample/s")
     loader_workers: Mapping[str, Value] = values("1")
-    gpu_rates: Mapping[str, Value] = values("sample/s")
+    gpu_rates: Mapping[str, Value] = values("sample/s")  # by id of the GPU
 
 
 class Structure(Entry):
@@ -570,17 +463,12 @@ class Structure(Entry):
 
 
 class Rate(NamedTuple):
-    """One measured rate of a model on a GPU: a row of the model's CSV.
-
-    Attributes:
-        samples_per_second_per_gpu: in samples of the model; None if only FLOP/s are published.
-        achieved_flops_per_gpu: None if no FLOP/s are published.
-    """
+    """One measured rate of a model on a GPU: a row of the model's CSV."""
 
     gpu: str
     precision: str
-    samples_per_second_per_gpu: float | None
-    achieved_flops_per_gpu: float | None
+    samples_per_second_per_gpu: float | None  # in samples of the model; None if only FLOP/s are published
+    achieved_flops_per_gpu: float | None  # None if no FLOP/s are published
     gpus: int
     nodes: int
     protocol: str

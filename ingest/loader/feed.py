@@ -281,13 +281,9 @@ OF_JOB = ("nodes", *filled(NodeOptions, {}, "feed"), *filled(FeedRateOptions, {}
 
 
 class Feed(Answer):
-    """The utilization of a job and its loaders.
+    """The utilization of a job and its loaders."""
 
-    Attributes:
-        own: results that are simulated, or that are those of later epochs, with their derivation.
-    """
-
-    own: Mapping[str, Step] = EMPTY
+    own: Mapping[str, Step] = EMPTY  # results that are simulated, or that are those of later epochs, with their derivation
 
     def derivation(self, name: str) -> Step:
         """The derivation of a quantity; a simulated one was given by its simulation."""

@@ -35,21 +35,13 @@ OBSERVED = {
 
 @dataclass(frozen=True)
 class ObservedLoader:
-    """What an observation says about the loader of its job.
+    """What an observation says about the loader of its job."""
 
-    Attributes:
-        place: the file, for messages.
-        seen: the observation.
-        rate: samples per second of one GPU that never waits.
-        utilization: share of the time in which the GPUs compute.
-        gpus: GPUs of the job.
-    """
-
-    place: str
-    seen: Observation
-    rate: float
-    utilization: float
-    gpus: int
+    place: str  # the file, for messages
+    seen: Observation  # the observation
+    rate: float  # samples per second of one GPU that never waits
+    utilization: float  # share of the time in which the GPUs compute
+    gpus: int  # GPUs of the job
 
     def value(self, name: str) -> float | None:
         """An observed figure; None where it is not known.

@@ -26,15 +26,10 @@ NEVER = "GPUs wait no less with the data on the nodes: staging does not pay afte
 
 
 class LoaderKind(NamedTuple):
-    """How a library distributes a data set over the ranks.
+    """How a library distributes a data set over the ranks."""
 
-    Attributes:
-        what: one line.
-        cases: who reads, and how often a sample is read where it is read more than once.
-    """
-
-    what: str
-    cases: tuple[str, ...]
+    what: str  # one line
+    cases: tuple[str, ...]  # who reads, and how often a sample is read where it is read more than once
     source: str
     where: str
 

@@ -38,32 +38,19 @@ NEAR, NEXT = 0.01, 0.05
 
 @dataclass(frozen=True)
 class Loader:
-    """The loader of one rank, and what it loads from.
+    """The loader of one rank, and what it loads from."""
 
-    Attributes:
-        workers: worker processes, W.
-        prefetch: batches outstanding per worker, P.
-        batch: samples of a batch.
-        step_seconds: computation of one step.
-        latency_seconds: mean time to read one sample.
-        latency_variation: standard deviation of that time over its mean; its distribution is lognormal.
-        hit_fraction: share of the samples that a cache serves, without latency.
-        decode_seconds: time of a worker to decode one sample.
-        shared_seconds: time between two batches of this rank that storage or cores deliver at their full rate.
-        ranks: loaders of the job, whose steps start together.
-        handover_seconds: smallest and largest time in which the training process receives a batch.
-    """
-
-    workers: int
-    prefetch: int
-    batch: int
-    step_seconds: float
-    latency_seconds: float
-    latency_variation: float = 0.0
-    hit_fraction: float = 0.0
-    decode_seconds: float = 0.0
-    shared_seconds: float = 0.0
-    ranks: int = 1
+    workers: int  # worker processes, W
+    prefetch: int  # batches outstanding per worker, P
+    batch: int  # samples of a batch
+    step_seconds: float  # computation of one step
+    latency_seconds: float  # mean time to read one sample
+    latency_variation: float = 0.0  # standard deviation of that time over its mean; its distribution is lognormal
+    hit_fraction: float = 0.0  # share of the samples that a cache serves, without latency
+    decode_seconds: float = 0.0  # time of a worker to decode one sample
+    shared_seconds: float = 0.0  # time between two batches of this rank that storage or cores deliver at their full rate
+    ranks: int = 1  # loaders of the job, whose steps start together
+    #: smallest and largest time in which the training process receives a batch
     handover_seconds: tuple[float, float] = (0.0, 0.0)
 
 
@@ -249,17 +236,11 @@ def _latencies_of_batches(variation: float, hit_fraction: float, batch: int, siz
 
 
 class Remedies(NamedTuple):
-    """What alone lifts the median to the accepted utilization; None where it does not suffice.
+    """What alone lifts the median to the accepted utilization; None where it does not suffice."""
 
-    Attributes:
-        workers: fewest workers, with the prefetch as it is.
-        prefetch: fewest batches per worker, with the workers as they are.
-        latency_seconds: longest mean latency, with the workers and the prefetch as they are.
-    """
-
-    workers: int | None
-    prefetch: int | None
-    latency_seconds: float | None
+    workers: int | None  # fewest workers, with the prefetch as it is
+    prefetch: int | None  # fewest batches per worker, with the workers as they are
+    latency_seconds: float | None  # longest mean latency, with the workers and the prefetch as they are
 
 
 def remedies(loader: Loader, accepted: float, *, steps: int, seed: int) -> Remedies:

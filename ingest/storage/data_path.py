@@ -21,30 +21,19 @@ NODE, CLIENTS, NETWORK, STORAGE, DRIVES, COUNT = "node", "client", "network", "s
 
 
 class Layer(NamedTuple):
-    """A layer of the data path, by the names of its quantities.
+    """A layer of the data path, by the names of its quantities."""
 
-    Attributes:
-        name: as shown.
-        need, ceiling: quantities.
-        part: the part of the data path that it belongs to.
-        question: what to ask the vendor for, where the ceiling is unknown.
-        of_unit: the quantity of one unit of the storage that the ceiling rests on; units are counted for it.
-        supply: option that sets an unknown ceiling; empty where `--set` with the missing quantity does.
-        named_by: quantities of which any makes it a layer of the path.
-        small_reads: the ceiling falls with the latency of small requests.
-        sized: a loss that is survived, or a count: little headroom is no doubt.
-    """
-
-    name: str
+    name: str  # as shown
+    #: need, ceiling: quantities
     need: str
     ceiling: str
-    part: str = STORAGE
-    question: str = ""
-    of_unit: str = ""
-    supply: str = ""
-    named_by: tuple[str, ...] = ()
-    small_reads: bool = False
-    sized: bool = False
+    part: str = STORAGE  # the part of the data path that it belongs to
+    question: str = ""  # what to ask the vendor for, where the ceiling is unknown
+    of_unit: str = ""  # the quantity of one unit of the storage that the ceiling rests on; units are counted for it
+    supply: str = ""  # option that sets an unknown ceiling; empty where `--set` with the missing quantity does
+    named_by: tuple[str, ...] = ()  # quantities of which any makes it a layer of the path
+    small_reads: bool = False  # the ceiling falls with the latency of small requests
+    sized: bool = False  # a loss that is survived, or a count: little headroom is no doubt
 
     @property
     def asked(self) -> str:
@@ -162,24 +151,16 @@ ROUNDING = 1e-12
 
 
 class LayerVerdict(NamedTuple):
-    """The verdict on one layer.
-
-    Attributes:
-        ceiling: None where it is unknown.
-        headroom: share of the ceiling that stays free; None where the ceiling is unknown or 0.
-        at_least: the ceiling was demonstrated, and more may be possible.
-        at_most: the ceiling is a bound, and less is likely.
-        unsure: the ceiling rests on an assumed latency, or on a size that may not be on sale, so that the verdict is open.
-        why: why the ceiling is unknown, 0 or unsure.
-    """
+    """The verdict on one layer."""
 
     layer: Layer
     need: float
-    ceiling: float | None
-    headroom: float | None
-    at_least: bool = False
-    why: str = ""
-    at_most: bool = False
+    ceiling: float | None  # None where it is unknown
+    headroom: float | None  # share of the ceiling that stays free; None where the ceiling is unknown or 0
+    at_least: bool = False  # the ceiling was demonstrated, and more may be possible
+    why: str = ""  # why the ceiling is unknown, 0 or unsure
+    at_most: bool = False  # the ceiling is a bound, and less is likely
+    #: the ceiling rests on an assumed latency, or on a size that may not be on sale, so that the verdict is open
     unsure: bool = False
 
     @property

@@ -62,18 +62,13 @@ NOTHING = Storage("nothing", Path(), name="nothing", family="client", scaling_un
 
 
 class Stock(NamedTuple):
-    """What is in place of one need.
+    """What is in place of one need."""
 
-    Attributes:
-        name: the quantity needed.
-        need, have: in base units; `have` is None where nothing of it is known.
-        at_least: more may be in place than is known.
-    """
-
-    name: str
+    name: str  # the quantity needed
+    #: need, have: in base units; `have` is None where nothing of it is known
     need: float
     have: float | None
-    at_least: bool = False
+    at_least: bool = False  # more may be in place than is known
 
     @property
     def missing(self) -> float | None:

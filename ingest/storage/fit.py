@@ -72,25 +72,15 @@ OF_UNIT = "unit_read_bandwidth"
 
 
 class Terms(NamedTuple):
-    """The terms of a comparison.
+    """The terms of a comparison."""
 
-    Attributes:
-        client: id of the client, where an entry has none.
-        protection: id of the protection scheme, where an entry has none or several.
-        units: number of units; the number required by default.
-        degraded: whether all reads must hold with one failure domain down and the rest rebuilding.
-        spare: whether one failure domain is bought beyond the need, and 70 % of the reads must hold without it.
-        sites: whether `all` includes installations that exist once.
-        prices: a dated list of prices, by which the cheapest tier of a service is chosen.
-    """
-
-    client: str | None = None
-    protection: str | None = None
-    units: float | None = None
-    degraded: bool = False
-    spare: bool = True
-    sites: bool = False
-    prices: Prices | None = None
+    client: str | None = None  # id of the client, where an entry has none
+    protection: str | None = None  # id of the protection scheme, where an entry has none or several
+    units: float | None = None  # number of units; the number required by default
+    degraded: bool = False  # whether all reads must hold with one failure domain down and the rest rebuilding
+    spare: bool = True  # whether one failure domain is bought beyond the need, and 70 % of the reads must hold without it
+    sites: bool = False  # whether `all` includes installations that exist once
+    prices: Prices | None = None  # a dated list of prices, by which the cheapest tier of a service is chosen
 
 
 #: One failure domain spare, and no more.

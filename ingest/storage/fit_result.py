@@ -62,57 +62,35 @@ FEW = 4
 
 
 class Figure(NamedTuple):
-    """A figure of a system for a buyer.
+    """A figure of a system for a buyer."""
 
-    Attributes:
-        value: in base units; None where it is unknown.
-        needed: whether the need includes it.
-        at_most: it is a bound from the raw capacity or the drives.
-        recalled: it rests on a value of the catalog that was not verified.
-    """
-
-    value: float | None
+    value: float | None  # in base units; None where it is unknown
     unit: str
-    needed: bool
-    at_most: bool = False
-    recalled: bool = False
+    needed: bool  # whether the need includes it
+    at_most: bool = False  # it is a bound from the raw capacity or the drives
+    recalled: bool = False  # it rests on a value of the catalog that was not verified
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Fit(InteractiveResult):
-    """The verdict on one system.
-
-    Attributes:
-        fits: None where a ceiling that counts is unknown.
-        narrow: the bottleneck.
-        results: quantities by their public names.
-        answer: the results and the ceiling of each layer, with derivations, assumptions and sources.
-        beyond: warnings on layers that hold at the typical need and not at the high end of its range.
-        one_down: whether all reads hold with one failure domain down; None where that does not apply or is unknown.
-        label: the size of drive or the tier that was chosen.
-        decided: what the number of units is bought for.
-        spared: whether the units hold a spare, so that little headroom of what they are counted for is no doubt.
-        cost: price of a month by the user's prices.
-        priced: currency and date of that price.
-        tiers: the tiers that suffice, each with its capacity.
-        file_systems: how many of the tier it takes together, where one of them does not meet the need.
-    """
+    """The verdict on one system."""
 
     entry: Storage
-    fits: bool | None
-    narrow: LayerVerdict | None
+    fits: bool | None  # None where a ceiling that counts is unknown
+    narrow: LayerVerdict | None  # the bottleneck
     layers: tuple[LayerVerdict, ...]
-    results: Mapping[str, Quantity]
-    answer: Answer
-    beyond: tuple[str, ...] = ()
+    results: Mapping[str, Quantity]  # quantities by their public names
+    answer: Answer  # the results and the ceiling of each layer, with derivations, assumptions and sources
+    beyond: tuple[str, ...] = ()  # warnings on layers that hold at the typical need and not at the high end of its range
+    #: whether all reads hold with one failure domain down; None where that does not apply or is unknown
     one_down: bool | None = None
-    label: str = ""
-    decided: str = ""
-    spared: bool = False
-    cost: float | None = None
-    priced: str = ""
-    tiers: tuple[Mapping[str, Any], ...] = ()
-    file_systems: int = 1
+    label: str = ""  # the size of drive or the tier that was chosen
+    decided: str = ""  # what the number of units is bought for
+    spared: bool = False  # whether the units hold a spare, so that little headroom of what they are counted for is no doubt
+    cost: float | None = None  # price of a month by the user's prices
+    priced: str = ""  # currency and date of that price
+    tiers: tuple[Mapping[str, Any], ...] = ()  # the tiers that suffice, each with its capacity
+    file_systems: int = 1  # how many of the tier it takes together, where one of them does not meet the need
 
     @property
     def verdict(self) -> str:
@@ -298,20 +276,13 @@ def _is_recalled(step: Step) -> bool:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Fits(InteractiveResult):
-    """The answer of `fit`: systems by verdict, then by headroom.
+    """The answer of `fit`: systems by verdict, then by headroom."""
 
-    Attributes:
-        need: bandwidth, capacity and metadata rates required.
-        systems: in order.
-        compared: all systems of the catalogs were compared, so that one that fits meets `--require`.
-        stock: what the storage in place delivers; the need is what it leaves missing.
-    """
-
-    need: Need
-    systems: tuple[Fit, ...]
+    need: Need  # bandwidth, capacity and metadata rates required
+    systems: tuple[Fit, ...]  # in order
     catalog: Catalog
-    compared: bool = False
-    stock: tuple[Stock, ...] = ()
+    compared: bool = False  # all systems of the catalogs were compared, so that one that fits meets `--require`
+    stock: tuple[Stock, ...] = ()  # what the storage in place delivers; the need is what it leaves missing
 
     command = QUESTION.command
     RESULTS = tuple(RESULTS)

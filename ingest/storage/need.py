@@ -85,30 +85,18 @@ class Listed(NamedTuple):
 
 @dataclass(frozen=True)
 class Need:
-    """Read, write, capacity and metadata needs, and the machine that has them.
+    """Read, write, capacity and metadata needs, and the machine that has them."""
 
-    Attributes:
-        title: what has the need, in a few words.
-        given: input quantities, those of `REQUIRABLE` among them.
-        computed: quantities of `REQUIRABLE` that a formula yields, and its name.
-        high: the high end of a need whose range is known.
-        model: id of the model whose data set is read as published, for ceilings measured with it.
-        words: options that are words, for the answer's inputs.
-        notes: what was left out or combined.
-        pattern: `random` or `sequential` reads; empty where nothing says so.
-        existing: storage that is in place, as the site file lists it.
-    """
-
-    title: str
-    given: Mapping[str, Input]
-    computed: Mapping[str, str] = field(default_factory=dict)
-    high: Mapping[str, float] = field(default_factory=dict)
-    model: str = ""
-    words: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    pattern: str = ""
+    title: str  # what has the need, in a few words
+    given: Mapping[str, Input]  # input quantities, those of `REQUIRABLE` among them
+    computed: Mapping[str, str] = field(default_factory=dict)  # quantities of `REQUIRABLE` that a formula yields, and its name
+    high: Mapping[str, float] = field(default_factory=dict)  # the high end of a need whose range is known
+    model: str = ""  # id of the model whose data set is read as published, for ceilings measured with it
+    words: Mapping[str, Any] = field(default_factory=dict)  # options that are words, for the answer's inputs
+    notes: tuple[str, ...] = ()  # what was left out or combined
+    pattern: str = ""  # `random` or `sequential` reads; empty where nothing says so
     lines: tuple[Requirement, ...] = ()
-    existing: tuple[Listed, ...] = ()
+    existing: tuple[Listed, ...] = ()  # storage that is in place, as the site file lists it
 
     def requires(self, name: str) -> bool:
         """Whether the need includes a quantity."""

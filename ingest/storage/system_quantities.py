@@ -115,20 +115,13 @@ def with_drives(entry: Storage, choice: str) -> Storage:
 
 
 class System(NamedTuple):
-    """A storage system as it is judged.
+    """A storage system as it is judged."""
 
-    Attributes:
-        entry: the system.
-        client: another entry whose client is used, or None for its own.
-        protection: the protection scheme, or None where the entry states a usable share.
-        drive: the kind of its drives, where it is known.
-        chosen: inputs of the size of drive or the tier of a service that is considered, and what it is called.
-    """
-
-    entry: Storage
-    client: Storage | None = None
-    protection: Storage | None = None
-    drive: Storage | None = None
+    entry: Storage  # the system
+    client: Storage | None = None  # another entry whose client is used, or None for its own
+    protection: Storage | None = None  # the protection scheme, or None where the entry states a usable share
+    drive: Storage | None = None  # the kind of its drives, where it is known
+    #: inputs of the size of drive or the tier of a service that is considered, and what it is called
     chosen: Mapping[str, Input] = MappingProxyType({})
     label: str = ""
 
@@ -268,17 +261,13 @@ TIER_PARTS = {
 
 
 class Prices(NamedTuple):
-    """A dated price list of the user.
-
-    Attributes:
-        currency, date: of all prices.
-        per_byte: price of a byte for a month, by service and tier.
-    """
+    """A dated price list of the user."""
 
     path: str
+    #: currency, date: of all prices
     currency: str
     date: datetime.date
-    per_byte: Mapping[tuple[str, str], float]
+    per_byte: Mapping[tuple[str, str], float]  # price of a byte for a month, by service and tier
 
 
 def read_prices(path: str | Path) -> Prices:

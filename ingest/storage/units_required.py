@@ -45,17 +45,11 @@ OF_A_DRIVE = ("drive_bytes", "drive_read_bandwidth", "drive_write_bandwidth")
 
 
 class Spare(NamedTuple):
-    """What may be down.
+    """What may be down."""
 
-    Attributes:
-        kept: whether one failure domain is bought beyond the need.
-        judged: whether the reads are judged with one failure domain down.
-        share: share of the reads that is required then, where the user says so.
-    """
-
-    kept: bool
-    judged: bool
-    share: float | None = None
+    kept: bool  # whether one failure domain is bought beyond the need
+    judged: bool  # whether the reads are judged with one failure domain down
+    share: float | None = None  # share of the reads that is required then, where the user says so
 
 
 #: what metadata servers do -> the rate of one of them
@@ -195,21 +189,13 @@ def decides(known: Quantities) -> str:
 
 
 class Alternative(NamedTuple):
-    """A way to feed the GPUs other than streaming from storage.
+    """A way to feed the GPUs other than streaming from storage."""
 
-    Attributes:
-        name: as shown.
-        room: (bytes to hold, capacity) as quantities of one node; None where nothing is held on drives.
-        rate: (rate to read, rate available) as quantities.
-        shown: quantities of its cost.
-        copies: `nodes` where each node holds the whole data set, `one` where the nodes share a copy.
-    """
-
-    name: str
-    room: tuple[str, str] | None
-    rate: tuple[str, str]
-    shown: tuple[str, ...]
-    copies: str
+    name: str  # as shown
+    room: tuple[str, str] | None  # (bytes to hold, capacity) as quantities of one node; None where nothing is held on drives
+    rate: tuple[str, str]  # (rate to read, rate available) as quantities
+    shown: tuple[str, ...]  # quantities of its cost
+    copies: str  # `nodes` where each node holds the whole data set, `one` where the nodes share a copy
 
 
 _NVME = ("ingest_bandwidth_per_node", "nvme_read_bandwidth_per_node")

@@ -67,32 +67,23 @@ def dense_first(config: ModelConfig, layers: int, default: int) -> int:
 
 
 class Experts(NamedTuple):
-    """A mixture of experts in place of the feed-forward network.
+    """A mixture of experts in place of the feed-forward network."""
 
-    Attributes:
-        number, chosen: experts of a layer, and those that one token visits.
-        width: inner width of an expert; that of the feed-forward network where None.
-        shared: experts that every token visits, each as wide as the others.
-        shared_width: inner width of one shared expert, where the config states it.
-        dense: layers with a feed-forward network instead: the first so many, or from the keys and the number of layers.
-        dense_width: inner width of that network; that of the feed-forward network where None or absent.
-        router_bias, bias, shared_bias: biases of the router, of the experts, and of the shared ones.
-        gate: a gate before the shared expert.
-        corrected: axes of the stored correction of each expert; 0 where there is none.
-    """
-
+    #: number, chosen: experts of a layer, and those that one token visits
     number: Number
     chosen: Number
-    width: Number | None = None
-    shared: Number | None = None
-    shared_width: Number | None = None
+    width: Number | None = None  # inner width of an expert; that of the feed-forward network where None
+    shared: Number | None = None  # experts that every token visits, each as wide as the others
+    shared_width: Number | None = None  # inner width of one shared expert, where the config states it
+    #: layers with a feed-forward network instead: the first so many, or from the keys and the number of layers
     dense: int | Callable[[ModelConfig, int], int] | None = None
-    dense_width: str = ""
+    dense_width: str = ""  # inner width of that network; that of the feed-forward network where None or absent
+    #: router_bias, bias, shared_bias: biases of the router, of the experts, and of the shared ones
     router_bias: bool = False
     bias: bool = False
     shared_bias: Switch = False
-    gate: bool = False
-    corrected: int = 0
+    gate: bool = False  # a gate before the shared expert
+    corrected: int = 0  # axes of the stored correction of each expert; 0 where there is none
 
     def rows(self, s: DecoderSizes) -> Iterator[TableRow]:
         """Return the rows of one layer: router, experts, shared experts."""
@@ -109,30 +100,11 @@ class Experts(NamedTuple):
 
 
 class Decoder(NamedTuple):
-    """A family of decoders whose layers are alike.
+    """A family of decoders whose layers are alike."""
 
-    Attributes:
-        model_types: the values of `model_type`, separated by spaces.
-        doc: the paper or model, and what differs from the other families.
-        hidden, inner, layers, heads, vocabulary, kv_heads, head_width: the family's default sizes, see `sizes`.
-        bias: biases of Q, K and V; of O too where `o_bias` is None.
-        qk_norm: norms over Q and K: `heads` for one over each head, `flat` for one over all heads.
-        gated, mlp_bias: a gate in the feed-forward network, and its biases.
-        experts: the mixture of experts, where the family has one.
-        norms, norm_bias, final_norm: norms of a layer, their biases, and the norm after the last layer.
-        window: the sliding window.
-        tied, head_bias: default of `tie_word_embeddings`, and the bias of the head.
-        only: keys that must have this value.
-        ignore: keys that change no weight.
-        sinks: a learned attention sink for each head.
-        after_attention, extra: further rows of a layer, after attention and at its end.
-        mtp: the key of how many modules predict further tokens, each with a layer like the last ones.
-        mtp_dense: the layers of these modules are dense, behind one product and norms for all of them.
-        mtp_plain: the layers of these modules are dense, each behind a product and two norms; no norm after them.
-    """
-
-    model_types: str
-    doc: str
+    model_types: str  # the values of `model_type`, separated by spaces
+    doc: str  # the paper or model, and what differs from the other families
+    #: hidden, inner, layers, heads, vocabulary, kv_heads, head_width: the family's default sizes, see `sizes`
     hidden: int
     inner: int | None
     layers: int
@@ -140,26 +112,30 @@ class Decoder(NamedTuple):
     vocabulary: int
     kv_heads: int | None = None
     head_width: int | None = None
-    bias: Switch = False
+    bias: Switch = False  # biases of Q, K and V; of O too where `o_bias` is None
     o_bias: Switch | None = None
-    qk_norm: str = ""
+    qk_norm: str = ""  # norms over Q and K: `heads` for one over each head, `flat` for one over all heads
+    #: gated, mlp_bias: a gate in the feed-forward network, and its biases
     gated: bool = True
     mlp_bias: Switch = False
-    experts: Experts | None = None
+    experts: Experts | None = None  # the mixture of experts, where the family has one
+    #: norms, norm_bias, final_norm: norms of a layer, their biases, and the norm after the last layer
     norms: int = 2
     norm_bias: bool = False
     final_norm: bool = True
-    window: Window | None = None
+    window: Window | None = None  # the sliding window
+    #: tied, head_bias: default of `tie_word_embeddings`, and the bias of the head
     tied: bool = False
     head_bias: Switch = False
-    only: tuple[tuple[str, object], ...] = ()
-    ignore: tuple[str, ...] = ()
-    sinks: bool = False
+    only: tuple[tuple[str, object], ...] = ()  # keys that must have this value
+    ignore: tuple[str, ...] = ()  # keys that change no weight
+    sinks: bool = False  # a learned attention sink for each head
+    #: after_attention, extra: further rows of a layer, after attention and at its end
     after_attention: Rows | None = None
     extra: Rows | None = None
-    mtp: str = ""
-    mtp_dense: bool = False
-    mtp_plain: bool = False
+    mtp: str = ""  # the key of how many modules predict further tokens, each with a layer like the last ones
+    mtp_dense: bool = False  # the layers of these modules are dense, behind one product and norms for all of them
+    mtp_plain: bool = False  # the layers of these modules are dense, each behind a product and two norms; no norm after them
 
     def rows(self, config: ModelConfig) -> Iterator[TableRow]:
         """Return the rows of one model of the family."""

@@ -113,28 +113,21 @@ def encoder(
 
 
 class Bert(NamedTuple):
-    """A family that differs from BERT in its sizes and its heads.
+    """A family that differs from BERT in its sizes and its heads."""
 
-    Attributes:
-        model_types, doc: see `Decoder`.
-        hidden, inner, layers, heads, words: the family's default sizes.
-        language: ends of the classes with a head over the words.
-        sentence: name of the head over two sentences, where there is one.
-        early: norms before each part, so one at the end and none over the embedding.
-        halved: half of BERT, without segments, pooler and second bias.
-    """
-
+    #: model_types, doc: see `Decoder`
     model_types: str
     doc: str
+    #: hidden, inner, layers, heads, words: the family's default sizes
     hidden: int
     inner: int
     layers: int
     heads: int
     words: int
-    language: tuple[str, ...]
-    sentence: str = ""
-    early: bool = False
-    halved: bool = False
+    language: tuple[str, ...]  # ends of the classes with a head over the words
+    sentence: str = ""  # name of the head over two sentences, where there is one
+    early: bool = False  # norms before each part, so one at the end and none over the embedding
+    halved: bool = False  # half of BERT, without segments, pooler and second bias
 
     def rows(self, config: ModelConfig) -> Iterator[TableRow]:
         """Return the rows of one model of the family."""
@@ -352,32 +345,25 @@ def t5(config: ModelConfig) -> Iterator[TableRow]:
 
 
 class Translator(NamedTuple):
-    """A family of BART's kind, one word table for both sides and the head; sizes are defaults, of encoder and decoder.
+    """A family of BART's kind, one word table for both sides and the head; sizes are defaults, of encoder and decoder."""
 
-    Attributes:
-        model_types, doc: see `Decoder`.
-        hidden: width.
-        layers, heads, inner: of encoder and decoder.
-        words, places: default vocabulary and learned places.
-        offset: places before the first one.
-        first_norm, last_norm: a norm over the embedding of each side, and one at its end.
-        stored_places: whether the table of places is stored.
-        only: keys that must have this value.
-    """
-
+    #: model_types, doc: see `Decoder`
     model_types: str
     doc: str
-    hidden: int = 1024
+    hidden: int = 1024  # width
+    #: layers, heads, inner: of encoder and decoder
     layers: tuple[int, int] = (12, 12)
     heads: tuple[int, int] = (16, 16)
     inner: tuple[int, int] = (4096, 4096)
+    #: words, places: default vocabulary and learned places
     words: int = 50265
     places: int = 1024
-    offset: int = 0
+    offset: int = 0  # places before the first one
+    #: first_norm, last_norm: a norm over the embedding of each side, and one at its end
     first_norm: bool = False
     last_norm: bool = False
-    stored_places: bool = True
-    only: tuple[tuple[str, object], ...] = ()
+    stored_places: bool = True  # whether the table of places is stored
+    only: tuple[tuple[str, object], ...] = ()  # keys that must have this value
 
     def read(self, config: ModelConfig) -> Translator:
         """Return the sizes of a model."""

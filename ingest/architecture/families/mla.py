@@ -78,33 +78,27 @@ def _index(config: ModelConfig, a: Latent, heads: int) -> tuple[int, int]:
 
 
 class DeepSeek(NamedTuple):
-    """A family of DeepSeek's kind: latent attention, the first layers dense, the others with fine and shared experts, if any.
+    """A family of DeepSeek's kind: latent attention; the first layers dense, the others with fine and shared experts."""
 
-    Attributes:
-        model_types, doc: see `Decoder`.
-        widths: defaults of `latent`.
-        words, layers, inner: default vocabulary, depth, inner width of a dense network.
-        expert, number, shared, dense, chosen: default inner width of an expert, experts, shared ones, dense layers, and experts
-            that a token visits; without experts the head is tied.
-        indexers: default heads of the indexer; 0 where there is none.
-        mlp_bias: whether the file may switch on biases of dense networks and shared experts; None for no such key.
-        last_norm: a norm after the experts too.
-    """
-
+    #: model_types, doc: see `Decoder`
     model_types: str
     doc: str
-    widths: tuple[int, int, int, int, int, int, int]
+    widths: tuple[int, int, int, int, int, int, int]  # defaults of `latent`
+    #: words, layers, inner: default vocabulary, depth, inner width of a dense network
     words: int
     layers: int
     inner: int
+    #: expert, number, shared, dense, chosen: default inner width of an expert, experts, shared ones, dense layers, and experts
+    #: that a token visits; without experts the head is tied
     expert: int = 0
     number: int = 0
     shared: int = 0
     dense: int = 0
     chosen: int | Required = 0
-    indexers: int = 0
+    indexers: int = 0  # default heads of the indexer; 0 where there is none
+    #: whether the file may switch on biases of dense networks and shared experts; None for no such key
     mlp_bias: bool | None = None
-    last_norm: bool = False
+    last_norm: bool = False  # a norm after the experts too
 
     def rows(self, config: ModelConfig, indexed: int | None = None, each: Sequence[TableRow] = ()) -> Iterator[TableRow]:
         """Return the rows of one model of the family.
