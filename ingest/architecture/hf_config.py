@@ -75,13 +75,10 @@ class ModelConfig:
         return found
 
     def integer(self, names: str, default: int | Required = REQUIRED, low: int = 1, high: int = MAX_NUMBER) -> int:
-        """Return a whole number.
+        """Return a whole number. Raises IngestError: missing, no whole number, or out of range.
 
         >>> ModelConfig({"hidden_size": 64}, "config.json").integer("hidden_size")
         64
-
-        Raises:
-            IngestError: missing, no whole number, or out of range.
         """
 
         def fits(found: Any) -> bool:
@@ -144,11 +141,7 @@ class ModelConfig:
         return listed
 
     def repeated(self, names: str, default: int, expected: str = "the same number twice") -> int:
-        """Return a whole number, or the one that a list repeats.
-
-        Raises:
-            IngestError: a list of different numbers.
-        """
+        """Return a whole number, or the one that a list repeats. Raises IngestError: a list of different numbers."""
         key, found = self.get(names)
         if not isinstance(found, list):
             return self.integer(names, default)
@@ -199,11 +192,7 @@ class ModelConfig:
         return inner
 
     def only(self, names: str, *allowed: object) -> None:
-        """Accept a key only with values that leave the structure as described.
-
-        Raises:
-            IngestError: another value.
-        """
+        """Accept a key only with values that leave the structure as described. Raises IngestError: another value."""
         key, found = self.get(names)
         if found is not None and found not in allowed:
             raise self.refuse(key, found, f"{' or '.join(map(str, allowed)) or 'no value'}; no other value is described")

@@ -97,8 +97,7 @@ def encoder_attention(
 ) -> Iterator[TableRow]:
     """Multi-head attention of an encoder: every token attends to every token, without a cache.
 
-    Raises:
-        IngestError: the heads do not divide the width.
+    Raises IngestError: the heads do not divide the width.
     """
     width = even_width(config, hidden, heads)
     return attention(hidden, heads, heads, width, bias=bias, o_bias=o_bias, causal=False)
@@ -306,8 +305,7 @@ def kv_group_count(config: ModelConfig, heads: int, default: int | None, names: 
 def head_width(config: ModelConfig, hidden: int, heads: int, default: int | None = None) -> int:
     """Return the width of a head: as stated, or the hidden size over the heads.
 
-    Raises:
-        IngestError: the heads do not divide the hidden size.
+    Raises IngestError: the heads do not divide the hidden size.
     """
     stated = config.get("head_dim")[1] is not None
     if stated or (default is not None and "head_dim" not in config.data):
@@ -316,11 +314,7 @@ def head_width(config: ModelConfig, hidden: int, heads: int, default: int | None
 
 
 def even_width(config: ModelConfig, hidden: int, heads: int) -> int:
-    """Return the hidden size over the heads.
-
-    Raises:
-        IngestError: the heads do not divide it.
-    """
+    """Return the hidden size over the heads. Raises IngestError: the heads do not divide it."""
     if hidden % heads:
         raise config.refuse("num_attention_heads", heads, f"a divisor of the hidden size {hidden:,}")
     return hidden // heads

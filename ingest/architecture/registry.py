@@ -198,8 +198,7 @@ def class_suffix(config: ModelConfig, *known: str) -> str:
 def ended(config: ModelConfig, rows: Iterable[TableRow]) -> Iterator[TableRow]:
     """The rows of a decoder with the end that `architectures` names: a head over the words, none, or a classifier.
 
-    Raises:
-        IngestError: a class whose last layers are not described.
+    Raises IngestError: a class whose last layers are not described.
     """
     ends = ("ForCausalLM", "LMHeadModel", "Model", "ForSequenceClassification")
     # A release of the text part alone may keep the name of the class that also reads images.

@@ -34,19 +34,11 @@ class ReleaseFiles(Protocol):
     sizes: Mapping[str, int]  # bytes of each file, by its path within the folder
 
     def read(self, name: str, offset: int, size: int) -> bytes:
-        """Return bytes of a file; fewer where it ends.
-
-        Raises:
-            IngestError: it cannot be read.
-        """
+        """Return bytes of a file; fewer where it ends. Raises IngestError: it cannot be read."""
 
 
 class LocalFiles:
-    """The files of a folder, and of the folders in it.
-
-    Raises:
-        IngestError: the folder cannot be read.
-    """
+    """The files of a folder, and of the folders in it. Raises IngestError: the folder cannot be read."""
 
     def __init__(self, folder: Path) -> None:
         self.place = str(folder)
@@ -193,8 +185,7 @@ class Release(NamedTuple):
 def read_json(files: ReleaseFiles, name: str, expected: str, most: int) -> dict[str, Any]:
     """Return the JSON object in a file of a release; `Infinity` and `NaN` are numbers.
 
-    Raises:
-        IngestError: a larger file, or no JSON object.
+    Raises IngestError: a larger file, or no JSON object.
     """
     place = f"{files.place}/{name}"
     if files.sizes[name] > most:
@@ -211,8 +202,7 @@ def read_json(files: ReleaseFiles, name: str, expected: str, most: int) -> dict[
 def release_of(files: ReleaseFiles, part: str = "") -> Release | None:
     """Return the weights in a folder, or in the part of a pipeline; None where neither headers nor an index are there.
 
-    Raises:
-        IngestError: some shards are missing, a file was cut off, or the index and the headers disagree.
+    Raises IngestError: some shards are missing, a file was cut off, or the index and the headers disagree.
     """
     before = f"{part}/" if part else ""
     own = {

@@ -125,8 +125,7 @@ class Architecture:
     def parameters(self) -> int:
         """All parameters, tied ones once, without those that predict tokens further on.
 
-        Raises:
-            IngestError: they are not known.
+        Raises IngestError: they are not known.
         """
         if self.estimated:
             return self.estimated[1]

@@ -135,13 +135,10 @@ def _flat(name: str, item: Any) -> dict[str, Value]:
 
 
 def kind_of(word: str) -> type[Entry]:
-    """Return the kind of a name in the singular or plural.
+    """Return the kind of a name in the singular or plural. Raises UsageError: an unknown kind.
 
     >>> kind_of("gpu").kind
     'gpus'
-
-    Raises:
-        UsageError: an unknown kind.
     """
     plurals = {"family": "families", "corpus": "corpora"}
     for name in (word.lower(), word.lower() + "s", plurals.get(word.lower(), "")):
@@ -151,11 +148,7 @@ def kind_of(word: str) -> type[Entry]:
 
 
 def _entry(catalog: Catalog, kind: type[Entry], name: str) -> Entry:
-    """An entry whose values are all in the range of their quantities.
-
-    Raises:
-        IngestError: one is not, with its file.
-    """
+    """An entry whose values are all in the range of their quantities. Raises IngestError: one is not, with its file."""
     entry: Entry = checked_by["structure"]().structure(name, catalog) if kind is Structure else catalog.get(kind, name)
     for quantity, found in CatalogEntry(entry, catalog).results.items():
         if is_quantity(quantity) and unit_of(quantity) == found.unit:
@@ -524,11 +517,7 @@ _OPTIONS = {
 
 
 def template(record: type[Entry], name: str) -> str:
-    """Return a commented template that loads without changes.
-
-    Raises:
-        UsageError: a kind without a template.
-    """
+    """Return a commented template that loads without changes. Raises UsageError: a kind without a template."""
     kind = record.kind
     if kind not in _OPTIONS:
         raise UsageError(f"there is no template for {kind}, {expected_one_of(kind, _OPTIONS)}")

@@ -161,11 +161,7 @@ class Reader:
 
 
 def read_sources(path: Path, data: Any) -> dict[str, Source]:
-    """Return the sources of a file, by id.
-
-    Raises:
-        CatalogError: a source without a title or with an unknown key.
-    """
+    """Return the sources of a file, by id. Raises CatalogError: a source without a title or with an unknown key."""
     reader = Reader(path, {})
     found = {}
     for name, item in reader.mapping(data, ()).items():
@@ -179,8 +175,7 @@ def read_sources(path: Path, data: Any) -> dict[str, Source]:
 def read_rates(path: Path, reader: Reader) -> tuple[tuple[int, Rate], ...]:
     """Return the measured rates of a model from the CSV next to its YAML file, each with its line number.
 
-    Raises:
-        CatalogError: a wrong header, a rate that is not a positive number, an unknown precision, source or grade.
+    Raises CatalogError: a wrong header, a rate that is not a positive number, an unknown precision, source or grade.
     """
     columns = list(Rate._fields)
     rows = csv.reader(read_text(path).splitlines())

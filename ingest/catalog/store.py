@@ -130,11 +130,7 @@ class Catalog:
         return cast(AnyEntry, self._entries[key])
 
     def referred(self, record: type[AnyEntry], name: str, by: Path) -> AnyEntry:
-        """Return an entry that another file names.
-
-        Raises:
-            CatalogError: an unknown entry; names the file that refers to it.
-        """
+        """Return an entry that another file names. Raises CatalogError: an unknown entry; names the file that refers to it."""
         try:
             return self.get(record, name)
         except UsageError as error:
@@ -214,11 +210,7 @@ class Catalog:
         return shipped_sources(path, path.read_text(encoding="utf-8"))
 
     def source(self, name: str) -> Source:
-        """Return a source by id, also one from the file of an entry.
-
-        Raises:
-            KeyError: an unknown source.
-        """
+        """Return a source by id, also one from the file of an entry. Raises KeyError: an unknown source."""
         return self._own_sources.get(name) or self.sources[name]
 
     @cached_property

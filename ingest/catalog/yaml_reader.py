@@ -79,8 +79,7 @@ _kept = lru_cache(maxsize=1024)(_content)
 def read_text(path: Path, kind: Kind = ENTRY) -> str:
     """Return the text of a catalog file, or of one of another kind.
 
-    Raises:
-        CatalogError: unreadable, too large, or not UTF-8.
+    Raises CatalogError: unreadable, too large, or not UTF-8.
     """
     try:
         return files.read_text(path, f"{kind.name} (`{kind.template}` writes one)", most=MAX_BYTES)

@@ -44,11 +44,7 @@ class ObservedLoader:
     gpus: int  # GPUs of the job
 
     def value(self, name: str) -> float | None:
-        """An observed figure; None where it is not known.
-
-        Raises:
-            IngestError: it is out of the range of its quantity.
-        """
+        """An observed figure; None where it is not known. Raises IngestError: it is out of the range of its quantity."""
         figure = self.seen.figures.get(name)
         if figure is None:
             return None
@@ -107,8 +103,7 @@ class ObservedLoader:
 def observed_loader(path: str | Path) -> ObservedLoader:
     """Read an observation for its loader.
 
-    Raises:
-        IngestError: the file is no observation, or states neither the rate nor the stall.
+    Raises IngestError: the file is no observation, or states neither the rate nor the stall.
     """
     seen = read_observation(path)
     gpus = seen.facts.get("gpus")

@@ -66,8 +66,7 @@ USUAL_LOADER = "pytorch"
 def share_data(known: Quantities, loader: str) -> None:
     """State who reads and how often a sample is read, for the loader of a job.
 
-    Raises:
-        UsageError: GPUs that the parallel sizes do not divide.
+    Raises UsageError: GPUs that the parallel sizes do not divide.
     """
     kind = LOADERS[loader]
     known.state(*kind.cases)
@@ -103,8 +102,7 @@ def warnings_of(known: Quantities, loader: str) -> list[Message]:
 def shuffle_of(known: Quantities, written: str | None) -> str:
     """Set the samples that are shuffled together; returns the policy.
 
-    Raises:
-        UsageError: an unknown policy, or not a number of samples.
+    Raises UsageError: an unknown policy, or not a number of samples.
     """
     policy, equals, count = (written or "").partition("=")
     if written is not None and (policy not in POLICIES or (policy == "global") == bool(equals)):
@@ -141,8 +139,7 @@ def place_cache(known: Quantities, cache: str | None, node: Node | None) -> None
 def place_staging(known: Quantities, node: Node | None) -> None:
     """Give what staging reads and what the drives of a node give, by its type.
 
-    Raises:
-        UsageError: no bandwidth of the storage is given, or the data set does not fit the drives of a node.
+    Raises UsageError: no bandwidth of the storage is given, or the data set does not fit the drives of a node.
     """
     if "feed_read_bandwidth" not in known.given:
         raise option_error("cache", ": found staged without a bandwidth to stage at, expected --read-bandwidth, such as 10GB/s")

@@ -317,11 +317,7 @@ def bound_behind(known: Quantities, of_unit: str) -> str:
 
 
 def headroom_of(known: Quantities, layer: Layer) -> Step:
-    """The headroom of a layer with its derivation.
-
-    Raises:
-        MissingQuantity: need or ceiling is unknown.
-    """
+    """The headroom of a layer with its derivation. Raises MissingQuantity: need or ceiling is unknown."""
     made = FORMULAS[headroom_fraction.__name__]
     need, ceiling = known.step(layer.need), known.step(layer.ceiling)
     return Step(

@@ -154,11 +154,7 @@ class InPlace(NamedTuple):
 
 
 def _item(item: Any, place: str, folder: Path, catalog: Catalog) -> InPlace:
-    """An item of `storage.existing`.
-
-    Raises:
-        IngestError: neither a system, a tier of a service nor a measured path.
-    """
+    """An item of `storage.existing`. Raises IngestError: neither a system, a tier of a service nor a measured path."""
     if isinstance(item, str):
         item = {"measured" if item.endswith(".json") else "system": item}
     if not isinstance(item, Mapping):

@@ -90,8 +90,7 @@ ONE_SPARE = Terms()
 def fit_need(need: Need, storage: Sequence[str], catalog: Catalog, terms: Terms = ONE_SPARE) -> Fits:
     """Compare systems with a need: ids or YAML files, or `all` for every system, service and software of the catalogs.
 
-    Raises:
-        UsageError: an empty need, or an unknown id.
+    Raises UsageError: an empty need, or an unknown id.
     """
     if not any(need.requires(name) for name in REQUIRABLE):
         raise UsageError("no need is given, expected --model and --gpu, --read-bandwidth, --capacity or a plan")

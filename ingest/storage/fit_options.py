@@ -121,8 +121,7 @@ def _refuse_twice(names: Collection[str], source: str) -> None:
 def _of_site(plan: str | Path | Plan, question: Job, catalog: Catalog, priority: str) -> Need:
     """The lines of a plan on the nodes of the site, or on those that the user names.
 
-    Raises:
-        IngestError: unreadable, or not a plan; with what was found.
+    Raises IngestError: unreadable, or not a plan; with what was found.
     """
     if isinstance(plan, Plan):
         site, rows = plan.site, [row.values((NODES, READS)) for row in plan.rows["clusters"]]

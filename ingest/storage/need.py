@@ -104,13 +104,10 @@ class Need:
 
 
 def from_numbers(**written: str | float | None) -> dict[str, Input]:
-    """Needs given as plain numbers with units, by quantity.
+    """Needs given as plain numbers with units, by quantity. Raises UsageError: not a number, another unit, or out of range.
 
     >>> from_numbers(read_bandwidth="500 GB/s")["read_bandwidth_needed"].value
     500000000000
-
-    Raises:
-        UsageError: not a number, another unit, or out of range.
     """
     found = {}
     for one, name in PLAIN.items():
@@ -123,8 +120,7 @@ def from_numbers(**written: str | float | None) -> dict[str, Input]:
 def from_estimate(answer: Estimate) -> Need:
     """The need of a `bw` answer: reads and opens of one job on its machine.
 
-    Raises:
-        IngestError: the read bandwidth is unknown; with what to supply.
+    Raises IngestError: the read bandwidth is unknown; with what to supply.
     """
     # A rate of samples may stay unknown where the user sets the read bandwidth.
     if FROM_BW["read_bandwidth_needed"] not in answer.results:

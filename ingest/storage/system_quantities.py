@@ -215,8 +215,7 @@ def _fields(entry: Storage, names: dict[str, str]) -> dict[str, Input]:
 def protection_of(entry: Storage, name: str | None, catalog: Catalog) -> Storage | None:
     """The named protection scheme, or the entry's own or default one.
 
-    Raises:
-        UsageError: an entry that is not a protection scheme.
+    Raises UsageError: an entry that is not a protection scheme.
     """
     if name is not None:
         found = catalog.get(Storage, name)
@@ -273,8 +272,7 @@ class Prices(NamedTuple):
 def read_prices(path: str | Path) -> Prices:
     """Read a price list: `date`, `currency`, and under `prices` the price of a TiB for a month by service and tier.
 
-    Raises:
-        IngestError: unreadable, undated, or a price that is no number.
+    Raises IngestError: unreadable, undated, or a price that is no number.
     """
     data = read_yaml(Path(path), Kind("a list of prices", "ingest fit --help"))
     known = ("date", "currency", "prices")
@@ -298,8 +296,7 @@ def read_prices(path: str | Path) -> Prices:
 def check_prices(prices: Prices, sold: Mapping[str, Mapping[str, Tier]]) -> None:
     """Refuse prices of what is not among the tiers of each service.
 
-    Raises:
-        IngestError: an unknown service or tier, with the nearest name.
+    Raises IngestError: an unknown service or tier, with the nearest name.
     """
     for service, tier in prices.per_byte:
         place = f"{prices.path}: prices"
