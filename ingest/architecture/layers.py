@@ -62,29 +62,23 @@ def head(vocabulary: int, width: int, tied: bool, bias: bool = False) -> Iterato
 
 
 def attention(
+    # hidden, heads, kv_heads, width: width of the stream, query heads, key and value heads, width of one head
     hidden: int,
     heads: int,
     kv_heads: int,
     width: int,
     *,
-    value: int | None = None,
-    into: int | None = None,
+    value: int | None = None,  # width of a value in one head, where it is another one
+    into: int | None = None,  # width that Q, K and V read, where it is another one than O writes
+    # bias, o_bias: of Q, K and V, and of O; None for the same
     bias: bool = False,
     o_bias: bool | None = None,
-    causal: bool = True,
+    causal: bool = True,  # a query attends to earlier tokens only
+    # name, prefix: of the attention, and of its matrices
     name: str = "self",
     prefix: str = "attention",
 ) -> Iterator[TableRow]:
-    """Multi-head, grouped-query or multi-query attention: Q, K, V, O and the attention itself, cached where it is causal.
-
-    Args:
-        hidden, heads, kv_heads, width: width of the stream, query heads, key and value heads, width of one head.
-        value: width of a value in one head, where it is another one.
-        into: width that Q, K and V read, where it is another one than O writes.
-        bias, o_bias: of Q, K and V, and of O; None for the same.
-        causal: a query attends to earlier tokens only.
-        name, prefix: of the attention, and of its matrices.
-    """
+    """Multi-head, grouped-query or multi-query attention: Q, K, V, O and the attention itself, cached where it is causal."""
     read, own = into or hidden, value or width
     for part, out in (("q", heads * width), ("k", kv_heads * width), ("v", kv_heads * own)):
         yield from linear(f"{prefix}.{part}", out, read, bias, "attention")
@@ -234,25 +228,19 @@ class DecoderSizes(NamedTuple):
 
 def sizes(
     config: ModelConfig,
+    # hidden, inner, layers, heads, vocabulary: defaults; `inner` None leaves the feed-forward width unread
     hidden: int,
     inner: int | None,
     layers: int,
     heads: int,
     vocabulary: int,
     *,
-    kv_heads: int | None = None,
-    width: int | None = None,
+    kv_heads: int | None = None,  # default; None for as many as query heads
+    width: int | None = None,  # default width of a head; None for hidden size over heads
 ) -> DecoderSizes:
     """Read the sizes; the arguments are the family's own defaults.
 
-    Args:
-        config: the keys.
-        hidden, inner, layers, heads, vocabulary: defaults; `inner` None leaves the feed-forward width unread.
-        kv_heads: default; None for as many as query heads.
-        width: default width of a head; None for hidden size over heads.
-
-    Raises:
-        IngestError: key and value heads do not divide the query heads, or the heads the hidden size.
+    Raises IngestError: key and value heads do not divide the query heads, or the heads the hidden size.
     """
     wide = config.size("hidden_size", hidden)
     count = config.size("num_attention_heads", heads)
@@ -271,19 +259,14 @@ def sizes(
 
 def multi_head_sizes(
     config: ModelConfig,
+    # hidden, layers, heads, vocabulary: defaults; `heads` None for a model without attention
     hidden: int,
     layers: int,
     heads: int | None,
     vocabulary: int,
-    names: tuple[str, ...] = ("hidden_size", "num_hidden_layers", "num_attention_heads"),
+    names: tuple[str, ...] = ("hidden_size", "num_hidden_layers", "num_attention_heads"),  # the keys of width, depth and heads
 ) -> DecoderSizes:
-    """Read the sizes of a model in which every query head has a key and value head; the numbers are the family's defaults.
-
-    Args:
-        config: the keys.
-        hidden, layers, heads, vocabulary: defaults; `heads` None for a model without attention.
-        names: the keys of width, depth and heads.
-    """
+    """Read the sizes of a model in which every query head has a key and value head; the numbers are the family's defaults."""
     wide, deep = config.size(names[0], hidden), config.size(names[1], layers, high=MAX_LAYERS)
     count = 0 if heads is None else config.size(names[2], heads)
     words = config.size("vocab_size", vocabulary)

@@ -64,31 +64,22 @@ class Utilization(NamedTuple):
 
 
 def utilizations(
-    batch_seconds: Iterable[ArrayLike],
+    batch_seconds: Iterable[ArrayLike],  # for each step, the seconds to read and decode its batch: runs × ranks
     *,
-    workers: int,
-    prefetch: int,
-    step_seconds: float,
-    handover_seconds: ArrayLike = 0.0,
+    workers: int,  # worker processes of one rank, W
+    prefetch: int,  # batches outstanding per worker, P
+    step_seconds: float,  # computation of one step
+    handover_seconds: ArrayLike = 0.0,  # time in which the training process receives a batch; one value, or one per run
+    # time of a batch on a resource that serves the batches one after the other, such as the bandwidth
     shared_seconds: float = 0.0,
-    from_request: bool = False,
-    starts: list[Array] | None = None,
+    from_request: bool = False,  # count the time from the request of the first batch on, not from the first step
+    starts: list[Array] | None = None,  # takes the start of each step, one value per run
 ) -> Array:
     """Accelerator utilization of runs of an in-order loader, from the time that each batch takes its worker.
 
     Batch k goes to worker k mod W. It is requested when step k − W·P starts, and loaded when the worker is free. Step k starts
     when step k − 1 has ended and batch k is ready on every rank. The time before the first step does not count: batches that
     were loaded in it lift the utilization by up to W·P ÷ steps. From the request on, nothing that delays a batch lifts it.
-
-    Args:
-        batch_seconds: for each step, the seconds to read and decode its batch: runs × ranks.
-        workers: worker processes of one rank, W.
-        prefetch: batches outstanding per worker, P.
-        step_seconds: computation of one step.
-        handover_seconds: time in which the training process receives a batch; one value, or one per run.
-        shared_seconds: time of a batch on a resource that serves the batches one after the other, such as the bandwidth.
-        from_request: count the time from the request of the first batch on, not from the first step.
-        starts: takes the start of each step, one value per run.
 
     Returns:
         The computation over the elapsed time, one value per run.
@@ -137,20 +128,14 @@ def utilizations(
 def simulate(
     loader: Loader,
     *,
-    steps: int,
-    seed: int,
+    steps: int,  # steps of each run
+    seed: int,  # of the draws; the same seed gives the same numbers
+    # batches drawn at most, which limits the number of runs, of which there are `fewest_runs` at least
     most_batches: int = MOST_BATCHES,
     fewest_runs: int = FEWEST_RUNS,
-    from_request: bool = False,
+    from_request: bool = False,  # count the time from the request of the first batch on, not from the first step
 ) -> Utilization:
-    """Utilization over the given number of steps: the median of many runs, and their 10th and 90th percentile.
-
-    Args:
-        steps: steps of each run.
-        seed: of the draws; the same seed gives the same numbers.
-        most_batches: batches drawn at most, which limits the number of runs, of which there are `fewest_runs` at least.
-        from_request: count the time from the request of the first batch on, not from the first step.
-    """
+    """Utilization over the given number of steps: the median of many runs, and their 10th and 90th percentile."""
     runs = int(numpy.clip(most_batches // (steps * min(loader.ranks, MOST_RANKS)), fewest_runs, MOST_RUNS))
     chance = numpy.random.default_rng(seed)
     low, high = loader.handover_seconds

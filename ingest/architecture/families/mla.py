@@ -275,24 +275,14 @@ def bailing_hybrid(config: ModelConfig) -> Iterator[TableRow]:
 
 def _delta_experts(
     config: ModelConfig,
-    a: Latent,
-    defaults: tuple[int, int, int, int, int, int],
-    delta: list[TableRow],
-    full: list[TableRow],
-    listed: ModelConfig,
-    every: int = 4,
+    a: Latent,  # latent attention
+    defaults: tuple[int, int, int, int, int, int],  # words, layers, inner widths of network and expert, experts, dense layers
+    delta: list[TableRow],  # the rows of a layer of Kimi Delta Attention
+    full: list[TableRow],  # the rows of a layer of latent attention
+    listed: ModelConfig,  # the table that numbers both kinds of layers
+    every: int = 4,  # latent attention in each layer whose number this divides, where nothing lists them
 ) -> Iterator[TableRow]:
-    """Layers of Kimi Delta Attention between those of latent attention, the first ones dense, the others with experts.
-
-    Args:
-        config: the keys.
-        a: latent attention.
-        defaults: words, layers, inner widths of network and expert, experts, dense layers.
-        delta: the rows of a layer of Kimi Delta Attention.
-        full: the rows of a layer of latent attention.
-        listed: the table that numbers both kinds of layers.
-        every: latent attention in each layer whose number this divides, where nothing lists them.
-    """
+    """Layers of Kimi Delta Attention between those of latent attention, the first ones dense, the others with experts."""
     words, layers, inner, narrow, experts, first = defaults
     deep = config.size("num_hidden_layers", layers, high=MAX_LAYERS)
     s = DecoderSizes(config, a.hidden, 0, deep, a.heads, a.heads, a.nope, config.size("vocab_size", words))

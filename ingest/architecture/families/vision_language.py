@@ -41,27 +41,18 @@ _ALIASES = {"exaone4_5_text": "exaone4", "ministral3": "ministral3_text"}
 
 
 def text_part(
-    config: ModelConfig,
-    default: str,
-    tied: bool,
+    config: ModelConfig,  # the keys of the wrapper
+    default: str,  # family of the text part where it names none
+    tied: bool,  # whether the head is, where the wrapper does not say
     *,
-    either: bool = False,
-    sized: bool = False,
-    never_tied: bool = False,
-    classes: tuple[str, ...] = (),
+    either: bool = False,  # the head is tied where the wrapper or the text part ties it
+    sized: bool = False,  # the text part must state its width: versions of the class disagree on the default
+    never_tied: bool = False,  # the text part may not tie its head
+    classes: tuple[str, ...] = (),  # further ends of class names
 ) -> Generator[TableRow, None, ModelConfig]:
     """Return the rows of the text part by its own family, and at the end its keys.
 
     The wrapper decides whether the head is tied; where it does not, a text part with another value is refused.
-
-    Args:
-        config: the keys of the wrapper.
-        default: family of the text part where it names none.
-        tied: whether the head is, where the wrapper does not say.
-        either: the head is tied where the wrapper or the text part ties it.
-        sized: the text part must state its width: versions of the class disagree on the default.
-        never_tied: the text part may not tie its head.
-        classes: further ends of class names.
     """
     class_suffix(config, "ForConditionalGeneration", *classes)
     text = config.table("text_config|llm_config") if sized else config.table_or_defaults("text_config|llm_config")
