@@ -54,8 +54,7 @@ _NOTE = "causal attention, forward and backward pass, sequences of {length:,.0f}
 def model_of(source: str, catalog: Catalog, sequence_length: float | None = None) -> Model:
     """Return the model that `--model` names: a catalog entry, or one made from a config.json or hyper-parameters.
 
-    Args:
-        sequence_length: tokens over which attention looks, of a model that is made; 4,096 by default.
+    Attention looks over so many tokens in a model that is made; 4,096 by default.
 
     >>> model_of("llama3-8b", Catalog()).sample
     'one 8192-token sequence'

@@ -23,16 +23,11 @@ _PREDICTION = ("num_nextn_predict_layers", "num_mtp_modules", "mtp_num_hidden_la
 
 
 def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict: bool = False) -> Architecture:
-    """Return the structure that the keys of a config describe.
+    """Return the structure that the keys of a config describe, which stands in the file of this path.
 
-    Args:
-        name: of the model.
-        path: of the file, for messages.
-        data: the keys and values.
-        strict: refuse a key that the family has not looked at and that may change a weight.
+    `strict` refuses a key that the family has not looked at and that may change a weight.
 
-    Raises:
-        IngestError: a family that is not described, or a key that may change the structure.
+    Raises IngestError: a family that is not described, or a key that may change the structure.
     """
     config = ModelConfig({key: item for key, item in data.items() if key not in ("source", "where", "name", "note")}, str(path))
     own = "weights" in data

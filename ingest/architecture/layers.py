@@ -132,15 +132,8 @@ def prediction(
 ) -> Iterator[TableRow]:
     """Modules that predict tokens further on: a norm of the states and one of the next token, a product, a layer, a norm.
 
-    They share embedding and head with the model, are trained with it, and are left out when it runs.
-
-    Args:
-        hidden: width of the residual stream.
-        modules: layers, each with weights of its own.
-        layer: rows of one.
-        joints: norms and products before them; one per layer by default.
-        norms: norms of one joint; without the last one, that of the model serves.
-        bias: of the product.
+    They share embedding and head with the model, are trained with it, and are left out when it runs. Before the layers stand
+    `joints`, one per layer by default, of `norms` and a product; without the third norm, that of the model serves.
     """
     number = modules if joints is None else joints
     rows = [
@@ -322,12 +315,7 @@ def windowed(rows: Iterable[TableRow], short: int, window: int) -> Iterator[Tabl
 def sliding(config: ModelConfig, layers: int, default_window: int = 0, every: int = 0) -> tuple[int, int]:
     """Return how many layers have a sliding window, and its width.
 
-    Args:
-        config: the keys.
-        layers: depth.
-        default_window: the family's window where the file names none.
-        every: every n-th layer has full attention where the file lists no types; 0 for no sliding window,
-            1 for a window in all layers.
+    Where the file lists no types, every n-th layer has full attention; 0 for no sliding window, 1 for a window in all layers.
     """
     kinds = config.texts("layer_types", layers, choices=("full_attention", "sliding_attention", "chunked_attention"))
     stated = "sliding_window" in config.data

@@ -36,12 +36,8 @@ def from_release(name: str, files: ReleaseFiles, *, strict: bool = False) -> Arc
     """Return the structure of the model whose release is in a folder.
 
     The headers of its safetensors files say what is stored. The family of its config adds attention and FLOPs where both
-    count the same parameters; where they do not, the headers hold, and a note says which rows differ.
-
-    Args:
-        name: of the model.
-        files: of the folder.
-        strict: refuse a config with a key that its family has not looked at and that may change a weight.
+    count the same parameters; where they do not, the headers hold, and a note says which rows differ. `strict`
+    refuses a config with a key that its family has not looked at and that may change a weight.
 
     Raises:
         IngestError: no weights and no config, files that were cut off, or a family that is not described and no weights.

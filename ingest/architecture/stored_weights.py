@@ -47,11 +47,9 @@ _CHOSEN = (
 
 
 def sizes_of(config: Mapping[str, Any], quantization: Mapping[str, Any] | None = None) -> Sizes:
-    """Return the sizes that a config states, in itself or in its nested text model.
+    """Return the sizes that a config states, in itself or in its nested text model, unchecked.
 
-    Args:
-        config: the keys and values, unchecked.
-        quantization: the content of `hf_quant_config.json`, where the config has no `quantization_config`.
+    `quantization` is the content of `hf_quant_config.json`, which counts where the config has no `quantization_config`.
 
     >>> sizes_of({"text_config": {"num_hidden_layers": 4, "num_experts": 8, "num_experts_per_tok": 2}})[:3]
     (4, 8, 2)
@@ -135,11 +133,7 @@ class _Packing(NamedTuple):
 
 
 def stored_weights(tensors: Iterable[StoredTensor], sizes: Sizes) -> StoredWeights:
-    """Return the rows of a release.
-
-    Args:
-        tensors: from the headers.
-        sizes: see `sizes_of`.
+    """Return the rows of a release, from the tensors of its headers.
 
     >>> up = StoredTensor("model.layers.0.mlp.up_proj.weight", "BF16", (8, 4), 64)
     >>> stored_weights([up, up._replace(name="model.layers.1.mlp.up_proj.weight")], Sizes(layers=2)).rows[0].weight[:4]

@@ -86,11 +86,8 @@ TableRow = Weight | Attention
 
 
 def recurrent(state: int, window: int) -> Attention:
-    """A linear or recurrent layer: what it keeps of a sequence, whatever its length.
-
-    Args:
-        state: elements of the state that the scan hands from token to token.
-        window: elements of the last inputs of its short convolution.
+    """A linear or recurrent layer, by what it keeps of a sequence, whatever its length: so many elements of the state that the
+    scan hands from token to token, and of the last inputs of its short convolution.
     """
     return Attention("recurrent", 0, 0, 0, state=state + window)
 

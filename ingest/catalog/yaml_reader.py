@@ -51,10 +51,6 @@ ENTRY = Kind("a catalog entry", "ingest catalog new")
 def read_yaml(path: Path, kind: Kind = ENTRY) -> Any:
     """Return the content of a YAML file as dicts, lists, numbers and text; not to be changed, since equal texts share it.
 
-    Args:
-        path: the file.
-        kind: the kind of file expected.
-
     Raises:
         CatalogError: unreadable, too large, not YAML, or with tags, anchors or duplicate keys; with the line.
     """
@@ -90,9 +86,7 @@ def read_text(path: Path, kind: Kind = ENTRY) -> str:
 def line_of(path: Path, keys: tuple[str, ...]) -> int:
     """Return the line of a nested key, for messages; the line of the deepest key that exists.
 
-    Args:
-        path: a file that `read_yaml` can read.
-        keys: the keys from the top down.
+    The keys go from the top down, in a file that `read_yaml` can read.
     """
     node = _composed(path, path.stat().st_mtime_ns)
     line = 1
@@ -202,12 +196,7 @@ def key_of(text: str) -> str:
 
 
 def prepared(text: str, path: Path) -> Any:
-    """The content of a YAML text of the shipped catalogs; `ABSENT` if it is another text, or lies elsewhere.
-
-    Args:
-        text: the YAML.
-        path: its file.
-    """
+    """The content of a YAML text of the shipped catalogs; `ABSENT` if it is another text, or lies elsewhere."""
     folder = shipped_folder()
     if folder not in (path.parent, path.parent.parent):
         return ABSENT

@@ -90,10 +90,8 @@ def eagle3(config: ModelConfig) -> Iterator[TableRow]:
 def _blocks(config: ModelConfig, states: int, twice: bool = False) -> Iterator[TableRow]:
     """Layers of Qwen3 over a block of tokens and the states of the target, with a norm before and one after.
 
-    Args:
-        config: the keys.
-        states: layers of the target whose states one product joins; 0 where each layer weighs them.
-        twice: K and V of the target's states have matrices of their own.
+    One product joins the states of so many layers of the target, none where each layer weighs them; `twice`: K and V of these
+    states have matrices of their own.
     """
     config.ignore(*_OF_TARGET, "max_window_layers", "num_anchors", "attention_backend", "tie_word_embeddings", "vocab_size")
     s = sizes(config, 0, 0, 0, 0, 0)

@@ -62,12 +62,9 @@ class Encoder(NamedTuple):
     ) -> Iterator[TableRow]:
         """The head of the class: words at the width of the embedding, a pair of sentences where the family has it, or classes.
 
-        Args:
-            language: ends of the classes with a head over the words.
-            narrow: width of the embedding, where it is not that of the layers.
-            sentence: name of the head over two sentences.
-            pooled: a product over the first token, where the class has no other head.
-            twice: a head that is not tied keeps a second bias.
+        Classes of these ends (`language`) have a head over the words, of the width `narrow` where the embedding is not as wide
+        as the layers. `pooled`: a product over the first token, where the class has no other head; `twice`: a head that is not
+        tied keeps a second bias.
         """
         pairs = ("ForPreTraining",) if sentence else ()
         end = class_suffix(self.config, *language, *pairs, "Model", *CLASSIFIERS)

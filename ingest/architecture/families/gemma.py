@@ -90,12 +90,8 @@ def _conformer(
 ) -> Iterator[TableRow]:
     """The encoder of sound: two convolutions, then layers of network, attention, convolution and network.
 
-    Args:
-        config: the keys, for messages.
-        hidden, layers, heads: width, depth, heads.
-        taps: of the convolution in each layer.
-        bands: frequencies of the spectrum.
-        channels: of both convolutions at the beginning.
+    `taps` are those of the convolution in each layer, `bands` the frequencies of the spectrum, `channels` those of both
+    convolutions at the beginning.
     """
     for _ in range(2):
         bands = (bands + 2 - 3) // 2 + 1

@@ -34,10 +34,7 @@ def _delta_net(
 ) -> Iterator[TableRow]:
     """Yang et al. 2024, gated delta rule: Q, K, V through a short convolution, a decay and a strength per head.
 
-    Args:
-        config: the keys.
-        hidden: the width of the model.
-        defaults: of the family: heads of keys and of values, and their widths.
+    The family's defaults are heads of keys and of values, and their widths.
     """
     k_heads, v_heads = (config.integer(f"linear_num_{kind}_heads", defaults[at]) for at, kind in enumerate(("key", "value")))
     keys = k_heads * config.integer("linear_key_head_dim", defaults[2])

@@ -101,13 +101,7 @@ class DeepSeek(NamedTuple):
     last_norm: bool = False  # a norm after the experts too
 
     def rows(self, config: ModelConfig, indexed: int | None = None, each: Sequence[TableRow] = ()) -> Iterator[TableRow]:
-        """Return the rows of one model of the family.
-
-        Args:
-            config: the keys.
-            indexed: layers with an indexer of their own; all where None.
-            each: further rows of every layer.
-        """
+        """Return the rows of one model: so many layers with an indexer, all where None, and further rows of each layer."""
         a = latent(config, *self.widths)
         if self.mlp_bias is False:
             config.only("mlp_bias", False)

@@ -324,10 +324,7 @@ def _spectrum(config: ModelConfig) -> Iterator[TableRow]:
 def _conformer(config: ModelConfig, channels: int, reach: int) -> tuple[int, list[TableRow]]:
     """Phi-4's encoder of sound: halved three times, then networks around attention and a convolution. Returns its width.
 
-    Args:
-        config: its keys.
-        channels: of the convolutions that halve.
-        reach: places before and behind that attention tells apart.
+    `channels` are those of the convolutions that halve, `reach` the places before and behind that attention tells apart.
     """
     names = ("attention_dim|hidden_size", "linear_units|intermediate_size", "num_blocks", "attention_heads|num_attention_heads")
     width, inner, layers, heads = tower_sizes(config, 1024, 1536, 24, 16, names)

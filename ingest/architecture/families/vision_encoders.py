@@ -369,16 +369,10 @@ def _look(name: str, hidden: int, inner: int, queries: int, keys: int, heads: in
 def _masks(config: ModelConfig, prompts: ModelConfig, out: int, side: int, objects: bool) -> Iterator[TableRow]:
     """The encoder of prompts (points, boxes and masks), and the decoder of masks.
 
-    In the decoder tokens and image look at each other in turn; then masks grow by four in each direction.
+    In the decoder tokens and image look at each other in turn; then masks grow by four in each direction. `out` and `side` are
+    the width of the encoded image and its positions along one side; `objects`: the decoder says if there is one, as in SAM 2.
 
-    Args:
-        config: the keys of the decoder.
-        prompts: the keys of the encoder of prompts.
-        out, side: width of the encoded image, and its positions along one side.
-        objects: whether the decoder says if there is an object, as SAM 2 does.
-
-    Raises:
-        IngestError: parts of other widths or grids than the decoder of masks has.
+    Raises IngestError: parts of other widths or grids than the decoder of masks has.
     """
     asked, wide = prompts.integer("hidden_size", 256), prompts.integer("mask_input_channels", 16)
     points, narrow = prompts.integer("num_point_embeddings", 4), wide // 4
