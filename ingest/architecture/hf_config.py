@@ -24,20 +24,13 @@ REQUIRED = Required()
 
 
 class ModelConfig:
-    """The keys of one config, or of one table within it.
-
-    Args:
-        data: the keys and values.
-        path: the file, for messages.
-        prefix: the place within the file, such as `text_config.`.
-        lenient: a nested table, in which even sizes may be left to the class default.
-    """
+    """The keys of one config, or of one table within it."""
 
     def __init__(self, data: Mapping[str, Any], path: str, prefix: str = "", lenient: bool = False) -> None:
         self.data = data
-        self.path = path
-        self.prefix = prefix
-        self.lenient = lenient
+        self.path = path  # the file, for messages
+        self.prefix = prefix  # the place within the file, such as `text_config.`
+        self.lenient = lenient  # a nested table, in which even sizes may be left to the class default
         self.read_keys: set[str] = set()
         self.defaults: dict[str, Any] = {}
         self.parts: list[ModelConfig] = []
@@ -118,9 +111,8 @@ class ModelConfig:
     def texts(self, names: str, length: int | None = None, choices: tuple[str, ...] = ()) -> list[str] | None:
         """Return a list of texts, one per layer and among the choices where given, or None where the key is absent."""
         listed: list[str] | None = self._list(names, str, "words", length)
-        odd = next((item for item in listed or () if choices and item not in choices), None)
-        if odd is not None:
-            raise self.refuse(names.split("|")[0], odd, f"one of {', '.join(choices)}")
+        if choices and (odd := [item for item in listed or () if item not in choices]):
+            raise self.refuse(names.split("|")[0], odd[0], f"one of {', '.join(choices)}")
         return listed
 
     def names(self, name: str) -> list[str]:
@@ -135,9 +127,8 @@ class ModelConfig:
     ) -> list[int] | None:
         """Return a list of whole numbers, or None where the key is absent."""
         listed: list[int] | None = self._list(names, int, "whole numbers", length)
-        odd = next((item for item in listed or () if not low <= item <= high), None)
-        if odd is not None:
-            raise self.refuse(self.get(names)[0], odd, f"whole numbers from {low:,} to {high:,}")
+        if odd := [item for item in listed or () if not low <= item <= high]:
+            raise self.refuse(self.get(names)[0], odd[0], f"whole numbers from {low:,} to {high:,}")
         return listed
 
     def repeated(self, names: str, default: int, expected: str = "the same number twice") -> int:
@@ -154,20 +145,20 @@ class ModelConfig:
         key, found = self.get(names)
         if found is None:
             return None
-        expected = f"a list of {length:,} {what}" if length is not None else f"a list of {what}"
         good = isinstance(found, list) and all(isinstance(item, kind) and not isinstance(item, bool) for item in found)
         if not good or (length is not None and len(found) != length):
-            shown = f"{len(found):,} items" if good else found
-            raise self.refuse(key, shown, expected)
+            expected = f"a list of {what}" if length is None else f"a list of {length:,} {what}"
+            raise self.refuse(key, f"{len(found):,} items" if good else found, expected)
         return list(found)
 
     def part(self, names: str) -> ModelConfig | None:
         """Return a nested table, or None where the key is absent."""
         return self.table(names) if self.get(names)[1] is not None else None
 
-    def table(self, names: str) -> ModelConfig:
-        """Return a required nested table."""
+    def table(self, names: str, absent: Mapping[str, Any] | None = None) -> ModelConfig:
+        """Return a nested table; one that the file leaves out is refused, or has the keys of `absent`."""
         key, found = self.get(names)
+        found = absent if found is None else found
         if not isinstance(found, dict):
             raise self.refuse(key, found, "a table of keys and values")
         self.parts.append(ModelConfig(found, self.path, f"{self.prefix}{key}.", lenient=True))
@@ -175,16 +166,12 @@ class ModelConfig:
 
     def table_or_defaults(self, names: str) -> ModelConfig:
         """Return a nested table; where the file leaves it out, an empty one, whose sizes are the defaults of its class."""
-        if self.get(names)[1] is not None:
-            return self.table(names)
-        self.parts.append(ModelConfig({}, self.path, f"{self.prefix}{names.split('|')[0]}.", lenient=True))
-        return self.parts[-1]
+        return self.table(names, {})
 
     def tables(self, names: str) -> list[ModelConfig]:
         """Return a list of nested tables; an empty list where the key is absent."""
         key, found = self.get(names)
-        if found is None:
-            return []
+        found = [] if found is None else found
         if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
             raise self.refuse(key, found, "a list of tables of keys and values")
         inner = [ModelConfig(item, self.path, f"{self.prefix}{key}.{number}.") for number, item in enumerate(found, start=1)]

@@ -80,12 +80,8 @@ def bits_per_weight(quantization: Mapping[str, Any]) -> float | None:
     if method == "fp8" or algorithm == "fp8":
         whole = isinstance(block, list) and len(block) == 2 and all(type(side) is int and side > 0 for side in block)
         return 8 + 32 / (block[0] * block[1]) if whole and block else 8
-    return _of_groups(quantization) if method == "compressed-tensors" else None
-
-
-def _of_groups(quantization: Mapping[str, Any]) -> float | None:
-    """Groups of compressed-tensors: no answer where they have widths of their own."""
-    groups = quantization.get("config_groups")
+    # Groups of compressed-tensors: no answer where they have widths of their own.
+    groups = quantization.get("config_groups") if method == "compressed-tensors" else None
     tables = [one.get("weights") for one in groups.values() if isinstance(one, dict)] if isinstance(groups, dict) else []
     widths = {(one.get("num_bits"), one.get("group_size")) for one in tables if isinstance(one, dict)}
     bits, group = widths.pop() if len(widths) == 1 else (None, None)
@@ -114,7 +110,15 @@ def stored_row_bytes(rows: Sequence[Weight], config: Mapping[str, Any], layers: 
         return None
     wide = 8.0 * TYPES.get(stated_type(config), 2)
     if "quant_method" in quantization or "quant_algo" in quantization:
-        found = [row.parameters * _bits_of(row, rows, bits, wide, excepted, layers) / 8 for row in rows]
+        found = []
+        for row in rows:
+            mean = wide
+            if row.kind in _PRODUCTS and len(row.shape) > 1 and not any(word in row.name for word in _WIDE):
+                # Over the layers that have it.
+                places = [*_places(row, rows, layers)]
+                kept = sum(any(matches(name) for matches in excepted) for name in places)
+                mean = (kept * wide + (len(places) - kept) * bits) / len(places)
+            found.append(row.parameters * mean / 8)
     else:
         # MLX stores every matrix of the text narrow, the tables of words and the routers too.
         wider = ("vision", "audio", "norm")
@@ -126,17 +130,6 @@ def stored_row_bytes(rows: Sequence[Weight], config: Mapping[str, Any], layers: 
         tables = [row.kind in ("embedding", "head") and bool(row.count) for row in rows]
         found = [size * (1 + modules) if table else size for size, table in zip(found, tables, strict=True)]
     return found
-
-
-def _bits_of(
-    row: Weight, rows: Iterable[Weight], narrow: float, wide: float, excepted: Sequence[Callable[[str], bool]], layers: int
-) -> float:
-    """Mean bits of a weight of one row, over the layers that have it."""
-    if row.kind not in _PRODUCTS or len(row.shape) < 2 or any(word in row.name for word in _WIDE):
-        return wide
-    places = [*_places(row, rows, layers)]
-    kept = sum(any(matches(name) for matches in excepted) for name in places)
-    return (kept * wide + (len(places) - kept) * narrow) / len(places)
 
 
 def _places(row: Weight, rows: Iterable[Weight], layers: int) -> Iterator[str]:

@@ -153,8 +153,12 @@ def stored_weights(tensors: Iterable[StoredTensor], sizes: Sizes) -> StoredWeigh
             packing = _packing(tensor, by_name, sizes.quantization)
             if packing is None:
                 unknown.append(tensor.name)
-            else:
-                shape = _unpacked(tensor.shape, packing)
+            elif len(shape) > 2 and shape[-1] == 16 and packing.factor == 2:
+                # Blocks of 32 four-bit weights in sixteen bytes, as gpt-oss stores its experts.
+                shape = (*shape[:-2], shape[-2] * 32)
+            elif shape:
+                axis = packing.axis % len(shape)
+                shape = (*shape[:axis], round(shape[axis] * packing.factor), *shape[axis + 1 :])
         pattern = re.sub(r"(?<![^.])\d+(?![^.])", "*", tensor.name)
         group = groups.setdefault((pattern, kind, tensor.dtype, shape), [0, 0])
         group[0] += 1
@@ -264,17 +268,6 @@ def _bits(quantization: Mapping[str, Any]) -> int:
         widths = {one.get("num_bits") for one in inner if isinstance(one, dict)}
         stated = widths.pop() if len(widths) == 1 else None
     return stated if type(stated) is int and stated in (2, 3, 4, 8) else 0
-
-
-def _unpacked(shape: tuple[int, ...], packing: _Packing) -> tuple[int, ...]:
-    """The shape of the weights that lie in a tensor of this shape."""
-    if len(shape) > 2 and shape[-1] == 16 and packing.factor == 2:
-        # Blocks of 32 four-bit weights in sixteen bytes, as gpt-oss stores its experts.
-        return (*shape[:-2], shape[-2] * 32)
-    if not shape:
-        return shape
-    axis = packing.axis % len(shape)
-    return tuple(round(width * packing.factor) if number == axis else width for number, width in enumerate(shape))
 
 
 def _weight(pattern: str, kind: str, shape: tuple[int, ...], number: int, sizes: Sizes, experts: int) -> Weight:

@@ -50,11 +50,6 @@ class Weight(NamedTuple):
         return math.prod(self.shape) * self.active
 
     @property
-    def share_active(self) -> float:
-        """Share of this row that one token passes through."""
-        return self.active / self.count if self.count else 0.0
-
-    @property
     def multiply_adds(self) -> int:
         """Multiplications with this row's weights per position that passes, each with its addition."""
         return math.prod(self.shape) * self.passes

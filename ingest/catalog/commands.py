@@ -330,16 +330,12 @@ def _facts(attribute: str, entry: Storage) -> Iterator[Fact]:
 
 def _protection(entry: Storage, catalog: Catalog) -> Iterator[Fact]:
     """The share of raw capacity that each protection scheme of an entry leaves."""
-    for name in entry.protections:
-        scheme = catalog.referred(Storage, name, by=entry.path)
-        if scheme.usable_fraction is not None:
-            share = scheme.usable_fraction
-            lost = f", survives {scheme.tolerated_failures.value:g}" if scheme.tolerated_failures is not None else ""
-            text = f"{scheme.name}: {share.value * 100:.3g} % of raw capacity usable{lost}"
-            yield Fact("protection", entry.id, text, share.grade, share.source)
-    if entry.usable_fraction is not None:
-        share = entry.usable_fraction
-        yield Fact("protection", entry.id, f"{share.value * 100:.3g} % of raw capacity usable", share.grade, share.source)
+    schemes = (catalog.referred(Storage, name, by=entry.path) for name in entry.protections)
+    for one, named in [*((scheme, f"{scheme.name}: ") for scheme in schemes), (entry, "")]:
+        if (share := one.usable_fraction) is not None:
+            text, survived = f"{share.value * 100:.3g} % of raw capacity usable", one.tolerated_failures
+            lost = f", survives {survived.value:g}" if named and survived is not None else ""
+            yield Fact("protection", entry.id, f"{named}{text}{lost}", share.grade, share.source)
 
 
 def _budget(entry: Storage, catalog: Catalog, threads: int) -> Budget:

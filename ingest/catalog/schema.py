@@ -20,16 +20,10 @@ PARTS: dict[str, type[Record]] = {"encodings": Encoding, "tiers": Tier}
 
 
 class Reader:
-    """Reads the data of one file into records.
-
-    Args:
-        path: the file, for messages.
-        sources: the sources that may be cited, by id.
-    """
+    """Reads the data of one file into records; cites the sources given by id."""
 
     def __init__(self, path: Path, sources: Mapping[str, Source]):
-        self.path = path
-        self.sources = sources
+        self.path, self.sources = path, sources
 
     def fail(self, keys: Keys, message: str) -> CatalogError:
         """Return the error about a key, with its line."""
@@ -61,7 +55,8 @@ class Reader:
         self.mapping(data, keys, shapes)
         for name, shape in shapes.items():
             if shape.required and data.get(name) is None:
-                raise self.fail(keys, f"'{name}' is missing, expected {_expected(shape)}")
+                wanted = "text" if shape.form == "text" else f"a value in {shape.unit} with source and grade"
+                raise self.fail(keys, f"'{name}' is missing, expected {wanted}")
         return {name: self.field(shapes[name], item, (*keys, name)) for name, item in data.items()}
 
     def field(self, shape: Shape, item: Any, keys: Keys) -> Any:
@@ -218,7 +213,3 @@ def _rate(path: Path, line: int, row: list[str], reader: Reader) -> Rate:
 def _of_drives(made: Storage, size: Value | None) -> float | None:
     """Raw capacity of the drives of a unit; None where their number or their size is not known."""
     return None if made.drives is None or size is None else made.drives.value * size.value
-
-
-def _expected(shape: Shape) -> str:
-    return "text" if shape.form == "text" else f"a value in {shape.unit} with source and grade"

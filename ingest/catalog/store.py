@@ -32,39 +32,25 @@ def opened(catalogs: Catalog | str | Path | Sequence[str | Path]) -> Catalog:
     return catalogs if isinstance(catalogs, Catalog) else Catalog(catalogs)
 
 
-def blocks_of(text: str) -> list[str]:
-    """The texts of the sources of a file, one each."""
-    return re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)[1:]
-
-
-def plain(block: str) -> Any:
-    """The content of the text of one source."""
-    import yaml
-
-    return yaml.load(block, Loader=yaml.CSafeLoader)
-
-
 class ShippedSources(dict[str, Any]):
-    """The shipped sources, each read when it is first asked for: there are hundreds, and an answer cites few, often.
-
-    Args:
-        path: their file.
-        text: its content.
-
-    Attributes:
-        cited: what was read with these sources, by its file: the content of the file, and what was made of it.
-    """
+    """The shipped sources, each read when it is first asked for: there are hundreds, and an answer cites few, often."""
 
     def __init__(self, path: Path, text: str) -> None:
-        super().__init__((block.partition(":")[0], block) for block in blocks_of(text))
+        blocks = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)[1:]
+        super().__init__((block.partition(":")[0], block) for block in blocks)
         self.path = path
+        # What was read with these sources, by its file: the content of the file, and what was made of it.
         self.cited: dict[tuple[object, Path], tuple[Any, Any]] = {}
 
     def __getitem__(self, name: str) -> Source:
         found: str | Source = super().__getitem__(name)
         if isinstance(found, str):
             content = prepared(found, self.path)
-            found = self[name] = read_sources(self.path, plain(found) if content is ABSENT else content)[name]
+            if content is ABSENT:
+                import yaml
+
+                content = yaml.load(found, Loader=yaml.CSafeLoader)
+            found = self[name] = read_sources(self.path, content)[name]
         return found
 
     def once(self, kind: object, path: Path, content: Any, read: Callable[[], Made]) -> Made:
@@ -83,10 +69,8 @@ shipped_sources = lru_cache(maxsize=2)(ShippedSources)
 class Catalog:
     """All entries, the nearest overlay first: `overlays`, INGEST_CATALOGS, the user's configuration and folder, then shipped.
 
-    Files are read on demand, one per entry.
-
-    Args:
-        overlays: folders laid out like the shipped one; a later one overrides an earlier one.
+    Files are read on demand, one per entry. Overlays are folders laid out like the shipped one; a later one overrides an
+    earlier one.
 
     >>> from ingest.catalog.records import Gpu
     >>> Catalog().get(Gpu, "h100").id

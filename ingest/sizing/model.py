@@ -183,7 +183,7 @@ def _weights(made: Architecture) -> list[dict[str, Any]]:
             "shape": " × ".join(f"{width:,}" for width in row.shape),
             "kind": row.kind,
             "number": row.count,
-            "share_active": row.share_active,
+            "share_active": row.active / row.count if row.count else 0.0,
             "weight_parameters": row.parameters,
         }
         for row in made.weights

@@ -58,10 +58,7 @@ OF_UNIT = {
     "raw_bytes": "unit_raw_bytes",
     "drives": "unit_drives",
     "drive_bytes": "unit_drive_bytes",
-    "failure_domains": "failure_domains",
-    "units_min": "units_min",
-    "units_max": "units_max",
-    "units_shown": "units_shown",
+    **{name: name for name in ("failure_domains", "units_min", "units_max", "units_shown")},
 }
 OF_CLIENT = {
     "client_read_bandwidth_shown": "client_bandwidth_per_node",
@@ -80,15 +77,12 @@ OF_UNIT_DRIVE = {
     "random_read_bandwidth": "unit_drive_random_bandwidth",
     "io_per_second": "unit_drive_io_per_second",
 }
-OF_PROTECTION = {"data_units": "data_units", "redundancy_units": "redundancy_units"}
+OF_PROTECTION = {name: name for name in ("data_units", "redundancy_units")}
 OF_SYSTEM = {
     "usable_fraction": "protection_efficiency",
-    "filesystem_efficiency": "filesystem_efficiency",
-    "fill_limit": "fill_limit",
+    **{name: name for name in ("filesystem_efficiency", "fill_limit")},
     "files_max": "files_per_metadata_server",
-    "metadata_servers_max": "metadata_servers_max",
-    "creates_per_metadata_server": "creates_per_metadata_server",
-    "opens_per_metadata_server": "opens_per_metadata_server",
+    **{name: name for name in ("metadata_servers_max", "creates_per_metadata_server", "opens_per_metadata_server")},
 }
 #: Fields that an appliance shares with the software it runs.
 SHARED = ("client_read_bandwidth", "client_write_bandwidth", "nic_efficiency", "request_latency", "reference_io_bytes")

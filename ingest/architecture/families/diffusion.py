@@ -30,6 +30,12 @@ def _square(name: str, wide: int, *parts: str, bias: bool = True) -> Iterator[Ta
         yield from linear(f"{name}.{part}", wide, wide, bias, "attention")
 
 
+def _out(wide: int, channels: int) -> Iterator[TableRow]:
+    """The way out of the stream: a norm that the time step scales and shifts, and a product."""
+    yield from linear("out.modulation", 2 * wide, wide, True)
+    yield from linear("out", channels, wide, True)
+
+
 def diffuser(name: str) -> Callable[[Callable[[ModelConfig], Iterator[TableRow]]], object]:
     """Register a function as the description of this class, without FLOPs."""
 
@@ -61,9 +67,7 @@ def dit(config: ModelConfig) -> Iterator[TableRow]:
         *_square("attention", wide, "o"),
         *plain_mlp(wide, 4 * wide),
     ]
-    yield from times(layers, layer)
-    yield from linear("out.modulation", 2 * wide, wide, True)
-    yield from linear("out", patch**2 * out, wide, True)
+    yield from [*times(layers, layer), *_out(wide, patch**2 * out)]
 
 
 @diffuser("SD3Transformer2DModel")
@@ -92,9 +96,7 @@ def sd3(config: ModelConfig) -> Iterator[TableRow]:
     # The last layer reads the text and does not write it.
     written = [*_square("text.attention", wide, "o"), *plain_mlp(wide, 4 * wide, prefix="text.mlp")]
     yield from times(layers - 1, [*written, *linear("text.modulation", 6 * wide, wide, True)])
-    yield from linear("text.out.modulation", 2 * wide, wide, True)
-    yield from linear("out.modulation", 2 * wide, wide, True)
-    yield from linear("out", patch**2 * out, wide, True)
+    yield from [*linear("text.out.modulation", 2 * wide, wide, True), *_out(wide, patch**2 * out)]
 
 
 def _two_streams(layers: int, wide: int, heads: int) -> Iterator[TableRow]:
@@ -123,8 +125,7 @@ def flux(config: ModelConfig) -> Iterator[TableRow]:
     joint: list[TableRow] = [*_square("single", wide, "q", "k", "v"), *norm("single.qk_norm", heads, number=2)]
     joint += [*linear("single.up", 4 * wide, wide, True), *linear("single.down", wide, 5 * wide, True)]
     yield from times(single, [*joint, *linear("single.modulation", 3 * wide, wide, True)])
-    yield from linear("out.modulation", 2 * wide, wide, True)
-    yield from linear("out", patch**2 * out, wide, True)
+    yield from _out(wide, patch**2 * out)
 
 
 def _convolution(name: str, out: int, into: int, width: int = 3) -> Iterator[TableRow]:
@@ -259,8 +260,7 @@ def qwen_image(config: ModelConfig) -> Iterator[TableRow]:
     yield from linear("patches", wide, config.integer("in_channels", 64), True)
     yield from [*norm("text.norm", text), *linear("text", wide, text, True)]
     yield from _two_streams(layers, wide, heads)
-    yield from linear("out.modulation", 2 * wide, wide, True)
-    yield from linear("out", config.integer("patch_size", 2) ** 2 * config.integer("out_channels", 16), wide, True)
+    yield from _out(wide, config.integer("patch_size", 2) ** 2 * config.integer("out_channels", 16))
 
 
 @diffuser("MiniMaxH3Transformer3DModel")

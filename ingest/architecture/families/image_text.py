@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, dense_first
-from ingest.architecture.families.vision_encoders import siglip_tower
+from ingest.architecture.families.vision_encoders import SO400M, siglip_tower
 from ingest.architecture.families.vision_language import gated_merger, text_part, text_width
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import (
@@ -163,8 +163,7 @@ def paddleocr_vl(config: ModelConfig) -> Iterator[TableRow]:
         config.ignore("compression_ratio", "weight_share_add_bias", "ignored_index", "use_3d_rope")
         yield from families()["paddleocr_vl_text"](config)
     vision = config.table_or_defaults("vision_config")
-    defaults = {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16}
-    vision.data = {**defaults, "patch_size": 14, "image_size": 384, **vision.data, "vision_use_head": False}
+    vision.data = {**SO400M, "patch_size": 14, "image_size": 384, **vision.data, "vision_use_head": False}
     merge = vision.integer("spatial_merge_size", 2)
     vision.ignore("temporal_patch_size")
     width, tower = siglip_tower(vision)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, Experts
 from ingest.architecture.families.moe import CHOSEN, LOCAL, QWEN_WINDOW, WIDTH, qwen_dense
-from ingest.architecture.families.vision_encoders import qwen2_5_vl_tower, qwen3_vl_tower, siglip_tower
+from ingest.architecture.families.vision_encoders import SO400M, qwen2_5_vl_tower, qwen3_vl_tower, siglip_tower
 from ingest.architecture.families.vision_language import text_part, text_width
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import (
@@ -355,9 +355,7 @@ def _conformer(config: ModelConfig, channels: int, reach: int) -> tuple[int, lis
 def _phi4_towers(image: ModelConfig, sound: tuple[int, list[TableRow]], hidden: int) -> Iterator[TableRow]:
     """Both encoders with their projections; that of sound has one for sound alone and one beside images."""
     # The file of the release says the size of its pictures alone.
-    siglip = {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16,
-              "patch_size": 14, "image_size": 448}  # fmt: skip
-    image.data = {**siglip, **image.data}
+    image.data = {**SO400M, "patch_size": 14, "image_size": 448, **image.data}
     wide, tower = siglip_tower(image)
     tower += [Weight("marks", (wide,), "vision", 2, 2), *linear("projector.in", hidden, wide, True)]
     yield from aside([*tower, *linear("projector.out", hidden, hidden, True)])

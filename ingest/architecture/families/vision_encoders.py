@@ -27,6 +27,8 @@ from ingest.architecture.layers import (
 from ingest.architecture.registry import class_suffix, family, labels
 from ingest.architecture.weight_table import Attention, TableRow, Weight, aside, over, times, without, work
 
+#: The sizes of SigLIP's largest encoder, "so400m", which a file may leave out.
+SO400M = {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16}
 #: Keys of the sizes of most encoders.
 TOWER_NAMES = ("hidden_size", "intermediate_size", "num_hidden_layers|depth", "num_attention_heads|num_heads")
 
@@ -345,11 +347,6 @@ def siglip(config: ModelConfig) -> Iterator[TableRow]:
 _PROMPT = 2
 
 
-def _padded(side: int, window: int) -> int:
-    """Positions along one side after padding to whole windows."""
-    return up_to(window, side) if window else side
-
-
 def _perceptron(name: str, into: int, hidden: int, out: int, depth: int) -> Iterator[TableRow]:
     yield from linear(f"{name}.in", hidden, into, True)
     yield from times(depth - 2, linear(f"{name}.between", hidden, hidden, True))
@@ -455,7 +452,7 @@ def sam(config: ModelConfig) -> Iterator[TableRow]:
     if vision.flag("use_abs_pos", True):
         yield Weight("places", (grid, hidden), "vision")
     for number, reach in ((everywhere, side), (layers - everywhere, window)):
-        seen = _padded(side, reach) ** 2
+        seen = up_to(max(reach, 1), side) ** 2  # padded to whole windows
         mixer = [*linear("attention.qkv", 3 * hidden, hidden, bias, "attention"), *linear("attention.o", hidden, hidden, True)]
         attending = Attention("self", heads, width, width, causal=False, queries=seen, keys=reach * reach)
         layer: list[TableRow] = [*over(seen, mixer), attending, *over(grid, plain_mlp(hidden, inner))]
@@ -506,7 +503,7 @@ def _hiera(config: ModelConfig) -> tuple[list[int], int, list[TableRow]]:
             into, reach = (before if block == 0 else out), windows[stage - 1] if begins else windows[stage]
             reach = 0 if number in everywhere else reach
             halved = 2 if begins and stage <= pooled else 1
-            seen = _padded(side, reach)
+            seen = up_to(max(reach, 1), side)
             keys = reach or side
             width = out // heads[stage]
             asked = (seen // halved) ** 2

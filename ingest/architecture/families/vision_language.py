@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterator
 from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, Experts
 from ingest.architecture.families.moe import CHOSEN, LOCAL, QWEN_WINDOW, ROUTED, WIDTH, qwen_dense
 from ingest.architecture.families.vision_encoders import (
+    SO400M,
     TOWER_NAMES,
     clip_tower,
     naflex_tower,
@@ -334,8 +335,8 @@ def smolvlm(config: ModelConfig) -> Iterator[TableRow]:
     """SmolVLM and Idefics 3: SigLIP without pooling, a pixel shuffle and one matrix."""
     text = yield from text_part(config, "llama", False)
     vision = config.table_or_defaults("vision_config")
-    defaults = {"hidden_size": 1152, "num_attention_heads": 16, "patch_size": 32}
-    vision.data = {**defaults, **vision.data, "vision_use_head": False}
+    usual = {"hidden_size": 1152, "num_attention_heads": 16, "patch_size": 32}
+    vision.data = {**usual, **vision.data, "vision_use_head": False}
     vision.ignore("size", "tie_word_embeddings")
     width, tower = siglip_tower(vision)
     joint = linear("projector", text_width(text), width * config.integer("scale_factor", 2) ** 2)
@@ -363,8 +364,7 @@ def llava_onevision(config: ModelConfig) -> Iterator[TableRow]:
     text = yield from text_part(config, "qwen2", False)
     vision = config.table_or_defaults("vision_config")
     if not vision.data:
-        sizes = {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 26, "num_attention_heads": 16}
-        vision.data = {**sizes, "image_size": 384, "patch_size": 14, "vision_use_head": False}
+        vision.data = {**SO400M, "num_hidden_layers": 26, "image_size": 384, "patch_size": 14, "vision_use_head": False}
     width, tower = siglip_tower(vision)
     wide = text_width(text)
     joint = _two_products(config, width, wide, config.flag("multimodal_projector_bias", True))
@@ -412,9 +412,7 @@ def minicpmv(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore("image_size", "patch_size", "slice_config", "slice_mode", "use_image_id", "vision_batch_size")
     config.ignore("batch_vision_input", "version")
     vision = config.table_or_defaults("vision_config")
-    defaults = {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16,
-                "image_size": 980, "patch_size": 14}  # fmt: skip
-    vision.data = {**defaults, **vision.data, "vision_use_head": False}
+    vision.data = {**SO400M, "image_size": 980, "patch_size": 14, **vision.data, "vision_use_head": False}
     vision.data["num_hidden_layers"] = vision.integer("num_hidden_layers") - config.flag("drop_vision_last_layer", True)
     width, tower = siglip_tower(vision)
     hidden, queries = config.integer("hidden_size"), config.integer("query_num", 64)
