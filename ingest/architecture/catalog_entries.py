@@ -59,9 +59,7 @@ def model_of(source: str, catalog: Catalog, sequence_length: float | None = None
     >>> model_of("llama3-8b", Catalog()).sample
     'one 8192-token sequence'
 
-    Raises:
-        UsageError: no such entry or file.
-        IngestError: a family that is not described.
+    Raises UsageError: no such entry or file; IngestError: a family that is not described.
     """
     if not _describes_structure(source, catalog):
         return catalog.get(Model, source)
@@ -96,9 +94,7 @@ def model_of(source: str, catalog: Catalog, sequence_length: float | None = None
 def at_length(model: Model, sequence_length: float | None, catalog: Catalog) -> Model:
     """Return a model at a sequence length: its FLOPs, and the tokens and bytes of a sample that is one sequence.
 
-    Raises:
-        UsageError: it is not trained on text.
-        IngestError: its FLOPs at another length cannot be counted.
+    Raises UsageError: it is not trained on text; IngestError: its FLOPs at another length cannot be counted.
     """
     if sequence_length is None:
         return model

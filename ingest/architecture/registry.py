@@ -165,8 +165,7 @@ def class_suffix(config: ModelConfig, *known: str) -> str:
     >>> class_suffix(bert, "ForMaskedLM", "Model")
     'Model'
 
-    Raises:
-        IngestError: a class whose last layers are not described, or a class of another family.
+    Raises IngestError: a class whose last layers are not described, or a class of another family.
     """
     model_type = str(config.data["model_type"])
     _, named = config.get("auto_map")

@@ -82,8 +82,7 @@ def read_header(files: ReleaseFiles, name: str) -> list[StoredTensor]:
     A file begins with eight bytes, the length of a JSON object that follows: `{name: {dtype, shape, data_offsets}}`. The data
     fill the rest of the file without gaps.
 
-    Raises:
-        IngestError: no safetensors file, one that was cut off, or a header that does not match its data.
+    Raises IngestError: no safetensors file, one that was cut off, or a header that does not match its data.
     """
     place, size = f"{files.place}/{name}", files.sizes[name]
     first = files.read(name, 0, 8)

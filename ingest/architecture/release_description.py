@@ -39,8 +39,7 @@ def from_release(name: str, files: ReleaseFiles, *, strict: bool = False) -> Arc
     count the same parameters; where they do not, the headers hold, and a note says which rows differ. `strict`
     refuses a config with a key that its family has not looked at and that may change a weight.
 
-    Raises:
-        IngestError: no weights and no config, files that were cut off, or a family that is not described and no weights.
+    Raises IngestError: no weights and no config, files that were cut off, or a family that is not described and no weights.
     """
     if PIPELINE in files.sizes:
         return _pipeline(name, files)

@@ -174,8 +174,7 @@ def by_hand(config: ModelConfig) -> Iterator[TableRow]:
     >>> next(rows).parameters
     64
 
-    Raises:
-        IngestError: a row without shape, or with an unknown key or kind.
+    Raises IngestError: a row without shape, or with an unknown key or kind.
     """
     for row in config.tables("weights"):
         count = row.integer("count", 1)

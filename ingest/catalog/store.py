@@ -102,9 +102,7 @@ class Catalog:
     def get(self, record: type[AnyEntry], name: str) -> AnyEntry:
         """Return an entry by id, alias or YAML file.
 
-        Raises:
-            UsageError: an unknown entry; names the nearest one.
-            CatalogError: the entry's file is broken.
+        Raises UsageError: an unknown entry; names the nearest one; CatalogError: the entry's file is broken.
         """
         if not isinstance(name, str) or len(name) > MAX_NAME:
             raise UsageError(f"{record.kind}: found {brief(name)}, expected an id or a YAML file")

@@ -51,8 +51,7 @@ ENTRY = Kind("a catalog entry", "ingest catalog new")
 def read_yaml(path: Path, kind: Kind = ENTRY) -> Any:
     """Return the content of a YAML file as dicts, lists, numbers and text; not to be changed, since equal texts share it.
 
-    Raises:
-        CatalogError: unreadable, too large, not YAML, or with tags, anchors or duplicate keys; with the line.
+    Raises CatalogError: unreadable, too large, not YAML, or with tags, anchors or duplicate keys; with the line.
     """
     text = read_text(path, kind)
     return (_kept if len(text) <= MOST_KEPT else _content)(text, path, kind)

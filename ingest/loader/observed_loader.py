@@ -69,8 +69,7 @@ class ObservedLoader:
             steps: steps of each simulated run.
             rough: one of many, from a few runs of each simulation.
 
-        Raises:
-            IngestError: the job did not wait, or decoding alone stalls it for longer.
+        Raises IngestError: the job did not wait, or decoding alone stalls it for longer.
         """
         if self.utilization > 1 - LEAST_STALL:
             raise IngestError(
@@ -128,8 +127,7 @@ def find_latency(known: Quantities, seen: ObservedLoader, stalled_by: str, seed:
     Args:
         stalled_by: what the job waits for, one of `CAUSES`.
 
-    Raises:
-        IngestError: the observation does not determine it, with what would.
+    Raises IngestError: the observation does not determine it, with what would.
     """
     if "sample_read_seconds" in known.given:
         return

@@ -97,8 +97,7 @@ def measured_entry(path: str | Path, io_bytes: float | None = None) -> Storage:
         io_bytes: size of the requests of the need; smaller ones are judged by the points of a sweep that were measured
             with requests of at most that size.
 
-    Raises:
-        IngestError: another file.
+    Raises IngestError: another file.
     """
     data = read_json_object(Path(path), "a result of `ingest measure-storage --format json`", most=2**24)
     results, inputs = data.get("results"), data.get("inputs")

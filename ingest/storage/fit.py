@@ -406,9 +406,7 @@ class ReadCeiling(NamedTuple):
 def read_ceilings(plan: Plan, storage: Sequence[str], sizes: Sequence[float]) -> list[ReadCeiling]:
     """The ceiling of each system at so many nodes; the plan's mandatory requirements set the number of units.
 
-    Raises:
-        UsageError: an unknown id, or more ids than a chart can show.
-        IngestError: a system whose read bandwidth is unknown.
+    Raises UsageError: an unknown id, or more ids than a chart can show; IngestError: a system whose read bandwidth is unknown.
     """
     names = ids_in(storage)
     if ALL in names or not 0 < len(names) <= MOST:

@@ -157,8 +157,7 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
     Lines are totals of the site under their own conditions, so they are not added up: a plan has a line of its own
     for concurrent needs. Lines below the priority do not count.
 
-    Raises:
-        UsageError: no line that counts requires bandwidth, capacity, opens or creates.
+    Raises UsageError: no line that counts requires bandwidth, capacity, opens or creates.
     """
     counting: list[Requirement] = []
     too_low: list[Requirement] = []
