@@ -200,7 +200,6 @@ def _undivided(s: DecoderSizes) -> Iterator[TableRow]:
     return iter(())
 
 
-# fmt: off
 register(
     __name__,
     Decoder("llama", "Touvron et al. 2023: RMSNorm, rotary positions, SwiGLU; grouped-query attention since Llama 2.",
@@ -320,8 +319,7 @@ register(
     Decoder("persimmon", "Persimmon: LayerNorm, squared ReLU, norms on the heads of Q and K, biases.",
             4096, 16384, 36, 64, 262144, bias=True, gated=False, mlp_bias=True, norm_bias=True,
             extra=rows_if("qk_layernorm", True, lambda s: s.head_norms(bias=True))),
-)
-# fmt: on
+)  # fmt: skip
 
 #: Keys of the width, the depth and the heads, as most of these families name them.
 NAMES = ("n_embd|hidden_size", "n_layer|num_hidden_layers", "n_head|num_attention_heads")

@@ -144,7 +144,6 @@ class Bert(NamedTuple):
 
 _BERT = "Devlin et al. 2018; the parts behind the layers depend on the class that `architectures` names."
 _ROBERTA = "Liu et al. 2019: BERT without the sentence task."
-# fmt: off
 register(
     __name__,
     Bert("bert ernie", _BERT, 768, 3072, 12, 12, 30522, ("ForMaskedLM", "LMHeadModel"), "next_sentence"),
@@ -154,8 +153,7 @@ register(
     Bert("xlm-roberta camembert", _ROBERTA, 768, 3072, 12, 12, 30522, ("ForMaskedLM", "ForCausalLM")),
     Bert("distilbert", "Sanh et al. 2019: half the layers of BERT, no segments.",
          768, 3072, 6, 12, 30522, ("ForMaskedLM",), halved=True),
-)
-# fmt: on
+)  # fmt: skip
 
 
 @family("albert")
@@ -411,7 +409,6 @@ class Translator(NamedTuple):
 
 
 _PEGASUS = "Zhang et al. 2019 (sinusoidal places, stored) and Roller et al. 2020 (learned): norms before each part."
-# fmt: off
 register(
     __name__,
     Translator("bart", "Lewis et al. 2019: learned places with an offset of two, norms after each part and over the embedding.",
@@ -424,8 +421,7 @@ register(
                words=58101, only=(("share_encoder_decoder_embeddings", True),)),
     Translator("m2m_100", "Fan et al. 2020, and NLLB: sinusoidal places, not stored; norms before each part.",
                words=128112, last_norm=True, stored_places=False),
-)
-# fmt: on
+)  # fmt: skip
 
 
 @family("whisper")

@@ -27,7 +27,6 @@ from ingest.architecture.layers import (
 from ingest.architecture.registry import class_suffix, families, family, register
 from ingest.architecture.weight_table import HOW, TableRow, Weight, aside, relabelled, times
 
-# fmt: off
 register(
     __name__,
     Decoder("hunyuan_vl_text", "The text part of HunyuanOCR: Hunyuan dense with other defaults.",
@@ -37,8 +36,7 @@ register(
     Decoder("paddleocr_vl_text", "The text part of PaddleOCR-VL: ERNIE 4.5 with other defaults.",
             1024, 3072, 18, 16, 103424, kv_heads=2, head_width=128, bias=("use_bias", False), mlp_bias=("use_bias", False),
             tied=True),
-)
-# fmt: on
+)  # fmt: skip
 
 
 @family("mllama_text_model")

@@ -133,7 +133,6 @@ class DeepSeek(NamedTuple):
         yield from prediction(s.hidden, further, [*mixer, *indexer, *experts])
 
 
-# fmt: off
 register(
     __name__,
     DeepSeek("deepseek_v2", "DeepSeek-AI 2024: latent attention and fine experts; V2-Lite without a latent for Q.",
@@ -153,8 +152,7 @@ register(
              (2560, 40, 768, 256, 64, 32, 64), 73448, 62, 6400, mlp_bias=True),
     DeepSeek("youtu", "Youtu-LLM: latent attention with dense layers, tied.",
              (2048, 16, 1536, 512, 128, 64, 128), 128256, 32, 6144, mlp_bias=False),
-)
-# fmt: on
+)  # fmt: skip
 
 
 @family("glm_moe_dsa")

@@ -46,7 +46,6 @@ USE_BIAS = ("use_bias", False)
 #: Key and default of the width of Qwen's shared expert.
 SHARED_WIDTH = ("shared_expert_intermediate_size", 512)
 
-# fmt: off
 register(
     __name__,
     Decoder("mixtral", "Jiang et al. 2024: Mistral with eight experts per layer, of which a token visits two.",
@@ -128,8 +127,7 @@ register(
             mtp="num_nextn_predict_layers", mtp_plain=True,
             experts=Experts(("moe_num_experts|num_experts", 64), ("moe_k|num_experts_per_tok", 6), (WIDTH, 1536),
                             ("moe_num_shared_experts", 2, 0), dense=_ernie_dense, shared_bias=USE_BIAS, corrected=2)),
-)
-# fmt: on
+)  # fmt: skip
 
 
 @family("hunyuan_v1_moe")

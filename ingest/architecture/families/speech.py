@@ -28,7 +28,6 @@ from ingest.architecture.layers import (
 from ingest.architecture.registry import class_suffix, families, family, register
 from ingest.architecture.weight_table import TableRow, Weight, aside, relabelled, times, without
 
-# fmt: off
 register(
     __name__,
     Decoder("qwen2_5_omni_text", "The text part of Qwen2.5-Omni: Qwen2 with other defaults.",
@@ -37,8 +36,7 @@ register(
             2048, 18944, 28, 28, 3584, kv_heads=4, bias=ATTENTION_BIAS, qk_norm="heads",
             ignore=("use_qk_norm", "shared_expert_intermediate_size", *QWEN_WINDOW),
             experts=Experts((LOCAL, 128), (CHOSEN, 8), (WIDTH, 768), dense=qwen_dense)),
-)
-# fmt: on
+)  # fmt: skip
 
 #: Keys that place sound and images in time, and words for the talker.
 _MARKS = ("seconds_per_chunk", "position_id_per_seconds", "spatial_merge_size", "accept_hidden_layer", "speaker_id")

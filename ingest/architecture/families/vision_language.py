@@ -98,7 +98,6 @@ def _two_products(config: ModelConfig, width: int, text: int, bias: bool) -> Ite
     return products("projector", width * layers, text, text, bias=bias)
 
 
-# fmt: off
 register(
     __name__,
     Decoder("qwen2_vl_text qwen2_5_vl_text", "The text part of Qwen2-VL: Qwen2 with other defaults.",
@@ -114,8 +113,7 @@ register(
             4096, 10944, 46, 96, 151424, kv_heads=8, bias=("attention_bias", True), o_bias=False,
             ignore=("use_qk_norm", "num_nextn_predict_layers"),
             experts=Experts((ROUTED, 128), (CHOSEN, 8), (WIDTH, 1408), ("n_shared_experts", 1, 0), dense=1)),
-)
-# fmt: on
+)  # fmt: skip
 
 _TOWERS = {"pixtral": pixtral_tower, "clip_vision_model": clip_tower, "siglip_vision_model": siglip_tower}
 #: What the classes build where a file has no `vision_config`.
