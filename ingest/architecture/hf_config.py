@@ -68,11 +68,7 @@ class ModelConfig:
         return found
 
     def integer(self, names: str, default: int | Required = REQUIRED, low: int = 1, high: int = MAX_NUMBER) -> int:
-        """Return a whole number. Raises IngestError: missing, no whole number, or out of range.
-
-        >>> ModelConfig({"hidden_size": 64}, "config.json").integer("hidden_size")
-        64
-        """
+        """Return a whole number. Raises IngestError: missing, no whole number, or out of range."""
 
         def fits(found: Any) -> bool:
             exact = type(found) is int or (isinstance(found, float) and found.is_integer() and abs(found) < 2**53)
@@ -85,11 +81,7 @@ class ModelConfig:
         return self.integer(names, default if self.lenient else REQUIRED, low, high)
 
     def optional_integer(self, names: str, *unset: int, low: int = 1, high: int = MAX_NUMBER) -> int | None:
-        """Return a whole number, or None where the key is absent or has a value that means unset.
-
-        >>> ModelConfig({"buckets": -1}, "config.json").optional_integer("buckets", -1, 0) is None
-        True
-        """
+        """Return a whole number, or None where the key is absent or has a value that means unset."""
         _, found = self.get(names)
         if found is None or (type(found) is int and found in unset):
             return None

@@ -50,11 +50,7 @@ def positions(number: int, width: int, name: str = "position_embedding") -> Weig
 
 
 def head(vocabulary: int, width: int, tied: bool, bias: bool = False) -> Iterator[Weight]:
-    """Return the output matrix, with a score for every token id; tied: the embedding table, stored once.
-
-    >>> [(row.parameters, row.multiply_adds) for row in head(10, 4, tied=True)]
-    [(0, 40)]
-    """
+    """Return the output matrix, with a score for every token id; tied: the embedding table, stored once."""
     stored = 0 if tied else 1
     yield Weight("head", (vocabulary, width), "head", count=stored, active=stored, passes=1)
     if bias:

@@ -40,11 +40,7 @@ def register(module: str, *records: Any) -> None:
 
 
 def families() -> Mapping[str, Family]:
-    """All described model types and the functions that describe them; the first call imports the modules of families.
-
-    >>> "llama" in families(), "lama" in families()
-    (True, False)
-    """
+    """All described model types and the functions that describe them; the first call imports the modules of families."""
     load_modules("ingest.architecture.families")
     return _families
 

@@ -50,11 +50,7 @@ def stated_type(config: Mapping[str, Any]) -> str:
 
 
 def bits_per_weight(quantization: Mapping[str, Any]) -> float | None:
-    """Bits of a narrow weight with its share of the scales; None for a method that is not described.
-
-    >>> bits_per_weight({"quant_method": "mxfp4"}), bits_per_weight({"quant_method": "awq", "bits": 4, "group_size": 128})
-    (4.25, 4.15625)
-    """
+    """Bits of a narrow weight with its share of the scales; None for a method that is not described."""
     method, algorithm = (str(quantization.get(key, "")).lower() for key in ("quant_method", "quant_algo"))
     form = str(quantization.get("format", "")).lower()
     if "mixed" in algorithm or quantization.get("quantized_layers"):
@@ -94,10 +90,6 @@ def stored_row_bytes(rows: Sequence[Weight], config: Mapping[str, Any], layers: 
     """Bytes of each row as a quantized release stores it; None where the config names no method, or none that is described.
 
     Modules that are excepted in a way that cannot be read are such a method.
-
-    >>> up = Weight("mlp.up", (64, 32), "mlp", 2)
-    >>> stored_row_bytes([up], {"quantization_config": {"quant_method": "fp8"}}, 2)
-    [4096.0]
     """
     quantization = stated_quantization(config)
     bits = bits_per_weight(quantization)

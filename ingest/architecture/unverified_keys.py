@@ -175,9 +175,5 @@ def _certain(key: str, value: Any, own: Sequence[TableRow], rows: Sequence[Table
 
 
 def is_part(key: str, value: object) -> bool:
-    """Whether a key holds a part of the model that no family has read, such as `vision_config`.
-
-    >>> is_part("vision_config", {"depth": 8}), is_part("quantization_config", {"bits": 4})
-    (True, False)
-    """
+    """Whether a key holds a part of the model that no family has read, such as `vision_config`."""
     return key.endswith("_config") and isinstance(value, (dict, list)) and bool(value) and key not in NEVER

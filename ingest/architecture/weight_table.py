@@ -37,11 +37,7 @@ class Weight(NamedTuple):
 
     @property
     def parameters(self) -> int:
-        """Parameters of this row.
-
-        >>> Weight("head", (32000, 4096), "head").parameters
-        131072000
-        """
+        """Parameters of this row."""
         return math.prod(self.shape) * self.count
 
     @property
@@ -93,11 +89,7 @@ def work(name: str, *shape: int, kind: str = "ssm", positions: int = 0) -> Weigh
 
 
 def times(layers: int, rows: Iterable[TableRow], stored: bool = True) -> Iterator[TableRow]:
-    """Repeat rows: the same layer so many times, each with weights of its own; not `stored`, all with the same ones.
-
-    >>> next(times(32, [Weight("up", (4, 2), "mlp", passes=1)])).parameters
-    256
-    """
+    """Repeat rows: the same layer so many times, each with weights of its own; not `stored`, all with the same ones."""
     for row in rows:
         if isinstance(row, Weight):
             own = layers if stored else 1
@@ -114,11 +106,7 @@ def routed(experts: int, chosen: int, rows: Iterable[TableRow]) -> Iterator[Tabl
 
 
 def over(positions: int, rows: Iterable[TableRow]) -> Iterator[TableRow]:
-    """Let an encoder read so many positions of each sequence, whatever the number of its tokens.
-
-    >>> next(over(1500, [Weight("up", (4, 2), "mlp", passes=1)])).positions
-    1500
-    """
+    """Let an encoder read so many positions of each sequence, whatever the number of its tokens."""
     for row in rows:
         yield row._replace(positions=positions) if isinstance(row, Weight) else row._replace(queries=positions, keys=positions)
 

@@ -135,11 +135,7 @@ def _flat(name: str, item: Any) -> dict[str, Value]:
 
 
 def kind_of(word: str) -> type[Entry]:
-    """Return the kind of a name in the singular or plural. Raises UsageError: an unknown kind.
-
-    >>> kind_of("gpu").kind
-    'gpus'
-    """
+    """Return the kind of a name in the singular or plural. Raises UsageError: an unknown kind."""
     plurals = {"family": "families", "corpus": "corpora"}
     for name in (word.lower(), word.lower() + "s", plurals.get(word.lower(), "")):
         if name in LISTED:

@@ -104,11 +104,7 @@ class Need:
 
 
 def from_numbers(**written: str | float | None) -> dict[str, Input]:
-    """Needs given as plain numbers with units, by quantity. Raises UsageError: not a number, another unit, or out of range.
-
-    >>> from_numbers(read_bandwidth="500 GB/s")["read_bandwidth_needed"].value
-    500000000000
-    """
+    """Needs given as plain numbers with units, by quantity. Raises UsageError: not a number, another unit, or out of range."""
     found = {}
     for one, name in PLAIN.items():
         text, shown = written.get(one), f"--{one.replace('_', '-')}"
