@@ -177,12 +177,7 @@ def stored_weights(tensors: Iterable[StoredTensor], sizes: Sizes) -> StoredWeigh
 
 
 def _kind(
-    tensor: StoredTensor,
-    by_name: Mapping[str, StoredTensor],
-    narrow: set[str],
-    sizes: Sizes,
-    experts: int,
-    whole_tower: bool,
+    tensor: StoredTensor, by_name: Mapping[str, StoredTensor], narrow: set[str], sizes: Sizes, experts: int, whole_tower: bool
 ) -> str:
     name = tensor.name
     if _is_scale(name, by_name, narrow):

@@ -38,8 +38,7 @@ RESULTS = {
 _CEILINGS = [one.ceiling for one in (*data_path.LOCAL, *data_path.REMOTE, *data_path.ASKED_FIRST, data_path.UNITS)]
 #: What `fit` answers of one system: the ceiling of each layer, and what follows from them.
 QUESTION = Question(
-    "fit",
-    tuple(Shown(name) for name in dict.fromkeys([*_CEILINGS, *RESULTS.values(), *FURTHER, *DEGRADED, "units"])),
+    "fit", tuple(Shown(name) for name in dict.fromkeys([*_CEILINGS, *RESULTS.values(), *FURTHER, *DEGRADED, "units"]))
 )
 #: column of the table -> the quantity behind it
 SHOWN = {
