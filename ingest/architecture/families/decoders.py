@@ -142,8 +142,7 @@ class Decoder(NamedTuple):
         config.ignore(*self.ignore)
         for key, value in self.only:
             config.only(key, value)
-        defaults = (self.hidden, self.inner, self.layers, self.heads, self.vocabulary)
-        s = sizes(config, *defaults, kv_heads=self.kv_heads, width=self.head_width)
+        s = sizes(config, *self[2:7], kv_heads=self.kv_heads, width=self.head_width)
         short, window = self.window(config, s.layers) if self.window else (0, 0)
         bias, mlp_bias = switched(config, self.bias), switched(config, self.mlp_bias)
         mixer = [*s.attention(bias, bias if self.o_bias is None else switched(config, self.o_bias))]

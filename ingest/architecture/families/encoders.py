@@ -441,11 +441,9 @@ def whisper(config: ModelConfig) -> Iterator[TableRow]:
             front = [*biased("conv1", (p.hidden, bins, 3), "audio", 2), *biased("conv2", (p.hidden, p.hidden, 3), "audio", 1)]
             rows = [*over(places, [*front, *rows])]
         # The decoder looks at the positions of the encoder, each of which has one key and one value.
+        heard = {f"decoder.cross_attention.{part}": {"positions": audio_places} for part in "kv"}
+        heard["decoder.cross"] = {"keys": audio_places}
         for row in relabelled(rows, name):
-            if isinstance(row, Weight):
-                heard = row.name in ("decoder.cross_attention.k", "decoder.cross_attention.v")
-                yield row._replace(positions=audio_places) if heard else row
-            else:
-                yield row._replace(keys=audio_places) if row.name == "decoder.cross" else row
+            yield row._replace(**heard.get(row.name, {}))
     if end != "Model":
         yield from head(vocabulary, p.hidden, config.flag("tie_word_embeddings", True))

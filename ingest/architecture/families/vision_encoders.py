@@ -254,13 +254,9 @@ def _alone(rows: Iterable[TableRow]) -> Iterator[TableRow]:
     table = list(rows)
     classes = sum(row.name == "class" for row in table)
     places = next(row.shape[0] for row in table if isinstance(row, Weight) and row.name == "places")
+    changed = {"patches": {"passes": 1, "positions": places - classes}, "projection": {"positions": 1}}
     for row in table:
-        if isinstance(row, Weight) and row.name == "patches":
-            yield row._replace(passes=1, positions=places - classes)
-        elif isinstance(row, Weight) and row.name == "projection":
-            yield row._replace(positions=1)
-        else:
-            yield row
+        yield row._replace(**changed.get(row.name, {}))
 
 
 @family("clip_vision_model")
