@@ -13,7 +13,7 @@ from ingest.acceptance.tools.parsing import named_test
 from ingest.architecture import registry, stored_weights
 from ingest.errors import IngestError, UsageError
 from ingest.files import open_regular, read_bytes, read_json_object
-from ingest.observation.training_logs import read_training_log
+from ingest.observation.sources.training_logs import torchtitan
 from ingest.reports.document.model import Table
 from ingest.reports.document.word_template import FIELD
 from ingest.rfp import workbook_reader
@@ -166,9 +166,9 @@ TITAN = "step: 1 loss: 1 tps: 5\n"
         (lambda text: mdtest.read(text, "x"), LAUNCHED + "File creation " + "1" * 100_000),
         (lambda text: mdtest.read(text, "x"), "mdtest-" * 100_000),
         (lambda text: named_test(text, "ior"), "T-" * 100_000),
-        (lambda text: read_training_log(text, "x"), "step: 1 " * 100_000),
-        (lambda text: read_training_log(text, "x"), TITAN + "Finished saving the checkpoint " * 100_000),
-        (lambda text: read_training_log(text, "x"), TITAN + "Finished saving the checkpoint in " + "1" * 100_000),
+        (lambda text: torchtitan(text, "x"), "step: 1 " * 100_000),
+        (lambda text: torchtitan(text, "x"), TITAN + "Finished saving the checkpoint " * 100_000),
+        (lambda text: torchtitan(text, "x"), TITAN + "Finished saving the checkpoint in " + "1" * 100_000),
         (lambda text: keeps(text, limits_of("checkpoint_interval")), "5" + " " * 100_000 + "x"),
         (scenarios._FORM.fullmatch, "a >= 5 x" + " " * 100_000 + "y\n"),
         (lambda text: Table("", ("A",), ((text,),)).numeric, "1" * 100_000 + "." + "!"),

@@ -9,7 +9,7 @@ import click
 
 from ingest.cli.group import COMMAND
 from ingest.cli.options import hand_over, options_of, output_options
-from ingest.observation.observation import bundle_of
+from ingest.observation.observation import CountSource, LogSource, bundle_of, declared_sources
 from ingest.observation.observe import observe
 from ingest.reports.pages.observation import observation_page
 
@@ -32,7 +32,24 @@ class ObserveCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-@click.command("observe", cls=ObserveCommand)
+LOGS = ", ".join(one.help for one in declared_sources(LogSource) if one.help)
+COUNTS = " or ".join(f"its {one.kind}s" for one in declared_sources(CountSource))
+HELP = f"""Read rate, request sizes, samples per second and stalls of your own job, each with window and coverage.
+
+SOURCE is a log of the job ({LOGS}), {COUNTS}; a folder stands for all logs and traces in it, those of one job. A running job
+needs no root: --pid or --command watch its processes. Output of a started job goes to standard error. What would mislead is
+refused, with what to do instead.
+
+\b
+ingest observe --pid 4711 --path /data --window 60s
+ingest observe train.log --gpus 64 --synthetic '1000 sample/s'
+ingest observe logs/ train.log --path /data --gpus 8
+ingest observe job.json --bundle -o bundle.json
+ingest observe --path /data -o job.json --command python train.py --epochs 1
+"""
+
+
+@click.command("observe", cls=ObserveCommand, help=HELP)
 @click.argument("sources", nargs=-1, metavar="[SOURCE…]")
 @options_of(observe, "command")
 @click.option(COMMAND, "job", metavar="CMD…", help="Start a job and watch it; all words after this option belong to it.")
@@ -42,20 +59,6 @@ class ObserveCommand(click.Command):
 def command(
     ctx: click.Context, /, form: str | None, output: str | None, sources: tuple[str, ...], bundle: bool, **options: Any
 ) -> None:
-    """Read rate, request sizes, samples per second and stalls of your own job, each with window and coverage.
-
-    SOURCE is a log of the job (Megatron, NeMo, MLPerf, torchtitan, trainer_state.json, Lightning's metrics.csv), its Darshan
-    logs or its DFTracer traces; a folder stands for all logs and traces in it, those of one job. A running job needs no
-    root: --pid or --command watch its processes. Output of a started job goes to standard error. What would mislead is
-    refused, with what to do instead.
-
-    \b
-    ingest observe --pid 4711 --path /data --window 60s
-    ingest observe train.log --gpus 64 --synthetic '1000 sample/s'
-    ingest observe logs/ train.log --path /data --gpus 8
-    ingest observe job.json --bundle -o bundle.json
-    ingest observe --path /data -o job.json --command python train.py --epochs 1
-    """
     options.pop("job", None)
     answer = observe(*sources, command=ctx.meta.get("job", ()), **options)
     if bundle:

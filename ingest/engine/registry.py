@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from operator import itemgetter
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple, TypeVar
 
 import ingest.engine.expression as recorder
@@ -115,18 +115,16 @@ class Alternative(NamedTuple):
 _declared: dict[str, Formula | InputQuantity] = {}
 #: quantity -> its alternatives, in the order in which they are tried
 _alternatives: dict[str, list[Alternative]] = {}
-_loaded: set[str] = set()
 Kind = TypeVar("Kind", Formula, InputQuantity)
 
 
-def load_modules(package: str) -> None:
-    """Import every module of a package, so that its decorators register what the modules declare; once."""
-    if package not in _loaded:
-        import pkgutil
+@cache
+def load_modules(package: str) -> tuple[ModuleType, ...]:
+    """Import every module of a package, so that what the modules declare is known; once, in the order of their names."""
+    import pkgutil
 
-        for module in pkgutil.iter_modules(import_module(package).__path__):
-            import_module(f"{package}.{module.name}")
-        _loaded.add(package)
+    found = pkgutil.iter_modules(import_module(package).__path__)
+    return tuple(import_module(f"{package}.{module.name}") for module in found)
 
 
 def _declaration(name: str) -> Formula | InputQuantity | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeGuard
+from typing import Any, ClassVar, NamedTuple, TypeGuard, TypeVar
 
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import Question
-from ingest.engine.registry import is_quantity, solve, unit_of
+from ingest.engine.registry import is_quantity, load_modules, solve, unit_of
 from ingest.engine.result import envelope
 from ingest.engine.value import Quantity
 from ingest.errors import IngestError, brief
@@ -23,15 +23,10 @@ MOST_NUMBER = 1e30
 #: Bytes, samples and microseconds that a program counts are below.
 MOST_COUNTED = 1e18
 BASES = ("measured", "given")
-#: the words that a bundle may hold: all others could name a place or a person
-SOURCES = ("processes", "training log", "Darshan log", "DFTracer trace", "DLIO output", "nfs mount", "nfs4 mount",
-           "lustre mount", "TraceML summary", "user")  # fmt: skip
-WORDS = {
-    "pattern": ("sequential", "random"),
-    "program": ("Megatron", "MLPerf", "torchtitan", "Hugging Face Trainer", "Lightning", "Composer", "DLIO", "TraceML"),
-}
-NUMBERS = ("files", "logs", "traces", "readers", "events", "steps", "checkpoints", "restarts", "gpus", "processes_most",
-           "io_pressure_full")  # fmt: skip
+#: the kinds of sources, beside those of the table, that a bundle may name: all other words could name a place or a person
+SOURCES = ("processes", "training log", "nfs mount", "nfs4 mount", "lustre mount", "user")
+PATTERNS = ("sequential", "random")
+NUMBERS = ("readers", "events", "steps", "checkpoints", "restarts", "gpus", "processes_most", "io_pressure_full")
 
 
 class Window(NamedTuple):
@@ -138,6 +133,63 @@ class Reading:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
+class Job(NamedTuple):
+    """What the options of `observe` state of a job, for what its log leaves open; workers load for one GPU."""
+
+    gpus: int | None = None
+    samples_per_step: float | None = None
+    tokens_per_sample: float | None = None
+    workers: int | None = None
+
+
+class LogSource(NamedTuple):
+    """Logs of a program, each read as one text.
+
+    Attributes:
+        program: as messages and facts name it; a bundle may.
+        read: the reading of the text at a path; None for a text that another program wrote.
+        names: as refusals list it; the program by default.
+        help: as the help of `observe` lists it; empty for what the help passes over.
+        rank: logs are tried in this order: 0 summaries of profilers, 1 marks that stand among lines of other programs, 2 lines,
+            3 whole files with a mark of their own, 4 any table.
+        kind: of its figures.
+    """
+
+    program: str
+    read: Callable[[str, str, Job], Reading | None]
+    names: tuple[str, ...] = ()
+    help: str = ""
+    rank: int = 3
+    kind: str = "training log"
+
+
+class CountSource(NamedTuple):
+    """Files that count the reads of a job, which may have one for each process.
+
+    Attributes:
+        kind: of its figures; its plural is the files.
+        read: the reading of the files of one job, of what lies below a path or of everything.
+        suffixes: of its files; a folder stands for those in it.
+        fact: the number of its files, as facts name it; a bundle may hold it.
+        begins: whether the first bytes are those of such a file, whatever its name; None where only the name tells.
+    """
+
+    kind: str
+    read: Callable[[Sequence[Path], str | None], Reading]
+    suffixes: tuple[str, ...]
+    fact: str
+    begins: Callable[[bytes], bool] | None = None
+
+
+Kind = TypeVar("Kind", LogSource, CountSource)
+
+
+def declared_sources(kind: type[Kind]) -> list[Kind]:
+    """What the modules of `ingest/observation/sources/` declare in `SOURCES`, in the order of their names."""
+    declared = (one for module in load_modules("ingest.observation.sources") for one in module.SOURCES)
+    return [one for one in declared if isinstance(one, kind)]
+
+
 #: What `observe` answers: the figures that its sources show.
 QUESTION = Question(
     "observe",
@@ -186,13 +238,17 @@ class Observation(InteractiveResult):
 
 def bundle_of(seen: Observation) -> dict[str, Any]:
     """The numbers of an observation, and none of its texts, to give away: what is not known to be harmless is left out."""
+    logs, counted = declared_sources(LogSource), declared_sources(CountSource)
+    kinds = {*SOURCES, *(one.kind for one in (*logs, *counted))}
+    words = {"pattern": PATTERNS, "program": [one.program for one in logs]}
     figures = {}
     for name, one in seen.figures.items():
         window = {**one.window.to_dict(), "note": ""} if one.window else None
-        source = one.source if one.source in SOURCES else ""
+        source = one.source if one.source in kinds else ""
         figures[name] = {**one.to_dict(), "source": source, "window": window, "note": ""}
-    facts = {name: seen.facts[name] for name in NUMBERS if is_number(seen.facts.get(name))}
-    facts |= {name: seen.facts[name] for name, known in WORDS.items() if seen.facts.get(name) in known}
+    numbers = ("files", *(one.fact for one in counted), *NUMBERS)
+    facts = {name: seen.facts[name] for name in numbers if is_number(seen.facts.get(name))}
+    facts |= {name: seen.facts[name] for name, known in words.items() if seen.facts.get(name) in known}
     sizes = seen.facts.get("common_read_sizes")
     listed = sizes.items() if isinstance(sizes, Mapping) else ()
     common = {size: count for size, count in listed if str(size).isascii() and str(size).isdigit() and is_number(count)}

@@ -13,10 +13,19 @@ from ingest.engine.registry import check_value, solve
 from ingest.errors import IngestError, UsageError, cannot_be_read
 from ingest.files import open_regular, read_bytes, read_text
 from ingest.observation.live import observe_job
-from ingest.observation.observation import SCHEMA, Figure, Observation, Reading, figure_of, read_observation
-from ingest.observation.read_logs import darshan_reading, is_darshan_log, is_trace, trace_reading
-from ingest.observation.training_logs import profile_reading, read_training_log
-from ingest.observation.training_run import rate_figures, training_reading
+from ingest.observation.observation import (
+    SCHEMA,
+    CountSource,
+    Figure,
+    Job,
+    LogSource,
+    Observation,
+    Reading,
+    declared_sources,
+    figure_of,
+    read_observation,
+)
+from ingest.observation.training_run import rate_figures
 from ingest.units import parse, parse_whole
 
 #: The longest window, and the usual one: a minute shows dozens of batches.
@@ -24,10 +33,6 @@ LONGEST_WINDOW = 7 * 86_400
 USUAL_WINDOW = "60 s"
 #: Real data cannot be faster than synthetic data by more than what two runs differ.
 FASTER_BY = 1.05
-EXPECTED = (
-    "a Darshan log, a DFTracer trace, or a training log (Megatron, NeMo, MLPerf, torchtitan, Hugging Face, Lightning, "
-    "Composer, DLIO, TraceML)"
-)
 MOST_BYTES = 2**30
 
 
@@ -73,45 +78,45 @@ def observe(*sources: str | Path, **options: Unpack[ObserveOptions]) -> Observat
         IngestError: a source that would mislead, with what to do instead.
     """
     asked: dict[str, Any] = {**filled(ObserveOptions, options, "observe")}
-    pid, command, window, path = (asked[name] for name in ("pid", "command", "window", "path"))
-    gpus, samples_per_step, tokens_per_sample = (asked[name] for name in ("gpus", "samples_per_step", "tokens_per_sample"))
-    workers, prefetch, real, synthetic = (asked[name] for name in ("workers", "prefetch", "real", "synthetic"))
+    pid, command, window, path, real, synthetic = (
+        asked[name] for name in ("pid", "command", "window", "path", "real", "synthetic")
+    )
     if pid is not None and command:
         raise UsageError("--pid and --command are two jobs, expected one of them")
     if window is not None and pid is None and not command:
         raise UsageError("--window: there is no running job, expected --pid or --command beside it")
     if not sources and pid is None and not command and real is None:
         raise UsageError("nothing to observe, expected a log, --pid N, --command CMD…, or --real and --synthetic")
-    count = None if gpus is None else parse_whole(gpus, "--gpus", 1)
-    step = None if samples_per_step is None else parse_whole(samples_per_step, "--samples-per-step", 1)
-    tokens = None if tokens_per_sample is None else parse(tokens_per_sample, "token/sample", "--tokens-per-sample")
-    if tokens is not None and tokens <= 0:
-        raise UsageError(f"--tokens-per-sample: found {tokens_per_sample}, expected a number above 0")
-    given: dict[str, Figure] = {}
-    for name, found, flag in (("loader_workers", workers, "--workers"), ("loader_prefetch", prefetch, "--prefetch")):
-        if found is not None:
-            value = check_value(name, parse_whole(found, flag, 1), flag)
-            given[name] = figure_of(name, {name: value}, "user", basis="given")
+
+    def whole(name: str) -> int | None:
+        return None if asked[name] is None else parse_whole(asked[name], f"--{name.replace('_', '-')}", 1)
+
+    gpus, samples_per_step, tokens = whole("gpus"), whole("samples_per_step"), asked["tokens_per_sample"]
+    length = None if tokens is None else parse(tokens, "token/sample", "--tokens-per-sample")
+    if length is not None and length <= 0:
+        raise UsageError(f"--tokens-per-sample: found {tokens}, expected a number above 0")
+    job, given = Job(gpus, samples_per_step, length), dict[str, Figure]()
+    for name, flag in (("loader_workers", "workers"), ("loader_prefetch", "prefetch")):
+        if (count := whole(flag)) is not None:
+            job = job._replace(workers=count) if flag == "workers" else job
+            given[name] = figure_of(name, {name: check_value(name, count, f"--{flag}")}, "user", basis="given")
     if len(sources) == 1:
         # An observation that was written before.
         only = Path(sources[0])
-        if only.suffix == ".json" and only.is_file() and SCHEMA in read_text(only, EXPECTED, most=MOST_BYTES):
+        if only.suffix == ".json" and only.is_file() and SCHEMA in read_text(only, expected_sources(), most=MOST_BYTES):
             kept = read_observation(only)
             return replace(kept, figures={**kept.figures, **given})
-    data = None if path is None else os.path.abspath(path)
-    per_gpu = None if workers is None else round(given["loader_workers"].value)
-    watched = pid or command
+    data, watched = None if path is None else os.path.abspath(path), bool(pid or command)
 
     def read(places: Sequence[str | Path]) -> list[Reading]:
-        darshan, traces, logs = _sorted(places, bool(watched))
-        found = [_log(one, count, step, tokens, per_gpu) for one in logs]
+        counting, logs = _sorted(places, watched)
+        found = [_log(one, job) for one in logs]
         rated = [path for path, one in zip(logs, found, strict=True) if "real_samples_per_second" in one.figures]
         if len(rated) > 1:
             raise UsageError(
                 f"{rated[0]} and {rated[1]} are two runs, expected one; observe each by itself, join restarts in one file"
             )
-        found += [darshan_reading(darshan, data)] if darshan else []
-        return found + ([trace_reading(traces, data)] if traces else [])
+        return found + [source.read(files, data) for source, files in counting]
 
     # A job that is started here may write its log while it runs; every other source is read first, to refuse early.
     readings = [] if command else read(sources)
@@ -122,69 +127,77 @@ def observe(*sources: str | Path, **options: Unpack[ObserveOptions]) -> Observat
     if real is not None:
         if any("real_samples_per_second" in one.figures for one in readings):
             raise UsageError("--real: a log has the rate of this run, expected only one of them")
-        figures = rate_figures(_rate(real, "--real"), count, step, "user", basis="given")
-        unknown = {"samples_per_second_per_gpu": "the GPUs of the job are not known; --gpus sets them"} if count is None else {}
-        readings.append(Reading("user", figures, unknown, facts={} if count is None else {"gpus": count}))
+        figures = rate_figures(_rate(real, "--real"), job.gpus, job.samples_per_step, "user", basis="given")
+        unknown = {"samples_per_second_per_gpu": "the GPUs of the job are not known; --gpus sets them"}
+        readings.append(
+            Reading("user", figures, unknown) if job.gpus is None else Reading("user", figures, facts={"gpus": job.gpus})
+        )
     readings += [Reading("user", given)] if given else []
     stalled = None
     if isinstance(synthetic, (int, float)) or (synthetic is not None and not Path(synthetic).is_file()):
         stalled = Figure(_rate(str(synthetic), "--synthetic"), "sample/s", "user", basis="given")
     elif synthetic is not None:
-        stalled = _log(synthetic, count, step, tokens, None).figures["real_samples_per_second"]
+        stalled = _log(synthetic, job._replace(workers=None)).figures["real_samples_per_second"]
     inputs = {"sources": {"value": [str(one) for one in sources], "from": "user"},
               **({"path": {"value": str(path), "from": "user"}} if path is not None else {})}  # fmt: skip
     return combined(readings, stalled, inputs)
 
 
-def _sorted(sources: Sequence[str | Path], watched: bool) -> tuple[list[Path], list[Path], list[Path]]:
-    """Darshan logs, DFTracer traces and other files among the sources; a folder stands for the logs and traces in it.
+def expected_sources() -> str:
+    """The sources that `observe` reads, as refusals list them."""
+    counting = ", ".join(f"a {one.kind}" for one in declared_sources(CountSource))
+    names = [name for one in declared_sources(LogSource) for name in one.names or (one.program,)]
+    return f"{counting}, or a training log ({', '.join(names)})"
+
+
+def _sorted(sources: Sequence[str | Path], watched: bool) -> tuple[list[tuple[CountSource, list[Path]]], list[Path]]:
+    """The files that count reads, by source, and other files; a folder stands for the files that count reads in it.
 
     Raises:
-        IngestError: a source is not there, or a folder holds no log and no trace.
+        IngestError: a source is not there, or a folder holds no file that counts reads.
         UsageError: two kinds of sources count reads; a job that is `watched` is one.
     """
-    darshan: list[Path] = []
-    traces: list[Path] = []
+    counting = [(source, list[Path]()) for source in declared_sources(CountSource)]
     logs: list[Path] = []
-    for source in map(Path, sources):
-        inside = [source]
-        if source.is_dir():
-            inside = [one for one in sorted(source.iterdir()) if one.suffix == ".darshan" or is_trace(one)]
+    for place in map(Path, sources):
+        inside = [place]
+        if place.is_dir():
+            suffixes = tuple(suffix for source, _ in counting for suffix in source.suffixes)
+            inside = [one for one in sorted(place.iterdir()) if one.name.endswith(suffixes)]
             if not inside:
-                raise IngestError(f"{source}: the folder holds no *.darshan and no *.pfw, expected the logs of one job")
+                none = " and ".join(f"no *{source.suffixes[0]}" for source, _ in counting)
+                raise IngestError(f"{place}: the folder holds {none}, expected the logs of one job")
         for one in inside:
-            if is_trace(one):
-                traces.append(one)
-                continue
-            try:
-                with open_regular(one) as file:
-                    head = file.read(16)
-            except OSError as error:
-                raise IngestError(cannot_be_read(one, error.strerror, EXPECTED)) from None
-            (darshan if is_darshan_log(one, head) else logs).append(one)
-    if sum(map(bool, (darshan, traces, watched))) > 1:
-        raise UsageError(
-            "two kinds of sources count the reads of the job, expected one: Darshan logs, DFTracer traces or a live job"
-        )
-    return darshan, traces, logs
+            kind = next((files for source, files in counting if not source.begins and one.name.endswith(source.suffixes)), None)
+            if kind is None:
+                try:
+                    with open_regular(one) as file:
+                        head = file.read(16)
+                except OSError as error:
+                    raise IngestError(cannot_be_read(one, error.strerror, expected_sources())) from None
+                found = (files for source, files in counting
+                         if source.begins and (one.name.endswith(source.suffixes) or source.begins(head)))  # fmt: skip
+                kind = next(found, logs)
+            kind.append(one)
+    by_source = [(source, files) for source, files in counting if files]
+    if len(by_source) + watched > 1:
+        kinds = ", ".join(f"{source.kind}s" for source, _ in counting)
+        raise UsageError(f"two kinds of sources count the reads of the job, expected one: {kinds} or a live job")
+    return by_source, logs
 
 
 def _rate(written: str | float, flag: str) -> float:
-    found = parse(written, "sample/s", flag)
-    check_value("real_samples_per_second", found, flag)
-    return found
+    return check_value("real_samples_per_second", parse(written, "sample/s", flag), flag)
 
 
-def _log(path: str | Path, gpus: int | None, step: float | None, tokens: float | None, workers: int | None) -> Reading:
-    # Progress bars of several ranks that write at once break characters: a log is read around them.
-    text = read_bytes(path, EXPECTED, most=MOST_BYTES).decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
-    profile = profile_reading(text, str(path), gpus, step)
-    if profile is not None:
-        return profile
-    log = read_training_log(text, str(path))
-    if log is None:
-        raise IngestError(f"{path}: no source that is known, expected {EXPECTED}")
-    return training_reading(log, str(path), gpus, step, tokens, workers)
+def _log(path: str | Path, job: Job) -> Reading:
+    expected = expected_sources()
+    # Progress bars of by_source ranks that write at once break characters: a log is read around them.
+    text = read_bytes(path, expected, most=MOST_BYTES).decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
+    for source in sorted(declared_sources(LogSource), key=lambda one: one.rank):
+        if (found := source.read(text, str(path), job)) is not None:
+            return found
+    raise IngestError(f"{path}: no source that is known, expected {expected}")
 
 
 def _live(pid: int | str | None, command: Sequence[str], window: str | float | None, path: str | Path | None) -> Reading:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from ingest.engine.frozen import EMPTY
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 from ingest.observation.observation import Figure, Reading, SizeBin, Window, figure_of
 from ingest.observation.steady_window import LEAST_OF_MEAN, steady_part
 
+#: Seconds between the files of one job: two of its processes start within the life of one of them, their clocks agree to the
+#: second, and old logs of Darshan state whole seconds.
+GAP = 2.0
 #: More of the opened files than this share were never read: they were mapped, and their reads are not counted.
 UNREAD_SHARE = 0.05
 #: A job whose reads continue where the last one ended for at least this share reads in sequence.
@@ -25,6 +31,29 @@ MEAN = "mean from the first to the last read, pauses included"
 COUNTS = ("bytes_read", "reads", "opens")
 #: A time line of more bins is a clock that jumps, not a job.
 MOST_TIME_BINS = 10_000_000
+
+
+def place_of(paths: Sequence[Path], what: str) -> str:
+    """The files of one job as messages name them."""
+    return str(paths[0]) if len(paths) == 1 else f"{paths[0].parent} ({len(paths)} {what})"
+
+
+def two_jobs(one: str, other: str, what: str, why: str) -> IngestError:
+    """The refusal of two files that one job cannot have written."""
+    return IngestError(f"{one} and {other} are of two jobs: {why}; expected the {what} of one job, name them one by one")
+
+
+def refuse_gaps(spans: Sequence[tuple[str, float, float]], what: str, lie: str) -> None:
+    """Refuse files with a gap in time between them; of each its name, first and last second, by the first.
+
+    Raises:
+        IngestError: the job of the first files had ended before others began.
+    """
+    until = spans[0][1]
+    for name, first, last in spans:
+        if first > until + GAP:
+            raise two_jobs(spans[0][0], name, what, f"{first - until:.0f} s {lie}")
+        until = max(until, last)
 
 
 @dataclass
@@ -71,8 +100,12 @@ class ReadTotals:
         self.ended = last if self.ended is None else max(self.ended, last)
 
 
-def totals_reading(totals: ReadTotals, source: str, path: str | None, place: str) -> Reading:
+def totals_reading(
+    totals: ReadTotals, source: str, path: str | None, place: str, counted: Mapping[str, int] = EMPTY
+) -> Reading:
     """Figures of the reads of a job below a path, or of every file; the place names the sources in messages.
+
+    Facts are what was `counted` beside the totals: files of the source, processes that read.
 
     Raises:
         IngestError: nothing was read, or the data path was mapped.
@@ -126,7 +159,7 @@ def totals_reading(totals: ReadTotals, source: str, path: str | None, place: str
     facts: dict[str, Any] = {"files": totals.files, "pattern": pattern}
     if totals.common:
         facts["common_read_sizes"] = {str(size): count for size, count in totals.common.most_common(16) if count}
-    return Reading(source, figures, unknown, tuple(warnings), totals.sizes, facts)
+    return Reading(source, figures, unknown, tuple(warnings), totals.sizes, {**facts, **counted})
 
 
 def _window(totals: ReadTotals, source: str, path: str | None) -> tuple[Window | None, float]:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from itertools import accumulate, pairwise
 from statistics import fmean, median, pstdev, quantiles
 from typing import NamedTuple
 
 from ingest.engine.registry import solve
-from ingest.errors import IngestError, UsageError
-from ingest.observation.observation import Figure, Reading, is_number
+from ingest.errors import IngestError, UsageError, brief
+from ingest.observation.observation import Figure, Job, LogSource, Reading, is_number
 from ingest.observation.steady_window import LEAST_BINS, Steady, steady_part
 
+#: a number that may group its digits, as a pattern
+NUMBER = r"([0-9][0-9,]*(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?)"
+#: No step is shorter or longer, and none has fewer or more samples: microseconds to years.
+LEAST_NUMBER, MOST_NUMBER = 1e-6, 1e12
 #: Ranks of one job print a step at nearly one speed; lines of one step that differ by more, at the median, are of two jobs.
 SAME_STEP_WITHIN = 0.1
 #: Two runs in one log leap over each other again and again; a restart whose lines were lost leaps once.
@@ -74,7 +81,6 @@ class TrainingLog(NamedTuple):
     """What a log of a training run states.
 
     Attributes:
-        program: the program or the format that wrote it.
         steps: in the order of the file.
         checkpoints: saved checkpoints.
         gpus: of the job, where the log states them.
@@ -84,9 +90,11 @@ class TrainingLog(NamedTuple):
         unit: of `per_gpu` and `rate`: `sample` or `token`.
         remark: how the rate was counted.
         stall: share of the time in which accelerators waited, where the log states it.
+        single: each line states the batch and the time of its step; lines of other logs cover blocks, epochs or seconds.
+        caution: a warning about every rate of the program.
+        program: the program or the format that wrote it.
     """
 
-    program: str
     steps: tuple[LogStep, ...]
     checkpoints: tuple[Checkpoint, ...] = ()
     gpus: int | None = None
@@ -96,11 +104,57 @@ class TrainingLog(NamedTuple):
     unit: str = "sample"
     remark: str = ""
     stall: float | None = None
+    single: bool = False
+    caution: str = ""
+    program: str = ""
+
+
+def training_source(
+    program: str,
+    parse: Callable[[str, str], TrainingLog | None],
+    names: tuple[str, ...] = (),
+    help: str = "",
+    rank: int = LogSource._field_defaults["rank"],
+) -> LogSource:
+    """The source of a program's logs; `parse` takes text and path, and returns None for a text that another program wrote."""
+
+    def read(text: str, path: str, job: Job) -> Reading | None:
+        log = parse(text, path)
+        return None if log is None else training_reading(log._replace(program=program), path, job)
+
+    return LogSource(program, read, names, help, rank)
 
 
 def positive(found: object) -> float | None:
     """A number above 0 in a log, below any that a run can have; None for all else."""
     return float(found) if is_number(found) and found > 0 else None
+
+
+def number_in(found: str | None, path: str, line: int) -> float:
+    """A number of a line of a log, which may group its digits. Raises IngestError: the line is damaged."""
+    try:
+        number = float((found or "").replace(",", ""))
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise IngestError(f"{path}:{line}: found {brief(found)}, expected a number; the line is damaged")
+    return number
+
+
+def clock_of(line: str) -> float | None:
+    """Seconds of the first time stamp of a line.
+
+    >>> clock_of(" [2024-03-05 12:13:15] iteration 1") - clock_of("2024-03-05 12:13:14,500 - root")
+    0.5
+    """
+    found = re.search(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{1,6}))?", line)
+    if found is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(f"{found[1]}T{found[2]}+00:00")
+    except ValueError:
+        return None
+    return moment.timestamp() + float(f"0.{found[3] or 0}")
 
 
 def one_line_per_step(steps: Sequence[LogStep], path: str) -> tuple[LogStep, ...]:
@@ -167,27 +221,29 @@ def clock_share(steps: Sequence[LogStep], covered: Sequence[int], path: str) -> 
     return share
 
 
-def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_step: float | None,
-                     tokens_per_sample: float | None, workers: int | None = None) -> Reading:  # fmt: skip
-    """Figures of a training log; options say what it does not state, in GPUs, samples, tokens and workers of one GPU.
+def training_reading(log: TrainingLog, path: str, job: Job) -> Reading:
+    """Figures of a training log of a job.
 
     Raises:
         UsageError: an option contradicts the log.
-        IngestError: the log leaves the rate open, with what would settle it, or no part of the run is steady.
+        IngestError: the log has no usable steps, a clock that runs backwards, negative numbers or two runs; it leaves the rate
+            open, with what would settle it; or no part of the run is steady.
     """
+    steps = _checked_steps(log, path)
+    gpus, samples_per_step = job.gpus, job.samples_per_step
     if gpus is not None and log.gpus is not None and abs(gpus - log.gpus) > GPUS_WITHIN * log.gpus:
         raise UsageError(f"--gpus: found {gpus:,}, expected the {log.gpus:,} that {path} states, or no --gpus")
-    is_megatron, count = log.program == "Megatron", gpus or log.gpus
-    stated = {one.samples for one in log.steps if one.samples is not None} if is_megatron else set()
+    count = gpus or log.gpus
+    stated = {one.samples for one in steps if one.samples is not None} if log.single else set()
     if samples_per_step is not None and stated and samples_per_step not in stated:
         raise UsageError(
             f"--samples-per-step: found {samples_per_step:g}, expected the {median(stated):g} that {path} states, or no "
             "--samples-per-step"
         )
-    level, restarts, warnings = _longest_attempt(log.steps, path)
+    level, restarts, warnings = _longest_attempt(steps, path)
     figures: dict[str, Figure] = {}
     if log.rate is None:
-        figures, level, slow = _of_steps(log, level, path, count, samples_per_step, tokens_per_sample, workers)
+        figures, level, slow = _of_steps(log, level, path, job._replace(gpus=count))
         warnings += slow
     else:
         low, high = (min(log.rate, *log.rates), max(log.rate, *log.rates)) if log.rates else (None, None)
@@ -197,11 +253,7 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
                 f"{path}: its epochs make {low:.4g} to {high:.4g} sample/s: a cache may serve the fast ones; the rate is their "
                 "mean"
             )
-        if log.program != "DLIO":
-            warnings.append(
-                f"{path}: the rate is the mean of the whole run: evaluations and checkpoints lower it; of a resumed run it is "
-                "too high, for its time counts from there"
-            )
+        warnings += [f"{path}: {log.caution}"] if log.caution else []
     unknown = {}
     whole = figures["real_samples_per_second"]
     if count is None:
@@ -213,14 +265,13 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
         figures["window_seconds"] = Figure(whole.window.seconds, "s", SOURCE, whole.window)
     if log.stall is not None:
         figures["stall_fraction"] = Figure(log.stall, "1", SOURCE, note="1 − accelerator utilization")
-    # A line of Megatron has the batch of its step; lines of other logs cover blocks, epochs or seconds.
-    sizes = [float((one.samples if is_megatron else None) or samples_per_step or log.batch or 0) for one in level]
+    sizes = [float((one.samples if log.single else None) or samples_per_step or log.batch or 0) for one in level]
     if count is not None and sizes and median(sizes):
         batch = float(solve("observed_batch", {"job_samples_per_step": median(sizes), "observed_gpus": count}))
         if batch >= 1 and batch % 1 == 0:
             figures["samples_per_step"] = Figure(batch, "sample/GPU", SOURCE, note="median of the steps")
-    figures |= _interruptions(log, restarts)
-    facts = {"program": log.program, "steps": len(log.steps), "checkpoints": len(log.checkpoints), "restarts": restarts}
+    figures |= _interruptions(log._replace(steps=steps), restarts)
+    facts = {"program": log.program, "steps": len(steps), "checkpoints": len(log.checkpoints), "restarts": restarts}
     return Reading(SOURCE, figures, unknown, tuple(warnings), facts=facts | ({"gpus": count} if count else {}))
 
 
@@ -270,22 +321,46 @@ def _longest_attempt(steps: Sequence[LogStep], path: str) -> tuple[Sequence[LogS
     return longest, len(falls), [warning]
 
 
+def _checked_steps(log: TrainingLog, path: str) -> tuple[LogStep, ...]:
+    """The steps of a log, one line each, where they can be those of one run."""
+    if not log.steps and log.rate is None:
+        raise IngestError(f"{path}: the {log.program} log has no step with a time, expected at least two")
+    for one in log.steps:
+        for what, value in (("seconds", one.seconds), ("samples", one.samples), ("rate", one.per_gpu), ("rate", one.rate)):
+            if value is not None and not LEAST_NUMBER <= value <= MOST_NUMBER:
+                expected = "a number above 0" if value <= 0 else f"{LEAST_NUMBER:g} to {MOST_NUMBER:g}"
+                raise IngestError(f"{path}:{one.line}: found {what} {value:g} in a step, expected {expected}")
+    for before, after in pairwise(log.steps):
+        if after.number < before.number and None not in (before.samples, after.samples) and after.samples != before.samples:
+            raise IngestError(
+                f"{path}:{after.line}: step {after.number:,} follows step {before.number:,} with another batch: {TWO_JOBS}"
+            )
+    for before, after in pairwise([one for one in log.steps if one.clock is not None]):
+        if (back := (before.clock or 0) - (after.clock or 0)) > 0:
+            raise IngestError(
+                f"{path}:{after.line}: the clock runs backwards by {back:g} s, expected one run in the order of its lines; "
+                "sort joined logs by time"
+            )
+    steps = one_line_per_step(log.steps, path)
+    refuse_interleaved(steps, path)
+    return steps
+
+
 def _of_steps(
-    log: TrainingLog, steps: Sequence[LogStep], path: str, gpus: int | None, samples_per_step: float | None,
-    tokens_per_sample: float | None, workers: int | None,
-) -> tuple[dict[str, Figure], Sequence[LogStep], list[str]]:  # fmt: skip
+    log: TrainingLog, steps: Sequence[LogStep], path: str, job: Job
+) -> tuple[dict[str, Figure], Sequence[LogStep], list[str]]:
     """The rate of the steady steps and how rounds of all workers vary, the steps of its level, and what slow lines do."""
     # How many steps each line covers: those since the line before; the first line as many as the second.
     covered = [max(1, after.number - before.number) for before, after in pairwise(steps)]
     covered = [*covered[:1], *covered] or [1]
     if steps[0].per_gpu is not None or steps[0].rate is not None:
-        each = 1.0 if log.unit == "sample" else tokens_per_sample
-        if each is None or (gpus is None and steps[0].rate is None):
+        each = 1.0 if log.unit == "sample" else job.tokens_per_sample
+        if each is None or (job.gpus is None and steps[0].rate is None):
             need = "--gpus" if each is not None else "--tokens-per-sample (the sequence length)"
             raise IngestError(f"{path}: the {log.program} log has {log.unit}s per second of one GPU, expected {need} beside it")
         # Steps are of one size: a slow one counts by the time that it takes.
         amounts = [float(one) for one in covered]
-        speeds = [one.rate if one.rate is not None else (one.per_gpu or 1) * (gpus or 1) for one in steps]
+        speeds = [one.rate if one.rate is not None else (one.per_gpu or 1) * (job.gpus or 1) for one in steps]
         whole, steady, warnings = _steady(path, [one * each / speed for one, speed in zip(amounts, speeds, strict=True)],
                                           amounts, log.remark)  # fmt: skip
         # The window is by the times of the lines; None where they have none.
@@ -294,12 +369,12 @@ def _of_steps(
             first, last = clocks[max(steady.first - 1, 0)], clocks[steady.last - 1]
             window = steady.window._replace(seconds=last - first, cut_before=first - clocks[0], cut_after=clocks[-1] - last)
         return {"real_samples_per_second": whole._replace(window=window)}, steps, warnings
-    batches = [one.samples or samples_per_step or log.batch for one in steps]
+    batches = [one.samples or job.samples_per_step or log.batch for one in steps]
     if None in batches:
         raise IngestError(f"{path}: the {log.program} log does not state the batch size, expected --samples-per-step beside it")
     seconds = [(one.seconds or 0) * lines for one, lines in zip(steps, covered, strict=True)]
     amounts = [(one or 0) * lines for one, lines in zip(batches, covered, strict=True)]
-    share = clock_share(steps, covered, path) if log.program == "Megatron" else None
+    share = clock_share(steps, covered, path) if log.single else None
     # Long lines with a checkpoint since the line before are no training.
     long, saved = long_lines(seconds, amounts) if log.checkpoints else set(), [one.line for one in log.checkpoints]
     paused = {at for at in long if at and any(steps[at - 1].line < line <= steps[at].line for line in saved)}
@@ -312,7 +387,7 @@ def _of_steps(
             "waits lie between them, and the rate is that of the steps alone"
         )
     figures = {}
-    level = kept[steady.first : steady.last]
+    level, workers = kept[steady.first : steady.last], job.workers
     # As many steps as there are workers are a round, where each line of the log is one step.
     if workers is not None and max(covered[at] for at in kept) <= 1 and len(level) >= LEAST_ROUNDS * workers:
         totals = [0.0, *accumulate(seconds[steady.first : steady.last])]

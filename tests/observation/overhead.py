@@ -52,8 +52,7 @@ def job(folder: str, seconds: float) -> None:
 
 def run(folder: str, seconds: float, watched: bool) -> tuple[float, float, float]:
     """Wall and CPU seconds of one run of the job, and CPU seconds of its observer."""
-    from ingest.observation.live import PROC, _started, _watched
-    from ingest.observation.mounts import mount_of, mounts
+    from ingest.observation.live import PROC, _started, _watched, mount_of, mounts
     from ingest.observation.processes import ProcessTree
 
     words = [sys.executable, __file__, "job", folder, str(seconds)]

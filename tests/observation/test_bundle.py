@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import ingest
 from ingest.errors import IngestError
-from ingest.observation.observation import NUMBERS, WORDS, Figure, Observation, SizeBin, Window, bundle_of
+from ingest.observation.observation import NUMBERS, Figure, Observation, SizeBin, Window, bundle_of
 
 LOGS = Path(__file__).with_name("logs")
 #: what nobody gives away, inside other letters
@@ -64,7 +64,9 @@ def drawn(draw):
         return (*simple, [thing(0)] if kind == 3 else None, {word(): thing(0), "262144": thing(0)} if kind == 4 else None)[kind]
 
     names = draw.sample(["bytes_read", "read_bandwidth", "window_seconds", "coverage"], 2)
-    keys = draw.sample([*NUMBERS, *WORDS, "common_read_sizes", word(), "path", "exe"], 6)
+    keys = draw.sample(
+        [*NUMBERS, "files", "logs", "traces", "pattern", "program", "common_read_sizes", word(), "path", "exe"], 6
+    )
     found = {name: Figure(draw.random(), "B", word(), Window(1, 2, 3, word()), 0.5, note=word()) for name in names}
     return Observation(word(), {word(): word()}, found, {"opens": word()}, (word(),), (), {key: thing() for key in keys})
 

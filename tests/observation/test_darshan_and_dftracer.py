@@ -13,10 +13,11 @@ from record_jobs import JOBS, LIBRARIES, run
 
 import ingest
 from ingest.errors import IngestError
-from ingest.observation import read_logs
 from ingest.observation.darshan_records import BINS, _add
-from ingest.observation.read_logs import GAP, LONGEST_LINE, SURELY_LONG, _refuse_incomplete, _refuse_two_jobs
-from ingest.observation.read_totals import LEAST_SECONDS, UNREAD_SHARE, ReadTotals, totals_reading
+from ingest.observation.read_totals import GAP, LEAST_SECONDS, UNREAD_SHARE, ReadTotals, totals_reading
+from ingest.observation.sources import dftracer
+from ingest.observation.sources.darshan import _refuse_incomplete, _refuse_two_jobs
+from ingest.observation.sources.dftracer import LONGEST_LINE, SURELY_LONG
 
 HERE = Path(__file__).parent
 NAMES = ["-".join(map(str, job)) for job in JOBS]
@@ -195,10 +196,10 @@ def test_a_trace_that_unpacks_to_more_than_a_trace_does(tmp_path, monkeypatch):
     path = tmp_path / "t.pfw.gz"
     path.write_bytes(gzip.compress(b"[\n" * 500_000))
     for limit, expected in ((10**6, "no event of a file"), (10**6 - 1, "no trace unpacks")):
-        monkeypatch.setattr(read_logs, "SMALL", limit)
+        monkeypatch.setattr(dftracer, "SMALL", limit)
         with pytest.raises(IngestError, match=expected):
             ingest.observe(path)
-    assert read_logs.MOST_UNPACKED * path.stat().st_size < 10**6
+    assert dftracer.MOST_UNPACKED * path.stat().st_size < 10**6
 
 
 def test_the_fast_form_and_the_plain_form_of_an_event_are_one(tmp_path):

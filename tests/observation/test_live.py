@@ -16,20 +16,18 @@ from ingest.observation.live import (
     GROUP_BEYOND,
     LEAST_BYTES,
     MAPPED_BEYOND,
+    Mount,
     _of_mount,
     _of_processes,
     _reading,
     _Seen,
-    steady_samples,
-)
-from ingest.observation.mounts import (
-    Mount,
     group_bytes_read,
     lustre_counters,
     mount_counters,
     mount_of,
     nfs_counters,
     refuse_unseen,
+    steady_samples,
 )
 from ingest.observation.processes import Counters, ProcessTree, Sample
 

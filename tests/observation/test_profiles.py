@@ -6,7 +6,7 @@ import pytest
 
 import ingest
 from ingest.errors import IngestError
-from ingest.observation.training_logs import ADDS_UP_WITHIN, LEAST_PRINTED
+from ingest.observation.sources.training_logs import ADDS_UP_WITHIN, LEAST_PRINTED
 
 
 def summary(path, wait=80.0, rest=160.0, step=240.0, **metadata):

@@ -7,7 +7,7 @@ import pytest
 
 import ingest
 from ingest.errors import IngestError, UsageError
-from ingest.observation.training_logs import MOST_PERCENT
+from ingest.observation.sources.training_logs import MOST_PERCENT
 
 LOGS = Path(__file__).with_name("logs")
 

@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from ingest.errors import IngestError, brief
-from ingest.observation.training_run import LogStep, TrainingLog, positive
+from ingest.observation.training_run import LogStep, TrainingLog, positive, training_source
 
 #: the events between which samples are trained on
 SPANS = ("block_start", "block_stop", "epoch_start", "epoch_stop")
@@ -110,7 +110,7 @@ def mllog(text: str, path: str) -> TrainingLog | None:
                 f"{path}: blocks and epochs take {share:.0%} of the run: work goes on after they are logged as stopped; give "
                 "the rate with --real"
             )
-    return TrainingLog("MLPerf", found, (), None, batch, remark="samples between start and stop of blocks or epochs")
+    return TrainingLog(found, batch=batch, remark="samples between start and stop of blocks or epochs")
 
 
 def _events(text: str, path: str) -> Iterator[Event]:
@@ -242,3 +242,6 @@ def _by_throughput(events: Sequence[Event], steps: Sequence[LogStep], path: str)
             "give the rate with --real"
         )
     return tuple(steps)
+
+
+SOURCES = (training_source("MLPerf", mllog, help="MLPerf", rank=1),)
