@@ -42,6 +42,13 @@ class House:
     def ingest(self, *words):
         return self.python("-m", "ingest", *words)
 
+    def refused(self, *words):
+        """The refusal of a command of the copy."""
+        call = [sys.executable, "-m", "ingest", *words]
+        done = subprocess.run(call, cwd=self.folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 1, done
+        return done.stderr
+
 
 @pytest.fixture
 def house(tmp_path):
@@ -99,3 +106,81 @@ def test_a_formula_with_a_label_takes_two_files(house):
     house.edit("ingest/sizing/bandwidth.py", last, f'        Shown("bandwidth_of_two_jobs"),\n{last}')
     assert everywhere(house, "bandwidth_of_two_jobs", "read bandwidth of two jobs") == []
     assert len(house.edited) == 2
+
+
+#: A log of a program that nobody has, and the module that reads it.
+RUNNER_LOG = "".join(f"runner: step {step} took 0.5 s\n" for step in range(1, 41))
+RUNNER = '''
+"""Logs of Runner: seconds of each step."""
+
+import re
+
+from ingest.observation.training_run import LogStep, TrainingLog, number_in, training_source
+
+
+def runner(text, path):
+    """A log of Runner: seconds of each step."""
+    found = re.finditer(r"^runner: step (\\d+) took (\\S+) s$", text, re.MULTILINE)
+    steps = [LogStep(at, int(one[1]), number_in(one[2], path, at)) for at, one in enumerate(found, 1)]
+    return TrainingLog(tuple(steps), remark="seconds of each step, as printed") if steps else None
+
+
+SOURCES = (training_source("Runner", runner, help="Runner"),)
+'''
+COUNTER = '''
+"""Tables of Counter: bytes, seconds of each read."""
+
+from ingest.observation.observation import CountSource
+from ingest.observation.read_totals import ReadTotals, place_of, totals_reading
+
+
+def counter_reading(paths, path):
+    """Reads of the job that wrote the tables."""
+    totals = ReadTotals(files=len(paths), opens=len(paths))
+    for one in paths:
+        for line in one.read_text(encoding="utf-8").splitlines()[1:]:
+            size, moment = line.split()
+            totals.all_bytes += int(size)
+            totals.bytes += int(size)
+            totals.reads += 1
+            totals.span(float(moment), float(moment))
+    return totals_reading(totals, SOURCES[0].kind, path, place_of(paths, "tables"), {"tables": len(paths)})
+
+
+SOURCES = (CountSource("Counter table", counter_reading, (".counter",), "tables", lambda head: head.startswith(b"COUNTER")),)
+'''
+
+
+def test_a_training_log_of_observe_takes_one_file(house):
+    (house.folder / "train.log").write_text(RUNNER_LOG, encoding="utf-8")
+    house.add("ingest/observation/sources/runner.py", RUNNER)
+    seen = json.loads(house.ingest("observe", "train.log", "--gpus", "4", "--samples-per-step", "64", "--format", "json"))
+    assert seen["results"]["samples_per_second_per_gpu"]["value"] == 32
+    assert seen["facts"]["program"] == "Runner"
+    (house.folder / "job.json").write_text(json.dumps(seen), encoding="utf-8")
+    assert json.loads(house.ingest("observe", "job.json", "--bundle"))["facts"]["program"] == "Runner"
+    assert ", Runner" in " ".join(house.ingest("observe", "--help").split())
+    (house.folder / "other.log").write_text("nothing", encoding="utf-8")
+    assert ", Runner" in house.refused("observe", "other.log")
+    assert len(house.edited) == 1
+
+
+def test_a_counter_of_observe_takes_one_file(house):
+    table = "COUNTER 1\n" + "".join(f"1000000 {second / 10}\n" for second in range(100))
+    (house.folder / "logs").mkdir()
+    for name in ("a.counter", "b.counter"):
+        (house.folder / "logs" / name).write_text(table, encoding="utf-8")
+    house.add("ingest/observation/sources/counter.py", COUNTER)
+    seen = json.loads(house.ingest("observe", "logs", "--format", "json"))
+    assert seen["results"]["bytes_read"] | {"value": 2e8, "source": "Counter table"} == seen["results"]["bytes_read"]
+    assert seen["facts"]["tables"] == 2
+    (house.folder / "job.json").write_text(json.dumps(seen), encoding="utf-8")
+    bundle = json.loads(house.ingest("observe", "job.json", "--bundle"))
+    assert bundle["facts"]["tables"] == 2
+    assert bundle["results"]["bytes_read"]["source"] == "Counter table"
+    assert "its Counter tables" in " ".join(house.ingest("observe", "--help").split())
+    (house.folder / "empty").mkdir()
+    assert "no *.counter" in house.refused("observe", "empty")
+    (house.folder / "table").write_text(table, encoding="utf-8")
+    assert json.loads(house.ingest("observe", "table", "--format", "json"))["results"]["reads"]["value"] == 100
+    assert len(house.edited) == 1

@@ -239,7 +239,7 @@ class Observation(InteractiveResult):
 def bundle_of(seen: Observation) -> dict[str, Any]:
     """The numbers of an observation, and none of its texts, to give away: what is not known to be harmless is left out."""
     logs, counted = declared_sources(LogSource), declared_sources(CountSource)
-    kinds = {*SOURCES, *(one.kind for one in (*logs, *counted))}
+    kinds = {*SOURCES, *(one.kind for one in logs), *(one.kind for one in counted)}
     words = {"pattern": PATTERNS, "program": [one.program for one in logs]}
     figures = {}
     for name, one in seen.figures.items():

@@ -187,7 +187,9 @@ def _sorted(sources: Sequence[str | Path], watched: bool) -> tuple[list[tuple[Co
 
 
 def _rate(written: str | float, flag: str) -> float:
-    return check_value("real_samples_per_second", parse(written, "sample/s", flag), flag)
+    found = parse(written, "sample/s", flag)
+    check_value("real_samples_per_second", found, flag)
+    return found
 
 
 def _log(path: str | Path, job: Job) -> Reading:
