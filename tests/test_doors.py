@@ -184,3 +184,55 @@ def test_a_counter_of_observe_takes_one_file(house):
     (house.folder / "table").write_text(table, encoding="utf-8")
     assert json.loads(house.ingest("observe", "table", "--format", "json"))["results"]["reads"]["value"] == 100
     assert len(house.edited) == 1
+
+
+#: Records of RecordIO, which its first bytes tell, and rows of a table, which its suffix tells.
+RECORDIO = '''
+"""RecordIO: a magic number, a length of 29 bits and the content, padded to four bytes."""
+
+from ingest.corpus.files.source import Unreadable
+from ingest.corpus.formats import SampleFormat
+from ingest.corpus.formats.rows import even_shares
+
+MAGIC = (0xCED7230A).to_bytes(4, "little")
+
+
+def recordio_samples(source, file):
+    """Records with their heads."""
+    while head := source.read(8):
+        length = int.from_bytes(head[4:], "little") & 0x1FFFFFFF
+        end = source.tell() + length + -length % 4
+        if head[:4] != MAGIC or end > source.size:
+            raise Unreadable(file.path, "broken RecordIO")
+        yield end - source.tell() + 8, 1
+        source.seek(end)
+
+
+def table_samples(source, file):
+    """Rows below the head."""
+    return even_shares(file.stored_bytes, source.read().count(b"\\n") - 1)
+
+
+SAMPLES = (
+    SampleFormat("RecordIO", recordio_samples, magic=MAGIC),
+    SampleFormat("CSV", table_samples, (".csv",), note="of CSV each row counts"),
+)
+'''
+
+
+def test_a_format_of_samples_takes_one_file(house):
+    data = house.folder / "data"
+    data.mkdir()
+    record = (0xCED7230A).to_bytes(4, "little") + (10).to_bytes(4, "little") + bytes(12)
+    (data / "train.rec").write_bytes(record * 5)
+    (data / "rows.csv").write_text("image;label\n" + "a;1\n" * 7, encoding="utf-8")
+    (data / "rows.csv.gz").write_bytes(b"\x1f\x8b")
+    (data / "picture.png").write_bytes(bytes(100))
+    house.add("ingest/corpus/formats/recordio.py", RECORDIO)
+    found = json.loads(house.ingest("measure", "data", "--samples", "--format", "json"))
+    assert found["design"]["forms"] == {"recordio": 1, "csv": 1, "file": 2}
+    assert found["results"]["samples"]["value"] == 5 + 7 + 2
+    assert "of CSV each row counts" in found["warnings"]
+    (data / "train.rec").write_bytes(record[:-1])
+    assert "broken RecordIO" in house.refused("measure", "data/train.rec", "--samples")
+    assert len(house.edited) == 1

@@ -14,7 +14,7 @@ import pyarrow.parquet
 import pytest
 import zstandard
 
-from ingest.corpus.files import decompress
+from ingest.corpus.files import source
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.formats.archives import _Header
 from ingest.corpus.formats.documents import (
@@ -151,7 +151,7 @@ def test_compressed_data_may_have_several_members(suffix, documents, monkeypatch
     compress = COMPRESSIONS[suffix]
     assert documents("a.txt" + suffix, compress(b"one ") + compress(b"") + compress(b"two"))[0] == ["one two"]
     texts = [f"text {number}" * number for number in range(20)]
-    monkeypatch.setattr(decompress, "INPUT_BYTES", 5)
+    monkeypatch.setattr(source, "INPUT_BYTES", 5)
     assert documents("a.txt" + suffix, b"".join(compress(text.encode()) for text in texts))[0] == ["".join(texts)]
 
 

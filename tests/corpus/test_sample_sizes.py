@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 import ingest
 from ingest.corpus.files.listing import list_inputs
-from ingest.corpus.sample_sizes import SizeCounts, key_of, masked_checksum, sizes_of
+from ingest.corpus.formats.archives import key_of, masked_checksum
+from ingest.corpus.sample_sizes import SizeCounts, sizes_of
 from ingest.errors import IngestError
 
 

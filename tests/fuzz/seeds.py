@@ -265,7 +265,7 @@ def _tar(members: dict[str, bytes]) -> bytes:
 
 def _tfrecord() -> bytes:
     """Records as TFRecord frames them."""
-    from ingest.corpus.sample_sizes import masked_checksum
+    from ingest.corpus.formats.archives import masked_checksum
 
     contents = [random.Random(size).randbytes(size) for size in (10, 200, 30)]
     parts = (part for content in contents for part in (len(content).to_bytes(8, "little"), content))

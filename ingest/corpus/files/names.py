@@ -28,9 +28,9 @@ FORMATS = {
     ".warc": "warc",
     ".wet": "warc",
 }
-#: suffixes of format and compression
-BOTH = {".tgz": ("tar", "gzip"), ".tbz2": ("tar", "bz2"), ".txz": ("tar", "xz"), ".tzst": ("tar", "zstd")}
-_TELLING = frozenset(suffix[1:] for suffix in (*COMPRESSIONS, *FORMATS, *BOTH))
+#: suffixes of compressed tar archives
+TARRED = {".tgz": "gzip", ".tbz2": "bz2", ".txz": "xz", ".tzst": "zstd"}
+_TELLING = frozenset(suffix[1:] for suffix in (*COMPRESSIONS, *FORMATS, *TARRED))
 #: the formats that `--input-format` may name
 FORMAT_NAMES = ("text", *sorted(set(FORMATS.values())))
 
@@ -66,11 +66,19 @@ def kind_of(name: str) -> tuple[str, str]:
     if name[name.rfind(".") + 1 :].lower() not in _TELLING:
         return "text", ""
     suffix = suffix_of(name)
-    if suffix in BOTH:
-        return BOTH[suffix]
-    compression = COMPRESSIONS.get(suffix, "")
-    inner = suffix_of(name[: -len(suffix)]) if compression else suffix
-    return FORMATS.get(inner, "text"), compression
+    return FORMATS.get(content_suffix(name), "text"), COMPRESSIONS.get(suffix, "") or TARRED.get(suffix, "")
+
+
+def content_suffix(name: str) -> str:
+    """Return the suffix without that of a compression.
+
+    >>> content_suffix("a.h5"), content_suffix("a.tar.gz"), content_suffix("a.tgz"), content_suffix("a.gz")
+    ('.h5', '.tar', '.tar', '')
+    """
+    suffix = suffix_of(name)
+    if suffix in TARRED:
+        return ".tar"
+    return suffix_of(name[: -len(suffix)]) if suffix in COMPRESSIONS else suffix
 
 
 def kind_by_magic(head: bytes) -> tuple[str, str] | None:

@@ -1,4 +1,4 @@
-"""Tar archives, such as WebDataset's, read sequentially by `tarfile` without extraction to disk; WARC and WET web archives."""
+"""Archives, read sequentially: tar, such as WebDataset's, by `tarfile` without extraction; WARC, WET; for samples TFRecord."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import tarfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 from typing import Any, Self
 
-from ingest.corpus.files.decompress import Stream
-from ingest.corpus.files.names import kind_of, printable, suffix_of
-from ingest.corpus.files.source import BorrowedSource, Meter, Source, Unreadable
-from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG, BufferedReader, SkippedRows, not_text_reason
-from ingest.corpus.types import Chunk, Note, SkippedFile
+from ingest.corpus.files.names import MAGIC, kind_of, printable, suffix_of
+from ingest.corpus.files.source import BorrowedSource, Meter, Source, Stream, Unreadable, decompressed
+from ingest.corpus.formats import SampleFormat, SizesAndCounts
+from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG, BufferedReader, SkippedRows, not_text_reason, stored_shares
+from ingest.corpus.types import Chunk, CorpusFile, Note, SkippedFile
 from ingest.errors import brief
 
 BLOCK = 512
@@ -289,3 +290,79 @@ def unchunked(body: bytes) -> bytes:
         parts.append(rest[:size])
         rest = rest[size + 2 :]
     return b"".join(parts)
+
+
+#: length, checksum of the length; after the content a checksum of it
+RECORD_HEAD, RECORD_TAIL = 12, 4
+#: CRC-32C, as TFRecord writes it: by byte for the reversed polynomial, then rotated and shifted by this
+_MASK = 0xA282EAD8
+_CRC_OF_BYTE = list(range(256))
+for _ in range(8):
+    _CRC_OF_BYTE = [value >> 1 ^ 0x82F63B78 * (value & 1) for value in _CRC_OF_BYTE]
+
+
+def walk_tfrecord(source: Source, file: CorpusFile) -> SizesAndCounts:
+    """Records with their framing; TensorFlow compresses without a suffix in the name."""
+    head = source.read(RECORD_HEAD)
+    source.seek(0)
+    packed = file.compression or ("gzip" if head.startswith(MAGIC["gzip"]) else "")
+    if packed:
+        reader = BufferedReader(decompressed(source, packed))
+        yield from stored_shares(records(reader.exactly, reader.skip, file.path), file.stored_bytes)
+        return
+
+    def skip(size: int) -> bool:
+        end = source.tell() + size
+        source.seek(min(end, source.size))
+        return end <= source.size
+
+    yield from records(source.read, skip, file.path)
+
+
+def records(read: Callable[[int], bytes], skip: Callable[[int], bool], path: str) -> SizesAndCounts:
+    """Yield the size of each record of a TFRecord stream; `skip` tells whether there were as many bytes."""
+    number = 0
+    while head := read(RECORD_HEAD):
+        number += 1
+        length = int.from_bytes(head[:8], "little")
+        if len(head) < RECORD_HEAD or masked_checksum(head[:8]) != int.from_bytes(head[8:], "little"):
+            what = "not a TFRecord" if number == 1 else f"broken at record {number}"
+            raise Unreadable(path, f"{what}: the checksum of a length is wrong")
+        if not skip(length + RECORD_TAIL):
+            raise Unreadable(path, f"truncated in record {number}")
+        yield RECORD_HEAD + length + RECORD_TAIL, 1
+
+
+def masked_checksum(data: bytes) -> int:
+    """CRC-32C as TFRecord stores it."""
+    value = 0xFFFFFFFF
+    for byte in data:
+        value = value >> 8 ^ _CRC_OF_BYTE[(value ^ byte) & 0xFF]
+    value ^= 0xFFFFFFFF
+    return ((value >> 15 | value << 17) + _MASK) & 0xFFFFFFFF
+
+
+def walk_tar(source: Source, file: CorpusFile) -> SizesAndCounts:
+    """Samples as WebDataset groups them: consecutive members whose names agree up to the first dot.
+
+    The stored bytes of a member include its header and padding.
+    """
+    archive = Archive(file.path, decompressed(source, file.compression) if file.compression else BorrowedSource(source))
+    members = (member for member in archive.members() if member.isfile())
+    sizes = (
+        (sum(one.offset_data - one.offset + -(-one.size // BLOCK) * BLOCK for one in group), 1)
+        for _, group in groupby(members, lambda member: key_of(member.name))
+    )
+    return stored_shares(sizes, file.stored_bytes) if file.compression else sizes
+
+
+def key_of(name: str) -> str:
+    """Return the part of a name that the members of one sample share."""
+    folder, slash, file = name.rpartition("/")
+    return folder + slash + file.partition(".")[0]
+
+
+SAMPLES = (
+    SampleFormat("TFRecord", walk_tfrecord, names=lambda name: ".tfrecord" in name.lower(), packed=True),
+    SampleFormat("tar", walk_tar, (".tar",), packed=True),
+)

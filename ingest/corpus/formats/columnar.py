@@ -1,4 +1,4 @@
-"""Parquet and Arrow: one document per row, in a column, read a few rows at a time."""
+"""Parquet and Arrow: one document per row, in a column, read a few rows at a time; and samples, of HDF5 too."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Any
 
 from ingest.corpus.files.names import first_line
 from ingest.corpus.files.source import BorrowedSource, Source, Unreadable
-from ingest.corpus.formats.rows import CHUNK_BYTES, DEFAULT_FIELD, SkippedRows, no_column
+from ingest.corpus.formats import SampleFormat, SizesAndCounts
+from ingest.corpus.formats.rows import CHUNK_BYTES, DEFAULT_FIELD, SkippedRows, even_shares, no_column
 from ingest.corpus.native_calls import return_freed_memory
+from ingest.corpus.types import CorpusFile
+from ingest.errors import IngestError
 
 #: Most rows of a batch: rows differ in size, and a batch is held in memory.
 BATCH_ROWS = 512
@@ -288,3 +291,40 @@ def arrow_rows(source: Source) -> int:
             return sum(batch.num_rows for batch in pyarrow.ipc.open_stream(_lent(source)))
         file = pyarrow.ipc.open_file(_lent(source))
         return sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))
+
+
+def hdf5_samples(_: Source, file: CorpusFile) -> SizesAndCounts:
+    """Samples along the first axis of the largest data set, at least one; the library opens the file itself."""
+    try:
+        import h5py
+    except ImportError:
+        raise IngestError(f"'{file.path}': HDF5 needs the package h5py: pip install 'ingest-sizing[formats]'") from None
+    largest = [0, 1]
+
+    def see(_: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset) and item.id.get_storage_size() > largest[0]:
+            largest[:] = item.id.get_storage_size(), item.shape[0] if item.shape else 1
+
+    try:
+        with h5py.File(file.location, "r") as hdf5:
+            hdf5.visititems(see)
+    except (OSError, RuntimeError, ValueError, KeyError) as error:
+        raise Unreadable(file.path, f"broken or truncated HDF5: {str(error)[:200]}") from None
+    return even_shares(file.stored_bytes, max(largest[1], 1))
+
+
+def parquet_samples(source: Source, _: CorpusFile) -> SizesAndCounts:
+    """Rows, each with its share of the stored bytes of its row group."""
+    for size, rows in row_groups(source):
+        yield from even_shares(size, rows)
+
+
+SAMPLES = (
+    SampleFormat("Parquet", parquet_samples, (".parquet", ".pq")),
+    SampleFormat("Arrow", lambda source, file: even_shares(file.stored_bytes, arrow_rows(source)), (".arrow", ".feather")),
+    SampleFormat(
+        "HDF5", hdf5_samples, (".h5", ".hdf5", ".hdf", ".he5"), local=True,
+        note="HDF5 samples are counted along the first axis of the largest data set of each file; "
+        "if each file is one sample, use mean_file_bytes",
+    ),
+)  # fmt: skip

@@ -11,10 +11,20 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from ingest.corpus.files.decompress import Stream, decompressed, decompressed_to_disk
 from ingest.corpus.files.listing import DATASETS, SCHEME, list_splits
 from ingest.corpus.files.names import first_line, kind_by_magic
-from ingest.corpus.files.source import CHANGED, Meter, Source, StandardInput, Unreadable, open_file, read_small
+from ingest.corpus.files.source import (
+    CHANGED,
+    Meter,
+    Source,
+    StandardInput,
+    Stream,
+    Unreadable,
+    decompressed,
+    decompressed_to_disk,
+    open_file,
+    read_small,
+)
 from ingest.corpus.formats.archives import read_members, warc_texts
 from ingest.corpus.formats.columnar import arrow_texts, check_utf8, parquet_texts, record_batches, row_groups, texts_of
 from ingest.corpus.formats.rows import (

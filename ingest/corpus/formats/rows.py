@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ingest.corpus.files.decompress import OUTPUT_BYTES, Stream
+from ingest.corpus.files.source import OUTPUT_BYTES, Stream
+from ingest.corpus.formats import SizesAndCounts
 from ingest.corpus.types import Chunk, Note, SkippedFile
 from ingest.errors import nearest
 
@@ -174,6 +175,25 @@ def whole_lines(stream: Stream, limit: int = LIMIT_BYTES) -> Iterator[bytes | No
             yield block
     if held:
         yield b"".join(begun) if held <= limit else None
+
+
+def even_shares(size: int, times: int) -> SizesAndCounts:
+    """Yield the sizes of `times` samples that share a size evenly, to the byte.
+
+    >>> list(even_shares(10, 4))
+    [(2, 2), (3, 2)]
+    """
+    share, more = divmod(size, max(times, 1))
+    yield from ((share + extra, number) for extra, number in ((0, times - more), (1, more)) if number)
+
+
+def stored_shares(decoded: SizesAndCounts, size: int) -> SizesAndCounts:
+    """Yield the sizes of samples in a compressed file as shares of its stored bytes."""
+    counts = Counter[int]()
+    for length, times in decoded:
+        counts[length] += times
+    whole = max(sum(length * times for length, times in counts.items()), 1)
+    yield from ((length * size // whole, times) for length, times in counts.items())
 
 
 class BufferedReader:
