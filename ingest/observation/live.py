@@ -47,23 +47,14 @@ class Mount(NamedTuple):
 
 
 class MountCounters(NamedTuple):
-    """Running totals of a mount.
+    """Running totals of a mount; None for what it does not count."""
 
-    Attributes:
-        bytes_read: bytes that the server sent.
-        bytes_requested: bytes that programs asked for with read calls; None where the mount does not count them.
-        reads: read requests to the server, or of programs where the mount counts those alone.
-        opens: files opened; None where the mount does not count them.
-        read_seconds: time of all read requests together, waiting included; None where the mount does not count it.
-        served: whether the bytes are those that the server sent; else those that programs asked for, caches included.
-    """
-
-    bytes_read: int
-    bytes_requested: int | None
-    reads: int
-    opens: int | None
-    read_seconds: float | None = None
-    served: bool = True
+    bytes_read: int  # bytes that the server sent
+    bytes_requested: int | None  # bytes that programs asked for with read calls
+    reads: int  # read requests to the server, or of programs where the mount counts those alone
+    opens: int | None  # files opened
+    read_seconds: float | None = None  # time of all read requests together, waiting included
+    served: bool = True  # whether the bytes are those that the server sent; else those asked for, caches included
 
     def precedes(self, after: MountCounters) -> bool:
         """Whether no counter is lower later on: a mount that was made anew starts from 0."""
@@ -102,11 +93,7 @@ def mount_of(path: str, known: list[Mount]) -> Mount | None:
 
 
 def refuse_unseen(mount: Mount, path: str) -> None:
-    """Refuse a path whose reads the counters of processes do not show.
-
-    Raises:
-        IngestError: the file system is in memory, in user space, or on a network without counters that this reads.
-    """
+    """Refuse a path on memory, in user space, or on a network without counters: those of processes do not show its reads."""
     why = "/proc/PID/io does not count its reads, expected a block device, NFS, Lustre, or a Darshan log of the job"
     if mount.kind in IN_MEMORY:
         why = "these files are in memory, expected a path on storage"
@@ -147,21 +134,19 @@ def lustre_counters(text: str, servers: Sequence[str] = ()) -> MountCounters | N
     ...                 ["read_bytes 100 samples [bytes] 4096 1048576 104857600"])[:3]
     (104857600, 209715200, 100)
     """
-    found = _of_lustre(text)
+    # Samples and sum of each counter, of the client and then of the servers.
+    found, *sides = (
+        {name: (int(count), int(total or 0)) for name, count, _, _, _, total in _LLITE.findall(one)} for one in (text, *servers)
+    )
     if "read_bytes" not in found:
         return None
     count, requested = found["read_bytes"]
     opens = found["open"][0] if "open" in found else None
-    sent = [one["read_bytes"] for one in map(_of_lustre, servers) if "read_bytes" in one]
+    sent = [one["read_bytes"] for one in sides if "read_bytes" in one]
     sent = sent or ([found["osc_read"]] if "osc_read" in found else [])
     if not sent:
         return MountCounters(requested, requested, count, opens, served=False)
     return MountCounters(sum(total for _, total in sent), requested, sum(calls for calls, _ in sent), opens)
-
-
-def _of_lustre(text: str) -> dict[str, tuple[int, int]]:
-    """Samples and sum of each counter."""
-    return {name: (int(count), int(total) if total else 0) for name, count, _, _, _, total in _LLITE.findall(text)}
 
 
 def mount_counters(mount: Mount, proc: Path) -> MountCounters | None:
@@ -254,8 +239,8 @@ def observe_job(pid: int | None, command: Sequence[str], path: str | None, secon
 
 
 def _watched(tree: ProcessTree, mount: Mount | None, seconds: float | None, ended: Callable[[], bool]) -> _Seen:
+    # Counters of the mount, seconds in which every task of this machine waited for I/O, bytes of the control group.
     def now(pid: int) -> tuple[MountCounters | None, float | None, int | None]:
-        """Counters of the mount, seconds in which every task of this machine waited for I/O, bytes of the control group."""
         counted = None if mount is None else mount_counters(mount, PROC)
         try:
             lines = (PROC / "pressure" / "io").read_text(encoding="ascii").splitlines()
@@ -339,11 +324,7 @@ def _cached(figures: dict[str, Figure], share: Figure) -> tuple[str, ...]:
 
 
 def steady_samples(samples: Sequence[Sample]) -> Steady:
-    """The steady part of the reads of a tree.
-
-    Raises:
-        IngestError: nothing was read, memory served all reads, or the rate never settled.
-    """
+    """The steady part of the reads of a tree; refuses one without reads, with reads from memory, or without one rate."""
     first, last = samples[0].total, samples[-1].total
     asked, moved = last.rchar - first.rchar, last.read_bytes - first.read_bytes
     watched = samples[-1].seconds - samples[0].seconds
@@ -382,21 +363,15 @@ def _of_processes(seen: _Seen, path: str | None, warnings: tuple[str, ...]) -> R
     window, unknown = steady.window, {"opens": NO_OPENS}
     given: dict[str, float] = {"bytes_read": total.read_bytes, "bytes_requested": total.rchar, "reads": total.syscr,
                                "window_seconds": window.seconds}  # fmt: skip
-    share = None
+    share, reason = None, "no --path tells data from imports and checkpoints; direction and the steady window do"
     if path is not None and readers.read_bytes > 0:
         seen_open = {"explained_bytes": readers.read_bytes, "bytes_read": total.read_bytes}
         share = given["coverage"] = min(1.0, float(solve("coverage", seen_open)))
-    elif path is not None:
-        unknown["coverage"] = NO_COVERAGE
     else:
-        unknown["coverage"] = "no --path tells data from imports and checkpoints; direction and the steady window do"
+        unknown["coverage"] = reason if path is None else NO_COVERAGE
     calls = "all read calls of the tree, pipes between its processes included"
-    notes = {
-        "bytes_read": "moved by block devices",
-        "read_bandwidth": "",
-        "window_seconds": "",
-        **({} if share is None else {"coverage": "processes that had files of --path open, over the whole tree"}),
-    }
+    notes = {"bytes_read": "moved by block devices", "read_bandwidth": "", "window_seconds": ""}
+    notes |= {} if share is None else {"coverage": "processes that had files of --path open, over the whole tree"}
     mapped = total.read_bytes > MAPPED_BEYOND * total.rchar
     if mapped:
         why = "most bytes were read through mapped files, which make no read calls"

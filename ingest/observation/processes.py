@@ -32,23 +32,16 @@ EVERY_LOOK = 32
 
 
 class Counters(NamedTuple):
-    """Running totals of a process or of a tree.
+    """Running totals of a process or of a tree."""
 
-    Attributes:
-        rchar, wchar: bytes asked for with read and write calls, from any file, pipe or cache.
-        syscr, syscw: read and write calls.
-        read_bytes, write_bytes: bytes that block devices moved for it.
-    """
-
-    rchar: int = 0
+    rchar: int = 0  # bytes asked for with read calls, from any file, pipe or cache; wchar with write calls
     wchar: int = 0
-    syscr: int = 0
+    syscr: int = 0  # read calls; syscw write calls
     syscw: int = 0
-    read_bytes: int = 0
+    read_bytes: int = 0  # bytes that block devices read for it; write_bytes wrote
     write_bytes: int = 0
 
     def plus(self, *others: Counters) -> Counters:
-        """The sum of all."""
         return Counters(*map(sum, zip(self, *others, strict=True)))
 
     def minus(self, other: Counters) -> Counters:
@@ -57,24 +50,12 @@ class Counters(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """The tree at one moment.
+    """The tree at one moment."""
 
-    Attributes:
-        seconds: on a clock that never goes back.
-        total: of all processes, those that have ended included.
-        readers: the part of the processes that had files of the data path open.
-        processes: how many run.
-    """
-
-    seconds: float
-    total: Counters
-    readers: Counters
-    processes: int
-
-
-class _Process(NamedTuple):
-    parent: int
-    counters: Counters
+    seconds: float  # on a clock that never goes back
+    total: Counters  # of all processes, those that have ended included
+    readers: Counters  # the part of the processes that had files of the data path open
+    processes: int  # how many run
 
 
 class ProcessTree:
@@ -87,7 +68,8 @@ class ProcessTree:
 
     def __init__(self, pid: int, path: str | None = None, proc: Path = Path("/proc")) -> None:
         self.pid, self._path, self._proc = pid, path, proc
-        self._last: dict[int, _Process] = {}
+        #: per process, its parent and its counters at the last sample
+        self._last: dict[int, tuple[int, Counters]] = {}
         #: per process, its parent and its open file of counters, parents before children
         self._members: dict[int, tuple[int, int]] = {}
         self._newest: int | None = None
@@ -113,34 +95,31 @@ class ProcessTree:
         if self.pid not in now:
             self.close()
             return None
-        for pid, gone in self._last.items():
+        for pid, (parent, gone) in self._last.items():
             if pid in now:
                 continue
-            # Its parent may have taken its counters over.
-            before, after = self._last.get(gone.parent), now.get(gone.parent)
-            taken = (
-                before is not None
-                and after is not None
-                and all(has >= least for has, least in zip(after.counters, before.counters.plus(gone.counters), strict=True))
-            )
+            taken = False
+            if parent in self._last and parent in now:  # the parent may have taken its counters over
+                least = self._last[parent][1].plus(gone)
+                taken = all(has >= had for has, had in zip(now[parent][1], least, strict=True))
             if not taken:
-                self._lost = self._lost.plus(gone.counters)
+                self._lost = self._lost.plus(gone)
             if pid in self._readers and taken:
                 # The parent's counters hold those of a reader from now on.
-                self._readers.add(gone.parent)
+                self._readers.add(parent)
             elif pid in self._readers:
-                self._lost_by_readers = self._lost_by_readers.plus(gone.counters)
+                self._lost_by_readers = self._lost_by_readers.plus(gone)
             self._readers.discard(pid)
             self._looks.pop(pid, None)
         self._last = now
         self._watch_files()
-        total = self._lost.plus(*(one.counters for one in now.values()))
-        readers = self._lost_by_readers.plus(*(one.counters for pid, one in now.items() if pid in self._readers))
+        total = self._lost.plus(*(one for _, one in now.values()))
+        readers = self._lost_by_readers.plus(*(one for pid, (_, one) in now.items() if pid in self._readers))
         return Sample(self._moment, total, readers, len(now))
 
-    def _settled(self) -> dict[int, _Process]:
+    def _settled(self) -> dict[int, tuple[int, Counters]]:
         """The processes at a moment at which none ended: a parent is not read before a child hands its counters over."""
-        now: dict[int, _Process] = {}
+        now: dict[int, tuple[int, Counters]] = {}
         for tries in range(MOST_TRIES * MORE_TRIES):
             self._find_children()
             now, began, members = {}, time.monotonic(), [*self._members.items()]
@@ -150,7 +129,7 @@ class ProcessTree:
                 except OSError:
                     os.close(self._members.pop(pid)[1])
                 else:
-                    now[pid] = _Process(parent, Counters(*map(int, fields[1 : 2 * len(Counters._fields) : 2])))
+                    now[pid] = parent, Counters(*map(int, fields[1 : 2 * len(Counters._fields) : 2]))
             ended = time.monotonic()
             self._moment = (began + ended) / 2
             at_once = ended - began <= LONGEST_SAMPLE and self._newest == self._newest_of_all()

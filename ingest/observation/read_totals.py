@@ -58,40 +58,24 @@ def refuse_gaps(spans: Sequence[tuple[str, float, float]], what: str, lie: str) 
 
 @dataclass
 class ReadTotals:
-    """Reads of the data path, and of everything.
+    """Reads of the data path, and of everything."""
 
-    Attributes:
-        all_bytes: bytes read from any file.
-        bytes, reads, opens, files: of the data path.
-        unread: files of the data path that were opened and never read.
-        mapped: files of the data path that were mapped, where the source tells.
-        seconds: time of all its reads together.
-        sequential: reads that continue where the last one of the file ended.
-        began, ended: first and last read, seconds on one clock.
-        sizes: reads by size.
-        common: the commonest sizes of reads, with their counts.
-        width: seconds of a bin of `bins`.
-        bins: bytes read from any file, by time.
-        lower_bound: some of the job's reads were not recorded.
-        warnings: one line each.
-    """
-
-    all_bytes: int = 0
+    all_bytes: int = 0  # read from any file; all counts below but `bins` are of the data path
     bytes: int = 0
     reads: int = 0
     opens: int = 0
     files: int = 0
-    unread: int = 0
-    mapped: int = 0
-    seconds: float = 0
-    sequential: int = 0
-    began: float | None = None
+    unread: int = 0  # files that were opened and never read
+    mapped: int = 0  # files that were mapped, where the source tells
+    seconds: float = 0  # time of all reads together
+    sequential: int = 0  # reads that continue where the last one of the file ended
+    began: float | None = None  # first and last read, seconds on one clock
     ended: float | None = None
-    sizes: tuple[SizeBin, ...] = ()
-    common: Counter[int] = field(default_factory=Counter)
-    width: float = 0
-    bins: Counter[int] = field(default_factory=Counter)
-    lower_bound: bool = False
+    sizes: tuple[SizeBin, ...] = ()  # reads by size
+    common: Counter[int] = field(default_factory=Counter)  # the commonest sizes of reads, with their counts
+    width: float = 0  # seconds of a bin of `bins`
+    bins: Counter[int] = field(default_factory=Counter)  # bytes read from any file, by time
+    lower_bound: bool = False  # some of the job's reads were not recorded
     warnings: tuple[str, ...] = ()
 
     def span(self, first: float, last: float) -> None:

@@ -49,25 +49,15 @@ GPUS_WITHIN = 0.01
 
 
 class LogStep(NamedTuple):
-    """One line of a log that states a step, or several steps together.
+    """One line of a log that states a step, or several steps together."""
 
-    Attributes:
-        line: its line in the file.
-        number: of the last step, as printed.
-        seconds: time of what the line covers; None where only the clock tells.
-        samples: samples of the whole job that the line covers; None where only the batch of one GPU is known.
-        per_gpu: samples or tokens per second of one GPU, where the log prints a rate.
-        rate: samples per second of the whole job, where the log prints that and no time.
-        clock: seconds of the wall clock, or of the run; None where the line has no time.
-    """
-
-    line: int
-    number: int
-    seconds: float | None = None
-    samples: float | None = None
-    per_gpu: float | None = None
-    rate: float | None = None
-    clock: float | None = None
+    line: int  # in the file
+    number: int  # of the last step, as printed
+    seconds: float | None = None  # time of what the line covers; None where only the clock tells
+    samples: float | None = None  # of the whole job that the line covers; None where only the batch of one GPU is known
+    per_gpu: float | None = None  # samples or tokens per second of one GPU, where the log prints a rate
+    rate: float | None = None  # samples per second of the whole job, where the log prints that and no time
+    clock: float | None = None  # seconds of the wall clock, or of the run
 
 
 class Checkpoint(NamedTuple):
@@ -78,35 +68,20 @@ class Checkpoint(NamedTuple):
 
 
 class TrainingLog(NamedTuple):
-    """What a log of a training run states.
+    """What a log of a training run states."""
 
-    Attributes:
-        steps: in the order of the file.
-        checkpoints: saved checkpoints.
-        gpus: of the job, where the log states them.
-        batch: samples of one step of the whole job.
-        rate: samples per second of the whole run, where the log has no single steps.
-        rates: samples per second of each epoch, beside the rate of the whole run.
-        unit: of `per_gpu` and `rate`: `sample` or `token`.
-        remark: how the rate was counted.
-        stall: share of the time in which accelerators waited, where the log states it.
-        single: each line states the batch and the time of its step; lines of other logs cover blocks, epochs or seconds.
-        caution: a warning about every rate of the program.
-        program: the program or the format that wrote it.
-    """
-
-    steps: tuple[LogStep, ...]
-    checkpoints: tuple[Checkpoint, ...] = ()
-    gpus: int | None = None
-    batch: float | None = None
-    rate: float | None = None
-    rates: tuple[float, ...] = ()
-    unit: str = "sample"
-    remark: str = ""
-    stall: float | None = None
-    single: bool = False
-    caution: str = ""
-    program: str = ""
+    steps: tuple[LogStep, ...]  # in the order of the file
+    checkpoints: tuple[Checkpoint, ...] = ()  # that were saved
+    gpus: int | None = None  # of the job
+    batch: float | None = None  # samples of one step of the whole job
+    rate: float | None = None  # samples per second of the whole run, where the log has no single steps
+    rates: tuple[float, ...] = ()  # samples per second of each epoch, beside the rate of the whole run
+    unit: str = "sample"  # of `per_gpu` and `rate`: `sample` or `token`
+    remark: str = ""  # how the rate was counted
+    stall: float | None = None  # share of the time in which accelerators waited
+    single: bool = False  # each line states batch and time of its step; lines of other logs cover blocks, epochs or seconds
+    caution: str = ""  # a warning about every rate of the program
+    program: str = ""  # the program or the format that wrote it
 
 
 def training_source(
@@ -158,11 +133,7 @@ def clock_of(line: str) -> float | None:
 
 
 def one_line_per_step(steps: Sequence[LogStep], path: str) -> tuple[LogStep, ...]:
-    """The first line of each step; ranks and progress bars print a step several times.
-
-    Raises:
-        IngestError: lines of one step differ in speed: two jobs.
-    """
+    """The first line of each step: ranks and progress bars print one several times, two jobs at different speeds (refused)."""
     found, apart = [*steps[:1]], []
     for before, after in pairwise(steps):
         if after.number != before.number:
@@ -177,11 +148,7 @@ def one_line_per_step(steps: Sequence[LogStep], path: str) -> tuple[LogStep, ...
 
 
 def refuse_interleaved(steps: Sequence[LogStep], path: str) -> None:
-    """Refuse two runs whose lines alternate: their steps fall back and leap on, while those of a restart count on.
-
-    Raises:
-        IngestError: the log holds two runs.
-    """
+    """Refuse two runs whose lines alternate: their steps fall back and leap on, while those of a restart count on."""
     furthest, fallen, leaps = steps[0].number if steps else 0, False, 0
     for before, after in pairwise(steps):
         fallen = fallen or after.number < before.number
@@ -259,8 +226,7 @@ def training_reading(log: TrainingLog, path: str, job: Job) -> Reading:
     if count is None:
         unknown["samples_per_second_per_gpu"] = "the log does not state the GPUs of the job; --gpus does"
     else:
-        value, low, high = (None if end is None else per_gpu(end, count) for end in (whole.value, whole.low, whole.high))
-        figures["samples_per_second_per_gpu"] = whole._replace(value=value or 0, unit="sample/s/GPU", low=low, high=high)
+        figures["samples_per_second_per_gpu"] = per_gpu(whole, count)
     if whole.window is not None:
         figures["window_seconds"] = Figure(whole.window.seconds, "s", SOURCE, whole.window)
     if log.stall is not None:
@@ -275,9 +241,14 @@ def training_reading(log: TrainingLog, path: str, job: Job) -> Reading:
     return Reading(SOURCE, figures, unknown, tuple(warnings), facts=facts | ({"gpus": count} if count else {}))
 
 
-def per_gpu(rate: float, gpus: int) -> float:
+def per_gpu(whole: Figure, gpus: int) -> Figure:
     """Samples per second of one GPU, from those of the whole job."""
-    return float(solve("observed_samples_per_second_per_gpu", {"real_samples_per_second": rate, "observed_gpus": gpus}))
+
+    def each(rate: float | None) -> float | None:
+        given = {"real_samples_per_second": rate or 0.0, "observed_gpus": gpus}
+        return None if rate is None else float(solve("observed_samples_per_second_per_gpu", given))
+
+    return whole._replace(value=each(whole.value) or 0, unit="sample/s/GPU", low=each(whole.low), high=each(whole.high))
 
 
 def rate_figures(
@@ -286,8 +257,7 @@ def rate_figures(
     """A rate of the whole job, and those of one GPU and its batch where GPUs and steps are known."""
     figures = {"real_samples_per_second": Figure(rate, "sample/s", source, basis=basis, note=note)}
     if gpus is not None:
-        each = Figure(per_gpu(rate, gpus), "sample/s/GPU", source, basis=basis, note=note)
-        figures["samples_per_second_per_gpu"] = each
+        figures["samples_per_second_per_gpu"] = per_gpu(figures["real_samples_per_second"], gpus)
         if samples_per_step is not None:
             batch = float(solve("observed_batch", {"job_samples_per_step": samples_per_step, "observed_gpus": gpus}))
             figures["samples_per_step"] = Figure(batch, "sample/GPU", source, basis=basis)
