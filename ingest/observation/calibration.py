@@ -39,9 +39,10 @@ COLUMNS = ("gpu", "precision", "samples_per_second_per_gpu", "achieved_flops_per
 GRADES = {"measured": "measured", "given": "assumed"}
 #: Figures within this share of an estimate without a range agree with it.
 AGREES_WITHIN = 0.05
+RATES = ("demanded_samples_per_second_per_gpu", "samples_per_second_per_gpu")
 #: quantity of the estimate -> the figures of an observation that it is held against, the best first
 HELD_AGAINST = {
-    "samples_per_second_per_gpu": ("demanded_samples_per_second_per_gpu", "samples_per_second_per_gpu"),
+    "samples_per_second_per_gpu": RATES,
     "bytes_read_per_sample": ("bytes_read_per_sample",),
     "ingest_bandwidth_per_job": ("demanded_read_bandwidth", "read_bandwidth"),
     "bytes_per_file_open": ("read_bytes_per_open",),
@@ -55,27 +56,18 @@ SUPERLINEAR_FROM = 1.05
 #: Of jobs that wait for longer, the wait is that for reads.
 MOST_STALL = 0.1
 CONFIDENCE = 0.95
-RATES = ("demanded_samples_per_second_per_gpu", "samples_per_second_per_gpu")
 
 
 class Comparison(NamedTuple):
-    """One quantity, estimated and observed.
-
-    Attributes:
-        estimated: None where the catalogs do not know it.
-        ratio: observed over estimated.
-        inside: whether the observed value is within the range of the estimate; None where one of both is missing.
-        why: what explains the difference.
-        place: the file of the observation, where there are several.
-    """
+    """One quantity, estimated and observed."""
 
     quantity: str
-    estimated: Quantity | None
+    estimated: Quantity | None  # None where the catalogs do not know it
     observed: Figure
-    ratio: float | None
-    inside: bool | None
-    why: str
-    place: str = ""
+    ratio: float | None  # observed over estimated
+    inside: bool | None  # whether the observed value is within the range of the estimate; None where one of both is missing
+    why: str  # what explains the difference
+    place: str = ""  # the file of the observation, where there are several
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison in JSON."""
@@ -86,42 +78,26 @@ class Comparison(NamedTuple):
 
 
 class Scaling(NamedTuple):
-    """What several observations show together.
+    """What several observations show together, by name."""
 
-    Attributes:
-        results: `scaling_exponent` and `handover_seconds`, with their 95 % intervals, where they are determined.
-        unknown: the reason why one is missing, by its name.
-        points: number of the observations behind each, by its name.
-    """
-
-    results: Mapping[str, Quantity]
-    unknown: Mapping[str, str]
-    points: Mapping[str, int]
+    results: Mapping[str, Quantity]  # `scaling_exponent` and `handover_seconds`, with their 95 % intervals, where determined
+    unknown: Mapping[str, str]  # the reason why one is missing
+    points: Mapping[str, int]  # number of the observations behind each
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Calibration(InteractiveResult):
-    """An observation against the estimate of the same job, and the entries that it makes.
+    """An observation against the estimate of the same job, and the entries that it makes."""
 
-    Attributes:
-        model, gpu: ids.
-        rows: one per quantity that both know, or that was observed.
-        files: path inside the overlay -> content.
-        folder: where the overlay was written; empty where it was not.
-        warnings: one line each.
-        unmet: the quantity that differs by more than the tolerance; empty otherwise.
-        scaling: what several observations show together; None for one.
-    """
-
-    model: str
+    model: str  # ids
     gpu: str
-    rows: tuple[Comparison, ...]
-    files: Mapping[str, str]
-    folder: str
+    rows: tuple[Comparison, ...]  # one per quantity that both know, or that was observed
+    files: Mapping[str, str]  # path inside the overlay -> content
+    folder: str  # where the overlay was written; empty where it was not
     warnings: tuple[str, ...]
     catalog: Catalog
-    unmet: str = ""
-    scaling: Scaling | None = None
+    unmet: str = ""  # the quantity that differs by more than the tolerance
+    scaling: Scaling | None = None  # what several observations show together; None for one
 
     @property
     def results(self) -> Mapping[str, Quantity]:
@@ -219,10 +195,9 @@ def _one(observation: str | Path, gpus: int | None, *, output: str | Path | None
     if written := [one for one in problems if any(name in one for name in files)]:
         warnings.append(f"the entries do not pass the check of catalogs, and no command takes them: {written[0]}")
     unmet = ""
-    for one in rows:
-        judged = allowed is not None and one.quantity == "samples_per_second_per_gpu" and one.ratio is not None
-        if judged and not unmet and abs((one.ratio or 0) - 1) > (allowed or 0):
-            unmet = f"the observed rate is {one.ratio:.3g} times the estimate, more than {allowed:.0%} off"
+    ratio = next((one.ratio for one in rows if one.quantity == "samples_per_second_per_gpu"), None)
+    if allowed is not None and ratio is not None and abs(ratio - 1) > allowed:
+        unmet = f"the observed rate is {ratio:.3g} times the estimate, more than {allowed:.0%} off"
     folder = str(output or "")
     return Calibration(answer.model.id, answer.gpu.id, rows, files, folder, tuple(warnings), Catalog(catalogs), unmet)
 
@@ -286,13 +261,17 @@ def overlay(seen: Observation, answer: Estimate, identity: str) -> dict[str, str
         IngestError: the observation has neither a rate per GPU nor bytes per sample.
     """
     assert answer.model is not None and answer.gpu is not None  # noqa: PT018
-    rate = next((seen.figures[name] for name in HELD_AGAINST["samples_per_second_per_gpu"] if name in seen.figures), None)
+    rate = next((seen.figures[name] for name in RATES if name in seen.figures), None)
     size = seen.figures.get("bytes_read_per_sample")
     if rate is None and size is None:
         raise IngestError(
             "the observation has neither samples per second per GPU nor bytes per sample, expected one for an entry"
         )
     model = answer.model
+
+    def where(figure: Figure) -> str:
+        return f"window of {figure.window.seconds:.6g} s" if figure.window else "window of the whole run"
+
     files = {
         "sources.yaml": f'{identity}:\n  title: "Observation of a job of one\'s own"\n  kind: measurement\n',
         f"protocols/{PROTOCOL}.yaml": "name: Observed on a job of one's own\nform: training-log\n"
@@ -303,26 +282,20 @@ def overlay(seen: Observation, answer: Estimate, identity: str) -> dict[str, str
         count = gpus if isinstance(gpus, int) and gpus > 0 else round(answer.known.value("gpus"))
         nodes = max(1, round(count / answer.known.value("gpus_per_node")))
         note = f"{LOWER_BOUND}: the stall is unknown" if rate.lower_bound else "stalls taken out"
-        row = (answer.gpu.id, answer.precision, rate.value, "", count, nodes, PROTOCOL, "", identity, _where(rate),
+        row = (answer.gpu.id, answer.precision, rate.value, "", count, nodes, PROTOCOL, "", identity, where(rate),
                GRADES[rate.basis], note)  # fmt: skip
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([COLUMNS, row])
         files[f"models/{model.id}.csv"] = text.getvalue()
     if size is not None:
-        files[f"models/{model.id}.yaml"] = _with_encoding(model, size, seen, identity)
+        places = f'source: {identity}, where: "{where(size)}", grade: {GRADES[size.basis]}'
+        files[f"models/{model.id}.yaml"] = _with_encoding(model, size, seen.figures.get("read_bytes_per_open"), places)
     return files
 
 
-def _where(figure: Figure) -> str:
-    """The part of the observation on which a figure rests, as entries cite it."""
-    return f"window of {figure.window.seconds:.6g} s" if figure.window else "window of the whole run"
-
-
-def _with_encoding(model: Model, size: Figure, seen: Observation, identity: str) -> str:
+def _with_encoding(model: Model, size: Figure, per_open: Figure | None, places: str) -> str:
     """The entry of a model with the observed bytes per sample as its first encoding, which is the default."""
-    places = f'source: {identity}, where: "{_where(size)}", grade: {GRADES[size.basis]}'
     lines = [f"  {PROTOCOL}:", f"    stored: {{value: {size.value!r}, unit: B/sample, {places}}}"]
-    per_open = seen.figures.get("read_bytes_per_open")
     if per_open is not None and per_open.value > 0:
         given = {"read_bytes_per_open": per_open.value, "observed_bytes_per_sample": size.value}
         each = float(solve("observed_samples_per_file", given))
@@ -365,10 +338,9 @@ def add_bundle(
     output: str | Path | None = None,
     catalogs: Sequence[str | Path] = (),
 ) -> Calibration:
-    """Take a bundle into the catalogs, after its entries have been checked.
+    """Take a bundle, the JSON of `ingest observe --bundle`, into the catalogs, after its entries have been checked.
 
     Args:
-        bundle: the JSON of `ingest observe --bundle`.
         model: id, alias or YAML file of the model that was trained.
         gpu: id, alias or YAML file of the GPU that it ran on.
         nodes: nodes of the job, one by default.
@@ -398,15 +370,6 @@ class Point(NamedTuple):
     gpus: int
     batch: float | None
     stall: float | None
-
-
-class Line(NamedTuple):
-    """A line of least squares with the half widths of the 95 % intervals of slope and height at 0."""
-
-    slope: float
-    height: float
-    slope_width: float
-    height_width: float
 
 
 def scaling_of(observations: Sequence[tuple[str, Observation]]) -> Scaling:
@@ -449,21 +412,20 @@ def _exponent(points: Sequence[Point]) -> tuple[Quantity, int] | str:
     if len(points) < LEAST_OBSERVATIONS:
         return f"two observations leave no interval, expected {LEAST_OBSERVATIONS} or more"
     logs = [(math.log(one.gpus), math.log(one.gpus * one.rate)) for one in points]
-    line = line_through(logs)
+    slope, height = line_through(logs)
     for one, (across, up) in zip(points, logs, strict=True):
-        off = math.expm1(up - line.height - line.slope * across)
+        off = math.expm1(up - height.value - slope.value * across)
         if abs(off) > CONTRADICTS_BEYOND:
             raise IngestError(
                 f"{one.place}: {one.rate:.4g} sample/s per GPU on {one.gpus:,} GPUs is {off:+.0%} off the line of the others: "
                 "another job, or a disturbed one; leave it out"
             )
-    if line.slope > SUPERLINEAR_FROM:
+    if slope.value > SUPERLINEAR_FROM:
         raise IngestError(
-            f"{points[0].place}: the total rate grows with GPUs^{line.slope:.3g}, faster than the GPUs: expected observations "
+            f"{points[0].place}: the total rate grows with GPUs^{slope.value:.3g}, faster than the GPUs: expected observations "
             "of one job, with stalls taken out (--synthetic)"
         )
-    ends = (line.slope - line.slope_width, line.slope, line.slope + line.slope_width)
-    low, value, high = (min(1.0, max(0.0, one)) for one in ends)
+    low, value, high = (min(1.0, max(0.0, one or 0.0)) for one in (slope.low, slope.value, slope.high))
     return Quantity(value, "1", low, high), len(points)
 
 
@@ -483,15 +445,14 @@ def _handover(points: Sequence[Point]) -> tuple[Quantity, int] | str:
             "stall_fraction": one.stall or 0,
         }
         waits.append((one.batch or 0.0, float(solve("observed_wait_seconds", given))))
-    line = line_through(waits)
-    low, high = line.height - line.height_width, line.height + line.height_width
-    if low <= 0:
-        return f"within the spread of the observations, at most {max(high, 0):.2g} s"
-    return Quantity(line.height, "s", low, high), len(usable)
+    _, found = line_through(waits)
+    if (found.low or 0) <= 0:
+        return f"within the spread of the observations, at most {max(found.high or 0, 0):.2g} s"
+    return found, len(usable)
 
 
-def line_through(points: Sequence[tuple[float, float]]) -> Line:
-    """The line of least squares through three points or more, with 95 % intervals."""
+def line_through(points: Sequence[tuple[float, float]]) -> tuple[Quantity, Quantity]:
+    """Slope and height at 0 of the line of least squares through three points or more, with their 95 % intervals."""
     middle, level = fmean(across for across, _ in points), fmean(up for _, up in points)
     spread = sum((across - middle) ** 2 for across, _ in points)
     slope = sum((across - middle) * (up - level) for across, up in points) / spread
@@ -499,5 +460,6 @@ def line_through(points: Sequence[tuple[float, float]]) -> Line:
     degrees = len(points) - 2
     variance = sum((up - height - slope * across) ** 2 for across, up in points) / degrees
     factor = student_quantile(CONFIDENCE, degrees)
-    return Line(slope, height, factor * (variance / spread) ** 0.5,
-                factor * (variance * (1 / len(points) + middle**2 / spread)) ** 0.5)  # fmt: skip
+    slope_width = factor * (variance / spread) ** 0.5
+    width = factor * (variance * (1 / len(points) + middle**2 / spread)) ** 0.5
+    return Quantity(slope, "1", slope - slope_width, slope + slope_width), Quantity(height, "s", height - width, height + width)

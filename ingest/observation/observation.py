@@ -30,18 +30,12 @@ NUMBERS = ("readers", "events", "steps", "checkpoints", "restarts", "gpus", "pro
 
 
 class Window(NamedTuple):
-    """The part of an observation that its rates rest on.
+    """The part of an observation that its rates rest on."""
 
-    Attributes:
-        seconds: its length.
-        cut_before, cut_after: seconds that were cut at its start and its end.
-        note: why it was cut there.
-    """
-
-    seconds: float
-    cut_before: float = 0
+    seconds: float  # its length
+    cut_before: float = 0  # seconds that were cut at its start
     cut_after: float = 0
-    note: str = ""
+    note: str = ""  # why it was cut there
 
     def to_dict(self) -> dict[str, Any]:
         """The window in JSON, in seconds."""
@@ -50,28 +44,18 @@ class Window(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """One observed quantity.
+    """One observed quantity."""
 
-    Attributes:
-        value: in base units; `low` and `high` are the 10th and the 90th percentile where a spread is known.
-        basis: evidence level: `measured`, or `given` for a rate that the user typed.
-        source: the kind of source: `processes`, `training log`, `Darshan log`, …
-        window: the part of the observation that it rests on.
-        coverage: share of what was seen that belongs to the data path; None where it is unknown.
-        lower_bound: the value is at least this.
-        note: how it was counted.
-    """
-
-    value: float
+    value: float  # in base units
     unit: str
-    source: str
-    window: Window | None = None
-    coverage: float | None = None
-    basis: str = "measured"
-    low: float | None = None
+    source: str  # the kind of source: `processes`, `training log`, `Darshan log`, …
+    window: Window | None = None  # the part of the observation that it rests on
+    coverage: float | None = None  # share of what was seen that belongs to the data path; None where it is unknown
+    basis: str = "measured"  # evidence level; `given` for a rate that the user typed
+    low: float | None = None  # 10th and 90th percentile, where a spread is known
     high: float | None = None
-    lower_bound: bool = False
-    note: str = ""
+    lower_bound: bool = False  # the value is at least this
+    note: str = ""  # how it was counted
 
     @property
     def quantity(self) -> Quantity:
@@ -114,23 +98,14 @@ class SizeBin(NamedTuple):
 
 @dataclass(frozen=True)
 class Reading:
-    """What one source shows.
+    """What one source shows."""
 
-    Attributes:
-        source: the kind of source.
-        figures: quantities by name.
-        unknown: the reason why a quantity is missing, by its name.
-        warnings: one line each.
-        sizes: read requests by size.
-        facts: further words and numbers about the job, by name: files, access pattern, readers.
-    """
-
-    source: str
-    figures: Mapping[str, Figure]
-    unknown: Mapping[str, str] = field(default_factory=dict)
+    source: str  # its kind
+    figures: Mapping[str, Figure]  # by name of the quantity
+    unknown: Mapping[str, str] = field(default_factory=dict)  # the reason why a quantity is missing
     warnings: tuple[str, ...] = ()
-    sizes: tuple[SizeBin, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    sizes: tuple[SizeBin, ...] = ()  # read requests
+    facts: Mapping[str, Any] = field(default_factory=dict)  # more words and numbers about the job: files, pattern, readers
 
 
 class Job(NamedTuple):
@@ -143,42 +118,26 @@ class Job(NamedTuple):
 
 
 class LogSource(NamedTuple):
-    """Logs of a program, each read as one text.
+    """Logs of a program, each read as one text."""
 
-    Attributes:
-        program: as messages and facts name it; a bundle may.
-        read: the reading of the text at a path; None for a text that another program wrote.
-        names: as refusals list it; the program by default.
-        help: as the help of `observe` lists it; empty for what the help passes over.
-        rank: logs are tried in this order: 0 summaries of profilers, 1 marks that stand among lines of other programs, 2 lines,
-            3 whole files with a mark of their own, 4 any table.
-        kind: of its figures.
-    """
-
-    program: str
-    read: Callable[[str, str, Job], Reading | None]
-    names: tuple[str, ...] = ()
-    help: str = ""
+    program: str  # as messages and facts name it; a bundle may
+    read: Callable[[str, str, Job], Reading | None]  # a text at a path; None for a text that another program wrote
+    names: tuple[str, ...] = ()  # as refusals list it; the program by default
+    help: str = ""  # as the help of `observe` lists it; empty for what the help passes over
+    #: logs are tried in this order: 0 summaries of profilers, 1 marks that stand among lines of other programs, 2 lines,
+    #: 3 whole files with a mark of their own, 4 any table
     rank: int = 3
-    kind: str = "training log"
+    kind: str = "training log"  # of its figures
 
 
 class CountSource(NamedTuple):
-    """Files that count the reads of a job, which may have one for each process.
+    """Files that count the reads of a job, which may have one for each process."""
 
-    Attributes:
-        kind: of its figures; its plural is the files.
-        read: the reading of the files of one job, of what lies below a path or of everything.
-        suffixes: of its files; a folder stands for those in it.
-        fact: the number of its files, as facts name it; a bundle may hold it.
-        begins: whether the first bytes are those of such a file, whatever its name; None where only the name tells.
-    """
-
-    kind: str
-    read: Callable[[Sequence[Path], str | None], Reading]
-    suffixes: tuple[str, ...]
-    fact: str
-    begins: Callable[[bytes], bool] | None = None
+    kind: str  # of its figures; its plural names the files
+    read: Callable[[Sequence[Path], str | None], Reading]  # the files of one job: of what lies below a path, or of everything
+    suffixes: tuple[str, ...]  # of its files; a folder stands for those in it
+    fact: str  # the number of its files, as facts name it; a bundle may hold it
+    begins: Callable[[bytes], bool] | None = None  # whether first bytes are those of such a file; None where its name decides
 
 
 Kind = TypeVar("Kind", LogSource, CountSource)
@@ -204,16 +163,11 @@ QUESTION = Question(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Observation(InteractiveResult):
-    """What is known of one job from its own run: the figures, reasons, warnings, sizes and facts of its readings.
-
-    Attributes:
-        title: one line.
-        inputs: what was asked for: sources, paths, GPUs.
-    """
+    """What is known of one job from its own run: the figures, reasons, warnings, sizes and facts of its readings."""
 
     question: ClassVar[Question] = QUESTION
-    title: str
-    inputs: Mapping[str, Any]
+    title: str  # one line
+    inputs: Mapping[str, Any]  # what was asked for: sources, paths, GPUs
     figures: Mapping[str, Figure]
     unknown: Mapping[str, str]
     warnings: tuple[str, ...]

@@ -38,17 +38,11 @@ class Steady(NamedTuple):
 
 
 def steady_part(times: Sequence[float], totals: Sequence[float], *, by_amount: bool = False) -> Steady | None:
-    """Find the longest stretch over which a running total grows at one rate.
+    """Find the longest stretch over which a running total, at ascending times in seconds, grows at one rate.
 
-    Args:
-        times: seconds, ascending.
-        totals: the running total at each time.
-        by_amount: the longest stretch is the one in which the total grows most: a job that slows down spends its time in the
-            slow part, and does its work in the fast one.
-
-    Returns:
-        None where no stretch of at least a quarter of the time or amount, and of five intervals, is steady, its halves differ,
-        or all such stretches are pauses.
+    With `by_amount` the longest stretch is the one in which the total grows most: a job that slows down spends its time in the
+    slow part, and does its work in the fast one. None where no stretch of at least a quarter of the time or amount, and of five
+    intervals, is steady, its halves differ, or all such stretches are pauses.
 
     >>> times = [float(second) for second in range(31)]
     >>> totals = [0.0] * 6 + [100.0 * second for second in range(1, 21)] + [2000.0] * 5
@@ -80,14 +74,15 @@ def _steady_part(times: Sequence[float], totals: Sequence[float], step: int, by_
         return None
     spans = [times[after] - times[before] for before, after in pairwise(places)]
     amounts = [totals[after] - totals[before] for before, after in pairwise(places)]
-    parts = _merged(_segments(amounts, spans), amounts, spans)
     least = LEAST_OF_MEAN * sum(amounts) / sum(spans)
-    lasts = [(sum(spans[start:end]), sum(amounts[start:end]), (start, end)) for start, end in parts]
-    going = [((amount, seconds) if by_amount else (seconds, amount), part) for seconds, amount, part in lasts
-             if amount > least * seconds]  # fmt: skip
-    steady = max(going, default=(0, None))[1]
-    if steady is None:
+    going = []
+    for start, end in _merged(_segments(amounts, spans), amounts, spans):
+        seconds, amount = sum(spans[start:end]), sum(amounts[start:end])
+        if amount > least * seconds:
+            going.append(((amount, seconds) if by_amount else (seconds, amount), (start, end)))
+    if not going:
         return None
+    _, steady = max(going)
     first, last = places[steady[0]], places[steady[1]]
     seconds = times[last] - times[first]
     measure = totals if by_amount else times

@@ -32,9 +32,8 @@ MORE_RECORDS = (
 def darshan_reading(paths: Sequence[Path], path: str | None) -> Reading:
     """Reads of the job that wrote the logs, of files below a path or of every file.
 
-    Raises:
-        IngestError: a log is damaged, incomplete, of another job, or shows no reads, with what to do.
-        ModuleNotFoundError: the package darshan is not installed.
+    Raises IngestError: a log is damaged, incomplete, of another job, or shows no reads, with what to do; ModuleNotFoundError:
+    the package darshan is not installed.
     """
     logs = _read(paths, path or "")
     for log in logs:
@@ -126,19 +125,16 @@ def _refuse_two_jobs(logs: Sequence[Mapping[str, Any]]) -> None:
             names = " and ".join(Path(one["path"]).name for one in (log, other))
             raise IngestError(f"{names} are one log, expected each once; leave the copy out")
     first, *rest = [log for log in ordered if log["reads"]] or ordered
-    for log in rest:
-        if log["uid"] != first["uid"]:
-            raise _two_jobs(first, log, "two users")
-        if log["jobid"] != first["jobid"] and max(log["nprocs"], first["nprocs"]) > 1:
-            raise _two_jobs(first, log, f"job ids {first['jobid']} and {log['jobid']}")
+    pairs = [
+        (first, log, "two users" if log["uid"] != first["uid"] else f"job ids {first['jobid']} and {log['jobid']}")
+        for log in rest
+        if log["uid"] != first["uid"] or (log["jobid"] != first["jobid"] and max(log["nprocs"], first["nprocs"]) > 1)
+    ]
     programs = [log for log in (first, *rest) if not any(word in log["exe"] for word in WORKERS)]
-    for log in programs[1:]:
-        if log["exe"].strip() != programs[0]["exe"].strip():
-            raise _two_jobs(programs[0], log, "two command lines")
-
-
-def _two_jobs(one: Mapping[str, Any], other: Mapping[str, Any], why: str) -> IngestError:
-    return two_jobs(Path(one["path"]).name, Path(other["path"]).name, "logs", why)
+    others = [log for log in programs[1:] if log["exe"].strip() != programs[0]["exe"].strip()]
+    pairs += [(programs[0], log, "two command lines") for log in others]
+    for one, other, why in pairs[:1]:
+        raise two_jobs(Path(one["path"]).name, Path(other["path"]).name, "logs", why)
 
 
 def _begins(head: bytes) -> bool:

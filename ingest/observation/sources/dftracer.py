@@ -83,26 +83,20 @@ def trace_reading(paths: Sequence[Path], path: str | None) -> Reading:
 
 
 class _Trace:
-    """The reads of one file of events.
-
-    Attributes:
-        reads: per file hash, reads by size.
-        first, last: the earliest start and the latest end of an event, in seconds.
-        ended: whether the trace says that its process ended.
-        events: all events of the trace.
-    """
+    """The reads of one file of events, by the hash of the file that was read."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.events, self.ended = path, 0, False
+        self.path, self.events = path, 0
+        self.ended = False  # whether the trace says that its process ended
         self.names: dict[str, str] = {}
-        self.reads: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+        self.reads: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))  # by size
         self.opens, self.mapped = Counter[str](), Counter[str]()
         self.seconds: dict[str, float] = defaultdict(float)
         self.times: dict[str, list[float]] = {}
         # Plain counts: a Counter's own methods take twice as long, and there are a million events.
         self.sequential: dict[str, int] = defaultdict(int)
         self.bins: dict[int, int] = defaultdict(int)
-        self.first = self.last = 0.0
+        self.first = self.last = 0.0  # the earliest start and the latest end of an event, in seconds
         self._next: dict[tuple[str, str], int] = {}
         self._latest: dict[str, float] = {}
         self._before: dict[str, tuple[str, int, float, float]] = {}
@@ -132,11 +126,7 @@ class _Trace:
         return read
 
     def add(self, event: dict[str, Any], line: int) -> None:
-        """Count one event.
-
-        Raises:
-            IngestError: it has no time, a negative one, or one behind the end of the trace, or it is a read without a result.
-        """
+        """Count one event; refuse one without a time, a negative one or one behind the trace's end, a read without a result."""
         args, name, place = event.get("args"), event.get("name"), f"{self.path}:{line}"
         args, name = args if isinstance(args, dict) else {}, name if isinstance(name, str) else ""
         if event.get("ph") in (4, "M"):
@@ -179,8 +169,7 @@ class _Trace:
     def count(self, file: str, size: int, begin: float, seconds: float, offset: int | None, thread: str, line: int) -> None:
         """Count one read of a file: seconds on the clock of the trace, and the offset where it states one.
 
-        Raises:
-            IngestError: it begins before an earlier read of its thread, or is that read again.
+        Refused: it begins before an earlier read of its thread, or is that read again.
         """
         before = self._latest.get(thread, begin)
         if begin < before - GAP:
@@ -198,11 +187,8 @@ class _Trace:
         self.reads[file][size] += 1
         self.seconds[file] += seconds
         end = begin + seconds
-        span = self.times.get(file)
-        if span is None:
-            self.times[file] = [begin, end]
-        else:
-            span[:] = min(begin, span[0]), max(end, span[1])
+        span = self.times.setdefault(file, [begin, end])
+        span[:] = min(begin, span[0]), max(end, span[1])
         self.bins[int(begin / WIDTH)] += size
         if offset is None:
             self.sequential[file] += 1
@@ -218,11 +204,7 @@ def _unquoted(found: object) -> object:
 
 
 def _trace(path: Path) -> _Trace:
-    """The events of one file.
-
-    Raises:
-        IngestError: the file cannot be read, is cut off, or unpacks to more than a trace does.
-    """
+    """The events of one file; refuses one that cannot be read, is cut off, or unpacks to more than a trace does."""
     found = _Trace(path)
     try:
         with open_regular(path) as raw:

@@ -156,8 +156,7 @@ def _counted(events: Sequence[Event], path: str) -> tuple[float | None, float | 
 def _by_blocks(events: Sequence[Event], path: str) -> list[Event]:
     """Events whose blocks have the samples stated at both edges: those before the block, where the first has none, or its own.
 
-    Raises:
-        IngestError: the evaluations count other samples, or there are none and the counts ascend as totals do.
+    Refused: the evaluations count other samples, or there are none and the counts ascend as totals do.
     """
     stated = [positive(one.told.get("samples_count")) or 0 for one in events if one.key == "block_stop"]
     tested = {one.epochs["samples_count"] for one in events if one.key == "eval_accuracy" and "samples_count" in one.epochs}
@@ -178,10 +177,7 @@ def _by_blocks(events: Sequence[Event], path: str) -> list[Event]:
 def _by_evaluations(events: Sequence[Event], path: str) -> list[Event]:
     """Events whose blocks have the samples since the last evaluation, which numbers itself by samples.
 
-    Blocks are numbered by steps or evaluations then.
-
-    Raises:
-        IngestError: there are several blocks between two evaluations.
+    Blocks are numbered by steps or evaluations then. Refused: there are several blocks between two evaluations.
     """
     numbers = [one.epochs.get("epoch_num", 0) for one in events if one.key == "eval_accuracy"]
     stops = sum(one.key == "block_stop" for one in events)
@@ -217,11 +213,7 @@ def _samples_between(first: Mapping[str, Any], last: Mapping[str, Any], by_sampl
 
 
 def _by_throughput(events: Sequence[Event], steps: Sequence[LogStep], path: str) -> tuple[LogStep, ...]:
-    """The steps held against the throughput that the log states, or steps of that throughput where there are few of them.
-
-    Raises:
-        IngestError: both differ.
-    """
+    """The steps held against the throughput that the log states, or steps of that throughput where there are few of them."""
     rates: list[LogStep] = []
     before: float | None = None
     benchmark = next((one.value for one in events if one.key == "submission_benchmark"), None)
