@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ingest.acceptance.test_spec import AcceptanceTest, Load, Run, part_of
-from ingest.corpus.sampling.estimators import student_quantile
+from ingest.corpus.estimators import student_quantile
 from ingest.engine.expression import total
 from ingest.engine.registry import solve
 from ingest.requirement import least_accepted

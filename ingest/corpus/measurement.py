@@ -17,8 +17,8 @@ from ingest.engine.value import Input
 
 if TYPE_CHECKING:
     from ingest.corpus.counting.ledger import GroupTallies, Totals
-    from ingest.corpus.sampling.estimators import RatioEstimate
-    from ingest.corpus.sampling.sample import GroupEstimate, Survey
+    from ingest.corpus.estimators import RatioEstimate
+    from ingest.corpus.sample import GroupEstimate, Survey
 
 #: rows by name of the table
 Tables = Mapping[str, list[dict[str, Any]]]

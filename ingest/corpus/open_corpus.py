@@ -13,7 +13,7 @@ from ingest.corpus.counting.runners import ClusterRunner, CountingTask, ExactCou
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.files.names import short_title
 from ingest.corpus.measurement import CorpusMeasurement, measured_by_sample, measured_exactly
-from ingest.corpus.sampling.sample import sample_corpus
+from ingest.corpus.sample import sample_corpus
 from ingest.corpus.tokenizers.engines import CHECKED_FILES, TRAINING_FILES, beginnings, select_engine
 from ingest.corpus.tokenizers.splitter import split_rule_for
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of

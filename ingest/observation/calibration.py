@@ -18,7 +18,7 @@ from ingest.catalog.commands import check
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
 from ingest.configuration import user_folder
-from ingest.corpus.sampling.estimators import student_quantile
+from ingest.corpus.estimators import student_quantile
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import filled, option
 from ingest.engine.registry import solve, unit_of

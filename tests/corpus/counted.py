@@ -11,8 +11,8 @@ import numpy
 import pyarrow
 import pyarrow.parquet
 
-from ingest.corpus.sampling.estimators import BLOCK_BYTES, whole_characters
-from ingest.corpus.sampling.sample import DrawnUnit, Stratum, Survey
+from ingest.corpus.estimators import BLOCK_BYTES, whole_characters
+from ingest.corpus.sample import DrawnUnit, Stratum, Survey
 
 BATCH = 8 * 2**20
 

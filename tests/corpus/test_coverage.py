@@ -9,7 +9,7 @@ import pytest
 from counted import as_row_group, blocks_group, gzipped, shards_group, texts_of
 from interval_study import redrawn
 
-from ingest.corpus.sampling import sample
+from ingest.corpus import sample
 from ingest.corpus.tokenizers.engines import select_engine
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 

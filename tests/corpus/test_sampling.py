@@ -14,11 +14,11 @@ from counted import NoReader, Redrawn, maker
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingest.corpus import estimators, sample
 from ingest.corpus.counting.exact import DocumentCounter
+from ingest.corpus.estimators import BLOCK_BYTES, DrawnSample, Estimand, SamplingFrame, StratumPart
 from ingest.corpus.files.listing import list_inputs
-from ingest.corpus.sampling import estimators, sample
-from ingest.corpus.sampling.estimators import BLOCK_BYTES, DrawnSample, Estimand, SamplingFrame, StratumPart
-from ingest.corpus.sampling.sample import sample_corpus
+from ingest.corpus.sample import sample_corpus
 from ingest.errors import IngestError
 
 WORDS = 4

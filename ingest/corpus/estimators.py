@@ -46,41 +46,27 @@ class SamplingFrame:
 
     members: array[int] = field(default_factory=lambda: array("q"))  # for each unit the position of its file in the listing
     sizes: array[int] = field(default_factory=lambda: array("q"))  # for each unit its stored bytes
-    _ends: numpy.ndarray[Any, Any] | None = field(default=None, repr=False)
+    bytes: int = 0  # stored bytes of all units
 
     def add(self, member: int, size: int) -> None:
         """Append a unit; an empty one is never drawn."""
         self.members.append(member)
         self.sizes.append(size)
-
-    @property
-    def bytes(self) -> int:
-        """Stored bytes of all units."""
-        return int(self.ends[-1]) if len(self.sizes) else 0
+        self.bytes += size
 
     def column(self) -> numpy.ndarray[Any, Any]:
         import numpy
 
         return numpy.array(self.sizes, dtype=numpy.int64)
 
-    @property
-    def ends(self) -> numpy.ndarray[Any, Any]:
-        """The end of each unit, in bytes from the start of the first."""
-        import numpy
-
-        if self._ends is None or len(self._ends) != len(self.sizes):
-            self._ends = numpy.cumsum(self.column())
-        return self._ends
-
     def locate(self, positions: list[int]) -> list[tuple[int, int]]:
         """The unit at each position, and the offset of the position within it."""
         import numpy
 
-        units = numpy.searchsorted(self.ends, positions, side="right")
-        return [
-            (int(unit), position - int(self.ends[unit]) + self.sizes[unit])
-            for unit, position in zip(units, positions, strict=True)
-        ]
+        ends = numpy.cumsum(self.column())
+        units = numpy.searchsorted(ends, positions, side="right")
+        located = zip(units, positions, strict=True)
+        return [(int(unit), position - int(ends[unit]) + self.sizes[unit]) for unit, position in located]
 
 
 def block_at(offset: int, size: int) -> tuple[int, int]:
@@ -104,14 +90,10 @@ def whole_characters(raw: bytes, size: int, first: bool) -> bytes:
 
 
 def student_quantile(confidence: float, degrees: float) -> float:
-    """Student's t of a two-sided interval.
+    """Student's t of a two-sided interval: confidence within 0 to 1, degrees of freedom one or more, not necessarily whole.
 
     P(|T| < t) is the integral of cos^(ν−1) from 0 to atan(t/√ν), over that to π/2; it is concave in t, so that Newton's method
     climbs from the normal quantile, which is smaller, to the solution without passing it.
-
-    Args:
-        confidence: between 0 and 1, both excluded.
-        degrees: degrees of freedom, one or more; not necessarily an integer.
     """
     quantile = NormalDist().inv_cdf((1 + confidence) / 2)
     if degrees > _MANY:
@@ -213,12 +195,12 @@ class Estimand:
 
     def variances(self, figure: str, over: str = "") -> list[Column]:
         """The contributions of each part's runs to the variance of a total or ratio."""
-        if not over:
-            return [part.variances(part.column(figure)) for part in self.parts]
-        guess, base = self.value(figure, over), self.value(over)
-        return [
-            part.variances(formulas.ratio_residuals(part.column(figure), guess, part.column(over), base)) for part in self.parts
-        ]
+        columns = [part.column(figure) for part in self.parts]
+        if over:
+            guess, base = self.value(figure, over), self.value(over)
+            pairs = zip(columns, self.parts, strict=True)
+            columns = [formulas.ratio_residuals(column, guess, part.column(over), base) for column, part in pairs]
+        return [part.variances(column) for part, column in zip(self.parts, columns, strict=True)]
 
     def quantile(self, variances: Sequence[Column]) -> float:
         """Student's t for the sum of these contributions."""
@@ -228,9 +210,5 @@ class Estimand:
 
 
 def remainder(total: float, lost: RatioEstimate) -> RatioEstimate:
-    """A known total less an estimate.
-
-    >>> remainder(100, RatioEstimate(10, 5, 15))
-    RatioEstimate(value=90, low=85, high=95)
-    """
+    """A known total less an estimate."""
     return RatioEstimate(*(max(total - number, 0) for number in (lost.value, lost.high, lost.low)))

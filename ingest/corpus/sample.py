@@ -17,10 +17,7 @@ from typing import Any, NamedTuple
 
 from ingest.corpus.counting.exact import DocumentCounter, ShardTally, count
 from ingest.corpus.counting.ledger import OTHER, SHARD_FILES, GroupTallies, Shard, ShardCount, Totals
-from ingest.corpus.files.source import Unreadable
-from ingest.corpus.formats.documents import can_seek, parts_of, read_block
-from ingest.corpus.formats.rows import not_text_reason
-from ingest.corpus.sampling.estimators import (
+from ingest.corpus.estimators import (
     BLOCK_BYTES,
     FEWEST_DRAWS,
     DrawnSample,
@@ -33,6 +30,9 @@ from ingest.corpus.sampling.estimators import (
     remainder,
     whole_characters,
 )
+from ingest.corpus.files.source import Unreadable
+from ingest.corpus.formats.documents import can_seek, parts_of, read_block
+from ingest.corpus.formats.rows import not_text_reason
 from ingest.corpus.types import CorpusFile, LeftOut, SkippedFile, Tally, extension_of, folder_of, root_of
 from ingest.errors import IngestError
 from ingest.formulas import corpus as formulas
@@ -121,6 +121,11 @@ class Stratum:
         read = sizes.clip(max=BLOCK_BYTES) if self.blocks else sizes
         return float((sizes / self.frame.bytes * read).sum())
 
+    def pilot_draws(self) -> float:
+        """Draws of the pilot; fewer where each costs more."""
+        fewest, most = FIRST_FILES
+        return FIRST_BLOCKS if self.blocks else max(fewest, min(most, FIRST_BYTES / self.cost_per_draw()))
+
     def bytes_for(self, draws: float) -> float:
         """Stored bytes that so many draws read; a unit drawn twice is read once."""
         if self.blocks:
@@ -147,28 +152,22 @@ class Stratum:
         refused: list[UnitKey] = []
         for start in range(0, len(keys), BATCH_BLOCKS):
             texts, sizes = [], {}
-            for key in keys[start : start + BATCH_BLOCKS]:
-                text, size = self._block_text(*key, reader)
-                if text is None:
-                    refused.append(key)
+            for unit, begin in keys[start : start + BATCH_BLOCKS]:
+                size = block_at(begin, self.frame.sizes[unit])[1]
+                text = None
+                with suppress(Unreadable):
+                    raw = read_block(reader.listing[self.frame.members[unit]], begin, size + 3)
+                    reader.bytes_read += len(raw)
+                    reader.moved(len(raw))
+                    text = whole_characters(raw, size, first=begin == 0)
+                if text is None or not_text_reason(text, begin):
+                    refused.append((unit, begin))  # the whole file must be read to detect its format
                 else:
-                    sizes[key] = size
+                    sizes[unit, begin] = size
                     texts.append(text)
             counts = reader.counter.engine.count(texts)
             yield from ((key, DrawnUnit(size, tokens, size)) for (key, size), tokens in zip(sizes.items(), counts, strict=True))
         yield from self._count_files(refused, reader)
-
-    def _block_text(self, unit: int, start: int, reader: UnitReader) -> tuple[bytes | None, int]:
-        """The text of a block and its size; None where it is not text: its file must be read to detect its format."""
-        size = block_at(start, self.frame.sizes[unit])[1]
-        try:
-            raw = read_block(reader.listing[self.frame.members[unit]], start, size + 3)
-        except Unreadable:
-            return None, size
-        reader.bytes_read += len(raw)
-        reader.moved(len(raw))
-        text = whole_characters(raw, size, first=start == 0)
-        return None if not_text_reason(text, start) else text, size
 
     def _count_files(self, keys: Sequence[UnitKey], reader: UnitReader) -> Iterator[tuple[UnitKey, DrawnUnit]]:
         """Count whole files as an exact count does, each once; their content decides the format."""
@@ -232,7 +231,8 @@ class Strata:
                 name = f"{name}, empty"
             stratum = self.by_name.setdefault(name, Stratum(name, blocks))
             stratum.add(member, found.stored_bytes)
-            self._add_to_breakdown(stratum, found, 1, found.stored_bytes, found.stored_bytes)
+            for kind in KINDS:
+                stratum.breakdown[kind].add(self.name_of(found, kind), (1, found.stored_bytes, found.stored_bytes))
         for stratum in self.by_name.values():
             if stratum.name in PARTED and len(stratum.files) <= MOST_OPENED:
                 self._divide(stratum, listing)
@@ -240,6 +240,9 @@ class Strata:
     def _divide(self, stratum: Stratum, listing: Sequence[CorpusFile]) -> None:
         """Draw parts of files."""
         stratum.frame = SamplingFrame()
+        for rows in stratum.breakdown.values():
+            for row in rows.rows.values():
+                row[2] = 0
         for member in stratum.files:
             sizes = [listing[member].stored_bytes]
             with suppress(Unreadable):  # a broken file is one part, which is refused when it is read
@@ -247,21 +250,15 @@ class Strata:
             for part, size in enumerate(sizes):
                 stratum.frame.add(member, size)
                 stratum.parts.append(part)
-        for rows in stratum.breakdown.values():
-            for row in rows.rows.values():
-                row[2] = 0
         for member, size in zip(stratum.frame.members, stratum.frame.sizes, strict=True):
-            self._add_to_breakdown(stratum, listing[member], 0, 0, size)
-
-    def _add_to_breakdown(self, stratum: Stratum, found: CorpusFile, *numbers: int) -> None:
-        for kind, names in self.names.items():
-            if len(names) < MOST_NAMES:
-                names.add(folder_of(found.path, self.root) if kind == "folders" else extension_of(found.path))
-            stratum.breakdown[kind].add(self.name_of(found, kind), numbers)
+            for kind in KINDS:
+                stratum.breakdown[kind].add(self.name_of(listing[member], kind), (0, 0, size))
 
     def name_of(self, found: CorpusFile, kind: str) -> str:
-        """The folder or extension of a file in the breakdown."""
+        """The folder or extension of a file in the breakdown; those beyond the first are added up."""
         name = folder_of(found.path, self.root) if kind == "folders" else extension_of(found.path)
+        if len(self.names[kind]) < MOST_NAMES:
+            self.names[kind].add(name)
         return name if name in self.names[kind] else OTHER
 
 
@@ -308,13 +305,13 @@ class Survey:
         """
         for stratum in strata:
             if stratum.frame.bytes:
-                self.grow(stratum, pilot_draws(stratum))
+                self.grow(stratum, stratum.pilot_draws())
             else:
                 self.count_stratum(stratum)  # files without a byte: there is nothing to draw
         for stratum, draws in self.planned(self.estimand()):
             if stratum.bytes_for(len(stratum.drawn)) <= FIRST_BYTES:
                 stratum.pilot, stratum.drawn = stratum.drawn, []
-            self.grow(stratum, max(draws, pilot_draws(stratum)))
+            self.grow(stratum, max(draws, stratum.pilot_draws()))
         for _ in range(ROUNDS):
             estimand = self.estimand()
             self.met = self.width(estimand) <= self.tolerance
@@ -410,9 +407,8 @@ class Survey:
         """How each stratum was read."""
         rows = []
         for stratum in self.all_strata:
-            whole = stratum in self.complete
-            drawn = [] if whole else stratum.drawn
-            unit = "whole" if whole else "block" if stratum.blocks else "part" if stratum.parts else "file"
+            unit, drawn = "block" if stratum.blocks else "part" if stratum.parts else "file", stratum.drawn
+            unit, drawn = ("whole", []) if stratum in self.complete else (unit, drawn)
             row = {"files_of": stratum.name, "unit": unit, "files": len(stratum.files)}
             rows.append({**row, "stored_bytes": stratum.stored_bytes, "draws": len(drawn), "distinct": len(set(drawn))})
         return rows
@@ -487,12 +483,6 @@ class Survey:
             return None
         self.totals.total = self.totals.total._replace(bytes_read=self.reader.bytes_read)
         return self.totals
-
-
-def pilot_draws(stratum: Stratum) -> float:
-    """Draws of the pilot; fewer where each costs more."""
-    fewest, most = FIRST_FILES
-    return FIRST_BLOCKS if stratum.blocks else max(fewest, min(most, FIRST_BYTES / stratum.cost_per_draw()))
 
 
 def sample_corpus(
