@@ -250,9 +250,8 @@ class Strata:
             for part, size in enumerate(sizes):
                 stratum.frame.add(member, size)
                 stratum.parts.append(part)
-        for member, size in zip(stratum.frame.members, stratum.frame.sizes, strict=True):
-            for kind in KINDS:
-                stratum.breakdown[kind].add(self.name_of(listing[member], kind), (0, 0, size))
+                for kind in KINDS:
+                    stratum.breakdown[kind].add(self.name_of(listing[member], kind), (0, 0, size))
 
     def name_of(self, found: CorpusFile, kind: str) -> str:
         """The folder or extension of a file in the breakdown; those beyond the first are added up."""

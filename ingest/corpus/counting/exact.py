@@ -83,8 +83,8 @@ class FileRead(NamedTuple):
 
     found: CorpusFile
     tally: Tally
-    skipped: SkippedFile | None
-    parts: tuple[SkippedFile, ...]
+    skipped: SkippedFile | None = None
+    parts: tuple[SkippedFile, ...] = ()
 
 
 class FileTexts(NamedTuple):
@@ -123,14 +123,6 @@ class BatchBuilder:
         #: of the open document: its first text, None where that is in an earlier batch, and its text bytes
         self._document: int | None = None
         self._document_size = 0
-
-    def add_file(self, found: CorpusFile, text: bytes, meter: Meter) -> None:
-        """Add a file that is one document and one text."""
-        if text:
-            self._texts.append(text)
-        self.size += len(text)
-        self._portion_size = len(text)
-        self.close_portion(FileRead(found, Tally(1, 1, meter.stored_bytes, 0, 0, meter.bytes_read), None, ()))
 
     def begin_file(self) -> None:
         """The next texts belong to another file."""
@@ -172,13 +164,14 @@ def batches(shards: Iterable[Shard], counter: DocumentCounter) -> Iterator[Batch
     for shard in shards:
         for found in shard.found:
             meter, skipped = Meter(), None
+            builder.begin_file()
             if (text := whole_text(found, meter, TEXT_BYTES)) is not None:
-                builder.add_file(found, text, meter)
+                builder.add(SplitText([text] if text else [], len(text), ends=True), found.path)
+                builder.close_portion(FileRead(found, Tally(1, 1, meter.stored_bytes, bytes_read=meter.bytes_read)))
                 if builder.size >= BATCH_BYTES:
                     yield builder.take(None)
                 continue
             left_out = LeftOut(NAMED_PARTS)
-            builder.begin_file()
             try:
                 for part in split_texts(
                     read_chunks(found, counter.text_field, left_out.note, meter, shard.parts), counter.rule
@@ -261,18 +254,15 @@ def count(
     moved: Callable[[int], object],
     counts: BatchCounter | None = None,
 ) -> Iterator[ShardCount]:
-    """Count shards one after the other.
+    """Count shards one after the other; `open_shard` receives the counts of the one that is not done.
 
-    Args:
-        open_shard: receives the counts of the shard that is not done.
-        moved: called with the stored bytes done since the last call.
-        counts: calls the engine; by default one thread reads ahead and another calls it.
+    `moved` is called with the stored bytes done since the last call. `counts` calls the engine; by default one thread reads
+    ahead and another calls it.
     """
     read = batches(shards, counter)
-    if counts is None:
-        pairs = read_ahead(count_batches(counter.engine, read_ahead(read, BATCHES_AHEAD)), BATCHES_AHEAD)
-    else:
-        pairs = counts(read)
+    pairs = (
+        counts(read) if counts else read_ahead(count_batches(counter.engine, read_ahead(read, BATCHES_AHEAD)), BATCHES_AHEAD)
+    )
     with closing(pairs) as counted:  # type: ignore[type-var]
         reported = 0
         for batch, tokens in counted:

@@ -201,7 +201,8 @@ class Ledger:
                 expected = f"expected {FORM}: another version of ingest has written it; set a new file"
                 raise IngestError(f"--resume: '{self.path}' has the format {brief(form)}, {expected}")
             raise IngestError(f"--resume: '{self.path}' is not a ledger of ingest measure, expected one or a new file")
-        if entry.pop("crc32") != _crc(entry):
+        stated = entry.pop("crc32")
+        if json.loads(_entry_line(entry))["crc32"] != stated:
             raise ValueError(line)
         if number > 1:
             counted = _counted(entry)
@@ -233,13 +234,9 @@ class Ledger:
 
 
 def _entry_line(entry: Mapping[str, Any]) -> bytes:
-    """An entry as it lies in the file."""
-    return json.dumps({**entry, "crc32": _crc(entry)}, separators=(",", ":")).encode("ascii") + b"\n"
-
-
-def _crc(entry: Mapping[str, Any]) -> str:
-    """The check sum of an entry, which its line carries: one digit that a disk has changed would be another corpus."""
-    return f"{zlib.crc32(json.dumps(entry, separators=(',', ':')).encode('ascii')):08x}"
+    """An entry as it lies in the file, with its check sum: one digit that a disk has changed would be another corpus."""
+    content = json.dumps(entry, separators=(",", ":"))
+    return json.dumps({**entry, "crc32": f"{zlib.crc32(content.encode('ascii')):08x}"}, separators=(",", ":")).encode() + b"\n"
 
 
 def _counted(entry: dict[str, Any]) -> ShardCount:
