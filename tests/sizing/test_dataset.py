@@ -46,13 +46,6 @@ def measured(tmp_path):
 # The main question
 
 
-def test_the_contract_is_answered_in_full_where_the_pipeline_is_known(run):
-    ran = run("dataset", "--corpus", "fineweb", "--format", "json")
-    assert set(ran.data["results"]) >= CONTRACT
-    assert all(item["why"] for item in ran.data["assumptions"])
-    assert {"fineweb-blog", "fineweb-card"} <= {item["id"] for item in ran.data["sources"]}
-
-
 @pytest.mark.parametrize(("vocabulary", "width"), [(32_000, 2), (65_499, 2), (65_536, 2), (65_537, 4), (128_256, 4)])
 def test_two_bytes_up_to_65536_ids_else_four(vocabulary, width):
     assert value("tokenized_bytes", tokens=1e12, vocabulary=vocabulary) == 1e12 * width
@@ -184,18 +177,6 @@ def test_every_pipeline_is_answered(shipped, name):
     assert known or "bytes_kept" in pipeline.missing
 
 
-def test_what_a_pipeline_does_not_publish_is_said_not_guessed(run):
-    ran = run("dataset", "--tokens", "1T", "--pipeline", "ccnet", "--format", "json")
-    assert "raw_bytes" not in ran.data["results"]
-    assert "--pipeline" in ran.data["unknown"]["raw_bytes"]
-
-
-def test_there_are_as_many_corpora_and_pipelines_as_promised(shipped):
-    assert len(shipped.ids("corpora")) >= 8 + 15
-    assert len(shipped.ids("pipelines")) >= 7
-    assert {"llama3", "llama2", "openelm", "opt", "gpt3", "pile", "roots", "c4-en"} <= set(shipped.ids("corpora"))
-
-
 def test_an_entry_of_the_users_own(tmp_path, run):
     for kind in ("corpus", "pipeline", "format"):
         assert run("catalog", "new", kind, f"my-{kind}", "-o", tmp_path / f"my-{kind}.yaml").code == 0
@@ -251,41 +232,11 @@ def test_more_samples_never_lower_anything(form, samples, factor, size):
         assert large[name].value >= small[name].value * (1 - 1e-12), name
 
 
-@given(copies=st.lists(st.integers(0, 50), min_size=4, max_size=4), more=st.integers(0, 20), stage=st.integers(0, 4))
-def test_more_copies_never_lower_anything(copies, more, stage):
-    counts = dict(zip(STAGES, [*copies, 1], strict=True))
-    richer = {**counts, list(STAGES)[stage]: list(counts.values())[stage] + more}
-    settings = {"bytes_kept": 0.1, "extracted_share": 0.2}
-    small, large = (
-        ingest.dataset(tokens=1e9, copies=",".join(f"{name}={number}" for name, number in one.items()), set=settings).results
-        for one in (counts, richer)
-    )
-    for name in ("usable_bytes", "file_creates", "inodes", "mdt_bytes"):
-        assert large[name].value >= small[name].value, name
-
-
 @given(samples=st.integers(1, 10**9), size=st.integers(1, 10**8))
 def test_a_format_that_does_not_compress_never_takes_less_than_it_holds(samples, size):
     for form in ("webdataset", "tar", "tfrecord", "mds", "arrow", "parquet", "hdf5", "file-per-sample", "npz"):
         answer = ingest.dataset(samples=samples, sample_bytes=size, format=form, sizes="equal")
         assert answer.results["dataset_bytes"].value >= samples * size
-
-
-@given(number=st.integers(1, 999), prefix=st.sampled_from(["k", "M", "G", "T"]))
-def test_units_round_trip(number, prefix):
-    factor = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[prefix]
-    assert value("clean_bytes", tokens=f"{number}{prefix}", bytes_per_token=4) == number * factor * 4
-    size = value("clean_bytes", samples=7, sample_bytes=f"{number} {prefix}B")
-    assert size == 7 * number * factor
-
-
-@given(low=st.floats(1, 5), spread=st.floats(0.01, 3), tokens=COUNTS)
-def test_the_value_lies_within_its_ends(tmp_path_factory, low, spread, tokens):
-    path = tmp_path_factory.getbasetemp() / "interval.json"
-    rate = {"value": low + spread / 2, "low": low, "high": low + spread}
-    path.write_text(json.dumps({"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": rate}}))
-    for item in ingest.dataset(tokens=tokens, bytes_per_token=path, pipeline="fineweb").results.values():
-        assert item.low is None or item.low <= item.value <= item.high
 
 
 # The command
@@ -296,18 +247,6 @@ def test_format_is_of_the_data_set_and_of_the_output(run):
     rows = list(csv.DictReader(io.StringIO(ran.out)))
     assert {row["name"] for row in rows if row["table"] == "results"} >= CONTRACT - {"raw_bytes"}
     assert [row["value"] for row in rows if row["name"] == "stage"] == ["clean", "tokenized", "dataset"]
-
-
-def test_pages_and_derivations_of_the_command(run):
-    # The page shows stages and ranges.
-    out = run("dataset", "--corpus", "fineweb", "--copies", "2").out
-    assert "Stages, and the data kept of each" in out
-    assert "range" in out
-    assert "13.5 – 62.44 PB" in out
-    # Explain goes down to the sources.
-    out = run("dataset", "--corpus", "pile", "--explain", "usable_bytes").out
-    assert "clean_kept_bytes" in out
-    assert "limelead-quartz" in out
 
 
 def test_the_table_of_the_notes_and_the_pipelines_are_reproduced(run):
@@ -370,21 +309,6 @@ def test_what_is_refused(options, message):
         ingest.dataset(**options)
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-def test_a_refusal_is_one_line_and_an_exit_code(run):
-    for words, code in [
-        (["--tokens", "1T", "--copies", "0"], 2),
-        (["--tokens", "1T", "--samples", "3"], 2),
-        (["--tokens", "1T", "--format", "parqet"], 2),
-        (["--tokens", "1T", "--format", "parquet", "--format", "arrow"], 2),
-        (["--tokens", "1T", "--format", "json", "--format", "csv"], 2),
-        (["--corpus", "cc-2017-02"], 1),
-        (["--tokens", "1T", "--bytes-per-token", "nowhere.json"], 1),
-    ]:
-        ran = run("dataset", *words)
-        assert ran.code == code, words
-        assert ran.refusal
 
 
 OWN = 'sources: {my-source: {title: "Mine"}}\nname: mine\n'
@@ -481,14 +405,6 @@ def test_a_measurement_that_is_no_text_or_a_folder(tmp_path):
 def test_zero_documents_in_a_measurement(measured):
     with pytest.raises(IngestError, match=r"results\.documents\.value: found 0"):
         ingest.dataset(tokens=1e12, bytes_per_token=measured(documents={"value": 0}))
-
-
-def test_nothing_heavy_is_imported():
-    from test_startup import HEAVY, imported
-
-    modules, out = imported(["dataset", "--corpus", "fineweb", "--format", "json"])
-    assert out
-    assert modules & HEAVY == set()
 
 
 def test_a_measurement_of_an_earlier_version_counts_documents_as_samples(measured):

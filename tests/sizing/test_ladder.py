@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import ingest
 from ingest.catalog.store import Catalog
-from ingest.errors import IngestError, UsageError
+from ingest.errors import IngestError
 from ingest.sizing import evidence_ladder
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.evidence_ladder import RATE
@@ -326,18 +326,6 @@ def test_strong_scaling_keeps_what_was_published(shipped, gpus, left):
 def test_a_larger_job_never_keeps_more_of_the_rate(shipped, one, other, base):
     small, large = sorted((one, other))
     assert 0 < evidence_ladder.scaling_loss(shipped, large, base) <= evidence_ladder.scaling_loss(shipped, small, base) <= 1
-
-
-@given(st.lists(st.floats(0.1, 1e6), min_size=1))
-def test_the_median_is_that_of_statistics(numbers):
-    import statistics
-
-    assert evidence_ladder.median(numbers) == pytest.approx(statistics.median(numbers))
-
-
-def test_an_unknown_precision_is_refused():
-    with pytest.raises(UsageError, match="found 'bf61', expected one of"):
-        evidence_ladder.family_of("bf61")
 
 
 def test_every_transfer_lies_between_its_sources(shipped):

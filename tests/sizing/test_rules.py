@@ -139,15 +139,6 @@ def test_a_stated_waste_may_be_exceeded_by_half_a_percent_of_it(factor, unmet):
     assert bool(answer.unmet) is unmet
 
 
-@pytest.mark.parametrize(("share", "told"), [(0.00999, True), (0.01001, False)])
-def test_reading_tokens_is_negligible_below_one_percent_of_the_nics(share, told):
-    options = {"model": "llama2-7b", "gpu": "h100", "nodes": 16}
-    need = ingest.bw(**options).results["ingest_bandwidth_per_node"].value
-    answer = ingest.bw(**options, set={"storage_nic_bandwidth_per_node": need / share})
-    assert answer.results["storage_nic_share"].value == pytest.approx(share)
-    assert any("reading tokens is negligible" in line for line in answer.warnings) is told
-
-
 def test_what_a_workbook_checks_of_nics_and_of_a_stated_waste():
     saves = {"parameters": 1e9, "waste": "5%", "mtti": "1 day"}
     plan = ingest.plan(site(a={**SLOW, "samples_per_second": 9_000, "model": "resnet50", "checkpoint": saves}), samples=0)

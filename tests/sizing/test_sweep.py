@@ -7,7 +7,7 @@ import numpy
 import pytest
 
 import ingest
-from ingest.errors import IngestError, UsageError
+from ingest.errors import UsageError
 
 JOB = {"model": "cosmoflow", "gpu": "h100"}
 
@@ -80,30 +80,6 @@ def test_a_bad_axis_is_refused(axes, message):
         ingest.sweep(axes=axes, **JOB)
 
 
-def test_forms_of_a_sweep_and_what_is_none(run):
-    # A sweep without a range is refused on the command line.
-    ran = run("sweep", "--model", "cosmoflow", "--gpu", "h100")
-    assert ran.code == 2
-    assert "expected at least one range" in ran.refusal
-    # No evidence is refused.
-    with pytest.raises(IngestError, match="no measured estimate"):
-        ingest.sweep(axes=["nodes=1,2"], model="cosmoflow", gpu="b200", basis="measured")
-    # Csv holds every scenario in base units.
-    ran = run("sweep", "nodes=1..1000", "--model", "cosmoflow", "--gpu", "h100", "--format", "csv")
-    header, *rows = ran.out.splitlines()
-    assert header.startswith("model,gpu,basis,nodes,ingest_bandwidth_per_gpu,ingest_bandwidth_per_node")
-    assert len(rows) == 1000
-    # A table says how many rows it leaves out.
-    ran = run("sweep", "nodes=1..1000", "--model", "cosmoflow", "--gpu", "h100")
-    assert "1,000 scenarios" in ran.out
-    assert "960 more rows" in ran.out
-    # Json names units and columns.
-    data = run("sweep", "nodes=1,2", "--model", "cosmoflow", "--gpu", "h100", "--format", "json").data
-    assert (data["schema"], data["command"]) == ("ingest/1", "sweep")
-    assert data["units"]["ingest_bandwidth_per_job"] == "B/s"
-    assert data["columns"]["gpus"] == [8, 16]
-
-
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_files_hold_what_the_frame_holds(run, tmp_path, suffix):
     import pandas
@@ -115,12 +91,6 @@ def test_files_hold_what_the_frame_holds(run, tmp_path, suffix):
     expected = ingest.sweep(axes=["nodes=1,2"], **JOB).to_frame()
     assert frame["ingest_bandwidth_per_job"].tolist() == expected["ingest_bandwidth_per_job"].tolist()
     assert frame["gpu"].tolist() == ["h100-sxm", "h100-sxm"]
-
-
-@pytest.mark.parametrize(("suffix", "start"), [("json", "{"), ("md", "# 2 scenarios")])
-def test_other_suffixes_choose_their_format(run, tmp_path, suffix, start):
-    assert run("sweep", "nodes=1,2", "--model", "cosmoflow", "--gpu", "h100", "-o", f"sweep.{suffix}").code == 0
-    assert (tmp_path / f"sweep.{suffix}").read_text(encoding="utf-8").startswith(start)
 
 
 @pytest.mark.parametrize("model", ["dlrm-dcnv2", pytest.param("resnet50", marks=pytest.mark.slow)])

@@ -19,11 +19,6 @@ def test_reading_tokens_is_negligible_below_a_hundredth_of_the_nic(share, neglig
     assert warned("reading tokens is negligible", model="llama3-70b", set={"storage_nic_share": share}) is negligible
 
 
-@pytest.mark.parametrize(("share", "beyond"), [(0.999, False), (1.001, True)])
-def test_reads_beyond_the_nics_are_warned_of(share, beyond):
-    assert warned("times the bandwidth of the storage NICs", model="cosmoflow", set={"storage_nic_share": share}) is beyond
-
-
 @pytest.mark.parametrize(("rate", "beyond"), [("2.99 GB/s", False), ("3.01 GB/s", True)])
 def test_reads_beyond_one_mount_are_warned_of(rate, beyond):
     """An NFS client over one TCP connection carries 3 GB/s."""
