@@ -238,13 +238,6 @@ def test_a_network_that_cannot_be_is_refused(site, path, refusal):
         ingest.fit(site(above=f"fabric: {{{path}}}\n"), storage="ddn-ai400x2t")
 
 
-def test_what_is_in_place_is_printed(run, site):
-    ran = run("fit", site("  existing: [{system: ddn-ai400x2, units: 4}]\n"), "--storage", "ddn-ai400x2t")
-    assert ran.code == 0
-    assert "Storage in place" in ran.out
-    assert "nothing" in ran.out
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -1,6 +1,5 @@
 """A plan as the need of `fit`: its lines become one need, and a file that is no plan is refused in one line."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -65,15 +64,6 @@ def test_plans_that_cannot_be_asked_are_refused():
     # A plan beside a model is refused.
     with pytest.raises(UsageError, match="--model: the plan sets the reads already"):
         ingest.fit(PLANS / "whole.json", model="cosmoflow", gpu="h100", storage="lustre")
-
-
-def test_a_site_is_planned_first(tmp_path):
-    site = Path(__file__).parents[2] / "examples" / "hpc-128-nodes.yaml"
-    written = tmp_path / "plan.json"
-    written.write_text(json.dumps(ingest.plan(site, samples=0).to_dict()))
-    ours, theirs = (ingest.fit(path, storage="ddn-ai400x2").to_dict()["results"] for path in (site, written))
-    assert ours == theirs
-    assert ours["ddn-ai400x2"]["units_required"]["value"] > 1
 
 
 def test_what_never_ends_or_is_too_large_is_refused(tmp_path, monkeypatch):
