@@ -17,7 +17,6 @@ from ingest.acceptance.loads import Setting, implied_by, loads_of
 from ingest.acceptance.test_spec import TOOLS
 from ingest.acceptance.tools.fio import path_job
 from ingest.errors import IngestError, UsageError
-from ingest.site.plan_file import lines_of, plan_data
 
 
 def written(folder):
@@ -307,41 +306,13 @@ def test_a_folder_without_permission_is_one_line(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", "no whole JSON"),
-        ("{", "no whole JSON"),
-        ("[]", "expected a JSON object"),
-        ("{}", "'schema' is missing: 'ingest/1', as `ingest plan` writes it"),
-        ('{"schema": "ingest/1", "requirements": []}', "requirements: found .*, expected at least 1 entry"),
-        ('{"schema": "ingest/1", "requirements": [3]}', "requirement 1: found 3"),
-        ('{"schema": "ingest/1", "requirements": [{"id": "R-1"}]}', "R-1: 'priority' is missing: one of mandatory"),
-        ("[" * 100000, "no whole JSON"),
-    ],
-)
-def test_a_foreign_plan_is_one_line(tmp_path, content, message):
-    (tmp_path / "plan.json").write_text(content)
-    with pytest.raises(IngestError, match=message) as refused:
-        ingest.accept(tmp_path / "plan.json", tmp_path / "tests")
-    assert "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"value": "fast"}, "value: found 'fast', expected a number"),
-        ({"value": float("1e400")}, "no whole JSON ..Infinity is not a number"),
-        ({"value": -1}, "value: found -1"),
-        ({"priority": "must"}, "priority: found 'must', expected one of mandatory"),
-        ({"conditions": {"operation": "read", "client": 3}}, "did you mean 'clients'"),
-        ({"conditions": {"operation": "read", "clients": 1.5}}, "clients: found 1.5, expected a whole number"),
-        ({"conditions": [1]}, "conditions: found .*, expected keys and values"),
-        ({"conditions": {}}, "conditions: 'operation' is missing: an operation, such as read"),
         ({"id": "r-read-02"}, "found the id 'R-READ-02' twice"),
         ({"id": "WRITE-01"}, "found the id 'R-WRITE-01' twice"),
     ],
 )
-def test_a_line_that_cannot_be_is_one_line(tmp_path, change, message):
+def test_ids_that_are_one_word_twice_are_refused(tmp_path, change, message):
     with pytest.raises(IngestError, match=message) as refused:
         ingest.accept(plan(tmp_path, lambda found: found["requirements"][0].update(change)), tmp_path / "tests")
     assert "\n" not in str(refused.value)
@@ -491,11 +462,3 @@ def test_a_trial_overwrites_what_it_filled():
         assert "size=16777216\n" in job
         assert "numjobs=4\n" in job
     assert "rw=randread\n" in read
-
-
-def test_requirements_come_back_as_they_were_planned(tmp_path):
-    path = plan(tmp_path)
-    lines = lines_of(path, plan_data(path))
-    assert [one.id for one in lines] == [one["id"] for one in GOOD["requirements"]]
-    assert lines[0].conditions.threads == 2
-    assert lines[0].value == 128e6

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from outputs import ior_text
 from plans import line, plan
 
 import ingest
@@ -11,60 +10,7 @@ from ingest.acceptance.accept import check_bounds
 from ingest.errors import IngestError, UsageError
 from ingest.requirement import Conditions, MixPart, Requirement
 
-MIB = 2**20
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """Tests of IOR, three runs each: 128 clients of 2 threads, reads of 128 MB/s for 1,800 s."""
-    folder = tmp_path_factory.mktemp("made")
-    return ingest.accept(plan(folder), folder / "tests", tool="ior")
-
-
-@pytest.fixture
-def judged(made, tmp_path):
-    """The verdict on the reads, from three runs at these rates."""
-
-    def call(rates=(123.0, 123.0, 123.0), block=1.0, **options):
-        whole = made.results["T-READ-01-ior"].loads[0].dataset_bytes / 256
-        for number, mib in enumerate(rates):
-            text = ior_text("T-READ-01-ior", 128, 256, whole * block, mib, **options)
-            (tmp_path / f"run{number}.txt").write_text(text.replace("10:00:00", f"10:0{number}:00"))
-        return ingest.verdict(made.folder, tmp_path).results["R-READ-01"]
-
-    return call
-
-
 # 97 % of 128 MB/s are 118.408 MiB/s.
-@pytest.mark.parametrize(("rate", "expected"), [(118.41, "pass"), (118.40, "fail")])
-def test_runs_without_spread_reach_97_percent_or_fail(judged, rate, expected):
-    found = judged((rate, rate, rate))
-    assert found.result == expected
-    assert (found.runs, found.low, found.high) == (3, pytest.approx(rate * MIB), pytest.approx(rate * MIB))
-
-
-def test_an_eleventh_run_does_not_count(made, judged, tmp_path):
-    """Ten slow runs decide, however fast those are that follow."""
-    found = judged([100.0] * 10 + [1000.0] * 10)
-    assert (found.result, found.runs) == ("fail", 10)
-    refused = ingest.verdict(made.folder, tmp_path).refused
-    assert {path.rpartition("/")[2]: why for path, why in refused.items()} == {
-        f"run{number}.txt": "10 runs came before it, which decide" for number in range(10, 20)
-    }
-
-
-@pytest.mark.parametrize(("seconds", "expected"), [(1710.0, "pass"), (1709.9, "not tested"), (900.0, "not tested")])
-def test_a_run_may_be_five_percent_too_short(judged, seconds, expected):
-    found = judged(took=seconds)
-    assert found.result == expected
-    assert ("duration: found" in found.why) == (expected != "pass")
-
-
-@pytest.mark.parametrize(("share", "expected"), [(0.9991, "pass"), (0.9989, "not tested")])
-def test_whole_requests_may_leave_a_thousandth_of_the_data_out(judged, share, expected):
-    found = judged(block=share)
-    assert found.result == expected
-    assert ("which exceeds caches" in found.why) == (expected != "pass")
 
 
 def notes(folder, **change):

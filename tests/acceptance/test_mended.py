@@ -311,28 +311,6 @@ def test_a_line_that_asks_for_less_is_judged_by_the_same_runs(tmp_path):
     assert answer.results["R-READ-09"].margin == pytest.approx(19)
 
 
-def test_requests_that_grow_are_named(tmp_path):
-    made = ingest.accept(
-        plan(tmp_path, lambda found: line(found, "R-READ-01")["conditions"].update(io_size=912)), tmp_path / "tests"
-    )
-    assert "4.49 times fewer" in made.results["T-READ-01-fio"].notes[0]
-    assert "4.49 times fewer" in (tmp_path / "tests/README.md").read_text()
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"value": 1e308}, "value: found 1e[+]308, expected at most"),
-        ({"conditions": {"operation": "read", "clients": 10**30}}, "clients: found"),
-        ({"conditions": {"operation": "read", "clients": 1, "threads": 10**9}}, "threads: found 1e[+]09, expected at most"),
-        ({"conditions": {"operation": "read", "clients": 1, "fill": 80}}, "fill: found 80, expected a share"),
-    ],
-)
-def test_numbers_beyond_any_system_are_one_line(tmp_path, change, message):
-    with pytest.raises(IngestError, match=message):
-        ingest.accept(plan(tmp_path, lambda found: found["requirements"][0].update(change)), tmp_path / "tests")
-
-
 def test_an_earlier_result_is_never_overwritten(tests, tmp_path):
     if shutil.which("fio") is None:
         pytest.skip("fio is not installed")

@@ -16,7 +16,6 @@ from ingest.acceptance import loads
 from ingest.acceptance.tools import fio
 from ingest.errors import IngestError
 
-pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 TESTS = [f"T-{name}-fio" for name in ("READ-01", "READ-02", "WRITE-01", "MIX-01", "META-01", "META-02")]
 
 
@@ -61,12 +60,6 @@ def runs(ran, tmp_path):
     """The results alone, without the hashes of the tests that they belong to."""
     shutil.copytree(ran / "results", tmp_path / "runs", ignore=shutil.ignore_patterns("*.sha256"))
     return tmp_path / "runs"
-
-
-def resum(folder):
-    """`SHA256SUMS` as it is for the changed list of tests."""
-    found = hashlib.sha256((folder / "tests.json").read_bytes()).hexdigest()
-    (folder / "SHA256SUMS").write_text(f"{found}  tests.json\n")
 
 
 def spoil(folder, test, change):
@@ -432,10 +425,3 @@ def test_the_command_exits_with_3_only_where_a_mandatory_one_failed(ran, runs, r
     assert results["R-META-01"] == "fail"
     assert {one["id"] for one in soft.data["requirements"]} >= {"R-READ-01", "R-CAP-01"}
     assert {"id", "result", "measured", "required", "margin"} <= set(soft.data["requirements"][0])
-
-
-@pytest.mark.parametrize("form", ["table", "csv", "markdown"])
-def test_the_verdict_is_printed(ran, run, form):
-    printed = run("verdict", ran, ran / "results", "--format", form).out
-    for word in ("R-READ-01", "T-READ-01-fio", "pass", "INCOMPLETE", "3 of 3 mandatory requirements with a test pass"):
-        assert word in printed
