@@ -90,12 +90,6 @@ def test_a_size_that_is_a_list_is_no_percentile(tmp_path):
     assert ingest.bw(model="resnet50", gpu="h100", sample_bytes=str(path)).results
 
 
-@pytest.mark.parametrize("wrong", [{"catalogs": 5}, {"catalogs": [5]}, {"precision": 5}, {"catalogs": None}])
-def test_a_wrong_type_is_a_usage_error(wrong):
-    with pytest.raises(UsageError):
-        ingest.bw(model="cosmoflow", gpu="h100", **wrong)
-
-
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory):
     """A plan, an offer, the tests and the corpus of a small site."""

@@ -11,10 +11,8 @@ import pytest
 from fuzz.judge import impossible_numbers
 
 import ingest
-from ingest.engine.registry import FORMULAS, INPUTS, unit_of
 from ingest.errors import IngestError
 from ingest.reports.workbook.model_workbook import model_workbook
-from ingest.units import display, parse
 
 RATE = {"model": "cosmoflow", "gpu": "a100", "nodes": 8, "samples_per_second": 300, "sample_bytes": "2.83 MB"}
 SITE = {
@@ -182,16 +180,6 @@ def test_a_result_rises_or_falls_with_an_option(command, option, given, name, si
     answers = [run(*command.split(), option, amount, "--format", "json") for amount in given]
     found = [sign * answer.data["results"][name]["value"] for answer in answers]
     assert found == sorted(set(found))
-
-
-def test_what_is_displayed_reads_back():
-    units = {unit_of(name) for name in (*FORMULAS, *INPUTS)} & {"B", "B/s", "s", "FLOP", "FLOP/s"}
-    assert len(units) == 5
-    for unit in units:
-        for power in range(1, 17):
-            text = display(1.2345 * 10**power, unit, binary=False)
-            if unit != "s":  # a time may be shown in two units
-                assert parse(text, unit, "--x") == pytest.approx(1.2345 * 10**power, rel=1e-3), text
 
 
 def test_one_job_has_one_rate_by_every_way(tmp_path):

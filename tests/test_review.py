@@ -101,24 +101,6 @@ def test_deep_or_endless_yaml_is_one_line(run_process, tmp_path, text):
     assert "omb.yaml:1" in ran.refusal
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"nodes": "9" * 400},
-        {"sample_bytes": "9" * 5000},
-        {"model": 5},
-        {"node": 5},
-        {"model": "x" * 5000},
-        {"nodes": []},
-        {"catalogs": "/no/such/folder"},
-        {"set": "nodes"},
-    ],
-)
-def test_nonsense_is_refused_in_words(options):
-    with pytest.raises(UsageError):
-        ingest.bw(**{"model": "cosmoflow", "gpu": "h100", **options})
-
-
 def test_a_missing_folder_in_the_environment_is_named(monkeypatch):
     monkeypatch.setenv("INGEST_CATALOGS", os.path.join("no", "such", "folder"))
     with pytest.raises(UsageError, match="INGEST_CATALOGS"):

@@ -1,7 +1,5 @@
 """The command line as people and scripts meet it: subprocesses, pipes and a terminal."""
 
-import csv
-import io
 import json
 import os
 import pty
@@ -16,7 +14,6 @@ import click
 import pytest
 from conftest import COMMAND, clean_environment
 
-import ingest
 from ingest.cli import commands
 from ingest.cli.group import command
 from ingest.cli.main import COMMANDS, TABLED
@@ -99,69 +96,6 @@ def test_the_main_job_as_json_has_the_shape_of_the_contract(run):
     assert all(isinstance(line, str) for line in data["warnings"])
 
 
-def test_the_main_job_carries_every_result_of_the_contract(run):
-    found = run(*JOB, "--format", "json").data["results"]
-    assert {
-        "samples_per_second_per_gpu",
-        "ingest_bandwidth_per_gpu",
-        "ingest_bandwidth_per_node",
-        "ingest_bandwidth_per_job",
-        "file_opens_per_second_per_job",
-        "epoch_seconds",
-        "gpus",
-    } <= set(found)
-    for item in found.values():
-        assert set(item) in ({"value", "unit", "display"}, {"value", "low", "high", "unit", "display"})
-        assert all(type(item[key]) in (int, float) for key in ("value", "low", "high") if key in item)
-    assert found["ingest_bandwidth_per_gpu"]["unit"] == "B/s/GPU"
-    assert found["ingest_bandwidth_per_gpu"]["display"] == "808.1 MB/s (770.7 MiB/s)"
-    assert "low" not in found["gpus"]
-
-
-def test_the_main_job_by_protocol_and_by_utilization(run):
-    # The main job under mlperf storage.
-    found = results(run, *JOB[1:], "--protocol", "mlperf-storage")
-    assert found["samples_per_second_per_gpu"] == pytest.approx(285.7, rel=0.01)
-    assert found["ingest_bandwidth_per_gpu"] == pytest.approx(808.1e6, rel=0.01)
-    assert found["ingest_bandwidth_per_node"] == pytest.approx(6.465e9, rel=0.01)
-    assert found["ingest_bandwidth_per_job"] == pytest.approx(827.5e9, rel=0.01)
-    # The main job at the accepted utilization.
-    found = results(run, *JOB[1:], "--protocol", "mlperf-storage", "--utilization", "0.7")
-    assert found["ingest_bandwidth_per_gpu"] == pytest.approx(565.7e6, rel=0.01)
-    assert found["unstalled_bandwidth_per_gpu"] == pytest.approx(808.1e6, rel=0.01)
-
-
-def test_resnet_on_h100_has_its_range_and_says_why(run):
-    ran = run("bw", "--model", "resnet50", "--gpu", "h100", "--format", "json")
-    rate = ran.data["results"]["samples_per_second_per_gpu"]
-    assert 3500 <= rate["value"] <= 5000
-    assert 2500 <= rate["low"] <= 2700
-    assert rate["high"] >= 7000
-    assert "protocols disagree" in ran.err
-    assert any("protocols disagree" in line for line in ran.data["warnings"])
-
-
-@pytest.mark.parametrize(("words", "expected"), [((), 11.33e9), (("--encoding", "decoded"), 67.2e9)])
-def test_the_peak_rung_is_dense(run, words, expected):
-    ran = run(*JOB, "--basis", "peak", "--format", "json", *words)
-    assert ran.data["inputs"]["peak_flops_per_gpu"]["value"] == 989.4e12
-    assert ran.data["results"]["ingest_bandwidth_per_gpu"]["value"] == pytest.approx(expected, rel=1e-3)
-
-
-def test_the_peak_rung_is_shown_beside_the_measured(run):
-    peak = next(rung for rung in run(*JOB, "--format", "json").data["rungs"] if rung["basis"] == "peak")
-    assert peak["results"]["ingest_bandwidth_per_gpu"]["value"] == pytest.approx(11.33e9, rel=1e-3)
-    assert "upper bound" in peak["note"]
-
-
-@pytest.mark.parametrize(("achieved", "gpu", "node"), [("35 TFLOP/s", 2.267e9, 18.1e9), ("50 TFLOP/s", 3.239e9, 25.9e9)])
-def test_ibrahims_v100_at_what_it_achieved(run, achieved, gpu, node):
-    words = ("--model", "cosmoflow", "--gpu", "v100-sxm2", "--achieved", achieved, "--sample-bytes", "16MB")
-    found = results(run, *words)
-    assert found["ingest_bandwidth_per_gpu"] == pytest.approx(gpu, rel=1e-3)
-    assert found["ingest_bandwidth_per_node"] == pytest.approx(node, rel=3e-3)
-
-
 @pytest.mark.parametrize("form", ["table", "json", "csv", "markdown"])
 def test_standard_output_carries_the_payload_alone(run, form):
     ran = run(*JOB, "--format", form)
@@ -171,34 +105,6 @@ def test_standard_output_carries_the_payload_alone(run, form):
     assert ran.err
     assert ran.out.endswith("\n")
     assert not ran.out.endswith("\n\n")
-
-
-def test_csv_and_markdown_are_for_programs_and_pages(run):
-    # Csv is in base units.
-    rows = list(csv.DictReader(io.StringIO(run(*JOB, "--format", "csv").out)))
-    job = next(row for row in rows if row["name"] == "ingest_bandwidth_per_job")
-    assert (job["model"], job["gpu"], job["nodes"], job["unit"]) == ("cosmoflow", "h100-sxm", "128", "B/s")
-    assert float(job["value"]) == pytest.approx(827.5e9, rel=1e-3)
-    # Markdown is a table with headings.
-    out = run(*JOB, "--format", "markdown").out
-    assert out.startswith("# CosmoFlow")
-    assert "| --- |" in out
-    assert "827.5 GB/s (770.7 GiB/s)" in out
-
-
-def test_the_table_says_what_a_buyer_needs(run):
-    out = run(*JOB, "-v").out
-    words = [
-        "emulated",
-        "808.1 MB/s (770.7 MiB/s)",
-        "827.5 GB/s",
-        "transferred",
-        "peak",
-        "upper bound",
-        "Assumptions",
-        "Sources",
-    ]
-    assert [word for word in words if word not in out] == []
 
 
 @pytest.mark.parametrize(
@@ -231,30 +137,6 @@ def test_a_file_that_cannot_be_written_is_one_line(run, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("words", "nodes"),
-    [(("--nodes", "1,8,128"), [1, 8, 128]), (("--nodes", "1..8*2"), [1, 2, 4, 8]), (("--nodes", "2..3"), [2, 3])],
-)
-def test_lists_and_ranges_of_nodes_are_scenarios(run, words, nodes):
-    data = run("bw", "--model", "cosmoflow", "--gpu", "h100", *words, "--format", "json").data
-    assert set(data) == {"schema", "scenarios"}
-    assert [one["inputs"]["nodes"]["value"] for one in data["scenarios"]] == nodes
-    job = [one["results"]["ingest_bandwidth_per_job"]["value"] for one in data["scenarios"]]
-    assert job == pytest.approx([job[0] * size / nodes[0] for size in nodes])
-
-
-@pytest.mark.parametrize("form", ["table", "csv", "markdown"])
-def test_scenarios_have_every_format(run, form):
-    ran = run("bw", "--model", "cosmoflow,unet3d", "--gpu", "h100,a100", "--nodes", "1,8", "--format", form)
-    assert ran.code == 0
-    assert all(word in ran.out for word in ("cosmoflow", "unet3d", "h100-sxm", "a100-80-sxm"))
-
-
-def test_set_gives_any_quantity_a_value(run):
-    found = results(run, *JOB[1:], "--set", "samples_per_second_per_gpu=310", "--set", "sample_bytes=1 MB")
-    assert found["ingest_bandwidth_per_gpu"] == 310e6
-
-
 def test_entries_of_ones_own_overlay_the_shipped(run, write_entry):
     write_entry("models", "own", OWN_MODEL)
     folder = write_entry("gpus", "own-gpu", OWN_GPU)
@@ -268,18 +150,6 @@ def test_model_and_gpu_may_be_yaml_files(run, tmp_path):
     data = run("bw", "--model", "own.yaml", "--gpu", "./gpu.yaml", "--basis", "peak", "--format", "json").data
     assert data["results"]["ingest_bandwidth_per_gpu"]["value"] == 100e6
     assert {"id": "lab", "title": "Our laboratory"}.items() <= next(s for s in data["sources"] if s["id"] == "lab").items()
-
-
-def test_rates_beside_ones_own_model_are_measured_if_the_gpu_can_reach_them(run, tmp_path):
-    head = "gpu,precision,samples_per_second_per_gpu,achieved_flops_per_gpu,gpus,nodes,protocol,round,source,where,grade,note\n"
-    (tmp_path / "own.yaml").write_text(OWN_MODEL, encoding="utf-8")
-    for rate in ("234.5", "9e6"):
-        (tmp_path / "own.csv").write_text(f"{head}h100-sxm,bf16,{rate},,8,1,paper,,lab,log,measured,\n", encoding="utf-8")
-        ran = run("bw", "--model", "own.yaml", "--gpu", "h100", "--format", "json")
-        if rate == "234.5":
-            assert (ran.data["basis"], ran.data["results"]["samples_per_second_per_gpu"]["value"]) == ("measured", 234.5)
-    assert ran.code == 1
-    assert "own.csv:2: found 9 EFLOP/s" in ran.err
 
 
 #: what is added to the main job, the exit code, and what the line must say
@@ -363,14 +233,6 @@ def test_bad_usage_exits_with_2(run, words, said):
     ran = run(*words)
     assert (ran.code, ran.out) == (2, "")
     assert said in ran.refusal
-
-
-def test_an_incomplete_answer_is_no_output_and_what_is_known_is_in_python(run):
-    ran = run("bw", "--model", "rgat-igbh", "--gpu", "h100", "--format", "json")
-    assert (ran.code, ran.out) == (1, "")
-    known = ingest.bw(model="rgat-igbh", gpu="h100").results
-    assert "samples_per_second_per_gpu" in known
-    assert "ingest_bandwidth_per_job" not in known
 
 
 def test_a_cyclic_quantity_cannot_be_asked_into_being(run):
@@ -465,28 +327,6 @@ def test_a_broken_pipe_is_quiet(form):
         process.stdout.close()
         assert [line for line in process.stderr if not line.startswith("ingest: warning: ")] == []
         assert process.wait(timeout=60) == 0
-
-
-def test_a_full_disk_is_one_line():
-    with open("/dev/full", "w", encoding="utf-8") as full:
-        done = subprocess.run(
-            [COMMAND, "catalog", "list"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            env=clean_environment(),
-            encoding="utf-8",
-            check=False,
-            timeout=60,
-        )
-    assert done.returncode == 1
-    assert len(done.stderr.splitlines()) == 1
-    assert "No space left" in done.stderr
-
-
-def test_a_locale_without_umlauts_still_prints(run_process):
-    ran = run_process(*JOB, PYTHONIOENCODING="ascii", LC_ALL="C", PYTHONUTF8="0")
-    assert "Traceback" not in ran.err
-    assert ran.code == 0
 
 
 def test_a_checkout_runs_without_being_installed(tmp_path):
