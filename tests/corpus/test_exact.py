@@ -43,16 +43,24 @@ def texts(corpus):
     return {name: content.decode("utf-8") for name, content in found.items()}
 
 
-def test_the_totals_are_those_of_tokenizers(corpus, texts):
+def test_the_totals_and_the_breakdown_are_those_of_tokenizers(corpus, texts):
     reference = Tokenizer.from_str(vocabulary_of("deepseek-v3").tokenizer_json.decode())
-    expected = sum(len(reference.encode(text, add_special_tokens=False).ids) for text in texts.values())
+    counts = {name: len(reference.encode(text, add_special_tokens=False).ids) for name, text in texts.items()}
     answer = measure(corpus)
+    expected = sum(counts.values())
     assert answer.results["tokens"].value == expected
     size = sum(len(text.encode()) for text in texts.values())
     assert answer.results["corpus_bytes"].value == answer.results["stored_bytes"].value == size
     assert answer.results["bytes_per_token"].value == size / expected
     assert answer.results["tokenized_bytes"].value == 4 * expected
     assert answer.results["files"].value == answer.results["documents"].value == len(texts)
+    for table in ("folders", "extensions"):
+        for name in ("tokens", "files", "documents", "stored_bytes", "corpus_bytes"):
+            assert sum(row[name] for row in answer.tables[table]) == answer.results[name].value, (table, name)
+    (row,) = [row for row in answer.tables["folders"] if row["folder"] == "json"]
+    inside = [count for name, count in counts.items() if name.startswith("json/")]
+    assert (row["tokens"], row["files"]) == (sum(inside), len(inside))
+    assert inside
 
 
 @pytest.mark.parametrize(("name", "width"), [pytest.param("cl100k", 4, marks=pytest.mark.slow), ("r50k", 2)])
@@ -62,20 +70,6 @@ def test_the_totals_are_those_of_tiktoken(corpus, texts, name, width):
     answer = measure(corpus, tokenizer=name)
     assert answer.results["tokens"].value == expected
     assert answer.results["tokenized_bytes"].value == width * expected
-
-
-def test_the_breakdown_adds_up_and_is_right(corpus, texts):
-    reference = Tokenizer.from_str(vocabulary_of("deepseek-v3").tokenizer_json.decode())
-    answer = measure(corpus)
-    for kind, table in (("folder", "folders"), ("extension", "extensions")):
-        rows = answer.tables[table]
-        for name in ("tokens", "files", "documents", "stored_bytes", "corpus_bytes"):
-            assert sum(row[name] for row in rows) == answer.results[name].value, (kind, name)
-    folders = {row["folder"]: row for row in answer.tables["folders"]}
-    inside = [text for name, text in texts.items() if name.startswith("json/")]
-    assert inside
-    assert folders["json"]["tokens"] == sum(len(reference.encode(text, add_special_tokens=False).ids) for text in inside)
-    assert folders["json"]["files"] == len(inside)
 
 
 #: Each length of a batch with each length of a shard is slow; each of both once is not.
@@ -108,11 +102,11 @@ def test_a_file_that_fails_midway_gives_nothing(tmp_path, small, monkeypatch):
     assert answer.results["bytes_read"].value > answer.results["stored_bytes"].value
 
 
-def test_a_document_that_cannot_be_cut_is_dropped_and_named(tmp_path):
+def test_a_document_that_cannot_be_cut_is_dropped_and_named(tmp_path, small):
     lines = [json.dumps({"text": text}) for text in ("one two three", "x" * (20 << 20), "four five six")]
     (tmp_path / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
     (tmp_path / "b.jsonl").write_text("\n".join([lines[0], lines[2]]), encoding="utf-8")
-    with_long, without = measure(tmp_path / "a.jsonl"), measure(tmp_path / "b.jsonl")
+    with_long, without = (measure(tmp_path / f"{name}.jsonl", tokenizer=small) for name in "ab")
     for name in ("tokens", "corpus_bytes", "documents", "files"):
         assert with_long.results[name].value == without.results[name].value, name
     assert len(with_long.tables["parts_skipped"]) == 1

@@ -18,7 +18,7 @@ from ingest.corpus.types import SkippedFile, Tally
 from ingest.errors import IngestError
 
 ROOT = Path(__file__).parents[2]
-KILLS = 5
+KILLS = 3
 IDENTITY = {"manifest": "sha256:a", "vocabulary": "b", "options": "c", "version": "0"}
 SHARD = ShardCount(
     3,
@@ -62,7 +62,7 @@ def counting(corpus, ledger, small):
     return subprocess.Popen([*words, "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT)
 
 
-def test_killed_at_five_moments_the_totals_are_the_same(corpus, small, tmp_path):
+def test_killed_at_some_moments_the_totals_are_the_same(corpus, small, tmp_path):
     chance = random.Random(4)
     killed = progressed = 0
     for attempt in range(KILLS):

@@ -16,9 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ingest
-from ingest.corpus.measurement_file import bytes_per_token_of
 from ingest.corpus.types import Progress
-from ingest.errors import IngestError, UsageError
+from ingest.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
 RESULTS = {
@@ -75,14 +74,6 @@ def test_the_json_is_that_of_the_contract(corpus, small, tmp_path, run):
     again = run("measure", corpus, "--tokenizer", small, "--format", "json").data
     assert again["results"] == data["results"]
     assert again["manifest_hash"] == data["manifest_hash"]
-
-
-@pytest.mark.parametrize("form", ["table", "csv", "markdown"])
-def test_every_form_tells_the_tokens(corpus, results, form, run, small):
-    tokens = results["tokens"]["value"]
-    done = run("measure", corpus, "--tokenizer", small, "--format", form)
-    assert done.code == 0
-    assert (str(tokens) if form == "csv" else f"{tokens:,}") in done.out
 
 
 def test_a_page_fits_eighty_columns(corpus, run):
@@ -188,44 +179,6 @@ def test_a_sequence_needs_its_length():
 def test_two_sizes_of_a_sample_are_refused(other):
     with pytest.raises(UsageError, match="expected one of them"):
         ingest.bw(model="llama3-8b", gpu="h100", bytes_per_token=3, **other)
-
-
-MEASURED = '{"schema": "ingest/1", "command": "measure"%s}'
-RATIO = MEASURED % ', "results": {"bytes_per_token": %s}'
-
-
-@pytest.mark.parametrize(
-    ("content", "refusal"),
-    [
-        (None, "cannot be read: No such file"),
-        ("", "no whole JSON"),
-        ("[" * 100_000, "no whole JSON"),
-        ("[]", r"found \[\], expected the JSON of `ingest measure`"),
-        ('{"schema": "ingest/1", "command": "bw"}', "holds command 'bw'"),
-        ('{"schema": "ingest/2", "command": "measure"}', "expected the JSON of `ingest measure`"),
-        (MEASURED % "", "expected a table of quantities"),
-        (MEASURED % ', "results": 3', "expected a table of quantities"),
-        (RATIO % "{}", "expected a value"),
-        (RATIO % '{"value": "3"}', "expected a number above 0"),
-        (RATIO % '{"value": NaN}', "NaN is not a number"),
-        (RATIO % '{"value": -3}', "expected a number above 0"),
-        (RATIO % '{"value": 3, "low": 4}', "expected low ≤ value ≤ high"),
-    ],
-)
-def test_a_foreign_file_is_one_line(tmp_path, content, refusal):
-    path = tmp_path / "corpus.json"
-    if content is not None:
-        path.write_text(content, encoding="utf-8")
-    with pytest.raises(IngestError, match=refusal) as refused:
-        bytes_per_token_of(str(path))
-    assert "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize("written", ["0", "-1", "nan", "many", "3 GPUs"])
-def test_no_ratio_is_one_line(written):
-    with pytest.raises(UsageError, match="--bytes-per-token") as refused:
-        bytes_per_token_of(written)
-    assert "\n" not in str(refused.value)
 
 
 class Tape(io.StringIO):

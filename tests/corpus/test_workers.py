@@ -24,7 +24,8 @@ from ingest.corpus.tokenizers.splitter import BEFORE_STOP
 from ingest.errors import IngestError
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a process is forked on Linux alone")
+#: By two workers, with a vocabulary that loads at once.
+COUNTED = ("--threads", "2", "--tokenizer")
 
 
 class Words:
@@ -188,10 +189,10 @@ def test_a_process_with_threads_is_not_forked():
     thread.join()
 
 
-def test_under_a_limit_of_file_sizes_this_process_counts_and_a_ledger_is_named(tmp_path):
+def test_under_a_limit_of_file_sizes_this_process_counts_and_a_ledger_is_named(tmp_path, small):
     for name in "ab":
         (tmp_path / name).write_text("one two three\n" * 100_000)
-    words = [*"ab", "--exact", "--threads", 2, "-q"]
+    words = [*"ab", "--exact", "--threads", 2, "-q", "--tokenizer", small]
     limited = {"cwd": tmp_path, "preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))}
     assert ingest(*words, **limited).stdout.startswith("Found")
     done = ingest(*words, "--resume", "a.ledger", **limited)
@@ -226,22 +227,22 @@ def test_a_worker_does_not_take_ctrl_c():
         assert pool.submit(os.getpid).result() == worker
 
 
-def test_standard_input_with_many_shards_is_read_by_the_main_process(corpus):
+def test_standard_input_with_many_shards_is_read_by_the_main_process(corpus, small):
     text = "one two three\n" * 300_000
-    found = json.loads(ingest(corpus, "-", "--threads", 2, "--format", "json", input=text, check=True).stdout)
+    found = json.loads(ingest(corpus, "-", *COUNTED, small, "--format", "json", input=text, check=True).stdout)
     assert found["results"]["files"]["value"] == 10_001
     assert found["tables"]["extensions"][0]["corpus_bytes"] == len(text)
 
 
-def test_standard_input_in_a_list_is_no_matter_for_a_sample(corpus, tmp_path):
+def test_standard_input_in_a_list_is_no_matter_for_a_sample(corpus, tmp_path, small):
     (tmp_path / "list.txt").write_text(f"-\n{corpus}\n")
-    done = ingest(f"@{tmp_path / 'list.txt'}", "--sample", input="text")
+    done = ingest(f"@{tmp_path / 'list.txt'}", "--sample", "--tokenizer", small, input="text")
     assert done.returncode == 2
     assert "found with standard input" in done.stderr
 
 
-def test_closed_streams_are_no_traceback(corpus, tmp_path):
-    measure = f"'{sys.executable}' '{ROOT / 'cli.py'}' measure"
+def test_closed_streams_are_no_traceback(corpus, tmp_path, small):
+    measure = f"'{sys.executable}' '{ROOT / 'cli.py'}' measure --tokenizer '{small}'"
     for words, code in ((f"'{corpus / 'part000000'}' -o '{tmp_path / 'x.json'}' >&-", 0), ("@- <&-", 1)):
         done = subprocess.run(["sh", "-c", f"{measure} {words}"], capture_output=True, text=True, check=False, cwd=ROOT)
         assert done.returncode == code, done.stderr
@@ -249,10 +250,10 @@ def test_closed_streams_are_no_traceback(corpus, tmp_path):
     assert json.loads((tmp_path / "x.json").read_text())["command"] == "measure"
 
 
-def test_workers_end_when_their_process_is_killed(tmp_path):
+def test_workers_end_when_their_process_is_killed(tmp_path, small):
     corpus = small_files(tmp_path / "corpus", 10_000, lines=40)
     ledger = tmp_path / "ledger"
-    words = ["measure", str(corpus), "--resume", str(ledger), "--quiet", "--threads", "2"]
+    words = ["measure", str(corpus), "--resume", str(ledger), "--quiet", *COUNTED, small]
     started = subprocess.Popen([sys.executable, str(ROOT / "cli.py"), *words], stdout=subprocess.DEVNULL, cwd=ROOT)
     below = []
     while not (ledger.exists() and ledger.read_bytes() and below):
@@ -261,7 +262,7 @@ def test_workers_end_when_their_process_is_killed(tmp_path):
     started.kill()
     started.wait()
     assert all_end(below)
-    again = ingest(corpus, "--resume", ledger, "--format", "json", check=True)
+    again = ingest(corpus, "--resume", ledger, "--format", "json", "--tokenizer", small, check=True)
     assert json.loads(again.stdout)["results"]["files"]["value"] == 10_000
 
 
