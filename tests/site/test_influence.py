@@ -1,13 +1,9 @@
 """Inputs turned at once move the requirements as each one turned alone."""
 
-from pathlib import Path
-
 import pytest
 from conftest import example_plan
 
 from ingest.site.influence import SMALLEST, _others, influences
-
-EXAMPLE = Path(__file__).parents[2] / "examples" / "hpc-128-nodes.yaml"
 
 
 def alone(plan, step):

@@ -82,22 +82,6 @@ def test_the_starter_and_the_schema_on_standard_output(run):
     assert run("plan", "--schema").out == schema_text()
 
 
-def test_json_is_the_form_of_the_contract(run):
-    done = run("plan", HPC, "--format", "json")
-    data = done.data
-    assert (data["schema"], data["command"]) == ("ingest/1", "plan")
-    assert data["input_hash"].startswith("sha256:")
-    first = data["requirements"][0]
-    names = ("id", "priority", "statement", "metric", "value", "computed", "unit", "conditions", "derivation", "assumptions")
-    assert first.keys() >= set(names)
-    assert first["id"] == "R-READ-01"
-    assert first["conditions"]["clients"] == 128
-    assert first["conditions"]["cache"].startswith("uncached")
-    assert {"jobs", "checkpoints", "capacity", "metadata", "datasets", "sensitivity", "placement"} <= data["tables"].keys()
-    assert all(isinstance(one["value"], (int, float)) for one in data["inputs"].values())
-    assert {name for one in data["requirements"] for name in one["inputs"]} <= data["inputs"].keys()
-
-
 def test_statements_read_like_a_tender():
     plan = example_plan("hpc-128-nodes")
     for one in plan.requirements:
@@ -108,18 +92,6 @@ def test_statements_read_like_a_tender():
     line = plan.requirement("R-READ-03")
     for words in (line.display, "% sequential 1 MiB", "128 clients", "outstanding reads in all", "30 min", "80 % fill"):
         assert words in line.statement
-
-
-def test_nothing_is_said_of_what_was_not_derived():
-    text = json.dumps([one.to_dict() for one in example_plan("hpc-128-nodes").requirements]).lower()
-    assert not any(word in text for word in ("availability", "durability"))
-
-
-@pytest.mark.parametrize("form", ["table", "markdown", "csv"])
-def test_every_form_carries_every_requirement(form, run):
-    out = run("plan", HPC, "-v", "--format", form).out
-    for one in example_plan("hpc-128-nodes").requirements:
-        assert one.id in out
 
 
 def test_check_exits_with_three_where_an_assertion_fails(tmp_path, run):
@@ -170,11 +142,11 @@ def test_a_difference_names_what_changed_and_why(tmp_path, run):
     assert run("diff", str(before), str(before)).out.splitlines()[-2].strip() == "Nothing changed."
 
 
-def _broken_plan(schema="ingest/1", value="1", unit='"B"', id='"R-1"', inputs="[]", more="", given="{}"):
+def _broken_plan(unit='"B"', id='"R-1"', inputs="[]", more="", given="{}"):
     words = '"priority": "target", "statement": "", "metric": "", "conditions": {"operation": "read"}'
-    one = f'{{"id": {id}, "value": {value}, "unit": {unit}, "inputs": {inputs}, {words}}}'
+    one = f'{{"id": {id}, "value": 1, "unit": {unit}, "inputs": {inputs}, {words}}}'
     lines = f"[{one}{more.replace('{ONE}', one)}]"
-    head = f'"schema": "{schema}", "command": "plan", "version": "1", "catalog_hash": "1", "written": {{}}'
+    head = '"schema": "ingest/1", "command": "plan", "version": "1", "catalog_hash": "1", "written": {}'
     return f'{{{head}, "requirements": {lines}, "inputs": {given}}}'
 
 
@@ -193,37 +165,22 @@ def test_differences_are_of_values_and_not_of_inputs():
 
 
 @pytest.mark.parametrize(
-    ("content", "code", "words"),
+    ("content", "words"),
     [
-        (None, 1, "cannot be read: No such file or directory, expected a JSON object"),
-        ("not json", 1, "no whole JSON"),
-        ("[1, 2]", 1, "expected a JSON object"),
-        ('{"command": "bw"}', 1, "is not a plan"),
-        (
-            '{"command": "plan", "requirements": 3, "inputs": [], "written": 1, "version": 1, "catalog_hash": 1}',
-            1,
-            "'schema' is missing: 'ingest/1'",
-        ),
-        (_broken_plan(schema="ingest/9"), 1, "schema: found 'ingest/9', expected 'ingest/1'"),
-        (_broken_plan(value='"abc"'), 1, "R-1: value: found 'abc', expected a number"),
-        (_broken_plan(value="NaN"), 1, "no whole JSON ('NaN is not a number')"),
-        (_broken_plan(value="1e999"), 1, "R-1: value: found inf, expected a number"),
-        (_broken_plan(value="9" * 400), 1, "a number of 400 digits"),
-        (_broken_plan(value="true"), 1, "R-1: value: found True, expected a number"),
-        (_broken_plan(unit="3"), 1, "R-1: unit: found 3, expected text"),
-        (_broken_plan(id="[1]"), 1, "requirement 1: id: found [1], expected text"),
-        (_broken_plan(more=", {ONE}"), 1, "found the id 'R-1' twice"),
-        (_broken_plan(inputs="1"), 1, "R-1: inputs: found 1, expected a list"),
-        (_broken_plan(given='{"a": 3}'), 1, "inputs: a: found 3"),
-        (_broken_plan(given='{"a": {"value": [], "unit": "B"}}'), 1, "inputs: a: value: found [], expected a number"),
+        ('{"command": "bw"}', "is not a plan"),
+        (_broken_plan(unit="3"), "R-1: unit: found 3, expected text"),
+        (_broken_plan(id="[1]"), "requirement 1: id: found [1], expected text"),
+        (_broken_plan(more=", {ONE}"), "found the id 'R-1' twice"),
+        (_broken_plan(inputs="1"), "R-1: inputs: found 1, expected a list"),
+        (_broken_plan(given='{"a": 3}'), "inputs: a: found 3"),
+        (_broken_plan(given='{"a": {"value": [], "unit": "B"}}'), "inputs: a: value: found [], expected a number"),
     ],
 )
-def test_a_difference_refuses_what_is_no_plan(content, code, words, tmp_path, run):
+def test_a_difference_refuses_what_is_no_plan(content, words, tmp_path, run):
     path = tmp_path / "x.json"
-    if content is not None:
-        path.write_text(content, encoding="utf-8")
+    path.write_text(content, encoding="utf-8")
     done = run("diff", str(path), str(path))
-    assert done.code == code
+    assert done.code == 1
     assert words in done.refusal
 
 
@@ -368,15 +325,6 @@ def test_a_time_on_the_command_line_has_its_unit(setting, run):
     assert done.code == 2
     assert "expected a time with its unit, such as '30 min'" in done.err
     assert done.err.startswith(f"ingest: --set {setting.partition('=')[0]}")
-
-
-@pytest.mark.parametrize("setting", ["storage.latency=0.5 ms", "storage.latency=1 ms,2 ms"])
-def test_a_time_with_its_unit_is_taken(setting, run):
-    assert run("plan", HPC, "--set", setting, "-q").code == 0
-
-
-def test_numbers_from_python_are_in_base_units():
-    assert ingest.plan(HPC, set={"storage.latency": 0.002}, samples=0).known.value("client_latency") == 0.002
 
 
 def test_a_line_that_is_none_is_not_taken_for_one_of_another_kind(run):

@@ -190,7 +190,6 @@ def test_a_part_below_one_percent_is_counted_with_the_largest(rate, parts):
 
 # Caches. A DGX H100 has 2.048 TB of host memory, half of which is 1.024 TB.
 READ = {"samples_per_second": 1000, "sample_bytes": 1_000_000, "data": "d", "epochs": 3}  # 80 GB/s on 10 nodes
-SAMPLES = {"samples": 1e6, "sample_bytes": 1_000_000}
 
 
 def held(size):
