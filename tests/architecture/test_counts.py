@@ -37,46 +37,40 @@ def described(tmp_path):
     return make
 
 
-@pytest.mark.parametrize("case", PUBLISHED, ids=[case["name"] for case in PUBLISHED])
-def test_a_published_config_is_exact(described, case):
-    made = described(case["config"])
-    assert made.parameters == case["parameters"]
-    assert made.parameters_active == case["active"]
-    assert made.parameters_embedding == case["embedding"]
-    if case["kv"] is not None:
-        assert made.kv_cache_bytes_per_token() == case["kv"]
+def test_published_configs_are_exact(described):
+    for case in PUBLISHED:
+        made, name = described(case["config"]), case["name"]
+        counted = (made.parameters, made.parameters_active, made.parameters_embedding)
+        assert counted == (case["parameters"], case["active"], case["embedding"]), name
+        assert case["kv"] is None or made.kv_cache_bytes_per_token() == case["kv"], name
 
 
-COUNTED_FLOPS = [case for case in PUBLISHED if case["flops"] is not None]
+def test_counted_flops_are_met(described):
+    for case in (one for one in PUBLISHED if one["flops"] is not None):
+        config = dict(case["config"])
+        if case["flops_layers"] < described(config).layers:
+            depth = "n_layers" if "n_layers" in config else "num_hidden_layers"
+            config[depth] = case["flops_layers"]
+            config = {key: value[: case["flops_layers"]] if key == "layer_types" else value for key, value in config.items()}
+        made = described(config)
+        for tokens, counted in case["flops"].items():
+            ours = made.forward_flops_per_token(int(tokens), causal=False) * int(tokens)
+            assert ours == pytest.approx(counted, rel=0.005), (case["name"], tokens)
 
 
-@pytest.mark.parametrize("case", COUNTED_FLOPS, ids=[case["name"] for case in COUNTED_FLOPS])
-def test_counted_flops_are_met(described, case):
-    config = dict(case["config"])
-    if case["flops_layers"] < described(config).layers:
-        depth = "n_layers" if "n_layers" in config else "num_hidden_layers"
-        config[depth] = case["flops_layers"]
-        config = {key: value[: case["flops_layers"]] if key == "layer_types" else value for key, value in config.items()}
-    made = described(config)
-    for tokens, counted in case["flops"].items():
-        ours = made.forward_flops_per_token(int(tokens), causal=False) * int(tokens)
-        assert ours == pytest.approx(counted, rel=0.005), tokens
+def test_small_configs_are_exact(described):
+    for number, case in enumerate(COUNTED):
+        made, name = described(case["config"]), (kind(case["config"]), number)
+        assert made.parameters == case["parameters"], name
+        if case["flops"] is not None:
+            tokens = case.get("tokens", 16)
+            assert made.forward_flops_per_token(tokens, causal=False) * tokens == pytest.approx(case["flops"], rel=0.005), name
+        assert case["cached"] is None or made.kv_cache_bytes_per_token(1) == case["cached"], name
 
 
-@pytest.mark.parametrize("case", COUNTED, ids=[f"{kind(case['config'])}-{number}" for number, case in enumerate(COUNTED)])
-def test_a_small_config_is_exact(described, case):
-    made = described(case["config"])
-    assert made.parameters == case["parameters"]
-    if case["flops"] is not None:
-        tokens = case.get("tokens", 16)
-        assert made.forward_flops_per_token(tokens, causal=False) * tokens == pytest.approx(case["flops"], rel=0.005)
-    if case["cached"] is not None:
-        assert made.kv_cache_bytes_per_token(1) == case["cached"]
-
-
-@pytest.mark.parametrize("case", REMEMBERED, ids=[case["name"] for case in REMEMBERED])
-def test_a_remembered_config_is_exact(described, case):
-    assert described(case["config"]).parameters == case["parameters"]
+def test_remembered_configs_are_exact(described):
+    for case in REMEMBERED:
+        assert described(case["config"]).parameters == case["parameters"], case["name"]
 
 
 #: Sizes of MiMo-7B-Base, whose index counts its module: 15,666,819,072 B in 16 bits.

@@ -18,8 +18,6 @@ from ingest.units import physical
 
 SIXTEEN_BIT = ("bf16", "fp16")
 
-MODELS = Catalog().ids("models")
-
 
 def entries(shipped, kind):
     return shipped.all(kind)
@@ -37,15 +35,28 @@ def test_every_value_has_unit_source_and_grade(shipped, kind):
             assert (value.low or value.value) <= value.value <= (value.high or value.value), (name, label)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_every_rate_names_a_gpu_protocol_and_source_that_exist(shipped, name):
-    entry = shipped.get(Model, name)
-    assert shipped.get(Family, entry.family).name
-    for rate in shipped.rates(entry):
-        assert shipped.get(Gpu, rate.gpu).id == rate.gpu
-        assert shipped.get(Protocol, rate.protocol).id == rate.protocol
-        assert rate.source in shipped.sources
-        assert rate.gpus >= rate.nodes
+def test_every_model_and_rate_holds_together(shipped):
+    for entry in entries(shipped, Model):
+        assert shipped.get(Family, entry.family).name
+        assert entry.sample_unit == entry.sample_unit.lower() != "", entry.id
+        if entry.family == "llm":
+            assert entry.sample_unit in ("token", "sequence"), entry.id
+            assert (entry.tokens_per_sample.value == 1) == (entry.sample_unit == "token"), entry.id
+            assert (entry.sequence_length or entry.tokens_per_sample).value >= 2048, entry.id
+        for precision in (members[0] for members in FAMILIES):
+            assert all(share.value < 1 for share in utilizations(shipped, entry, precision)), (entry.id, precision)
+        for rate in shipped.rates(entry):
+            assert shipped.get(Gpu, rate.gpu).id == rate.gpu
+            assert shipped.get(Protocol, rate.protocol).id == rate.protocol
+            assert rate.source in shipped.sources
+            assert rate.gpus >= rate.nodes
+            # The table of MaxText counts attention without the causal mask, and prints up to 70 % for TPUs at bf16.
+            limit = 0.71 if rate.protocol == "maxtext" else 0.65
+            if entry.family == "llm" and rate.precision in SIXTEEN_BIT:
+                assert share_of_the_peak(shipped, entry, rate) <= limit, rate
+            peaks = shipped.get(Gpu, rate.gpu).peak_flops
+            if rate.precision == "bf16" and "fp16" in peaks:
+                assert "bf16" in peaks, (entry.id, rate)
 
 
 def test_names_and_files_lead_somewhere(shipped):
@@ -81,20 +92,14 @@ def test_sixteen_bit_peaks_are_dense(shipped, gpu, dense):
     assert found.value == pytest.approx(dense, rel=1e-3)
 
 
-@pytest.mark.parametrize("name", Catalog().ids("gpus"))
-def test_no_peak_is_a_sparse_headline(shipped, name):
+def test_peaks_are_dense_and_lower_precision_is_never_slower(shipped):
     sparse = {"h100": (1979, 3958), "h200": (1979, 3958), "gh200": (1979, 3958), "a100": (624,), "mi300x": (2614.9,)}
-    headlines = next((figures for start, figures in sparse.items() if name.startswith(start)), ())
-    for precision in SIXTEEN_BIT:
-        value = shipped.get(Gpu, name).peak_flops.get(precision)
-        assert value is None or all(abs(value.value / 1e12 / figure - 1) > 0.01 for figure in headlines)
-
-
-@pytest.mark.parametrize("name", Catalog().ids("gpus"))
-def test_lower_precision_is_never_slower(shipped, name):
-    peaks = shipped.get(Gpu, name).peak_flops
-    order = [peaks[one].value for one in ("fp64", "fp32", "tf32", "bf16", "fp8", "fp4") if one in peaks and one != "fp64"]
-    assert order == sorted(order)
+    for gpu in entries(shipped, Gpu):
+        headlines = next((figures for start, figures in sparse.items() if gpu.id.startswith(start)), ())
+        for value in (gpu.peak_flops[one] for one in SIXTEEN_BIT if one in gpu.peak_flops):
+            assert all(abs(value.value / 1e12 / figure - 1) > 0.01 for figure in headlines), gpu.id
+        order = [gpu.peak_flops[one].value for one in ("fp32", "tf32", "bf16", "fp8", "fp4") if one in gpu.peak_flops]
+        assert order == sorted(order), gpu.id
 
 
 def share_of_the_peak(shipped, entry, rate):
@@ -105,29 +110,11 @@ def share_of_the_peak(shipped, entry, rate):
     return reached / peak.value if peak else 0
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if Catalog().get(Model, name).family == "llm"])
-def test_no_language_model_reaches_at_16_bits_what_only_8_bits_can(shipped, name):
-    entry = shipped.get(Model, name)
-    for rate in shipped.rates(entry):
-        # The table of MaxText counts attention without the causal mask, and prints up to 70 % for TPUs at bf16.
-        limit = 0.71 if rate.protocol == "maxtext" else 0.65
-        if rate.precision in SIXTEEN_BIT:
-            assert share_of_the_peak(shipped, entry, rate) <= limit, rate
-
-
 @pytest.mark.parametrize(
     "name", ["gpt3-175b", "llama2-70b-lora", "llama3-405b", "llama3-8b", "flux-1", "dlrm-dcnv2", "rgat-igbh"]
 )
 def test_no_precision_of_a_large_submission_is_assumed(shipped, name):
     assert all("assumed" not in rate.note for rate in shipped.rates(shipped.get(Model, name)))
-
-
-def test_no_gpu_ran_a_16_bit_format_that_it_lacks(shipped):
-    for entry in entries(shipped, Model):
-        for rate in shipped.rates(entry):
-            peaks = shipped.get(Gpu, rate.gpu).peak_flops
-            if rate.precision == "bf16" and "fp16" in peaks:
-                assert "bf16" in peaks, (entry.id, rate)
 
 
 @pytest.mark.parametrize(
@@ -183,24 +170,6 @@ def test_the_efficiency_of_a_class_is_the_median_over_its_members(shipped, name)
     assert (shared.value, shared.low, shared.high) == pytest.approx((tenths[4], tenths[0], tenths[8]), rel=5e-3)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_no_run_exceeds_the_peak(shipped, name):
-    entry = shipped.get(Model, name)
-    for precision in (members[0] for members in FAMILIES):
-        assert all(share.value < 1 for share in utilizations(shipped, entry, precision))
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_every_model_says_what_a_sample_is(shipped, name):
-    entry = shipped.get(Model, name)
-    assert entry.sample_unit
-    assert entry.sample_unit == entry.sample_unit.lower()
-    if entry.family == "llm":
-        assert entry.sample_unit in ("token", "sequence")
-        assert (entry.tokens_per_sample.value == 1) == (entry.sample_unit == "token")
-        assert (entry.sequence_length or entry.tokens_per_sample).value >= 2048
-
-
 @pytest.mark.parametrize("basis", ["auto", "efficiency"])
 def test_larger_llamas_take_longer(basis):
     names = ("llama3-8b", "llama3-70b", "llama3-405b")
@@ -213,20 +182,19 @@ def test_larger_llamas_take_longer(basis):
     assert days == sorted(days)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_every_model_answers_on_an_h100_or_says_what_to_supply(name):
-    refusal = ""
-    try:
-        estimate = bandwidth.bw(model=name, gpu="h100")
-    except IngestError as refused:
-        refusal = str(refused)
-    if not refusal:
-        assert estimate.basis != "peak"
-        read = estimate.results.get("ingest_bandwidth_per_gpu")
-        refusal = "" if read else estimate.incomplete
-        assert read is None or (read.low or read.value) <= read.value <= (read.high or read.value)
-    assert not refusal or "; set --" in refusal
-    assert "\n" not in refusal
+def test_every_model_answers_on_an_h100_or_says_what_to_supply():
+    for name in Catalog().ids("models"):
+        try:
+            estimate = bandwidth.bw(model=name, gpu="h100")
+        except IngestError as refused:
+            refusal = str(refused)
+        else:
+            assert estimate.basis != "peak", name
+            read = estimate.results.get("ingest_bandwidth_per_gpu")
+            refusal = "" if read else estimate.incomplete
+            assert read is None or (read.low or read.value) <= read.value <= (read.high or read.value), name
+        assert not refusal or "; set --" in refusal, name
+        assert "\n" not in refusal
 
 
 def test_whisper_reads_a_few_megabytes_per_second():
@@ -237,37 +205,18 @@ def test_whisper_reads_a_few_megabytes_per_second():
     assert read.low < 4e6 < read.high
 
 
-@pytest.mark.parametrize("kind", ["models", "corpora"])
+@pytest.mark.parametrize("kind", ["models", "corpora", "gpus", "nodes"])
 def test_few_values_are_assumed(shipped, kind):
-    grades = [
-        value.grade
-        for name in shipped.ids(kind)
-        for value in CatalogEntry(shipped.get(KINDS[kind], name), shipped).results.values()
-    ]
-    assert grades.count("assumed") < 0.08 * len(grades)
-
-
-@pytest.mark.parametrize("kind", ["gpus", "nodes"])
-def test_few_hardware_values_are_assumed(shipped, kind):
     grades = [value.grade for entry in shipped.all(KINDS[kind]) for value in CatalogEntry(entry, shipped).results.values()]
     assert grades.count("assumed") < 0.08 * len(grades)
 
 
-@pytest.mark.parametrize(
-    ("alias", "gpu"),
-    [("vr200", "rubin"), ("mi450", "mi455x"), ("ironwood", "tpu-v7x"), ("trainium3", "trn3"), ("gb300-nvl72", "gb300")],
-)
-def test_names_of_2026_lead_to_their_gpu(shipped, alias, gpu):
-    assert shipped.get(Gpu, alias).id == gpu
-
-
-@pytest.mark.parametrize(
-    ("alias", "node", "gpu"),
-    [("p5en", "aws-p5en", "h200-sxm"), ("a3-mega", "gcp-a3-mega", "h100-sxm"), ("vr-nvl144", "vr-nvl72-tray", "rubin")],
-)
-def test_names_of_cloud_shapes_and_racks_lead_to_their_node(shipped, alias, node, gpu):
-    found = shipped.get(Node, alias)
-    assert (found.id, found.gpu) == (node, gpu)
+def test_everyday_names_lead_to_their_gpu_and_node(shipped):
+    gpus = {"vr200": "rubin", "mi450": "mi455x", "ironwood": "tpu-v7x", "trainium3": "trn3", "gb300-nvl72": "gb300"}
+    assert {alias: shipped.get(Gpu, alias).id for alias in gpus} == gpus
+    nodes = {"p5en": ("aws-p5en", "h200-sxm"), "a3-mega": ("gcp-a3-mega", "h100-sxm"), "vr-nvl144": ("vr-nvl72-tray", "rubin")}
+    found = {alias: shipped.get(Node, alias) for alias in nodes}
+    assert {alias: (one.id, one.gpu) for alias, one in found.items()} == nodes
 
 
 def test_values_are_loaded_as_their_sources_mean_them(shipped):
