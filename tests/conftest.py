@@ -38,7 +38,7 @@ COMMAND = str(Path(sys.executable).parent / "ingest")
 
 # `make test` takes a few examples of each property; `make test-slow` runs all properties again with many.
 # A push is judged on the same examples each time; the slow set looks for new ones.
-settings.register_profile("few", max_examples=8, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("few", max_examples=5, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("many", settings.get_profile("few"), max_examples=100, derandomize=False)
 settings.load_profile("few")
 

@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 from rfp.offers import ONE_JOB, told
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="only Unix forks")
 #: what Python reports before it changes a file system
 CHANGES = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.chmod"}
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT

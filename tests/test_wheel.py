@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from conftest import clean_environment
 
-pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent
 START = "import sys; from ingest.cli.main import main; main()"
 

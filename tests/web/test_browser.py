@@ -6,12 +6,11 @@ import shlex
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from axe_playwright_python.sync_playwright import Axe
-from browser import CHROMIUM, chromium, written_page
+from browser import chromium, written_page
 from playwright.sync_api import expect
 
 from ingest.reports.web.forms import FORMS
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 TABS = tuple(FORMS)
 #: What the browser would complain about, kept by the page itself.
 WATCH = (
