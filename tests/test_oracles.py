@@ -150,12 +150,7 @@ AMOUNTS = [
     (ingest.train, {**RUN, "tokens": "1T"}, "power", ("0.5 kW", "500 W", 500)),
     (ingest.goodput, {"model": "llama3-8b", "gpus": 64, "runs": 5}, "duration", ("5 day", "120 h", 432_000)),
     (ingest.feed, {"model": "cosmoflow", "gpu": "h100", "steps": 50}, "read_bandwidth", ("1 GB/s", "1000 MB/s", 1e9)),
-    (
-        ingest.offload,
-        SERVED,
-        "turn_time",
-        ("1 min", "60 s", 60),
-    ),
+    (ingest.offload, SERVED, "turn_time", ("1 min", "60 s", 60)),
 ]
 
 

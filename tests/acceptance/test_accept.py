@@ -307,10 +307,7 @@ def test_a_folder_without_permission_is_one_line(tmp_path):
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [
-        ({"id": "r-read-02"}, "found the id 'R-READ-02' twice"),
-        ({"id": "WRITE-01"}, "found the id 'R-WRITE-01' twice"),
-    ],
+    [({"id": "r-read-02"}, "found the id 'R-READ-02' twice"), ({"id": "WRITE-01"}, "found the id 'R-WRITE-01' twice")],
 )
 def test_ids_that_are_one_word_twice_are_refused(tmp_path, change, message):
     with pytest.raises(IngestError, match=message) as refused:

@@ -94,10 +94,7 @@ def test_tools_get_whole_seconds_and_never_fewer(tmp_path, duration, seconds):
 
 
 # 4,000 files within 10 s by four clients: 1,000 of each in eight threads.
-@pytest.mark.parametrize(
-    ("rate", "duration", "each"),
-    [(400, 10, 125), (4, 10, 2), (4, 60, 8), (4, 61, 125), (400, 61, 763)],
-)
+@pytest.mark.parametrize(("rate", "duration", "each"), [(400, 10, 125), (4, 10, 2), (4, 60, 8), (4, 61, 125), (400, 61, 763)])
 def test_creates_within_a_minute_are_a_burst_of_just_the_files_of_the_line(tmp_path, rate, duration, each):
     made = made_of(tmp_path, [requirement(rate, "file/s", "R-META-02", operation="create", duration=duration, io_size=None)])
     test = made.results["T-META-02-fio"]
@@ -368,11 +365,7 @@ def test_dlio_keeps_the_rule_of_its_benchmark(tmp_path):
     lines = [requirement(1e9, pattern="random"), capacity(20 * 2**30, "site_usable_bytes")]
     made = made_of(tmp_path, lines, **options)
     sizes = {test.id: test.loads[0].dataset_bytes for test in made.tests}
-    assert sizes == {
-        "T-READ-01-fio": pytest.approx(1.5e9),
-        "T-READ-01-dlio": 20 * 2**30,
-        "T-READ-01-mlperf": 20 * 2**30,
-    }
+    assert sizes == {"T-READ-01-fio": pytest.approx(1.5e9), "T-READ-01-dlio": 20 * 2**30, "T-READ-01-mlperf": 20 * 2**30}
     lines[1] = capacity(20 * 2**30 - 1, "site_usable_bytes")
     assert {test.tool for test in made_of(tmp_path, lines, **options).tests} == {"fio"}
 
@@ -386,10 +379,7 @@ def test_conditions_of_a_mix_come_back_as_planned(tmp_path):
     assert made.results["T-MIX-01-fio"].notes
 
 
-@pytest.mark.parametrize(
-    ("clients", "readers", "folders"),
-    [(5, 5, 1), (5, 2, 2), (6, 2, 3), (6, 4, 1), (5, 1, 4), (1, 1, 1)],
-)
+@pytest.mark.parametrize(("clients", "readers", "folders"), [(5, 5, 1), (5, 2, 2), (6, 2, 3), (6, 4, 1), (5, 1, 4), (1, 1, 1)])
 def test_no_two_clients_link_a_folder_and_none_its_own(tmp_path, clients, readers, folders):
     """`servers.sh`, with a fio that does nothing: each link is one of the files that the job file names."""
     lines = [requirement(clients=clients, threads=2), requirement(clients=readers, threads=3, ident="R-READ-02")]

@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.acceptance.judgement import (
-    FEWEST_RUNS,
-    MOST_RUNS,
-    decision_of,
-    interval_of,
-    limit_decision_of,
-)
+from ingest.acceptance.judgement import FEWEST_RUNS, MOST_RUNS, decision_of, interval_of, limit_decision_of
 
 ALLOWED = 0.03
 

@@ -212,10 +212,7 @@ def test_another_block_size_does_not_count(copied):
             lambda found: [job["read"].update(runtime=500) for job in found["jobs"]],
             "duration: found 0.5 s, expected at least 1",
         ),
-        (
-            lambda found: found["jobs"][1]["read"].update(runtime=500),
-            "duration: found 0.5 s, expected at least 1",
-        ),
+        (lambda found: found["jobs"][1]["read"].update(runtime=500), "duration: found 0.5 s, expected at least 1"),
         (lambda found: found["global options"].update(direct="0"), "buffered I/O"),
         (lambda found: [job["job options"].update(size="1m") for job in found["jobs"]], "which exceeds caches"),
         (lambda found: [job["job options"].update(rw="read") for job in found["jobs"]], "pattern: found sequential"),

@@ -63,10 +63,7 @@ def test_the_bytes_of_a_release_for_mlx_are_those_of_its_index(file):
         ({"quant_method": "gptq", "bits": 4, "group_size": 128}, 4 + 20 / 128),
         ({"quant_method": "bitsandbytes", "load_in_4bit": True}, 4.5),
         ({"quant_method": "bitsandbytes", "load_in_8bit": True}, 8),
-        (
-            {"quant_method": "compressed-tensors", "config_groups": {"g": {"weights": {"num_bits": 4, "group_size": 32}}}},
-            4.5,
-        ),
+        ({"quant_method": "compressed-tensors", "config_groups": {"g": {"weights": {"num_bits": 4, "group_size": 32}}}}, 4.5),
         ({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"}, None),
         ({"quant_method": "of 2027"}, None),
         ({"quant_method": "gptq", "bits": 4, "group_size": -1}, None),

@@ -92,7 +92,7 @@ RATES = {
 }
 #: readable, but impossible: only `catalog check` refuses them
 IMPOSSIBLE_RATES = {
-    "above-the-peak": (3, "found 1.5 PFLOP/s", "1,500 samples/s", "expected at most 989.4 TFLOP/s", "bf16 peak of h100-sxm"),
+    "above-the-peak": (3, "found 1.5 PFLOP/s", "1,500 samples/s", "expected at most 989.4 TFLOP/s", "bf16 peak of h100-sxm")
 }
 OVERLAYS = {
     "source-without-title": ("sources.yaml", 1, "'title' is missing", "expected the title"),

@@ -17,14 +17,7 @@ import zstandard
 from ingest.corpus.files import source
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.formats.archives import _Header
-from ingest.corpus.formats.documents import (
-    Meter,
-    Unreadable,
-    can_seek,
-    parts_of,
-    read,
-    read_block,
-)
+from ingest.corpus.formats.documents import Meter, Unreadable, can_seek, parts_of, read, read_block
 from ingest.corpus.formats.rows import CHUNK_BYTES, LIMIT_BYTES
 
 DOCUMENTS = ["one line", 'schöne Grüße 🙂\nand a "second" line, with a comma\tand a tab', "", "数据" * 700, "x\u2028y\x85z"]

@@ -61,11 +61,7 @@ REFUSED = [
     (lambda a, _: [item * 2 for item in a], "total"),
 ]
 
-leaves = st.one_of(
-    st.integers(1, 50).map(Number),
-    st.floats(0.1, 50).map(Number),
-    st.sampled_from("abc").map(Symbol),
-)
+leaves = st.one_of(st.integers(1, 50).map(Number), st.floats(0.1, 50).map(Number), st.sampled_from("abc").map(Symbol))
 trees = st.recursive(
     leaves,
     lambda inner: st.one_of(

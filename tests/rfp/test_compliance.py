@@ -12,15 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.errors import IngestError
-from ingest.rfp.compliance import (
-    MOST_REMARK,
-    PLAUSIBLE_FROM,
-    PLAUSIBLE_TO,
-    LineVerdict,
-    OfferLine,
-    judge,
-    offer_lines,
-)
+from ingest.rfp.compliance import MOST_REMARK, PLAUSIBLE_FROM, PLAUSIBLE_TO, LineVerdict, OfferLine, judge, offer_lines
 from ingest.rfp.offer_verdict import Response
 from ingest.rfp.requirement_lines import LARGEST, SMALLEST, RequirementLine, is_value, requirement_lines
 from ingest.rfp.response_form import CLIENTS, HEADS, OFFERED_UNIT, REQUIREMENTS_SHEET, RESPONSE_SHEET

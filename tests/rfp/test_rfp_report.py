@@ -92,8 +92,7 @@ def title_of(path: Path) -> str:
 
 
 @pytest.fixture(
-    scope="module",
-    params=[pytest.param(name, marks=() if name == SITES[0] else pytest.mark.slow) for name in SITES],
+    scope="module", params=[pytest.param(name, marks=() if name == SITES[0] else pytest.mark.slow) for name in SITES]
 )
 def written(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
@@ -315,8 +314,7 @@ def test_ceilings_of_storage_stand_in_the_document_with_where_they_are_from(tmp_
     text = "".join(Rows((tmp_path / "a.html").read_text(encoding="utf-8")).words)
     assert re.search(r"client: 2\.\d+ GB/s for each", text)  # in lines beside the plot
     assert re.search(
-        r"Figure \d: Read bandwidth of .*dashed: ceilings of storage: .*NFS over TCP, one mount/one client \(published: ",
-        text,
+        r"Figure \d: Read bandwidth of .*dashed: ceilings of storage: .*NFS over TCP, one mount/one client \(published: ", text
     )
 
 

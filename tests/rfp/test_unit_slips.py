@@ -58,8 +58,7 @@ def test_a_slip_is_settled_by_no_or_by_a_confirmation():
 
 
 @pytest.mark.parametrize(
-    ("unit", "power", "sign"),
-    [("GB/s", 3, -1), ("TB/s", 4, -1), ("MB/s", 2, -1), ("GiB/s", 3, 1), ("TiB/s", 4, 1)],
+    ("unit", "power", "sign"), [("GB/s", 3, -1), ("TB/s", 4, -1), ("MB/s", 2, -1), ("GiB/s", 3, 1), ("TiB/s", 4, 1)]
 )
 def test_the_ratio_of_gib_to_gb_is_a_remark_that_changes_no_verdict(unit, power, sign):
     ratio = 1.024 ** (power * sign)

@@ -19,12 +19,7 @@ def verdict_at(rate):
 
 @pytest.mark.parametrize(
     ("rate", "expected"),
-    [
-        ("94.9 GB/s", "fits"),
-        ("95.1 GB/s", "barely fits"),
-        ("99.9 GB/s", "barely fits"),
-        ("100.1 GB/s", "does not fit"),
-    ],
+    [("94.9 GB/s", "fits"), ("95.1 GB/s", "barely fits"), ("99.9 GB/s", "barely fits"), ("100.1 GB/s", "does not fit")],
 )
 def test_less_than_five_percent_of_headroom_barely_fits(rate, expected):
     assert verdict_at(rate) == expected

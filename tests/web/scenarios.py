@@ -180,11 +180,7 @@ def _estimated(options: dict[str, str], catalog: Catalog) -> dict[str, Any]:
 
 
 def _told(answer: Any, page: Any) -> dict[str, Any]:
-    return {
-        "title": answer.title,
-        "rows": [list(row) for row in page.sections[0].rows],
-        "warnings": cautions(answer),
-    }
+    return {"title": answer.title, "rows": [list(row) for row in page.sections[0].rows], "warnings": cautions(answer)}
 
 
 def _answered(function: Callable[..., Any]) -> Callable[[dict[str, str], Catalog], dict[str, Any]]:
