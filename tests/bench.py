@@ -3,8 +3,6 @@
 Run by `make bench`. Nothing here is asserted: machines differ, ratios hardly do.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform
@@ -48,7 +46,6 @@ JOB = ["--model", "cosmoflow", "--gpu", "h100", "--nodes", "128"]
 
 
 def median_seconds(call: Callable[[], object], runs: int = RUNS) -> float:
-    """Median wall time of a call."""
     times = []
     for _ in range(runs):
         start = time.perf_counter()
@@ -58,7 +55,6 @@ def median_seconds(call: Callable[[], object], runs: int = RUNS) -> float:
 
 
 def processor_seconds(call: Callable[[], object], runs: int) -> float:
-    """Median processor time of a call in this process."""
     times = []
     for _ in range(runs):
         start = time.process_time()
@@ -75,7 +71,6 @@ def peak_of(*arguments: str) -> int:
 
 
 def process(*arguments: str) -> Callable[[], object]:
-    """A call that runs a process and throws its output away."""
     return lambda: subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -148,12 +143,10 @@ def many_jobs() -> object:
 
 
 def draws() -> object:
-    """The largest example site with 10,000 draws."""
     return plan(EXAMPLE, samples=10_000)
 
 
 def large_file(folder: str) -> Path:
-    """The file of a site of 1,000 jobs."""
     path = Path(folder) / "site.yaml"
     path.write_text(json.dumps(large_site(), indent=1), encoding="utf-8")
     return path
@@ -185,12 +178,10 @@ def runs_of_goodput() -> object:
 
 
 def long_sweep() -> object:
-    """100,000 scenarios as a workbook."""
     return sweep_workbook(sweep(model="cosmoflow", gpu="h100", axes={"nodes": "1..100", "sample_bytes": "1MB..1000MB+1MB"}))
 
 
 def table() -> str:
-    """Measure everything and return the table."""
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "config.json"
         config.write_text(json.dumps(CONFIG), encoding="utf-8")
@@ -237,7 +228,6 @@ def _table(config: str) -> str:
 
 
 def machine() -> str:
-    """What the timings were taken on, and how busy it was."""
     described = Path("/proc/cpuinfo").read_text(encoding="utf-8") if Path("/proc/cpuinfo").exists() else ""
     models = {line.partition(":")[2].strip() for line in described.splitlines() if line.startswith("model name")}
     name = " / ".join(sorted(models)) or platform.processor() or platform.machine()
@@ -246,7 +236,6 @@ def machine() -> str:
 
 
 def main() -> None:
-    """Print the table; write it into the handbook where asked to."""
     before_all = machine()
     measured = f"{before_all}\n\n{table()}"
     print(measured)

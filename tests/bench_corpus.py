@@ -3,8 +3,6 @@
 Part of `make bench` where `.bench/corpus` is there (`make corpus`).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -58,7 +56,6 @@ class Timed(NamedTuple):
 
 
 def timed(words: list[str]) -> Timed:
-    """Run a process to its end."""
     start = time.perf_counter()
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
     return Timed(time.perf_counter() - start, done.stdout)
@@ -102,12 +99,10 @@ def share_of(process: int) -> int:
 
 
 def files() -> Iterator[Path]:
-    """The files of the corpus."""
     return (path for path in sorted(CORPUS.rglob("*")) if path.is_file())
 
 
 def subset() -> list[str]:
-    """Documents from all over the corpus."""
     chosen: list[str] = []
     size, paths = 0, list(files())
     for path in paths[:: len(paths) // 2500]:
@@ -168,7 +163,6 @@ def by_tokenizers(texts: list[str]) -> float:
 
 
 def by_tiktoken(texts: list[str]) -> float:
-    """Bytes per second of tiktoken on all cores."""
     from corpus.test_engines import tiktoken_encoding
 
     encoding = tiktoken_encoding("cl100k")
@@ -178,7 +172,6 @@ def by_tiktoken(texts: list[str]) -> float:
 
 
 def corpus_rows() -> Iterator[tuple[str, str, str, str]]:
-    """The rows of the table: what, against what, ratio, bar."""
     size = sum(path.stat().st_size for path in files())
     what = f"`ingest measure`, {size / 1e6:,.0f} MB in {sum(1 for _ in files()):,} files"
     texts = subset()

@@ -1,7 +1,5 @@
 """The headers of a release of 410 GB, as `ingest model FOLDER` reads them: 29,710 tensors in 191 files without contents."""
 
-from __future__ import annotations
-
 import json
 from itertools import accumulate
 from pathlib import Path
@@ -12,7 +10,6 @@ SHARDS, LAYERS, EXPERTS, WIDTH, INNER, WORDS = 191, 61, 160, 4096, 1664, 129_280
 
 
 def shapes() -> dict[str, list[int]]:
-    """The tensors of a mixture of experts."""
     found = {"model.embed_tokens.weight": [WORDS, WIDTH], "model.norm.weight": [WIDTH], "lm_head.weight": [WORDS, WIDTH]}
     for layer in range(LAYERS):
         at = f"model.layers.{layer}."
@@ -26,7 +23,6 @@ def shapes() -> dict[str, list[int]]:
 
 
 def release(folder: Path) -> None:
-    """Write the release as sparse files."""
     tensors, held = [*shapes().items()], {}
     for number in range(SHARDS):
         part = tensors[number::SHARDS]
@@ -44,5 +40,4 @@ def release(folder: Path) -> None:
 
 
 def described(folder: Path) -> int:
-    """The parameters that the headers hold."""
     return describe(folder).parameters

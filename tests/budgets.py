@@ -1,7 +1,5 @@
 """The budgets of the house, measured: `python tests/budgets.py` prints them, a test holds them. They only fall."""
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib
@@ -61,7 +59,6 @@ def arrows_up() -> Iterator[str]:
 
 
 def figures() -> dict[str, float]:
-    """What each budget measures."""
     lengths = [*functions()]
     names = {*FORMULAS, *INPUTS}
     choices = literals = 0

@@ -250,19 +250,16 @@ def example_plan(name, samples=0):
 
 @pytest.fixture(scope="session")
 def hpc_plan():
-    """The plan of the HPC example, without draws."""
     return example_plan("hpc-128-nodes")
 
 
 @pytest.fixture(scope="session")
 def hpc_book(hpc_plan):
-    """Its workbook, as bytes."""
     return vendor_workbook(hpc_plan)
 
 
 @pytest.fixture(scope="session")
 def hpc_sent(hpc_book, tmp_path_factory):
-    """Its workbook, as the buyer sent it out."""
     path = tmp_path_factory.mktemp("sent") / "sent.xlsx"
     path.write_bytes(hpc_book)
     return path

@@ -11,8 +11,6 @@ a formula that now answers the other way round.
     ~  it depends on the other parameters, or rises and falls; such a line has a reason
 """
 
-from __future__ import annotations
-
 import math
 import random
 from pathlib import Path

@@ -35,15 +35,14 @@ DRAWN = {
     "ingest/acceptance/path_benchmark.py": "measure_storage",
     "ingest/acceptance/observed_job.py": "observation/observed_job",
     "ingest/acceptance/*.py": "accepted run_interval service_limits verdict_outputs loads_and_data verdict_bad mended accept"
-    " limits_of_tests serving_lines inspection table",
+    " limits_of_tests inspection table",
     "ingest/rfp/*.py": "unit_slips compliance comparison response hostile_workbook",
     "ingest/observation/*.py": "steady_window scaling log_agreement training_logs profiles observed_job calibration loop"
     " feed/recorded_runs darshan_and_dftracer",
     "ingest/loader/*.py": "feed/stall feed/recorded_runs feed/feed feed/latency_line observation/loop site/preparation",
-    "ingest/storage/*.py": "units_of_systems degraded_requests disks compare existing plans limits_of_fits fits market"
-    " services",
-    "ingest/site/*.py": "site_numbers site_totals must_show mixtures preparation tiers training_day tender_facts influence"
-    " site_refusals site_examples rounding site_lines rfp/comparison",
+    "ingest/storage/*.py": "units_of_systems compare existing plans limits_of_fits fits market services",
+    "ingest/site/*.py": "site_numbers site_totals must_show mixtures preparation tiers training_day tender_facts"
+    " site_properties site_refusals site_examples rounding site_lines rfp/comparison",
     "ingest/sizing/checkpoint*.py": "checkpoint checkpoint_layout checkpoint_practice goodput thresholds",
     "ingest/sizing/memory*.py": "memory modelling oracles thresholds",
     "ingest/sizing/offload*.py": "thresholds offload offload_inference offload_serving formulas/kv_benchmark",

@@ -36,7 +36,6 @@ def configured(monkeypatch, tmp_path):
 
 
 def in_home(path):
-    """The environment in which the command finds the file."""
     return {"XDG_CONFIG_HOME": str(path.parent.parent)}
 
 

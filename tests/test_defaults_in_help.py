@@ -26,7 +26,6 @@ CALLS = {
 
 
 def function(name):
-    """The function of a command, as its module has it."""
     return getattr(import_module(ingest._PLACES[name]), name)
 
 

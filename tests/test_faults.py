@@ -245,7 +245,6 @@ def test_a_full_file_system_is_one_line_and_leaves_the_old_file(command, site, f
 
 
 def corpus_of(folder, files):
-    """A corpus of so many small files."""
     folder.mkdir()
     for number in range(files):
         (folder / f"{number}.txt").write_text(f"line {number} of a text that is counted\n" * (number % 7))
@@ -291,7 +290,6 @@ def test_a_read_only_folder_of_somebody_else_is_left_alone(command, monkeypatch)
 
 
 def both(*calls):
-    """The exit codes of commands that run at once."""
     children = []
     for words in calls:
         child = os.fork()

@@ -1,7 +1,5 @@
 """Files are whole or not there; what lies there keeps its links and its permissions."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

@@ -4,6 +4,8 @@ import ast
 from functools import cache
 from pathlib import Path
 
+import budgets
+
 import ingest
 
 PACKAGE = Path(ingest.__file__).parent
@@ -72,3 +74,12 @@ def test_the_house_has_no_more_rooms_than_a_newcomer_can_walk():
     assert len(names) <= MOST_MODULES
     assert len([name for name in names if "/" not in name]) <= MOST_AT_THE_TOP
     assert not long
+
+
+# The budgets of the house only fall.
+
+
+def test_the_house_keeps_its_budgets():
+    figures = budgets.figures()
+    over = {name: (figure, budgets.BUDGETS[name]) for name, figure in figures.items() if figure > budgets.BUDGETS[name]}
+    assert over == {}

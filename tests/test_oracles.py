@@ -34,7 +34,6 @@ SITE = {
 
 
 def values(answer):
-    """The results of a command as plain numbers."""
     return {name: item.value for name, item in answer.results.items()}
 
 

@@ -1,7 +1,5 @@
 """What a sceptical reader found: each case once slipped through."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

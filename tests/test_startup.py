@@ -22,7 +22,6 @@ print(*sorted(name for name in sys.modules if "." not in name), file=sys.stderr)
 
 
 def imported(words, probe=PROBE):
-    """The top-level modules after a command ran, and its output."""
     done = subprocess.run(
         [sys.executable, "-c", probe.format(words=words)],
         env=clean_environment(),

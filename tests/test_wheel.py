@@ -28,7 +28,6 @@ def distributions(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def wheel(distributions):
-    """The wheel."""
     return distributions[1]
 
 

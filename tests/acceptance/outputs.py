@@ -64,7 +64,6 @@ read      2000.00    {block_kib}    128.00     0.000041   1800.00       0.016000
 
 
 def ior_text(test, nodes, tasks, block, mib, seconds=1800, took=None, xfer=131072, noise=""):
-    """A text of IOR."""
     return IOR_TEXT.format(
         test=test,
         target="/mnt/x",
@@ -229,7 +228,6 @@ def elbencho_csv(label, hosts, threads, mib, seconds=1800, block=131072, size=2*
 
 
 def elbencho_text(label, threads, rate, unit="MiB", elapsed="2.004s", block=131072):
-    """elbencho's results for people."""
     return f"""ISO DATE: 2026-01-05T10:00:00+0000
 LABEL: {label}
 COMMAND LINE: "elbencho" "-t" "{threads}" "-s" "4194304" "--direct" "-r" "-b" "{block}" "--rand" "--infloop"

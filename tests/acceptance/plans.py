@@ -42,7 +42,6 @@ def unchanged(_):
 
 
 def plan(folder, change=unchanged, name="plan.json"):
-    """The good plan, changed, as a file."""
     found = json.loads(json.dumps(GOOD))
     change(found)
     path = folder / name
@@ -51,13 +50,10 @@ def plan(folder, change=unchanged, name="plan.json"):
 
 
 def line(found, ident):
-    """A requirement line of a plan."""
     return next(one for one in found["requirements"] if one["id"] == ident)
 
 
 def times(factor):
-    """All rates so many times as high."""
-
     def change(found):
         for one in found["requirements"]:
             one["value"] *= factor

@@ -167,8 +167,6 @@ def test_each_load_of_a_test_must_pass(one, other):
 
 @pytest.fixture
 def judged(tmp_path, monkeypatch):
-    """The verdict on runs, each by the name of its file."""
-
     def call(folder, runs):
         (tmp_path / "results").mkdir()
         for name in [*runs, "another.txt"]:

@@ -155,8 +155,6 @@ def test_small_requests_are_judged_by_the_points_of_at_most_their_size(run, monk
 
 
 def points(**rates):
-    """The points of a sweep, by number of threads."""
-
     def load(operation, rate):
         return Observed(operation, operation, rate, "B/s", io_bytes=4096)
 

@@ -1,7 +1,5 @@
 """The tests that documents and workbooks list are those that `accept` writes: same thresholds, same conditions."""
 
-from __future__ import annotations
-
 import re
 
 import docx

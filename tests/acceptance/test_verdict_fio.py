@@ -30,7 +30,6 @@ def short_rehearsal():
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
-    """A rehearsal, run: its folder."""
     folder = tmp_path_factory.mktemp("fio")
     target = folder / "storage"
     target.mkdir()

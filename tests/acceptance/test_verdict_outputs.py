@@ -22,8 +22,6 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def judge(made, tmp_path):
-    """The verdict on one result file."""
-
     def call(text, name="result.txt"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)

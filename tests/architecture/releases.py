@@ -23,13 +23,11 @@ def save(path, tensors):
 
 
 def write(path, header, data):
-    """Write a file with this header, whatever it says."""
     text = json.dumps(header).encode()
     path.write_bytes(len(text).to_bytes(8, "little") + text + data)
 
 
 def release(folder, config, *shards, index=True):
-    """Write a release: its config, its shards, and an index where there are several."""
     folder.mkdir(parents=True, exist_ok=True)
     if config is not None:
         (folder / "config.json").write_text(json.dumps(config))

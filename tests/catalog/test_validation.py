@@ -17,13 +17,11 @@ SHIPPED = sorted(path.stem for path in (shipped_folder() / "published").glob("*.
 
 @pytest.fixture(scope="module")
 def shipped_sets():
-    """Every shipped set, by name."""
     return {one.name: one for one in ingest.validate().sets}
 
 
 @pytest.fixture
 def tampered(tmp_path, monkeypatch):
-    """A copy of the shipped folder that a test may spoil."""
     folder = tmp_path / "catalogs"
     shutil.copytree(shipped_folder(), folder)
     monkeypatch.setattr(validation, "shipped_folder", lambda: folder)

@@ -135,7 +135,6 @@ def test_a_tab_at_a_prompt_completes(tmp_path):
 
 
 def _read_until(terminal, words):
-    """Read from a terminal until it shows the words."""
     shown, end = "", time.monotonic() + 60
     while words not in shown:
         assert time.monotonic() < end, shown

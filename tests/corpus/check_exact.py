@@ -3,8 +3,6 @@
 Every file is read as text, so that all three count the same. `tokenizers` takes minutes.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +19,6 @@ VOCABULARIES = {"r50k": "tiktoken", "cl100k": "tiktoken", "deepseek-v3": "tokeni
 
 
 def batches(folder: Path) -> Iterator[list[str]]:
-    """The texts of a folder, a few megabytes at a time."""
     held: list[str] = []
     size = 0
     for path in sorted(folder.rglob("*")):

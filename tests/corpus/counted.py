@@ -1,7 +1,5 @@
 """Real text, counted once block by block and file by file, so that samples of it can be drawn thousands of times."""
 
-from __future__ import annotations
-
 import io
 import zlib
 from dataclasses import dataclass
@@ -88,7 +86,6 @@ def count_all(engine, texts):
 
 
 def blocks_of(data):
-    """The blocks of a file, as they are read."""
     for start in range(0, len(data), BLOCK_BYTES):
         size = min(BLOCK_BYTES, len(data) - start)
         yield whole_characters(data[start : start + size + 3], size, start == 0)
@@ -118,8 +115,6 @@ def shards_group(texts, engine, shard_bytes, pack, name):
 
 
 def maker(name, blocks, sizes, first, tokens, texts):
-    """What makes the same group afresh."""
-
     def make():
         group = Precounted(name, blocks, first=first, tokens=tokens, texts=texts)
         for member, size in enumerate(sizes.tolist()):
@@ -130,12 +125,10 @@ def maker(name, blocks, sizes, first, tokens, texts):
 
 
 def gzipped(shard):
-    """Stored bytes of a gzip shard."""
     return len(zlib.compress(b"".join(shard), 1))
 
 
 def as_row_group(shard):
-    """Stored bytes of a Parquet row group."""
     sink = io.BytesIO()
     pyarrow.parquet.write_table(pyarrow.table({"text": [text.decode() for text in shard]}), sink, compression="snappy")
     return pyarrow.parquet.ParquetFile(sink).metadata.row_group(0).column(0).total_compressed_size

@@ -5,8 +5,6 @@
 prints the tables of docs/method-sampling.md.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 import time
@@ -94,7 +92,6 @@ def designs(densities, sizes, draws, repeats, generator):
 
 
 def main(corpus, draws, tokenizer):
-    """Print the tables."""
     engine, _ = select_engine(vocabulary_of(tokenizer), [b"def f(): pass"], 2)
     started = time.monotonic()
     paths = sorted(path for path in Path(corpus).rglob("*") if path.is_file() and not path.is_symlink())

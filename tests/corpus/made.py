@@ -68,5 +68,4 @@ def small_vocabulary(folder):
 
 
 def figures(answer):
-    """Everything that was counted."""
     return {name: item.value for name, item in answer.results.items()}, answer.tables

@@ -16,7 +16,6 @@ distributed = pytest.importorskip("distributed")
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Two real worker processes."""
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
     ) as made:
@@ -27,7 +26,6 @@ def cluster():
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    """Ten shards."""
     return small_files(tmp_path_factory.mktemp("corpus"), 20_000)
 
 

@@ -25,14 +25,12 @@ KINDS = {
 
 
 def shared_out(texts, shards):
-    """The same text in a few shards."""
     ends = numpy.linspace(0, len(texts), shards + 1).astype(int)
     return [b"".join(texts[start:end]) for start, end in pairwise(ends)]
 
 
 @pytest.fixture(scope="module")
 def engine():
-    """What counts."""
     return select_engine(vocabulary_of(None), [b"def f(): pass"], 2)[0]
 
 

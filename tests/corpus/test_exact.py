@@ -38,7 +38,6 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def texts(corpus):
-    """Its files by path."""
     found = {path.relative_to(corpus).as_posix(): path.read_bytes() for path in sorted(corpus.rglob("*")) if path.is_file()}
     return {name: content.decode("utf-8") for name, content in found.items()}
 

@@ -32,12 +32,10 @@ SHARD = ShardCount(
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    """Twenty-four shards."""
     return small_files(tmp_path_factory.mktemp("corpus"), 24_000)
 
 
 def entries(ledger):
-    """The whole lines of a ledger."""
     return [json.loads(line) for line in ledger.read_bytes().split(b"\n")[:-1]]
 
 
@@ -57,7 +55,6 @@ def read_again(ledger):
 
 
 def counting(corpus, ledger, small):
-    """A process that counts."""
     words = [sys.executable, str(ROOT / "cli.py"), "measure", str(corpus), "--resume", str(ledger), "--tokenizer", small]
     return subprocess.Popen([*words, "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT)
 

@@ -21,7 +21,6 @@ from ingest.errors import IngestError, UsageError
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """A cache of `datasets` for one test."""
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     datasets.disable_progress_bars()
     yield tmp_path / "cache"
@@ -30,7 +29,6 @@ def cache(tmp_path, monkeypatch):
 
 @pytest.fixture
 def tree(tmp_path):
-    """A small corpus."""
     for name in ("b.txt", "a/x.txt", "a/y.md", "a.txt", "a-b/z.jsonl.gz", "a/deep/.git/w.txt", "empty"):
         path = tmp_path / "corpus" / name
         path.parent.mkdir(parents=True, exist_ok=True)

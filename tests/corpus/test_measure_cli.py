@@ -29,7 +29,6 @@ CONFIG = {"model_type": "llama", "hidden_size": 4096, "intermediate_size": 11008
 
 
 def process(*words, **options):
-    """A running `ingest`."""
     command = [sys.executable, str(ROOT / "cli.py"), *map(str, words)]
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8", "env": clean_environment()}
     # No thread runs here that could hold a lock.
@@ -38,13 +37,11 @@ def process(*words, **options):
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    """Real sources."""
     return python_sources(tmp_path_factory.mktemp("corpus"), most=60)
 
 
 @pytest.fixture(scope="module")
 def measured(corpus, small, tmp_path_factory):
-    """The JSON file of a measurement."""
     path = tmp_path_factory.mktemp("measured") / "corpus.json"
     path.write_text(json.dumps(ingest.measure(corpus, tokenizer=small).to_dict()), encoding="utf-8")
     return path
@@ -52,7 +49,6 @@ def measured(corpus, small, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def results(measured):
-    """Its results."""
     return json.loads(measured.read_text(encoding="utf-8"))["results"]
 
 
@@ -182,8 +178,6 @@ def test_two_sizes_of_a_sample_are_refused(other):
 
 
 class Tape(io.StringIO):
-    """A stream that keeps what is written."""
-
     def __init__(self, terminal):
         super().__init__()
         self.terminal = terminal

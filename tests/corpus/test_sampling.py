@@ -58,7 +58,6 @@ class Interrupting(Letters):
 
 @pytest.fixture(scope="module")
 def library():
-    """Files of source code, the same on every machine."""
     return written_sources()
 
 

@@ -1,7 +1,5 @@
 """Labels on logarithmic axes and names beside lines: round, complete, and apart from each other."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

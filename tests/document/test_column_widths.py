@@ -1,7 +1,5 @@
 """Columns hold their words: no word of a table is cut while there is room for it."""
 
-from __future__ import annotations
-
 import io
 
 import docx

@@ -1,7 +1,5 @@
 """The tables to work with: tests with repeats and tools, the whole response form, steps of growth."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import replace

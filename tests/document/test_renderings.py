@@ -1,7 +1,5 @@
 """One document in three forms: the same words in each, and nothing of them is markup."""
 
-from __future__ import annotations
-
 import io
 import re
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """A tender speaks to vendors, the report to the buyer: no options of the tool, no names of variables, no formulas as places."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

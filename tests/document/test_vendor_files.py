@@ -1,7 +1,5 @@
 """What vendors receive holds nothing of the buyer's own; PDF is made by LibreOffice, or refused with what to install."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

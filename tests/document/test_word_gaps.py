@@ -1,7 +1,5 @@
 """A template that leaves requirements out, or holds them twice, says so."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import docx

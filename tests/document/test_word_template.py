@@ -1,7 +1,5 @@
 """A buyer's own .docx: every field is filled where it stands, or refused with its place."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

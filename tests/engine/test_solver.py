@@ -1,7 +1,5 @@
 """Quantities: built from inputs, then frozen."""
 
-from __future__ import annotations
-
 import pytest
 
 from ingest.engine.registry import Step

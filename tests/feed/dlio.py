@@ -7,8 +7,6 @@ take without a limit, and the utilization that DLIO reports.
     PYTHONPATH=tests python tests/feed/dlio.py --dlio dlio_benchmark --mpi mpiexec -o runs.csv
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

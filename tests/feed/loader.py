@@ -9,8 +9,6 @@ is opened and read; its latency and its decoding are slept; the bandwidth may be
 utilization, and the seconds that were drawn for each batch: all that is needed to predict the run.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import csv

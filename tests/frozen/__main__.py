@@ -5,8 +5,6 @@ A change that moves an answer on purpose ends with `make frozen-record` (or `acc
 anew; its commit says which kinds moved and why. `record` draws other questions.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import sys

@@ -1,7 +1,5 @@
 """Answers as they are recorded, and what differs between a recorded answer and today's."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import lzma

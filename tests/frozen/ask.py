@@ -1,7 +1,5 @@
 """Ask a question in this process, in a folder that holds the files of all questions."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """Draw questions by seed, most of them sensible: options of every command as it declares them. Only recording needs this."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import random

@@ -6,8 +6,6 @@
 The exit code is 1 if something was found.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Cases of archives of XML: workbooks as vendors return them, and documents of a buyer's own."""
 
-from __future__ import annotations
-
 import io
 import random
 import re

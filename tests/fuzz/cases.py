@@ -1,7 +1,5 @@
 """One input of the fuzzer: the words of a command line and the files that lie in its working directory."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """Command lines: options of every command as the commands declare them, and pairs that contradict each other."""
 
-from __future__ import annotations
-
 import functools
 import random
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Cases of corpora: ledgers, vocabularies, and files of every format."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

@@ -1,7 +1,5 @@
 """Cases of what a job left: training logs, Darshan logs, DFTracer traces and observations."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import json

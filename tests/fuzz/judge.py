@@ -1,7 +1,5 @@
 """The contract that every outcome is held against: one place, one list of rules."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

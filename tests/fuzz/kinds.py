@@ -1,7 +1,5 @@
 """The kinds of input and their weights. The same generator and seeds make the same case."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Changes to bytes, text, trees of values and numbers, each drawn from a given random generator."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import json

@@ -1,7 +1,5 @@
 """A pool of workers that are restarted after a hang or a crash, and what they find."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import multiprocessing

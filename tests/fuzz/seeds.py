@@ -1,7 +1,5 @@
 """What the fuzzer mutates: good site files, plans, tests, catalogs, corpora and workbooks, made from this repository."""
 
-from __future__ import annotations
-
 import base64
 import bz2
 import contextlib

@@ -1,7 +1,5 @@
 """Cases of what describes a job or a site: site files, models, plans, tests and results, and entries of catalogs."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import random

@@ -1,7 +1,5 @@
 """Run cases: in this process, as the console script does, or as processes of their own."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource

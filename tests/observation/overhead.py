@@ -6,8 +6,6 @@ hardly changes, and the job's wall and CPU time with observation over that witho
 the interval from the second smallest to the second largest pair, which holds the median in 97.9 % of ten.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -3,8 +3,6 @@
 LIBDARSHAN=… LIBDFTRACER=… python tests/observation/record_jobs.py writes tests/observation/generated_jobs-TOOL.zip.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

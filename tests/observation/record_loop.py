@@ -7,8 +7,6 @@ latencies that are drawn and slept. The second run has other workers, another ba
 known factor. `loop.zip` keeps the settings, the logs of the observed run and of one without reads, and the rate of the second.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

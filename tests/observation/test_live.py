@@ -46,7 +46,6 @@ device server:/export mounted on /mnt/my\\040data with fstype nfs4 statvers=1.1
 
 @pytest.fixture
 def data(tmp_path):
-    """Two files of 8 MiB on a block device."""
     folder = tmp_path / "data"
     folder.mkdir()
     for name in "ab":

@@ -91,7 +91,6 @@ def test_a_reader_at_random_holds_all_its_files_open(observed, tmp_path, pattern
 
 
 def seen(common, sizes=()):
-    """An observation of a hundred reads."""
     return Observation("", {}, {"reads": Figure(100, "1", "x")}, {}, (), sizes, {"common_read_sizes": common})
 
 

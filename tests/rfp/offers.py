@@ -46,7 +46,6 @@ class Told:
 
 
 def told(*words: object) -> Told:
-    """Run the command line in this process."""
     out, err, before = io.StringIO(), io.StringIO(), sys.argv
     sys.argv = ["ingest", *map(str, words)]
     try:
@@ -60,7 +59,6 @@ def told(*words: object) -> Told:
 
 
 def columns(sheet: Any) -> dict[str, int]:
-    """The column of each heading."""
     return {cell.value: cell.column for cell in sheet[1]}
 
 
@@ -130,7 +128,6 @@ def _cell(found: re.Match[str], title: str, values: Mapping[tuple[str, str], Any
 
 
 def on_form(one: Any, factor: float = 1) -> float:
-    """A multiple of the required value, in the unit of the form."""
     return float(one.value / response_unit(one.value, one.unit).factor * factor)
 
 

@@ -1,7 +1,5 @@
 """Several offers: one column each, a score for the targets, every format; a term in words; a plan as what was sent."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -25,7 +23,6 @@ from office import converted
 
 @pytest.fixture(scope="module")
 def plan():
-    """The plan of a site of one job, without draws."""
     return ingest.plan(ONE_JOB, samples=0)
 
 

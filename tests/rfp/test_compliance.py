@@ -1,7 +1,5 @@
 """The verdict on each line of an offer, and what a cell of the response form may hold; on data, without a workbook."""
 
-from __future__ import annotations
-
 import datetime
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A broken or hostile workbook is refused in one line, within limits of time and memory."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

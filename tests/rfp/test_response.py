@@ -1,7 +1,5 @@
 """`ingest response` from file to verdict: what was sent decides, and a returned workbook that states something else fails."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -34,19 +32,16 @@ STATEMENT = "The system shall sustain at least 984.5 GB/s of reads."
 
 @pytest.fixture(scope="module")
 def plan():
-    """The plan of a site of one job, without draws."""
     return ingest.plan(ONE_JOB, samples=0)
 
 
 @pytest.fixture(scope="module")
 def workbook(plan):
-    """Its workbook, as bytes."""
     return vendor_workbook(plan)
 
 
 @pytest.fixture(scope="module")
 def sent(workbook, tmp_path_factory):
-    """Its workbook, as the buyer sends it."""
     path = tmp_path_factory.mktemp("sent") / "rfp.xlsx"
     path.write_bytes(workbook)
     return path

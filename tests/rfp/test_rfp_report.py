@@ -1,7 +1,5 @@
 """What `ingest report` writes: the same ids and values in every format, text that stays text, files that are whole."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -37,8 +35,6 @@ Lines = dict[str, tuple[str, str]]
 
 
 class Rows(HTMLParser):
-    """The rows of all tables, and every tag."""
-
     def __init__(self, text: str) -> None:
         super().__init__()
         self.rows: list[list[str]] = []
@@ -87,7 +83,6 @@ def of_docx(path: Path) -> Lines:
 
 
 def title_of(path: Path) -> str:
-    """The title on the cover of a Word file."""
     return next(one.text for one in docx.Document(str(path)).paragraphs if one.style.name == "Title")
 
 

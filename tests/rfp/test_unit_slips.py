@@ -1,7 +1,5 @@
 """Answers off by thousands are slips of the unit, and GiB for GB is a remark; each limit just below and just above."""
 
-from __future__ import annotations
-
 import pytest
 
 from ingest.rfp.compliance import OfferLine, binary_note, judge, meant_instead

@@ -1,7 +1,5 @@
 """Numbers that people write: requirements are rounded up, times have units, files have a format."""
 
-from __future__ import annotations
-
 import io
 import json
 from decimal import ROUND_CEILING, Decimal

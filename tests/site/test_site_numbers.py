@@ -1,7 +1,5 @@
 """Numbers of a site file: what the schema takes the reader takes too, or refuses in one line; nothing else passes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

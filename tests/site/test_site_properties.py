@@ -4,12 +4,14 @@ import copy
 import math
 
 import pytest
+from conftest import example_plan
 from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
 from ingest.engine.array_tree import ArrayTree
 from ingest.engine.monte_carlo import samples_for
+from ingest.site.influence import SMALLEST, _others, influences
 
 #: lines that are sums over jobs and data sets: they double where every job and data set stands twice
 SUMS = ("R-READ-01", "R-READ-03", "R-READ-05", "R-WRITE-03", "R-RESTART-02", "R-META-01", "R-META-03", "R-CAP-01", "R-CAP-02",
@@ -276,3 +278,34 @@ def test_a_site_of_hundreds_of_jobs_is_drawn_less_often():
     plan = ingest.plan(site, samples=0)
     assert samples_for(plan.tree, None) < samples_for(ArrayTree({}), None)
     assert samples_for(plan.tree, 123) == 123
+
+
+# Inputs turned at once move the requirements as each one turned alone.
+
+
+def alone(plan, step):
+    """The relative changes of the requirements, computed on the whole tree for one value after the other."""
+    found = {}
+    for value in _others(step):
+        values = plan.tree.again({step: value}, plan.tree.above([step]))
+        for one in plan.requirements:
+            line = plan.steps[one.id]
+            if one.priority != "information" and line in values and float(line.value) > 0:
+                change = abs(float(values[line]) - float(line.value)) / float(line.value)
+                found[one.id] = max(change, found.get(one.id, 0.0))
+    return {name: change for name, change in found.items() if change > SMALLEST}
+
+
+def test_inputs_turned_at_once_move_what_each_moves_alone():
+    plan = example_plan("hpc-128-nodes")
+    inputs = [step for step in plan.tree.order if step.source is not None and isinstance(step.value, (int, float))]
+    found = {one.steps[0]: dict(one.moved) for one in influences(plan, [[step] for step in inputs])}
+    expected = {step: moved for step in inputs if (moved := alone(plan, step))}
+    assert found.keys() == expected.keys()
+    assert len(found) > 50
+    # An input without a range moves by a tenth, a whole number by at least one.
+    by_name = {step.name: step for step in inputs}
+    assert _others(by_name["create_seconds"]) == pytest.approx([9, 11])
+    assert _others(by_name["cluster_nodes"]) == [128 - 13, 128 + 13]
+    for step, moved in found.items():
+        assert moved == pytest.approx(expected[step], rel=1e-9), step.name

@@ -26,7 +26,6 @@ def planned(data):
 
 
 def exact(plan, name):
-    """The value of a line before it is rounded."""
     return float(plan.steps[name].value)
 
 

@@ -1,7 +1,5 @@
 """Every rule of the table fires just beyond its limit and not just within it; the limits that decide are shown end to end."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

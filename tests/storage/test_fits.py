@@ -36,7 +36,6 @@ def command(monkeypatch, capsys):
 
 
 def one(**asked):
-    """The single system asked for."""
     return ingest.fit(**asked).systems[0]
 
 

@@ -21,7 +21,6 @@ def of_class(*families):
 
 
 def values(entry):
-    """All values of an entry, those of its tiers included."""
     found = [item for item in vars(entry).values() if isinstance(item, Value)]
     for table in (entry.read_bandwidth_by_model, entry.client_read_bandwidth_by_model, entry.drive_choices):
         found += table.values()

@@ -50,7 +50,6 @@ ORDER = in_order(CATALOG.get(Storage, "google-managed-lustre").tiers)
 
 
 def sizes_of(tier):
-    """Every size on sale, the smallest first."""
     least, step = tier.capacity_min.value, tier.capacity_step.value
     if tier.capacity_max is None:
         yield from (least + number * step for number in itertools.count())

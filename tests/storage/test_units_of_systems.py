@@ -14,7 +14,6 @@ DOWN = "reads, one failure domain down"
 
 
 def one(**asked):
-    """The single system asked for."""
     return ingest.fit(**asked).systems[0]
 
 

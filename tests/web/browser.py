@@ -1,7 +1,5 @@
 """The page in Debian's Chromium: how the tests, the pictures and the bench open it."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import shutil
@@ -30,7 +28,6 @@ def written_page(folder: Path) -> str:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A browser without a window."""
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=sandbox)

@@ -1,7 +1,5 @@
 """Pictures of the page: without an argument docs/pictures/page.png; into the folder given, every tab in every form."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

@@ -33,7 +33,6 @@ class Draws:
         return name[:-1] if self.random.random() < 0.02 else name
 
     def scenarios(self, count: int) -> Iterator[tuple[str, dict[str, str]]]:
-        """So many questions, by tab."""
         for _ in range(count):
             tab = self.random.choice(self.tabs)
             yield tab, {name: value for name, value in getattr(self, tab)().items() if value}
@@ -45,12 +44,10 @@ class Draws:
         return self.random.choice(SLIPS) if self.random.random() < 0.03 else self.random.choice(choices)
 
     def nodes(self) -> str:
-        """A number of nodes, small or large, round or not."""
         size = round(2 ** self.random.uniform(0, 12))
         return self.some(1, str(size), str(2 ** self.random.randint(0, 12)))
 
     def bw(self) -> dict[str, str]:
-        """A question about bandwidth."""
         machine = {"gpu": self.one("gpus")} if self.random.random() < 0.8 else {"node": self.one("nodes")}
         return {
             "model": self.one("models") if self.random.random() < 0.97 else "",
@@ -71,7 +68,6 @@ class Draws:
         }
 
     def checkpoint(self) -> dict[str, str]:
-        """A question about checkpoints."""
         gpus = round(2 ** self.random.uniform(0, 15))
         return {
             "model": self.one("models"),
@@ -103,7 +99,6 @@ class Draws:
         }
 
     def dataset(self) -> dict[str, str]:
-        """A question about a data set."""
         text = {"tokens": self.some(0.7, "15T", "100B", "1.5e12", "300 G"), "bytes_per_token": self.some(0.5, "4", "3.27")}
         samples = {"samples": self.some(0.9, "1281167", "10M"), "sample_bytes": self.some(0.9, "114660", "2.83 MB")}
         kind = self.random.random()
@@ -124,7 +119,6 @@ class Draws:
         }
 
     def fit(self) -> dict[str, str]:
-        """A question about storage systems."""
         job = {"model": self.one("models"), "gpu": self.one("gpus"), "nodes": self.nodes()}
         rates = {"read_bandwidth": self.some(0.9, "500 GB/s", "20GB/s", "3 TB/s", "123.4 GB/s")}
         return {
@@ -145,7 +139,6 @@ class Draws:
         }
 
     def plan(self) -> dict[str, str]:
-        """A question about a small site."""
         return {
             "model": self.one("models"),
             "node": self.one("nodes"),

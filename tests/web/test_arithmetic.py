@@ -36,7 +36,6 @@ ANSWERS = """(questions) => questions.map(([tab, values]) => {
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory):
-    """The page in a browser."""
     path = tmp_path_factory.mktemp("page") / "calc.html"
     page(output=path)
     with chromium() as browser:

@@ -82,7 +82,6 @@ def settle(page):
 
 
 def answered(page):
-    """The answer, once it is that of the inputs."""
     page.locator("#answer:not([aria-busy])").wait_for()
     return page
 

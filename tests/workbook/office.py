@@ -1,7 +1,5 @@
 """LibreOffice, headless: opens workbooks, recalculates every formula, and gives the values back."""
 
-from __future__ import annotations
-
 import html
 import os
 import re
@@ -33,7 +31,6 @@ def office() -> str:
 
 
 def converted(path: Path, suffix: str, folder: Path) -> Path:
-    """Convert one file."""
     return all_converted([path], suffix, folder)[0]
 
 
@@ -79,7 +76,6 @@ def recalculated(books: Mapping[str, tuple[Path, Mapping[str, float]]], folder: 
 
 
 def values(path: Path) -> Values:
-    """The stored values of a workbook, by sheet and place."""
     import openpyxl
 
     book = openpyxl.load_workbook(path, data_only=True)

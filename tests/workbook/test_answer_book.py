@@ -1,7 +1,5 @@
 """The small workbook: every cell is what Python says, also after inputs were changed, as LibreOffice recalculates it."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
@@ -41,7 +39,6 @@ SYSTEMS = ingest.fit(read_bandwidth="500GB/s", write_bandwidth="300GB/s", capaci
 
 @pytest.fixture(scope="module")
 def books(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The workbook of each case, and of a comparison of systems."""
     folder = tmp_path_factory.mktemp("books")
     made = {name: sizing_workbook(ask(), "A title") for name, (ask, _) in CASES.items()} | {"fit": fit_workbook(SYSTEMS)}
     for name, content in made.items():
@@ -71,7 +68,6 @@ def formulas(path: Path) -> list[tuple[str, str]]:
 
 
 def results(sheets: dict[str, dict[str, object]]) -> dict[str, object]:
-    """The results by the name of the quantity that each label stands for."""
     cells = sheets["Results"]
     base = heading(cells, "Base value")
     named = {plain(name): name for name in [*CLIENTS, *INPUTS, *FORMULAS]}

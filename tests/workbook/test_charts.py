@@ -1,7 +1,5 @@
 """Charts are rendered by the real converter; hostile labels stay text; every title is a finding with a unit."""
 
-from __future__ import annotations
-
 import json
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path

@@ -3,8 +3,6 @@
 PDF and pictures stay in `build/artefacts`, or in the folder that INGEST_ARTEFACTS names: one PDF of each, and its pages.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -29,7 +27,6 @@ BROKEN = re.compile(r"###|#(REF|NAME|VALUE|DIV/0|NUM|N/A)|Err:5\d\d")
 
 
 def artefacts() -> Path:
-    """Where the pictures stay."""
     return Path(os.environ.get("INGEST_ARTEFACTS") or ROOT / "build" / "artefacts")
 
 

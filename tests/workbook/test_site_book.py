@@ -131,7 +131,6 @@ def other_inputs(path: Path) -> tuple[dict[str, float], dict[str, float]]:
 
 
 def moved(line: Mapping[str, Any], factor: float) -> float:
-    """Another value for an input."""
     key, value = line["Key in the site file"], line["Value"]
     if ".growth.capacity" in key:
         return value + factor
@@ -336,7 +335,6 @@ def test_every_sheet_prints_in_landscape_with_its_heading_in_letters_that_can_be
 
 
 def printed_widths(sheet: Any) -> list[float]:
-    """Characters of each column that is printed."""
     last = openpyxl.utils.cell.range_boundaries(sheet.print_area.rpartition("!")[2])[2]
     letters = [openpyxl.utils.get_column_letter(column) for column in range(1, last + 1)]
     # A file holds the frame of a column in its width.
@@ -407,7 +405,6 @@ def wrong(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Values]:
 
 
 def site_of(jobs: int) -> dict[str, Any]:
-    """A site with so many jobs."""
     clusters = {"main": {"node": "dgx-h100", "count": jobs}}
     return {"clusters": clusters, "jobs": {f"job-{place}": JOB for place in range(jobs)}}
 
@@ -418,7 +415,6 @@ def write(path: Path, content: bytes) -> Path:
 
 
 def failing(sheets: Values) -> set[Any]:
-    """The names of the checks that fail."""
     checks = sheets["Checks"]
     return {checks[f"A{place[1:]}"] for place, said in checks.items() if said == "fails"}
 

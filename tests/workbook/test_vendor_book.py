@@ -43,7 +43,6 @@ def content(plan) -> bytes:
 
 
 def parts(content: bytes) -> dict[str, str]:
-    """Every part of a workbook as text."""
     with zipfile.ZipFile(io.BytesIO(content)) as package:
         return {name: html.unescape(package.read(name).decode("utf-8")) for name in package.namelist()}
 
