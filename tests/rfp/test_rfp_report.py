@@ -18,7 +18,6 @@ import pytest
 import yaml
 from offers import ONE_JOB, told
 
-import ingest
 from ingest.acceptance.accept import shown_by
 from ingest.errors import IngestError, UsageError
 from ingest.files import write_all, write_whole
@@ -257,7 +256,7 @@ def test_what_cannot_be_asked_for(tmp_path):
 
 def test_what_is_no_template_is_refused_before_it_is_read(tmp_path):
     os.mkfifo(tmp_path / "pipe.docx")
-    with zipfile.ZipFile(tmp_path / "bomb.docx", "w", zipfile.ZIP_DEFLATED) as package:
+    with zipfile.ZipFile(tmp_path / "bomb.docx", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as package:
         package.writestr("word/document.xml", bytes(200_000_001))
     (tmp_path / "text.docx").write_text("no package", encoding="utf-8")
     for name, message in (
@@ -336,20 +335,29 @@ def test_several_files_get_their_names_when_all_lie_whole(tmp_path):
     assert (tmp_path / "a.md").read_text() == "last year's"
 
 
-def limited(folder: Path, setting: str) -> subprocess.CompletedProcess[str]:
-    """Write a report from a process of its own, under a restriction."""
-    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); {setting}; from ingest.reports.plan_report import report; " \
-           f"report({str(EXAMPLES / 'hpc-128-nodes.yaml')!r}, output={str(folder / 'rfp.md')!r})"  # fmt: skip
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=False, cwd=folder)
+RUN = "from ingest.cli.main import main; main()"
 
 
-def test_a_full_disk_leaves_the_old_file_and_no_half_one(tmp_path):
+@pytest.fixture
+def limited(tmp_path_factory):
+    """Write a report of the smallest site from a process of its own, under a restriction."""
+    site = tmp_path_factory.mktemp("site") / "site.yaml"
+    site.write_text(json.dumps(ONE_JOB), encoding="utf-8")
+
+    def call(setting: str, *paths: Path) -> subprocess.CompletedProcess[str]:
+        words = ["report", site, *(word for path in paths for word in ("-o", path))]
+        code = [sys.executable, "-c", f"import resource, signal; {setting}; {RUN}", *map(str, words)]
+        return subprocess.run(code, capture_output=True, encoding="utf-8", check=False)
+
+    return call
+
+
+def test_a_full_disk_leaves_the_old_file_and_no_half_one(tmp_path, limited):
     """The kernel lets no file grow beyond 4 kB: the write ends half-way, as on a full disk."""
     old = tmp_path / "rfp.md"
     old.write_text("last year's", encoding="utf-8")
-    limit = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); " \
-            "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"  # fmt: skip
-    done = limited(tmp_path, limit)
+    ignored = "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)"
+    done = limited(f"{ignored}; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))", old)
     assert done.returncode == 1
     assert "cannot be written: File too large" in done.stderr
     assert old.read_text(encoding="utf-8") == "last year's"
@@ -381,45 +389,35 @@ def test_a_folder_of_somebody_else_is_left_alone():
 def test_without_the_extra_charts_a_document_has_none_and_a_note_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr("ingest.reports.charts.chart.find_spec", lambda _: None)
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    site = EXAMPLES / "hpc-128-nodes.yaml"
-    found = report(site, output=[tmp_path / "rfp.html", tmp_path / "rfp.docx"])
+    found = report(ONE_JOB, output=[tmp_path / "rfp.html", tmp_path / "rfp.docx"])
     assert found.notes == (NO_CHARTS.format(why=NOT_INSTALLED),)
     assert "<svg" not in (tmp_path / "rfp.html").read_text(encoding="utf-8")
-    assert report(site, output=tmp_path / "rfp.csv").notes == ()
+    assert report(ONE_JOB, output=tmp_path / "rfp.csv").notes == ()
 
 
-def test_under_a_limit_of_addresses_a_document_has_no_charts_and_a_note_says_so(tmp_path):
-    limited = f"import resource; resource.setrlimit(resource.RLIMIT_AS, (6 << 30, -1)); {RUN}"
-    words = ["report", EXAMPLES / "hpc-128-nodes.yaml", "-o", tmp_path / "rfp.docx"]
-    done = subprocess.run([sys.executable, "-c", limited, *map(str, words)], capture_output=True, text=True, check=False)
+def test_under_a_limit_of_addresses_a_document_has_no_charts_and_a_note_says_so(tmp_path, limited):
+    done = limited("resource.setrlimit(resource.RLIMIT_AS, (6 << 30, -1))", tmp_path / "rfp.docx")
     assert done.returncode == 0, done.stderr
     assert "has no charts, whose renderer reserves more addresses" in " ".join(done.stderr.split())
     assert (tmp_path / "rfp.docx").stat().st_size > 10_000
 
 
 @pytest.mark.parametrize("enough", [False, True])
-def test_charts_are_drawn_from_a_limit_of_data_on(tmp_path, enough):
+def test_charts_are_drawn_from_a_limit_of_data_on(tmp_path, limited, enough):
     limit = LEAST_DATA if enough else LEAST_DATA - 1
-    limited = f"import resource; resource.setrlimit(resource.RLIMIT_DATA, ({limit}, -1)); {RUN}"
-    words = ["report", EXAMPLES / "hpc-128-nodes.yaml", "-o", tmp_path / "rfp.html"]
-    done = subprocess.run([sys.executable, "-c", limited, *map(str, words)], capture_output=True, text=True, check=False)
+    done = limited(f"resource.setrlimit(resource.RLIMIT_DATA, ({limit}, -1))", tmp_path / "rfp.html")
     assert done.returncode == 0, done.stderr
     assert (NO_DATA in " ".join(done.stderr.split())) is not enough
     assert ("<svg" in (tmp_path / "rfp.html").read_text(encoding="utf-8")) is enough
 
 
-def test_a_renderer_that_may_open_no_more_files_is_left_out_and_a_note_says_so(tmp_path):
-    limited = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16)); {RUN}"
-    words = ["report", EXAMPLES / "hpc-128-nodes.yaml", "-o", tmp_path / "rfp.docx", "-o", tmp_path / "rfp.html"]
-    done = subprocess.run([sys.executable, "-c", limited, *map(str, words)], capture_output=True, text=True, check=False)
+def test_a_renderer_that_may_open_no_more_files_is_left_out_and_a_note_says_so(tmp_path, limited):
+    done = limited("resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16))", tmp_path / "rfp.docx", tmp_path / "rfp.html")
     assert done.returncode == 0, done.stderr
     assert "has no charts, whose renderer failed: " in done.stderr
     assert "Traceback" not in done.stderr
     assert "<svg" not in (tmp_path / "rfp.html").read_text(encoding="utf-8")
     assert (tmp_path / "rfp.docx").stat().st_size > 10_000
-
-
-RUN = "from ingest.cli.main import main; main()"
 
 
 def test_a_large_site_makes_a_workbook_of_every_job(tmp_path):
@@ -436,10 +434,3 @@ def test_a_large_site_makes_a_workbook_of_every_job(tmp_path):
     sheet = openpyxl.load_workbook(tmp_path / "rfp.xlsx")["Workloads"]
     assert sum(1 for _ in sheet.iter_rows(min_row=2, max_col=1)) == 60
     assert made.results["R-READ-03"].value > 0
-
-
-def test_the_function_is_there_after_its_first_call(tmp_path):
-    site = Path(__file__).parents[2] / "examples" / "hpc-128-nodes.yaml"
-    for name in ("first.json", "second.csv"):
-        ingest.report(site, output=tmp_path / name)
-        assert (tmp_path / name).stat().st_size > 1000
