@@ -122,53 +122,6 @@ def test_a_derivation_goes_down_to_the_catalog(run):
     assert "8,030,261,248" in ran.out
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "told"),
-    [
-        ("llama3-405b --gpus 100 --tensor-parallel 8 --pipeline-parallel 16", 2, "multiple of tensor × pipeline = 8 × 16"),
-        ("llama3-8b --optimizer adamx", 2, "did you mean 'adamw'"),
-        ("llama3-8b --layout megatorn", 2, "did you mean 'megatron'"),
-        ("llama3-8b --mode asnyc", 2, "did you mean 'async'"),
-        ("llama3-8b --readers al", 2, "did you mean 'all'"),
-        ("llama3-8b --precision bf61", 2, "did you mean 'bf16'"),
-        ("llama3-8b --failures lama3", 2, "did you mean 'llama3'"),
-        ("llama3-8 --gpus 8", 2, "did you mean"),
-        ("llama3-8b --gpus 0", 2, "--gpus: found 0"),
-        ("llama3-8b --gpus -8", 2, "--gpus: found -8"),
-        ("llama3-8b --gpus 8.5", 2, "whole number"),
-        ("llama3-8b --gpus 8 --waste 0", 2, "--waste"),
-        ("llama3-8b --gpus 8 --waste 2", 2, "--waste"),
-        ("llama3-8b --gpus 8 --interval 0", 2, "--interval"),
-        ("llama3-8b --gpus 8 --interval 5GB", 2, "--interval"),
-        ("llama3-8b --gpus 8 --write-bandwidth -1", 2, "--write-bandwidth"),
-        ("llama3-8b --gpus 8 --mtti 0", 2, "--mtti"),
-        ("llama3-8b --gpus 8 --keep 0", 2, "--keep: found 0"),
-        ("llama3-8b --gpus 8 --keep newest=3", 2, "--keep"),
-        ("llama3-8b --gpus 8 --zero-stage 4", 2, "expected 0, 1, 2 or 3"),
-        ("llama3-8b --gpus 8 --zero-stage x", 2, "--zero-stage"),
-        ("llama3-8b --gpus 8 --expert-parallel 3", 2, "has no experts"),
-        ("llama3-8b --gpus 64 --tensor-parallel 64", 2, "a divisor of the 32 heads"),
-        ("llama3-8b --gpus 64 --pipeline-parallel 64", 2, "at most the 32 layers"),
-        ("mixtral-8x7b --gpus 64 --expert-parallel 16", 2, "a divisor of the 8 experts"),
-        ("llama3-8b --gpus 64 --waste 30%", 2, "up to 0.25"),
-        ("--set parameters=8e9 --optimizer lora", 2, "trainable_parameters"),
-        ("llama3-405b --gpus 16384 --interval 2h --waste 5%", 2, "found 2 h, expected less than 14.56 min"),
-        ("unet3d --gpus 8", 1, "parameters of unet3d are not known"),
-        ("--gpus 8", 2, "the model is missing"),
-        ("llama3-8b --gpus 1e18", 2, "expected a whole number up to"),
-        ("llama3-8b --set parameters=1e300", 2, "expected at most 1e+17"),
-        ("llama3-8b --gpus 8 --keep last=3,every=10", 2, "--duration"),
-        ("llama3-8b --set parameters=0", 2, "parameters"),
-        ("llama3-8b --set paramters=5", 2, "did you mean 'parameters'"),
-    ],
-)
-def test_bad_input_is_one_line(run, words, code, told):
-    ran = run("checkpoint", *words.split())
-    assert ran.code == code, ran.err
-    assert told in ran.refusal
-    assert ran.out == ""
-
-
 bytes_ = st.floats(1e9, 1e15)
 hours = st.floats(600, 1e7)
 shares = st.floats(0.001, 0.9)

@@ -326,11 +326,7 @@ OWN = 'sources: {my-source: {title: "Mine"}}\nname: mine\n'
         ("formats", "holds: tokens\nrecord: document\n", "holds: found 'tokens', expected a list of text"),
         ("formats", "holds: [tokens]\n", "'record' is missing"),
         ("formats", "holds: [tokens]\nrecord: document\ncompressed_shares: {words: 1}\n", "unknown key 'words'"),
-        (
-            "corpora",
-            "holds: sampels\n",
-            "holds: found 'sampels', expected one of tokens, text, samples; did you mean 'samples'?",
-        ),
+        ("corpora", "holds: sampels\n", "expected one of tokens, text, samples; did you mean 'samples'?"),
         ("corpora", "holds: tokens\npipeline: fineweeb\n", "unknown pipeline 'fineweeb'"),
         ("corpora", "holds: tokens\ntokens: {value: 1, unit: B, source: my-source, grade: measured}\n", "'1 B' is in B"),
         ("corpora", "holds: tokens\ntokens: {value: 1, unit: token, grade: measured}\n", "no source, no load"),
@@ -352,33 +348,20 @@ def test_a_broken_entry_of_the_users_own(write_entry, kind, content, message):
     assert "\n" not in str(refused.value)
 
 
+MEASURED = '{"schema": "ingest/1", "command": "measure", "results": %s}'
+RATE = MEASURED % '{"bytes_per_token": %s}'
 BROKEN = [
     ("", "no whole JSON"),
     ("[1]", "found [1], expected the JSON of `ingest measure`"),
     ("{}", "holds another form"),
     ('{"schema": "ingest/1", "command": "bw", "results": {}}', "holds command 'bw'"),
-    ('{"schema": "ingest/1", "command": "measure", "results": []}', "expected a table of quantities"),
-    ('{"schema": "ingest/1", "command": "measure", "results": {}}', "has no results.bytes_per_token"),
-    (
-        '{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {}}}',
-        "results.bytes_per_token: found {}, expected a value",
-    ),
-    (
-        '{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": "four"}}}',
-        "results.bytes_per_token.value: found 'four'",
-    ),
-    (
-        '{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": -4}}}',
-        "results.bytes_per_token.value: found -4",
-    ),
-    (
-        '{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": NaN}}}',
-        "no whole JSON ('NaN is not a number')",
-    ),
-    (
-        '{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": 4, "low": 5, "high": 6}}}',
-        "expected low ≤ value ≤ high",
-    ),
+    (MEASURED % "[]", "expected a table of quantities"),
+    (MEASURED % "{}", "has no results.bytes_per_token"),
+    (RATE % "{}", "results.bytes_per_token: found {}, expected a value"),
+    (RATE % '{"value": "four"}', "results.bytes_per_token.value: found 'four'"),
+    (RATE % '{"value": -4}', "results.bytes_per_token.value: found -4"),
+    (RATE % '{"value": NaN}', "no whole JSON ('NaN is not a number')"),
+    (RATE % '{"value": 4, "low": 5, "high": 6}', "expected low ≤ value ≤ high"),
     ("{" * 5000, "no whole JSON"),
     ("[" * 200_000, "no whole JSON"),
 ]

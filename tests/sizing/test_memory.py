@@ -82,30 +82,6 @@ def test_hosts_and_layouts_that_do_not_fit(run):
     assert found["gpus_to_hold"].value == 32
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ("llama3-8b --recipe 17", "expected one of"),
-        ("llama3-8b --recipe zero16", "did you mean 'zero-16'"),
-        ("llama3-8b --optimizer adamx", "did you mean 'adamw'"),
-        ("llama3-8b --offload disk", "expected one of none, cpu, nvme"),
-        ("llama3-8b --offload nvme --zero-stage 1", "found nvme at ZeRO stage 1, expected ZeRO stage 3"),
-        ("llama3-8b --gpus 0", "--gpus"),
-        ("llama3-8b --gpus 10 --tensor-parallel 4", "multiple of tensor × pipeline = 4"),
-        ("llama3-8b --utilization 1.5", "--utilization"),
-        ("llama3-8b --zero-stage 5", "expected 0, 1, 2 or 3"),
-        ("llama3-8b --gpu h1000", "did you mean"),
-        ("llama3-8b --node dgx-h100 --gpu a100-80-sxm", "has h100-sxm"),
-        ("", "the model is missing"),
-    ],
-)
-def test_bad_input_is_one_line(run, words, told):
-    ran = run("memory", *words.split())
-    assert ran.code == 2, ran.err
-    assert told in ran.refusal
-    assert ran.out == ""
-
-
 @given(st.floats(1e8, 1e13), st.sampled_from([1, 2, 3]), st.integers(0, 12))
 def test_a_higher_stage_or_more_gpus_never_hold_more_each(parameters, stage, doublings):
     known = {"set": {"parameters": parameters}, "zero_stage": stage}

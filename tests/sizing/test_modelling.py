@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 import ingest
 from ingest.sizing.model import OF_PREDICTION, QUESTION
 
@@ -55,25 +53,6 @@ def test_bytes_and_operations_follow_the_configuration(run):
     answer = ingest.model("deepseek-v3")
     for name in {*QUESTION.names} - {*OF_PREDICTION}:
         assert answer.derivation(name).formula is not None
-
-
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [
-        (("nothing-like-it",), 2),
-        (("no/such/config.json",), 1),
-        (("llama3-8b", "--precision", "bf17"), 2),
-        (("llama3-8b", "--sequence-length", "0"), 2),
-        (("llama3-8b", "--sequence-length", "-5"), 2),
-        (("llama3-8b", "--sequence-length", "many"), 2),
-        ((), 2),
-    ],
-)
-def test_a_refusal_is_one_line(run, words, code):
-    done = run("model", *words)
-    assert done.code == code
-    assert done.refusal
-    assert not done.out
 
 
 def test_defaults_of_the_class_are_told(run, tmp_path):

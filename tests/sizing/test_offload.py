@@ -142,25 +142,6 @@ def test_a_tier_without_room_or_rate(run):
     assert "bandwidth is not known" in ran.err
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ("llama3-8b --parameters disk", "expected one of fill, gpu, cpu, nvme, storage"),
-        ("llama3-8b --recipe zero16", "did you mean 'zero-16'"),
-        ("llama3-8b --units 4", "without --storage"),
-        ("llama3-8b --target 1", "--target"),
-        ("llama3-8b --batch 0", "--batch"),
-        ("llama3-8b --storage prot-rep3", "is not known"),
-        ("", "the model is missing"),
-    ],
-)
-def test_bad_input_is_one_line(run, words, told):
-    ran = run("offload", *words.split())
-    assert ran.code == 2, ran.err
-    assert told in ran.refusal
-    assert ran.out == ""
-
-
 def test_names_of_models_lead_to_their_structure(run):
     # An alias names the structure of its model.
     for alias, name in (("Llama-3-70B", "llama3-70b"), ("bloom", "bloom-176b")):
@@ -200,13 +181,6 @@ def test_interleaving_orders_and_conserves():
     found = results(**THIRTEEN, optimizer_on_gpu="every=4")
     assert found["interleaved_up_bytes"] == pytest.approx(parameters * (12 + 3 * 2) / 4)
     assert found["interleaved_down_bytes"] == pytest.approx(parameters * 12 / 4)
-
-
-@pytest.mark.parametrize("word", ["every", "every=1", "every=2.5", "best", "every=x"])
-def test_a_part_that_cannot_be_interleaved_is_refused(run, word):
-    ran = run("offload", "llama3-8b", "--optimizer-on-gpu", word)
-    assert ran.code == 2, ran.err
-    assert "--optimizer-on-gpu" in ran.refusal
 
 
 def test_the_slowest_part_of_a_step_is_named_as_soon_as_it_exceeds_what_the_target_leaves():

@@ -135,24 +135,6 @@ def test_a_recurrent_state_has_the_width_that_its_config_states(stated, width, t
     assert (found.results["kv_cache_bytes"].low is None) == bool(stated and "auto" not in stated.values())
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ("llama3-8b --prompt 512", "found without --inference, expected with it"),
-        ("llama3-8b --inference --recipe zero-16", "found with --inference, expected without it"),
-        ("llama3-8b --inference --kv disk", "expected one of fill, gpu, cpu, nvme, storage"),
-        ("llama3-8b --inference --weight-bits 0", "--weight-bits"),
-        ("llama3-8b --inference --weight-bits 64", "--weight-bits"),
-        ("llama3-8b --inference --generate 0", "--generate"),
-    ],
-)
-def test_bad_input_is_one_line(run, words, told):
-    ran = run("offload", *words.split())
-    assert ran.code == 2, ran.err
-    assert told in ran.refusal
-    assert ran.out == ""
-
-
 def test_what_is_not_known_is_named(run):
     ran = run("offload", "bloom-176b", "--inference", "--gpu", "a6000", "--gpus", 1)
     assert ran.code == 1

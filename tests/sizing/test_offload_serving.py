@@ -252,23 +252,6 @@ def test_sessions_bound_what_is_read_and_kept():
     assert kept["kv_peak_read_bandwidth"] == plain["kv_peak_read_bandwidth"]
 
 
-@pytest.mark.parametrize(
-    ("words", "told", "code"),
-    [
-        ("llama3-8b --inference --turns 4", "found without --users, expected with it", 2),
-        ("llama3-8b --users 10", "found without --inference, expected with it", 2),
-        ("llama3-8b --inference --users 0", "--users", 2),
-        ("llama3-8b --inference --users 10 --hit 1.5", "--hit", 2),
-        ("llama3-8b --inference --users 10 --turns 1e9", "--turns", 2),
-        ("llama3-8b --inference --users 10 --hit absent.jsonl", "absent.jsonl", 1),
-    ],
-)
-def test_bad_input_is_one_line(run, words, told, code):
-    ran = run("offload", *words.split())
-    assert ran.code == code, ran.err
-    assert told in ran.refusal
-
-
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"hash_ids": 3}', '{"hash_ids": [[1]]}', "no json"])
 def test_a_trace_of_another_form_is_refused(tmp_path, run, text):
     path = tmp_path / "trace.jsonl"
