@@ -20,22 +20,9 @@ from ingest.reports.workbook.vendor_workbook import vendor_workbook
 SHIPPED = Path(__file__).parents[1] / "catalogs"
 LOG = Path(__file__).parent / "observation/logs/megatron.log"
 WRONG = (
-    None,
-    -1.5,
-    {},
-    [],
-    object(),
-    len,
-    b"x",
-    "x" * 1000,
-    numpy.int64(5),
-    [5],
-    {5: "x"},
-    True,
-    "a\0b",
-    "a\ud800b",
+    None, -1.5, {}, [], object(), len, b"x", "x" * 1000, numpy.int64(5), [5], {5: "x"}, True, "a\0b", "a\ud800b",
     Path("a\0b"),
-)
+)  # fmt: skip
 #: function -> good arguments of a quick call
 GOOD = {
     "accept": {"plan": "plan.json", "folder": "tests"},

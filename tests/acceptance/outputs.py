@@ -92,13 +92,8 @@ def ior_json(test, nodes, tasks, block, mib, seconds=1800):
                 "TestID": 0,
                 "Parameters": {"deadlineForStonewall": seconds, "transferSize": 131072, "blockSize": block},
                 "Options": {
-                    "test filename": f"/mnt/x/{test}",
-                    "segments": 1,
-                    "ordering in a file": "random",
-                    "nodes": nodes,
-                    "tasks": tasks,
-                    "clients per node": tasks // nodes,
-                    "xfersize": "131072 bytes",
+                    "test filename": f"/mnt/x/{test}", "segments": 1, "ordering in a file": "random", "nodes": nodes,
+                    "tasks": tasks, "clients per node": tasks // nodes, "xfersize": "131072 bytes",
                 },
                 "Results": [
                     {
@@ -115,7 +110,7 @@ def ior_json(test, nodes, tasks, block, mib, seconds=1800):
             }
         ],
         "Finished": "Mon Jan  5 10:30:00 2026",
-    }
+    }  # fmt: skip
     text = json.dumps(found, indent=2)
     return text.replace('"Results": [\n', '"Results": [\nWARNING: Using actual aggregate bytes moved = 1\n')
 
@@ -169,18 +164,9 @@ def elbencho_json(label, hosts, threads, rate, phase="READ", seconds=1800, block
             "label": label,
             "iso_start_date": "2026-01-05T10:00:00.000+0000",
             "config": {
-                "path_type": "file",
-                "paths": "16",
-                "hosts": str(hosts),
-                "threads": str(threads),
-                "file_size": str(size),
-                "block_size": str(block),
-                "direct_io": direct,
-                "random_offsets": "true",
-                "random_aligned": "true",
-                "io_depth": "1",
-                "version": "3.0.37",
-                "command": '"elbencho" "-r" ',
+                "path_type": "file", "paths": "16", "hosts": str(hosts), "threads": str(threads), "file_size": str(size),
+                "block_size": str(block), "direct_io": direct, "random_offsets": "true", "random_aligned": "true",
+                "io_depth": "1", "version": "3.0.37", "command": '"elbencho" "-r" ',
             },
             "first_done": {"elapsed_time_ms": str(seconds * 1000 - 5), "bytes/s": str(rate + 1000), "cpu%": "7"},
             "last_done": {
@@ -192,38 +178,19 @@ def elbencho_json(label, hosts, threads, rate, phase="READ", seconds=1800, block
                 "latency": {"IO": {"min_us": "80", "avg_us": "250", "max_us": "9000"}},
             },
         }
-    )
+    )  # fmt: skip
 
 
 def elbencho_csv(label, hosts, threads, mib, seconds=1800, block=131072, size=2**47):
     """A line of elbencho's CSV, with its header."""
     columns = {
-        "ISO date": "2026-01-05T10:00:00.000+0000",
-        "label": label,
-        "path type": "file",
-        "paths": 16,
-        "hosts": hosts,
-        "threads": threads,
-        "dirs": "",
-        "files": "",
-        "file size": size,
-        "block size": block,
-        "direct IO": 1,
-        "random": 1,
-        "random aligned": 1,
-        "IO depth": 1,
-        "shared paths": 1,
-        "truncate": 0,
-        "operation": "READ",
-        "time ms [first]": seconds * 1000 - 5,
-        "time ms [last]": seconds * 1000,
-        "IOPS [last]": 8 * mib,
-        "MiB/s [first]": mib + 1,
-        "MiB/s [last]": mib,
-        "IO lat us [avg]": 250,
-        "version": "3.0.37",
+        "ISO date": "2026-01-05T10:00:00.000+0000", "label": label, "path type": "file", "paths": 16, "hosts": hosts,
+        "threads": threads, "dirs": "", "files": "", "file size": size, "block size": block, "direct IO": 1, "random": 1,
+        "random aligned": 1, "IO depth": 1, "shared paths": 1, "truncate": 0, "operation": "READ",
+        "time ms [first]": seconds * 1000 - 5, "time ms [last]": seconds * 1000, "IOPS [last]": 8 * mib,
+        "MiB/s [first]": mib + 1, "MiB/s [last]": mib, "IO lat us [avg]": 250, "version": "3.0.37",
         "command": '"elbencho" "-r" ',
-    }
+    }  # fmt: skip
     return ",".join(columns) + "\n" + ",".join(map(str, columns.values())) + "\n"
 
 

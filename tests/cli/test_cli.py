@@ -69,18 +69,9 @@ def test_the_main_job_as_json_has_the_shape_of_the_contract(run):
     data = ran.data
     assert ran.code == 0
     assert set(data) == {
-        "schema",
-        "command",
-        "version",
-        "catalog_hash",
-        "inputs",
-        "results",
-        "basis",
-        "rungs",
-        "assumptions",
-        "sources",
+        "schema", "command", "version", "catalog_hash", "inputs", "results", "basis", "rungs", "assumptions", "sources",
         "warnings",
-    }
+    }  # fmt: skip
     assert (data["schema"], data["command"], data["basis"]) == ("ingest/1", "bw", "emulated")
     assert re.fullmatch(r"\d+\.\d+\.\d+\S*", data["version"])
     assert re.fullmatch("sha256:[0-9a-f]{64}", data["catalog_hash"])

@@ -29,37 +29,18 @@ from ingest.engine.expression import (
 )
 
 REFUSED = [
-    (lambda a, _: a if a else 0, "where"),
-    (lambda a, b: a if a > b else b, "where"),
-    (lambda a, b: a and b, "where"),
-    (lambda a, b: a or b, "where"),
-    (lambda a, _: not a, "where"),
-    (max, "where"),
-    (lambda a, b: a if a == b else 0, "where"),
-    (lambda a, b: a if a != b else 0, "where"),
-    (lambda a, b: a in [b], "where"),
-    (lambda a, _: math.sqrt(a), r"\*\*"),
-    (lambda a, _: math.ceil(a), "ceil"),
-    (lambda a, _: math.floor(a), "ceil"),
-    (lambda a, _: math.log2(a), r"\*\*"),
-    (lambda a, _: float(a), "float"),
-    (lambda a, _: int(a), "float"),
-    (lambda a, _: round(a), "ceil"),
-    (lambda a, _: abs(a), "maximum"),
-    (lambda a, _: range(a), "total"),
-    (lambda a, b: a // b, r"ceil\(a / b\)"),
-    (lambda a, b: a % b, r"ceil\(a / b\)"),
-    (lambda a, _: 7 // a, r"ceil\(a / b\)"),
-    (lambda a, _: 7 % a, r"ceil\(a / b\)"),
-    (divmod, r"ceil\(a / b\)"),
-    (lambda a, _: divmod(7, a), r"ceil\(a / b\)"),
-    (lambda a, _: numpy.sqrt(a), "minimum"),
-    (numpy.maximum, "maximum"),
-    (lambda a, _: numpy.array([1.0, 2.0]) * a, "total"),
-    (lambda a, _: numpy.asarray(a), "total"),
-    (lambda a, _: sum(a), "total"),
+    (lambda a, _: a if a else 0, "where"), (lambda a, b: a if a > b else b, "where"), (lambda a, b: a and b, "where"),
+    (lambda a, b: a or b, "where"), (lambda a, _: not a, "where"), (max, "where"),
+    (lambda a, b: a if a == b else 0, "where"), (lambda a, b: a if a != b else 0, "where"), (lambda a, b: a in [b], "where"),
+    (lambda a, _: math.sqrt(a), r"\*\*"), (lambda a, _: math.ceil(a), "ceil"), (lambda a, _: math.floor(a), "ceil"),
+    (lambda a, _: math.log2(a), r"\*\*"), (lambda a, _: float(a), "float"), (lambda a, _: int(a), "float"),
+    (lambda a, _: round(a), "ceil"), (lambda a, _: abs(a), "maximum"), (lambda a, _: range(a), "total"),
+    (lambda a, b: a // b, r"ceil\(a / b\)"), (lambda a, b: a % b, r"ceil\(a / b\)"), (lambda a, _: 7 // a, r"ceil\(a / b\)"),
+    (lambda a, _: 7 % a, r"ceil\(a / b\)"), (divmod, r"ceil\(a / b\)"), (lambda a, _: divmod(7, a), r"ceil\(a / b\)"),
+    (lambda a, _: numpy.sqrt(a), "minimum"), (numpy.maximum, "maximum"), (lambda a, _: numpy.array([1.0, 2.0]) * a, "total"),
+    (lambda a, _: numpy.asarray(a), "total"), (lambda a, _: sum(a), "total"),
     (lambda a, _: [item * 2 for item in a], "total"),
-]
+]  # fmt: skip
 
 leaves = st.one_of(st.integers(1, 50).map(Number), st.floats(0.1, 50).map(Number), st.sampled_from("abc").map(Symbol))
 trees = st.recursive(
@@ -90,16 +71,9 @@ def evaluate_text(text, names):
 
 
 SIGNS = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.Pow: "**",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">",
     ast.GtE: ">=",
-}
+}  # fmt: skip
 
 
 def same(compute, other):

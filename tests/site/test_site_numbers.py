@@ -30,25 +30,9 @@ def paths(node: dict[str, Any], keys: tuple[str, ...] = ()) -> Iterator[tuple[st
 
 PLACES = sorted(paths(schema()))
 UNITS = (
-    "",
-    " ",
-    "B",
-    "GB",
-    " GiB",
-    " MB/s",
-    "s",
-    " min",
-    " days",
-    " years",
-    "%",
-    "k",
-    "M",
-    " nodes",
-    " tokens",
-    " TFLOP/s",
-    "Gb",
-    "x",
-)
+    "", " ", "B", "GB", " GiB", " MB/s", "s", " min", " days", " years", "%", "k", "M", " nodes", " tokens", " TFLOP/s",
+    "Gb", "x",
+)  # fmt: skip
 NUMBERS = st.one_of(
     st.integers(-3, 3), st.floats(allow_nan=False), st.sampled_from([0, 0.5, 1, 1e300, -1e-9]), st.integers(0, 10**18)
 )

@@ -33,22 +33,10 @@ def test_lists_and_ranges(written, unit, expected):
 @pytest.mark.parametrize(
     "written",
     [
-        "",
-        "1,,2",
-        "8..1",
-        "8..1*2",
-        "1..8*1",
-        "1..8*0.5",
-        "0..8*2",
-        "1..8+0",
-        "1..8+-1",
-        "1..",
-        "..8",
-        "1..8*",
-        "a..b",
+        "", "1,,2", "8..1", "8..1*2", "1..8*1", "1..8*0.5", "0..8*2", "1..8+0", "1..8+-1", "1..", "..8", "1..8*", "a..b",
         "1..2..3",
     ],
-)
+)  # fmt: skip
 def test_what_is_no_range_is_refused_in_one_line(written):
     with pytest.raises(UsageError, match=r"\A--x: [^\n]*\Z"):
         parse_axis(written, "node", "--x")

@@ -22,15 +22,10 @@ GRID = list(itertools.product(MEANS, (5.0, 60.0, 300.0), (120.0, 720.0), (1.0, 2
 
 def daly(mtti, schedule, restart):
     given = {
-        "job_mean_time_to_interrupt": mtti,
-        "persistent_every": schedule.every,
-        "checkpoint_interval": schedule.interval,
-        "checkpoint_staging_seconds": schedule.staging,
-        "checkpoint_dump_seconds": schedule.dump,
-        "stopped_share": schedule.stopped_share,
-        "restart_seconds": restart,
-        "reschedule_seconds": 0,
-    }
+        "job_mean_time_to_interrupt": mtti, "persistent_every": schedule.every, "checkpoint_interval": schedule.interval,
+        "checkpoint_staging_seconds": schedule.staging, "checkpoint_dump_seconds": schedule.dump,
+        "stopped_share": schedule.stopped_share, "restart_seconds": restart, "reschedule_seconds": 0,
+    }  # fmt: skip
     return solve("goodput_closed_form", given)
 
 

@@ -6,15 +6,9 @@ import ingest
 from ingest.sizing.model import OF_PREDICTION, QUESTION
 
 CONTRACT = (
-    "parameters",
-    "parameters_active",
-    "parameters_embedding",
-    "weights_bytes",
-    "flops_per_token",
-    "flops_per_token_full_attention",
-    "flops_per_token_6n",
-    "kv_cache_bytes_per_token",
-)
+    "parameters", "parameters_active", "parameters_embedding", "weights_bytes", "flops_per_token",
+    "flops_per_token_full_attention", "flops_per_token_6n", "kv_cache_bytes_per_token",
+)  # fmt: skip
 
 
 def test_the_command_gives_what_the_contract_names(run):

@@ -61,30 +61,14 @@ test:
 """)
 #: Other values of the keys that came with lines that can be signed, in base units.
 OTHERS = {
-    "round": 3,
-    "jobs.vision.warm_up": 300,
-    "jobs.vision.memory_share": 0.3,
-    "jobs.vision.starts": 1,
-    "jobs.vision.start.within": 45,
-    "jobs.vision.start.files": 40_000,
-    "jobs.own.warm_up": 900,
-    "jobs.own.memory_share": 0.6,
-    "jobs.language.export.within": 300,
-    "jobs.language.evaluation.within": 30,
-    "jobs.language.checkpoint.drain_time": 80,
-    "jobs.language.checkpoint.slow_down": 0.5,
-    "jobs.language.checkpoint.restart_time": 120,
-    "outage.restart_time": 300,
-    "reserve.snapshots": 0.2,
-    "reserve.rebuild": 0.1,
-    "reserve.replica": 0.5,
-    "reserve.homes": 30e12,
-    "reserve.containers": 6e12,
-    "reserve.logs": 5e12,
-    "datasets.large.load_within": 86_400,
-    "datasets.text.prepare_within": 259_200,
-    "test.create_time": 6,
-}
+    "round": 3, "jobs.vision.warm_up": 300, "jobs.vision.memory_share": 0.3, "jobs.vision.starts": 1,
+    "jobs.vision.start.within": 45, "jobs.vision.start.files": 40_000, "jobs.own.warm_up": 900, "jobs.own.memory_share": 0.6,
+    "jobs.language.export.within": 300, "jobs.language.evaluation.within": 30, "jobs.language.checkpoint.drain_time": 80,
+    "jobs.language.checkpoint.slow_down": 0.5, "jobs.language.checkpoint.restart_time": 120, "outage.restart_time": 300,
+    "reserve.snapshots": 0.2, "reserve.rebuild": 0.1, "reserve.replica": 0.5, "reserve.homes": 30e12,
+    "reserve.containers": 6e12, "reserve.logs": 5e12, "datasets.large.load_within": 86_400,
+    "datasets.text.prepare_within": 259_200, "test.create_time": 6,
+}  # fmt: skip
 #: Whole numbers that are changed by one.
 COUNTS = ("count", "nodes", "runs", "starts", "readers", "keep", "copies", "epochs", "units", "failed", "data", "parity",
           "samples_per_file", "persistent_every", "last", "every", "final")  # fmt: skip
