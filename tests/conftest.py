@@ -76,6 +76,12 @@ def clean_environment(**extra):
     return {**kept, "PYTHONIOENCODING": "utf-8", **extra}
 
 
+def finished(*words, cwd=None, check=True, **environment):
+    """A process, run to its end in a clean environment."""
+    streams = {"capture_output": True, "encoding": "utf-8", "timeout": 60}
+    return subprocess.run([*map(str, words)], cwd=cwd, env=clean_environment(**environment), check=check, **streams)
+
+
 def default_signals():
     """In a child process, before it runs: the default actions, where a shell has started the tests with signals ignored."""
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
@@ -110,15 +116,7 @@ def run_process(tmp_path):
     """Run the installed command in an empty folder, as a process: for what depends on how it starts, prints or ends."""
 
     def call(*words, cwd=None, **environment):
-        done = subprocess.run(
-            [COMMAND, *map(str, words)],
-            cwd=cwd or tmp_path,
-            env=clean_environment(**environment),
-            capture_output=True,
-            encoding="utf-8",
-            timeout=60,
-            check=False,
-        )
+        done = finished(COMMAND, *words, cwd=cwd or tmp_path, check=False, **environment)
         return Ran(done.returncode, done.stdout, done.stderr)
 
     return call

@@ -1,10 +1,9 @@
 """What starts fast imports little."""
 
-import subprocess
 import sys
 
 import pytest
-from conftest import clean_environment
+from conftest import finished
 
 HEAVY = {"pandas", "numpy", "tokenizers", "gigatoken", "datasets", "pint", "pyarrow", "distributed", "fsspec", "requests"}
 MAIN_JOB = ["bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "128"]
@@ -22,14 +21,7 @@ print(*sorted(name for name in sys.modules if "." not in name), file=sys.stderr)
 
 
 def imported(words, probe=PROBE):
-    done = subprocess.run(
-        [sys.executable, "-c", probe.format(words=words)],
-        env=clean_environment(),
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-        timeout=60,
-    )
+    done = finished(sys.executable, "-c", probe.format(words=words))
     return set(done.stderr.splitlines()[-1].split()), done.stdout
 
 

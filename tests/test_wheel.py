@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import clean_environment
+from conftest import clean_environment, finished
 
 ROOT = Path(__file__).parent.parent
 START = "import sys; from ingest.cli.main import main; main()"
@@ -41,16 +41,7 @@ def installed(wheel, tmp_path_factory):
 
 
 def asked(installed, cwd, code, *words):
-    done = subprocess.run(
-        [sys.executable, "-c", code, *words],
-        cwd=cwd,
-        env=clean_environment(PYTHONPATH=str(installed)),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=60,
-        check=True,
-    )
-    return done.stdout
+    return finished(sys.executable, "-c", code, *words, cwd=cwd, PYTHONPATH=str(installed)).stdout
 
 
 def test_the_wheel_holds_the_package_the_catalogs_and_nothing_else(wheel):

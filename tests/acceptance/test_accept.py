@@ -4,10 +4,10 @@ import hashlib
 import json
 import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
+from conftest import finished
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plans import GOOD, line, plan, times
@@ -53,11 +53,8 @@ def test_a_tool_is_named_once(tmp_path):
 
 def test_sums_and_hashes_are_those_of_the_files(tmp_path):
     ingest.accept(plan(tmp_path), tmp_path / "tests")
-    done = subprocess.run(
-        ["sha256sum", "--strict", "-c", "SHA256SUMS"], cwd=tmp_path / "tests", capture_output=True, check=False
-    )
-    assert done.returncode == 0
-    assert done.stdout.count(b": OK") == len(written(tmp_path / "tests")) - 1
+    done = finished("sha256sum", "--strict", "-c", "SHA256SUMS", cwd=tmp_path / "tests")
+    assert done.stdout.count(": OK") == len(written(tmp_path / "tests")) - 1
     manifest = json.loads((tmp_path / "tests" / "tests.json").read_text())
     for test in manifest["tests"]:
         for name, expected in test["files"].items():
@@ -370,13 +367,7 @@ def test_a_script_without_its_clients_stops_at_once(tmp_path, hosts):
     ingest.accept(plan(tmp_path), tmp_path / "tests", tool="fio")
     if hosts is not None:
         (tmp_path / "tests" / "hosts.txt").write_text(hosts)
-    done = subprocess.run(
-        ["sh", tmp_path / "tests/fio/T-READ-01-fio.sh"],
-        env={**os.environ, "TARGET": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = finished("sh", tmp_path / "tests/fio/T-READ-01-fio.sh", check=False, TARGET=str(tmp_path))
     assert done.returncode == 2
     assert "hosts file" in done.stderr
     assert "expected 128" in done.stderr
@@ -388,12 +379,7 @@ def test_a_test_on_fewer_clients_takes_the_first_of_the_list(tmp_path):
 
     ingest.accept(plan(tmp_path, change), tmp_path / "tests", tool="ior")
     (tmp_path / "tests" / "hosts.txt").write_text("one\n\ntwo\nthree\n")
-    subprocess.run(
-        ["sh", tmp_path / "tests/ior/T-READ-01-ior.sh"],
-        env={**os.environ, "TARGET": str(tmp_path), "LAUNCH": "true", "DROP_CACHES": "true"},
-        capture_output=True,
-        check=True,
-    )
+    finished("sh", tmp_path / "tests/ior/T-READ-01-ior.sh", TARGET=str(tmp_path), LAUNCH="true", DROP_CACHES="true")
     assert (tmp_path / "tests/results/T-READ-01-ior.hosts").read_text() == "one\ntwo\n"
     answer = ingest.verdict(tmp_path / "tests", tmp_path / "tests/results")
     assert {os.path.basename(name) for name in answer.refused} == {f"T-READ-01-ior.run{run}.txt" for run in (1, 2, 3)}
@@ -404,13 +390,7 @@ def test_a_rehearsal_never_uses_a_folder_that_is_there(tmp_path):
     mine = tmp_path / "T-READ-01-fio"
     mine.mkdir()
     (mine / "mine").write_text("mine")
-    done = subprocess.run(
-        ["sh", tmp_path / "tests/fio/T-READ-01-fio.sh"],
-        env={**os.environ, "TARGET": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = finished("sh", tmp_path / "tests/fio/T-READ-01-fio.sh", check=False, TARGET=str(tmp_path))
     assert done.returncode != 0
     assert (mine / "mine").read_text() == "mine"
 

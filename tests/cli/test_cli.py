@@ -12,7 +12,7 @@ from fcntl import ioctl
 
 import click
 import pytest
-from conftest import COMMAND, clean_environment
+from conftest import COMMAND, clean_environment, finished
 
 from ingest.cli import commands
 from ingest.cli.group import command
@@ -256,13 +256,9 @@ def test_version_is_that_of_the_package(run):
 
 
 def test_the_package_runs_as_a_module(run):
-    done = subprocess.run(
-        [sys.executable, "-m", "ingest", *JOB, "--format", "json"], env=clean_environment(), capture_output=True,
-        encoding="utf-8", timeout=60, check=True,
-    )  # fmt: skip
+    done = finished(sys.executable, "-m", "ingest", *JOB, "--format", "json")
     assert json.loads(done.stdout) == json.loads(run(*JOB, "--format", "json").out)
-    refused = [sys.executable, "-m", "ingest", "bw", "--model", "none"]
-    assert subprocess.run(refused, env=clean_environment(), capture_output=True, timeout=60, check=False).returncode == 2
+    assert finished(sys.executable, "-m", "ingest", "bw", "--model", "none", check=False).returncode == 2
 
 
 def test_nothing_is_cut_or_coloured_in_a_pipe(run, run_process):
@@ -324,15 +320,7 @@ def test_a_checkout_runs_without_being_installed(tmp_path):
     from pathlib import Path
 
     script = Path(__file__).parents[2] / "cli.py"
-    done = subprocess.run(
-        [sys.executable, str(script), *JOB, "--format", "json"],
-        cwd=tmp_path,
-        env=clean_environment(),
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-        timeout=60,
-    )
+    done = finished(sys.executable, script, *JOB, "--format", "json", cwd=tmp_path)
     assert json.loads(done.stdout)["basis"] == "emulated"
 
 

@@ -4,13 +4,12 @@ import json
 import os
 import pty
 import select
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, EXAMPLES, clean_environment
+from conftest import COMMAND, EXAMPLES, clean_environment, finished
 
 from ingest.cli.completion import INDEX, SHELLS
 from ingest.cli.main import COMMANDS, command_of
@@ -31,15 +30,7 @@ printf '%s\\n' "$options" "${{COMPREPLY[@]}}"
 def complete(*words, cwd=None, **environment):
     """The options and words that bash gets for the last word."""
     script = BASH.format(command=COMMAND, words=" ".join(f"'{word}'" for word in words))
-    done = subprocess.run(
-        ["bash", "--norc", "--noprofile", "-c", script],
-        env=clean_environment(**environment),
-        cwd=cwd,
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-        timeout=60,
-    )
+    done = finished("bash", "--norc", "--noprofile", "-c", script, cwd=cwd, **environment)
     assert done.stderr == ""
     options, *found = done.stdout.splitlines()
     return options, [word for word in found if word]
@@ -144,13 +135,8 @@ def _read_until(terminal, words):
 
 def test_a_key_press_imports_nothing_that_computes():
     probe = "import sys; sys.argv = ['ingest']; from ingest.cli.main import main\ntry:\n main()\nexcept SystemExit: pass\n"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{probe}print(*sys.modules, sep='\\n')"],
-        env=clean_environment(_INGEST_COMPLETE="bash_complete", COMP_WORDS="ingest bw --gpu h100-s", COMP_CWORD="3"),
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
+    asked = {"_INGEST_COMPLETE": "bash_complete", "COMP_WORDS": "ingest bw --gpu h100-s", "COMP_CWORD": "3"}
+    done = finished(sys.executable, "-c", f"{probe}print(*sys.modules, sep='\\n')", **asked)
     lines = done.stdout.splitlines()
     assert lines[0] == "plain,h100-sxm"
     assert not {"numpy", "pandas", "yaml", "ingest.catalog.store", "ingest.cli.bw", "ingest.sizing"} & set(lines)
