@@ -185,12 +185,8 @@ def test_one_run_is_not_three(tmp_path, change):
     answer = ingest.verdict(three(tmp_path), runs)
     assert answer.results["R-READ-01"].why == "T-READ-01-fio: 1 of 3 runs"
     assert len(answer.refused) == 2
-    again = ingest.verdict(three_again(tmp_path), [runs[0]] * 3)
+    again = ingest.verdict(tmp_path / "three", [runs[0]] * 3)
     assert again.results["R-READ-01"].why == "T-READ-01-fio: 1 of 3 runs"
-
-
-def three_again(tmp_path):
-    return tmp_path / "three"
 
 
 def test_the_best_run_does_not_decide(tmp_path):

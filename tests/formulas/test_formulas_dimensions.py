@@ -31,11 +31,6 @@ def units():
     return own
 
 
-def carrying(units, name):
-    """Two, in the unit of the quantity."""
-    return units.Quantity(2.0, written(units, unit_of(name)))
-
-
 def written(units, unit):
     return units.dimensionless if unit == "1" else units.parse_units(unit.replace("GPU-hour", "GPU_hour"))
 
@@ -43,7 +38,7 @@ def written(units, unit):
 def right_dimension(units, formula):
     """Whether the formula's result has the declared dimension; adding unlike things is an error of its own."""
     try:
-        result = formula.function(*(carrying(units, need) for need in formula.needs))
+        result = formula.function(*(units.Quantity(2.0, written(units, unit_of(need))) for need in formula.needs))
     except pint.DimensionalityError:
         return False
     return units.Quantity(1.0, written(units, formula.unit)).check(getattr(result, "dimensionality", units.dimensionless))

@@ -121,14 +121,13 @@ def test_a_fact_removed_never_makes_a_fit(name, written, fact):
 )
 def test_a_limit_of_a_tier_removed_never_makes_a_fit(name, written, fact):
     entry = SYSTEMS[name]
-    tiers = {key: _without(tier, fact) for key, tier in entry.tiers.items()}
+    tiers = {
+        key: type(tier)(**{name: None if name == fact else getattr(tier, name) for name in tier.shapes})
+        for key, tier in entry.tiers.items()
+    }
     before, after = judged(entry, written), judged(changed(entry, tiers=tiers), written)
     # Without its largest rate a tier is bound by its capacity alone.
     assert not (before.fits is not True and after.fits is True) or (before.fits is False and fact.endswith("_max")), fact
-
-
-def _without(tier, fact):
-    return type(tier)(**{name: None if name == fact else getattr(tier, name) for name in tier.shapes})
 
 
 @settings(max_examples=8 * settings.default.max_examples, deadline=None)
