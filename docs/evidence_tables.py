@@ -14,7 +14,7 @@ from ingest.engine.expression import prose
 from ingest.engine.registry import FORMULAS
 from ingest.engine.value import Input
 from ingest.sizing import evidence_ladder
-from ingest.sizing.published_rates import protocol_rates
+from ingest.sizing.published_rates import protocol_rates, rates_of
 from ingest.sizing.transfer import transferred
 from ingest.validation import validate
 
@@ -48,7 +48,7 @@ def transfer_cases() -> Iterator[TransferCase]:
                 gpu, form = CATALOG.get(Gpu, rate.gpu), CATALOG.get(Protocol, rate.protocol).form
                 rung = None
                 if form != "emulation":
-                    rung = transferred(CATALOG, model, gpu, precision, rate.protocol)
+                    rung = transferred(rates_of(model, CATALOG), gpu, precision, rate.protocol)
                 if rung is None:
                     continue
                 given = rung.given[evidence_ladder.RATE]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ingest.catalog.store import Catalog, shipped_folder
-from ingest.sizing.published_rates import measured_models
-from ingest.sizing.transfer import TABLE
+from ingest.sizing.published_rates import TABLE, measured_models
 
 PATH = shipped_folder() / TABLE
 
@@ -12,9 +11,9 @@ PATH = shipped_folder() / TABLE
 def content() -> str:
     """The CSV: one row per protocol, precision, model and GPU."""
     lines = sorted(
-        f"{rate.protocol},{precision},{model.id},{rate.gpu},{rate.value:.6g}"
-        for model, precision, rates in measured_models(Catalog())
-        for rate in rates
+        f"{rate.protocol},{precision},{rates.model.id},{rate.gpu},{rate.value:.6g}"
+        for rates, precision, found in measured_models(Catalog())
+        for rate in found
     )
     return "\n".join(["protocol,precision,model,gpu,samples_per_second_per_gpu", *lines, ""])
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from ingest.catalog.records import Decoder, Gpu, Rate, Storage, Tier
+from ingest.catalog.records import Decoder, Rate, Storage, Tier
 from ingest.catalog.store import Catalog, opened
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.configuration import shipped_folder
@@ -327,22 +327,24 @@ def _runs(path: Path, data: Mapping[str, Any]) -> Iterator[Case]:
 
 def _transfers(catalog: Catalog) -> Iterator[Case]:
     """Each measured rate, predicted from the other GPUs under its protocol (leave one pair out)."""
-    for model, precision, rates in measured_models(catalog):
-        for rate in rates:
-            level = transferred(catalog, model, catalog.get(Gpu, rate.gpu), precision, rate.protocol)
+    for rates, precision, found in measured_models(catalog):
+        for rate in found:
+            level = transferred(rates, rates.gpu(rate.gpu), precision, rate.protocol)
             if level is not None and not level.warnings:
-                yield _transfer_case(f"{model.id} on {rate.gpu}, {precision}, {rate.protocol}", rate.value, rate.rows[0], level)
+                yield _transfer_case(
+                    f"{rates.model.id} on {rate.gpu}, {precision}, {rate.protocol}", rate.value, rate.rows[0], level
+                )
 
 
 def _transferred_pairs(catalog: Catalog) -> Iterator[Case]:
     """Each pair of model and GPU, predicted as in `bw`: the typical rate over protocols (leave one pair out)."""
-    for model, precision, rates in measured_models(catalog):
-        for gpu in dict.fromkeys(rate.gpu for rate in rates):
-            own = [rate for rate in rates if rate.gpu == gpu]
-            level = transferred(catalog, model, catalog.get(Gpu, gpu), precision, None)
+    for rates, precision, found in measured_models(catalog):
+        for gpu in dict.fromkeys(rate.gpu for rate in found):
+            own = [rate for rate in found if rate.gpu == gpu]
+            level = transferred(rates, rates.gpu(gpu), precision, None)
             if level is not None and not any("across vendors" in warning for warning in level.warnings):
-                middle = typical(catalog, {rate.protocol: rate.value for rate in own})
-                yield _transfer_case(f"{model.id} on {gpu}, {precision}", middle, own[0].rows[0], level)
+                middle, _ = typical(rates, {rate.protocol: rate.value for rate in own})
+                yield _transfer_case(f"{rates.model.id} on {gpu}, {precision}", middle, own[0].rows[0], level)
 
 
 def _transfer_case(name: str, measured: float, row: Rate, level: evidence_ladder.EvidenceLevel) -> Case:

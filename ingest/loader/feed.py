@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, TypedDict, Unpack
 
+from ingest.catalog.records import Decoder
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.frozen import EMPTY, revised
 from ingest.engine.messages import Message, Option
@@ -26,7 +27,7 @@ from ingest.sizing.decoding import place_decoding
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import RATE
 from ingest.sizing.job import RATE_OPTIONS, Amount, CommonOptions, NodeOptions, by_user, job_of, quantities_of
-from ingest.sizing.published_rates import is_emulation, samples_of
+from ingest.sizing.published_rates import samples_of
 from ingest.sizing.rules import applying, contradictions, finding, unused
 from ingest.units import display, parse
 
@@ -318,10 +319,10 @@ def feed(
     draws = int(number)
     rate, given, known = _job(model, gpu, asked, seen, catalog)
     share_data(known, loader)
-    place_decoding(known, rate, decoder, catalog)
+    place_decoding(known, rate, decoder, lambda name: catalog.get(Decoder, name))
     if seen is not None:
         find_latency(known, seen, asked["stalled_by"], draws)
-    _complete(known, rate, catalog)
+    _complete(known, rate)
     place_cache(known, cache, rate.node)
     policy = shuffle_of(known, asked["shuffle"])
     facts = {"observed" if seen is not None else "", cache, policy}
@@ -481,7 +482,7 @@ def _utilization(given: Mapping[str, float], loader: Loader, steps: int, seed: i
     }
 
 
-def _complete(known: Quantities, rate: RateBasis, catalog: Catalog) -> None:
+def _complete(known: Quantities, rate: RateBasis) -> None:
     """Fill in the latency, the batch, and the resources that nobody limits."""
     known.state("latency_not_given")
     if known.find("sample_read_seconds") is None:
@@ -493,7 +494,8 @@ def _complete(known: Quantities, rate: RateBasis, catalog: Catalog) -> None:
     elif "samples_per_step" not in known.given:
         # A batch that follows the model, and not the rate of the GPU.
         model = rate.model
-        rows = [] if model is None else [row for row in catalog.rates(model) if not is_emulation(catalog, model, row.protocol)]
+        rates = rate.rates
+        rows = [] if rates is None else [row for row in rates.rows if not rates.is_emulation(row.protocol)]
         published = [speed for row in rows if model is not None and (speed := samples_of(model, row)) is not None]
         samples, why = USUAL_BATCH, f"{USUAL_BATCH} samples per GPU and step: neither a batch nor FLOPs of a sample are known"
         if published:

@@ -32,7 +32,6 @@ from ingest.sizing.job import (
     BandwidthOptions,
     Job,
     Many,
-    gpus_per_node_of,
     job_of,
     names_of,
     nodes_of,
@@ -40,6 +39,7 @@ from ingest.sizing.job import (
     quantities_of,
 )
 from ingest.sizing.published_rates import published
+from ingest.sizing.resolve import gpus_per_node_of
 from ingest.sizing.rules import ONE_EPOCH, WARM_UP_SECONDS, Finding, Valued, applying, contradictions, finding, unused
 from ingest.sizing.transfer import transferred
 from ingest.units import display, parse
@@ -88,6 +88,10 @@ OPTION_OF = {name: option for option, name in QUANTITIES.items()}
 NEEDED = ("samples_per_second_per_gpu", "ingest_bandwidth_per_gpu", "ingest_bandwidth_per_node", "ingest_bandwidth_per_job")
 
 
+#: The read bandwidth of each of `CLIENTS` as an input; without one where it is unknown.
+Clients = Mapping[str, Mapping[str, Input]]
+
+
 class Estimate(Answer, Frozen, kw_only=True):
     """The read bandwidth of one job.
 
@@ -95,6 +99,7 @@ class Estimate(Answer, Frozen, kw_only=True):
         job: the options, checked.
         basis: the evidence level in use; `given` where the user gave the rate.
         levels: the results of every evidence level that exists, for comparison.
+        clients: the read bandwidth of each of `CLIENTS`.
     """
 
     catalog: Catalog
@@ -105,6 +110,7 @@ class Estimate(Answer, Frozen, kw_only=True):
     precision: str
     basis: str
     levels: tuple[tuple[EvidenceLevel, Mapping[str, Quantity]], ...]
+    clients: Clients
 
     @property
     def nodes(self) -> float:
@@ -124,8 +130,7 @@ class Estimate(Answer, Frozen, kw_only=True):
         """The derivation of a quantity, also of the share that its reads take of one of `CLIENTS`."""
         if name not in CLIENTS:
             return super().derivation(name)
-        client = _client(name, self.catalog)
-        return derive("client_share", {**self.given, **client})
+        return derive("client_share", {**self.given, **self.clients[name]})
 
     def _citations(self) -> Iterator[tuple[str, str]]:
         return (place for item in self.used.values() for place in cited_by(item))
@@ -155,16 +160,20 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
         IngestError: there is no evidence at the level requested; names what to supply.
     """
     basis = rate_basis_of(job, catalog)
+    clients = {
+        name: from_fields({"client_bandwidth_per_node": catalog.get(Storage, one).client_read_bandwidth})
+        for name, one in CLIENTS.items()
+    }
     job, model, fixed, best = basis.job, basis.model, basis.fixed, basis.levels[0]
     plain = {name: item for name, item in fixed.items() if name not in OUTCOMES}
     levels = tuple(
-        (level, _results(Quantities({**basis.common, **level.given, **(fixed if level is best else plain)}), catalog)[0])
+        (level, _results(Quantities({**basis.common, **level.given, **(fixed if level is best else plain)}), clients)[0])
         for level in basis.levels
     )
     known = Quantities(basis.known)
     if "gpus_per_node" in known.given and (size := known.value("gpus")) > MOST_GPUS:
         raise option_error("nodes", f": found {size:,.0f} GPUs, expected at most {MOST_GPUS:,.0f}")
-    results, unknown = _results(known, catalog)
+    results, unknown = _results(known, clients)
     if model is not None and "sample_bytes" in model.missing and "sample_bytes" not in known.given:
         why = f"the bytes of one sample of {model.id} are not known: {model.missing['sample_bytes']}"
         reason = Message(why, supply=("sample_bytes",))
@@ -194,10 +203,11 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
         precision=basis.precision,
         basis=best.basis,
         levels=levels,
+        clients=clients,
     )
     return revised(
         answer,
-        warnings=(*best.warnings, *warnings_for(basis, results, answer.used, catalog), *contradictions(known, job.settings)),
+        warnings=(*best.warnings, *warnings_for(basis, results, answer.used, clients), *contradictions(known, job.settings)),
     )
 
 
@@ -213,7 +223,7 @@ def _chosen(basis: RateBasis) -> dict[str, dict[str, Any]]:
     return chosen
 
 
-def _results(known: Quantities, catalog: Catalog) -> tuple[dict[str, Quantity], dict[str, str]]:
+def _results(known: Quantities, clients: Clients) -> tuple[dict[str, Quantity], dict[str, str]]:
     """Every result that can be computed, with its range; and for the others what is missing."""
     found: dict[str, Step] = {}
     unknown: dict[str, str] = {}
@@ -222,7 +232,7 @@ def _results(known: Quantities, catalog: Catalog) -> tuple[dict[str, Quantity], 
         try:
             if name not in CLIENTS:
                 found[name] = known.step(name)
-            elif "ingest_bandwidth_per_node" in found and (client := _client(name, catalog)):
+            elif "ingest_bandwidth_per_node" in found and (client := clients[name]):
                 below = {"ingest_bandwidth_per_node": found["ingest_bandwidth_per_node"]}
                 found[name] = derive("client_share", client, below)
         except MissingQuantity as error:
@@ -242,24 +252,19 @@ def _results(known: Quantities, catalog: Catalog) -> tuple[dict[str, Quantity], 
     return results, unknown
 
 
-def _client(name: str, catalog: Catalog) -> dict[str, Input]:
-    """The read bandwidth of one of `CLIENTS`; empty where it is unknown."""
-    return from_fields({"client_bandwidth_per_node": catalog.get(Storage, CLIENTS[name]).client_read_bandwidth})
-
-
 Results = Mapping[str, Quantity]
 
 
-def warnings_for(basis: RateBasis, results: Results, used: Collection[str], catalog: Catalog) -> list[Message]:
+def warnings_for(basis: RateBasis, results: Results, used: Collection[str], clients: Clients) -> list[Message]:
     """Return the warnings about the results of a job, the most severe first.
 
     Args:
         basis: the evidence that the results follow from.
         results: quantities by name.
         used: names of the inputs on which the results depend.
-        catalog: where clients and rates are looked up.
+        clients: the read bandwidth of each of `CLIENTS`.
     """
-    found = [*_of_job(basis, results, catalog), *_of_dataset(basis, results), *_of_precision(basis, results, catalog)]
+    found = [*_of_job(basis, results, clients), *_of_dataset(basis, results), *_of_precision(basis, results)]
     job = basis.job
     named = {name: f"set.{name}" for name in job.settings}
     named |= {name: one for one, name in QUANTITIES.items() if one in job.numbers and name not in named}
@@ -286,7 +291,7 @@ def _of_rate(basis: RateBasis, quantity: Callable[[str], Valued | None]) -> Iter
     yield finding("W33", quantity, words)
 
 
-def _of_job(basis: RateBasis, results: Results, catalog: Catalog) -> Iterator[Finding | None]:
+def _of_job(basis: RateBasis, results: Results, clients: Clients) -> Iterator[Finding | None]:
     """What the results mean for the machine, and options that mean something else than they seem to, or that have no effect."""
     job, words = basis.job, {"family": basis.model.family if basis.model is not None else ""}
     yield from _of_rate(basis, results.get)
@@ -310,14 +315,12 @@ def _of_job(basis: RateBasis, results: Results, catalog: Catalog) -> Iterator[Fi
         yield finding("W11", words={"protocol": "rate given"})
     if job.encoding and "sample_bytes" in job.numbers:
         yield finding("W12", words={"encoding": "bytes given"})
-    if "guidance_share" in results and basis.gpu is not None:
-        level = catalog.referred(Storage, basis.gpu.guidance, by=basis.gpu.path)
+    if "guidance_share" in results and basis.guidance is not None:
         known = {name: basis.known[name].value for name in ("guidance_read_bandwidth", "guidance_gpus")}
         shown = display(float(solve("guidance_read_bandwidth_per_gpu", known)), "B/s", binary=False)
-        yield finding("W17", results, guidance=level.name, level=shown)
+        yield finding("W17", results, guidance=basis.guidance.name, level=shown)
     if many is not None:
-        clients = (catalog.get(Storage, name).client_read_bandwidth for name in CLIENTS.values())
-        reach = [display(client.value, client.unit, binary=False) for client in clients if client is not None]
+        reach = [display(one["client_bandwidth_per_node"].value, "B/s", binary=False) for one in clients.values() if one]
         other = f"and so is nconnect ({reach[1]})" if many.value > 1 else f"nconnect ({reach[1]}) suffices"
         yield finding("W08", results.get, one=reach[0], other=other)
 
@@ -350,11 +353,11 @@ def _of_dataset(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
         yield finding("W15", own, dataset=dataset, memory=room, warm_up=warm_up, filling=rate)
 
 
-def _of_precision(basis: RateBasis, results: Results, catalog: Catalog) -> Iterator[Finding | None]:
+def _of_precision(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
     """Another precision may be faster, and then needs more of the storage."""
-    job, model, gpu = basis.job, basis.model, basis.gpu
+    job, rates, gpu = basis.job, basis.rates, basis.gpu
     level = basis.levels[0].basis
-    if model is None or gpu is None or job.precision is not None or level not in ("measured", "transferred"):
+    if rates is None or gpu is None or job.precision is not None or level not in ("measured", "transferred"):
         return
     if basis.precision != "bf16":
         yield finding("W05", words={"precision": "the best evidence's"}, precision=basis.precision, gpu=gpu.id)
@@ -362,11 +365,11 @@ def _of_precision(basis: RateBasis, results: Results, catalog: Catalog) -> Itera
         return
     gpus = results["gpus"].value if "gpus" in results and job.scaling == "published" else None
     tokens = basis.known["tokens_per_sample"].value if "tokens_per_sample" in basis.known else 1.0
-    for precision in dict.fromkeys(family_of(rate.precision)[0] for rate in catalog.rates(model)):
+    for precision in dict.fromkeys(family_of(rate.precision)[0] for rate in rates.rows):
         if precision in family_of(basis.precision):
             continue
         find = transferred if level == "transferred" else partial(published, "measured")
-        other = find(catalog, model, gpu, precision, None, gpus)
+        other = find(rates, gpu, precision, None, gpus)
         if other is not None:
             known: dict[str, Valued | float | None] = {**results, "rate_at_precision": other.given[RATE].value}
             rate = display(other.given[RATE].value * tokens, "token/s" if "tokens_per_sample" in basis.known else "sample/s")

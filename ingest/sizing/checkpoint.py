@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
-from ingest.catalog.records import Gpu
+from ingest.catalog.records import Failures, Gpu
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in
@@ -45,12 +45,12 @@ from ingest.sizing.job import (
     by_user,
     counts_of,
     gpus_in_node,
-    gpus_of,
-    machine_of,
     quantities_of,
     settings_of,
 )
-from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, released_width, size_of
+from ingest.sizing.memory_inputs import USUAL_RECIPE
+from ingest.sizing.optimizer_states import kept_by, released_width
+from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, optimizer_of, recipe_of, size_of
 from ingest.sizing.rules import applying, contradictions, finding, unused
 from ingest.units import display
 
@@ -257,7 +257,7 @@ def checkpoint(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpa
         known,
         results,
         unknown,
-        Deferred(lambda: {**_tables(known, files, mode), **failure_table(found.options.get("gpus"), found.failures, catalog)}),
+        Deferred(lambda: _tables(found) | failure_table(found.options.get("gpus"), found.failures, catalog.all(Failures))),
         (*found.warnings, *unused_options(found, results, settings), *too_many, *contradicted(known, settings)),
         catalog,
         found.unmet,
@@ -333,9 +333,12 @@ def saved_checkpoints(
     given = {**sized.given, **kept_by(kind, width, sized, settings), **(gpus_in_node(None, node) if gpu is not None else {})}
     given |= {**by_user({**options, **settings}), **stated}
     failures = asked.get("failures")
-    rated = None if "job_mean_time_to_interrupt" in given else failures or usual_failures(options.get("gpus"), catalog)
+    rated = None if "job_mean_time_to_interrupt" in given else failures
     if rated is not None:
-        given = {**failure_rate(rated, catalog, by_size=failures is None), **given}
+        given = {**failure_rate(catalog.get(Failures, rated)), **given}
+    elif "job_mean_time_to_interrupt" not in given and "gpus" in options:
+        nearest = usual_failures(options["gpus"], catalog.all(Failures))
+        given, rated = {**failure_rate(nearest, by_size=True), **given}, nearest.id
     kept = kept_by_policy(asked.get("keep"))
     if "keep_every" not in kept:
         kept = {"checkpoints_kept_forever": Input(0, note="none is kept permanently"), **kept}
@@ -350,7 +353,7 @@ def saved_checkpoints(
         node,
         asked.get("expert_parallel"),
         asked.get("zero_stage"),
-        catalog,
+        recipe_of(USUAL_RECIPE, catalog),
     )
     given |= ranks.given if ranks is not None else {}
     groups = ranks.layout if ranks is not None else None
@@ -413,15 +416,15 @@ def contradicted(known: Quantities, settings: Iterable[str]) -> list[Message]:
     return [*contradictions(known, [name for name in settings if name not in QUANTITIES.values()])]
 
 
-def _tables(known: Quantities, files: Iterable[CheckpointFiles], mode: str) -> dict[str, list[dict[str, Any]]]:
-    readers = []
+def _tables(saved: SavedCheckpoints) -> dict[str, list[dict[str, Any]]]:
+    known, mode, readers = saved.known, saved.mode, []
     for word, who in READERS.items():
         step = known.find(f"restart_bytes_{word}")
         if step is not None:
             read = {"restart_read_bytes": step.value, "restart_seconds": known.value("restart_seconds")}
             row = {"restart_read_bytes": step.value, "restart_read_bandwidth": float(solve("restart_read_bandwidth", read))}
             readers.append({"readers": word, **row, "note": who})
-    tables = {"files": [row._asdict() for row in files], **interval_table(known, mode), **tier_table(known, mode)}
+    tables = {"files": [row._asdict() for row in saved.files], **interval_table(known, mode), **tier_table(known, mode)}
     return {name: table for name, table in {**tables, "readers": readers}.items() if table}
 
 

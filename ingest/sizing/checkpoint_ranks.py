@@ -6,19 +6,18 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from ingest.catalog.records import Gpu, Model, Node, Optimizer
-from ingest.catalog.store import Catalog
+from ingest.catalog.records import Gpu, Model, Node, Optimizer, Recipe
 from ingest.engine.messages import Message, option_error
 from ingest.engine.value import Input
 from ingest.sizing.checkpoint_files import RankLayout, check_division
 from ingest.sizing.evidence_ladder import from_fields
+from ingest.sizing.job import USUAL_GPUS_PER_NODE
 from ingest.sizing.memory import holds_states
-from ingest.sizing.optimizer_states import ModelSize, zero_stage_of
+from ingest.sizing.optimizer_states import zero_stage_of
+from ingest.sizing.resolve import ModelSize
 from ingest.sizing.rules import applying, finding
 from ingest.units import parse
 
-#: GPUs of a node where neither the node type nor the GPU names them.
-USUAL_GPUS_PER_NODE = 8
 #: Families whose training spreads the weights themselves over all GPUs: embedding tables of recommenders.
 SPREAD = ("recsys",)
 #: ZeRO stage of a job that states none, and of these families.
@@ -42,7 +41,7 @@ def ranks_of(
     node: Node | None,
     expert_parallel: int | str | None,
     zero_stage: int | str | None,
-    catalog: Catalog,
+    recipe: Recipe,
 ) -> Ranks | None:
     """Return the parallel groups of a job; None if the number of GPUs is unknown.
 
@@ -52,7 +51,7 @@ def ranks_of(
         optimizer: decides the states that the memory of `gpu` holds.
         gpu, node: those of the job.
         expert_parallel, zero_stage: as written; None if not given.
-        catalog: where the recipe of the states comes from.
+        recipe: of the states.
 
     Raises:
         UsageError: sizes that do not divide the GPUs or the model.
@@ -79,7 +78,7 @@ def ranks_of(
             return True
         states = {"parameters": given["parameters"], "gpus": given["gpus"]}
         states |= from_fields({"memory_bytes_per_gpu": gpu.memory_bytes})
-        return holds_states(states, sized, optimizer, tensor, pipeline, expert, stage, catalog)
+        return holds_states(states, sized, optimizer, tensor, pipeline, expert, stage, recipe)
 
     spread, chosen = int(expert or 1), dict[str, Input]()
     warnings: tuple[Message, ...] = ()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import Annotated, Any, TypedDict
 
 from ingest.catalog.records import Failures
-from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
 from ingest.engine.question import Declared, option
 from ingest.engine.solver import Quantities
@@ -145,18 +144,14 @@ class ScheduleOptions(TypedDict, total=False):
     ]
 
 
-def usual_failures(gpus: float | None, catalog: Catalog) -> str | None:
-    """Return the id of the interruption rate of jobs of the nearest size; None without a number of GPUs."""
-    if gpus is None:
-        return None
-    entries = (catalog.get(Failures, name) for name in catalog.ids(Failures.kind))
-    sizes = {one.id: one.gpus.value for one in entries if one.gpus is not None and one.counts == INTERRUPTIONS}
-    return min(sizes, key=lambda name: (abs(math.log(sizes[name] / gpus)), name))
+def usual_failures(gpus: float, entries: Iterable[Failures]) -> Failures:
+    """Return the interruption rate of jobs of the nearest size."""
+    counted = ((one, one.gpus) for one in entries if one.counts == INTERRUPTIONS)
+    return min((abs(math.log(size.value / gpus)), one.id, one) for one, size in counted if size is not None)[-1]
 
 
-def failure_rate(name: str, catalog: Catalog, *, by_size: bool = False) -> dict[str, Input]:
+def failure_rate(entry: Failures, *, by_size: bool = False) -> dict[str, Input]:
     """Return the failure rate of a node; `by_size` where it was chosen by the size of the job."""
-    entry = catalog.get(Failures, name)
     counted = {"observed_interrupts": entry.interrupts, "observed_seconds": entry.period, "observed_nodes": entry.nodes}
     fields = from_fields({"failures_per_node_second": entry.rate} if entry.rate is not None else counted)
     note = f"failure rate of {entry.name}"
@@ -168,18 +163,17 @@ def failure_rate(name: str, catalog: Catalog, *, by_size: bool = False) -> dict[
     return {**given, "gpus_per_node": from_catalog(entry.gpus_per_node)}
 
 
-def failure_table(gpus: float | None, chosen: str | None, catalog: Catalog) -> dict[str, list[dict[str, Any]]]:
+def failure_table(gpus: float | None, chosen: str | None, entries: Iterable[Failures]) -> dict[str, list[dict[str, Any]]]:
     """Return every published failure rate, with the mean time to interrupt that it gives this job."""
     if gpus is None:
         return {}
     rows = []
-    for name in catalog.ids(Failures.kind):
-        entry = catalog.get(Failures, name)
-        known = Quantities({"gpus": Input(gpus), **failure_rate(name, catalog)})
+    for entry in entries:
+        known = Quantities({"gpus": Input(gpus), **failure_rate(entry)})
         values = {each: known.value(each) for each in ("failures_per_thousand_node_days", "job_mean_time_to_interrupt")}
         observed = entry.gpus.value if entry.gpus is not None else ""
-        mark = "chosen" if name == chosen else ""
-        rows.append({"failures": name, "counts": entry.counts, "gpus_of_failures": observed, **values, "mark": mark})
+        mark = "chosen" if entry.id == chosen else ""
+        rows.append({"failures": entry.id, "counts": entry.counts, "gpus_of_failures": observed, **values, "mark": mark})
     return {"failures": sorted(rows, key=lambda row: float(row["job_mean_time_to_interrupt"]))}
 
 

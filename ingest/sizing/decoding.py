@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ingest.catalog.records import Decoder, Encoding, Model
-from ingest.catalog.store import Catalog
 from ingest.engine.messages import Option, option_error
 from ingest.engine.registry import solve
 from ingest.engine.solver import Quantities
@@ -14,6 +15,8 @@ from ingest.sizing.evidence_ladder import from_catalog, from_fields, median
 
 #: The decoder whose workers every loader is taken to be like, where nothing else is known.
 USUAL_DECODER = "torchvision"
+#: A decoder by its id: which one a loader takes follows from what is known of the job.
+Decoders = Callable[[str], Decoder]
 
 
 def encoding_chosen(model: Model | None, encoding: str | None) -> Encoding | None:
@@ -22,23 +25,23 @@ def encoding_chosen(model: Model | None, encoding: str | None) -> Encoding | Non
     return encodings.get((encoding or "").partition("/")[0]) or next(iter(encodings.values()), None)
 
 
-def decoding_of(encoding: Encoding | None, decoder: str | None, catalog: Catalog) -> dict[str, Input]:
+def decoding_of(encoding: Encoding | None, decoder: str | None, decoders: Decoders) -> dict[str, Input]:
     """What CPUs decode: the rate of one thread, and the share of it that each worker of a loader keeps.
 
     Args:
         encoding: of the samples; its own rate holds before that of its decoder.
         decoder: id of a decoder of CPUs instead; None for that of the encoding.
-        catalog: the decoders.
+        decoders: gives a decoder of the catalogs.
 
     Returns:
         `decode_scaling`, and `thread_decode_rate` where it is known.
 
-    >>> from ingest.catalog.store import opened
-    >>> decoding_of(None, "torchvision", opened(()))["thread_decode_rate"].value
+    >>> from ingest.catalog.store import Catalog
+    >>> decoding_of(None, "torchvision", lambda name: Catalog().get(Decoder, name))["thread_decode_rate"].value
     643
     """
     named = decoder or (encoding.decoder if encoding is not None else "")
-    found = catalog.get(Decoder, named or USUAL_DECODER)
+    found = decoders(named or USUAL_DECODER)
     shares = [decode_share(found, cpu) for cpu in found.loader_rates]
     where = f"{found.name}: median over {len(shares)} CPUs of 16 vCPU"
     sourced = next(iter(found.loader_rates.values()))
@@ -62,13 +65,13 @@ def decode_share(decoder: Decoder, cpu: str) -> float:
     return float(solve("decode_share_of_worker", {**given, "decode_workers": decoder.loader_workers[cpu].value}))
 
 
-def gpu_decoding(decoder: str, gpu: str | None, encoding: Encoding | None, catalog: Catalog) -> Input | None:
+def gpu_decoding(decoder: str, gpu: str | None, encoding: Encoding | None, decoders: Decoders) -> Input | None:
     """The rate at which a GPU decodes; None for a decoder of CPUs.
 
     Raises:
         UsageError: an unknown decoder, other samples than it decodes, or a GPU without a rate.
     """
-    found = catalog.get(Decoder, decoder)
+    found = decoders(decoder)
     if encoding is not None and not encoding.decoder:
         raise option_error("decoder", f": found {found.id}, which decodes {found.codec}: the samples are no such images")
     if not found.gpu_rates:
@@ -81,14 +84,14 @@ def gpu_decoding(decoder: str, gpu: str | None, encoding: Encoding | None, catal
     return from_catalog(rate)
 
 
-def place_decoding(known: Quantities, rate: RateBasis, decoder: str | None, catalog: Catalog) -> None:
+def place_decoding(known: Quantities, rate: RateBasis, decoder: str | None, decoders: Decoders) -> None:
     """Give what decodes, CPU cores or the GPU, and what samples take of host memory and of the link into the GPU.
 
     Args:
         known: the quantities of the job.
         rate: the evidence for its rate.
         decoder: id of a decoder; None for that of the encoding.
-        catalog: the decoders.
+        decoders: gives a decoder of the catalogs.
 
     Raises:
         UsageError: a decoder that does not decode these samples, or not on this GPU.
@@ -96,7 +99,7 @@ def place_decoding(known: Quantities, rate: RateBasis, decoder: str | None, cata
     chosen = encoding_chosen(rate.model, rate.job.encoding)
     gpu = rate.gpu.id if rate.gpu is not None else None
     on_gpu = "gpu_decode_rate" in known.given
-    if decoder is not None and not on_gpu and (speed := gpu_decoding(decoder, gpu, chosen, catalog)) is not None:
+    if decoder is not None and not on_gpu and (speed := gpu_decoding(decoder, gpu, chosen, decoders)) is not None:
         known.give({"gpu_decode_rate": speed})
         on_gpu = True
     if chosen is not None and chosen.decoded is not None and "decoded_sample_bytes" not in known.given:
@@ -112,7 +115,7 @@ def place_decoding(known: Quantities, rate: RateBasis, decoder: str | None, cata
     if several and on_gpu:
         known.state("several_images")
     if given is None and not on_gpu:
-        found = decoding_of(chosen, decoder, catalog)
+        found = decoding_of(chosen, decoder, decoders)
         known.give({name: item for name, item in found.items() if name not in known.given})
         if "thread_decode_rate" in known.given:
             known.state("several_images" if several else "one_image")

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from ingest.architecture.catalog_entries import at_length, model_of
-from ingest.catalog.records import Family, Gpu, Model, Node, Protocol, Rate
+from ingest.architecture.catalog_entries import at_length
+from ingest.catalog.records import Gpu, Model, Node, Protocol, Rate, Scaling, Storage
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
 from ingest.engine.registry import solve
@@ -16,8 +16,17 @@ from ingest.engine.value import Evidence, Input
 from ingest.errors import IngestError, UsageError
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import FAMILIES, RATE, EvidenceLevel, family_of, from_catalog, median, peak_of
-from ingest.sizing.job import Job, by_user, known_quantities, machine_of
-from ingest.sizing.published_rates import FEW_NODES, check_own_rates, is_emulation, part_of, protocol_rates, published, rates_of
+from ingest.sizing.job import Job, by_user, known_quantities
+from ingest.sizing.published_rates import (
+    FEW_NODES,
+    PublishedRates,
+    check_own_rates,
+    part_of,
+    protocol_rates,
+    published,
+    rates_of,
+)
+from ingest.sizing.resolve import machine_of, model_named
 from ingest.sizing.rules import applying, finding, told
 from ingest.sizing.transfer import transferred
 from ingest.units import display, exact
@@ -33,6 +42,8 @@ class RateBasis(NamedTuple):
 
     Attributes:
         job: the job, checked.
+        guidance: what the vendor asks of storage for the GPU, at its highest level.
+        rates: the published rates of the model.
         levels: the evidence levels that exist, the one in use first.
         common: inputs that are the same at every level.
         fixed: quantities set by the user.
@@ -42,6 +53,8 @@ class RateBasis(NamedTuple):
     model: Model | None
     gpu: Gpu | None
     node: Node | None
+    guidance: Storage | None
+    rates: PublishedRates | None
     precision: str
     levels: list[EvidenceLevel]
     common: Mapping[str, Input]
@@ -62,50 +75,61 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
     """
     job = job.checked()
     length = job.numbers.get("sequence_length")
-    own = _model(job.model, length, catalog) if job.model is not None else None
+    own = model_named(job.model, length, catalog) if job.model is not None else None
     model = own and at_length(own, length, catalog)
     if own is not None:
         check_own_rates(catalog, own)
+    rates = rates_of(own, catalog) if own is not None else None
     gpu, node = machine_of(job.gpu, job.node, catalog)
-    precision = job.precision or usual_precision(catalog, model, gpu)
-    common = known_quantities(job, catalog, model, gpu, node, precision)
-    levels = choose(job, catalog, own, gpu, precision, common, rates=model is own)
-    return RateBasis(job, model, gpu, node, precision, levels, common, by_user(job.settings))
+    precision = job.precision or usual_precision(rates, gpu)
+    guidance = catalog.referred(Storage, gpu.guidance, by=gpu.path) if gpu is not None and gpu.guidance else None
+    scaling = catalog.get(Scaling, job.scaling) if job.scaling in ("weak", "strong") else None
+    common = known_quantities(job, model, gpu, node, guidance, scaling, precision)
+    everything = {**common, **by_user(job.settings)}
+    flops = everything.get("flops_per_sample")
+    found: list[EvidenceLevel] = []
+    if gpu is not None:
+        sized = "gpus_per_node" in everything and job.scaling == "published"
+        size = float(solve("gpus", {name: item.value for name, item in everything.items()})) if sized else None
+        # A site asks for the same ones many times.
+        key = ("levels", own and own.path, gpu.path, precision, job.protocol, job.basis, size, flops)
+        if key not in catalog.memory:
+            protocol = catalog.get(Protocol, job.protocol).id if job.protocol and own is not None else None
+            catalog.memory[key] = _levels(job, rates, gpu, precision, protocol, flops, size)
+        found = catalog.memory[key]
+    if model is not own:
+        # At another sequence length only the share of the peak applies.
+        found = [level for level in found if RATE not in level.given]
+    levels = choose(job, found, rates, gpu, precision, everything)
+    return RateBasis(job, model, gpu, node, guidance, rates, precision, levels, common, by_user(job.settings))
 
 
-def _model(source: str, sequence_length: float | None, catalog: Catalog) -> Model:
-    # Only a config.json or hyper-parameters load the descriptions of architectures.
-    known = isinstance(source, str) and source.lower() in catalog.ids(Model.kind)
-    return catalog.get(Model, source) if known else model_of(source, catalog, sequence_length)
-
-
-def usual_precision(catalog: Catalog, model: Model | None, gpu: Gpu | None) -> str:
+def usual_precision(rates: PublishedRates | None, gpu: Gpu | None) -> str:
     """Return the precision of the best evidence: that of most training runs on a GPU, or else on the one most like it.
 
     Emulations, recalled rates, and rates on GPUs of another vendor count only where there is nothing better; bf16 where
     there is nothing at all.
     """
-    rates = catalog.rates(model) if model is not None else ()
-    if model is None or gpu is None or not rates:
+    if rates is None or gpu is None or not rates.rows:
         return FAMILIES[0][0]
 
     def is_weak(rate: Rate) -> bool:
-        return rate.grade == "assumed" or is_emulation(catalog, model, rate.protocol)
+        return rate.grade == "assumed" or rates.is_emulation(rate.protocol)
 
     def standing(rate: Rate) -> tuple[int, float]:
         weak = is_weak(rate)
         if rate.gpu == gpu.id:
             return (2 if weak else 1), 0.0
-        source = catalog.referred(Gpu, rate.gpu, by=model.path.with_suffix(".csv"))
+        source = rates.gpu(rate.gpu)
         speeds = (gpu.memory_bandwidth, source.memory_bandwidth)
         apart = abs(math.log(speeds[0].value / speeds[1].value)) if speeds[0] and speeds[1] else math.inf
         return (5 if weak else 3 if source.vendor == gpu.vendor else 4), apart
 
     # The other GPUs are read only where they decide.
-    rates = tuple(rate for rate in rates if rate.gpu == gpu.id and not is_weak(rate)) or rates
+    rows = tuple(rate for rate in rates.rows if rate.gpu == gpu.id and not is_weak(rate)) or rates.rows
     usable = [
         (*standing(rate), rate.nodes, family_of(rate.precision)[0])
-        for rate in rates
+        for rate in rows
         if rate.gpu == gpu.id or evidence_ladder.peak_of(gpu, rate.precision)
     ]
     best = [item for item in usable if item[:2] == min(usable)[:2]]
@@ -116,62 +140,58 @@ def usual_precision(catalog: Catalog, model: Model | None, gpu: Gpu | None) -> s
 
 
 def choose(
-    job: Job, catalog: Catalog, model: Model | None, gpu: Gpu | None, precision: str, known: Mapping[str, Input], rates: bool
+    job: Job,
+    found: list[EvidenceLevel],
+    rates: PublishedRates | None,
+    gpu: Gpu | None,
+    precision: str,
+    known: Mapping[str, Input],
 ) -> list[EvidenceLevel]:
     """Return the evidence levels that exist, the one to use first.
 
     Args:
-        rates: whether the published rates apply; at another sequence length only their share of the peak does.
+        job: the options.
+        found: the levels of the catalogs, the best one first.
+        rates: of the model.
+        gpu: the GPU.
+        precision: of the rate.
+        known: the inputs that are the same at every level, with those of the user.
 
     Raises:
         UsageError: no GPU or no model, and nothing that replaces it.
         IngestError: the level requested does not exist; gives the reason and what to supply.
     """
-    everything = {**known, **by_user(job.settings)}
-    flops = everything.get("flops_per_sample")
-    found = _levels(job, catalog, model, gpu, precision, everything)
-    if not rates:
-        found = [level for level in found if RATE not in level.given]
+    flops = known.get("flops_per_sample")
     own = _own(job, flops)
     if own is not None:
-        for refused in applying([finding("E11", {**everything, **own.given}, gpu=gpu and gpu.name, precision=precision)]):
+        for refused in applying([finding("E11", {**known, **own.given}, gpu=gpu and gpu.name, precision=precision)]):
             raise UsageError(refused.message())
         return [own, *(level for level in found if level.basis != own.basis)]
-    if not job.protocol and model is not None and gpu is not None:
-        found = _with_other_gpus(found, lambda: transferred(catalog, model, gpu, precision, None))
+    if not job.protocol and rates is not None and gpu is not None:
+        found = _with_other_gpus(found, lambda: transferred(rates, gpu, precision, None))
     wanted = [level for level in found if level.basis == job.basis or (job.basis == "auto" and level.basis != "peak")]
     if not wanted:
-        raise _no_evidence(job, catalog, model, gpu, precision, flops)
+        raise _no_evidence(job, rates, gpu, precision, flops)
     return [*wanted, *(level for level in found if level not in wanted)]
 
 
 def _levels(
-    job: Job, catalog: Catalog, model: Model | None, gpu: Gpu | None, precision: str, known: Mapping[str, Input]
+    job: Job,
+    rates: PublishedRates | None,
+    gpu: Gpu,
+    precision: str,
+    protocol: str | None,
+    flops: Input | None,
+    size: float | None,
 ) -> list[EvidenceLevel]:
-    """The levels that exist, the best one first; a site asks for the same ones many times."""
-    if gpu is None:
-        return []
-    sized = "gpus_per_node" in known and job.scaling == "published"
-    size = float(solve("gpus", {name: item.value for name, item in known.items()})) if sized else None
-    flops = known.get("flops_per_sample")
-    key = ("levels", model and model.path, gpu.path, precision, job.protocol, job.basis, size, flops)
-    if key not in catalog.memory:
-        catalog.memory[key] = _from_catalogs(job, catalog, model, gpu, precision, flops, size)
-    found: list[EvidenceLevel] = catalog.memory[key]
-    return found
-
-
-def _from_catalogs(
-    job: Job, catalog: Catalog, model: Model | None, gpu: Gpu, precision: str, flops: Input | None, size: float | None
-) -> list[EvidenceLevel]:
+    """The levels that exist, the best one first."""
     levels: list[EvidenceLevel | None] = []
-    if model is not None:
-        protocol = catalog.get(Protocol, job.protocol).id if job.protocol else None
+    if rates is not None:
         levels = [
-            published("measured", catalog, model, gpu, precision, protocol, size),
-            published("emulated", catalog, model, gpu, precision, protocol, size),
-            transferred(catalog, model, gpu, precision, protocol, size),
-            efficiency(catalog, model, gpu, precision, flops, protocol),
+            published("measured", rates, gpu, precision, protocol, size),
+            published("emulated", rates, gpu, precision, protocol, size),
+            transferred(rates, gpu, precision, protocol, size),
+            efficiency(rates, gpu, precision, flops, protocol),
         ]
         if _is_recalled(levels[2], RATE) and _is_recalled(levels[3], "model_flops_utilization"):
             # Of evidence of equal grade, that on this GPU comes first.
@@ -253,17 +273,16 @@ def _own(job: Job, flops: Input | None) -> EvidenceLevel | None:
     return None
 
 
-def _no_evidence(
-    job: Job, catalog: Catalog, model: Model | None, gpu: Gpu | None, precision: str, flops: Input | None
-) -> IngestError:
+def _no_evidence(job: Job, rates: PublishedRates | None, gpu: Gpu | None, precision: str, flops: Input | None) -> IngestError:
     if gpu is None:
         return UsageError(
             "--gpu is missing, the kind of GPU; expected an id (`ingest catalog list gpus`), --node, or --samples-per-second"
         )
-    if model is None:
+    if rates is None:
         return UsageError("--model is missing; expected an id (`ingest catalog list models`), or --samples-per-second")
+    model = rates.model
     if job.protocol and job.basis in ("auto", "measured", "emulated"):
-        seen = sorted({rate.protocol for rate in catalog.rates(model)})
+        seen = sorted({rate.protocol for rate in rates.rows})
         hint = f"; {model.id} has been measured under {', '.join(seen)}" if seen else ""
         return IngestError(
             Message(Option("protocol"), f": no rate of {model.id} on {gpu.id} under '{job.protocol}' at {precision}{hint}")
@@ -272,7 +291,7 @@ def _no_evidence(
 
 
 def efficiency(
-    catalog: Catalog, model: Model, gpu: Gpu, precision: str, flops: Input | None, protocol: str | None = None
+    rates: PublishedRates, gpu: Gpu, precision: str, flops: Input | None, protocol: str | None = None
 ) -> EvidenceLevel | None:
     """Return the efficiency level: from the model's own utilization if it is known, else from that of its class.
 
@@ -282,8 +301,9 @@ def efficiency(
     if peak is None or flops is None:
         return None
     warnings: tuple[str, ...] = ()
-    shares = list(utilizations(catalog, model, precision))
-    remembered = _recalled(catalog, model, gpu, precision, protocol)
+    model = rates.model
+    shares = list(utilizations(rates, precision))
+    remembered = _recalled(rates, gpu, precision, protocol)
     if flops.origin == "user" and (shares or remembered):
         # These were derived with the FLOPs per sample of the catalog and do not apply to others.
         return None
@@ -297,7 +317,7 @@ def efficiency(
             median(values), min(values), max(values), source="ingest-rates", grade="derived", note=note, parts=tuple(shares)
         )
     else:
-        shared = catalog.referred(Family, model.family, by=model.path).efficiency
+        shared = rates.utilization_of_class
         if shared is None or precision not in FAMILIES[0]:
             # The utilization of a class is a share of the 16-bit peak.
             return None
@@ -306,13 +326,14 @@ def efficiency(
     return EvidenceLevel("efficiency", known, given.note, warnings)
 
 
-def _recalled(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None) -> Input | None:
+def _recalled(rates: PublishedRates, gpu: Gpu, precision: str, protocol: str | None) -> Input | None:
     """The utilization from a rate on this GPU that is recalled and has not been read again."""
-    rows = [rate for rate in catalog.rates(model) if rate.grade == "assumed" and rate.gpu == gpu.id]
+    model = rates.model
+    rows = [rate for rate in rates.rows if rate.grade == "assumed" and rate.gpu == gpu.id]
     found = [rate for rate in protocol_rates(model, rows, precision) if protocol in (None, rate.protocol)]
     if not found:
         return None
-    part = part_of(catalog, model, found[0])
+    part = part_of(rates, found[0])
     share = _share(model, gpu, precision, part.value)
     if share is None:
         return None
@@ -331,13 +352,12 @@ def _share(model: Model, gpu: Gpu, precision: str, rate: float) -> float | None:
     return float(solve("implied_flops_utilization", known))
 
 
-def utilizations(catalog: Catalog, model: Model, precision: str) -> Iterator[Evidence]:
+def utilizations(rates: PublishedRates, precision: str) -> Iterator[Evidence]:
     """The share of the dense peak that training runs of a model reached, one per GPU."""
-    rates = protocol_rates(model, rates_of(catalog, model), precision)
-    for name in dict.fromkeys(rate.gpu for rate in rates):
-        own = [rate for rate in rates if rate.gpu == name]
-        gpu = catalog.referred(Gpu, name, by=model.path.with_suffix(".csv"))
-        share = _share(model, gpu, family_of(precision)[0], median(rate.value for rate in own))
+    found = protocol_rates(rates.model, rates.of_runs(), precision)
+    for name in dict.fromkeys(rate.gpu for rate in found):
+        own = [rate for rate in found if rate.gpu == name]
+        share = _share(rates.model, rates.gpu(name), family_of(precision)[0], median(rate.value for rate in own))
         if share is not None:
             row = own[0].rows[0]
             yield Evidence(name, share, row.source, row.where, "derived")

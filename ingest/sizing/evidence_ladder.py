@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ingest.catalog.records import Gpu, Model, Scaling, Value
-from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, option_error
 from ingest.engine.value import Input
 from ingest.errors import IngestError, expected_one_of
@@ -76,24 +75,20 @@ def peak_of(gpu: Gpu, precision: str) -> Input | None:
     return None
 
 
-def scaling_factor(catalog: Catalog, gpus: float, kind: str = "strong") -> Value:
+def scaling_factor(scaling: Scaling, gpus: float) -> Value:
     """Return the rate per GPU at a size, over the rate on one to a few nodes.
 
-    >>> scaling_factor(Catalog(), 1024).value
+    >>> from ingest.catalog.store import Catalog
+    >>> scaling_factor(Catalog().get(Scaling, "strong"), 1024).value
     0.38
     """
-    factors = catalog.get(Scaling, kind).factors
-    limits = sorted((int(name.removeprefix("up-to-")), value) for name, value in factors.items() if name != "more")
-    return next((value for limit, value in limits if gpus <= limit), factors["more"])
+    limits = sorted((int(name.removeprefix("up-to-")), value) for name, value in scaling.factors.items() if name != "more")
+    return next((value for limit, value in limits if gpus <= limit), scaling.factors["more"])
 
 
-def scaling_loss(catalog: Catalog, gpus: float, measured_on: float) -> float:
-    """Return the share of the rate per GPU that strong scaling to a larger job keeps; at most 1.
-
-    >>> scaling_loss(Catalog(), 1024, measured_on=8), scaling_loss(Catalog(), 1024, measured_on=2048)
-    (0.38, 1.0)
-    """
-    larger, base = (1.0 if size <= BASE_GPUS else scaling_factor(catalog, size).value for size in (gpus, measured_on))
+def scaling_loss(scaling: Scaling, gpus: float, measured_on: float) -> float:
+    """Return the share of the rate per GPU that scaling to a larger job keeps; at most 1."""
+    larger, base = (1.0 if size <= BASE_GPUS else scaling_factor(scaling, size).value for size in (gpus, measured_on))
     return min(1.0, larger / base)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
-from ingest.catalog.records import SIZES, Gpu, Model, Node, Storage, Value
+from ingest.catalog.records import SIZES, Gpu, Model, Node, Scaling, Storage, Value
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import bytes_per_token_of, sample_sizes_in
 from ingest.engine.frozen import EMPTY, Frozen
@@ -35,6 +35,8 @@ WHOLE = ("sample", "token", "document", "file", "GPU")
 DIGITS = tuple("0123456789")
 #: Larger than any system that can be built; beyond it a number is wrong.
 MOST_GPUS = 1e8
+#: GPUs in a node where neither the node type nor the GPU names them.
+USUAL_GPUS_PER_NODE = 8
 #: How the rate per GPU changes with the size of the job.
 SCALINGS = ("published", "linear", "weak", "strong")
 #: Options that give the rate itself, instead of evidence from the catalogs.
@@ -315,23 +317,6 @@ def split_setting(text: str) -> tuple[str, str]:
 CLIENTS = {"nfs_tcp_client_share": "nfs-tcp", "nfs_nconnect_client_share": "nfs-nconnect"}
 
 
-def machine_of(gpu: str | None, node: str | None, catalog: Catalog) -> tuple[Gpu | None, Node | None]:
-    """Return the GPU and the node type: as named, or the one that the other implies.
-
-    Raises:
-        UsageError: a node that carries another GPU.
-    """
-    card = catalog.get(Gpu, gpu) if gpu else None
-    inside = catalog.get(Node, node) if node else None
-    if inside is not None and card is None:
-        card = catalog.referred(Gpu, inside.gpu, by=inside.path)
-    elif inside is not None and card is not None and inside.gpu != card.id:
-        raise option_error("node", f": {inside.id} has {inside.gpu}, not {card.id}; expected a node with that GPU, or no --gpu")
-    elif inside is None and card is not None and card.usual_node:
-        inside = catalog.referred(Node, card.usual_node, by=card.path)
-    return card, inside
-
-
 def by_user(values: Mapping[str, float]) -> dict[str, Input]:
     """Return quantities that the user sets as inputs."""
     return {name: Input(value, origin="user") for name, value in values.items()}
@@ -347,9 +332,22 @@ DEFAULTS = {
 
 
 def known_quantities(
-    job: Job, catalog: Catalog, model: Model | None, gpu: Gpu | None, node: Node | None, precision: str
+    job: Job,
+    model: Model | None,
+    gpu: Gpu | None,
+    node: Node | None,
+    guidance: Storage | None,
+    scaling: Scaling | None,
+    precision: str,
 ) -> dict[str, Input]:
     """Return the inputs that are the same at every evidence level; a later source overrides an earlier one.
+
+    Args:
+        job: the options.
+        model, gpu, node: the entries that they name or imply.
+        guidance: what the vendor's reference architecture asks of storage for this GPU, at its highest level.
+        scaling: the factors of `--scaling`, where it is weak or strong.
+        precision: of the dense peak.
 
     Raises:
         UsageError: an encoding that the model does not have.
@@ -359,18 +357,16 @@ def known_quantities(
     known |= from_fields({"storage_nic_bandwidth_per_node": node.storage_nic_bandwidth if node is not None else None})
     if gpu is not None and (top := evidence_ladder.peak_of(gpu, precision)) is not None:
         known["peak_flops_per_gpu"] = top
-    # What the vendor's reference architecture asks of storage for this GPU, at its highest level.
-    level = catalog.referred(Storage, gpu.guidance, by=gpu.path) if gpu is not None and gpu.guidance else None
-    if level is not None and level.read_bandwidth is not None and level.gpus_per_unit is not None:
-        known |= from_fields({"guidance_read_bandwidth": level.read_bandwidth, "guidance_gpus": level.gpus_per_unit})
+    if guidance is not None and guidance.read_bandwidth is not None and guidance.gpus_per_unit is not None:
+        known |= from_fields({"guidance_read_bandwidth": guidance.read_bandwidth, "guidance_gpus": guidance.gpus_per_unit})
     if model is not None:
         named = {name: getattr(model, name) for name in ("flops_per_sample", "tokens_per_sample", "dataset_samples")}
         known |= from_fields({**named, **encoding_of(model, job.encoding)})
     known |= {**by_user(options), **job.sample_sizes, **_of_text(job, model)}
-    if job.scaling in ("weak", "strong"):
+    if scaling is not None:
         gpus = solve("gpus", {name: item.value for name, item in {**known, **by_user(job.settings)}.items()})
         if gpus > evidence_ladder.BASE_GPUS:
-            known["scaling_efficiency"] = from_catalog(evidence_ladder.scaling_factor(catalog, gpus, job.scaling))
+            known["scaling_efficiency"] = from_catalog(evidence_ladder.scaling_factor(scaling, gpus))
         else:
             why = f"no scaling loss is assumed up to {evidence_ladder.BASE_GPUS} GPUs"
             known["scaling_efficiency"] = Input(1).by_default(why)
@@ -491,46 +487,6 @@ def parse_axis(written: str, unit: str, what: str) -> list[float]:
         else:
             numbers += [first + step * count for count in counts]
     return numbers
-
-
-#: GPUs in a node where neither a GPU nor a node type is known.
-USUAL_GPUS_PER_NODE = 8.0
-
-
-def gpus_per_node_of(gpu: str | None, node: str | None, settings: Mapping[str, float], catalog: Catalog) -> float:
-    """The GPUs in a node: as set, of the node type, of the GPU, or as usual."""
-    if "gpus_per_node" in settings:
-        return settings["gpus_per_node"]
-    found = gpus_in_node(*machine_of(gpu, node, catalog))
-    return found["gpus_per_node"].value if found else USUAL_GPUS_PER_NODE
-
-
-def gpus_of(
-    gpus: Written | None,
-    nodes: Written | None,
-    catalog: Catalog,
-    *,
-    gpu: str | None = None,
-    node: str | None = None,
-    settings: Mapping[str, float] | None = None,
-) -> Written | None:
-    """The GPUs of a job that states its GPUs or its nodes; None where it states neither.
-
-    >>> gpus_of(None, 128, Catalog(), gpu="h100"), gpus_of("1024", None, Catalog())
-    (1024.0, '1024')
-
-    Raises:
-        UsageError: no number, or GPUs and nodes that contradict each other.
-    """
-    if nodes is None:
-        return gpus
-    each = gpus_per_node_of(gpu, node, settings or {}, catalog)
-    found = quantities_of({}, {"nodes": nodes, "gpus": gpus})
-    if found["nodes"] % 1:
-        raise option_error("nodes", f": found {nodes}, expected a whole number")
-    counted = float(solve("gpus", {"nodes": found["nodes"], "gpus_per_node": each}))
-    check_size(found.get("gpus", counted), found["nodes"], each)
-    return counted
 
 
 def nodes_of(gpus: float, nodes: float | None, gpus_per_node: float) -> dict[str, float]:

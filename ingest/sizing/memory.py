@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, TypedDict, Unpack
 
-from ingest.catalog.records import Node, Optimizer
-from ingest.catalog.store import Catalog, opened
+from ingest.catalog.records import Node, Optimizer, Recipe
+from ingest.catalog.store import opened
 from ingest.engine.frozen import revised
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in
@@ -25,8 +25,6 @@ from ingest.sizing.job import (
     Amount,
     CommonOptions,
     gpus_in_node,
-    gpus_of,
-    machine_of,
     quantities_of,
     settings_of,
 )
@@ -48,10 +46,10 @@ from ingest.sizing.memory_inputs import (
     parts_again,
     place_shares,
     places_of,
-    recipe_of,
 )
 from ingest.sizing.memory_search import Layout, search
-from ingest.sizing.optimizer_states import ModelSize, optimizer_of, size_of, zero_stage_of
+from ingest.sizing.optimizer_states import zero_stage_of
+from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, optimizer_of, recipe_of, size_of
 from ingest.sizing.rules import applying, contradictions, finding, unused
 from ingest.units import display
 
@@ -320,7 +318,7 @@ def holds_states(
     pipeline: int,
     expert: int,
     stage: int,
-    catalog: Catalog,
+    recipe: Recipe,
 ) -> bool:
     """Whether GPUs hold the model states at parallel sizes, as this command answers it.
 
@@ -330,10 +328,10 @@ def holds_states(
         optimizer: of the states.
         tensor, pipeline, expert: parallel sizes.
         stage: ZeRO stage, without offload.
-        catalog: where the recipe comes from.
+        recipe: what training keeps per parameter.
     """
     counted = {name: item.value for name, item in given.items()}
-    states = kept_inputs(recipe_of(USUAL_RECIPE, catalog), optimizer, size, counted)
+    states = kept_inputs(recipe, optimizer, size, counted)
     sizes = ParallelSizes(tensor, pipeline, 1, expert).quantities(size)
     return _holds(Quantities({**size.given, **states, **place_shares(PLACES[stage, "none"]), **DEFAULTS, **given, **sizes}))
 

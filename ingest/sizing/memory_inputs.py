@@ -15,15 +15,15 @@ from typing import NamedTuple
 from ingest.architecture.structure import Architecture
 from ingest.architecture.weight_table import Weight
 from ingest.catalog.records import Optimizer, Recipe
-from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, derived
-from ingest.errors import UsageError, expected_one_of, one_of
+from ingest.errors import UsageError, one_of
 from ingest.sizing.checkpoint_files import expert_share, largest_stage_factor
 from ingest.sizing.evidence_ladder import from_fields
-from ingest.sizing.job import by_user
-from ingest.sizing.optimizer_states import ModelSize, kept_by, zero_stage_of
+from ingest.sizing.job import USUAL_GPUS_PER_NODE, by_user
+from ingest.sizing.optimizer_states import kept_by, zero_stage_of
+from ingest.sizing.resolve import ModelSize
 
 #: Inputs that nobody has to give.
 DEFAULTS = {
@@ -72,8 +72,6 @@ USUAL_RECIPE, USUAL_STAGE = "zero-16", 3
 
 #: Bytes of a weight of an adapter; the frozen model may be narrower.
 ADAPTER_WIDTH = 2
-#: GPUs of a node where neither the node type nor the GPU names them.
-USUAL_GPUS_PER_NODE = 8
 Places = tuple[MemoryPart, MemoryPart, MemoryPart]
 
 
@@ -259,20 +257,6 @@ def places_of(zero_stage: int | str, offload: str) -> Places:
         stages = ", ".join(str(known) for known, way in PLACES if way == offload)
         raise UsageError(f"--offload: found {offload} at ZeRO stage {stage}, expected ZeRO stage {stages}")
     return PLACES[stage, offload]
-
-
-def recipe_of(name: str, catalog: Catalog) -> Recipe:
-    known = catalog.ids(Recipe.kind)
-    for found in known:
-        if name.isdecimal() and name == found.rpartition("-")[2]:
-            return catalog.get(Recipe, found)
-    if name.isdecimal():
-        sizes = {int(number): found for found in known if (number := found.rpartition("-")[2]).isdecimal()}
-        closest = sizes[min(sizes, key=lambda size: abs(size - int(name)))]
-        raise option_error("recipe", f": found {name}, expected one of {', '.join(known)}; did you mean '{closest}'?")
-    if name not in known and not name.endswith((".yaml", ".yml")):
-        raise option_error("recipe", f": found '{name}', {expected_one_of(name, known)}")
-    return catalog.get(Recipe, name)
 
 
 def kept_inputs(

@@ -15,8 +15,8 @@ from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, derived
 from ingest.sizing.job import Amount, CommonOptions, by_user, settings_of
-from ingest.sizing.model_source import model_structure
 from ingest.sizing.optimizer_states import width_of
+from ingest.sizing.resolve import model_structure
 from ingest.sizing.rules import applying, contradictions, finding
 from ingest.units import parse
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, TypedDict, Unpack
 
-from ingest.catalog.records import Gpu, Node
-from ingest.catalog.store import Catalog, opened
+from ingest.catalog.records import Family, Optimizer, Recipe, Storage
+from ingest.catalog.store import opened
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in
 from ingest.engine.registry import check_value
@@ -23,12 +23,9 @@ from ingest.sizing.job import (
     Amount,
     CommonOptions,
     by_user,
-    gpus_of,
-    machine_of,
     quantities_of,
     settings_of,
 )
-from ingest.sizing.memory_inputs import recipe_of
 from ingest.sizing.offload_inference import InferenceOptions, inference
 from ingest.sizing.offload_serving import SessionOptions, serving
 from ingest.sizing.offload_tiers import (
@@ -40,6 +37,7 @@ from ingest.sizing.offload_tiers import (
     TIERS,
     USUAL_PRECISION,
     USUAL_UNITS,
+    OffloadJob,
     Part,
     compute,
     drives,
@@ -50,7 +48,8 @@ from ingest.sizing.offload_tiers import (
     unknown_storage,
     unmet,
 )
-from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of
+from ingest.sizing.optimizer_states import kept_by
+from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, optimizer_of, recipe_of, size_of
 from ingest.sizing.rules import Finding, applying, finding, with_unused
 from ingest.units import display, parse
 
@@ -252,27 +251,32 @@ def offload(
             raise option_error(name, ": found with --users, which sizes the tier of the caches alone, expected without")
         if name in stated:
             raise option_error(name, ": found without --users, expected with it")
-    if infers:
-        size, answers = size_of(model, catalog, settings), serving if serves else inference
-        return answers(size, card, inside, catalog, asked, settings=settings, named=node is not None)
-    return _training(card, inside, catalog, asked, settings)
+    if not infers:
+        fixed = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})
+        tiers = {name: asked[OPTIONS[name]] or FILL for name in CLASSES}
+        for name, tier in tiers.items():
+            one_of(f"--{OPTIONS[name].replace('_', '-')}", tier, (FILL, *TIERS))
+        recipe = recipe_of(asked["recipe"] or USUAL_RECIPE, catalog)
+        if not recipe.gradients.value:
+            raise option_error("recipe", f": found {recipe.id}, which has no gradients, expected a recipe of training")
+    # Without a model, the parameters of training follow from layers and width.
+    drawn = not infers and model is None and "parameters" not in settings and {"layers", "hidden_size"} <= settings.keys()
+    size = ModelSize("your model", {}) if drawn else size_of(model, catalog, settings)
+    optimizer = None if infers else optimizer_of(recipe.optimizer, catalog)
+    storage = catalog.get(Storage, asked["storage"]) if asked["storage"] is not None else None
+    utilization = catalog.get(Family, "llm").efficiency
+    job = OffloadJob(size, card, inside, node is not None, storage, utilization, asked, settings, catalog)
+    if optimizer is None:
+        return serving(job) if serves else inference(job)
+    return _training(job, fixed, tiers, recipe, optimizer)
 
 
 def _training(
-    card: Gpu, inside: Node | None, catalog: Catalog, asked: Mapping[str, Any], settings: Mapping[str, float]
+    job: OffloadJob, fixed: Mapping[str, float], tier_asked: Mapping[str, str], chosen: Recipe, optimizer: Optimizer
 ) -> Answer:
-    """What a job keeps and moves whose states lie below GPU memory; `asked` holds its options by name, as written."""
-    model = asked["model"]
-    fixed = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})
-    tier_asked = {name: asked[OPTIONS[name]] or FILL for name in CLASSES}
-    for name, tier in tier_asked.items():
-        one_of(f"--{OPTIONS[name].replace('_', '-')}", tier, (FILL, *TIERS))
-    chosen, stored = recipe_of(asked["recipe"] or USUAL_RECIPE, catalog), asked["no_recompute"]
-    if not chosen.gradients.value:
-        raise option_error("recipe", f": found {chosen.id}, which has no gradients, expected a recipe of training")
-    # Without a model, its parameters follow from layers and width.
-    drawn = model is None and "parameters" not in settings and {"layers", "hidden_size"} <= settings.keys()
-    size = ModelSize("your model", {}) if drawn else size_of(model, catalog, settings)
+    """What a job keeps and moves whose states lie below GPU memory."""
+    size, card, asked, settings = job.size, job.card, job.asked, job.settings
+    model, stored = asked["model"], asked["no_recompute"]
     made, elements = size.architecture, {**settings, **fixed}.get("sequence_length")
     structure = {} if made is None else {"layers": made.layers, "hidden_size": made.hidden, "attention_heads": made.heads,
                                          "parameters_active": made.parameters_active}  # fmt: skip
@@ -283,11 +287,11 @@ def _training(
             **DEFAULTS,
             **size.given,
             **{name: derived(value, f"rows of {made.id}") for name, value in structure.items() if made and value},
-            **kept_by(optimizer_of(chosen.optimizer, catalog), USUAL_PRECISION, size, settings),
+            **kept_by(optimizer, USUAL_PRECISION, size, settings),
             **from_fields({"weight_bytes_per_parameter": chosen.weights, "gradient_bytes_per_parameter": chosen.gradients}),
-            **machine(card, inside, named=asked["node"] is not None),
-            **drives(asked["storage"], asked["units"], catalog),
-            **compute(card, catalog),
+            **machine(card, job.node, named=job.named),
+            **drives(job.storage, asked["units"]),
+            **compute(card, job.utilization),
             **{name: Input(value, source="zero-infinity2021", where="sec. 4", note=note) for name, value in work.items()},
             "sequence_elements": Input(elements, origin="user") if elements else DEFAULTS["sequence_length"],
             **by_user({**fixed, **settings}),
@@ -324,7 +328,7 @@ def _training(
         {"placement": placement(known, parts, NAMES), "traffic": [*_traffic(known, parts, away)]}
         | ({"interleaving": choices} if choices else {}),
         (*size.warnings, *_warnings(known, results)),
-        catalog,
+        job.sources,
         unmet=_unmet(known),
         question=QUESTION,
     )

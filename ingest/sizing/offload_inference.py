@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 from ingest.architecture.structure import Architecture
-from ingest.catalog.records import Gpu, Node
-from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
 from ingest.engine.question import Question, Shown, option
 from ingest.engine.result import Answer
@@ -22,6 +20,7 @@ from ingest.sizing.offload_tiers import (
     PLACES,
     TIER_DEFAULTS,
     TIERS,
+    OffloadJob,
     Part,
     compute,
     drives,
@@ -34,7 +33,6 @@ from ingest.sizing.offload_tiers import (
     unknown_storage,
     unmet,
 )
-from ingest.sizing.optimizer_states import ModelSize
 from ingest.sizing.rules import applying, finding, with_unused
 from ingest.units import display, percent
 
@@ -124,30 +122,14 @@ QUANTITIES = {"batch": "inference_sequences", "prompt": "prompt_tokens", "genera
               "efficiency": "model_flops_utilization"}  # fmt: skip
 
 
-def inference(
-    size: ModelSize,
-    card: Gpu,
-    inside: Node | None,
-    catalog: Catalog,
-    given: Mapping[str, Any],
-    *,
-    settings: Mapping[str, float],
-    named: bool,
-) -> Answer:
+def inference(job: OffloadJob) -> Answer:
     """What generation from tiers below GPU memory gives, and what it moves.
-
-    Args:
-        size: the model.
-        card, inside: the machine.
-        catalog: where drives and systems are looked up.
-        given: the options by name, as written.
-        settings: what the user set.
-        named: whether the user named the node type.
 
     Raises:
         UsageError: an option is out of range or unknown.
         IngestError: a model of unknown structure.
     """
+    size, given, settings = job.size, job.asked, job.settings
     words = {name: given[name] for name in ("model", "parameters", "kv", "storage")}
     asked = {"kv": words["kv"] or FILL, "weights": words["parameters"] or FILL}
     for name, one in (("kv", "--kv"), ("weights", "--parameters")):
@@ -166,9 +148,9 @@ def inference(
         "group_scale_bytes": Input(
             0 if bits >= FULL_BITS else SCALE_BYTES, source="deepspeed-examples", where="README.md: groups of 64, asymmetric"
         ),
-        **machine(card, inside, named=named),
-        **drives(words["storage"], given["units"], catalog),
-        **compute(card, catalog),
+        **machine(job.card, job.node, named=job.named),
+        **drives(job.storage, given["units"]),
+        **compute(job.card, job.utilization),
         **by_user({**options, **settings}),
     }
     inputs["cached_elements"] = derived(kept_by_attention(made, inputs), f"attention of {made.id}")
@@ -191,7 +173,7 @@ def inference(
             break
     answer = Answer(
         QUESTION.command,
-        f"Inference of {size.name} at {bits:g} bits beyond GPU memory: {known.value('gpus'):,.0f} × {card.name}",
+        f"Inference of {size.name} at {bits:g} bits beyond GPU memory: {known.value('gpus'):,.0f} × {job.card.name}",
         {
             "inference": {"value": "yes", "from": "user"},
             **{
@@ -205,7 +187,7 @@ def inference(
         unknown,
         {"placement": placement(known, parts, NAMES)},
         tuple(_warnings(known, results, parts)),
-        catalog,
+        job.sources,
         unmet=unmet(known),
         question=QUESTION,
     )

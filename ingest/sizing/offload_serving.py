@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
-from ingest.catalog.records import Gpu, Node
-from ingest.catalog.store import Catalog
 from ingest.engine.question import Question, Shown, option, quantities_in
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -18,8 +16,7 @@ from ingest.engine.value import Input, assumed, derived
 from ingest.errors import IngestError
 from ingest.files import read_text
 from ingest.sizing.job import Amount, by_user, quantities_of
-from ingest.sizing.offload_tiers import kept_by_attention, machine, recurrent_state
-from ingest.sizing.optimizer_states import ModelSize
+from ingest.sizing.offload_tiers import OffloadJob, kept_by_attention, machine, recurrent_state
 from ingest.sizing.rules import applying, finding, with_unused
 
 DEFAULTS = {
@@ -119,30 +116,14 @@ OF_TRACES = ("kv_tier_capacity", "kv_trace_block_tokens")
 MOST_BLOCKS = 20_000_000
 
 
-def serving(
-    size: ModelSize,
-    card: Gpu,
-    inside: Node | None,
-    catalog: Catalog,
-    given: Mapping[str, Any],
-    *,
-    settings: Mapping[str, float],
-    named: bool,
-) -> Answer:
-    """What the key-value tier of a serving cluster must hold, read and write.
-
-    Args:
-        size: the model.
-        card, inside: the machine.
-        catalog: for the sources.
-        given: the options by name, as written; `hit` may be a trace in JSON lines.
-        settings: what the user set.
-        named: whether the user named the node type.
+def serving(job: OffloadJob) -> Answer:
+    """What the key-value tier of a serving cluster must hold, read and write; `hit` may be a trace in JSON lines.
 
     Raises:
         UsageError: an option is out of range.
         IngestError: a model of unknown structure, or a trace that cannot be read.
     """
+    size, given, settings = job.size, job.asked, job.settings
     made, hit = size.architecture, given["hit"]
     if made is None:
         raise IngestError(f"the structure of {size.name} is not known: give its config.json")
@@ -152,7 +133,7 @@ def serving(
     trace = _trace(Path(str(hit))) if hit is not None and str(hit).endswith(".jsonl") else None
     if trace is None:
         options |= quantities_of(QUANTITIES, {"hit": hit})
-    inputs = {**DEFAULTS, **machine(card, inside, named=named), **by_user({**options, **settings})}
+    inputs = {**DEFAULTS, **machine(job.card, job.node, named=job.named), **by_user({**options, **settings})}
     turns = int(inputs["session_turns"].value)
     # What each kind of attention keeps of a session, and what a mean turn reuses of it.
     earlier = [kept_by_attention(made, inputs, before) for before in range(turns)]
@@ -179,7 +160,7 @@ def serving(
         unknown,
         tables,
         tuple(one.message() for one in applying([finding("W99", words={"layers": kept})])),
-        catalog,
+        job.sources,
         question=QUESTION,
     )
     return with_unused(answer, settings)

@@ -6,16 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ingest.architecture.structure import Architecture
-from ingest.catalog.records import Family, Gpu, Node, Storage
-from ingest.catalog.store import Catalog
+from ingest.catalog.records import Gpu, Node, Storage, Value
 from ingest.engine.messages import Message
 from ingest.engine.registry import solve
+from ingest.engine.result import Sources
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, assumed, derived
 from ingest.errors import IngestError, UsageError
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written, gpus_in_node, quantities_of
+from ingest.sizing.resolve import ModelSize
 from ingest.sizing.rules import ROUNDING, Finding, finding
 from ingest.units import display
 
@@ -54,6 +55,31 @@ RECURRENT_WIDTH = Input(
     4, 2, 4, source="vllm-recurrent-state",
     where="`auto` is the width of the model or that of its config.json: Qwen3.5 and Nemotron 3 state float32", grade="derived",
 ).by_default("recurrent states of 32 bits; a server may keep 16", "set.bytes_per_recurrent_element")  # fmt: skip
+
+
+class OffloadJob(NamedTuple):
+    """A job with bytes below GPU memory.
+
+    Attributes:
+        size: the model.
+        card, node: the machine; the node type is None if unknown.
+        named: whether the user named the node type.
+        storage: drives of each node, or a shared system.
+        utilization: the share of the dense peak that language models reach.
+        asked: the options by name, as written.
+        settings: what the user set.
+        sources: what the answer cites.
+    """
+
+    size: ModelSize
+    card: Gpu
+    node: Node | None
+    named: bool
+    storage: Storage | None
+    utilization: Value | None
+    asked: Mapping[str, Any]
+    settings: Mapping[str, float]
+    sources: Sources
 
 
 class Part(NamedTuple):
@@ -97,17 +123,16 @@ def machine(card: Gpu, inside: Node | None, *, named: bool) -> dict[str, Input]:
     return {**found, **given}
 
 
-def drives(storage: str | None, units: Written | None, catalog: Catalog) -> dict[str, Input]:
+def drives(entry: Storage | None, units: Written | None) -> dict[str, Input]:
     """The bandwidth and capacity of drives in each node, or of a shared system.
 
     Raises:
-        UsageError: an unknown entry, units without one, or an entry whose bandwidth is not known.
+        UsageError: units without an entry, or an entry whose bandwidth is not known.
     """
-    if storage is None:
+    if entry is None:
         if units is not None:
             raise UsageError("--units: found without --storage, expected the id of the drives or of the system")
         return {}
-    entry = catalog.get(Storage, storage)
     count = quantities_of({"units": "offload_storage_units"}, {"units": units}).get("offload_storage_units", USUAL_UNITS)
     names = ("nvme_read_bandwidth_per_node", "nvme_write_bandwidth_per_node", "nvme_bytes_per_node")
     if entry.family != "drive":
@@ -127,9 +152,9 @@ def drives(storage: str | None, units: Written | None, catalog: Catalog) -> dict
     return scaled
 
 
-def compute(card: Gpu, catalog: Catalog) -> dict[str, Input]:
+def compute(card: Gpu, utilization: Value | None) -> dict[str, Input]:
     """The dense peak of a GPU, and the share of it that language models reach."""
-    found = from_fields({"model_flops_utilization": catalog.get(Family, "llm").efficiency})
+    found = from_fields({"model_flops_utilization": utilization})
     found = {name: item.by_default("of training runs of language models", "efficiency") for name, item in found.items()}
     top = evidence_ladder.peak_of(card, USUAL_PRECISION)
     return found if top is None else {**found, "peak_flops_per_gpu": top}

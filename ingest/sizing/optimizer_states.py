@@ -3,107 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import NamedTuple
 
-from ingest.architecture.structure import Architecture
 from ingest.architecture.weight_table import Weight
-from ingest.catalog.records import Model, Optimizer
-from ingest.catalog.store import Catalog
-from ingest.catalog.yaml_reader import read_yaml
-from ingest.engine.messages import Message, Option, Setting, option_error
+from ingest.catalog.records import Optimizer
+from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.value import Input
-from ingest.errors import IngestError, UsageError, expected_one_of
+from ingest.errors import expected_one_of
 from ingest.sizing.evidence_ladder import from_fields
-from ingest.sizing.job import MOST_GPUS
-from ingest.sizing.model_source import is_url, model_structure
+from ingest.sizing.resolve import ModelSize
 from ingest.units import parse
 
 #: bytes of a weight, by precision; weights at full precision need no master copy
 WIDTHS = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "fp4": 0.5}
 FULL_PRECISION = ("fp32", "tf32")
-#: Larger than any system that can be built; beyond it a number is wrong.
-MOST = {"parameters": 1e17, "trainable_parameters": 1e17, "gpus": MOST_GPUS}
 #: Matrices that LoRA adapts by default: all linear layers but experts, embedding and head.
 ADAPTED = ("attention", "mlp", "ssm")
 #: Weights that Muon leaves to AdamW.
 NO_HIDDEN_MATRIX = ("embedding", "position", "head", "norm")
-
-
-class ModelSize(NamedTuple):
-    """The size of a model.
-
-    Attributes:
-        name: the name to print.
-        given: its parameters, as inputs.
-        architecture: its table of weights; None if unknown.
-        entry: its catalog entry; None if it has none.
-    """
-
-    name: str
-    given: dict[str, Input]
-    architecture: Architecture | None = None
-    entry: Model | None = None
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Those of its table of weights."""
-        return self.architecture.warnings if self.architecture is not None else ()
-
-
-def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float]) -> ModelSize:
-    """Return the size of a model.
-
-    Args:
-        source: catalog id, `config.json`, YAML file or folder; None if `--set parameters=N` is enough.
-        catalog: where ids are looked up.
-        settings: what the user set.
-
-    Raises:
-        UsageError: an unknown model, or no size.
-        IngestError: a catalog entry without parameters.
-    """
-    for name, most in MOST.items():
-        if settings.get(name, 0) > most:
-            raise UsageError(Message(Setting(name), f": found {settings[name]:g}, expected at most {most:g}"))
-    if source is None:
-        if "parameters" not in settings and "trainable_parameters" not in settings:
-            raise UsageError("the model is missing: expected a catalog id, a config.json, or --set parameters=N")
-        return ModelSize("Your model", {})
-    if is_url(source) or source.endswith((".json", "/")) or Path(source).is_dir() or _is_architecture(source, catalog):
-        model = model_structure(source, catalog)
-        where = f"counted over the weights of {source}"
-        counted = Input(model.parameters_trained, source="arithmetic", where=where, grade="derived")
-        name = catalog.aliases.get(Model.kind, {}).get(source.lower(), source.lower())
-        known = catalog.get(Model, name) if name in catalog.ids(Model.kind) else None
-        return ModelSize(known.name if known else model.id, {"parameters": counted}, model, known)
-    entry = catalog.get(Model, source)
-    if entry.parameters is None and "parameters" not in settings:
-        why = f"the parameters of {entry.id} are not known: give its config.json"
-        raise IngestError(Message(why, supply=(Option("set.parameters", "N"),)))
-    return ModelSize(entry.name, from_fields({"parameters": entry.parameters}), None, entry)
-
-
-def _is_architecture(source: str, catalog: Catalog) -> bool:
-    """A YAML file of hyper-parameters or rows instead of a catalog entry, or an id or alias of the catalogs' architectures."""
-    if source.endswith((".yaml", ".yml")) and Path(source).is_file():
-        data = read_yaml(Path(source))
-        return isinstance(data, dict) and "sample" not in data
-    names = {source.lower(), catalog.aliases.get(Model.kind, {}).get(source.lower(), "")}
-    return any((folder / "architectures" / f"{name}.yaml").is_file() for folder in catalog.folders for name in names if name)
-
-
-def optimizer_of(name: str, catalog: Catalog) -> Optimizer:
-    """Return an optimizer by id, alias or YAML file.
-
-    Raises:
-        UsageError: an unknown optimizer; names the nearest one.
-    """
-    written = name.lower()
-    known = catalog.ids(Optimizer.kind)
-    if written not in known and not name.endswith((".yaml", ".yml")) and written not in catalog.aliases.get("optimizers", {}):
-        raise option_error("optimizer", f": found '{written}', {expected_one_of(written, known)}")
-    return catalog.get(Optimizer, name if name.endswith((".yaml", ".yml")) else written)
 
 
 def zero_stage_of(written: int | str) -> int:

@@ -11,8 +11,7 @@ from ingest.architecture.model_description import describe
 from ingest.architecture.structure import Architecture
 from ingest.catalog.records import KINDS, Encoding, Model, Record, Shape, Statement, Structure, Tier, Value
 from ingest.catalog.store import Catalog
-from ingest.sizing.published_rates import check_own_rates
-from ingest.sizing.transfer import seen_rates
+from ingest.sizing.published_rates import check_own_rates, seen_rates
 
 #: The records inside an entry, by the form of their field.
 INNER: Mapping[str, type[Record]] = {"encodings": Encoding, "tiers": Tier}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from ingest.catalog.records import Gpu, Model, Protocol, Rate
+from ingest.catalog.records import Family, Gpu, Model, Protocol, Rate, Scaling, Value
 from ingest.catalog.store import Catalog
 from ingest.configuration import shipped_folder
 from ingest.engine.messages import Message
@@ -28,6 +31,87 @@ LONE = 4 / 3
 DISAGREE = 1.5
 #: how the note of a rate begins whose job may have waited for its data
 LOWER_BOUND = "lower bound"
+#: The rates of every model by GPU, written by `docs/generate.py`.
+TABLE = "rates-by-gpu.csv"
+Cells = Mapping[tuple[str, str], Mapping[tuple[str, str], float]]
+
+
+def seen_rates(catalog: Catalog) -> Cells:
+    """The rates of training runs on one to a few nodes, by protocol and GPU, then by model and precision.
+
+    >>> round(seen_rates(Catalog())["lambda-v1", "v100-sxm2"]["resnet50", "bf16"])
+    781
+    """
+    if TABLE not in catalog.memory:
+        cells: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
+        with (shipped_folder() / TABLE).open(encoding="utf-8", newline="") as lines:
+            for protocol, precision, model, gpu, rate in islice(csv.reader(lines), 1, None):
+                cells.setdefault((protocol, gpu), {})[model, precision] = float(rate)
+        catalog.memory[TABLE] = cells
+    found: Cells = catalog.memory[TABLE]
+    return found
+
+
+class PublishedRates:
+    """The published rates of a model, and the entries that they name.
+
+    Each entry is read when it is first asked for: an answer about one GPU needs a few of some hundred files.
+
+    Args:
+        model: whose rates these are.
+        catalog: where they are published.
+    """
+
+    def __init__(self, model: Model, catalog: Catalog) -> None:
+        self.model, self._catalog, self._file = model, catalog, model.path.with_suffix(".csv")
+        self._emulations: dict[str, bool] = {}
+
+    @cached_property
+    def rows(self) -> tuple[Rate, ...]:
+        """All of them."""
+        return self._catalog.rates(self.model)
+
+    def of_runs(self, *, emulated: bool = False) -> list[Rate]:
+        """Those of training runs, or of emulations, without those that are only recalled."""
+        return [row for row in self.rows if row.grade != "assumed" and self.is_emulation(row.protocol) == emulated]
+
+    def gpu(self, name: str) -> Gpu:
+        """The GPU of a rate."""
+        return self._catalog.referred(Gpu, name, by=self._file)
+
+    def protocol(self, name: str) -> Protocol:
+        """The protocol of a rate."""
+        return self._catalog.referred(Protocol, name, by=self._file)
+
+    def is_emulation(self, protocol: str) -> bool:
+        """Whether a benchmark's sleep stands for the GPU."""
+        if protocol not in self._emulations:
+            self._emulations[protocol] = self.protocol(protocol).form == "emulation"
+        return self._emulations[protocol]
+
+    @property
+    def utilization_of_class(self) -> Value | None:
+        """The share of the dense peak that models of its class reach."""
+        return self._catalog.referred(Family, self.model.family, by=self.model.path).efficiency
+
+    @property
+    def strong_scaling(self) -> Scaling:
+        """What larger jobs keep of the rate per GPU."""
+        return self._catalog.get(Scaling, "strong")
+
+    @property
+    def seen(self) -> Cells:
+        """The rates of other models by GPU."""
+        return seen_rates(self._catalog)
+
+
+def rates_of(model: Model, catalog: Catalog) -> PublishedRates:
+    """The published rates of a model, opened once."""
+    key = ("rates", model.path, model.flops_per_sample)
+    if key not in catalog.memory:
+        catalog.memory[key] = PublishedRates(model, catalog)
+    found: PublishedRates = catalog.memory[key]
+    return found
 
 
 class ProtocolRate(NamedTuple):
@@ -155,30 +239,12 @@ def samples_of(model: Model, rate: Rate) -> float | None:
     return float(solve(RATE, known))
 
 
-def is_emulation(catalog: Catalog, model: Model, protocol: str) -> bool:
-    """Whether a benchmark's sleep stands for the GPU."""
-    key = ("emulation", protocol)
-    if key not in catalog.memory:
-        catalog.memory[key] = catalog.referred(Protocol, protocol, by=model.path.with_suffix(".csv")).form == "emulation"
-    found: bool = catalog.memory[key]
-    return found
-
-
-def rates_of(catalog: Catalog, model: Model, *, emulated: bool = False) -> list[Rate]:
-    """Return the published rates of training runs, or of emulations, without those that are only recalled."""
-    return [
-        rate
-        for rate in catalog.rates(model)
-        if rate.grade != "assumed" and is_emulation(catalog, model, rate.protocol) == emulated
-    ]
-
-
-def measured_models(catalog: Catalog) -> Iterator[tuple[Model, str, list[ProtocolRate]]]:
+def measured_models(catalog: Catalog) -> Iterator[tuple[PublishedRates, str, list[ProtocolRate]]]:
     """The rates of training runs on one to a few nodes, by model and precision."""
-    for model in catalog.all(Model):
-        rates = rates_of(catalog, model)
-        for precision in dict.fromkeys(family_of(rate.precision)[0] for rate in rates):
-            yield model, precision, protocol_rates(model, rates, precision)
+    for rates in (rates_of(model, catalog) for model in catalog.all(Model)):
+        rows = rates.of_runs()
+        for precision in dict.fromkeys(family_of(row.precision)[0] for row in rows):
+            yield rates, precision, protocol_rates(rates.model, rows, precision)
 
 
 def check_rates(catalog: Catalog, model: Model, path: Path) -> None:
@@ -213,38 +279,28 @@ def check_own_rates(catalog: Catalog, model: Model) -> None:
         checked.add(path)
 
 
-def typical(catalog: Catalog, by_protocol: Mapping[str, float]) -> float:
-    """Return the median over independent benchmarks; the editions of one benchmark count once."""
-    return median(median(values) for values in benchmarks_of(catalog, by_protocol).values())
-
-
-def benchmarks_of(catalog: Catalog, by_protocol: Mapping[str, float]) -> Mapping[str, list[float]]:
-    """Return the rates by benchmark, of which protocols may be editions."""
+def typical(rates: PublishedRates, by_protocol: Mapping[str, float]) -> tuple[float, int]:
+    """Return the median over independent benchmarks, of which protocols may be editions that count once; and their number."""
     benchmarks: dict[str, list[float]] = {}
     for protocol, value in by_protocol.items():
-        benchmarks.setdefault(catalog.get(Protocol, protocol).benchmark or protocol, []).append(value)
-    return benchmarks
+        benchmarks.setdefault(rates.protocol(protocol).benchmark or protocol, []).append(value)
+    return median(map(median, benchmarks.values())), len(benchmarks)
 
 
 def published(
-    basis: str, catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None
+    basis: str, rates: PublishedRates, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None
 ) -> EvidenceLevel | None:
     """Return the level `measured`: training runs of this model on this GPU, or `emulated`: a benchmark whose accelerators
     sleep instead of computing; None if no rate is published."""
-    rows = rates_of(catalog, model, emulated=basis == "emulated")
-    found = sorted(
-        (
-            rate
-            for rate in protocol_rates(model, rows, precision, gpus)
-            if rate.gpu == gpu.id and protocol in (None, rate.protocol)
-        ),
-        key=lambda rate: rate.value,
-    )
+    model = rates.model
+    at_size = protocol_rates(model, rates.of_runs(emulated=basis == "emulated"), precision, gpus)
+    here = (rate for rate in at_size if rate.gpu == gpu.id and protocol in (None, rate.protocol))
+    found = sorted(here, key=lambda rate: rate.value)
     if not found:
         return None
-    parts = tuple(part_of(catalog, model, rate) for rate in found)
+    parts = tuple(part_of(rates, rate) for rate in found)
     by_protocol = {rate.protocol: rate.value for rate in found}
-    value = typical(catalog, by_protocol)
+    value, benchmarks = typical(rates, by_protocol)
     several = len(found) > 1
     ends = [value, *(rate.value for rate in found), *(rate.published for rate in found)]
     if several:
@@ -257,9 +313,8 @@ def published(
     lone = basis == "measured" and math.isclose(min(spread), max(spread))
     ends = [*ends, *spread, *([value / LONE, value * LONE] if lone else [])]
     if any(rate.is_kept for rate in found):
-        loss = scaling_loss(catalog, gpus or 1, measured_on=max(rate.size for rate in found))
+        loss = scaling_loss(rates.strong_scaling, gpus or 1, measured_on=max(rate.size for rate in found))
         ends.append(float(solve("samples_per_second_per_gpu", {RATE: value, "scaling_efficiency": loss})))
-    benchmarks = len(benchmarks_of(catalog, by_protocol))
     of_benchmarks = f" from {benchmarks} benchmark{'s' if benchmarks > 1 else ''}" if benchmarks < len(found) else ""
     note = f"median of {len(found)} protocols{of_benchmarks}" if several else f"protocol {parts[0].what}"
     note += f"; range ×{LONE:.2f} either way for a single run" if lone else ""
@@ -274,15 +329,15 @@ def published(
         parts=parts,
     )
     sized = any(rate.is_sized for rate in found)
-    return EvidenceLevel(basis, {RATE: given}, note, _warnings(catalog, basis, found), by_protocol, sized)
+    return EvidenceLevel(basis, {RATE: given}, note, _warnings(rates, basis, found), by_protocol, sized)
 
 
-def part_of(catalog: Catalog, model: Model, rate: ProtocolRate) -> Evidence:
+def part_of(rates: PublishedRates, rate: ProtocolRate) -> Evidence:
     """The rate of a protocol as evidence, with the grade of its weakest run."""
-    first, sizes = rate.rows[0], sorted({row.gpus for row in rate.rows})
+    model, first, sizes = rates.model, rate.rows[0], sorted({row.gpus for row in rate.rows})
     grade = "assumed" if any(row.grade == "assumed" for row in rate.rows) else first.grade
     runs = tuple(sorted(samples_of(model, row) or 0 for row in rate.rows)) if len(rate.rows) > 1 else ()
-    if is_emulation(catalog, model, rate.protocol):
+    if rates.is_emulation(rate.protocol):
         words = f"{rate.protocol}, emulated"
     else:
         span = f"{sizes[0]:,} to {sizes[-1]:,} GPUs" if len(sizes) > 1 else f"{sizes[0]:,} GPU{'s' if sizes[0] > 1 else ''}"
@@ -291,7 +346,7 @@ def part_of(catalog: Catalog, model: Model, rate: ProtocolRate) -> Evidence:
         if rate.gpus is not None and rate.published > median(there) * (1 + 1e-9):
             words += f", raised to the total of smaller runs: {exact(rate.published)}"
         words += "" if rate.value == rate.published else f": {scaled(rate)}"
-    advice = catalog.get(Protocol, rate.protocol).advice
+    advice = rates.protocol(rate.protocol).advice
     return Evidence(words, rate.value, first.source, first.where, grade, runs, advice)
 
 
@@ -302,13 +357,13 @@ def scaled(rate: ProtocolRate) -> str:
     return f"{exact(rate.published)} at {rate.size:,} × ({rate.gpus:,.0f} ÷ {rate.size:,})^({rate.exponent:.3g} - 1)"
 
 
-def _warnings(catalog: Catalog, basis: str, found: Sequence[ProtocolRate]) -> tuple[str, ...]:
+def _warnings(rates: PublishedRates, basis: str, found: Sequence[ProtocolRate]) -> tuple[str, ...]:
     """What a buyer should know about the rates, slowest first."""
     warnings = []
     slowest, fastest = found[0], found[-1]
     spread = fastest.value / slowest.value
     if basis == "emulated":
-        protocol = catalog.get(Protocol, slowest.protocol)
+        protocol = rates.protocol(slowest.protocol)
         return (told("W60", protocol=protocol.name, advice=protocol.advice),)
     if spread > DISAGREE:
         words = "; ".join(f"{rate.protocol} {display(rate.value, '1')}" for rate in reversed(found))

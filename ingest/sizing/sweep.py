@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import numpy
 
+from ingest.catalog.records import Scaling
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.frozen import revised
 from ingest.engine.interactive import InteractiveResult
@@ -199,7 +200,7 @@ def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid
     known: dict[str, Any] = {name: float(item.value) for name, item in base.given.items()} | shaped
     if job.scaling in ("weak", "strong"):
         sizes = numpy.asarray(solve("gpus", known))
-        factor = partial(evidence_ladder.scaling_factor, catalog, kind=job.scaling)
+        factor = partial(evidence_ladder.scaling_factor, catalog.get(Scaling, job.scaling))
         factors = [1.0 if size <= evidence_ladder.BASE_GPUS else factor(size).value for size in sizes.flat]
         known["scaling_efficiency"] = numpy.asarray(factors).reshape(sizes.shape)
     if base.levels[0][0].is_sized and {"nodes", "gpus_per_node"} & axes.keys():

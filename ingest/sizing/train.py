@@ -28,12 +28,11 @@ from ingest.sizing.job import (
     Written,
     by_user,
     gpus_in_node,
-    gpus_of,
     job_of,
-    machine_of,
     quantities_of,
     settings_of,
 )
+from ingest.sizing.resolve import gpus_of, machine_of
 from ingest.sizing.rules import contradictions, unused
 
 #: The precision of most published training runs: benchmarks of a few GPUs in fp8 say little about a run of months.

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from ingest.catalog.records import Gpu, Model
-from ingest.catalog.store import Catalog
-from ingest.configuration import shipped_folder
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, geometric_mean, peak_of
-from ingest.sizing.published_rates import ProtocolRate, extrapolation, is_emulation, protocol_rates, scaled, typical
+from ingest.sizing.published_rates import ProtocolRate, PublishedRates, extrapolation, protocol_rates, scaled, typical
 from ingest.sizing.rules import told
 from ingest.units import display
 
@@ -24,8 +20,6 @@ NO_NVLINK = 1 / 65
 SOFTENING = 0.2
 #: A source whose peak and memory bandwidth differ by more than this says little.
 FAR = 4.0
-#: The rates of every model by GPU, written by `docs/generate.py`.
-TABLE = "rates-by-gpu.csv"
 
 
 class Tier(NamedTuple):
@@ -40,24 +34,6 @@ UNSEEN = Tier("unseen", 1.8, "no other model has been measured on both GPUs")
 THIN = Tier("thin", 1.5, "one source, or sources that disagree by 25 % or more")
 SPREAD = Tier("spread", 1.35, "sources that disagree by 10 to 25 %")
 AGREE = Tier("agree", 1.25, "sources that agree within 10 %")
-
-Cells = Mapping[tuple[str, str], Mapping[tuple[str, str], float]]
-
-
-def seen_rates(catalog: Catalog) -> Cells:
-    """The rates of training runs on one to a few nodes, by protocol and GPU, then by model and precision.
-
-    >>> round(seen_rates(Catalog())["lambda-v1", "v100-sxm2"]["resnet50", "bf16"])
-    781
-    """
-    if TABLE not in catalog.memory:
-        cells: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
-        with (shipped_folder() / TABLE).open(encoding="utf-8", newline="") as lines:
-            for protocol, precision, model, gpu, rate in islice(csv.reader(lines), 1, None):
-                cells.setdefault((protocol, gpu), {})[model, precision] = float(rate)
-        catalog.memory[TABLE] = cells
-    found: Cells = catalog.memory[TABLE]
-    return found
 
 
 class Transfer(NamedTuple):
@@ -104,11 +80,13 @@ class Transfer(NamedTuple):
 
 
 def transferred(
-    catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None = None
+    rates: PublishedRates, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None = None
 ) -> EvidenceLevel | None:
     """Return the transferred level; None if no other GPU has a rate or a factor is unknown.
 
     Args:
+        rates: of the model.
+        gpu: the GPU that they are scaled to.
         precision: of both rates; its sibling counts.
         protocol: the only one to use; None for all.
         gpus: size of the job; None for one to a few nodes.
@@ -116,16 +94,16 @@ def transferred(
     peak = peak_of(gpu, precision)
     if peak is None or gpu.memory_bandwidth is None:
         return None
-    found = list(_transfers(catalog, model, gpu, precision, protocol, gpus))
+    model, found = rates.model, list(_transfers(rates, gpu, precision, protocol, gpus))
     if not found:
         return None
     related = [transfer for transfer in found if transfer.source.vendor == gpu.vendor]
     # Under a protocol under which another model has been measured on the GPU.
-    cells = seen_rates(catalog)
+    cells = rates.seen
     seen = [one for one in related if any(name != model.id for name, _ in cells.get((one.rate.protocol, gpu.id), {}))]
     used = seen or related or found
     means = protocol_means(used)
-    value = typical(catalog, means)
+    value, _ = typical(rates, means)
     tier = tier_of(used, _why_far(model, gpu, used, related, seen))
     low, high = value / tier.factor, value * tier.factor
     warnings = [told("W65", why=tier.why, factor=tier.factor)] if tier.name == "far" else []
@@ -161,20 +139,17 @@ def _are_recalled(transfers: Sequence[Transfer]) -> bool:
     return all(row.grade == "assumed" for transfer in transfers for row in transfer.rate.rows)
 
 
-def _transfers(
-    catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None
-) -> Iterator[Transfer]:
+def _transfers(rates: PublishedRates, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None) -> Iterator[Transfer]:
     """Every rate of a training run on another GPU, scaled to this one."""
-    file = model.path.with_suffix(".csv")
-    for rate in protocol_rates(model, catalog.rates(model), precision, gpus):
-        if rate.gpu == gpu.id or protocol not in (None, rate.protocol) or is_emulation(catalog, model, rate.protocol):
+    for rate in protocol_rates(rates.model, rates.rows, precision, gpus):
+        if rate.gpu == gpu.id or protocol not in (None, rate.protocol) or rates.is_emulation(rate.protocol):
             continue
-        source = catalog.referred(Gpu, rate.gpu, by=file)
+        source = rates.gpu(rate.gpu)
         known = _factors(gpu, source, precision)
         if known is None:
             continue
         of_catalog, related = float(solve("catalog_transfer_ratio", known)), source.vendor == gpu.vendor
-        seen = _seen_ratios(catalog, model, gpu, source, rate.protocol, of_catalog) if related else {}
+        seen = _seen_ratios(rates, gpu, source, rate.protocol, of_catalog) if related else {}
         ratios = {"seen_ratios_product": math.prod(seen.values()), "seen_models": len(seen)}
         ratio = float(solve("transfer_ratio", {"catalog_transfer_ratio": of_catalog, **ratios}))
         carried = {"source_samples_per_second_per_gpu": rate.value, "transfer_ratio": ratio}
@@ -194,13 +169,13 @@ def _factors(gpu: Gpu, source: Gpu, precision: str) -> dict[str, float] | None:
     return known if len(known) == len(found) else None
 
 
-def _seen_ratios(catalog: Catalog, model: Model, gpu: Gpu, source: Gpu, protocol: str, ratio: float) -> Mapping[str, float]:
+def _seen_ratios(rates: PublishedRates, gpu: Gpu, source: Gpu, protocol: str, ratio: float) -> Mapping[str, float]:
     """The ratios that other models showed on both GPUs under a protocol, at the precision whose catalog ratio is `ratio`."""
-    cells = seen_rates(catalog)
+    cells = rates.seen
     here, there = cells.get((protocol, gpu.id), {}), cells.get((protocol, source.id), {})
     found: dict[str, list[float]] = {}
     for (name, precision), rate in here.items():
-        known = _factors(gpu, source, precision) if (name, precision) in there and name != model.id else None
+        known = _factors(gpu, source, precision) if (name, precision) in there and name != rates.model.id else None
         if known is not None:
             own = float(solve("catalog_transfer_ratio", known))
             found.setdefault(name, []).append(rate / there[name, precision] * ratio / own)

@@ -19,7 +19,8 @@ from ingest.site.plan import Plan
 from ingest.site.plan_file import SITE_SUFFIXES, lines_of, plan_data, plan_of_site
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.evidence_ladder import from_fields
-from ingest.sizing.job import GPU, MODEL, BandwidthOptions, Job, Many, Written, by_user, gpus_in_node, machine_of
+from ingest.sizing.job import GPU, MODEL, BandwidthOptions, Job, Many, Written, by_user, gpus_in_node
+from ingest.sizing.resolve import machine_of
 from ingest.storage.need import PLAIN, Listed, Need, NeedOptions, from_estimate, from_requirements
 
 #: Every system of the catalogs that one can buy, rent or run.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypedDict
 
+from ingest.catalog.records import Decoder
 from ingest.engine.messages import Message
 from ingest.engine.question import option, quantities_in
 from ingest.engine.registry import check_value, solve, unit_of
@@ -141,7 +142,7 @@ def from_estimate(answer: Estimate) -> Need:
                 "decoded_sample_bytes": chosen.decoded if chosen else None,
             }
         )
-        found |= decoding_of(chosen, None, answer.catalog)
+        found |= decoding_of(chosen, None, lambda name: answer.catalog.get(Decoder, name))
     words = {name: item for name, item in answer.inputs.items() if "unit" not in item}
     # A training job reads its samples in random order.
     return Need(title, {**found, **answer.given}, computed, high, data_set, words, answer.warnings, "random")

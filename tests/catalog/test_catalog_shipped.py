@@ -13,7 +13,7 @@ from ingest.sizing import bandwidth, evidence_ladder
 from ingest.sizing.evidence_choice import utilizations
 from ingest.sizing.evidence_ladder import FAMILIES
 from ingest.sizing.model import model
-from ingest.sizing.transfer import TABLE
+from ingest.sizing.published_rates import TABLE, rates_of
 from ingest.units import physical
 
 SIXTEEN_BIT = ("bf16", "fp16")
@@ -160,7 +160,7 @@ def test_recommendation_slows_down_per_gpu_on_more_nodes(shipped):
 def test_the_efficiency_of_a_class_is_the_median_over_its_members(shipped, name):
     shared = shipped.get(Family, name).efficiency
     members = [entry for entry in entries(shipped, Model) if entry.family == name]
-    shares = [share.value for entry in members for share in utilizations(shipped, entry, "bf16")]
+    shares = [share.value for entry in members for share in utilizations(rates_of(entry, shipped), "bf16")]
     if shared is None:
         assert len(shares) < 3
         assert "too few" in shipped.get(Family, name).missing["efficiency"]

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
+from ingest.catalog.records import Scaling
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError
-from ingest.sizing import evidence_ladder
 from ingest.sizing.bandwidth import estimate
-from ingest.sizing.evidence_ladder import RATE
+from ingest.sizing.evidence_ladder import RATE, scaling_loss
 from ingest.sizing.job import job_of
-from ingest.sizing.transfer import TABLE
+from ingest.sizing.published_rates import TABLE
 
 HEADER = "gpu,precision,samples_per_second_per_gpu,achieved_flops_per_gpu,gpus,nodes,protocol,round,source,where,grade,note\n"
 MODEL = (
@@ -319,13 +319,14 @@ def test_auto_takes_the_highest_rung_there_is(toy):
 
 @pytest.mark.parametrize(("gpus", "left"), [(1, 1), (16, 1), (1024, 0.38)])
 def test_strong_scaling_keeps_what_was_published(shipped, gpus, left):
-    assert evidence_ladder.scaling_loss(shipped, gpus, measured_on=8) == left
+    assert scaling_loss(shipped.get(Scaling, "strong"), gpus, measured_on=8) == left
 
 
 @given(st.integers(1, 100_000), st.integers(1, 100_000), st.integers(1, 1024))
 def test_a_larger_job_never_keeps_more_of_the_rate(shipped, one, other, base):
     small, large = sorted((one, other))
-    assert 0 < evidence_ladder.scaling_loss(shipped, large, base) <= evidence_ladder.scaling_loss(shipped, small, base) <= 1
+    strong = shipped.get(Scaling, "strong")
+    assert 0 < scaling_loss(strong, large, base) <= scaling_loss(strong, small, base) <= 1
 
 
 def test_every_transfer_lies_between_its_sources(shipped):

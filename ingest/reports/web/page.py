@@ -107,15 +107,15 @@ WRITTEN: Mapping[str, str] = {
     "ingest.catalog.store:shipped_folder": "() => new $.Path('')",
     "ingest.catalog.records:Record": _RECORD,
     "ingest.catalog.records:Entry": _ENTRY,
-    "ingest.sizing.transfer:seen_rates": "(catalog) => catalog.seen",
+    "ingest.sizing.published_rates:seen_rates": "(catalog) => catalog.seen",
     "ingest.sizing.published_rates:check_own_rates": "() => null",
     "ingest.architecture.catalog_entries:model_of": "(source, catalog) => catalog.get(Model, source)",
     "ingest.architecture.catalog_entries:at_length": (
         "(model, length) => length === null ? model : $.beyond('another sequence length needs the table of weights')"
     ),
     "ingest.architecture.model_description:describe": "(name, catalog) => catalog.architecture(name)",
-    "ingest.sizing.model_source:model_structure": "(name, catalog) => catalog.architecture(name)",
-    "ingest.sizing.optimizer_states:_is_architecture": "(name, catalog) => catalog.isArchitecture(name)",
+    "ingest.sizing.resolve:model_structure": "(name, catalog) => catalog.architecture(name)",
+    "ingest.sizing.resolve:_is_architecture": "(name, catalog) => catalog.isArchitecture(name)",
     "ingest.engine.interactive:InteractiveResult": "class InteractiveResult extends $.Plain {}",
     "ingest.site.plan:Plan": "class Plan extends $.Plain {}",
     "ingest.site.plan_file:plan_of_site": "() => $.beyond('the page reads no files')",

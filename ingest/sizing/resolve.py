@@ -1,0 +1,235 @@
+"""The door: the entries that a question names. What a question computes takes the entries, and looks up none itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from ingest import architecture
+from ingest.architecture.catalog_entries import model_of
+from ingest.catalog.records import Gpu, Model, Node, Optimizer, Recipe
+from ingest.catalog.store import Catalog
+from ingest.catalog.yaml_reader import read_yaml
+from ingest.engine.messages import Message, Option, Setting, option_error
+from ingest.engine.registry import solve
+from ingest.engine.value import Input
+from ingest.errors import IngestError, UsageError, expected_one_of
+from ingest.sizing.evidence_ladder import from_fields
+from ingest.sizing.job import MOST_GPUS, USUAL_GPUS_PER_NODE, Written, check_size, gpus_in_node, quantities_of
+
+if TYPE_CHECKING:
+    from ingest.architecture.structure import Architecture
+    from ingest.corpus.types import SkippedFile
+
+#: Larger than any system that can be built; beyond it a number is wrong.
+MOST = {"parameters": 1e17, "trainable_parameters": 1e17, "gpus": MOST_GPUS}
+#: Files of a release at most; a URL that names a whole bucket is a mistake.
+MOST_FILES = 10_000
+
+
+def machine_of(gpu: str | None, node: str | None, catalog: Catalog) -> tuple[Gpu | None, Node | None]:
+    """Return the GPU and the node type: as named, or the one that the other implies.
+
+    Raises:
+        UsageError: a node that carries another GPU.
+    """
+    card = catalog.get(Gpu, gpu) if gpu else None
+    inside = catalog.get(Node, node) if node else None
+    if inside is not None and card is None:
+        card = catalog.referred(Gpu, inside.gpu, by=inside.path)
+    elif inside is not None and card is not None and inside.gpu != card.id:
+        raise option_error("node", f": {inside.id} has {inside.gpu}, not {card.id}; expected a node with that GPU, or no --gpu")
+    elif inside is None and card is not None and card.usual_node:
+        inside = catalog.referred(Node, card.usual_node, by=card.path)
+    return card, inside
+
+
+def gpus_per_node_of(gpu: str | None, node: str | None, settings: Mapping[str, float], catalog: Catalog) -> float:
+    """The GPUs in a node: as set, of the node type, of the GPU, or as usual."""
+    if "gpus_per_node" in settings:
+        return settings["gpus_per_node"]
+    found = gpus_in_node(*machine_of(gpu, node, catalog))
+    return found["gpus_per_node"].value if found else USUAL_GPUS_PER_NODE
+
+
+def gpus_of(
+    gpus: Written | None,
+    nodes: Written | None,
+    catalog: Catalog,
+    *,
+    gpu: str | None = None,
+    node: str | None = None,
+    settings: Mapping[str, float] = MappingProxyType({}),
+) -> Written | None:
+    """The GPUs of a job that states its GPUs or its nodes; None where it states neither.
+
+    >>> gpus_of(None, 128, Catalog(), gpu="h100"), gpus_of("1024", None, Catalog())
+    (1024.0, '1024')
+
+    Raises:
+        UsageError: no number, or GPUs and nodes that contradict each other.
+    """
+    if nodes is None:
+        return gpus
+    each = gpus_per_node_of(gpu, node, settings, catalog)
+    found = quantities_of({}, {"nodes": nodes, "gpus": gpus})
+    if found["nodes"] % 1:
+        raise option_error("nodes", f": found {nodes}, expected a whole number")
+    counted = float(solve("gpus", {"nodes": found["nodes"], "gpus_per_node": each}))
+    check_size(found.get("gpus", counted), found["nodes"], each)
+    return counted
+
+
+def model_named(source: str, sequence_length: float | None, catalog: Catalog) -> Model:
+    """The model of a rate; `sequence_length` of one that is made from its structure."""
+    # Only a config.json or hyper-parameters load the descriptions of architectures.
+    known = isinstance(source, str) and source.lower() in catalog.ids(Model.kind)
+    return catalog.get(Model, source) if known else model_of(source, catalog, sequence_length)
+
+
+class ModelSize(NamedTuple):
+    """The size of a model.
+
+    Attributes:
+        name: the name to print.
+        given: its parameters, as inputs.
+        architecture: its table of weights; None if unknown.
+        entry: its catalog entry; None if it has none.
+    """
+
+    name: str
+    given: dict[str, Input]
+    architecture: Architecture | None = None
+    entry: Model | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those of its table of weights."""
+        return self.architecture.warnings if self.architecture is not None else ()
+
+
+def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float]) -> ModelSize:
+    """Return the size of a model.
+
+    Args:
+        source: catalog id, `config.json`, YAML file or folder; None if `--set parameters=N` is enough.
+        catalog: where ids are looked up.
+        settings: what the user set.
+
+    Raises:
+        UsageError: an unknown model, or no size.
+        IngestError: a catalog entry without parameters.
+    """
+    for name, most in MOST.items():
+        if settings.get(name, 0) > most:
+            raise UsageError(Message(Setting(name), f": found {settings[name]:g}, expected at most {most:g}"))
+    if source is None:
+        if "parameters" not in settings and "trainable_parameters" not in settings:
+            raise UsageError("the model is missing: expected a catalog id, a config.json, or --set parameters=N")
+        return ModelSize("Your model", {})
+    if "://" in source or source.endswith((".json", "/")) or Path(source).is_dir() or _is_architecture(source, catalog):
+        model = model_structure(source, catalog)
+        where = f"counted over the weights of {source}"
+        counted = Input(model.parameters_trained, source="arithmetic", where=where, grade="derived")
+        name = catalog.aliases.get(Model.kind, {}).get(source.lower(), source.lower())
+        known = catalog.get(Model, name) if name in catalog.ids(Model.kind) else None
+        return ModelSize(known.name if known else model.id, {"parameters": counted}, model, known)
+    entry = catalog.get(Model, source)
+    if entry.parameters is None and "parameters" not in settings:
+        why = f"the parameters of {entry.id} are not known: give its config.json"
+        raise IngestError(Message(why, supply=(Option("set.parameters", "N"),)))
+    return ModelSize(entry.name, from_fields({"parameters": entry.parameters}), None, entry)
+
+
+def _is_architecture(source: str, catalog: Catalog) -> bool:
+    """A YAML file of hyper-parameters or rows instead of a catalog entry, or an id or alias of the catalogs' architectures."""
+    if source.endswith((".yaml", ".yml")) and Path(source).is_file():
+        data = read_yaml(Path(source))
+        return isinstance(data, dict) and "sample" not in data
+    names = {source.lower(), catalog.aliases.get(Model.kind, {}).get(source.lower(), "")}
+    return any((folder / "architectures" / f"{name}.yaml").is_file() for folder in catalog.folders for name in names if name)
+
+
+def optimizer_of(name: str, catalog: Catalog) -> Optimizer:
+    """Return an optimizer by id, alias or YAML file.
+
+    Raises:
+        UsageError: an unknown optimizer; names the nearest one.
+    """
+    written = name.lower()
+    known = catalog.ids(Optimizer.kind)
+    if written not in known and not name.endswith((".yaml", ".yml")) and written not in catalog.aliases.get("optimizers", {}):
+        raise option_error("optimizer", f": found '{written}', {expected_one_of(written, known)}")
+    return catalog.get(Optimizer, name if name.endswith((".yaml", ".yml")) else written)
+
+
+def recipe_of(name: str, catalog: Catalog) -> Recipe:
+    """Return a recipe by id, bytes per parameter or YAML file.
+
+    Raises:
+        UsageError: an unknown recipe; names the nearest one.
+    """
+    known = catalog.ids(Recipe.kind)
+    for found in known:
+        if name.isdecimal() and name == found.rpartition("-")[2]:
+            return catalog.get(Recipe, found)
+    if name.isdecimal():
+        sizes = {int(number): found for found in known if (number := found.rpartition("-")[2]).isdecimal()}
+        closest = sizes[min(sizes, key=lambda size: abs(size - int(name)))]
+        raise option_error("recipe", f": found {name}, expected one of {', '.join(known)}; did you mean '{closest}'?")
+    if name not in known and not name.endswith((".yaml", ".yml")):
+        raise option_error("recipe", f": found '{name}', {expected_one_of(name, known)}")
+    return catalog.get(Recipe, name)
+
+
+def model_structure(source: str | Path, catalog: Catalog, *, strict: bool = False) -> Architecture:
+    """Return the structure of a model.
+
+    Args:
+        source: what `describe` takes, or the URL of the folder of a release.
+        catalog: where ids are looked up.
+        strict: refuse a config with a key that its family has not looked at and that may change a weight.
+
+    Raises:
+        UsageError: no such file, folder or id.
+        IngestError: an unreadable file, or a family that is not described.
+    """
+    if "://" not in str(source):
+        return architecture.describe(source, catalog, strict=strict)
+    # Most models are files and ids: what reads releases and remote storage is imported for them only.
+    from ingest.architecture.release_description import from_release
+
+    url = str(source).rstrip("/")
+    return from_release(url.rpartition("/")[2], RemoteFiles(url), strict=strict)
+
+
+class RemoteFiles:
+    """The files of a release behind a URL; a header is read with two requests for a range.
+
+    Raises:
+        UsageError: nothing is there.
+        IngestError: the storage refuses, its package is not installed, or there are too many files for a release.
+    """
+
+    def __init__(self, url: str) -> None:
+        from ingest.corpus.files import source
+
+        self.place, self._reason = url, source.storage_reason
+        self._system, self._path = source.file_system(url)
+        skipped: list[SkippedFile] = []
+        sizes: dict[str, int] = {}
+        for found, size, _ in source.list_remote(f"{url}/", skipped):
+            sizes[found.removeprefix(url).lstrip("/")] = size
+            if len(sizes) > MOST_FILES:
+                raise IngestError(f"{url}: found more than {MOST_FILES:,} files, expected the folder of a model")
+        self.sizes: Mapping[str, int] = sizes
+
+    def read(self, name: str, offset: int, size: int) -> bytes:
+        """Return bytes of a file."""
+        try:
+            return bytes(self._system.cat_file(f"{self._path.rstrip('/')}/{name}", start=offset, end=offset + size))
+        except Exception as error:
+            # file systems raise any exception, and none may end in a traceback
+            raise IngestError(f"{self.place}/{name}: cannot be read: {self._reason(error)}") from None
