@@ -17,6 +17,7 @@ from ingest.engine.messages import Message, Option, Setting, rule_of
 from ingest.engine.registry import Step, is_quantity, solve, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
+from ingest.engine.value import Input
 from ingest.sizing.rule import SIGNS, Rule
 from ingest.units import display, percent
 
@@ -467,16 +468,10 @@ def finding(
         return None
     if value is None:
         return Finding(row, owner, None, limit, true=True, facts=facts)
-    item = value if not isinstance(value, (int, float)) else _Number(float(value))
+    item = value if not isinstance(value, (int, float)) else Input(float(value))
     end = getattr(value, "high", None) if row.at_high_end else None
     compared = end or item.value
     return Finding(row, owner, item, limit, row.compares(compared, _number(limit)), facts)
-
-
-class _Number(NamedTuple):
-    """A number without a derivation."""
-
-    value: float
 
 
 def applying(found: Iterable[Finding | None]) -> list[Finding]:
