@@ -40,7 +40,7 @@ from ingest.sizing.job import (
 )
 from ingest.sizing.published_rates import published
 from ingest.sizing.resolve import gpus_per_node_of
-from ingest.sizing.rules import ONE_EPOCH, WARM_UP_SECONDS, Finding, Valued, applying, contradictions, finding, unused
+from ingest.sizing.rules import ONE_EPOCH, WARM_UP_SECONDS, Finding, Valued, contradictions, finding, messages, unused
 from ingest.sizing.transfer import transferred
 from ingest.units import display, parse
 
@@ -207,7 +207,7 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
     )
     return revised(
         answer,
-        warnings=(*best.warnings, *warnings_for(basis, results, answer.used, clients), *contradictions(known, job.settings)),
+        warnings=(*best.warnings, *_warnings(basis, results, answer.used, clients), *contradictions(known, job.settings)),
     )
 
 
@@ -255,15 +255,8 @@ def _results(known: Quantities, clients: Clients) -> tuple[dict[str, Quantity], 
 Results = Mapping[str, Quantity]
 
 
-def warnings_for(basis: RateBasis, results: Results, used: Collection[str], clients: Clients) -> list[Message]:
-    """Return the warnings about the results of a job, the most severe first.
-
-    Args:
-        basis: the evidence that the results follow from.
-        results: quantities by name.
-        used: names of the inputs on which the results depend.
-        clients: the read bandwidth of each of `CLIENTS`.
-    """
+def _warnings(basis: RateBasis, results: Results, used: Collection[str], clients: Clients) -> list[Message]:
+    """The warnings about the results of a job, the most severe first; `used` are the inputs on which they depend."""
     found = [*_of_job(basis, results, clients), *_of_dataset(basis, results), *_of_precision(basis, results)]
     job = basis.job
     named = {name: f"set.{name}" for name in job.settings}
@@ -271,17 +264,12 @@ def warnings_for(basis: RateBasis, results: Results, used: Collection[str], clie
     implied = {"tokens_per_sample"} if job.bytes_per_token is not None else set()
     implied |= {"sequence_length"} if basis.model is not None else set()
     idle = [unused(Option(option)) for name, option in named.items() if name not in used and name not in implied]
-    return [one.message() for one in applying(found)] + idle
+    return messages(found) + idle
 
 
 def rate_warnings(basis: RateBasis, quantity: Callable[[str], Valued | None]) -> list[str]:
-    """Warnings about the rate alone, for the commands that rest on it.
-
-    Args:
-        basis: the evidence of the rate.
-        quantity: gives the quantity of a name, where it is known.
-    """
-    return [*basis.levels[0].warnings, *(one.message() for one in applying(_of_rate(basis, quantity)))]
+    """Warnings about the rate alone, for the commands that rest on it; `quantity` gives what is known by name."""
+    return [*basis.levels[0].warnings, *messages(_of_rate(basis, quantity))]
 
 
 def _of_rate(basis: RateBasis, quantity: Callable[[str], Valued | None]) -> Iterator[Finding | None]:

@@ -13,7 +13,7 @@ from ingest.engine.question import Question, Shown, filled, option, quantities_i
 from ingest.engine.registry import Step, solve
 from ingest.engine.result import Answer, Deferred
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input
+from ingest.engine.value import Input, derived
 from ingest.errors import one_of
 from ingest.sizing.checkpoint_files import (
     LAYOUTS,
@@ -51,7 +51,7 @@ from ingest.sizing.job import (
 from ingest.sizing.memory_inputs import USUAL_RECIPE
 from ingest.sizing.optimizer_states import kept_by, released_width
 from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, optimizer_of, recipe_of, size_of
-from ingest.sizing.rules import applying, contradictions, finding, unused
+from ingest.sizing.rules import contradictions, finding, messages, unused
 from ingest.units import display
 
 #: What a job trains with where nothing is published of its model.
@@ -249,7 +249,7 @@ def checkpoint(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpa
         for name, size in (("zero_stage", groups.zero_stage), ("expert_parallel", groups.expert)):
             inputs[name] = {"value": size, "from": "user" if asked[name] is not None else "default"}
     on_gpus = f" on {display(groups.ranks, 'GPU')}" if groups is not None else ""
-    too_many = [one.message() for one in applying([finding("W29", known.find)])]
+    too_many = messages([finding("W29", known.find)])
     return Answer(
         "checkpoint",
         f"Checkpoints of {sized.name}{on_gpus}: {', '.join(found.words.values())}, {found.layout}, {mode}",
@@ -299,7 +299,7 @@ def saved_checkpoints(
     asked: Mapping[str, Any],
     settings: Mapping[str, float],
     catalog: Catalog,
-    derived: Mapping[str, Step] = MappingProxyType({}),
+    steps: Mapping[str, Step] = MappingProxyType({}),
     stated: Mapping[str, Input] = MappingProxyType({}),
     owner: str = "",
 ) -> SavedCheckpoints:
@@ -309,7 +309,7 @@ def saved_checkpoints(
         asked: the model, and options of `checkpoint` as they were written; what is missing or None follows from the rest.
         settings: values of quantities, by name.
         catalog: where entries come from.
-        derived: quantities of the job that a number of the question comes from.
+        steps: quantities of the job that a number of the question comes from.
         stated: inputs that say more of a number of the question, such as its key in a file.
         owner: the job that they belong to.
 
@@ -362,12 +362,12 @@ def saved_checkpoints(
     if layout == "safetensors" and precision is None:
         given |= released_width(sized, settings)
     known = Quantities(given, owner, shared_inputs=True)
-    known.adopt(derived)
+    known.adopt(steps)
     known.state(f"{readers}_readers")
     files = _lay_out(known, layout, groups, sized)
     unmet, warnings = plan_interval(known, mode)
     said = {"layout": layout, "zero_stage": str(groups.zero_stage) if groups is not None else ""}
-    of_layout = [one.message() for one in applying(finding(rule, {}, said) for rule in ("W22", "W23"))]
+    of_layout = messages(finding(rule, {}, said) for rule in ("W22", "W23"))
     return SavedCheckpoints(
         known,
         sized,
@@ -465,8 +465,7 @@ def _lay_out(known: Quantities, layout: str, groups: RankLayout | None, sized: M
         known.give_default("ranks_writing_optimizer", Input(states, note=f"as {layout} writes"))
     if model is not None and ranks.pipeline > 1 and form.optimizer:
         where = f"blocks of {model.id} distributed over {ranks.pipeline} stages"
-        factor = largest_stage_factor(model, ranks.pipeline)
-        known.give_default("largest_stage_factor", Input(factor, source="arithmetic", where=where, grade="derived"))
+        known.give_default("largest_stage_factor", derived(largest_stage_factor(model, ranks.pipeline), where))
     parts = (known.value(f"checkpoint_{part}_bytes") for part in ("weights", "optimizer", "extra"))
     files = form.files(ranks, CheckpointContent(*parts), int(known.value("safetensors_shards")), model)
     count = sum(row.count for row in files)

@@ -15,7 +15,7 @@ from ingest.sizing.job import USUAL_GPUS_PER_NODE
 from ingest.sizing.memory import holds_states
 from ingest.sizing.optimizer_states import zero_stage_of
 from ingest.sizing.resolve import ModelSize
-from ingest.sizing.rules import applying, finding
+from ingest.sizing.rules import finding, messages
 from ingest.units import parse
 
 #: Families whose training spreads the weights themselves over all GPUs: embedding tables of recommenders.
@@ -99,7 +99,7 @@ def ranks_of(
         sizes = {"tensor_parallel": Input(tensor), "pipeline_parallel": Input(pipeline)}
         chosen = {name: item.by_default(why, *_WAYS) for name, item in sizes.items() if name not in stated}
         tight = finding("W26", words={"sizes": "" if found else "too small"}, gpus=gpus, gpu=gpu.name, stage=stage)
-        warnings = tuple(one.message() for one in applying([tight]))
+        warnings = tuple(messages([tight]))
     data = gpus // (tensor * pipeline)
     if data % spread:
         raise option_error("expert_parallel", f": found {spread:g}, expected a divisor of the {data} replicas")

@@ -14,7 +14,7 @@ from ingest.engine.value import Input, assumed
 from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.sizing.job import Written
-from ingest.sizing.rules import applying, finding, refusal
+from ingest.sizing.rules import applying, finding, messages, refusal
 from ingest.units import display, percent
 
 #: Modes of a checkpoint: GPUs wait for the dump, or for the copy into host memory only.
@@ -209,7 +209,7 @@ def plan_interval(known: Quantities, mode: str) -> tuple[str, list[Message]]:
         return refused.message(mtti=mtti, restart=restart), []
     sized = "" if by_rate or _by_waste(known, mode) else "as practised"
     found = [finding("W20", known.step, {"mode": mode}), finding("W25", known.step), finding("W44", known.step)]
-    warnings = [one.message() for one in applying(found)]
+    warnings = messages(found)
     for one in applying([finding("W24", known.step, {"sized": sized})]):
         cure = "no write bandwidth meets it"
         try:

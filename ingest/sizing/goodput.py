@@ -268,33 +268,22 @@ def _schedule(sized: Quantities, numbers: Mapping[str, float], settings: Mapping
     known.state("runs_simulated")
     if "restore_bandwidth" in numbers:
         known.state("restore_bandwidth_bought")
-    steps = {name: sized.find(name) for name in SCHEDULE if name not in given and name != "restart_seconds"}
-    known.adopt({name: step for name, step in steps.items() if step is not None})
+    taken = [name for name in SCHEDULE if name not in given and name != "restart_seconds"]
+    known.adopt({name: step for name in taken if (step := sized.find(name)) is not None})
     return known
 
 
 def _simulated(known: Quantities, interrupts: Interrupts | None) -> Shares:
     """Simulate the schedule of these quantities."""
-    pool = "spare_nodes" in known.given
-    schedule = Schedule(
-        known.value("checkpoint_interval"),
-        known.value("checkpoint_staging_seconds"),
-        known.value("checkpoint_dump_seconds"),
-        known.value("stopped_share"),
-        int(known.value("persistent_every")),
-    )
-    restart = Restart(
-        known.value("reschedule_seconds"),
-        known.value("restart_seconds"),
-        known.value("near_recovery_share"),
-        known.value("near_restore_seconds"),
-        int(known.value("spare_nodes")) if pool else None,
-        known.value("repair_seconds") if pool else 0.0,
-    )
+    saves = ("checkpoint_interval", "checkpoint_staging_seconds", "checkpoint_dump_seconds", "stopped_share")
+    interval, staging, dump, stopped = map(known.value, saves)
+    restores = ("reschedule_seconds", "restart_seconds", "near_recovery_share", "near_restore_seconds")
+    reschedule, restore, share, near = map(known.value, restores)
+    pool = (int(known.value("spare_nodes")), known.value("repair_seconds")) if "spare_nodes" in known.given else ()
     return simulated(
-        schedule,
+        Schedule(interval, staging, dump, stopped, int(known.value("persistent_every"))),
         interrupts or Interrupts((1.0,), (known.value("job_mean_time_to_interrupt"),)),
-        restart,
+        Restart(reschedule, restore, share, near, *pool),
         duration=known.value("training_seconds"),
         runs=int(known.value("simulated_runs")),
         seed=int(known.value("simulation_seed")),
@@ -366,11 +355,8 @@ def _with_gains(rows: Sequence[Mapping[str, Any]], known: Quantities) -> list[di
     gpus = known.find("gpus")
     found = []
     for less, more in pairwise(rows):
-        step = {
-            "goodput_before": less["goodput"],
-            "goodput_after": more["goodput"],
-            "doubled_bandwidth": less["write_bandwidth"],
-        }
+        step = {"goodput_before": less["goodput"], "goodput_after": more["goodput"]}
+        step["doubled_bandwidth"] = less["write_bandwidth"]
         gain = {"goodput_gain_share": float(solve("goodput_gain_share", step))}
         if gpus is not None:
             gain["gpus_gained"] = float(solve("gpus_gained", {**gain, "gpus": gpus.value}))

@@ -50,7 +50,7 @@ from ingest.sizing.memory_inputs import (
 from ingest.sizing.memory_search import Layout, search
 from ingest.sizing.optimizer_states import zero_stage_of
 from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, optimizer_of, recipe_of, size_of
-from ingest.sizing.rules import applying, contradictions, finding, unused
+from ingest.sizing.rules import contradictions, finding, messages, unused
 from ingest.units import display
 
 #: Results of a training step; only with a sequence length, or where weights are gathered from outside of the GPU.
@@ -386,7 +386,7 @@ def _unfused(
     room = known.value("memory_bytes_per_gpu")
     quantities: dict[str, Quantity | float | None] = {"total_bytes_per_gpu": total, "memory_bytes_per_gpu": room}
     most, shown = (display(value, "B", binary=False) for value in (total.high, room))
-    yield from (one.message() for one in applying([finding("W72", quantities, most=most, room=shown, held=held)]))
+    yield from messages([finding("W72", quantities, most=most, room=shown, held=held)])
 
 
 PARTS = {"weights": ("gradient", "optimizer"), "gradients": ("weight", "optimizer"), "optimizer states": ("weight", "gradient")}
@@ -440,7 +440,7 @@ def _unmet(known: Quantities, results: Mapping[str, Quantity], unknown: Mapping[
 
 def _warnings(results: Mapping[str, Quantity], node: Node | None, offload: str, whole: bool) -> Iterator[str]:
     if not whole:
-        yield from (one.message() for one in applying([finding("W71", words={"activations": "not counted"})]))
+        yield from messages([finding("W71", words={"activations": "not counted"})])
     need = results.get("offloaded_bytes_per_node")
     if node is None or need is None:
         return

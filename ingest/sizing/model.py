@@ -17,7 +17,7 @@ from ingest.engine.value import Input, derived
 from ingest.sizing.job import Amount, CommonOptions, by_user, settings_of
 from ingest.sizing.optimizer_states import width_of
 from ingest.sizing.resolve import model_structure
-from ingest.sizing.rules import applying, contradictions, finding
+from ingest.sizing.rules import contradictions, finding, messages
 from ingest.units import parse
 
 USUAL_SEQUENCE, USUAL_PRECISION = 4096, "bf16"
@@ -224,8 +224,7 @@ def _attention(made: Architecture) -> list[dict[str, Any]]:
 
 def _warnings(made: Architecture, tokens: float) -> tuple[str, ...]:
     reach = {"sequence_length": tokens, "longest_sequence": made.longest or None}
-    found = [str(one.message()) for one in applying([finding("W70", reach, model=made.id)])]
-    found += made.warnings
+    found = [*messages([finding("W70", reach, model=made.id)]), *made.warnings]
     sizes = {key: value for key, value in made.defaults.items() if not isinstance(value, bool) and value}
     if sizes:
         defaults = ", ".join(f"{key} = {value}" for key, value in sizes.items())

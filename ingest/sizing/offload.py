@@ -50,7 +50,7 @@ from ingest.sizing.offload_tiers import (
 )
 from ingest.sizing.optimizer_states import kept_by
 from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, optimizer_of, recipe_of, size_of
-from ingest.sizing.rules import Finding, applying, finding, with_unused
+from ingest.sizing.rules import Finding, finding, messages, with_unused
 from ingest.units import display, parse
 
 #: The classes in the order in which they are placed: those that move most often for each byte that they hold come first.
@@ -480,4 +480,4 @@ def _warnings(known: Quantities, results: Mapping[str, Quantity]) -> Iterator[st
     if held.value and known.find("shared_read_bandwidth") is not None:
         read, write = (display(known.value(f"shared_{way}_bandwidth"), "B/s", binary=False) for way in ("read", "write"))
         found.append(finding("W98", words={"storage": "states"}, read=read, write=write))
-    yield from (one.message() for one in applying(found))
+    yield from messages(found)

@@ -33,7 +33,7 @@ from ingest.sizing.offload_tiers import (
     unknown_storage,
     unmet,
 )
-from ingest.sizing.rules import applying, finding, with_unused
+from ingest.sizing.rules import finding, messages, with_unused
 from ingest.units import display, percent
 
 #: What is placed, the key-value cache first: off the GPU it is read in every step as the weights are, and grows besides.
@@ -260,4 +260,4 @@ def _warnings(known: Quantities, results: Mapping[str, Quantity], parts: Mapping
         count = f"{known.value('decode_exchanges'):,.0f}"
         found.append(finding("W78", {"gpus": known.find("gpus")}, count=count, time=display(step.value, "s")))
     found += unknown_storage(known, results)
-    yield from (one.message() for one in applying(found))
+    yield from messages(found)

@@ -17,7 +17,7 @@ from ingest.errors import IngestError
 from ingest.files import read_text
 from ingest.sizing.job import Amount, by_user, quantities_of
 from ingest.sizing.offload_tiers import OffloadJob, kept_by_attention, machine, recurrent_state
-from ingest.sizing.rules import applying, finding, with_unused
+from ingest.sizing.rules import finding, messages, with_unused
 
 DEFAULTS = {
     "session_turns": Input(1).by_default("one turn, which reuses nothing", "turns"),
@@ -159,7 +159,7 @@ def serving(job: OffloadJob) -> Answer:
         results,
         unknown,
         tables,
-        tuple(one.message() for one in applying([finding("W99", words={"layers": kept})])),
+        tuple(messages([finding("W99", words={"layers": kept})])),
         job.sources,
         question=QUESTION,
     )

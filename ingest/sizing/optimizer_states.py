@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ingest.architecture.weight_table import Weight
 from ingest.catalog.records import Optimizer
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.value import Input
+from ingest.engine.value import Input, derived
 from ingest.errors import expected_one_of
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.resolve import ModelSize
@@ -74,10 +74,7 @@ def kept_by(optimizer: Optimizer, precision: str, size: ModelSize, settings: Map
         )
     if optimizer.factored and model is not None:
         numbers = sum(_second_moments(row, optimizer.factored) for row in model.weights)
-        where = f"counted over the weights of {model.id}"
-        known["second_moment_share"] = Input(
-            numbers / model.parameters_trained, source="arithmetic", where=where, grade="derived"
-        )
+        known["second_moment_share"] = derived(numbers / model.parameters_trained, f"counted over the weights of {model.id}")
     return known
 
 
@@ -86,9 +83,8 @@ def released_width(size: ModelSize, settings: Mapping[str, float]) -> dict[str, 
     model = size.architecture
     if model is None or not model.released_row_bytes or "weight_bytes_per_parameter" in settings:
         return {}
-    where = f"release of {model.id}"
     mean = sum(model.released_row_bytes) / model.parameters_trained
-    return {"weight_bytes_per_parameter": Input(mean, source="arithmetic", where=where, grade="derived")}
+    return {"weight_bytes_per_parameter": derived(mean, f"release of {model.id}")}
 
 
 def _second_moments(row: Weight, factored: str) -> float:

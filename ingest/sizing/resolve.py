@@ -14,7 +14,7 @@ from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.messages import Message, Option, Setting, option_error
 from ingest.engine.registry import solve
-from ingest.engine.value import Input
+from ingest.engine.value import Input, derived
 from ingest.errors import IngestError, UsageError, expected_one_of
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import MOST_GPUS, USUAL_GPUS_PER_NODE, Written, check_size, gpus_in_node, quantities_of
@@ -131,8 +131,7 @@ def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float])
         return ModelSize("Your model", {})
     if "://" in source or source.endswith((".json", "/")) or Path(source).is_dir() or _is_architecture(source, catalog):
         model = model_structure(source, catalog)
-        where = f"counted over the weights of {source}"
-        counted = Input(model.parameters_trained, source="arithmetic", where=where, grade="derived")
+        counted = derived(model.parameters_trained, f"counted over the weights of {source}")
         name = catalog.aliases.get(Model.kind, {}).get(source.lower(), source.lower())
         known = catalog.get(Model, name) if name in catalog.ids(Model.kind) else None
         return ModelSize(known.name if known else model.id, {"parameters": counted}, model, known)

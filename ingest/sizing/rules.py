@@ -479,6 +479,11 @@ def applying(found: Iterable[Finding | None]) -> list[Finding]:
     return sorted((one for one in found if one is not None and one.true), key=lambda one: one.rule.rank)
 
 
+def messages(found: Iterable[Finding | None]) -> list[Message]:
+    """The lines of the findings that apply, by rank."""
+    return [one.message() for one in applying(found)]
+
+
 def ranked(lines: Iterable[str]) -> list[str]:
     """Return warnings by the rank of their rule, the most severe first; lines of no rule as what says that a rate misleads.
 
@@ -489,13 +494,13 @@ def ranked(lines: Iterable[str]) -> list[str]:
     return sorted(lines, key=lambda line: RULES[rule_of(line)].rank if rule_of(line) in RULES else OWN_RANK)
 
 
-def told(rule: str, **facts: Any) -> Message:
+def told(rule: str, subject: Option | None = None, **facts: Any) -> Message:
     """The line of a rule that the words of a case decide alone.
 
     >>> told("W62", smallest=512)
     'the smallest published run used 512 GPUs: the rate includes its scaling loss'
     """
-    return Finding(RULES[rule], "", None, 0.0, true=True, facts=facts).message()
+    return Finding(RULES[rule], "", None, 0.0, true=True, facts=facts).message(subject)
 
 
 def refusal(found: Finding | None) -> str:
@@ -509,8 +514,7 @@ def unused(option: Option) -> Message:
     >>> unused(Option("cache_hit"))
     '--cache-hit changes nothing here: the results do not depend on it'
     """
-    (found,) = applying([finding("W13", words={"option": "unused"})])
-    return found.message(option)
+    return told("W13", option)
 
 
 def with_unused(answer: Answer, settings: Iterable[str]) -> Answer:
