@@ -345,16 +345,9 @@ def saved_checkpoints(
     elif not {"training_seconds", "checkpoints_written"} & {*options, *settings}:
         raise option_error("keep", ": found every=M without an end of the job, expected --duration, such as 60d")
     given = {**DEFAULTS, **kept, **given}
-    ranks = ranks_of(
-        given,
-        sized,
-        kind,
-        card or catalog.get(Gpu, USUAL_GPU),
-        node,
-        asked.get("expert_parallel"),
-        asked.get("zero_stage"),
-        recipe_of(USUAL_RECIPE, catalog),
-    )
+    card = card or catalog.get(Gpu, USUAL_GPU)
+    sizes = asked.get("expert_parallel"), asked.get("zero_stage")
+    ranks = ranks_of(given, sized, kind, card, node, *sizes, recipe_of(USUAL_RECIPE, catalog))
     given |= ranks.given if ranks is not None else {}
     groups = ranks.layout if ranks is not None else None
     layout = asked.get("layout") or ("megatron" if groups is not None and groups.shards > 1 else "dcp")

@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from ingest.catalog.records import Gpu, Model, Node, Optimizer, Recipe
 from ingest.engine.messages import Message, option_error
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.sizing.checkpoint_files import RankLayout, check_division
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import USUAL_GPUS_PER_NODE
-from ingest.sizing.memory import holds_states
+from ingest.sizing.memory_inputs import DEFAULTS, PLACES, ParallelSizes, gpus_hold, kept_inputs, place_shares
 from ingest.sizing.optimizer_states import zero_stage_of
 from ingest.sizing.resolve import ModelSize
 from ingest.sizing.rules import finding, messages
@@ -45,13 +46,7 @@ def ranks_of(
 ) -> Ranks | None:
     """Return the parallel groups of a job; None if the number of GPUs is unknown.
 
-    Args:
-        given: `gpus`, parameters, and the sizes that the user sets.
-        sized: the model.
-        optimizer: decides the states that the memory of `gpu` holds.
-        gpu, node: those of the job.
-        expert_parallel, zero_stage: as written; None if not given.
-        recipe: of the states.
+    Recipe and optimizer decide the states that the memory of a GPU holds; `expert_parallel` and `zero_stage` are as written.
 
     Raises:
         UsageError: sizes that do not divide the GPUs or the model.
@@ -76,9 +71,12 @@ def ranks_of(
         """Whether the memory of a GPU holds its share, as `memory` answers it; any sizes do where it is unknown."""
         if not is_known:
             return True
-        states = {"parameters": given["parameters"], "gpus": given["gpus"]}
-        states |= from_fields({"memory_bytes_per_gpu": gpu.memory_bytes})
-        return holds_states(states, sized, optimizer, tensor, pipeline, expert, stage, recipe)
+        memory = from_fields({"memory_bytes_per_gpu": gpu.memory_bytes})
+        counted = {**memory, **{name: given[name] for name in ("parameters", "gpus")}}
+        states = kept_inputs(recipe, optimizer, sized, {name: item.value for name, item in counted.items()})
+        sizes = ParallelSizes(tensor, pipeline, 1, expert).quantities(sized)
+        places = place_shares(PLACES[stage, "none"])
+        return gpus_hold(Quantities({**sized.given, **states, **places, **DEFAULTS, **counted, **sizes}))
 
     spread, chosen = int(expert or 1), dict[str, Input]()
     warnings: tuple[Message, ...] = ()

@@ -192,10 +192,6 @@ OF_SAMPLES = ("samples", "sample_bytes")
 def kind_of_data(options: Mapping[str, object], corpus: Corpus | None) -> str:
     """Return whether the data set is `samples` or text (`tokens`).
 
-    Args:
-        options: the options by name, None where not given.
-        corpus: the corpus of the catalogs, if any.
-
     Raises:
         UsageError: options of both.
         CatalogError: a corpus with unknown contents.

@@ -26,15 +26,9 @@ def encoding_chosen(model: Model | None, encoding: str | None) -> Encoding | Non
 
 
 def decoding_of(encoding: Encoding | None, decoder: str | None, decoders: Decoders) -> dict[str, Input]:
-    """What CPUs decode: the rate of one thread, and the share of it that each worker of a loader keeps.
+    """What CPUs decode: the share of the rate of one thread that each worker of a loader keeps, and that rate where known.
 
-    Args:
-        encoding: of the samples; its own rate holds before that of its decoder.
-        decoder: id of a decoder of CPUs instead; None for that of the encoding.
-        decoders: gives a decoder of the catalogs.
-
-    Returns:
-        `decode_scaling`, and `thread_decode_rate` where it is known.
+    The decoder may be another than that of the encoding, whose own rate holds before that of its decoder.
 
     >>> from ingest.catalog.store import Catalog
     >>> decoding_of(None, "torchvision", lambda name: Catalog().get(Decoder, name))["thread_decode_rate"].value
@@ -87,11 +81,7 @@ def gpu_decoding(decoder: str, gpu: str | None, encoding: Encoding | None, decod
 def place_decoding(known: Quantities, rate: RateBasis, decoder: str | None, decoders: Decoders) -> None:
     """Give what decodes, CPU cores or the GPU, and what samples take of host memory and of the link into the GPU.
 
-    Args:
-        known: the quantities of the job.
-        rate: the evidence for its rate.
-        decoder: id of a decoder; None for that of the encoding.
-        decoders: gives a decoder of the catalogs.
+    The decoder is that of the encoding where none is named.
 
     Raises:
         UsageError: a decoder that does not decode these samples, or not on this GPU.

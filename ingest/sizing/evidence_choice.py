@@ -147,15 +147,7 @@ def choose(
     precision: str,
     known: Mapping[str, Input],
 ) -> list[EvidenceLevel]:
-    """Return the evidence levels that exist, the one to use first.
-
-    Args:
-        job: the options.
-        found: the levels of the catalogs, the best one first.
-        rates: of the model.
-        gpu: the GPU.
-        precision: of the rate.
-        known: the inputs that are the same at every level, with those of the user.
+    """Order the evidence levels, the one to use first; `known` are the inputs that all have, with those of the user.
 
     Raises:
         UsageError: no GPU or no model, and nothing that replaces it.

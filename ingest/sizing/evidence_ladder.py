@@ -93,11 +93,7 @@ def scaling_loss(scaling: Scaling, gpus: float, measured_on: float) -> float:
 
 
 def median(numbers: Iterable[float]) -> float:
-    """Return the middle value; the mean of the two middle values of an even number.
-
-    >>> median([3, 1, 2]), median([1, 2])
-    (2, 1.5)
-    """
+    """Return the middle value; the mean of the two middle values of an even number."""
     ordered = sorted(numbers)
     half = len(ordered) // 2
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2

@@ -321,11 +321,7 @@ def _bandwidths(sized: Quantities, known: Quantities, interrupts: Interrupts | N
 
 
 def closed_course(sized: Quantities, mode: str) -> list[dict[str, Any]]:
-    """Goodput in closed form by write bandwidth, as the table of `goodput` has it, for a chart.
-
-    Args:
-        sized: the quantities of `checkpoint`.
-        mode: `sync` or `async`.
+    """Goodput in closed form by write bandwidth, as the table of `goodput` has it, for a chart; `sized` by `checkpoint`.
 
     Raises:
         MissingQuantity: the mean time to interrupt is unknown.

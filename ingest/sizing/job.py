@@ -230,11 +230,7 @@ def job_of(*, set: Settings = None, **options: Any) -> Job:
 
 
 def quantities_of(names: Mapping[str, str], written: Mapping[str, Written | None]) -> dict[str, float]:
-    """Return the options that are given, in base units, by the name of their quantity.
-
-    Args:
-        names: option -> quantity, where their names differ.
-        written: option -> value as written; None for an option that is not given.
+    """Return the options that are given, in base units, by the name of their quantity; `names` has those that differ.
 
     Raises:
         UsageError: not a number, another unit, or out of range.
@@ -270,14 +266,7 @@ def settings_of(given: Settings) -> dict[str, float]:
 
 
 def counts_of(option: str, written: Written | None, names: Mapping[str, str], *, usual: str, expected: str) -> dict[str, float]:
-    """Return the numbers of an option such as `3` or `raw=1,dataset=3`, by the name of their quantity.
-
-    Args:
-        option: the option.
-        written: its value; None if it is not given.
-        names: word -> quantity.
-        usual: the word of a number alone.
-        expected: the forms of the value, for the message.
+    """Return the numbers of an option such as `3` or `raw=1,dataset=3` by quantity; `usual` is the word of a number alone.
 
     Raises:
         UsageError: an unknown word, a word given twice, or not a number.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, TypedDict, Unpack
 
-from ingest.catalog.records import Node, Optimizer, Recipe
+from ingest.catalog.records import Node
 from ingest.catalog.store import opened
 from ingest.engine.frozen import revised
 from ingest.engine.messages import Message, Option, option_error
@@ -42,14 +42,14 @@ from ingest.sizing.memory_inputs import (
     MemoryJob,
     ParallelSizes,
     check_known,
-    kept_inputs,
+    gpus_hold,
     parts_again,
     place_shares,
     places_of,
 )
 from ingest.sizing.memory_search import Layout, search
 from ingest.sizing.optimizer_states import zero_stage_of
-from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, optimizer_of, recipe_of, size_of
+from ingest.sizing.resolve import gpus_of, machine_of, optimizer_of, recipe_of, size_of
 from ingest.sizing.rules import contradictions, finding, messages, unused
 from ingest.units import display
 
@@ -310,37 +310,6 @@ def memory(
     return revised(answer, warnings=(*answer.warnings, *idle, *contradictions(known, settings)))
 
 
-def holds_states(
-    given: Mapping[str, Input],
-    size: ModelSize,
-    optimizer: Optimizer,
-    tensor: int,
-    pipeline: int,
-    expert: int,
-    stage: int,
-    recipe: Recipe,
-) -> bool:
-    """Whether GPUs hold the model states at parallel sizes, as this command answers it.
-
-    Args:
-        given: `gpus`, `parameters` and `memory_bytes_per_gpu`.
-        size: the model.
-        optimizer: of the states.
-        tensor, pipeline, expert: parallel sizes.
-        stage: ZeRO stage, without offload.
-        recipe: what training keeps per parameter.
-    """
-    counted = {name: item.value for name, item in given.items()}
-    states = kept_inputs(recipe, optimizer, size, counted)
-    sizes = ParallelSizes(tensor, pipeline, 1, expert).quantities(size)
-    return _holds(Quantities({**size.given, **states, **place_shares(PLACES[stage, "none"]), **DEFAULTS, **given, **sizes}))
-
-
-def _holds(known: Quantities) -> bool:
-    """Whether the GPUs given hold the model."""
-    return known.value("memory_left_for_partitions") > 0 and known.value("gpus_to_hold") <= known.value("gpus")
-
-
 def _fill(known: Quantities, asked: bool) -> dict[str, str]:
     """Count the GPUs; if no number of them suffices, return the reason and the options that help."""
     left = known.value("memory_left_for_partitions")
@@ -427,7 +396,7 @@ def _tables(
 
 def _unmet(known: Quantities, results: Mapping[str, Quantity], unknown: Mapping[str, str]) -> str:
     """Why the GPUs given do not hold the model; empty where they do, or where no number is given."""
-    if "gpus" not in known.given or ("gpus_to_hold" not in unknown and _holds(known)):
+    if "gpus" not in known.given or ("gpus_to_hold" not in unknown and gpus_hold(known)):
         return ""
     gpus, name = known.value("gpus"), "total_bytes_per_gpu" if "total_bytes_per_gpu" in results else "model_state_bytes_per_gpu"
     held = f"{display(gpus, 'GPU')} {'does' if gpus == 1 else 'do'} not hold"

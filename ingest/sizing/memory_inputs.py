@@ -22,7 +22,7 @@ from ingest.errors import UsageError, one_of
 from ingest.sizing.checkpoint_files import expert_share, largest_stage_factor
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import USUAL_GPUS_PER_NODE, by_user
-from ingest.sizing.optimizer_states import kept_by, zero_stage_of
+from ingest.sizing.optimizer_states import kept_by
 from ingest.sizing.resolve import ModelSize
 
 #: Inputs that nobody has to give.
@@ -250,9 +250,13 @@ def _step(job: MemoryJob, places: Places, recompute: str, parallel: ParallelSize
     return found
 
 
-def places_of(zero_stage: int | str, offload: str) -> Places:
+def places_of(stage: int, offload: str) -> Places:
+    """Where weights, gradients and optimizer states lie.
+
+    Raises:
+        UsageError: an offload that this ZeRO stage does not have.
+    """
     one_of("--offload", offload, OFFLOADS)
-    stage = zero_stage_of(zero_stage)
     if (stage, offload) not in PLACES:
         stages = ", ".join(str(known) for known, way in PLACES if way == offload)
         raise UsageError(f"--offload: found {offload} at ZeRO stage {stage}, expected ZeRO stage {stages}")
@@ -286,6 +290,11 @@ def kept_inputs(
     }
     width = weights.value + max(weights.value, ADAPTER_WIDTH) * share
     return {**kept, **scaled, "weight_bytes_per_parameter": weights._replace(value=width, note=note)}
+
+
+def gpus_hold(known: Quantities) -> bool:
+    """Whether the GPUs given hold the model."""
+    return known.value("memory_left_for_partitions") > 0 and known.value("gpus_to_hold") <= known.value("gpus")
 
 
 @cache
@@ -443,12 +452,7 @@ def _expanded_keys(model: Architecture, rows: Sequence[Weight], expanded: bool) 
 
 
 def gathered_parameters(model: Architecture, expert_parallel: int) -> float:
-    """Parameters of the largest part that ZeRO-3 gathers: a mean layer, or the embedding or head.
-
-    Args:
-        model: the table of weights.
-        expert_parallel: ranks that share the experts.
-    """
+    """Parameters of the largest part that ZeRO-3 gathers: a mean layer, or the embedding or head."""
     tables = [row.parameters for row in model.weights if row.kind in ("embedding", "head")]
     experts = sum(row.parameters for row in model.weights if row.kind == "expert")
     others = model.parameters - sum(tables) - experts

@@ -80,11 +80,7 @@ class Layout(NamedTuple):
 
 
 def ways_of(model: Architecture, attention: str) -> tuple[str, ...]:
-    """The ways to compute again that the search tries, the least work first.
-
-    Args:
-        model: the table of weights.
-        attention: `flash` or `scores`.
+    """The ways to compute again that the search tries, the least work first; attention is `flash` or `scores`.
 
     >>> from ingest.architecture import describe
     >>> from ingest.catalog.store import Catalog
@@ -100,10 +96,7 @@ def ways_of(model: Architecture, attention: str) -> tuple[str, ...]:
 def search(job: MemoryJob, stage: int | None, recompute: str | None) -> tuple[list[Layout], list[Layout]]:
     """Return the layouts that hold a step and are not worse in every way, fewest GPUs first, and the rejected ones.
 
-    Args:
-        job: the model, the GPU, and the parallel sizes that the user fixes.
-        stage: ZeRO stage; None for 1 and 3.
-        recompute: as of `ingest memory`; None for each of `ways_of`.
+    The ZeRO stage is None for 1 and 3, what is computed again for each of `ways_of`.
 
     Raises:
         UsageError: the layers of the model are unknown, or no layout divides the GPUs given.
@@ -206,12 +199,7 @@ def _judged(job: MemoryJob, candidates: list[ParallelSizes], level: int, way: st
 
 
 def rented(needed: int, group: int, gpus_per_node: int) -> int:
-    """The GPUs that a job takes where it needs some: whole nodes, or a power of two of one node, in whole groups.
-
-    Args:
-        needed: the fewest GPUs that hold it.
-        group: GPUs of which any number has to be a multiple.
-        gpus_per_node: of a node.
+    """The GPUs that a job takes where it needs some: whole nodes, or a power of two of one node, in multiples of a group.
 
     >>> rented(20, 2, 8), rented(12, 4, 8), rented(3, 1, 8), rented(12, 12, 8)
     (24, 16, 4, 24)

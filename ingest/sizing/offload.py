@@ -32,6 +32,7 @@ from ingest.sizing.offload_tiers import (
     AWAY,
     DRIVES,
     FILL,
+    HELD,
     PLACES,
     TIER_DEFAULTS,
     TIERS,
@@ -97,10 +98,7 @@ QUESTION = Question(
     (
         Shown("offload_states_bytes", main=False),
         Shown("offload_total_bytes"),
-        Shown("gpu_tier_bytes", main=False),
-        Shown("cpu_tier_bytes", main=False),
-        Shown("nvme_tier_bytes", main=False),
-        Shown("storage_tier_bytes", main=False),
+        *HELD,
         Shown("offload_working_bytes_per_gpu", main=False),
         Shown("offload_bytes_per_node"),
         # Most of it goes to host memory: a short page shows what drives have to give instead.

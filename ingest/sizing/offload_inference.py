@@ -17,6 +17,7 @@ from ingest.sizing.offload_tiers import (
     AWAY,
     DRIVES,
     FILL,
+    HELD,
     PLACES,
     TIER_DEFAULTS,
     TIERS,
@@ -84,10 +85,7 @@ QUESTION = Question(
         Shown("generation_seconds", main=False),
         Shown("held_weights_bytes", main=False),
         Shown("kv_cache_bytes"),
-        Shown("gpu_tier_bytes", main=False),
-        Shown("cpu_tier_bytes", main=False),
-        Shown("nvme_tier_bytes", main=False),
-        Shown("storage_tier_bytes", main=False),
+        *HELD,
         Shown("levels_used", main=False),
         Shown("offload_bytes_per_node"),
         Shown("offload_read_bandwidth_per_node"),
@@ -195,11 +193,7 @@ def inference(job: OffloadJob) -> Answer:
 
 
 def released_bits(bits: float, what: str) -> None:
-    """Refuse a width in which no weights are released.
-
-    Args:
-        bits: of a weight.
-        what: how the user named it.
+    """Refuse a width in which no weights are released; `what` is how the user named it.
 
     Raises:
         UsageError: another width, with the nearest one.

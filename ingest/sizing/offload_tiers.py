@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ingest.architecture.structure import Architecture
 from ingest.catalog.records import Gpu, Node, Storage, Value
 from ingest.engine.messages import Message
+from ingest.engine.question import Shown
 from ingest.engine.registry import solve
 from ingest.engine.result import Sources
 from ingest.engine.solver import Quantities
@@ -23,6 +24,8 @@ from ingest.units import display
 #: tier -> its column in a table of places
 COLUMNS = {"gpu": "on_gpu", "cpu": "on_host", "nvme": "on_nvme", "storage": "on_storage"}
 TIERS = ("gpu", "cpu", "nvme", "storage")
+#: The results that say what each tier holds.
+HELD = tuple(Shown(f"{tier}_tier_bytes", main=False) for tier in TIERS)
 #: What places a class in the fastest tiers with room.
 FILL = "fill"
 #: Groups of tiers, in the words of the results.
@@ -90,13 +93,7 @@ class Part(NamedTuple):
 
 
 def machine(card: Gpu, inside: Node | None, *, named: bool) -> dict[str, Input]:
-    """The tiers of a node as inputs: memory, links and drives.
-
-    Args:
-        card: the GPU.
-        inside: the node type; None if unknown.
-        named: whether the user named the node type.
-    """
+    """The tiers of a node as inputs: memory, links and drives; `named` where the user named the node type."""
     found = from_fields({"memory_bytes_per_gpu": card.memory_bytes, "host_link_bandwidth_per_gpu": card.host_link_bandwidth})
     found |= from_fields({"memory_bandwidth_per_gpu": card.memory_bandwidth})
     found |= gpus_in_node(card, inside, *([] if named else ["node"]))
@@ -165,12 +162,7 @@ def tier_of(
 ) -> Quantities:
     """The formulas of a tier, or of a group of tiers.
 
-    Args:
-        known: of the job.
-        parts: where each class lies.
-        tiers: the tier, or the group.
-        where: why a class lies there, if the user asked for it and if not.
-        needed: the quantities of the job that the formulas rest on.
+    `where` says why a class lies there, if the user asked for it and if not; the formulas rest on the `needed` of the job.
     """
     shares = {
         f"level_{name}_share": derived(sum(part.shares.get(tier, 0.0) for tier in tiers), where[part.asked])
@@ -204,11 +196,8 @@ def unknown_storage(known: Quantities, results: Mapping[str, Quantity]) -> Itera
 def placed(known: Quantities, asked: Mapping[str, str]) -> dict[str, Part]:
     """Where each class lies: what is asked for takes its room first, then each class fills the fastest tiers with room.
 
-    Shared storage takes what is left; whether it has the room is for the caller to say.
-
-    Args:
-        known: the classes as `held_…_bytes`, the tiers as `…_room_bytes`.
-        asked: tier or `fill`, by class.
+    Shared storage takes what is left; whether it has the room is for the caller to say. The classes are known as
+    `held_…_bytes`, the tiers as `…_room_bytes`; each class asks for a tier or `fill`.
 
     Raises:
         IngestError: a tier has to be filled whose size is not known.

@@ -111,12 +111,7 @@ class ModelSize(NamedTuple):
 
 
 def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float]) -> ModelSize:
-    """Return the size of a model.
-
-    Args:
-        source: catalog id, `config.json`, YAML file or folder; None if `--set parameters=N` is enough.
-        catalog: where ids are looked up.
-        settings: what the user set.
+    """Return the size of a model: a catalog id, `config.json`, YAML file, folder, or None if `--set parameters=N` is enough.
 
     Raises:
         UsageError: an unknown model, or no size.
@@ -184,12 +179,7 @@ def recipe_of(name: str, catalog: Catalog) -> Recipe:
 
 
 def model_structure(source: str | Path, catalog: Catalog, *, strict: bool = False) -> Architecture:
-    """Return the structure of a model.
-
-    Args:
-        source: what `describe` takes, or the URL of the folder of a release.
-        catalog: where ids are looked up.
-        strict: refuse a config with a key that its family has not looked at and that may change a weight.
+    """Return the structure of a model: of what `describe` takes, or of the URL of the folder of a release.
 
     Raises:
         UsageError: no such file, folder or id.

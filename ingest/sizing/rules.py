@@ -402,11 +402,7 @@ class Finding(NamedTuple):
         return limit / NEAR <= value <= limit * NEAR
 
     def condition(self, place: Callable[[Step], str]) -> str:
-        """The condition, as a spreadsheet writes it, under which the outcome stays as it is.
-
-        Args:
-            place: the cell of a step.
-        """
+        """The condition, as a spreadsheet writes it, under which the outcome stays; `place` gives the cell of a step."""
         assert isinstance(self.value, Step)
         other = place(self.limit) if isinstance(self.limit, Step) else f"{_number(self.limit) * self.rule.factor!r}"
         if isinstance(self.limit, Step) and self.rule.factor != 1:
@@ -415,12 +411,7 @@ class Finding(NamedTuple):
         return (sign.written if self.true else sign.contrary).format(place(self.value), other)
 
     def message(self, subject: Option | None = None, **facts: Any) -> Message:
-        """The line.
-
-        Args:
-            subject: the option that it begins with, where the row names none.
-            facts: values that the text names besides the numbers.
-        """
+        """The line; the subject is the option that it begins with, where the row names none, and facts are further values."""
         rule = self.rule
         named = {**self.facts, **_numbers(self), **facts}
         first = subject if subject is not None or not rule.subject else Option(rule.subject)
@@ -524,12 +515,7 @@ def with_unused(answer: Answer, settings: Iterable[str]) -> Answer:
 
 
 def contradictions(known: Quantities, settings: Iterable[str]) -> Iterator[Message]:
-    """The warnings about results that the user sets far from what the other inputs give.
-
-    Args:
-        known: the quantities of an answer.
-        settings: the names that were set.
-    """
+    """The warnings about results that the user sets far from what the other inputs give."""
     for name in settings:
         given, other = known.given.get(name), known.otherwise(name)
         if given is None or other is None or not (given.value and other.value):

@@ -104,12 +104,9 @@ class Course(NamedTuple):
 
 
 def course(schedule: Schedule, drain: float, duration: float) -> Course:
-    """One period, during the first part of which the previous checkpoint drains.
+    """One period, during the first part of which the previous checkpoint drains; beyond the duration no phase matters.
 
-    Args:
-        schedule: the checkpoints.
-        drain: seconds of the previous checkpoint's drain; 0 in the first period after a restart.
-        duration: of the run, beyond which no phase matters.
+    The drain takes seconds; 0 in the first period after a restart.
 
     >>> float(course(Schedule(900, 1, 90, 0.5), 90, 1e6).times[-1])
     946.0
@@ -229,15 +226,7 @@ def drawn(interrupts: Interrupts, near_share: float, duration: float, runs: int,
 
 
 def simulated(schedule: Schedule, interrupts: Interrupts, restart: Restart, *, duration: float, runs: int, seed: int) -> Shares:
-    """Follow training runs through their interrupts; interrupts strike restarts too.
-
-    Args:
-        schedule: checkpoints of the job.
-        interrupts: how often it is interrupted.
-        restart: what follows an interrupt.
-        duration: of each run, in seconds.
-        runs: their number.
-        seed: of the random interrupts.
+    """Follow so many training runs of a duration in seconds through their interrupts; interrupts strike restarts too.
 
     >>> found = simulated(Schedule(495.5, 0, 11.4, 1), Interrupts((1,), (11135,)), Restart(600, 120), duration=4.7e6,
     ...                   runs=200, seed=0)

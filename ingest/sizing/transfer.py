@@ -84,12 +84,7 @@ def transferred(
 ) -> EvidenceLevel | None:
     """Return the transferred level; None if no other GPU has a rate or a factor is unknown.
 
-    Args:
-        rates: of the model.
-        gpu: the GPU that they are scaled to.
-        precision: of both rates; its sibling counts.
-        protocol: the only one to use; None for all.
-        gpus: size of the job; None for one to a few nodes.
+    Rates of a sibling precision count, under one protocol or all. The size of the job is None for one to a few nodes.
     """
     peak = peak_of(gpu, precision)
     if peak is None or gpu.memory_bandwidth is None:
@@ -194,12 +189,7 @@ def protocol_means(transfers: Sequence[Transfer]) -> dict[str, float]:
 
 
 def tier_of(transfers: Sequence[Transfer], why_far: str = "") -> Tier:
-    """Return how far the value may be off.
-
-    Args:
-        transfers: those in use.
-        why_far: the reason why they say little; empty if there is none.
-    """
+    """Return how far the value may be off; `why_far` is the reason why the transfers say little, if there is one."""
     if why_far:
         return Tier("far", 2.5, why_far)
     weights = [transfer.weight for transfer in transfers]
