@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 import ingest
@@ -215,6 +216,13 @@ def pytest_configure() -> None:
 
 #: Folders and modules whose tests take long: they run first, so that no worker waits at the end for another one's last module.
 LONG = ("tests/fuzz", "tests/workbook", "tests/rfp", "tests/web", "tests/acceptance", "tests/corpus", "tests/feed")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """The examples are those of the package: tests have none, and to look for them takes as long as to collect the tests."""
+    found = yield
+    return [one for one in found if not isinstance(one, DoctestModule)]
 
 
 def pytest_collection_finish() -> None:
