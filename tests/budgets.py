@@ -22,7 +22,7 @@ BUDGETS = {
     "functions with at most five lines, %": 60.5,
     "choices outside the engine": 0,
     "literals of quantity names outside the formulas": 4_660,
-    "lines of the tests": 43_000,
+    "lines of the tests": 41_400,
     "pages of documentation": 105,
     "arrows up, by import or by name": 0,
 }
