@@ -9,7 +9,7 @@ from architecture.releases import llama, release, save, write
 import ingest
 from ingest.architecture import describe
 from ingest.errors import IngestError, UsageError
-from ingest.sizing import model_source
+from ingest.sizing import resolve
 
 CONFIG = {
     "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 16, "intermediate_size": 32,
@@ -306,8 +306,8 @@ def test_a_release_behind_a_url_is_read_by_its_headers_alone(tmp_path, monkeypat
     for path in tmp_path.iterdir():
         memory.pipe(f"/zoo/mine/{path.name}", path.read_bytes())
     ranges = []
-    read = model_source.RemoteFiles.read
-    monkeypatch.setattr(model_source.RemoteFiles, "read", lambda *given: ranges.append(given[1:]) or read(*given))
+    read = resolve.RemoteFiles.read
+    monkeypatch.setattr(resolve.RemoteFiles, "read", lambda *given: ranges.append(given[1:]) or read(*given))
     answer = ingest.model("memory://zoo/mine")
     assert answer.results["parameters"].value == ELEMENTS
     assert sum(size for name, _, size in ranges if name.endswith(".safetensors")) < 2 * ELEMENTS
