@@ -8,7 +8,7 @@ between prose, a spreadsheet cell and a script, so that each further rendering i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
@@ -97,44 +97,34 @@ def _node(value: Num) -> Expression:
     return value if isinstance(value, Expression) else Number(value)
 
 
-def _dispatch(name: str, arguments: Sequence[Num], on_numbers: Callable[..., Num], on_arrays: str) -> Num:
-    for argument in arguments:
-        if argument.__class__ is not float and argument.__class__ is not int:
-            break
-    else:
+def _function(name: str, on_numbers: Callable[..., Num]) -> Callable[..., Num]:
+    """A function of the recorder: on numbers Python's, on arrays NumPy's of the same name, on trees a node."""
+
+    def apply(*arguments: Num) -> Num:
+        for argument in arguments:
+            if argument.__class__ is not float and argument.__class__ is not int:
+                break
+        else:
+            return on_numbers(*arguments)
+        if any(isinstance(argument, Expression) for argument in arguments):
+            return Call(name, tuple(_node(argument) for argument in arguments))
+        if any(hasattr(argument, "__array_function__") for argument in arguments):
+            import numpy
+
+            return getattr(numpy, name)(*arguments)
         return on_numbers(*arguments)
-    if any(isinstance(argument, Expression) for argument in arguments):
-        return Call(name, tuple(_node(argument) for argument in arguments))
-    if any(hasattr(argument, "__array_function__") for argument in arguments):
-        import numpy
 
-        return getattr(numpy, on_arrays)(*arguments)
-    return on_numbers(*arguments)
+    return apply
 
 
-def minimum(a: Num, b: Num) -> Num:
-    """The smaller of two."""
-    return _dispatch("minimum", (a, b), min, "minimum")
-
-
-def maximum(a: Num, b: Num) -> Num:
-    """The larger of two."""
-    return _dispatch("maximum", (a, b), max, "maximum")
-
-
-def ceil(a: Num) -> Num:
-    """Rounded up to a whole number."""
-    return _dispatch("ceil", (a,), math.ceil, "ceil")
-
-
-def floor(a: Num) -> Num:
-    """Rounded down to a whole number."""
-    return _dispatch("floor", (a,), math.floor, "floor")
-
-
-def log10(a: Num) -> Num:
-    """The logarithm to base 10."""
-    return _dispatch("log10", (a,), math.log10, "log10")
+#: the smaller and the larger of two
+minimum, maximum = _function("minimum", min), _function("maximum", max)
+#: rounded up and down to a whole number
+ceil, floor = _function("ceil", math.ceil), _function("floor", math.floor)
+#: the logarithm to base 10, and the natural one
+log10, log = _function("log10", math.log10), _function("log", math.log)
+#: the second where the condition, the first, holds; else the third
+where = _function("where", lambda condition, a, b: a if condition else b)
 
 
 def round_up(a: Num, places: Num) -> Num:
@@ -148,16 +138,6 @@ def round_up(a: Num, places: Num) -> Num:
     # One of the two powers is 1, and a power of ten that is not a fraction is exact.
     left, right = 10.0 ** maximum(floor(0 - places), 0), 10.0 ** maximum(floor(places), 0)
     return ceil(a / left * right) / right * left
-
-
-def log(a: Num) -> Num:
-    """The natural logarithm."""
-    return _dispatch("log", (a,), math.log, "log")
-
-
-def where(condition: Num, a: Num, b: Num) -> Num:
-    """`a` where the condition holds, else `b`."""
-    return _dispatch("where", (condition, a, b), lambda holds, yes, no: yes if holds else no, "where")
 
 
 def total(column: Num) -> Num:
