@@ -239,8 +239,10 @@ def computed_quantity(
     needs: str = "",
     example: str = "",
     **declared: Any,
-) -> None:
+) -> Callable[..., Num]:
     """Declare a quantity that an expression over other quantities yields: a `formula` without the frame of a function.
+
+    Returns the function, for a formula that Python calls: a name of its module is bound to it.
 
     Args:
         name: the quantity.
@@ -268,7 +270,7 @@ def computed_quantity(
     function.__module__ = sys._getframe(1).f_globals["__name__"]
     shown, _, result = example.partition(" -> ")
     function.__doc__ = f"{meaning}\n\n>>> {shown}\n{result}\n" if example else meaning
-    formula(unit, source, **declared)(function)
+    return formula(unit, source, **declared)(function)
 
 
 def input_quantity(name: str, unit: str, meaning: str, **limits: object) -> None:

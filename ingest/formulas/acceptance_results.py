@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ingest.engine.expression import Num
-from ingest.engine.registry import computed_quantity, formula, input_quantity
+from ingest.engine.registry import computed_quantity, input_quantity
 
 # What was measured
 input_quantity("measured_rate", "1", "Rate that a test measured, in the unit of the requirement line.", above=False)
@@ -106,22 +105,11 @@ computed_quantity("bytes_from_gibibytes", "reported_gibibytes * bytes_per_gibiby
 input_quantity("amount_needed", "1", "Load on a layer, in the unit of its ceiling.", above=False)
 input_quantity("amount_available", "1", "Ceiling of a layer, in the unit of its load.")
 
-
-@formula("1", low=-float("inf"), high=1)
-def headroom_fraction(amount_needed: Num, amount_available: Num) -> Num:
-    """Share of a layer's ceiling that stays free.
-
-    >>> headroom_fraction(3, 4), headroom_fraction(8, 4)
-    (0.25, -1.0)
-    """
-    return 1 - amount_needed / amount_available
-
-
-@formula("1")
-def shortfall_factor(amount_needed: Num, amount_available: Num) -> Num:
-    """How many times a layer's ceiling would be needed."""
-    return amount_needed / amount_available
-
+headroom_fraction = computed_quantity("headroom_fraction", "1 - amount_needed / amount_available", "1",
+    "Share of a layer's ceiling that stays free.", low=-float("inf"), high=1,
+    example="headroom_fraction(3, 4), headroom_fraction(8, 4) -> (0.25, -1.0)")  # fmt: skip
+shortfall_factor = computed_quantity("shortfall_factor", "amount_needed / amount_available", "1",
+    "How many times a layer's ceiling would be needed.")  # fmt: skip
 
 input_quantity("value_before", "1", "Value of a quantity in the first of two plans.", above=False)
 input_quantity("value_after", "1", "Value of a quantity in the second of two plans.", above=False)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ingest.engine.expression import Num
-from ingest.engine.registry import alternative, computed_quantity, formula
+from ingest.engine.registry import alternative, computed_quantity
 
 computed_quantity("samples_per_second_per_gpu",
     "unstalled_samples_per_second_per_gpu * accelerator_utilization * scaling_efficiency", "sample/s/GPU",
@@ -14,14 +13,10 @@ computed_quantity("tokens_per_second_per_gpu", "samples_per_second_per_gpu * tok
 computed_quantity("bytes_read_per_sample", "sample_bytes * (1 - cache_hit_fraction)", "B/sample",
     "Bytes read from storage for one sample; hits in a cache of the node cost no read.",
     example="bytes_read_per_sample(2_828_486, 0.5) -> 1414243.0")  # fmt: skip
-
-
-@formula("B/s/GPU", source="ibrahim2021", where="sec. III", label="read bandwidth per GPU")
-def ingest_bandwidth_per_gpu(samples_per_second_per_gpu: Num, bytes_read_per_sample: Num) -> Num:
-    """Bytes that storage must deliver each second to keep one GPU busy."""
-    return samples_per_second_per_gpu * bytes_read_per_sample
-
-
+ingest_bandwidth_per_gpu = computed_quantity("ingest_bandwidth_per_gpu",
+    "samples_per_second_per_gpu * bytes_read_per_sample", "B/s/GPU",
+    "Bytes that storage must deliver each second to keep one GPU busy.", source="ibrahim2021", where="sec. III",
+    label="read bandwidth per GPU")  # fmt: skip
 computed_quantity("unstalled_bandwidth_per_gpu", "unstalled_samples_per_second_per_gpu * bytes_read_per_sample", "B/s/GPU",
     "Read bandwidth of one GPU that never waits: accelerator utilization 1, linear scaling.", source="ibrahim2021",
     where="sec. III", label="read bandwidth per GPU without stalls")  # fmt: skip

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ingest.engine.expression import Num, maximum, minimum, total
-from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantity
 
 input_quantity("corpus_bytes", "B", "Text of the corpus, as UTF-8.", above=False, whole=True)
 input_quantity("stored_bytes", "B",
@@ -63,128 +62,48 @@ input_quantity("rooted_costs_of_groups", "1", "Root of variance times cost, for 
 input_quantity("cost_per_draw", "1", "Cost of one draw in relation to draws of other groups: bytes read.")
 input_quantity("variance_per_draw", "1", "Variance of an estimate times the draws it rests on.", above=False)
 
-
-@formula("1/B", source="hansen1943", where="draws with probability proportional to size, with replacement")
-def sampled_density(drawn_densities: Num, draws: Num) -> Num:
-    """Mean over draws in which every stored byte is as likely as another; unbiased whatever the sizes of the files.
-
-    >>> sampled_density([0.25, 0.35], 2)
-    0.3
-    """
-    return total(drawn_densities) / draws
-
-
-@formula("1", source="hansen1943", where="draws with probability proportional to size, with replacement")
-def sampled_total(frame_bytes: Num, sampled_density: Num) -> Num:
-    """Total of the whole corpus."""
-    return frame_bytes * sampled_density
-
-
-@formula("1", source="cochran1977", where="ch. 5, strata of equal weight with two draws: W²·s²/2, where s² = d²/2")
-def pair_variances(frame_bytes: Num, pair_differences: Num, draws: Num) -> Num:
-    """Contribution of each stratum to the variance of the total; unbiased, because its two draws are independent.
-
-    >>> pair_variances(1_000, 0.1, 2)
-    2500.0
-    """
-    return (frame_bytes * pair_differences / draws) ** 2
-
-
-@formula("1", source="cochran1977", where="ch. 5: strata are drawn independently, so that variances add")
-def sampling_variance(variances_of_pairs: Num) -> Num:
-    """Variance of an estimate."""
-    return total(variances_of_pairs)
-
-
-@formula("1", source="satterthwaite1946", where="2·V²/var(V); one degree each, so E(v²) is three times (E v)²")
-def degrees_of_freedom(variances_of_pairs: Num) -> Num:
-    """Degrees of freedom of a variance summed over pairs: the number of pairs, fewer where some of them dominate.
-
-    >>> degrees_of_freedom(3.0)
-    1.0
-    """
-    return maximum(3 * total(variances_of_pairs) ** 2 / total(variances_of_pairs * variances_of_pairs) - 2, 1)
-
-
-@formula("1/B", source="cochran1977", where="ch. 6: the ratio estimator, linearized")
-def ratio_residuals(drawn_densities: Num, ratio_guess: Num, base_densities: Num, ratio_base: Num) -> Num:
-    """Influence of each draw, per stored byte, on a ratio of two totals.
-
-    >>> ratio_residuals(1.0, 4.0, 0.3, 1_000) * 1_000
-    -0.2
-    """
-    return (drawn_densities - ratio_guess * base_densities) / ratio_base
-
-
-@formula("1")
-def interval_half_width(sampling_variance: Num, confidence_quantile: Num) -> Num:
-    """Half the width of the interval.
-
-    >>> interval_half_width(4, 1.96)
-    3.92
-    """
-    return confidence_quantile * sampling_variance**0.5
-
-
-@formula("1")
-def interval_low(sampled_value: Num, interval_half_width: Num) -> Num:
-    """Lower end of the interval; no count is below zero.
-
-    >>> interval_low(300, 3.92)
-    296.08
-    """
-    return maximum(sampled_value - interval_half_width, 0)
-
-
-@formula("1")
-def interval_high(sampled_value: Num, interval_half_width: Num) -> Num:
-    """Upper end of the interval."""
-    return sampled_value + interval_half_width
-
-
-@formula("1")
-def relative_half_width(interval_half_width: Num, sampled_value: Num) -> Num:
-    """Half the width of the interval over the estimate, to compare with the tolerance."""
-    return interval_half_width / sampled_value
-
-
-@formula("1")
-def variance_allowed(sampling_tolerance: Num, sampled_value: Num, confidence_quantile: Num) -> Num:
-    """Variance at which the confidence interval reaches the target width.
-
-    >>> variance_allowed(0.005, 400, 2)
-    1.0
-    """
-    return (sampling_tolerance * sampled_value / confidence_quantile) ** 2
-
-
-@formula("1", source="cochran1977", where="ch. 5: the best division of draws among strata")
-def rooted_cost(variance_per_draw: Num, cost_per_draw: Num) -> Num:
-    """Root of variance times cost of one group.
-
-    >>> rooted_cost(900, 4)
-    60.0
-    """
-    return (variance_per_draw * cost_per_draw) ** 0.5
-
-
-@formula("1", source="cochran1977", where="ch. 5: draws in proportion to the root of variance over cost")
-def draws_planned(
-    reading_margin: Num, variance_per_draw: Num, cost_per_draw: Num, rooted_costs_of_groups: Num, variance_allowed: Num
-) -> Num:
-    """Draws of one group of files with which all groups reach the target interval, for the fewest bytes read.
-
-    >>> draws_planned(1, 900, 4, [60], 1)
-    900.0
-    """
-    return reading_margin * (variance_per_draw / cost_per_draw) ** 0.5 * total(rooted_costs_of_groups) / variance_allowed
-
-
-@formula("1", source="hanley1983", where="the exact form of three over n", high=1)
-def unseen_share_high(risk: Num, draws: Num) -> Num:
-    """Largest share of bytes that could be of a kind that no draw has shown.
-
-    >>> round(unseen_share_high(0.05, 1000), 4)
-    0.003
-    """
-    return 1 - minimum(risk, 1) ** (1 / maximum(draws, 1))
+sampled_density = computed_quantity("sampled_density", "total(drawn_densities) / draws", "1/B",
+    "Mean over draws in which every stored byte is as likely as another; unbiased whatever the sizes of the files.",
+    source="hansen1943", where="draws with probability proportional to size, with replacement",
+    example="sampled_density([0.25, 0.35], 2) -> 0.3")  # fmt: skip
+sampled_total = computed_quantity("sampled_total", "frame_bytes * sampled_density", "1",
+    "Total of the whole corpus.", source="hansen1943",
+    where="draws with probability proportional to size, with replacement")  # fmt: skip
+pair_variances = computed_quantity("pair_variances", "(frame_bytes * pair_differences / draws) ** 2", "1",
+    "Contribution of each stratum to the variance of the total; unbiased, because its two draws are independent.",
+    source="cochran1977", where="ch. 5, strata of equal weight with two draws: W²·s²/2, where s² = d²/2",
+    example="pair_variances(1_000, 0.1, 2) -> 2500.0")  # fmt: skip
+sampling_variance = computed_quantity("sampling_variance", "total(variances_of_pairs)", "1",
+    "Variance of an estimate.", source="cochran1977",
+    where="ch. 5: strata are drawn independently, so that variances add")  # fmt: skip
+degrees_of_freedom = computed_quantity("degrees_of_freedom",
+    "maximum(3 * total(variances_of_pairs) ** 2 / total(variances_of_pairs * variances_of_pairs) - 2, 1)", "1",
+    "Degrees of freedom of a variance summed over pairs: the number of pairs, fewer where some of them dominate.",
+    source="satterthwaite1946", where="2·V²/var(V); one degree each, so E(v²) is three times (E v)²",
+    example="degrees_of_freedom(3.0) -> 1.0")  # fmt: skip
+ratio_residuals = computed_quantity("ratio_residuals", "(drawn_densities - ratio_guess * base_densities) / ratio_base", "1/B",
+    "Influence of each draw, per stored byte, on a ratio of two totals.", source="cochran1977",
+    where="ch. 6: the ratio estimator, linearized",
+    example="ratio_residuals(1.0, 4.0, 0.3, 1_000) * 1_000 -> -0.2")  # fmt: skip
+interval_half_width = computed_quantity("interval_half_width", "confidence_quantile * sampling_variance**0.5", "1",
+    "Half the width of the interval.", needs="sampling_variance confidence_quantile",
+    example="interval_half_width(4, 1.96) -> 3.92")  # fmt: skip
+interval_low = computed_quantity("interval_low", "maximum(sampled_value - interval_half_width, 0)", "1",
+    "Lower end of the interval; no count is below zero.", example="interval_low(300, 3.92) -> 296.08")  # fmt: skip
+interval_high = computed_quantity("interval_high", "sampled_value + interval_half_width", "1", "Upper end of the interval.")
+relative_half_width = computed_quantity("relative_half_width", "interval_half_width / sampled_value", "1",
+    "Half the width of the interval over the estimate, to compare with the tolerance.")  # fmt: skip
+variance_allowed = computed_quantity("variance_allowed", "(sampling_tolerance * sampled_value / confidence_quantile) ** 2", "1",
+    "Variance at which the confidence interval reaches the target width.",
+    example="variance_allowed(0.005, 400, 2) -> 1.0")  # fmt: skip
+rooted_cost = computed_quantity("rooted_cost", "(variance_per_draw * cost_per_draw) ** 0.5", "1",
+    "Root of variance times cost of one group.", source="cochran1977", where="ch. 5: the best division of draws among strata",
+    example="rooted_cost(900, 4) -> 60.0")  # fmt: skip
+draws_planned = computed_quantity("draws_planned",
+    "reading_margin * (variance_per_draw / cost_per_draw) ** 0.5 * total(rooted_costs_of_groups) / variance_allowed", "1",
+    "Draws of one group of files with which all groups reach the target interval, for the fewest bytes read.",
+    source="cochran1977", where="ch. 5: draws in proportion to the root of variance over cost",
+    example="draws_planned(1, 900, 4, [60], 1) -> 900.0")  # fmt: skip
+unseen_share_high = computed_quantity("unseen_share_high", "1 - minimum(risk, 1) ** (1 / maximum(draws, 1))", "1",
+    "Largest share of bytes that could be of a kind that no draw has shown.", source="hanley1983",
+    where="the exact form of three over n", high=1, example="round(unseen_share_high(0.05, 1000), 4) -> 0.003")  # fmt: skip

@@ -1,11 +1,8 @@
 """One job and one cluster of a site. Data sets are in `site_datasets`, totals in `site_totals`."""
 
-from ingest.engine.expression import Num
-from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantity
 
 MODEL = "ingest-site-model"
-#: The last complete checkpoint, and the one being written.
-CHECKPOINTS_ON_NODES = 2
 
 # One job
 input_quantity("concurrent_runs", "1", "Runs of the job at the same time.", whole=True, default=1, label="concurrent runs")
@@ -228,17 +225,8 @@ computed_quantity("share_not_cached", "1 - node_cache_hit", "1",
     high=1)  # fmt: skip
 computed_quantity("node_cache_bytes", "warm_up_bytes / nodes", "B/node",
     "NVMe capacity of a node that its read cache fills.", of="node_local_bytes", when="cached_on_drives")  # fmt: skip
-
-
-@formula("B/node", label="checkpoints on the NVMe of a node")
-def node_checkpoint_bytes(checkpoint_bytes: Num, nodes: Num) -> Num:
-    """NVMe of a node for its share of two checkpoints: the last complete one, and the one being written.
-
-    >>> node_checkpoint_bytes(8_000_000_000, 16)
-    1000000000.0
-    """
-    return CHECKPOINTS_ON_NODES * checkpoint_bytes / nodes
-
-
+computed_quantity("node_checkpoint_bytes", "2 * checkpoint_bytes / nodes", "B/node",
+    "NVMe of a node for its share of two checkpoints: the last complete one, and the one being written.",
+    label="checkpoints on the NVMe of a node", example="node_checkpoint_bytes(8_000_000_000, 16) -> 1000000000.0")  # fmt: skip
 computed_quantity("node_kept_with_checkpoints", "node_local_bytes + node_checkpoint_bytes", "B/node",
     "NVMe of a node for data and checkpoints.")  # fmt: skip

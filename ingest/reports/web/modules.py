@@ -68,7 +68,7 @@ class Source:
 
 def _as_function(node: ast.stmt) -> ast.FunctionDef | None:
     """The declaration of a computed quantity as the decorated function that it stands for; None for any other statement."""
-    call = node.value if isinstance(node, ast.Expr) else None
+    call = node.value if isinstance(node, (ast.Expr, ast.Assign)) else None
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "computed_quantity"):
         return None
     name, expression, unit, meaning, *source = call.args
