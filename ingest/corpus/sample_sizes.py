@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -148,12 +149,9 @@ def _samples_of(file: CorpusFile, form: SampleFormat | None, meter: Meter) -> Si
         return
     if form.local and is_remote(file.location):
         raise Unreadable(file.path, f"{form.title} is read from file systems only")
-    source = open_file(file, meter)
-    try:
+    with closing(open_file(file, meter)) as source:
         yield from form.sizes(source, file)
         source.finish()
-    finally:
-        source.close()
 
 
 def measured_samples(

@@ -35,12 +35,7 @@ from ingest.corpus.types import CorpusFile, SkippedFile
 from ingest.errors import IngestError, UsageError, nearest, one_of
 from ingest.files import Identity, identity_of, read_bytes, refuse_output
 
-_SPECIAL = {
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
+_SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 #: called with the path of what is missing or broken, and the reason
 Complain = Callable[[bytes, str], None]
 
@@ -94,12 +89,9 @@ def see(path: bytes, linked: bool, complain: Complain) -> FileEntry | None:
     try:
         status = os.stat(path)
     except OSError as error:
-        if error.errno == errno.ELOOP:
-            complain(path, "a link to itself")
-        elif isinstance(error, FileNotFoundError) and os.path.islink(path):
-            complain(path, "a link to nothing")
-        else:
-            complain(path, system_reason(error))
+        is_broken_link = isinstance(error, FileNotFoundError) and os.path.islink(path)
+        reason = "a link to nothing" if is_broken_link else system_reason(error)
+        complain(path, "a link to itself" if error.errno == errno.ELOOP else reason)
         return None
     if not stat.S_ISREG(status.st_mode):
         complain(path, _SPECIAL.get(stat.S_IFMT(status.st_mode), "no regular file"))
@@ -226,17 +218,14 @@ def named_paths(arguments: Sequence[str]) -> Iterator[tuple[str, bool]]:
     """Yield the arguments, with the lines of `@list` files in their place, and whether a list names them.
 
     NULs separate the names of a list that may contain line feeds.
-
-    Raises IngestError: a list cannot be read.
     """
     for argument in arguments:
-        is_list = argument.startswith("@") and not os.path.lexists(argument)
+        is_list, name = argument.startswith("@") and not os.path.lexists(argument), argument[1:]
         paths = [argument]
         if is_list:
-            name = argument[1:]
-            if name == STANDARD_INPUT and sys.stdin is None:
-                raise UsageError("'@-': standard input is closed, expected a list there")
             from_input = name == STANDARD_INPUT
+            if from_input and sys.stdin is None:
+                raise UsageError("'@-': standard input is closed, expected a list there")
             content = sys.stdin.buffer.read() if from_input else read_bytes(name, "a list of paths", place=f"@{name}")
             lines = content.split(b"\0") if b"\0" in content else content.splitlines()
             paths = [os.fsdecode(line) for line in lines if line]
@@ -273,12 +262,11 @@ def _canonical(path: str) -> bytes:
     if os.path.isdir(raw):
         return os.path.realpath(raw)
     folder, name = os.path.split(os.path.abspath(raw) if b".." not in raw else raw)
-    return os.path.join(_real_folder(folder), name)
+    return os.path.join(_real_folder(folder or b"."), name)
 
 
-@functools.lru_cache(maxsize=1024)
-def _real_folder(folder: bytes) -> bytes:
-    return os.path.realpath(folder or b".")
+#: of the folders of files that are named one by one
+_real_folder = functools.lru_cache(maxsize=1024)(os.path.realpath)
 
 
 def _below(path: bytes, folder: bytes) -> str:
@@ -354,20 +342,16 @@ class FileListing(Sequence[CorpusFile]):
             self.skipped.append(SkippedFile(printable(_below(path, self._base) or os.fsdecode(path)), reason))
 
         matched = False
-        files: Iterable[FileEntry]
-        if root.is_folder:
-            files = walk(root.path, skip, enters)
-        else:
-            files = filter(None, [see(root.path, os.path.islink(root.path), skip)])
-        for seen in files:
-            if wanted is None or wanted(_below(seen.path, root.path)):
-                matched = True
-                name = _below(seen.path, self._base)
-                if self._passes(name) and seen.identity != self._ledger:
-                    refuse_output(seen.identity)
-                    if seen.linked:
-                        self._linked[len(self)] = seen.identity
-                    self._add(os.fsencode(name), seen.size, seen.modified_ns, seen.identity)
+        one = [] if root.is_folder else [see(root.path, os.path.islink(root.path), skip)]
+        for seen in walk(root.path, skip, enters) if root.is_folder else filter(None, one):
+            if wanted is not None and not wanted(_below(seen.path, root.path)):
+                continue
+            matched, name = True, _below(seen.path, self._base)
+            if self._passes(name) and seen.identity != self._ledger:
+                refuse_output(seen.identity)
+                if seen.linked:
+                    self._linked[len(self)] = seen.identity
+                self._add(os.fsencode(name), seen.size, seen.modified_ns, seen.identity)
         if root.glob and not matched:
             raise UsageError(f"'{printable(os.path.join(os.fsdecode(root.path), root.glob))}' matches no file")
 

@@ -1,8 +1,13 @@
-"""Readers of documents and of samples, by format; a module declares the formats of samples that it reads in `SAMPLES`."""
+"""Readers of documents and of samples, by format; a module declares the formats of samples that it reads in `SAMPLES`.
+
+A reader raises Unreadable where a file is broken, truncated or of another format, or lacks the column; what it yielded so far
+must then be dropped.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import cache
 from typing import NamedTuple
 
@@ -51,10 +56,7 @@ def sample_format_of(file: CorpusFile, meter: Meter) -> SampleFormat | None:
     found = [form for form in known if form.names and form.names(name)] or [form for form in known if suffix in form.suffixes]
     marks = [form.magic for form in known if form.magic]
     if not found and marks and file.stored_bytes:
-        source = open_file(file, meter)
-        try:
+        with closing(open_file(file, meter)) as source:
             head = source.read(max(map(len, marks)))
-        finally:
-            source.close()
         found = [form for form in known if form.magic and head.startswith(form.magic)]
     return next((form for form in found if form.packed or not file.compression), None)

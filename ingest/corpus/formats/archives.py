@@ -27,10 +27,8 @@ _EXTENSIONS: tuple[Any, ...] = (
 #: what `tarfile` raises at broken archives
 _ERRORS = (tarfile.TarError, EOFError, ValueError, OverflowError)
 _KINDS: dict[Any, str] = {
-    tarfile.LNKTYPE: "a link",
-    tarfile.SYMTYPE: "a link",
-    tarfile.CHRTYPE: "a device",
-    tarfile.BLKTYPE: "a device",
+    **dict.fromkeys((tarfile.LNKTYPE, tarfile.SYMTYPE), "a link"),
+    **dict.fromkeys((tarfile.CHRTYPE, tarfile.BLKTYPE), "a device"),
     tarfile.FIFOTYPE: "a pipe",
 }
 #: formats that need seeking, and archives in archives
@@ -194,10 +192,7 @@ _TEXTUAL = (b"text/", b"application/xhtml", b"application/xml", b"application/js
 
 
 def warc_texts(stream: Stream, _: str, left_out: SkippedRows) -> Iterator[bytes]:
-    """Yield the text of every record; other records with documents are skipped by number and reason.
-
-    Raises Unreadable: the file is not WARC, broken or truncated.
-    """
+    """Yield the text of every record; other records with documents are skipped by number and reason."""
     window, path = BufferedReader(stream), left_out.path
     number = 0
     while window.skip_any(b"\r\n"):

@@ -26,10 +26,7 @@ _ARROW_FILE = b"ARROW1"
 
 
 def column_path(schema: Any, text_field: str, path: str) -> list[str]:
-    """Return the path of names to the text column: the given one, else `text`, else the only column.
-
-    Raises Unreadable: no such column, or its type is not text.
-    """
+    """Return the path of names to the text column: the given one, else `text`, else the only column."""
     import pyarrow
     from pyarrow import types
 
@@ -48,20 +45,10 @@ def column_path(schema: Any, text_field: str, path: str) -> list[str]:
     return steps
 
 
-def nested_column(batch: Any, steps: list[str]) -> Any:
-    """Return the column of a record batch at a path of names."""
-    import pyarrow.compute
-
-    array = batch.column(steps[0])
-    return pyarrow.compute.struct_field(array, steps[1:]) if steps[1:] else array
-
-
 def check_places(array: Any) -> None:
     """Refuse an array whose offsets or indices lead outside of its buffers: Arrow would follow them, and crash.
 
-    Whether the texts are UTF-8 is not checked.
-
-    Raises pyarrow.ArrowInvalid: a file that is damaged.
+    Whether the texts are UTF-8 is not checked. Raises pyarrow.ArrowInvalid: a file that is damaged.
     """
     import pyarrow
     from pyarrow import types
@@ -84,10 +71,16 @@ def check_places(array: Any) -> None:
         found.validate(full=True)
 
 
-def row_texts(array: Any, first_row: int, left_out: SkippedRows) -> Iterator[bytes]:
-    """Yield the texts of an array of strings, bytes or a dictionary of these; null rows are skipped."""
-    import pyarrow
+def row_texts(batch: Any, steps: list[str], first_row: int, left_out: SkippedRows, check: bool = False) -> Iterator[bytes]:
+    """Yield the texts of the column at a path: strings, bytes or a dictionary of these; null rows are skipped."""
+    import pyarrow.compute
 
+    array = batch.column(steps[0])
+    if check:
+        array.validate()
+    array = pyarrow.compute.struct_field(array, steps[1:]) if steps[1:] else array
+    if check:
+        check_places(array)
     if array.null_count:
         for row, missing in enumerate(array.is_null().to_pylist(), first_row):
             if missing:
@@ -178,10 +171,7 @@ def _parquet(source: Source, **how: Any) -> Any:
 
 
 def _row_group(file: Any, number: int) -> Any:
-    """The metadata of a row group, with the sizes of its columns.
-
-    Raises pyarrow.ArrowException, OSError: they are damaged.
-    """
+    """The metadata of a row group, with the sizes of its columns."""
     # Arrow ends the process where damaged metadata of a column are asked for alone; its reader raises. No row is read.
     list(file.reader.iter_batches(0, row_groups=[number], use_threads=False))
     return file.metadata.row_group(number)
@@ -199,10 +189,7 @@ def row_groups(source: Source) -> list[tuple[int, int]]:
 
 
 def parquet_texts(source: Source, text_field: str, parts: Sequence[int] | None, left_out: SkippedRows) -> Iterator[bytes]:
-    """Yield the text of every row, or of the rows of the row groups in `parts`.
-
-    Raises Unreadable: the file is broken or has no such column.
-    """
+    """Yield the text of every row, or of the rows of the row groups in `parts`."""
     import pyarrow
 
     with _refusals_of(source.path, "Parquet"):
@@ -236,15 +223,12 @@ def _group_texts(source: Source, file: Any, number: int, steps: list[str], row: 
         most = max(fewest, min(most, UNFOLDED_BYTES // chunk.total_uncompressed_size))
     rows = CHUNK_BYTES * group.num_rows // max(chunk.total_uncompressed_size, 1)
     for batch in file.iter_batches(max(1, min(rows, most)), row_groups=[number], columns=[column], use_threads=False):
-        yield from row_texts(nested_column(batch, steps), row, left_out)
+        yield from row_texts(batch, steps, row, left_out)
         row += batch.num_rows
 
 
 def arrow_texts(source: Source, text_field: str, parts: Sequence[int] | None, left_out: SkippedRows) -> Iterator[bytes]:
-    """Yield the text of every row of an Arrow file or stream, or of the record batches in `parts`.
-
-    Raises Unreadable: the file is broken or has no such column.
-    """
+    """Yield the text of every row of an Arrow file or stream, or of the record batches in `parts`."""
     import pyarrow
 
     with _refusals_of(source.path, "Arrow"):
@@ -260,10 +244,7 @@ def arrow_texts(source: Source, text_field: str, parts: Sequence[int] | None, le
             steps = column_path(stream.schema, text_field, source.path)
         row = 1
         for batch in batches:
-            batch.column(steps[0]).validate()
-            array = nested_column(batch, steps)
-            check_places(array)
-            yield from row_texts(array, row, left_out)
+            yield from row_texts(batch, steps, row, left_out, check=True)
             row += batch.num_rows
 
 

@@ -6,7 +6,7 @@ import codecs
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -86,19 +86,13 @@ def whole_text(file: CorpusFile, meter: Meter, most: int = CHUNK_BYTES) -> bytes
 def read_chunks(
     file: CorpusFile, text_field: str, note: Note, meter: Meter, parts: Sequence[int] | None = None
 ) -> Iterator[Chunk]:
-    """Yield the documents of a file as `read` does, whatever its size.
-
-    Raises Unreadable: the file cannot be counted; the chunks yielded so far must be dropped.
-    """
+    """Yield the documents of a file as `read` does, whatever its size."""
     if file.format == DATASETS:
         yield from _rows(dataset_texts, file.path, "row", note, file, text_field or DEFAULT_FIELD, meter)
         return
-    source = open_file(file, meter)
-    try:
+    with closing(open_file(file, meter)) as source:
         yield from _documents(source, file.format, file.compression, text_field, note, parts)
         source.finish()
-    finally:
-        source.close()
 
 
 def _documents(
@@ -142,10 +136,7 @@ def _documents(
 
 
 def _text(stream: Stream, path: str, head: bytes = b"") -> Iterator[Chunk]:
-    """Yield the document of a plain-text stream; `head` are first bytes that have been read already.
-
-    Raises Unreadable: the stream is binary or not UTF-8.
-    """
+    """Yield the document of a plain-text stream; `head` are first bytes that have been read already."""
     data, offset = head or stream.read(CHUNK_BYTES), 0
     while data:
         following = stream.read(CHUNK_BYTES)
@@ -171,35 +162,24 @@ def can_seek(file: CorpusFile) -> bool:
 
 
 def read_block(file: CorpusFile, offset: int, size: int, meter: Meter | None = None) -> bytes:
-    """Return raw bytes of a file, fewer only at its end; they may begin and end within a character.
-
-    Raises Unreadable: the file cannot be read.
-    """
-    source = open_file(file, meter or Meter())
-    try:
+    """Return raw bytes of a file, fewer only at its end; they may begin and end within a character."""
+    with closing(open_file(file, meter or Meter())) as source:
         source.seek(offset)
         return source.read(size)
-    finally:
-        source.close()
 
 
 def parts_of(file: CorpusFile, meter: Meter | None = None) -> list[int]:
     """Return the stored bytes of each part of a file that can be read independently.
 
     Parts are the row groups of a Parquet file and the record batches of an Arrow file; other files are one part.
-
-    Raises Unreadable: the file is broken.
     """
     if file.format not in SOUGHT or file.compression or not file.stored_bytes:
         return [file.stored_bytes]
-    source = open_file(file, meter or Meter())
-    try:
+    with closing(open_file(file, meter or Meter())) as source:
         if file.format == "parquet":
             return [size for size, _ in row_groups(source)]
         batches = record_batches(source)
         return [file.stored_bytes // batches] * batches
-    finally:
-        source.close()
 
 
 def jsonl_texts(stream: Stream, text_field: str, left_out: SkippedRows) -> Iterator[bytes]:
@@ -255,16 +235,8 @@ def _line_by_line(block: bytes, first_number: int, field: str, left_out: Skipped
             left_out.add(number, str(error))
 
 
-def json_texts(stream: Stream, text_field: str, left_out: SkippedRows) -> Iterator[bytes]:
-    """Yield the field's text of every row. Raises Unreadable: the file is not JSON."""
-    return field_texts(values(stream, left_out.path), text_field or DEFAULT_FIELD, left_out)
-
-
 def values(stream: Stream, path: str) -> Iterator[Any]:
-    """Yield the elements of a JSON array, or consecutive values, holding one at a time.
-
-    Raises Unreadable: the file is not JSON, or a value is too long.
-    """
+    """Yield the elements of a JSON array, or consecutive values, holding one at a time."""
     window = _JsonReader(stream, path)
     in_array = window.skip(_BETWEEN) == "["
     if in_array:
@@ -281,11 +253,9 @@ def values(stream: Stream, path: str) -> Iterator[Any]:
 
 class _JsonReader:
     def __init__(self, stream: Stream, path: str) -> None:
-        self._stream = stream
-        self._path = path
+        self._stream, self._path = stream, path
         self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
-        self._text = ""
-        self._ended = False
+        self._text, self._ended = "", False
         self.position = 0
 
     def _more(self) -> None:
@@ -329,10 +299,7 @@ class _JsonReader:
 
 
 def separated_texts(form: str, stream: Stream, text_field: str, left_out: SkippedRows) -> Iterator[bytes]:
-    """Yield the text column of every row; rows with another number of columns are skipped.
-
-    Raises Unreadable: the column is missing, quoting is invalid, or the file is not UTF-8.
-    """
+    """Yield the text column of every row; rows with another number of columns are skipped."""
     path = left_out.path
     csv.field_size_limit(LIMIT_BYTES)
     rows = csv.reader(chain.from_iterable(_lines(stream, path)), delimiter=DELIMITERS[form], strict=True)
@@ -369,10 +336,7 @@ def _lines(stream: Stream, path: str) -> Iterator[io.StringIO]:
 
 
 def dataset_texts(file: CorpusFile, field: str, meter: Meter, left_out: SkippedRows) -> Iterator[bytes]:
-    """Yield the texts of a split's rows; nothing is written to the cache of `datasets`.
-
-    Raises Unreadable: `datasets` cannot read the split, the column is missing, or the data changed meanwhile.
-    """
+    """Yield the texts of a split's rows; nothing is written to the cache of `datasets`."""
     import datasets
 
     folder, _, split = file.location.removeprefix(SCHEME).partition("#")
@@ -399,7 +363,7 @@ SOUGHT: dict[str, Callable[..., Iterator[bytes]]] = {"parquet": parquet_texts, "
 #: unit of a document and texts of the formats that are read from the beginning
 STREAMED: dict[str, tuple[str, Callable[..., Iterator[bytes]]]] = {
     "jsonl": ("line", jsonl_texts),
-    "json": ("row", json_texts),
+    "json": ("row", lambda stream, field, out: field_texts(values(stream, out.path), field or DEFAULT_FIELD, out)),
     "csv": ("row", partial(separated_texts, "csv")),
     "tsv": ("row", partial(separated_texts, "tsv")),
     "warc": ("record", warc_texts),

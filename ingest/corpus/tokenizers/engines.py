@@ -107,11 +107,6 @@ class PackageEngine:
         raise NotImplementedError
 
 
-def uses_one_thread() -> bool:
-    """Whether engines count in the thread that calls them, as in every worker process."""
-    return os.environ.get("RAYON_NUM_THREADS") == "1"
-
-
 class Tokenizers(PackageEngine):
     """`tokenizers`, the reference of every vocabulary but SentencePiece models."""
 
@@ -136,7 +131,7 @@ class SentencePiece(PackageEngine):
 
     def _count_part(self, texts: Sequence[bytes]) -> list[int]:
         decoded = [text.decode() for text in texts]
-        threads = 1 if uses_one_thread() else self._threads
+        threads = 1 if os.environ.get("RAYON_NUM_THREADS") == "1" else self._threads  # as in every worker process
         return [len(ids) for ids in guarded(lambda: self._model.encode(decoded, num_threads=threads))]
 
 
@@ -165,7 +160,7 @@ class Gigatoken(PackageEngine):
             self._load()
         size = sum(map(len, texts))
         self._text_since += size
-        if uses_one_thread() or size < LEAST_PARALLEL_BYTES:
+        if os.environ.get("RAYON_NUM_THREADS") == "1" or size < LEAST_PARALLEL_BYTES:
             encode = self._tokenizer.backend.encode
             return guarded(lambda: [len(encode(text)) for text in texts])
         encoded = guarded(lambda: self._tokenizer.encode_batch(list(texts), parallel=True))
@@ -203,22 +198,14 @@ def doubt_about(vocabulary: Vocabulary) -> Callable[[bytes], bool]:
     if steps & _OLD_TABLE or normalizers - _FORMS - _WITHOUT_TABLE:
         return lambda text: not text.isascii()
     forms = [cast(Form, form) for form in sorted(normalizers & _FORMS)]
-    if not forms:
-        return has_disputed
-
-    def in_doubt(text: bytes) -> bool:
-        if text.isascii():
-            return False
-        return has_disputed(text) or any(not unicodedata.is_normalized(form, text.decode()) for form in forms)
-
-    return in_doubt
+    return lambda text: (
+        has_disputed(text) or (not text.isascii() and any(not unicodedata.is_normalized(form, text.decode()) for form in forms))
+    )
 
 
 def has_disputed(text: bytes) -> bool:
     """Whether a text holds a character whose class differs between engines."""
-    if text.isascii():
-        return False
-    return any(lead in text and pattern.search(text) for lead, pattern in patterns_by_lead())
+    return not text.isascii() and any(lead in text and pattern.search(text) for lead, pattern in patterns_by_lead())
 
 
 @cache
@@ -313,11 +300,6 @@ class Reference:
         with refusals(f"--tokenizer: '{self._vocabulary.source}' cannot be loaded by {self.name}"):
             return self._kind(self._vocabulary, self._threads)
 
-    def unload(self) -> None:
-        """Unload the engine until the next text."""
-        self.__dict__.pop("_engine", None)
-        return_freed_memory()
-
 
 #: added tokens of the vocabulary in the hard texts: so many of the first and of the last
 ADDED_TESTED = 64
@@ -358,7 +340,8 @@ def select_engine(
             reason = str(failure)
         counts = waiting.result() if waiting else expected_counts(reference, texts, vocabulary.source)
     reason = reason or difference(texts, found, counts, reference.name)
-    reference.unload()
+    vars(reference).pop("_engine", None)  # until it has a text to count
+    return_freed_memory()
     if engine is not None and not reason:
         return engine, []
     return reference, [f"{fast.name} is not used: {reason}", slower]

