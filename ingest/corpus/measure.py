@@ -98,17 +98,7 @@ def measure(*paths: str | Path, **options: Unpack[MeasureOptions]) -> CorpusMeas
         width, level = (parse_share(asked[name], f"--{name}") for name in ("tolerance", "confidence"))
         start = None if seed is None else parse_whole(seed, "--seed", 0)
         workers = None if threads is None else parse_whole(threads, "--threads", 1)
-        corpus = OpenCorpus(
-            paths,
-            asked["include"],
-            asked["exclude"],
-            asked["input_format"] or "",
-            asked["tokenizer"],
-            asked["text_field"] or "",
-            workers,
-            catalog,
-            resume,
-        )
+        corpus = OpenCorpus(paths, asked, workers, catalog)
         if corpus.listing.has_standard_input:
             counts_all = "standard input"
             refuse_sample(exact, counts_all)

@@ -23,14 +23,8 @@ if TYPE_CHECKING:
 #: rows by name of the table
 Tables = Mapping[str, list[dict[str, Any]]]
 #: what counting yields, by the name of the quantity
-COUNTED = {
-    "tokens": "tokens",
-    "corpus_bytes": "text_bytes",
-    "stored_bytes": "stored_bytes",
-    "files": "files",
-    "documents": "documents",
-    "bytes_read": "bytes_read",
-}
+COUNTED = {"tokens": "tokens", "corpus_bytes": "text_bytes"}
+COUNTED |= {name: name for name in ("stored_bytes", "files", "documents", "bytes_read")}
 #: What `measure` answers.
 QUESTION = Question(
     "measure",
@@ -60,25 +54,15 @@ QUESTION = Question(
 
 
 class CorpusMeasurement(Answer):
-    """A measured corpus.
+    """A measured corpus."""
 
-    Attributes:
-        tokenizer: name, size, sha256 and source of the vocabulary.
-        engine: what counted.
-        date: UTC, when the measurement ended.
-        design: exact, or how the sample was drawn.
-        manifest_hash: of the paths, sizes and stamps of the files.
-        partial: why this is not the whole corpus, where it is not.
-        speed: bytes of text, seconds and worker processes of a whole count; empty for a sample and for a resumed count.
-    """
-
-    tokenizer: Mapping[str, Any] = EMPTY
-    engine: str = ""
-    date: str = ""
-    design: Mapping[str, Any] = EMPTY
-    manifest_hash: str = ""
-    partial: str = ""
-    speed: Mapping[str, float] = EMPTY
+    tokenizer: Mapping[str, Any] = EMPTY  # name, size, sha256 and source of the vocabulary
+    engine: str = ""  # what counted
+    date: str = ""  # UTC, when the measurement ended
+    design: Mapping[str, Any] = EMPTY  # exact, or how the sample was drawn
+    manifest_hash: str = ""  # of the paths, sizes and stamps of the files
+    partial: str = ""  # why this is not the whole corpus, where it is not
+    speed: Mapping[str, float] = EMPTY  # bytes of text, seconds, workers of a whole count; none of a sample or a resumed count
 
     @property
     def left_out(self) -> str:

@@ -118,10 +118,7 @@ def _number(found: Any, place: str) -> float | None:
 
 
 def bytes_per_token_of(written: str | float | Path) -> Input:
-    """Return the bytes of text per token, with their provenance.
-
-    Args:
-        written: a number, or the path of a JSON file that `ingest measure` wrote.
+    """Return the bytes of text per token, from a number or from a file of `ingest measure`, with their provenance.
 
     >>> bytes_per_token_of("3.27").value
     3.27

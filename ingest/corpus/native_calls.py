@@ -46,10 +46,7 @@ def guarded(call: Callable[[], Result]) -> Result:
 
 @contextmanager
 def refusals(what: str) -> Iterator[None]:
-    """Report the failure of an extension as `what`, with its reason, and nothing else on the terminal.
-
-    Raises IngestError: a `NativeFailure` was raised.
-    """
+    """Raise the failure of an extension as an IngestError, `what` with its reason, and print nothing else on the terminal."""
     try:
         with no_panic_message():
             yield
@@ -111,9 +108,7 @@ def can_fork() -> bool:
 def worker_pool(processes: int, prepare: Callable[..., object] | None = None, *arguments: object) -> ProcessPoolExecutor | None:
     """Fork worker processes; None where this process cannot be forked or the system allows no more processes.
 
-    Args:
-        processes: number of workers.
-        prepare: called in each worker before its first task, with `arguments`; neither is pickled.
+    `prepare` is called in each worker before its first task, with `arguments`; neither is pickled.
     """
     if not can_fork():
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,28 +26,15 @@ __all__ = ["OpenCorpus", "TooLong"]
 
 
 class OpenCorpus:
-    """A listed corpus; the engine counts as the reference does.
+    """A corpus listed by the options of `measure`; the engine counts as the reference does. Raises IngestError: no file."""
 
-    Raises IngestError: no file was found.
-    """
-
-    def __init__(
-        self,
-        paths: Sequence[str | Path],
-        include: Sequence[str],
-        exclude: Sequence[str],
-        input_format: str,
-        tokenizer: str | None,
-        text_field: str,
-        threads: int | None,
-        catalog: Catalog,
-        ledger: str | Path | None,
-    ) -> None:
+    def __init__(self, paths: Sequence[str | Path], asked: Mapping[str, Any], threads: int | None, catalog: Catalog) -> None:
         self.named, self.threads, self.catalog = short_title(paths), threads or cores(), catalog
-        self.ledger = ledger  # from which an interrupted run resumes; no file of the corpus
-        self.text_field = text_field
-        self.listing = list_inputs([str(path) for path in paths], include, exclude, input_format, ledger)
-        self.vocabulary = vocabulary_of(tokenizer, lambda: beginnings(self.listing, self.text_field, TRAINING_FILES))
+        self.ledger = asked["resume"]  # from which an interrupted run resumes; no file of the corpus
+        self.text_field = asked["text_field"] or ""
+        names, form = [str(path) for path in paths], asked["input_format"] or ""
+        self.listing = list_inputs(names, asked["include"], asked["exclude"], form, self.ledger)
+        self.vocabulary = vocabulary_of(asked["tokenizer"], lambda: beginnings(self.listing, self.text_field, TRAINING_FILES))
         if not len(self.listing):
             raise IngestError(nothing_counted(self.named, self.listing.skipped))
         # the texts on which the engine is checked

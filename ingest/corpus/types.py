@@ -126,16 +126,13 @@ REDRAW_SECONDS = 0.2
 
 
 class Progress:
-    """The progress of reading a corpus.
+    """The progress of reading a corpus, on a clock of monotonic seconds.
 
-    Args:
-        stream: receives bar and lines; None for none. Only a terminal gets the bar.
-        clock: monotonic seconds.
+    The stream receives bar and lines; None for none. Only a terminal gets the bar.
     """
 
     def __init__(self, stream: TextIO | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self.stream = stream
-        self.clock = clock
+        self.stream, self.clock = stream, clock
         self._bar: Any = None
         self.begin(0, 0)
 

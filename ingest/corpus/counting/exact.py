@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from functools import reduce
+from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from ingest.corpus.counting.ledger import SHARD_GROUPS, GroupTallies, Shard, ShardCount
@@ -117,9 +118,9 @@ class BatchBuilder:
     def _clear(self) -> None:
         self._texts: list[bytes] = []
         self._portions: list[FileTexts] = []
+        self.size = 0  # text bytes in the batch
         #: of the open portion: its first text and its text bytes
         self._first = self._portion_size = 0
-        self.size = 0  # text bytes in the batch
         #: of the open document: its first text, None where that is in an earlier batch, and its text bytes
         self._document: int | None = None
         self._document_size = 0
@@ -173,9 +174,8 @@ def batches(shards: Iterable[Shard], counter: DocumentCounter) -> Iterator[Batch
                 continue
             left_out = LeftOut(NAMED_PARTS)
             try:
-                for part in split_texts(
-                    read_chunks(found, counter.text_field, left_out.note, meter, shard.parts), counter.rule
-                ):
+                chunks = read_chunks(found, counter.text_field, left_out.note, meter, shard.parts)
+                for part in split_texts(chunks, counter.rule):
                     builder.add(part, found.path)
                     if part.refused:
                         left_out.note(SkippedFile(found.path, f"a document after {builder.documents:,} others: {part.refused}"))
@@ -209,13 +209,10 @@ class ShardTally:
         self.file_tokens = self.file_bytes = 0
 
     def add(self, batch: Batch, counts: list[int]) -> None:
-        start = 0
-        for portion in batch.portions:
-            end = start + portion.texts
-            self.file_tokens += sum(counts[start:end])
-            self.file_bytes += portion.size
-            start = end
-            read = portion.read
+        left = iter(counts)
+        for texts, size, read in batch.portions:
+            self.file_tokens += sum(islice(left, texts))
+            self.file_bytes += size
             if read is None:
                 continue
             tally = read.tally

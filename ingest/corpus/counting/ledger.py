@@ -240,10 +240,7 @@ def _entry_line(entry: Mapping[str, Any]) -> bytes:
 
 
 def _counted(entry: dict[str, Any]) -> ShardCount:
-    """The counts of a shard.
-
-    Raises ValueError, KeyError, TypeError, AttributeError: the entry is not what `Ledger.finished` writes.
-    """
+    """The counts of a shard; ValueError, KeyError, TypeError or AttributeError where `Ledger.finished` has not written it."""
 
     def tally(row: list[Any]) -> Tally:
         if len(row) != len(Tally._fields) or not all(type(value) is int and value >= 0 for value in row):

@@ -92,8 +92,8 @@ def local_runner(
 ) -> Runner:
     """The runner of this machine: worker processes, or the threads of this process where it cannot be forked.
 
-    There are at most `threads` workers, no more than cores, and no more than the text pays for.
-    With standard input, this process must read.
+    There are at most `threads` workers, no more than cores, and no more than the text pays for. With standard input, this
+    process must read.
     """
     processes = min(threads, cores())
     if not with_standard_input:
@@ -208,9 +208,7 @@ class CountingTask(NamedTuple):
 class ClusterRunner(Runner):
     """Counts on the workers of the Dask cluster whose scheduler is at `address`; each loads its engine once.
 
-    Raises:
-        UsageError: it is not an address.
-        IngestError: `distributed` is not installed, or no scheduler answers at the address.
+    Raises UsageError: it is not an address; IngestError: `distributed` is not installed, or no scheduler answers there.
     """
 
     def __init__(self, task: CountingTask, shards: Shards, address: str) -> None:
@@ -277,10 +275,7 @@ def _greet(address: str) -> None:
 
 
 def count_one(task: CountingTask, shard: Shard) -> ShardCount:
-    """Count one shard on a worker of a cluster.
-
-    Raises IngestError: the worker has another version of ingest, or cannot load the vocabulary.
-    """
+    """Count one shard on a worker of a cluster. Raises IngestError: it has another version, or cannot load the vocabulary."""
     if task.version != __version__:
         raise IngestError(f"--scheduler: a worker has ingest {__version__}, expected {task.version} as here")
     with _LOADING:
@@ -326,10 +321,7 @@ class ExactCount:
     def run(self, runner: Runner, ledger: Ledger | None) -> str:
         """Count every shard that is not in the ledger; after an interruption the open shards count as far as they are.
 
-        Returns:
-            The files counted, where the run was interrupted; otherwise empty.
-
-        Raises TooLong: the rate of the first second predicts more than the limit.
+        Returns the files counted, where the run was interrupted. Raises TooLong: the first second predicts more than the limit.
         """
         totals, progress = self.totals, self.progress
         done = dict(ledger.done) if ledger is not None else {}

@@ -281,25 +281,18 @@ class FileListing(Sequence[CorpusFile]):
         self.repeated = 0  # listed more than once, through links or overlapping arguments; each counts once
         self.has_standard_input = False  # only this process can read it, and only once
         self.sizes = array("Q")  # stored bytes of each file
-        self._base = base
-        self._root = os.path.join(os.fsdecode(base), "")
-        self._form = form
-        self._ledger = ledger
+        self._base, self._root = base, os.path.join(os.fsdecode(base), "")
+        self._form, self._ledger = form, ledger
         self._included, self._excluded = gitignore_filter(include), gitignore_filter(exclude)
         # concatenated: each path below the base; or a URL and the object's version, separated by NUL
-        self._names = bytearray()
-        self._ends = array("Q")
-        self._stamps = array("q")
-        self._identities = array("Q")
+        self._names, self._last_name, self._in_order = bytearray(), b"", True
+        self._ends, self._stamps, self._identities = array("Q"), array("q"), array("Q")
         self._linked: dict[int, Identity] = {}
-        self._last_name = b""
-        self._in_order = True
 
     def __len__(self) -> int:
         return len(self.sizes)
 
     def __getitem__(self, index: Any) -> Any:
-        """The file at a position, or the files of a slice."""
         places = range(len(self))[index]
         return [self._found(place) for place in places] if isinstance(index, slice) else self._found(places)
 

@@ -62,12 +62,8 @@ class Source:
     """An open file, readable at any position up to the size it had when it was opened; `file` is one in memory or on disk."""
 
     def __init__(self, path: str, size: int, meter: Meter, file: IO[bytes] | None = None) -> None:
-        self.path = path
-        self.size = size
-        self.closed = False
-        self._meter = meter
-        self._position = 0
-        self._file = file
+        self.path, self.size, self.closed = path, size, False
+        self._meter, self._position, self._file = meter, 0, file
         meter.stored_bytes = size
 
     def fetch(self, offset: int, size: int) -> bytes:
@@ -204,10 +200,8 @@ class BorrowedSource:
     closed = False
 
     def __init__(self, source: Source, head: bytes = b"") -> None:
-        self._source = source
-        self._head = head
-        self.seek = source.seek
-        self.tell = source.tell
+        self._source, self._head = source, head
+        self.seek, self.tell = source.seek, source.tell
 
     def read(self, size: int = -1) -> bytes:
         head, self._head = self._head, b""
@@ -283,8 +277,7 @@ class Decompressed:
     """The contents of a compressed file with any number of members or frames."""
 
     def __init__(self, source: Source, compression: str) -> None:
-        self._path = source.path
-        self._compression = compression
+        self._path, self._compression = source.path, compression
         head = source.read(len(MAGIC[compression]))
         if head and not (head == MAGIC[compression] or (compression == "zstd" and head[1:] == ZSTD_SKIPPABLE)):
             raise Unreadable(source.path, f"other bytes instead of its {compression} data")
@@ -316,7 +309,7 @@ class Decompressed:
 def decompressed(source: Source, compression: str) -> Stream:
     """Return the decompressed contents of a source, or the source itself if it is not compressed.
 
-    Raises Unreadable: now or during a read, if the data is broken, truncated or of another format.
+    Raises Unreadable, now or during a read: the data is broken, truncated or of another format.
     """
     return Decompressed(source, compression) if compression else source
 
@@ -366,10 +359,7 @@ _VERSIONS = ("ETag", "etag", "md5Hash", "generation", "LastModified", "mtime", "
 
 
 def file_system(url: str) -> tuple[Any, str]:
-    """Return the file system behind a URL and the path in it.
-
-    Raises IngestError: the protocol is unknown, or its package is not installed.
-    """
+    """Return the file system behind a URL, and the path in it. Raises IngestError: protocol unknown, or without its package."""
     import fsspec
 
     protocol = url.partition("://")[0]

@@ -82,8 +82,7 @@ class SkippedRows:
     """Skipped rows of one file, by reason: the first by number, the others counted."""
 
     def __init__(self, path: str, unit: str) -> None:
-        self.path = path
-        self._unit = unit
+        self.path, self._unit = path, unit
         self._names: dict[str, list[str]] = {}
         self._times = Counter[str]()
 
@@ -206,14 +205,11 @@ class BufferedReader:
     """
 
     def __init__(self, stream: Stream) -> None:
-        self._stream = stream
-        self._held = b""
-        self._position = 0
+        self._stream, self._held, self._position = stream, b"", 0
 
     def _more(self) -> bool:
         data = self._stream.read(OUTPUT_BYTES)
-        self._held = self._held[self._position :] + data
-        self._position = 0
+        self._held, self._position = self._held[self._position :] + data, 0
         return bool(data)
 
     def read(self, size: int, /) -> bytes:

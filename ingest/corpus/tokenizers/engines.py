@@ -310,10 +310,8 @@ def select_engine(
 ) -> tuple[Engine, list[str]]:
     """The fast engine if it counts the first texts of the corpus and hard texts as the reference does, else the reference.
 
-    Returns:
-        The engine, and notes on why it is not the fast one.
-
-    Raises IngestError: the reference is not installed, or cannot count with this vocabulary.
+    With notes on why it is not the fast one. Raises IngestError: the reference is not installed, or cannot count with this
+    vocabulary.
     """
     reference = Reference(SentencePiece if vocabulary.sentencepiece else Tokenizers, vocabulary, threads)
     added = [str(token["content"]) for token in json.loads(vocabulary.outline).get("added_tokens") or []]

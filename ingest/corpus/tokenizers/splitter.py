@@ -216,8 +216,7 @@ LINE_BREAK = rb"[!-~]\n(?=[!-.0-~])"
 def rule_within_words(contents: Iterable[str]) -> SplitRule:
     r"""Where a byte-level vocabulary may be split: before stops, and between words, numbers, marks and lines.
 
-    Args:
-        contents: the added tokens, which must not be split.
+    Added tokens, the `contents`, must not be split.
 
     >>> rule_within_words(["<end>"]).pattern.sub(rb"\g<0> ", b"ab12+3=cd-4<5>").decode()
     'ab 12 + 3 =cd - 4 < 5>'
@@ -262,11 +261,8 @@ class DocumentSplitter:
     def __init__(
         self, rule: SplitRule | None, text_bytes: int = TEXT_BYTES, most_waiting_bytes: int = MOST_WAITING_BYTES
     ) -> None:
-        self._rule = rule
-        self._text_bytes = text_bytes
-        self._most_waiting_bytes = most_waiting_bytes
-        self._waiting = b""
-        self._searched = 0
+        self._rule, self._text_bytes, self._most_waiting_bytes = rule, text_bytes, most_waiting_bytes
+        self._waiting, self._searched = b"", 0
 
     def feed(self, piece: Chunk) -> list[bytes]:
         """The texts that this piece completes.
@@ -298,19 +294,17 @@ class DocumentSplitter:
 def split_rule_for(vocabulary: Vocabulary, engine: Engine, proof: Sequence[bytes]) -> SplitRule | None:
     """Where texts may be split, checked on the first part of the real input.
 
-    Returns:
-        None where no safe place is known, or where splitting changed a count: then documents are counted whole.
+    None where no safe place is known, or where splitting changed a count: then documents are counted whole.
     """
     rule = split_rule_of(vocabulary)
     return rule if rule and adds_up(rule, engine, proof) else None
 
 
-def adds_up(rule: SplitRule, engine: Engine, texts: Iterable[bytes]) -> bool:
+def adds_up(rule: SplitRule, engine: Engine, texts: Sequence[bytes]) -> bool:
     """Whether the counts of the parts of each text add up to that of the text."""
-    whole = list(texts)
-    parts = [split(text, rule, CHECK_BYTES) for text in whole]
+    parts = [split(text, rule, CHECK_BYTES) for text in texts]
     counts = iter(engine.count([part for text in parts for part in text]))
-    return engine.count(whole) == [sum(next(counts) for _ in text) for text in parts]
+    return engine.count(texts) == [sum(next(counts) for _ in text) for text in parts]
 
 
 class SplitText(NamedTuple):
