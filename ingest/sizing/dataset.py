@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack
 
@@ -48,27 +47,10 @@ SIZES = {"varied": "varied_sizes", "equal": "equal_sizes"}
 READING = ("request_bytes", "readers_per_gpu")
 
 
-@dataclass(frozen=True)
-class Footprint:
-    """The footprint of a data set.
-
-    Attributes:
-        known: the inputs, and the quantities that follow from them.
-        rows: one per known stage: stage, bytes of one copy, copies, bytes kept.
-        holds: tokens, text or samples.
-        form: the file format.
-        sizes: whether members vary in size or are all equal.
-    """
-
-    known: Quantities
-    rows: tuple[dict[str, Any], ...]
-    holds: str
-    form: Format
-    sizes: str
-
-
-def footprint(given: Mapping[str, Input], form: Format, holds: str, sizes: str = "varied") -> Footprint:
-    """Compute the stages of a data set and the bytes of each.
+def footprint(
+    given: Mapping[str, Input], form: Format, holds: str, sizes: str = "varied"
+) -> tuple[Quantities, tuple[dict[str, Any], ...]]:
+    """Return what follows from the inputs, and one row per known stage: stage, bytes of one copy, copies, bytes kept.
 
     Args:
         given: quantities in base units: `tokens` with `bytes_per_token`, or `dataset_samples` with `sample_bytes`; copies
@@ -80,7 +62,7 @@ def footprint(given: Mapping[str, Input], form: Format, holds: str, sizes: str =
     >>> from ingest.catalog.store import Catalog
     >>> form = Catalog().get(Format, "megatron")
     >>> given = {"tokens": Input(15e12), "bytes_per_token": Input(4), "vocabulary": Input(128256), "documents": Input(25e9)}
-    >>> footprint(given, form, "tokens").known.value("dataset_bytes")
+    >>> footprint(given, form, "tokens")[0].value("dataset_bytes")
     60500000050820.0
 
     Raises:
@@ -112,7 +94,7 @@ def footprint(given: Mapping[str, Input], form: Format, holds: str, sizes: str =
     known.give_default(
         "metadata_share", Input(0, origin="rule", note="the usable capacity of a file system excludes its metadata")
     )
-    return Footprint(known, rows, holds, form, sizes)
+    return known, rows
 
 
 def _content(known: Quantities, form: Format, holds: str) -> None:
@@ -444,8 +426,8 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
             given.setdefault("sequence_length", USUAL_SEQUENCE)
         if "documents" not in given:
             given.setdefault("tokens_per_document", USUAL_TOKENS_PER_DOCUMENT)
-    made = footprint(given, form, content, sizes)
-    results, missing = made.known.results(QUESTION.names, ranged=True)
+    known, rows = footprint(given, form, content, sizes)
+    results, missing = known.results(QUESTION.names, ranged=True)
     if "dataset_overhead_share" in results:
         # Any two of payload, data set and their ratio may be given: no format makes a hundredth of its payload.
         share = results["dataset_overhead_share"].value
@@ -458,10 +440,10 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
         QUESTION.command,
         f"Footprint of {corpus.name if corpus is not None else 'a data set'}: {form.name}",
         {name: {"value": word, "from": "default" if stated[name] is None else "user"} for name, word in words.items() if word},
-        made.known,
+        known,
         results,
         unknown,
-        {"footprint": made.rows},
+        {"footprint": rows},
         (),
         catalog,
         question=QUESTION,
