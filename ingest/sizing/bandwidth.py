@@ -207,7 +207,7 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
     )
     return revised(
         answer,
-        warnings=(*best.warnings, *_warnings(basis, results, answer.used, clients), *contradictions(known, job.settings)),
+        warnings=(*best.warnings, *warnings_for(basis, results, answer.used, clients), *contradictions(known, job.settings)),
     )
 
 
@@ -255,7 +255,7 @@ def _results(known: Quantities, clients: Clients) -> tuple[dict[str, Quantity], 
 Results = Mapping[str, Quantity]
 
 
-def _warnings(basis: RateBasis, results: Results, used: Collection[str], clients: Clients) -> list[Message]:
+def warnings_for(basis: RateBasis, results: Results, used: Collection[str], clients: Clients) -> list[Message]:
     """The warnings about the results of a job, the most severe first; `used` are the inputs on which they depend."""
     found = [*_of_job(basis, results, clients), *_of_dataset(basis, results), *_of_precision(basis, results)]
     job = basis.job
