@@ -267,51 +267,36 @@ def checkpoint(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpa
 
 
 class SavedCheckpoints(NamedTuple):
-    """The checkpoints of a job.
-
-    Attributes:
-        known: the quantities.
-        options: the numbers that were given, by quantity.
-        mode, readers: how they are saved and read.
-        words, usual: optimizer and precision; those that hold unless others are given, and the layout where it was left open.
-        layout: how they are laid out in files.
-        failures: the failure rate, where the mean time to interrupt follows from one.
-        groups: the ranks; None where the GPUs are unknown.
-        unmet: the requirement that is not met; empty where all are.
-    """
+    """The checkpoints of a job."""
 
     known: Quantities
     sized: ModelSize
-    options: Mapping[str, float]
+    options: Mapping[str, float]  # the numbers that were given, by quantity
+    #: mode, readers: how they are saved and read
     mode: str
     readers: str
+    #: words, usual: optimizer and precision; those that hold unless others are given, and the layout where it was left open
     words: Mapping[str, str]
     usual: Mapping[str, str]
-    layout: str
-    failures: str | None
-    groups: RankLayout | None
+    layout: str  # how they are laid out in files
+    failures: str | None  # the failure rate, where the mean time to interrupt follows from one
+    groups: RankLayout | None  # None where the GPUs are unknown
     files: list[CheckpointFiles]
-    unmet: str
+    unmet: str  # the requirement that is not met; empty where all are
     warnings: tuple[str, ...]
 
 
 def saved_checkpoints(
+    # the model, and options of `checkpoint` as they were written; what is missing or None follows from the rest
     asked: Mapping[str, Any],
-    settings: Mapping[str, float],
-    catalog: Catalog,
-    steps: Mapping[str, Step] = MappingProxyType({}),
+    settings: Mapping[str, float],  # values of quantities, by name
+    catalog: Catalog,  # where entries come from
+    steps: Mapping[str, Step] = MappingProxyType({}),  # quantities of the job that a number of the question comes from
+    # inputs that say more of a number of the question, such as its key in a file
     stated: Mapping[str, Input] = MappingProxyType({}),
-    owner: str = "",
+    owner: str = "",  # the job that they belong to
 ) -> SavedCheckpoints:
     """The quantities of a job's checkpoints.
-
-    Args:
-        asked: the model, and options of `checkpoint` as they were written; what is missing or None follows from the rest.
-        settings: values of quantities, by name.
-        catalog: where entries come from.
-        steps: quantities of the job that a number of the question comes from.
-        stated: inputs that say more of a number of the question, such as its key in a file.
-        owner: the job that they belong to.
 
     Raises:
         UsageError: an option is out of range, unknown or contradicts another one.

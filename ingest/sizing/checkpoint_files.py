@@ -20,18 +20,14 @@ INDEX_BYTES = 0.0
 
 
 class RankLayout(NamedTuple):
-    """The parallel groups of a job.
+    """The parallel groups of a job."""
 
-    Attributes:
-        tensor, pipeline, data, expert: sizes of the parallel groups.
-        zero_stage: ZeRO partitions 1: optimizer states, 2: and gradients, 3: and weights.
-    """
-
+    #: tensor, pipeline, data, expert: sizes of the parallel groups
     tensor: int = 1
     pipeline: int = 1
     data: int = 1
     expert: int = 1
-    zero_stage: int = 1
+    zero_stage: int = 1  # ZeRO partitions 1: optimizer states, 2: and gradients, 3: and weights
 
     @property
     def shards(self) -> int:
@@ -53,38 +49,25 @@ class CheckpointContent(NamedTuple):
 
 
 class CheckpointFiles(NamedTuple):
-    """Files of one kind.
+    """Files of one kind."""
 
-    Attributes:
-        pattern: their names.
-        count: their number.
-        bytes_each: their mean size.
-        holds: their contents.
-        source, where: id of the source, and the place in it.
-        assumed: an assumption that no source confirms, or empty.
-    """
-
-    pattern: str
+    pattern: str  # their names
+    #: their number
     count: int  # type: ignore[assignment]  # a tuple's own count() is of no use here
-    bytes_each: float
-    holds: str
+    bytes_each: float  # their mean size
+    holds: str  # their contents
+    #: source, where: id of the source, and the place in it
     source: str
     where: str
-    assumed: str = ""
+    assumed: str = ""  # an assumption that no source confirms, or empty
 
 
 class Layout(NamedTuple):
-    """A checkpoint format.
+    """A checkpoint format."""
 
-    Attributes:
-        optimizer: whether it saves optimizer states.
-        files: returns its rows.
-        files_per_rank: files of each rank, if all ranks write equal shares; 0 otherwise.
-    """
-
-    optimizer: bool
-    files: Callable[[RankLayout, CheckpointContent, int, Architecture | None], list[CheckpointFiles]]
-    files_per_rank: int = 0
+    optimizer: bool  # whether it saves optimizer states
+    files: Callable[[RankLayout, CheckpointContent, int, Architecture | None], list[CheckpointFiles]]  # returns its rows
+    files_per_rank: int = 0  # files of each rank, if all ranks write equal shares; 0 otherwise
 
 
 def _safetensors(_: RankLayout, content: CheckpointContent, shards: int, __: Architecture | None) -> list[CheckpointFiles]:

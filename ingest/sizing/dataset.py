@@ -207,8 +207,7 @@ def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None) -> 
         raise IngestError(Message(Option("corpus", corpus.id), f": {amount} are not known ({why})", supply=(amount,)))
     if "raw_bytes" in given:
         raise option_error(
-            "raw_bytes",
-            ": found only raw input, expected a --pipeline with a published share of bytes, or --set bytes_kept=…",
+            "raw_bytes", ": found only raw input, expected a --pipeline with a published share of bytes, or --set bytes_kept=…"
         )
     raise UsageError("found no size of the data set, expected --tokens, --samples, --raw-bytes or --corpus")
 

@@ -38,27 +38,18 @@ OUTCOMES = GIVEN_RATES | {"achieved_flops_per_gpu", "model_flops_utilization"}
 
 
 class RateBasis(NamedTuple):
-    """The evidence from which the rate of a job follows.
+    """The evidence from which the rate of a job follows."""
 
-    Attributes:
-        job: the job, checked.
-        guidance: what the vendor asks of storage for the GPU, at its highest level.
-        rates: the published rates of the model.
-        levels: the evidence levels that exist, the one in use first.
-        common: inputs that are the same at every level.
-        fixed: quantities set by the user.
-    """
-
-    job: Job
+    job: Job  # the job, checked
     model: Model | None
     gpu: Gpu | None
     node: Node | None
-    guidance: Storage | None
-    rates: PublishedRates | None
+    guidance: Storage | None  # what the vendor asks of storage for the GPU, at its highest level
+    rates: PublishedRates | None  # the published rates of the model
     precision: str
-    levels: list[EvidenceLevel]
-    common: Mapping[str, Input]
-    fixed: Mapping[str, Input]
+    levels: list[EvidenceLevel]  # the evidence levels that exist, the one in use first
+    common: Mapping[str, Input]  # inputs that are the same at every level
+    fixed: Mapping[str, Input]  # quantities set by the user
 
     @property
     def known(self) -> dict[str, Input]:

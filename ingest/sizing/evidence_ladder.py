@@ -29,19 +29,14 @@ BASE_GPUS = 16
 
 
 class EvidenceLevel(NamedTuple):
-    """One level of evidence: the quantities that it gives, its basis, and its warnings.
-
-    Attributes:
-        protocols: the rate under each protocol.
-        is_sized: whether the rate depends on the size of the job.
-    """
+    """One level of evidence: the quantities that it gives, its basis, and its warnings."""
 
     basis: str
     given: dict[str, Input]
     note: str
     warnings: tuple[str, ...] = ()
-    protocols: Mapping[str, float] = MappingProxyType({})
-    is_sized: bool = False
+    protocols: Mapping[str, float] = MappingProxyType({})  # the rate under each protocol
+    is_sized: bool = False  # whether the rate depends on the size of the job
 
 
 def from_catalog(value: Value) -> Input:

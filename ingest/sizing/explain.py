@@ -28,17 +28,11 @@ SHORT = 8
 
 @dataclass(frozen=True)
 class DerivationWriter:
-    """Writes derivations as indented lines.
+    """Writes derivations as indented lines."""
 
-    Attributes:
-        catalog: for the titles of sources.
-        most: rows of a column that are listed; the largest first.
-        deep: rows of a column whose derivation is written in full.
-    """
-
-    catalog: Sources
-    most: int = SHORT
-    deep: int = 1
+    catalog: Sources  # for the titles of sources
+    most: int = SHORT  # rows of a column that are listed; the largest first
+    deep: int = 1  # rows of a column whose derivation is written in full
 
     def lines(self, step: Step) -> list[str]:
         """The derivation of a quantity; each line can be recomputed by hand from the lines below it."""

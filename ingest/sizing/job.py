@@ -156,13 +156,7 @@ QUANTITIES = quantities_in(BandwidthOptions)
 
 
 class Job(Frozen):
-    """The options of `bw` for one job.
-
-    Attributes:
-        numbers: the options that set a quantity, in base units, as far as they are given.
-        sample_sizes: of samples that were measured.
-        settings: values of quantities by name; they override everything else.
-    """
+    """The options of `bw` for one job."""
 
     model: str | None = None
     gpu: str | None = None
@@ -171,11 +165,11 @@ class Job(Frozen):
     protocol: str | None = None
     encoding: str | None = None
     precision: str | None = None
-    numbers: Mapping[str, float] = EMPTY
-    sample_sizes: Mapping[str, Input] = EMPTY
+    numbers: Mapping[str, float] = EMPTY  # the options that set a quantity, in base units, as far as they are given
+    sample_sizes: Mapping[str, Input] = EMPTY  # of samples that were measured
     bytes_per_token: Input | None = None
     scaling: str = "published"
-    settings: Mapping[str, float] = EMPTY
+    settings: Mapping[str, float] = EMPTY  # values of quantities by name; they override everything else
 
     def checked(self) -> Job:
         """Return the job itself after checking its options.
@@ -321,22 +315,16 @@ DEFAULTS = {
 
 
 def known_quantities(
-    job: Job,
+    job: Job,  # the options
+    # model, gpu, node: the entries that they name or imply
     model: Model | None,
     gpu: Gpu | None,
     node: Node | None,
-    guidance: Storage | None,
-    scaling: Scaling | None,
-    precision: str,
+    guidance: Storage | None,  # what the vendor's reference architecture asks of storage for this GPU, at its highest level
+    scaling: Scaling | None,  # the factors of `--scaling`, where it is weak or strong
+    precision: str,  # of the dense peak
 ) -> dict[str, Input]:
     """Return the inputs that are the same at every evidence level; a later source overrides an earlier one.
-
-    Args:
-        job: the options.
-        model, gpu, node: the entries that they name or imply.
-        guidance: what the vendor's reference architecture asks of storage for this GPU, at its highest level.
-        scaling: the factors of `--scaling`, where it is weak or strong.
-        precision: of the dense peak.
 
     Raises:
         UsageError: an encoding that the model does not have.

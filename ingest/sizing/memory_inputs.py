@@ -60,10 +60,7 @@ OFFLOADED_GRADIENT = Input(
 )  # fmt: skip
 #: Where the parts of a step are counted, fragments are what remains.
 UTILIZATION_OF_STEP = Input(
-    1,
-    source="nemo-automodel",
-    where="pull request 2673: 79.11 GiB, 84.9 GB, can be allocated of 80 GB",
-    grade="published",
+    1, source="nemo-automodel", where="pull request 2673: 79.11 GiB, 84.9 GB, can be allocated of 80 GB", grade="published"
 ).by_default("the memory of the data sheet, which is 6 % less than can be allocated: that is left to fragments", "utilization")
 
 
@@ -139,32 +136,20 @@ class ParallelSizes(NamedTuple):
 
 
 class MemoryJob(NamedTuple):
-    """A model, the GPU that holds it, and what the user set.
-
-    Attributes:
-        size: the model.
-        recipe, optimizer: what training keeps per parameter.
-        machine: memory of a GPU and GPUs of a node, as inputs.
-        options: options in base units, by the name of their quantity.
-        settings: quantities set by name.
-        attention: `flash` or `scores`.
-        dropout: whether masks are kept.
-        sequence_parallel: whether tensor ranks share the tokens outside of matrices.
-        offload: where states go besides the GPU.
-        fp8_inputs: whether matrices keep their inputs in 8 bits.
-    """
+    """A model, the GPU that holds it, and what the user set."""
 
     size: ModelSize
+    #: recipe, optimizer: what training keeps per parameter
     recipe: Recipe
     optimizer: Optimizer
-    machine: Mapping[str, Input]
-    options: Mapping[str, float]
-    settings: Mapping[str, float]
-    attention: str = "flash"
-    dropout: bool = False
-    sequence_parallel: bool = True
-    offload: str = "none"
-    fp8_inputs: bool = False
+    machine: Mapping[str, Input]  # memory of a GPU and GPUs of a node, as inputs
+    options: Mapping[str, float]  # options in base units, by the name of their quantity
+    settings: Mapping[str, float]  # quantities set by name
+    attention: str = "flash"  # `flash` or `scores`
+    dropout: bool = False  # whether masks are kept
+    sequence_parallel: bool = True  # whether tensor ranks share the tokens outside of matrices
+    offload: str = "none"  # where states go besides the GPU
+    fp8_inputs: bool = False  # whether matrices keep their inputs in 8 bits
 
     @property
     def fixed(self) -> dict[str, float]:

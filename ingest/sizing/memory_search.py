@@ -37,25 +37,15 @@ VERY_MANY, NEUTRAL = 1e8, 1.0
 
 
 class Layout(NamedTuple):
-    """A parallel layout, and whether it holds the step.
+    """A parallel layout, and whether it holds the step."""
 
-    Attributes:
-        sizes: parallel sizes.
-        stage: ZeRO stage.
-        recompute: what is computed again.
-        gpus: the fewest GPUs that hold it, or the GPUs given; 0 where no number of them does.
-        bytes_per_gpu: on each of them; the least for any number of them where none holds it.
-        filled: share of the memory of a GPU.
-        reason: why it is rejected; empty where it holds.
-    """
-
-    sizes: ParallelSizes
-    stage: int
-    recompute: str
-    gpus: int
-    bytes_per_gpu: float
-    filled: float
-    reason: str = ""
+    sizes: ParallelSizes  # parallel sizes
+    stage: int  # ZeRO stage
+    recompute: str  # what is computed again
+    gpus: int  # the fewest GPUs that hold it, or the GPUs given; 0 where no number of them does
+    bytes_per_gpu: float  # on each of them; the least for any number of them where none holds it
+    filled: float  # share of the memory of a GPU
+    reason: str = ""  # why it is rejected; empty where it holds
 
     @property
     def effort(self) -> tuple[int, ...]:

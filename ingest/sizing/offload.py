@@ -15,17 +15,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, derived
 from ingest.errors import IngestError, UsageError, one_of
 from ingest.sizing.evidence_ladder import from_fields
-from ingest.sizing.job import (
-    NODE,
-    NODES,
-    ONE_GPU,
-    USUAL_GPU,
-    Amount,
-    CommonOptions,
-    by_user,
-    quantities_of,
-    settings_of,
-)
+from ingest.sizing.job import NODE, NODES, ONE_GPU, USUAL_GPU, Amount, CommonOptions, by_user, quantities_of, settings_of
 from ingest.sizing.offload_inference import InferenceOptions, inference
 from ingest.sizing.offload_serving import SessionOptions, serving
 from ingest.sizing.offload_tiers import (

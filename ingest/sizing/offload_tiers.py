@@ -61,28 +61,18 @@ RECURRENT_WIDTH = Input(
 
 
 class OffloadJob(NamedTuple):
-    """A job with bytes below GPU memory.
-
-    Attributes:
-        size: the model.
-        card, node: the machine; the node type is None if unknown.
-        named: whether the user named the node type.
-        storage: drives of each node, or a shared system.
-        utilization: the share of the dense peak that language models reach.
-        asked: the options by name, as written.
-        settings: what the user set.
-        sources: what the answer cites.
-    """
+    """A job with bytes below GPU memory."""
 
     size: ModelSize
+    #: card, node: the machine; the node type is None if unknown
     card: Gpu
     node: Node | None
-    named: bool
-    storage: Storage | None
-    utilization: Value | None
-    asked: Mapping[str, Any]
-    settings: Mapping[str, float]
-    sources: Sources
+    named: bool  # whether the user named the node type
+    storage: Storage | None  # drives of each node, or a shared system
+    utilization: Value | None  # the share of the dense peak that language models reach
+    asked: Mapping[str, Any]  # the options by name, as written
+    settings: Mapping[str, float]  # what the user set
+    sources: Sources  # what the answer cites
 
 
 class Part(NamedTuple):

@@ -115,27 +115,17 @@ def rates_of(model: Model, catalog: Catalog) -> PublishedRates:
 
 
 class ProtocolRate(NamedTuple):
-    """The rate of a model on a GPU under one protocol, at the size of a job.
-
-    Attributes:
-        value: per GPU, at the size of the job.
-        rows: the runs from which it follows.
-        gpus: the size of the job; None where the runs on a few nodes were asked for.
-        published: the rate per GPU at `size`, which the value is scaled from.
-        size: the published size at or below that of the job, or else the smallest.
-        exponent: of the total rate over the GPUs, from `size` on; None where it does not count.
-        is_sized: whether the rate depends on the size of the job.
-    """
+    """The rate of a model on a GPU under one protocol, at the size of a job."""
 
     protocol: str
     gpu: str
-    value: float
-    rows: tuple[Rate, ...]
-    gpus: float | None
-    published: float
-    size: int
-    exponent: float | None = None
-    is_sized: bool = False
+    value: float  # per GPU, at the size of the job
+    rows: tuple[Rate, ...]  # the runs from which it follows
+    gpus: float | None  # the size of the job; None where the runs on a few nodes were asked for
+    published: float  # the rate per GPU at `size`, which the value is scaled from
+    size: int  # the published size at or below that of the job, or else the smallest
+    exponent: float | None = None  # of the total rate over the GPUs, from `size` on; None where it does not count
+    is_sized: bool = False  # whether the rate depends on the size of the job
 
     @property
     def is_extrapolated(self) -> bool:

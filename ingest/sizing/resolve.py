@@ -90,19 +90,12 @@ def model_named(source: str, sequence_length: float | None, catalog: Catalog) ->
 
 
 class ModelSize(NamedTuple):
-    """The size of a model.
+    """The size of a model."""
 
-    Attributes:
-        name: the name to print.
-        given: its parameters, as inputs.
-        architecture: its table of weights; None if unknown.
-        entry: its catalog entry; None if it has none.
-    """
-
-    name: str
-    given: dict[str, Input]
-    architecture: Architecture | None = None
-    entry: Model | None = None
+    name: str  # the name to print
+    given: dict[str, Input]  # its parameters, as inputs
+    architecture: Architecture | None = None  # its table of weights; None if unknown
+    entry: Model | None = None  # its catalog entry; None if it has none
 
     @property
     def warnings(self) -> tuple[str, ...]:

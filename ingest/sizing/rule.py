@@ -42,9 +42,7 @@ SIGNS: Mapping[str, Sign] = {
         f"ABS({{0}} - {{1}}) <= {SAME_TIME} * MAX({{0}}, {{1}})",
     ),
     "multiple": Sign(
-        lambda one, other: one % other == 0,
-        "ROUND({0} / {1}, 0) * {1} = {0}",
-        "ROUND({0} / {1}, 0) * {1} <> {0}",
+        lambda one, other: one % other == 0, "ROUND({0} / {1}, 0) * {1} = {0}", "ROUND({0} / {1}, 0) * {1} <> {0}"
     ),
     "largest": Sign(
         lambda entries, place: place_of_largest(entries) == place,
@@ -55,41 +53,26 @@ SIGNS: Mapping[str, Sign] = {
 
 
 class Rule(NamedTuple):
-    """One row: `quantity` `sign` `limit` × `factor`, wherever the words of a job are among `words`.
+    """One row: `quantity` `sign` `limit` × `factor`, wherever the words of a job are among `words`."""
 
-    Attributes:
-        id: `W…` warns, `E…` refuses, `C…` is a choice of the plan; stable, and never given to another rule.
-        rank: severity; lines are printed in this order, the most severe first: refusals below 7, 7 and 8 for what no hardware
-            does, 9 for guidance that hides the need of the workload, then the rest.
-        quantity: name of a quantity; empty where the words decide alone.
-        sign: a key of `SIGNS`.
-        limit: a number, or the name of a quantity.
-        factor: of the limit.
-        text: the line; `{value}`, `{limit}` are numbers, `{shown}`, `{at_most}` the same with units, `{percent}`,
-            `{most_percent}` the same in percent; further names are facts of the case.
-        what: what a check calls the comparison; empty where no workbook tests it.
-        words: for each word of a job, those for which the rule applies.
-        subject: the option that the line begins with.
-        supply: the options that cure it, and the keys of a site file.
-        unknown: whether the rule applies too where its quantity is unknown.
-        at_high_end: whether the high end of the quantity is compared, where it has one.
-        of_job: whether each job of a site has a check of its own.
-    """
-
-    id: str
+    id: str  # `W…` warns, `E…` refuses, `C…` is a choice of the plan; stable, and never given to another rule
+    #: severity; lines are printed in this order, the most severe first: refusals below 7, 7 and 8 for what no hardware does, 9
+    #: for guidance that hides the need of the workload, then the rest
     rank: int
-    quantity: str
-    sign: str
-    limit: float | str
+    quantity: str  # name of a quantity; empty where the words decide alone
+    sign: str  # a key of `SIGNS`
+    limit: float | str  # a number, or the name of a quantity
+    #: the line; `{value}`, `{limit}` are numbers, `{shown}`, `{at_most}` the same with units, `{percent}`, `{most_percent}` the
+    #: same in percent; further names are facts of the case
     text: str = ""
-    what: str = ""
-    factor: float = 1.0
-    words: Mapping[str, Sequence[str]] = MappingProxyType({})
-    subject: str = ""
-    supply: tuple[str | Option, ...] = ()
-    unknown: bool = False
-    at_high_end: bool = False
-    of_job: bool = False
+    what: str = ""  # what a check calls the comparison; empty where no workbook tests it
+    factor: float = 1.0  # of the limit
+    words: Mapping[str, Sequence[str]] = MappingProxyType({})  # for each word of a job, those for which the rule applies
+    subject: str = ""  # the option that the line begins with
+    supply: tuple[str | Option, ...] = ()  # the options that cure it, and the keys of a site file
+    unknown: bool = False  # whether the rule applies too where its quantity is unknown
+    at_high_end: bool = False  # whether the high end of the quantity is compared, where it has one
+    of_job: bool = False  # whether each job of a site has a check of its own
 
     @property
     def kind(self) -> Literal["warning", "refusal", "choice"]:

@@ -364,23 +364,14 @@ RULES: Mapping[str, Rule] = {rule.id: rule for rule in ROWS}
 
 
 class Finding(NamedTuple):
-    """A rule applied to a job, a site or a requirement line.
-
-    Attributes:
-        rule: the row.
-        owner: the job, cluster or requirement line; empty for a single job.
-        value: what was compared: a result or a step; None where the words decided.
-        limit: what it was compared with, without the factor.
-        true: whether the comparison is true, so that the rule applies.
-        facts: further values that the texts of the rule name.
-    """
+    """A rule applied to a job, a site or a requirement line."""
 
     rule: Rule
-    owner: str
-    value: Valued | None
-    limit: Valued | float
-    true: bool
-    facts: Mapping[str, Any] = MappingProxyType({})
+    owner: str  # the job, cluster or requirement line; empty for a single job
+    value: Valued | None  # what was compared: a result or a step; None where the words decided
+    limit: Valued | float  # what it was compared with, without the factor
+    true: bool  # whether the comparison is true, so that the rule applies
+    facts: Mapping[str, Any] = MappingProxyType({})  # further values that the texts of the rule name
 
     @property
     def what(self) -> str:
@@ -425,20 +416,14 @@ Lookup = Callable[[str], "Valued | float | None"]
 
 
 def finding(
-    rule: str,
+    rule: str,  # its id
+    # the quantities by name, or how to look one up
     quantities: Mapping[str, Valued | float | None] | Lookup = MappingProxyType({}),
-    words: Mapping[str, str] = MappingProxyType({}),
-    owner: str = "",
-    **facts: Any,
+    words: Mapping[str, str] = MappingProxyType({}),  # facts that are not quantities: the mode, the basis
+    owner: str = "",  # the job, cluster or requirement line
+    **facts: Any,  # values that the texts of the rule name besides the numbers
 ) -> Finding | None:
     """Apply a rule to a case.
-
-    Args:
-        rule: its id.
-        quantities: the quantities by name, or how to look one up.
-        words: facts that are not quantities: the mode, the basis.
-        owner: the job, cluster or requirement line.
-        facts: values that the texts of the rule name besides the numbers.
 
     Returns:
         None if the rule does not apply: other words, or an unknown quantity.

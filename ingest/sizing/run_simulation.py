@@ -21,33 +21,20 @@ MOST_SEGMENTS, MOST_CYCLES = 2_000_000, 1_000_000
 
 
 class Schedule(NamedTuple):
-    """Checkpoints of a job, times in seconds.
+    """Checkpoints of a job, times in seconds."""
 
-    Attributes:
-        interval: work between two checkpoints.
-        staging: stall for the copy into host memory.
-        dump: time in which a checkpoint reaches shared storage.
-        stopped_share: of training while it does; 1 where GPUs wait for the dump.
-        every: every k-th checkpoint goes to shared storage.
-    """
-
-    interval: float
-    staging: float
-    dump: float
-    stopped_share: float
-    every: int = 1
+    interval: float  # work between two checkpoints
+    staging: float  # stall for the copy into host memory
+    dump: float  # time in which a checkpoint reaches shared storage
+    stopped_share: float  # of training while it does; 1 where GPUs wait for the dump
+    every: int = 1  # every k-th checkpoint goes to shared storage
 
 
 class Interrupts(NamedTuple):
-    """Time between interrupts: exponential, or a mixture of exponential distributions.
+    """Time between interrupts: exponential, or a mixture of exponential distributions."""
 
-    Attributes:
-        shares: of the interrupts that each distribution accounts for.
-        means: of each distribution, in seconds.
-    """
-
-    shares: tuple[float, ...]
-    means: tuple[float, ...]
+    shares: tuple[float, ...]  # of the interrupts that each distribution accounts for
+    means: tuple[float, ...]  # of each distribution, in seconds
 
     @property
     def mean(self) -> float:
@@ -60,23 +47,14 @@ class Interrupts(NamedTuple):
 
 
 class Restart(NamedTuple):
-    """What follows an interrupt, times in seconds.
+    """What follows an interrupt, times in seconds."""
 
-    Attributes:
-        reschedule: from the interrupt to the start of the restore.
-        restore: from shared storage.
-        near_share: of the interrupts after which host memory or NVMe of the nodes still holds a checkpoint.
-        near_restore: from there.
-        spares: nodes that replace failed ones; None for as many as it takes.
-        repair: until a failed node is available again.
-    """
-
-    reschedule: float
-    restore: float
-    near_share: float = 0.0
-    near_restore: float = 0.0
-    spares: int | None = None
-    repair: float = 0.0
+    reschedule: float  # from the interrupt to the start of the restore
+    restore: float  # from shared storage
+    near_share: float = 0.0  # of the interrupts after which host memory or NVMe of the nodes still holds a checkpoint
+    near_restore: float = 0.0  # from there
+    spares: int | None = None  # nodes that replace failed ones; None for as many as it takes
+    repair: float = 0.0  # until a failed node is available again
 
 
 class Shares(NamedTuple):
@@ -90,17 +68,13 @@ class Shares(NamedTuple):
 
 
 class Course(NamedTuple):
-    """One period of the course between two interrupts: up to the next persistent checkpoint.
+    """One period of the course between two interrupts: up to the next persistent checkpoint."""
 
-    Attributes:
-        times, work, stall: at the ends of its phases, cumulative; between them each grows linearly.
-        staged: when each checkpoint of the period is complete in host memory.
-    """
-
+    #: times, work, stall: at the ends of its phases, cumulative; between them each grows linearly
     times: Array
     work: Array
     stall: Array
-    staged: Array
+    staged: Array  # when each checkpoint of the period is complete in host memory
 
 
 def course(schedule: Schedule, drain: float, duration: float) -> Course:
@@ -181,19 +155,12 @@ def progress(schedule: Schedule, seconds: Array, duration: float) -> Progress:
 
 
 class Segments(NamedTuple):
-    """Segments of all runs, one row each; those that begin after the end of the run are empty.
+    """Segments of all runs, one row each; those that begin after the end of the run are empty."""
 
-    Attributes:
-        starts: of each segment, at the interrupt before it; the first starts at 0.
-        lengths: until the next interrupt or the end of the run.
-        last: whether the run ends in the segment.
-        near: whether the interrupt before it left the near tier readable.
-    """
-
-    starts: Array
-    lengths: Array
-    last: NDArray[np.bool_]
-    near: NDArray[np.bool_]
+    starts: Array  # of each segment, at the interrupt before it; the first starts at 0
+    lengths: Array  # until the next interrupt or the end of the run
+    last: NDArray[np.bool_]  # whether the run ends in the segment
+    near: NDArray[np.bool_]  # whether the interrupt before it left the near tier readable
 
 
 def drawn(interrupts: Interrupts, near_share: float, duration: float, runs: int, seed: int) -> Segments:

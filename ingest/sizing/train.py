@@ -215,22 +215,15 @@ OF_DURATION = {
 
 
 class Run(NamedTuple):
-    """A training run, as far as it is given.
+    """A training run, as far as it is given."""
 
-    Attributes:
-        model: as it is named.
-        gpu, node: of its machine.
-        fixed: the quantities that the user sets.
-        rate: the evidence for its rate; None where its GPU-hours are given.
-        saved: the plan of its checkpoints; None where what they cost is given.
-    """
-
-    model: str | None
+    model: str | None  # as it is named
+    #: gpu, node: of its machine
     gpu: Gpu | None
     node: Node | None
-    fixed: Mapping[str, float]
-    rate: RateBasis | None
-    saved: Answer | None
+    fixed: Mapping[str, float]  # the quantities that the user sets
+    rate: RateBasis | None  # the evidence for its rate; None where its GPU-hours are given
+    saved: Answer | None  # the plan of its checkpoints; None where what they cost is given
 
 
 def train(

@@ -37,21 +37,14 @@ AGREE = Tier("agree", 1.25, "sources that agree within 10 %")
 
 
 class Transfer(NamedTuple):
-    """A rate on one GPU, scaled to another.
-
-    Attributes:
-        known: peak and memory bandwidth of both.
-        by_catalog: the ratio of the catalogs.
-        seen: the ratios that other models showed on both GPUs.
-        ratio: the geometric mean of all of them.
-    """
+    """A rate on one GPU, scaled to another."""
 
     rate: ProtocolRate
     source: Gpu
-    known: Mapping[str, float]
-    by_catalog: float
-    seen: Mapping[str, float]
-    ratio: float
+    known: Mapping[str, float]  # peak and memory bandwidth of both
+    by_catalog: float  # the ratio of the catalogs
+    seen: Mapping[str, float]  # the ratios that other models showed on both GPUs
+    ratio: float  # the geometric mean of all of them
     value: float
 
     @property
