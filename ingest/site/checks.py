@@ -24,7 +24,7 @@ from ingest.site.jobs import RATES, SIZED, Policy
 from ingest.site.site_file import Keys, Site, unknown_name
 from ingest.sizing.checkpoint_schedule import is_sized_by_waste
 from ingest.sizing.rule import place_of_largest
-from ingest.sizing.rules import Finding, Valued, applying, finding, of_each_job
+from ingest.sizing.rules import OF_EACH_JOB, Finding, Valued, applying, finding
 from ingest.units import display
 
 #: Rules of a job that `plan` prints, each with its place below the job; `bw` and `checkpoint` print the others.
@@ -263,7 +263,7 @@ def of_each(
         partitioned = share is not None and any(part.name == "share_in_all_nodes" for part in steps_below([share]))
         facts["where"] = "all nodes together" if partitioned else "one node"
         known = partial(_compared, row, policy)
-        for rule in of_each_job():
+        for rule in OF_EACH_JOB:
             if rule.id != "W32" or facts["size"]:
                 yield finding(rule.id, known, words, row.name, **facts)
 

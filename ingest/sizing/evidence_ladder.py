@@ -9,7 +9,6 @@ peak        dense peak ÷ FLOPs per sample: an upper bound, never chosen by `aut
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -92,16 +91,6 @@ def median(numbers: Iterable[float]) -> float:
     ordered = sorted(numbers)
     half = len(ordered) // 2
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
-
-
-def geometric_mean(numbers: Iterable[float]) -> float:
-    """Return the geometric mean.
-
-    >>> round(geometric_mean([1, 100]), 6)
-    10.0
-    """
-    logs = [math.log(number) for number in numbers]
-    return math.exp(sum(logs) / len(logs))
 
 
 def peak(gpu: Gpu, precision: str, flops: Input | None) -> EvidenceLevel | None:

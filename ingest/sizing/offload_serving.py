@@ -233,11 +233,6 @@ def block_tokens(sizes: Sequence[tuple[int, int]]) -> int:
     """Tokens of a block, from the tokens and blocks of requests: a power of two where one agrees; 0 where nothing does.
 
     The last block of a request is filled in part; or the trace leaves such blocks out.
-
-    >>> block_tokens([(6_758, 14), (1_024, 2), (1_025, 3)]), block_tokens([(6_758, 13), (1_024, 2)])
-    (512, 512)
-    >>> block_tokens([(100, 1), (100, 5)])
-    0
     """
     ends = [-(-length // (count - 1)) - 1 for length, count in sizes if count > 1]
     filled = max(-(-length // count) for length, count in sizes), min(ends, default=math.inf)
@@ -298,9 +293,5 @@ def stack_distances(blocks: Sequence[Any]) -> list[int]:
 
 
 def hits(distances: Sequence[int], held: int) -> float:
-    """The share of block reads that hit in an LRU cache of so many blocks.
-
-    >>> hits(stack_distances(["a", "b", "a", "a", "b", "c"]), 1), hits(stack_distances(["a", "b", "a", "a", "b", "c"]), 2)
-    (0.16666666666666666, 0.5)
-    """
+    """The share of block reads that hit in an LRU cache of so many blocks."""
     return sum(0 < distance <= held for distance in distances) / len(distances)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
@@ -361,6 +360,8 @@ ROWS = (
 RETIRED = ("W21", "E03", "C10")
 #: The rules by id.
 RULES: Mapping[str, Rule] = {rule.id: rule for rule in ROWS}
+#: The rules that each job of a site has a check for.
+OF_EACH_JOB = tuple(rule for rule in ROWS if rule.of_job)
 
 
 class Finding(NamedTuple):
@@ -510,12 +511,6 @@ def contradictions(known: Quantities, settings: Iterable[str]) -> Iterator[Messa
         departure = float(solve("departure", results)) if (given.value > 0) == (other.value > 0) else math.inf
         for one in applying([finding("W28", {"departure": departure}, found=found, computed=computed)]):
             yield one.message(Setting(name))
-
-
-@cache
-def of_each_job() -> tuple[Rule, ...]:
-    """The rules that each job of a site has a check for."""
-    return tuple(rule for rule in ROWS if rule.of_job)
 
 
 def _number(item: Valued | float) -> float:

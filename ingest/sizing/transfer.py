@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ingest.catalog.records import Gpu, Model
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
-from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, geometric_mean, peak_of
+from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, peak_of
 from ingest.sizing.published_rates import ProtocolRate, PublishedRates, extrapolation, protocol_rates, scaled, typical
 from ingest.sizing.rules import told
 from ingest.units import display
@@ -167,7 +167,8 @@ def _seen_ratios(rates: PublishedRates, gpu: Gpu, source: Gpu, protocol: str, ra
         if known is not None:
             own = float(solve("catalog_transfer_ratio", known))
             found.setdefault(name, []).append(rate / there[name, precision] * ratio / own)
-    return {name: geometric_mean(ratios) for name, ratios in found.items()}
+    # Of each model the geometric mean.
+    return {name: math.exp(sum(map(math.log, ratios)) / len(ratios)) for name, ratios in found.items()}
 
 
 def protocol_means(transfers: Sequence[Transfer]) -> dict[str, float]:
