@@ -224,7 +224,7 @@ def _attention(made: Architecture) -> list[dict[str, Any]]:
 
 def _warnings(made: Architecture, tokens: float) -> tuple[str, ...]:
     reach = {"sequence_length": tokens, "longest_sequence": made.longest or None}
-    found = [*messages([finding("W70", reach, model=made.id)]), *made.warnings]
+    found = [*map(str, messages([finding("W70", reach, model=made.id)])), *made.warnings]
     sizes = {key: value for key, value in made.defaults.items() if not isinstance(value, bool) and value}
     if sizes:
         defaults = ", ".join(f"{key} = {value}" for key, value in sizes.items())
