@@ -76,6 +76,15 @@ class ModelConfig:
 
         return int(self._value(names, default, f"a whole number from {low} to {high:,}", fits))
 
+    def whole(self, **defaults: int | Required) -> tuple[int, ...]:
+        """Return the whole numbers of these keys, each with its default; no real model is as deep as `MAX_LAYERS`."""
+        deep = {key: MAX_LAYERS for key in defaults if key.endswith("layers") or key == "depth"}
+        return tuple(self.integer(key, default, high=deep.get(key, MAX_NUMBER)) for key, default in defaults.items())
+
+    def stated(self, **defaults: int) -> tuple[int, ...]:
+        """Return sizes that the file must state; a nested table may leave them to the class defaults."""
+        return self.whole(**(defaults if self.lenient else dict.fromkeys(defaults, REQUIRED)))
+
     def size(self, names: str, default: int, low: int = 1, high: int = MAX_NUMBER) -> int:
         """Return a size that the file must state; a nested table may leave it to the class default."""
         return self.integer(names, default if self.lenient else REQUIRED, low, high)

@@ -231,8 +231,7 @@ def sizes(
 
     Raises IngestError: key and value heads do not divide the query heads, or the heads the hidden size.
     """
-    wide = config.size("hidden_size", hidden)
-    count = config.size("num_attention_heads", heads)
+    wide, count = config.stated(hidden_size=hidden, num_attention_heads=heads)
     groups = kv_group_count(config, count, kv_heads)
     return DecoderSizes(
         config=config,

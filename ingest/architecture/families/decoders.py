@@ -434,7 +434,7 @@ def chatglm(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore("prefix_projection", "apply_residual_connection_post_layernorm", "apply_query_key_layer_scaling")
     config.ignore("bias_dropout_fusion", "fp32_residual_connection", "original_rope", "interleaved_qkv", "quantization_bit")
     config.ignore("vocab_size")
-    hidden, heads = config.size("hidden_size", 4096), config.size("num_attention_heads", 32)
+    hidden, heads = config.stated(hidden_size=4096, num_attention_heads=32)
     deep = config.size("num_layers|num_hidden_layers", 28, high=MAX_LAYERS)
     width, words = config.integer("kv_channels", 128), config.size("padded_vocab_size", 65024)
     groups = heads
@@ -497,7 +497,7 @@ def qwen(config: ModelConfig) -> Iterator[TableRow]:
 @family("transformer")
 def transformer(config: ModelConfig) -> Iterator[TableRow]:
     """Transformer++ of flash-linear-attention: LLaMA with keys of its own; two thirds of a wide network in steps of 256."""
-    hidden, heads = config.size("hidden_size", 2048), config.size("num_heads", 32)
+    hidden, heads = config.stated(hidden_size=2048, num_heads=32)
     config.ignore("fuse_swiglu", "fuse_cross_entropy", "fuse_linear_cross_entropy", "use_l2warp")
     config.only("attention_bias", False)
     inner = config.optional_integer("intermediate_size")

@@ -53,7 +53,7 @@ def diffuser(name: str) -> Callable[[Callable[[ModelConfig], Iterator[TableRow]]
 def dit(config: ModelConfig) -> Iterator[TableRow]:
     """Peebles and Xie 2022, DiT: layers whose norms follow the time step and the class of the image."""
     layers, wide = _stream_sizes(config, 28, 16, 72)
-    patch, channels = config.integer("patch_size", 2), config.integer("in_channels", 4)
+    patch, channels = config.whole(patch_size=2, in_channels=4)
     classes, out = config.integer("num_embeds_ada_norm", 1000), config.optional_integer("out_channels") or channels
     config.fixed(norm_type="ada_norm_zero", norm_elementwise_affine=False, activation_fn="gelu-approximate")
     config.ignore("sample_size", "norm_num_groups", "upcast_attention")
@@ -74,7 +74,7 @@ def dit(config: ModelConfig) -> Iterator[TableRow]:
 def sd3(config: ModelConfig) -> Iterator[TableRow]:
     """Esser et al. 2024, Stable Diffusion 3: a stream of the image and one of the text, joined in each attention."""
     layers, wide = _stream_sizes(config, 18, 18, 64)
-    patch, channels = config.integer("patch_size", 2), config.integer("in_channels", 16)
+    patch, channels = config.whole(patch_size=2, in_channels=16)
     out = config.optional_integer("out_channels") or channels
     text = config.integer("caption_projection_dim", 1152)
     if text != wide:
@@ -111,8 +111,7 @@ def _two_streams(layers: int, wide: int, heads: int) -> Iterator[TableRow]:
 def flux(config: ModelConfig) -> Iterator[TableRow]:
     """FLUX.1: layers with two streams, then layers with one in which attention and network run side by side."""
     layers, wide = _stream_sizes(config, 19, 24, 128)
-    single, heads = config.integer("num_single_layers", 38, high=MAX_LAYERS), config.integer("attention_head_dim", 128)
-    channels, patch = config.integer("in_channels", 64), config.integer("patch_size", 1)
+    single, heads, channels, patch = config.whole(num_single_layers=38, attention_head_dim=128, in_channels=64, patch_size=1)
     out = config.optional_integer("out_channels") or channels
     config.ignore("axes_dims_rope")
     yield from linear("patches", wide, channels, True)
@@ -227,7 +226,7 @@ def wan(config: ModelConfig) -> Iterator[TableRow]:
     """Wan 2.1 and 2.2: layers that attend to the video, then to the text, and to an image where there is one."""
     layers, wide = _stream_sizes(config, 40, 40, 128)
     patch, channels = config.integers("patch_size", 3, low=1) or [1, 2, 2], config.integer("in_channels", 16)
-    inner, text = config.integer("ffn_dim", 13824), config.integer("text_dim", 4096)
+    inner, text = config.whole(ffn_dim=13824, text_dim=4096)
     config.only("qk_norm", "rms_norm_across_heads")
     image, added = config.optional_integer("image_dim"), config.optional_integer("added_kv_proj_dim")
     places = config.optional_integer("pos_embed_seq_len")
@@ -253,7 +252,7 @@ def wan(config: ModelConfig) -> Iterator[TableRow]:
 def qwen_image(config: ModelConfig) -> Iterator[TableRow]:
     """Qwen-Image: layers with a stream of the image and one of the text, joined in each attention."""
     layers, wide = _stream_sizes(config, 60, 24, 128)
-    heads, text = config.integer("attention_head_dim", 128), config.integer("joint_attention_dim", 3584)
+    heads, text = config.whole(attention_head_dim=128, joint_attention_dim=3584)
     config.ignore("axes_dims_rope", "guidance_embeds", "zero_cond_t", "use_layer3d_rope")
     config.only("use_additional_t_cond", False)
     yield from products("time", WAVES, wide, wide)
@@ -267,11 +266,9 @@ def qwen_image(config: ModelConfig) -> Iterator[TableRow]:
 def minimax_h3(config: ModelConfig) -> Iterator[TableRow]:
     """MiniMax-H3: video, audio and text in one stream; each of the three has a modulation of its own."""
     layers, heads = _stream_sizes(config, 50, 56, 128)
-    wide, head = config.integer("hidden_size", 5376), config.integer("attention_head_dim", 128)
-    inner, time = config.integer("ffn_dim", 14336), config.integer("time_embed_dim", 2688)
+    wide, head, inner, time = config.whole(hidden_size=5376, attention_head_dim=128, ffn_dim=14336, time_embed_dim=2688)
     video, patch = config.integer("in_channels", 24), config.integers("patch_size", 3, low=1) or [1, 2, 2]
-    audio = config.integer("audio_in_channels", 32)
-    middle = config.integer("time_embed_hidden_dim", 5376)
+    audio, middle = config.whole(audio_in_channels=32, time_embed_hidden_dim=5376)
     layer: list[TableRow] = [*linear("attention.qkv", 3 * heads, wide, kind="attention")]
     layer += [*linear("attention.o", wide, heads, kind="attention"), *norm("qk_norm", head, number=2)]
     layer += [*gated_mlp(wide, inner), *norm("norm", wide, number=2)]

@@ -155,7 +155,7 @@ def domino_qwen3(config: ModelConfig) -> Iterator[TableRow]:
     """Domino: DFlash with a recurrent correction of the scores."""
     stated, hidden = config.table("dflash_config"), config.size("hidden_size", 0)
     yield from _blocks(config, _states(stated))
-    narrow, gates = stated.integer("emb_dim", REQUIRED), stated.integer("gru_hidden_dim", REQUIRED)
+    narrow, gates = stated.whole(emb_dim=REQUIRED, gru_hidden_dim=REQUIRED)
     config.only("emb_dim", narrow)
     yield from linear("gru.input", 3 * gates, hidden)
     yield from linear("gru.state", 3 * gates, gates)

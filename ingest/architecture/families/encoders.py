@@ -160,8 +160,7 @@ register(
 def albert(config: ModelConfig) -> Iterator[TableRow]:
     """Lan et al. 2019: one layer for all, a narrow embedding."""
     e = encoder(config, 4096, 16384, 12, 64, 30000)
-    narrow = config.integer("embedding_size", 128)
-    groups, deep = config.integer("num_hidden_groups", 1), config.integer("inner_group_num", 1)
+    narrow, groups, deep = config.whole(embedding_size=128, num_hidden_groups=1, inner_group_num=1)
     if e.layers % groups:
         raise config.refuse("num_hidden_groups", groups, f"a divisor of the {e.layers:,} layers")
     yield from e.tables(narrow)
@@ -430,8 +429,8 @@ def whisper(config: ModelConfig) -> Iterator[TableRow]:
     p = Translator("", "", 384, (4, 4), (6, 6), (1536, 1536)).read(config)
     config.ignore("use_weighted_layer_sum", "classifier_proj_size", "median_filter_width")
     config.ignore(*(key for key in config.data if key.startswith("mask_")), "alignment_heads")
-    vocabulary, bins = config.size("vocab_size", 51865), config.integer("num_mel_bins", 80)
-    audio_places, text_places = config.integer("max_source_positions", 1500), config.integer("max_target_positions", 448)
+    vocabulary = config.size("vocab_size", 51865)
+    bins, audio_places, text_places = config.whole(num_mel_bins=80, max_source_positions=1500, max_target_positions=448)
     end = class_suffix(config, "ForConditionalGeneration", "Model")
     yield embedding(vocabulary, p.hidden)
     for side, name, places in ((0, "encoder", audio_places), (1, "decoder", text_places)):

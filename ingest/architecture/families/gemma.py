@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ingest.architecture.families.vision_encoders import TOWER_NAMES
 from ingest.architecture.families.vision_language import text_part, text_width
-from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
+from ingest.architecture.hf_config import ModelConfig
 from ingest.architecture.layers import (
     DecoderSizes,
     attention,
@@ -48,11 +48,11 @@ def gemma3n_text(config: ModelConfig) -> Iterator[TableRow]:
     here = kinds or ["full_attention" if (layer + 1) % 5 == 0 else "sliding_attention" for layer in range(s.layers)]
     near = here[: s.layers - reused].count("sliding_attention")
     bias = config.flag("attention_bias", False)
-    streams, rank = config.integer("altup_num_inputs", 4), config.integer("laurel_rank", 64)
+    streams, rank = config.whole(altup_num_inputs=4, laurel_rank=64)
     config.integer("altup_active_idx", 0, low=0, high=streams - 1)
     config.flag("altup_correct_scale", True)
     config.ignore("altup_coef_clip", "altup_lr_multiplier")
-    narrow, words = config.integer("hidden_size_per_layer_input", 256), config.integer("vocab_size_per_layer_input", 262144)
+    narrow, words = config.whole(hidden_size_per_layer_input=256, vocab_size_per_layer_input=262144)
     mixer = [*s.attention(bias), *norm("q_norm", s.width), *norm("k_norm", s.width)]
     rows = [*windowed(times(s.layers - reused, mixer), near, window)]
     if reused:
@@ -125,8 +125,8 @@ def gemma3n(config: ModelConfig) -> Iterator[TableRow]:
     vision.ignore("do_pooling", "num_classes", "label_names")
     wide = text_width(text)
     seen = [Weight("mobilenet", (_MOBILENET,), "vision"), *_embedder(vision, 2048, wide)]
-    hidden, layers = audio.integer("hidden_size", 1536), audio.integer("conf_num_hidden_layers", 12, high=MAX_LAYERS)
-    heads, taps = audio.integer("conf_num_attention_heads", 8), audio.integer("conf_conv_kernel_size", 5)
+    hidden, layers = audio.whole(hidden_size=1536, conf_num_hidden_layers=12)
+    heads, taps = audio.whole(conf_num_attention_heads=8, conf_conv_kernel_size=5)
     channels = audio.integers("sscp_conv_channel_size", 2, low=1) or [128, 32]
     audio.only("sscp_conv_kernel_size", [[3, 3], [3, 3]])
     audio.only("sscp_conv_stride_size", [[2, 2], [2, 2]])
@@ -211,8 +211,8 @@ def gemma4(config: ModelConfig) -> Iterator[TableRow]:
     text = text_width((yield from text_part(config, "gemma4_text", True)))
     if vision := config.part("vision_config"):
         hidden, inner, layers, heads = tower_sizes(vision, 768, 3072, 16, 12, TOWER_NAMES)
-        groups, width = vision.integer("num_key_value_heads", heads), vision.integer("head_dim", 64)
-        patch, places = vision.integer("patch_size", 16), vision.integer("position_embedding_size", 10240)
+        groups, width = vision.whole(num_key_value_heads=heads, head_dim=64)
+        patch, places = vision.whole(patch_size=16, position_embedding_size=10240)
         # Limits of clipped products are buffers.
         vision.ignore("global_head_dim", "pooling_kernel_size", "num_channels", "use_clipped_linears")
         vision.only("attention_bias", False)
@@ -221,8 +221,8 @@ def gemma4(config: ModelConfig) -> Iterator[TableRow]:
         layer = times(layers, [*mixer, *gated_mlp(hidden, inner), *norm("norm", hidden, number=4)])
         yield from aside([*tables, *layer, *linear("projector", text, hidden)])
     if audio := config.part("audio_config"):
-        hidden, layers = audio.integer("hidden_size", 1024), audio.integer("num_hidden_layers", 12, high=MAX_LAYERS)
-        heads, taps = audio.integer("num_attention_heads", 8), audio.integer("conv_kernel_size", 5)
+        hidden, layers = audio.whole(hidden_size=1024, num_hidden_layers=12)
+        heads, taps = audio.whole(num_attention_heads=8, conv_kernel_size=5)
         channels = audio.integers("subsampling_conv_channels", 2, low=1) or [128, 32]
         out = audio.integer("output_proj_dims", 1536)
         audio.ignore("attention_chunk_size", "attention_context_left", "attention_context_right")
@@ -238,7 +238,7 @@ def gemma4_unified(config: ModelConfig) -> Iterator[TableRow]:
     text = text_width((yield from text_part(config, "gemma4_unified_text", True)))
     rows: list[TableRow] = []
     if vision := config.part("vision_config"):
-        wide, places = vision.integer("mm_embed_dim", 3840), vision.integer("mm_posemb_size", 1120)
+        wide, places = vision.whole(mm_embed_dim=3840, mm_posemb_size=1120)
         side = vision.integer("patch_size", 16) * vision.integer("pooling_kernel_size", 3)
         vision.fixed(model_patch_size=side, output_proj_dims=wide)
         vision.ignore("num_soft_tokens")

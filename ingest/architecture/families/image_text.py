@@ -61,10 +61,8 @@ def mllama(config: ModelConfig) -> Iterator[TableRow]:
     config.only("tie_word_embeddings", False)
     text = yield from text_part(config, "mllama_text_model", False, never_tied=True)
     vision = config.table_or_defaults("vision_config")
-    hidden, inner = vision.integer("hidden_size", 1280), vision.integer("intermediate_size", 5120)
-    layers = vision.integer("num_hidden_layers", 32, high=MAX_LAYERS)
-    deep = vision.integer("num_global_layers", 8, high=MAX_LAYERS)
-    heads, patch = vision.integer("attention_heads", 16), vision.integer("patch_size", 14)
+    hidden, inner = vision.whole(hidden_size=1280, intermediate_size=5120)
+    layers, deep, heads, patch = vision.whole(num_hidden_layers=32, num_global_layers=8, attention_heads=16, patch_size=14)
     places, tiles = (vision.integer("image_size", 448) // patch) ** 2 + 1, vision.integer("max_num_tiles", 4)
     _, ratios = vision.get("supported_aspect_ratios")
     shapes = (len(ratios) if isinstance(ratios, list) else 8) + 1
@@ -88,7 +86,7 @@ def mllama(config: ModelConfig) -> Iterator[TableRow]:
 def fuyu(config: ModelConfig) -> Iterator[TableRow]:
     """Fuyu: Persimmon, which reads patches of the image through one product; its keys lie beside `text_config`."""
     class_suffix(config, "ForCausalLM")
-    patch, channels = config.integer("patch_size", 30), config.integer("num_channels", 3)
+    patch, channels = config.whole(patch_size=30, num_channels=3)
     config.ignore("image_size")
     text = config.part("text_config")
     if text is not None:
@@ -106,10 +104,9 @@ def hunyuan_vl(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore("im_start_id", "im_end_id", "im_newline_id")
     text = yield from text_part(config, "hunyuan_vl_text", True)
     vision, wide = config.table_or_defaults("vision_config"), text_width(text)
-    hidden, inner = vision.integer("hidden_size", 1152), vision.integer("intermediate_size", 4304)
-    heads, layers = vision.integer("num_attention_heads", 16), vision.integer("num_hidden_layers", 27, high=MAX_LAYERS)
-    patch, merge = vision.integer("patch_size", 16), vision.integer("spatial_merge_size", 2)
-    image, out = vision.integer("max_image_size", 2048), vision.integer("text_hidden_size", 3072)
+    hidden, inner = vision.whole(hidden_size=1152, intermediate_size=4304)
+    heads, layers = vision.whole(num_attention_heads=16, num_hidden_layers=27)
+    patch, merge, image, out = vision.whole(patch_size=16, spatial_merge_size=2, max_image_size=2048, text_hidden_size=3072)
     if out != wide:
         raise vision.refuse("text_hidden_size", out, f"the width of the text, {wide:,}")
     vision.only("num_key_value_heads", heads)
@@ -136,8 +133,7 @@ def glm_ocr(config: ModelConfig) -> Iterator[TableRow]:
     vision = config.table_or_defaults("vision_config")
     names = ("hidden_size", "intermediate_size", "depth", "num_heads")
     hidden, inner, layers, heads = tower_sizes(vision, 1024, 4096, 24, 16, names)
-    out, merge = vision.integer("out_hidden_size", 1536), vision.integer("spatial_merge_size", 2)
-    patch, time = vision.integer("patch_size", 14), vision.integer("temporal_patch_size", 2)
+    out, merge, patch, time = vision.whole(out_hidden_size=1536, spatial_merge_size=2, patch_size=14, temporal_patch_size=2)
     bias, width = vision.flag("attention_bias", True), even_width(vision, hidden, heads)
     channels = vision.integer("in_channels", 3)
     vision.ignore("image_size")
@@ -194,7 +190,7 @@ def deepseek_ocr(config: ModelConfig) -> Iterator[TableRow]:
     ):  # fmt: skip
         config.only(key, *values)
     config.ignore("candidate_resolutions", "global_view_pos")
-    hidden, heads = config.size("hidden_size", 1280), config.size("num_attention_heads", 10)
+    hidden, heads = config.stated(hidden_size=1280, num_attention_heads=10)
     config.only("num_key_value_heads", heads)
     out = 896 if second else 2048
     _check_parts(config, classes[0], out, hidden)
@@ -203,7 +199,7 @@ def deepseek_ocr(config: ModelConfig) -> Iterator[TableRow]:
     s = DecoderSizes(config, hidden, 0, deep, heads, heads, hidden // heads, config.size("vocab_size", 129280))
     width = config.integer("moe_intermediate_size", 896)
     shared = width * config.integer("n_shared_experts", 2, low=0)
-    number, chosen = config.integer("n_routed_experts", 64), config.integer("num_experts_per_tok", 6)
+    number, chosen = config.whole(n_routed_experts=64, num_experts_per_tok=6)
     yield from s.frame([
         *times(deep, [*s.attention(), *s.norms(2)]),
         *times(dense, s.gated(config.size("intermediate_size", 6848))),

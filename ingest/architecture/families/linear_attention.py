@@ -215,8 +215,7 @@ def recurrent_gemma(config: ModelConfig) -> Iterator[TableRow]:
     """De et al. 2024, Griffin: two gated linear recurrences to one layer of local attention."""
     s = multi_head_sizes(config, 2560, 26, None, 256000)
     hidden, layers, heads = s.hidden, s.layers, config.size("num_attention_heads", 10)
-    groups = config.integer("num_key_value_heads", heads)
-    lru = config.integer("lru_width", hidden)
+    groups, lru = config.whole(num_key_value_heads=heads, lru_width=hidden)
     kinds = config.texts("block_types|_block_types") or ["recurrent", "recurrent", "attention"]
     config.ignore("layers_block_type", "layer_types", "embeddings_scale_by_sqrt_dim")
     if hidden % heads or lru % heads:
@@ -283,7 +282,7 @@ def gla(config: ModelConfig) -> Iterator[TableRow]:
     config.fixed(elementwise_affine=True, use_gk=True, use_gv=False)
     config.only("attnres_block_size")
     config.ignore("feature_map", "gate_fn", "clamp_min", "share_conv_kernel")
-    hidden, heads = config.size("hidden_size", 2048), config.size("num_heads", 4)
+    hidden, heads = config.stated(hidden_size=2048, num_heads=4)
     keys, values = _wide(config, hidden, "expand_k", 0.5), _wide(config, hidden, "expand_v", 1.0)
     shared = config.optional_integer("num_kv_heads") or heads
     for width, name in ((heads, "num_heads"), (shared, "num_kv_heads")):
@@ -317,7 +316,7 @@ def gla(config: ModelConfig) -> Iterator[TableRow]:
 
 
 def _decoder(config: ModelConfig, hidden: int, layer: list[TableRow], bias: bool = False) -> Iterator[TableRow]:
-    deep, words = config.size("num_hidden_layers", 24, high=MAX_LAYERS), config.size("vocab_size", 32000)
+    deep, words = config.stated(num_hidden_layers=24, vocab_size=32000)
     yield embedding(words, hidden)
     yield from times(deep, layer)
     yield from norm("final_norm", hidden, bias)
@@ -384,7 +383,7 @@ def jet_nemotron(config: ModelConfig) -> Iterator[TableRow]:
 
 def _jet(config: ModelConfig, hidden: int) -> Iterator[TableRow]:
     """One layer: Q, K, V, decay and strength per head, a short convolution from a small network, a gate, a norm."""
-    heads, width, taps = config.integer("num_heads", 6), config.integer("head_dim", 256), config.integer("conv_size", 4)
+    heads, width, taps = config.whole(num_heads=6, head_dim=256, conv_size=4)
     # The share is rounded in the files, 2.6666666667: the library cuts the product to a whole number.
     keys = heads * width
     values = _wide(config, keys, "expand_v", 2.0)

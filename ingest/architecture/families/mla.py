@@ -117,8 +117,7 @@ class DeepSeek(NamedTuple):
         config.only("moe_layer_freq", 1)
         dense = dense_first(config, deep, self.dense)
         inner = config.size("intermediate_size", self.inner)
-        width = config.integer("moe_intermediate_size", self.expert)
-        chosen = config.integer("num_experts_per_tok", self.chosen)
+        width, chosen = config.whole(moe_intermediate_size=self.expert, num_experts_per_tok=self.chosen)
         number = config.integer("n_routed_experts|num_experts|num_local_experts", self.number)
         shared = width * config.integer("n_shared_experts", self.shared, low=0)
         mixer = [*a.attention(), *s.norms(2), *each]

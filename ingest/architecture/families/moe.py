@@ -195,9 +195,9 @@ def dbrx(config: ModelConfig) -> Iterator[TableRow]:
 def jetmoe(config: ModelConfig) -> Iterator[TableRow]:
     """JetMoE: experts for Q and O of attention too; K and V are shared among them."""
     s = multi_head_sizes(config, 2048, 12, None, 32000)
-    groups = config.integer("num_key_value_heads", 16)
-    width, inner = config.integer("kv_channels", 128), config.size("intermediate_size", 5632)
-    number, chosen = config.integer("num_local_experts", 8), config.integer("num_experts_per_tok", 2)
+    groups, width = config.whole(num_key_value_heads=16, kv_channels=128)
+    inner = config.size("intermediate_size", 5632)
+    number, chosen = config.whole(num_local_experts=8, num_experts_per_tok=2)
     config.ignore("num_attention_heads", "head_dim")
     wide = groups * width
     layer: list[TableRow] = [

@@ -68,7 +68,7 @@ def wav2vec2(config: ModelConfig) -> Iterator[TableRow]:
         yield from norm(f"conv{layer + 1}.norm", wide, True, 1 if each or layer == 0 else 0)
         into = wide
     yield from [*norm("features.norm", into, True), *linear("features", hidden, into, True)]
-    places, groups = config.integer("num_conv_pos_embeddings", 128), config.integer("num_conv_pos_embedding_groups", 16)
+    places, groups = config.whole(num_conv_pos_embeddings=128, num_conv_pos_embedding_groups=16)
     yield from biased("places", (hidden, hidden // groups, places), "audio", 1)
     yield Weight("places.length", (1, 1, places), "audio")
     yield from times(layers, encoder_layer(config, hidden, inner, heads))
@@ -143,7 +143,7 @@ def _heard_in_planes(config: ModelConfig) -> Iterator[TableRow]:
     """Qwen3-Omni's encoder of sound: three convolutions over time and frequency, Whisper's layers, two products."""
     names = ("d_model|hidden_size", "encoder_ffn_dim", "encoder_layers", "encoder_attention_heads")
     hidden, inner, layers, heads = tower_sizes(config, 1280, 5120, 32, 20, names)
-    planes, bands = config.integer("downsample_hidden_size", 480), config.integer("num_mel_bins", 128)
+    planes, bands = config.whole(downsample_hidden_size=480, num_mel_bins=128)
     config.ignore("n_window", "n_window_infer", "conv_chunksize", "max_source_positions", "num_hidden_layers")
     yield from biased("conv1", (planes, 1, 3, 3), "audio", 1)
     for _ in range(3):
@@ -238,8 +238,8 @@ def _upward(channels: int, taps: int) -> list[TableRow]:
 
 def _code2wav(config: ModelConfig) -> Iterator[TableRow]:
     """Qwen3-Omni's sound: a transformer over sums of codes, upsampling, and convolutions that widen time."""
-    w, layers = config.integer("hidden_size", 1024), config.integer("num_hidden_layers", 8, high=MAX_LAYERS)
-    heads, inner = config.integer("num_attention_heads", 16), config.integer("intermediate_size", 3072)
+    w, layers = config.whole(hidden_size=1024, num_hidden_layers=8)
+    heads, inner = config.whole(num_attention_heads=16, intermediate_size=3072)
     mixer = attention(
         w, heads, config.integer("num_key_value_heads", 16), head_width(config, w, heads),
         bias=config.flag("attention_bias", False), causal=False,
@@ -297,7 +297,7 @@ def _spectrum(config: ModelConfig) -> Iterator[TableRow]:
     hidden, layers = config.integer("hidden_size|dim", 1024), config.integer("num_hidden_layers|depth", 22, high=MAX_LAYERS)
     wide = config.integer("num_attention_heads|heads", 16) * config.integer("head_dim", 64)
     inner, bands = hidden * config.integer("ff_mult", 2), config.integer("mel_dim", 80)
-    codes, voice, place = config.integer("emb_dim", 512), config.integer("enc_dim", 128), config.integer("enc_emb_dim", 192)
+    codes, voice, place = config.whole(emb_dim=512, enc_dim=128, enc_emb_dim=192)
     config.ignore("block_size", "look_ahead_layers", "look_backward_layers", "repeats", "enc_dilations", "enc_lin_neurons")
     config.ignore("enc_global_context")
     yield from products("time", 256, hidden, hidden)
@@ -305,7 +305,7 @@ def _spectrum(config: ModelConfig) -> Iterator[TableRow]:
     yield from linear("in", hidden, bands + voice + place + codes, True)
     widths = config.integers("enc_channels", low=1) or [256, 256, 256, 256, 768]
     taps = config.integers("enc_kernel_sizes", len(widths), low=1) or [5, 3, 3, 3, 1]
-    scale, gate = config.integer("enc_res2net_scale", 2), config.integer("enc_se_channels", 64)
+    scale, gate = config.whole(enc_res2net_scale=2, enc_se_channels=64)
     last, pool = widths[-1], config.integer("enc_attention_channels", 64)
     shapes = [(widths[0], bands, taps[0])]
     for before, out, reach in zip(widths, widths[1:-1], taps[1:], strict=False):
@@ -369,8 +369,8 @@ def phi4mm(config: ModelConfig) -> Iterator[TableRow]:
     config.only("img_processor")
     config.fixed(mlp_bias=False, lm_head_bias=False, attention_bias=False)
     class_suffix(config, "ForCausalLM")
-    hidden, inner = config.size("hidden_size", 3072), config.size("intermediate_size", 8192)
-    layers, heads = config.size("num_hidden_layers", 32, high=MAX_LAYERS), config.size("num_attention_heads", 24)
+    hidden, inner = config.stated(hidden_size=3072, intermediate_size=8192)
+    layers, heads = config.stated(num_hidden_layers=32, num_attention_heads=24)
     yield from families()["phi3"](config)
     groups, width = config.integer("num_key_value_heads", heads), head_width(config, hidden, heads)
     qkv, wide = (heads + 2 * groups) * width, heads * width
@@ -415,5 +415,5 @@ def phi4_multimodal(config: ModelConfig) -> Iterator[TableRow]:
     image.ignore("crop_size", "feature_layer")
     sound.only("bias_symmetric", False)
     sound.ignore("nemo_activation", "nemo_final_size")
-    channels, reach = sound.integer("nemo_conv_channels", 1024), sound.integer("bias_max_distance", 1000)
+    channels, reach = sound.whole(nemo_conv_channels=1024, bias_max_distance=1000)
     yield from _phi4_towers(image, _conformer(sound, channels, reach), hidden)

@@ -81,8 +81,7 @@ def mamba(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore("d_inner", "ssm_cfg", "fused_add_norm", "rms_norm")
     rank = _step_rank(config, "time_step_rank", s.hidden)
     bias, conv_bias = config.flag("use_bias", False), config.flag("use_conv_bias", True)
-    state, conv = config.integer("state_size", 16), config.integer("conv_kernel", 4)
-    inner = config.integer("intermediate_size", expand * s.hidden)
+    state, conv, inner = config.whole(state_size=16, conv_kernel=4, intermediate_size=expand * s.hidden)
     block = _selective(s.hidden, inner, state, conv, rank, bias=bias, conv_bias=conv_bias)
     yield from s.frame(times(s.layers, [*block, *s.norms(1)]), tied=True)
 
@@ -91,14 +90,12 @@ def mamba(config: ModelConfig) -> Iterator[TableRow]:
 def mamba2(config: ModelConfig) -> Iterator[TableRow]:
     """Dao & Gu 2024."""
     s = multi_head_sizes(config, 4096, 64, None, 32768)
-    heads, width = config.integer("num_heads", 128), config.integer("head_dim", 64)
-    expand = config.integer("expand", 2)
+    heads, width, expand = config.whole(num_heads=128, head_dim=64, expand=2)
     config.ignore("time_step_rank", "intermediate_size", "norm_before_gate", "rms_norm")
     if heads * width != expand * s.hidden:
         raise config.refuse("num_heads", heads, f"heads × head_dim = expand × hidden_size = {expand * s.hidden:,}")
     bias, conv_bias = config.flag("use_bias", False), config.flag("use_conv_bias", True)
-    state, groups, conv = config.integer("state_size", 128), config.integer("n_groups", 8), config.integer("conv_kernel", 4)
-    chunk = config.integer("chunk_size", 256)
+    state, groups, conv, chunk = config.whole(state_size=128, n_groups=8, conv_kernel=4, chunk_size=256)
     block = _duality(s.hidden, heads, width, state, groups, conv, chunk, bias=bias, conv_bias=conv_bias)
     yield from s.frame(times(s.layers, [*block, *s.norms(1)]))
 
@@ -151,9 +148,7 @@ def _mamba2(
     if count * wide != total:
         rule = "mamba_expand × hidden_size = " if inner is None else ""
         raise config.refuse("mamba_d_head", wide, f"heads × width = {rule}{total:,}")
-    groups = config.integer("mamba_n_groups", 1)
-    conv, chunk = config.integer("mamba_d_conv", 4), config.integer("mamba_chunk_size", 256)
-    state = config.integer("mamba_d_state", 256)
+    groups, conv, chunk, state = config.whole(mamba_n_groups=1, mamba_d_conv=4, mamba_chunk_size=256, mamba_d_state=256)
     out_bias = config.flag("projectors_bias", False) if inner is not None else bias
     return _duality(
         hidden, count, wide, state, groups, conv, chunk, bias=bias, out_bias=out_bias, conv_bias=conv_bias, gate_norm=gate_norm
@@ -215,8 +210,7 @@ def nemotron_h(config: ModelConfig) -> Iterator[TableRow]:
     """Nemotron-H and Nemotron 3: one mixer per layer, Mamba-2, attention, a plain network (squared ReLU) or experts."""
     kinds = _nemotron_layers(config)
     config.only("tie_word_embeddings", False)
-    hidden, words = config.size("hidden_size", 4096), config.size("vocab_size", 131072)
-    heads = config.size("num_attention_heads", 32)
+    hidden, words, heads = config.stated(hidden_size=4096, vocab_size=131072, num_attention_heads=32)
     groups = kv_group_count(config, heads, 8)
     width = config.integer("head_dim|attention_head_dim", 128)
     s = DecoderSizes(config, hidden, 0, len(kinds), heads, groups, width, words)
@@ -294,8 +288,8 @@ def _nemotron_experts(config: ModelConfig, hidden: int, bias: bool) -> Iterator[
 @family("zamba2")
 def zamba2(config: ModelConfig) -> Iterator[TableRow]:
     """Glorioso et al. 2024: Mamba-2 layers; before some of them one of a few shared blocks, told apart by low-rank matrices."""
-    hidden, words = config.size("hidden_size", 2560), config.size("vocab_size", 32000)
-    layers, heads = config.size("num_hidden_layers", 54, high=MAX_LAYERS), config.size("num_attention_heads", 32)
+    hidden, words = config.stated(hidden_size=2560, vocab_size=32000)
+    layers, heads = config.stated(num_hidden_layers=54, num_attention_heads=32)
     groups = kv_group_count(config, heads, heads)
     wide = 2 * hidden
     if wide % heads:
@@ -308,7 +302,7 @@ def zamba2(config: ModelConfig) -> Iterator[TableRow]:
     uses = (kinds or _ZAMBA2).count("hybrid")
     blocks, rank = min(config.integer("num_mem_blocks", 1), uses), config.integer("adapter_rank", 128)
     inner = config.optional_integer("intermediate_size") or 4 * hidden
-    count, expand = config.integer("n_mamba_heads", 8), config.integer("mamba_expand", 2)
+    count, expand = config.whole(n_mamba_heads=8, mamba_expand=2)
     if expand * hidden % count:
         raise config.refuse("n_mamba_heads", count, f"a divisor of mamba_expand × hidden_size = {expand * hidden:,}")
     bias = config.flag("add_bias_linear", False)

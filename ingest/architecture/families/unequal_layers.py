@@ -33,8 +33,8 @@ _MULTIPLE = 256
 @family("nemotron-nas")
 def nemotron_nas(config: ModelConfig) -> Iterator[TableRow]:
     """Bercovich et al. 2024 (Puzzle): LLaMA whose layers keep, thin or leave out attention and network, one by one."""
-    hidden, layers = config.size("hidden_size", 8192), config.size("num_hidden_layers", 80, high=MAX_LAYERS)
-    heads, words = config.size("num_attention_heads", 64), config.size("vocab_size", 128256)
+    hidden, layers = config.stated(hidden_size=8192, num_hidden_layers=80)
+    heads, words = config.stated(num_attention_heads=64, vocab_size=128256)
     width = head_width(config, hidden, heads)
     s = DecoderSizes(config, hidden, 0, layers, heads, heads, width, words)
     config.only("intermediate_size")
@@ -105,7 +105,7 @@ def minimax_m3(config: ModelConfig) -> Iterator[TableRow]:
     mixer, ends = [*s.attention()], [*s.head_norms(), *s.norms(2)]
     seen = windowed(mixer, 1, block * blocks)
     dense = s.gated(config.integer("dense_intermediate_size", 12288))
-    number, each = config.integer("num_local_experts", 128), config.integer("num_experts_per_tok", 4)
+    number, each = config.whole(num_local_experts=128, num_experts_per_tok=4)
     experts = [*s.experts(number, each, s.inner, shared=config.integer("shared_intermediate_size", 3072))]
     yield from s.frame([
         *times(chosen_layers, [*seen, *indexer]),
@@ -133,7 +133,7 @@ def minimax_m3_vl(config: ModelConfig) -> Iterator[TableRow]:
             part.fixed(image_token_compression_method="patch_merge", spatial_merge_size=vision.integer("spatial_merge_size", 2))
             part.only("temporal_patch_size", vision.integer("temporal_patch_size", 2))
     hidden, inner, layers, heads = tower_sizes(vision, 1280, 5120, 32, 16)
-    patch, time = vision.integer("patch_size", 14), vision.integer("temporal_patch_size", 2)
+    patch, time = vision.whole(patch_size=14, temporal_patch_size=2)
     vision.ignore("image_size", "projection_dim", "position_embedding_type", "vision_segment_max_frames", "vocab_size")
     patches = Weight("patches", (hidden, vision.integer("num_channels", 3), time, patch, patch), "vision")
     layer = encoder_layer(vision, hidden, inner, heads)
@@ -146,8 +146,8 @@ def minimax_m3_vl(config: ModelConfig) -> Iterator[TableRow]:
 @family("step3p7_text", "step3p5")
 def step3p7_text(config: ModelConfig) -> Iterator[TableRow]:
     """Step-3.5 and 3.7 Flash: windows with more heads than full attention, a gate per head, the first layers dense."""
-    hidden, layers = config.size("hidden_size", 4096), config.size("num_hidden_layers", 45, high=MAX_LAYERS)
-    heads, words = config.size("num_attention_heads", 64), config.size("vocab_size", 128815)
+    hidden, layers = config.stated(hidden_size=4096, num_hidden_layers=45)
+    heads, words = config.stated(num_attention_heads=64, vocab_size=128815)
     groups = kv_group_count(config, heads, 8, "num_key_value_heads|num_attention_groups")
     width = config.integer("head_dim", 128)
     s = DecoderSizes(config, hidden, 0, layers, heads, groups, width, words)
@@ -175,7 +175,7 @@ def step3p7_text(config: ModelConfig) -> Iterator[TableRow]:
     sparse = networks.count("sparse") if networks is not None else _expert_layers(config, layers)
     number = config.integer("n_routed_experts|moe_num_experts|num_experts", 288)
     chosen = config.integer("num_experts_per_tok|moe_top_k", 8)
-    inner, shared = config.integer("moe_intermediate_size", 1280), config.integer("share_expert_dim", 1280)
+    inner, shared = config.whole(moe_intermediate_size=1280, share_expert_dim=1280)
     config.only("n_shared_experts", 1)
     config.ignore("num_local_experts", "moe_router_scaling_factor")
     experts = [*s.experts(number, chosen, inner, shared=shared, shared_bias=mlp_bias)]
@@ -225,7 +225,7 @@ def step3p7(config: ModelConfig) -> Iterator[TableRow]:
     hidden = vision.integer("width|hidden_size", 1536)
     layers = vision.integer("layers|num_hidden_layers", 47, high=MAX_LAYERS)
     heads, inner = vision.integer("heads|num_attention_heads", 16), int(hidden * vision.number("mlp_ratio", 8960 / 1536))
-    patch, side = vision.integer("patch_size", 14), vision.integer("image_size", 728)
+    patch, side = vision.whole(patch_size=14, image_size=728)
     vision.ignore("intermediate_size", "layer_scale_init_value", "ls_init_value", "output_dim", "hidden_size")
     vision.ignore("num_hidden_layers", "num_attention_heads", "use_ln_pre", "use_ln_post", "use_abs_posemb", "use_rope2d")
     vision.ignore("pool_type")
@@ -262,8 +262,8 @@ def _ratios(config: ModelConfig, layers: int) -> list[int]:
 @family("deepseek_v4")
 def deepseek_v4(config: ModelConfig) -> Iterator[TableRow]:
     """DeepSeek-V4: one latent key for all heads, older tokens compressed by 4 or by 128, several residual streams."""
-    hidden, layers = config.size("hidden_size", 4096), config.size("num_hidden_layers", 43, high=MAX_LAYERS)
-    heads, width = config.size("num_attention_heads", 64), config.integer("head_dim", 512)
+    hidden, layers, heads = config.stated(hidden_size=4096, num_hidden_layers=43, num_attention_heads=64)
+    width = config.integer("head_dim", 512)
     s = DecoderSizes(config, hidden, 0, layers, heads, 1, width, config.size("vocab_size", 129280))
     config.fixed(num_key_value_heads=1, attention_bias=False, n_shared_experts=1)
     config.ignore("num_hash_layers", "hc_sinkhorn_iters", "qk_rope_head_dim")
@@ -271,9 +271,8 @@ def deepseek_v4(config: ModelConfig) -> Iterator[TableRow]:
                               (("q_lora_rank", 1024), ("o_lora_rank", 1024), ("o_groups", 8)))  # fmt: skip
     if heads * width % groups:
         raise config.refuse("o_groups", groups, f"a divisor of heads × head_dim = {heads * width:,}")
-    window, streams = config.integer("sliding_window", 128), config.integer("hc_mult", 4)
-    indexers, narrow = config.integer("index_n_heads", 64), config.integer("index_head_dim", 128)
-    chosen = config.integer("index_topk", 512)
+    window, streams = config.whole(sliding_window=128, hc_mult=4)
+    indexers, narrow, chosen = config.whole(index_n_heads=64, index_head_dim=128, index_topk=512)
     kinds, (few, many) = _ratios(config, layers), (_SPARSE, _HEAVY)
     # Tokens that the two kinds of compression make one of.
     if rates := config.part("compress_rates"):
@@ -291,7 +290,7 @@ def deepseek_v4(config: ModelConfig) -> Iterator[TableRow]:
         *linear("attention.o_up", hidden, groups * o_rank, kind="attention"),
         Attention("self", heads, width, width, 1, width, window),
     ]
-    number, each = config.integer("n_routed_experts", 256), config.integer("num_experts_per_tok", 6)
+    number, each = config.whole(n_routed_experts=256, num_experts_per_tok=6)
     experts = [*s.experts(number, each, inner, shared=inner)]
     mixed = (2 + streams) * streams
     residual: list[TableRow] = [
@@ -335,8 +334,7 @@ def _compressor(name: str, ratio: int, out: int, width: int, hidden: int) -> Ite
 @family("mimo_v2_flash")
 def mimo_v2_flash(config: ModelConfig) -> Iterator[TableRow]:
     """MiMo-V2-Flash: windows with sinks and key heads of their own beside full attention; values narrower than keys."""
-    hidden, layers = config.size("hidden_size", 4096), config.size("num_hidden_layers", 48, high=MAX_LAYERS)
-    heads = config.size("num_attention_heads", 64)
+    hidden, layers, heads = config.stated(hidden_size=4096, num_hidden_layers=48, num_attention_heads=64)
     s = DecoderSizes(config, hidden, 0, layers, heads, 0, 0, config.size("vocab_size", 152576))
     config.only("attention_bias", False)
     config.ignore("attention_chunk_size", "attention_value_scale", "layer_types")
@@ -363,8 +361,8 @@ def mimo_v2_flash(config: ModelConfig) -> Iterator[TableRow]:
         if config.flag(sinks, False):
             layer.append(Weight("attention.sinks", (count,), "attention"))
         rows += times(number, layer) if number else ()
-    inner, width = config.size("intermediate_size", 16384), config.integer("moe_intermediate_size", 2048)
-    number, each = config.integer("n_routed_experts", 256), config.integer("num_experts_per_tok", 8)
+    inner = config.size("intermediate_size", 16384)
+    width, number, each = config.whole(moe_intermediate_size=2048, n_routed_experts=256, num_experts_per_tok=8)
     for count, network in ((sparse.count(0), s.gated(inner)), (sparse.count(1), s.experts(number, each, width))):
         rows += times(count, network) if count else ()
     yield from s.frame([*rows, *times(layers, s.norms(2))])

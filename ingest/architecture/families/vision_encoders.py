@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
+from ingest.architecture.hf_config import ModelConfig
 from ingest.architecture.layers import (
     attention,
     biased,
@@ -71,8 +71,7 @@ def siglip_tower(config: ModelConfig) -> tuple[int, list[TableRow]]:
 
 def naflex_tower(config: ModelConfig) -> tuple[int, list[TableRow]]:
     """SigLIP 2 with native ratios: patches come as rows of pixels, and their places are interpolated."""
-    number, channels = config.integer("num_patches", 256), config.integer("num_channels", 3)
-    patch = config.integer("patch_size", 16)
+    number, channels, patch = config.whole(num_patches=256, num_channels=3, patch_size=16)
     config.data = {**config.data, "image_size": int(number**0.5) * patch}
     hidden, rows = siglip_tower(config)
     unfolded = [*biased("patches", (hidden, channels * patch**2), "vision"), Weight("places", (number, hidden), "vision")]
@@ -95,15 +94,15 @@ def clip_tower(config: ModelConfig) -> tuple[int, list[TableRow]]:
 
 def _space_and_time(config: ModelConfig, hidden: int, patch: int, bias: bool = False) -> Iterator[TableRow]:
     """Patches over space and time."""
-    patch, time = config.integer("patch_size", patch), config.integer("temporal_patch_size", 2)
+    patch, time = config.whole(patch_size=patch, temporal_patch_size=2)
     channels = config.integer("in_channels|in_chans", 3)
     return biased("patches", (hidden, channels, time, patch, patch), "vision", bias=bias)
 
 
 def qwen2_vl_tower(config: ModelConfig) -> list[TableRow]:
     """Qwen2-VL: plain networks, LayerNorm, a merger of two by two patches."""
-    hidden, out = config.size("embed_dim", 1280), config.integer("hidden_size", 3584)
-    layers, heads = config.integer("depth", 32, high=MAX_LAYERS), config.integer("num_heads", 16)
+    hidden = config.size("embed_dim", 1280)
+    out, layers, heads = config.whole(hidden_size=3584, depth=32, num_heads=16)
     config.ignore("spatial_patch_size", "window_size", "fullatt_block_indexes")
     inner = hidden * config.integer("mlp_ratio", 4)
     merged = hidden * config.integer("spatial_merge_size", 2) ** 2
@@ -142,7 +141,7 @@ def qwen3_vl_tower(config: ModelConfig, deepstack: bool = True) -> list[TableRow
 
 def _sizes(config: ModelConfig) -> tuple[int, int, int]:
     """Width, depth and heads of an encoder by itself."""
-    hidden, layers = config.size("hidden_size", 768), config.size("num_hidden_layers", 12, high=MAX_LAYERS)
+    hidden, layers = config.stated(hidden_size=768, num_hidden_layers=12)
     return hidden, layers, config.integer("num_attention_heads", 12)
 
 
@@ -188,7 +187,7 @@ def vit(config: ModelConfig) -> Iterator[TableRow]:
 def spectrogram(config: ModelConfig) -> Iterator[TableRow]:
     """Gong et al. 2021: DeiT over a spectrum, whose patches overlap."""
     hidden, layers, heads = _sizes(config)
-    inner, side = config.integer("intermediate_size", 3072), config.integer("patch_size", 16)
+    inner, side = config.whole(intermediate_size=3072, patch_size=16)
     high, long = (
         (config.integer(key, whole) - side) // config.integer(stride, 10) + 1
         for key, whole, stride in (("num_mel_bins", 128, "frequency_stride"), ("max_length", 1024, "time_stride"))
@@ -230,8 +229,8 @@ def dinov2(config: ModelConfig) -> Iterator[TableRow]:
 @family("dinov3_vit")
 def dinov3(config: ModelConfig) -> Iterator[TableRow]:
     """Siméoni et al. 2025: rotary positions, register tokens, a learned scale after each part, a gate by switch."""
-    hidden, layers = config.size("hidden_size", 384), config.size("num_hidden_layers", 12, high=MAX_LAYERS)
-    heads, inner = config.integer("num_attention_heads", 6), config.integer("intermediate_size", 1536)
+    hidden, layers = config.stated(hidden_size=384, num_hidden_layers=12)
+    heads, inner = config.whole(num_attention_heads=6, intermediate_size=1536)
     patches, _number = _patches(config, hidden)
     config.ignore("layerscale_value", "reshape_hidden_states", "drop_path_rate", "pos_embed_shift", "pos_embed_jitter")
     config.ignore("pos_embed_rescale", "apply_layernorm", "out_features", "out_indices", "stage_names")
@@ -288,8 +287,8 @@ def pixtral(config: ModelConfig) -> Iterator[TableRow]:
 
 def _text(config: ModelConfig, hidden: int, words: int, places: int, heads: int, causal: bool) -> tuple[int, list[TableRow]]:
     """The text encoder of a pair: learned places, a norm at the end. Returns its width and rows."""
-    wide, inner = config.integer("hidden_size", hidden), config.integer("intermediate_size", 4 * hidden)
-    layers, count = config.integer("num_hidden_layers", 12, high=MAX_LAYERS), config.integer("num_attention_heads", heads)
+    wide, inner = config.whole(hidden_size=hidden, intermediate_size=4 * hidden)
+    layers, count = config.whole(num_hidden_layers=12, num_attention_heads=heads)
     mixer = attention(wide, count, count, even_width(config, wide, count), bias=True, causal=causal)
     return wide, [
         embedding(config.integer("vocab_size", words), wide),
@@ -367,7 +366,7 @@ def _masks(config: ModelConfig, prompts: ModelConfig, out: int, side: int, objec
 
     Raises IngestError: parts of other widths or grids than the decoder of masks has.
     """
-    asked, wide = prompts.integer("hidden_size", 256), prompts.integer("mask_input_channels", 16)
+    asked, wide = prompts.whole(hidden_size=256, mask_input_channels=16)
     points, narrow = prompts.integer("num_point_embeddings", 4), wide // 4
     prompts.ignore("image_embedding_size")
     grown = prompts.repeated("image_size", 1024) // prompts.repeated("patch_size", 16)
@@ -380,8 +379,7 @@ def _masks(config: ModelConfig, prompts: ModelConfig, out: int, side: int, objec
     yield from norm("prompt.norm.1", narrow, True)
     yield from norm("prompt.norm.2", wide, True)
     yield Weight("prompt.points", (points + 2, hidden), "vision")
-    inner = config.integer("mlp_dim", 2048)
-    layers, heads = config.integer("num_hidden_layers", 2, high=MAX_LAYERS), config.integer("num_attention_heads", 8)
+    inner, layers, heads = config.whole(mlp_dim=2048, num_hidden_layers=2, num_attention_heads=8)
     narrow = hidden // config.integer("attention_downsample_rate", 2)
     masks = config.integer("num_multimask_outputs", 3) + 1
     deep, wide = config.integer("iou_head_depth", 3, low=2), config.integer("iou_head_hidden_dim", 256)
@@ -431,10 +429,10 @@ def sam(config: ModelConfig) -> Iterator[TableRow]:
     for part in parts:
         part.ignore("tie_word_embeddings")
     vision, prompts, masks = parts
-    hidden, out = vision.integer("hidden_size", 768), vision.integer("output_channels", 256)
-    layers, heads = vision.integer("num_hidden_layers", 12, high=MAX_LAYERS), vision.integer("num_attention_heads", 12)
+    hidden, out = vision.whole(hidden_size=768, output_channels=256)
+    layers, heads = vision.whole(num_hidden_layers=12, num_attention_heads=12)
     patch, side = vision.repeated("patch_size", 16), vision.repeated("image_size", 1024)
-    window, features = vision.integer("window_size", 14), vision.integer("num_pos_feats", 128)
+    window, features = vision.whole(window_size=14, num_pos_feats=128)
     inner = vision.optional_integer("mlp_dim") or int(hidden * vision.number("mlp_ratio", 4.0))
     vision.ignore("mlp_ratio")
     side //= patch
@@ -527,7 +525,7 @@ def sam2(config: ModelConfig) -> Iterator[TableRow]:
     backbone = vision.table_or_defaults("backbone_config")
     backbone.ignore("tie_word_embeddings")
     widths, side, rows = _hiera(backbone)
-    out, kernel = vision.integer("fpn_hidden_size", 256), vision.integer("fpn_kernel_size", 1)
+    out, kernel = vision.whole(fpn_hidden_size=256, fpn_kernel_size=1)
     channels = vision.integers("backbone_channel_list", low=1) or [768, 384, 192, 96]
     if sorted(channels) != sorted(widths):
         raise vision.refuse("backbone_channel_list", channels, f"the widths of the stages, {widths[::-1]}")

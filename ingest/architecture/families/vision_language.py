@@ -212,9 +212,8 @@ def llama4(config: ModelConfig) -> Iterator[TableRow]:
     text = yield from text_part(config, "llama4_text", False, never_tied=True)
     vision, wide = config.table_or_defaults("vision_config"), text_width(text)
     hidden, inner, layers, heads = tower_sizes(vision, 768, 5632, 34, 16, TOWER_NAMES)
-    patch, image = vision.integer("patch_size", 14), vision.integer("image_size", 448)
-    channels, out = vision.integer("num_channels", 3), vision.integer("vision_output_dim", 7680)
-    into, joint = vision.integer("projector_input_dim", 4096), vision.integer("projector_output_dim", 4096)
+    patch, image, channels = vision.whole(patch_size=14, image_size=448, num_channels=3)
+    out, into, joint = vision.whole(vision_output_dim=7680, projector_input_dim=4096, projector_output_dim=4096)
     vision.ignore("pixel_shuffle_ratio", "vision_feature_layer", "num_key_value_heads")
     vision.fixed(multi_modal_projector_bias=False, vision_output_dim=out)
     yield from aside([
@@ -305,11 +304,10 @@ def glm4v(config: ModelConfig) -> Iterator[TableRow]:
     """GLM-4.1V, GLM-4.5V and GLM-4.6V: gated networks, patches merged by a convolution, and a gated merger."""
     yield from text_part(config, "glm4v_moe_text" if config.data["model_type"] == "glm4v_moe" else "glm4v_text", False)
     vision = config.table_or_defaults("vision_config")
-    hidden, layers = vision.integer("hidden_size", 1536), vision.integer("depth", 24, high=MAX_LAYERS)
-    heads, out = vision.integer("num_heads", 12), vision.integer("out_hidden_size", 4096)
-    inner, merge = vision.integer("intermediate_size", 13696), vision.integer("spatial_merge_size", 2)
+    hidden, layers = vision.whole(hidden_size=1536, depth=24)
+    heads, out, inner, merge = vision.whole(num_heads=12, out_hidden_size=4096, intermediate_size=13696, spatial_merge_size=2)
     patch, image = vision.integer("patch_size", 14), vision.repeated("image_size", 336)
-    time, channels = vision.integer("temporal_patch_size", 2), vision.integer("in_channels", 3)
+    time, channels = vision.whole(temporal_patch_size=2, in_channels=3)
     mixer = encoder_attention(vision, hidden, heads, vision.flag("attention_bias", False), False)
     yield from aside([
         *biased("patches", (hidden, channels, time, patch, patch), "vision"),
@@ -375,7 +373,7 @@ def exaone4_5(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore("num_nextn_predict_layers")
     yield from text_part(config, "exaone4", False, either=True)
     vision = config.table_or_defaults("vision_config")
-    hidden, heads = vision.integer("hidden_size", 3584), vision.integer("num_heads", 16)
+    hidden, heads = vision.whole(hidden_size=3584, num_heads=16)
     groups, width = vision.integer("num_key_value_heads", 8), even_width(vision, hidden, heads)
     mixer = [*attention(hidden, heads, groups, width, bias=True, causal=False)]
     layers, named = vision.integer("depth", 32, high=MAX_LAYERS), {row.name for row in mixer}
@@ -434,7 +432,7 @@ def minicpmv4_6(config: ModelConfig) -> Iterator[TableRow]:
     vision = config.table_or_defaults("vision_config")
     vision.data = {**vision.data, "vision_use_head": False}
     hidden, tower = siglip_tower(vision)
-    heads, inner = vision.integer("num_attention_heads", 12), vision.integer("intermediate_size", 3072)
+    heads, inner = vision.whole(num_attention_heads=12, intermediate_size=3072)
     patches = vision.integers("window_kernel_size", 2, low=1) or [2, 2]
     times_wide = patches[0] * patches[1]
     merged = config.integers("merge_kernel_size", 2, low=1) or [2, 2]
