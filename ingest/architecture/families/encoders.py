@@ -6,7 +6,7 @@ With a decoder, one token is one position in encoder and decoder.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import (
@@ -440,7 +440,7 @@ def whisper(config: ModelConfig) -> Iterator[TableRow]:
             front = [*biased("conv1", (p.hidden, bins, 3), "audio", 2), *biased("conv2", (p.hidden, p.hidden, 3), "audio", 1)]
             rows = [*over(places, [*front, *rows])]
         # The decoder looks at the positions of the encoder, each of which has one key and one value.
-        heard = {f"decoder.cross_attention.{part}": {"positions": audio_places} for part in "kv"}
+        heard: dict[str, Any] = {f"decoder.cross_attention.{part}": {"positions": audio_places} for part in "kv"}
         heard["decoder.cross"] = {"keys": audio_places}
         for row in relabelled(rows, name):
             yield row._replace(**heard.get(row.name, {}))

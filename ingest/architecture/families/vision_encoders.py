@@ -6,6 +6,7 @@ Those of Segment Anything stand before a small decoder of masks that prompts ste
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from ingest.architecture.hf_config import ModelConfig
 from ingest.architecture.layers import (
@@ -253,7 +254,7 @@ def _alone(rows: Iterable[TableRow]) -> Iterator[TableRow]:
     table = list(rows)
     classes = sum(row.name == "class" for row in table)
     places = next(row.shape[0] for row in table if isinstance(row, Weight) and row.name == "places")
-    changed = {"patches": {"passes": 1, "positions": places - classes}, "projection": {"positions": 1}}
+    changed: dict[str, Any] = {"patches": {"passes": 1, "positions": places - classes}, "projection": {"positions": 1}}
     for row in table:
         yield row._replace(**changed.get(row.name, {}))
 
