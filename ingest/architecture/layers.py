@@ -95,8 +95,7 @@ def encoder_attention(
 
 def encoder_layer(config: ModelConfig, hidden: int, inner: int, heads: int, bias: bool = True) -> list[TableRow]:
     """Return a layer of an encoder: attention, a plain network, two LayerNorms; `bias` on Q, K and V."""
-    mixer = encoder_attention(config, hidden, heads, bias, True)
-    return [*mixer, *plain_mlp(hidden, inner), *norm("norm", hidden, True, 2)]
+    return [*encoder_attention(config, hidden, heads, bias, True), *plain_mlp(hidden, inner), *norm("norm", hidden, True, 2)]
 
 
 #: Keys of width, inner width, depth and heads of an encoder.

@@ -18,7 +18,6 @@ from ingest.catalog.records import (
     Decoder,
     Encoding,
     Entry,
-    Gpu,
     Model,
     Statement,
     Storage,
@@ -49,6 +48,7 @@ REFERENCES = {
     "gpus": {"usual_node": "nodes"},
     "nodes": {"gpu": "gpus"},
     "corpora": {"pipeline": "pipelines"},
+    "decoders": {"gpu_rates": "gpus"},
 }
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -434,7 +434,8 @@ def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:
 
 def _check_references(catalog: Catalog, entry: Entry) -> None:
     for field, kind in REFERENCES.get(entry.kind, {}).items():
-        if name := getattr(entry, field):
+        named = getattr(entry, field)
+        for name in [named] if named and isinstance(named, str) else named:
             catalog.referred(KINDS[kind], name, by=entry.path)
     if isinstance(entry, Model):
         for encoding in entry.encodings.values():
@@ -442,14 +443,11 @@ def _check_references(catalog: Catalog, entry: Entry) -> None:
                 catalog.referred(Decoder, encoding.decoder, by=entry.path)
         if (rates := entry.path.with_suffix(".csv")).is_file():
             checked_by["check_rates"]().check_rates(catalog, entry, rates)
-    elif isinstance(entry, Decoder):
-        for gpu in entry.gpu_rates:
-            catalog.referred(Gpu, gpu, by=entry.path)
     elif isinstance(entry, Storage):
         if entry.family not in STORAGE_CLASSES:
             raise IngestError(f"{entry.path}: family: found '{entry.family}', {expected_one_of(entry.family, STORAGE_CLASSES)}")
-        named = {"protection": entry.protections, "software": (entry.technology,), "drive": (entry.drive,)}
-        for family, names in named.items():
+        parts = {"protection": entry.protections, "software": (entry.technology,), "drive": (entry.drive,)}
+        for family, names in parts.items():
             for name in filter(None, names):
                 if (found := catalog.referred(Storage, name, by=entry.path).family) != family:
                     raise IngestError(f"{entry.path}: {name} is of the class {found}, expected {family}")

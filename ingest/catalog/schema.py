@@ -34,8 +34,7 @@ class Reader:
         """Return the entry; its id is the stem of the file."""
         content = dict(self.mapping(data, ()))
         content.pop("sources", None)
-        parsed = self.fields(record, content, ())
-        made = record(id=self.path.stem, path=self.path, **parsed)
+        made = record(id=self.path.stem, path=self.path, **self.fields(record, content, ()))
         if not isinstance(made, Storage):
             return made
         # Usable capacity is at most the raw capacity of the unit, or of its drives, by their sizes.

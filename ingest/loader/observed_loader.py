@@ -64,10 +64,7 @@ class ObservedLoader:
     def latency(self, loader: Loader, *, steps: int, seed: int, rough: bool = False) -> float:
         """The mean latency at which a loader keeps its GPUs computing for the observed share of the time.
 
-        Args:
-            loader: the observed one; its latency starts the search.
-            steps: steps of each simulated run.
-            rough: one of many, from a few runs of each simulation.
+        The latency of the observed loader starts the search; a rough one of many takes a few runs of each simulation.
 
         Raises IngestError: the job did not wait, or decoding alone stalls it for longer.
         """
@@ -124,8 +121,7 @@ def observed_loader(path: str | Path) -> ObservedLoader:
 def find_latency(known: Quantities, seen: ObservedLoader, stalled_by: str, seed: int) -> None:
     """Give the latency or the bandwidth that makes the observed job wait as long as it did, unless the latency is given.
 
-    Args:
-        stalled_by: what the job waits for, one of `CAUSES`.
+    `stalled_by` is what the job waits for, one of `CAUSES`.
 
     Raises IngestError: the observation does not determine it, with what would.
     """
@@ -163,8 +159,7 @@ def find_latency(known: Quantities, seen: ObservedLoader, stalled_by: str, seed:
     if given["sample_read_variation"].origin == "default":
         varied = seen.variation(loader, steps=counted, seed=seed)
         if varied is not None:
-            made = seen.item(varied, "the rounds of the workers vary as")
-            known.give({"sample_read_variation": made})
+            known.give({"sample_read_variation": seen.item(varied, "the rounds of the workers vary as")})
             loader = replace(loader, latency_variation=varied)
     found = seen.latency(loader, steps=counted, seed=seed)
     known.give({"observed_read_seconds": seen.item(found, f"{1 - seen.utilization:.1%} stall")})

@@ -90,12 +90,9 @@ class LineStock(NamedTuple):
 
 
 def measured_entry(path: str | Path, io_bytes: float | None = None) -> Storage:
-    """The result of `measure-storage` as a client whose ceilings were measured.
+    """The result of `measure-storage`, as JSON, as a client whose ceilings were measured.
 
-    Args:
-        path: of the result, as JSON.
-        io_bytes: size of the requests of the need; smaller ones are judged by the points of a sweep that were measured
-            with requests of at most that size.
+    Smaller requests of the need are judged by the points of a sweep that were measured with requests of at most their size.
 
     Raises IngestError: another file.
     """

@@ -215,8 +215,7 @@ def _fit(system: System, need: Need, terms: Terms, catalog: Catalog) -> Fit:
         provision(known, tier)
         price = None if terms.prices is None else terms.prices.per_byte.get((entry.id, system.label))
         if terms.prices is not None and price is not None:
-            note = f"{terms.prices.path}, {terms.prices.date}"
-            known.give({"price_per_byte": Input(price, origin="user", note=note)})
+            known.give({"price_per_byte": Input(price, origin="user", note=f"{terms.prices.path}, {terms.prices.date}")})
     owned = entry.family in OWNED and not entry.fixed
     # Reads with one failure domain down are judged of a system with a known rate and a read need.
     loses = owned and need.requires("read_bandwidth_needed") and "unit_read_bandwidth" in known.given

@@ -131,8 +131,7 @@ def _unrated(known: Quantities, need: Need, parts: Mapping[str, str]) -> list[st
     """Set parts that are not required, or whose rate is unknown, to 0; return the latter."""
     _settle(known, need, parts)
     unknown = [part for part in parts if known.find(part) is None]
-    not_counted = Input(0, grade="zero", note="not counted: the rate of one unit is not known")
-    known.give(dict.fromkeys(unknown, not_counted))
+    known.give(dict.fromkeys(unknown, Input(0, grade="zero", note="not counted: the rate of one unit is not known")))
     return [part.removeprefix("units_for_").replace("_", " ") for part in unknown]
 
 

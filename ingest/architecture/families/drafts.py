@@ -57,8 +57,7 @@ def eagle3(config: ModelConfig) -> Iterator[TableRow]:
         layers = _eagle_layer(config, 2, 3)
     if kind == "p_eagle":
         config.ignore("norm_before_residual")
-        deep = config.size("num_hidden_layers", 0, high=MAX_LAYERS)
-        layers = [*layers, *times(deep - 1, _eagle_layer(config, 1, 2))]
+        layers = [*layers, *times(config.size("num_hidden_layers", 0, high=MAX_LAYERS) - 1, _eagle_layer(config, 1, 2))]
         config.only("fc_norm", False)
     target = config.integer("target_hidden_size", hidden)
     if kind == "p_eagle":

@@ -111,11 +111,10 @@ def hunyuan_vl(config: ModelConfig) -> Iterator[TableRow]:
         raise vision.refuse("text_hidden_size", out, f"the width of the text, {wide:,}")
     vision.only("num_key_value_heads", heads)
     vision.ignore("out_hidden_size", "img_max_token_num", "min_image_size", "max_vit_seq_len", "temporal_patch_size")
-    layer = encoder_layer(vision, hidden, inner, heads)
     yield from aside([
         *biased("patches", (hidden, vision.integer("num_channels", 3), patch, patch), "vision"),
         Weight("places", ((image // patch) ** 2 + 1, hidden), "vision"),
-        *times(layers, layer),
+        *times(layers, encoder_layer(vision, hidden, inner, heads)),
         *norm("merger.norm", hidden),
         *biased("merger.1", (2 * hidden, hidden, merge, merge), "vision"),
         *linear("merger.2", 4 * hidden, 2 * hidden, True),

@@ -235,8 +235,7 @@ def recurrent_gemma(config: ModelConfig) -> Iterator[TableRow]:
         recurrent(lru, lru * (taps - 1)),
     ]
     s = s._replace(inner=inner, heads=heads, kv_heads=groups, width=width)
-    window = config.integer("attention_window_size", 2048)
-    local = windowed(s.attention(bias, o_bias=True), 1, window)
+    local = windowed(s.attention(bias, o_bias=True), 1, config.integer("attention_window_size", 2048))
     rows = [*times(layers - attention_layers, recurrence), *times(attention_layers, local)]
     yield from s.frame([*rows, *times(layers, [*s.gated(bias=True), *s.norms(2)])], tied=True)
 

@@ -86,12 +86,11 @@ def _whisper_encoder(config: ModelConfig) -> tuple[int, list[TableRow]]:
     hidden, inner, layers, heads = tower_sizes(config, 1280, 5120, 32, 20, names)
     bins = config.integer("num_mel_bins", 128)
     config.ignore("vocab_size", "head_dim", "num_key_value_heads")
-    layer = encoder_layer(config, hidden, inner, heads)
     return inner, [
         *biased("conv1", (hidden, bins, 3), "audio", 2),
         *biased("conv2", (hidden, hidden, 3), "audio", 1),
         positions(config.integer("max_source_positions", 1500), hidden),
-        *times(layers, without(layer, "attention.k.bias")),
+        *times(layers, without(encoder_layer(config, hidden, inner, heads), "attention.k.bias")),
         *norm("final_norm", hidden, True),
     ]
 

@@ -110,9 +110,8 @@ def jamba(config: ModelConfig) -> Iterator[TableRow]:
     inner = config.integer("mamba_expand", 2) * s.hidden
     bias, conv_bias = config.flag("mamba_proj_bias", False), config.flag("mamba_conv_bias", True)
     config.ignore("layers_block_type", "mamba_inner_layernorms", "use_mamba_kernels", "layer_types")
-    conv = config.integer("mamba_d_conv", 4)
     block = [
-        *_selective(s.hidden, inner, state, conv, rank, bias=bias, conv_bias=conv_bias),
+        *_selective(s.hidden, inner, state, config.integer("mamba_d_conv", 4), rank, bias=bias, conv_bias=conv_bias),
         *norm("ssm.step_norm", rank),
         *norm("ssm.state_norm", state, number=2),
     ]
@@ -163,8 +162,7 @@ def bamba(config: ModelConfig) -> Iterator[TableRow]:
     attention_layers = len({place for place in places if place < s.layers})
     bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
     config.ignore("layers_block_type", "layer_types")
-    block = _mamba2(config, s.hidden)
-    rows = [*times(attention_layers, s.attention(bias)), *times(s.layers - attention_layers, block)]
+    rows = [*times(attention_layers, s.attention(bias)), *times(s.layers - attention_layers, _mamba2(config, s.hidden))]
     yield from s.frame([*rows, *times(s.layers, [*s.gated(bias=mlp_bias), *s.norms(2)])])
 
 

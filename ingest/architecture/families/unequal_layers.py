@@ -136,8 +136,7 @@ def minimax_m3_vl(config: ModelConfig) -> Iterator[TableRow]:
     patch, time = vision.whole(patch_size=14, temporal_patch_size=2)
     vision.ignore("image_size", "projection_dim", "position_embedding_type", "vision_segment_max_frames", "vocab_size")
     patches = Weight("patches", (hidden, vision.integer("num_channels", 3), time, patch, patch), "vision")
-    layer = encoder_layer(vision, hidden, inner, heads)
-    rows = [patches, *norm("first_norm", hidden, True), *times(layers, layer)]
+    rows = [patches, *norm("first_norm", hidden, True), *times(layers, encoder_layer(vision, hidden, inner, heads))]
     wide, joint = text_width(text), config.integer("projector_hidden_size", 6144)
     merged = wide * vision.integer("spatial_merge_size", 2) ** 2
     yield from aside([*rows, *products("projector", hidden, joint, wide), *products("merger", merged, joint, wide)])

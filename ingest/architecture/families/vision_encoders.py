@@ -43,8 +43,7 @@ def pixtral_tower(config: ModelConfig) -> tuple[int, list[TableRow]]:
             "head_dim", config.data["head_dim"], f"{width:,}, hidden_size over num_attention_heads, as the class has it"
         )
     config.ignore("image_size", "projection_dim", "vocab_size")
-    mixer = encoder_attention(config, hidden, heads, False)
-    layer = [*mixer, *gated_mlp(hidden, inner), *norm("norm", hidden, number=2)]
+    layer = [*encoder_attention(config, hidden, heads, False), *gated_mlp(hidden, inner), *norm("norm", hidden, number=2)]
     patches = Weight("patches", (hidden, config.integer("num_channels", 3), patch, patch), "vision")
     return hidden, [patches, *norm("first_norm", hidden), *times(layers, layer)]
 
@@ -118,8 +117,7 @@ def qwen2_5_vl_tower(config: ModelConfig) -> list[TableRow]:
     out = config.integer("out_hidden_size", 3584)
     config.ignore("spatial_patch_size", "window_size", "fullatt_block_indexes")
     merged = hidden * config.integer("spatial_merge_size", 2) ** 2
-    mixer = encoder_attention(config, hidden, heads)
-    layer = [*mixer, *gated_mlp(hidden, inner, True), *norm("norm", hidden, number=2)]
+    layer = [*encoder_attention(config, hidden, heads), *gated_mlp(hidden, inner, True), *norm("norm", hidden, number=2)]
     patches = _space_and_time(config, hidden, 14)
     return [*patches, *times(layers, layer), *norm("merger.norm", hidden), *products("merger", merged, merged, out)]
 
@@ -150,8 +148,7 @@ def _patches(config: ModelConfig, hidden: int, patch: int = 16) -> tuple[list[Ta
     """Patches with a bias, and how many there are."""
     side, whole = config.repeated("patch_size", patch), config.repeated("image_size", 224)
     number = (whole // side) ** 2
-    rows = biased("patches", (hidden, config.integer("num_channels", 3), side, side), "vision", 1)
-    return [*over(number, rows)], number
+    return [*over(number, biased("patches", (hidden, config.integer("num_channels", 3), side, side), "vision", 1))], number
 
 
 def _first(name: str, out: int, width: int) -> Iterator[TableRow]:

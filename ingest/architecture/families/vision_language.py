@@ -335,8 +335,7 @@ def smolvlm(config: ModelConfig) -> Iterator[TableRow]:
     vision.data = {**usual, **vision.data, "vision_use_head": False}
     vision.ignore("size", "tie_word_embeddings")
     width, tower = siglip_tower(vision)
-    joint = linear("projector", text_width(text), width * config.integer("scale_factor", 2) ** 2)
-    yield from aside([*tower, *joint])
+    yield from aside([*tower, *linear("projector", text_width(text), width * config.integer("scale_factor", 2) ** 2)])
 
 
 @family("lfm2_vl")
