@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from common import DOCS
 
 import ingest
-from ingest.reports.charts.bandwidth import Reached, reached
-from ingest.reports.charts.chart import Chart, lacking
+from ingest.reports.charts.chart import (
+    DARK,
+    HEIGHT,
+    SIGNAL,
+    WIDTH,
+    Chart,
+    channel,
+    lacking,
+    layer,
+    made,
+    plot,
+    scaled,
+    sideways,
+)
+from ingest.reports.labels import capitalised
+from ingest.units import display
 
 #: Read bandwidths of one node from 1 to 250 GB/s.
 BANDWIDTHS = [10 ** (9 + step / 10) for step in range(25)]
@@ -22,6 +36,33 @@ SERVING: dict[str, Any] = {
     "model": "llama3-70b", "inference": True, "gpu": "h200", "gpus": 1, "batch": 96, "parameters": "nvme", "kv": "gpu",
     "storage": "deepnvme-4-gen5",
 }  # fmt: skip
+
+
+class Reached(NamedTuple):
+    """What a job reaches at a bandwidth: its efficiency, or its rate."""
+
+    bandwidth: float
+    value: float
+
+
+def reached(name: str, points: Sequence[Reached], own: Reached, what: str, note: str, unit: str = "B/s/node") -> Chart:
+    """What a job reaches by the bandwidth of its drives, and where it stands; `what` is the title of the axis."""
+    bandwidths, shown = scaled([one.bandwidth for one in (*points, own)], unit)
+    rows = [{"bandwidth": x, "reached": one.value} for x, one in zip(bandwidths, points, strict=False)]
+    mine = {"bandwidth": bandwidths[-1], "reached": own.value, "label": f"{own.value:,.3g} at {bandwidths[-1]:,.3g} {shown}"}
+    x = channel("bandwidth", title=f"read bandwidth per node ({shown})", **sideways(bandwidths, WIDTH, exact=True))
+    y = channel("reached", title=what, scale={"zero": True})
+    layers = [
+        layer("line", look={"color": DARK, "strokeWidth": 2}, x=x, y=y),
+        layer("point", [mine], {"color": SIGNAL, "filled": True, "size": 90}, x=x, y=y),
+        layer(
+            "text", [mine], {"color": SIGNAL, "align": "left", "dx": 10, "dy": 12}, x=x, y=y, text=channel("label", "nominal")
+        ),
+    ]
+    best = max(one.value for one in points)
+    title = f"{capitalised(what)}: {own.value:,.3g} at {display(own.bandwidth, unit, binary=False)}, at most {best:,.3g}"
+    alt = f"Line of {what} by read bandwidth; the point marks the job: {mine['label']}; the line ends at {best:,.3g}."
+    return made(name, title, note, alt, plot(rows, HEIGHT, layer=layers))
 
 
 def _curve(name: str, options: dict[str, Any], own: float, quantity: str, what: str, factor: float, note: str) -> Chart:

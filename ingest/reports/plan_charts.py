@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from ingest.errors import IngestError
-from ingest.reports.charts.bandwidth import Bar, Ceiling, Point, demand, ladder, scaling
+from ingest.reports.charts.bandwidth import Bar, Point, demand, ladder, scaling
 from ingest.reports.charts.chart import Chart
 from ingest.reports.charts.planning import (
     RESERVE,
     DayLoad,
-    Fed,
-    Goodput,
-    Interval,
-    Share,
     Swing,
     YearBytes,
-    YearRates,
     bandwidth_by_year,
     capacity,
     goodput,
@@ -41,9 +35,6 @@ from ingest.site.plan import (
     largest_checkpoint_goodput,
 )
 from ingest.storage.fit import read_ceilings
-
-if TYPE_CHECKING:
-    from ingest.engine.derivation_graph import QuantityRow
 
 #: Jobs whose growth with the machine is drawn; more lines cannot be told apart.
 MOST_LINES = 4
@@ -69,7 +60,8 @@ def charts_of(plan: Plan, storage: Sequence[str] = ()) -> list[Chart]:
         needed = plan.known.value("workload_read_bandwidth")
         why = "by guidance" if needed < plan.computed["R-READ-03"] else "headroom included"
         charts.append(demand([Bar(row.name, value) for row, value in jobs], Bar(f"R-READ-03, {why}", total.value)))
-        charts.append(_scaling(plan, [row for row, _ in jobs[:MOST_LINES]], storage))
+        points = [Point(row.name, *point) for row, _ in jobs[:MOST_LINES] for point in bandwidth_by_nodes(row)]
+        charts.append(scaling(points, read_ceilings(plan, storage, sorted({one.nodes for one in points})) if storage else ()))
         levels = evidence_levels(plan, largest := jobs[0][0].name)
         if len(levels) > 1:
             bars = [Bar(basis, one.value, one.low, one.high) for basis, one in levels]
@@ -79,35 +71,21 @@ def charts_of(plan: Plan, storage: Sequence[str] = ()) -> list[Chart]:
     charts += vendor_charts(plan)
     if (fed := utilization_course(plan.rows["jobs"])) is not None:
         row, own, latencies = fed
-        charts.append(utilization([Fed(*one) for one in latencies], Fed(*own), row.name))
+        charts.append(utilization(latencies, own, row.name))
     if (course := largest_checkpoint_course(plan)) is not None:
-        name, chosen, points, condition = course
-        charts.append(intervals([Interval(*one) for one in points], Interval(*chosen), name, condition))
+        name, chosen, around, condition = course
+        charts.append(intervals(around, chosen, name, condition))
         if (found := largest_checkpoint_goodput(plan)) is not None:
-            shown = [Goodput(one["write_bandwidth"], one["goodput"], one.get("gpus_gained")) for one in found[1]]
-            charts.append(goodput(shown, chosen[2], found[0]))
-    return [*charts, *_tornado(plan)]
-
-
-def _scaling(plan: Plan, rows: Sequence[QuantityRow], storage: Sequence[str]) -> Chart:
-    points = [Point(row.name, *point) for row in rows for point in bandwidth_by_nodes(row)]
-    if not storage:
-        return scaling(points)
-    found = read_ceilings(plan, storage, sorted({point.nodes for point in points}))
-    sources = "; ".join(one.source for one in found)
-    ceilings = [Ceiling(one.label, one.rate, one.points) for one in found]
-    return scaling(points, ceilings, note=f"dashed: ceilings of storage: {sources}")
-
-
-def _tornado(plan: Plan) -> Iterator[Chart]:
-    """The requirement that most inputs affect, a binding one if there is any; reads before capacity where they tie."""
+            charts.append(goodput(found[1], chosen[2], found[0]))
+    # The requirement that most inputs affect, a binding one if there is any; reads before capacity where they tie.
     moved = {name: plan.sensitivity(name) for name in TORNADO if name in plan.results}
     binding = {name for name in moved if moved[name] and plan.requirement(name).priority != "information"}
     name = max(binding or moved, key=lambda one: (len(moved[one]), -TORNADO.index(one)), default="")
     if name and moved[name]:
         labels = [" of ".join(filter(None, (plain(one.name), ", ".join(one.rows)))) for one in moved[name]]
         swings = [Swing(label, one.at_low, one.at_high) for label, one in zip(labels, moved[name], strict=True)]
-        yield tornado(swings, plan.computed[name], plan.requirement(name).unit, name)
+        charts.append(tornado(swings, plan.computed[name], plan.requirement(name).unit, name))
+    return charts
 
 
 def vendor_charts(plan: Plan) -> list[Chart]:
@@ -117,26 +95,20 @@ def vendor_charts(plan: Plan) -> list[Chart]:
     if any(day.reads) or any(day.writes):
         reads, copies = DayLoad("training reads", day.reads), DayLoad("staging and restores", day.copies)
         charts.append(training_day(reads, copies, DayLoad("checkpoint writes", day.writes), day.restored))
-    shares = [Share(one.load, *one.part) for one in load.request_shares(plan.requirements)]
-    if shares:
+    if shares := load.request_shares(plan.requirements):
         charts.append(request_sizes(shares))
     if "R-CAP-03" in plan.results:
-        charts.append(_tender_capacity(plan))
-    rates = [YearRates(*one) for one in planner.bandwidth_by_year(plan)]
+        # Data held and reserve by year, and the usable capacity to buy, rounded as the requirements are.
+        held, bought = [], []
+        for row in plan.rows["years"]:
+            held += [YearBytes(row.name, *part) for part in capacity_by_use(row)]
+            reserve, usable = row.step("year_reserve_bytes"), row.step("year_capacity_to_buy")
+            if reserve is not None and float(reserve.value):
+                held.append(YearBytes(row.name, RESERVE, float(reserve.value)))
+            if usable is not None:
+                bought.append(YearBytes(row.name, TO_BUY, plan.rounded(float(usable.value))))
+        charts.append(capacity(held, bought))
+    rates = planner.bandwidth_by_year(plan)
     if any(one.reads or one.writes for one in rates):
         charts.append(bandwidth_by_year(rates))
     return charts
-
-
-def _tender_capacity(plan: Plan) -> Chart:
-    """Data held and reserve by year, and the usable capacity to buy, rounded as the requirements are."""
-    held, bought = [], []
-    for row in plan.rows["years"]:
-        held += [YearBytes(row.name, *part) for part in capacity_by_use(row)]
-        reserve = row.step("year_reserve_bytes")
-        if reserve is not None and float(reserve.value):
-            held.append(YearBytes(row.name, RESERVE, float(reserve.value)))
-        usable = row.step("year_capacity_to_buy")
-        if usable is not None:
-            bought.append(YearBytes(row.name, TO_BUY, plan.rounded(float(usable.value))))
-    return capacity(held, to_buy=bought)

@@ -6,8 +6,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.reports.charts.bandwidth import LEADING, Ceiling, EndLabel, Point, height_for, placed_labels, scaling
+from ingest.reports.charts.bandwidth import LEADING, Bar, Point, height_for, placed_labels, scaling
 from ingest.reports.charts.chart import HIGH, WIDE, doublings, sideways, upwards
+from ingest.storage.fit import ReadCeiling
 
 rates = st.floats(1e-3, 1e15)
 
@@ -50,7 +51,7 @@ def test_values_that_no_logarithm_has_leave_the_axis_to_the_renderer():
     assert upwards([0.0], 260) == {"scale": {"type": "log"}}
 
 
-names = st.lists(st.builds(EndLabel, st.text("ab ,", max_size=120), st.floats(1, 1e6)), min_size=1, max_size=6)
+names = st.lists(st.builds(Bar, st.text("ab ,", max_size=120), st.floats(1, 1e6)), min_size=1, max_size=6)
 
 
 @given(names=names)
@@ -67,7 +68,7 @@ def test_names_beside_a_plot_overlap_neither_each_other_nor_its_edges(names):
 
 def test_no_name_of_a_ceiling_stands_inside_the_plot():
     asked = [Point("a", nodes, nodes * 1e9) for nodes in (1, 2, 4)]
-    close = [Ceiling(name, "3 GB/s", ((1, rate), (2, rate), (4, rate))) for name, rate in (("x", 3e9), ("y", 3.1e9))]
+    close = [ReadCeiling(name, "3 GB/s", ((1, rate), (2, rate), (4, rate)), "") for name, rate in (("x", 3e9), ("y", 3.1e9))]
     chart = scaling(asked, close)
     texts = [layer for layer in chart.spec["layer"] if layer["mark"]["type"] == "text"]
     assert texts

@@ -9,17 +9,12 @@ from conftest import example_plan
 
 import ingest
 from ingest.errors import IngestError
-from ingest.reports.charts.bandwidth import Bar, Ceiling, Point, demand, ladder, scaling
+from ingest.reports.charts.bandwidth import Bar, Point, demand, ladder, scaling
 from ingest.reports.charts.chart import Chart
 from ingest.reports.charts.planning import (
     DayLoad,
-    Fed,
-    Goodput,
-    Interval,
-    Share,
     Swing,
     YearBytes,
-    YearRates,
     bandwidth_by_year,
     capacity,
     goodput,
@@ -31,6 +26,10 @@ from ingest.reports.charts.planning import (
 )
 from ingest.reports.labels import texts
 from ingest.reports.plan_charts import charts_of, vendor_charts
+from ingest.requirement import MixPart
+from ingest.site.load_conditions import LatencyPoint
+from ingest.site.training_day import RequestShare, YearBandwidth
+from ingest.storage.fit import ReadCeiling
 from ingest.units import display
 
 HOSTILE = '=cmd|"/C calc"!A0 <script>alert(1)</script> & مرحبا 🚀'
@@ -38,13 +37,20 @@ CHARTS = {
     "demand": demand([Bar(HOSTILE, 6e11), Bar("deepcam", 2e11)], Bar("all jobs", 8e11)),
     "scaling": scaling(
         [Point(HOSTILE, 2**k, 2**k * 6e9) for k in range(8)],
-        [Ceiling("NFS/TCP", "3 GB/s for each node", tuple((2**k, 2**k * 3e9) for k in range(8)))],
+        [ReadCeiling("NFS/TCP", "3 GB/s for each node", tuple((2**k, 2**k * 3e9) for k in range(8)), "")],
     ),
     "ladder": ladder([Bar("measured", 8e8, 3e8, 8e8), Bar("peak", 1.1e10)], "B/s/GPU", "read bandwidth per GPU"),
-    "capacity": capacity([YearBytes(str(year), stage, 1e15) for year in (2026, 2027) for stage in (HOSTILE, "clean")]),
-    "intervals": intervals([Interval(60 * m, 1 / m, 6e9 / m) for m in (1, 5, 30)], Interval(300, 0.2, 1.2e9), HOSTILE),
-    "goodput": goodput([Goodput(6e9 * k, 1 - 0.2 / k, 30.0 / k) for k in (1, 2, 4)], 12e9, HOSTILE),
-    "utilization": utilization([Fed(0.01 * k, 1 / k, 0.9 / k, 1 / k) for k in (1, 2, 4)], Fed(0.02, 0.5, 0.45, 0.5), HOSTILE),
+    "capacity": capacity(
+        [YearBytes(str(year), stage, 1e15) for year in (2026, 2027) for stage in (HOSTILE, "clean")],
+        [YearBytes(HOSTILE, HOSTILE, 3e15)],
+    ),
+    "intervals": intervals([(60 * m, 1 / m, 6e9 / m) for m in (1, 5, 30)], (300, 0.2, 1.2e9), HOSTILE),
+    "goodput": goodput(
+        [{"write_bandwidth": 6e9 * k, "goodput": 1 - 0.2 / k, "gpus_gained": 30.0 / k} for k in (1, 2, 4)], 12e9, HOSTILE
+    ),
+    "utilization": utilization(
+        [LatencyPoint(0.01 * k, 1 / k, 0.9 / k, 1 / k) for k in (1, 2, 4)], LatencyPoint(0.02, 0.5, 0.45, 0.5), HOSTILE
+    ),
     "training_day": training_day(
         DayLoad("training reads", [4e11] * 1440),
         DayLoad("restores", [0.0] * 1430 + [9e10] * 10),
@@ -52,9 +58,12 @@ CHARTS = {
         HOSTILE,
     ),
     "request_sizes": request_sizes(
-        [Share(HOSTILE, 0.75, "read", 2**20, "sequential"), Share(HOSTILE, 0.25, "write", 4096, "random")]
+        [
+            RequestShare(HOSTILE, MixPart(0.75, "read", 2**20, "sequential")),
+            RequestShare(HOSTILE, MixPart(0.25, "write", 4096, "random")),
+        ]
     ),
-    "bandwidth_by_year": bandwidth_by_year([YearRates("2026", 1e11, 1e10), YearRates(HOSTILE, 2e11, 1e10)]),
+    "bandwidth_by_year": bandwidth_by_year([YearBandwidth("2026", 1e11, 1e10), YearBandwidth(HOSTILE, 2e11, 1e10)]),
     "tornado": tornado([Swing(HOSTILE, 5e11, 1e12), Swing("sample_bytes", 7e11, 9e11)], 8e11, "B/s", "R-READ-01"),
 }
 

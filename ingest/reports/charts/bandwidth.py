@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.reports.charts.chart import (
     DARK,
@@ -26,15 +26,20 @@ from ingest.reports.charts.chart import (
 from ingest.reports.labels import capitalised
 from ingest.units import display
 
+if TYPE_CHECKING:
+    from ingest.storage.fit import ReadCeiling
+
 #: Characters in a line of a name; pixels from one such line to the next, between names, and from the plot to the name.
 BREADTH, LEADING, GAP, LEADER = 30, 14.0, 4.0, 14
 
 
-class EndLabel(NamedTuple):
-    """The end of a line and its name."""
+class Bar(NamedTuple):
+    """A value with a label and, where known, its range."""
 
     label: str
     value: float
+    low: float | None = None
+    high: float | None = None
 
 
 class PlacedLabel(NamedTuple):
@@ -45,17 +50,17 @@ class PlacedLabel(NamedTuple):
     middle: float
 
 
-def height_for(names: Sequence[EndLabel], least: float) -> float:
+def height_for(names: Sequence[Bar], least: float) -> float:
     """The height in pixels of a plot with room for all labels next to it."""
     return max(least, sum(LEADING * len(_lines(one.label)) + GAP for one in names))
 
 
-def placed_labels(names: Sequence[EndLabel], domain: Sequence[float], height: float) -> list[PlacedLabel]:
+def placed_labels(names: Sequence[Bar], domain: Sequence[float], height: float) -> list[PlacedLabel]:
     """The place of each label: as near to the end of its line as the others allow.
 
     `domain` are the ends of the logarithmic axis; the height in pixels has room for all names (`height_for`).
 
-    >>> first, second = placed_labels([EndLabel("a", 10), EndLabel("b", 9.9)], [1, 100], 200)
+    >>> first, second = placed_labels([Bar("a", 10), Bar("b", 9.9)], [1, 100], 200)
     >>> second.middle - first.middle
     18.0
     """
@@ -107,15 +112,6 @@ MOST_BARS = 15
 NARROW = 430
 
 
-class Bar(NamedTuple):
-    """A value with a label and, where known, its range."""
-
-    label: str
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-
 class Point(NamedTuple):
     """Bandwidth of a series at a number of nodes."""
 
@@ -124,35 +120,23 @@ class Point(NamedTuple):
     value: float
 
 
-class Ceiling(NamedTuple):
-    """Read bandwidth of a storage system by the number of nodes; `rate` in words."""
-
-    label: str
-    rate: str
-    points: tuple[tuple[float, float], ...]
-
-
-def demand(jobs: Sequence[Bar], together: Bar, unit: str = "B/s") -> Chart:
+def demand(jobs: Sequence[Bar], together: Bar) -> Chart:
     """Read bandwidth of each job, and of all concurrent jobs.
 
     >>> demand([Bar("a", 3e9), Bar("b", 1e9)], Bar("all jobs", 4e9)).title
     'a needs the most, 3 GB/s; all jobs: 4 GB/s'
     """
     ordered = sorted(jobs, key=lambda bar: -bar.value)
-    kept = ordered[:MOST_BARS]
     rest = ordered[MOST_BARS:]
-    if rest:
-        kept.append(Bar(f"{len(rest)} smaller jobs", sum(bar.value for bar in rest)))
-    bars = [*kept, together]
-    values, shown = scaled([bar.value for bar in bars], unit)
-    texts = [display(bar.value, unit, binary=False) for bar in bars]
+    others = [Bar(f"{len(rest)} smaller jobs", sum(bar.value for bar in rest))] if rest else []
+    bars = [*ordered[:MOST_BARS], *others, together]
+    values, shown = scaled([bar.value for bar in bars], "B/s")
+    texts = [display(bar.value, "B/s", binary=False) for bar in bars]
     rows = [
         {"job": bar.label, "value": value, "text": text, "kind": "sum" if bar is together else "job"}
         for bar, value, text in zip(bars, values, texts, strict=True)
     ]
-    first = ordered[0] if ordered else together
-    most, whole = (display(bar.value, unit, binary=False) for bar in (first, together))
-    title = f"{first.label} needs the most, {most}; {together.label}: {whole}"
+    title = f"{ordered[0].label} needs the most, {texts[0]}; {together.label}: {texts[-1]}"
     listing = "; ".join(f"{row['job']} {row['text']}" for row in rows)
     scale = {"domainMax": 1.18 * max(values)}
     colours = {"domain": ["job", "sum"], "range": [LIGHT, DARK]}
@@ -166,23 +150,20 @@ def demand(jobs: Sequence[Bar], together: Bar, unit: str = "B/s") -> Chart:
     return made("demand", title, "", f"Bar chart of read bandwidth by job: {listing}.", body)
 
 
-def scaling(points: Sequence[Point], ceilings: Sequence[Ceiling] = (), unit: str = "B/s", note: str = "") -> Chart:
+def scaling(points: Sequence[Point], ceilings: Sequence[ReadCeiling] = ()) -> Chart:
     """Bandwidth of each job against the number of nodes, with ceilings of storage systems at the same numbers of nodes.
 
-    >>> asked = [Point("a", 1, 1e9), Point("a", 10, 1e10)]
-    >>> scaling(asked, [Ceiling("NFS", "3 GB/s", ((1, 3e9), (10, 3e9)))]).title
-    'NFS (3 GB/s) supports a up to 1 node'
-    >>> scaling(asked).title
+    >>> scaling([Point("a", 1, 1e9), Point("a", 10, 1e10)]).title
     'a reads 10 GB/s on 10 nodes, 1 GB/s on each'
     """
-    ends = [EndLabel(f"{one.label}: {one.rate}", one.points[-1][1]) for one in ceilings]
+    ends = [Bar(f"{one.label}: {one.rate}", one.points[-1][1]) for one in ceilings]
     width, height = (NARROW if ends else WIDTH), height_for(ends, HEIGHT)
     drawn = [point.value for point in points] + [value for one in ceilings for _, value in one.points]
     y_axis, x_axis = upwards(drawn, height), doublings([point.nodes for point in points], width)
     x = channel("nodes", title="nodes of the job", **x_axis)
     y = channel("value", title="read bandwidth", **y_axis)
     # The lines span many powers of ten: each tick has a prefix of its own.
-    written = f"replace(format(datum.value, '~s'), /([a-zA-Z]*)$/, ' $1') + '{unit}'"
+    written = "replace(format(datum.value, '~s'), /([a-zA-Z]*)$/, ' $1') + 'B/s'"
     y["axis"] = {**y.get("axis", {}), "labelExpr": written}
     # Each job has a colour, dashes and a shape of points; these carry the legend, so that colours and shapes are one.
     series, rows = channel("series", "nominal", title=None), [point._asdict() for point in points]
@@ -198,29 +179,24 @@ def scaling(points: Sequence[Point], ceilings: Sequence[Ceiling] = (), unit: str
         domain = y_axis["scale"]["domain"]
         layers += label_layers(placed_labels(ends, domain, height), domain, width, height)
     body: dict[str, Any] = {"width": width, "height": height, "layer": layers}
+    most = max(points, key=lambda point: point.value)
     if ceilings:
-        title = _fed(points, ceilings)
+        # The ceiling that supports the most demanding series up to the largest size, and that size.
+        asked = {point.nodes: point.value for point in points if point.series == most.series}
+        held = [dict(one.points) for one in ceilings]
+        fed = [(max((at for at in asked if asked[at] <= one[at]), default=0), one[max(asked)]) for one in held]
+        best, (nodes, _) = max(zip(ceilings, fed, strict=True), key=lambda one: one[1])
+        reach = f"up to {nodes:,.0f} node{'s' if nodes > 1 else ''}" if nodes else "at no size shown"
+        title = f"{best.label} ({best.rate}) supports {most.series} {reach}"
     else:
         # Bandwidth of the most demanding job at its full size, and per node.
-        most = max(points, key=lambda point: point.value)
-        whole, each = (display(value, unit, binary=False) for value in (most.value, most.value / most.nodes))
+        whole, each = (display(value, "B/s", binary=False) for value in (most.value, most.value / most.nodes))
         title = f"{most.series} reads {whole} on {most.nodes:,.0f} node{'s' if most.nodes > 1 else ''}, {each} on each"
     named = ", ".join(dict.fromkeys(point.series for point in points))
     listing = "".join(f" Ceiling: {one.label}, {one.rate}." for one in ceilings)
     alt = f"Line chart of read bandwidth against nodes: {named}. {title}.{listing}"
-    return made("scaling", title, "", alt, body)._replace(note=note)
-
-
-def _fed(points: Sequence[Point], ceilings: Sequence[Ceiling]) -> str:
-    """The ceiling that supports the most demanding series up to the largest size, and that size."""
-    largest = max(points, key=lambda point: point.value).series
-    largest_points = [point for point in points if point.series == largest]
-    fed = {one: max((p.nodes for p in largest_points if p.value <= dict(one.points)[p.nodes]), default=0) for one in ceilings}
-    best = max(ceilings, key=lambda one: (fed[one], dict(one.points)[largest_points[-1].nodes]))
-    nodes = fed[best]
-    if not nodes:
-        return f"{best.label} ({best.rate}) supports {largest} at no size shown"
-    return f"{best.label} ({best.rate}) supports {largest} up to {nodes:,.0f} node{'s' if nodes > 1 else ''}"
+    sources = "; ".join(one.source for one in ceilings)
+    return made("scaling", title, "", alt, body)._replace(note=sources and f"dashed: ceilings of storage: {sources}")
 
 
 def ladder(rungs: Sequence[Bar], unit: str, quantity: str) -> Chart:
@@ -260,30 +236,3 @@ def ladder(rungs: Sequence[Bar], unit: str, quantity: str) -> Chart:
     listing = "; ".join(f"{row['rung']} {row['text']}" for row in rows)
     alt = f"{quantity} by evidence level: {listing}."
     return made("ladder", title, "dot: typical value, bar: range", alt, plot(rows, step=34, layer=layers))
-
-
-class Reached(NamedTuple):
-    """What a job reaches at a bandwidth: its efficiency, or its rate."""
-
-    bandwidth: float
-    value: float
-
-
-def reached(name: str, points: Sequence[Reached], own: Reached, what: str, note: str, unit: str = "B/s/node") -> Chart:
-    """What a job reaches by the bandwidth of its drives, and where it stands; `what` is the title of the axis."""
-    bandwidths, shown = scaled([one.bandwidth for one in (*points, own)], unit)
-    rows = [{"bandwidth": x, "reached": one.value} for x, one in zip(bandwidths, points, strict=False)]
-    mine = {"bandwidth": bandwidths[-1], "reached": own.value, "label": f"{own.value:,.3g} at {bandwidths[-1]:,.3g} {shown}"}
-    x = channel("bandwidth", title=f"read bandwidth per node ({shown})", **sideways(bandwidths, WIDTH, exact=True))
-    y = channel("reached", title=what, scale={"zero": True})
-    layers = [
-        layer("line", look={"color": DARK, "strokeWidth": 2}, x=x, y=y),
-        layer("point", [mine], {"color": SIGNAL, "filled": True, "size": 90}, x=x, y=y),
-        layer(
-            "text", [mine], {"color": SIGNAL, "align": "left", "dx": 10, "dy": 12}, x=x, y=y, text=channel("label", "nominal")
-        ),
-    ]
-    best = max(one.value for one in points)
-    title = f"{capitalised(what)}: {own.value:,.3g} at {display(own.bandwidth, unit, binary=False)}, at most {best:,.3g}"
-    alt = f"Line of {what} by read bandwidth; the point marks the job: {mine['label']}; the line ends at {best:,.3g}."
-    return made(name, title, note, alt, plot(rows, HEIGHT, layer=layers))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.reports.charts.chart import (
     COLOURS,
@@ -26,6 +26,11 @@ from ingest.reports.labels import capitalised
 from ingest.site.load_conditions import latency_in_words
 from ingest.units import display, request_size
 
+if TYPE_CHECKING:
+    from ingest.site.load_conditions import LatencyPoint
+    from ingest.site.training_day import RequestShare, YearBandwidth
+    from ingest.sizing.checkpoint_schedule import Point
+
 #: The stage that holds no data, and its colour.
 RESERVE, PALE = "reserve", "#D0D0D0"
 #: From which share on a bar has room for the name of its requests, or for the share alone.
@@ -47,14 +52,6 @@ class YearBytes(NamedTuple):
     value: float
 
 
-class Interval(NamedTuple):
-    """A checkpoint interval, its checkpoint overhead as a share of time, and its write bandwidth."""
-
-    seconds: float
-    waste: float
-    bandwidth: float
-
-
 class Swing(NamedTuple):
     """A requirement with one input at its low and at its high end."""
 
@@ -63,47 +60,38 @@ class Swing(NamedTuple):
     high: float
 
 
-def capacity(rows: Sequence[YearBytes], unit: str = "B", to_buy: Sequence[YearBytes] = ()) -> Chart:
-    """Data held by year and stage, below the usable capacity to buy where that is given.
+def capacity(rows: Sequence[YearBytes], to_buy: Sequence[YearBytes]) -> Chart:
+    """Data held by year and stage, below the usable capacity to buy.
 
-    >>> capacity([YearBytes("2026", "raw", 1e15), YearBytes("2028", "raw", 3e15)]).title
-    'Capacity grows from 1 PB in 2026 to 3 PB in 2028'
-    >>> bought = [YearBytes("2026", "usable capacity to buy", 4e15)]
-    >>> capacity([YearBytes("2026", "raw", 3e15)], to_buy=bought).title
-    'Capacity is 3 PB in 2026; usable capacity to buy: 4 PB'
+    >>> held = [YearBytes("2026", "raw", 1e15), YearBytes("2028", "raw", 3e15)]
+    >>> capacity(held, [YearBytes("2028", "usable capacity to buy", 4e15)]).title
+    'Capacity grows from 1 PB in 2026 to 3 PB in 2028; usable capacity to buy: 4 PB'
     """
-    values, shown = scaled([row.value for row in (*rows, *to_buy)], unit)
+    values, shown = scaled([row.value for row in (*rows, *to_buy)], "B")
     years = list(dict.fromkeys(row.year for row in rows))
     sums = {year: sum(row.value for row in rows if row.year == year) for year in years}
     drawn = [{**row._asdict(), "value": value} for row, value in zip(rows, values, strict=False)]
     bought = [{**row._asdict(), "value": value} for row, value in zip(to_buy, values[len(rows) :], strict=True)]
-    x = YEARS
-    y = channel("value", title=f"data held ({shown})" if not to_buy else f"capacity ({shown})")
+    x, y = YEARS, channel("value", title=f"capacity ({shown})")
     stages = list(dict.fromkeys(row.stage for row in rows))
     palette = [PALE if stage == RESERVE else COLOURS[place % len(COLOURS)] for place, stage in enumerate(stages)]
     color = channel("stage", "nominal", title=None, scale={"domain": stages, "range": palette})
     bars = layer("bar", drawn, {"stroke": "white", "strokeWidth": 1}, x=x, y=y, color=color)
-    title = course(sums, unit)
-    if not to_buy:
-        body = {"width": WIDTH, "height": HEIGHT, "data": {"values": drawn}, "layer": [bars]}
-        return made("capacity", title, "", f"Stacked bars of data held by year. {title}.", body)
     most = max(to_buy, key=lambda row: row.value)
-    text = display(most.value, unit, binary=False)
-    look = {"thickness": 3, "color": "black", "size": 70}
-    label = {"dy": -8, "fontSize": 10}
-    texts = [{**row, "text": display(one.value, unit, binary=False)} for row, one in zip(bought, to_buy, strict=True)]
+    look, label = {"thickness": 3, "color": "black", "size": 70}, {"dy": -8, "fontSize": 10}
+    texts = [{**row, "text": display(one.value, "B", binary=False)} for row, one in zip(bought, to_buy, strict=True)]
     marks = [layer("tick", bought, look, x=x, y=y), layer("text", texts, label, x=x, y=y, text={"field": "text"})]
-    title = f"{title}; {most.stage}: {text}"
+    title = f"{course(sums)}; {most.stage}: {display(most.value, 'B', binary=False)}"
     alt = f"Stacked bars of data held by year, with marks at the {most.stage}. {title}."
     body = {"width": WIDTH, "height": HEIGHT, "layer": [bars, *marks]}
     return made("capacity", title, f"black marks: {most.stage}", alt, body)
 
 
-def course(sums: Mapping[str, float], unit: str) -> str:
+def course(sums: Mapping[str, float]) -> str:
     """The course of capacity over the years: it grows, stays, or peaks before the end."""
     years = list(sums)
     first, last, peak = years[0], years[-1], max(years, key=lambda year: sums[year])
-    held = {year: display(sums[year], unit, binary=False) for year in (first, last, peak)}
+    held = {year: display(sums[year], "B", binary=False) for year in (first, last, peak)}
     if held[first] == held[last] == held[peak]:
         return f"Capacity stays at {held[first]}" if first != last else f"Capacity is {held[first]} in {first}"
     if held[peak] == held[last]:
@@ -111,29 +99,27 @@ def course(sums: Mapping[str, float], unit: str) -> str:
     return f"Capacity is largest in {peak}, {held[peak]}, and {held[last]} in {last}"
 
 
-def intervals(rows: Sequence[Interval], chosen: Interval, job: str, how: str = "") -> Chart:
+def intervals(rows: Sequence[Point], chosen: Point, job: str, how: str = "") -> Chart:
     """Checkpoint overhead and write bandwidth by interval, under the condition `how`; the chosen interval is marked.
 
-    >>> every = [Interval(300, 0.06, 2e9), Interval(600, 0.05, 1e9), Interval(1200, 0.07, 6e8)]
+    Each point is an interval in s, the overhead as a share of the time, and the write bandwidth in B/s.
+
+    >>> every = [(300, 0.06, 2e9), (600, 0.05, 1e9), (1200, 0.07, 6e8)]
     >>> intervals(every, every[1], "llm").title
     'llm: a checkpoint every 10 min costs 5 % of the time and needs 1 GB/s of writes'
     """
-    values, shown = scaled([*(row.bandwidth for row in rows), chosen.bandwidth], "B/s")
-    data = [
-        {"minutes": row.seconds / 60, "waste": row.waste, "bandwidth": value} for row, value in zip(rows, values, strict=False)
-    ]
-    rate, cost = display(chosen.bandwidth, "B/s", binary=False), f"{chosen.waste * 100:.3g} %"
-    every = display(chosen.seconds, "s")
-    mark = {"minutes": chosen.seconds / 60, "waste": chosen.waste, "bandwidth": values[-1]}
+    values, shown = scaled([bandwidth for *_, bandwidth in (*rows, chosen)], "B/s")
+    *data, mark = (
+        {"minutes": seconds / 60, "waste": waste, "bandwidth": value}
+        for (seconds, waste, _), value in zip((*rows, chosen), values, strict=True)
+    )
+    rate, cost, every = display(chosen[2], "B/s", binary=False), f"{chosen[1] * 100:.3g} %", display(chosen[0], "s")
     every_minute = sideways([row["minutes"] for row in [*data, mark]], WIDTH, exact=True)
     axis = channel("minutes", title=f"interval between checkpoints of {job} (min)", **every_minute)
-    rises = rows[-1].waste > rows[0].waste
+    rises = rows[-1][1] > rows[0][1]
+    names = {"waste": "share of the time lost", "bandwidth": f"write bandwidth ({shown})"}
     lost, asked = (
-        {"title": name, **upwards([row[field] for row in [*data, mark]], HEIGHT / 2)}
-        for field, name in (
-            ("waste", "share of the time lost"),
-            ("bandwidth", f"write bandwidth ({shown})"),
-        )
+        {"title": name, **upwards([row[field] for row in [*data, mark]], HEIGHT / 2)} for field, name in names.items()
     )
     lost["axis"] = {**lost.get("axis", {}), "format": "~%"}
     panels = [
@@ -163,29 +149,23 @@ def _panel(x: Mapping[str, Any], mark: Mapping[str, Any], upward: Mapping[str, A
     }
 
 
-class Goodput(NamedTuple):
-    """Goodput at a write bandwidth, and the GPUs that one more GB/s gains; None at the highest bandwidth."""
+def goodput(rows: Sequence[Mapping[str, float]], chosen: float, job: str) -> Chart:
+    """Goodput by write bandwidth bought, with the GPUs that one more GB/s gains at each; at the highest nobody knows.
 
-    bandwidth: float
-    goodput: float
-    gained: float | None = None
-
-
-def goodput(rows: Sequence[Goodput], chosen: float, job: str) -> Chart:
-    """Goodput by write bandwidth bought, with the GPUs that one more GB/s gains at each.
-
-    >>> rows = [Goodput(50e9, 0.84, 11.0), Goodput(100e9, 0.87, 2.0), Goodput(200e9, 0.88)]
+    >>> names = ("write_bandwidth", "goodput", "gpus_gained")
+    >>> rows = [dict(zip(names, row)) for row in ((50e9, 0.84, 11.0), (100e9, 0.87, 2.0), (200e9, 0.88))]
     >>> goodput(rows, 50e9, "llm").title
     'llm: at 50 GB/s, 84 % of the time is progress, and one more GB/s gains 11 GPUs'
     """
-    values, shown = scaled([row.bandwidth for row in rows], "B/s")
-    at = min(rows, key=lambda row: abs(row.bandwidth - chosen))
+    values, shown = scaled([row["write_bandwidth"] for row in rows], "B/s")
+    at = min(rows, key=lambda row: abs(row["write_bandwidth"] - chosen))
+    gains = [gpus_in_words(row["gpus_gained"]) if "gpus_gained" in row else "" for row in rows]
     data = [
-        {"bandwidth": value, "goodput": row.goodput, "text": "" if row.gained is None else gpus_in_words(row.gained)}
-        for value, row in zip(values, rows, strict=True)
+        {"bandwidth": value, "goodput": row["goodput"], "text": gain}
+        for value, row, gain in zip(values, rows, gains, strict=True)
     ]
     x = channel("bandwidth", title=f"write bandwidth for checkpoints of {job} ({shown})", **sideways(values, WIDTH))
-    ends = [row.goodput for row in rows]
+    ends = [row["goodput"] for row in rows]
     # The number of the lowest point is written below it.
     least = max(0.0, min(ends) - BELOW * (max(ends) - min(ends)))
     y = channel("goodput", title="share of the time that is progress", scale={"domain": [least, max(ends)]}, axis=SHARES)
@@ -196,27 +176,19 @@ def goodput(rows: Sequence[Goodput], chosen: float, job: str) -> Chart:
         diamond(mark, x, y),
         layer("text", look={"align": "left", "dx": 8, "dy": 12, "fontSize": 11}, x=x, y=y, text={"field": "text"}),
     ]
-    rate = display(at.bandwidth, "B/s", binary=False)
-    gain = "" if at.gained is None else f", and one more GB/s gains {gpus_in_words(at.gained)} GPUs"
-    title = f"{job}: at {rate}, {at.goodput * 100:.3g} % of the time is progress{gain}"
+    rate, gained = display(at["write_bandwidth"], "B/s", binary=False), mark[0]["text"]
+    gain = f", and one more GB/s gains {gained} GPUs" if gained else ""
+    title = f"{job}: at {rate}, {at['goodput'] * 100:.3g} % of the time is progress{gain}"
     alt = f"Line chart of goodput against the write bandwidth bought. {title}."
     how = "numbers: GPUs that one more GB/s gains; diamond: this plan; closed form, restores unchanged"
     return made("goodput", title, how, alt, plot(data, HEIGHT, layer=layers))
 
 
-class Fed(NamedTuple):
-    """The utilization of a job at a 99 % latency of its reads: the median, P10 and P90 of simulated runs."""
-
-    latency: float
-    utilization: float
-    low: float
-    high: float
-
-
-def utilization(points: Sequence[Fed], own: Fed, job: str) -> Chart:
+def utilization(points: Sequence[LatencyPoint], own: LatencyPoint, job: str) -> Chart:
     """Utilization of a job by the 99 % latency of its reads, its own point marked.
 
-    >>> points = [Fed(0.01, 0.99, 0.98, 1.0), Fed(0.02, 0.95, 0.94, 0.96), Fed(0.04, 0.6, 0.58, 0.62)]
+    >>> from ingest.site.load_conditions import LatencyPoint
+    >>> points = [LatencyPoint(0.01, 0.99, 0.98, 1), LatencyPoint(0.02, 0.95, 0.94, 0.96), LatencyPoint(0.04, 0.6, 0.58, 0.62)]
     >>> utilization(points, points[1], "vision").title
     'vision: 99 % of its reads within 20 ms keep its GPUs computing 95 % of the time; within 40 ms, 60 %'
     """
@@ -235,7 +207,7 @@ def utilization(points: Sequence[Fed], own: Fed, job: str) -> Chart:
     return made("utilization", title, how, alt, plot(data, HEIGHT, layer=layers))
 
 
-def fed_in_words(points: Sequence[Fed], own: Fed, job: str) -> str:
+def fed_in_words(points: Sequence[LatencyPoint], own: LatencyPoint, job: str) -> str:
     """What the latency of a job keeps of its time, and what twice that latency would."""
     shown, share = latency_in_words(own.latency), own.utilization * 100
     twice = min(points, key=lambda one: abs(one.latency - 2 * own.latency))
@@ -277,9 +249,6 @@ def tornado(rows: Sequence[Swing], typical: float, unit: str, requirement: str) 
         color=channel("side", "nominal", title=None, scale=sides),
     )
     typical_line = layer("rule", look={"color": "black"}, x={"datum": middle, "type": "quantitative"})
-    if not ordered:
-        title = f"No input of {requirement} has a range"
-        return made("tornado", title, "", "Nothing to show.", plot(data, step=26, layer=[typical_line]))
     top = ordered[0]
     low, high = (display(end, unit, binary=False) for end in sorted((top.low, top.high)))
     title = f"{capitalised(top.quantity)} has the largest effect: {requirement} lies between {low} and {high}"
@@ -293,24 +262,6 @@ class DayLoad(NamedTuple):
     values: Sequence[float]
 
 
-class Share(NamedTuple):
-    """The share of one kind of request in the bytes of a load."""
-
-    load: str
-    share: float
-    operation: str
-    io_size: int
-    pattern: str
-
-
-class YearRates(NamedTuple):
-    """Required bandwidth in a year; None where there is none."""
-
-    year: str
-    reads: float | None
-    writes: float | None
-
-
 def training_day(reads: DayLoad, copies: DayLoad, writes: DayLoad, restored: str = "", at: float = 12) -> Chart:
     """The load of a day: reads above, checkpoint writes below; a run of the job `restored` is interrupted at an hour.
 
@@ -320,7 +271,7 @@ def training_day(reads: DayLoad, copies: DayLoad, writes: DayLoad, restored: str
     """
     drawn = [one for one in (reads, copies, writes) if max(one.values, default=0) > 0]
     peaks = [f"{one.name} up to {display(max(one.values), 'B/s', binary=False)}" for one in drawn]
-    title = f"Over a day: {', '.join(peaks)}" if peaks else "No load over the day"
+    title = f"Over a day: {', '.join(peaks)}"
     panels = [
         _hours([one for one in drawn if one is not writes], "reads", (LIGHT, SIGNAL)),
         _hours([writes], writes.name, (DARK,)),
@@ -366,21 +317,25 @@ def _hours(loads: Sequence[DayLoad], what: str, colours: Sequence[str]) -> dict[
     return {"width": WIDTH, "height": HEIGHT / 2, "layer": layers}
 
 
-def request_sizes(rows: Sequence[Share]) -> Chart:
+def request_sizes(rows: Sequence[RequestShare]) -> Chart:
     """Share of the bytes of each load by operation, pattern and request size.
 
-    >>> request_sizes([Share("reads", 0.75, "read", 2**20, "sequential"), Share("reads", 0.25, "read", 4096, "random")]).title
+    >>> from ingest.requirement import MixPart
+    >>> from ingest.site.training_day import RequestShare
+    >>> request_sizes([RequestShare("reads", MixPart(0.75, "read", 2**20, "sequential"))]).title
     'Reads: 75 % of the bytes in sequential 1 MiB reads'
     """
-    kinds = list(dict.fromkeys(_kind(one) for one in sorted(rows, key=lambda one: (one.operation, -one.io_size))))
+    kinds = list(dict.fromkeys(_kind(one) for one in sorted(rows, key=lambda one: (one.part.operation, -one.part.io_size))))
     drawn: list[dict[str, Any]] = []
+    said = []
     start: dict[str, float] = {}
     for one in rows:
-        begin = start.get(one.load, 0.0)
-        start[one.load] = begin + one.share
-        share = f"{one.share * 100:.3g} %"
-        text = f"{share} {_kind(one)}" if one.share >= ROOM else share if one.share >= SMALL_ROOM else ""
-        drawn.append({"load": one.load, "kind": _kind(one), "from": begin, "to": start[one.load], "text": text})
+        begin, kind, part = start.get(one.load, 0.0), _kind(one), one.part.share
+        start[one.load] = begin + part
+        share = f"{part * 100:.3g} %"
+        text = f"{share} {kind}" if part >= ROOM else share if part >= SMALL_ROOM else ""
+        said.append(f"{one.load} {share} {kind}")
+        drawn.append({"load": one.load, "kind": kind, "from": begin, "to": start[one.load], "text": text})
     y = channel("load", "nominal", sort=None, title=None)
     x = channel("from", title="share of the bytes", scale={"domain": [0, 1]}, axis={"format": "%"})
     colours = {"domain": kinds, "range": [COLOURS[place % len(COLOURS)] for place in range(len(kinds))]}
@@ -391,21 +346,20 @@ def request_sizes(rows: Sequence[Share]) -> Chart:
     dark = [kind for place, kind in enumerate(kinds) if COLOURS[place % len(COLOURS)] in (DARK, SIGNAL, "#009E73", "#000000")]
     white = {"condition": {"test": f"indexof({dark!r}, datum.kind) >= 0", "value": "white"}, "value": "black"}
     labels = layer("text", look={"fontSize": 11}, x=channel("middle"), y=y, text={"field": "text"}, color=white)
-    first = rows[0] if rows else Share("", 0, "read", 0, "")
-    title = f"{capitalised(first.load)}: {first.share * 100:.3g} % of the bytes in {_kind(first)}" if rows else "No requests"
-    listing = "; ".join(f"{one.load} {one.share * 100:.3g} % {_kind(one)}" for one in rows)
-    alt = f"Stacked bars of the share of bytes by request: {listing}."
+    title = f"{capitalised(rows[0].load)}: {rows[0].part.share * 100:.3g} % of the bytes in {_kind(rows[0])}"
+    alt = f"Stacked bars of the share of bytes by request: {'; '.join(said)}."
     return made("request_sizes", title, "", alt, plot(drawn, step=30, layer=[bars, labels]))
 
 
-def _kind(one: Share) -> str:
-    return f"{one.pattern} {request_size(one.io_size)} {one.operation}s"
+def _kind(one: RequestShare) -> str:
+    return f"{one.part.pattern} {request_size(one.part.io_size)} {one.part.operation}s"
 
 
-def bandwidth_by_year(rows: Sequence[YearRates]) -> Chart:
+def bandwidth_by_year(rows: Sequence[YearBandwidth]) -> Chart:
     """Required read and write bandwidth by year.
 
-    >>> bandwidth_by_year([YearRates("2026", 1e11, 1e10), YearRates("2027", 2e11, 1e10)]).title
+    >>> from ingest.site.training_day import YearBandwidth
+    >>> bandwidth_by_year([YearBandwidth("2026", 1e11, 1e10), YearBandwidth("2027", 2e11, 1e10)]).title
     'Reads grow from 100 GB/s in 2026 to 200 GB/s in 2027, writes stay at 10 GB/s'
     """
     pairs = [(one.year, kind, value) for one in rows for kind, value in (("reads", one.reads), ("writes", one.writes)) if value]
@@ -425,7 +379,7 @@ def bandwidth_by_year(rows: Sequence[YearRates]) -> Chart:
         if own:
             (year, first), (last, end) = own[0], own[-1]
             said.append(f"{kind} stay at {first}" if first == end else f"{kind} grow from {first} in {year} to {end} in {last}")
-    title = capitalised(", ".join(said) or "no bandwidth is required")
+    title = capitalised(", ".join(said))
     listing = "; ".join(f"{row['year']} {row['kind']} {row['text']}" for row in drawn)
     alt = f"Bars of required bandwidth by year: {listing}."
     return made("bandwidth_by_year", title, "", alt, plot(drawn, HEIGHT, layer=[bars, labels]))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.engine.registry import unit_of
 from ingest.reports.charts.chart import COLOURS
-from ingest.reports.charts.planning import Fed, course, fed_in_words, gpus_in_words
+from ingest.reports.charts.planning import course, fed_in_words, gpus_in_words
 from ingest.reports.labels import label
 from ingest.reports.workbook.derivation_cells import PlanCells
 from ingest.reports.workbook.plan_inputs import Knob, PeopleInput
@@ -231,7 +231,7 @@ def _capacity(table: TableSheet, book: WorkbookWriter) -> SheetChart:
     chart.set_x_axis({"name": "Year", "name_font": PLAIN})
     chart.set_y_axis(axis)
     chart.set_legend({"position": "bottom"})
-    title = course(dict(zip(names, values, strict=True)), unit_of(CAPACITIES[0]))
+    title = course(dict(zip(names, values, strict=True)))
     return SheetChart(
         chart, title, f"Column chart of the data held and of usable and raw capacity by year. As planned: {title}."
     )
@@ -356,7 +356,7 @@ def _utilization(
     chart.set_x_axis({**_scale("99 % latency of reads", "ms", 1, points[-1][0] * 1000), "min": 0})
     chart.set_y_axis({"name": "Time that GPUs compute", "name_font": PLAIN, "num_format": "0 %", "min": 0, "max": 1})
     chart.set_legend({"position": "bottom", "delete_series": [2]})
-    words = fed_in_words([Fed(*one) for one in points], Fed(*own), row.name)
+    words = fed_in_words(points, own, row.name)
     alt = f"Line chart of the utilization of {row.name} by the 99 % latency of reads, its point marked. As planned: {words}."
     return SheetChart(chart, f"Loader of {words.partition(';')[0]}", alt)
 
