@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ingest.engine.registry import unit_of
 from ingest.reports.labels import counted, is_share, plain
 from ingest.units import display
 
@@ -18,11 +17,7 @@ if TYPE_CHECKING:
     from ingest.engine.result import Answer
     from ingest.engine.value import Quantity
     from ingest.observation.calibration import Calibration
-    from ingest.observation.observation import Observation
-    from ingest.site.plan import Plan, PlanScenarios
-    from ingest.sizing.bandwidth import Scenarios
-    from ingest.sizing.explain import Explanation
-    from ingest.sizing.sweep import Sweep
+    from ingest.site.plan import Plan
     from ingest.storage.fit_result import Fits
 
 #: The lines of a plan of which an answer names the largest; usable capacity to buy stands for all of R-CAP.
@@ -32,10 +27,10 @@ PLANNED = ((READ, "{} read"), (WRITE, "{} write"), (CAPACITY, "{} usable"))
 STAR, GUIDED = "*", "*guidance"
 #: Parts of an answer at most and at least, and the letters beyond which the last part is left out: a terminal's line.
 MOST, LEAST, LINE = 3, 2, 80
-
-
 #: What the line leaves out where it is zero: nobody decodes.
 UNSAID_AS_ZERO = ("decode_cores_per_node",)
+#: Evidence of a rate that depends on the precision of the arithmetic.
+OF_ARITHMETIC = ("measured", "transferred", "efficiency", "peak")
 
 
 def joined(verb: str, parts: Iterable[str], cautions: int = 0, unmet: str = "") -> str:
@@ -70,49 +65,16 @@ def _value(name: str, quantity: Quantity) -> str:
 
 def answer_line(answer: Answer) -> str:
     """The answer for one job, data set or model."""
-    return results_line(
-        answer.question,
-        answer.results,
-        len(answer.warnings),
-        answer.unmet,
-        (*_precision(answer), *_skipped(answer)),
-    )
+    chosen, skipped = {name: one["value"] for name, one in answer.chosen.items()}, answer.results.get("files_skipped")
+    depends = getattr(answer, "basis", chosen.get("basis")) in OF_ARITHMETIC
+    also = [f"in {chosen['precision']}"] if "precision" in chosen and depends else []
+    # Files that could not be counted, so that the counts are not taken for those of every file.
+    also += [f"{counted(int(skipped.value), 'file')} skipped"] if skipped is not None and skipped.value else []
+    return results_line(answer.question, answer.results, len(answer.warnings), answer.unmet, also)
 
 
-def _skipped(answer: Answer) -> tuple[str, ...]:
-    """The files that could not be counted, so that the counts are not taken for those of every file."""
-    skipped = answer.results.get("files_skipped")
-    return (f"{counted(int(skipped.value), 'file')} skipped",) if skipped is not None and skipped.value else ()
-
-
-#: Evidence of a rate that depends on the precision of the arithmetic.
-OF_ARITHMETIC = ("measured", "transferred", "efficiency", "peak")
-
-
-def _precision(answer: Answer) -> tuple[str, ...]:
-    """The precision of the arithmetic, where the rate of the answer depends on it."""
-    chosen = {name: one["value"] for name, one in answer.chosen.items()}
-    level = getattr(answer, "basis", chosen.get("basis"))
-    return (f"in {chosen['precision']}",) if "precision" in chosen and level in OF_ARITHMETIC else ()
-
-
-def titled(title: str, cautions: int) -> str:
-    """The answer of a command whose title says it."""
-    return joined("", [title], cautions)
-
-
-def plan_line(plan: Plan) -> str:
-    """The answer for a site: its largest read and write rates, and the usable capacity to buy."""
-    return joined("Needs", _planned([plan]), len(plan.warnings), plan.unmet)
-
-
-def plans_line(plans: PlanScenarios) -> str:
-    """The answer for several scenarios of a site: from the least to the most of each."""
-    return joined(counted(len(plans.plans), "scenario") + ":", _planned(plans.plans), len(plans.warnings))
-
-
-def _planned(plans: Sequence[Plan]) -> list[str]:
-    """The parts; a star marks what guidance sets."""
+def planned(plans: Sequence[Plan]) -> list[str]:
+    """The largest rates and the capacity to buy of a site, from the least to the most of several; a star marks guidance."""
     parts = []
     for ids, around in PLANNED:
         lines = [(one, [name for name in ids if name in one.results]) for one in plans]
@@ -130,18 +92,10 @@ def _between(values: Sequence[float], unit: str) -> str:
     return " – ".join(ends)
 
 
-def scenarios_line(answers: Scenarios) -> str:
-    """The answer for several scenarios of `bw`."""
-    reads = [one.results["ingest_bandwidth_per_job"].value for one in answers.scenarios]
-    shown = f"{_between(reads, 'B/s')} read per job"
-    return joined(counted(len(reads), "scenario") + ":", [shown], len(answers.warnings))
-
-
-def sweep_line(sweep: Sweep) -> str:
-    """The answer of a sweep: from the least to the most that a job reads."""
-    reads = [value for value in sweep.columns.get("ingest_bandwidth_per_job", ()) if value == value]
-    shown = [f"{_between([min(reads), max(reads)], 'B/s')} read per job"] if len(reads) else []
-    return joined(counted(sweep.rows, "scenario") + (":" if shown else ""), shown, len(sweep.warnings))
+def scenarios_line(number: int, reads: Sequence[float], cautions: int) -> str:
+    """The answer for several scenarios: from the least to the most that a job reads, where that is known."""
+    shown = [f"{_between(reads, 'B/s')} read per job"] if reads else []
+    return joined(counted(number, "scenario") + (":" if shown else ""), shown, cautions)
 
 
 def fits_line(found: Fits, decided: str, counts: Mapping[str, int], first: str = "") -> str:
@@ -181,11 +135,6 @@ VERBS = {
 }
 
 
-def explanation_line(explanation: Explanation) -> str:
-    """The answer of `explain`: the quantity and its value."""
-    return f"{explanation.name} = {display(explanation.step.value, unit_of(explanation.step.name))}"
-
-
 def calibration_line(answer: Calibration) -> str:
     """The answer of `calibrate`: observed over estimated; of several observations, what they show together."""
     if answer.scaling is not None:
@@ -195,8 +144,3 @@ def calibration_line(answer: Calibration) -> str:
     outside = sum(one.inside is False for one in answer.rows)
     parts = [*compared[:MOST], *([f"{counted(outside, 'value')} outside the range"] if outside else [])]
     return joined("Observed ÷ estimated:", parts or ["nothing to compare"], len(answer.warnings), answer.unmet)
-
-
-def observation_line(answer: Observation) -> str:
-    """The answer of `observe`."""
-    return results_line(answer.question, answer.results, len(answer.warnings))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,9 @@ from ingest.text import all_visible
 if TYPE_CHECKING:
     from ingest.corpus.measurement import CorpusMeasurement
     from ingest.engine.interactive import InteractiveResult
+    from ingest.engine.value import Quantity
     from ingest.reports.plan_report import Report
+    from ingest.requirement import Requirement
     from ingest.site.plan import Plan
     from ingest.sizing.bandwidth import Estimate, Scenarios
     from ingest.storage.fit_result import Fits
@@ -91,19 +93,15 @@ def as_html(result: InteractiveResult) -> str:
     first, *others = page.sections or (Section(""),)
     heading = "<br>".join(map(escape, as_text(page._replace(sections=())).split("\n")))
     parts = [f"<strong>{heading}</strong>", *_section(first)]
-    parts += (chart for chart in [chart_of(result)] if chart)
+    parts += filter(None, [next((CHARTS[one.__name__](result) for one in type(result).__mro__ if one.__name__ in CHARTS), "")])
     for one in others:
         title = escape(one.title) or "More"
         parts.append(f"<details><summary>{title}</summary>{''.join(_section(one))}</details>")
-    warnings = [escape(str(line)) for line in getattr(result, "warnings", ())]
-    listed = [f"<ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>" for lines in _parted(warnings) if lines]
-    parts += [f"<p>Warnings</p>{listed[0]}"] if listed else []
-    parts += [f"<details><summary>{len(warnings) - MOST_WARNINGS} more</summary>{listed[1]}</details>"] if listed[1:] else []
+    warnings = [f"<li>{escape(str(line))}</li>" for line in getattr(result, "warnings", ())]
+    shown, more = ("".join(lines) for lines in (warnings[:MOST_WARNINGS], warnings[MOST_WARNINGS:]))
+    parts += [f"<p>Warnings</p><ul>{shown}</ul>"] if shown else []
+    parts += [f"<details><summary>{len(warnings) - MOST_WARNINGS} more</summary><ul>{more}</ul></details>"] if more else []
     return f'<div class="ingest-result">{"".join(parts)}</div>'
-
-
-def _parted(lines: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    return lines[:MOST_WARNINGS], lines[MOST_WARNINGS:]
 
 
 def _section(section: Section) -> Iterator[str]:
@@ -124,39 +122,32 @@ def _cell(text: str) -> str:
     return f'<td style="{CELL}{whole}">{escape(text)}</td>'
 
 
-def chart_of(result: InteractiveResult) -> str:
-    """The chart of a result as SVG; empty for a result without one."""
-    return next((CHARTS[one.__name__](result) for one in type(result).__mro__ if one.__name__ in CHARTS), "")
+def _bars(title: str, found: Iterable[tuple[str, Quantity | Requirement | None]]) -> str:
+    known = [(name, item) for name, item in found if item is not None]
+    return range_bars(title, [Bar(name, item.value, item.low, item.high) for name, item in known], "B/s")
 
 
 def _levels(answer: Estimate) -> str:
-    name = "ingest_bandwidth_per_gpu"
-    found = [(level.basis, results[name]) for level, results in answer.levels if name in results]
-    bars = [Bar(basis, item.value, item.low, item.high) for basis, item in found]
-    return range_bars("Read bandwidth per GPU by evidence level", bars, "B/s")
+    reads = [(level.basis, results.get("ingest_bandwidth_per_gpu")) for level, results in answer.levels]
+    return _bars("Read bandwidth per GPU by evidence level", reads)
 
 
 def _reads(answers: Scenarios) -> str:
-    name = "ingest_bandwidth_per_job"
-    bars = []
+    found = []
     for one in answers.scenarios[:MOST_CELLS]:
         words = (one.model.id if one.model else "", one.gpu.id if one.gpu else "", f"{one.nodes:,.0f} nodes")
-        item = one.results.get(name)
-        bars += [Bar(" · ".join(filter(None, words)), item.value, item.low, item.high)] if item else []
-    return range_bars("Read bandwidth per job", bars, "B/s")
+        found.append((" · ".join(filter(None, words)), one.results.get("ingest_bandwidth_per_job")))
+    return _bars("Read bandwidth per job", found)
 
 
 def _requirements(answer: Plan) -> str:
-    bars = [
-        Bar(f"{one.id} {plain(one.metric)}", one.value, one.low, one.high) for one in answer.requirements if one.unit == "B/s"
-    ]
-    return range_bars("Bandwidth by requirement", bars, "B/s")
+    lines = [(f"{one.id} {plain(one.metric)}", one) for one in answer.requirements if one.unit == "B/s"]
+    return _bars("Bandwidth by requirement", lines)
 
 
 def _systems(answer: Fits) -> str:
-    found = [(one.entry.id, one.results.get("read_bandwidth_available")) for one in answer.systems[:MOST_ROWS]]
-    bars = [Bar(name, item.value, item.low, item.high) for name, item in found if item is not None]
-    return range_bars("Read bandwidth of the units required", bars, "B/s")
+    reads = [(one.entry.id, one.results.get("read_bandwidth_available")) for one in answer.systems[:MOST_ROWS]]
+    return _bars("Read bandwidth of the units required", reads)
 
 
 #: class of a result -> its chart

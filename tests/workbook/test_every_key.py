@@ -15,7 +15,7 @@ import ingest
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import INPUTS, Step
 from ingest.errors import IngestError
-from ingest.reports.workbook.model_workbook import ModelWorkbook, behind_findings, model_workbook, of_rounding
+from ingest.reports.workbook.model_workbook import ModelWorkbook, model_workbook
 
 SITE = yaml.safe_load("""
 format: 2
@@ -82,7 +82,7 @@ def plan() -> ingest.Plan:
 @pytest.fixture(scope="module")
 def tree(plan) -> Tree:
     """All that the workbook computes of the requirements, and all that its checks compare."""
-    behind = [*behind_findings(plan), *of_rounding(plan)]
+    behind = ModelWorkbook(plan).behind
     return Tree({**plan.steps, **{f"behind {place}": step for place, step in enumerate(behind)}})
 
 

@@ -31,8 +31,7 @@ def derivation_listings(plan: Plan) -> Iterator[DerivationListing]:
     printed: dict[str, str] = {}
     writer = TenderDerivation(plan.catalog)
     for one in plan.requirements:
-        lines = shortened(one.id, writer.lines(plan.steps[one.id]), printed)
-        yield DerivationListing(f"{one.id}: {label(one.metric)}", lines)
+        yield DerivationListing(f"{one.id}: {label(one.metric)}", shortened(one.id, writer.lines(plan.steps[one.id]), printed))
 
 
 #: A part of a derivation with more lines than this is printed once.

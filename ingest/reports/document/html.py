@@ -21,7 +21,14 @@ def as_html(document: Document) -> str:
     title = escape(document.title)
     meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
     head = f'<!doctype html>\n<html lang="en"><head>{meta}<title>{title}</title><style>\n{style}</style></head><body>'
-    return "\n".join([head, *_beginning(document, title), *_body(document), "</body></html>", ""])
+    parts = [head, *_beginning(document, title)]
+    entries = (f'<li><a href="#{section.name}">{escape(heading)}</a></li>' for heading, section in document.numbered())
+    parts.append(f"<nav><ul>{''.join(entries)}</ul></nav>")
+    for heading, section in document.numbered():
+        parts.append(f'<section id="{section.name}"><h2>{escape(heading)}</h2>')
+        parts += [line for block in section.blocks for line in _block(block)]
+        parts.append("</section>")
+    return "\n".join([*parts, "</body></html>", ""])
 
 
 def _beginning(document: Document, title: str) -> Iterator[str]:
@@ -40,16 +47,6 @@ def _beginning(document: Document, title: str) -> Iterator[str]:
     yield f'<p class="subtitle">{escape(document.subtitle)}</p>'
 
 
-def _body(document: Document) -> Iterator[str]:
-    entries = (f'<li><a href="#{section.name}">{escape(heading)}</a></li>' for heading, section in document.numbered())
-    yield f"<nav><ul>{''.join(entries)}</ul></nav>"
-    for heading, section in document.numbered():
-        yield f'<section id="{section.name}"><h2>{escape(heading)}</h2>'
-        for block in section.blocks:
-            yield from _block(block)
-        yield "</section>"
-
-
 def _block(block: Block) -> Iterator[str]:
     if isinstance(block, Paragraph):
         lead = f"<strong>{escape(block.lead)}</strong> " if block.lead else ""
@@ -66,8 +63,7 @@ def _block(block: Block) -> Iterator[str]:
             columns = "".join(f'<col style="width:{width / sum(block.widths) * 100:.1f}%">' for width in block.widths)
             yield f"<colgroup>{columns}</colgroup>"
         yield f"<thead><tr>{_cells('th', block.heads, block.numeric)}</tr></thead><tbody>"
-        for row in block.rows:
-            yield f"<tr>{_cells('td', row, block.numeric)}</tr>"
+        yield from (f"<tr>{_cells('td', row, block.numeric)}</tr>" for row in block.rows)
         yield "</tbody></table></div>"
     elif isinstance(block, Figure):
         yield f'<figure role="img" aria-label="{escape(block.chart.alt)}">{block.chart.svg()}'

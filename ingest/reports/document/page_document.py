@@ -38,10 +38,10 @@ def response_document(page: Page, subtitle: str) -> Document:
 @decimal_units()
 def verdict_document(answer: Verdict) -> Document:
     """The sections of the page of a verdict as a document, the word in its title."""
-    sections = []
-    for section in verdict_page(answer).sections:
-        blocks = _blocks(section, section.title, tuple(head.capitalize() for head in section.columns))
-        sections.append(DocumentSection("", section.title, tuple(blocks)))
+    sections = [
+        DocumentSection("", one.title, tuple(_blocks(one, one.title, tuple(head.capitalize() for head in one.columns))))
+        for one in verdict_page(answer).sections
+    ]
     title = f"{verdict_word(answer)}: acceptance of {answer.manifest.site}"
     rehearsal = "Rehearsal on one machine, which proves no requirement of the whole system. " if answer.rehearsal else ""
     return Document(title, f"{rehearsal}{answer.counted}. Made by ingest {__version__}.", tuple(sections))

@@ -41,23 +41,19 @@ MOST_EFFECTS = 2
 @decimal_units()
 def buyer_report(plan: Plan, charts: Sequence[Chart] = (), derivations: bool = True) -> Document:
     """The buyer's own report of a plan; `derivations` tells whether the derivation of each value is an appendix."""
-    return BuyerReport(plan, charts, derivations).document()
+    return BuyerReport("buyer", plan, charts).document(derivations)
 
 
 class BuyerReport(Composition):
     """Writes the buyer's report of a plan."""
 
-    def __init__(self, plan: Plan, charts: Sequence[Chart], derivations: bool) -> None:
-        super().__init__("buyer", plan, charts)
-        self.with_derivations = derivations
-
-    def document(self) -> Document:
+    def document(self, derivations: bool) -> Document:
         """The whole document."""
         plan = self.plan
         questions = [(one.key, one.question, one.suggested, one.reason) for one in plan.open_questions]
         terms = [(f"{one.name} ({one.id})", one.key, chosen(one), capitalised(one.reason)) for one in plan.service]
         own: dict[str, Iterable[Block]] = {
-            "results": self._results(),
+            "results": self._results(derivations),
             "questions": [form("questions", questions) if questions else self.clause("no_questions")],
             "cautions": [Bullets(plan.warnings) if plan.warnings else self.clause("no_cautions")],
             "growth": [self.growth(), *self._stated(self.requirements("growth"))],
@@ -67,13 +63,13 @@ class BuyerReport(Composition):
         }
         for name in ("performance", "checkpoints", "metadata", "capacity", "resilience"):
             own[name] = self._themes(name)
-        if self.with_derivations:
+        if derivations:
             own["derivations"] = [self.clause("derivation_rule"), *derivation_listings(plan)]
             return self.composed(own)
         found = self.composed(own)
         return found._replace(sections=tuple(one for one in found.sections if one.name != "derivations"))
 
-    def _results(self) -> Iterator[Block]:
+    def _results(self, derivations: bool) -> Iterator[Block]:
         plan = self.plan
         counts = Counter(one.priority for one in plan.requirements)
         yield self.clause(
@@ -87,7 +83,7 @@ class BuyerReport(Composition):
         )
         yield form("glance", ((one.id, one.priority, label(one.metric), one.display, spread(one)) for one in plan.requirements))
         yield self.clause("range")
-        if not self.with_derivations:
+        if not derivations:
             yield self.clause("derivations_apart")
 
     def _themes(self, section: str) -> Iterator[Block]:
@@ -161,14 +157,14 @@ def spread(one: Requirement) -> str:
 @decimal_units()
 def tender_document(plan: Plan, charts: Sequence[Chart] = ()) -> Document:
     """The tender of a plan, with the charts that vendors need."""
-    return TenderDocument(plan, charts).document()
+    return TenderDocument("vendor", plan, charts).document()
 
 
 class TenderDocument(Composition):
     """Writes the tender of a plan. It names no assumption, no range, no margin and no note of the buyer's."""
 
-    def __init__(self, plan: Plan, charts: Sequence[Chart]) -> None:
-        super().__init__("vendor", plan, charts)
+    def __init__(self, kind: str, plan: Plan, charts: Sequence[Chart]) -> None:
+        super().__init__(kind, plan, charts)
         self.binding = [one for one in plan.requirements if one.priority != INFORMATION]
         self.terms = plan.vendor_terms
 

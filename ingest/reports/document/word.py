@@ -28,6 +28,7 @@ from ingest.text import all_visible
 LONGEST_TITLE = 255
 #: Bytes of all parts of a template, unpacked.
 MOST_BYTES = 200_000_000
+MACROS = "--template: '{template}' holds macros, expected a .docx without them"
 
 
 def as_docx(document: Document, template: str | Path | None = None, printed: bool = False) -> bytes:
@@ -96,9 +97,6 @@ def opened(template: str | Path | None) -> Any:
         raise IngestError(f"--template: '{template}' is not readable as .docx{why}") from None
     _check_inert(word, template)
     return word
-
-
-MACROS = "--template: '{template}' holds macros, expected a .docx without them"
 
 
 def _check_inert(word: Any, template: str | Path) -> None:
@@ -261,7 +259,23 @@ def as_pdf(word: bytes, seconds: float = LONGEST) -> bytes:
         (folder / "document.docx").write_bytes(word)
         profile = f"-env:UserInstallation={(folder / 'profile').as_uri()}"
         options = ("--headless", "--norestore", "--convert-to", "pdf", "--outdir", name, str(folder / "document.docx"))
-        _run([program, profile, *options], seconds)
+        quiet = subprocess.DEVNULL
+        try:
+            running = subprocess.Popen(
+                [program, profile, *options], start_new_session=True, stdin=quiet, stdout=quiet, stderr=quiet
+            )
+        except OSError as error:
+            raise IngestError(f"a PDF cannot be written: LibreOffice does not start ({error.strerror})") from None
+        try:
+            running.wait(seconds)
+        except subprocess.TimeoutExpired:
+            late = f"LibreOffice took longer than {seconds:g} s; write .docx instead"
+            raise IngestError(f"a PDF cannot be written: {late}") from None
+        finally:
+            # With all processes that it has started.
+            if running.poll() is None:
+                os.killpg(running.pid, signal.SIGKILL)
+                running.wait()
         try:
             made = (folder / "document.pdf").read_bytes()
         except OSError:
@@ -269,24 +283,3 @@ def as_pdf(word: bytes, seconds: float = LONGEST) -> bytes:
     if not made.startswith(b"%PDF-"):
         raise IngestError("a PDF cannot be written: LibreOffice made none; write .docx or .html and print that file to PDF")
     return made
-
-
-def _run(words: list[str], seconds: float) -> None:
-    """Run the program; at the end of the time, end it with all processes that it has started.
-
-    Raises:
-        IngestError: it took longer, or cannot be started.
-    """
-    quiet = subprocess.DEVNULL
-    try:
-        running = subprocess.Popen(words, start_new_session=True, stdin=quiet, stdout=quiet, stderr=quiet)
-    except OSError as error:
-        raise IngestError(f"a PDF cannot be written: LibreOffice does not start ({error.strerror})") from None
-    try:
-        running.wait(seconds)
-    except subprocess.TimeoutExpired:
-        raise IngestError(f"a PDF cannot be written: LibreOffice took longer than {seconds:g} s; write .docx instead") from None
-    finally:
-        if running.poll() is None:
-            os.killpg(running.pid, signal.SIGKILL)
-            running.wait()

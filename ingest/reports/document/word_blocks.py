@@ -62,10 +62,15 @@ def _style(word: Any, name: str, table: bool = False) -> Any:
             return same_name[0]
         if not same_name:
             made = word.styles.add_style(called, kind, builtin=called == name)
-            if table:
-                _draw_grid(made)
-            else:
+            if not table:
                 _dress(made, name)
+                return made
+            # Lines around each cell.
+            properties, borders = xml("tblPr"), xml("tblBorders")
+            for side in ("top", "left", "bottom", "right", "insideH", "insideV"):
+                borders.append(xml(side, val="single", sz="4", space="0", color="auto"))
+            properties.append(borders)
+            made.element.append(properties)
             return made
     raise LookupError(name)
 
@@ -88,15 +93,6 @@ def _dress(style: Any, name: str) -> None:
         style.element.get_or_add_pPr().append(xml("outlineLvl", val=str(look["level"])))
 
 
-def _draw_grid(style: Any) -> None:
-    """Lines around each cell of a table."""
-    properties, borders = xml("tblPr"), xml("tblBorders")
-    for side in ("top", "left", "bottom", "right", "insideH", "insideV"):
-        borders.append(xml(side, val="single", sz="4", space="0", color="auto"))
-    properties.append(borders)
-    style.element.append(properties)
-
-
 #: Twentieths of a point in a centimetre: the unit of Word's lengths.
 TWENTIETHS = 1440 / 2.54
 #: What a cell's own margins take, left and right together, in cm.
@@ -117,11 +113,12 @@ def width_at(paragraph: Any) -> float | None:
 
 def _column(layout: Any) -> float | None:
     """The width in cm of a column of a page, or None where its layout does not say."""
-    page, left, right = (_number(layout.xpath(f"./w:{path}")) for path in ("pgSz/@w:w", "pgMar/@w:left", "pgMar/@w:right"))
+    paths = ("pgSz/@w:w", "pgMar/@w:left", "pgMar/@w:right", "cols/@w:num", "cols/@w:space")
+    page, left, right, number, space = (_number(layout.xpath(f"./w:{path}")) for path in paths)
     if page is None or left is None or right is None:
         return None
-    columns = _number(layout.xpath("./w:cols/@w:num")) or 1
-    between = (_number(layout.xpath("./w:cols/@w:space")) or 0) * (columns - 1)
+    columns = number or 1
+    between = (space or 0) * (columns - 1)
     width = (page - left - right - between) / columns / TWENTIETHS
     return width if width >= LEAST else None
 
@@ -285,6 +282,9 @@ class WordWriter:
 
     def _cover(self, document: Document, cover: Cover) -> None:
         """The first page: what is bought, by whom and until when."""
+        from docx.enum.text import WD_COLOR_INDEX
+        from docx.shared import Cm, Pt
+
         place = self._place
         kind = place.add_paragraph()
         _write(kind, cover.kind, KIND, bold=True, colour=ACCENT)
@@ -292,44 +292,33 @@ class WordWriter:
         self._line(document.title, "Title")
         _write(place.add_paragraph(), cover.purchase, PURCHASE)
         if cover.figures:
-            self._cover_figures(cover.figures)
+            # The main values side by side, each above its name.
+            table = place.add_table(1, len(cover.figures), Cm(self.width))
+            table.autofit = False
+            for cell, (value, name) in zip(table.rows[0].cells, cover.figures, strict=True):
+                cell.width = Cm(self.width / len(cover.figures))
+                cell._tc.get_or_add_tcPr().append(xml("shd", val="clear", fill=PALE))
+                first, second = cell.paragraphs[0], cell.add_paragraph()
+                _write(first, value, VALUE, bold=True, colour=ACCENT)
+                first.paragraph_format.space_before, first.paragraph_format.space_after = Pt(6), Pt(0)
+                _write(second, name, NAME)
+                second.paragraph_format.space_after = Pt(6)
+            place.add_paragraph().paragraph_format.space_after = Pt(0)
         if cover.facts:
-            self._cover_facts(cover.facts)
+            # Names and values; what the buyer has not given is marked.
+            table = place.add_table(0, 2, Cm(self.width))
+            table.autofit = False
+            for name, value in cover.facts:
+                cells = table.add_row().cells
+                for cell, share in zip(cells, (NAMES, self.width - NAMES), strict=True):
+                    cell.width = Cm(share)
+                    cell.paragraphs[0].paragraph_format.space_after = Pt(2)
+                cells[0].paragraphs[0].add_run(name).bold = True
+                run = cells[1].paragraphs[0].add_run(value or BLANK)
+                if not value:
+                    run.font.highlight_color = WD_COLOR_INDEX.YELLOW
+            place.add_paragraph().paragraph_format.space_after = Pt(0)
         _write(place.add_paragraph(), document.subtitle, SMALL)
-
-    def _cover_figures(self, figures: Sequence[tuple[str, str]]) -> None:
-        """The main values side by side, each above its name."""
-        from docx.shared import Cm, Pt
-
-        table = self._place.add_table(1, len(figures), Cm(self.width))
-        table.autofit = False
-        for cell, (value, name) in zip(table.rows[0].cells, figures, strict=True):
-            cell.width = Cm(self.width / len(figures))
-            cell._tc.get_or_add_tcPr().append(xml("shd", val="clear", fill=PALE))
-            first, second = cell.paragraphs[0], cell.add_paragraph()
-            _write(first, value, VALUE, bold=True, colour=ACCENT)
-            first.paragraph_format.space_before, first.paragraph_format.space_after = Pt(6), Pt(0)
-            _write(second, name, NAME)
-            second.paragraph_format.space_after = Pt(6)
-        self._place.add_paragraph().paragraph_format.space_after = Pt(0)
-
-    def _cover_facts(self, facts: Sequence[tuple[str, str]]) -> None:
-        """Names and values; what the buyer has not given is marked."""
-        from docx.enum.text import WD_COLOR_INDEX
-        from docx.shared import Cm, Pt
-
-        table = self._place.add_table(0, 2, Cm(self.width))
-        table.autofit = False
-        for name, value in facts:
-            cells = table.add_row().cells
-            for cell, share in zip(cells, (NAMES, self.width - NAMES), strict=True):
-                cell.width = Cm(share)
-                cell.paragraphs[0].paragraph_format.space_after = Pt(2)
-            cells[0].paragraphs[0].add_run(name).bold = True
-            run = cells[1].paragraphs[0].add_run(value or BLANK)
-            if not value:
-                run.font.highlight_color = WD_COLOR_INDEX.YELLOW
-        self._place.add_paragraph().paragraph_format.space_after = Pt(0)
 
     def _contents(self, headings: Sequence[str]) -> None:
         """The list of the sections, in the order of their bookmarks.

@@ -9,7 +9,7 @@ from ingest.acceptance.judgement import PASS
 from ingest.acceptance.path_benchmark import QUESTION
 from ingest.acceptance.test_spec import TOOLS
 from ingest.acceptance.verdict import ACCEPTED, SHARE, TIMES
-from ingest.reports.answer_line import joined, results_line, titled
+from ingest.reports.answer_line import joined, results_line
 from ingest.reports.labels import counted, plain
 from ingest.reports.page import Page, Section, attributes, page_of
 from ingest.units import display
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ingest.acceptance.observed_job import ObservedJob
     from ingest.acceptance.pack import Acceptance
     from ingest.acceptance.path_benchmark import PathBenchmark
-    from ingest.acceptance.service_limits import MandatoryTerm
-    from ingest.acceptance.test_spec import Load
     from ingest.acceptance.verdict import Verdict
 
 
@@ -30,13 +28,14 @@ MOST_TESTS = 8
 
 def acceptance_page(made: Acceptance) -> Page:
     """The page of `ingest accept`: which test shows which requirement."""
-
-    def must_reach(load: Load) -> str:
-        return f"{load.operation} {display(load.threshold, load.unit)}"
-
-    rows = [(one.id, one.requirement, one.priority, must_reach(load)) for one in made.tests for load in one.loads]
-    degraded = tuple(
-        (test.id, limit.id, must_reach(load)) for limit, tests in made.degraded.items() for test in tests for load in test.loads
+    rows, degraded = (
+        tuple(
+            (*words, f"{load.operation} {display(load.threshold, load.unit)}") for words, test in tests for load in test.loads
+        )
+        for tests in (
+            [((one.id, one.requirement, one.priority), one) for one in made.tests],
+            [((test.id, limit.id), test) for limit, tests in made.degraded.items() for test in tests],
+        )
     )
     others = [name for name in TOOLS if name not in {test.tool for test in made.tests}]
     following = (
@@ -50,7 +49,7 @@ def acceptance_page(made: Acceptance) -> Page:
     inspected = (f"{len(made.inspected)} terms, each with its evidence in README.md: {ids}",) if ids else ()
     main = tuple(range(min(MOST_TESTS, len(rows))))
     sections = [
-        Section("", ("test", "requirement", "priority", "must reach"), tuple(rows), main=main),
+        Section("", ("test", "requirement", "priority", "must reach"), rows, main=main),
         Section("Without a performance test", lines=untested, detail="untested line"),
         Section("In degraded operation", ("test", "term", "must reach"), degraded, detail="degraded test"),
         Section("Mandatory terms to be inspected", lines=inspected),
@@ -103,24 +102,20 @@ def verdict_page(answer: Verdict) -> Page:
     flat += [("test", *row) for row in attributes(header, answer.tests)]
     for ident, tests in answer.degraded.items():
         flat += [(f"degraded {ident}", *row) for row in attributes(header, tests)]
-    remaining = [*answer.inspected.items(), *((term.id, _evidence(term)) for term in answer.inspected_terms)]
+    remaining = (line.split(": ", 1) for section in inspection_sections(answer) for line in section.lines)
     flat += [("inspection", ident, ident, "mandatory", "to be inspected", *[None] * 7, what) for ident, what in remaining]
     title = verdict_title(answer)
-    return page_of(title, sections, (("kind", *header), *flat), titled(title, len(answer.warnings)))
+    return page_of(title, sections, (("kind", *header), *flat), joined("", [title], len(answer.warnings)))
 
 
 def inspection_sections(answer: Verdict) -> tuple[Section, ...]:
     """The mandatory requirements and terms that no test shows, each with what to inspect."""
     lines = tuple(f"{ident}: {what}" for ident, what in answer.inspected.items())
-    terms = tuple(f"{term.id}: {_evidence(term)}" for term in answer.inspected_terms)
+    terms = tuple(f"{term.id}: {term.name}, {term.value}: {term.verification}" for term in answer.inspected_terms)
     return (
         Section("Mandatory requirements to be inspected", lines=lines),
         Section("Mandatory terms to be inspected", lines=terms),
     )
-
-
-def _evidence(term: MandatoryTerm) -> str:
-    return f"{term.name}, {term.value}: {term.verification}"
 
 
 def verdict_word(answer: Verdict) -> str:

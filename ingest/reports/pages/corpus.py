@@ -32,8 +32,8 @@ def corpus_page(answer: CorpusMeasurement) -> Page:
         ends = ("" if end is None else _text(end, item.unit) for end in (item.low, item.high))
         rows.append((plain(name), _text(item.value, item.unit), *(ends if ranged else ())))
     sections = [Section("", ("", "", "from", "to") if ranged else ("", ""), tuple(rows))]
-    sections += [_breakdown(title, answer.tables[name]) for name, title in BREAKDOWN.items() if name in answer.tables]
-    sections += [_left_out(title, answer.tables[name]) for name, title in LEFT_OUT.items() if name in answer.tables]
+    for make, titles in ((_breakdown, BREAKDOWN), (_left_out, LEFT_OUT)):
+        sections += [make(title, answer.tables[name]) for name, title in titles.items() if name in answer.tables]
     used = answer.tokenizer
     facts = (
         f"tokenizer {used['name']}, {used['size']:,} ids, {used['source']}, sha256 {used['sha256'][:16]}…",
@@ -87,19 +87,17 @@ def samples_page(answer: CorpusMeasurement) -> Page:
         for row in tables["extensions"][:SHOWN]
     ]
     shown += [(line, "", "", "") for line in more_rows(len(tables["extensions"]), SHOWN)]
+    samples, files = (
+        tuple((display(row["from"], "B"), display(row["below"], "B"), exact(row["count"]), _size(row["bytes"])) for row in rows)
+        for rows in (tables["sample_histogram"], tables["file_histogram"])
+    )
     sections = [
         Section("", ("", ""), results),
         Section("Sizes", ("", "sample", "file"), sizes),
-        Section("Samples by size", ("from", "below", "samples", "bytes"), _bins(tables["sample_histogram"])),
-        Section("Files by size", ("from", "below", "files", "bytes"), _bins(tables["file_histogram"])),
+        Section("Samples by size", ("from", "below", "samples", "bytes"), samples),
+        Section("Files by size", ("from", "below", "files", "bytes"), files),
         Section("By extension", ("extension", "files", "samples", "stored"), tuple(shown)),
         *([_left_out("Files skipped", tables["files_skipped"])] if "files_skipped" in tables else []),
         Section("Use it with", lines=(f"ingest bw --model … --sample-bytes {answer.results['sample_bytes'].value:.0f}",)),
     ]
     return page_of(answer.title, sections, flat_rows(answer), answer_line(answer))
-
-
-def _bins(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], ...]:
-    return tuple(
-        (display(row["from"], "B"), display(row["below"], "B"), exact(row["count"]), _size(row["bytes"])) for row in rows
-    )

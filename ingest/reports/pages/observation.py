@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ingest.reports.answer_line import calibration_line, observation_line
+from ingest.reports.answer_line import calibration_line, results_line
 from ingest.reports.labels import plain
 from ingest.reports.page import FLAT_HEADER, Page, Section, page_of, range_text, unknown_section, value_text
 from ingest.units import display, exact
@@ -38,20 +38,20 @@ def observation_page(answer: Observation) -> Page:
         cut = f", cut {display(seen.cut_before, 's')} before and {display(seen.cut_after, 's')} after it"
         windows.append(f"{source}: {display(seen.seconds, 's')}{cut if seen.cut_before or seen.cut_after else ''}: {seen.note}")
     notes = dict.fromkeys(f"{plain(name)}: {one.note}" for name, one in answer.figures.items() if one.note)
-    facts = tuple(f"{name.replace('_', ' ')}: {_fact(value)}" for name, value in answer.facts.items())
+    facts = [
+        (name, f"{value:,.4g}" if isinstance(value, float) else exact(value) if isinstance(value, int) else value)
+        for name, value in answer.facts.items()
+    ]
     sections = [
         Section("", COLUMNS, tuple(rows)),
         Section("Read requests by size", ("from", "below", "requests"), sizes),
         Section("Windows", lines=tuple(windows)),
         Section("How it was counted", lines=tuple(notes), detail="note"),
-        Section("Job", lines=facts),
+        Section("Job", lines=tuple(f"{name.replace('_', ' ')}: {value}" for name, value in facts)),
         unknown_section(answer.unknown),
     ]
-    return page_of(answer.title, sections, flat, observation_line(answer))
-
-
-def _fact(value: Any) -> str:
-    return f"{value:,.4g}" if isinstance(value, float) else exact(value) if isinstance(value, int) else str(value)
+    line = results_line(answer.question, answer.results, len(answer.warnings))
+    return page_of(answer.title, sections, flat, line)
 
 
 def calibration_page(answer: Calibration) -> Page:

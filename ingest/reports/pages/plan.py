@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.engine.registry import is_quantity, unit_of
-from ingest.reports.answer_line import plan_line, plans_line, titled
-from ingest.reports.labels import is_share, plain, span
+from ingest.reports.answer_line import joined, planned
+from ingest.reports.labels import counted, is_share, plain, span
 from ingest.reports.page import (
     FLAT_HEADER,
     Page,
@@ -104,7 +104,7 @@ def plan_page(plan: Plan, verbose: bool = False) -> Page:
         for row in found:
             values = {column: value for column, value in row.items() if column != "name"}
             flat += flat_cells(table, row["name"], values)
-    return page_of(title, sections, flat, plan_line(plan))
+    return page_of(title, sections, flat, joined("Needs", planned([plan]), len(plan.warnings), plan.unmet))
 
 
 def plans_page(plans: PlanScenarios) -> Page:
@@ -119,31 +119,31 @@ def plans_page(plans: PlanScenarios) -> Page:
         rows.append((*map(str, chosen), *("" if item is None else item.display for item in found)))
         flat.append((*chosen, *("" if item is None else item.value for item in found)))
     title = f"{len(plans.plans)} scenarios of {plans.plans[0].site.name}"
-    return Page(title, (Section("", (*paths, *ids), tuple(rows)),), tuple(flat), plans_line(plans))
+    answer = joined(counted(len(plans.plans), "scenario") + ":", planned(plans.plans), len(plans.warnings))
+    return Page(title, (Section("", (*paths, *ids), tuple(rows)),), tuple(flat), answer)
 
 
 def diff_page(difference: PlanDiff) -> Page:
     """What changed between two plans."""
-    columns = ("before", "after", "after ÷ before")
-    lines = tuple((one.name, *_moved(one), ", ".join(one.why) or "-") for one in difference.requirements)
-    sections = [Section("Requirements", ("id", *columns, "changed inputs"), lines)]
-    for title, changes in (("In the site file", difference.written), ("Inputs", difference.inputs)):
-        sections.append(Section(title, ("name", *columns), tuple((one.name, *_moved(one)) for one in changes)))
-    shown = tuple(part for part in sections if part.rows) or (Section("", lines=("Nothing changed.",)),)
     flat: list[tuple[object, ...]] = [("kind", "name", "before", "after", "ratio", "unit")]
-    for kind in ("requirements", "written", "inputs"):
-        flat += [(kind, one.name, one.before, one.after, one.ratio, one.unit) for one in getattr(difference, kind)]
-    title = f"{len(lines)} requirements changed"
-    return Page(title, shown, tuple(flat), titled(title, len(difference.notes)))
-
-
-def _moved(change: Change) -> tuple[str, str, str]:
-    """A value before and after, and their ratio."""
-    before, after = (
-        "-" if value is None else display(value, change.unit, binary=False) if change.unit else str(value)
-        for value in (change.before, change.after)
-    )
-    return before, after, "" if change.ratio is None else f"{change.ratio:.4g}"
+    sections = []
+    kinds = {"requirements": ("Requirements", "id"), "written": ("In the site file", "name"), "inputs": ("Inputs", "name")}
+    for kind, (title, head) in kinds.items():
+        changes: Sequence[Change] = getattr(difference, kind)
+        flat += [(kind, one.name, one.before, one.after, one.ratio, one.unit) for one in changes]
+        rows = []
+        for one in changes:
+            ends = (
+                "-" if value is None else display(value, one.unit, binary=False) if one.unit else str(value)
+                for value in (one.before, one.after)
+            )
+            why = (", ".join(one.why) or "-",) if kind == "requirements" else ()
+            rows.append((one.name, *ends, "" if one.ratio is None else f"{one.ratio:.4g}", *why))
+        heads = (head, "before", "after", "after ÷ before", *(("changed inputs",) if kind == "requirements" else ()))
+        sections.append(Section(title, heads, tuple(rows)))
+    shown = tuple(part for part in sections if part.rows) or (Section("", lines=("Nothing changed.",)),)
+    title = f"{len(difference.requirements)} requirements changed"
+    return Page(title, shown, tuple(flat), joined("", [title], len(difference.notes)))
 
 
 def lines_page(title: str, lines: Sequence[str]) -> Page:

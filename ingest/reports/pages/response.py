@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from string import ascii_uppercase
 
 from ingest.errors import listed
-from ingest.reports.answer_line import titled
+from ingest.reports.answer_line import joined
 from ingest.reports.page import Page, Section, page_of
 from ingest.requirement import INFORMATION
 from ingest.rfp.compliance import ANSWERED, MET, PARTLY, SLIP, UNASKED, LineVerdict
@@ -38,18 +38,18 @@ def response_page(answer: Response, verbose: bool = False) -> Page:
     sections = [
         Section("", ("", ""), (), ("; ".join(filter(None, basis)),)),
         Section("Lines that matter" if hidden else "Lines", heads, tuple(rows), more),
-        Section("Notes", lines=tuple(grouped_notes(shown))),
+        Section("Notes", lines=tuple(_grouped_notes(shown))),
         Section("Differences from the requirements sent", lines=answer.changes),
     ]
     flat = [(*(line.to_dict()[column] for column in FLAT), line.notes) for line in answer.lines]
-    return page_of(answer.summary, sections, ((*FLAT, "note"), *flat), titled(answer.summary, len(answer.warnings)))
+    return page_of(answer.summary, sections, ((*FLAT, "note"), *flat), joined("", [answer.summary], len(answer.warnings)))
 
 
 def _counted(answer: Response) -> str:
     return "tuned values count" if answer.optimized else "values as delivered count"
 
 
-def grouped_notes(lines: Iterable[LineVerdict]) -> Iterator[str]:
+def _grouped_notes(lines: Iterable[LineVerdict]) -> Iterator[str]:
     """Each note with the ids of its lines."""
     found: dict[str, list[str]] = {}
     for line in lines:
@@ -89,19 +89,24 @@ def comparison_page(found: Comparison, verbose: bool = False) -> Page:
     heads = ("", "offer", "verdict", "mandatory", "targets", "score", "changed", "notes")
     verdicts = {place: [line.verdict for line in found.row(place)] for place in places}
     margins = {place: [margin_text(line) for line in found.row(place)] for place in places}
+    earned = {
+        place: [f"{credit(line) * 100:.1f} %" for line in found.row(place)]
+        for place, one in enumerate(found.requirements)
+        if one.priority == TARGET
+    }
     named = zip(letters, found.offers, strict=True)
     # Slips of units first, since they decide.
     notes = [
         f"{letter} {note}"
         for slips in (True, False)
         for letter, offer in zip(letters, found.offers, strict=True)
-        for note in grouped_notes([line for line in offer.lines if (line.verdict == SLIP) == slips])
+        for note in _grouped_notes([line for line in offer.lines if (line.verdict == SLIP) == slips])
     ]
     sections = [
         Section("", heads, tuple((letter, *row) for letter, row in zip(letters, summary_rows(found), strict=True))),
         *_blocks("Compliance", found, verdicts, more),
         *_blocks("Margins", found, {place: texts for place, texts in margins.items() if any(texts)}),
-        *_targets(found),
+        *_blocks("Targets", found, earned, weights=True),
         Section("Notes", lines=tuple(notes)),
         Section(
             "Differences from the requirements sent",
@@ -116,7 +121,7 @@ def comparison_page(found: Comparison, verbose: bool = False) -> Page:
     # How many offers comply, and which.
     complying = f": {', '.join(found.complying)}" if found.complying else ""
     title = f"{len(found.complying)} of {len(found.offers)} offers comply{complying}; {_counted(found.offers[0])}"
-    return page_of(title, sections, (("offer", *FLAT, "note"), *flat), titled(title, len(found.warnings)))
+    return page_of(title, sections, (("offer", *FLAT, "note"), *flat), joined("", [title], len(found.warnings)))
 
 
 def letters_of(number: int) -> tuple[str, ...]:
@@ -140,31 +145,23 @@ def summary_rows(found: Comparison) -> Iterator[tuple[str, ...]]:
         yield (name, one.verdict, *met, shown, str(changed or ""), str(sum(bool(line.notes) for line in one.lines) or ""))
 
 
-def _parts(found: Comparison, title: str) -> Iterator[tuple[str, slice, tuple[str, ...], bool]]:
-    """The offers in parts for which a terminal is wide enough: title, place, letters, and whether the part is the last."""
+def _blocks(
+    title: str, found: Comparison, texts: Mapping[int, Sequence[str]], more: tuple[str, ...] = (), weights: bool = False
+) -> Iterator[Section]:
+    """A table with a column for each offer, in parts for which a terminal is wide enough.
+
+    `texts` are the cells by the place of the requirement; with `weights` those of the targets stand before them, and below all
+    the score.
+    """
     letters = letters_of(len(found.offers))
     for first in range(0, len(letters), MOST_COLUMNS):
         part = slice(first, first + MOST_COLUMNS)
         named = title if len(letters) <= MOST_COLUMNS else f"{title}, {letters[part][0]} to {letters[part][-1]}"
-        yield named, part, letters[part], part.stop >= len(letters)
-
-
-def _blocks(title: str, found: Comparison, texts: Mapping[int, Sequence[str]], more: tuple[str, ...] = ()) -> Iterator[Section]:
-    """A table with a column for each offer; `texts` are the cells by the place of the requirement."""
-    for named, part, letters, last in _parts(found, title):
-        rows = tuple((found.requirements[place].id, *cells[part]) for place, cells in texts.items())
-        yield Section(named, ("id", *letters), rows, more if last else ())
-
-
-def _targets(found: Comparison) -> Iterator[Section]:
-    """Each target with its weight and what each offer earns."""
-    places = [place for place, one in enumerate(found.requirements) if one.priority == TARGET]
-    for named, part, letters, _ in _parts(found, "Targets"):
         rows: list[tuple[str, ...]] = []
-        for place in places:
-            one = found.requirements[place]
-            earned = (f"{credit(line) * 100:.1f} %" for line in found.row(place)[part])
-            rows.append((one.id, f"{found.weights[one.id]:g}", *earned))
-        scores = ("" if score is None else f"{score * 100:.1f} %" for score in found.scores[part])
-        if rows:
-            yield Section(named, ("id", "weight", *letters), (*rows, ("score", "", *scores)))
+        for place, cells in texts.items():
+            ident = found.requirements[place].id
+            rows.append((ident, *([f"{found.weights[ident]:g}"] if weights else []), *cells[part]))
+        if weights and rows:
+            rows.append(("score", "", *("" if score is None else f"{score * 100:.1f} %" for score in found.scores[part])))
+        heads = ("id", *(["weight"] if weights else []), *letters[part])
+        yield Section(named, heads, tuple(rows), more if part.stop >= len(letters) else ())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.records import GRADES, Model, Storage
 from ingest.engine.registry import is_quantity, unit_of
-from ingest.reports.answer_line import answer_line, explanation_line, scenarios_line, sweep_line
+from ingest.reports.answer_line import answer_line, scenarios_line
 from ingest.reports.labels import is_share, plain
 from ingest.reports.page import (
     FLAT_HEADER,
@@ -50,8 +50,14 @@ def estimate_page(answer: Estimate) -> Page:
     """The page of `ingest bw`."""
     rows = tuple(_value_row(name, item) for name, item in answer.results.items())
     table = Section("", ("", "typical", "low – high"), rows, main=main_rows(answer))
-    sections = [table, _ladder(answer), unknown_section(answer.unknown), assumptions_section(answer.assumptions)]
-    sections.append(Section("Sources", lines=tuple(_cited(answer)), detail="source"))
+    # One line per source with its first place; `explain` and JSON have them all.
+    cited = []
+    for name, places in answer.places.items():
+        first, *more = [place for place in places if place] or [""]
+        title = answer.catalog.source(name).title
+        cited.append(f"{name}: {title}{first and f', {first}'}" + (f" (+{len(more)} more)" if more else ""))
+    sections = [table, _ladder(answer), unknown_section(answer.unknown), assumptions_section(answer.assumptions),
+                Section("Sources", lines=tuple(cited), detail="source")]  # fmt: skip
     return page_of(answer.title, sections, _table([answer]), answer_line(answer))
 
 
@@ -62,14 +68,6 @@ def _rate_of(answer: Estimate) -> str:
 
 def _value_row(name: str, quantity: Quantity) -> tuple[str, str, str]:
     return plain(name), value_text(name, quantity.value, quantity.unit), range_text(name, quantity)
-
-
-def _cited(answer: Estimate) -> Iterator[str]:
-    """One line per source with its first place; `explain` and JSON have them all."""
-    for name, places in answer.places.items():
-        first, *more = [place for place in places if place] or [""]
-        place = f", {first}" if first else ""
-        yield f"{name}: {answer.catalog.source(name).title}{place}" + (f" (+{len(more)} more)" if more else "")
 
 
 def _ladder(answer: Estimate) -> Section:
@@ -90,8 +88,7 @@ def _ladder(answer: Estimate) -> Section:
 
 
 def _table(answers: Sequence[Estimate]) -> tuple[tuple[object, ...], ...]:
-    header = ("model", "gpu", "nodes", "basis", "name", "value", "low", "high", "unit")
-    rows: list[tuple[object, ...]] = [header]
+    rows: list[tuple[object, ...]] = [("model", "gpu", "nodes", "basis", "name", "value", "low", "high", "unit")]
     for one in answers:
         model, gpu = (entry.id if entry else "" for entry in (one.model, one.gpu))
         for name, item in one.results.items():
@@ -109,7 +106,9 @@ def scenarios_page(answers: Scenarios) -> Page:
         shown = [display(item.value, item.unit, binary=False) if item else "not known" for item in reads]
         rows.append((model, gpu, f"{one.nodes:,.0f}", one.basis, *shown))
     title = f"Read bandwidth of {len(rows)} scenarios"
-    return Page(title, (Section("", columns, tuple(rows)),), _table(answers.scenarios), scenarios_line(answers))
+    job_reads = [one.results["ingest_bandwidth_per_job"].value for one in answers.scenarios]
+    answer = scenarios_line(len(rows), job_reads, len(answers.warnings))
+    return Page(title, (Section("", columns, tuple(rows)),), _table(answers.scenarios), answer)
 
 
 def explanation_page(explanation: Explanation) -> Page:
@@ -117,7 +116,8 @@ def explanation_page(explanation: Explanation) -> Page:
     header = ("name", "value", "unit", "formula", "source", "where", "grade")
     rows = (header, *(tuple(row.get(key, "") for key in header) for row in explanation.rows()))
     lines = Section("", lines=tuple(explanation.lines()))
-    return Page(f"Derivation of {explanation.name}", (lines,), rows, explanation_line(explanation))
+    answer = f"{explanation.name} = {display(explanation.step.value, unit_of(explanation.step.name))}"
+    return Page(f"Derivation of {explanation.name}", (lines,), rows, answer)
 
 
 #: Scenarios that a short page lists.
@@ -129,28 +129,25 @@ def sweep_page(sweep: Sweep, most: int = 40) -> Page:
     same = {name: value for name in ("model", "gpu") if (value := sweep.constants.get(name))}
     columns = [name for name in sweep.columns_shown() if name not in same]
     shown = [(name, sweep.columns[name][:most].tolist(), sweep.unit(name)) for name in columns]
-    rows = tuple(zip(*([_swept(name, value, unit) for value in values] for name, values, unit in shown), strict=True))
+
+    def cell(name: str, value: Any, unit: str) -> str:
+        """A value; what is counted has its unit in the heading."""
+        if not unit:
+            return str(value)
+        if is_share(name, unit):
+            return f"{value * 100:,.3g} %"
+        if physical(unit).split("/")[0] not in PREFIXED:
+            return display(value, "1")
+        return display(value, unit.removesuffix("/sample"), binary=False)
+
+    rows = tuple(zip(*([cell(name, value, unit) for value in values] for name, values, unit in shown), strict=True))
     more = (f"{sweep.rows - most:,} more rows: write them with -o FILE.csv or .parquet",) if sweep.rows > most else ()
     of = "".join(f" {LINKING[name]} {value}" for name, value in same.items())
     # In words, which a narrow terminal can part.
     titles = tuple(plain(name) if sweep.unit(name) else name for name in columns)
-    return Page(
-        f"{sweep.rows:,} scenarios{of}",
-        (Section("", titles, rows, more, main=tuple(range(min(MOST_SWEPT, len(rows))))),),
-        (),
-        sweep_line(sweep),
-    )
-
-
-def _swept(name: str, value: Any, unit: str) -> str:
-    """A value of a sweep; what is counted has its unit in the heading."""
-    if not unit:
-        return str(value)
-    if is_share(name, unit):
-        return f"{value * 100:,.3g} %"
-    if physical(unit).split("/")[0] not in PREFIXED:
-        return display(value, "1")
-    return display(value, unit.removesuffix("/sample"), binary=False)
+    reads = [value for value in sweep.columns.get("ingest_bandwidth_per_job", ()) if value == value]
+    table = Section("", titles, rows, more, main=tuple(range(min(MOST_SWEPT, len(rows)))))
+    return Page(f"{sweep.rows:,} scenarios{of}", (table,), (), scenarios_line(sweep.rows, reads, len(sweep.warnings)))
 
 
 def validation_page(validation: Validation) -> Page:
@@ -311,35 +308,22 @@ def entry_page(found: CatalogEntry) -> Page:
     places += tuple(
         f"{name}: {item.grade}, {item.source}, {item.where}".rstrip(", ") for name, item in found.statements.items()
     )
+    rates = []
+    for rate in found.catalog.rates(found.entry) if isinstance(found.entry, Model) else ():
+        each = "" if rate.samples_per_second_per_gpu is None else f"{rate.samples_per_second_per_gpu:,.6g}"
+        rates.append((rate.gpu, rate.protocol, rate.precision, f"{rate.gpus:,}", each, rate.round, rate.grade))
+    measured = ("gpu", "protocol", "precision", "GPUs", "samples/s/GPU", "round", "grade")
+    cited = map(found.catalog.source, dict.fromkeys(item.source for item in (*values.values(), *found.statements.values())))
     sections = [
         Section("", lines=tuple(f"{name}: {text}" for name, text in found.words.items())),
         Section("Values", ("name", "value", "grade", "source"), rows),
         Section("Places and notes", lines=places),
-        _rates(found),
+        Section(f"Measured rates ({len(rates)})", measured, tuple(rates)),
         Section("Missing", lines=tuple(f"{name}: {why}" for name, why in found.entry.missing.items())),
         Section("Notes", lines=found.entry.notes),
-        Section("Sources", lines=_sources(found)),
+        Section("Sources", lines=tuple(f"{one.id}: {one.title}" + (f" <{one.url}>" if one.url else "") for one in cited)),
     ]
     header = ("value", "low", "high", "unit", "grade", "source", "where", "note")
     table = ((name, *row) for name, row in zip(values, attributes(header, values.values()), strict=True))
     title = f"{found.entry.name} ({found.entry.kind} {found.id})"
     return page_of(title, sections, (("name", *header), *table))
-
-
-def _rates(found: CatalogEntry) -> Section:
-    if not isinstance(found.entry, Model):
-        return Section("")
-    rows = []
-    for rate in found.catalog.rates(found.entry):
-        each = "" if rate.samples_per_second_per_gpu is None else f"{rate.samples_per_second_per_gpu:,.6g}"
-        rows.append((rate.gpu, rate.protocol, rate.precision, f"{rate.gpus:,}", each, rate.round, rate.grade))
-    columns = ("gpu", "protocol", "precision", "GPUs", "samples/s/GPU", "round", "grade")
-    return Section(f"Measured rates ({len(rows)})", columns, tuple(rows))
-
-
-def _sources(found: CatalogEntry) -> tuple[str, ...]:
-    cited = dict.fromkeys(
-        [*(item.source for item in found.results.values()), *(item.source for item in found.statements.values())]
-    )
-    listed = (found.catalog.source(name) for name in cited)
-    return tuple(f"{source.id}: {source.title}" + (f" <{source.url}>" if source.url else "") for source in listed)

@@ -17,7 +17,7 @@ from ingest.units import display
 if TYPE_CHECKING:
     from ingest.catalog.commands import CatalogComparison
     from ingest.storage.data_path import LayerVerdict
-    from ingest.storage.fit_result import Figure, Fit, Fits
+    from ingest.storage.fit_result import Fit, Fits
 
 HOLDS = {True: "yes", None: "unknown", False: "NO"}
 #: Layers are shown for at most this many systems, unless details are asked for.
@@ -136,19 +136,14 @@ def _by_verdict(found: Fits, in_full: bool) -> Iterator[Section]:
                 yield Section("The one question to ask", lines=questions, detail="question" if many else "")
             more = f"{len(ranked[most:])} more, by the question to ask (rows with -v)"
             yield Section(more, lines=_questions(ranked[most:], False), detail="question")
-        ruled_out = (f"{one.entry.id}: {one.ruled_out}" for one in alike if one.ruled_out)
-        apart = (*_sized_apart(alike if verdict == MISFIT else alike[most:]), *ruled_out)
-        yield Section("", lines=apart, detail="table" if many else "")
-
-
-def _sized_apart(alike: Sequence[Fit]) -> Iterator[str]:
-    """Systems that take more units than anybody has published, and services that take several file systems."""
-    beyond = [f"{one.entry.id} ({one.units_beyond:,})" for one in alike if one.units_beyond]
-    split = [f"{one.entry.id} ({one.file_systems:,} × {one.label})" for one in alike if one.split]
-    if beyond:
-        yield f"Beyond any published installation (units): {', '.join(beyond)}"
-    if split:
-        yield f"Only as several file systems that share the need: {', '.join(split)}"
+        # Systems that take more units than anybody has published, services that take several file systems, and the others.
+        sized = alike if verdict == MISFIT else alike[most:]
+        beyond = [f"{one.entry.id} ({one.units_beyond:,})" for one in sized if one.units_beyond]
+        split = [f"{one.entry.id} ({one.file_systems:,} × {one.label})" for one in sized if one.split]
+        apart = [f"Beyond any published installation (units): {', '.join(beyond)}"] if beyond else []
+        apart += [f"Only as several file systems that share the need: {', '.join(split)}"] if split else []
+        apart += [f"{one.entry.id}: {one.ruled_out}" for one in alike if one.ruled_out]
+        yield Section("", lines=tuple(apart), detail="table" if many else "")
 
 
 def _questions(alike: Sequence[Fit], in_full: bool) -> tuple[str, ...]:
@@ -177,7 +172,13 @@ def _asked(one: Fit) -> str:
 def _row(one: Fit) -> tuple[str, ...]:
     decided = one.decided.partition(":")[0].removesuffix(" decides").removesuffix(" decide") or one.bottleneck
     cost = "" if one.cost is None else f"{one.cost:,.0f} {one.priced.partition(',')[0]}"
-    figures = [_figure(figure) for figure in one.figures.values()]
+    figures = []
+    for figure in one.figures.values():
+        # With its mark: a bound, or a value that is only recalled.
+        mark, recalled = "≤" if figure.at_most else "", "*" if figure.recalled else ""
+        absent = "unknown" if figure.needed else "–"
+        value = figure.value
+        figures.append(absent if value is None else f"{mark}{display(value, figure.unit, binary=False, digits=3)}{recalled}")
     if one.figures["usable"].value is None and not one.figures["usable"].needed:
         figures[0] = "not asked"
     # The reads with one failure domain down, as a share of the need.
@@ -191,14 +192,6 @@ def _failing(one: Fit) -> str:
     if one.fits is not False or one.narrow is None:
         return ""
     return f"{one.bottleneck}: {one.narrow.shown} of {one.narrow.needed}"
-
-
-def _figure(figure: Figure) -> str:
-    """A figure with its mark: a bound, or a value that is only recalled."""
-    if figure.value is None:
-        return "unknown" if figure.needed else "–"
-    text = display(figure.value, figure.unit, binary=False, digits=3)
-    return f"{'≤' if figure.at_most else ''}{text}{'*' if figure.recalled else ''}"
 
 
 def _amount(one: Fit | None) -> str:

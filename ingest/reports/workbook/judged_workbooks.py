@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from ingest.acceptance.verdict import SHARE
 from ingest.configuration import decimal_units
 from ingest.reports.pages.acceptance import inspection_sections, verdict_title
 from ingest.reports.pages.response import summary_rows
-from ingest.reports.workbook.sheet import CellContent, DisplayUnit, NumberCell, SheetLayout, SheetWriter, display_unit, layouts
+from ingest.reports.workbook.sheet import CellContent, DisplayUnit, NumberCell, SheetLayout, display_unit, layouts
 from ingest.reports.workbook.workbook_writer import WorkbookWriter, write_sections
 from ingest.rfp.compliance import MET, UNASKED, LineVerdict
 from ingest.rfp.offer_verdict import COMPLIES, Comparison, credit
@@ -19,7 +19,6 @@ from ingest.rfp.response_form import response_unit
 from ingest.version import __version__
 
 if TYPE_CHECKING:
-    from ingest.acceptance.judgement import TestVerdict
     from ingest.acceptance.verdict import Verdict
 
 #: Columns of a sheet of lines before those of the offers, with their widths.
@@ -49,44 +48,51 @@ def response_workbook(found: Comparison) -> bytes:
         first.row(*row[:4], earned, *(float(text) if text else None for text in row[5:]), one.path)
     first.mark(1, "==", f'"{COMPLIES}"', "good")
     first.close()
-    _compliance(found, book.sheet("Compliance"))
-    _numbers(found, book.sheet("Offered"), _offered)
-    _numbers(found, book.sheet("Margins"), lambda line: None if line.margin is None else NumberCell(line.margin, "share"))
-    _targets(found, book.sheet("Targets"))
-    _notes(found, book)
-    stated = book.sheet("Requirements")
-    for line in found.requirements:
-        stated.row(line.id, line.statement)
+    contents: Mapping[str, Callable[[LineVerdict], CellContent]] = {
+        "Compliance": lambda line: line.verdict,
+        "Offered": _offered,
+        "Margins": lambda line: None if line.margin is None else NumberCell(line.margin, "share"),
+    }
+    for name, content in contents.items():
+        # A row for each requirement, on the sheets of numbers for those with a value, and a column for each offer.
+        sheet = book.sheet(name)
+        for place, one in enumerate(found.requirements):
+            unit = None if one.value is None else response_unit(one.value, one.unit)
+            required = None if unit is None or one.value is None else NumberCell(one.value / unit.factor, "strong")
+            if unit is not None or name == "Compliance":
+                own = (one.id, one.priority, required, "" if unit is None else unit.name)
+                sheet.row(*own, *map(content, found.row(place)))
+        if name == "Compliance":
+            # All that is not met stands out.
+            area = (1, len(LINE), sheet.next - 1, len(LINE) + len(found.offers) - 1)
+            for verdict in (MET, UNASKED):
+                plain = {"type": "cell", "criteria": "==", "value": f'"{verdict}"', "format": sheet.styles["text"]}
+                sheet.sheet.conditional_format(*area, {**plain, "stop_if_true": True})
+            sheet.sheet.conditional_format(*area, {"type": "no_blanks", "format": sheet.styles["bad"]})
+        sheet.close()
+    sheet = book.sheet("Targets")
+    for place, one in enumerate(found.requirements):
+        if one.priority == TARGET:
+            shares = (NumberCell(credit(line), "share") for line in found.row(place))
+            sheet.row(one.id, one.statement, found.weights[one.id], *shares)
+    scores = (None if score is None else NumberCell(score, "strong share") for score in found.scores)
+    sheet.row("Score", "Sum of weight times share earned, over the sum of the weights", None, *scores)
+    sheet.close()
+    notes, changes, stated = (book.sheet(name) for name in ("Notes", "Differences", "Requirements"))
+    for name, offer in zip(found.names, found.offers, strict=True):
+        for line in offer.lines:
+            if line.notes:
+                needed = line.requirement.value
+                unit_name = "" if needed is None else response_unit(needed, line.requirement.unit).name
+                notes.row(name, line.requirement.id, line.verdict, _offered(line), unit_name, line.notes)
+        for change in offer.differences:
+            changes.row(name, change.id, change.text)
+    notes.close()
+    changes.close()
+    for one in found.requirements:
+        stated.row(one.id, one.statement)
     stated.close()
     return book.content()
-
-
-def _lines(found: Comparison) -> Iterator[tuple[int, tuple[CellContent, ...]]]:
-    """The place of each requirement, and its line before the columns of the offers."""
-    for place, one in enumerate(found.requirements):
-        unit = None if one.value is None else response_unit(one.value, one.unit)
-        required = None if unit is None or one.value is None else NumberCell(one.value / unit.factor, "strong")
-        yield place, (one.id, one.priority, required, "" if unit is None else unit.name)
-
-
-def _compliance(found: Comparison, sheet: SheetWriter) -> None:
-    """The verdict on each line of each offer; all that is not met stands out."""
-    for place, before in _lines(found):
-        sheet.row(*before, *(line.verdict for line in found.row(place)))
-    area = (1, len(LINE), sheet.next - 1, len(LINE) + len(found.offers) - 1)
-    for verdict in (MET, UNASKED):
-        plain = {"type": "cell", "criteria": "==", "value": f'"{verdict}"', "format": sheet.styles["text"]}
-        sheet.sheet.conditional_format(*area, {**plain, "stop_if_true": True})
-    sheet.sheet.conditional_format(*area, {"type": "no_blanks", "format": sheet.styles["bad"]})
-    sheet.close()
-
-
-def _numbers(found: Comparison, sheet: SheetWriter, content: Callable[[LineVerdict], CellContent]) -> None:
-    """A row for each requirement with a value, and a column for each offer."""
-    for place, before in _lines(found):
-        if found.requirements[place].value is not None:
-            sheet.row(*before, *map(content, found.row(place)))
-    sheet.close()
 
 
 def _offered(line: LineVerdict) -> CellContent:
@@ -94,32 +100,6 @@ def _offered(line: LineVerdict) -> CellContent:
     if line.offered is None or line.requirement.value is None:
         return None
     return NumberCell(line.offered / response_unit(line.requirement.value, line.requirement.unit).factor, "number")
-
-
-def _targets(found: Comparison, sheet: SheetWriter) -> None:
-    """The weight of each target, what each offer earns, and the score."""
-    for place, one in enumerate(found.requirements):
-        if one.priority == TARGET:
-            earned = (NumberCell(credit(line), "share") for line in found.row(place))
-            sheet.row(one.id, one.statement, found.weights[one.id], *earned)
-    scores = (None if score is None else NumberCell(score, "strong share") for score in found.scores)
-    sheet.row("Score", "Sum of weight times share earned, over the sum of the weights", None, *scores)
-    sheet.close()
-
-
-def _notes(found: Comparison, book: WorkbookWriter) -> None:
-    """The sheets of notes and of differences."""
-    notes, changes = book.sheet("Notes"), book.sheet("Differences")
-    for name, one in zip(found.names, found.offers, strict=True):
-        for line in one.lines:
-            if line.notes:
-                required = line.requirement.value
-                unit = "" if required is None else response_unit(required, line.requirement.unit).name
-                notes.row(name, line.requirement.id, line.verdict, _offered(line), unit, line.notes)
-        for change in one.differences:
-            changes.row(name, change.id, change.text)
-    notes.close()
-    changes.close()
 
 
 @decimal_units()
@@ -134,22 +114,19 @@ def verdict_workbook(answer: Verdict) -> bytes:
     }
     write_sections(front, sections)
     front.close()
-    _judged(book.sheet("Requirements"), answer.requirements)
     degraded = (replace(one, id=f"{one.id}, {ident}") for ident, tests in answer.degraded.items() for one in tests)
-    _judged(book.sheet("Tests"), (*answer.tests, *degraded))
+    for name, judged in (("Requirements", answer.requirements), ("Tests", (*answer.tests, *degraded))):
+        sheet = book.sheet(name)
+        for one in judged:
+            # In the unit in which people read its value.
+            shown = display_unit("", one.required or one.measured or 0, one.unit)
+            if one.unit == SHARE:
+                shown = DisplayUnit(1, one.unit, "share")
+            assert shown is not None
+            cells: list[CellContent] = [one.id, one.priority, one.result]
+            for value in (one.measured, one.low, one.high, one.required):
+                cells.append(NumberCell(None if value is None else value / shown.factor, shown.style))
+            sheet.row(*cells, shown.unit, NumberCell(one.margin, "share"), NumberCell(one.runs or None, "number"), one.why)
+        sheet.mark(sheet.layout.heads.index("Result"), "==", '"fail"')
+        sheet.close()
     return book.content()
-
-
-def _judged(sheet: SheetWriter, judged: Iterable[TestVerdict]) -> None:
-    """A line for each requirement or test, in the unit in which people read its value."""
-    for one in judged:
-        shown = display_unit("", one.required or one.measured or 0, one.unit)
-        if one.unit == SHARE:
-            shown = DisplayUnit(1, one.unit, "share")
-        assert shown is not None
-        cells: list[CellContent] = [one.id, one.priority, one.result]
-        for value in (one.measured, one.low, one.high, one.required):
-            cells.append(NumberCell(None if value is None else value / shown.factor, shown.style))
-        sheet.row(*cells, shown.unit, NumberCell(one.margin, "share"), NumberCell(one.runs or None, "number"), one.why)
-    sheet.mark(sheet.layout.heads.index("Result"), "==", '"fail"')
-    sheet.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ingest.acceptance.accept import shown_by
@@ -71,7 +71,13 @@ class ModelWorkbook:
         self.plan = plan
         self.tables = table_sheets(plan)
         shown = [step for table in self.tables.values() for steps in table.steps for step in steps if step is not None]
-        self.cells = PlanCells([*plan.steps.values(), *shown, *behind_findings(plan), *of_rounding(plan)])
+        # What checks compare; what turns computed values into required ones, and thresholds below which none is required.
+        compared = [
+            part for one in plan.findings if one.is_checked for part in (one.value, one.limit) if isinstance(part, Step)
+        ]
+        rounding = (plan.known.step("significant_digits"), *plan.limits.values(), *plan.floors.values())
+        self.behind = [*compared, *rounding]
+        self.cells = PlanCells([*plan.steps.values(), *shown, *self.behind])
 
     def content(self) -> bytes:
         """The workbook as bytes."""
@@ -192,18 +198,6 @@ class ModelWorkbook:
         sheet.close()
 
 
-def of_rounding(plan: Plan) -> Iterator[Step]:
-    """The quantities that turn computed values into required ones, and the thresholds below which none is required."""
-    yield from (plan.known.step("significant_digits"), *plan.limits.values(), *plan.floors.values())
-
-
-def behind_findings(plan: Plan) -> Iterator[Step]:
-    """The quantities that checks compare."""
-    for one in plan.findings:
-        if one.is_checked:
-            yield from (part for part in (one.value, one.limit) if isinstance(part, Step))
-
-
 #: name, what is expected, formula
 Check = tuple[str, str, str]
 #: Relative difference of two sums of the same numbers in another order.
@@ -217,7 +211,20 @@ def checks_of(plan: Plan, cells: PlanCells, tables: Mapping[str, TableSheet], li
     """All checks; `lines` are the rows of the requirements."""
     yield from _ranges(cells)
     yield from _sums(cells, tables)
-    yield from _findings(plan.findings, cells)
+    # Each rule still has the outcome of the plan, so that statements, conditions and warnings hold: one line per finding, or
+    # one per `TOGETHER` of a rule where a site has more than `MOST_ALONE` of them.
+    by_rule: dict[str, list[Finding]] = {}
+    for finding in plan.findings:
+        if finding.is_checked:
+            by_rule.setdefault(finding.what.partition(": ")[2], []).append(finding)
+    for kind, found in by_rule.items():
+        size = 1 if len(found) <= MOST_ALONE else TOGETHER
+        for start in range(0, len(found), size):
+            some = found[start : start + size]
+            names = some[0].what if size == 1 else f"{some[0].owner} to {some[-1].owner}: {kind}"
+            written = ", ".join(part.condition(cells.place) for part in some)
+            tested = written if size == 1 else f"AND({written})"
+            yield names, f"{found[0].rule.id}: {DECIDED}", f'=IF({tested}, "ok", "plan again")'
     value, unit = (column_of("model", "Requirements", head) for head in ("Value", "Unit"))
     for one in plan.requirements:
         row = lines[one.id]
@@ -241,28 +248,6 @@ def _ranges(cells: PlanCells) -> Iterator[Check]:
         for step in steps:
             name = f"{cells.owner(step)}: {quantity}"
             yield (name, *range_check(cells.place(step), limits_of(step), size_of(step)))
-
-
-def _findings(findings: Iterable[Finding], cells: PlanCells) -> Iterator[Check]:
-    """Each rule still has the outcome of the plan, so that statements, conditions and warnings hold.
-
-    One line per finding; one per `TOGETHER` of a rule where a site has more than `MOST_ALONE` of them.
-    """
-    by_rule: dict[str, list[Finding]] = {}
-    for one in findings:
-        if one.is_checked:
-            by_rule.setdefault(one.what.partition(": ")[2], []).append(one)
-    for kind, found in by_rule.items():
-        expected = f"{found[0].rule.id}: {DECIDED}"
-        if len(found) <= MOST_ALONE:
-            for one in found:
-                yield one.what, expected, f'=IF({one.condition(cells.place)}, "ok", "plan again")'
-            continue
-        for start in range(0, len(found), TOGETHER):
-            some = found[start : start + TOGETHER]
-            names = " to ".join(one.owner for one in (some[0], some[-1]))
-            written = ", ".join(one.condition(cells.place) for one in some)
-            yield f"{names}: {kind}", expected, f'=IF(AND({written}), "ok", "plan again")'
 
 
 def _sums(cells: PlanCells, tables: Mapping[str, TableSheet]) -> Iterator[Check]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ingest.configuration import decimal_units
 from ingest.engine.registry import Step, in_order, unit_of
@@ -161,18 +161,12 @@ def fit_workbook(compared: Fits) -> bytes:
     return FitWorkbook(compared).content()
 
 
-class LayerRow(NamedTuple):
-    """A layer of a system, and its quantities; None where there is no headroom to compute."""
-
-    system: Fit
-    judged: LayerVerdict
-    need: Step
-    ceiling: Step | None = None
-    headroom: Step | None = None
-
-
 class FitWorkbook(SizingWorkbook):
-    """Writes the sheets of a comparison; a quantity that all systems share is one cell."""
+    """Writes the sheets of a comparison; a quantity that all systems share is one cell.
+
+    Attributes:
+        rows: the layers of the systems: need, ceiling and headroom of each, the need alone where a ceiling is unknown.
+    """
 
     kind = "fit"
 
@@ -182,43 +176,39 @@ class FitWorkbook(SizingWorkbook):
         assumptions = (item for answer in answers for item in answer.assumptions)
         self.assumptions = list({(item["name"], item["value"], item["why"]): item for item in assumptions}.values())
         self.sources = list({item["id"]: item for answer in answers for item in answer.sources}.values())
-        self.rows: list[LayerRow] = []
+        self.rows: list[tuple[Fit, LayerVerdict, list[Step]]] = []
         shown: dict[str, list[Step]] = {}
         for one, judged in ((system, judged) for system in found.systems for judged in system.layers):
             known = one.answer.known
             steps = [known.step(judged.layer.need)]
             if judged.headroom is not None:
                 steps += [known.step(judged.layer.ceiling), headroom_of(known, judged.layer)]
-            self.rows.append(LayerRow(one, judged, *steps))
+            self.rows.append((one, judged, steps))
             shown.setdefault(one.entry.id, []).extend(steps)
         self.place(shown)
-        self.signed = {self.cells.firsts[row.headroom] for row in self.rows if row.headroom is not None}
+        self.signed = {self.cells.firsts[headroom] for *_, (_, *known) in self.rows for headroom in known[1:]}
 
     def results(self, sheet: SheetWriter) -> None:
-        """Write the sheet Results: a line for each layer of each system."""
-        for row in self.rows:
-            sheet.row(row.system.entry.id, row.judged.layer.name, *self._layer(row), row.system.verdict, row.judged.why)
+        """Write the sheet Results: need, ceiling, headroom and verdict of each layer of each system, as live formulas."""
+        for system, judged, (need, *known) in self.rows:
+            shown = display_unit(judged.layer.need, judged.need, judged.unit)
+            assert shown is not None
+            cells: list[CellContent] = [shown.cell(self.cells.place(need), judged.need), shown.unit]
+            if not known or judged.ceiling is None:
+                cells += ["unknown", "", "", "NO" if judged.holds is False else "unknown"]
+            else:
+                ceiling, headroom = map(self.cells.place, known)
+                carried = display_unit(judged.layer.ceiling, judged.ceiling, judged.unit)
+                assert carried is not None
+                missed = "unknown" if judged.at_least or judged.unsure else "NO"
+                held = "unknown" if judged.at_most or judged.unsure else "yes"
+                holds = held if judged.headroom is not None and judged.headroom >= 0 else missed
+                cells += [carried.cell(ceiling, judged.ceiling, strong=True), carried.unit]
+                cells.append(CellFormula(f"={headroom}", judged.headroom, "share"))
+                cells.append(CellFormula(f'=IF({headroom} >= 0, "{held}", "{missed}")', holds, "text"))
+            sheet.row(system.entry.id, judged.layer.name, *cells, system.verdict, judged.why)
         sheet.mark(sheet.layout.heads.index("Holds"), "==", '"NO"')
         sheet.close()
-
-    def _layer(self, row: LayerRow) -> Iterator[CellContent]:
-        """Need, ceiling, headroom and verdict of a layer, as live formulas."""
-        judged = row.judged
-        shown = display_unit(judged.layer.need, judged.need, judged.unit)
-        assert shown is not None
-        yield from (shown.cell(self.cells.place(row.need), judged.need), shown.unit)
-        if row.ceiling is None or row.headroom is None or judged.ceiling is None:
-            yield from ("unknown", "", "", "NO" if judged.holds is False else "unknown")
-            return
-        carried = display_unit(judged.layer.ceiling, judged.ceiling, judged.unit)
-        assert carried is not None
-        missed = "unknown" if judged.at_least or judged.unsure else "NO"
-        held = "unknown" if judged.at_most or judged.unsure else "yes"
-        yield from (carried.cell(self.cells.place(row.ceiling), judged.ceiling, strong=True), carried.unit)
-        headroom = self.cells.place(row.headroom)
-        yield CellFormula(f"={headroom}", judged.headroom, "share")
-        holds = held if judged.headroom is not None and judged.headroom >= 0 else missed
-        yield CellFormula(f'=IF({headroom} >= 0, "{held}", "{missed}")', holds, "text")
 
 
 #: Rows of a sheet, without its heading.
@@ -237,13 +227,31 @@ def sweep_workbook(sweep: Sweep) -> bytes:
     """
     if sweep.rows > MOST_ROWS:
         raise UsageError(f"--output: {sweep.rows:,} scenarios, a sheet holds {MOST_ROWS:,}; expected .parquet or .csv")
-    columns, same = parted(sweep)
+    # The columns that vary, with the axes, and the values of those that are constant.
+    first = sweep.grids[0]
+    same = {name: value for name, value in sweep.constants.items() if name not in first.axes}
+    columns = {name: column for name, column in sweep.columns.items() if name not in same}
     # The heading of Read-me is written before its lines: row by row, one that is written last is lost.
     book = WorkbookWriter(TITLE, layouts("sweep"), by_row=True)
     _table(book.sheets[TITLE], book.styles, sweep, columns)
     grid = book.sheet("Read-me")
     grid.sheet.write_string(0, 0, TITLE, book.styles["heading"])
-    for line in _about(sweep, same):
+    # Version, the values that are constant in all rows, warnings, and inputs.
+    every = [{name: item["value"] for name, item in one.estimate.inputs.items()} for one in sweep.grids]
+    chosen = {
+        name: value
+        for name, value in every[0].items()
+        if name not in first.axes and all(one.get(name) == value for one in every)
+    }
+    units = {name: sweep.unit(name) for name in same}
+    shown = {name: display(item, units[name]) if units[name] else item for name, item in same.items()}
+    made = f"Made by ingest {__version__}; catalogs {first.estimate.catalog.content_hash()}."
+    constant, warnings = (
+        (f"{label(name)}: {item}" for name, item in shown.items()),
+        (f"Warning: {one}" for one in sweep.warnings),
+    )
+    inputs = (f"{name}: {item}" for name, item in chosen.items())
+    for line in (made, "Constant in all rows:", *constant, *warnings, "Inputs:", *inputs):
         grid.row(line)
     grid.close()
     return book.content()
@@ -270,31 +278,8 @@ def _table(sheet: Worksheet, styles: Styles, sweep: Sweep, columns: Mapping[str,
                 write(row, column, cells[column])
 
 
-def parted(sweep: Sweep) -> tuple[dict[str, Column], dict[str, Any]]:
-    """The columns that vary, with the axes, and the values of those that are constant."""
-    same = {name: value for name, value in sweep.constants.items() if name not in sweep.grids[0].axes}
-    return {name: column for name, column in sweep.columns.items() if name not in same}, same
-
-
 def _ends(column: Column) -> list[float]:
     """The values of a column that take most room: its ends, and the largest that is shown with decimals."""
     known = column[column == column]  # without NaN
     small = known[known < WITH_DECIMALS]
     return [known.min(), known.max(), *([small.max()] if small.size else [])]
-
-
-def _about(sweep: Sweep, same: Mapping[str, Any]) -> list[str]:
-    """Version, warnings, and the values that are constant in all rows."""
-    first = sweep.grids[0]
-    made = f"Made by ingest {__version__}; catalogs {first.estimate.catalog.content_hash()}."
-    every = [{name: item["value"] for name, item in grid.estimate.inputs.items()} for grid in sweep.grids]
-    chosen = {
-        name: value
-        for name, value in every[0].items()
-        if name not in first.axes and all(one.get(name) == value for one in every)
-    }
-    units = {name: sweep.unit(name) for name in same}
-    shown = {name: display(item, units[name]) if units[name] else item for name, item in same.items()}
-    warnings = (f"Warning: {line}" for line in sweep.warnings)
-    return [made, "Constant in all rows:", *(f"{label(name)}: {item}" for name, item in shown.items()), *warnings,
-            "Inputs:", *(f"{name}: {item}" for name, item in chosen.items())]  # fmt: skip

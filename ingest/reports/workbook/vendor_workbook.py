@@ -5,7 +5,7 @@ It is written from what a vendor may know, not cut from the buyer's workbook: no
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.accept import job_file_of, rows_of, shown_by
@@ -105,29 +105,18 @@ def conditions_in_words(one: Conditions) -> str:
     >>> conditions_in_words(reads)
     'sequential 1 MiB read; 32 threads per client; at most 512 outstanding requests in all; for 30 min'
     """
-    return "; ".join(_conditions(one))
-
-
-def _conditions(one: Conditions) -> Iterator[str]:
-    if one.mix:
-        yield f"by bytes {one.mix_in_words}"
-    elif one.operation != "hold":
-        size = request_size(one.io_size) if one.io_size else ""
-        yield " ".join(filter(None, (one.pattern, size, one.operation)))
-    if one.threads:
-        yield f"{one.threads:,} threads per client"
-    if one.queue_depth:
-        yield f"at most {one.queue_depth:,} outstanding requests in all"
-    if one.latency_99:
-        yield f"99 % within {latency_in_words(one.latency_99)}"
-    if one.files:
-        yield one.files
-    if one.duration:
-        yield f"for {display(one.duration, 's')}"
-    if one.fill:
-        yield f"at {one.fill * 100:.4g} % fill"
-    if one.cache:
-        yield one.cache.partition(":")[0]  # the sheet Terms defines it
+    request = " ".join(filter(None, (one.pattern, request_size(one.io_size) if one.io_size else "", one.operation)))
+    parts = (
+        f"by bytes {one.mix_in_words}" if one.mix else "" if one.operation == "hold" else request,
+        f"{one.threads:,} threads per client" if one.threads else "",
+        f"at most {one.queue_depth:,} outstanding requests in all" if one.queue_depth else "",
+        f"99 % within {latency_in_words(one.latency_99)}" if one.latency_99 else "",
+        one.files,
+        f"for {display(one.duration, 's')}" if one.duration else "",
+        f"at {one.fill * 100:.4g} % fill" if one.fill else "",
+        one.cache.partition(":")[0],  # the sheet Terms defines it
+    )
+    return "; ".join(filter(None, parts))
 
 
 def _response(plan: Plan, sheet: SheetWriter) -> None:
