@@ -27,7 +27,7 @@ from ingest.acceptance.loads import (
 from ingest.acceptance.pack import Acceptance, readme
 from ingest.acceptance.service_limits import STALL, limits_of, terms_of
 from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest, Load, within
-from ingest.acceptance.tools import GENERATORS, dlio, fio
+from ingest.acceptance.tools import GENERATORS, dlio
 from ingest.acceptance.tools.job_files import Task, filled, template
 from ingest.configuration import decimal_units
 from ingest.engine.expression import total
@@ -68,8 +68,6 @@ KINDS_OF_TOOL = {
 
 #: Of one client: ten times the memory of the largest nodes. Of all servers: beyond any system.
 MOST_MEMORY, MOST_CACHE = 64 * 2**40, 1e18
-#: The tool that can run every test, the suffix of its job files, and its least version.
-TOOL, TOOL_VERSION = "fio", fio.VERSION
 #: Growth of requests above which a note names it, and the rate of one client that any storage reaches, B/s.
 GROWN, TRIVIAL = 1.05, 1e6
 #: The read cache that is assumed of servers.
@@ -222,8 +220,9 @@ def _tests(lines: Sequence[Requirement], tools: Sequence[str], setting: Setting)
         try:
             loads_of(line, line.id, setting)
             writers = [(name, writer) for name in able for writer in _writers(name, line, lines, setting)]
-            lower = [other for other in lines if shown.get(other.id) == line.id]
-            also = {other.id: loads_of(other, other.id, setting)[0].threshold for other in lower}
+            also = {
+                other.id: loads_of(other, other.id, setting)[0].threshold for other in lines if shown.get(other.id) == line.id
+            }
             tests += [replace(_test(line, name, writer, setting), also=also) for name, writer in writers]
         except NotTestable as why:
             untested[line.id] = str(why)
@@ -333,30 +332,16 @@ def _files(made: Acceptance, hosts: str | Path | None) -> dict[str, str]:
 
 
 class LoadRow(NamedTuple):
-    """One load of a test.
-
-    Attributes:
-        test: id of the test, without the name of a tool.
-        requirement: id of the line under test.
-        line: the line whose value is the threshold.
-        share: of that value, in a test of several loads.
-    """
+    """One load of a test, whose id has no name of a tool, and the line that it shows."""
 
     test: str
-    requirement: str
     line: Requirement
-    share: float
     load: Load
 
 
 def id_of_test(requirement_id: str) -> str:
     """The id of a requirement's test, to which job files append the name of their tool: `T-READ-01` of `R-READ-01`."""
     return f"T-{requirement_id.removeprefix('R-')}"
-
-
-def job_file_of(test: str) -> str:
-    """The job file that `ingest accept` writes for a test, such as `fio/T-READ-01-fio.fio`."""
-    return f"{TOOL}/{test}-{TOOL}.{TOOL}"
 
 
 def rows_of(lines: Sequence[Requirement]) -> list[LoadRow]:
@@ -367,15 +352,13 @@ def rows_of(lines: Sequence[Requirement]) -> list[LoadRow]:
         # The test of a higher line covers the lower ones under the same conditions.
         test = id_of_test(shown.get(line.id, line.id))
         with suppress(NotTestable):
-            loads = loads_of(line, test, Setting())
-            shares = [part.share for part in line.conditions.mix] or [1.0]
-            rows += [LoadRow(test, line.id, line, share, load) for share, load in zip(shares, loads, strict=True)]
+            rows += [LoadRow(test, line, load) for load in loads_of(line, test, Setting())]
     return rows
 
 
 def shown_by(lines: Sequence[Requirement]) -> dict[str, str]:
     """Requirement id -> id of its test, for requirements with a performance test."""
-    return {row.requirement: row.test for row in rows_of(lines)}
+    return {row.line.id: row.test for row in rows_of(lines)}
 
 
 def also_shown(lines: Sequence[Requirement]) -> Mapping[str, str]:

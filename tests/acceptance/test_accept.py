@@ -164,6 +164,10 @@ def test_dlio_gets_only_keys_that_it_reads_and_a_rate_that_passes_at_its_utiliza
     assert needed * workload["metric"]["au"] == pytest.approx(128e6)
     assert data["num_files_train"] * data["record_length_bytes"] >= 5 * 128 * 2 * 2**40
     assert data["num_files_train"] >= 500 * 128 * reader["batch_size"]
+    # In the order in which people write such files.
+    assert [*workload] == ["model", "framework", "workflow", "dataset", "reader", "train", "metric"]
+    filling = yaml.safe_load((tmp_path / "tests/dlio/workload/data.yaml").read_text())
+    assert [*filling] == ["model", "framework", "workflow", "dataset"]
 
 
 def test_dlio_does_not_test_what_no_training_reads(tmp_path):

@@ -13,6 +13,8 @@ from plans import line, plan
 import ingest
 from ingest.acceptance.loads import Setting, loads_of
 from ingest.acceptance.test_spec import TOOLS
+from ingest.acceptance.tools import runs_in
+from ingest.errors import IngestError
 from ingest.requirement import Conditions, Requirement
 
 TB = 10**12
@@ -411,3 +413,49 @@ def test_no_two_clients_link_a_folder_and_none_its_own(tmp_path, clients, reader
         for thread in range(int(options["numjobs"])):
             for place in range(int(options["nrfiles"])):
                 assert (view / f"data-{options['numjobs']}.{thread}.{place}").exists()
+
+
+#: Options of each job, by scale, file and section.
+OPENS = "numjobs=2 filename_format=T-META-01-fio.$jobnum.$filenum nrfiles=3000 filesize=4096"
+OPTIONS = [
+    ("full", "T-META-01-fio", 0, f"ioengine=psync {OPENS} rw=read bs=4096 openfiles=1 size=12288000 time_based=1 runtime=1800"
+     " allow_file_create=0"),
+    ("full", "T-MIX-01-fio", -2, "rw=read bs=262144 ioengine=psync numjobs=2 filename_format=data-2.$jobnum.$filenum nrfiles=16"
+     " filesize=3663052800 size=58608844800 file_service_type=sequential openfiles=4 allow_file_create=0"),
+    ("full", "T-MIX-01-fio", -1, "rw=write bs=262144 ioengine=psync numjobs=2 nrfiles=1 filesize=113246208 size=113246208"
+     " filename_format=T-MIX-01-fio.write.$jobnum.$filenum file_service_type=sequential end_fsync=1 unlink=1"),
+    ("full", "data.fill", 0, "filename_format=data.$jobnum.$filenum nrfiles=4 filesize=3663052800 size=14652211200"
+     " file_service_type=sequential ioengine=psync rw=write bs=1126400 numjobs=8"),
+    ("1node", "T-META-02-fio", 0, "ioengine=filecreate numjobs=2 filename_format=T-META-02-fio.$jobnum.$filenum nrfiles=1000"
+     " filesize=4096 unlink=1"),
+    ("1node", "T-MIX-01-fio.fill", -1, "filename_format=T-MIX-01-fio.read2.$jobnum.$filenum nrfiles=4 filesize=8388608"
+     " size=33554432 file_service_type=sequential ioengine=psync rw=write bs=1048576 numjobs=2"),
+]  # fmt: skip
+COMMON = "direct=1 thread=1 fallocate=none unique_filename=0 refill_buffers=1 buffer_compress_percentage=0 dedupe_percentage=0"
+
+
+def test_jobs_have_these_options_and_no_others(tmp_path):
+    written = {scale: tmp_path / scale for scale in ("full", "1node")}
+    for scale, folder in written.items():
+        ingest.accept(plan(tmp_path), folder, scale=scale)
+    for scale, name, place, expected in OPTIONS:
+        shared, *sections = re.split(r"^\[.*\]$", (written[scale] / f"fio/{name}.fio").read_text(), flags=re.MULTILINE)[1:]
+        assert sorted(sections[place].split()) == sorted(expected.split()), (scale, name)
+        timed = {"full": "time_based=1 ramp_time=60000ms runtime=600 norandommap=1 lat_percentiles=1"}
+        own = timed[scale] if name == "T-MIX-01-fio" else ""
+        assert shared.split() == f"{COMMON} randrepeat=0 {own}".split(), (scale, name)
+
+
+def test_mdtest_passes_over_its_files_until_the_duration_is_over_and_once_in_a_rehearsal(tmp_path):
+    found = {scale: ingest.accept(plan(tmp_path), tmp_path / scale, tool="mdtest", scale=scale) for scale in ("full", "1node")}
+    handled = {scale: made.results["T-META-01-mdtest"].loads[0].handled for scale, made in found.items()}
+    # 12,800 files/s for 1,800 s: each of 256 threads opens 3,000 files 30 times. A rehearsal has 2,000 files in all.
+    assert handled == {"full": 12_800 * 1800, "1node": 2000}
+
+
+def test_a_result_has_at_most_a_gibibyte(tmp_path):
+    path = tmp_path / "T-READ-01-fio.run1.json"
+    with path.open("wb") as file:
+        file.truncate(2**30 + 1)
+    with pytest.raises(IngestError, match=r"larger than 1,073,741,824 bytes, expected a result of fio"):
+        runs_in(path)

@@ -86,10 +86,10 @@ def _together(task: Task, run: str) -> list[str]:
     if task.rehearsal or load.clients == 1 or any(one.operation not in ("read", "open") for one in task.loads):
         # The end of writes and of a count of files is open.
         return [run]
-    given = {**task.given, "acceptance_seconds": load.seconds or 0}
+    given = task.given
     if load.operation == "open":
         # Opens have no ramp, and fio looks up their files before, one after another.
-        given |= {"ramp_seconds": 0, "files_looked_up": task.files_per_thread(one_pass=False) * load.threads}
+        given = {**given, "ramp_seconds": 0, "files_looked_up": task.files_per_thread(one_pass=False) * load.threads}
     most = int(solve("longest_run_seconds", given))
     result, told = f"$RESULTS/{task.ident}.run$run", f"{task.ident}: the clients took more than {most} s"
     return [
@@ -111,8 +111,7 @@ def _job(task: Task) -> str:
     common = {**SHARED, "time_based": 1}
     if not task.rehearsal:
         # fio ends a thread whose pass over its files ends with the ramp: rare, but for the short passes of a rehearsal.
-        ramp = float(solve("ramp_seconds", {**task.given, "acceptance_seconds": load.seconds or 0}))
-        common["ramp_time"] = f"{ramp * 1000:.0f}ms"
+        common["ramp_time"] = f"{float(solve('ramp_seconds', task.given)) * 1000:.0f}ms"
     # Latencies from submission on, percentiles too.
     common |= {"runtime": f"{load.seconds:.0f}", "norandommap": 1, "lat_percentiles": 1}
     return section("global", common) + "".join(section(one.name, _data(one, task)) for one in task.loads)
@@ -140,7 +139,8 @@ def _data(load: Load, task: Task) -> dict[str, object]:
 def _filled(load: Load, task: Task) -> dict[str, object]:
     """Names and sizes of the files as they are filled."""
     data = task.setting.data
-    name = load.name if task.rehearsal or (data is None and load.files != "shared") else task.data_name
+    # In a rehearsal each load has its own files.
+    name = load.name if data is None else task.data_name
     if load.files != "shared":
         count = FILES_PER_THREAD * load.threads if data is None else data.files
         return _files(name, load, FILES_PER_THREAD, task.file_bytes(load, count))
@@ -186,12 +186,12 @@ def path_job(name: str, total: int, seconds: float, io_bytes: int, threads: int,
 def _fill(task: Task) -> str:
     """The job that writes the files of a test of reads or opens; empty for other tests."""
     data = task.setting.data
+    if not task.reads and task.load.operation != "open":
+        return ""
     if task.load.operation == "open":
         sections = [{**_metadata(task), "rw": "write", "file_service_type": "sequential"}]
-    elif not task.reads:
-        return ""
     else:
-        # In a rehearsal each load has its own files; otherwise all loads read those of one data set.
+        # Outside a rehearsal all loads read the files of one data set.
         common = {"ioengine": "psync", "rw": "write", "bs": task.fill_bytes, "file_service_type": "sequential"}
         jobs = [(one, one.threads if data is None else data.files // FILES_PER_THREAD) for one in task.reads]
         sections = [

@@ -23,7 +23,7 @@ def loads(task: Task) -> tuple[Load, ...]:
 
 
 def _passes(task: Task) -> int:
-    return 1 if task.rehearsal else max(1, int(solve("metadata_passes", task.given)))
+    return 1 if task.rehearsal else int(solve("metadata_passes", task.given))
 
 
 def job_files(task: Task) -> dict[str, str]:

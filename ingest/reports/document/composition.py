@@ -258,7 +258,7 @@ def acceptance_table(requirements: Sequence[Requirement]) -> Table:
         tools = ", ".join(tool for tool, kinds in KINDS_OF_TOOL.items() if kind_of(row.line) in kinds)
         counts = f"{load.clients:,} × {load.threads:,} × {load.depth:,}"
         how = (f"{load.pattern} {load.operation}".strip(), counts, size, runs, tools)
-        rows.append((row.test, row.requirement, *how, stated(load.threshold, load.unit)))
+        rows.append((row.test, row.line.id, *how, stated(load.threshold, load.unit)))
     return form("acceptance", rows)
 
 

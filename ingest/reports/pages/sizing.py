@@ -313,7 +313,8 @@ def entry_page(found: CatalogEntry) -> Page:
         each = "" if rate.samples_per_second_per_gpu is None else f"{rate.samples_per_second_per_gpu:,.6g}"
         rates.append((rate.gpu, rate.protocol, rate.precision, f"{rate.gpus:,}", each, rate.round, rate.grade))
     measured = ("gpu", "protocol", "precision", "GPUs", "samples/s/GPU", "round", "grade")
-    cited = map(found.catalog.source, dict.fromkeys(item.source for item in (*values.values(), *found.statements.values())))
+    names = [*(item.source for item in values.values()), *(item.source for item in found.statements.values())]
+    cited = map(found.catalog.source, dict.fromkeys(names))
     sections = [
         Section("", lines=tuple(f"{name}: {text}" for name, text in found.words.items())),
         Section("Values", ("name", "value", "grade", "source"), rows),

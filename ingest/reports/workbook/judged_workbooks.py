@@ -43,9 +43,9 @@ def response_workbook(found: Comparison) -> bytes:
         "Offers compared", {name: SheetLayout((*heads,), (*heads.values(),)) for name, heads in sheets.items()}
     )
     first = book.sheet("Offers")
-    for row, one, score in zip(summary_rows(found), found.offers, found.scores, strict=True):
+    for row, offer, score in zip(summary_rows(found), found.offers, found.scores, strict=True):
         earned = None if score is None else NumberCell(score, "share")
-        first.row(*row[:4], earned, *(float(text) if text else None for text in row[5:]), one.path)
+        first.row(*row[:4], earned, *(float(text) if text else None for text in row[5:]), offer.path)
     first.mark(1, "==", f'"{COMPLIES}"', "good")
     first.close()
     contents: Mapping[str, Callable[[LineVerdict], CellContent]] = {

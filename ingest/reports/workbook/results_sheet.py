@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ingest.engine.derivation_graph import QuantityRow
     from ingest.engine.registry import Step
     from ingest.requirement import Requirement
+    from ingest.site.load_conditions import LatencyPoint
     from ingest.site.plan import Plan
 
 #: The sheet, and the rows of its tiles, of its banner, and of the headings, counted from zero.
@@ -340,7 +341,7 @@ def _intervals(
 
 
 def _utilization(
-    book: WorkbookWriter, cells: PlanCells, row: QuantityRow, own: Sequence[float], points: Sequence[Sequence[float]]
+    book: WorkbookWriter, cells: PlanCells, row: QuantityRow, own: LatencyPoint, points: Sequence[LatencyPoint]
 ) -> SheetChart:
     """Utilization by the 99 % latency of reads: simulated lines as planned, and the live point of the job."""
     latency, accepted = _places(cells, row, "latency_99", "accepted_utilization")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ingest.acceptance.accept import job_file_of, rows_of, shown_by
+from ingest.acceptance.accept import rows_of, shown_by
 from ingest.acceptance.loads import Setting
 from ingest.configuration import decimal_units
 from ingest.engine.expression import cell
@@ -182,7 +182,7 @@ def _conversion(picked: str, unit: ResponseUnit) -> str:
 
 
 def _acceptance(plan: Plan, sheet: SheetWriter) -> None:
-    """The sheet Acceptance: load, threshold and repetitions of each test."""
+    """The sheet Acceptance: load, threshold and repetitions of each test, and its job file for fio, which runs all of them."""
     usual = Setting()
     deviation = NumberCell(usual.allowed_deviation, "share")
     for one in rows_of(plan.requirements):
@@ -191,7 +191,7 @@ def _acceptance(plan: Plan, sheet: SheetWriter) -> None:
         late = latency_in_words(load.latency_99) if load.latency_99 else ""
         how = (f"{load.pattern} {load.operation}".strip(), size, load.clients, load.threads, load.depth, late)
         least = (*_amount(load.threshold, load.unit), display(load.seconds, "s") if load.seconds else "")
-        sheet.row(one.test, one.requirement, *how, *least, usual.repeats, deviation, job_file_of(one.test))
+        sheet.row(one.test, one.line.id, *how, *least, usual.repeats, deviation, f"fio/{one.test}-fio.fio")
     sheet.close()
 
 
