@@ -88,8 +88,12 @@ def fill(word: Any, document: Document, printed: bool = False) -> bool:
     fields = list(fields_of(word))
     for field in fields:
         _check_name(field, [*sections, *values], document.kind)
-        if field.name in sections:
-            _check_room(field)
+        # A section has tables and pictures, and ends the paragraph of its field.
+        if field.name in sections and (not field.holds_sections or _is_inside_a_code(field)):
+            place = f"in {field.place}, expected it in the text or a table"
+            if field.holds_sections:
+                place = f"inside one of Word's own fields in {field.place}, expected it in plain text"
+            raise UsageError(f"--template: '{{{{{field.name}}}}}' is a section {place}")
     _refuse_elsewhere(word)
     # A paragraph is filled from its end, so that the places of the fields before stay as they are.
     for field in reversed(fields):
@@ -153,19 +157,6 @@ def _margins(word: Any) -> Iterator[tuple[str, Any]]:
 def _texts(paragraph: Any) -> list[Any]:
     """The pieces of a paragraph's own text; a text box that hangs on it has paragraphs of its own."""
     return [text for text in paragraph.iter(_TEXT) if next(text.iterancestors(_PARAGRAPH)) is paragraph]
-
-
-def _check_room(field: TemplateField) -> None:
-    """A section has tables and pictures, and ends the paragraph of its field."""
-    if not field.holds_sections:
-        raise UsageError(
-            f"--template: '{{{{{field.name}}}}}' is a section in {field.place}, expected it in the text or a table"
-        )
-    if _is_inside_a_code(field):
-        raise UsageError(
-            f"--template: '{{{{{field.name}}}}}' is a section inside one of Word's own fields in {field.place}, "
-            "expected it in plain text"
-        )
 
 
 def _is_inside_a_code(field: TemplateField) -> bool:

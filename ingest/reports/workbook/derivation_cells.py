@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain, count
-from typing import Any, NamedTuple
+from typing import Any
 
 from ingest.engine.derivation_graph import is_column
 from ingest.engine.expression import cell, prose
@@ -262,21 +262,12 @@ def template(made: Formula) -> str:
     return cell(made.tree(), lambda name: f"{{{made.needs.index(name)}}}")
 
 
-class FormulaLine(NamedTuple):
-    """How the line of a computed quantity shows its value, and what it says about it."""
-
-    style: str
-    unit: str
-    words: str
-    cited: str
-
-
 @lru_cache(maxsize=4096)
-def line_of(quantity: str, made: Formula) -> FormulaLine:
-    """The line of every step of a quantity: a site has few formulas and many cells."""
+def line_of(quantity: str, made: Formula) -> tuple[str, str, str, str]:
+    """Style, unit, formula in words and source of every step of a quantity: a site has few formulas and many cells."""
     unit, words = unit_of(quantity), prose(made.tree())
     cited = "" if made.source == "definition" else f"{made.source}, {made.where}".removesuffix(", ")
-    return FormulaLine(style_of(quantity, unit), unit_word(quantity, unit), words, cited)
+    return style_of(quantity, unit), unit_word(quantity, unit), words, cited
 
 
 def limits_of(step: Step) -> InputQuantity:

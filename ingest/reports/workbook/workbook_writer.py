@@ -206,9 +206,8 @@ def write_calculation(
     """Write a line for each computed quantity: its identity, its live formula, its ends, and how it is computed."""
     for step in cells.formulas:
         assert step.formula is not None
-        line = line_of(step.name, step.formula)
-        live = CellFormula(cells.formula(step), float(step.value), line.style)
-        sheet.row(*identity(step), live, *ends(step), line.unit, line.words, line.cited)
+        style, *told = line_of(step.name, step.formula)
+        sheet.row(*identity(step), CellFormula(cells.formula(step), float(step.value), style), *ends(step), *told)
 
 
 def text_sections(kind: str, **values: object) -> dict[str, Iterable[CellContent]]:
