@@ -16,6 +16,7 @@ from ingest.engine.result import SCHEMA
 from ingest.errors import UsageError, nearest
 from ingest.files import check_target, garbage_collection_paused, write_all
 from ingest.reports.charts.chart import FAILED, lacking
+from ingest.reports.charts.planning import charts_of, vendor_charts
 from ingest.reports.document.derivations import derivation_document
 from ingest.reports.document.html import as_html
 from ingest.reports.document.markdown import as_markdown
@@ -23,7 +24,6 @@ from ingest.reports.document.plan_documents import buyer_report, tender_document
 from ingest.reports.document.word import as_docx, as_pdf, template_warnings
 from ingest.reports.page import Page, as_csv
 from ingest.reports.pages.plan import requirement_wording
-from ingest.reports.plan_charts import charts_of, vendor_charts
 from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 from ingest.site.plan import Plan

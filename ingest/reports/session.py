@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from ingest.reports.charts.range_bars import Bar, range_bars
+from ingest.reports.charts.bandwidth import Bar
+from ingest.reports.charts.chart import DARK, LIGHT
 from ingest.reports.labels import plain as plain
 from ingest.reports.page import Page, Section, as_text
 from ingest.reports.pages import acceptance, corpus, observation, plan, response, sizing, storage
 from ingest.text import all_visible
+from ingest.units import display
 
 if TYPE_CHECKING:
     from ingest.corpus.measurement import CorpusMeasurement
@@ -122,14 +125,67 @@ def _cell(text: str) -> str:
     return f'<td style="{CELL}{whole}">{escape(text)}</td>'
 
 
-def _bars(title: str, found: Iterable[tuple[str, Quantity | Requirement | None]]) -> str:
-    known = [(name, item) for name, item in found if item is not None]
-    return range_bars(title, [Bar(name, item.value, item.low, item.high) for name, item in known], "B/s")
+#: Pixels: of the names, the plot, the values behind it, and from one bar to the next.
+NAMES, PLOT, VALUES, STEP, HEAD = 260, 300, 170, 22, 26
+#: Where the largest value is more than so many times the smallest, dots on a logarithmic axis stand in for bars.
+LINEAR = 30
+#: Letters of a name that fit.
+MOST_NAME = 36
+
+
+def range_bars(title: str, rates: Iterable[tuple[str, Quantity | Requirement | None]]) -> str:
+    """Bars of rates with their ranges as plain SVG; empty for fewer than two above zero, which a table says better.
+
+    >>> from ingest.engine.value import Quantity
+    >>> range_bars("one", [("a", Quantity(1e9, "B/s")), ("b", None)])
+    ''
+    >>> range_bars("Reads", [("a", Quantity(1e9, "B/s")), ("b", Quantity(2e9, "B/s", 1e9, 4e9))]).startswith("<svg")
+    True
+    """
+    known = [(name, item) for name, item in rates if item is not None and item.value > 0]
+    shown = [Bar(name, item.value, item.low, item.high) for name, item in known]
+    if len(shown) < 2:
+        return ""
+    largest = max(max(one.value, one.high or 0) for one in shown)
+    smallest = min(min(one.value, one.low or one.value) for one in shown)
+    logarithmic = largest > LINEAR * smallest
+    floor = smallest / 2
+
+    def place(value: float) -> float:
+        if logarithmic:
+            return NAMES + PLOT * math.log(max(value, floor) / floor) / math.log(largest / floor)
+        return NAMES + PLOT * value / largest
+
+    height = HEAD + STEP * len(shown) + 6
+    axis = ", logarithmic axis" if logarithmic else ""
+    text = "; ".join(f"{one.label}: {display(one.value, 'B/s', binary=False)}" for one in shown)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {NAMES + PLOT + VALUES} {height}" '
+        f'style="max-width: {NAMES + PLOT + VALUES}px; width: 100%; font: 12px sans-serif" fill="currentColor">',
+        f"<title>{escape(title)}</title><desc>{escape(text)}</desc>",
+        f'<text x="0" y="14" font-weight="bold">{escape(title + axis)}</text>',
+    ]
+    for number, one in enumerate(shown):
+        top = HEAD + STEP * number
+        name = one.label if len(one.label) <= MOST_NAME else f"{one.label[: MOST_NAME - 1]}…"
+        parts.append(f'<text x="{NAMES - 8}" y="{top + 12}" text-anchor="end">{escape(name)}</text>')
+        end = place(one.value)
+        if logarithmic:
+            parts.append(f'<circle cx="{end:.1f}" cy="{top + 7.5}" r="4.5" fill="{LIGHT}"/>')
+        else:
+            parts.append(f'<rect x="{NAMES}" y="{top}" width="{end - NAMES:.1f}" height="15" fill="{LIGHT}"/>')
+        if one.low is not None and one.high is not None and one.high > one.low:
+            left, right = place(one.low), place(one.high)
+            line = f"M{left:.1f} {top + 3}v9M{left:.1f} {top + 7.5}H{right:.1f}M{right:.1f} {top + 3}v9"
+            parts.append(f'<path d="{line}" stroke="{DARK}" stroke-width="1.5" fill="none"/>')
+            end = max(end, right)
+        parts.append(f'<text x="{end + 9:.1f}" y="{top + 12}">{escape(display(one.value, "B/s", binary=False))}</text>')
+    return "".join([*parts, "</svg>"])
 
 
 def _levels(answer: Estimate) -> str:
     reads = [(level.basis, results.get("ingest_bandwidth_per_gpu")) for level, results in answer.levels]
-    return _bars("Read bandwidth per GPU by evidence level", reads)
+    return range_bars("Read bandwidth per GPU by evidence level", reads)
 
 
 def _reads(answers: Scenarios) -> str:
@@ -137,17 +193,17 @@ def _reads(answers: Scenarios) -> str:
     for one in answers.scenarios[:MOST_CELLS]:
         words = (one.model.id if one.model else "", one.gpu.id if one.gpu else "", f"{one.nodes:,.0f} nodes")
         found.append((" · ".join(filter(None, words)), one.results.get("ingest_bandwidth_per_job")))
-    return _bars("Read bandwidth per job", found)
+    return range_bars("Read bandwidth per job", found)
 
 
 def _requirements(answer: Plan) -> str:
     lines = [(f"{one.id} {plain(one.metric)}", one) for one in answer.requirements if one.unit == "B/s"]
-    return _bars("Bandwidth by requirement", lines)
+    return range_bars("Bandwidth by requirement", lines)
 
 
 def _systems(answer: Fits) -> str:
     reads = [(one.entry.id, one.results.get("read_bandwidth_available")) for one in answer.systems[:MOST_ROWS]]
-    return _bars("Read bandwidth of the units required", reads)
+    return range_bars("Read bandwidth of the units required", reads)
 
 
 #: class of a result -> its chart

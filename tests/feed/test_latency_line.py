@@ -16,7 +16,7 @@ from ingest.acceptance.loads import Setting, confidence_of, loads_of
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 from ingest.loader.stall import Loader, simulate
-from ingest.reports.plan_charts import charts_of
+from ingest.reports.charts.planning import charts_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "acceptance"))
 from outputs import fio_results

@@ -17,15 +17,16 @@ from ingest.reports.charts.planning import (
     YearBytes,
     bandwidth_by_year,
     capacity,
+    charts_of,
     goodput,
     intervals,
     request_sizes,
     tornado,
     training_day,
     utilization,
+    vendor_charts,
 )
 from ingest.reports.labels import texts
-from ingest.reports.plan_charts import charts_of, vendor_charts
 from ingest.requirement import MixPart
 from ingest.site.load_conditions import LatencyPoint
 from ingest.site.training_day import RequestShare, YearBandwidth
