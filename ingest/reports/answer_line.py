@@ -119,20 +119,10 @@ def fits_line(found: Fits, decided: str, counts: Mapping[str, int], first: str =
 def of_several(verdict: str, count: int) -> str:
     """How many systems have a verdict.
 
-    >>> of_several("does not fit", 7), of_several("not known", 9)
-    ('7 do not fit', '9 not known')
+    >>> of_several("does not fit", 7), of_several("barely fits", 2), of_several("not known", 9)
+    ('7 do not fit', '2 barely fit', '9 not known')
     """
-    return f"{count} {VERBS.get(verdict, verdict)}"
-
-
-#: Verdicts on several systems, where they read otherwise than on one.
-VERBS = {
-    "fits": "fit",
-    "barely fits": "barely fit",
-    "fits as far as known": "fit as far as known",
-    "fits as far as known, number of units open": "fit as far as known, number of units open",
-    "does not fit": "do not fit",
-}
+    return f"{count} {verdict.replace('does not', 'do not').replace('fits', 'fit')}"
 
 
 def calibration_line(answer: Calibration) -> str:

@@ -4,39 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from ingest.errors import UsageError, listed, nearest
 from ingest.rfp.compliance import judge, offer_lines
 from ingest.rfp.offer_verdict import MOST_LISTED, Comparison, Response, weights_of
 from ingest.rfp.requirement_lines import TARGET, RequirementLine, differences, planned_lines, sheet_differences, stated_lines
 from ingest.rfp.response_form import REQUIREMENTS_SHEET, RESPONSE_SHEET
-from ingest.rfp.workbook_reader import Rows, Sheet, other_sheets, read_sheets
+from ingest.rfp.workbook_reader import Rows, other_sheets, read_sheets
 
 #: Offers that one comparison takes: a page with more columns cannot be read.
 MOST_OFFERS = 50
 
 
-@overload
-def response(
-    filled: str | Path,
-    *,
-    sent: str | Path | None = None,
-    optimized: bool = False,
-    confirmed: Collection[str] = (),
-    weights: Mapping[str, Any] | None = None,
-) -> Response: ...
+class ResponseOptions(TypedDict, total=False):
+    """The options of `response`."""
+
+    sent: str | Path | None
+    optimized: bool
+    confirmed: Collection[str]
+    weights: Mapping[str, Any] | None
 
 
 @overload
-def response(
-    filled: list[str] | list[Path] | tuple[str | Path, ...],
-    *,
-    sent: str | Path | None = None,
-    optimized: bool = False,
-    confirmed: Collection[str] = (),
-    weights: Mapping[str, Any] | None = None,
-) -> Comparison: ...
+def response(filled: str | Path, **options: Unpack[ResponseOptions]) -> Response: ...
+
+
+@overload
+def response(filled: list[str] | list[Path] | tuple[str | Path, ...], **options: Unpack[ResponseOptions]) -> Comparison: ...
 
 
 def response(
@@ -74,8 +69,7 @@ def response(
     if not 1 <= len(paths) <= MOST_OFFERS:
         raise UsageError(f"OFFER: found {len(paths)} offers, expected 1 to {MOST_OFFERS}")
     lines: list[RequirementLine] = []
-    sheet: Sheet | None = None
-    others: dict[str, Rows] = {}
+    sheet, others = None, dict[str, Rows]()
     if place is not None and place.suffix.lower() == ".json":
         lines = planned_lines(place)
     elif place is not None:

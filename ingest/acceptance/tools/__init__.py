@@ -40,7 +40,6 @@ GENERATORS = {
     "dlio": LoadGenerator(dlio.VERSION, dlio.job_files, dlio.loads, dlio.parameters),
     dlio.MLPERF: LoadGenerator(dlio.MLPERF_VERSION, dlio.mlperf_files, dlio.loads, dlio.mlperf_parameters),
 }
-READERS = (fio.read, ior.read, mdtest.read, elbencho.read, dlio.read)
 
 
 def runs_in(path: Path) -> list[Run]:
@@ -50,7 +49,7 @@ def runs_in(path: Path) -> list[Run]:
         IngestError: it cannot be read, is cut off, or is not a result of a known tool.
     """
     text = read_text(path, f"a result of {', '.join(TOOLS)}", most=MOST_BYTES)
-    for read in READERS:
+    for read in (fio.read, ior.read, mdtest.read, elbencho.read, dlio.read):
         runs = read(text, str(path))
         if runs is not None:
             return runs

@@ -59,10 +59,6 @@ def placed_labels(names: Sequence[Bar], domain: Sequence[float], height: float) 
     """The place of each label: as near to the end of its line as the others allow.
 
     `domain` are the ends of the logarithmic axis; the height in pixels has room for all names (`height_for`).
-
-    >>> first, second = placed_labels([Bar("a", 10), Bar("b", 9.9)], [1, 100], 200)
-    >>> second.middle - first.middle
-    18.0
     """
     low, high = map(math.log10, domain)
     found: list[PlacedLabel] = []

@@ -120,10 +120,6 @@ def intervals(rows: Sequence[IntervalPoint], chosen: IntervalPoint, job: str, ho
     """Checkpoint overhead and write bandwidth by interval, under the condition `how`; the chosen interval is marked.
 
     Each point is an interval in s, the overhead as a share of the time, and the write bandwidth in B/s.
-
-    >>> every = [(300, 0.06, 2e9), (600, 0.05, 1e9), (1200, 0.07, 6e8)]
-    >>> intervals(every, every[1], "llm").title
-    'llm: a checkpoint every 10 min costs 5 % of the time and needs 1 GB/s of writes'
     """
     values, shown = scaled([bandwidth for *_, bandwidth in (*rows, chosen)], "B/s")
     *data, mark = (

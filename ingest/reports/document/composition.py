@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.accept import KINDS_OF_TOOL, rows_of, shown_by
@@ -103,8 +102,7 @@ class Composition:
             only = look.get("only")
             if only:
                 rows = [{column: row[column] for column in only if column in row} for row in rows]
-            columns, main = look["text_columns"], look.get("main_columns", ())
-            yield from tables_for(look["caption"], rows, columns, look.get("headings", {}), main, look.get("widths", {}))
+            yield from tables_of(look, rows)
 
     def clause(self, name: str, lead: str = "", **values: object) -> Paragraph:
         """A clause with its values; `{section[name]}` is the number of a section."""
@@ -165,48 +163,32 @@ def counted(number: int, what: str) -> str:
     return f"{number or 'no'} {what}{'s' if number > 1 else ''}"
 
 
-def tables_for(
-    caption: str,
-    rows: Sequence[Mapping[str, Any]],
-    words: Sequence[str],
-    heads: Mapping[str, str],
-    main: Sequence[str] = (),
-    widths: Mapping[str, float] = MappingProxyType({}),
-) -> list[Table]:
-    """Rows of plain values in base units as text, with the columns that any row has.
+def tables_of(look: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> list[Table]:
+    """Rows of plain values in base units as text, with the columns that any row has, as `document.yaml` has the table.
 
-    A table wider than a page is turned: quantities as lines, `BESIDE` rows in each table.
-    With too many rows for that, the table lists the main columns only.
-
-    Args:
-        caption, rows: what the table shows.
-        words: the columns of text to show; others of text would repeat what another table says.
-        heads: headings that differ from the usual ones.
-        main: the columns of a list of many rows.
-        widths: of columns, relative to the others.
+    Text is shown of the columns that it lists; others would repeat what another table says. A table wider than a page is
+    turned: quantities as lines, `BESIDE` rows in each table. With too many rows for that, it lists its main columns only.
     """
+    caption, words, widths = look["caption"], look["text_columns"], look.get("widths", {})
     known = {column for row in rows for column, value in row.items() if value is not None and is_quantity(column)}
     columns = tuple(dict.fromkeys(column for row in rows for column in row if column in words or column in known))
     if all(column in words for column in columns):
         return []
+    main = look.get("main_columns", ())
     if main and len(columns) > MOST_COLUMNS and len(rows) > MOST_TURNED:
         columns = tuple(column for column in main if column in columns)
         caption = f"{caption}, main values; all others are in the workbook"
-    named = {column: heads.get(column) or label(column) for column in columns}
+    named = {column: look.get("headings", {}).get(column) or label(column) for column in columns}
     if len(columns) <= MOST_COLUMNS:
         shown = tuple(tuple(_cell(column, row.get(column)) for column in columns) for row in rows)
         shares = tuple(widths.get(column, 1.0) for column in columns) if widths else ()
         return [Table(caption, tuple(named.values()), shown, shares)]
-    first, *rest = named
     turned = []
     for start in range(0, len(rows), BESIDE):
         group = rows[start : start + BESIDE]
-        top = (named[first], *(_cell(first, row.get(first)) for row in group))
-        lines = ((named[column], *(_cell(column, row.get(column)) for row in group)) for column in rest)
-        kept = tuple(line for line in lines if any(line[1:]))
-        turned.append(
-            Table(f"{caption} (continued)" if start else caption, top, kept, (1.6, *(1.0,) * len(group)), turned=True)
-        )
+        top, *lines = ((head, *(_cell(column, row.get(column)) for row in group)) for column, head in named.items())
+        kept, shares = tuple(line for line in lines if any(line[1:])), (1.6, *(1.0,) * len(group))
+        turned.append(Table(f"{caption} (continued)" if start else caption, top, kept, shares, turned=True))
     return turned
 
 
