@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.reports.document.composition import MOST_TURNED, tables_for
+from ingest.reports.document.composition import MOST_TURNED, tables_of
 from ingest.reports.document.model import Document, DocumentSection, Table
 from ingest.reports.document.word import as_docx
 from ingest.reports.document.word_blocks import SIZES, columns_for
@@ -55,12 +55,13 @@ def test_many_rows_stand_on_lines_of_their_own_and_few_are_turned():
     columns = ("nodes", "gpus", "job_read_bandwidth", "run_read_bandwidth", "run_seconds", "sample_bytes", "training_samples")
     rows = [{"name": f"job-{n}", "cluster": "c", **dict.fromkeys(columns, n + 1.0)} for n in range(MOST_TURNED + 1)]
     main = ("name", "nodes", "job_read_bandwidth")
-    (table,) = tables_for("Jobs", rows, ("name", "cluster"), {}, main)
+    look = {"caption": "Jobs", "text_columns": ("name", "cluster"), "main_columns": main}
+    (table,) = tables_of(look, rows)
     assert not table.turned
     assert [row[0] for row in table.rows] == [row["name"] for row in rows]
     assert len(table.heads) == len(main)
     assert "workbook" in table.caption
-    turned = tables_for("Jobs", rows[1:], ("name", "cluster"), {}, main)
+    turned = tables_of(look, rows[1:])
     assert all(one.turned for one in turned)
     assert len(turned[0].rows) == len(columns) + 1
 

@@ -6,7 +6,7 @@ The years, checkpoint intervals, goodput, loaders, sensitivity, the load of a tr
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ingest.errors import IngestError
 from ingest.reports.charts.bandwidth import Bar, Point, demand, ladder, scaling
@@ -30,7 +30,7 @@ from ingest.reports.charts.chart import (
 from ingest.reports.labels import capitalised, plain
 from ingest.site import planner
 from ingest.site import training_day as load
-from ingest.site.load_conditions import latency_in_words, utilization_course
+from ingest.site.load_conditions import LatencyPoint, latency_in_words, utilization_course
 from ingest.site.plan import (
     TORNADO,
     Plan,
@@ -40,13 +40,10 @@ from ingest.site.plan import (
     largest_checkpoint_course,
     largest_checkpoint_goodput,
 )
+from ingest.site.training_day import RequestShare, YearBandwidth
+from ingest.sizing.checkpoint_schedule import Point as IntervalPoint
 from ingest.storage.fit import read_ceilings
 from ingest.units import display, request_size
-
-if TYPE_CHECKING:
-    from ingest.site.load_conditions import LatencyPoint
-    from ingest.site.training_day import RequestShare, YearBandwidth
-    from ingest.sizing.checkpoint_schedule import Point as IntervalPoint
 
 #: The stage that holds no data, and its colour.
 RESERVE, PALE = "reserve", "#D0D0D0"

@@ -12,13 +12,12 @@ from ingest.engine.registry import is_quantity, unit_of
 from ingest.reports.charts.chart import Chart
 from ingest.reports.document.model import Block, Cover, Document, DocumentSection, Figure, Paragraph, Table
 from ingest.reports.labels import is_share, label, texts
-from ingest.requirement import INFORMATION
+from ingest.requirement import INFORMATION, Requirement
 from ingest.site.planner import bandwidth_by_year
 from ingest.units import display, request_size, stated
 from ingest.version import __version__
 
 if TYPE_CHECKING:
-    from ingest.requirement import Requirement
     from ingest.site.plan import Plan
     from ingest.site.service import ServiceTerm
 

@@ -23,14 +23,13 @@ from ingest.reports.document.composition import (
 from ingest.reports.document.derivations import derivation_listings, place_of
 from ingest.reports.document.model import Block, Bullets, Document, Paragraph, Subheading
 from ingest.reports.labels import capitalised, label, plain, span
-from ingest.requirement import INFORMATION, THEMES
+from ingest.requirement import INFORMATION, THEMES, Requirement
 from ingest.site.requirement_wording import LINES
 from ingest.sizing.checkpoint import USUAL_READERS
 from ingest.units import display
 from ingest.version import __version__
 
 if TYPE_CHECKING:
-    from ingest.requirement import Requirement
     from ingest.site.plan import Plan
     from ingest.site.service import ServiceTerm
 

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.acceptance.judgement import PASS
-from ingest.acceptance.path_benchmark import QUESTION
+from ingest.acceptance.judgement import PASS, TestVerdict
+from ingest.acceptance.path_benchmark import QUESTION, PathBenchmark
 from ingest.acceptance.test_spec import TOOLS
-from ingest.acceptance.verdict import ACCEPTED, SHARE, TIMES
+from ingest.acceptance.verdict import ACCEPTED, SHARE, TIMES, Verdict
 from ingest.reports.answer_line import joined, results_line
 from ingest.reports.labels import counted, plain
 from ingest.reports.page import Page, Section, attributes, page_of
 from ingest.units import display
 
 if TYPE_CHECKING:
-    from ingest.acceptance.judgement import TestVerdict
     from ingest.acceptance.observed_job import ObservedJob
     from ingest.acceptance.pack import Acceptance
-    from ingest.acceptance.path_benchmark import PathBenchmark
-    from ingest.acceptance.verdict import Verdict
 
 
 #: Tests that a short page lists.

@@ -18,11 +18,10 @@ from ingest.reports.page import (
     page_of,
     sources_section,
 )
-from ingest.requirement import INFORMATION
+from ingest.requirement import INFORMATION, Requirement
 from ingest.units import display
 
 if TYPE_CHECKING:
-    from ingest.requirement import Requirement
     from ingest.site.plan import Plan, PlanScenarios
     from ingest.site.plan_diff import Change, PlanDiff
 

@@ -10,14 +10,13 @@ from ingest.engine.registry import unit_of
 from ingest.reports.answer_line import fits_line, of_several
 from ingest.reports.labels import capitalised, plain
 from ingest.reports.page import Page, Section, assumptions_section, page_of, sources_section, value_text
-from ingest.storage.fit_result import BEYOND, MISFIT, OPEN, SO_FAR, UNKNOWN, VERDICTS
+from ingest.storage.fit_result import BEYOND, MISFIT, OPEN, SO_FAR, UNKNOWN, VERDICTS, Fit, Fits
 from ingest.storage.units_required import COUNTED
 from ingest.units import display
 
 if TYPE_CHECKING:
     from ingest.catalog.commands import CatalogComparison
     from ingest.storage.data_path import LayerVerdict
-    from ingest.storage.fit_result import Fit, Fits
 
 HOLDS = {True: "yes", None: "unknown", False: "NO"}
 #: Layers are shown for at most this many systems, unless details are asked for.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from ingest.acceptance.verdict import SHARE
+from ingest.acceptance.verdict import SHARE, Verdict
 from ingest.configuration import decimal_units
 from ingest.reports.pages.acceptance import inspection_sections, verdict_title
 from ingest.reports.pages.response import summary_rows
@@ -17,9 +16,6 @@ from ingest.rfp.offer_verdict import COMPLIES, Comparison, credit
 from ingest.rfp.requirement_lines import TARGET
 from ingest.rfp.response_form import response_unit
 from ingest.version import __version__
-
-if TYPE_CHECKING:
-    from ingest.acceptance.verdict import Verdict
 
 #: Columns of a sheet of lines before those of the offers, with their widths.
 LINE = {"Id": 15, "Priority": 14, "Required": 12, "Unit": 11}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ingest.engine.registry import unit_of
+from ingest.engine.registry import Step, unit_of
 from ingest.reports.charts.chart import COLOURS
 from ingest.reports.charts.planning import course, fed_in_words, gpus_in_words
 from ingest.reports.labels import label
@@ -17,16 +17,13 @@ from ingest.reports.workbook.sheet import CellContent, CellFormula, NumberCell, 
 from ingest.reports.workbook.table_sheets import TableSheet
 from ingest.reports.workbook.workbook_writer import WorkbookWriter, add_title, banner, checks_outcome, strike
 from ingest.rfp import response_form as form
-from ingest.site.load_conditions import utilization_course
-from ingest.site.plan import largest_checkpoint_course, largest_checkpoint_goodput
+from ingest.site.load_conditions import LatencyPoint, utilization_course
+from ingest.site.plan import Plan, largest_checkpoint_course, largest_checkpoint_goodput
 from ingest.units import display, scale_of
 
 if TYPE_CHECKING:
     from ingest.engine.derivation_graph import QuantityRow
-    from ingest.engine.registry import Step
     from ingest.requirement import Requirement
-    from ingest.site.load_conditions import LatencyPoint
-    from ingest.site.plan import Plan
 
 #: The sheet, and the rows of its tiles, of its banner, and of the headings, counted from zero.
 RESULTS = "Results"

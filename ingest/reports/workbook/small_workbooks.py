@@ -33,7 +33,7 @@ from ingest.reports.workbook.sheet import (
     width_of,
 )
 from ingest.reports.workbook.workbook_writer import WorkbookWriter, text_sections, write_calculation
-from ingest.storage.data_path import headroom_of
+from ingest.storage.data_path import LayerVerdict, headroom_of
 from ingest.units import display
 from ingest.version import __version__
 
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
     from ingest.engine.result import Answer
     from ingest.sizing.sweep import Sweep
-    from ingest.storage.data_path import LayerVerdict
     from ingest.storage.fit_result import Fit, Fits
 
     Column = numpy.ndarray[Any, Any]

@@ -17,7 +17,7 @@ from ingest.files import garbage_collection_paused
 from ingest.reports.labels import texts
 from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, NumberCell, SheetWriter, display_unit, layouts
 from ingest.reports.workbook.workbook_writer import FREE, WorkbookWriter, add_section, add_title
-from ingest.requirement import INFORMATION, THEMES
+from ingest.requirement import INFORMATION, THEMES, Conditions
 from ingest.rfp import response_form as form
 from ingest.rfp.requirement_lines import term_line
 from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit, units_offered
@@ -28,7 +28,6 @@ from ingest.units import display, request_size
 from ingest.version import FORMAT
 
 if TYPE_CHECKING:
-    from ingest.requirement import Conditions
     from ingest.site.plan import Plan
 
 #: Terms of the document that this workbook does not use.

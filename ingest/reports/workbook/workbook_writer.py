@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ingest.reports.labels import texts, unit_word
-from ingest.reports.workbook.derivation_cells import line_of
+from ingest.reports.workbook.derivation_cells import Cells, line_of
 from ingest.reports.workbook.sheet import (
     CellContent,
     CellFormula,
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from xlsxwriter.worksheet import Worksheet
 
     from ingest.engine.registry import Step
-    from ingest.reports.workbook.derivation_cells import Cells
 
 #: Height of a heading and of the room above it, in points.
 SECTION = 26.0
