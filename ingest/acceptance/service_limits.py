@@ -161,7 +161,19 @@ def _found(limit: ServiceLimit, test: AcceptanceTest, load: Load, runs: Sequence
     if not seen:
         return LimitFound(NOT_TESTED, None, "no result")
     if limit.key == TAIL:
-        return _tail(limit, test, load, [one.latency_99 for one in seen if one.latency_99])
+        # 99 % latencies against the stated one, as an upper limit of their median.
+        times, stated = [one.latency_99 for one in seen if one.latency_99], load.latency_99
+        if not times or stated is None:
+            return LimitFound(NOT_TESTED, None, "no percentiles in the result")
+        median = statistics.median(times)
+        measured = median / stated * limit.quantity
+        if len(times) < test.repeats:
+            return LimitFound(NOT_TESTED, measured, f"{len(times)} of {test.repeats} runs")
+        why = f"99 % within {milliseconds(median)}, {milliseconds(stated)} stated"
+        if len(times) < FEWEST_RUNS:
+            return LimitFound(PASS if median <= stated else FAIL, measured, why)
+        found = limit_decision_of(times, stated, test.allowed_deviation)
+        return LimitFound(found.result, measured, why + (f": run {found.more} more" if found.more else ""))
     if limit.key == CLIENT:
         what, known = "slowest client at {:.4g} % of the mean rate", [one.slowest_client for one in seen]
     else:
@@ -173,22 +185,6 @@ def _found(limit: ServiceLimit, test: AcceptanceTest, load: Load, runs: Sequence
         return LimitFound(NOT_TESTED, min(shares, default=None), "a run without the log of its seconds")
     least = min(shares)
     return LimitFound(PASS if least >= limit.quantity else FAIL, least, what.format(least * 100))
-
-
-def _tail(limit: ServiceLimit, test: AcceptanceTest, load: Load, times: Sequence[float]) -> LimitFound:
-    """99 % latencies against the stated one, as an upper limit of their median."""
-    stated = load.latency_99
-    if not times or stated is None:
-        return LimitFound(NOT_TESTED, None, "no percentiles in the result")
-    median = statistics.median(times)
-    measured = median / stated * limit.quantity
-    if len(times) < test.repeats:
-        return LimitFound(NOT_TESTED, measured, f"{len(times)} of {test.repeats} runs")
-    why = f"99 % within {milliseconds(median)}, {milliseconds(stated)} stated"
-    if len(times) < FEWEST_RUNS:
-        return LimitFound(PASS if median <= stated else FAIL, measured, why)
-    found = limit_decision_of(times, stated, test.allowed_deviation)
-    return LimitFound(found.result, measured, why + (f": run {found.more} more" if found.more else ""))
 
 
 def lowest_second(logs: Sequence[Path], seconds: float) -> float | None:

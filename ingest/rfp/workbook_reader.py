@@ -101,7 +101,20 @@ def other_sheets(path: Path) -> dict[str, Rows]:
 def _opened(path: Path) -> Iterator[tuple[zipfile.ZipFile, Any]]:
     """The package and the workbook in it with the values of its formulas; whatever is wrong with either becomes one line."""
     try:
-        _check_parts(path)
+        # The table of contents, before anything is unpacked.
+        with open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
+        if size > MOST_FILE_BYTES:
+            raise IngestError(f"{path}: has {size:,} B, expected a workbook of at most {MOST_FILE_BYTES:,} B")
+        with zipfile.ZipFile(path) as package:
+            parts = package.infolist()
+        if len(parts) > MOST_PARTS:
+            raise IngestError(f"{path}: has {len(parts):,} parts, expected at most {MOST_PARTS:,}")
+        for part in parts:
+            name, size = part.filename, part.file_size
+            most = MOST_BYTES_OF.get(name, MOST_TEXT_BYTES if name.endswith((".xml", ".rels")) else MOST_PART_BYTES)
+            if size > most and not name.startswith("xl/worksheets/"):
+                raise IngestError(f"{path}: '{name[:60]}' unpacks to {size:,} B, expected at most {most:,.0f} B")
         import openpyxl
 
         with zipfile.ZipFile(path) as package, warnings.catch_warnings():
@@ -116,23 +129,6 @@ def _opened(path: Path) -> Iterator[tuple[zipfile.ZipFile, Any]]:
         raise IngestError(cannot_be_read(path, error.strerror, "a workbook that `ingest report` made")) from None
     except Exception as error:  # a broken package shows in many ways
         raise IngestError(f"{path}: not readable as .xlsx: a part is missing or damaged ({brief(str(error))})") from None
-
-
-def _check_parts(path: Path) -> None:
-    """Look at the table of contents before anything is unpacked."""
-    with open_regular(path) as file:
-        size = os.fstat(file.fileno()).st_size
-    if size > MOST_FILE_BYTES:
-        raise IngestError(f"{path}: has {size:,} B, expected a workbook of at most {MOST_FILE_BYTES:,} B")
-    with zipfile.ZipFile(path) as package:
-        parts = package.infolist()
-    if len(parts) > MOST_PARTS:
-        raise IngestError(f"{path}: has {len(parts):,} parts, expected at most {MOST_PARTS:,}")
-    for part in parts:
-        name = part.filename
-        most = MOST_BYTES_OF.get(name, MOST_TEXT_BYTES if name.endswith((".xml", ".rels")) else MOST_PART_BYTES)
-        if part.file_size > most and not name.startswith("xl/worksheets/"):
-            raise IngestError(f"{path}: '{name[:60]}' unpacks to {part.file_size:,} B, expected at most {most:,.0f} B")
 
 
 def _merged(path: Path, package: zipfile.ZipFile, book: Any, name: str) -> tuple[str, ...]:

@@ -81,7 +81,17 @@ def opened(template: str | Path | None) -> Any:
 
     if template is None:
         return docx.Document()
-    _check_size(Path(template))
+    if not Path(template).is_file():
+        what = "is not a file" if Path(template).exists() else "does not exist"
+        raise IngestError(f"--template: '{template}' {what}, expected a .docx")
+    # The library would read the parts completely.
+    try:
+        with open_regular(Path(template)) as file, zipfile.ZipFile(file) as package:
+            size = sum(part.file_size for part in package.infolist())
+    except Exception:  # a broken package shows in many ways
+        raise IngestError(f"--template: '{template}' is not readable as .docx") from None
+    if size > MOST_BYTES:
+        raise IngestError(f"--template: '{template}' unpacks to {size:,} B, expected at most {MOST_BYTES:,} B")
     try:
         word = docx.Document(str(template))
         list(word.styles), list(word.element.body)  # damaged parts are found where they are listed or saved
@@ -153,20 +163,6 @@ def _field_codes(tree: Any) -> Iterator[tuple[str, bool]]:
             yield waiting[-1], False
             if kind == "end":
                 waiting.pop()
-
-
-def _check_size(template: Path) -> None:
-    """Refuse what is not a file, or unpacks to more than `MOST_BYTES`, which the library would read completely."""
-    if not template.is_file():
-        what = "is not a file" if template.exists() else "does not exist"
-        raise IngestError(f"--template: '{template}' {what}, expected a .docx")
-    try:
-        with open_regular(template) as file, zipfile.ZipFile(file) as package:
-            size = sum(part.file_size for part in package.infolist())
-    except Exception:  # a broken package shows in many ways
-        raise IngestError(f"--template: '{template}' is not readable as .docx") from None
-    if size > MOST_BYTES:
-        raise IngestError(f"--template: '{template}' unpacks to {size:,} B, expected at most {MOST_BYTES:,} B")
 
 
 def _set_page(word: Any, title: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -178,8 +178,19 @@ class SheetChart(NamedTuple):
 
 
 def add_charts(plan: Plan, tables: Mapping[str, TableSheet], book: WorkbookWriter, grid: SheetWriter, cells: PlanCells) -> int:
-    """Put the charts below the last line of a sheet, three or four next to each other; returns the rows that they take."""
-    charts = list(charts_of(plan, tables, book, cells))
+    """Put the charts below the last line of a sheet, three or four next to each other; returns the rows that they take.
+
+    Read bandwidth by job, capacity by year, write bandwidth by checkpoint interval, utilization by latency, and goodput.
+    """
+    drawers = (("Workloads", _demand), ("Capacity by year", _capacity))
+    charts = [draw(tables[name], book) for name, draw in drawers if name in tables]
+    jobs = {row.name: row for row in plan.rows["jobs"]}
+    if (saved := largest_checkpoint_course(plan)) is not None:
+        charts.append(_intervals(book, cells, jobs[saved[0]], *saved[1:]))
+    if (fed := utilization_course(plan.rows["jobs"])) is not None:
+        charts.append(_utilization(book, cells, *fed))
+    if (goodput := largest_checkpoint_goodput(plan)) is not None:
+        charts.append(_goodput(book, cells, jobs[goodput[0]], goodput[1]))
     rows, beside = 1, NARROW if len(charts) == NARROW else BESIDE
     step = PAGE // beside
     for line in (charts[first : first + beside] for first in range(0, len(charts), beside)):
@@ -190,21 +201,6 @@ def add_charts(plan: Plan, tables: Mapping[str, TableSheet], book: WorkbookWrite
             grid.sheet.insert_chart(grid.next + rows, 0, drawn.chart, edge)
         rows += 1 + math.ceil(max(drawn.height for drawn in line) / ROW)
     return max(2, rows)
-
-
-def charts_of(plan: Plan, tables: Mapping[str, TableSheet], book: WorkbookWriter, cells: PlanCells) -> Iterator[SheetChart]:
-    """Read bandwidth by job, capacity by year, write bandwidth by checkpoint interval, utilization by latency, and goodput."""
-    if "Workloads" in tables:
-        yield _demand(tables["Workloads"], book)
-    if "Capacity by year" in tables:
-        yield _capacity(tables["Capacity by year"], book)
-    jobs = {row.name: row for row in plan.rows["jobs"]}
-    if (intervals := largest_checkpoint_course(plan)) is not None:
-        yield _intervals(book, cells, jobs[intervals[0]], *intervals[1:])
-    if (fed := utilization_course(plan.rows["jobs"])) is not None:
-        yield _utilization(book, cells, *fed)
-    if (goodput := largest_checkpoint_goodput(plan)) is not None:
-        yield _goodput(book, cells, jobs[goodput[0]], goodput[1])
 
 
 def _demand(table: TableSheet, book: WorkbookWriter) -> SheetChart:
