@@ -16,7 +16,6 @@ from ingest.text import all_visible
 from ingest.units import display
 
 if TYPE_CHECKING:
-    from ingest.corpus.measurement import CorpusMeasurement
     from ingest.engine.interactive import InteractiveResult
     from ingest.engine.value import Quantity
     from ingest.reports.plan_report import Report
@@ -33,10 +32,6 @@ MOST_CELLS = 40
 CELL, UNBROKEN = "text-align: left; padding: 2px 14px 2px 0", 28
 
 
-def _corpus_page(answer: CorpusMeasurement) -> Page:
-    return corpus.samples_page(answer) if "sample_bytes" in answer.results else corpus.corpus_page(answer)
-
-
 def _report_page(made: Report) -> Page:
     rows = tuple((name, f"{size:,} B") for name, size in made.files.items())
     return Page(f"{made.plan.site.name}: {len(rows)} files written", (Section("", ("file", "size"), rows),))
@@ -51,7 +46,7 @@ PAGES: Mapping[str, Callable[[Any], Page]] = {
     "CatalogEntry": sizing.entry_page,
     "CatalogListing": sizing.list_page,
     "Comparison": response.comparison_page,
-    "CorpusMeasurement": _corpus_page,
+    "CorpusMeasurement": corpus.corpus_page,
     "Estimate": sizing.estimate_page,
     "Explanation": sizing.explanation_page,
     "Fit": storage.fit_page,

@@ -25,7 +25,9 @@ LEFT_OUT = {"files_skipped": "Files skipped", "parts_skipped": "Left out of file
 
 
 def corpus_page(answer: CorpusMeasurement) -> Page:
-    """Results with their intervals, the breakdown, what was left out, and with what it was measured."""
+    """Results with their intervals, the breakdown, what was left out, and with what it was measured; or sizes of samples."""
+    if "sample_bytes" in answer.results:
+        return samples_page(answer)
     ranged = any(item.low is not None for item in answer.results.values())
     rows: list[tuple[str, ...]] = []
     for name, item in answer.results.items():
