@@ -132,29 +132,17 @@ def _required_write_rate(lines: Sequence[Requirement]) -> float:
 
 
 class Effort(NamedTuple):
-    """What an acceptance takes if each test reaches its rate.
+    """What an acceptance takes if each test reaches its rate."""
 
-    Attributes:
-        total_seconds: of filling and all runs; of the runs alone where the plan requires no write rate.
-        fill_bytes: of data sets and ballast; 0 where nothing is filled before the tests.
-        fill_seconds: at the required write rate; None without one.
-        tools: that fill data sets of their own.
-        runs: of all tests, before more are asked for.
-        run_seconds: of these.
-        most_run_seconds: of ten runs of each test, after which the verdict is decided.
-        degraded_runs: runs of the tests that terms on degraded operation name.
-        degraded_seconds: of these.
-    """
-
-    total_seconds: float
-    fill_bytes: float
-    fill_seconds: float | None
-    tools: tuple[str, ...]
-    runs: int
-    run_seconds: float
-    most_run_seconds: float
-    degraded_runs: int = 0
-    degraded_seconds: float = 0
+    total_seconds: float  # of filling and all runs; of the runs alone where the plan requires no write rate
+    fill_bytes: float  # of data sets and ballast; 0 where nothing is filled before the tests
+    fill_seconds: float | None  # at the required write rate; None without one
+    tools: tuple[str, ...]  # that fill data sets of their own
+    runs: int  # of all tests, before more are asked for
+    run_seconds: float  # of these
+    most_run_seconds: float  # of ten runs of each test, after which the verdict is decided
+    degraded_runs: int = 0  # runs of the tests that terms on degraded operation name
+    degraded_seconds: float = 0  # of these
 
     @property
     def words(self) -> str:

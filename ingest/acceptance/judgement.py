@@ -100,36 +100,24 @@ def limit_decision_of(times: Sequence[float], limit: float, allowed_deviation: f
 
 @dataclass(frozen=True)
 class TestVerdict:
-    """The verdict on one test, or on one requirement.
-
-    Attributes:
-        result: `pass`, `fail`, `undecided` or `not tested`.
-        measured: median of the runs that count; of all loads together.
-        required: value of the requirement: the sum of the thresholds of all loads.
-        margin: measured over required, less one.
-        why: the reason of the result; it names the load that decides.
-        tests: ids of the tests that ran.
-        remark: a latency above the one that the line states beside its rate; it fails nothing.
-        runs: that count.
-        low, high: interval of the median of the runs; None for fewer than three.
-        more: runs that may suffice for a decision; 0 where there is one.
-    """
+    """The verdict on one test, or on one requirement."""
 
     id: str
     requirement: str
     priority: str
-    result: str
-    measured: float | None
-    required: float | None
+    result: str  # `pass`, `fail`, `undecided` or `not tested`
+    measured: float | None  # median of the runs that count; of all loads together
+    required: float | None  # value of the requirement: the sum of the thresholds of all loads
     unit: str
-    margin: float | None
-    why: str
-    tests: tuple[str, ...] = ()
-    remark: str = ""
-    runs: int = 0
+    margin: float | None  # measured over required, less one
+    why: str  # the reason of the result; it names the load that decides
+    tests: tuple[str, ...] = ()  # ids of the tests that ran
+    remark: str = ""  # a latency above the one that the line states beside its rate; it fails nothing
+    runs: int = 0  # that count
+    #: low, high: interval of the median of the runs; None for fewer than three
     low: float | None = None
     high: float | None = None
-    more: int = 0
+    more: int = 0  # runs that may suffice for a decision; 0 where there is one
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict as JSON."""

@@ -38,61 +38,35 @@ PASS_SECONDS = 60
 
 @dataclass(frozen=True)
 class TestData:
-    """The data sets of a tool.
+    """The data sets of a tool."""
 
-    Attributes:
-        bytes_per_client: of one data set.
-        clients: that fill each data set.
-        fill_request: bytes of a request of the fill.
-        files: of each client in one data set.
-        threads: counts of threads of the loads that read it.
-        sets: data sets of a tool: files of each client, files that all share, and for IOR one for each number of threads.
-        uncached: bytes of data that one test reads so that no cache serves it.
-        needed: bytes of all data sets of a tool at which each test does.
-        room: bytes that the data sets may occupy.
-        fill_seconds: at the required write rate; None without one.
-        all_bytes: of all data sets of a tool.
-    """
-
-    bytes_per_client: float
-    clients: int
-    fill_request: int
-    files: int
-    threads: tuple[int, ...]
-    sets: int
-    uncached: float
-    needed: float
-    room: float
-    fill_seconds: float | None
-    all_bytes: float
+    bytes_per_client: float  # of one data set
+    clients: int  # that fill each data set
+    fill_request: int  # bytes of a request of the fill
+    files: int  # of each client in one data set
+    threads: tuple[int, ...]  # counts of threads of the loads that read it
+    sets: int  # data sets of a tool: files of each client, files that all share, and for IOR one for each number of threads
+    uncached: float  # bytes of data that one test reads so that no cache serves it
+    needed: float  # bytes of all data sets of a tool at which each test does
+    room: float  # bytes that the data sets may occupy
+    fill_seconds: float | None  # at the required write rate; None without one
+    all_bytes: float  # of all data sets of a tool
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Settings common to all tests of one folder.
+    """Settings common to all tests of one folder."""
 
-    Attributes:
-        scale: `full` or `1node`.
-        client_memory: bytes of main memory in one client, which DLIO and MLPerf Storage ask for.
-        server_cache: bytes of read cache in all servers; 0 where the plan has no read tests.
-        allowed_deviation: share by which the lower bound of the runs' median may stay below.
-        most_files: that the system must hold; 0 where that is open.
-        usable: bytes that the planned system can hold; 0 where that is open.
-        fill: share of them that is in use during the tests.
-        data: data sets of the read tests; None in a rehearsal, or without read tests.
-        logs_seconds: whether fio logs the rate of each second, which a floor on stalls takes.
-    """
-
-    scale: str = "full"
-    client_memory: float = 2 * 2**40
-    server_cache: float = 0
+    scale: str = "full"  # `full` or `1node`
+    client_memory: float = 2 * 2**40  # bytes of main memory in one client, which DLIO and MLPerf Storage ask for
+    server_cache: float = 0  # bytes of read cache in all servers; 0 where the plan has no read tests
     repeats: int = 3
-    allowed_deviation: float = 0.03
-    most_files: float = 0
-    usable: float = 0
-    fill: float = 0
-    data: TestData | None = None
-    logs_seconds: bool = False
+    allowed_deviation: float = 0.03  # share by which the lower bound of the runs' median may stay below
+    most_files: float = 0  # that the system must hold; 0 where that is open
+    usable: float = 0  # bytes that the planned system can hold; 0 where that is open
+    fill: float = 0  # share of them that is in use during the tests
+    data: TestData | None = None  # data sets of the read tests; None in a rehearsal, or without read tests
+    logs_seconds: bool = False  # whether fio logs the rate of each second, which a floor on stalls takes
 
     @property
     def rehearsal(self) -> bool:

@@ -25,19 +25,13 @@ NAMED_TEST = re.compile(r"T-[A-Z]+-\d+")
 
 
 class ServiceLimit(NamedTuple):
-    """A service term with a number that tests show.
-
-    Attributes:
-        key: of the site file.
-        quantity: a share, or times the mean latency.
-        tests: ids that its verification names, such as `T-READ-03`; empty for all.
-    """
+    """A service term with a number that tests show."""
 
     id: str
-    key: str
+    key: str  # of the site file
     name: str
-    quantity: float
-    tests: tuple[str, ...] = ()
+    quantity: float  # a share, or times the mean latency
+    tests: tuple[str, ...] = ()  # ids that its verification names, such as `T-READ-03`; empty for all
 
     @property
     def shown(self) -> str:

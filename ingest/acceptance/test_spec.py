@@ -30,37 +30,23 @@ def within(option: str, written: str | float, unit: str, low: float, high: float
 
 @dataclass(frozen=True)
 class Load:
-    """The load of one group of clients in a test, and its threshold.
+    """The load of one group of clients in a test, and its threshold."""
 
-    Attributes:
-        name: of the job in the tool's output.
-        operation: `read`, `write`, `create`, `open` or `stat`.
-        pattern: `random` or `sequential`; empty for metadata.
-        io_bytes: of one request; none for metadata.
-        clients, threads: nodes, and threads of each.
-        seconds: of the measurement; none where a count of files ends the test.
-        dataset_bytes: least size of the whole data set.
-        handled: least number of files created, opened or statted; none for data.
-        files: `file per process` or `shared`.
-        threshold: the least rate of the whole test, in base units.
-        unit: `B/s` or `file/s`.
-        depth: outstanding requests of each thread.
-        latency_99: seconds within which 99 % of the requests should be answered; none where the line states none.
-    """
-
-    name: str
-    operation: str
-    pattern: str
-    io_bytes: int | None
+    name: str  # of the job in the tool's output
+    operation: str  # `read`, `write`, `create`, `open` or `stat`
+    pattern: str  # `random` or `sequential`; empty for metadata
+    io_bytes: int | None  # of one request; none for metadata
+    #: clients, threads: nodes, and threads of each
     clients: int
     threads: int
-    seconds: float | None
-    dataset_bytes: int | None
-    handled: int | None
-    files: str
-    threshold: float
-    unit: str
-    depth: int = 1
+    seconds: float | None  # of the measurement; none where a count of files ends the test
+    dataset_bytes: int | None  # least size of the whole data set
+    handled: int | None  # least number of files created, opened or statted; none for data
+    files: str  # `file per process` or `shared`
+    threshold: float  # the least rate of the whole test, in base units
+    unit: str  # `B/s` or `file/s`
+    depth: int = 1  # outstanding requests of each thread
+    #: seconds within which 99 % of the requests should be answered; none where the line states none
     latency_99: float | None = None
 
 
@@ -71,98 +57,63 @@ def part_of(load: Load) -> str:
 
 @dataclass(frozen=True)
 class AcceptanceTest:
-    """One test of one requirement with one tool.
+    """One test of one requirement with one tool."""
 
-    Attributes:
-        id: `T-READ-01-fio`; results are matched by it.
-        version: least version of the tool.
-        repeats: least number of runs; fewer than three give no interval.
-        allowed_deviation: share by which the lower bound of the runs' median may stay below the threshold.
-        parameters: further settings that the tool's results must show.
-        implied: requests per second, and mean latency at the queue depth.
-        assumed: defaults of conditions that the requirement leaves open.
-        also: requirement id -> its threshold, of lower lines under the same conditions.
-        notes: limits of the test, in words.
-        files: path in the output folder -> content.
-    """
-
-    id: str
+    id: str  # `T-READ-01-fio`; results are matched by it
     requirement: str
     priority: str
     statement: str
     tool: str
-    version: str
+    version: str  # least version of the tool
     scale: str
     loads: tuple[Load, ...]
-    repeats: int
-    allowed_deviation: float
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    implied: Mapping[str, float] = field(default_factory=dict)
-    assumed: Mapping[str, Any] = field(default_factory=dict)
+    repeats: int  # least number of runs; fewer than three give no interval
+    allowed_deviation: float  # share by which the lower bound of the runs' median may stay below the threshold
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # further settings that the tool's results must show
+    implied: Mapping[str, float] = field(default_factory=dict)  # requests per second, and mean latency at the queue depth
+    assumed: Mapping[str, Any] = field(default_factory=dict)  # defaults of conditions that the requirement leaves open
+    #: requirement id -> its threshold, of lower lines under the same conditions
     also: Mapping[str, float] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    files: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()  # limits of the test, in words
+    files: Mapping[str, str] = field(default_factory=dict)  # path in the output folder -> content
 
 
 @dataclass(frozen=True)
 class Observed:
-    """The load of one group of clients in a run; None where the tool does not report a value.
+    """The load of one group of clients in a run; None where the tool does not report a value."""
 
-    Attributes:
-        name: of the job; the test's id where the tool has no jobs.
-        rate: of the whole run, in base units.
-        threads: of all clients.
-        direct: direct I/O, which bypasses the page cache.
-        cold: another client wrote the data, or caches were dropped.
-        errors: their number or kind.
-        memory_bytes: main memory of all clients.
-        handled: files created, opened or statted.
-        depth: outstanding requests of each thread.
-        latency_seconds: mean of all requests.
-        latency_99: 99 % latency of the thread in which it is highest.
-        lowest_second: lowest rate of all threads together within one second; None without logs of all threads.
-        slowest_client: rate of the slowest client over the mean of all clients; None for one client.
-    """
-
-    name: str
+    name: str  # of the job; the test's id where the tool has no jobs
     operation: str
-    rate: float
+    rate: float  # of the whole run, in base units
     unit: str
     pattern: str | None = None
     io_bytes: float | None = None
     clients: int | None = None
-    threads: int | None = None
+    threads: int | None = None  # of all clients
     seconds: float | None = None
     dataset_bytes: float | None = None
-    direct: bool | None = None
-    cold: bool | None = None
-    errors: str = ""
-    depth: int | None = None
-    latency_seconds: float | None = None
-    latency_99: float | None = None
-    memory_bytes: float | None = None
-    handled: float | None = None
+    direct: bool | None = None  # direct I/O, which bypasses the page cache
+    cold: bool | None = None  # another client wrote the data, or caches were dropped
+    errors: str = ""  # their number or kind
+    depth: int | None = None  # outstanding requests of each thread
+    latency_seconds: float | None = None  # mean of all requests
+    latency_99: float | None = None  # 99 % latency of the thread in which it is highest
+    memory_bytes: float | None = None  # main memory of all clients
+    handled: float | None = None  # files created, opened or statted
+    #: lowest rate of all threads together within one second; None without logs of all threads
     lowest_second: float | None = None
-    slowest_client: float | None = None
+    slowest_client: float | None = None  # rate of the slowest client over the mean of all clients; None for one client
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of one tool, from its result file.
-
-    Attributes:
-        test: id of the test that the result names; empty without one.
-        loads: of each group of clients.
-        shown: settings to compare with the test's parameters.
-        judged: the tool's own verdict, `success` or `fail`; empty without one.
-        began: start time as the tool writes it; empty without one.
-    """
+    """One run of one tool, from its result file."""
 
     tool: str
     file: str
-    test: str
-    loads: tuple[Observed, ...]
+    test: str  # id of the test that the result names; empty without one
+    loads: tuple[Observed, ...]  # of each group of clients
     version: str = ""
-    shown: Mapping[str, Any] = field(default_factory=dict)
-    judged: str = ""
-    began: str = ""
+    shown: Mapping[str, Any] = field(default_factory=dict)  # settings to compare with the test's parameters
+    judged: str = ""  # the tool's own verdict, `success` or `fail`; empty without one
+    began: str = ""  # start time as the tool writes it; empty without one

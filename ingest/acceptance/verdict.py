@@ -54,24 +54,16 @@ class ManifestLine:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The tests and requirement lines that `ingest accept` wrote.
-
-    Attributes:
-        lines: all requirement lines of the plan.
-        untested: requirement id -> why it has no test.
-        warnings: of `accept`, on limits of the tests.
-        service: limits that the service terms of the plan set.
-        terms: all mandatory service terms of the plan; empty in manifests of earlier versions.
-    """
+    """The tests and requirement lines that `ingest accept` wrote."""
 
     site: str
     scale: str
     tests: tuple[AcceptanceTest, ...]
-    lines: tuple[ManifestLine, ...]
-    untested: Mapping[str, str]
-    warnings: tuple[str, ...]
-    service: tuple[ServiceLimit, ...] = ()
-    terms: tuple[MandatoryTerm, ...] = ()
+    lines: tuple[ManifestLine, ...]  # all requirement lines of the plan
+    untested: Mapping[str, str]  # requirement id -> why it has no test
+    warnings: tuple[str, ...]  # of `accept`, on limits of the tests
+    service: tuple[ServiceLimit, ...] = ()  # limits that the service terms of the plan set
+    terms: tuple[MandatoryTerm, ...] = ()  # all mandatory service terms of the plan; empty in manifests of earlier versions
 
 
 def manifest_of(found: Mapping[str, Any], where: str) -> Manifest:

@@ -31,37 +31,24 @@ def unpainted(_kind: str, line: str) -> str:
 
 
 class Section(NamedTuple):
-    """A table with a title; without columns it is a list of lines.
-
-    Attributes:
-        folded: how many of the last columns a narrow terminal shows on a line of their own below each row.
-        detail: what it holds, if only a page in full shows it: `assumption`, `source`, `table`, …
-        main: the rows that any page shows, by number; None for all.
-    """
+    """A table with a title; without columns it is a list of lines."""
 
     title: str
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     lines: tuple[str, ...] = ()
-    folded: int = 0
-    detail: str = ""
-    main: tuple[int, ...] | None = None
+    folded: int = 0  # how many of the last columns a narrow terminal shows on a line of their own below each row
+    detail: str = ""  # what it holds, if only a page in full shows it: `assumption`, `source`, `table`, …
+    main: tuple[int, ...] | None = None  # the rows that any page shows, by number; None for all
 
 
 class Page(NamedTuple):
-    """What a command shows.
+    """What a command shows."""
 
-    Attributes:
-        title: the first line.
-        sections: tables and lists.
-        table: the same as flat rows in base units, for CSV: a header and its rows.
-        answer: the answer in one line; empty for a page without one.
-    """
-
-    title: str
-    sections: tuple[Section, ...]
-    table: tuple[tuple[object, ...], ...] = ()
-    answer: str = ""
+    title: str  # the first line
+    sections: tuple[Section, ...]  # tables and lists
+    table: tuple[tuple[object, ...], ...] = ()  # the same as flat rows in base units, for CSV: a header and its rows
+    answer: str = ""  # the answer in one line; empty for a page without one
 
 
 def page_of(title: str, sections: Iterable[Section], table: Iterable[tuple[object, ...]] = (), answer: str = "") -> Page:

@@ -173,23 +173,14 @@ def _check(
 
 @dataclass
 class ReportWriter:
-    """Makes each format of one plan; each document is composed once for all its renderings.
+    """Makes each format of one plan; each document is composed once for all its renderings."""
 
-    Attributes:
-        plan: the plan.
-        for_vendor: whether vendors receive the files.
-        derivations: the file of the derivations, where they have one of their own.
-        template: of the buyer's, for the Word document.
-        storage: systems whose ceilings a chart shows.
-        no_charts: why there are no charts; empty where they can be rendered.
-    """
-
-    plan: Plan
-    for_vendor: bool
-    derivations: Path | None
-    template: str | Path | None
-    storage: Sequence[str]
-    no_charts: str
+    plan: Plan  # the plan
+    for_vendor: bool  # whether vendors receive the files
+    derivations: Path | None  # the file of the derivations, where they have one of their own
+    template: str | Path | None  # of the buyer's, for the Word document
+    storage: Sequence[str]  # systems whose ceilings a chart shows
+    no_charts: str  # why there are no charts; empty where they can be rendered
 
     def contents(self, paths: Sequence[Path]) -> dict[Path, bytes]:
         """The content of each file.

@@ -38,48 +38,30 @@ BASES_OF_TERMS = ("B/s", "W", "s", "1")
 
 @dataclass(frozen=True)
 class OfferLine:
-    """One line of the response form as the vendor filled it in.
+    """One line of the response form as the vendor filled it in."""
 
-    Attributes:
-        id: of the requirement.
-        comply: `yes`, `no`, `partial` or empty.
-        as_is: the value as delivered, in base units.
-        optimized: the tuned value, in base units.
-        stated: all fields as text, by heading.
-        unit: in which the values are written; None on a line without one.
-    """
-
-    id: str
-    comply: str
-    as_is: float | None
-    optimized: float | None
-    stated: Mapping[str, str]
-    unit: ResponseUnit | None = None
+    id: str  # of the requirement
+    comply: str  # `yes`, `no`, `partial` or empty
+    as_is: float | None  # the value as delivered, in base units
+    optimized: float | None  # the tuned value, in base units
+    stated: Mapping[str, str]  # all fields as text, by heading
+    unit: ResponseUnit | None = None  # in which the values are written; None on a line without one
 
 
 @dataclass(frozen=True)
 class LineVerdict:
-    """The verdict on one line of an offer.
+    """The verdict on one line of an offer."""
 
-    Attributes:
-        requirement: the requirement.
-        verdict: `met`, `missed`, `partly` (as the vendor states, which does not meet a mandatory requirement),
-            `no answer`, `yes without a value`, `unit slip` where the value fits in another unit only, `answered` where the
-            buyer sets no value, or `for information` where nothing is required or answered.
-        offered: the value that counts, in base units.
-        margin: offered over required, less one.
-        stated: all fields as text, by heading.
-        note: a slip of the unit, a contradiction of word and value, or what a partial answer remarks.
-        reservations: what qualifies the answer without changing the verdict.
-    """
-
-    requirement: RequirementLine
+    requirement: RequirementLine  # the requirement
+    #: `met`, `missed`, `partly` (as the vendor states, which does not meet a mandatory requirement), `no answer`, `yes without
+    #: a value`, `unit slip` where the value fits in another unit only, `answered` where the buyer sets no value, or `for
+    #: information` where nothing is required or answered
     verdict: str
-    offered: float | None
-    margin: float | None
-    stated: Mapping[str, str]
-    note: str = ""
-    reservations: tuple[str, ...] = ()
+    offered: float | None  # the value that counts, in base units
+    margin: float | None  # offered over required, less one
+    stated: Mapping[str, str]  # all fields as text, by heading
+    note: str = ""  # a slip of the unit, a contradiction of word and value, or what a partial answer remarks
+    reservations: tuple[str, ...] = ()  # what qualifies the answer without changing the verdict
 
     @property
     def answered(self) -> bool:

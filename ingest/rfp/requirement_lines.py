@@ -34,27 +34,16 @@ BEFORE = 20
 
 @dataclass(frozen=True)
 class RequirementLine:
-    """One requirement, or one term of the service.
+    """One requirement, or one term of the service."""
 
-    Attributes:
-        id: of the requirement.
-        priority: `mandatory`, `target` or `information`; `answer` for a term to which the vendor states the value.
-        value: in `unit`; None for a term in words, which the vendor accepts or not.
-        unit: a base unit.
-        clients: number of client nodes that its test takes; None where that is open.
-        rounded: whether the value is the number that its statement prints; forms of format 1 print other ones.
-        statement: its sentence.
-        bound: of a term, such as `at least 99.9 %`; empty where a word is the answer.
-    """
-
-    id: str
-    priority: str
-    value: float | None
-    unit: str
-    clients: float | None = None
-    rounded: bool = True
-    statement: str = ""
-    bound: str = ""
+    id: str  # of the requirement
+    priority: str  # `mandatory`, `target` or `information`; `answer` for a term to which the vendor states the value
+    value: float | None  # in `unit`; None for a term in words, which the vendor accepts or not
+    unit: str  # a base unit
+    clients: float | None = None  # number of client nodes that its test takes; None where that is open
+    rounded: bool = True  # whether the value is the number that its statement prints; forms of format 1 print other ones
+    statement: str = ""  # its sentence
+    bound: str = ""  # of a term, such as `at least 99.9 %`; empty where a word is the answer
 
 
 def is_value(stored: Any) -> TypeGuard[float]:

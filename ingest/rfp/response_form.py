@@ -34,17 +34,11 @@ MEASURED, PROJECTED = "measured", "projected"
 
 
 class FormField(NamedTuple):
-    """A column that the vendor fills in.
+    """A column that the vendor fills in."""
 
-    Attributes:
-        head: its heading.
-        kind: `choice`, `number` in the unit that the line offers, that `unit`, `count` or `text`.
-        choices: the words that a choice takes.
-    """
-
-    head: str
-    kind: str
-    choices: tuple[str, ...] = ()
+    head: str  # its heading
+    kind: str  # `choice`, `number` in the unit that the line offers, that `unit`, `count` or `text`
+    choices: tuple[str, ...] = ()  # the words that a choice takes
 
 
 FIELDS = (
@@ -75,17 +69,11 @@ TIMES = ("ms", "s", "min", "h", "days")
 
 
 class ResponseUnit(NamedTuple):
-    """A unit of a response form.
+    """A unit of a response form."""
 
-    Attributes:
-        name: as the form writes it.
-        factor: base units in one of it.
-        base: its base unit.
-    """
-
-    name: str
-    factor: float
-    base: str
+    name: str  # as the form writes it
+    factor: float  # base units in one of it
+    base: str  # its base unit
 
     @property
     def binary(self) -> bool:

@@ -42,21 +42,13 @@ class SheetLine(NamedTuple):
 
 @dataclass(frozen=True)
 class Sheet:
-    """A sheet with one line per requirement.
+    """A sheet with one line per requirement."""
 
-    Attributes:
-        path: of the workbook.
-        name: of the sheet.
-        heads: its headings.
-        lines: those with an id, in order.
-        merged: areas that are one cell.
-    """
-
-    path: Path
-    name: str
-    heads: Sequence[str]
-    lines: Sequence[SheetLine]
-    merged: Sequence[str] = ()
+    path: Path  # of the workbook
+    name: str  # of the sheet
+    heads: Sequence[str]  # its headings
+    lines: Sequence[SheetLine]  # those with an id, in order
+    merged: Sequence[str] = ()  # areas that are one cell
 
     def place(self, head: str, line: SheetLine) -> str:
         """The cell of a line below a heading."""

@@ -32,21 +32,13 @@ CONFIG = {
 
 
 class Chart(NamedTuple):
-    """A chart.
+    """A chart."""
 
-    Attributes:
-        name: of its file.
-        title: what it shows, as a finding.
-        alt: text for readers who cannot see it.
-        spec: Vega-Lite.
-        note: sources, for its caption.
-    """
-
-    name: str
-    title: str
-    alt: str
-    spec: Mapping[str, Any]
-    note: str = ""
+    name: str  # of its file
+    title: str  # what it shows, as a finding
+    alt: str  # text for readers who cannot see it
+    spec: Mapping[str, Any]  # Vega-Lite
+    note: str = ""  # sources, for its caption
 
     def svg(self) -> str:
         """Rendered offline."""

@@ -27,21 +27,13 @@ class Bullets(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table.
+    """A table."""
 
-    Attributes:
-        caption: what it shows.
-        heads: names of the columns, with units.
-        rows: text by column.
-        widths: shares of the page's width.
-        turned: whether quantities are rows, so that each column but the first holds values.
-    """
-
-    caption: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    widths: tuple[float, ...] = ()
-    turned: bool = False
+    caption: str  # what it shows
+    heads: tuple[str, ...]  # names of the columns, with units
+    rows: tuple[tuple[str, ...], ...]  # text by column
+    widths: tuple[float, ...] = ()  # shares of the page's width
+    turned: bool = False  # whether quantities are rows, so that each column but the first holds values
 
     @property
     def numeric(self) -> tuple[bool, ...]:
@@ -83,19 +75,12 @@ BLANK = "to be entered by the Buyer"
 
 
 class Cover(NamedTuple):
-    """The first page: what is bought, by whom, until when.
+    """The first page: what is bought, by whom, until when."""
 
-    Attributes:
-        kind: of the document.
-        purchase: one sentence that says in figures what is bought.
-        figures: its main values, each with what it is.
-        facts: the lines of the cover; an empty value is a blank, which is marked.
-    """
-
-    kind: str
-    purchase: str
-    figures: tuple[tuple[str, str], ...] = ()
-    facts: tuple[tuple[str, str], ...] = ()
+    kind: str  # of the document
+    purchase: str  # one sentence that says in figures what is bought
+    figures: tuple[tuple[str, str], ...] = ()  # its main values, each with what it is
+    facts: tuple[tuple[str, str], ...] = ()  # the lines of the cover; an empty value is a blank, which is marked
 
 
 class DocumentSection(NamedTuple):
@@ -108,22 +93,15 @@ class DocumentSection(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A document.
+    """A document."""
 
-    Attributes:
-        title, subtitle: what it is, and from what it was made.
-        sections: in order, numbered from one.
-        facts: single values by the name of their field in a template.
-        cover: the first page; without one, the document begins with its title and subtitle.
-        kind: of the document, a key of `document.yaml`; empty for one that fills no template.
-    """
-
+    #: title, subtitle: what it is, and from what it was made
     title: str
     subtitle: str
-    sections: tuple[DocumentSection, ...]
-    facts: tuple[tuple[str, str], ...] = ()
-    cover: Cover | None = None
-    kind: str = ""
+    sections: tuple[DocumentSection, ...]  # in order, numbered from one
+    facts: tuple[tuple[str, str], ...] = ()  # single values by the name of their field in a template
+    cover: Cover | None = None  # the first page; without one, the document begins with its title and subtitle
+    kind: str = ""  # of the document, a key of `document.yaml`; empty for one that fills no template
 
     def numbered(self) -> Iterator[tuple[str, DocumentSection]]:
         """The sections with their headings."""

@@ -45,22 +45,15 @@ _KEPT = {f"{_WORD}{tag}" for tag in ("drawing", "pict", "object", "sectPr", "fld
 
 
 class TemplateField(NamedTuple):
-    """A field of the template.
+    """A field of the template."""
 
-    Attributes:
-        name: between the braces.
-        start, end: its characters in the text of the paragraph.
-        paragraph: that contains it.
-        place: of the paragraph, in words.
-        holds_sections: whether a section can be inserted there.
-    """
-
-    name: str
+    name: str  # between the braces
+    #: start, end: its characters in the text of the paragraph
     start: int
     end: int
-    paragraph: Any
-    place: str
-    holds_sections: bool
+    paragraph: Any  # that contains it
+    place: str  # of the paragraph, in words
+    holds_sections: bool  # whether a section can be inserted there
 
 
 def listed(names: Iterable[str]) -> str:

@@ -63,14 +63,10 @@ class Unprintable(IngestError):
 
 @dataclass
 class Scope:
-    """The names that a function, a comprehension or a module binds.
+    """The names that a function, a comprehension or a module binds."""
 
-    Attributes:
-        names: bound here.
-        functions: those bound to a function that is defined here, which needs no look at what is called.
-    """
-
-    names: set[str]
+    names: set[str]  # bound here
+    #: those bound to a function that is defined here, which needs no look at what is called
     functions: set[str] = field(default_factory=set)
 
 
@@ -80,19 +76,12 @@ Kinds = Callable[[str], str]
 
 @dataclass
 class ExpressionPrinter:
-    """Prints the expressions of one module.
+    """Prints the expressions of one module."""
 
-    Attributes:
-        module: for messages.
-        kind_of: what a name of the module is.
-        kind_in: what a name of another module is, which the first name stands for.
-        methods: names of methods: an attribute of such a name may have to be bound to its owner.
-    """
-
-    module: str
-    kind_of: Kinds
-    kind_in: Callable[[str, str], str]
-    methods: set[str]
+    module: str  # for messages
+    kind_of: Kinds  # what a name of the module is
+    kind_in: Callable[[str, str], str]  # what a name of another module is, which the first name stands for
+    methods: set[str]  # names of methods: an attribute of such a name may have to be bound to its owner
     scopes: list[Scope] = field(default_factory=list)
     fresh: int = 0
 

@@ -24,21 +24,15 @@ LEFT_OUT = {"TYPE_CHECKING", "annotations"}
 
 @dataclass
 class Source:
-    """A module of the package.
-
-    Attributes:
-        definitions: statement of each name.
-        imported: name -> module and the name there, empty for the module itself.
-        further: statements that change a name.
-        effects: statements without a name, such as the declaration of a quantity.
-    """
+    """A module of the package."""
 
     name: str
     tree: ast.Module
-    definitions: dict[str, ast.stmt] = field(default_factory=dict)
+    definitions: dict[str, ast.stmt] = field(default_factory=dict)  # statement of each name
+    #: name -> module and the name there, empty for the module itself
     imported: dict[str, tuple[str, str]] = field(default_factory=dict)
-    further: dict[str, list[ast.stmt]] = field(default_factory=dict)
-    effects: list[ast.stmt] = field(default_factory=list)
+    further: dict[str, list[ast.stmt]] = field(default_factory=dict)  # statements that change a name
+    effects: list[ast.stmt] = field(default_factory=list)  # statements without a name, such as the declaration of a quantity
 
     def __post_init__(self) -> None:
         computed = [_as_function(node) for node in self.tree.body]
@@ -127,17 +121,12 @@ def _is_alternative(call: ast.Call) -> bool:
 
 @dataclass
 class Program:
-    """The part of the package that some roots reach.
+    """The part of the package that some roots reach."""
 
-    Attributes:
-        roots: module -> names that a page calls.
-        beside: fields of formulas that no question is about: theirs are only what other formulas need.
-        written: `module:name` -> JavaScript that stands for a definition, and the names of its module that it uses.
-    """
-
-    roots: Mapping[str, Iterable[str]]
+    roots: Mapping[str, Iterable[str]]  # module -> names that a page calls
+    #: `module:name` -> JavaScript that stands for a definition, and the names of its module that it uses
     written: Mapping[str, str]
-    beside: Collection[str] = ()
+    beside: Collection[str] = ()  # fields of formulas that no question is about: theirs are only what other formulas need
     sources: dict[str, Source] = field(default_factory=dict)
     reached: dict[str, set[str]] = field(default_factory=dict)
     needed: dict[str, set[str]] = field(default_factory=dict)

@@ -39,17 +39,11 @@ MOST_PARTS = 6
 
 
 class PeopleUnit(NamedTuple):
-    """A unit for people, which converts back to the very number that the calculation uses.
+    """A unit for people, which converts back to the very number that the calculation uses."""
 
-    Attributes:
-        factor: base units in one of it.
-        unit: its name; `%` for a share, whose cell holds the share itself.
-        style: how a number in it is shown.
-    """
-
-    factor: float
-    unit: str
-    style: str = "number"
+    factor: float  # base units in one of it
+    unit: str  # its name; `%` for a share, whose cell holds the share itself
+    style: str = "number"  # how a number in it is shown
 
     def entered(self, value: float) -> float:
         """The number to enter for a value in base units.

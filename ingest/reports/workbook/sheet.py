@@ -65,20 +65,14 @@ def style_for(value: Any, style: str) -> str:
 
 
 class SheetLayout(NamedTuple):
-    """The columns of a sheet.
+    """The columns of a sheet."""
 
-    Attributes:
-        heads, widths: headings of the columns, and their widths in characters.
-        unprinted: columns at the right that are for the screen only.
-        frozen: columns at the left that stay in sight.
-        hidden: whether the sheet is behind the others, for a reader who asks for it.
-    """
-
+    #: heads, widths: headings of the columns, and their widths in characters
     heads: Sequence[str]
     widths: Sequence[float]
-    unprinted: int = 0
-    frozen: int = 1
-    hidden: bool = False
+    unprinted: int = 0  # columns at the right that are for the screen only
+    frozen: int = 1  # columns at the left that stay in sight
+    hidden: bool = False  # whether the sheet is behind the others, for a reader who asks for it
 
     def letter(self, head: str) -> str:
         """The letter of a column.
@@ -365,17 +359,11 @@ def width_of_words(head: str, words: Iterable[str]) -> float:
 
 
 class DisplayUnit(NamedTuple):
-    """The unit in which people read a quantity.
+    """The unit in which people read a quantity."""
 
-    Attributes:
-        factor: base units in one of it.
-        unit: its name.
-        style: how numbers in it are shown.
-    """
-
-    factor: int
-    unit: str
-    style: str
+    factor: int  # base units in one of it
+    unit: str  # its name
+    style: str  # how numbers in it are shown
 
     def cell(self, base: str, value: float, strong: bool = False) -> CellFormula:
         """A cell that follows the cell or formula `base`, which is in base units."""

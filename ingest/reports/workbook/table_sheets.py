@@ -41,19 +41,12 @@ WORDS: Mapping[str, Sequence[str]] = {
 
 
 class TableSheet(NamedTuple):
-    """A sheet that shows a table of the plan.
+    """A sheet that shows a table of the plan."""
 
-    Attributes:
-        name: of the sheet.
-        quantities: of its columns of numbers.
-        rows: those of the plan.
-        steps: of each row, by column; None where the row lacks the quantity.
-    """
-
-    name: str
-    quantities: Sequence[str]
-    rows: Sequence[QuantityRow]
-    steps: Sequence[Sequence[Step | None]]
+    name: str  # of the sheet
+    quantities: Sequence[str]  # of its columns of numbers
+    rows: Sequence[QuantityRow]  # those of the plan
+    steps: Sequence[Sequence[Step | None]]  # of each row, by column; None where the row lacks the quantity
 
     @property
     def words(self) -> list[str]:
