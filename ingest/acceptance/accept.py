@@ -75,11 +75,7 @@ _CACHE = {name: default_of(name) or 0 for name in ("server_cache_seconds", "serv
 
 
 def check_bounds(line: Requirement, where: str) -> None:
-    """Reject a line whose test could not run.
-
-    Raises:
-        IngestError: a value above its limit.
-    """
+    """Reject a line whose test could not run. Raises IngestError: a value above its limit."""
     most_value = MOST_AMOUNT if physical(line.unit) == "B" else MOST_RATE
     if line.value > most_value:
         raise IngestError(f"{where}: {line.id}: value: found {line.value:g}, expected at most {most_value:g}")

@@ -92,8 +92,7 @@ def kind_of(requirement: Requirement) -> str:
 def loads_of(requirement: Requirement, name: str, setting: Setting) -> tuple[Load, ...]:
     """The loads that run concurrently in the test of a requirement: one, or one for each part of its mix.
 
-    Raises:
-        NotTestable: why no performance test applies.
+    Raises NotTestable: why no performance test applies.
     """
     if reason := why_not(requirement):
         raise NotTestable(reason)

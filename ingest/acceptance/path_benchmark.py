@@ -76,8 +76,7 @@ def run_fio(path: Path, runs: Sequence[FioRun]) -> tuple[tuple[Point, ...], bool
 
     Runs with the same number of threads share their files.
 
-    Raises:
-        IngestError: no such folder, no fio, not enough space, or fio failed.
+    Raises IngestError: no such folder, no fio, not enough space, or fio failed.
     """
     command = shutil.which("fio")
     if command is None:

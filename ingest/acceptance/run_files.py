@@ -53,8 +53,7 @@ def counted_runs(
         manifest_hash: sha256 of its list of tests.
         read: sha256 of a file that was read -> its path; this call adds to it, so that no file counts twice.
 
-    Raises:
-        IngestError: a folder of results of another list of tests or without a result, a named file that is no result.
+    Raises IngestError: a folder of results of another list of tests or without a result, a named file that is no result.
     """
     for given in filter(Path.is_dir, map(Path, paths)):
         for path in sorted(given.rglob(f"*{MANIFEST_SUFFIX}")):

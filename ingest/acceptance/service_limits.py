@@ -54,8 +54,7 @@ class LimitFound(NamedTuple):
 def limits_of(terms: object, where: str) -> tuple[ServiceLimit, ...]:
     """The limits that a plan sets, from its service terms as JSON.
 
-    Raises:
-        IngestError: no list of terms, or a term whose quantity is no number above 0; `where` names the file.
+    Raises IngestError: no list of terms, or a term whose quantity is no number above 0; `where` names the file.
     """
     found = []
     for term in _rows(terms, where):
@@ -90,8 +89,7 @@ class MandatoryTerm(NamedTuple):
 def terms_of(terms: object, where: str) -> tuple[MandatoryTerm, ...]:
     """The mandatory terms of a plan or a manifest, from JSON: those with a value that the Vendor does not choose.
 
-    Raises:
-        IngestError: no list of terms, or an invalid id.
+    Raises IngestError: no list of terms, or an invalid id.
     """
     rows = [term for term in _rows(terms, where) if term.get("status", "set") == "set" and term.get("value")]
     ids = [checked_id(term.get("id", ""), f"{where}: terms: id") for term in rows]

@@ -69,8 +69,7 @@ class Manifest:
 def manifest_of(found: Mapping[str, Any], where: str) -> Manifest:
     """The manifest in a JSON object, which may have been edited since `ingest accept` wrote it.
 
-    Raises:
-        IngestError: not a manifest of `ingest accept`; with the key.
+    Raises IngestError: not a manifest of `ingest accept`; with the key.
     """
     check_object(found, SCHEMA_FILE, where)
     tests, names = [], [part.name for part in fields(Load)]

@@ -99,12 +99,9 @@ def scenarios_line(number: int, reads: Sequence[float], cautions: int) -> str:
 
 
 def fits_line(found: Fits, decided: str, counts: Mapping[str, int], first: str = "") -> str:
-    """The answer of `fit`: the first system and how many share its verdict; of a single system what decides.
+    """The answer of `fit`: the first system and how much of it the need takes, and how many have each verdict, the best first.
 
-    Args:
-        decided: what decides the verdict on a single system.
-        first: the first system, and how much of it the need takes.
-        counts: how many systems have each verdict, the best first.
+    Of a single system, what decides its verdict.
     """
     cautions = len(found.warnings)
     if found.nothing_missing:

@@ -197,13 +197,9 @@ def _table(section: Section, width: int | None, paint: Paint) -> list[str]:
 
 
 def _fitting(widths: list[int], width: int | None, rows: Sequence[Sequence[str]] = ()) -> list[int]:
-    """Column widths for a terminal, none below eight.
+    """The widths that columns would have for a terminal of a width, none below eight.
 
-    Args:
-        widths: that the columns would have.
-        width: of the terminal.
-        rows: those that should stay on one line as far as possible, and whose words should stay whole; without them the widest
-            column gives way first.
+    The `rows` stay on one line as far as possible, and their words whole; without them the widest column gives way first.
     """
     fitting = list(widths)
     room = (width or sum(widths) + 2 * len(widths)) - 2 * len(widths)
@@ -287,11 +283,7 @@ def suffixes(book: bool = True) -> list[str]:
 
 
 def format_of(output: str | None, requested: str | None, book: bool = True) -> str:
-    """Return the format: the requested one, or by the file's suffix.
-
-    Raises:
-        UsageError: an unknown suffix.
-    """
+    """Return the format: the requested one, or by the file's suffix. Raises UsageError: an unknown suffix."""
     if output is None:
         return requested or "table"
     suffix = Path(output).suffix.lower()

@@ -183,11 +183,7 @@ class ReportWriter:
     no_charts: str  # why there are no charts; empty where they can be rendered
 
     def contents(self, paths: Sequence[Path]) -> dict[Path, bytes]:
-        """The content of each file.
-
-        Raises:
-            NativeFailure: a chart cannot be rendered.
-        """
+        """The content of each file. Raises NativeFailure: a chart cannot be rendered."""
         made = {path: self._content(path.suffix.lower()) for path in paths}
         if self.derivations is not None:
             made[self.derivations] = rendered(derivation_document(self.plan), self.derivations.suffix.lower())

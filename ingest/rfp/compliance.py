@@ -84,8 +84,7 @@ class LineVerdict:
 def offer_lines(sheet: Sheet) -> list[OfferLine]:
     """The vendor's answers on the response form.
 
-    Raises:
-        IngestError: cells that cannot be read; up to three of them, which one line holds.
+    Raises IngestError: cells that cannot be read; up to three of them, which one line holds.
     """
     bad = [f"{area} is one merged cell, expected a cell for each answer" for area in sheet.merged]
     lines = []
@@ -125,11 +124,7 @@ def _unit(line: SheetLine) -> ResponseUnit | None:
 
 
 def _answer(field: form.FormField, line: SheetLine, unit: ResponseUnit | None) -> Any:
-    """The content of a cell of the vendor's: a word, a number, text, or None.
-
-    Raises:
-        UsageError: it does not fit its field.
-    """
+    """The content of a cell of the vendor's: a word, a number, text, or None. Raises UsageError: it does not fit its field."""
     stored, live = line.stored.get(field.head), line.live.get(field.head)
     is_number = field.kind == form.NUMBER and unit is not None
     expected = {form.CHOICE: f"one of {', '.join(field.choices)}", form.COUNT: "a whole number from 1"}.get(field.kind, "text")

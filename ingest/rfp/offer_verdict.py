@@ -158,8 +158,7 @@ def credit(line: LineVerdict) -> float:
 def weights_of(targets: Sequence[str], given: Mapping[str, Any] | None) -> dict[str, float]:
     """The weight of each target: the given ones, or 1 for each.
 
-    Raises:
-        UsageError: a weight of no target, a target without one, no number from 0, or all of them 0.
+    Raises UsageError: a weight of no target, a target without one, no number from 0, or all of them 0.
     """
     if given is None:
         return dict.fromkeys(targets, 1)

@@ -64,8 +64,7 @@ def in_base_units(number: float, unit: ResponseUnit) -> float:
 def requirement_lines(sheet: Sheet) -> list[RequirementLine]:
     """The requirements on the sheet of requirements, each in the unit next to it.
 
-    Raises:
-        IngestError: a line without a priority, or without a value in a known unit.
+    Raises IngestError: a line without a priority, or without a value in a known unit.
     """
     found: dict[str, RequirementLine] = {}
     head = required_in(sheet)
@@ -92,11 +91,7 @@ def requirement_lines(sheet: Sheet) -> list[RequirementLine]:
 
 
 def required_in(sheet: Sheet) -> str:
-    """The heading below which a sheet of requirements has what an offer must reach.
-
-    Raises:
-        IngestError: it has none.
-    """
+    """The heading below which a sheet of requirements has what an offer must reach. Raises IngestError: it has none."""
     for head in (form.REQUIRED, form.VALUE):
         if head in sheet.heads:
             return head
@@ -123,8 +118,7 @@ def stated_lines(sheets: Mapping[str, Sheet]) -> list[RequirementLine]:
 def planned_lines(path: Path) -> list[RequirementLine]:
     """The requirements and the terms of a plan, as `ingest plan` and `ingest report` write them in JSON.
 
-    Raises:
-        IngestError: not such a file, or a line that lacks a part.
+    Raises IngestError: not such a file, or a line that lacks a part.
     """
     data = read_json_object(path, "the plan that you sent, as `ingest plan` writes it in JSON", most=MOST_BYTES)
     if why := newer(data.get("format")):

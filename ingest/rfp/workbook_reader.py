@@ -79,8 +79,7 @@ def read_sheets(path: Path) -> dict[str, Sheet]:
 def other_sheets(path: Path) -> dict[str, Rows]:
     """The rows of the sheets that are neither the requirements nor the form, such as the terms.
 
-    Raises:
-        IngestError: no workbook, or a sheet that is larger than a tender; in one line.
+    Raises IngestError: no workbook, or a sheet that is larger than a tender; in one line.
     """
     with _opened(path) as (package, book):
         others = [sheet for sheet in book.worksheets if sheet.title not in HEADS]

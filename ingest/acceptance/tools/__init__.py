@@ -45,8 +45,7 @@ GENERATORS = {
 def runs_in(path: Path) -> list[Run]:
     """The runs in a result file of any tool.
 
-    Raises:
-        IngestError: it cannot be read, is cut off, or is not a result of a known tool.
+    Raises IngestError: it cannot be read, is cut off, or is not a result of a known tool.
     """
     text = read_text(path, f"a result of {', '.join(TOOLS)}", most=MOST_BYTES)
     for read in (fio.read, ior.read, mdtest.read, elbencho.read, dlio.read):

@@ -147,8 +147,7 @@ def _mlperf_given(task: Task) -> Mapping[str, Num]:
 def read(text: str, path: str) -> list[Run] | None:
     """The run in a summary of DLIO, which MLPerf Storage writes too; None for other files.
 
-    Raises:
-        IngestError: the file is cut off, or without a training run.
+    Raises IngestError: the file is cut off, or without a training run.
     """
     if '"train_au_percentage"' not in text and '"num_accelerators"' not in text:
         return None

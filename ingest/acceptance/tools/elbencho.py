@@ -59,8 +59,7 @@ _SWITCH = {"true": True, "1": True, "false": False, "0": False}
 def read(text: str, path: str) -> list[Run] | None:
     """The runs in a result file of elbencho, one per read or write phase; None for other files.
 
-    Raises:
-        IngestError: the file is cut off, or without a read or write phase.
+    Raises IngestError: the file is cut off, or without a read or write phase.
     """
     start = text.lstrip()
     if start.startswith("{") and '"phase_type"' in text:

@@ -215,11 +215,7 @@ _SIZES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
 def read(text: str, path: str) -> list[Run] | None:
-    """The run in a result file of fio; None for other files.
-
-    Raises:
-        IngestError: the file is cut off, or without a job.
-    """
+    """The run in a result file of fio; None for other files. Raises IngestError: the file is cut off, or without a job."""
     # Clients print warnings before and after the object.
     start = re.search(r"^\{\s*\"fio version\"", text, re.MULTILINE)
     if start is None:

@@ -58,11 +58,7 @@ _CHATTER = re.compile(r"^(WARNING|ERROR|ior ERROR|ior WARNING|Abort).*$", re.MUL
 
 
 def read(text: str, path: str) -> list[Run] | None:
-    """The runs in a result file of IOR, one per repetition; None for other files.
-
-    Raises:
-        IngestError: the file is cut off.
-    """
+    """The runs in a result file of IOR, one per repetition; None for other files. Raises IngestError: the file is cut off."""
     options: Mapping[str, Any]
     if re.search(r"^IOR-\S+: MPI Coordinated Test", text, re.MULTILINE):
         pairs = re.findall(r"^([A-Za-z ]{2,22}?)[ \t]*: (.*)$", text, re.MULTILINE)

@@ -49,11 +49,7 @@ PHASE_OPTIONS = (("-E", "open"), ("-T", "stat"), ("-C", "create"))
 
 
 def read(text: str, path: str) -> list[Run] | None:
-    """The run in a result file of mdtest; None for other files.
-
-    Raises:
-        IngestError: the file is cut off before its summary.
-    """
+    """The run in a result file of mdtest; None for other files. Raises IngestError: the file is cut off before its summary."""
     launched = _LAUNCHED.search(text)
     if launched is None:
         return None

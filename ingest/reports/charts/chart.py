@@ -78,8 +78,7 @@ def lacking() -> str:
 def _rendered(spec: str, scale: float | None) -> str | bytes:
     """A chart as SVG, or as PNG of a scale; kept, since each format of a report shows the same charts.
 
-    Raises:
-        NativeFailure: the renderer failed, for example because it may open no more files.
+    Raises NativeFailure: the renderer failed, for example because it may open no more files.
     """
     import vl_convert
 

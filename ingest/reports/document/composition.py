@@ -30,12 +30,9 @@ RARE = 1e-3
 
 
 class Composition:
-    """The parts of one document of a plan.
+    """The parts of one document of a plan, of a kind that `document.yaml` has: `vendor` or `buyer`.
 
-    Args:
-        kind: of the document, a key of `document.yaml`: `vendor` or `buyer`.
-        plan: what to write about.
-        charts: they are placed in the sections where they belong.
+    Charts are placed in the sections where they belong.
     """
 
     def __init__(self, kind: str, plan: Plan, charts: Sequence[Chart] = ()) -> None:

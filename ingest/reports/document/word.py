@@ -32,12 +32,9 @@ MACROS = "--template: '{template}' holds macros, expected a .docx without them"
 
 
 def as_docx(document: Document, template: str | Path | None = None, printed: bool = False) -> bytes:
-    """Render as bytes.
+    """Render as bytes, which become a PDF where it is `printed`: no field is updated by its reader.
 
-    Args:
-        document: what to print.
-        template: a .docx with `{{all}}`, `{{scope}}` and other fields; without any, everything goes to its end.
-        printed: whether it becomes a PDF, in which no field is updated by its reader.
+    A template is a .docx with `{{all}}`, `{{scope}}` and other fields; without any, everything goes to its end.
 
     Raises:
         IngestError: the template is not a Word document.
@@ -74,8 +71,7 @@ def as_docx(document: Document, template: str | Path | None = None, printed: boo
 def opened(template: str | Path | None) -> Any:
     """A Word file to write in: a copy of the template, or an empty one.
 
-    Raises:
-        IngestError: the template is not a Word document.
+    Raises IngestError: the template is not a Word document.
     """
     import docx
 
@@ -112,8 +108,7 @@ def opened(template: str | Path | None) -> Any:
 def _check_inert(word: Any, template: str | Path) -> None:
     """Refuse a template whose documents would fetch a file or start a program on a reader's machine; detach its own template.
 
-    Raises:
-        IngestError: an object, a picture or a text that is loaded from elsewhere, macros, or a field that loads one.
+    Raises IngestError: an object, a picture or a text that is loaded from elsewhere, macros, or a field that loads one.
     """
     from docx.oxml import parse_xml
 
@@ -244,8 +239,7 @@ def _program() -> str | None:
 def as_pdf(word: bytes, seconds: float = LONGEST) -> bytes:
     """Convert the content of a .docx by LibreOffice, with a profile of its own.
 
-    Raises:
-        IngestError: LibreOffice is not installed, takes longer, or makes no PDF.
+    Raises IngestError: LibreOffice is not installed, takes longer, or makes no PDF.
     """
     program = _program()
     if program is None:

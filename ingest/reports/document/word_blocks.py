@@ -209,12 +209,9 @@ BEGINNING = 4
 
 
 class WordWriter:
-    """Writes parts of a document, to be put where they belong.
+    """Writes parts of a document in the styles of a file, to be put where they belong; `printed` ones become a PDF.
 
-    Args:
-        word: the file; its styles are used.
-        width: of the place, in cm; that of the last page by default.
-        printed: whether it becomes a PDF.
+    The width of the place is in cm, by default that of the last page.
     """
 
     def __init__(self, word: Any, width: float | None = None, printed: bool = False) -> None:

@@ -66,15 +66,9 @@ def listed(names: Iterable[str]) -> str:
 
 
 def fill(word: Any, document: Document, printed: bool = False) -> bool:
-    """Replace each field of an opened template; tells whether there is any.
+    """Replace each field of an opened template by what it asks for; tells whether there is any. A `printed` one becomes a PDF.
 
-    Args:
-        word: the template.
-        document: what its fields ask for.
-        printed: whether it becomes a PDF.
-
-    Raises:
-        UsageError: a field that does not exist, that is not closed, or that cannot be filled at its place.
+    Raises UsageError: a field that does not exist, that is not closed, or that cannot be filled at its place.
     """
     values = dict(document.facts)
     sections = [WHOLE, *(section.name for section in document.sections)]
@@ -120,8 +114,7 @@ def _check_name(field: TemplateField, known: list[str], kind: str) -> None:
 def fields_of(word: Any) -> Iterator[TemplateField]:
     """Every field of an opened template, in the text, and in headers and footers.
 
-    Raises:
-        UsageError: a field that is not closed.
+    Raises UsageError: a field that is not closed.
     """
     margins = [(part.element, f"a {name}", False) for name, part in _margins(word)]
     for root, place, holds_sections in [(word.element.body, "the text", True), *margins]:

@@ -73,9 +73,7 @@ def margin_text(line: LineVerdict) -> str:
 def comparison_page(found: Comparison, verbose: bool = False) -> Page:
     """Several offers: a verdict each, then compliance and margins line by line, targets with their weights, notes, differences.
 
-    Args:
-        found: the comparison.
-        verbose: whether lines that are for information, or that every offer meets, are shown too.
+    `verbose` tells whether lines that are for information, or that every offer meets, are shown too.
     """
     letters = letters_of(len(found.offers))
     places = []

@@ -28,24 +28,18 @@ SHARED = ("storage", "reserve", "outage", "test")
 
 
 class Cells:
-    """The cells of one workbook: steps that share a cell, and the cell of each.
+    """The cells of one workbook of a kind: steps that share a cell, and the cell of each.
 
-    Args:
-        shared: the steps of each cell, in the order of the cells on their sheets; the first one stands for all.
-        kind: of the workbook, which tells the columns of its sheets.
-
-    Attributes:
-        inputs, formulas, columns: the steps on each sheet, in order; a step comes after its inputs.
-        addresses: the cell or the range of each step, from any sheet.
-        names: the defined names of cells, by the step on the sheet.
+    Shared are the steps of each cell, in the order of the cells on their sheets; the first one stands for all.
     """
 
     def __init__(self, shared: Iterable[Sequence[Step]], kind: str) -> None:
+        #: the steps on each sheet, in order; a step comes after its inputs
         self.inputs: list[Step] = []
         self.formulas: list[Step] = []
         self.columns: list[Step] = []
-        self.addresses: dict[Step, str] = {}
-        self.names: dict[Step, str] = {}
+        self.addresses: dict[Step, str] = {}  # the cell or the range of each step, from any sheet
+        self.names: dict[Step, str] = {}  # the defined names of cells, by the step on the sheet
         self.layouts, self._next = layouts(kind), dict.fromkeys(layouts(kind), FIRST)
         self._letters = {name: one.letter("Value") for name, one in self.layouts.items() if "Value" in one.heads}
         for steps in shared:

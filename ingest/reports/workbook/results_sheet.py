@@ -277,18 +277,11 @@ def _of_rates(rates: Sequence[float]) -> dict[str, Any]:
 def _lines(
     book: WorkbookWriter,
     name: str,
-    rows: Sequence[Sequence[CellContent]],
-    ends: tuple[str, str],
-    lines: Mapping[str, tuple[int, Mapping[str, Any]]],
+    rows: Sequence[Sequence[CellContent]],  # the chosen point, the others, and the note below them
+    ends: tuple[str, str],  # the headings of the first and the last column, which are struck out together
+    lines: Mapping[str, tuple[int, Mapping[str, Any]]],  # column and look of each line, by its name in the legend
 ) -> Any:
-    """A sheet of points, which are those of the plan but for the live one of the job, and their chart.
-
-    Args:
-        book, name: where the sheet goes.
-        rows: the chosen point, the others, and the note below them.
-        ends: the headings of the first and the last column, which are struck out together.
-        lines: column and look of each line, by its name in the legend.
-    """
+    """A sheet of points, which are those of the plan but for the live one of the job, and their chart."""
     sheet = book.sheet(name)
     chosen, *points, note = rows
     for what, row in (("chosen", chosen), *(("as planned", point) for point in points)):

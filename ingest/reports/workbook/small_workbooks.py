@@ -219,11 +219,7 @@ WORDS = 16
 
 @decimal_units()
 def sweep_workbook(sweep: Sweep) -> bytes:
-    """The workbook as bytes.
-
-    Raises:
-        UsageError: more scenarios than a sheet has rows.
-    """
+    """The workbook as bytes. Raises UsageError: more scenarios than a sheet has rows."""
     if sweep.rows > MOST_ROWS:
         raise UsageError(f"--output: {sweep.rows:,} scenarios, a sheet holds {MOST_ROWS:,}; expected .parquet or .csv")
     # The columns that vary, with the axes, and the values of those that are constant.

@@ -154,12 +154,9 @@ def rule_of(field: form.FormField) -> Mapping[str, Any] | None:
 
 
 def margin(places: Mapping[str, str], head: str, unit: ResponseUnit) -> CellFormula:
-    """The share by which an offered value is above what is required, in whichever unit; nothing while there is none.
+    """The share by which the value below a heading is above what is required, in whichever unit; nothing while there is none.
 
-    Args:
-        places: the cell below each heading.
-        head: of the offered value.
-        unit: of the line.
+    The unit is that of the line, the places are the cell below each heading.
     """
     offered, required = places[head], places[form.REQUIRED]
     amounts = {"measured_rate": f"({offered}{_conversion(places[form.OFFERED_UNIT], unit)})", "required_rate": required}

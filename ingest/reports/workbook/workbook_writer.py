@@ -116,12 +116,9 @@ def numbered_sheet() -> type[Worksheet]:
 
 
 class WorkbookWriter:
-    """Writes one workbook, which takes text as text, whatever it begins with.
+    """Writes one workbook, which takes text as text, whatever it begins with; `about` is the comment among its properties.
 
-    Args:
-        title, about: of the workbook, and the comment among its properties.
-        sheets: the layouts of its sheets by name, in order.
-        by_row: whether sheets are written row by row, each one before the next.
+    The sheets have their layouts by name, in order; `by_row` tells whether they are written row by row, one after another.
     """
 
     def __init__(self, title: str, sheets: Mapping[str, SheetLayout], by_row: bool = False, about: str = ABOUT) -> None:
