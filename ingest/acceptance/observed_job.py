@@ -34,25 +34,15 @@ MOST_TIMES = 1e6
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ObservedJob(InteractiveResult):
-    """Jobs of a load generator that read as an observed job does.
+    """Jobs of a load generator that read as an observed job does."""
 
-    Attributes:
-        folder: where they were written.
-        rate: bytes per second that the generators must reach.
-        readers: threads that read.
-        sizes: share of the requests by size, in percent.
-        times: how many times the observed job.
-        files: path inside the folder -> content.
-        warnings: one line each.
-    """
-
-    folder: str
-    rate: float
-    readers: int
-    sizes: Mapping[int, int]
-    times: float
-    files: Mapping[str, str]
-    warnings: tuple[str, ...]
+    folder: str  # where they were written
+    rate: float  # bytes per second that the generators must reach
+    readers: int  # threads that read
+    sizes: Mapping[int, int]  # share of the requests by size, in percent
+    times: float  # how many times the observed job
+    files: Mapping[str, str]  # path inside the folder -> content
+    warnings: tuple[str, ...]  # one line each
 
     @property
     def results(self) -> Mapping[str, Quantity]:

@@ -45,30 +45,20 @@ DEGRADED_RUNS = (
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Acceptance(InteractiveResult):
-    """The tests of one folder.
-
-    Attributes:
-        folder: where they were written.
-        tests: in the order of the requirements.
-        untested: requirement id -> why no performance test shows it.
-        requirements: lines of the plan.
-        memory, cache: of one client, and of all storage servers.
-        manifest_hash: sha256 of `tests.json`, which `verdict` prints too.
-        service: limits that the service terms of the plan set.
-        terms: all mandatory service terms of the plan.
-    """
+    """The tests of one folder."""
 
     site: str
-    folder: str
+    folder: str  # where they were written
     setting: Setting
-    tests: tuple[AcceptanceTest, ...]
-    untested: Mapping[str, str]
-    requirements: tuple[Requirement, ...]
+    tests: tuple[AcceptanceTest, ...]  # in the order of the requirements
+    untested: Mapping[str, str]  # requirement id -> why no performance test shows it
+    requirements: tuple[Requirement, ...]  # lines of the plan
+    #: memory, cache: of one client, and of all storage servers
     memory: Input
     cache: Input
-    manifest_hash: str = ""
-    service: tuple[ServiceLimit, ...] = ()
-    terms: tuple[MandatoryTerm, ...] = ()
+    manifest_hash: str = ""  # sha256 of `tests.json`, which `verdict` prints too
+    service: tuple[ServiceLimit, ...] = ()  # limits that the service terms of the plan set
+    terms: tuple[MandatoryTerm, ...] = ()  # all mandatory service terms of the plan
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -214,21 +214,13 @@ def supported_gpus(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PathBenchmark(InteractiveResult):
-    """Rates of a path, and the GPUs that its read rate supports.
+    """Rates of a path, and the GPUs that its read rate supports."""
 
-    Attributes:
-        path: the folder that was measured.
-        points: reads and writes by number of threads and size of request.
-        direct: whether direct I/O bypassed the page cache.
-        capacity: bytes of the file system.
-        supported: models and GPUs, the most demanding first.
-    """
-
-    path: str
-    points: tuple[Point, ...]
-    direct: bool
-    capacity: int
-    supported: tuple[SupportedGpus, ...]
+    path: str  # the folder that was measured
+    points: tuple[Point, ...]  # reads and writes by number of threads and size of request
+    direct: bool  # whether direct I/O bypassed the page cache
+    capacity: int  # bytes of the file system
+    supported: tuple[SupportedGpus, ...]  # models and GPUs, the most demanding first
     catalog: Catalog
 
     @property

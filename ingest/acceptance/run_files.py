@@ -45,13 +45,9 @@ class CountedRuns(NamedTuple):
 def counted_runs(
     paths: Sequence[str | Path], tests: Sequence[AcceptanceTest], manifest_hash: str, read: dict[str, Path]
 ) -> CountedRuns:
-    """The runs of the tests of one folder in result files, or folders of them.
+    """The runs of all tests of one folder, whose list has a sha256, in result files, or folders of them.
 
-    Args:
-        paths: files and folders.
-        tests: all of the folder.
-        manifest_hash: sha256 of its list of tests.
-        read: sha256 of a file that was read -> its path; this call adds to it, so that no file counts twice.
+    `read` has the sha256 of each file that was read, with its path; this call adds to it, so that no file counts twice.
 
     Raises IngestError: a folder of results of another list of tests or without a result, a named file that is no result.
     """

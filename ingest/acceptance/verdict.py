@@ -103,22 +103,14 @@ def manifest_of(found: Mapping[str, Any], where: str) -> Manifest:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Verdict(InteractiveResult):
-    """The verdict on a folder of tests.
+    """The verdict on a folder of tests."""
 
-    Attributes:
-        manifest: the tests and requirement lines.
-        requirements: one entry per requirement line, and per service term that tests judge.
-        tests: one entry per test.
-        refused: file -> why it does not count.
-        manifest_hash: sha256 of `tests.json`, to compare with the one that `accept` printed.
-        degraded: id of a term on degraded operation -> its tests; of the terms whose results were given.
-    """
-
-    manifest: Manifest
-    requirements: tuple[TestVerdict, ...]
-    tests: tuple[TestVerdict, ...]
-    refused: Mapping[str, str]
-    manifest_hash: str
+    manifest: Manifest  # the tests and requirement lines
+    requirements: tuple[TestVerdict, ...]  # one entry per requirement line, and per service term that tests judge
+    tests: tuple[TestVerdict, ...]  # one entry per test
+    refused: Mapping[str, str]  # file -> why it does not count
+    manifest_hash: str  # sha256 of `tests.json`, to compare with the one that `accept` printed
+    #: id of a term on degraded operation -> its tests; of the terms whose results were given
     degraded: Mapping[str, tuple[TestVerdict, ...]] = field(default_factory=dict)
 
     @property

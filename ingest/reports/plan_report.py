@@ -51,17 +51,11 @@ INTERNAL = ("computed", "low", "high", "derivation", "assumptions", "remark")
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Report(InteractiveResult):
-    """What was written, and from what.
+    """What was written, and from what."""
 
-    Attributes:
-        plan: the plan.
-        files: path and size of each file.
-        notes: what a template leaves out or repeats.
-    """
-
-    plan: Plan
-    files: Mapping[str, int]
-    notes: tuple[str, ...] = ()
+    plan: Plan  # the plan
+    files: Mapping[str, int]  # path and size of each file
+    notes: tuple[str, ...] = ()  # what a template leaves out or repeats
 
     @property
     def warnings(self) -> tuple[str, ...]:

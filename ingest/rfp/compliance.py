@@ -164,11 +164,9 @@ def _parsed(written: str, base: str) -> float | None:
 
 
 def judge(requirement: RequirementLine, offer: OfferLine | None, optimized: bool, confirmed: bool = False) -> LineVerdict:
-    """The verdict on one line of an offer, of which the form may have none.
+    """The verdict on one line of an offer, of which the form may have none; `optimized` counts tuned values too.
 
-    Args:
-        optimized: whether tuned values count.
-        confirmed: whether the vendor has confirmed a value that looks like a slip of its unit.
+    `confirmed` tells whether the vendor has confirmed a value that looks like a slip of its unit.
     """
     found = offer or OfferLine(requirement.id, "", None, None, {field.head: "" for field in form.FIELDS})
     comply, stated, remark = found.comply, found.stated, visible(found.stated.get(form.REMARKS, ""))

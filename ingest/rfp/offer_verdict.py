@@ -38,22 +38,14 @@ PARTIAL_CREDIT = 0.5
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Response(InteractiveResult):
-    """The verdict on a vendor's offer.
+    """The verdict on a vendor's offer."""
 
-    Attributes:
-        path: the file.
-        lines: one per requirement.
-        differences: requirements of the returned workbook that differ from those that were sent; an offer with any does
-            not comply.
-        optimized: whether tuned values count.
-        sent: the workbook or the plan that was sent; empty where the requirements come from the returned workbook.
-    """
-
-    path: str
-    lines: tuple[LineVerdict, ...]
+    path: str  # the file
+    lines: tuple[LineVerdict, ...]  # one per requirement
+    #: requirements of the returned workbook that differ from those that were sent; an offer with any does not comply
     differences: tuple[RequirementDifference, ...]
-    optimized: bool
-    sent: str = ""
+    optimized: bool  # whether tuned values count
+    sent: str = ""  # the workbook or the plan that was sent; empty where the requirements come from the returned workbook
 
     @property
     def results(self) -> dict[str, str]:
@@ -180,15 +172,10 @@ def weights_of(targets: Sequence[str], given: Mapping[str, Any] | None) -> dict[
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison(InteractiveResult):
-    """Several offers against one set of requirements.
+    """Several offers against one set of requirements."""
 
-    Attributes:
-        offers: the verdict on each, in the order in which they were given.
-        weights: of the targets, by id.
-    """
-
-    offers: tuple[Response, ...]
-    weights: Mapping[str, float]
+    offers: tuple[Response, ...]  # the verdict on each, in the order in which they were given
+    weights: Mapping[str, float]  # of the targets, by id
 
     @property
     def requirements(self) -> tuple[RequirementLine, ...]:

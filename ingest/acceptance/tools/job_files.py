@@ -15,24 +15,17 @@ from ingest.requirement import Requirement
 
 
 class Task:
-    """A test that a tool writes job files for: the line under test, its concurrent loads, and the settings of all tests.
-
-    Attributes:
-        load: the only load, or the reads of a mixed test.
-        reads: the loads that read a data set.
-        rehearsal: whether one machine runs the load of one client.
-        given: inputs of the formulas.
-        data_clients: that fill the files of the test.
-        data_name: of the data set that the test reads, which tests share; in a rehearsal each test has its own files.
-    """
+    """A test that a tool writes job files for: the line under test, its concurrent loads, and the settings of all tests."""
 
     def __init__(self, ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> None:
         self.ident, self.requirement, self.loads, self.setting = ident, requirement, loads, setting
-        self.load = loads[0]
+        self.load = loads[0]  # the only load, or the reads of a mixed test
         self.reads = tuple(load for load in loads if load.operation == "read")
-        self.rehearsal = setting.rehearsal
+        self.rehearsal = setting.rehearsal  # whether one machine runs the load of one client
         self.given: Mapping[str, Num] = given_for(requirement, setting)
+        # The clients that fill the files of the test.
         self.data_clients = setting.data.clients if setting.data and self.reads else self.load.clients
+        # The data set that the test reads, which tests share; in a rehearsal each test has its own files.
         shared = "data-shared" if self.load.files == "shared" else "data"
         self.data_name = self.load.name if self.rehearsal else shared
 
@@ -109,15 +102,10 @@ def filled(text: str, **values: object) -> str:
 
 
 def script(ident: str, clients: int, rehearsal: bool, body: Iterable[str], *, folder: str = "", drops: bool = False) -> str:
-    """A script that runs a test or fills a data set.
+    """A script that runs a test, or fills a data set, of an id: its lines, and the least number of clients in the hosts file.
 
-    Args:
-        ident: of the test, or of the data set.
-        clients: least number in the hosts file.
-        rehearsal: on this machine alone, in a folder that is removed at the end.
-        body: its lines.
-        folder: below TARGET; a new one where it has the name of the test. Empty for fio, whose servers have their own.
-        drops: whether to drop caches between runs.
+    A rehearsal runs on this machine alone, in a folder that is removed at the end. The folder is below TARGET; a new one where
+    it has the name of the test, and empty for fio, whose servers have their own. `drops` drops caches between runs.
     """
     parts = [template("script.sh")]
     if rehearsal:

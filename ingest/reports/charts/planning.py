@@ -401,11 +401,7 @@ TO_BUY = "usable capacity to buy"
 
 
 def charts_of(plan: Plan, storage: Sequence[str] = ()) -> list[Chart]:
-    """The charts that a plan has the numbers for.
-
-    Args:
-        plan: of a site.
-        storage: ids of systems whose ceilings are drawn over the read bandwidth of the jobs.
+    """The charts that a plan has the numbers for, with the ceilings of systems, by their ids, over the reads of the jobs.
 
     Raises:
         UsageError: an unknown id.
