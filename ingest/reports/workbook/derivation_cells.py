@@ -162,15 +162,13 @@ class PlanCells(Cells):
     These inputs share a cell: a key of the site file, however often it is used; a fact of the catalogs, whoever needs it; the
     default values of one row; and the equal default values of more rows than a reader would look at. Each cell of inputs has
     a name: its key in the site file, or its owner and its quantity.
-
-    Attributes:
-        sharing: all steps of each cell of inputs, by the step that stands for them.
     """
 
     def __init__(self, roots: Iterable[Step]) -> None:
         placed = in_order(roots)
         self._labels = labels_of(placed)
         inputs = self._shared([step for step in placed if step.formula is None])
+        #: all steps of each cell of inputs, by the step that stands for them
         self.sharing = {step: (step, *others) for step, *others in inputs}
         super().__init__([*inputs, *([step] for step in placed if step.formula is not None)], "model")
         taken: set[str] = set()

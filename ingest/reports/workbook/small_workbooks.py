@@ -55,20 +55,10 @@ def sizing_workbook(answer: Answer, title: str) -> bytes:
 
 
 class SizingWorkbook:
-    """Writes the sheets of one answer.
+    """Writes the sheets of one answer, and what it rests on."""
 
-    Attributes:
-        title: of the workbook.
-        catalog, assumptions, sources, warnings: what the answer rests on.
-        cells: of its derivations.
-        shown: the steps on the sheet Results, each within its own check.
-        owners: whose quantity a step is, where that is not clear.
-        signed: the steps that may be below zero.
-        kind: of the sheets.
-    """
-
-    kind = "sizing"
-    signed: Container[Step] = ()
+    kind = "sizing"  # of the sheets
+    signed: Container[Step] = ()  # the steps that may be below zero
 
     def __init__(self, answer: Answer, title: str) -> None:
         self.answer, self.title, self.catalog, self.warnings = answer, title, answer.catalog, answer.warnings
@@ -79,6 +69,7 @@ class SizingWorkbook:
     def place(self, shown: Mapping[str, Sequence[Step]]) -> None:
         """Give each step on the sheet Results, by owner, and all that it rests on a cell."""
         self.cells = NamedCells(step for steps in shown.values() for step in steps)
+        # The steps on the sheet Results, each within its own check, and whose quantity a step is, where that is not clear.
         self.shown = list(dict.fromkeys(self.cells.firsts[step] for steps in shown.values() for step in steps))
         self.owners: dict[Step, str] = {}
         for owner, steps in shown.items():
@@ -161,11 +152,7 @@ def fit_workbook(compared: Fits) -> bytes:
 
 
 class FitWorkbook(SizingWorkbook):
-    """Writes the sheets of a comparison; a quantity that all systems share is one cell.
-
-    Attributes:
-        rows: the layers of the systems: need, ceiling and headroom of each, the need alone where a ceiling is unknown.
-    """
+    """Writes the sheets of a comparison; a quantity that all systems share is one cell."""
 
     kind = "fit"
 
@@ -175,6 +162,7 @@ class FitWorkbook(SizingWorkbook):
         assumptions = (item for answer in answers for item in answer.assumptions)
         self.assumptions = list({(item["name"], item["value"], item["why"]): item for item in assumptions}.values())
         self.sources = list({item["id"]: item for answer in answers for item in answer.sources}.values())
+        # Need, ceiling and headroom of each layer of each system, the need alone where a ceiling is unknown.
         self.rows: list[tuple[Fit, LayerVerdict, list[Step]]] = []
         shown: dict[str, list[Step]] = {}
         for one, judged in ((system, judged) for system in found.systems for judged in system.layers):
