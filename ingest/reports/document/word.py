@@ -201,11 +201,6 @@ def gaps(document: Document, names: Sequence[str]) -> Iterator[str]:
     """The sections, and the requirements stated there, that no field of the template brings, and the sections that several do.
 
     `names` are the template's fields; without any, the whole document goes to the template's end.
-
-    >>> from ingest.reports.document.model import DocumentSection
-    >>> stated = DocumentSection("capacity", "Capacity", (Paragraph("The system shall …", "R-CAP-01 (mandatory)."),))
-    >>> list(gaps(Document("", "", (DocumentSection("scope", "Scope", ()), stated)), ["title", "scope", "scope"]))
-    ['leaves out R-CAP-01 (mandatory): add {{capacity}} or {{all}}', 'holds more than once: Scope']
     """
     absent = [] if not names or WHOLE in names else [one for one in document.sections if one.name not in names]
     if absent:

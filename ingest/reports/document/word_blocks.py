@@ -147,12 +147,7 @@ class ColumnWidths(NamedTuple):
 
 
 def columns_for(table: Table, width: float) -> ColumnWidths:
-    """Columns that are together as wide as their place, in cm; the `widths` of the table are the shares wished for.
-
-    >>> wide = Table("", ("Id", "What"), (("R-RESTART-01", "x"),), (1, 3))
-    >>> [round(one, 1) for one in columns_for(wide, 16).widths], [round(one, 1) for one in columns_for(wide, 4).widths]
-    ([4.0, 12.0], [2.7, 1.3])
-    """
+    """Columns that are together as wide as their place, in cm; the `widths` of the table are the shares wished for."""
     longest = []
     for place in range(len(table.heads)):
         heads = [_length(word) * BOLD for word in _words(table.heads[place])]
