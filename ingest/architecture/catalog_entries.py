@@ -44,10 +44,8 @@ def structure(name: str, catalog: Catalog) -> Structure:
     )
 
 
-#: FLOPs of a catalog entry that differ more from those of its weights were counted in another way.
-SAME_FLOPS = 0.02
-#: Sequence length at which FLOPs are counted; attention is a small part of them at such lengths.
-USUAL_SEQUENCE = 4096
+SAME_FLOPS = 0.02  # FLOPs of a catalog entry that differ more from those of its weights were counted in another way
+USUAL_SEQUENCE = 4096  # Sequence length at which FLOPs are counted; attention is a small part of them at such lengths
 _NOTE = "causal attention, forward and backward pass, sequences of {length:,.0f} tokens; counted from the weights"
 
 

@@ -14,8 +14,7 @@ from ingest.architecture.unverified_keys import is_part, unverified
 from ingest.architecture.weight_table import HOW, UNTRAINED, Attention, TableRow, Weight, by_hand, joined
 from ingest.errors import IngestError
 
-#: Beyond this a number in the config is wrong.
-MAX_PARAMETERS = 10**17
+MAX_PARAMETERS = 10**17  # Beyond this a number in the config is wrong
 #: Keys of the tokens that positions reach.
 _LONGEST = ("max_target_positions", "max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_sequence_length")
 #: Keys of how many modules predict further tokens.

@@ -15,16 +15,14 @@ from typing import Any, NamedTuple, Protocol
 from ingest.errors import IngestError, brief, listed
 from ingest.files import open_regular
 
-#: Length of a header at most, as in the format's own reader.
-MOST_HEADER_BYTES = 100_000_000
+MOST_HEADER_BYTES = 100_000_000  # Length of a header at most, as in the format's own reader
 #: Bits of one element, by type.
 BITS = {
     "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "BOOL": 8, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8,
     "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8, "I16": 16, "U16": 16, "F16": 16, "BF16": 16, "I32": 32, "U32": 32, "F32": 32,
     "F64": 64, "I64": 64, "U64": 64, "C64": 64,
 }  # fmt: skip
-#: Folders below that of a release in which the parts of a pipeline lie.
-DEEPEST = 1
+DEEPEST = 1  # Folders below that of a release in which the parts of a pipeline lie
 
 
 class ReleaseFiles(Protocol):
@@ -149,8 +147,7 @@ INDEXES = (
     "pytorch_model.bin.index.json",
     "diffusion_pytorch_model.bin.index.json",
 )
-#: No index comes near this size.
-MOST_INDEX_BYTES = 100_000_000
+MOST_INDEX_BYTES = 100_000_000  # No index comes near this size
 #: No config comes near this size; a list of layers that are not quantized makes some of them megabytes long.
 MOST_CONFIG_BYTES = 16_000_000
 _SHARD = re.compile(r"^(?P<stem>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})$")

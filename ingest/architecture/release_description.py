@@ -18,10 +18,8 @@ from ingest.architecture.weight_table import UNTRAINED, Attention, Weight
 from ingest.errors import IngestError, listed, shortened
 
 CONFIG, PIPELINE, QUANTIZATION = "config.json", "model_index.json", "hf_quant_config.json"
-#: Rows of one kind that one stored row may hold together, such as Q, K and V.
-MOST_FUSED = 4
-#: Rows named in a note at most.
-MOST_NAMED = 3
+MOST_FUSED = 4  # Rows of one kind that one stored row may hold together, such as Q, K and V
+MOST_NAMED = 3  # Rows named in a note at most
 #: Columns of the table of weights.
 _WEIGHTS = ("weight_parameters", "active_weight_parameters", "embedding_weight_parameters", "multiply_adds_per_token")
 

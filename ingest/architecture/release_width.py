@@ -15,10 +15,8 @@ from ingest.architecture.weight_table import Weight
 
 #: Kinds of matrices that a release may store narrow.
 _PRODUCTS = ("attention", "mlp", "expert", "ssm", "conv", "mtp", "vision", "audio")
-#: Bytes of a weight by the type that a config names.
-TYPES = {"float32": 4, "float16": 2, "bfloat16": 2}
-#: Bits of a scale: of a block in 16- or 32-bit numbers, of NVFP4 and MXFP4 in eight.
-_SCALE = 16
+TYPES = {"float32": 4, "float16": 2, "bfloat16": 2}  # Bytes of a weight by the type that a config names
+_SCALE = 16  # Bits of a scale: of a block in 16- or 32-bit numbers, of NVFP4 and MXFP4 in eight
 #: Weights that share a scale: of MXFP4 and of NVFP4 by their definitions, of bitsandbytes by its default.
 _MX, _NV, _BNB = 32, 16, 64
 #: Words in the names of rows that stay at the type of the config: vectors, routers, short convolutions.

@@ -112,8 +112,7 @@ _NORM = re.compile(r"norm|(^|\.)ln_|(^|\.)ln\w*\.")
 _SSM = re.compile(r"mamba|ssm|(^|\.)(mixer|linear_attn|A_log|dt_bias|conv1d|delta_net)(\.|$)|\.D$")
 _ATTENTION = re.compile(r"attn|attention|(^|\.)(q|k|v|o)_proj|\.sinks$|kv_[ab]_proj|q_[ab]_proj")
 _MLP = re.compile(r"mlp|feed_forward|ffn|(^|\.)fc\d|gate_proj|up_proj|down_proj|intermediate|dense_h_to|w[123]\.|output\.dense")
-#: Kinds that text tokens do not pass.
-TOWERS = ("vision", "audio")
+TOWERS = ("vision", "audio")  # Kinds that text tokens do not pass
 
 _SCALES = (
     "weight_scale", "weight_scale_inv", "weight_scale_2", "input_scale", "weight_global_scale", "input_global_scale", "k_scale",

@@ -16,10 +16,8 @@ from ingest.text import visible
 if TYPE_CHECKING:
     from ingest.architecture.stored_weights import StoredRow
 
-#: Where a structure comes from, the surest first.
-BASES = ("headers", "family", "index", "by-hand")
-#: Keys that a warning names; JSON has them all.
-MOST_KEYS = 6
+BASES = ("headers", "family", "index", "by-hand")  # Where a structure comes from, the surest first
+MOST_KEYS = 6  # Keys that a warning names; JSON has them all
 #: Columns that say what a token costs.
 TOKEN_COLUMNS = ("multiply_adds_per_token", "multiply_adds_per_token_pair", "cached_elements_per_token")
 

@@ -15,8 +15,7 @@ KINDS = (
     "embedding", "position", "attention", "mlp", "expert", "router", "norm", "head", "ssm", "conv", "recurrent", "vision",
     "audio", "mtp", "scale", "buffer", "other",
 )  # fmt: skip
-#: Kinds with bytes but without parameters.
-UNTRAINED = ("scale", "buffer")
+UNTRAINED = ("scale", "buffer")  # Kinds with bytes but without parameters
 
 
 class Weight(NamedTuple):

@@ -199,8 +199,7 @@ COMPARED = {
     "small requests": ("io_per_second", "write_io_per_second", "opens_per_second", "creates_per_second"),
     "verdict": ("verdict",),
 }
-#: Attributes without which nothing is unknown of a system: most systems need no verdict.
-OPTIONAL = ("verdict",)
+OPTIONAL = ("verdict",)  # Attributes without which nothing is unknown of a system: most systems need no verdict
 UNKNOWN = "unknown"
 
 
@@ -493,8 +492,7 @@ sources:
 name: {name}
 """
 
-#: one file per kind: its fields with examples and comments
-_BODIES = Path(__file__).parent / "starters"
+_BODIES = Path(__file__).parent / "starters"  # one file per kind: its fields with examples and comments
 #: kind -> the command and the option that take an entry of it
 _OPTIONS = {
     "models": ("bw", "model"),

@@ -357,8 +357,7 @@ class Failures(Entry):
     gpus_per_node: Value = value("GPU/node", required=True)  # of a node as the source counts it
 
 
-#: contents of a data set
-HOLDINGS = ("tokens", "text", "samples")
+HOLDINGS = ("tokens", "text", "samples")  # contents of a data set
 
 
 class Corpus(Entry):
@@ -407,8 +406,7 @@ class Pipeline(Entry):
     preparation_passes: Value | None = value("1")  # times that the pipeline reads its input
 
 
-#: how the samples of a format are read
-READ_PATTERNS = ("whole files", "shards", "row groups", "random records")
+READ_PATTERNS = ("whole files", "shards", "row groups", "random records")  # how the samples of a format are read
 
 
 class Format(Entry):

@@ -23,8 +23,7 @@ Made = TypeVar("Made")
 
 #: Kinds whose names carry a generation or a size, and how many figures of it a slip leaves.
 FIGURES = {"gpus": 2, "nodes": 2, "models": 1}
-#: Longer than any id or path; file systems refuse such names with various messages.
-MAX_NAME = 250
+MAX_NAME = 250  # Longer than any id or path; file systems refuse such names with various messages
 
 
 def opened(catalogs: Catalog | str | Path | Sequence[str | Path]) -> Catalog:

@@ -20,22 +20,18 @@ from ingest import files
 from ingest.configuration import shipped_folder
 from ingest.errors import CatalogError, IngestError
 
-#: Far above the size of any catalog file; a larger one is a mistake or an attack.
-MAX_BYTES = 2_000_000
+MAX_BYTES = 2_000_000  # Far above the size of any catalog file; a larger one is a mistake or an attack
 MAX_DEPTH = 20
 MAX_BRACKETS = 5_000
 MAX_DIGITS = 40
-#: Letters of the longest text whose content is kept.
-MOST_KEPT = 50_000
+MOST_KEPT = 50_000  # Letters of the longest text whose content is kept
 
 _NUMBER = re.compile(r"[+-]?(\d[\d_]*)(\.\d*)?([eE][+-]?\d+)?|[+-]?\.(?:inf|nan)|[+-]?\.\d+", re.IGNORECASE)
 _INLINE_NESTING = re.compile(r"(?:[-?:][ \t]+){30}")
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None, "": None}
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map"))
-#: The file of the shipped catalogs as JSON, one line per text: its key, a tab, its content.
-NAME = "prepared.jsonl"
-#: What no text contains: `None` is the content of an empty one.
-ABSENT = object()
+NAME = "prepared.jsonl"  # The file of the shipped catalogs as JSON, one line per text: its key, a tab, its content
+ABSENT = object()  # What no text contains: `None` is the content of an empty one
 
 
 class Kind(NamedTuple):

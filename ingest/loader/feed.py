@@ -36,8 +36,7 @@ USUAL_STEPS, USUAL_SEED = 1000, 1
 #: Where no batch is given: a step of a tenth of a second at the median published rate of the model, or without any rate so many
 #: samples. Neither follows the rate of the GPU: a faster GPU then never seems to wait less.
 USUAL_STEP_SECONDS, USUAL_STEP_FLOPS, USUAL_BATCH = 0.1, 1e13, 32
-#: The share of the time in which GPUs are to compute.
-USUAL_UTILIZATION = 0.95
+USUAL_UTILIZATION = 0.95  # The share of the time in which GPUs are to compute
 ACCEPTED = f"{USUAL_UTILIZATION * 100:g}"
 #: A file is opened with a few requests to a busy shared file system, and read by one worker as one stream.
 FILE_OPEN_SECONDS, STREAM_BANDWIDTH = 0.005, 1e9
@@ -69,8 +68,7 @@ DEFAULTS = {
 }  # fmt: skip
 #: Results that are zero where nobody limits them, and say nothing then.
 UNLIMITED = ("storage_load", "cores_load", "gpu_decode_load")
-#: What a decoder gives.
-DECODED = ("thread_decode_rate", "gpu_decode_rate")
+DECODED = ("thread_decode_rate", "gpu_decode_rate")  # What a decoder gives
 #: Why a remedy is missing.
 BEYOND = {
     "sufficient_workers": f"up to {MOST_WORKERS} workers per GPU do not suffice",
@@ -275,8 +273,7 @@ class FeedOptions(FeedSizeOptions, NodeOptions, FeedRateOptions, LoaderOptions, 
     """The options of `feed`."""
 
 
-#: option of the loader -> the quantity that it sets
-QUANTITIES = quantities_in(LoaderOptions)
+QUANTITIES = quantities_in(LoaderOptions)  # option of the loader -> the quantity that it sets
 #: The options that `bw` has too.
 OF_JOB = ("nodes", *filled(NodeOptions, {}, "feed"), *filled(FeedRateOptions, {}, "feed"), "cache_hit", "set")
 

@@ -19,8 +19,7 @@ LEAST_STALL = 0.03
 NEAR, ROUGHLY = 0.001, 0.02
 #: Variations of the latency between which the observed one is searched, and the halvings of the search.
 LEAST_VARIATION, MOST_VARIATION, HALVINGS = 0.05, 4.0, 6
-#: GPUs of a node, where the job does not tell.
-USUAL_NODE = 8
+USUAL_NODE = 8  # GPUs of a node, where the job does not tell
 #: What stalls an observed job: reads that keep its workers waiting, or the bandwidth that its storage gives.
 CAUSES = ("latency", "bandwidth")
 #: quantity of an observed job -> the figure of its observation

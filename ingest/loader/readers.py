@@ -16,8 +16,7 @@ from ingest.loader.stall import Loader, simulate
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.units import display, parse
 
-#: How samples are shuffled.
-POLICIES = ("buffer", "block", "global")
+POLICIES = ("buffer", "block", "global")  # How samples are shuffled
 DRIVES = {
     "local_request_seconds": assumed(1e-4, "a drive of the node answers in 0.1 ms", "set.local_request_seconds"),
     "local_stream_bandwidth": assumed(2e9, "a worker reads 2 GB/s from the drives of its node", "set.local_stream_bandwidth"),

@@ -17,19 +17,16 @@ Array = NDArray[numpy.float64]
 
 #: Runs of a simulation; fewer where many ranks wait for each other.
 MOST_RUNS, FEWEST_RUNS, FEWEST_RUNS_OF_TRIAL = 200, 16, 1
-#: Ranks that are simulated at most: more ranks wait longer for the slowest, by little.
-MOST_RANKS = 4096
+MOST_RANKS = 4096  # Ranks that are simulated at most: more ranks wait longer for the slowest, by little
 #: Batches drawn in one simulation, and in each trial of a search.
 MOST_BATCHES, MOST_BATCHES_OF_TRIAL = 6_000_000, 600_000
-#: Batches taken from the pool at a time.
-TAKEN_TOGETHER = 100_000
+TAKEN_TOGETHER = 100_000  # Batches taken from the pool at a time
 #: Latencies drawn for the pool of batches, from which longer simulations draw again.
 POOL_LATENCIES, POOL_BATCHES = 4_000_000, 200_000
 #: Steps of a trial: at least, whatever the ranks, and at most, whatever the run. In fewer steps the first waits for the
 #: slowest of many ranks weigh more than in the run.
 FEWEST_STEPS_OF_TRIAL, MOST_STEPS_OF_TRIAL = 1_000, 2_000
-#: The latencies of a larger batch add up to a normal distribution.
-MOST_DRAWN_BATCH = 10_000
+MOST_DRAWN_BATCH = 10_000  # The latencies of a larger batch add up to a normal distribution
 #: A search ends beyond these.
 MOST_WORKERS, MOST_PREFETCH = 256, 256
 #: Relative width at which the search of a latency ends, and by which a remedy grows that a whole simulation refutes.

@@ -144,10 +144,8 @@ BOUNDED = {
     "unit_usable_of_largest_drives": OF_LARGEST_DRIVES,
     "service_bandwidth_in_steps": "the most throughput on sale is not known",
 }
-#: Headroom below which a layer barely holds.
-TIGHT = 0.05
-#: Difference that arithmetic on floating-point numbers makes.
-ROUNDING = 1e-12
+TIGHT = 0.05  # Headroom below which a layer barely holds
+ROUNDING = 1e-12  # Difference that arithmetic on floating-point numbers makes
 
 
 class LayerVerdict(NamedTuple):

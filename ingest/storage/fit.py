@@ -46,8 +46,7 @@ from ingest.storage.system_quantities import (
 from ingest.storage.units_required import DEGRADED, FURTHER, Spare, alternatives, count_units, decides
 from ingest.units import display, parse
 
-#: Classes that `all` compares; entries of other classes are given by id.
-COMPARED = ("system", "service", "software")
+COMPARED = ("system", "service", "software")  # Classes that `all` compares; entries of other classes are given by id
 #: Classes of what is installed, which can lose a failure domain; that of a service is its operator's affair.
 OWNED = ("system", "software")
 #: Ceilings of the nodes and their links, which are no rates of the storage.
@@ -61,8 +60,7 @@ REQUIRED_BY: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 #: Share by which the capacity of a lower tier may exceed the least that any tier takes: it costs less for each byte.
 MORE_OF_A_LOWER_TIER = 0.25
-#: More ceilings than this cannot be told apart in a chart.
-MOST = 6
+MOST = 6  # More ceilings than this cannot be told apart in a chart
 #: class of entry -> aggregate read bandwidth of its nodes, and the quantities it depends on, the first with a source
 BY_NODES = {
     "client": ("clients_read_ceiling", ("client_bandwidth_per_node", "small_read_factor")),
@@ -83,8 +81,7 @@ class Terms(NamedTuple):
     prices: Prices | None = None  # a dated list of prices, by which the cheapest tier of a service is chosen
 
 
-#: One failure domain spare, and no more.
-ONE_SPARE = Terms()
+ONE_SPARE = Terms()  # One failure domain spare, and no more
 
 
 def fit_need(need: Need, storage: Sequence[str], catalog: Catalog, terms: Terms = ONE_SPARE) -> Fits:

@@ -23,8 +23,7 @@ from ingest.sizing.job import GPU, MODEL, BandwidthOptions, Job, Many, Written, 
 from ingest.sizing.resolve import machine_of
 from ingest.storage.need import PLAIN, Listed, Need, NeedOptions, from_estimate, from_requirements
 
-#: Every system of the catalogs that one can buy, rent or run.
-ALL = "all"
+ALL = "all"  # Every system of the catalogs that one can buy, rent or run
 
 
 class SystemOptions(TypedDict, total=False):

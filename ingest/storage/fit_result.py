@@ -56,8 +56,7 @@ BEYOND = "beyond any published installation"
 VERDICTS = (FITS, BARELY, SO_FAR, BEYOND, UNKNOWN, MISFIT)
 #: Place after those beyond any installation: what is known so far leaves the number of units open.
 OPEN = VERDICTS.index(BEYOND) + 0.5
-#: Systems that one warning names.
-FEW = 4
+FEW = 4  # Systems that one warning names
 
 
 class Figure(NamedTuple):

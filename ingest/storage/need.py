@@ -50,8 +50,7 @@ class NeedOptions(TypedDict, total=False):
     ]
 
 
-#: option of `fit` -> the quantity that it sets
-PLAIN = quantities_in(NeedOptions)
+PLAIN = quantities_in(NeedOptions)  # option of `fit` -> the quantity that it sets
 #: (operation, unit) of a requirement line -> need
 BY_OPERATION = {
     ("read", "B/s"): "read_bandwidth_needed",
@@ -62,8 +61,7 @@ BY_OPERATION = {
     ("create", "file/s"): "creates_per_second_needed",
     ("hold", "file"): "files_needed",
 }
-#: Metric of the line that holds the capacity to buy: data and reserve ÷ fill limit.
-TO_BUY = "site_capacity_to_buy"
+TO_BUY = "site_capacity_to_buy"  # Metric of the line that holds the capacity to buy: data and reserve ÷ fill limit
 #: Why a line of `plan` sets no need of the current system.
 NOT_A_NEED = {
     "site_raw_bytes": "raw capacity follows from usable capacity",

@@ -236,8 +236,7 @@ OF_TIER = {
     "io_per_second_max": "tier_io_per_second_max",
     "metadata_per_second_max": "unit_opens_per_second",
 }
-#: Fields of a tier that replace those of the entry.
-OF_ENTRY = ("client_read_bandwidth", "client_write_bandwidth")
+OF_ENTRY = ("client_read_bandwidth", "client_write_bandwidth")  # Fields of a tier that replace those of the entry
 USUAL = {
     "tier_capacity_min": assumed(2**40, "the smallest size is not published: 1 TiB", "set.tier_capacity_min"),
     "tier_capacity_step": assumed(

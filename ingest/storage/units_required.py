@@ -12,8 +12,7 @@ from ingest.errors import MissingQuantity
 from ingest.storage.need import Need
 from ingest.storage.system_quantities import opens_only_shown, reads_small
 
-#: How a caution about the number of units begins.
-COUNTED = "the number of units required"
+COUNTED = "the number of units required"  # How a caution about the number of units begins
 #: count of units -> the need that decides it, and what decides where it is the largest
 PARTS = {
     "units_for_read": ("read_bandwidth_needed", "reads"),
@@ -167,8 +166,7 @@ FURTHER = (
     "prefetch_bytes_per_node",
     "decode_cores_per_node",
 )
-#: Results for systems that can lose a failure domain.
-DEGRADED = ("degraded_read_bandwidth",)
+DEGRADED = ("degraded_read_bandwidth",)  # Results for systems that can lose a failure domain
 
 
 def decides(known: Quantities) -> str:

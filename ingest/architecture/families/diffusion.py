@@ -14,8 +14,7 @@ from ingest.architecture.layers import biased, gated_mlp, linear, norm, plain_ml
 from ingest.architecture.registry import family
 from ingest.architecture.weight_table import TableRow, Weight, times
 
-#: Widths of the waves that encode a time step.
-WAVES = 256
+WAVES = 256  # Widths of the waves that encode a time step
 
 
 def _stream_sizes(config: ModelConfig, layers: int, heads: int, width: int) -> tuple[int, int]:

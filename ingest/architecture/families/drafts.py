@@ -13,8 +13,7 @@ from ingest.architecture.layers import embedding, gated_mlp, linear, norm, sizes
 from ingest.architecture.registry import family
 from ingest.architecture.weight_table import Attention, TableRow, Weight, times
 
-#: Layers of the target whose states EAGLE-3 joins.
-_JOINED = 3
+_JOINED = 3  # Layers of the target whose states EAGLE-3 joins
 
 #: Keys that the configuration of a target leaves in a file and that the class of the draft does not read.
 _OF_TARGET = (

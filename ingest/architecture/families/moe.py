@@ -43,8 +43,7 @@ def _cohere_window(config: ModelConfig, layers: int) -> tuple[int, int]:
 LOCAL, PLAIN, ROUTED = "num_local_experts|num_experts", "num_experts|num_local_experts", "n_routed_experts|num_local_experts"
 CHOSEN, WIDTH = "num_experts_per_tok", "moe_intermediate_size"
 USE_BIAS = ("use_bias", False)
-#: Key and default of the width of Qwen's shared expert.
-SHARED_WIDTH = ("shared_expert_intermediate_size", 512)
+SHARED_WIDTH = ("shared_expert_intermediate_size", 512)  # Key and default of the width of Qwen's shared expert
 
 register(
     __name__,

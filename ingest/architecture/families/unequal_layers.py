@@ -26,8 +26,7 @@ from ingest.architecture.layers import (
 from ingest.architecture.registry import class_suffix, family
 from ingest.architecture.weight_table import Attention, TableRow, Weight, aside, times, work
 
-#: The inner widths of Nemotron-NAS are multiples of this.
-_MULTIPLE = 256
+_MULTIPLE = 256  # The inner widths of Nemotron-NAS are multiples of this
 
 
 @family("nemotron-nas")

@@ -336,8 +336,7 @@ def siglip(config: ModelConfig) -> Iterator[TableRow]:
     yield Weight("logits", (1,), "other", 2, 2)
 
 
-#: Tokens of one prompt: a point and its padding.
-_PROMPT = 2
+_PROMPT = 2  # Tokens of one prompt: a point and its padding
 
 
 def _perceptron(name: str, into: int, hidden: int, out: int, depth: int) -> Iterator[TableRow]:

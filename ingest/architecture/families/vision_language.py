@@ -393,8 +393,7 @@ def cohere2_vision(config: ModelConfig) -> Iterator[TableRow]:
     yield from aside([*tower, *linear("projector.2", text_width(text), wide // 2, True)])
 
 
-#: The text family of each version of MiniCPM-V whose code is described.
-_MINICPMV_TEXTS = {2.6: "qwen2", 4.0: "llama"}
+_MINICPMV_TEXTS = {2.6: "qwen2", 4.0: "llama"}  # The text family of each version of MiniCPM-V whose code is described
 
 
 @family("minicpmv")
