@@ -44,7 +44,7 @@ def test_every_model_and_rate_holds_together(shipped):
             assert (entry.tokens_per_sample.value == 1) == (entry.sample_unit == "token"), entry.id
             assert (entry.sequence_length or entry.tokens_per_sample).value >= 2048, entry.id
         for precision in (members[0] for members in FAMILIES):
-            assert all(share.value < 1 for share in utilizations(shipped, entry, precision)), (entry.id, precision)
+            assert all(share.value < 1 for share in utilizations(rates_of(entry, shipped), precision)), (entry.id, precision)
         for rate in shipped.rates(entry):
             assert shipped.get(Gpu, rate.gpu).id == rate.gpu
             assert shipped.get(Protocol, rate.protocol).id == rate.protocol
