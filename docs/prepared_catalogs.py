@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from ingest.catalog.records import KINDS
-from ingest.catalog.store import blocks_of, plain
+from ingest.catalog.store import ShippedSources
 from ingest.catalog.yaml_reader import NAME, key_of, parsed, read_text
 from ingest.configuration import shipped_folder
 
@@ -18,8 +20,9 @@ PATH = shipped_folder() / NAME
 def contents() -> Iterator[tuple[str, Any]]:
     """Every YAML text that the catalogs look up, and what it contains; the sources one by one."""
     folder = shipped_folder()
-    for block in blocks_of((folder / "sources.yaml").read_text(encoding="utf-8")):
-        yield block, plain(block)
+    sources = folder / "sources.yaml"
+    for block in dict.values(ShippedSources(sources, sources.read_text(encoding="utf-8"))):
+        yield block, yaml.load(block, Loader=yaml.CSafeLoader)
     for path in (folder / "aliases.yaml", *_entries(folder)):
         text = read_text(path)
         yield text, parsed(text, path)
