@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 
 from ingest.corpus.files.names import (
     FORMAT_NAMES,
+    WILDCARD,
     first_line,
     fixed_part,
     folder_filter,
     gitignore_filter,
     glob_filter,
-    has_wildcard,
     kind_of,
     printable,
 )
@@ -242,7 +242,7 @@ def local_roots(named: Iterable[tuple[str, bool]]) -> tuple[list[CorpusRoot], li
             continue
         if os.path.lexists(path):
             roots.append(CorpusRoot(_canonical(path), os.path.isdir(path), ""))
-        elif has_wildcard(path) and os.path.isdir(fixed_part(path)[0] or "."):
+        elif WILDCARD.search(path) and os.path.isdir(fixed_part(path)[0] or "."):
             folder, glob = fixed_part(path)
             roots.append(CorpusRoot(_canonical(folder or "."), True, glob))
         elif from_list:

@@ -42,7 +42,8 @@ _TAR_MAGIC_AT = 257
 #: most names in a title
 MOST_NAMES = 3
 
-_WILDCARD = re.compile(r"[*?[]")
+#: what makes a path a glob
+WILDCARD = re.compile(r"[*?[]")
 #: tells whether a path below the root, with `/`, is selected
 PathFilter = Callable[[str], bool]
 
@@ -124,18 +125,13 @@ def first_line(error: BaseException) -> str:
     return printable(lines[0][:200]) if lines else type(error).__name__
 
 
-def has_wildcard(path: str) -> bool:
-    """Whether a path is a glob."""
-    return _WILDCARD.search(path) is not None
-
-
 def fixed_part(glob: str) -> tuple[str, str]:
     """Split a glob into the folder before its first wildcard and the rest.
 
     >>> fixed_part("/data/2024-*/x.txt"), fixed_part("*.txt")
     (('/data', '2024-*/x.txt'), ('', '*.txt'))
     """
-    folder, slash, _ = _WILDCARD.split(glob, maxsplit=1)[0].rpartition("/")
+    folder, slash, _ = WILDCARD.split(glob, maxsplit=1)[0].rpartition("/")
     return folder or slash, glob[len(folder) + len(slash) :]
 
 

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any, Protocol
 
-from ingest.corpus.files.names import MAGIC, first_line, fixed_part, glob_filter, has_wildcard, printable
+from ingest.corpus.files.names import MAGIC, WILDCARD, first_line, fixed_part, glob_filter, printable
 from ingest.corpus.types import CorpusFile, SkippedFile
 from ingest.errors import IngestError, UsageError
 
@@ -177,14 +177,13 @@ class RemoteSource(Source):
         super().__init__(file.path, size, meter)
 
     def _state(self) -> tuple[str, int]:
-        try:
+        with _answers(self.path):
             info = self._system.info(self._at)
-        except Exception as error:
-            raise Unreadable(self.path, storage_reason(error)) from None
         return version_of(info), int(info.get("size") or 0)
 
     def fetch(self, offset: int, size: int) -> bytes:
-        data = _range(self._system, self._at, offset, size, self.path)
+        with _answers(self.path):
+            data = bytes(self._system.cat_file(self._at, start=offset, end=offset + size))
         if len(data) > size:
             raise Unreadable(self.path, "the storage does not serve ranges")
         return data
@@ -226,7 +225,9 @@ def read_small(file: CorpusFile, meter: Meter) -> bytes | None:
         return None
     try:
         if remote:
-            data = _range(*file_system(file.location), 0, file.stored_bytes + 1, file.path)
+            system, at = file_system(file.location)
+            with _answers(file.path):
+                data = bytes(system.cat_file(at, start=0, end=file.stored_bytes + 1))
         else:
             descriptor = os.open(file.location, os.O_RDONLY | os.O_NONBLOCK)
             try:
@@ -382,7 +383,7 @@ def list_remote(url: str, skipped: list[SkippedFile]) -> Iterator[tuple[str, int
 
     Raises UsageError: no object matches; IngestError: the storage refuses the listing.
     """
-    root, glob = fixed_part(url) if has_wildcard(url.partition("://")[2]) else (url, "")
+    root, glob = fixed_part(url) if WILDCARD.search(url.partition("://")[2]) else (url, "")
     wanted = glob_filter(glob) if glob else None
     system, path = file_system(root)
     before = root.rstrip("/").removesuffix(path.strip("/"))
@@ -418,9 +419,10 @@ def _infos(system: Any, path: str, root: str, complaints: list[Exception]) -> It
         raise IngestError(f"'{printable(root)}' cannot be listed: {first_line(error)}") from None
 
 
-def _range(system: Any, at: str, offset: int, size: int, path: str) -> bytes:
+@contextmanager
+def _answers(path: str) -> Iterator[None]:
     try:
-        return bytes(system.cat_file(at, start=offset, end=offset + size))
+        yield
     except Exception as error:
         # file systems raise any exception, and none may end in a traceback
         raise Unreadable(path, storage_reason(error)) from None

@@ -94,11 +94,7 @@ def kind(step: dict[str, Any]) -> str:
 
 
 def members(step: dict[str, Any] | None, name: str) -> list[dict[str, Any]]:
-    """The steps of a sequence; nested sequences are flattened.
-
-    >>> members({"type": "Sequence", "normalizers": [{"type": "NFC"}]}, "normalizers")
-    [{'type': 'NFC'}]
-    """
+    """The steps of a sequence; nested sequences are flattened."""
     if not step:
         return []
     if kind(step) != "Sequence":
