@@ -191,5 +191,5 @@ def measured_samples(
         "files_skipped": skipped_rows(sizes.skipped),
     }
     design = {"design": "samples", "forms": dict(sizes.forms)}
-    about = {"title": f"{named}: sizes of samples", "design": design, "manifest_hash": listing.manifest_hash()}
+    about: dict[str, Any] = {"title": f"{named}: sizes of samples", "design": design, "manifest_hash": listing.manifest_hash()}
     return measurement_of(QUESTION, known, QUESTION.names, tables, catalog=catalog, warnings=tuple(notes), **about)

@@ -222,10 +222,8 @@ def _started(command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
 def observe_job(pid: int | None, command: Sequence[str], path: str | None, seconds: float | None) -> Reading:
     """Watch a running job for a window of seconds, or start one and watch it to its end or for a window that ends it.
 
-    The path of its data is absolute and without links, as the kernel names open files; None takes all reads.
-
-    Raises:
-        IngestError: there is no such process or program, it belongs to another user, or what it reads cannot be seen.
+    The path of its data is absolute and without links, as the kernel names open files; None takes all reads. Raises
+    IngestError: there is no such process or program, it belongs to another user, or what it reads cannot be seen.
     """
     mount = None if path is None else mount_of(path, mounts(PROC))
     if path is not None and mount is not None and mount.kind not in BLOCK_BACKED and mount_counters(mount, PROC) is None:

@@ -153,9 +153,8 @@ def expected_sources() -> str:
 def _sorted(sources: Sequence[str | Path], watched: bool) -> tuple[list[tuple[CountSource, list[Path]]], list[Path]]:
     """The files that count reads, by source, and other files; a folder stands for the files that count reads in it.
 
-    Raises:
-        IngestError: a source is not there, or a folder holds no file that counts reads.
-        UsageError: two kinds of sources count reads; a job that is `watched` is one.
+    Refused: a source is not there, a folder holds no file that counts reads, or two kinds of sources count them; a job that is
+    `watched` is one.
     """
     counting = [(source, list[Path]()) for source in declared_sources(CountSource)]
     logs: list[Path] = []
@@ -223,8 +222,7 @@ DEMANDS = {
 def combined(readings: Sequence[Reading], synthetic: Figure | None, inputs: Mapping[str, Any]) -> Observation:
     """One observation of the readings of one job: what each shows, and what follows from them together.
 
-    Raises:
-        IngestError: two sources show one quantity, or the job is faster with its data than without.
+    Refused: the job is faster with its data than without.
     """
     figures: dict[str, Figure] = {}
     unknown: dict[str, str] = {}

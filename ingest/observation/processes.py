@@ -86,11 +86,7 @@ class ProcessTree:
             os.close(self._members.pop(pid)[1])
 
     def sample(self) -> Sample | None:
-        """The counters now; None once the first process has ended.
-
-        Raises:
-            IngestError: the process belongs to another user.
-        """
+        """The counters now; None once the first process has ended. Raises IngestError: it belongs to another user."""
         now = self._settled()
         if self.pid not in now:
             self.close()
@@ -189,8 +185,7 @@ class ProcessTree:
     def _join(self, pid: int, parent: int) -> None:
         """Open the counters of a process: the open file stays that of this process where its number is used again.
 
-        Raises:
-            IngestError: the first process belongs to another user, or there are more processes than files may be open.
+        Raises IngestError: the first process belongs to another user, or there are more processes than files may be open.
         """
         if pid in self._members:
             return
@@ -248,10 +243,8 @@ def interval_of(seconds: float | None, elapsed: float) -> float:
 def watch(tree: ProcessTree, seconds: float | None, ended: Callable[[], bool] = lambda: False) -> list[Sample]:
     """Sample a tree until its first process ends, `ended` says so, or the window of so many seconds is over; None is no end.
 
-    The samples are taken in a thread of the lowest priority: the job goes first.
-
-    Raises:
-        IngestError: there is no such process, or it belongs to another user.
+    The samples are taken in a thread of the lowest priority: the job goes first. Raises IngestError: there is no such process,
+    or it belongs to another user.
     """
     stopped = threading.Event()
 

@@ -165,8 +165,7 @@ def refuse_interleaved(steps: Sequence[LogStep], path: str) -> None:
 def clock_share(steps: Sequence[LogStep], covered: Sequence[int], path: str) -> float | None:
     """Seconds of the clock for each second that the steps print, the median of parts of the log; None where no clock tells.
 
-    Raises:
-        IngestError: less time passes than the steps take, or ten times as much: the unit is wrong, or lines are of two jobs.
+    Refused: less time passes than the steps take, or ten times as much: the unit is wrong, or lines are of two jobs.
     """
     if len(steps) < CLOCK_PARTS + 1 or any(one.clock is None or one.seconds is None for one in steps):
         return None
@@ -191,10 +190,8 @@ def clock_share(steps: Sequence[LogStep], covered: Sequence[int], path: str) -> 
 def training_reading(log: TrainingLog, path: str, job: Job) -> Reading:
     """Figures of a training log of a job.
 
-    Raises:
-        UsageError: an option contradicts the log.
-        IngestError: the log has no usable steps, a clock that runs backwards, negative numbers or two runs; it leaves the rate
-            open, with what would settle it; or no part of the run is steady.
+    Raises UsageError: an option contradicts the log; IngestError: it has no usable steps, a clock that runs backwards, negative
+    numbers or two runs; it leaves the rate open, with what would settle it; or no part of the run is steady.
     """
     steps = _checked_steps(log, path)
     gpus, samples_per_step = job.gpus, job.samples_per_step

@@ -256,7 +256,7 @@ def is_arrow_file(source: Source) -> bool:
 
 
 def record_batches(source: Source) -> int:
-    """Return the number of record batches of an Arrow file; a stream counts as one. Raises Unreadable: the file is broken."""
+    """Return the number of record batches of an Arrow file; a stream counts as one."""
     import pyarrow
 
     with _refusals_of(source.path, "Arrow"):

@@ -103,11 +103,7 @@ def members(step: dict[str, Any] | None, name: str) -> list[dict[str, Any]]:
 
 
 def are_steps(step: Any, name: str) -> bool:
-    """Whether `members` can read a step; the reference also loads lists in their place.
-
-    >>> are_steps({"type": "NFC"}, "normalizers"), are_steps(["NFC"], "normalizers")
-    (True, False)
-    """
+    """Whether `members` can read a step; the reference also loads lists in their place."""
     if not step:
         return True
     inner = step.get(name) or [] if isinstance(step, dict) else None
