@@ -257,8 +257,7 @@ def _warnings(seen: Observation, rows: Sequence[Comparison], answer: Estimate) -
 def overlay(seen: Observation, answer: Estimate, identity: str) -> dict[str, str]:
     """Entries that carry an observation, by path: a row of rates, its bytes per sample, the protocol and the source.
 
-    Raises:
-        IngestError: the observation has neither a rate per GPU nor bytes per sample.
+    Raises IngestError: the observation has neither a rate per GPU nor bytes per sample.
     """
     assert answer.model is not None and answer.gpu is not None  # noqa: PT018
     rate = next((seen.figures[name] for name in RATES if name in seen.figures), None)
@@ -375,8 +374,7 @@ class Point(NamedTuple):
 def scaling_of(observations: Sequence[tuple[str, Observation]]) -> Scaling:
     """The exponent of the total rate over the GPUs, and the time in which a batch is handed over, from runs of one job by file.
 
-    Raises:
-        IngestError: they contradict each other, or determine neither.
+    Raises IngestError: they contradict each other, or determine neither.
     """
     points = []
     for place, seen in observations:

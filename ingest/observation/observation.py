@@ -219,8 +219,7 @@ def bundle_of(seen: Observation) -> dict[str, Any]:
 def read_observation(path: str | Path) -> Observation:
     """Read the JSON file that `ingest observe -o` wrote; every number is checked, because it may come from anywhere.
 
-    Raises:
-        IngestError: the file is unreadable, another result, or holds what no observation holds.
+    Raises IngestError: the file is unreadable, another result, or holds what no observation holds.
     """
     data = read_json_object(path, EXPECTED, most=MOST_BYTES)
     if data.get("schema") != SCHEMA:

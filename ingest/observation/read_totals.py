@@ -46,8 +46,7 @@ def two_jobs(one: str, other: str, what: str, why: str) -> IngestError:
 def refuse_gaps(spans: Sequence[tuple[str, float, float]], what: str, lie: str) -> None:
     """Refuse files with a gap in time between them; of each its name, first and last second, by the first.
 
-    Raises:
-        IngestError: the job of the first files had ended before others began.
+    Raises IngestError: the job of the first files had ended before others began.
     """
     until = spans[0][1]
     for name, first, last in spans:

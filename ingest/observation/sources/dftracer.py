@@ -47,8 +47,7 @@ _READ = re.compile(
 def trace_reading(paths: Sequence[Path], path: str | None) -> Reading:
     """Reads of the job that wrote the traces, of files below a path or of every file.
 
-    Raises:
-        IngestError: all traces are empty, one is damaged or of another job, or none shows reads of data, with what to do.
+    Raises IngestError: all traces are empty, one is damaged or of another job, or none shows reads of data, with what to do.
     """
     traces = [_trace(one) for one in paths]
     known = [one for one in traces if one.events]

@@ -192,8 +192,7 @@ def dlio(text: str, path: str) -> TrainingLog | None:
 def traceml(text: str, path: str, job: Job) -> Reading | None:
     """The stall of a job from the summary of TraceML, which states no samples of a step; None for a text that is no profile.
 
-    Raises:
-        IngestError: a profile that shows no stall, with what does.
+    Raises IngestError: a profile that shows no stall, with what does.
     """
     head = text[:PROFILE_HEAD]
     better = "it shows no stall. Give rates on real and on synthetic data (--synthetic), or a Darshan log"
