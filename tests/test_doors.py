@@ -33,21 +33,22 @@ class House:
         (self.folder / name).write_text(text, encoding="utf-8")
         self.edited.add(name)
 
-    def python(self, *words):
-        """What a program prints that imports the copy."""
+    def python(self, *words, code=0):
+        """What a program prints that imports the copy; its refusal where it ends with another code than 0."""
         done = subprocess.run([sys.executable, *words], cwd=self.folder, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        assert done.returncode == code, done.stderr
+        return done.stderr if code else done.stdout
 
     def ingest(self, *words):
         return self.python("-m", "ingest", *words)
 
     def refused(self, *words):
-        """The refusal of a command of the copy."""
-        call = [sys.executable, "-m", "ingest", *words]
-        done = subprocess.run(call, cwd=self.folder, capture_output=True, text=True, check=False)
-        assert done.returncode == 1, done
-        return done.stderr
+        return self.python("-m", "ingest", *words, code=1)
+
+    def observed(self, *words):
+        """An observation by the copy, and what a bundle of it holds."""
+        self.ingest("observe", *words, "-o", "job.json")
+        return json.loads((self.folder / "job.json").read_text()), json.loads(self.ingest("observe", "job.json", "--bundle"))
 
 
 @pytest.fixture
@@ -110,32 +111,26 @@ def test_a_formula_with_a_label_takes_two_files(house):
 
 #: A log of a program that nobody has, and the module that reads it.
 RUNNER_LOG = "".join(f"runner: step {step} took 0.5 s\n" for step in range(1, 41))
-RUNNER = '''
-"""Logs of Runner: seconds of each step."""
-
+RUNNER = """
 import re
 
 from ingest.observation.training_run import LogStep, TrainingLog, number_in, training_source
 
 
 def runner(text, path):
-    """A log of Runner: seconds of each step."""
     found = re.finditer(r"^runner: step (\\d+) took (\\S+) s$", text, re.MULTILINE)
     steps = [LogStep(at, int(one[1]), number_in(one[2], path, at)) for at, one in enumerate(found, 1)]
     return TrainingLog(tuple(steps), remark="seconds of each step, as printed") if steps else None
 
 
 SOURCES = (training_source("Runner", runner, help="Runner"),)
-'''
-COUNTER = '''
-"""Tables of Counter: bytes, seconds of each read."""
-
+"""
+COUNTER = """
 from ingest.observation.observation import CountSource
 from ingest.observation.read_totals import ReadTotals, place_of, totals_reading
 
 
 def counter_reading(paths, path):
-    """Reads of the job that wrote the tables."""
     totals = ReadTotals(files=len(paths), opens=len(paths))
     for one in paths:
         for line in one.read_text(encoding="utf-8").splitlines()[1:]:
@@ -148,17 +143,15 @@ def counter_reading(paths, path):
 
 
 SOURCES = (CountSource("Counter table", counter_reading, (".counter",), "tables", lambda head: head.startswith(b"COUNTER")),)
-'''
+"""
 
 
 def test_a_training_log_of_observe_takes_one_file(house):
     (house.folder / "train.log").write_text(RUNNER_LOG, encoding="utf-8")
     house.add("ingest/observation/sources/runner.py", RUNNER)
-    seen = json.loads(house.ingest("observe", "train.log", "--gpus", "4", "--samples-per-step", "64", "--format", "json"))
+    seen, bundle = house.observed("train.log", "--gpus", "4", "--samples-per-step", "64")
     assert seen["results"]["samples_per_second_per_gpu"]["value"] == 32
-    assert seen["facts"]["program"] == "Runner"
-    (house.folder / "job.json").write_text(json.dumps(seen), encoding="utf-8")
-    assert json.loads(house.ingest("observe", "job.json", "--bundle"))["facts"]["program"] == "Runner"
+    assert seen["facts"]["program"] == bundle["facts"]["program"] == "Runner"
     assert ", Runner" in " ".join(house.ingest("observe", "--help").split())
     (house.folder / "other.log").write_text("nothing", encoding="utf-8")
     assert ", Runner" in house.refused("observe", "other.log")
@@ -171,25 +164,19 @@ def test_a_counter_of_observe_takes_one_file(house):
     for name in ("a.counter", "b.counter"):
         (house.folder / "logs" / name).write_text(table, encoding="utf-8")
     house.add("ingest/observation/sources/counter.py", COUNTER)
-    seen = json.loads(house.ingest("observe", "logs", "--format", "json"))
-    assert seen["results"]["bytes_read"] | {"value": 2e8, "source": "Counter table"} == seen["results"]["bytes_read"]
-    assert seen["facts"]["tables"] == 2
-    (house.folder / "job.json").write_text(json.dumps(seen), encoding="utf-8")
-    bundle = json.loads(house.ingest("observe", "job.json", "--bundle"))
-    assert bundle["facts"]["tables"] == 2
-    assert bundle["results"]["bytes_read"]["source"] == "Counter table"
+    for one in house.observed("logs"):
+        assert one["results"]["bytes_read"] | {"value": 2e8, "source": "Counter table"} == one["results"]["bytes_read"]
+        assert one["facts"]["tables"] == 2
     assert "its Counter tables" in " ".join(house.ingest("observe", "--help").split())
     (house.folder / "empty").mkdir()
     assert "no *.counter" in house.refused("observe", "empty")
     (house.folder / "table").write_text(table, encoding="utf-8")
-    assert json.loads(house.ingest("observe", "table", "--format", "json"))["results"]["reads"]["value"] == 100
+    assert house.observed("table")[0]["results"]["reads"]["value"] == 100
     assert len(house.edited) == 1
 
 
 #: Records of RecordIO, which its first bytes tell, and rows of a table, which its suffix tells.
-RECORDIO = '''
-"""RecordIO: a magic number, a length of 29 bits and the content, padded to four bytes."""
-
+RECORDIO = """
 from ingest.corpus.files.source import Unreadable
 from ingest.corpus.formats import SampleFormat
 from ingest.corpus.formats.rows import even_shares
@@ -198,7 +185,6 @@ MAGIC = (0xCED7230A).to_bytes(4, "little")
 
 
 def recordio_samples(source, file):
-    """Records with their heads."""
     while head := source.read(8):
         length = int.from_bytes(head[4:], "little") & 0x1FFFFFFF
         end = source.tell() + length + -length % 4
@@ -209,20 +195,16 @@ def recordio_samples(source, file):
 
 
 def table_samples(source, file):
-    """Rows below the head."""
     return even_shares(file.stored_bytes, source.read().count(b"\\n") - 1)
 
 
-SAMPLES = (
-    SampleFormat("RecordIO", recordio_samples, magic=MAGIC),
-    SampleFormat("CSV", table_samples, (".csv",), note="of CSV each row counts"),
-)
-'''
+TABLE = SampleFormat("CSV", table_samples, (".csv",), note="of CSV each row counts")
+SAMPLES = (SampleFormat("RecordIO", recordio_samples, magic=MAGIC), TABLE)
+"""
 
 
 def test_a_format_of_samples_takes_one_file(house):
-    data = house.folder / "data"
-    data.mkdir()
+    (data := house.folder / "data").mkdir()
     record = (0xCED7230A).to_bytes(4, "little") + (10).to_bytes(4, "little") + bytes(12)
     (data / "train.rec").write_bytes(record * 5)
     (data / "rows.csv").write_text("image;label\n" + "a;1\n" * 7, encoding="utf-8")
