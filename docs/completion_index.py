@@ -10,25 +10,10 @@ from typing import Any
 import click
 from common import ROOT
 
-from ingest.acceptance.test_spec import TOOLS
 from ingest.catalog.commands import LISTED
-from ingest.catalog.records import HOLDINGS, PRECISIONS
-from ingest.catalog.records import SIZES as ENCODED
 from ingest.cli.completion import SHELLS
 from ingest.cli.main import COMMANDS, command_of
-from ingest.corpus.files.names import FORMAT_NAMES
 from ingest.engine.registry import FORMULAS, INPUTS
-from ingest.loader.feed import CACHES
-from ingest.loader.readers import LOADERS
-from ingest.requirement import PRIORITIES
-from ingest.sizing.checkpoint import READERS
-from ingest.sizing.checkpoint_files import LAYOUTS
-from ingest.sizing.checkpoint_schedule import MODES
-from ingest.sizing.dataset import SIZES
-from ingest.sizing.evidence_ladder import BASES
-from ingest.sizing.job import SCALINGS
-from ingest.sizing.memory_inputs import ATTENTIONS, OFFLOADS, RECOMPUTES
-from ingest.sizing.offload_tiers import TIERS
 
 PATH = ROOT / "ingest" / "cli" / "completion.json"
 
@@ -47,30 +32,10 @@ TAKEN: Mapping[str, Any] = {
     "storage": "storage",
     "client": "storage:client",
     "protection": "storage:protection",
-    "basis": ("auto", *BASES),
-    "scaling": SCALINGS,
-    "precision": PRECISIONS,
-    "encoding": ENCODED,
-    "mode": MODES,
-    "readers": tuple(READERS),
-    "layout": tuple(LAYOUTS),
-    "zero_stage": ("0", "1", "2", "3"),
-    "recompute": RECOMPUTES,
-    "attention": ATTENTIONS,
-    "offload": OFFLOADS,
-    **dict.fromkeys(("parameters", "gradients", "optimizer_states", "activations", "kv"), ("fill", *TIERS)),
-    "optimizer_on_gpu": ("auto", "every="),
-    "holds": HOLDINGS,
-    "sizes": tuple(SIZES),
-    "loader": tuple(LOADERS),
-    "cache": tuple(CACHES),
     "path": "file",
     "shell": tuple(SHELLS),
     "model_word": "models",
     "gpu_word": "gpus",
-    "priority": PRIORITIES,
-    "tool": TOOLS,
-    "input_format": FORMAT_NAMES,
     "set": "quantity=",
     "explain": "quantity",
     "axes": "quantity=",
@@ -106,6 +71,8 @@ def taken(command: str, parameter: click.Parameter) -> Any:
         return TAKEN_BY[command, name]
     if isinstance(parameter.type, click.Choice):
         return tuple(parameter.type.choices)
+    if words := getattr(parameter, "words", ()):
+        return words
     if name in TAKEN:
         return TAKEN[name]
     metavar = parameter.metavar or ""

@@ -65,7 +65,11 @@ def checked(
     if options:
         own = [one for one in parameters if one.kind is not one.VAR_KEYWORD]
         keyword = inspect.Parameter.KEYWORD_ONLY
-        own += [inspect.Parameter(one, keyword, default=usual, annotation=kinds[one]) for one, (usual, _) in options.items()]
+        own += [
+            inspect.Parameter(one, keyword, default=usual, annotation=kinds[one])
+            for one, (usual, _) in options.items()
+            if one not in signature.parameters
+        ]
         call.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
         listed = "\n".join(f"    {one}: {text}" for one, (_, text) in options.items())
         call.__doc__ = f"{inspect.getdoc(function)}\n\nOptions:\n{listed}\n"

@@ -7,11 +7,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy
 
-from ingest.catalog.records import Decoder, Rate, Storage, Tier
+from ingest.catalog.records import CATALOGS, Decoder, Rate, Storage, Tier
 from ingest.catalog.store import Catalog, opened
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.configuration import shipped_folder
@@ -412,12 +412,11 @@ def _decoding_peaks(catalog: Catalog) -> Iterator[Case]:
 STUDIES = {"transfer": _transfers, "transfer-pairs": _transferred_pairs, "decoding": _decoding_peaks}
 
 
-def validate(name: str | None = None, *, catalogs: Sequence[str | Path] | Catalog = ()) -> Validation:
+def validate(name: str | None = None, *, catalogs: Annotated[Sequence[str | Path] | Catalog, CATALOGS] = ()) -> Validation:
     """Reproduce published results: published, ours, error.
 
     Args:
         name: a set, for example `ibrahim`; all sets by default.
-        catalogs: folders with entries of your own.
 
     >>> validate("ibrahim").results["ibrahim"].passed
     True

@@ -33,7 +33,7 @@ def stated(name):
     """Option, the quantity whose default its help states, and the table of that default; None for its own declaration."""
     for option, one in arguments_of(function(name)).items():
         declared = one.declared
-        for place in re.findall(r"\{(\w+)\}", declared.help if declared else ""):
+        for place in re.findall(r"(?<!\{)\{(?!choices\})(\w+)\}", declared.help if declared else ""):
             quantity = declared.quantity if place == "default" else place
             in_table = isinstance(declared.usual, Mapping) and quantity in declared.usual
             if in_table or (quantity and not (isinstance(declared.usual, str) and declared.usual)):

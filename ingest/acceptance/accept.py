@@ -29,6 +29,7 @@ from ingest.acceptance.service_limits import STALL, limits_of, terms_of
 from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest, Load, within
 from ingest.acceptance.tools import GENERATORS, dlio
 from ingest.acceptance.tools.job_files import Task, filled, template
+from ingest.catalog.records import CATALOGS
 from ingest.configuration import decimal_units
 from ingest.engine.expression import total
 from ingest.engine.messages import each_once
@@ -40,7 +41,7 @@ from ingest.errors import IngestError, one_of
 from ingest.files import read_text, sha256, write_folder
 from ingest.requirement import PRIORITIES, Requirement
 from ingest.site.plan_file import lines_of, plan_data, site_name
-from ingest.sizing.job import CATALOGS, Written
+from ingest.sizing.job import Written
 from ingest.text import checked_host
 from ingest.units import display, parse, parse_whole, physical
 
@@ -99,9 +100,11 @@ class AcceptOptions(TypedDict, total=False):
 
     tool: Annotated[
         str | Sequence[str] | None,
-        option("One or several of fio, ior, mdtest, elbencho, dlio; fio by default, which runs every test."),
+        option("{choices}; repeatable. [default: fio]", "", many=True, choices=TOOLS),
     ]
-    scale: Annotated[str, option("full, or 1node for a rehearsal on one machine.", default="full")]
+    scale: Annotated[
+        str, option("full, or 1node: a rehearsal on one machine. [default: full]", "", default=SCALES[0], choices=SCALES)
+    ]
     hosts: Annotated[str | Path | None, option("File with the clients, one per line; copied into the folder.", "FILE")]
     server_cache: Annotated[
         Written | None,

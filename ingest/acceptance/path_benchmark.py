@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypedDict, Unpack
 
 from ingest.acceptance.test_spec import Observed, within
 from ingest.acceptance.tools import fio
-from ingest.catalog.records import Gpu
+from ingest.catalog.records import CATALOGS, Gpu
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import Question, Shown, filled, option
@@ -30,7 +30,7 @@ from ingest.engine.result import envelope, frame_of
 from ingest.engine.value import Quantity
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.bandwidth import Estimate, bw
-from ingest.sizing.job import CATALOGS, Written, names_of, parse_axis
+from ingest.sizing.job import Written, names_of, parse_axis
 from ingest.text import one_line
 from ingest.units import display
 

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from ingest.catalog import checked_by
 from ingest.catalog.records import (
+    CATALOGS,
     KINDS,
     STORAGE_CLASSES,
     Decoder,
@@ -30,6 +31,7 @@ from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.configuration import configuration, configuration_file, shipped_folder
 from ingest.engine.interactive import InteractiveResult
+from ingest.engine.question import option
 from ingest.engine.registry import check_value, is_quantity, solve, unit_of
 from ingest.engine.result import envelope, frame_of
 from ingest.errors import IngestError, UsageError, expected_one_of, nearest
@@ -39,7 +41,7 @@ from ingest.units import display, parse
 if TYPE_CHECKING:
     import pandas
 
-Folders = Sequence[str | Path]
+Folders = Annotated[Sequence[str | Path], CATALOGS]
 #: every kind that can be listed and shown: the records, and the architectures
 LISTED: dict[str, type[Entry]] = {**KINDS, Structure.kind: Structure}
 #: kind -> its fields that name entries, and the kinds of these
@@ -267,14 +269,19 @@ class CatalogComparison(InteractiveResult):
 
 
 def compare(
-    names: Sequence[str], *, latency: str | None = None, threads: int | str = 256, catalogs: Folders = ()
+    names: Sequence[str],
+    *,
+    latency: Annotated[
+        str | None,
+        option("A latency budget of your own, as one time or by parts: driver=9us,block=6us,device=13us.", "TIME"),
+    ] = None,
+    threads: Annotated[int | str, option("Threads that wait for each small read.")] = 256,
+    catalogs: Folders = (),
 ) -> CatalogComparison:
     """Compare storage systems: consistency, failures, recovery, metadata, protection and rates, with sources.
 
     Args:
         names: ids of storage entries or YAML files.
-        latency: a latency budget of your own, as one time or by parts: `driver=9us,block=6us,device=13us`.
-        threads: threads that wait for each small read.
 
     >>> compare(["hdfs", "ceph"]).results["hdfs"]["consistency"]
     ('one writer per file, append only; readers see what was flushed',)

@@ -8,7 +8,6 @@ import click
 
 from ingest.acceptance.accept import accept
 from ingest.acceptance.observed_job import observed_job
-from ingest.acceptance.test_spec import SCALES, TOOLS
 from ingest.cli.options import OneOf, detail_options, hand_over, options_of
 from ingest.reports.page import FORMATS
 from ingest.reports.pages.acceptance import acceptance_page, observed_job_page
@@ -21,9 +20,7 @@ from ingest.reports.pages.acceptance import acceptance_page, observed_job_page
 )
 @click.option("--times", default="1", show_default=True, metavar="N", help="Copies of the observed job.")
 @click.option("-o", "--output", "folder", required=True, metavar="DIR", help="New or empty folder for the tests.")
-@click.option("--tool", multiple=True, type=OneOf(TOOLS), help="fio, ior, mdtest, elbencho or dlio; repeatable. [default: fio]")
-@click.option("--scale", default="full", type=OneOf(SCALES), help="full, or 1node: a rehearsal on one machine. [default: full]")
-@options_of(accept, "tool", "scale")
+@options_of(accept)
 @click.option("--format", "form", type=OneOf(FORMATS), help="Summary format: table, json, csv or markdown. [default: table]")
 @detail_options
 def command(

@@ -15,10 +15,7 @@ from ingest.reports.pages.observation import calibration_page
 
 @click.command("calibrate")
 @click.argument("observations", metavar="OBSERVATION…", nargs=-1, required=True)
-@click.option("--model", required=True, metavar="ID", help="Id, alias or YAML file of the model that was trained.")
-@click.option("--gpu", required=True, metavar="ID", help="Id, alias or YAML file of the GPU that it ran on.")
-@click.option("-o", "--output", metavar="DIR", help="Folder for entries of your own, which --catalogs takes.")
-@options_of(calibrate, "model", "gpu", "output")
+@options_of(calibrate)
 @click.option("--format", "form", type=OneOf(FORMATS), help="table, json, csv or markdown. [default: table]")
 @detail_options
 def command(observations: tuple[str, ...], form: str | None, **options: Any) -> None:

@@ -8,7 +8,7 @@ import click
 
 from ingest.catalog import commands
 from ingest.cli.main import tell
-from ingest.cli.options import catalog_option, hand_over, options_of, output_options, tell_written, warn
+from ingest.cli.options import hand_over, options_of, output_options, tell_written, warn
 from ingest.errors import IngestError, in_one_line, listed
 from ingest.observation.calibration import add_bundle
 from ingest.reports.page import as_text, terminal_width
@@ -27,7 +27,7 @@ def command() -> None:
 
 @command.command("list")
 @click.argument("kind", required=False)
-@catalog_option
+@options_of(commands.list)
 @output_options
 def list_(kind: str | None, form: str | None, output: str | None, catalogs: tuple[str, ...]) -> None:
     """List the entries of a kind, or of all of them.
@@ -41,7 +41,7 @@ def list_(kind: str | None, form: str | None, output: str | None, catalogs: tupl
 
 @command.command("show")
 @click.argument("words", nargs=-1, required=True, metavar="[KIND] ID")
-@catalog_option
+@options_of(commands.show)
 @output_options
 def show(words: tuple[str, ...], form: str | None, output: str | None, catalogs: tuple[str, ...]) -> None:
     """Show an entry: each value with unit, source and grade, and what is missing."""
@@ -68,7 +68,7 @@ def compare(names: tuple[str, ...], form: str | None, output: str | None, **opti
 
 @command.command("check")
 @click.argument("folder", required=False)
-@catalog_option
+@options_of(commands.check)
 def check(folder: str | None, catalogs: tuple[str, ...]) -> None:
     """Check every file of a folder of your own, or of all catalogs in use."""
     report = commands.check(folder, catalogs=catalogs)
@@ -81,7 +81,7 @@ def check(folder: str | None, catalogs: tuple[str, ...]) -> None:
 
 
 @command.command("path")
-@catalog_option
+@options_of(commands.path)
 @click.option("-v", "--verbose", is_flag=True, help="Print where each folder comes from, and the other settings in force.")
 def path(catalogs: tuple[str, ...], verbose: bool) -> None:
     """Print the folders in use, the nearest overlay first."""
@@ -102,10 +102,7 @@ def new(kind: str, name: str, output: str | None) -> None:
 
 @command.command("add")
 @click.argument("bundle", metavar="BUNDLE")
-@click.option("--model", required=True, metavar="ID", help="Id, alias or YAML file of the model that was trained.")
-@click.option("--gpu", required=True, metavar="ID", help="Id, alias or YAML file of the GPU that it ran on.")
-@click.option("-o", "--output", metavar="DIR", help="Folder of the entries. [default: your own catalogs]")
-@options_of(add_bundle, "model", "gpu", "output")
+@options_of(add_bundle)
 def add(bundle: str, **options: Any) -> None:
     """Take the bundle of an observed job into your catalogs, after its entries have passed the check.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
@@ -14,10 +14,9 @@ from ingest.cli.output import painter as painter
 from ingest.cli.output import tell_answer as tell_answer
 from ingest.cli.output import tell_written as tell_written
 from ingest.cli.output import warn as warn
-from ingest.engine.question import Declared, arguments_of
+from ingest.engine.question import Argument, Declared, arguments_of
 from ingest.errors import expected_one_of
 from ingest.files import note_outputs
-from ingest.reports.labels import helps_of
 from ingest.reports.page import FORMATS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -32,6 +31,18 @@ class OneOf(click.Choice[str]):
         if value not in self.choices:
             self.fail(f"found '{value}', {expected_one_of(value, self.choices)}", param, ctx)
         return str(value)
+
+
+class DeclaredOption(click.Option):
+    """An option with the words to choose from, which shells complete.
+
+    Args:
+        words: those words.
+    """
+
+    def __init__(self, *names: Any, words: Iterable[object] = (), **settings: Any) -> None:
+        super().__init__(*names, **settings)
+        self.words = tuple(map(str, words))
 
 
 def stacked(options: list[Callable[[Command], Command]]) -> Callable[[Command], Command]:
@@ -90,16 +101,6 @@ output_options = stacked(
         ),
     ]
 )
-catalog_option = click.option(
-    "--catalogs", multiple=True, metavar="DIR", help="Folder with entries of your own; repeatable, the last one overrides."
-)
-set_option = click.option("--set", multiple=True, metavar="NAME=VALUE", help="Set any quantity; repeatable.")
-site_set_option = click.option(
-    "--set",
-    multiple=True,
-    metavar="PATH=VALUE",
-    help="Replace a value of the site file; repeatable. Lists and ranges make several scenarios of `plan`.",
-)
 #: Where the words before the options are kept, by the option that each stands for.
 WORD = "ingest.word.{}"
 
@@ -146,56 +147,38 @@ model_argument = stacked(
 explain_option = click.option("--explain", metavar="NAME", help="Show the derivation of one quantity instead.")
 
 
-#: metavar -> the options that take it; N for all others
-METAVARS = {
-    "ID": "client encoding gpu model node optimizer protection protocol",
-    "ID…": "storage",
-    "NAME": "input_format text_field",
-    "SIZE": "capacity client_memory io_size most_data sample_bytes server_cache size",
-    "RATE": "achieved read_bandwidth write_bandwidth",
-    "TIME": "latency runtime window",
-    "F": "allowed_deviation cache_hit confidence efficiency tolerance utilization",
-    "FLOP": "flops_per_sample",
-    "FILE": "hosts resume prices derivations",
-    "FILE.docx": "template",
-    "ID|FILE": "tokenizer",
-    "GLOB": "include exclude",
-    "ADDRESS": "scheduler",
-    "N|FILE": "bytes_per_token",
-    "LEVEL": "basis",
-    "P": "precision priority",
-    "HOW": "scaling",
-    "0-3": "zero_stage",
-}
-METAVAR_OF = {option: metavar for metavar, options in METAVARS.items() for option in options.split()}
+#: What checks or notes the value of an option, or puts the word before the options in its place.
+CALLBACKS = {"gpu": _one_word, "derivations": note_output, "output": note_output}
 
 
 def options_of(function: Callable[..., Any], *without: str) -> Callable[[Command], Command]:
-    """Add the options of a public function: its parameters with a default, which the help of its `Args` describes.
+    """Add the options that a public function declares.
 
     Args:
         function: the function that the command calls.
-        without: parameters that the command declares itself, or that have no option.
+        without: those that the command declares itself.
     """
-    shared = {"set": set_option, "catalogs": catalog_option}
-    helps = helps_of(function)
-    options = []
-    for name, one in arguments_of(function).items():
-        if name in without or one.required:
-            continue
-        told = Declared(helps.get(name, ""), METAVAR_OF.get(name, "N"), many=one.default == ())
-        options.append(_option(name, one.default, one.declared or told) if one.declared or name not in shared else shared[name])
-    return stacked(options)
+    found = arguments_of(function).values()
+    taken = [one for one in found if one.name not in without and not (one.required and one.place)]
+    return stacked([_option(one, one.declared) for one in taken if one.declared is not None])
 
 
-def _option(name: str, default: Any, declared: Declared) -> Callable[[Command], Command]:
-    shown = f"--{name.replace('_', '-')}"
-    if default is False:
-        return click.option(shown, is_flag=True, help=declared.text)
-    if declared.many:
-        return click.option(shown, multiple=True, metavar=declared.metavar, help=declared.text)
-    known = None if default is None else str(default)
-    callback = {"gpu": _one_word, "derivations": note_output}.get(name)
+def _option(argument: Argument, declared: Declared) -> Callable[[Command], Command]:
+    name, usual, text = argument.name, argument.default, declared.text
+    shown = [*(["-o"] if name == "output" else []), f"--{name.replace('_', '-')}"]
+    if usual is False:
+        return click.option(*shown, is_flag=True, help=text)
+    known = None if usual in (None, ()) else str(usual)
     return click.option(
-        shown, default=known, show_default=known is not None, metavar=declared.metavar, help=declared.text, callback=callback
+        *shown,
+        cls=DeclaredOption,
+        words=declared.choices,
+        required=argument.required,
+        multiple=declared.many,
+        default=known,
+        show_default=known is not None and "[default: " not in text,
+        metavar=declared.metavar or None,
+        type=None if declared.metavar else OneOf(declared.choices),
+        help=text,
+        callback=CALLBACKS.get(name),
     )

@@ -6,21 +6,12 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import detail_options, note_output, options_of, tell_written
+from ingest.cli.options import detail_options, options_of, tell_written
 from ingest.reports.web.page import page
 
 
 @click.command("page")
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE.html",
-    default="calc.html",
-    show_default=True,
-    callback=note_output,
-    help="The file to write or replace.",
-)
-@options_of(page, "output")
+@options_of(page)
 @detail_options
 def command(output: str, **options: Any) -> None:
     """Write one page that computes in a browser, without a network: bandwidth, checkpoints, data sets, systems.

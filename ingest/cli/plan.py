@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ingest.cli.main import later
-from ingest.cli.options import options_of, output_options, site_set_option
+from ingest.cli.options import options_of, output_options
 from ingest.cli.output import VERBOSE, chosen_option, hand_over, tell_written
 from ingest.engine.result import envelope
 from ingest.errors import RequirementNotMet, UsageError
@@ -26,8 +26,7 @@ model_workbook = later("ingest.reports.workbook.model_workbook", "model_workbook
 
 @click.command("plan")
 @click.argument("site", required=False, metavar="SITE.yaml")
-@options_of(plan, "set")
-@site_set_option
+@options_of(plan)
 @click.option("--check", is_flag=True, help="Exit with 3 if an `expect` of the file is not met.")
 @click.option("--explain", metavar="ID", help="Show the derivation of one requirement instead, such as R-READ-01.")
 @click.option("--new", is_flag=True, help="Write a commented site file to start from instead.")

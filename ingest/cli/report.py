@@ -6,23 +6,13 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import detail_options, note_output, options_of, site_set_option, tell_written, warn
+from ingest.cli.options import detail_options, options_of, tell_written, warn
 from ingest.reports.plan_report import report
 
 
 @click.command("report")
 @click.argument("site", metavar="SITE.yaml")
-@click.option(
-    "-o",
-    "--output",
-    multiple=True,
-    required=True,
-    metavar="FILE",
-    callback=note_output,
-    help="File to write or replace; repeatable.",
-)
-@options_of(report, "output", "set")
-@site_set_option
+@options_of(report)
 @detail_options
 def command(**options: Any) -> None:
     """Write the buyer's own report of a site, or with --for-vendor the files of an RFP.

@@ -12,7 +12,7 @@ import click
 
 from ingest.catalog.yaml_reader import Kind, read_yaml
 from ingest.cli.main import later
-from ingest.cli.options import output_options
+from ingest.cli.options import options_of, output_options
 from ingest.cli.output import VERBOSE, chosen_option, hand_over, tell_answer, tell_written, warn
 from ingest.errors import IngestError, RequirementNotMet
 from ingest.files import write_whole
@@ -35,10 +35,7 @@ WEIGHTS = Kind("weights of targets, such as `R-READ-05: 2`", "ingest response --
 
 @click.command("response")
 @click.argument("offers", nargs=-1, required=True, metavar="OFFER.xlsx…")
-@click.option("--sent", metavar="FILE", help="The workbook (.xlsx) or plan (.json) as you sent it: it states the requirements.")
-@click.option("--optimized", is_flag=True, help="Count tuned values too, not only those as delivered.")
-@click.option("--confirmed", multiple=True, metavar="ID", help="Accept a value that looks like a unit slip; repeatable.")
-@click.option("--weights", metavar="FILE.yaml", help="Weight of each target, as `ID: NUMBER`. [default: 1 each]")
+@options_of(response)
 @output_options
 def command(
     offers: tuple[str, ...],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ingest.cli.options import catalog_option, hand_over, output_options
+from ingest.cli.options import hand_over, options_of, output_options
 from ingest.errors import RequirementNotMet
 from ingest.reports.pages.sizing import validation_page
 from ingest.validation import validate
@@ -12,7 +12,7 @@ from ingest.validation import validate
 
 @click.command("validate")
 @click.argument("name", required=False, metavar="[SET]")
-@catalog_option
+@options_of(validate)
 @output_options
 def command(name: str | None, form: str | None, output: str | None, catalogs: tuple[str, ...]) -> None:
     """Reproduce published results: the published value, the computed value and the error. Exits with 3 if a set misses its bar.

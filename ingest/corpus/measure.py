@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack
 
 from ingest.catalog.store import Catalog
+from ingest.corpus.files.names import FORMAT_NAMES
 from ingest.corpus.measurement import CorpusMeasurement
 from ingest.corpus.types import Progress
 from ingest.engine.frozen import revised
@@ -45,7 +46,10 @@ class MeasureOptions(TypedDict, total=False):
     confidence: Annotated[str | float, option("Confidence level of that interval.", "F", default=0.95)]
     seed: Annotated[str | int | None, option("Of the sample, random by default and printed; equal seeds give equal results.")]
     text_field: Annotated[str | None, option("Field or column that holds the text, such as text or meta.body.", "NAME")]
-    input_format: Annotated[str | None, option("Format of every file, where file names do not tell it: text, jsonl, …", "NAME")]
+    input_format: Annotated[
+        str | None,
+        option("Format of every file, where file names do not tell it: text, jsonl, …", "NAME", choices=FORMAT_NAMES),
+    ]
     include: Annotated[Sequence[str], option("Globs of files to include; repeatable.", "GLOB", many=True, default=())]
     exclude: Annotated[
         Sequence[str], option("Globs of files and folders to exclude; repeatable.", "GLOB", many=True, default=())

@@ -142,9 +142,8 @@ def measurement_of(
     """The result with these quantities and those of the tables that have rows; `about` are attributes of the result."""
     results, unknown = known.results(names)
     filled = {name: rows for name, rows in tables.items() if rows}
-    date = datetime.now(UTC).isoformat(timespec="seconds")
-    about |= {"question": question, "date": date}
-    return CorpusMeasurement(question.command, title, {}, known, results, unknown, filled, warnings, catalog, **about)
+    about["date"] = datetime.now(UTC).isoformat(timespec="seconds")
+    return CorpusMeasurement(question, title, {}, known, results, unknown, filled, warnings, catalog, **about)
 
 
 def _ends(name: str, figure: RatioEstimate) -> tuple[float, ...]:

@@ -7,7 +7,7 @@ completion and the page. Results are a list of `Shown` in the order of every out
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple, TypeVar, Unpack, get_args, get_origin, get_type_hints
 
@@ -27,13 +27,14 @@ class Declared(NamedTuple):
     """An option of a command.
 
     Attributes:
-        help: one sentence; `{default}` stands for what holds where the option is not given, and the name of a quantity of
-            `usual` in braces for its default.
-        metavar: what its value is called in help.
+        help: one sentence; `{default}` stands for what holds where the option is not given, the name of a quantity of `usual`
+            in braces for its default, and `{choices}` for the words to choose from.
+        metavar: what its value is called in help; empty where help lists the choices in its place.
         quantity: the quantity that it sets; its unit and range hold.
         default: the value of the option itself where it is not given.
         usual: where the default of its quantity is declared, if not with it: inputs by name, or the default in words.
         many: it may be given several times.
+        choices: the words to choose from, with a remark on each where they are a mapping.
     """
 
     help: str
@@ -42,11 +43,16 @@ class Declared(NamedTuple):
     default: Any = None
     usual: Mapping[str, Any] | str = ""
     many: bool = False
+    choices: Iterable[str] = ()
 
     @property
     def text(self) -> str:
-        """The help, with its default."""
+        """The help, with its default and its choices."""
         text = self.help.replace("{default}", self.default_text) if "{default}" in self.help else self.help
+        if "{choices}" in text:
+            remarks = self.choices if isinstance(self.choices, Mapping) else {}
+            *words, last = (f"{word} ({remarks[word]})" if remarks.get(word) else word for word in self.choices)
+            text = text.replace("{choices}", f"{', '.join(words)} or {last}")
         if not isinstance(self.usual, str) and "{" in text:
             for name, item in self.usual.items():
                 text = text.replace("{" + name + "}", default_text(getattr(item, "value", item), unit_of(name)))
@@ -89,9 +95,10 @@ def option(
     default: Any = None,
     usual: Mapping[str, Any] | str = "",
     many: bool = False,
+    choices: Iterable[str] = (),
 ) -> Declared:
     """Declare an option, as the annotation of its type: `Annotated[str | None, option("…")]`."""
-    return Declared(help, metavar, quantity, default, usual, many)
+    return Declared(help, metavar, quantity, default, usual, many, choices)
 
 
 class Argument(NamedTuple):
@@ -116,7 +123,8 @@ class Argument(NamedTuple):
 
 def arguments_of(function: Any) -> dict[str, Argument]:
     """The parameters of a public function by name, those of its table of options included."""
-    function = getattr(function, "__wrapped__", function)
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
     hints = get_type_hints(function, include_extras=True)
     code = function.__code__
     positional = code.co_varnames[: code.co_argcount]

@@ -217,7 +217,7 @@ class Answer(InteractiveResult, Frozen):
     """The results of one command for one job, data set or model, with the inputs that they follow from.
 
     Attributes:
-        command: the command.
+        question: what the command answers: the results that it can have, in order.
         title: one line.
         chosen: options that are words, with their origin.
         known: the inputs, and what follows from them.
@@ -228,10 +228,9 @@ class Answer(InteractiveResult, Frozen):
         unmet: the requirement that is not met, or the result that is required and missing; empty otherwise.
         catalog: where entries and sources come from.
         cited: sources of the tables, as (id, where, what is assumed or empty).
-        question: the results that the command can have, in order.
     """
 
-    command: str
+    question: Question
     title: str
     chosen: Mapping[str, Mapping[str, Any]]
     known: Quantities
@@ -242,7 +241,6 @@ class Answer(InteractiveResult, Frozen):
     catalog: Sources
     unmet: str = ""
     cited: tuple[tuple[str, str, str], ...] = ()
-    question: Question | None = None
 
     if TYPE_CHECKING:
 
@@ -251,6 +249,11 @@ class Answer(InteractiveResult, Frozen):
 
     def __post_init__(self) -> None:
         self.known.freeze()
+
+    @property
+    def command(self) -> str:
+        """The command."""
+        return self.question.command
 
     @property
     def given(self) -> Mapping[str, Input]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, TypedDict, Unpack
 
-from ingest.catalog.records import Decoder
+from ingest.catalog.records import SIZES, Decoder
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.frozen import EMPTY, revised
 from ingest.engine.messages import Message, Option
@@ -25,8 +25,8 @@ from ingest.loader.stall import MOST_PREFETCH, MOST_RANKS, MOST_WORKERS, Loader,
 from ingest.sizing.bandwidth import rate_warnings, sized
 from ingest.sizing.decoding import place_decoding
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
-from ingest.sizing.evidence_ladder import RATE
-from ingest.sizing.job import RATE_OPTIONS, Amount, CommonOptions, NodeOptions, by_user, job_of, quantities_of
+from ingest.sizing.evidence_ladder import RATE, USUAL_PRECISIONS
+from ingest.sizing.job import LEVELS, RATE_OPTIONS, SCALINGS, Amount, CommonOptions, NodeOptions, by_user, job_of, quantities_of
 from ingest.sizing.published_rates import samples_of
 from ingest.sizing.rules import applying, contradictions, finding, unused
 from ingest.units import display, parse
@@ -152,10 +152,10 @@ class FeedSizeOptions(TypedDict, total=False):
 class FeedRateOptions(TypedDict, total=False):
     """The evidence for the rate of the job, as `bw` takes it."""
 
-    basis: Annotated[str, option("Evidence level of the rate, as in bw.", "LEVEL", default="auto")]
+    basis: Annotated[str, option("Evidence level of the rate, as in bw.", "LEVEL", default=LEVELS[0], choices=LEVELS)]
     protocol: Annotated[str | None, option("Measurement protocol, as in bw.", "ID")]
-    encoding: Annotated[str | None, option("Encoding of the data set, as in bw.", "ID")]
-    precision: Annotated[str | None, option("Precision of the training run, as in bw.", "P")]
+    encoding: Annotated[str | None, option("Encoding of the data set, as in bw.", "ID", choices=SIZES)]
+    precision: Annotated[str | None, option("Precision of the training run, as in bw.", "P", choices=USUAL_PRECISIONS)]
     efficiency: Annotated[Amount, option("Model FLOPs utilization, a share of the dense peak.", "F")]
     achieved: Annotated[Amount, option("Achieved FLOP/s per GPU, such as '35 TFLOP/s'.", "RATE")]
     samples_per_second: Annotated[Amount, option("Samples/s per GPU from your own measurement.")]
@@ -164,16 +164,17 @@ class FeedRateOptions(TypedDict, total=False):
     sequence_length: Annotated[Amount, option("Tokens of one sequence of a language model.")]
     bytes_per_token: Annotated[Amount | Path, option("If the job reads text instead of token ids.", "N|FILE")]
     scaling: Annotated[
-        str, option("How the rate per GPU changes with the size of the job, as in bw.", "HOW", default="published")
+        str,
+        option(
+            "How the rate per GPU changes with the size of the job, as in bw.", "HOW", default="published", choices=SCALINGS
+        ),
     ]
 
 
 class LoaderOptions(TypedDict, total=False):
     """The loader, its storage and its caches, and how they are simulated."""
 
-    loader: Annotated[
-        str, option("Who reads what: pytorch, pytorch-iterable, megatron, huggingface, mosaic or node.", default=USUAL_LOADER)
-    ]
+    loader: Annotated[str, option("Who reads what: {choices}.", default=USUAL_LOADER, choices=LOADERS.keys())]
     workers: Annotated[
         Amount, option("Worker processes per GPU; {default} by default.", quantity="loader_workers", usual=DEFAULTS)
     ]
@@ -223,7 +224,10 @@ class LoaderOptions(TypedDict, total=False):
     cores: Annotated[Amount, option("CPU cores of a node that decode.", quantity="cores_per_node")]
     cache: Annotated[
         str | None,
-        option("lru, pinned or partitioned: a cache on the nodes that serves later epochs; staged: copies made before."),
+        option(
+            "lru, pinned or partitioned: a cache on the nodes that serves later epochs; staged: copies made before.",
+            choices=CACHES.keys(),
+        ),
     ]
     cache_memory: Annotated[Amount, option("Bytes of that cache on one node.", quantity="job_cache_bytes")]
     # It belongs to the rate of the job, as in `bw`.
@@ -253,7 +257,9 @@ class LoaderOptions(TypedDict, total=False):
     stalled_by: Annotated[
         str,
         option(
-            "What the observed job waits for: latency of single reads, or bandwidth that all of them share.", default=CAUSES[0]
+            "What the observed job waits for: latency of single reads, or bandwidth that all of them share.",
+            default=CAUSES[0],
+            choices=CAUSES,
         ),
     ]
     latency_factor: Annotated[
@@ -363,7 +369,6 @@ def feed(
     missed = f"--utilization: GPUs compute {found.median:.1%} of the time in the median of the runs, expected {accepted:.1%}"
     named = rate.model.name if rate.model is not None else "your model"
     answer = Feed(
-        command=QUESTION.command,
         question=QUESTION,
         title=f"Loaders of {named}: {loader}, {first.workers} workers × {first.prefetch} batches per GPU",
         chosen={

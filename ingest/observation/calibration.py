@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
 from ingest.catalog.commands import check
-from ingest.catalog.records import Model
+from ingest.catalog.records import CATALOGS, SIZES, Model
 from ingest.catalog.store import Catalog
 from ingest.configuration import user_folder
 from ingest.corpus.estimators import student_quantile
@@ -28,7 +28,7 @@ from ingest.errors import IngestError, UsageError
 from ingest.files import check_target, sha256, write_all
 from ingest.observation.observation import Figure, Observation, read_observation
 from ingest.sizing.bandwidth import Estimate, bw
-from ingest.sizing.job import CATALOGS
+from ingest.sizing.job import LEVELS, PRECISION
 from ingest.sizing.published_rates import LOWER_BOUND
 from ingest.units import parse_share
 
@@ -117,24 +117,20 @@ class Calibration(InteractiveResult):
         return envelope("calibrate", body, catalog=self.catalog, inputs=inputs, results=self.results, warnings=[*self.warnings])
 
 
+MODEL = option("Id, alias or YAML file of the model that was trained.", "ID")
+GPU = option("Id, alias or YAML file of the GPU that it ran on.", "ID")
+NODES = option("Nodes of the job, one by default.")
+
+
 class CalibrateOptions(TypedDict, total=False):
     """The options of `calibrate`."""
 
-    nodes: Annotated[int | str | None, option("Nodes of the job, one by default.")]
-    basis: Annotated[
-        str,
-        option(
-            "Evidence level of the estimate: auto, measured, emulated, transferred, efficiency or peak.",
-            "LEVEL",
-            default="auto",
-        ),
-    ]
+    output: Annotated[str | Path | None, option("Folder for entries of your own, which --catalogs takes.", "DIR")]
+    nodes: Annotated[int | str | None, NODES]
+    basis: Annotated[str, option("Evidence level of the estimate: {choices}.", "LEVEL", default=LEVELS[0], choices=LEVELS)]
     protocol: Annotated[str | None, option("Measurement protocol of the estimate.", "ID")]
-    encoding: Annotated[str | None, option("Encoding of the data set of the estimate.", "ID")]
-    precision: Annotated[
-        str | None, option("bf16, fp16, tf32, fp32, fp8 or fp4; that of the best evidence on the GPU by default.", "P")
-    ]
-    output: Annotated[str | Path | None, option("New or existing folder for the entries; --catalogs takes it.")]
+    encoding: Annotated[str | None, option("Encoding of the data set of the estimate.", "ID", choices=SIZES)]
+    precision: Annotated[str | None, PRECISION]
     tolerance: Annotated[
         float | str | None, option("Share by which the samples per second may differ before the command exits with 3.", "F")
     ]
@@ -142,15 +138,17 @@ class CalibrateOptions(TypedDict, total=False):
 
 
 def calibrate(
-    observation: str | Path, *others: str | Path, model: str, gpu: str, **options: Unpack[CalibrateOptions]
+    observation: str | Path,
+    *others: str | Path,
+    model: Annotated[str, MODEL],
+    gpu: Annotated[str, GPU],
+    **options: Unpack[CalibrateOptions],
 ) -> Calibration:
     """Hold an observation against the estimate of the same job, and write entries of your own that carry it on.
 
     Args:
         observation: the JSON file of `ingest observe`.
         others: observations of the job at other sizes or batches: they give the scaling exponent and the time of a hand-over.
-        model: id, alias or YAML file of the model that was trained.
-        gpu: id, alias or YAML file of the GPU that it ran on.
 
     Raises:
         UsageError: an option is out of range or unknown.
@@ -330,22 +328,14 @@ def write_entries(folder: Path, files: Mapping[str, str]) -> None:
 def add_bundle(
     bundle: str | Path,
     *,
-    model: str,
-    gpu: str,
-    nodes: int | str | None = None,
-    precision: str | None = None,
-    output: str | Path | None = None,
-    catalogs: Sequence[str | Path] = (),
+    model: Annotated[str, MODEL],
+    gpu: Annotated[str, GPU],
+    output: Annotated[str | Path | None, option("Folder of the entries. [default: your own catalogs]", "DIR")] = None,
+    nodes: Annotated[int | str | None, NODES] = None,
+    precision: Annotated[str | None, PRECISION] = None,
+    catalogs: Annotated[Sequence[str | Path], CATALOGS] = (),
 ) -> Calibration:
     """Take a bundle, the JSON of `ingest observe --bundle`, into the catalogs, after its entries have been checked.
-
-    Args:
-        model: id, alias or YAML file of the model that was trained.
-        gpu: id, alias or YAML file of the GPU that it ran on.
-        nodes: nodes of the job, one by default.
-        precision: `bf16`, `fp16`, `tf32`, `fp32`, `fp8` or `fp4`; that of the best evidence on the GPU by default.
-        output: folder of the entries; your own catalogs by default.
-        catalogs: folders with entries of your own.
 
     Raises:
         UsageError: an unknown model or GPU.

@@ -40,10 +40,10 @@ def joined(verb: str, parts: Iterable[str], cautions: int = 0, unmet: str = "") 
 
 
 def results_line(
-    question: Question | None, results: Mapping[str, Quantity], cautions: int = 0, unmet: str = "", also: Sequence[str] = ()
+    question: Question, results: Mapping[str, Quantity], cautions: int = 0, unmet: str = "", also: Sequence[str] = ()
 ) -> str:
     """The answer of a command from its results, and what `also` holds; empty where nothing that it names is known."""
-    for verb, parts in question.headlines if question is not None else ():
+    for verb, parts in question.headlines:
         if next(iter(parts)) in results:
             said = [name for name in parts if name in results and (results[name].value or name not in UNSAID_AS_ZERO)]
             known = [(parts[name], _value(name, results[name])) for name in said]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -107,22 +107,6 @@ def joined_ends(low: str, high: str, between: str) -> str:
     """
     number, _, unit = low.partition(" ")
     return f"{number}{between}{high}" if unit and high.endswith(f" {unit}") else f"{low}{between}{high}"
-
-
-def helps_of(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the help of each parameter, from the section `Args` of a docstring.
-
-    >>> helps_of(helps_of)
-    {'function': 'A documented function.'}
-
-    Args:
-        function: a documented function.
-    """
-    import inspect
-
-    section = inspect.cleandoc(function.__doc__ or "").partition("Args:\n")[2].partition("\n\n")[0]
-    found = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", section, re.MULTILINE)
-    return {name: re.sub(r"`([^` ]+)`", r"\1", " ".join((text[0].upper() + text[1:]).split())) for name, text in found}
 
 
 def counted(number: int, noun: str) -> str:

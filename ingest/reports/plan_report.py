@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
 from ingest.configuration import decimal_units
 from ingest.corpus.native_calls import NativeFailure
 from ingest.engine.interactive import InteractiveResult
+from ingest.engine.question import filled, option
 from ingest.engine.result import SCHEMA
 from ingest.errors import UsageError, nearest
 from ingest.files import check_target, garbage_collection_paused, write_all
@@ -27,7 +28,7 @@ from ingest.reports.pages.plan import requirement_wording
 from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 from ingest.site.plan import Plan
-from ingest.site.planner import plan
+from ingest.site.planner import SiteOptions, YearsOptions, plan
 from ingest.text import all_visible
 from ingest.version import FORMAT
 
@@ -76,47 +77,66 @@ class Report(InteractiveResult):
         return self.plan.to_frame()
 
 
+class PaperOptions(TypedDict, total=False):
+    """Whom the files are for, and what is in them."""
+
+    for_vendor: Annotated[
+        bool, option("Write what vendors receive, without assumptions, ranges, notes and derivations.", default=False)
+    ]
+    derivations: Annotated[
+        str | Path | None,
+        option("File for the derivation of each value, .docx, .md, .html or .pdf; the report then omits them.", "FILE"),
+    ]
+    template: Annotated[
+        str | Path | None,
+        option(
+            "A .docx of the buyer's, for the .docx and the .pdf. Its fields are {{all}} for the whole document, the name of a "
+            "section such as {{capacity}}, a single value such as {{title}}, and the id of each requirement, such as "
+            "{{R-READ-01}}, for its value.",
+            "FILE.docx",
+        ),
+    ]
+    storage: Annotated[
+        str | Sequence[str],
+        option(
+            "Ids of the storage catalog, as fit takes them: systems whose ceilings the chart of bandwidth against nodes shows; "
+            "for the buyer's .docx, .md, .html and .pdf.",
+            "ID…",
+            many=True,
+            default=(),
+        ),
+    ]
+
+
+class ReportOptions(PaperOptions, YearsOptions, SiteOptions, total=False):
+    """The options of `report`."""
+
+
 @decimal_units()
 def report(
     site: str | Path | Mapping[str, Any],
     *,
-    output: str | Path | Sequence[str | Path],
-    for_vendor: bool = False,
-    derivations: str | Path | None = None,
-    template: str | Path | None = None,
-    storage: str | Sequence[str] = (),
-    years: str | int | None = None,
-    set: Mapping[str, Any] | Sequence[str] | None = None,
-    seed: str | int = 0,
-    catalogs: str | Path | Sequence[str | Path] = (),
+    output: Annotated[str | Path | Sequence[str | Path], option("File to write or replace; repeatable.", "FILE", many=True)],
+    **options: Unpack[ReportOptions],
 ) -> Report:
     """Write the buyer's own report of a plan, or the documents of an RFP.
 
     Args:
         site: a site file, as `plan` takes it.
         output: files to write; their suffixes choose the formats: .xlsx, .docx, .md, .html, .pdf, .csv, .json.
-        for_vendor: write what vendors receive, without assumptions, ranges, notes and derivations.
-        derivations: file for the derivation of each value, .docx, .md, .html or .pdf; the report then omits them.
-        template: a .docx of the buyer's, for the .docx and the .pdf. Its fields are `{{all}}` for the whole document, the
-            name of a section such as `{{capacity}}`, a single value such as `{{title}}`, and
-            the id of each requirement, such as `{{R-READ-01}}`, for its value.
-        storage: ids of the storage catalog, as `fit` takes them: systems whose ceilings the chart of bandwidth against
-            nodes shows; for the buyer's .docx, .md, .html and .pdf.
-        years: years to plan for after the start, 0 to 30. [default: of the file, else 5]
-        set: values of the site file by path.
-        seed: seed of the Monte Carlo draws.
-        catalogs: folders with entries of your own.
 
     Raises:
         UsageError: an unknown suffix, two files of one name, a template without a .docx.
         IngestError: a site that cannot be, a library or a program that is not installed, a file that cannot be written.
     """
+    asked = filled(ReportOptions, options, "report")
+    for_vendor, template, storage = asked["for_vendor"], asked["template"], asked["storage"]
     systems = [storage] if isinstance(storage, str) else list(storage)
     paths = [Path(one) for one in ([output] if isinstance(output, (str, Path)) else output)]
-    apart = None if derivations is None else Path(derivations)
+    apart = None if asked["derivations"] is None else Path(asked["derivations"])
     _check(paths, apart, for_vendor, template, systems)
     with garbage_collection_paused():
-        planned = plan(site, years=years, set=set, seed=seed, catalogs=catalogs)
+        planned = plan(site, years=asked["years"], seed=asked["seed"], catalogs=asked["catalogs"], set=asked["set"])
         if not isinstance(planned, Plan):
             raise UsageError("--set: found several scenarios, expected one for a report")
         writer = ReportWriter(planned, for_vendor, apart, template, systems, lacking())
@@ -141,10 +161,10 @@ def _check(
         raise UsageError(f"--output is missing, expected a file that ends in {', '.join(FORMATS)}")
     every: list[tuple[str, Path, Sequence[str]]] = [("--output", path, FORMATS) for path in outputs]
     every += [("--derivations", derivations, DOCUMENTS)] if derivations is not None else []
-    for option, path, known in every:
+    for asked, path, known in every:
         suffix = path.suffix.lower()
         if suffix not in known:
-            raise UsageError(f"{option}: '{path}' ends in '{suffix}', expected {', '.join(known)}{nearest(suffix, known)}")
+            raise UsageError(f"{asked}: '{path}' ends in '{suffix}', expected {', '.join(known)}{nearest(suffix, known)}")
     # Two names of one file would leave only the last content.
     meant: dict[Path, Path] = {}
     for _, path, _ in every:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, overload
+from typing import Annotated, Any, TypedDict, Unpack, overload
 
+from ingest.engine.question import filled as filled_options
+from ingest.engine.question import option
 from ingest.errors import UsageError, listed, nearest
 from ingest.rfp.compliance import judge, offer_lines
 from ingest.rfp.offer_verdict import MOST_LISTED, Comparison, Response, weights_of
@@ -20,10 +22,18 @@ MOST_OFFERS = 50
 class ResponseOptions(TypedDict, total=False):
     """The options of `response`."""
 
-    sent: str | Path | None
-    optimized: bool
-    confirmed: Collection[str]
-    weights: Mapping[str, Any] | None
+    sent: Annotated[
+        str | Path | None,
+        option("The workbook (.xlsx) or plan (.json) as you sent it: it states the requirements.", "FILE"),
+    ]
+    optimized: Annotated[bool, option("Count tuned values too, not only those as delivered.", default=False)]
+    confirmed: Annotated[
+        Collection[str],
+        option("Accept a value that looks like a unit slip; repeatable.", "ID", many=True, default=()),
+    ]
+    weights: Annotated[
+        Mapping[str, Any] | None, option("Weight of each target, as `ID: NUMBER`. [default: 1 each]", "FILE.yaml")
+    ]
 
 
 @overload
@@ -35,27 +45,20 @@ def response(filled: list[str] | list[Path] | tuple[str | Path, ...], **options:
 
 
 def response(
-    filled: str | Path | list[str] | list[Path] | tuple[str | Path, ...],
-    *,
-    sent: str | Path | None = None,
-    optimized: bool = False,
-    confirmed: Collection[str] = (),
-    weights: Mapping[str, Any] | None = None,
+    filled: str | Path | list[str] | list[Path] | tuple[str | Path, ...], **options: Unpack[ResponseOptions]
 ) -> Response | Comparison:
     """Judge a vendor's filled workbook, or compare those of several vendors.
 
     Args:
-        filled: a workbook that `ingest report` made, filled in on its sheet Vendor response; a list compares several.
-        sent: the workbook or the plan (.json) as you sent it: the requirements are read from there. Without it they are read
-            from the first of `filled`, with a warning.
-        optimized: whether tuned values count besides those as delivered.
-        confirmed: ids of lines whose value is right, although it looks like a slip of its unit.
-        weights: of the targets by id, for several offers; 1 for each by default.
+        filled: a workbook that `ingest report` made, filled in on its sheet Vendor response; a list compares several. Without
+            `sent` the requirements are read from the first one, with a warning.
 
     Raises:
         IngestError: a workbook of another kind, cells that cannot be read, formulas without values.
         UsageError: an id or a weight that does not fit, no offer, or the same one twice.
     """
+    asked = filled_options(ResponseOptions, options, "response")
+    sent, optimized, confirmed = asked["sent"], asked["optimized"], asked["confirmed"]
     paths = [Path(one) for one in ([filled] if isinstance(filled, (str, Path)) else filled)]
     place = None if sent is None else Path(sent)
     for path in paths:
@@ -95,4 +98,4 @@ def response(
             )
     if isinstance(filled, (str, Path)):
         return offers[0]
-    return Comparison(tuple(offers), weights_of([one.id for one in lines if one.priority == TARGET], weights))
+    return Comparison(tuple(offers), weights_of([one.id for one in lines if one.priority == TARGET], asked["weights"]))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict, Unpack
 
-from ingest.catalog.records import Storage
+from ingest.catalog.records import CATALOGS, Storage
 from ingest.catalog.store import Catalog, opened
 from ingest.configuration import decimal_units
 from ingest.engine.array_tree import ArrayTree
 from ingest.engine.derivation_graph import QuantityRow, all_below, columns_of
 from ingest.engine.messages import Message, message_of, of_owner
-from ingest.engine.monte_carlo import samples_for, spread
+from ingest.engine.monte_carlo import USUAL_SAMPLES, samples_for, spread
+from ingest.engine.question import filled, option
 from ingest.engine.registry import Step, label_of, solve
 from ingest.engine.result import why_assumed
 from ingest.engine.solver import Quantities
@@ -145,25 +146,53 @@ SAME_EVERY_YEAR = ("ingest_bandwidth_per_job", "cold_share", "warm_share", "conc
                    "storage_tier_bytes")  # fmt: skip
 
 
-def plan(
-    site: str | Path | Mapping[str, Any],
-    *,
-    years: str | int | None = None,
-    set: Mapping[str, Any] | Sequence[str] | None = None,
-    samples: str | int | None = None,
-    seed: str | int = 0,
-    catalogs: Catalog | str | Path | Sequence[str | Path] = (),
-) -> Plan | PlanScenarios:
+class YearsOptions(TypedDict, total=False):
+    """How far ahead a site is planned."""
+
+    years: Annotated[
+        str | int | None,
+        option(f"Years to plan for after the start, 0 to {MOST_YEARS}. [default: of the file, else {USUAL_YEARS}]"),
+    ]
+
+
+class SamplesOptions(TypedDict, total=False):
+    """How exactly ranges are drawn."""
+
+    samples: Annotated[
+        str | int | None,
+        option(
+            f"Draws behind low and high, up to {MOST_SAMPLES:,}; 0 for none. "
+            f"[default: {USUAL_SAMPLES:,}, fewer for hundreds of jobs]"
+        ),
+    ]
+
+
+class SiteOptions(TypedDict, total=False):
+    """Options of every command that plans a site."""
+
+    seed: Annotated[str | int, option("Seed of the Monte Carlo draws.", default=0)]
+    catalogs: Annotated[Catalog | str | Path | Sequence[str | Path], CATALOGS]
+    set: Annotated[
+        Mapping[str, Any] | Sequence[str] | None,
+        option(
+            "Replace a value of the site file; repeatable. Lists and ranges make several scenarios of `plan`.",
+            "PATH=VALUE",
+            many=True,
+        ),
+    ]
+
+
+class PlanOptions(YearsOptions, SamplesOptions, SiteOptions, total=False):
+    """The options of `plan`."""
+
+
+def plan(site: str | Path | Mapping[str, Any], **options: Unpack[PlanOptions]) -> Plan | PlanScenarios:
     """Plan a site: the storage requirements of all its jobs and data sets.
 
     Args:
         site: a YAML file as `ingest plan --new` writes it, or its content as keys and values. Times in a file, and in the
-            text of `set`, need their units; numbers from Python are in base units.
-        years: years to plan for after the start, 0 to 30. [default: of the file, else 5]
-        set: values by path, such as `{"clusters.main.count": 256}`; a list or range gives several scenarios.
-        samples: draws behind low and high, up to 1,000,000; 0 for none. [default: 10,000, fewer for hundreds of jobs]
-        seed: seed of the Monte Carlo draws.
-        catalogs: folders with entries of your own, or a catalog that is open already.
+            text of `set`, need their units; numbers from Python are in base units. `set` takes values by path, such as
+            `{"clusters.main.count": 256}`, `catalogs` also a catalog that is open already.
 
     Returns:
         A `Plan`; `PlanScenarios` for several scenarios.
@@ -177,13 +206,15 @@ def plan(
         UsageError: a path or a value that cannot be set, or a number out of range.
         IngestError: a site that cannot be, with the line of its file.
     """
-    catalog = opened(catalogs)
+    asked = filled(PlanOptions, options, "plan")
+    years, samples = asked["years"], asked["samples"]
+    catalog = opened(asked["catalogs"])
     horizon = None if years is None else parse_whole(years, "--years", 0, MOST_YEARS)
     draws = None if samples is None else parse_whole(samples, "--samples", 0, MOST_SAMPLES)
-    first = parse_whole(seed, "--seed", 0)
+    first = parse_whole(asked["seed"], "--seed", 0)
     with garbage_collection_paused():
         plans = tuple(
-            plan_once(read_site(site, chosen), horizon, draws, first, catalog, chosen) for chosen in scenarios_of(set)
+            plan_once(read_site(site, chosen), horizon, draws, first, catalog, chosen) for chosen in scenarios_of(asked["set"])
         )
     return plans[0] if len(plans) == 1 else PlanScenarios(plans)
 

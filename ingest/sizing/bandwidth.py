@@ -185,7 +185,6 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
     machine = f"{of}{basis.gpu.name if basis.gpu else 'GPU'}, {display(known.given['nodes'].value, 'node')}"
     rate = "the rate you gave" if best.basis == "given" else best.basis
     answer = Estimate(
-        command=QUESTION.command,
         question=QUESTION,
         title=f"{model.name if model else 'Your model'} on {machine}, {basis.precision}: {rate}",
         chosen=_chosen(basis),

@@ -49,7 +49,7 @@ from ingest.sizing.job import (
     settings_of,
 )
 from ingest.sizing.memory_inputs import USUAL_RECIPE
-from ingest.sizing.optimizer_states import kept_by, released_width
+from ingest.sizing.optimizer_states import STAGES, WIDTHS, kept_by, released_width
 from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, optimizer_of, recipe_of, size_of
 from ingest.sizing.rules import contradictions, finding, messages, unused
 from ingest.units import display
@@ -91,11 +91,20 @@ class SavedStateOptions(TypedDict, total=False):
     expert_parallel: Annotated[int | str | None, option("Ranks that share the experts; as published for the model, else 1.")]
     zero_stage: Annotated[
         int | str | None,
-        option(f"ZeRO stage; {{default}} by default, {SPREAD_STAGE} for recommenders.", "0-3", usual=f"{USUAL_STAGE}"),
+        option(
+            f"ZeRO stage; {{default}} by default, {SPREAD_STAGE} for recommenders.",
+            "0-3",
+            usual=f"{USUAL_STAGE}",
+            choices=STAGES,
+        ),
     ]
     layout: Annotated[
         str | None,
-        option("megatron, deepspeed, dcp or safetensors; megatron with tensor or pipeline parallelism, else dcp.", "NAME"),
+        option(
+            "megatron, deepspeed, dcp or safetensors; megatron with tensor or pipeline parallelism, else dcp.",
+            "NAME",
+            choices=LAYOUTS.keys(),
+        ),
     ]
     optimizer: Annotated[
         str | None,
@@ -118,7 +127,12 @@ class ContentOptions(JobSizeOptions, SavedStateOptions, total=False):
 
     precision: Annotated[
         str | None,
-        option("Precision of the weights: bf16, fp16, fp32 or fp8; {default} by default.", "P", usual=USUAL_PRECISION),
+        option(
+            "Precision of the weights: bf16, fp16, fp32 or fp8; {default} by default.",
+            "P",
+            usual=USUAL_PRECISION,
+            choices=WIDTHS.keys(),
+        ),
     ]
 
 
@@ -132,6 +146,7 @@ class KeptOptions(ContentOptions, ScheduleOptions, total=False):
             "(each reads everything).",
             "HOW",
             default=USUAL_READERS,
+            choices=READERS.keys(),
         ),
     ]
     keep: Annotated[
@@ -251,7 +266,7 @@ def checkpoint(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpa
     on_gpus = f" on {display(groups.ranks, 'GPU')}" if groups is not None else ""
     too_many = messages([finding("W29", known.find)])
     return Answer(
-        "checkpoint",
+        QUESTION,
         f"Checkpoints of {sized.name}{on_gpus}: {', '.join(found.words.values())}, {found.layout}, {mode}",
         inputs,
         known,
@@ -262,7 +277,6 @@ def checkpoint(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpa
         catalog,
         found.unmet,
         tuple((row.source, row.where, row.assumed) for row in files),
-        QUESTION,
     )
 
 

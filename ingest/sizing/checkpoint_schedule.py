@@ -18,7 +18,7 @@ from ingest.sizing.rules import applying, finding, messages, refusal
 from ingest.units import display, percent
 
 #: Modes of a checkpoint: GPUs wait for the dump, or for the copy into host memory only.
-MODES = ("sync", "async")
+MODES = {"sync": "GPUs wait for the dump", "async": "for the copy into host memory only"}
 #: Training runs published since 2024 save asynchronously.
 USUAL_MODE = "async"
 #: Intervals in the table, to which the chosen one is added.
@@ -111,9 +111,7 @@ class ScheduleOptions(TypedDict, total=False):
         Written | None,
         _figure("Share of time allowed for checkpoints, lost work and restores; {default} by default.", "F", "waste_allowed"),
     ]
-    mode: Annotated[
-        str, option("sync (GPUs wait for the dump) or async (for the copy into host memory only).", "HOW", default=USUAL_MODE)
-    ]
+    mode: Annotated[str, option("{choices}.", "HOW", default=USUAL_MODE, choices=MODES)]
     drain_fraction: Annotated[
         Written | None,
         _figure(

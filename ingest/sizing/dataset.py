@@ -336,11 +336,14 @@ class FormatOptions(TypedDict, total=False):
     """The form of a data set, and its copies."""
 
     format: Annotated[str | None, option("Id of the file format for training, or a YAML file.")]
-    holds: Annotated[str | None, option("tokens, text or samples, if the format can hold several.", "WHAT")]
+    holds: Annotated[str | None, option("{choices}, if the format can hold several.", "WHAT", choices=HOLDINGS)]
     sizes: Annotated[
         str,
         option(
-            "Sizes of samples: varied, or equal if all samples have one size; determines the padding.", "HOW", default="varied"
+            "Sizes of samples: varied, or equal if all samples have one size; determines the padding.",
+            "HOW",
+            default="varied",
+            choices=SIZES.keys(),
         ),
     ]
     vocabulary: Annotated[
@@ -436,7 +439,7 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
     words = {"corpus": asked["corpus"], "pipeline": made_by, "format": form.id, "holds": content, "sizes": sizes}
     stated = {**asked, "sizes": sizes != "varied" or None}
     answer = Answer(
-        QUESTION.command,
+        QUESTION,
         f"Footprint of {corpus.name if corpus is not None else 'a data set'}: {form.name}",
         {name: {"value": word, "from": "default" if stated[name] is None else "user"} for name, word in words.items() if word},
         known,
@@ -445,6 +448,5 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
         {"footprint": rows},
         (),
         catalog,
-        question=QUESTION,
     )
     return with_unused(answer, settings)

@@ -22,6 +22,8 @@ from ingest.errors import IngestError, expected_one_of
 RATE = "unstalled_samples_per_second_per_gpu"
 BASES = ("measured", "emulated", "transferred", "efficiency", "peak")
 FAMILIES = (("bf16", "fp16"), ("tf32", "fp32"), ("fp8",), ("fp4",), ("fp64",))
+#: Those that a job trains or computes in.
+USUAL_PRECISIONS = sum(FAMILIES[:-1], ())
 
 #: Size up to which no scaling loss is assumed: the base of the scaling study.
 BASE_GPUS = 16

@@ -198,7 +198,7 @@ def goodput(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[
     left = [words for words, holds in beyond if holds]
     mode = str(sized.chosen["mode"]["value"])
     return GoodputAnswer(
-        "goodput",
+        QUESTION,
         f"{sized.title.replace('Checkpoints', 'Goodput', 1)}; {where}",
         {**sized.chosen, **({"mixture": {"value": mixture, "from": "user"}} if mixture else {})},
         known,
@@ -208,7 +208,6 @@ def goodput(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[
         (*sized.warnings, *([Message(f"the closed form leaves out {', '.join(left)}")] if left else [])),
         sized.catalog,
         sized.unmet,
-        question=QUESTION,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
-from ingest.catalog.records import SIZES, Gpu, Model, Node, Scaling, Storage, Value
+from ingest.catalog.records import CATALOGS, SIZES, Gpu, Model, Node, Scaling, Storage, Value
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import bytes_per_token_of, sample_sizes_in
 from ingest.engine.frozen import EMPTY, Frozen
@@ -18,7 +18,7 @@ from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, brief, expected_one_of, nearest, one_of
 from ingest.sizing import evidence_ladder
-from ingest.sizing.evidence_ladder import BASES, RATE, from_catalog, from_fields
+from ingest.sizing.evidence_ladder import BASES, RATE, USUAL_PRECISIONS, from_catalog, from_fields
 from ingest.units import parse
 
 Written = str | float
@@ -37,13 +37,12 @@ DIGITS = tuple("0123456789")
 MOST_GPUS = 1e8
 #: GPUs in a node where neither the node type nor the GPU names them.
 USUAL_GPUS_PER_NODE = 8
+#: The evidence to rest on.
+LEVELS = ("auto", *BASES)
 #: How the rate per GPU changes with the size of the job.
-SCALINGS = ("published", "linear", "weak", "strong")
+SCALINGS = {"published": "as the runs at that size show", "linear": "", "weak": "", "strong": ""}
 #: Options that give the rate itself, instead of evidence from the catalogs.
 RATE_OPTIONS = ("samples_per_second", "achieved", "efficiency")
-
-
-CATALOGS = option("Folder with entries of your own; repeatable, the last one overrides.", "DIR", many=True, default=())
 
 
 class CommonOptions(TypedDict, total=False):
@@ -64,20 +63,18 @@ NODE = option("Id or YAML file of a node type; sets the GPU too.", "ID")
 NODES = option("Nodes of the GPUs instead.")
 
 
+PRECISION = option("{choices}; that of the best evidence on the GPU by default.", "P", choices=USUAL_PRECISIONS)
+
+
 class RateOptions(TypedDict, total=False):
     """The evidence for the rate of a job, and what one sample is."""
 
-    basis: Annotated[
-        str,
-        option(
-            "Evidence level of the rate: auto, measured, emulated, transferred, efficiency or peak.", "LEVEL", default="auto"
-        ),
-    ]
+    basis: Annotated[str, option("Evidence level of the rate: {choices}.", "LEVEL", default=LEVELS[0], choices=LEVELS)]
     protocol: Annotated[str | None, option("Measurement protocol: mlperf-training, mlperf-storage, …", "ID")]
-    encoding: Annotated[str | None, option("Encoding of the data set, or stored, decoded, touched, or ID/SIZE.", "ID")]
-    precision: Annotated[
-        str | None, option("bf16, fp16, tf32, fp32, fp8 or fp4; that of the best evidence on the GPU by default.", "P")
+    encoding: Annotated[
+        str | None, option("Encoding of the data set, or stored, decoded, touched, or ID/SIZE.", "ID", choices=SIZES)
     ]
+    precision: Annotated[str | None, PRECISION]
     efficiency: Annotated[
         Amount, option("Model FLOPs utilization, a share of the dense peak.", "F", quantity="model_flops_utilization")
     ]
@@ -114,10 +111,7 @@ class RateOptions(TypedDict, total=False):
     scaling: Annotated[
         str,
         option(
-            "How the rate per GPU changes with the size of the job: published (as the runs at that size show), linear, "
-            "weak or strong.",
-            "HOW",
-            default="published",
+            "How the rate per GPU changes with the size of the job: {choices}.", "HOW", default="published", choices=SCALINGS
         ),
     ]
 
@@ -182,7 +176,7 @@ class Job(Frozen):
                 check_value(name, self.numbers[one], Option(one))
         for name, value in self.settings.items():
             check_value(name, value, Setting(name))
-        for word, choices in (("basis", ("auto", *BASES)), ("scaling", SCALINGS)):
+        for word, choices in (("basis", LEVELS), ("scaling", SCALINGS)):
             one_of(f"--{word}", getattr(self, word), choices)
         if self.precision is not None:
             evidence_ladder.family_of(self.precision)

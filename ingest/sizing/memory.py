@@ -48,7 +48,7 @@ from ingest.sizing.memory_inputs import (
     places_of,
 )
 from ingest.sizing.memory_search import Layout, search
-from ingest.sizing.optimizer_states import zero_stage_of
+from ingest.sizing.optimizer_states import STAGES, zero_stage_of
 from ingest.sizing.resolve import gpus_of, machine_of, optimizer_of, recipe_of, size_of
 from ingest.sizing.rules import contradictions, finding, messages, unused
 from ingest.units import display
@@ -131,6 +131,7 @@ class StepOptions(TypedDict, total=False):
             "none, selective (scores of attention), full (layers keep their input alone), or parts of layers: norm, latent, "
             "activation, mlp, expert, separated by commas; {default} by default.",
             usual=RECOMPUTES[0],
+            choices=RECOMPUTES,
         ),
     ]
     recompute_layers: Annotated[
@@ -142,7 +143,7 @@ class StepOptions(TypedDict, total=False):
     fp8_inputs: Annotated[
         bool, option("Matrices keep their inputs in 8 bits, as Transformer Engine does in FP8.", default=False)
     ]
-    attention: Annotated[str, option("flash (scores are never kept) or scores.", default=ATTENTIONS[0])]
+    attention: Annotated[str, option("flash (scores are never kept) or scores.", default=ATTENTIONS[0], choices=ATTENTIONS)]
     dropout: Annotated[bool, option("Masks of dropout are kept.", default=False)]
     no_sequence_parallel: Annotated[bool, option("Tensor ranks do not share the tokens outside of matrices.", default=False)]
 
@@ -152,12 +153,12 @@ class StateOptions(TypedDict, total=False):
 
     zero_stage: Annotated[
         int | str | None,
-        option("ZeRO stage; 0 is plain data parallelism; {default} by default.", "0-3", usual=str(USUAL_STAGE)),
+        option("ZeRO stage; 0 is plain data parallelism; {default} by default.", "0-3", usual=str(USUAL_STAGE), choices=STAGES),
     ]
     hybrid_shard: Annotated[
         Amount, option("Replicas that share the partitioned states, where they are not all (HSDP).", quantity="shard_group")
     ]
-    offload: Annotated[str, option("none, cpu or nvme.", "WHERE", default=OFFLOADS[0])]
+    offload: Annotated[str, option("{choices}.", "WHERE", default=OFFLOADS[0], choices=OFFLOADS)]
     recipe: Annotated[
         str,
         option(
@@ -283,7 +284,7 @@ def memory(
     keeping += f"; {shape}" if shape and step else ""
     listed = zip(("layouts", "rejected"), found, strict=True)
     answer = Answer(
-        QUESTION.command,
+        QUESTION,
         f"{'Memory' if step else 'Model states'} of {size.name}: {keeping}; ZeRO-{stage}, offload {offload}",
         {name: {"value": word, "from": "user" if asked_for else "default"} for name, (word, asked_for) in words.items()},
         known,
@@ -296,7 +297,6 @@ def memory(
         (*size.warnings, *cautions),
         catalog,
         f"no layout holds the model: {found[1][0].reason}" if found[1] and not found[0] else _unmet(known, results, unknown),
-        question=QUESTION,
     )
     flags = {"recompute": recompute, "dropout": dropout, "fp8_inputs": fp8_inputs}
     idle: list[Message] = []

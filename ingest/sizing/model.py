@@ -15,7 +15,7 @@ from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, derived
 from ingest.sizing.job import Amount, CommonOptions, by_user, settings_of
-from ingest.sizing.optimizer_states import width_of
+from ingest.sizing.optimizer_states import WIDTHS, width_of
 from ingest.sizing.resolve import model_structure
 from ingest.sizing.rules import contradictions, finding, messages
 from ingest.units import parse
@@ -71,6 +71,7 @@ class RunOptions(TypedDict, total=False):
             "else {default}.",
             "P",
             usual=USUAL_PRECISION,
+            choices=WIDTHS.keys(),
         ),
     ]
     strict: Annotated[
@@ -163,8 +164,8 @@ def model(
     tables = {"weights": _weights(made), "attention": _attention(made), "stored": _stored(made)}
     tables = {name: rows for name, rows in tables.items() if rows}
     return ModelAnswer(
-        QUESTION.command, title, chosen, known, results, unknown, tables,
-        (*_warnings(made, tokens.value), *contradictions(known, settings)), catalog, question=QUESTION,
+        QUESTION, title, chosen, known, results, unknown, tables,
+        (*_warnings(made, tokens.value), *contradictions(known, settings)), catalog,
         basis=made.basis, unverified_keys=made.unverified_keys,
     )  # fmt: skip
 

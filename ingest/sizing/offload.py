@@ -25,6 +25,7 @@ from ingest.sizing.offload_tiers import (
     HELD,
     PLACES,
     TIER_DEFAULTS,
+    TIER_WORDS,
     TIERS,
     USUAL_PRECISION,
     USUAL_UNITS,
@@ -155,11 +156,12 @@ class TrainingOptions(TypedDict, total=False):
             "Tier of the weights: gpu, cpu, nvme, storage, or {default} (default) for the fastest tiers with room.",
             "WHERE",
             usual=FILL,
+            choices=TIER_WORDS,
         ),
     ]
-    gradients: Annotated[str | None, option("Tier of the gradients.", "WHERE")]
-    optimizer_states: Annotated[str | None, option("Tier of the optimizer states.", "WHERE")]
-    activations: Annotated[str | None, option("Tier of the activation checkpoints.", "WHERE")]
+    gradients: Annotated[str | None, option("Tier of the gradients.", "WHERE", choices=TIER_WORDS)]
+    optimizer_states: Annotated[str | None, option("Tier of the optimizer states.", "WHERE", choices=TIER_WORDS)]
+    activations: Annotated[str | None, option("Tier of the activation checkpoints.", "WHERE", choices=TIER_WORDS)]
     recipe: Annotated[
         str | None, option("Id in the catalogs of the bytes per parameter; {default} by default.", "ID", usual=USUAL_RECIPE)
     ]
@@ -187,7 +189,12 @@ class TrainingOptions(TypedDict, total=False):
     no_recompute: Annotated[bool, option("Keep all activations instead of recomputing them.", default=False)]
     no_overlap: Annotated[bool, option("Let compute wait for every transfer.", default=False)]
     optimizer_on_gpu: Annotated[
-        str | None, option("every=K updates each K-th part of the states on the GPU, auto takes the best K.", "every=K|auto")
+        str | None,
+        option(
+            "every=K updates each K-th part of the states on the GPU, auto takes the best K.",
+            "every=K|auto",
+            choices=("auto", "every="),
+        ),
     ]
 
 
@@ -243,7 +250,7 @@ def offload(
         fixed = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})
         tiers = {name: asked[OPTIONS[name]] or FILL for name in CLASSES}
         for name, tier in tiers.items():
-            one_of(f"--{OPTIONS[name].replace('_', '-')}", tier, (FILL, *TIERS))
+            one_of(f"--{OPTIONS[name].replace('_', '-')}", tier, TIER_WORDS)
         recipe = recipe_of(asked["recipe"] or USUAL_RECIPE, catalog)
         if not recipe.gradients.value:
             raise option_error("recipe", f": found {recipe.id}, which has no gradients, expected a recipe of training")
@@ -307,7 +314,7 @@ def _training(
         "storage": (asked["storage"], asked["storage"] is not None),
     }
     answer = Answer(
-        QUESTION.command,
+        QUESTION,
         f"Training {size.name} beyond GPU memory: {known.value('gpus'):,.0f} × {card.name}, {chosen.name}",
         {name: {"value": word, "from": "user" if given else "default"} for name, (word, given) in words.items() if word},
         known,
@@ -318,7 +325,6 @@ def _training(
         (*size.warnings, *_warnings(known, results)),
         job.sources,
         unmet=_unmet(known),
-        question=QUESTION,
     )
     return with_unused(answer, settings)
 

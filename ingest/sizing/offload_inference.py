@@ -20,6 +20,7 @@ from ingest.sizing.offload_tiers import (
     HELD,
     PLACES,
     TIER_DEFAULTS,
+    TIER_WORDS,
     TIERS,
     OffloadJob,
     Part,
@@ -112,7 +113,9 @@ class InferenceOptions(TypedDict, total=False):
         Amount,
         option("Width of a stored weight; {default} by default.", quantity="weight_bits", usual={"weight_bits": FULL_BITS}),
     ]
-    kv: Annotated[str | None, option("Tier of the key-value cache: gpu, cpu, nvme, storage or fill.", "WHERE")]
+    kv: Annotated[
+        str | None, option("Tier of the key-value cache: gpu, cpu, nvme, storage or fill.", "WHERE", choices=TIER_WORDS)
+    ]
 
 
 #: option -> the quantity that it sets here
@@ -131,7 +134,7 @@ def inference(job: OffloadJob) -> Answer:
     words = {name: given[name] for name in ("model", "parameters", "kv", "storage")}
     asked = {"kv": words["kv"] or FILL, "weights": words["parameters"] or FILL}
     for name, one in (("kv", "--kv"), ("weights", "--parameters")):
-        one_of(one, asked[name], (FILL, *TIERS))
+        one_of(one, asked[name], TIER_WORDS)
     made = size.architecture
     if made is None:
         raise IngestError(Message(f"the structure of {size.name} is not known: give its config.json"))
@@ -170,7 +173,7 @@ def inference(job: OffloadJob) -> Answer:
             unknown = {key: why for key in unknown if key == "tokens_per_second"}
             break
     answer = Answer(
-        QUESTION.command,
+        QUESTION,
         f"Inference of {size.name} at {bits:g} bits beyond GPU memory: {known.value('gpus'):,.0f} × {job.card.name}",
         {
             "inference": {"value": "yes", "from": "user"},
@@ -187,7 +190,6 @@ def inference(job: OffloadJob) -> Answer:
         tuple(_warnings(known, results, parts)),
         job.sources,
         unmet=unmet(known),
-        question=QUESTION,
     )
     return with_unused(answer, settings)
 

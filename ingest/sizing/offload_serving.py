@@ -152,7 +152,7 @@ def serving(job: OffloadJob) -> Answer:
     # A session may keep more than one state of its recurrent layers.
     kept = "recurrent" if any(row.state for row in made.attentions) else "attention"
     answer = Answer(
-        QUESTION.command,
+        QUESTION,
         f"Key-value tier of {size.name}: {known.value('serving_users'):,.0f} users, {known.value('session_turns'):,.0f} turns",
         {"model": {"value": given["model"], "from": "user"}, "inference": {"value": "yes", "from": "user"}},
         known,
@@ -161,7 +161,6 @@ def serving(job: OffloadJob) -> Answer:
         tables,
         tuple(messages([finding("W99", words={"layers": kept})])),
         job.sources,
-        question=QUESTION,
     )
     return with_unused(answer, settings)
 

@@ -28,6 +28,7 @@ TIERS = ("gpu", "cpu", "nvme", "storage")
 HELD = tuple(Shown(f"{tier}_tier_bytes", main=False) for tier in TIERS)
 #: What places a class in the fastest tiers with room.
 FILL = "fill"
+TIER_WORDS = (FILL, *TIERS)
 #: Groups of tiers, in the words of the results.
 AWAY, DRIVES = ("cpu", "nvme", "storage"), ("nvme", "storage")
 PLACES = {"gpu": "GPU memory", "cpu": "host memory", "nvme": "NVMe", "storage": "shared storage"}

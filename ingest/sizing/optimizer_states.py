@@ -15,6 +15,8 @@ from ingest.units import parse
 
 #: bytes of a weight, by precision; weights at full precision need no master copy
 WIDTHS = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "fp4": 0.5}
+#: of ZeRO: what data parallel ranks share
+STAGES = (0, 1, 2, 3)
 FULL_PRECISION = ("fp32", "tf32")
 #: Matrices that LoRA adapts by default: all linear layers but experts, embedding and head.
 ADAPTED = ("attention", "mlp", "ssm")
@@ -29,7 +31,7 @@ def zero_stage_of(written: int | str) -> int:
         UsageError: no such stage.
     """
     stage = parse(written, "1", "--zero-stage")
-    if stage not in (0, 1, 2, 3):
+    if stage not in STAGES:
         raise option_error("zero_stage", f": found {written}, expected 0, 1, 2 or 3")
     return int(stage)
 

@@ -20,8 +20,9 @@ from ingest.sizing.bandwidth import rate_warnings
 from ingest.sizing.checkpoint import JobSizeOptions, SavedStateOptions, WriteOptions, checkpoint
 from ingest.sizing.checkpoint_schedule import USUAL_MODE, ScheduleOptions
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
-from ingest.sizing.evidence_ladder import from_catalog, from_fields
+from ingest.sizing.evidence_ladder import USUAL_PRECISIONS, from_catalog, from_fields
 from ingest.sizing.job import (
+    LEVELS,
     NODE,
     RATE_OPTIONS,
     CommonOptions,
@@ -74,11 +75,12 @@ class RunRateOptions(TypedDict, total=False):
             "benchmarks are in fp8.",
             "P",
             usual=USUAL_PRECISION,
+            choices=USUAL_PRECISIONS,
         ),
     ]
     basis: Annotated[
         str,
-        option("Evidence for the rate: auto, measured, emulated, transferred, efficiency or peak.", "LEVEL", default="auto"),
+        option("Evidence for the rate: {choices}.", "LEVEL", default=LEVELS[0], choices=LEVELS),
     ]
     protocol: Annotated[str | None, option("Measurement protocol of the rate.", "ID")]
     sequence_length: Annotated[Written | None, option("Tokens of one sequence, for the FLOPs of attention.")]
@@ -278,7 +280,7 @@ def train(
         # Where the configuration of the user names it; no price is converted.
         chosen["currency"] = {"value": currency.currency, "from": currency.origins["currency"]}
     unmet = saved.unmet if saved is not None else ""
-    answer = Answer("train", _title(run), chosen, known, results, unknown, {}, (), catalog, unmet, (), QUESTION)
+    answer = Answer(QUESTION, _title(run), chosen, known, results, unknown, {}, (), catalog, unmet)
     return revised(answer, warnings=tuple(_warnings(answer, run, numbers, settings)))
 
 

@@ -251,7 +251,7 @@ def _fit(system: System, need: Need, terms: Terms, catalog: Catalog) -> Fit:
         if one.holds and need.high.get(one.layer.need, 0) > (one.ceiling or 0)
     )
     answer = Answer(
-        QUESTION.command,
+        QUESTION,
         f"{entry.name}: {need.title}",
         {},
         known,
@@ -260,7 +260,6 @@ def _fit(system: System, need: Need, terms: Terms, catalog: Catalog) -> Fit:
         {"ways": ways} if ways else {},
         (*beyond, *([left_out] if left_out else [])),
         catalog,
-        question=QUESTION,
     )
     one_down = _one_down(known, path) if loses else None
     decided = decides(known) if owned and not terms.units else ""

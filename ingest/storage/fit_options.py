@@ -45,9 +45,7 @@ class TermOptions(TypedDict, total=False):
 
     priority: Annotated[
         str,
-        option(
-            "The lowest priority of a plan's lines that counts: mandatory, target or information.", "P", default="mandatory"
-        ),
+        option("The lowest priority of a plan's lines that counts: {choices}.", "P", default=PRIORITIES[0], choices=PRIORITIES),
     ]
     degraded: Annotated[
         bool, option("Require the whole read rate with one failure domain down and the rest rebuilding.", default=False)

@@ -229,8 +229,7 @@ def answer_page(answer: Answer) -> Page:
 def main_rows(answer: Answer) -> tuple[int, ...] | None:
     """The places of the results that a short page shows; None for all of them."""
     names = answer.results.keys()
-    listed = answer.question.results if answer.question is not None else ()
-    wanted = {one.name for one in listed if one.main and one.unless not in names}
+    wanted = {one.name for one in answer.question.results if one.main and one.unless not in names}
     return tuple(place for place, name in enumerate(names) if name in wanted) or None
 
 

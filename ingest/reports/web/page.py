@@ -9,7 +9,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+from ingest.catalog.records import CATALOGS
+from ingest.engine.question import option
 from ingest.errors import UsageError
 from ingest.files import as_bytes, write_whole
 from ingest.reports.web.forms import forms
@@ -185,12 +188,12 @@ class WrittenPage:
         return display(self.bytes_written, "B", binary=False)
 
 
-def page(*, output: str | Path = "calc.html", catalogs: Catalogs = ()) -> WrittenPage:
+def page(
+    *,
+    output: Annotated[str | Path, option("The file to write or replace.", "FILE.html")] = "calc.html",
+    catalogs: Annotated[Catalogs, CATALOGS] = (),
+) -> WrittenPage:
     """One page that computes in a browser, without a network.
-
-    Args:
-        output: the file to write; its suffix is .html.
-        catalogs: folders with entries of your own.
 
     Raises:
         UsageError: another suffix.
