@@ -226,6 +226,12 @@ class Validation(InteractiveResult):
         """The sets by name."""
         return {one.name: one for one in self.sets}
 
+    @property
+    def unmet(self) -> str:
+        """The sets that miss their bar; empty where none does."""
+        missed = [one.name for one in self.sets if not one.passed]
+        return f"validate: missed the bar: {', '.join(missed)}" if missed else ""
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
         return envelope("validate", {"sets": [one.to_dict() for one in self.sets]})

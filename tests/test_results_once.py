@@ -10,7 +10,8 @@ import ingest
 from ingest.engine.question import Shown
 from ingest.reports.labels import plain
 from ingest.reports.page import as_csv, as_markdown, as_text, shortened
-from ingest.reports.session import as_html, page_of
+from ingest.reports.pages import page_for
+from ingest.reports.session import as_html
 from ingest.reports.workbook.small_workbooks import sizing_workbook
 
 RUN = {"model": "llama3-8b", "gpus": 64}
@@ -34,7 +35,7 @@ def test_a_result_is_added_in_one_place(name, monkeypatch):
     assert added not in getattr(ingest, name)(**call).results
     monkeypatch.setattr(module, "QUESTION", question._replace(results=(Shown(added), *question.results)))
     answer = getattr(ingest, name)(**call)
-    page = page_of(answer)
+    page = page_for(answer)
     assert added in answer.to_dict()["results"]
     assert added in answer.to_frame().index
     assert added in as_csv(page)

@@ -12,8 +12,7 @@ from ingest.cli.options import hand_over, options_of, output_options, tell_writt
 from ingest.errors import IngestError, in_one_line, listed
 from ingest.observation.calibration import add_bundle
 from ingest.reports.page import as_text, terminal_width
-from ingest.reports.pages.sizing import check_page, entry_page, list_page, settings_page
-from ingest.reports.pages.storage import comparison_page
+from ingest.reports.pages.sizing import check_page, settings_page
 
 
 @click.group("catalog", context_settings={"help_option_names": ["-h", "--help"]})
@@ -36,7 +35,7 @@ def list_(kind: str | None, form: str | None, output: str | None, catalogs: tupl
     formats, decoders or architectures.
     """
     found = commands.list(kind, catalogs=catalogs)
-    hand_over(lambda: list_page(found), found.to_dict, form, output)
+    hand_over(found, form, output)
 
 
 @command.command("show")
@@ -48,7 +47,7 @@ def show(words: tuple[str, ...], form: str | None, output: str | None, catalogs:
     if len(words) > 2:
         raise click.UsageError(f"found {len(words)} words, expected ID or KIND ID")
     found = commands.show(words[-1], kind=words[0] if len(words) == 2 else None, catalogs=catalogs)
-    hand_over(lambda: entry_page(found), found.to_dict, form, output)
+    hand_over(found, form, output)
 
 
 @command.command("compare")
@@ -63,7 +62,7 @@ def compare(names: tuple[str, ...], form: str | None, output: str | None, **opti
     ingest catalog compare nvme-gen5 lustre --latency driver=9us,block=6us,device=13us --threads 256
     """
     found = commands.compare(names, **options)
-    hand_over(lambda: comparison_page(found), found.to_dict, form, output)
+    hand_over(found, form, output)
 
 
 @command.command("check")

@@ -1,42 +1,171 @@
-"""The commands that ask a function of options and print its answer: a table. What no table can say has a module of its own."""
+"""The commands that ask a function and print its answer: a table. What no table can say has a module of its own."""
 
 from __future__ import annotations
 
-from functools import cache, partial
+from collections.abc import Callable, Sequence
+from functools import cache
+from operator import attrgetter
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
+import ingest
 from ingest.cli.main import later, loaded
-from ingest.cli.options import explain_option, hand_over, model_argument, options_of, output_options
-from ingest.engine.result import Answer
-from ingest.errors import IngestError, RequirementNotMet
-from ingest.reports.pages.sizing import answer_page, explanation_page
+from ingest.cli.options import (
+    OneOf,
+    detail_options,
+    explain_option,
+    format_option,
+    model_argument,
+    note_output,
+    options_of,
+    output_options,
+)
+from ingest.cli.output import hand_over, tell_answer, tell_written, warn
+from ingest.errors import IngestError, RequirementNotMet, UsageError
+from ingest.files import write_whole
+from ingest.reports.page import FORMATS, format_of, render
+from ingest.sizing.dataset import USUAL_FORMATS
 from ingest.sizing.explain import Explanation
 
-#: the workbook of an answer
+Function = Callable[..., Any]
+
+show_bandwidth = later("ingest.cli.plain", "show_bandwidth")
+observed_job = later("ingest.acceptance.observed_job", "observed_job")
+as_docx = later("ingest.reports.document.word", "as_docx")
+verdict_document = later("ingest.reports.document.page_document", "verdict_document")
 sizing_workbook = later("ingest.reports.workbook.small_workbooks", "sizing_workbook")
+sweep_page = later("ingest.reports.pages.sizing", "sweep_page")
+sweep_workbook = later("ingest.reports.workbook.small_workbooks", "sweep_workbook")
+verdict_workbook = later("ingest.reports.workbook.judged_workbooks", "verdict_workbook")
 
 
 class Asked(NamedTuple):
-    """A command.
+    """A command, and the function of the same name that it asks.
 
     Attributes:
-        module: where the function of the same name is.
         text: its help.
-        place: what the first word is called, for a function that has to have one; others may be given a model and a GPU.
+        parts: its words and options in the order of its help; `options_of` stands for those that the function declares.
+        without: those of them that another part declares.
+        book: makes the workbook, if it has one.
+        cautions: the warnings of its answer, where they are no attribute of that name.
         needs: a result without which there is no answer, and the one whose absence says why.
+        run: asks the function and prints the answer, for a command that does it in a way of its own.
     """
 
-    module: str
     text: str
-    place: str = ""
+    parts: tuple[Callable[..., Any], ...] = (model_argument, options_of, explain_option, output_options)
+    without: tuple[str, ...] = ("model",)
+    book: Callable[..., bytes] | None = sizing_workbook
+    cautions: Callable[[Any], Sequence[str]] | None = None
     needs: tuple[str, str] = ("", "")
+    run: Callable[..., None] | None = None
 
 
-COMMANDS = {
+def _word(name: str, called: str | None = None, required: bool = True) -> Callable[[Any], Any]:
+    """A word in front of the options; several where the name by which help calls it ends in `…`."""
+    return click.argument(name, metavar=called, required=required, nargs=-1 if (called or "").endswith("…") else 1)
+
+
+def _told(asked: Asked, answer: Any, form: str | None, output: str | None = None, explain: str | None = None) -> None:
+    """Print an answer, or the derivation of its quantity `explain`.
+
+    Raises:
+        IngestError: the result is unknown that the command is asked for.
+        RequirementNotMet: a requirement is not met.
+    """
+    unmet, (needed, why) = getattr(answer, "unmet", ""), asked.needs
+    if needed and needed in answer.unknown and not unmet:
+        raise IngestError(answer.unknown[why])
+    if explain is not None:
+        hand_over(Explanation.of(answer, explain), form, output, warnings=answer.warnings)
+    else:
+        hand_over(answer, form, output, asked.book, warnings=asked.cautions and asked.cautions(answer))
+    if unmet:
+        raise RequirementNotMet(unmet)
+
+
+def _sweep(function: Function, form: str | None, output: str | None, **options: Any) -> None:
+    answer = function(**options)
+    if answer.incomplete:
+        raise IngestError(answer.incomplete)
+    if output is None and form != "csv":
+        hand_over(answer, form, None)
+        return
+    if output is None:
+        click.echo(answer.to_csv(), nl=False)
+    elif output.lower().endswith((".csv", ".parquet")):
+        answer.write(output)
+    elif output.lower().endswith(".xlsx"):
+        write_whole(output, sweep_workbook(answer))
+    else:
+        write_whole(output, render(lambda: sweep_page(answer, most=10**9), answer.to_dict, format_of(output, form)) + "\n")
+    warn(answer.warnings)
+    if output is not None:
+        tell_answer(sweep_page(answer, most=0))
+        tell_written(output)
+
+
+def _dataset(function: Function, words: tuple[str, ...], **options: Any) -> None:
+    """Part the format of the data set from that of the output: both options are `--format`."""
+    kinds = {"data set": [one for one in words if one not in FORMATS], "output": [one for one in words if one in FORMATS]}
+    for kind, found in kinds.items():
+        if len(found) > 1:
+            raise UsageError(f"--format: found {' and '.join(found)}, expected one format of the {kind}")
+    container, form = (next(iter(found), None) for found in kinds.values())
+    output, explain = options.pop("output"), options.pop("explain")
+    _told(COMMANDS["dataset"], function(format=container, **options), form, output, explain)
+
+
+def _report(function: Function, **options: Any) -> None:
+    answer = function(**options)
+    warn(answer.warnings)
+    tell_written(*answer.files)
+
+
+def _accept(function: Function, form: str | None, **options: Any) -> None:
+    plan, observed, times = (options.pop(name) for name in ("plan", "from_observation", "times"))
+    if (plan is None) is (observed is None):
+        raise click.UsageError("expected SITE.yaml, plan.json or --from-observation FILE, one of them")
+    if observed is not None:
+        hand_over(observed_job(observed, options["folder"], times=times, force=options["force"]), form, None)
+    else:
+        hand_over(function(plan, **options), form, None)
+
+
+def _verdict(function: Function, form: str | None, output: str | None, partial: bool, **options: Any) -> None:
+    answer = function(**options)
+    if form is None and output is not None and Path(output).suffix.lower() == ".docx":
+        write_whole(output, as_docx(verdict_document(answer)))
+        warn(answer.warnings)
+        tell_written(output)
+    else:
+        hand_over(answer, form, output, verdict_workbook)
+    if answer.unmet or (answer.incomplete and not partial):
+        raise RequirementNotMet(answer.unmet or answer.incomplete)
+
+
+def _calibrate(function: Function, observations: tuple[str, ...], form: str | None, **options: Any) -> None:
+    _told(COMMANDS["calibrate"], function(*observations, **options), form)
+
+
+#: command -> what it asks
+COMMANDS: dict[str, Asked] = {
+    "bw": Asked(
+        """Read bandwidth that storage must deliver so that GPUs never wait.
+
+        Sizes and rates take units: 16MiB, '2.83 MB', '35 TFLOP/s'; bare numbers are base units.
+
+        \b
+        ingest bw cosmoflow h100 --nodes 128
+        ingest bw --model resnet50 --gpu b200,h100 --nodes 1..1024*4 --format csv
+        ingest bw --model cosmoflow --gpu h100 --nodes 128 -o bw.xlsx
+        """,
+        parts=(model_argument, options_of, output_options),
+        run=lambda _, **options: show_bandwidth(**options),
+    ),
     "model": Asked(
-        "ingest.sizing.model",
         """Parameters, weight bytes, FLOPs per token and key-value cache, from a model's own files.
 
         Of a folder with safetensors files it reads the headers, never the weights. FLOPs are those of
@@ -48,10 +177,9 @@ COMMANDS = {
         ingest model config.json --precision fp8 --format json
         ingest model path/of/a/release
         """,
-        place="ID|config.json|FOLDER",
+        parts=(_word("source", "ID|config.json|FOLDER"), options_of, output_options),
     ),
     "memory": Asked(
-        "ingest.sizing.memory",
         """Model states and activations in GPU memory, and the GPUs and nodes that hold them.
 
         Exits with 3 if the GPUs given do not hold the model.
@@ -64,7 +192,6 @@ COMMANDS = {
         needs=("model_state_bytes_per_gpu", "gpus_to_hold"),
     ),
     "checkpoint": Asked(
-        "ingest.sizing.checkpoint",
         """Size, files, write bandwidth and interval of checkpoints, and the read bandwidth of a restore.
 
         Exits with 3 if a given --waste or --write-bandwidth is not met, or if the job would make no progress.
@@ -76,7 +203,6 @@ COMMANDS = {
         """,
     ),
     "goodput": Asked(
-        "ingest.sizing.goodput",
         """Share of a training run that is progress: simulated interrupts, the closed form, and the gain per GB/s.
 
         Exits with 3 if a given --waste or --write-bandwidth is not met.
@@ -88,7 +214,6 @@ COMMANDS = {
         """,
     ),
     "train": Asked(
-        "ingest.sizing.train",
         """GPU-hours, duration, energy, carbon and cost of a training run, with the time that it loses.
 
         Exits with 3 if the job would make no progress.
@@ -100,7 +225,6 @@ COMMANDS = {
         """,
     ),
     "feed": Asked(
-        "ingest.loader.feed",
         """Whether GPUs wait for their loaders: utilization, readers, decoding, caches.
 
         Exits with 3 if a given --utilization is not reached.
@@ -112,7 +236,6 @@ COMMANDS = {
         """,
     ),
     "offload": Asked(
-        "ingest.sizing.offload",
         """Training and inference beyond GPU memory: what lies where, what moves, step time and bandwidth.
 
         Exits with 3 if a tier has no room for what is placed in it.
@@ -124,39 +247,206 @@ COMMANDS = {
         ingest offload llama3-70b --inference --users 1000 --turns 8 --prompt 1000 --generate 500
         """,
     ),
-}  # fmt: skip
+    "sweep": Asked(
+        """Many scenarios in one call: every combination of the ranges, of any quantity.
+
+        A range is from..to*k, from..to+k or from..to; a list has commas. `--nodes` may be a range too.
+        A file may end in .csv, .json, .md, .parquet or .xlsx.
+
+        \b
+        ingest sweep nodes=1..1024*2 sample_bytes=1MB,2.83MB,16MiB --model cosmoflow --gpu h100
+        """,
+        parts=(_word("axes", "NAME=RANGE…", required=False), options_of, output_options),
+        without=(),
+        run=_sweep,
+    ),
+    "explain": Asked(
+        """Derivation of one quantity of `bw`: the formula in names and in numbers, down to the catalog values and sources.
+
+        \b
+        ingest explain ingest_bandwidth_per_job --model cosmoflow --gpu h100 --nodes 128
+        """,
+        parts=(_word("name"), model_argument, options_of, output_options),
+        book=None,
+        cautions=attrgetter("estimate.warnings"),
+    ),
+    "dataset": Asked(
+        """Storage footprint of a data set, from raw input to the copies for training, with files and inodes.
+
+        \b
+        ingest dataset --tokens 15T --bytes-per-token 4 --copies 2
+        ingest dataset --corpus fineweb --pipeline fineweb --format parquet-zstd
+        ingest dataset --samples 1281167 --sample-bytes 114660 --format webdataset --format json
+        """,
+        parts=(
+            options_of,
+            click.option(
+                "--format",
+                "words",
+                multiple=True,
+                metavar="ID",
+                help="Format of the data set: megatron, mds, parquet, … "
+                f"[default: {USUAL_FORMATS['tokens']}, {USUAL_FORMATS['samples']}]; "
+                f"or of the output: {', '.join(FORMATS)}. Repeatable.",
+            ),
+            explain_option,
+            click.option(
+                "-o",
+                "--output",
+                metavar="FILE",
+                callback=note_output,
+                help="Write to a file; its suffix selects the format of the output.",
+            ),
+            detail_options,
+        ),
+        without=("format",),
+        run=_dataset,
+    ),
+    "diff": Asked(
+        """Differences between two plans, with the changed inputs behind each of them.
+
+        \b
+        ingest plan site.yaml -o before.json
+        ingest plan site.yaml --set clusters.main.count=256 -o after.json
+        ingest diff before.json after.json
+        """,
+        parts=(_word("before", "BEFORE.json"), _word("after", "AFTER.json"), output_options),
+        book=None,
+        cautions=attrgetter("notes"),
+    ),
+    "report": Asked(
+        """Write the buyer's own report of a site, or with --for-vendor the files of an RFP.
+
+        The suffix of each file selects its format: .xlsx is the workbook, .docx, .md, .html and .pdf are the document,
+        .csv and .json the requirement lines. A .pdf needs LibreOffice.
+
+        \b
+        ingest report site.yaml -o report.docx -o model.xlsx
+        ingest report site.yaml --for-vendor -o rfp.docx -o rfp.xlsx
+        ingest report site.yaml --for-vendor -o rfp.docx --template house-style.docx
+        """,
+        parts=(_word("site", "SITE.yaml"), options_of, detail_options),
+        run=_report,
+    ),
+    "accept": Asked(
+        """Write runnable acceptance tests, each tied to a requirement line and its pass threshold.
+
+        \b
+        ingest accept site.yaml -o tests
+        ingest accept plan.json -o rehearsal --scale 1node --tool fio
+        ingest accept --from-observation job.json --times 8 -o observed
+        """,
+        parts=(
+            _word("plan", "SITE.yaml|plan.json", required=False),
+            click.option(
+                "--from-observation",
+                metavar="FILE",
+                help="Write the jobs of an observed job instead: the JSON of `ingest observe`.",
+            ),
+            click.option("--times", default="1", show_default=True, metavar="N", help="Copies of the observed job."),
+            click.option("-o", "--output", "folder", required=True, metavar="DIR", help="New or empty folder for the tests."),
+            options_of,
+            click.option(
+                "--format", "form", type=OneOf(FORMATS), help="Summary format: table, json, csv or markdown. [default: table]"
+            ),
+            detail_options,
+        ),
+        run=_accept,
+    ),
+    "verdict": Asked(
+        """Judge results of acceptance tests: ACCEPTED, NOT ACCEPTED or INCOMPLETE, then line by line with margins.
+
+        Reads the results of fio, IOR, mdtest, elbencho, DLIO and MLPerf Storage. A requirement passes where the one-sided 95 %
+        lower bound of the median of its runs reaches 97 % of it. It is undecided, with the number of runs to add, where their
+        spread is too wide; ten runs decide. Requirements and terms that no test shows are listed for inspection. A run whose
+        settings differ from the test (block size, duration, errors, caches, threads) does not count and is listed. A file may
+        end in .docx, .xlsx, .md, .csv, .json or .txt.
+
+        Exits with 3 if a mandatory requirement failed, or has a test and no result; with --partial only if one failed.
+
+        \b
+        ingest verdict tests results/
+        ingest verdict tests results/ -o verdict.docx
+        ingest verdict tests results/ --degraded results-degraded/ --rebuild results-rebuild/
+        """,
+        parts=(
+            _word("folder", "DIR"),
+            _word("results", "RESULTS…"),
+            click.option("--partial", is_flag=True, help="Exit with 0 although mandatory requirements have no result yet."),
+            options_of,
+            output_options,
+        ),
+        run=_verdict,
+    ),
+    "validate": Asked(
+        """Reproduce published results: the published value, the computed value and the error. Exits with 3 if a set misses its
+        bar.
+
+        \b
+        ingest validate
+        ingest validate mlperf-storage
+        """,
+        parts=(_word("name", "[SET]", required=False), options_of, output_options),
+        book=None,
+    ),
+    "measure-storage": Asked(
+        """Measure writes and reads below a folder with fio, and list the models that it can feed.
+
+        The test files are in a new folder, which is removed at the end, even after Ctrl-C.
+
+        \b
+        ingest measure-storage /mnt/data
+        ingest measure-storage . --size 4GiB --runtime 30s --threads 16 --gpu h100,a100
+        """,
+        parts=(_word("path", "PATH"), options_of, output_options),
+        book=None,
+    ),
+    "calibrate": Asked(
+        """Estimate beside observation, why they differ, and entries of your own that carry the observation on.
+
+        OBSERVATION is the JSON of `ingest observe`; several, of one job at other sizes or batches, give the scaling exponent
+        and the time in which a batch is handed over, with 95 % intervals, or a refusal where they do not determine them. The
+        entries have the grade `measured` and the protocol `own`; a folder that holds those of other observations keeps them.
+        With --tolerance, exits with 3 if the rates differ by more.
+
+        \b
+        ingest calibrate job.json --model unet3d --gpu h100 -o own
+        ingest calibrate 8.json 32.json 128.json --model unet3d --gpu h100 -o own
+        ingest plan site.yaml --catalogs own --set jobs.train.protocol=own
+        """,
+        parts=(_word("observations", "OBSERVATION…"), options_of, format_option, detail_options),
+        without=(),
+        run=_calibrate,
+    ),
+    "page": Asked(
+        """Write one page that computes in a browser, without a network: bandwidth, checkpoints, data sets, systems.
+
+        It holds the catalogs and the formulas, with your own entries if --catalogs names them.
+
+        \b
+        ingest page -o calc.html
+        ingest page --catalogs own -o calc.html
+        """,
+        parts=(options_of, detail_options),
+        run=lambda function, **options: tell_written(function(**options).path),
+    ),
+}
 
 
 @cache
 def command(name: str) -> click.Command:
     """A command of the table; the module of its function is imported now."""
-    asked = COMMANDS[name]
-    function = getattr(loaded(asked.module), name)
-    parts = [output_options]
-    if not asked.place:
-        parts.append(explain_option)
-    parts.append(options_of(function, "model"))
-    parts.append(click.argument("source", metavar=asked.place) if asked.place else model_argument)
+    asked, called = COMMANDS[name], name.replace("-", "_")
+    module = loaded(ingest._PLACES[called])
 
-    def run(form: str | None, output: str | None, explain: str | None = None, **options: Any) -> None:
-        answer: Answer = function(**options)
-        needed, why = asked.needs
-        if needed in answer.unknown and not answer.unmet:
-            raise IngestError(answer.unknown[why])
-        show_answer(answer, explain, form, output)
-        if answer.unmet:
-            raise RequirementNotMet(answer.unmet)
+    def run(**options: Any) -> None:
+        function = getattr(module, called)
+        if asked.run is not None:
+            asked.run(function, **options)
+        else:
+            shown = {one: options.pop(one) for one in ("form", "output", "explain") if one in options}
+            _told(asked, function(**options), **shown)
 
-    for part in parts:
-        run = part(run)
+    for part in reversed(asked.parts):
+        run = (options_of(getattr(module, called), *asked.without) if part is options_of else part)(run)
     return click.command(name, help=asked.text)(run)
-
-
-def show_answer(answer: Answer, explain: str | None, form: str | None, output: str | None) -> None:
-    """Print an answer, or the derivation of its quantity `explain`; warnings go to standard error."""
-    if explain is not None:
-        explanation = Explanation.of(answer, explain)
-        hand_over(lambda: explanation_page(explanation), explanation.to_dict, form, output, warnings=answer.warnings)
-    else:
-        book = partial(sizing_workbook, answer, answer.title)
-        hand_over(lambda: answer_page(answer), answer.to_dict, form, output, book, warnings=answer.warnings)

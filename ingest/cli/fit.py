@@ -13,8 +13,7 @@ from ingest.cli.options import options_of, output_options, word_argument
 from ingest.cli.output import VERBOSE, chosen_option, hand_over
 from ingest.engine.question import arguments_of
 from ingest.errors import RequirementNotMet, UsageError
-from ingest.reports.pages.sizing import explanation_page
-from ingest.reports.pages.storage import fits_page
+from ingest.reports.pages import page_for
 from ingest.sizing.bandwidth import bw
 from ingest.sizing.explain import Explanation
 from ingest.storage.fit import fit
@@ -50,10 +49,8 @@ def command(form: str | None, output: str | None, explain: str | None, require: 
         if len(found.systems) != 1:
             raise UsageError(f"--explain: found {len(found.systems)} systems, expected --storage with one")
         explanation = Explanation.of(found.systems[0].answer, found.systems[0].quantity(explain))
-        hand_over(lambda: explanation_page(explanation), explanation.to_dict, form, output, warnings=found.warnings)
+        hand_over(explanation, form, output, warnings=found.warnings)
     else:
-        in_full = chosen_option(VERBOSE)
-        book = partial(fit_workbook, found)
-        hand_over(lambda: fits_page(found, in_full), found.to_dict, form, output, book, warnings=found.warnings)
+        hand_over(found, form, output, fit_workbook, page=partial(page_for, found, chosen_option(VERBOSE)))
     if require and found.unmet:
         raise RequirementNotMet(found.unmet)

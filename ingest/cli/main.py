@@ -59,8 +59,8 @@ GROUPS = {
 COMMANDS = {name: text for commands in GROUPS.values() for name, text in commands.items()}
 
 
-#: Commands of the table in `ingest.cli.commands`.
-TABLED = ("model", "memory", "checkpoint", "goodput", "train", "feed", "offload")
+#: Commands with a module of their own; all others are in the table of `ingest.cli.commands`.
+APART = ("measure", "plan", "fit", "response", "catalog", "observe", "completion")
 #: package -> the extra that installs it
 EXTRA_OF = dict.fromkeys(("tokenizers", "datasets", "pyarrow", "fsspec", "pathspec", "tqdm"), "corpus") | {"darshan": "observe"}
 ABOUT = (
@@ -87,10 +87,8 @@ def later(module: str, name: str) -> Callable[..., Any]:
 
 
 def command_of(name: str) -> Any:
-    """A subcommand: of the table of those that ask one function, or from the module of the same name."""
-    if name in TABLED:
-        return loaded("ingest.cli.commands").command(name)
-    return loaded(f"ingest.cli.{name.replace('-', '_')}").command
+    """A subcommand: from the module of the same name, or of the table of those that ask one function."""
+    return loaded(f"ingest.cli.{name}").command if name in APART else loaded("ingest.cli.commands").command(name)
 
 
 def loaded(module: str) -> Any:

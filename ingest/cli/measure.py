@@ -12,7 +12,6 @@ from ingest.cli.output import QUIET, chosen_option, hand_over
 from ingest.corpus.measure import Interrupted, measure
 from ingest.corpus.types import Progress
 from ingest.errors import IngestError
-from ingest.reports.pages.corpus import corpus_page, samples_page
 
 
 @click.command("measure")
@@ -38,10 +37,8 @@ def command(form: str | None, output: str | None, paths: tuple[str, ...], **opti
     try:
         answer = measure(*paths, **options, progress=None if chosen_option(QUIET) else Progress(sys.stderr))
     except Interrupted as interrupted:
-        known = interrupted.known
-        hand_over(lambda: corpus_page(known), known.to_dict, form, output)
+        hand_over(interrupted.known, form, output, warnings=())
         raise
-    page = samples_page if options["samples"] else corpus_page
-    hand_over(lambda: page(answer), answer.to_dict, form, output, warnings=answer.warnings)
+    hand_over(answer, form, output)
     if answer.unmet:
         raise IngestError(answer.unmet)

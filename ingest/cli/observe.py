@@ -11,7 +11,6 @@ from ingest.cli.group import COMMAND
 from ingest.cli.options import hand_over, options_of, output_options
 from ingest.observation.observation import CountSource, LogSource, bundle_of, declared_sources
 from ingest.observation.observe import observe
-from ingest.reports.pages.observation import observation_page
 
 
 class ObserveCommand(click.Command):
@@ -65,6 +64,6 @@ def command(
         form = form or (None if output else "json")
         if form not in (None, "json"):
             raise click.UsageError(f"--bundle: found --format {form}, expected json: a bundle is data", ctx)
-        hand_over(lambda: observation_page(answer), lambda: bundle_of(answer), form, output)
-        return
-    hand_over(lambda: observation_page(answer), answer.to_dict, form, output, warnings=answer.warnings)
+        hand_over(answer, form, output, data=lambda: bundle_of(answer), warnings=())
+    else:
+        hand_over(answer, form, output)

@@ -88,10 +88,11 @@ def note_output(_: click.Context, __: click.Parameter, value: Any) -> Any:
     return value
 
 
+format_option = click.option("--format", "form", type=OneOf(FORMATS), help="table, json, csv or markdown. [default: table]")
 output_options = stacked(
     [
         detail_options,
-        click.option("--format", "form", type=OneOf(FORMATS), help="table, json, csv or markdown. [default: table]"),
+        format_option,
         click.option(
             "-o",
             "--output",

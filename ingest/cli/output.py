@@ -6,7 +6,7 @@ import codecs
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -16,6 +16,7 @@ from ingest.errors import UsageError, in_one_line
 from ingest.files import forget_outputs, will_replace, write_whole
 from ingest.reports.labels import counted
 from ingest.reports.page import Page, Paint, as_text, format_of, render, shortened, suffixes, terminal_width, unpainted, wrapped
+from ingest.reports.pages import page_for
 from ingest.sizing.rules import ranked
 from ingest.units import display
 
@@ -52,13 +53,15 @@ def echo(text: str) -> None:
 
 
 def hand_over(
-    page: Callable[[], Page],
-    data: Callable[[], Mapping[str, Any]],
+    answer: Any,
     form: str | None,
     output: str | None,
-    book: Callable[[], bytes] | None = None,
+    book: Callable[[Any], bytes] | None = None,
+    *,
+    page: Callable[[], Page] | None = None,
+    data: Callable[[], Mapping[str, Any]] | None = None,
+    warnings: Sequence[str] | None = None,
     alternative: str = "",
-    warnings: Sequence[str] = (),
 ) -> None:
     """Print a result or write it to a file, and its warnings on standard error.
 
@@ -66,16 +69,18 @@ def hand_over(
     and other formats hold everything; of a file, standard error says the answer and what was written.
 
     Args:
-        page, data: build the result, as a page or as plain values.
+        answer: the result.
         form, output: `--format` and `--output`.
-        book: builds the workbook; None if the command has none.
+        book: builds the workbook of the result; None if the command has none.
+        page, data: build the result as a page or as plain values; as a session shows it by default, and its `to_dict`.
+        warnings: one line each; those of the result by default.
         alternative: the command that writes a workbook instead.
-        warnings: one line each.
 
     Raises:
         UsageError: a workbook is requested of a command that has none.
     """
-    chosen, page = format_of(output, form, book is not None), cache(page)
+    chosen, page = format_of(output, form, book is not None), cache(page or partial(page_for, answer))
+    data, warnings = data or answer.to_dict, getattr(answer, "warnings", ()) if warnings is None else warnings
     if output is None:
         _print(page, data, chosen, warnings)
         return
@@ -83,7 +88,7 @@ def hand_over(
         known = ", ".join(suffixes(book=False))
         other = alternative and f", or {alternative}"
         raise UsageError(f"--output: '{output}': this result has no workbook; expected {known}{other}")
-    write_whole(output, book() if chosen == "xlsx" and book is not None else render(page, data, chosen) + "\n")
+    write_whole(output, book(answer) if chosen == "xlsx" and book is not None else render(page, data, chosen) + "\n")
     warn(warnings)
     tell_answer(page())
     tell_written(output)

@@ -6,7 +6,6 @@ Any other line (help, `--option=value`, several short options in one, a slip) is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import takewhile
 from typing import Any
 
@@ -17,7 +16,6 @@ from ingest.engine.question import arguments_of
 from ingest.errors import IngestError
 from ingest.files import note_outputs
 from ingest.reports.page import FORMATS
-from ingest.reports.pages.sizing import estimate_page, scenarios_page
 from ingest.sizing.bandwidth import Scenarios, bw
 
 sizing_workbook = later("ingest.reports.workbook.small_workbooks", "sizing_workbook")
@@ -77,10 +75,9 @@ def show_bandwidth(form: str | None, output: str | None, **options: Any) -> None
     if isinstance(answer, Scenarios):
         several = len({one.nodes for one in answer.scenarios}) > 1
         sweep = "ingest sweep with the same options, which writes a table of all scenarios" if several else ""
-        hand_over(lambda: scenarios_page(answer), answer.to_dict, form, output, alternative=sweep, warnings=answer.warnings)
+        hand_over(answer, form, output, alternative=sweep)
     else:
-        book = partial(sizing_workbook, answer, answer.title)
-        hand_over(lambda: estimate_page(answer), answer.to_dict, form, output, book, warnings=answer.warnings)
+        hand_over(answer, form, output, sizing_workbook)
 
 
 def plain(words: Sequence[str]) -> bool:

@@ -14,7 +14,8 @@ from ingest.cli.output import VERBOSE, chosen_option, hand_over, tell_written
 from ingest.engine.result import envelope
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.files import write_whole
-from ingest.reports.pages.plan import lines_page, plan_page, plans_page
+from ingest.reports.pages import page_for
+from ingest.reports.pages.plan import lines_page
 from ingest.site.plan import PlanScenarios
 from ingest.site.planner import plan
 from ingest.site.schema import schema_text, starter
@@ -71,16 +72,14 @@ def command(
     if isinstance(answer, PlanScenarios):
         if explain is not None:
             raise UsageError("--explain: found several scenarios, expected one")
-        hand_over(lambda: plans_page(answer), answer.to_dict, form, output, warnings=answer.warnings)
+        hand_over(answer, form, output)
     elif explain is not None:
         lines = answer.explain(explain)
         body = {**answer.requirement(explain).to_dict(), "derivation": lines}
         data = envelope(answer.command, body, catalog=answer.catalog)
-        hand_over(lambda: lines_page(f"Derivation of {explain}", lines), lambda: data, form, output, warnings=answer.warnings)
+        hand_over(answer, form, output, page=partial(lines_page, f"Derivation of {explain}", lines), data=lambda: data)
     else:
-        book = partial(model_workbook, answer)
-        in_full = chosen_option(VERBOSE)
-        hand_over(lambda: plan_page(answer, in_full), answer.to_dict, form, output, book, warnings=answer.warnings)
+        hand_over(answer, form, output, model_workbook, page=partial(page_for, answer, chosen_option(VERBOSE)))
     if check and answer.unmet:
         raise RequirementNotMet(answer.unmet)
 

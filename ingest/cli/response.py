@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import redirect_stdout
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,7 @@ from ingest.files import write_whole
 from ingest.reports.document.html import as_html
 from ingest.reports.document.page_document import response_document
 from ingest.reports.document.word import as_docx
-from ingest.reports.page import Page
-from ingest.reports.pages.response import comparison_page, response_page
+from ingest.reports.pages import page_for
 from ingest.rfp.response import response
 from ingest.text import one_line
 from ingest.version import __version__
@@ -65,14 +65,9 @@ def command(
     given = None if weights is None else _weights(Path(weights))
     with redirect_stdout(StringIO()):  # on which openpyxl reports a style that is not there
         compared = response(offers, sent=sent, optimized=optimized, confirmed=confirmed, weights=given)
-    one = compared.offers[0] if len(offers) == 1 else None
-    answer = one or compared
-
-    def page() -> Page:
-        # A file is filed: it holds every line.
-        shown = chosen_option(VERBOSE) or output is not None
-        return response_page(one, shown) if one else comparison_page(compared, shown)
-
+    answer = compared.offers[0] if len(offers) == 1 else compared
+    # A file is filed: it holds every line.
+    page = partial(page_for, answer, chosen_option(VERBOSE) or output is not None)
     suffix = "" if output is None or form is not None else Path(output).suffix.lower()
     if output is not None and suffix in (".docx", ".html"):
         document = response_document(page(), SUBTITLE.format(sent=one_line(Path(sent).name) if sent else "the first offer"))
@@ -81,7 +76,7 @@ def command(
         tell_answer(page())
         tell_written(output)
     else:
-        hand_over(page, answer.to_dict, form, output, lambda: response_workbook(compared), warnings=answer.warnings)
+        hand_over(answer, form, output, lambda _: response_workbook(compared), page=page)
     if answer.unmet:
         raise RequirementNotMet(answer.unmet)
 

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 from ingest.reports.charts.bandwidth import Bar
 from ingest.reports.charts.chart import DARK, LIGHT
 from ingest.reports.labels import plain as plain
-from ingest.reports.page import Page, Section, as_text
-from ingest.reports.pages import acceptance, corpus, observation, plan, response, sizing, storage
+from ingest.reports.page import Section, as_text
+from ingest.reports.pages import page_for
 from ingest.text import all_visible
 from ingest.units import display
 
 if TYPE_CHECKING:
     from ingest.engine.interactive import InteractiveResult
     from ingest.engine.value import Quantity
-    from ingest.reports.plan_report import Report
     from ingest.requirement import Requirement
     from ingest.site.plan import Plan
     from ingest.sizing.bandwidth import Estimate, Scenarios
@@ -32,48 +31,9 @@ MOST_CELLS = 40
 CELL, UNBROKEN = "text-align: left; padding: 2px 14px 2px 0", 28
 
 
-def _report_page(made: Report) -> Page:
-    rows = tuple((name, f"{size:,} B") for name, size in made.files.items())
-    return Page(f"{made.plan.site.name}: {len(rows)} files written", (Section("", ("file", "size"), rows),))
-
-
-#: class of a result -> its page; a class without one has that of its base
-PAGES: Mapping[str, Callable[[Any], Page]] = {
-    "Acceptance": acceptance.acceptance_page,
-    "Answer": sizing.answer_page,
-    "Calibration": observation.calibration_page,
-    "CatalogComparison": storage.comparison_page,
-    "CatalogEntry": sizing.entry_page,
-    "CatalogListing": sizing.list_page,
-    "Comparison": response.comparison_page,
-    "CorpusMeasurement": corpus.corpus_page,
-    "Estimate": sizing.estimate_page,
-    "Explanation": sizing.explanation_page,
-    "Fit": storage.fit_page,
-    "Fits": storage.fits_page,
-    "Observation": observation.observation_page,
-    "ObservedJob": acceptance.observed_job_page,
-    "PathBenchmark": acceptance.measured_page,
-    "Plan": plan.plan_page,
-    "PlanDiff": plan.diff_page,
-    "PlanScenarios": plan.plans_page,
-    "Report": _report_page,
-    "Response": response.response_page,
-    "Scenarios": sizing.scenarios_page,
-    "Sweep": sizing.sweep_page,
-    "Validation": sizing.validation_page,
-    "Verdict": acceptance.verdict_page,
-}
-
-
-def page_of(result: InteractiveResult) -> Page:
-    """The page of a result."""
-    return next(PAGES[one.__name__] for one in type(result).__mro__ if one.__name__ in PAGES)(result)
-
-
 def as_lines(result: InteractiveResult) -> str:
     """A result in a few lines: its title, the first rows of its first table, and how many more there are."""
-    page = page_of(result)
+    page = page_for(result)
     first = next((one for one in page.sections if one.rows or one.lines), Section(""))
     short = first._replace(rows=first.rows[:MOST_ROWS], lines=first.lines[:MOST_ROWS] if not first.rows else ())
     lines = as_text(page._replace(sections=(short,))).split("\n")
@@ -87,7 +47,7 @@ def as_lines(result: InteractiveResult) -> str:
 
 def as_html(result: InteractiveResult) -> str:
     """A result as HTML without scripts: the first table and a chart open, further tables folded, warnings last."""
-    page = all_visible(page_of(result))
+    page = all_visible(page_for(result))
     first, *others = page.sections or (Section(""),)
     heading = "<br>".join(map(escape, as_text(page._replace(sections=())).split("\n")))
     parts = [f"<strong>{heading}</strong>", *_section(first)]

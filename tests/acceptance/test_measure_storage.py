@@ -5,11 +5,13 @@ import shutil
 import signal
 import subprocess
 import time
+from functools import wraps
 
 import pytest
 from conftest import COMMAND, clean_environment, default_signals
 
 import ingest
+from ingest.acceptance import path_benchmark
 from ingest.acceptance.path_benchmark import (
     SIGNALS,
     FioRun,
@@ -97,7 +99,7 @@ def test_the_command_measures_and_leaves_the_folder_as_it_was(run, storage):
 @needs_fio
 @pytest.mark.parametrize("form", ["table", "json", "csv", "markdown"])
 def test_a_measurement_is_printed_in_every_format(run, monkeypatch, measured, form):
-    monkeypatch.setattr("ingest.cli.measure_storage.measure_storage", lambda *_, **__: measured)
+    monkeypatch.setattr(path_benchmark, "measure_storage", wraps(path_benchmark.measure_storage)(lambda *_, **__: measured))
     ran = run("measure-storage", ".", "--format", form)
     assert ran.code == 0
     assert "cosmoflow" in ran.out
@@ -128,7 +130,7 @@ def test_a_sweep_measures_every_size_with_every_number_of_threads(swept):
 
 @needs_fio
 def test_a_sweep_is_a_picture_and_its_result_an_entry(run, monkeypatch, swept, tmp_path):
-    monkeypatch.setattr("ingest.cli.measure_storage.measure_storage", lambda *_, **__: swept)
+    monkeypatch.setattr(path_benchmark, "measure_storage", wraps(path_benchmark.measure_storage)(lambda *_, **__: swept))
     out = run("measure-storage", ".").out
     assert out.count("no knee up to 2 threads: measure with more") == list(swept.bent.values()).count(False)
     bars = [line.split()[1] for line in out.splitlines() if "█" in line]
@@ -145,7 +147,7 @@ def test_a_sweep_is_a_picture_and_its_result_an_entry(run, monkeypatch, swept, t
 @needs_fio
 @pytest.mark.parametrize(("requests", "measured"), [(4095, 2**20), (4096, 4096), (2**20 - 1, 4096), (2**20, 2**20)])
 def test_small_requests_are_judged_by_the_points_of_at_most_their_size(run, monkeypatch, swept, tmp_path, requests, measured):
-    monkeypatch.setattr("ingest.cli.measure_storage.measure_storage", lambda *_, **__: swept)
+    monkeypatch.setattr(path_benchmark, "measure_storage", wraps(path_benchmark.measure_storage)(lambda *_, **__: swept))
     written = tmp_path / "result.json"
     assert run("measure-storage", ".", "-o", written).code == 0
     entry = measured_entry(written, requests)

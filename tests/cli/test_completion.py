@@ -139,7 +139,7 @@ def test_a_key_press_imports_nothing_that_computes():
     done = finished(sys.executable, "-c", f"{probe}print(*sys.modules, sep='\\n')", **asked)
     lines = done.stdout.splitlines()
     assert lines[0] == "plain,h100-sxm"
-    assert not {"numpy", "pandas", "yaml", "ingest.catalog.store", "ingest.cli.bw", "ingest.sizing"} & set(lines)
+    assert not {"numpy", "pandas", "yaml", "ingest.catalog.store", "ingest.cli.commands", "ingest.sizing"} & set(lines)
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

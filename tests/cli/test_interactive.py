@@ -12,7 +12,7 @@ from ingest.acceptance.observed_job import ObservedJob
 from ingest.engine.interactive import InteractiveResult, InteractiveResults, UnknownResult
 from ingest.engine.registry import label_of
 from ingest.engine.result import Answer
-from ingest.reports import session
+from ingest.reports import pages, session
 from ingest.reports.page import as_text
 
 #: Lines and letters that a shell shows of any result.
@@ -53,7 +53,7 @@ def results():
 def test_a_shell_shows_a_few_lines(results, name):
     shown = repr(results[name])
     assert str(results[name]) == shown
-    heading = as_text(session.page_of(results[name])._replace(sections=()))
+    heading = as_text(pages.page_for(results[name])._replace(sections=()))
     assert shown[:100].split("\n")[0] == heading[:100].split("\n")[0]
     assert max(map(len, shown.split("\n"))) <= session.MOST_LETTERS
     assert len(shown) < MOST_LETTERS
@@ -84,9 +84,9 @@ def test_every_class_of_results_has_a_page_and_is_compared_by_what_it_says():
     for kind in kinds:
         assert kind.__repr__ is InteractiveResult.__repr__, kind
         assert kind.__eq__ is InteractiveResult.__eq__, kind
-        assert any(one.__name__ in session.PAGES for one in kind.__mro__), kind
+        assert any(one.__name__ in pages.PAGES for one in kind.__mro__), kind
     assert set(session.CHARTS) <= {kind.__name__ for kind in kinds}
-    assert set(session.PAGES) == {kind.__name__ for kind in kinds if not issubclass(kind, Answer)} | {
+    assert set(pages.PAGES) == {kind.__name__ for kind in kinds if not issubclass(kind, Answer)} | {
         "Answer",
         "Estimate",
         "CorpusMeasurement",
@@ -113,7 +113,7 @@ def test_results_of_a_plan_and_of_a_page_are_found(results):
     # Every label of a page finds its result.
     for name in ("bw", "checkpoint", "train", "memory", "offload"):
         answer = results[name]
-        rows = session.page_of(answer).sections[0].rows
+        rows = pages.page_for(answer).sections[0].rows
         assert all(row[0] in answer for row in rows), name
     # A line of a plan is found by id and quantity.
     plan = results["plan"]

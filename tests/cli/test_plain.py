@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from ingest.catalog import yaml_reader
 from ingest.catalog.records import Gpu
 from ingest.catalog.store import Catalog
-from ingest.cli.bw import command
+from ingest.cli import commands
 from ingest.cli.group import command as root
 from ingest.cli.output import QUIET, VERBOSE, chosen_option, forget_choices
 from ingest.cli.plain import plain_options
 from ingest.sizing.bandwidth import bw
 
+command = commands.command("bw")
 #: As on the command line: a command that is alone keeps another help option for the tests after it.
 GROUP = click.Context(root, **root.context_settings)
 OPTIONS = sorted(name for one in command.params for name in one.opts if name.startswith("-"))

@@ -165,6 +165,12 @@ def _cell(column: str, value: Any) -> str:
     return f"{value * 100:.3g} %" if is_share(column, unit) else display(value, unit, binary=False)
 
 
+def report_page(made: Any) -> Page:
+    """The files that `report` wrote."""
+    rows = tuple((name, f"{size:,} B") for name, size in made.files.items())
+    return Page(f"{made.plan.site.name}: {len(rows)} files written", (Section("", ("file", "size"), rows),))
+
+
 def requirement_wording(requirements: Sequence[Requirement]) -> tuple[tuple[object, ...], ...]:
     """One row per requirement in base units: its sentence, its value, and the conditions of its test."""
     line = ("id", "priority", "statement", "metric", "value", "computed", "low", "high", "unit")

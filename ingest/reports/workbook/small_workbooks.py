@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 
 
 @decimal_units()
-def sizing_workbook(answer: Answer, title: str) -> bytes:
-    """The workbook of one answer."""
-    return SizingWorkbook(answer, title).content()
+def sizing_workbook(answer: Answer, title: str = "") -> bytes:
+    """The workbook of one answer, with its own title by default."""
+    return SizingWorkbook(answer, title or answer.title).content()
 
 
 class SizingWorkbook:
