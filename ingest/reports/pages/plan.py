@@ -166,7 +166,7 @@ def _cell(column: str, value: Any) -> str:
 
 
 def report_page(made: Any) -> Page:
-    """The files that `report` wrote."""
+    """The files that `report` wrote: of a `Report`, which stands above the pages."""
     rows = tuple((name, f"{size:,} B") for name, size in made.files.items())
     return Page(f"{made.plan.site.name}: {len(rows)} files written", (Section("", ("file", "size"), rows),))
 
