@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy
 
-from ingest.catalog.records import CATALOGS, Decoder, Rate, Storage, Tier
-from ingest.catalog.store import Catalog, opened
+from ingest.catalog.records import Decoder, Rate, Storage, Tier
+from ingest.catalog.store import CATALOGS, Catalog, opened
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.configuration import shipped_folder
 from ingest.engine.interactive import InteractiveResult

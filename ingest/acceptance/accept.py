@@ -29,7 +29,7 @@ from ingest.acceptance.service_limits import STALL, limits_of, terms_of
 from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest, Load, within
 from ingest.acceptance.tools import GENERATORS, dlio
 from ingest.acceptance.tools.job_files import Task, filled, template
-from ingest.catalog.records import CATALOGS
+from ingest.catalog.store import CATALOGS
 from ingest.configuration import decimal_units
 from ingest.engine.expression import total
 from ingest.engine.messages import each_once

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypedDict, Unpack
 
 from ingest.acceptance.test_spec import Observed, within
 from ingest.acceptance.tools import fio
-from ingest.catalog.records import CATALOGS, Gpu
-from ingest.catalog.store import Catalog, opened
+from ingest.catalog.records import Gpu
+from ingest.catalog.store import CATALOGS, Catalog, opened
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import Question, Shown, filled, option
 from ingest.engine.registry import solve

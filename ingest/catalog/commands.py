@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from ingest.catalog import checked_by
 from ingest.catalog.records import (
-    CATALOGS,
     KINDS,
     STORAGE_CLASSES,
     Decoder,
@@ -27,7 +26,7 @@ from ingest.catalog.records import (
     Value,
 )
 from ingest.catalog.schema import read_sources
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import CATALOGS, Catalog
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.configuration import configuration, configuration_file, shipped_folder
 from ingest.engine.interactive import InteractiveResult

@@ -7,11 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
-from ingest.engine.question import option
-
 GRADES = ("measured", "published", "vendor", "derived", "assumed")
-#: The option by which every command takes folders of entries.
-CATALOGS = option("Folder with entries of your own; repeatable, the last one overrides.", "DIR", many=True, default=())
 PRECISIONS = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4")
 SIZES = ("stored", "decoded", "touched")
 

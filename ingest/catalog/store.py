@@ -15,12 +15,15 @@ from ingest.catalog.records import KINDS, Entry, Rate
 from ingest.catalog.schema import Reader, read_rates, read_sources
 from ingest.catalog.yaml_reader import ABSENT, line_of, prepared, read_yaml
 from ingest.configuration import Overlay, overlays_in_force, shipped_folder
+from ingest.engine.question import option
 from ingest.engine.value import Source
 from ingest.errors import CatalogError, UsageError, brief, nearest
 
 AnyEntry = TypeVar("AnyEntry", bound=Entry)
 Made = TypeVar("Made")
 
+#: The option by which every command takes folders of entries.
+CATALOGS = option("Folder with entries of your own; repeatable, the last one overrides.", "DIR", many=True, default=())
 #: Kinds whose names carry a generation or a size, and how many figures of it a slip leaves.
 FIGURES = {"gpus": 2, "nodes": 2, "models": 1}
 MAX_NAME = 250  # Longer than any id or path; file systems refuse such names with various messages

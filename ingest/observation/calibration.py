@@ -15,8 +15,8 @@ from statistics import fmean
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
 from ingest.catalog.commands import check
-from ingest.catalog.records import CATALOGS, SIZES, Model
-from ingest.catalog.store import Catalog
+from ingest.catalog.records import SIZES, Model
+from ingest.catalog.store import CATALOGS, Catalog
 from ingest.configuration import user_folder
 from ingest.corpus.estimators import student_quantile
 from ingest.engine.interactive import InteractiveResult

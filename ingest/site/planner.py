@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack
 
-from ingest.catalog.records import CATALOGS, Storage
-from ingest.catalog.store import Catalog, opened
+from ingest.catalog.records import Storage
+from ingest.catalog.store import CATALOGS, Catalog, opened
 from ingest.configuration import decimal_units
 from ingest.engine.array_tree import ArrayTree
 from ingest.engine.derivation_graph import QuantityRow, all_below, columns_of

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
-from ingest.catalog.records import CATALOGS, SIZES, Gpu, Model, Node, Scaling, Storage, Value
-from ingest.catalog.store import Catalog
+from ingest.catalog.records import SIZES, Gpu, Model, Node, Scaling, Storage, Value
+from ingest.catalog.store import CATALOGS, Catalog
 from ingest.corpus.measurement_file import bytes_per_token_of, sample_sizes_in
 from ingest.engine.frozen import EMPTY, Frozen
 from ingest.engine.messages import Message, Option, Setting, each_once, option_error

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from ingest.architecture.model_description import describe
 from ingest.architecture.structure import Architecture
 from ingest.catalog.records import KINDS, Encoding, Model, Record, Shape, Statement, Structure, Tier, Value
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import CATALOGS, Catalog
 from ingest.sizing.published_rates import check_own_rates, seen_rates
 
+Catalogs = Annotated[str | Path | Sequence[str | Path], CATALOGS]
 #: The records inside an entry, by the form of their field.
 INNER: Mapping[str, type[Record]] = {"encodings": Encoding, "tiers": Tier}
 #: Parts of an architecture that only a release has.
 OF_A_RELEASE = ("stored", "stored_bytes", "row_bytes", "estimated")
 
 
-def page_data(catalogs: str | Path | Sequence[str | Path] = (), read: Container[str] | None = None) -> dict[str, Any]:
+def page_data(catalogs: Catalogs = (), read: Container[str] | None = None) -> dict[str, Any]:
     """Return the catalogs, the tables of weights of their architectures, and the rates by GPU behind transferred rates.
 
     Args:

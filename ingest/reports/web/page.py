@@ -6,24 +6,21 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from ingest.catalog.records import CATALOGS
 from ingest.engine.question import option
 from ingest.errors import UsageError
 from ingest.files import as_bytes, write_whole
 from ingest.reports.web.forms import forms
 from ingest.reports.web.modules import Program
-from ingest.sizing.page_data import page_data
+from ingest.sizing.page_data import Catalogs, page_data
 from ingest.units import display
 from ingest.version import __version__
 
 ASSETS = Path(__file__).parent / "assets"
-#: Folders with entries of the user.
-Catalogs = str | Path | Sequence[str | Path]
 #: What the page calls, by module.
 ROOTS: Mapping[str, tuple[str, ...]] = {
     "ingest.sizing.bandwidth": ("bw", "Scenarios"),
@@ -191,7 +188,7 @@ class WrittenPage:
 def page(
     *,
     output: Annotated[str | Path, option("The file to write or replace.", "FILE.html")] = "calc.html",
-    catalogs: Annotated[Catalogs, CATALOGS] = (),
+    catalogs: Catalogs = (),
 ) -> WrittenPage:
     """One page that computes in a browser, without a network.
 
