@@ -8,7 +8,7 @@ import pytest
 
 import ingest
 from ingest.engine import registry
-from ingest.engine.question import arguments_of, default_text, helps_in
+from ingest.engine.question import arguments_of, default_text
 from ingest.engine.registry import default_of, unit_of
 
 #: command -> a quick call, in which defaults hold
@@ -50,7 +50,7 @@ def typical(quantity, table):
 
 @pytest.mark.parametrize(("name", "option", "quantity", "table"), STATED, ids=[f"{one[0]}-{one[1]}-{one[2]}" for one in STATED])
 def test_help_follows_the_table(name, option, quantity, table, monkeypatch):
-    before = helps_in(function(name))[option]
+    before = arguments_of(function(name))[option].declared.text
     assert default_text(typical(quantity, table), unit_of(quantity)) in before
     changed = typical(quantity, table) * 2 + 7
     if table is not None:
@@ -59,7 +59,7 @@ def test_help_follows_the_table(name, option, quantity, table, monkeypatch):
     else:
         declared = registry._declared[quantity]
         monkeypatch.setitem(registry._declared, quantity, declared._replace(default=changed))
-    after = helps_in(function(name))[option]
+    after = arguments_of(function(name))[option].declared.text
     assert after != before
     assert default_text(changed, unit_of(quantity)) in after
 

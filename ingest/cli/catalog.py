@@ -8,7 +8,8 @@ import click
 
 from ingest.catalog import commands
 from ingest.cli.main import tell
-from ingest.cli.options import hand_over, options_of, output_options, tell_written, warn
+from ingest.cli.options import options_of, output_options
+from ingest.cli.output import hand_over, tell_written, warn
 from ingest.errors import IngestError, in_one_line, listed
 from ingest.observation.calibration import add_bundle
 from ingest.reports.page import as_text, terminal_width
@@ -34,8 +35,7 @@ def list_(kind: str | None, form: str | None, output: str | None, catalogs: tupl
     KIND is models, gpus, nodes, storage, protocols, families, scaling, optimizers, recipes, failures, corpora, pipelines,
     formats, decoders or architectures.
     """
-    found = commands.list(kind, catalogs=catalogs)
-    hand_over(found, form, output)
+    hand_over(commands.list(kind, catalogs=catalogs), form, output)
 
 
 @command.command("show")
@@ -61,8 +61,7 @@ def compare(names: tuple[str, ...], form: str | None, output: str | None, **opti
     ingest catalog compare lustre ceph hdfs cockroachdb
     ingest catalog compare nvme-gen5 lustre --latency driver=9us,block=6us,device=13us --threads 256
     """
-    found = commands.compare(names, **options)
-    hand_over(found, form, output)
+    hand_over(commands.compare(names, **options), form, output)
 
 
 @command.command("check")

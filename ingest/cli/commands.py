@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from operator import attrgetter
@@ -22,7 +23,7 @@ from ingest.cli.options import (
     options_of,
     output_options,
 )
-from ingest.cli.output import hand_over, tell_answer, tell_written, warn
+from ingest.cli.output import QUIET, chosen_option, hand_over, tell_answer, tell_written, warn
 from ingest.errors import IngestError, RequirementNotMet, UsageError
 from ingest.files import write_whole
 from ingest.reports.page import FORMATS, format_of, render
@@ -31,6 +32,7 @@ from ingest.sizing.explain import Explanation
 
 Function = Callable[..., Any]
 
+progress_on = later("ingest.corpus.types", "Progress")
 show_bandwidth = later("ingest.cli.plain", "show_bandwidth")
 observed_job = later("ingest.acceptance.observed_job", "observed_job")
 as_docx = later("ingest.reports.document.word", "as_docx")
@@ -105,6 +107,18 @@ def _sweep(function: Function, form: str | None, output: str | None, **options: 
     if output is not None:
         tell_answer(sweep_page(answer, most=0))
         tell_written(output)
+
+
+def _measure(function: Function, paths: tuple[str, ...], form: str | None, output: str | None, **options: Any) -> None:
+    try:
+        answer = function(*paths, **options, progress=None if chosen_option(QUIET) else progress_on(sys.stderr))
+    except KeyboardInterrupt as interrupted:
+        if known := getattr(interrupted, "known", None):
+            hand_over(known, form, output, warnings=())
+        raise
+    hand_over(answer, form, output)
+    if answer.unmet:
+        raise IngestError(answer.unmet)
 
 
 def _dataset(function: Function, words: tuple[str, ...], **options: Any) -> None:
@@ -269,6 +283,32 @@ COMMANDS: dict[str, Asked] = {
         parts=(_word("name"), model_argument, options_of, output_options),
         book=None,
         cautions=attrgetter("estimate.warnings"),
+    ),
+    "measure": Asked(
+        """Bytes per token, tokens and sizes of your own text, exactly or with a confidence interval.
+
+        PATH is a folder, file, glob, URL (s3://…), datasets://FOLDER, @list.txt, or - for standard input; plain text, JSONL,
+        CSV, Parquet, Arrow, tar, WARC, also compressed. Unreadable files are listed in files_skipped. Ctrl-C prints the
+        result so far.
+
+        \b
+        ingest measure books/
+        ingest measure books/ --tokenizer tokenizer.json -o corpus.json
+        ingest measure 's3://bucket/c4/*.json.gz' --text-field text --tolerance 1%
+        ingest measure books/ --exact --resume books.ledger
+        ingest bw --model config.json --gpu h100 --bytes-per-token corpus.json
+        ingest measure images/ --samples -o samples.json
+        """,
+        parts=(
+            _word("paths", "PATH…"),
+            click.option(
+                "--exact/--sample", default=None, help="Count everything, or a sample. [default: everything up to 30 s]"
+            ),
+            options_of,
+            output_options,
+        ),
+        without=("exact", "progress"),
+        run=_measure,
     ),
     "dataset": Asked(
         """Storage footprint of a data set, from raw input to the copies for training, with files and inodes.

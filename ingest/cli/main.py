@@ -60,7 +60,7 @@ COMMANDS = {name: text for commands in GROUPS.values() for name, text in command
 
 
 #: Commands with a module of their own; all others are in the table of `ingest.cli.commands`.
-APART = ("measure", "plan", "fit", "response", "catalog", "observe", "completion")
+APART = ("plan", "fit", "response", "catalog", "observe", "completion")
 #: package -> the extra that installs it
 EXTRA_OF = dict.fromkeys(("tokenizers", "datasets", "pyarrow", "fsspec", "pathspec", "tqdm"), "corpus") | {"darshan": "observe"}
 ABOUT = (

@@ -8,12 +8,6 @@ from typing import Any, TypeVar
 import click
 
 from ingest.cli.output import QUIET, VERBOSE, choose
-from ingest.cli.output import chosen_option as chosen_option
-from ingest.cli.output import hand_over as hand_over
-from ingest.cli.output import painter as painter
-from ingest.cli.output import tell_answer as tell_answer
-from ingest.cli.output import tell_written as tell_written
-from ingest.cli.output import warn as warn
 from ingest.engine.question import Argument, Declared, arguments_of
 from ingest.errors import expected_one_of
 from ingest.files import note_outputs

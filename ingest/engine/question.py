@@ -172,11 +172,6 @@ def filled(table: type[Table], given: Table, function: str) -> Table:
     return {**known, **given}  # type: ignore[return-value, dict-item]
 
 
-def helps_in(function: Any) -> dict[str, str]:
-    """The help of each option of a public function that a table declares."""
-    return {name: one.declared.text for name, one in arguments_of(function).items() if one.declared is not None}
-
-
 def quantities_in(table: type) -> dict[str, str]:
     """The options of a table that set a quantity, each with it."""
     return {one.name: one.declared.quantity for one in options_in(table) if one.declared is not None and one.declared.quantity}
