@@ -18,21 +18,13 @@ COLUMN = "column"
 
 @dataclass(frozen=True)
 class QuantityRow:
-    """One row of a table: a job, data set, cluster or year.
+    """One row of a table: a job, data set, cluster or year."""
 
-    Attributes:
-        name: of the job, data set, cluster or year.
-        words: the model, the cluster, the mode and other texts.
-        known: its quantities.
-        checkpoints: the quantities of its checkpoints, where the row is a job that saves any.
-        absent: requested quantities that cannot be computed.
-    """
-
-    name: str
-    words: Mapping[str, Any]
-    known: Quantities
-    checkpoints: Quantities | None = None
-    absent: set[str] = field(default_factory=set)
+    name: str  # of the job, data set, cluster or year
+    words: Mapping[str, Any]  # the model, the cluster, the mode and other texts
+    known: Quantities  # its quantities
+    checkpoints: Quantities | None = None  # the quantities of its checkpoints, where the row is a job that saves any
+    absent: set[str] = field(default_factory=set)  # requested quantities that cannot be computed
 
     def step(self, name: str) -> Step | None:
         """A quantity of the row and how it came about; None where it cannot be computed."""
@@ -113,15 +105,10 @@ def columns_of(table: str, rows: Sequence[QuantityRow], owner: str = "") -> dict
 
 
 class Below(NamedTuple):
-    """What a step rests on.
+    """What a step rests on."""
 
-    Attributes:
-        columns: the columns, the topmost first.
-        inputs: the names of the wanted inputs.
-    """
-
-    columns: list[Step]
-    inputs: frozenset[str]
+    columns: list[Step]  # the columns, the topmost first
+    inputs: frozenset[str]  # the names of the wanted inputs
 
 
 def all_below(tree: ArrayTree, wanted: Callable[[Input], bool]) -> dict[str, Below]:

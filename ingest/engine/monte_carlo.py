@@ -31,20 +31,15 @@ SMALLEST_EFFECT = 1e-6
 
 
 class Effect(NamedTuple):
-    """The effect of one quantity on a requirement: its value at the low and the high end, all others typical.
+    """The effect of one quantity on a requirement: its value at the low and the high end, all others typical."""
 
-    Attributes:
-        name: the quantity.
-        rows: the jobs and data sets that it belongs to.
-        value, low, high: of the quantity.
-        at_low, at_high: of the requirement.
-    """
-
-    name: str
-    rows: tuple[str, ...]
+    name: str  # the quantity
+    rows: tuple[str, ...]  # the jobs and data sets that it belongs to
+    #: value, low, high: of the quantity
     value: float
     low: float
     high: float
+    #: at_low, at_high: of the requirement
     at_low: float
     at_high: float
 
@@ -103,45 +98,27 @@ FIXED = -(1 << 62)
 
 
 class Rows(NamedTuple):
-    """Rows of an argument whose draws are in one table.
+    """Rows of an argument whose draws are in one table."""
 
-    Attributes:
-        table: that their place names; None for constants.
-        rows: of the argument.
-        taken: the rows of the table, as a slice where they follow each other; or a column of constants.
-    """
-
-    table: int | None
-    rows: Any
-    taken: Any
+    table: int | None  # that their place names; None for constants
+    rows: Any  # of the argument
+    taken: Any  # the rows of the table, as a slice where they follow each other; or a column of constants
 
 
 class Argument(NamedTuple):
-    """One argument of a formula for all steps of a batch.
+    """One argument of a formula for all steps of a batch."""
 
-    Attributes:
-        shared: the position of the step of all; None where they have several.
-        constant: the value of all where no draw changes any: a number, or a column of numbers.
-        rows: where the draws of each are: in one table, or in several.
-    """
-
-    shared: int | None = None
-    constant: Any = None
-    rows: Sequence[Rows] = ()
+    shared: int | None = None  # the position of the step of all; None where they have several
+    constant: Any = None  # the value of all where no draw changes any: a number, or a column of numbers
+    rows: Sequence[Rows] = ()  # where the draws of each are: in one table, or in several
 
 
 class Batch(NamedTuple):
-    """Steps of one formula that do not rest on each other: one call computes them for all draws.
+    """Steps of one formula that do not rest on each other: one call computes them for all draws."""
 
-    Attributes:
-        function: the formula.
-        positions: of the steps.
-        arguments: of the formula; empty where each step is computed by itself.
-    """
-
-    function: Callable[..., Any]
-    positions: Any
-    arguments: Sequence[Argument] = ()
+    function: Callable[..., Any]  # the formula
+    positions: Any  # of the steps
+    arguments: Sequence[Argument] = ()  # of the formula; empty where each step is computed by itself
 
 
 def _batches(tree: ArrayTree, order: Sequence[Uncertain]) -> tuple[list[Batch], Any]:

@@ -24,26 +24,18 @@ SMALL, SHORT = 0.1, 120
 
 
 class Declared(NamedTuple):
-    """An option of a command.
+    """An option of a command."""
 
-    Attributes:
-        help: one sentence; `{default}` stands for what holds where the option is not given, the name of a quantity of `usual`
-            in braces for its default, and `{choices}` for the words to choose from.
-        metavar: what its value is called in help; empty where help lists the choices in its place.
-        quantity: the quantity that it sets; its unit and range hold.
-        default: the value of the option itself where it is not given.
-        usual: where the default of its quantity is declared, if not with it: inputs by name, or the default in words.
-        many: it may be given several times.
-        choices: the words to choose from, with a remark on each where they are a mapping.
-    """
-
+    #: one sentence; `{default}` stands for what holds where the option is not given, the name of a quantity of `usual` in
+    #: braces for its default, and `{choices}` for the words to choose from
     help: str
-    metavar: str = "N"
-    quantity: str = ""
-    default: Any = None
+    metavar: str = "N"  # what its value is called in help; empty where help lists the choices in its place
+    quantity: str = ""  # the quantity that it sets; its unit and range hold
+    default: Any = None  # the value of the option itself where it is not given
+    #: where the default of its quantity is declared, if not with it: inputs by name, or the default in words
     usual: Mapping[str, Any] | str = ""
-    many: bool = False
-    choices: Iterable[str] = ()
+    many: bool = False  # it may be given several times
+    choices: Iterable[str] = ()  # the words to choose from, with a remark on each where they are a mapping
 
     @property
     def text(self) -> str:
@@ -102,23 +94,14 @@ def option(
 
 
 class Argument(NamedTuple):
-    """A parameter of a public function.
+    """A parameter of a public function."""
 
-    Attributes:
-        name: as in Python; on the command line `--` with hyphens.
-        kind: its type.
-        declared: its help and default; None for one that is no option, such as the source of `model`.
-        default: the value where it is not given.
-        required: it has no default.
-        place: it may be given by its place.
-    """
-
-    name: str
-    kind: Any
-    declared: Declared | None
-    default: Any = None
-    required: bool = False
-    place: bool = False
+    name: str  # as in Python; on the command line `--` with hyphens
+    kind: Any  # its type
+    declared: Declared | None  # its help and default; None for one that is no option, such as the source of `model`
+    default: Any = None  # the value where it is not given
+    required: bool = False  # it has no default
+    place: bool = False  # it may be given by its place
 
 
 def arguments_of(function: Any) -> dict[str, Argument]:
@@ -178,33 +161,21 @@ def quantities_in(table: type) -> dict[str, str]:
 
 
 class Shown(NamedTuple):
-    """A result of a question.
+    """A result of a question."""
 
-    Attributes:
-        name: the quantity.
-        main: a short page shows it; other results are printed with `--verbose`.
-        unless: a result next to which a short page leaves it out.
-        where: the input without which nobody misses it, or the words of the question, such as `sync`, to which it belongs.
-    """
-
-    name: str
-    main: bool = True
-    unless: str = ""
+    name: str  # the quantity
+    main: bool = True  # a short page shows it; other results are printed with `--verbose`
+    unless: str = ""  # a result next to which a short page leaves it out
+    #: the input without which nobody misses it, or the words of the question, such as `sync`, to which it belongs
     where: str = ""
 
 
 class Question(NamedTuple):
-    """What a command answers.
+    """What a command answers."""
 
-    Attributes:
-        command: the command.
-        results: its results, in the order of every output.
-        headlines: wordings of the answer in one line: a verb, and the parts by quantity; the first one counts whose first
-            quantity is known.
-    """
-
-    command: str
-    results: tuple[Shown, ...]
+    command: str  # the command
+    results: tuple[Shown, ...]  # its results, in the order of every output
+    #: wordings of the answer in one line: a verb, and the parts by quantity; the first one counts whose first quantity is known
     headlines: tuple[tuple[str, Mapping[str, str]], ...] = ()
 
     @property

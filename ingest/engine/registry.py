@@ -35,26 +35,16 @@ def unchanged(value: Num) -> Num:
 
 
 class Formula(NamedTuple):
-    """A registered formula.
+    """A registered formula."""
 
-    Attributes:
-        name: the quantity it yields.
-        function: the plain function.
-        needs: the names of the quantities it needs, in order.
-        unit: the base unit of the result.
-        source: id in the catalogs' sources, or `definition` where the formula is one.
-        where: the place within the source.
-        label: its name inside a sentence, where the words of `name` do not serve.
-        low, high, above, whole: the values that it may be given instead of computed, as of an `InputQuantity`.
-    """
-
-    name: str
-    function: Callable[..., Num]
-    needs: tuple[str, ...]
-    unit: str
-    source: str
-    where: str
-    label: str = ""
+    name: str  # the quantity it yields
+    function: Callable[..., Num]  # the plain function
+    needs: tuple[str, ...]  # the names of the quantities it needs, in order
+    unit: str  # the base unit of the result
+    source: str  # id in the catalogs' sources, or `definition` where the formula is one
+    where: str  # the place within the source
+    label: str = ""  # its name inside a sentence, where the words of `name` do not serve
+    #: low, high, above, whole: the values that it may be given instead of computed, as of an `InputQuantity`
     low: float = 0
     high: float = float("inf")
     above: bool = True
@@ -69,47 +59,32 @@ class Formula(NamedTuple):
         """The formula as a tree of symbols."""
         return record(self.function, self.needs)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For copies and other processes: a declared formula by its name, since its function may have no module of its own."""
+        return (_required, (self.name,)) if _declared.get(self.name) is self else (Formula, tuple(self))
+
 
 class InputQuantity(NamedTuple):
-    """A quantity that is given, not computed.
+    """A quantity that is given, not computed."""
 
-    Attributes:
-        name: its name, as in formulas, `--set` and JSON.
-        unit: the base unit.
-        meaning: one line.
-        low: the smallest value allowed; excluded where `above` is true.
-        high: the largest value allowed.
-        above: the value must be greater than `low`, not equal to it.
-        whole: only whole numbers are allowed.
-        default: the value unless one is given; only for a definition or a neutral element.
-        source: where a default that is not neutral comes from.
-        label: its name inside a sentence, where the words of `name` do not serve.
-    """
-
-    name: str
-    unit: str
-    meaning: str
-    low: float = 0
-    high: float = float("inf")
-    above: bool = True
-    whole: bool = False
-    default: float | None = None
-    source: str = ""
-    label: str = ""
+    name: str  # its name, as in formulas, `--set` and JSON
+    unit: str  # the base unit
+    meaning: str  # one line
+    low: float = 0  # the smallest value allowed; excluded where `above` is true
+    high: float = float("inf")  # the largest value allowed
+    above: bool = True  # the value must be greater than `low`, not equal to it
+    whole: bool = False  # only whole numbers are allowed
+    default: float | None = None  # the value unless one is given; only for a definition or a neutral element
+    source: str = ""  # where a default that is not neutral comes from
+    label: str = ""  # its name inside a sentence, where the words of `name` do not serve
 
 
 class Alternative(NamedTuple):
-    """A formula that a quantity follows instead of its own where a question states a case.
+    """A formula that a quantity follows instead of its own where a question states a case."""
 
-    Attributes:
-        formula: the quantity that stands for it.
-        when: the case.
-        optional: it is passed over where it cannot be computed; without, its refusal is that of the quantity.
-    """
-
-    formula: str
-    when: str
-    optional: bool = False
+    formula: str  # the quantity that stands for it
+    when: str  # the case
+    optional: bool = False  # it is passed over where it cannot be computed; without, its refusal is that of the quantity
 
 
 _declared: dict[str, Formula | InputQuantity] = {}
@@ -359,22 +334,14 @@ class Step(NamedTuple):
     """One node of a derivation: a quantity, its value, and how it came about.
 
     Two steps are equal only if they are the same object: equal values of two jobs are two steps.
-
-    Attributes:
-        name: the quantity.
-        value: its value in base units.
-        formula: the formula that yielded it, or None where the value was given.
-        inputs: the steps it was computed from.
-        source: the input whose value it is; None where it is computed or a declared default.
-        owner: the job, data set, cluster or year that it belongs to; empty for the whole site or a single job.
     """
 
-    name: str
-    value: Num
-    formula: Formula | None
-    inputs: tuple[Step, ...] = ()
-    source: Input | None = None
-    owner: str = ""
+    name: str  # the quantity
+    value: Num  # its value in base units
+    formula: Formula | None  # the formula that yielded it, or None where the value was given
+    inputs: tuple[Step, ...] = ()  # the steps it was computed from
+    source: Input | None = None  # the input whose value it is; None where it is computed or a declared default
+    owner: str = ""  # the job, data set, cluster or year that it belongs to; empty for the whole site or a single job
 
 
 # A named tuple is created several times faster than a frozen dataclass; only its comparison by value has to go.

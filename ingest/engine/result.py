@@ -214,33 +214,19 @@ class Deferred(Mapping[str, Item]):
 
 
 class Answer(InteractiveResult, Frozen):
-    """The results of one command for one job, data set or model, with the inputs that they follow from.
+    """The results of one command for one job, data set or model, with the inputs that they follow from."""
 
-    Attributes:
-        question: what the command answers: the results that it can have, in order.
-        title: one line.
-        chosen: options that are words, with their origin.
-        known: the inputs, and what follows from them.
-        results: quantities by name.
-        unknown: the reason why a result is missing, by its name.
-        tables: further tables: rows of plain values by column name.
-        warnings: one line each.
-        unmet: the requirement that is not met, or the result that is required and missing; empty otherwise.
-        catalog: where entries and sources come from.
-        cited: sources of the tables, as (id, where, what is assumed or empty).
-    """
-
-    question: Question
-    title: str
-    chosen: Mapping[str, Mapping[str, Any]]
-    known: Quantities
-    results: Mapping[str, Quantity]
-    unknown: Mapping[str, str]
-    tables: Mapping[str, Table]
-    warnings: tuple[str, ...]
-    catalog: Sources
-    unmet: str = ""
-    cited: tuple[tuple[str, str, str], ...] = ()
+    question: Question  # what the command answers: the results that it can have, in order
+    title: str  # one line
+    chosen: Mapping[str, Mapping[str, Any]]  # options that are words, with their origin
+    known: Quantities  # the inputs, and what follows from them
+    results: Mapping[str, Quantity]  # quantities by name
+    unknown: Mapping[str, str]  # the reason why a result is missing, by its name
+    tables: Mapping[str, Table]  # further tables: rows of plain values by column name
+    warnings: tuple[str, ...]  # one line each
+    catalog: Sources  # where entries and sources come from
+    unmet: str = ""  # the requirement that is not met, or the result that is required and missing; empty otherwise
+    cited: tuple[tuple[str, str, str], ...] = ()  # sources of the tables, as (id, where, what is assumed or empty)
 
     if TYPE_CHECKING:
 

@@ -38,17 +38,12 @@ MOST_KEPT = 200
 
 
 class Route(NamedTuple):
-    """How a quantity follows from what is known.
+    """How a quantity follows from what is known."""
 
-    Attributes:
-        steps: the quantities to derive, inputs first, each with its formula; None for one that is given or has a default.
-        after: the names that are known then.
-        missing: the refusal where it cannot be derived.
-    """
-
+    #: the quantities to derive, inputs first, each with its formula; None for one that is given or has a default
     steps: tuple[tuple[str, Formula | None], ...]
-    after: Names
-    missing: MissingQuantity | None = None
+    after: Names  # the names that are known then
+    missing: MissingQuantity | None = None  # the refusal where it cannot be derived
 
 
 class Names:

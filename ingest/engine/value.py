@@ -21,40 +21,29 @@ class Source(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """One piece of evidence behind a value.
-
-    Attributes:
-        runs: the single figures where `value` is their median.
-        advice: for a buyer who requires it.
-    """
+    """One piece of evidence behind a value."""
 
     what: str
     value: float
     source: str
     where: str
     grade: str
-    runs: tuple[float, ...] = ()
-    advice: str = ""
+    runs: tuple[float, ...] = ()  # the single figures where `value` is their median
+    advice: str = ""  # for a buyer who requires it
 
 
 class Input(NamedTuple):
-    """A quantity that is given, and how it is known.
+    """A quantity that is given, and how it is known."""
 
-    Attributes:
-        value: in base units; `low` and `high` where a spread is known.
-        origin: `user`, `catalog` or `default`.
-        parts: the evidence it was made from, in the unit of the value.
-    """
-
-    value: float
+    value: float  # in base units; `low` and `high` where a spread is known
     low: float | None = None
     high: float | None = None
-    origin: str = "catalog"
+    origin: str = "catalog"  # `user`, `catalog` or `default`
     source: str = ""
     where: str = ""
     grade: str = ""
     note: str = ""
-    parts: tuple[Evidence, ...] = ()
+    parts: tuple[Evidence, ...] = ()  # the evidence it was made from, in the unit of the value
 
     def by_default(self, why: str, *supply: str | Option) -> Input:
         """The value, as one that holds until the user sets it; `supply` names the ways."""
