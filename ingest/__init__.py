@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.catalog import checked_by
 from ingest.engine import declared_by, shown_by
+from ingest.site import met_by
 from ingest.version import __version__
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ declared_by[:] = [
     lambda: import_module("ingest.engine.registry").load_modules("ingest.formulas"),
 ]
 shown_by[:] = [lambda: import_module("ingest.reports.session")]
+met_by[:] = [lambda: import_module("ingest.storage.fit")]
 checked_by["structure"] = lambda: import_module("ingest.architecture.catalog_entries")
 checked_by["check_rates"] = lambda: import_module("ingest.sizing.published_rates")
 __all__ = ["__version__", "catalog", *_PLACES]

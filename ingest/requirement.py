@@ -13,6 +13,8 @@ PRIORITIES = ("mandatory", "target", "information")
 INFORMATION = PRIORITIES[-1]
 #: The priority of a term on a vendor's form for which the buyer sets no value: an answer is required and is scored.
 ANSWER = "answer"
+#: what a buyer reads first: operation -> unit of its lines
+HEADLINES: Mapping[str, str] = {"read": "B/s", "write": "B/s", "hold": "B"}
 #: the themes of a tender, in order, with their titles; each requirement and each term belongs to one
 THEMES: Mapping[str, str] = {
     "reading": "Reading of training data",
@@ -33,6 +35,23 @@ THEMES: Mapping[str, str] = {
     "facility": "Network, power and space",
     "support": "Support, spares and training",
     "commercial": "Delivery, acceptance, prices and remedies",
+}
+
+
+#: the kinds of load, by the theme in the id of the lines that ask for them
+LOADS: Mapping[str, str] = {
+    "READ": "training reads",
+    "WRITE": "checkpoint writes",
+    "MIX": "reads and checkpoints",
+    "RESTART": "restores",
+    "LOAD": "data loads",
+    "PREP": "preparation",
+    "START": "starts of a job",
+    "STAGE": "staging",
+    "OFFLOAD": "model states",
+    "KV": "key-value caches",
+    "SERVE": "weights of served models",
+    "GUIDE": "guidance",
 }
 
 
@@ -65,6 +84,17 @@ def lines_for_vendors(lines: Sequence[Line]) -> tuple[Line, ...]:
     """
     named = " ".join(one.statement for one in lines if one.priority != INFORMATION)
     return tuple(one for one in lines if one.priority != INFORMATION or one.id in named)
+
+
+def headline(lines: Sequence[Requirement]) -> dict[str, Requirement]:
+    """The largest mandatory line of each kind of demand: aggregate reads, aggregate writes and capacity."""
+    found: dict[str, Requirement] = {}
+    for operation, unit in HEADLINES.items():
+        asked = [one for one in lines if one.conditions.operation == operation and one.unit == unit]
+        asked = [one for one in asked if one.priority == PRIORITIES[0]]
+        if asked:
+            found[operation] = max(asked, key=lambda one: one.value)
+    return found
 
 
 def least_accepted(value: float, unit: str) -> float:
@@ -114,12 +144,27 @@ class MixPart(NamedTuple):
         return f"{self.requests} {self.operation}s"
 
 
+class ClientGroup(NamedTuple):
+    """The clients of a line on one cluster.
+
+    Attributes:
+        cluster: its name.
+        node: their node type.
+        clients: how many take part.
+    """
+
+    cluster: str
+    node: str
+    clients: int
+
+
 @dataclass(frozen=True)
 class Conditions:
     """Under which a value holds; a bare number of bytes per second cannot be tested.
 
     Attributes:
         clients: nodes that take part concurrently.
+        client_groups: the clients of each cluster.
         threads: of each client.
         queue_depth: most outstanding requests of all clients together.
         implied_latency: mean latency in seconds at which that queue depth yields the value.
@@ -148,6 +193,7 @@ class Conditions:
     duration: float | None = None
     fill: float | None = None
     cache: str = ""
+    client_groups: tuple[ClientGroup, ...] = ()
 
     @property
     def mix_in_words(self) -> str:
@@ -174,6 +220,8 @@ class Requirement:
         digits: significant digits of the value.
         rationale: one sentence for the Vendor: why it is required.
         remark: for the Buyer alone: which guidance decides the value, and what the workload needs.
+        kind: of its load, such as `restores`, a value of `LOADS`; empty for none.
+        limited_by: what its consumers can draw, where that is less than they need; empty where it is not.
         theme: a key of `THEMES`.
     """
 
@@ -193,6 +241,8 @@ class Requirement:
     rationale: str = ""
     theme: str = ""
     remark: str = ""
+    kind: str = ""
+    limited_by: str = ""
 
     @property
     def display(self) -> str:
@@ -204,6 +254,8 @@ class Requirement:
         conditions = {name: part for name, part in vars(self.conditions).items() if part not in (None, "", ())}
         if self.conditions.mix:
             conditions["mix"] = [part._asdict() for part in self.conditions.mix]
+        if self.conditions.client_groups:
+            conditions["client_groups"] = [group._asdict() for group in self.conditions.client_groups]
         numbers = (("computed", self.computed), ("low", self.low), ("high", self.high))
         spread = {name: part for name, part in numbers if part is not None}
         words = ("id", "priority", "statement", "metric", "value", "unit")
@@ -214,6 +266,8 @@ class Requirement:
             "rationale": self.rationale,
             "theme": self.theme,
             "remark": self.remark,
+            "kind": self.kind,
+            "limited_by": self.limited_by,
             "conditions": conditions,
             "derivation": list(self.derivation),
             "assumptions": list(self.assumptions),

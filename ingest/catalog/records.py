@@ -160,6 +160,7 @@ class Gpu(Entry):
     usual_node: str = TEXT  # id of the usual node of the GPU
     guidance: str = TEXT  # id of the highest level of the vendor's reference architecture for its storage
     guidance_levels: tuple[str, ...] = TEXTS  # ids of the levels that may be the floor of a site, the lowest first
+    guidance_like: str = TEXT  # id of the GPU whose guidance holds per GPU where none is published for this one
     gpus_per_node: Value | None = value("GPU/node")  # if the catalog has no such node
 
 

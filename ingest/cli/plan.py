@@ -17,7 +17,7 @@ from ingest.files import write_whole
 from ingest.reports.pages import page_for
 from ingest.reports.pages.plan import lines_page
 from ingest.site.plan import PlanScenarios
-from ingest.site.planner import plan
+from ingest.site.planner import plan, with_decisions
 from ingest.site.schema import schema_text, starter
 from ingest.site.site_file import new_site
 
@@ -103,7 +103,7 @@ def _write_new(
     elif nodes is None or gpu is None or models is None:
         raise UsageError("--new: expected --nodes, --gpu and --models together, or none of them")
     else:
-        text = new_site(nodes=nodes, gpu=gpu, models=models, catalogs=catalogs)
+        text = with_decisions(new_site(nodes=nodes, gpu=gpu, models=models, catalogs=catalogs), catalogs)
     if site is not None:
         raise UsageError(f"SITE.yaml: found '{site}', expected none with --new or --schema; -o FILE names the new file")
     if output is None:

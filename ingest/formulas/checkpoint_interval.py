@@ -25,7 +25,12 @@ computed_quantity("interrupts_share", "interrupts_of_cause / observed_interrupts
 computed_quantity("failures_per_gpu_second", "observed_interrupts / observed_seconds / observed_gpus", "1/s/GPU",
     "Failure rate of one GPU with its share of the node.")  # fmt: skip
 computed_quantity("observed_gpus", "observed_nodes * gpus_per_node", "GPU", "GPUs of the observed cluster.", whole=True)
-computed_quantity("job_mean_time_to_interrupt", "1 / (nodes_in_job * failures_per_node_second)", "s",
+computed_quantity("gpus_per_counted_node", "gpus_per_node", "GPU/node",
+    "GPUs of a node as its failures are counted: those of the source of the rate, whatever box the job runs in.")  # fmt: skip
+computed_quantity("counted_nodes", "ceil(gpus / gpus_per_counted_node)", "node",
+    "Nodes of a job as its failures are counted: failures belong to GPUs and hosts, not to boxes.", whole=True,
+    label="nodes as failures are counted", example="counted_nodes(256, 8) -> 32")  # fmt: skip
+computed_quantity("job_mean_time_to_interrupt", "1 / (counted_nodes * failures_per_node_second)", "s",
     "Mean time to interrupt (MTTI) of a job that stops when any of its nodes fails.", source=MODEL,
     where="nodes in series: 1/(n·λ)", label="mean time to interrupt",
     example="job_mean_time_to_interrupt(2048, 0.0065 / 86_400) / 3600 -> 1.8028...")  # fmt: skip

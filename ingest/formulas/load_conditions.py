@@ -55,6 +55,10 @@ def readers_of_part(
     return ceil(maximum(readers_per_node, needed)) * nodes
 
 
+computed_quantity("reads_ahead_per_node", "readers_per_node * loader_prefetch", "1/node",
+    "Reads that the loaders of one node have outstanding: workers times batches ahead.", source="pytorch",
+    where="a worker reads ahead as many batches as its prefetch factor", label="reads ahead of the loaders of a node",
+    example="reads_ahead_per_node(32, 2) -> 64")  # fmt: skip
 computed_quantity("load_nodes", "total(line_nodes)", "node",
     "Nodes of all jobs of a line, those that alternate on the same nodes counted each.")  # fmt: skip
 computed_quantity("nodes_taking_part", "nodes * minimum(1, line_clients / load_nodes)", "node",

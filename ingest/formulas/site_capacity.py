@@ -111,8 +111,8 @@ input_quantity("run_restart_floor", "B/s", "Reads of the guidance for a run that
     above=False, label="reads of the guidance for a run that restores")  # fmt: skip
 alternative("run_restart_floor", "run_read_floor", when="guided_saves")
 
-computed_quantity("node_read_floor", "minimum(guidance_client_read_bandwidth, storage_nic_bandwidth_per_node)", "B/s/node",
-    "Read bandwidth that the guidance asks for, for a single node; at most what its storage NICs take.",
+computed_quantity("node_read_floor", "minimum(guidance_client_read_bandwidth, node_drawable_bandwidth)", "B/s/node",
+    "Read bandwidth that the guidance asks for, for a single node; at most what it draws.",
     label="reads of the guidance for one node")  # fmt: skip
 computed_quantity("largest_read_floor", "largest(run_read_floor_of_jobs)", "B/s",
     "Read bandwidth that the guidance asks for, for the largest run.",

@@ -89,7 +89,7 @@ computed_quantity("doubling_seconds", "growth_period_seconds * (log(2) / maximum
     label="doubling time", needs="growth_factor growth_period_seconds",
     example="doubling_seconds(4, 2 * 31_557_600), doubling_seconds(1, 31_557_600) > 1e15 -> (31557600.0, True)")  # fmt: skip
 computed_quantity("samples_of_file_bytes", "file_bytes / sample_bytes", "sample/file", "Samples in a file, by its size.")
-computed_quantity("run_cold_read_bandwidth", "ingest_bandwidth_per_job * cold_share * bandwidth_growth", "B/s",
+computed_quantity("run_cold_read_bandwidth", "run_drawn_read_bandwidth * cold_share", "B/s",
     "Read bandwidth of one run while nothing of its data set is cached.", label="cold read bandwidth of one run")  # fmt: skip
 computed_quantity("job_cold_read_bandwidth", "run_cold_read_bandwidth * concurrent_runs", "B/s",
     "Read bandwidth of all concurrent runs of a job while nothing is cached.",
@@ -134,7 +134,7 @@ computed_quantity("started_read_bandwidth",
 computed_quantity("node_read_bandwidth", "run_read_bandwidth / nodes", "B/s/node",
     "Read bandwidth of one node of a job.", label="read bandwidth of one node of the job")  # fmt: skip
 computed_quantity("job_sustained_read_bandwidth",
-    "ingest_bandwidth_per_job * warm_share * concurrent_runs * share_of_time * bandwidth_growth", "B/s",
+    "run_drawn_read_bandwidth * warm_share * concurrent_runs * share_of_time", "B/s",
     "Sustained read bandwidth of a job: later epochs, averaged over the share of time in which it runs.",
     label="sustained read bandwidth of the job")  # fmt: skip
 computed_quantity("nodes_at_once", "nodes * concurrent_runs", "node",
@@ -180,7 +180,7 @@ computed_quantity("samples_of_tokens", "training_tokens / tokens_per_sample", "s
     "Samples of a training run on so many tokens.")  # fmt: skip
 computed_quantity("run_seconds", "training_samples / samples_per_second_per_job", "s",
     "Duration of one run that never waits for storage.", label="duration of a run")  # fmt: skip
-computed_quantity("job_write_bandwidth", "checkpoint_write_bandwidth * concurrent_runs", "B/s",
+computed_quantity("job_write_bandwidth", "run_write_bandwidth * concurrent_runs", "B/s",
     "Checkpoint write bandwidth of all concurrent runs of a job.",
     label="checkpoint write bandwidth of concurrent runs")  # fmt: skip
 computed_quantity("job_checkpoint_bytes_per_day", "checkpoint_bytes_written_per_day * concurrent_runs * share_of_time", "B",
@@ -188,10 +188,12 @@ computed_quantity("job_checkpoint_bytes_per_day", "checkpoint_bytes_written_per_
 computed_quantity("job_sustained_write_bandwidth", "job_checkpoint_bytes_per_day / seconds_per_day", "B/s",
     "Sustained checkpoint write bandwidth of a job, averaged over time.",
     label="sustained checkpoint write bandwidth of the job")  # fmt: skip
-computed_quantity("job_restart_bandwidth", "restart_read_bytes / outage_restart_seconds * concurrent_runs", "B/s",
+computed_quantity("job_restart_bandwidth",
+    "minimum(restart_read_bytes / outage_restart_seconds * concurrent_runs, job_drawable_bandwidth)", "B/s",
     "Restore bandwidth of all concurrent runs of a job, as after an outage of the whole site.",
     label="restore bandwidth of concurrent runs")  # fmt: skip
-computed_quantity("job_file_opens", "file_opens_per_second_per_job * cold_share * concurrent_runs * bandwidth_growth", "file/s",
+computed_quantity("job_file_opens",
+    "file_opens_per_second_per_job * cold_share * concurrent_runs * bandwidth_growth * drawn_share", "file/s",
     "File opens per second of all concurrent runs of a job.", label="file opens of concurrent runs")  # fmt: skip
 computed_quantity("run_file_creates", "checkpoint_files / create_seconds", "file/s",
     "Files per second that a run creates as a checkpoint starts: all ranks open theirs together.",
@@ -213,7 +215,8 @@ computed_quantity("node_bytes_whole", "job_dataset_bytes / single_node", "B/node
 computed_quantity("node_bytes_shared", "job_dataset_bytes / nodes", "B/node",
     "NVMe of a node that holds its share of the data set.", label="NVMe per node for a share of the data set",
     of="node_local_bytes", when="staged_in_shares")  # fmt: skip
-computed_quantity("job_staging_bandwidth", "staged_bytes / staging_seconds_allowed * concurrent_runs", "B/s",
+computed_quantity("job_staging_bandwidth",
+    "minimum(staged_bytes / staging_seconds_allowed * concurrent_runs, job_drawable_bandwidth)", "B/s",
     "Read bandwidth that stages the data set of all concurrent runs within the time allowed.")  # fmt: skip
 computed_quantity("staging_seconds", "staged_bytes / staging_bandwidth_of_run", "s",
     "Time to stage a data set at the read bandwidth that storage gives one run.", label="staging time")  # fmt: skip

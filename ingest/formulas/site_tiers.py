@@ -21,7 +21,6 @@ alternative(
 )
 alternative("node_other_bytes", "node_local_bytes", when="data_on_nodes", optional=True)
 input_quantity("serving_nodes", "node", "Nodes that serve a model.", whole=True)
-input_quantity("serving_replicas", "1", "Replicas of a served model that start at once.", whole=True)
 input_quantity("weights_load_seconds", "s", "Time in which replicas that start have read their weights.")
 input_quantity("offload_stops", "1", "Whether the runs of a job move no states while they save a checkpoint.",
     above=False, high=1, whole=True)  # fmt: skip
@@ -48,6 +47,7 @@ columns(
     kv_held_bytes="B",
     kv_bytes_written_per_day="B",
     weights_load_bandwidth="B/s",
+    served_weights_bytes="B",
     serving_nodes="node",
     local_kv_read_bandwidth_per_node="B/s/node",
     local_kv_write_bandwidth_per_node="B/s/node",
@@ -55,9 +55,11 @@ columns(
     local_kv_bytes_per_day="B/node",
 )
 
-computed_quantity("job_offload_read_bandwidth", "storage_tier_read_bandwidth_per_node * nodes_at_once", "B/s",
+computed_quantity("job_offload_read_bandwidth",
+    "minimum(storage_tier_read_bandwidth_per_node, node_drawable_bandwidth) * nodes_at_once", "B/s",
     "Reads of offloaded states by all runs of a job while they move them.", label="offload reads of the job")  # fmt: skip
-computed_quantity("job_offload_write_bandwidth", "storage_tier_write_bandwidth_per_node * nodes_at_once", "B/s",
+computed_quantity("job_offload_write_bandwidth",
+    "minimum(storage_tier_write_bandwidth_per_node, node_drawable_bandwidth) * nodes_at_once", "B/s",
     "Writes of offloaded states by all runs of a job while they move them.", label="offload writes of the job")  # fmt: skip
 computed_quantity("job_offload_mean_read_bandwidth",
     "storage_step_read_bytes / step_seconds_at_target * concurrent_runs * share_of_time", "B/s",
@@ -129,7 +131,8 @@ computed_quantity("site_kv_write_bandwidth", "total(kv_write_bandwidth_of_servin
     label="writes of key-value caches", example="site_kv_write_bandwidth([4e9, 1e9], 0) -> 5000000000.0")  # fmt: skip
 computed_quantity("replica_weights_bytes", "parameters * weight_bits / bits_per_byte", "B",
     "Weights that a replica of a served model reads when it starts.", label="weights of a replica")  # fmt: skip
-computed_quantity("weights_load_bandwidth", "serving_replicas * replica_weights_bytes / weights_load_seconds", "B/s",
+computed_quantity("weights_load_bandwidth",
+    "minimum(serving_replicas * replica_weights_bytes * weight_readers / weights_load_seconds, serving_nodes_bandwidth)", "B/s",
     "Reads of weights while the replicas of a served model start, each of which reads all of them.",
     label="reads of weights by replicas that start")  # fmt: skip
 computed_quantity("site_weights_bandwidth", "total(weights_load_bandwidth_of_serving) * (1 + performance_headroom)", "B/s",
@@ -156,9 +159,9 @@ computed_quantity("beyond_memory_write_bandwidth",
 computed_quantity("workload_writes_with_tiers", "workload_write_bandwidth + beyond_memory_write_bandwidth", "B/s",
     "Aggregate write bandwidth of checkpoints, offloaded states and key-value caches.", source=MODEL,
     where="checkpoints are written while states and caches are")  # fmt: skip
-computed_quantity("site_writes_with_tiers", "maximum(workload_writes_with_tiers, site_write_floor)", "B/s",
+computed_quantity("site_writes_with_tiers", "maximum(workload_writes_with_tiers, site_write_floor * floor_signed)", "B/s",
     "Aggregate write bandwidth required: checkpoints, offloaded "
-    "states and key-value caches, at least that of the guidance.")  # fmt: skip
+    "states and key-value caches; at least the guidance, where the buyer signs it.")  # fmt: skip
 
 
 @formula("1", high=1)
@@ -224,11 +227,12 @@ def year_bytes_with_tiers(
     dataset_scratch_bytes_held_of_datasets: Num,
     job_offload_bytes_of_jobs: Num,
     kv_held_bytes_of_serving: Num,
+    served_weights_bytes_of_serving: Num,
 ) -> Num:
-    """Data held in one year: data sets, scratch space, retained checkpoints, offloaded states and key-value caches.
+    """Data held in one year: data sets, scratch space, checkpoints, offloaded states, key-value caches and served weights.
 
-    >>> year_bytes_with_tiers([1e12], [5e12], [], [20e12], [4e12])
-    30000000000000.0
+    >>> year_bytes_with_tiers([1e12], [5e12], [], [20e12], [4e12], [0.3e12])
+    30300000000000.0
     """
     return (
         total(dataset_bytes_held_of_datasets)
@@ -236,6 +240,7 @@ def year_bytes_with_tiers(
         + total(dataset_scratch_bytes_held_of_datasets)
         + total(job_offload_bytes_of_jobs)
         + total(kv_held_bytes_of_serving)
+        + total(served_weights_bytes_of_serving)
     )
 
 

@@ -30,7 +30,6 @@ input_quantity("grown_read_bandwidth", "B/s", "Aggregate read bandwidth of concu
     above=False, label="aggregate read bandwidth of the workload in the last year")  # fmt: skip
 
 # What totals follow from where the site has more than training on cold data
-alternative("site_grown_read_bandwidth", "grown_read_bandwidth", when="nics_unknown")
 alternative("site_cold_read_bandwidth", "site_cold_reads", when="data_cached")
 alternative("site_node_local_bytes", "node_local_with_caches", when="caches_on_nodes")
 alternative("cluster_clients", "clients_with_serving", when="cluster_serves")
@@ -56,9 +55,9 @@ columns(
     node_cold_read_bandwidth="B/s/node",
     job_sustained_read_bandwidth="B/s",
     job_write_bandwidth="B/s",
-    checkpoint_write_bandwidth="B/s",
+    run_write_bandwidth="B/s",
     job_sustained_write_bandwidth="B/s",
-    restart_read_bandwidth="B/s",
+    run_restart_bandwidth="B/s",
     job_restart_bandwidth="B/s",
     job_file_opens="file/s",
     run_file_creates="file/s",
@@ -91,8 +90,6 @@ columns(
     cluster_clients="node",
     cluster_nodes="node",
     cluster_gpus="GPU",
-    cluster_nic_bandwidth="B/s",
-    cluster_client_nics="B/s",
     cluster_read_floor="B/s",
     cluster_write_floor="B/s",
 )
@@ -146,51 +143,55 @@ computed_quantity("site_sustained_read_bandwidth",
 computed_quantity("workload_largest_read_bandwidth", "largest(run_read_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
     "Read bandwidth of the most demanding single run.", label="read bandwidth of the workload's most demanding run",
     example="workload_largest_read_bandwidth([10e9, 20e9], 0.2) -> 24000000000.0")  # fmt: skip
-computed_quantity("site_largest_read_bandwidth", "maximum(workload_largest_read_bandwidth, largest_read_floor)", "B/s",
-    "Read bandwidth required of a single run: that of the workload, at least that of the guidance for its GPUs.",
+computed_quantity("site_largest_read_bandwidth",
+    "maximum(workload_largest_read_bandwidth, largest_read_floor * floor_signed)", "B/s",
+    "Read bandwidth required of a single run: that of the workload, where the buyer signs it at least the guidance.",
     label="read bandwidth of the most demanding run")  # fmt: skip
 computed_quantity("workload_read_bandwidth", "total(cluster_read_bandwidth_of_clusters) * (1 + performance_headroom)", "B/s",
     "Aggregate read bandwidth of all jobs that can run concurrently.", label="aggregate read bandwidth of the workload",
     example="workload_read_bandwidth([10e9, 20e9], 0) -> 30000000000.0")  # fmt: skip
-computed_quantity("site_read_bandwidth", "maximum(workload_read_bandwidth, site_read_floor)", "B/s",
-    "Aggregate read bandwidth required: that of the workload, at least that of the guidance for the GPUs of the site.",
+computed_quantity("site_read_bandwidth", "maximum(workload_read_bandwidth, signed_read_floor)", "B/s",
+    "Aggregate read bandwidth required: that of the workload, where the buyer signs it at least the guidance.",
     label="aggregate read bandwidth of concurrent jobs")  # fmt: skip
 computed_quantity("workload_node_read_bandwidth",
     "largest(node_read_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s/node",
     "Read bandwidth of one node of the most demanding job.", label="read bandwidth of one node of the workload",
     example="workload_node_read_bandwidth([1e9, 6.4e9], 0) -> 6400000000.0")  # fmt: skip
-computed_quantity("site_node_read_bandwidth", "maximum(workload_node_read_bandwidth, largest_node_floor)", "B/s/node",
-    "Read bandwidth required of one node: that of the workload, at least that of the guidance.",
+computed_quantity("site_node_read_bandwidth",
+    "maximum(workload_node_read_bandwidth, largest_node_floor * floor_signed)", "B/s/node",
+    "Read bandwidth required of one node: that of the workload, where the buyer signs it at least the guidance.",
     label="read bandwidth of one node")  # fmt: skip
 computed_quantity("workload_largest_write_bandwidth",
-    "largest(checkpoint_write_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
+    "largest(run_write_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
     "Checkpoint write bandwidth of the most demanding single run.",
     label="write bandwidth of the workload's most demanding run",
     example="workload_largest_write_bandwidth([10e9, 20e9], 0) -> 20000000000.0")  # fmt: skip
-computed_quantity("site_largest_write_bandwidth", "maximum(workload_largest_write_bandwidth, largest_write_floor)", "B/s",
-    "Checkpoint write bandwidth required of a single run: that of the workload, at least that of the guidance.",
+computed_quantity("site_largest_write_bandwidth",
+    "maximum(workload_largest_write_bandwidth, largest_write_floor * floor_signed)", "B/s",
+    "Checkpoint write bandwidth required of a single run: of the workload, at least the guidance where the buyer signs it.",
     label="write bandwidth of the most demanding run")  # fmt: skip
-computed_quantity("site_write_bandwidth", "maximum(workload_write_bandwidth, site_write_floor)", "B/s",
-    "Aggregate write bandwidth required: that of the workload, at least that of the guidance for the GPUs of the site.",
+computed_quantity("site_write_bandwidth", "maximum(workload_write_bandwidth, site_write_floor * floor_signed)", "B/s",
+    "Aggregate write bandwidth required: that of the workload, where the buyer signs it at least the guidance.",
     label="aggregate write bandwidth of concurrent checkpoints")  # fmt: skip
 computed_quantity("site_sustained_write_bandwidth",
     "total(job_sustained_write_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
     "Sustained checkpoint write bandwidth of the site: all jobs, averaged over time.", label="sustained write bandwidth",
     example="site_sustained_write_bandwidth([1e9, 2e9], 0) -> 3000000000.0")  # fmt: skip
 computed_quantity("workload_largest_restart_bandwidth",
-    "largest(restart_read_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
+    "largest(run_restart_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
     "Restore bandwidth of the most demanding single run.", label="restore bandwidth of the workload's most demanding run",
     example="workload_largest_restart_bandwidth([1e9, 9e9], 0) -> 9000000000.0")  # fmt: skip
-computed_quantity("site_largest_restart_bandwidth", "maximum(workload_largest_restart_bandwidth, largest_restart_floor)", "B/s",
-    "Restore bandwidth required of a single run: that of the workload, at least that of the guidance for its GPUs.",
+computed_quantity("site_largest_restart_bandwidth",
+    "maximum(workload_largest_restart_bandwidth, largest_restart_floor * floor_signed)", "B/s",
+    "Restore bandwidth required of a single run: that of the workload, where the buyer signs it at least the guidance.",
     label="restore bandwidth of the most demanding run")  # fmt: skip
 computed_quantity("workload_restart_bandwidth", "total(job_restart_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
     "Aggregate restore bandwidth of all jobs, as after an outage of the whole site.",
     label="aggregate restore bandwidth of the workload",
     example="workload_restart_bandwidth([1e9, 9e9], 0) -> 10000000000.0")  # fmt: skip
 computed_quantity("site_restart_bandwidth",
-    "where(workload_restart_bandwidth > 0, maximum(workload_restart_bandwidth, site_read_floor), 0)", "B/s",
-    "Aggregate restore bandwidth required: at least the reads of the guidance, where any run restores a checkpoint.",
+    "where(workload_restart_bandwidth > 0, maximum(workload_restart_bandwidth, signed_read_floor), 0)", "B/s",
+    "Aggregate restore bandwidth required: where the buyer signs them at least the reads of the guidance.",
     label="aggregate restore bandwidth of concurrent runs",
     example="site_restart_bandwidth(10e9, 30e9), site_restart_bandwidth(0, 30e9) -> (30000000000.0, 0)")  # fmt: skip
 computed_quantity("site_file_opens", "total(job_file_opens_of_jobs) * (1 + performance_headroom)", "file/s",
@@ -218,19 +219,10 @@ computed_quantity("cluster_cold_read_bandwidth",
 computed_quantity("site_cold_reads", "total(cluster_cold_read_bandwidth_of_clusters) * (1 + performance_headroom)", "B/s",
     "Aggregate read bandwidth of all jobs that can run concurrently while nothing is cached.",
     example="site_cold_reads([10e9, 20e9], 0) -> 30000000000.0")  # fmt: skip
-computed_quantity("cluster_nic_bandwidth", "cluster_nodes * storage_nic_bandwidth_per_node", "B/s",
-    "Bandwidth of the storage NICs of all nodes of a cluster.", label="storage NICs of a cluster's nodes")  # fmt: skip
-computed_quantity("cluster_client_nics", "cluster_clients * storage_nic_bandwidth_per_node", "B/s",
-    "Bandwidth of the storage NICs of those nodes of a cluster that read concurrently.",
-    label="storage NICs of a cluster's clients")  # fmt: skip
-computed_quantity("site_client_nics", "total(cluster_client_nics_of_clusters)", "B/s",
-    "Bandwidth of the storage NICs of all nodes that read concurrently.", label="storage NICs of all clients")  # fmt: skip
-computed_quantity("site_nic_bandwidth", "total(cluster_nic_bandwidth_of_clusters)", "B/s",
-    "Bandwidth of the storage NICs of all nodes of the site.", label="storage NICs of all nodes")  # fmt: skip
-computed_quantity("site_grown_read_bandwidth", "minimum(grown_read_bandwidth, site_nic_bandwidth)", "B/s",
-    "Read bandwidth in the last year of the plan: that of the grown workload, at most that of the nodes' storage NICs.",
+computed_quantity("site_grown_read_bandwidth", "minimum(grown_read_bandwidth, site_drawable_bandwidth)", "B/s",
+    "Read bandwidth in the last year of the plan: that of the grown workload, at most what the clients draw.",
     source=MODEL, where="at most what the nodes can take", label="aggregate read bandwidth in the last year")  # fmt: skip
 computed_quantity("nodes_for_growth",
-    "ceil(grown_read_bandwidth / site_nic_bandwidth * total(cluster_nodes_of_clusters))", "node",
-    "Nodes of the present types whose storage NICs take the reads of the last year.", label="nodes for the growth", whole=True,
-    example="nodes_for_growth(8.178e12, 5.12e12, [64]) -> 103")  # fmt: skip
+    "ceil(grown_read_bandwidth / site_drawable_bandwidth * site_clients)", "node",
+    "Nodes of the present types that draw the reads of the last year.", label="nodes for the growth", whole=True,
+    example="nodes_for_growth(8.178e12, 5.12e12, 64) -> 103")  # fmt: skip

@@ -33,13 +33,15 @@ computed_quantity("dataset_refresh_bandwidth",
 computed_quantity("dataset_preparation_bandwidth", "origin_bytes * origin_growth * present / preparation_seconds", "B/s",
     "Read bandwidth that goes through the origin of a data set in the time allowed.",
     label="preparation reads of a data set")  # fmt: skip
-computed_quantity("job_export_bandwidth", "export_bytes / export_seconds * concurrent_runs", "B/s",
+computed_quantity("job_export_bandwidth",
+    "minimum(export_bytes / export_seconds * concurrent_runs, job_drawable_bandwidth)", "B/s",
     "Write bandwidth that exports the models of all runs of a job.", label="export bandwidth of the job")  # fmt: skip
-computed_quantity("job_start_bandwidth", "start_bytes * nodes_at_once / start_seconds", "B/s",
+computed_quantity("job_start_bandwidth", "minimum(start_bytes * nodes_at_once / start_seconds, job_drawable_bandwidth)", "B/s",
     "Read bandwidth with which all runs of a job start together.", label="read bandwidth of a job's start")  # fmt: skip
 computed_quantity("job_start_opens", "start_files * nodes_at_once / start_seconds", "file/s",
     "File opens per second with which all runs of a job start together.", label="file opens of a job's start")  # fmt: skip
-computed_quantity("job_evaluation_bandwidth", "evaluation_bytes / evaluation_seconds * concurrent_runs", "B/s",
+computed_quantity("job_evaluation_bandwidth",
+    "minimum(evaluation_bytes / evaluation_seconds * concurrent_runs, job_drawable_bandwidth)", "B/s",
     "Read bandwidth of the evaluations of all runs of a job.", label="read bandwidth of evaluations")  # fmt: skip
 computed_quantity("year_load_bandwidth",
     "maximum(total(dataset_load_bandwidth_of_datasets), "
@@ -90,10 +92,10 @@ computed_quantity("write_duty", "minimum(job_sustained_write_bandwidth / job_wri
 computed_quantity("runs_writing", "concurrent_runs * write_duty", "1",
     "Mean number of runs of a job that write a checkpoint at a moment.", label="mean number of runs that write")  # fmt: skip
 computed_quantity("write_variance",
-    "concurrent_runs * write_duty * (1 - write_duty) * checkpoint_write_bandwidth**2", "B^2/s^2",
+    "concurrent_runs * write_duty * (1 - write_duty) * run_write_bandwidth**2", "B^2/s^2",
     "Variance of the write rate of a job whose runs write independently.", label="variance of concurrent checkpoint writes",
     example="write_variance(4, 0.5, 10.0) -> 100.0")  # fmt: skip
-computed_quantity("write_third_moment", "write_variance * (1 - 2 * write_duty) * checkpoint_write_bandwidth", "B^3/s^3",
+computed_quantity("write_third_moment", "write_variance * (1 - 2 * write_duty) * run_write_bandwidth", "B^3/s^3",
     "Third central moment of the write rate of a job: positive where its runs write less than half of the time.",
     label="third central moment of concurrent checkpoint writes",
     example="write_third_moment(100.0, 0.1, 10.0) -> 800.0")  # fmt: skip
@@ -110,7 +112,7 @@ computed_quantity("simultaneous_write_bandwidth", "total(job_write_bandwidth_of_
     label="99th percentile of simultaneous checkpoint writes",
 )
 def overlapping_write_bandwidth(
-    checkpoint_write_bandwidth_of_jobs: Num,
+    run_write_bandwidth_of_jobs: Num,
     job_write_bandwidth_of_jobs: Num,
     job_sustained_write_bandwidth_of_jobs: Num,
     runs_writing_of_jobs: Num,
@@ -130,18 +132,18 @@ def overlapping_write_bandwidth(
     """
     return where(
         total(runs_writing_of_jobs) ** 2 / 2 <= 1 - PERCENTILE,
-        largest(checkpoint_write_bandwidth_of_jobs),
+        largest(run_write_bandwidth_of_jobs),
         minimum(
             total(job_write_bandwidth_of_jobs),
             maximum(
-                largest(checkpoint_write_bandwidth_of_jobs),
+                largest(run_write_bandwidth_of_jobs),
                 total(job_sustained_write_bandwidth_of_jobs)
                 + DEVIATIONS * total(write_variance_of_jobs) ** 0.5
                 + (DEVIATIONS**2 - 1)
                 / 6
                 * maximum(total(write_third_moment_of_jobs), 0)
                 / maximum(total(write_variance_of_jobs), least_bandwidth**2)
-                + CONTINUITY * largest(checkpoint_write_bandwidth_of_jobs),
+                + CONTINUITY * largest(run_write_bandwidth_of_jobs),
             ),
         ),
     ) * (1 + performance_headroom)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ingest.errors import listed
 from ingest.reports.labels import counted, is_share, plain
 from ingest.units import display
 
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
     from ingest.site.plan import Plan
     from ingest.storage.fit_result import Fits
 
-#: The lines of a plan of which an answer names the largest; usable capacity to buy stands for all of R-CAP.
-READ, WRITE, CAPACITY = ("R-READ-03", "R-READ-01"), ("R-WRITE-01", "R-WRITE-02"), ("R-CAP-03",)
-PLANNED = ((READ, "{} read"), (WRITE, "{} write"), (CAPACITY, "{} usable"))
+#: What an answer names of a plan, by the operation of its lines; a load that is not the usual one is named with it.
+PLANNED = {"read": "{} read", "write": "{} write", "hold": "{} usable"}
+USUAL_LOADS = ("", "training reads", "checkpoint writes")
 #: What marks a rate that guidance sets, because the workload needs less, and its legend.
 STAR, GUIDED = "*", "*guidance"
 #: Parts of an answer at most and at least, and the letters beyond which the last part is left out: a terminal's line.
@@ -76,13 +77,13 @@ def answer_line(answer: Answer) -> str:
 def planned(plans: Sequence[Plan]) -> list[str]:
     """The largest rates and the capacity to buy of a site, from the least to the most of several; a star marks guidance."""
     parts = []
-    for ids, around in PLANNED:
-        lines = [(one, [name for name in ids if name in one.results]) for one in plans]
-        largest = [(one, max(names, key=lambda name: one.results[name].value)) for one, names in lines if names]
-        if largest:
-            shown = [one.results[name] for one, name in largest]
-            star = STAR if any(name in one.guided for one, name in largest) else ""
-            parts.append(around.format(_between([item.value for item in shown], shown[0].unit)) + star)
+    for operation, around in PLANNED.items():
+        found = [(one, one.headline[operation]) for one in plans if operation in one.headline]
+        if found:
+            loads = dict.fromkeys(line.kind for _, line in found if line.kind not in USUAL_LOADS)
+            star = STAR if any(line.id in one.guided for one, line in found) else ""
+            shown = around.format(_between([line.value for _, line in found], found[0][1].unit))
+            parts.append(shown + (f" ({listed(loads)})" if loads else "") + star)
     return [*parts, GUIDED] if any(part.endswith(STAR) for part in parts) else parts
 
 

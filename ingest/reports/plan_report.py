@@ -27,6 +27,7 @@ from ingest.reports.page import Page, as_csv
 from ingest.reports.pages.plan import requirement_wording
 from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
+from ingest.site.decisions import refuse_undecided
 from ingest.site.plan import Plan
 from ingest.site.planner import SiteOptions, YearsOptions, plan
 from ingest.text import all_visible
@@ -127,6 +128,7 @@ def report(
 
     Raises:
         UsageError: an unknown suffix, two files of one name, a template without a .docx.
+        RequirementNotMet: decisions of the buyer are open, and vendors would receive the files.
         IngestError: a site that cannot be, a library or a program that is not installed, a file that cannot be written.
     """
     asked = filled(ReportOptions, options, "report")
@@ -139,6 +141,8 @@ def report(
         planned = plan(site, years=asked["years"], seed=asked["seed"], catalogs=asked["catalogs"], set=asked["set"])
         if not isinstance(planned, Plan):
             raise UsageError("--set: found several scenarios, expected one for a report")
+        if for_vendor:
+            refuse_undecided(planned.decided)
         writer = ReportWriter(planned, for_vendor, apart, template, systems, lacking())
         try:
             made = writer.contents(paths)

@@ -17,15 +17,16 @@ from ingest.engine.registry import Step, solve, steps_below, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Quantity
 from ingest.errors import listed
-from ingest.requirement import Requirement
+from ingest.requirement import Requirement, headline
 from ingest.site.datasets import SIZES as DATA_SIZES
 from ingest.site.datasets import family_of, mixed_names, there
+from ingest.site.guidance import UNLIMITED
 from ingest.site.jobs import RATES, SIZED, Policy
 from ingest.site.site_file import Keys, Site, unknown_name
 from ingest.sizing.checkpoint_schedule import is_sized_by_waste
 from ingest.sizing.rule import place_of_largest
 from ingest.sizing.rules import OF_EACH_JOB, Finding, Valued, applying, finding
-from ingest.units import display
+from ingest.units import display, percent
 
 #: Rules of a job that `plan` prints, each with its place below the job; `bw` and `checkpoint` print the others.
 PRINTED: Mapping[str, Keys] = {
@@ -34,6 +35,12 @@ PRINTED: Mapping[str, Keys] = {
     "W34": ("checkpoint", "duration"),
     "W41": (),
     "W43": ("starts",),
+    "W46": (),
+    "W84": (),
+    "W85": (),
+    "W76": ("checkpoint",),
+    "W86": (),
+    "W87": (),
     "W53": (),
     "W89": (),
     "W90": ("offload",),
@@ -43,7 +50,7 @@ PRINTED: Mapping[str, Keys] = {
     "W57": ("loader",),
 }
 #: Rules of the whole site that `plan` prints.
-OF_SITE = frozenset({"W45", "W46", "W47", "W48", "W49", "W50", "W51", "W52", "W96"})
+OF_SITE = frozenset({"W45", "W48", "W50", "W51", "W52", "W79", "W88", "W96"})
 #: The rule that decided the order of a job's reads, by the quantity that it compares.
 PATTERNS = {"samples_per_file": "C01", "read_request_bytes": "C16"}
 #: How a checkpoint is laid out over the GPUs: its ranks and files are counted for these, and follow no formula.
@@ -236,6 +243,10 @@ def of_policies(policies: Mapping[str, Policy]) -> Iterator[Finding | None]:
         if is_sized_by_waste(policy.mode, stated):
             yield finding("E09", known, owner=name)
             yield finding("E01", known, owner=name)
+        if "waste_goal" in given:
+            figures = {"goal": "waste_goal", "least": "least_waste_reached", "kept": "waste_allowed"}
+            said = {fact: percent(given[quantity].value) for fact, quantity in figures.items()}
+            yield finding("W76", {}, {"goal": "near the pole"}, name, **said)
         if "waste_allowed" in stated:
             yield finding("E02", known, owner=name)
         if "write_bandwidth" in stated:
@@ -262,6 +273,10 @@ def of_each(
         share = row.step("cached_share")
         partitioned = share is not None and any(part.name == "share_in_all_nodes" for part in steps_below([share]))
         facts["where"] = "all nodes together" if partitioned else "one node"
+        drawn = row.step("drawn_share")
+        ratio = row.known.given.get("suggested_rate")
+        facts["disputed"] = "" if ratio is None else ratio.where
+        facts["drawn"] = "" if drawn is None else percent(float(drawn.value))
         known = partial(_compared, row, policy)
         for rule in OF_EACH_JOB:
             if rule.id != "W32" or facts["size"]:
@@ -289,15 +304,8 @@ def of_drains(site: Site, jobs: Sequence[QuantityRow]) -> Iterator[Finding | Non
     yield finding("W35", {"writing_runs": runs}, words, draining[0], jobs=listed(draining))
 
 
-def of_totals(site: Site, known: Quantities, jobs: Sequence[QuantityRow]) -> Iterator[Finding | None]:
+def of_totals(site: Site, known: Quantities) -> Iterator[Finding | None]:
     """What is required is feasible as a whole: for the nodes, for the tests, and beside what is not training data."""
-    reading = [row for row in jobs if row.step("node_read_bandwidth") is not None]
-    most = max(reading, key=lambda row: row.known.value("node_read_bandwidth"), default=None)
-    if most is not None:
-        reads, nics = known.step("site_node_read_bandwidth"), most.step("storage_nic_bandwidth_per_node")
-        yield finding("W46", {"site_node_read_bandwidth": reads, "storage_nic_bandwidth_per_node": nics}, owner="R-READ-04")
-    yield finding("W47", known.find, owner="R-READ-03")
-    yield finding("W49", known.find, owner="R-READ-04", client=str(site.section("storage").get("client", "")))
     if known.find("grown_read_bandwidth") is not None:
         more = known.find("nodes_for_growth")
         nodes = "" if more is None else display(float(more.value), "node")
@@ -309,22 +317,64 @@ def of_totals(site: Site, known: Quantities, jobs: Sequence[QuantityRow]) -> Ite
         yield finding("W50", known.find, owner="R-WRITE-01")
 
 
-def of_clients(requirements: Iterable[Requirement], clusters: Sequence[QuantityRow]) -> Iterator[Finding | None]:
-    """No line but those of reads, which have rules of their own, moves more through a client than its storage NICs take."""
-    nics = [float(step.value) for row in clusters if (step := row.step("storage_nic_bandwidth_per_node")) is not None]
-    each = {
-        one.id: one.value
-        if one.unit == "B/s/node"
-        else float(solve("required_bandwidth_per_client", {"required_bandwidth": one.value, "clients_under_test": clients}))
-        for one in requirements
-        if one.unit in ("B/s", "B/s/node")
-        and not one.id.startswith(("R-READ", "R-GROW"))
-        and (clients := one.conditions.clients)
-    }
-    over = {name: rate for name, rate in each.items() if nics and rate > max(nics)}
-    if over:
-        known = {"required_bandwidth_per_client": max(over.values()), "storage_nic_bandwidth_per_node": max(nics)}
-        yield finding("W52", known, lines=listed(over))
+def of_replicas(row: QuantityRow) -> Finding | None:
+    """What the users of a served model ask for, against what its GPUs compute."""
+    names = {"turns": "stated_turn_rate", "computed": "computed_turn_rate", "missing": "missing_serving_gpus"}
+    steps = {fact: row.step(name) for fact, name in names.items()}
+    said = {fact: f"{float(step.value):,.4g}" for fact, step in steps.items() if step is not None}
+    if len(said) < len(names):
+        return finding("W87", words={"generation": "unknown"}, owner=row.name)
+    return finding("W86", row.step, {}, row.name, **said)
+
+
+def of_headline(lines: Sequence[Requirement], clusters: Sequence[QuantityRow]) -> Iterator[Finding | None]:
+    """What is bought can be bought: a rate for its capacity, and clients that all draw an equal share of a line."""
+    largest = headline(lines)
+    if {"read", "hold"} <= largest.keys():
+        given = {"required_read_bandwidth": largest["read"].value, "required_usable_bytes": largest["hold"].value}
+        density = float(solve("read_density", given))
+        named = {"density": f"{density:.2g}", "line": largest["read"].id}
+        yield finding("W79", {"read_density": density}, {}, "", **named)
+    draws = {row.name: float(row.known.value("node_drawable_bandwidth")) for row in clusters}
+    for one in lines:
+        groups = one.conditions.client_groups
+        if one.unit == "B/s" and one.priority == "mandatory" and len(groups) > 1 and one.conditions.clients:
+            weakest = min(groups, key=lambda group: (draws[group.cluster], group.cluster))
+            given = {"required_bandwidth": one.value, "clients_under_test": one.conditions.clients}
+            each = float(solve("required_bandwidth_per_client", given))
+            sides = {"required_bandwidth_per_client": each, "node_drawable_bandwidth": draws[weakest.cluster]}
+            yield finding("W88", sides, line=one.id, cluster=weakest.cluster)
+
+
+#: A load that has to be moved in a time, by its quantity, and the line that asks for it.
+TIMED = {
+    "run_write_bandwidth": "R-WRITE-02",
+    "run_restart_bandwidth": "R-RESTART-01",
+    "job_restart_bandwidth": "R-RESTART-02",
+    "job_staging_bandwidth": "R-STAGE-01",
+    "job_start_bandwidth": "R-START-01",
+    "job_evaluation_bandwidth": "R-START-01",
+    "job_export_bandwidth": "R-LOAD-01",
+    "weights_load_bandwidth": "R-SERVE-01",
+}
+
+
+def of_transfers(rows: Iterable[QuantityRow]) -> Iterator[Finding | None]:
+    """What jobs and served models have to move in a time, against what their nodes draw."""
+    for row in rows:
+        for name, line in TIMED.items():
+            drawn = row.step(name)
+            if drawn is None or drawn.formula is None or not drawn.value:
+                continue
+            rates = {one.name: one for one in drawn.inputs if one.name.endswith(("drawable_bandwidth", "nodes_bandwidth"))}
+            limit = next(iter(rates.values()), None)
+            if limit is None or float(drawn.value) < float(limit.value):
+                continue
+            given = {one.name: float(one.value) for one in drawn.inputs if one is not limit}
+            needed = float(solve(name, {**given, limit.name: UNLIMITED.value}))
+            yield finding(
+                "W52", {"required_bandwidth": needed, "requirement_limit": limit}, owner=row.name, line=line, who=row.name
+            )
 
 
 def of_line(name: str, value: Step, floor: Step | None, column: Step | None) -> Iterator[Finding | None]:
@@ -362,7 +412,8 @@ def warnings_of(
 def _placed(site: Site, one: Finding) -> Message:
     """The line of a finding, with its place in the file."""
     own: Keys = ("loader",) if "loader" in site.section("jobs").get(one.owner, {}) else ("threads",)
-    keys: Keys = ("jobs", one.owner, *{**PRINTED, "W40": own}.get(one.rule.id, ("checkpoint",)))
+    section = "serving" if one.owner in site.section("serving") else "jobs"
+    keys: Keys = (section, one.owner, *{**PRINTED, "W40": own}.get(one.rule.id, ("checkpoint",)))
     if one.rule.id == "W35" and "checkpoints" in site.section("overlap"):
         keys = ("overlap", "checkpoints")
     return Message(f"{site.place(keys)}: ", one.message())
@@ -386,11 +437,6 @@ def _together(
     large = [one for one in told if one.rule.id == "W30"]
     if large:
         yield large[0]._replace(facts={"jobs": listed(one.owner for one in large)})
-    # The rates that guidance puts far above the need of the workload.
-    guided = [one for one in told if one.rule.id == "W18"]
-    if guided:
-        rates = " and ".join(str(one.facts["rates"]) for one in guided)
-        yield guided[0]._replace(facts={**guided[0].facts, "rates": rates})
     # The jobs that do not state whether training stops while they save.
     left = [name for name, job in site.section("jobs").items() if "mode" not in job.get("checkpoint", {"mode": ""})]
     if left:

@@ -10,6 +10,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.registry import Step, solve
 from ingest.engine.solver import Quantities
+from ingest.engine.value import Input
 from ingest.errors import listed
 from ingest.site.site_file import Site
 from ingest.sizing.evidence_ladder import from_catalog
@@ -53,26 +54,37 @@ class ClusterGuidance(NamedTuple):
     @property
     def shared(self) -> Mapping[str, Step]:
         """The quantities as steps: one cell and one draw each."""
-        return {name: self.known.step(name) for name in self.known.given}
+        return {name: self.known.step(name) for name in (*self.known.given, "node_drawable_bandwidth")}
 
 
-NO_GUIDANCE = ClusterGuidance("", (), None, Quantities({}))
+#: Beyond any node: nothing holds a load down that no known NIC carries.
+UNLIMITED = Input(1e18, note="the storage NICs of this node type are not known")
+NO_GUIDANCE = ClusterGuidance("", (), None, Quantities({"node_drawable_bandwidth": UNLIMITED}))
 
 
-def guidance_of(site: Site, catalog: Catalog) -> dict[str, ClusterGuidance]:
-    """The guidance for each cluster.
+def level_in(site: Site) -> str | None:
+    """The level of the guidance that the site file names; None where it names none."""
+    floor = site.data.get("floor")
+    level: str | None = floor["level"] if isinstance(floor, Mapping) else floor
+    return level
+
+
+def guidance_of(site: Site, catalog: Catalog, storage: Quantities) -> dict[str, ClusterGuidance]:
+    """The guidance for each cluster, and what one of its nodes draws from the storage.
 
     Raises:
         IngestError: a level that no GPU of the site has; with its line.
     """
-    word = site.data.get("floor")
+    word = level_in(site)
     wanted = () if word == NO_FLOOR else ((word,) if word is not None else ()) + USUAL_LEVELS
     found = {}
     for name, described in site.section("clusters").items():
         with site.blaming(("clusters", name, "node")):
             node = catalog.get(Node, described["node"])
             gpu = catalog.get(Gpu, node.gpu)
-        named = (catalog.referred(Storage, level, by=gpu.path) for level in gpu.guidance_levels)
+        # Per GPU, the reference of the nearest generation holds where none is published for this one.
+        like = catalog.referred(Gpu, gpu.guidance_like, by=gpu.path) if gpu.guidance_like else gpu
+        named = (catalog.referred(Storage, level, by=like.path) for level in like.guidance_levels)
         levels = tuple(level for level in named if level.confirmed != "no")
         by_word = {level.level: level for level in levels}
         floor = next((by_word[one] for one in wanted if one in by_word), None)
@@ -80,7 +92,16 @@ def guidance_of(site: Site, catalog: Catalog) -> dict[str, ClusterGuidance]:
         fields["storage_nic_bandwidth_per_node"] = node.storage_nic_bandwidth
         fields["gpus_per_node"] = node.gpus_per_node
         inputs = {quantity: from_catalog(value) for quantity, value in fields.items() if value is not None}
-        found[name] = ClusterGuidance(gpu.name, levels, floor, Quantities(inputs, name))
+        if like is not gpu:
+            note = f"per GPU as for {like.name}, the nearest with a reference of its own"
+            inputs |= {one: inputs[one]._replace(grade="assumed", note=note) for one in FIELDS if one in inputs}
+        quantities = Quantities(inputs, name)
+        quantities.adopt({one: storage.step(one) for one in ("nic_delivery", "client_bandwidth_per_node") if storage.find(one)})
+        if node.storage_nic_bandwidth is None:
+            quantities.give({"node_drawable_bandwidth": UNLIMITED})
+        elif storage.find("client_bandwidth_per_node"):
+            quantities.state("client_known")
+        found[name] = ClusterGuidance(gpu.name, levels, floor, quantities)
     known = dict.fromkeys(level.level for one in found.values() for level in one.levels)
     if word not in (None, NO_FLOOR, *known):
         gpus = listed(dict.fromkeys(one.gpu for one in found.values()))
@@ -102,7 +123,7 @@ def place_floors(guidance: Mapping[str, ClusterGuidance], jobs: Sequence[Quantit
 def unguided(guidance: Mapping[str, ClusterGuidance], site: Site) -> Finding | None:
     """Clusters for whose GPUs no guidance is confirmed, so that nothing holds a line above the need of the workload."""
     without = dict.fromkeys(one.gpu for one in guidance.values() if not one.levels)
-    told = without and site.data.get("floor") != NO_FLOOR
+    told = without and level_in(site) != NO_FLOOR
     return finding("W45", words={"guidance": "unconfirmed"}, gpus=listed(without)) if told else None
 
 

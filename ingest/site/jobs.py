@@ -15,9 +15,9 @@ from ingest.engine.frozen import revised
 from ingest.engine.messages import rule_of
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, assumed
+from ingest.engine.value import Input, assumed, derived
 from ingest.errors import CatalogError, IngestError, MissingQuantity, RequirementNotMet, expected_one_of
-from ingest.site.datasets import encoding_in, family_of, mixed_bytes_of, read_of_mixture
+from ingest.site.datasets import encoding_in, family_of, mixed_bytes_of, model_of, read_of_mixture
 from ingest.site.site_file import Keys, Site
 from ingest.site.tiers import place_states
 from ingest.sizing.bandwidth import estimate
@@ -31,11 +31,12 @@ from ingest.sizing.checkpoint import (
 )
 from ingest.sizing.checkpoint_schedule import USUAL_MODE
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
-from ingest.sizing.evidence_ladder import from_catalog
+from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, from_catalog
 from ingest.sizing.job import QUANTITIES as JOB_QUANTITIES
 from ingest.sizing.job import Job
+from ingest.sizing.published_rates import DISAGREE
 from ingest.sizing.rules import LARGE_REQUEST, ONE_EPOCH, PAGE_CACHE, WARM_UP_SECONDS, contradictions
-from ingest.units import parse
+from ingest.units import display, parse
 
 #: keys of a job that are words of a question
 WORDS = ("model", "gpu", "basis", "protocol", "encoding", "precision", "scaling")
@@ -60,7 +61,7 @@ OWN = {
     "memory_share": "cache_memory_share",
 }
 #: Warnings of `bw` that the lines of a site answer: R-READ-04 requires of any client what an NFS mount may not deliver.
-ANSWERED = frozenset({"W08"})
+ANSWERED = frozenset({"W08", "W09", "W61", "W67"})
 #: Warnings of `bw` about the data set that the model is known for; a job of a site reads its own.
 OF_THE_MODELS_DATA = frozenset({"W14", "W16"})
 #: quantities of a data set that the `bw` estimate of its jobs takes, and what they are called there
@@ -94,6 +95,9 @@ WHOLE_FILES = "file-per-sample"
 REQUEST = assumed(131_072, "the format of the data is not known: read requests are 128 KiB", "io_size", "format of its data")
 PACKED = assumed(131_072, "files of many samples are read ahead, 128 KiB at a time", "io_size")
 READERS = assumed(4, "4 loader workers per GPU", "readers", source="pytorch-examples", where="imagenet/main.py, --workers")
+PREFETCH = Input(2, source="pytorch", where="torch.utils.data.DataLoader, prefetch_factor").by_default(
+    "each worker reads 2 batches ahead", "loader.prefetch"
+)
 PAGE = Input(4096, note="page of x86 and most Arm servers")
 MEMORY_SHARE = assumed(PAGE_CACHE, "half of the host memory of a node caches its data set", "memory_share")
 WARM_UP = assumed(WARM_UP_SECONDS, "caches fill within 10 min of the start of a run", "warm_up")
@@ -115,6 +119,57 @@ TIMES = {
     "export": {"export_seconds": assumed(600, "a model is exported within 10 min", "export.within")},
     "evaluation": {"evaluation_seconds": assumed(60, "an evaluation has read its data within 60 s", "evaluation.within")},
 }
+
+
+#: Kinds of evidence that tell of one rate; a share of the peak is none of its own.
+EVIDENCE = ("measured", "emulated", "transferred")
+#: keys of a job with which its rate is the user's own
+OWN_RATES = frozenset({"samples_per_second", "achieved", "flops_per_sample"})
+#: Samples of a data set and those that a rate was measured on, as many times apart, are not read in one way.
+ALIKE = 4.0
+
+
+class Dispute(NamedTuple):
+    """What several kinds of evidence say of one rate: the lower is required, the higher is a target.
+
+    Attributes:
+        supported: the rate that all of them support, with a range that covers all.
+        suggested: the highest rate that one of them suggests.
+        words: the rates and what each comes from.
+    """
+
+    supported: Input
+    suggested: float
+    words: str
+
+
+def disputed(levels: Sequence[EvidenceLevel]) -> Dispute | None:
+    """Where kinds of evidence disagree by more than their ranges; None where one range covers them, or there is one alone.
+
+    Benchmarks that were measured on the GPU itself outweigh what is emulated or carried over from others, but not each other.
+    """
+    first = levels[0]
+    if first.basis not in EVIDENCE or RATE not in first.given:
+        return None
+    found = {name: Input(rate) for name, rate in first.protocols.items()}
+    if first.basis != "measured":
+        further = (one for one in levels if one.basis in EVIDENCE and RATE in one.given)
+        found = {f"{'/'.join(one.protocols) or one.basis} ({one.basis})": one.given[RATE] for one in further}
+        # The range in use may have been widened to cover the other: what is held against it is the benchmark's own value.
+        found = {name: item if item is not first.given[RATE] else Input(item.value) for name, item in found.items()}
+    ends = [((item.low or item.value), item.value, (item.high or item.value)) for item in found.values()]
+    # Rates of protocols have no ranges of their own: what spreads less than this is one rate.
+    slack = 1.0 if any(item.low is not None for item in found.values()) else DISAGREE
+    if len(ends) < 2 or max(low for low, *_ in ends) <= min(high for *_, high in ends) * slack:
+        return None
+    lowest, highest = (end(found, key=lambda name: found[name].value) for end in (min, max))
+    low, high = min(one[0] for one in ends), max(one[2] for one in ends)
+    said = {name: display(found[name].value, "sample/s", binary=False) for name in (lowest, highest)}
+    words = f"{said[highest]} per GPU by {highest}, {said[lowest]} by {lowest}"
+    rate = first.given[RATE]._replace(
+        value=found[lowest].value, low=low, high=high, note=f"the lower of {words}", grade="derived"
+    )
+    return Dispute(rate, found[highest].value, words)
 
 
 class Policy(NamedTuple):
@@ -240,7 +295,7 @@ class SiteJob:
         self._place(known)
         self._length(known, model)
         self._cache(known)
-        known.state("data_read")
+        known.state("data_read", *(["rate_disputed"] if "suggested_rate" in known.given else ()))
         words = {"cluster": job["cluster"], "model": job.get("model", ""), "data": job.get("data", "")}
         if basis is not None:
             words |= {"basis": basis.levels[0].basis, "gpu": basis.gpu.id if basis.gpu else ""}
@@ -270,6 +325,12 @@ class SiteJob:
             numbers.setdefault("sample_bytes", Input(mixed, origin="user"))
         if "data_sample_bytes" in given and given["data_sample_bytes"].origin == "user":
             numbers.setdefault("sample_bytes", given["data_sample_bytes"])
+        foreign = self._foreign_size(numbers.get("sample_bytes"))
+        if "touched" in job:
+            numbers["sample_bytes"] = job["touched"]
+        elif foreign is not None:
+            # No rate was measured on such samples: what a step reads of one is asked for, not multiplied.
+            numbers["sample_bytes"] = foreign["measured_sample_bytes"]
         words: dict[str, Any] = {key: job[key] for key in WORDS if key in job}
         plain = {name: item.value for name, item in numbers.items()}
         question = Job(node=self.cluster["node"], settings=settings, numbers=plain, **words)
@@ -282,7 +343,25 @@ class SiteJob:
         said = {JOB_QUANTITIES[name]: item for name, item in numbers.items()}
         # The guidance of the highest level is what `bw` compares with; a site has its own floor.
         own = {name: item for name, item in basis.known.items() if name != "guidance_read_bandwidth"}
-        return basis, {**own, **said, **taken}, warnings
+        dispute = disputed(basis.levels)
+        if dispute is not None:
+            own[RATE] = dispute.supported
+            own["suggested_rate"] = derived(dispute.suggested, dispute.words)
+        return basis, {**own, **said, **taken, **({} if foreign is None or "touched" in job else foreign)}, warnings
+
+    def _foreign_size(self, stated: Input | None) -> dict[str, Input] | None:
+        """The bytes of a sample as stated, and of those on which the rate of its model was measured; None where they are alike.
+
+        What the user says of the rate itself is not held against other samples.
+        """
+        job, model = self.described, model_of(self.described, self.catalog)
+        encoding = None if model is None else encoding_in(model, job.get("encoding"))
+        measured = None if encoding is None else encoding.stored
+        if stated is None or measured is None or not OWN_RATES.isdisjoint(job):
+            return None
+        if 1 / ALIKE <= stated.value / measured.value <= ALIKE:
+            return None
+        return {"stated_sample_bytes": stated, "measured_sample_bytes": from_catalog(measured)}
 
     def _warnings(self, question: Job) -> tuple[str, ...]:
         """The warnings of `bw`, which are asked for once for each kind of job.
@@ -312,7 +391,7 @@ class SiteJob:
             settings = _settings(policy) | {SIZED[key]: numbers.pop(key) for key in SIZED if key in numbers}
             asked = {**words, **numbers, "gpus": int(gpus.value), "gpu": self.described.get("gpu") or self.node.gpu}
             asked["model"] = policy.get("model") or (None if "parameters" in settings else self.described.get("model"))
-            found = saved_checkpoints(asked, settings, self.catalog, {"gpus": gpus}, inputs, self.name)
+            found = saved_checkpoints(asked, settings, self.catalog, {"gpus": gpus}, inputs, self.name, relaxed=True)
             if found.unmet:
                 raise RequirementNotMet(found.unmet)
             known = found.known
@@ -432,6 +511,7 @@ class SiteJob:
         known.give_default("page_bytes", PAGE)
         if form is None:
             known.give_default("packed_read_bytes", PACKED)
+        known.give_default("loader_prefetch", PREFETCH)
         for name, usual in (("request_bytes", REQUEST), ("readers_per_gpu", READERS)):
             value = getattr(form, name, None)
             known.give_default(name, usual if value is None else from_catalog(value)._replace(origin="default"))

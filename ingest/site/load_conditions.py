@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.expression import round_up
-from ingest.engine.registry import Step, solve, steps_below, unit_of
+from ingest.engine.registry import Step, label_of, solve, steps_below, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import listed
 from ingest.loader.feed import DEFAULTS, USUAL_SEED, USUAL_STEPS
 from ingest.loader.stall import Loader, Utilization, longest_latency, tried
-from ingest.requirement import Conditions, MixPart
+from ingest.requirement import ClientGroup, Conditions, MixPart
+from ingest.site.guidance import UNLIMITED
 from ingest.site.requirement_wording import CLIENTS, RequirementTemplate, RequirementValue
 from ingest.site.site_file import Site
 from ingest.sizing.rules import ROUNDING, Finding, finding
@@ -42,6 +43,9 @@ TIER_WORDS = {
                          "job_offload_write_bandwidth_of_jobs"),
     "key-value caches": (KV_READS, "kv_read_bandwidth_of_serving", KV_WRITES),
 }  # fmt: skip
+#: what the consumers of a load draw, by quantity
+DRAWN = ("run_loader_bandwidth", "node_drawable_bandwidth", "run_drawable_bandwidth", "job_drawable_bandwidth",
+         "serving_nodes_bandwidth")  # fmt: skip
 #: operations that a phase of a job makes as one burst, which ends with its files
 BURSTS = ("create", "open")
 #: lines whose load is that of a single job: the one with the largest entry
@@ -103,6 +107,7 @@ class LoadConditions:
     known: Quantities
     jobs: Mapping[str, QuantityRow]
     serving: Mapping[str, QuantityRow]
+    clusters: Sequence[QuantityRow]
 
     def conditions(self, value: RequirementValue, number: float) -> Conditions:
         """The conditions of a line; the outstanding requests follow from the number that its statement names."""
@@ -114,13 +119,16 @@ class LoadConditions:
             number = float(solve("rate_of_all_clients", {"rate_per_client": number, "clients_under_test": clients}))
         entries = self.entries(value)
         shared: dict[str, Any] = {"clients": clients, "duration": self.duration(value, entries), "fill": fill}
+        shared["client_groups"] = self.groups(value, clients)
         if line.operation == "write":
             # Checkpoints and states are written in their size; where caches alone write, the largest writes its blocks.
             written = {part.name: part.inputs for part in value.columns if "write_bandwidth" in part.name and part.inputs}
-            size = self.known.value("write_request_bytes")
+            size, order, files = self.known.value("write_request_bytes"), "sequential", "file per process"
             if written.keys() == {KV_WRITES}:
+                # Blocks of sessions that come and go are written over each other, where other turns read.
                 size = max(self.serving[entry.owner].known.value("kv_block_bytes") for entry in written[KV_WRITES])
-            return Conditions("write", io_size=int(size), pattern="sequential", files="file per process", **shared)
+                order, files = "random", "shared"
+            return Conditions("write", io_size=int(size), pattern=order, files=files, **shared)
         if line.operation == "create":
             return Conditions("create", **shared)
         tiers = [*self._of_tiers(value)]
@@ -155,7 +163,49 @@ class LoadConditions:
         """The nodes that take part."""
         known = self.jobs[value.job].known if value.line.clients in ("job", "run") else self.known
         # Where the guidance alone asks for writes, all clients write.
-        return int(known.value(CLIENTS[value.line.clients]) or self.known.value("site_clients"))
+        return int(known.value(CLIENTS[value.line.clients].how_many) or self.known.value("site_clients"))
+
+    def groups(self, value: RequirementValue, clients: int) -> tuple[ClientGroup, ...]:
+        """The clients of each cluster: of the job of a line, or of all jobs and workloads that take part."""
+        rows = {row.name: row for row in self.clusters}
+        kind = value.line.clients
+        if kind in OF_ONE_JOB:
+            owner = self.jobs.get(value.job)
+            found = {str(owner.words["cluster"]) if owner is not None else min(rows): clients}
+        else:
+            column = CLIENTS[kind].nodes
+            parts = self.serving if kind == "serving" else self.jobs
+            found = {}
+            for name, row in rows.items():
+                own = [part.step(column) for part in parts.values() if part.words["cluster"] == name] if column else []
+                most = int(row.known.value("cluster_clients"))
+                found[name] = min(sum(int(step.value) for step in own if step is not None), most) if column else most
+        found = {name: count for name, count in found.items() if count}
+        if kind not in OF_ONE_JOB and sum(found.values()) != clients:
+            found = {name: int(row.known.value("cluster_clients")) for name, row in rows.items()}
+        return tuple(ClientGroup(name, str(rows[name].words["node"]), count) for name, count in sorted(found.items()) if count)
+
+    def limited_by(self, value: RequirementValue, most: Step | None) -> str:
+        """What the consumers of a line can draw, where that is less than they need; empty where they draw all of it."""
+        if most is not None and float(value.step.value) > float(most.value) * (1 + ROUNDING):
+            return f"{label_of(most.name)}: {display(float(most.value), unit_of(most.name), binary=False)}"
+        for part in steps_below([value.step]):
+            for limit in part.inputs:
+                if limit.name in DRAWN and part.formula is not None and part.value == limit.value and part.name not in DRAWN:
+                    shown = display(float(limit.value), unit_of(limit.name), binary=False)
+                    return f"{label_of(limit.name)} ({limit.owner}): {shown}"
+        return ""
+
+    def limit(self, value: RequirementValue) -> Step | None:
+        """The most that the nodes draw that take part in a line; None for a line of no rate, or of nodes of no job."""
+        line, unit = value.line, unit_of(value.line.metric)
+        if not line.clients or not unit.startswith("B/s"):
+            return None
+        of_job = line.clients in OF_ONE_JOB
+        known = self.jobs[value.job].known if of_job and value.job else None if of_job else self.known
+        name = "node_drawable_bandwidth" if unit.endswith("/node") else CLIENTS[line.clients].limit
+        found = known.find(name) if known is not None else None
+        return found if found is not None and 0 < float(found.value) < UNLIMITED.value else None
 
     def parts(self, value: RequirementValue, entries: Iterable[Step], clients: int) -> list[LoadPart]:
         """What each job adds to a load of reads; jobs that alternate on the same nodes share these."""
@@ -222,6 +272,8 @@ class LoadConditions:
             return self._copied(entry.owner, float(entry.value), clients)
         nodes = float(clients) if line.clients in OF_ONE_JOB else row.known.value("nodes_at_once")
         readers = None if _is_restore(line) else row.step("readers_per_node")
+        if readers is not None and not self._states_readers(row.name):
+            readers = row.known.step("reads_ahead_per_node")
         if line.streams or readers is None:
             size, pattern = self.known.value("stream_request_bytes"), "sequential"
             each = float(readers.value) if readers is not None else row.known.value("gpus_per_node")
@@ -247,7 +299,8 @@ class LoadConditions:
                 "nodes": one.nodes,
                 "part_share": share,
                 "line_bandwidth": number,
-                "client_latency": 0 if one.stated else self.known.value("client_latency"),
+                # Loaders have as many reads outstanding as they have workers and batches ahead; what copies opens more.
+                "client_latency": 0 if one.stated or one.of_loader else self.known.value("client_latency"),
                 "read_request_bytes": one.io_size,
             }
             mean = float(solve("latency_of_part", {**own, "part_readers": float(solve("readers_of_part", own))}))
@@ -263,7 +316,9 @@ class LoadConditions:
         # Threads are whole: their mean latency may exceed the one that a loader takes, the latency of 99 % may not.
         latency_99 = {"latency_tail": self.known.value("latency_tail"), "mean_latency": min((mean, *taken))}
         tail = float(solve("latency_99", latency_99))
-        return {"threads": threads, "queue_depth": total, "implied_latency": mean, "latency_99": tail}
+        # A latency is asked for where somebody waits for each read: samples and the context of a turn, not copies.
+        waits = any(one.of_loader or one.stated for one in parts if one.operation == "read")
+        return {"threads": threads, "queue_depth": total, **({"implied_latency": mean, "latency_99": tail} if waits else {})}
 
     def duration(self, value: RequirementValue, entries: Sequence[Step]) -> float:
         """The duration of a test: as long as the load of the most demanding job lasts, within the limits of `test`."""
@@ -292,16 +347,16 @@ class LoadConditions:
         size = self.known.value("write_request_bytes")
         cached = min(float(self.known.value("site_kv_write_bandwidth")), written) if self.serving else 0.0
         rest = float(solve("bandwidth_of_the_rest", {"line_bandwidth": written, "part_bandwidth": cached}))
-        of_checkpoints = LoadPart("", rest, size, "sequential", clients, 1, operation="write")
+        of_checkpoints = self._copied("", rest, clients)._replace(io_size=size, operation="write")
         # What each serving workload writes to shared storage: blocks of its key-value caches.
         of_caches = [
             LoadPart(
                 name,
                 float(row.known.value("kv_write_bandwidth")),
                 row.known.value("kv_block_bytes"),
-                "sequential",
+                "random",
                 row.known.value("serving_nodes"),
-                1,
+                row.known.value("gpus_per_node"),
                 operation="write",
             )
             for name, row in self.serving.items()
@@ -336,17 +391,17 @@ class LoadConditions:
             if not line.streams and not value.by_guidance:
                 yield row.step("read_request_bytes")
             if not _is_restore(line):
-                yield row.step("readers_per_node")
+                yield row.step("readers_per_node" if self._states_readers(row.name) else "reads_ahead_per_node")
 
     def findings(self, value: RequirementValue, conditions: Conditions) -> Iterator[Finding | None]:
         """Whether threads that the site file states imply a latency that no client reaches."""
         if conditions.implied_latency is None or value.line.streams:
             return
-        stated = [entry.owner for entry in self.entries(value) if self._states_readers(entry.owner)]
+        stated = [entry.owner for entry in self.entries(value) if entry.owner in self.jobs]
         if stated:
             known = {name: self.known.value(name) for name in ("client_latency", "medium_and_network_seconds")}
             sides = {"implied_latency": conditions.implied_latency, "least_latency": float(solve("least_latency", known))}
-            yield finding("W40", sides, {"threads": "stated"}, stated[0], line=value.line.id, jobs=listed(stated))
+            yield finding("W40", sides, {"threads": "stated"}, min(stated), line=value.line.id, jobs=listed(sorted(stated)))
 
     def fields(self, value: RequirementValue, conditions: Conditions) -> dict[str, str]:
         """The words of a statement about its load."""
@@ -361,6 +416,7 @@ class LoadConditions:
             "depth": _depth_in_words(conditions),
             "filling": self._filling(value),
             **{name: display(number, names[name]) for name, number in known.items() if number is not None},
+            **({"clients": _clients_in_words(conditions)} if conditions.clients else {}),
         }
 
     def _filling(self, value: RequirementValue) -> str:
@@ -384,6 +440,13 @@ class LoadConditions:
     def _states_readers(self, name: str) -> bool:
         """Whether the site file states the concurrent reads of a job."""
         return not {"threads", "loader"}.isdisjoint(self.site.section("jobs").get(name, {}))
+
+
+def _clients_in_words(conditions: Conditions) -> str:
+    """The clients of a line, of each cluster where there are several."""
+    said = display(conditions.clients or 0, "client")
+    groups = [f"{one.clients:,} of {one.cluster}" for one in conditions.client_groups]
+    return f"{said} ({listed(groups)})" if len(groups) > 1 else said
 
 
 def _is_restore(line: RequirementTemplate) -> bool:
@@ -465,10 +528,12 @@ def _reads_in_words(conditions: Conditions) -> str:
 
 def _depth_in_words(conditions: Conditions) -> str:
     """The outstanding reads of a line and the latency that they imply."""
-    if not conditions.queue_depth or conditions.implied_latency is None or conditions.latency_99 is None:
+    if not conditions.queue_depth:
         return ""
     each = f" in all ({conditions.threads:,} per client)" if conditions.clients != 1 else ""
     what = "reads" if conditions.operation == "read" else "requests"
+    if conditions.implied_latency is None or conditions.latency_99 is None:
+        return f"with as many outstanding {what} as the clients offer, {conditions.queue_depth:,}{each} in a test,"
     mean, tail = (latency_in_words(one) for one in (conditions.implied_latency, conditions.latency_99))
     return f"with at most {conditions.queue_depth:,} outstanding {what}{each}, mean latency at most {mean}, 99 % within {tail},"
 
@@ -498,6 +563,7 @@ def place_loaders(site: Site, jobs: Sequence[QuantityRow], storage: Quantities) 
             loader = _loader_of(row.known)
             where = f"runs of {USUAL_STEPS:,} steps, seed {USUAL_SEED}; median"
             best = tried(loader, steps=USUAL_STEPS, seed=USUAL_SEED).median
+            row.known.state("loader_simulated")
             row.known.give({"loader_utilization": Input(best, source=LOADER_SOURCE, grade="derived", where=where)})
             longest = longest_latency(loader, row.known.value("accepted_utilization"), steps=USUAL_STEPS, seed=USUAL_SEED)
             if longest is not None:

@@ -20,7 +20,9 @@ from ingest.engine.result import assumption, envelope, frame_of, places_of, scen
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError, nearest
-from ingest.requirement import Requirement, lines_for_vendors
+from ingest.requirement import Requirement, headline, lines_for_vendors
+from ingest.site import met_by
+from ingest.site.decisions import Decision, decisions_of
 from ingest.site.guidance import ClusterGuidance, guidance_rows
 from ingest.site.requirement_writer import WrittenRequirement
 from ingest.site.scenarios import Expectation
@@ -85,6 +87,22 @@ class Plan(InteractiveResult):
     def requirements(self) -> tuple[Requirement, ...]:
         """The requirement lines."""
         return tuple(one.requirement for one in self.lines)
+
+    @cached_property
+    def decided(self) -> tuple[Decision, ...]:
+        """The findings that the buyer decides, open or settled; whether any system meets the lines is asked for here."""
+        unmet = [one for judge in met_by for one in judge().unmeetable(self)]
+        return decisions_of(self.site, [*self.findings, *unmet], self.requirements)
+
+    @cached_property
+    def decisions(self) -> tuple[Decision, ...]:
+        """The decisions that are open: no tender is written over them."""
+        return tuple(one for one in self.decided if not one.reason)
+
+    @cached_property
+    def headline(self) -> dict[str, Requirement]:
+        """The largest mandatory line of reads, of writes and of capacity."""
+        return headline(self.requirements)
 
     @cached_property
     def vendor_lines(self) -> tuple[Requirement, ...]:
@@ -301,6 +319,8 @@ class Plan(InteractiveResult):
             "inputs": self.inputs,
             "written": dict(_flattened(self.site.written)),
             "requirements": [{**one.to_dict(), "inputs": self.below(one.id)} for one in self.requirements],
+            "decisions": [one.to_dict() for one in self.decisions],
+            "decided": [one.to_dict() for one in self.decided if one.reason],
             "missing": dict(self.missing),
             "expectations": [one._asdict() for one in self.expectations],
             "tables": self.tables,

@@ -9,7 +9,7 @@ from typing import Any
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError
 from ingest.files import read_json_object
-from ingest.requirement import Conditions, MixPart, Requirement
+from ingest.requirement import ClientGroup, Conditions, MixPart, Requirement
 from ingest.site.plan import Plan
 from ingest.site.planner import plan
 from ingest.site.schema import problems, schema_in
@@ -58,11 +58,12 @@ def lines_of(path: str | Path, data: Mapping[str, Any]) -> list[Requirement]:
         words = {name: one_line(item) for name, item in given.items() if isinstance(item, str)}
         counts = {name: int(given[name]) for name in COUNTS & given.keys()}
         mix = tuple(MixPart(**part) for part in given.pop("mix", ()))
-        conditions = Conditions(**{**given, **words, **counts}, mix=mix)
+        groups = tuple(ClientGroup(**part) for part in given.pop("client_groups", ()))
+        conditions = Conditions(**{**given, **words, **counts}, mix=mix, client_groups=groups)
         # A buyer may leave a value open: then nothing is required.
         value = line.get("value") or 0
         ends: dict[str, Any] = {name: line.get(name) for name in ("low", "high", "computed")}
-        ends |= {name: one_line(line.get(name, "")) for name in ("rationale", "theme", "remark")}
+        ends |= {name: one_line(line.get(name, "")) for name in ("rationale", "theme", "remark", "kind", "limited_by")}
         lines.append(Requirement(ident, priority, statement, metric, value, unit, conditions, **ends))
     seen: set[str] = set()
     for one in lines:

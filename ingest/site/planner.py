@@ -14,7 +14,7 @@ from ingest.engine.derivation_graph import QuantityRow, all_below, columns_of
 from ingest.engine.messages import Message, message_of, of_owner
 from ingest.engine.monte_carlo import USUAL_SAMPLES, samples_for, spread
 from ingest.engine.question import filled, option
-from ingest.engine.registry import Step, label_of, solve
+from ingest.engine.registry import Step, label_of
 from ingest.engine.result import why_assumed
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
@@ -23,13 +23,15 @@ from ingest.files import garbage_collection_paused
 from ingest.site.checks import (
     check,
     of_choices,
-    of_clients,
     of_clusters,
     of_drains,
     of_each,
+    of_headline,
     of_policies,
+    of_replicas,
     of_storage,
     of_totals,
+    of_transfers,
     refuse,
     warnings_of,
 )
@@ -43,7 +45,8 @@ from ingest.site.datasets import (
     source_rows,
     year_rows,
 )
-from ingest.site.guidance import NO_GUIDANCE, ClusterGuidance, guidance_of, place_floors, unguided
+from ingest.site.decisions import check_decisions
+from ingest.site.guidance import NO_GUIDANCE, UNLIMITED, ClusterGuidance, guidance_of, place_floors, unguided
 from ingest.site.jobs import place_transfers, plan_jobs
 from ingest.site.load_conditions import place_loaders
 from ingest.site.plan import TABLES, Plan, PlanScenarios
@@ -60,6 +63,11 @@ from ingest.sizing.offload import bounds
 from ingest.sizing.rules import finding
 from ingest.units import parse_whole
 
+#: The decisions of a site file that was written for the buyer.
+DECISIONS = "decisions:                       # accepted for now, so that a tender can be drafted: decide each, then say why"
+ACCEPTED = '  {id}: {{accept: "not decided yet: an example written by ingest plan --new"}}'
+#: Why the lines of jobs are absent where none reads or saves.
+NOT_READ, NOT_SAVED = "no job reads data", "no job saves checkpoints"
 #: keys of `storage` and `test`, and the quantity that each is
 STORAGE = {
     "fill_limit": "fill_limit",
@@ -68,6 +76,7 @@ STORAGE = {
     "failed": "failed_servers",
     "headroom": "performance_headroom",
     "latency": "client_latency",
+    "nic_share": "nic_delivery",
     "warranty": "warranty_seconds",
 }
 #: keys of `reserve` and `outage`, and the quantity that each is
@@ -220,6 +229,21 @@ def plan(site: str | Path | Mapping[str, Any], **options: Unpack[PlanOptions]) -
 
 
 @decimal_units()
+def with_decisions(text: str, catalogs: Catalog | str | Path | Sequence[str | Path] = ()) -> str:
+    """A site file with what it leaves open to the buyer, each accepted for the time being, with the question beside it."""
+    import yaml
+
+    planned = plan(yaml.safe_load(text), samples=0, catalogs=catalogs)
+    assert isinstance(planned, Plan), "several scenarios come from `set` only"
+    asked: dict[str, list[str]] = {}
+    for one in planned.decisions:
+        asked.setdefault(one.id, []).append(one.why)
+    if not asked:
+        return text
+    lines = [line for name, why in asked.items() for line in (*(f"  # {one}" for one in why), ACCEPTED.format(id=name))]
+    return "\n".join([text.rstrip("\n"), "", DECISIONS, *lines]) + "\n"
+
+
 def plan_once(
     site: Site, years: int | None, samples: int | None, seed: int, catalog: Catalog, chosen: Mapping[str, Any]
 ) -> Plan:
@@ -229,6 +253,7 @@ def plan_once(
         IngestError: a site that cannot be, with the line.
     """
     check(site)
+    check_decisions(site)
     cover, overlap = document_facts(site), site.section("overlap")
     growth = growth_of(site, catalog)
     data = dataset_rows(site, catalog)
@@ -236,8 +261,8 @@ def plan_once(
     jobs = [one.row for one in planned]
     policies = {one.row.name: one.policy for one in planned if one.policy is not None}
     sized = {one.row.name for one in planned if one.is_sized}
-    guidance = guidance_of(site, catalog)
     storage = _storage(site, catalog)
+    guidance = guidance_of(site, catalog, storage)
     place_floors(guidance, jobs)
     place_transfers(site, jobs)
     place_loaders(site, jobs, storage)
@@ -247,6 +272,8 @@ def plan_once(
         if policy.mode == "sync" and row.step("job_read_bandwidth") is not None:
             row.known.state("saves_stop_reads")
     serving = serving_rows(site, catalog)
+    for row in serving:
+        row.known.adopt({"node_drawable_bandwidth": guidance[str(row.words["cluster"])].known.step("node_drawable_bandwidth")})
     tiers = tier_columns(jobs, serving)
     clusters = _clusters(site, jobs, serving, guidance)
     horizon = int(site.data.get("years", USUAL_YEARS)) if years is None else years
@@ -271,12 +298,17 @@ def plan_once(
     grown = _grown(site, jobs, serving, horizon, growth, storage)
     if grown is not None:
         known.link("grown_read_bandwidth", grown)
-        if any(row.step("cluster_nic_bandwidth") is None for row in clusters):
-            known.state("nics_unknown")
     tables = {"jobs": jobs, "serving": serving, "clusters": clusters, "datasets": list(data.values()), "years": by_year}
     tables["holdings"] = [row for rows in holdings for row in rows]
     tables["sources"] = source_rows(site, data)
-    found, absent, tree = _found(known, _left_out(site, bool(policies), bool(tiers)))
+    left_out = _left_out(site, bool(policies), bool(tiers))
+    if not any("suggested_rate" in row.known.given for row in jobs):
+        left_out["R-READ-06"] = "evidence agrees about the rate of each job"
+    if not any(row.step("job_read_bandwidth") is not None or row.step("storage_tier_bytes") is not None for row in jobs):
+        left_out |= dict.fromkeys((line.id for line in LINES if line.id.startswith("R-READ")), NOT_READ)
+    if not policies and not any(row.step("storage_tier_bytes") is not None for row in jobs):
+        left_out |= dict.fromkeys((line.id for line in LINES if line.id.startswith(("R-WRITE", "R-MIX"))), NOT_SAVED)
+    found, absent, tree = _found(known, left_out)
     unopened = any(row.step("job_read_bandwidth") is not None and row.step("job_file_opens") is None for row in jobs)
     absent |= {"R-META-01": UNOPENED} if unopened and "R-META-01" in absent else {}
     for row in jobs:
@@ -285,7 +317,7 @@ def plan_once(
             row.known.link("staging_bandwidth_of_run", known.step("site_read_bandwidth"))
     for name in SITE_CLIENTS:
         known.step(name)
-    totals = [*of_totals(site, known, jobs), unguided(guidance, site)]
+    totals = [*of_totals(site, known), *of_transfers((*jobs, *serving)), unguided(guidance, site)]
     for whose, rows in tables.items():
         shown = [name for of, quantities in TABLES.values() if of == whose for name in quantities]
         for row in rows:
@@ -296,7 +328,7 @@ def plan_once(
     known.step("workload_node_read_bandwidth")
     named = listed(dict.fromkeys(one.floor.name for one in guidance.values() if one.floor is not None))
     by_name, served = ({row.name: row for row in rows} for rows in (jobs, serving))
-    writer = RequirementWriter(site, known, by_name, served, DerivationWriter(catalog), ends, named)
+    writer = RequirementWriter(site, known, by_name, served, clusters, DerivationWriter(catalog), ends, named)
     lines = tuple(writer.write(one) for one in found.values())
     held = [
         *sizes,
@@ -308,12 +340,13 @@ def plan_once(
         *(one for row in jobs if row.step("offload_stops") is not None for one in bounds(row.known, row.name)),
         *(states_on_storage(row) for row in jobs),
         *(finding("W89", row.step, owner=row.name) for row in serving),
+        *(of_replicas(row) for row in serving),
         *totals,
         *units,
     ]
     findings = [one for one in held if one is not None]
     of_lines = [one for line in lines for one in line.findings]
-    of_lines += [one for one in of_clients([line.requirement for line in lines], clusters) if one is not None]
+    of_lines += [one for one in of_headline([line.requirement for line in lines], clusters) if one is not None]
     told: dict[str, list[str]] = {}  # the warnings of jobs, each once, with the names of the jobs that it is about
     for job in planned:
         for line in dict.fromkeys(job.warnings):
@@ -386,6 +419,8 @@ def _storage(site: Site, catalog: Catalog) -> Quantities:
     given = USUAL | {quantity: described[key] for key, quantity in STORAGE.items() if key in described}
     for section, keys in (("test", TEST), ("reserve", RESERVE), ("outage", OUTAGE)):
         given |= {quantity: site.section(section)[key] for key, quantity in keys.items() if key in site.section(section)}
+    if isinstance(site.data.get("floor"), Mapping):
+        given["floor_signed"] = Input(1, origin="user", where="floor")
     if "round" in site.data:
         given["significant_digits"] = Input(site.data["round"], origin="user", where="round")
     if "client" in described:
@@ -416,7 +451,11 @@ def _of_storage(site: Site, key: str, name: str, catalog: Catalog) -> dict[str, 
     with site.blaming(keys):
         found = catalog.get(Storage, name)
     if key == "client":
-        known = {"client_latency": found.request_latency, "client_bandwidth_per_node": found.client_read_bandwidth}
+        known = {
+            "client_latency": found.request_latency,
+            "client_bandwidth_per_node": found.client_read_bandwidth,
+            "nic_delivery": found.nic_efficiency,
+        }
         if not any(known.values()):
             site.refuse(keys, f"neither latency nor bandwidth of a client is known of {found.id}, expected `latency`")
     else:
@@ -441,6 +480,8 @@ def _grown(
         kept = {name: item for name, item in row.known.given.items() if name != "bandwidth_growth" or not grows}
         known = Quantities({**kept, **grows, "elapsed_seconds": elapsed_until(years)}, row.name, shared_inputs=True)
         known.adopt({name: step for name in SAME_EVERY_YEAR if (step := row.step(name)) is not None})
+        # What the jobs need, whether the nodes of today draw it or not.
+        known.give({"node_drawable_bandwidth": UNLIMITED})
         known.state("data_read")
         later.append(QuantityRow(row.name, row.words, known))
     total = Quantities(storage.given)
@@ -457,14 +498,13 @@ def bandwidth_by_year(plan: Plan) -> list[YearBandwidth]:
     """The required read and write bandwidth in each year of a plan: reads grow as its jobs do, checkpoints stay."""
     growth = growth_of(plan.site, plan.catalog)
     reads, writes = (plan.results.get(name) for name in ("R-READ-03", "R-WRITE-01"))
-    floor, limit = (plan.known.find(name) for name in ("site_read_floor", "site_nic_bandwidth"))
+    limit, floor = plan.known.find("site_drawable_bandwidth"), plan.known.step("signed_read_floor")
     found = []
     for year, row in enumerate(plan.rows["years"]):
         read = None if reads is None else reads.value
         grown = _grown(plan.site, plan.rows["jobs"], plan.rows["serving"], year, growth, plan.known)
         if read is not None and grown is not None:
-            needed = {"workload_read_bandwidth": float(grown.value), "site_read_floor": float(floor.value) if floor else 0.0}
-            read = plan.rounded(float(solve("site_read_bandwidth", needed)))
+            read = plan.rounded(max(float(grown.value), float(floor.value)))
             read = read if limit is None else min(read, float(limit.value))
         found.append(YearBandwidth(row.name, read, None if writes is None else writes.value))
     return found

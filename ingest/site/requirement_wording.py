@@ -52,7 +52,6 @@ class RequirementTemplate(NamedTuple):
         clients: who takes part, a key of `CLIENTS`; empty where the conditions of a rate do not apply.
         streams: whether it is read in large blocks, whatever the samples.
         within: the time that a job allows, by its quantity; empty where no time is behind the value.
-        limit: the quantity above which the line demands nothing, whatever is computed; empty for none.
         phase: how long the load of a job lasts, by its quantity; empty for a load without an end.
         floor: what the guidance holds the line up to; None where the workload alone counts.
         at_any_size: whether it stays a requirement below the reporting threshold.
@@ -69,7 +68,6 @@ class RequirementTemplate(NamedTuple):
     clients: str = ""
     streams: bool = False
     within: str = ""
-    limit: str = ""
     phase: str = ""
     floor: Floor | None = None
     at_any_size: bool = False
@@ -89,6 +87,18 @@ GUIDED = (
     "The reference architecture of the GPU vendor gives this rate for a cluster of this size, or for the largest that it"
     " lists; later jobs may need it."
 )
+#: what a total consists of, by a word in the name of its column
+HELD = {
+    "dataset_bytes_held": "data sets and their versions",
+    "dataset_files_held": "the data sets",
+    "dataset_bytes_added": "the first load of the data sets and their growth",
+    "dataset_bytes_written": "new versions of the data sets",
+    "scratch": "intermediate files of preparation",
+    "checkpoint": "checkpoints",
+    "offload": "model states off the GPUs",
+    "kv_": "key-value caches",
+    "weights": "weights of served models",
+}
 #: why each line is required, without figures of the buyer's own
 RATIONALES = {
     "R-READ-01": Rationale("reading", "Training jobs read their data sets epoch after epoch; this load lasts all day."),
@@ -96,6 +106,7 @@ RATIONALES = {
     "R-READ-03": Rationale("reading", "All jobs that fit the nodes read concurrently; below this rate, GPUs wait for data."),
     "R-READ-04": Rationale("reading", "The nodes of a run advance in step, so that each single node needs its full rate."),
     "R-READ-05": Rationale("reading", "In the first epoch nothing is cached, and every byte comes from the system."),
+    "R-READ-06": Rationale("reading", "Evidence disagrees about these jobs: the higher rate is welcome, not required."),
     "R-WRITE-01": Rationale("checkpoints", "Checkpoints of several runs coincide, and all must be on storage before the next "
                             "ones start."),
     "R-WRITE-02": Rationale("checkpoints", "The work of the largest run since its last checkpoint is lost in a failure until "
@@ -111,7 +122,7 @@ RATIONALES = {
     "R-START-02": Rationale("loading", "A software environment is thousands of small files, which all nodes of a job open at "
                             "its start."),
     "R-STAGE-01": Rationale("loading", "Runs that train from local NVMe start when their data set has arrived there."),
-    "R-STAGE-02": Rationale("loading", "Staged and cached data and first copies of checkpoints need room on the nodes."),
+    "R-STAGE-02": Rationale("loading", "What jobs and sessions keep on the nodes needs room there."),
     "R-OFFLOAD-01": Rationale("loading", "Model states that do not fit the memory of the nodes are read in each step, and GPUs "
                               "wait for them."),
     "R-OFFLOAD-02": Rationale("loading", "The optimizer writes the states that do not fit the memory of the nodes in each "
@@ -128,22 +139,39 @@ RATIONALES = {
                             "an outage and when replicas are added."),
     "R-META-01": Rationale("metadata", "Data loaders open files while they train, and a slow open delays a whole step."),
     "R-META-02": Rationale("metadata", "All ranks of a run create their checkpoint files at the same moment."),
-    "R-META-03": Rationale("metadata", "All files of the data sets and checkpoints must fit the metadata of the file system."),
-    "R-CAP-01": Rationale("capacity", "All data sets, versions and checkpoints of the peak year must fit at a time."),
+    "R-META-03": Rationale("metadata", "All files of {held} must fit the metadata of the file system."),
+    "R-CAP-01": Rationale("capacity", "In the peak year {held} must fit at a time."),
     "R-CAP-02": Rationale("capacity", "Raw capacity is for orientation: the protection scheme is the choice of the Vendor."),
     "R-CAP-03": Rationale("capacity", "File systems slow down when they are full, so that part of the capacity stays free."),
     "R-END-01": Rationale("media", "Flash media wear with each write; they must last for the whole period."),
     "R-GROW-01": Rationale("capacity", "Models and data sets grow during the period, and the system should grow with them."),
+    **dict.fromkeys(("R-GUIDE-01", "R-GUIDE-03"), Rationale("reading", GUIDED)),
+    "R-GUIDE-02": Rationale("checkpoints", GUIDED),
 }  # fmt: skip
-#: who takes part in a test -> the quantity that says how many: of the site, or of the job that sets the conditions
+
+
+class Clients(NamedTuple):
+    """Who takes part in a line: quantities of the site, or of the job that sets the conditions.
+
+    Attributes:
+        how_many: nodes.
+        limit: what they draw, above which no line asks for anything.
+        nodes: of each job or workload that takes part; empty where all nodes do.
+    """
+
+    how_many: str
+    limit: str
+    nodes: str = ""
+
+
 CLIENTS = {
-    "site": "site_clients",
-    "staging": "staging_clients",
-    "writing": "writing_clients",
-    "job": "nodes_at_once",
-    "run": "nodes",
-    "one": "single_node",
-    "serving": "serving_clients",
+    "site": Clients("site_clients", "site_drawable_bandwidth"),
+    "staging": Clients("staging_clients", "site_staging_drawable_bandwidth", "staging_nodes"),
+    "writing": Clients("writing_clients", "site_writing_drawable_bandwidth", "writing_nodes"),
+    "job": Clients("nodes_at_once", "job_drawable_bandwidth"),
+    "run": Clients("nodes", "run_drawable_bandwidth"),
+    "one": Clients("single_node", "node_drawable_bandwidth"),
+    "serving": Clients("serving_clients", "site_serving_drawable_bandwidth", "serving_nodes"),
 }
 _READS = "of uncached {reads} from {clients} {depth} for {duration} at {fill} fill"
 _WRITES = "of sequential {io} checkpoint writes, one file per process, from {clients} for {duration} at {fill} fill"
@@ -169,12 +197,15 @@ LINES = (
     RequirementTemplate("R-READ-05", "site_cold_read_bandwidth", "target", "read",
          _SUSTAIN + _READS + " (aggregate of all jobs that can run concurrently, first epoch, nothing cached)",
          "job_cold_read_bandwidth_of_jobs", "site", phase="cold_phase_seconds"),
+    RequirementTemplate("R-READ-06", "site_suggested_read_bandwidth", "target", "read",
+         _SUSTAIN + _READS + " (aggregate of all jobs that can run concurrently, at the highest rate of any evidence: "
+         "{disputed})", "job_suggested_read_bandwidth_of_jobs", "site", phase="read_phase_seconds"),
     RequirementTemplate("R-WRITE-01", "site_write_bandwidth", "mandatory", "write",
          _SUSTAIN + _WRITES + " ({overlap}{below})", "job_write_bandwidth_of_jobs", "writing", phase="checkpoint_dump_seconds",
          floor=Floor("workload_write_bandwidth", "site_write_floor", with_tiers="workload_writes_with_tiers"),
          at_any_size=True),
     RequirementTemplate("R-WRITE-02", "site_largest_write_bandwidth", "mandatory", "write",
-         _SUSTAIN + _WRITES + " (the single run with the highest write rate)", "checkpoint_write_bandwidth_of_jobs", "run",
+         _SUSTAIN + _WRITES + " (the single run with the highest write rate)", "run_write_bandwidth_of_jobs", "run",
          phase="checkpoint_dump_seconds",
          floor=Floor("workload_largest_write_bandwidth", "largest_write_floor", "run_write_floor_of_jobs")),
     RequirementTemplate("R-WRITE-03", "site_sustained_write_bandwidth", "information", "write",
@@ -186,7 +217,7 @@ LINES = (
          "job_read_bandwidth_of_jobs", "site", phase="checkpoint_dump_seconds"),
     RequirementTemplate("R-RESTART-01", "site_largest_restart_bandwidth", "mandatory", "read",
          _SUSTAIN + _RESTARTS + "a single run has read its checkpoint {within}",
-         "restart_read_bandwidth_of_jobs", "run", streams=True, within="restart_seconds",
+         "run_restart_bandwidth_of_jobs", "run", streams=True, within="restart_seconds",
          phase="restart_seconds",
          floor=Floor("workload_largest_restart_bandwidth", "largest_restart_floor", "run_restart_floor_of_jobs")),
     RequirementTemplate("R-RESTART-02", "site_restart_bandwidth", "mandatory", "read",
@@ -214,7 +245,7 @@ LINES = (
          "{within}", "job_staging_bandwidth_of_jobs", "staging", streams=True, within="staging_seconds_allowed",
          phase="staging_seconds_allowed"),
     RequirementTemplate("R-STAGE-02", "site_node_local_bytes", "information", "hold",
-         "take at least {value} of the NVMe of each node for staged and cached data and checkpoints{states}",
+         "take at least {value} of the NVMe of each node for {kept}",
          "node_kept_bytes_of_jobs",
          inspected="the free space on the NVMe that the operating system of a node reports"),
     RequirementTemplate("R-OFFLOAD-01", "site_offload_read_bandwidth", "mandatory", "read",
@@ -239,7 +270,8 @@ LINES = (
          _SUSTAIN + _READS + ", so that the turns of users who ask independently read their context within {first_token} for "
          "99 % of the time ({turns} at a time, one block after the other)", "kv_peak_read_bandwidth_of_serving", "serving"),
     RequirementTemplate("R-KV-02", "site_kv_write_bandwidth", "mandatory", "write",
-         _SUSTAIN + "of {io} writes from {clients} for {duration} at {fill} fill (key-value caches of new context)",
+         _SUSTAIN + "of random {io} writes to shared files that are written over and over, from {clients} for {duration} at "
+         "{fill} fill (key-value caches of new context)",
          "kv_write_bandwidth_of_serving", "serving"),
     RequirementTemplate("R-KV-03", "site_kv_bytes", "mandatory", "hold",
          "hold at least {value} of key-value caches, which R-CAP-01 includes, without data reduction",
@@ -270,12 +302,20 @@ LINES = (
          inspected="the usable capacity that the file system itself reports, without data reduction"),
     RequirementTemplate("R-END-01", "site_media_bytes_per_day", "mandatory", "write",
          "endure {value} written to its media on each day of a warranty of {warranty}, replicas and parity "
-         "included{drive_writes}: checkpoints, {tiers}the first load of the data sets, their growth and new versions, in the "
-         "year with the most writes",
+         "included{drive_writes}: {held}, in the year with the most writes",
          inspected="the rated endurance of all media together (drive writes per day × capacity) over that period"),
     RequirementTemplate("R-GROW-01", "site_grown_read_bandwidth", "target", "read",
          "be expandable to {value} " + _READS + " (aggregate of all jobs that can run concurrently, in the last year of "
-         "the plan{nodes})", "job_read_bandwidth_of_jobs", "site", limit="site_nic_bandwidth"),
+         "the plan{nodes})", "job_read_bandwidth_of_jobs", "site"),
+    RequirementTemplate("R-GUIDE-01", "asked_read_floor", "target", "read",
+         _SUSTAIN + _READS + " ({asked})", clients="site", streams=True,
+         floor=Floor("site_read_bandwidth", "site_read_floor")),
+    RequirementTemplate("R-GUIDE-02", "asked_write_floor", "target", "write",
+         _SUSTAIN + "of sequential {io} writes, one file per process, from {clients} for {duration} at {fill} fill ({asked})",
+         clients="site", floor=Floor("site_write_bandwidth", "site_write_floor")),
+    RequirementTemplate("R-GUIDE-03", "asked_node_floor", "target", "read",
+         "deliver at least {value} of uncached {reads} to any one client that reads alone, {depth} for {duration} ({asked})",
+         clients="one", streams=True, floor=Floor("site_node_read_bandwidth", "largest_node_floor")),
 )  # fmt: skip
 
 
@@ -307,7 +347,10 @@ class RequirementValue:
     @property
     def by_guidance(self) -> bool:
         """Whether the guidance decides, because the workload needs less."""
-        return self.compared is not None and float(self.compared[0].value) < float(self.compared[1].value)
+        if self.compared is None:
+            return False
+        workload, guidance = (float(one.value) for one in self.compared)
+        return workload < guidance <= float(self.step.value)
 
     @cached_property
     def column(self) -> Step | None:
@@ -345,7 +388,7 @@ class RequirementValue:
     @cached_property
     def largest(self) -> Step | None:
         """The largest entry of a job."""
-        return max(self.entries, key=lambda entry: float(entry.value), default=None)
+        return max(self.entries, key=lambda entry: (float(entry.value), entry.owner), default=None)
 
     @property
     def job(self) -> str:

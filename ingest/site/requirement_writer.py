@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,10 +13,10 @@ from ingest.engine.registry import Step, solve, steps_below, unit_of
 from ingest.engine.result import why_assumed
 from ingest.engine.solver import Quantities
 from ingest.errors import listed
-from ingest.requirement import INFORMATION, PRIORITIES, Conditions, Requirement
+from ingest.requirement import INFORMATION, LOADS, PRIORITIES, Conditions, Requirement
 from ingest.site.checks import of_line
 from ingest.site.load_conditions import OF_ONE_JOB, LoadConditions
-from ingest.site.requirement_wording import GUIDED, RATIONALES, RequirementValue
+from ingest.site.requirement_wording import GUIDED, HELD, RATIONALES, RequirementValue
 from ingest.site.site_file import Site
 from ingest.sizing.explain import DerivationWriter
 from ingest.sizing.rules import SMALLEST_PART, Finding, finding
@@ -46,11 +46,24 @@ READERS = {
     "all": "everything read by every replica",
 }
 #: what a statement says of a value that the guidance decides, and why a line is for information only
-#: Lines that the answer of a plan begins with, and what each is: guidance far above the workload gets a caution there.
-HEADLINES = {"R-READ-03": "read", "R-WRITE-01": "write"}
 BY_GUIDANCE = "By guidance ({guidance}), not by this workload, which needs {needed}."
 ONE_SIDED = f"Less than {SMALLEST_PART * 100:g} % of it are reads, or writes: the lines of the other load require it alone."
 TOO_SMALL = " Below the reporting threshold of {floor}, therefore not a requirement."
+
+
+#: what the NVMe of a node holds, by quantity
+KEPT = {
+    "node_local_bytes": "staged and cached data",
+    "node_checkpoint_bytes": "checkpoints",
+    "nvme_tier_bytes": "model states",
+    "local_kv_bytes_per_node": "key-value caches",
+}
+
+
+def _held(value: RequirementValue) -> str:
+    """What a total consists of, in words: the kinds of which there is something."""
+    present = [part.name for part in value.columns if any(float(entry.value) for entry in part.inputs)]
+    return listed(words for key, words in HELD.items() if any(key in name for name in present))
 
 
 @dataclass(frozen=True)
@@ -80,6 +93,7 @@ class RequirementWriter:
 
     Attributes:
         jobs, serving: the rows of the jobs and of the serving workloads, by name.
+        clusters: the rows of the clusters.
         spread: low and high end of each line, where known.
         guidance: the names of the levels that are the floor of the site.
         assumed_below: the names of the assumed inputs below each tested quantity, as far as they were asked for.
@@ -89,6 +103,7 @@ class RequirementWriter:
     known: Quantities
     jobs: Mapping[str, QuantityRow]
     serving: Mapping[str, QuantityRow]
+    clusters: Sequence[QuantityRow]
     derivations: DerivationWriter
     spread: Mapping[str, tuple[float, float]]
     guidance: str = ""
@@ -97,7 +112,7 @@ class RequirementWriter:
     @cached_property
     def loads(self) -> LoadConditions:
         """Composes the conditions."""
-        return LoadConditions(self.site, self.known, self.jobs, self.serving)
+        return LoadConditions(self.site, self.known, self.jobs, self.serving, self.clusters)
 
     @cached_property
     def _digits(self) -> int:
@@ -112,7 +127,7 @@ class RequirementWriter:
         limit = None if threshold is None else self.known.step(threshold)
         floor = limit if limit is not None and float(step.value) < float(limit.value) else None
         # The value is rounded towards the stricter side, then held to the most that the line may demand.
-        most = self.known.find(line.limit) if line.limit else None
+        most = self.loads.limit(value)
         required = self._rounded(step)
         if most is not None:
             given = {"computed_requirement": float(step.value), "significant_digits": self._digits}
@@ -130,7 +145,10 @@ class RequirementWriter:
         remark = ONE_SIDED if one_sided else ""
         if not one_sided and value.by_guidance and value.compared is not None:
             remark = BY_GUIDANCE.format(guidance=self.guidance, needed=self._shown(value.compared[0]))
-        low, high = self.spread.get(line.id, (None, None))
+        low, high = (
+            end if end is None or most is None else min(end, float(most.value))
+            for end in self.spread.get(line.id, (None, None))
+        )
         requirement = Requirement(
             line.id,
             allowed if floor is None else "information",
@@ -143,13 +161,15 @@ class RequirementWriter:
             tuple(sorted(value.assumed.union(*(self._assumed_below(part) for part in tested)))),
             low,
             high,
-            float(step.value),
+            float(step.value) if most is None else min(float(step.value), float(most.value)),
             self._digits,
-            GUIDED if value.by_guidance else RATIONALES[line.id].sentence,
+            GUIDED if value.by_guidance else RATIONALES[line.id].sentence.format(held=_held(value)),
             RATIONALES[line.id].theme,
             remark,
+            LOADS.get(line.id.split("-")[1], ""),
+            self.loads.limited_by(value, most),
         )
-        choices = [*self._choices(value, required, conditions, limit), *sides]
+        choices = [*self._choices(value, conditions, limit), *sides]
         return WrittenRequirement(requirement, step, tested, floor, tuple(one for one in choices if one is not None), most)
 
     def _assumed_below(self, step: Step) -> frozenset[str]:
@@ -169,25 +189,16 @@ class RequirementWriter:
         """A value beside that of a line, rounded as the line."""
         return stated(self._rounded(step), unit_of(step.name), self._digits)
 
-    def _choices(
-        self, value: RequirementValue, required: float, conditions: Conditions, limit: Step | None
-    ) -> Iterator[Finding | None]:
+    def _choices(self, value: RequirementValue, conditions: Conditions, limit: Step | None) -> Iterator[Finding | None]:
         """The choices that the wording of a line follows."""
         line = value.line
         column = value.column if line.clients in OF_ONE_JOB and value.job else None
         yield from of_line(line.id, value.step, limit, column)
         yield from self.loads.findings(value, conditions)
-        if value.compared is not None:
+        if value.compared is not None and self.known.value("floor_signed"):
             workload, guidance = value.compared
             rates = {"workload_rate": workload, "guidance_rate": guidance}
             yield finding("C17", rates, owner=line.id)
-            if line.id in HEADLINES:
-                asked, needed = (
-                    display(rate, unit_of(line.metric), binary=False, digits=self._digits)
-                    for rate in (required, float(workload.value))
-                )
-                said = f"{asked} {HEADLINES[line.id]} where this workload needs {needed}"
-                yield finding("W18", rates, owner=line.id, rates=said, guidance=self.guidance)
         if "{nodes}" in line.says:
             yield finding("C18", self.known.find, owner=line.id)
 
@@ -221,19 +232,12 @@ class RequirementWriter:
         writes = self.known.find("site_nvme_writes_per_day")
         return {
             "below": f", with {names}" if names else "",
-            "states": ", model states and key-value caches" if self._kept_in_nodes else "",
             "writes": " and ".join(filter(None, (saved, names and f"writes of {names}"))),
             "written_kind": "writes" if names else "checkpoint writes",
             "turns": f"{turns:,} turn{'' if turns == 1 else 's'}",
             "first_token": listed(dict.fromkeys(display(one, "s") for one in sorted(times))),
             "node_writes": f" ({writes.value:.2g} drive writes per day)" if writes is not None and writes.value else "",
         }
-
-    @cached_property
-    def _kept_in_nodes(self) -> bool:
-        """Whether model states or key-value caches lie on the NVMe of nodes."""
-        rows = (*self.jobs.values(), *self.serving.values())
-        return any(row.step(name) is not None for row in rows for name in ("nvme_tier_bytes", "local_kv_bytes"))
 
     def _within(self, value: RequirementValue) -> str:
         """The time that the jobs behind a line allow: of the job with the largest entry, or of all that take part."""
@@ -255,6 +259,17 @@ class RequirementWriter:
         """The numbers that single lines name besides their value."""
         says = value.line.says
         found = {"written": ""}
+        if "{held}" in says:
+            found["held"] = _held(value)
+        if "{kept}" in says:
+            kept = {part.name for part in steps_below([value.step]) if part.value}
+            found["kept"] = listed(words for name, words in KEPT.items() if name in kept)
+        if "{disputed}" in says:
+            notes = ((name, row.known.given.get("suggested_rate")) for name, row in self.jobs.items())
+            found["disputed"] = "; ".join(f"{name}: {item.where}" for name, item in notes if item is not None)
+        if "{asked}" in says and value.compared is not None:
+            needed = self._shown(value.compared[0])
+            found["asked"] = f"asked by {self.guidance} for these GPUs; this workload needs {needed}"
         if "{written}" in says:
             # The writes of a mixed load, as its test requires them: by their rounded share, where they have one.
             shares = [part.share for part in conditions.mix if part.operation == "write"]
@@ -274,10 +289,6 @@ class RequirementWriter:
             found["drive_writes"] = (
                 "" if writes is None else f" ({float(writes.value):.2g} drive writes per day over the raw capacity of R-CAP-02)"
             )
-            # What besides checkpoints and data sets writes all day.
-            states = any(row.step("job_offload_bytes_per_day") is not None for row in self.jobs.values())
-            caches = any(row.step("kv_bytes_written_per_day") is not None for row in self.serving.values())
-            found["tiers"] = ("model states off the GPUs, " if states else "") + ("key-value caches, " if caches else "")
         if "{nodes}" in says:
             more = finding("C18", self.known.find)
             nodes = display(self.known.value("nodes_for_growth"), "node") if more is not None and more.true else ""

@@ -12,7 +12,7 @@ from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
 from ingest.errors import UsageError, brief
-from ingest.requirement import Requirement
+from ingest.requirement import Requirement, headline
 from ingest.site.service_records import NONE, OPEN, OTHERS, STATED, UNITS, DefaultRecord, TermRecord, default_records, records
 from ingest.site.site_file import Site
 from ingest.text import one_line
@@ -20,13 +20,8 @@ from ingest.units import display
 
 #: keys of `document` that hold a date, in their order in time
 DATES = ("issued", "answers_by")
-#: the requirement lines that the sentence states, with its words for their values
-BOUGHT = {
-    "R-CAP-03": "{} of usable capacity",
-    "R-READ-03": "{} of reads",
-    "R-WRITE-01": "{} of checkpoint writes",
-    "R-RESTART-02": "{} for restoring all training runs",
-}
+#: the line that the cover names beside the headline
+RESTORES = "R-RESTART-02"
 #: facts of the cover that a vendor needs
 COVER = {"buyer": "who buys", "reference": "under which reference", "answers_by": "until when", "contact": "whom they ask"}
 #: evidence levels of a rate that is not known for this model on this GPU
@@ -89,8 +84,10 @@ def with_purchase(facts: DocumentFacts, lines: Sequence[Requirement], clusters: 
         lines: the requirement lines; only mandatory ones count.
         clusters: the section `clusters` of the site file, in base units.
     """
-    values = {one.id: display(one.value, one.unit, binary=False) for one in lines if one.priority == "mandatory"}
-    stated = [words.format(values[name]) for name, words in BOUGHT.items() if name in values]
+    named = headline(lines)
+    asked = [*(named[one] for one in ("hold", "read", "write") if one in named)]
+    asked += [one for one in lines if one.id == RESTORES and one.priority == "mandatory" and one not in asked]
+    stated = [f"{display(one.value, one.unit, binary=False)} of {one.kind or 'usable capacity'}" for one in asked]
     nodes = sum(float(described["count"].value) for described in clusters.values())
     places = f" in {len(clusters)} clusters" if len(clusters) > 1 else ""
     bought = "meets the requirements of this document"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from ingest.catalog.records import Node
@@ -12,11 +13,12 @@ from ingest.engine.messages import in_site_words
 from ingest.engine.registry import Step, check_value, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input
+from ingest.engine.value import Input, assumed, derived
 from ingest.site.site_file import SELF, Keys, Site
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.offload import BOUNDS, offload
 from ingest.sizing.offload_inference import released_bits
+from ingest.sizing.offload_serving import DEFAULTS as SESSIONS
 from ingest.sizing.resolve import size_of
 from ingest.sizing.rules import Finding, finding
 from ingest.units import display, parse
@@ -54,7 +56,15 @@ OF_SESSIONS = {
     "retention": "session_retention_seconds",
 }
 #: keys of a serving workload about its start, and the quantity that each is
-OF_START = {"load_time": "weights_load_seconds", "replicas": "serving_replicas", "weight_bits": "weight_bits"}
+OF_START = {"load_time": "weights_load_seconds", "replicas": "stated_replicas"}
+#: keys of a serving workload about its weights on storage
+OF_WEIGHTS = {"weight_bits": "weight_bits", "versions": "weight_versions"}
+#: who reads all weights of a replica that starts: each of its nodes, whose ranks share the page cache; each rank; or none twice
+READS = {"node": "weights_read_by_nodes", "rank": "weights_read_by_ranks", "once": "weights_read_once"}
+USUAL_READS = "node"
+TWO_VERSIONS = assumed(2, "the weights in use and the version before lie on storage", "versions")
+#: Sequences that a server computes at a time.
+MOST_SEQUENCES = Input(128, source="vllm-scheduler", where="DEFAULT_MAX_NUM_SEQS", grade="published")
 #: what is counted over the kinds of attention
 COUNTED = ("kv_token_bytes", "kv_reused_token_bytes", "recurrent_state_bytes")
 #: what the row of a serving workload takes from the answer about its caches
@@ -153,6 +163,8 @@ def _serving(site: Site, name: str, described: Mapping[str, Any], catalog: Catal
     elif hit is not None:
         with site.blaming((*keys, "hit")):
             hit = _number("kv_hit_share", described["hit"])
+    _replicas(described, node, known, keys, site, catalog)
+    known.link("serving_users", known.step("served_users"))
     with site.blaming(keys):
         answer = offload(
             described["model"],
@@ -162,9 +174,10 @@ def _serving(site: Site, name: str, described: Mapping[str, Any], catalog: Catal
             hit=hit,
             set=settings,
             catalogs=catalog,
-            **{key: item.value for key, item in numbers.items()},
+            **{**{key: item.value for key, item in numbers.items()}, "users": known.value("serving_users")},
         )
-    steps = _owned(site, keys, answer, {OF_SESSIONS[key]: item for key, item in numbers.items()}, settings, known)
+    stated = {OF_SESSIONS[key]: item for key, item in numbers.items()}
+    steps = _owned(site, keys, answer, stated, settings, known, {"serving_users": known.step("serving_users")})
     known.link("serving_nodes", known.step("nodes"))
     names = [one for one in CACHES if answer.known.find(one) is not None]
     held = "kv_tier_capacity" if "kv_tier_capacity" in answer.known.given else "kv_tier_bytes"
@@ -177,37 +190,95 @@ def _serving(site: Site, name: str, described: Mapping[str, Any], catalog: Catal
             if one in names:
                 known.link(name, steps(one))
         known.link("local_kv_bytes", steps(held))
-    _start(site, name, described, known, catalog)
+    _weights(site, name, described, known, catalog)
     words = {"cluster": described["cluster"], "model": described["model"], "tier": described.get("tier", "storage")}
     return QuantityRow(name, words, known)
 
 
-def _start(site: Site, name: str, described: Mapping[str, Any], known: Quantities, catalog: Catalog) -> None:
-    """Give a serving workload what its replicas read when they start; nothing without a time for it.
+def _replicas(described: Mapping[str, Any], node: Node, known: Quantities, keys: Keys, site: Site, catalog: Catalog) -> None:
+    """Give a serving workload the users whose turns its GPUs compute: by prefill and decoding of its replicas.
+
+    A replica takes as few nodes as hold its weights on their GPUs, and computes as many sequences at a time as they hold
+    besides, at most those of a server's default.
 
     Raises:
-        IngestError: replicas or the width of weights without a time, or a model whose parameters are not known.
+        IngestError: a model that cannot be served; with its line.
     """
-    stated = [key for key in OF_START if key in described]
-    if "load_time" not in described:
-        for key in stated:
-            site.refuse(("serving", name, key), "found without 'load_time', expected with it")
-        return
+    nodes, each = known.value("nodes"), known.value("gpus_per_node")
+    usual = {"prompt_tokens": SESSIONS["prompt_tokens"], "generated_tokens": SESSIONS["generated_tokens"]}
+    tokens = {
+        one: described.get(key, usual[one]).value
+        for key, one in (("prompt", "prompt_tokens"), ("generate", "generated_tokens"))
+    }
+    turns = described.get("turns", SESSIONS["session_turns"]).value
+    bits = {"weight_bits": described["weight_bits"].value} if "weight_bits" in described else {}
+
+    def generation(replica: float, batch: float) -> Answer:
+        with site.blaming(keys):
+            return offload(
+                described["model"],
+                inference=True,
+                node=node.id,
+                gpus=replica * each,
+                batch=batch,
+                prompt=tokens["prompt_tokens"],
+                generate=tokens["generated_tokens"],
+                catalogs=catalog,
+                **bits,
+            )
+
+    replica, stated = 1.0, described.get("replicas")
+    if stated is not None:
+        replica = max(nodes / stated.value, 1 / each)
+    else:
+        while replica * 2 <= nodes and generation(replica, 1).known.value("levels_used") > 1:
+            replica *= 2
+    one = generation(replica, 1).known
+    # The caches of sequences in the middle of their sessions share what the weights leave.
+    context = float(one.value("kv_cache_bytes")) * (turns + 1) / 2
+    room = max(float(one.value("gpu_room_bytes")) - float(one.value("held_weights_bytes")), 0)
+    batch = max(min(MOST_SEQUENCES.value, room // context if context else MOST_SEQUENCES.value), 1)
+    answer = generation(replica, batch)
+    seconds = answer.known.find("generation_seconds")
+    said = f"{replica:g} nodes per replica, {batch:,.0f} sequences at a time, {tokens['prompt_tokens']:,.0f} tokens prefilled"
+    known.give(
+        {
+            "stated_users": described["users"],
+            "turn_seconds": described.get("turn_time", SESSIONS["turn_seconds"]),
+            "replica_nodes": derived(replica, "the fewest nodes whose GPUs hold the weights, or as stated"),
+            "sequences_of_replica": MOST_SEQUENCES._replace(value=batch),
+            **({"generation_seconds": derived(seconds.value, said)} if seconds is not None else {}),
+        }
+    )
+    known.state(*(["replicas_stated"] if stated is not None else []), *(["generation_unknown"] if seconds is None else []))
+
+
+def _weights(site: Site, name: str, described: Mapping[str, Any], known: Quantities, catalog: Catalog) -> None:
+    """Give a serving workload the weights that lie on storage, and what its replicas read of them when they start.
+
+    Raises:
+        IngestError: what concerns the start without a time for it, or a model whose parameters are not known.
+    """
     keys = ("serving", name)
+    for key in (key for key in OF_START if key in described and "load_time" not in described):
+        site.refuse((*keys, key), "found without 'load_time', expected with it")
     if "weight_bits" in described:
         with site.blaming((*keys, "weight_bits")):
             released_bits(described["weight_bits"].value, SELF)
     settings = settings_in(site, keys, described)
     with site.blaming(keys):
         size = size_of(described["model"], catalog, settings)
+    how = described.get("weight_reads", USUAL_READS)
     known.give(
         {
             "parameters": size.given["parameters"],
             "weight_bits": Input(16).by_default("16-bit weights", "weight_bits"),
-            "serving_replicas": Input(known.value("nodes")).by_default("one replica on each node", "replicas"),
-            **{OF_START[key]: described[key] for key in stated},
+            "weight_versions": TWO_VERSIONS,
+            "single_reader": Input(1, note="each shard is read once"),
+            **{quantity: described[key] for key, quantity in {**OF_WEIGHTS, **OF_START}.items() if key in described},
         }
     )
+    known.state(READS[how])
 
 
 def states_on_storage(row: QuantityRow) -> Finding | None:
@@ -218,7 +289,13 @@ def states_on_storage(row: QuantityRow) -> Finding | None:
 
 
 def _owned(
-    site: Site, keys: Keys, answer: Answer, stated: Mapping[str, Input], settings: Mapping[str, float], known: Quantities
+    site: Site,
+    keys: Keys,
+    answer: Answer,
+    stated: Mapping[str, Input],
+    settings: Mapping[str, float],
+    known: Quantities,
+    instead: Mapping[str, Step] = MappingProxyType({}),
 ) -> Callable[[str], Step]:
     """The steps of an answer, by name, as quantities of a job or workload whose inputs are those of the site file.
 
@@ -229,7 +306,7 @@ def _owned(
         site.refuse(keys, in_site_words(answer.unmet), unmet=True)
     given = {name: Input(value, origin="user", where=".".join((*keys, "set", name))) for name, value in settings.items()}
     by = {name: Step(name, item.value, None, (), item, known.owner) for name, item in {**given, **stated}.items()}
-    by |= {name: known.step(name) for name in ("gpus", "gpus_per_node")}
+    by |= {name: known.step(name) for name in ("gpus", "gpus_per_node")} | dict(instead)
     # What is counted over the kinds of attention is one number.
     where = "over the kinds of attention, the turns and their tokens"
     done: dict[Step, Step] = {}
@@ -242,6 +319,5 @@ def _owned(
 
 def tier_columns(jobs: Sequence[QuantityRow], serving: Sequence[QuantityRow]) -> dict[str, Step]:
     """The columns of the serving workloads; empty where no job offloads states and nothing is served."""
-    found = columns_of("serving", serving)
     stored = any(row.step("storage_tier_bytes") is not None for row in jobs)
-    return found if stored or any(row.step("kv_held_bytes") is not None for row in serving) else {}
+    return columns_of("serving", serving) if stored or serving else {}

@@ -27,16 +27,18 @@ GOLDEN = 0.6180339887498949
 #: the lines that require the rates of reads, of copies and of writes: a chart of the workload's own rates would tell vendors
 #: how far the guidance exceeds it
 RAISING = (("R-READ-02", "R-READ-03"), ("R-RESTART-01", "R-RESTART-02"), ("R-WRITE-01", "R-WRITE-02"))
-#: the loads whose requests differ, with their names
-LOADS = {
-    "R-READ-03": "training reads",
-    "R-MIX-01": "reads and checkpoints",
-    "R-WRITE-01": "checkpoint writes",
-    "R-RESTART-02": "restores",
-    "R-START-01": "starts of a job",
-    "R-STAGE-01": "staging",
-    "R-LOAD-01": "data loads",
-}
+#: the lines whose requests differ
+REQUESTS = (
+    "R-READ-03",
+    "R-MIX-01",
+    "R-WRITE-01",
+    "R-RESTART-02",
+    "R-START-01",
+    "R-STAGE-01",
+    "R-LOAD-01",
+    "R-KV-01",
+    "R-SERVE-01",
+)
 
 
 class TrainingDay(NamedTuple):
@@ -120,7 +122,7 @@ class Run(NamedTuple):
         """When it writes checkpoints to the storage; the whole time where it saves in less than a minute each."""
         dump = _value(self.row, "checkpoint_dump_seconds")
         interval = _value(self.row, "checkpoint_interval") * (_of_policy(self.row, "persistent_every") or 1)
-        if not interval or not _value(self.row, "checkpoint_write_bandwidth"):
+        if not interval or not _value(self.row, "run_write_bandwidth"):
             return
         if interval < SHORTEST_INTERVAL:
             yield from self.alive()
@@ -148,23 +150,22 @@ def training_day(plan: Plan) -> TrainingDay:
     Jobs that run for a share of the time run at the start of the day.
     """
     rows = plan.rows["jobs"]
-    restoring = [row for row in rows if _value(row, "restart_read_bandwidth")]
-    restored = max(restoring, key=lambda row: _value(row, "restart_read_bandwidth"), default=None)
+    restoring = [row for row in rows if _value(row, "run_restart_bandwidth")]
+    restored = max(restoring, key=lambda row: _value(row, "run_restart_bandwidth"), default=None)
     together = plan.site.section("overlap").get("checkpoints") is True
     runs = [*_runs(rows, restored, together)]
     writes, copies = DayLoad(), DayLoad()
     for run in runs:
         # The checkpoints that reach the storage, each at its bandwidth until it is there.
         for start, end in run.saves():
-            writes.add(start, end, _value(run.row, "checkpoint_write_bandwidth") * run.weight)
+            writes.add(start, end, _value(run.row, "run_write_bandwidth") * run.weight)
         # A run whose data set is staged reads it first, in the time allowed.
-        staged, allowed = _value(run.row, "staged_bytes"), _value(run.row, "staging_seconds_allowed")
-        if staged and allowed:
-            given = {"staged_bytes": staged, "staging_seconds_allowed": allowed, "concurrent_runs": 1}
-            copies.add(0, allowed, float(solve("job_staging_bandwidth", given)) * run.weight)
+        staging, allowed = _value(run.row, "job_staging_bandwidth"), _value(run.row, "staging_seconds_allowed")
+        if staging and allowed:
+            copies.add(0, allowed, staging / _value(run.row, "concurrent_runs") * run.weight)
     if restored is not None:
         end = _pause(restored)[1]
-        copies.add(end - _of_policy(restored, "restart_seconds"), end, _value(restored, "restart_read_bandwidth"))
+        copies.add(end - _of_policy(restored, "restart_seconds"), end, _value(restored, "run_restart_bandwidth"))
     headroom = plan.known.value("performance_headroom")
 
     @cache
@@ -238,7 +239,7 @@ def _read(run: Run, reads: DayLoad) -> None:
     """Reads of a run: while its caches fill, and then its steady rate."""
     row = run.row
     filling, phase = _value(row, "run_read_bandwidth"), _value(row, "read_phase_seconds") or STEPS * STEP
-    given = {name: row.known.value(name) for name in ("ingest_bandwidth_per_job", "warm_share", "bandwidth_growth") if filling}
+    given = {name: row.known.value(name) for name in ("run_drawn_read_bandwidth", "warm_share") if filling}
     steady = float(solve("job_sustained_read_bandwidth", {**given, "concurrent_runs": 1, "share_of_time": 1})) if filling else 0
     for start, end, trained in run.reading():
         # A run that starts again finds its caches empty.
@@ -261,8 +262,10 @@ def _of_policy(row: QuantityRow, name: str) -> float:
 
 def request_shares(lines: Sequence[Requirement]) -> list[RequestShare]:
     """The requests of each load by share of its bytes, as the conditions of the requirements state them."""
-    stated = {one.id: one.conditions for one in lines if one.priority != INFORMATION}
-    return [RequestShare(name, part) for ident, name in LOADS.items() if ident in stated for part in parts_of(stated[ident])]
+    stated = {one.id: one for one in lines if one.priority != INFORMATION}
+    return [
+        RequestShare(stated[one].kind, part) for one in REQUESTS if one in stated for part in parts_of(stated[one].conditions)
+    ]
 
 
 def parts_of(conditions: Conditions) -> tuple[MixPart, ...]:

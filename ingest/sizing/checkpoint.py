@@ -309,6 +309,8 @@ def saved_checkpoints(
     # inputs that say more of a number of the question, such as its key in a file
     stated: Mapping[str, Input] = MappingProxyType({}),
     owner: str = "",  # the job that they belong to
+    *,
+    relaxed: bool = False,  # whether an overhead that no storage keeps is a goal out of reach, instead of a refusal
 ) -> SavedCheckpoints:
     """The quantities of a job's checkpoints.
 
@@ -337,7 +339,7 @@ def saved_checkpoints(
         given = {**failure_rate(catalog.get(Failures, rated)), **given}
     elif "job_mean_time_to_interrupt" not in given and "gpus" in options:
         nearest = usual_failures(options["gpus"], catalog.all(Failures))
-        given, rated = {**failure_rate(nearest, by_size=True), **given}, nearest.id
+        given, rated = {**failure_rate(*nearest), **given}, nearest[0].id
     kept = kept_by_policy(asked.get("keep"))
     if "keep_every" not in kept:
         kept = {"checkpoints_kept_forever": Input(0, note="none is kept permanently"), **kept}
@@ -357,7 +359,7 @@ def saved_checkpoints(
     known.adopt(steps)
     known.state(f"{readers}_readers")
     files = _lay_out(known, layout, groups, sized)
-    unmet, warnings = plan_interval(known, mode)
+    unmet, warnings = plan_interval(known, mode, relaxed=relaxed)
     said = {"layout": layout, "zero_stage": str(groups.zero_stage) if groups is not None else ""}
     of_layout = messages(finding(rule, {}, said) for rule in ("W22", "W23"))
     return SavedCheckpoints(

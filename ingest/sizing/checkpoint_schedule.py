@@ -10,7 +10,7 @@ from ingest.catalog.records import Failures
 from ingest.engine.messages import Message, Option
 from ingest.engine.question import Declared, option
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, assumed
+from ingest.engine.value import Input, assumed, derived
 from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.sizing.job import Written
@@ -29,6 +29,9 @@ AROUND = tuple(2 ** (step / 4) for step in range(-12, 13))
 SHARED = ("checkpoint_bytes", "checkpoint_staging_seconds", "job_mean_time_to_interrupt")
 #: What a user sets to size the bandwidth, or has it.
 SIZING = ("waste_allowed", "write_bandwidth")
+#: An overhead allowed below so many times that of endless bandwidth is near the pole, where no bandwidth keeps it.
+POLE = 1.5
+ONE_POINT = 0.01
 #: What a failure rate counts that takes part in the choice by the size of a job.
 INTERRUPTIONS = "interruptions of jobs"
 #: Interval, share of the time lost, write bandwidth.
@@ -142,23 +145,32 @@ class ScheduleOptions(TypedDict, total=False):
     ]
 
 
-def usual_failures(gpus: float, entries: Iterable[Failures]) -> Failures:
-    """Return the interruption rate of jobs of the nearest size."""
+def usual_failures(gpus: float, entries: Iterable[Failures]) -> tuple[Failures, Failures]:
+    """Return the interruption rates of jobs of the two nearest sizes, the nearest first."""
     counted = ((one, one.gpus) for one in entries if one.counts == INTERRUPTIONS)
-    return min((abs(math.log(size.value / gpus)), one.id, one) for one, size in counted if size is not None)[-1]
+    nearest = sorted((abs(math.log(size.value / gpus)), one.id, one) for one, size in counted if size is not None)
+    return nearest[0][-1], nearest[1][-1]
 
 
-def failure_rate(entry: Failures, *, by_size: bool = False) -> dict[str, Input]:
-    """Return the failure rate of a node; `by_size` where it was chosen by the size of the job."""
+def failure_rate(entry: Failures, next_to: Failures | None = None) -> dict[str, Input]:
+    """Return the failure rate of a node; its range covers that of the next size, where it was chosen by the size of the job."""
     counted = {"observed_interrupts": entry.interrupts, "observed_seconds": entry.period, "observed_nodes": entry.nodes}
     fields = from_fields({"failures_per_node_second": entry.rate} if entry.rate is not None else counted)
     note = f"failure rate of {entry.name}"
-    if by_size and entry.gpus is not None:
+    if next_to is not None and entry.gpus is not None:
         note += f", published for {entry.gpus.value:,.0f} GPUs, the nearest to this job"
         fields["gpus_of_failures"] = from_catalog(entry.gpus)
+        # Clusters of one size differ as much as those of the next: what is not known of this one is drawn.
+        other = Quantities(failure_rate(next_to)).value("failures_per_node_second")
+        own = Quantities(fields).value("failures_per_node_second")
+        name = "failures_per_node_second" if entry.rate is not None else "observed_interrupts"
+        item = fields[name]
+        ends = [item.low or item.value, item.high or item.value, item.value * other / own]
+        fields[name] = item._replace(low=min(ends), high=max(ends))
     given = {each: item.by_default(note, "checkpoint.mtti", "checkpoint.failures") for each, item in fields.items()}
     # The failure rate is per node as its source counts nodes, so the job is counted in these nodes.
-    return {**given, "gpus_per_node": from_catalog(entry.gpus_per_node)}
+    each = from_catalog(entry.gpus_per_node)
+    return {**given, "gpus_per_node": each, "gpus_per_counted_node": each}
 
 
 def failure_table(gpus: float | None, chosen: str | None, entries: Iterable[Failures]) -> dict[str, list[dict[str, Any]]]:
@@ -185,8 +197,10 @@ def is_sized_by_waste(mode: str, stated: Container[str]) -> bool:
     return rate not in stated and (mode == "sync" or waste in stated)
 
 
-def plan_interval(known: Quantities, mode: str) -> tuple[str, list[Message]]:
+def plan_interval(known: Quantities, mode: str, *, relaxed: bool = False) -> tuple[str, list[Message]]:
     """State what interval, bandwidth and stall follow from.
+
+    `relaxed` takes an overhead allowed that no storage keeps, or hardly any, for a goal out of reach instead of refusing it.
 
     Returns:
         The given requirement that is not met, or an empty text; and warnings.
@@ -195,7 +209,7 @@ def plan_interval(known: Quantities, mode: str) -> tuple[str, list[Message]]:
         UsageError: the interval or the restores alone exceed the overhead allowed.
     """
     try:
-        _schedule(known, mode)
+        _schedule(known, mode, relaxed=relaxed)
     except MissingQuantity:
         # Without GPUs or a mean time to interrupt only sizes are known.
         return "", []
@@ -220,7 +234,7 @@ def plan_interval(known: Quantities, mode: str) -> tuple[str, list[Message]]:
     return slow or lost, warnings
 
 
-def _schedule(known: Quantities, mode: str) -> None:
+def _schedule(known: Quantities, mode: str, *, relaxed: bool = False) -> None:
     """State where the quantities of a schedule come from.
 
     Raises:
@@ -250,6 +264,8 @@ def _schedule(known: Quantities, mode: str) -> None:
         if asynchronous:
             known.state("drain_awaited")
     elif by_waste:
+        if relaxed:
+            _relax(known)
         known.state("overhead_kept")
         if asynchronous:
             known.state("drained_within_overhead")
@@ -260,6 +276,21 @@ def _schedule(known: Quantities, mode: str) -> None:
     known.step("checkpoint_write_bandwidth")
     # Without an interval nothing is said of stalls either.
     known.state("asynchronous" if asynchronous else "synchronous")
+
+
+def _relax(known: Quantities) -> None:
+    """Allow more overhead where the one allowed is within reach of what is lost at any bandwidth: near that pole, the bandwidth
+    that keeps it tells of the failure rate alone. What is left for writing is then what half the bandwidth adds a point to.
+    """
+    stated = _stated(known, "checkpoint_interval")
+    least = float(known.value("overhead_without_writing" if stated else "least_overhead_without_writing"))
+    goal = known.given["waste_allowed"]
+    if goal.value < POLE * least:
+        # At the best interval the time lost grows with the root of the time that a checkpoint takes.
+        left = ONE_POINT if stated else ONE_POINT / (2**0.5 - 1)
+        kept = max(goal.value, least + min(left, least * (POLE - 1)))
+        where = "what is lost at any bandwidth, and as much for writing as half the bandwidth adds a point to"
+        known.give({"waste_goal": goal, "least_waste_reached": derived(least, where), "waste_allowed": derived(kept, where)})
 
 
 def _check_room(known: Quantities) -> None:

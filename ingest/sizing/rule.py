@@ -73,6 +73,7 @@ class Rule(NamedTuple):
     unknown: bool = False  # whether the rule applies too where its quantity is unknown
     at_high_end: bool = False  # whether the high end of the quantity is compared, where it has one
     of_job: bool = False  # whether each job of a site has a check of its own
+    tender: str = ""  # the beginnings of the ids of the lines that wait for a decision of the buyer; empty for none
 
     @property
     def kind(self) -> Literal["warning", "refusal", "choice"]:

@@ -40,12 +40,12 @@ MOST_UTILIZATION = 0.6
 SMALLEST_PART = 0.01
 #: Requests from this size on are as good as sequential: the read-ahead of a parallel file system asks for no more.
 LARGE_REQUEST = 1_048_576
+#: GB/s for each usable TB that flash systems are sold with: two of the catalog reach as much, one with small drives more.
+MOST_DENSE = 2.0
 #: Drive writes per day for which write-intensive NVMe drives are specified.
 MOST_WRITES = 3.0
 #: Decode steps that read less of the weights rest on an estimate of the routing.
 MOST_READ = 0.99
-#: Guidance of more than this many times the need of the workload gets a caution of its own.
-GUIDED_BEYOND = 2.0
 #: A step of less than so many hand-overs loses more than 5 % of its time to them.
 HAND_OVERS = 20.0
 #: A job that loses more of its time than this needs a remedy before storage of the size that its checkpoints ask for.
@@ -128,8 +128,6 @@ ROWS = (
     # Warnings: the answer would mislead.
     Rule("W01", 10, **_said("the peak rate is an upper bound, of which measured training runs reach between 1/80 and 1/2: "
                             "do not size storage for it", basis="peak")),
-    Rule("W18", 9, "guidance_rate", ">", "workload_rate", factor=GUIDED_BEYOND,
-         text="guidance ({guidance}) sets {rates}", supply=("floor",)),
     Rule("W02", 7, "implied_flops_utilization", ">", 1.0, words={"basis": _OWN_RATE}, at_high_end=True,
          text="the rate times the FLOPs per sample exceeds the dense peak: either the FLOPs are too high (padding, sequences "
               "shorter than the maximum), or the run used a lower precision than its log states"),
@@ -240,24 +238,48 @@ ROWS = (
               "one after the other"),
     Rule("W45", 45, **_said("no storage guidance is confirmed for {gpus}: these GPUs add nothing to the floor",
                             guidance="unconfirmed")),
-    Rule("W46", 7, "site_node_read_bandwidth", ">", "storage_nic_bandwidth_per_node",
-         what="reads of one node, against its storage NICs",
-         text="R-READ-04: one node is to read {shown}, more than the {at_most} of its storage NICs; use more nodes for the "
-              "job or another node type"),
-    Rule("W47", 7, "site_read_bandwidth", ">", "site_client_nics", what="reads of all clients, against their storage NICs",
-         text="R-READ-03: all clients are to read {shown}, more than the {at_most} of their storage NICs"),
-    Rule("W48", 26, "grown_read_bandwidth", ">", "site_nic_bandwidth", what="growth against the storage NICs of all nodes",
-         text="R-GROW-01: in the last year the jobs need {shown}, more than the {at_most} of the storage NICs: {nodes} of the "
-              "present type would take that", supply=("growth", "clusters.*.count")),
-    Rule("W52", 7, "required_bandwidth_per_client", ">", "storage_nic_bandwidth_per_node", factor=ROUNDED,
-         text="{lines}: one client would move {shown}, more than the {at_most} of its storage NICs; allow more time or use "
-              "more nodes"),
+    Rule("W46", 8, "node_needed_read_bandwidth", ">", "node_drawable_bandwidth", factor=ROUNDED, of_job=True,
+         what="reads that one node needs, against what it draws",
+         text="its GPUs need {shown} of reads per node, of which a node draws {at_most}: they compute {drawn} % of the time, "
+              "whatever the storage; use more nodes for the job or nodes with more storage NICs, or check the rate",
+         supply=("nodes", "samples_per_second", "sample_bytes"), tender="R-READ R-META-01"),
+    Rule("W48", 26, "grown_read_bandwidth", ">", "site_drawable_bandwidth", what="growth against what all clients draw",
+         text="R-GROW-01: in the last year the jobs need {shown}, more than the {at_most} that all clients draw: {nodes} of "
+              "the present type would take that", supply=("growth", "clusters.*.count")),
+    Rule("W84", 7, "stated_sample_bytes", "differs", "measured_sample_bytes", of_job=True,
+         what="bytes of a sample, against those of the samples that its rate was measured on",
+         text="what does a step read of a sample? Samples have {shown}, its rate was measured on {at_most}: a "
+              "loader that reads a crop, a tile or a clip, or draws many patches of one volume, reads less than the file. "
+              "Until `touched` says it, the lines count {at_most}", supply=("touched",), tender="R-READ"),
+    Rule("W85", 8, "suggested_ratio", ">", 1.0, of_job=True,
+         what="rates of several kinds of evidence, the highest over the lowest",
+         text="evidence disagrees about its rate: {disputed}; the mandatory lines take the lower, R-READ-06 the higher",
+         supply=("protocol", "samples_per_second"), tender="R-READ"),
+    Rule("W86", 7, "stated_turn_rate", ">", "computed_turn_rate", factor=ROUNDED,
+         text="users ask for {turns} turns per second, of which its GPUs prefill and decode {computed}: {missing} more of them "
+              "are needed, and the lines ask storage for the turns that are computed", supply=("users", "turn_time", "nodes"),
+         tender="R-KV"),
+    Rule("W87", 8, **_said("what its GPUs prefill and decode is not known, so the lines ask for the turns of all users",
+                           generation="unknown"), supply=("nodes", "users"), tender="R-KV"),
+    Rule("W76", 8, **_said("a checkpoint overhead of {goal} % is out of reach: failures and restores cost {least} % at any "
+                           "bandwidth. The write lines are set where half the bandwidth costs another point, at {kept} %",
+                           goal="near the pole"), supply=("checkpoint.waste", "checkpoint.interval", "checkpoint.mtti"),
+         tender="R-WRITE"),
+    Rule("W83", 7, **_said("no system of the catalog meets all mandatory lines ({why})", systems="none fits"),
+         supply=("storage.at_least",), tender="R-READ R-WRITE R-RESTART R-CAP-03"),
+    Rule("W79", 9, "read_density", ">", MOST_DENSE,
+         text="{line}: {density} GB/s for each usable TB; flash systems of the catalog deliver up to {limit:g}: more "
+              "capacity than the data need would be bought for the rate", supply=("storage.at_least",), tender="R-READ"),
+    Rule("W88", 8, "required_bandwidth_per_client", ">", "node_drawable_bandwidth", factor=ROUNDED,
+         text="{line}: an equal share of {shown} for each client is more than the {at_most} that a node of {cluster} draws: "
+              "clients of unlike nodes are not tested as one", tender="R-"),
+    Rule("W52", 7, "required_bandwidth", ">", "requirement_limit", factor=ROUNDED,
+         text="{line}: {who} would have to move {shown}, more than the {at_most} that its nodes draw; the line asks for what "
+              "they draw, and it takes longer: allow more time or use more nodes", tender="R-"),
     Rule("W53", 42, "warm_up_seconds", ">", "run_seconds", factor=LONGEST_WARM_UP, of_job=True, words={"cached": ("yes",)},
          what="warm-up of the caches, against the duration of a run",
          text="its caches fill in {shown}, but a run takes only {at_most}: it waits for its first epoch; size for R-READ-05, "
               "or set a shorter warm_up", supply=("warm_up",)),
-    Rule("W49", 8, "site_node_read_bandwidth", ">", "client_bandwidth_per_node", what="reads of one node, against its client",
-         text="R-READ-04: one client is to read {shown}; {client} is known to read {at_most}", supply=("storage.client",)),
     Rule("W50", 47, "site_fill_seconds", ">", MOST_FILL, factor=NEARLY, what="time to fill the storage at its write bandwidth",
          text="writing all that the storage holds takes {shown} at the required write bandwidth; expected at most {at_most}",
          supply=("datasets.*.load_within", "floor")),
@@ -324,14 +346,14 @@ ROWS = (
               "and rely on direct I/O, on other clients than wrote the data, and on DROP_CACHES before each run",
          supply=("server_cache",)),
     Rule("W40", 39, "implied_latency", "<", "least_latency", words={"threads": ("stated",)},
-         text="{line}: the threads of {jobs} imply a mean latency of {shown}; flash and a network take {at_most}",
-         supply=("threads", "storage.latency")),
+         text="{line}: the reads that the loaders of {jobs} have outstanding imply a mean latency of {shown}; flash and a "
+              "network take {at_most}", supply=("loader.workers", "threads", "storage.latency"), tender="R-READ"),
     Rule("W57", 39, "loader_utilization", "<", "accepted_utilization", of_job=True, what="utilization without any latency",
-         text="decoding alone keeps its GPUs at {percent} % of the time, below {most_percent} %: no latency suffices",
-         supply=("loader.workers", "loader.decode_time")),
+         text="decoding alone keeps its GPUs at {percent} % of the time, below {most_percent} %: no latency suffices, and the "
+              "lines ask for what its loaders draw", supply=("loader.workers", "loader.decode_time"), tender="R-READ"),
     Rule("W41", 40, "cached_share", ">=", 1.0, of_job=True, what="share of the data set that the caches of a run hold",
          text="its data set ({dataset}) fits the cache of {where} ({cache}): nothing is read after the warm-up of {warm_up}",
-         supply=("memory_share", "warm_up")),
+         supply=("memory_share", "warm_up"), tender="R-READ"),
     Rule("W43", 41, "starting_runs", ">", "concurrent_runs", of_job=True, what="runs that start together, against all runs",
          text="found {value:g} runs that start together, expected at most the {limit:g} runs of the job", supply=("starts",)),
     # Choices: the words, conditions and priorities of a plan follow them.
@@ -352,12 +374,12 @@ ROWS = (
     Rule("C09", 85, "entries_of_jobs", "largest", "deciding_entry",
          what="the job whose I/O and clients are those of the line"),
     Rule("C17", 86, "workload_rate", "<", "guidance_rate", what="what decides it, the workload or the guidance"),
-    Rule("C18", 87, "grown_read_bandwidth", ">", "site_nic_bandwidth", what="growth against the storage NICs of all nodes"),
+    Rule("C18", 87, "grown_read_bandwidth", ">", "site_drawable_bandwidth", what="growth against what all clients draw"),
     Rule("C19", 88, "mixed_write_share", ">", 1 - SMALLEST_PART, what="whether the mixed load has reads"),
     Rule("C20", 88, "mixed_write_share", "<", SMALLEST_PART, what="whether the mixed load has writes"),
 )  # fmt: skip
 #: Ids of rules that were removed: no other rule gets one.
-RETIRED = ("W21", "E03", "C10")
+RETIRED = ("W21", "E03", "C10", "W18", "W47", "W49")
 #: The rules by id.
 RULES: Mapping[str, Rule] = {rule.id: rule for rule in ROWS}
 #: The rules that each job of a site has a check for.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
@@ -21,7 +21,7 @@ from ingest.site.plan import Plan
 from ingest.sizing.bandwidth import sized
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import Job, job_of, quantities_of
-from ingest.sizing.rules import unused
+from ingest.sizing.rules import Finding, finding, unused
 from ingest.storage import data_path
 from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
 from ingest.storage.existing import measured_entry, stock_of, without
@@ -49,6 +49,8 @@ from ingest.units import display, parse
 COMPARED = ("system", "service", "software")  # Classes that `all` compares; entries of other classes are given by id
 #: Classes of what is installed, which can lose a failure domain; that of a service is its operator's affair.
 OWNED = ("system", "software")
+#: How a verdict begins on a system that meets a need.
+MEETS = ("fits", "barely fits")
 #: Ceilings of the nodes and their links, which are no rates of the storage.
 HARDWARE = {one.ceiling for one in data_path.REMOTE if one.part == data_path.NODE}
 #: result -> the need without which it does not exist, and the options that set that need
@@ -387,6 +389,27 @@ def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
     used = {name for one in found.systems for name in one.answer.used}
     notes = [unused(Option(f"set.{name}")) for name in settings if name not in used]
     return replace(found, need=replace(found.need, notes=(*found.need.notes, *notes)))
+
+
+def unmeetable(plan: Plan) -> Iterator[Finding]:
+    """The finding that no catalogued system meets the mandatory lines of a plan; none as soon as one does."""
+    try:
+        need = need_of(plan, {}, Job(), plan.catalog)
+    except IngestError:
+        return
+    if not any(need.requires(name) for name in REQUIRABLE):
+        return
+    requests = need.given.get("io_bytes")
+    verdicts: dict[str, int] = {}
+    for entry in _entries((ALL,), plan.catalog, False, requests.value if requests is not None else None):
+        verdict = _best(entry, need, ONE_SPARE, plan.catalog).verdict
+        if verdict.startswith(MEETS):
+            return
+        verdicts[verdict] = verdicts.get(verdict, 0) + 1
+    why = ", ".join(f"{verdict}: {count}" for verdict, count in sorted(verdicts.items()))
+    found = finding("W83", words={"systems": "none fits"}, why=why)
+    assert found is not None
+    yield found
 
 
 class ReadCeiling(NamedTuple):

@@ -72,7 +72,9 @@ def plan_page(plan: Plan, verbose: bool = False) -> Page:
         value, ends = display(one.value, one.unit, binary=False), span(one.low, one.high, one.unit, " – ")
         rows.append((one.id, one.priority, plain(one.metric), value, ends))
     asked = tuple(place for place, one in enumerate(plan.requirements) if one.priority != INFORMATION)
-    sections = [Section("", ("id", "priority", "quantity", "value", "P10 – P90"), tuple(rows), main=asked)]
+    waiting = tuple(one.text for one in plan.decisions)
+    sections = [Section("Decisions of the buyer, before a tender goes out", lines=waiting)]
+    sections += [Section("", ("id", "priority", "quantity", "value", "P10 – P90"), tuple(rows), main=asked)]
     statements = tuple(f"{one.id} ({one.priority}) {one.statement} {one.remark}".strip() for one in plan.requirements)
     sections += [Section("Requirements", lines=statements, detail="sentence")]
     sections += [_table(name, found) for name, found in plan.tables.items() if name not in OFF_PAGE]

@@ -28,13 +28,10 @@ if TYPE_CHECKING:
 #: The sheet, and the rows of its tiles, of its banner, and of the headings, counted from zero.
 RESULTS = "Results"
 TILE_NAMES, TILE_VALUES, BANNER, HEADINGS = 1, 2, 3, 4
-#: Tiles: their names, the requirements of which the largest is shown, and their first and last column.
-TILES = (
-    ("Usable capacity to buy", ("R-CAP-03",), 0, 1),
-    ("Read", ("R-READ-03", "R-READ-01"), 2, 3),
-    ("Write", ("R-WRITE-01", "R-WRITE-02"), 4, 5),
-    ("Restore", ("R-RESTART-01", "R-RESTART-02"), 7, 7),
-)
+#: Tiles: their names, the operation whose largest line is shown, and their first and last column.
+TILES = (("Usable capacity to buy", "hold", 0, 1), ("Read", "read", 2, 3), ("Write", "write", 4, 5))
+#: The tile of restores: the requirements of which the largest is shown, and its column.
+RESTORES, RESTORE_TILE = ("R-RESTART-01", "R-RESTART-02"), 7
 #: How the value of a tile looks.
 TILE_LOOK = {"bold": True, "font_size": 20, "font_color": "#1F3864", "align": "left", "indent": 1, "valign": "vcenter"}
 #: The columns of the tile that shows the outcome of the checks.
@@ -100,11 +97,11 @@ class ResultsSheet:
         last = len(self.sheet.layout.widths) - 2
         add_title(self.sheet, f"Storage requirements of {self.plan.site.name}", last)
         page.set_row(TILE_VALUES, TILE)
-        known = {one.id: one for one in self.plan.requirements}
-        for name, ids, first, end in TILES:
-            found = [known[one] for one in ids if one in known and known[one].priority == "mandatory"]
-            if found:
-                largest = max(found, key=lambda one: one.value)
+        restores = [one for one in self.plan.requirements if one.id in RESTORES and one.priority == "mandatory"]
+        tiles = [(name, self.plan.headline.get(operation), first, end) for name, operation, first, end in TILES]
+        tiles.append(("Restore", max(restores, key=lambda one: one.value, default=None), RESTORE_TILE, RESTORE_TILE))
+        for name, largest, first, end in tiles:
+            if largest is not None:
                 live, unit = self._live(largest, form.REQUIRED, largest.value, lines)
                 look = {**TILE_LOOK, "num_format": f'[>=1000]#,##0" {unit}";General" {unit}"'}
                 self._merged(TILE_NAMES, first, end, "tile name", f"{name} ({largest.id})")

@@ -1,0 +1,159 @@
+"""What the consumers of a site can draw: each load is the smaller of what its jobs need and what their nodes take."""
+
+from ingest.engine.registry import alternative, computed_quantity, input_quantity
+from ingest.formulas.site_totals import columns
+
+MODEL = "ingest-site-model"
+
+input_quantity("nic_delivery", "1", "Share of the line rate of its storage NICs that a client draws.", high=1, default=0.9,
+    source="lustre-manual-translated", label="delivered share of the storage NICs")  # fmt: skip
+columns(
+    "clusters",
+    cluster_drawable_bandwidth="B/s",
+)
+columns(
+    "jobs",
+    staging_nodes_bandwidth="B/s",
+    writing_nodes_bandwidth="B/s",
+)
+columns("serving", serving_nodes_bandwidth="B/s")
+computed_quantity("node_drawable_bandwidth", "storage_nic_bandwidth_per_node * nic_delivery", "B/s/node",
+    "Most that one node draws from shared storage: its storage NICs, as they deliver.",
+    label="what one node draws")  # fmt: skip
+computed_quantity("node_drawable_by_client",
+    "minimum(storage_nic_bandwidth_per_node * nic_delivery, client_bandwidth_per_node)", "B/s/node",
+    "Most that one node draws through a storage client whose own bandwidth is known.", of="node_drawable_bandwidth",
+    when="client_known")  # fmt: skip
+computed_quantity("run_drawable_bandwidth", "node_drawable_bandwidth * nodes", "B/s",
+    "Most that the nodes of one run draw from shared storage.", label="what the nodes of a run draw")  # fmt: skip
+computed_quantity("job_drawable_bandwidth", "node_drawable_bandwidth * nodes_at_once", "B/s",
+    "Most that the nodes of all concurrent runs of a job draw from shared storage.",
+    label="what the nodes of all runs draw")  # fmt: skip
+computed_quantity("run_needed_read_bandwidth", "ingest_bandwidth_per_job * bandwidth_growth", "B/s",
+    "Read bandwidth at which no GPU of a run waits, whether its nodes can draw it or not.",
+    label="read bandwidth that one run needs")  # fmt: skip
+computed_quantity("run_drawn_read_bandwidth", "minimum(run_needed_read_bandwidth, run_drawable_bandwidth)", "B/s",
+    "Read bandwidth of a run whose data are not cached, at most what its nodes draw.", source=MODEL,
+    where="a load is the smaller of what its job needs and what its nodes draw", label="read bandwidth that one run draws",
+    example="run_drawn_read_bandwidth(793e9, 72e9), run_drawn_read_bandwidth(20e9, 72e9)"
+        " -> (72000000000.0, 20000000000.0)")  # fmt: skip
+computed_quantity("run_loader_bandwidth", "run_needed_read_bandwidth * minimum(loader_utilization / accepted_utilization, 1)",
+    "B/s", "Reads of the loaders of one run, where decoding keeps its GPUs busy for less of the time than is accepted.",
+    label="what the loaders of a run draw", example="run_loader_bandwidth(20e9, 0.45, 0.9) -> 10000000000.0")  # fmt: skip
+computed_quantity("run_drawn_by_loaders",
+    "minimum(minimum(run_needed_read_bandwidth, run_drawable_bandwidth), run_loader_bandwidth)", "B/s",
+    "Read bandwidth of a run whose loaders are stated: at most what its nodes draw and its loaders decode.",
+    of="run_drawn_read_bandwidth", when="loader_simulated")  # fmt: skip
+computed_quantity("node_needed_read_bandwidth", "run_needed_read_bandwidth / nodes", "B/s/node",
+    "Read bandwidth of one node at which none of its GPUs waits.", label="reads that one node needs")  # fmt: skip
+computed_quantity("drawn_share", "run_drawn_read_bandwidth / run_needed_read_bandwidth", "1",
+    "Share of the time in which the GPUs of a run compute, where its nodes draw less than they need.",
+    label="utilization that the nodes' reads allow", high=1)  # fmt: skip
+computed_quantity("run_write_bandwidth", "minimum(checkpoint_write_bandwidth, run_drawable_bandwidth)", "B/s",
+    "Write bandwidth of the checkpoints of one run, at most what its nodes draw.", source=MODEL,
+    where="a load is the smaller of what its job needs and what its nodes draw",
+    label="checkpoint write bandwidth of one run")  # fmt: skip
+computed_quantity("run_restart_bandwidth", "minimum(restart_read_bandwidth, run_drawable_bandwidth)", "B/s",
+    "Read bandwidth at which one run restores its checkpoint, at most what its nodes draw.", source=MODEL,
+    where="a load is the smaller of what its job needs and what its nodes draw",
+    label="restore bandwidth of one run")  # fmt: skip
+computed_quantity("staging_nodes_bandwidth", "node_drawable_bandwidth * staging_nodes", "B/s",
+    "Most that the nodes of a job that stages its data draw.", label="what the nodes that stage draw")  # fmt: skip
+computed_quantity("writing_nodes_bandwidth", "node_drawable_bandwidth * writing_nodes", "B/s",
+    "Most that the nodes of a job that saves checkpoints draw.", label="what the nodes that save draw")  # fmt: skip
+computed_quantity("serving_nodes_bandwidth", "node_drawable_bandwidth * serving_nodes", "B/s",
+    "Most that the nodes of a serving workload draw.", label="what the nodes that serve draw")  # fmt: skip
+computed_quantity("cluster_drawable_bandwidth", "node_drawable_bandwidth * cluster_clients", "B/s",
+    "Most that those nodes of a cluster draw that run at the same time.",
+    label="what the clients of a cluster draw")  # fmt: skip
+computed_quantity("site_drawable_bandwidth", "total(cluster_drawable_bandwidth_of_clusters)", "B/s",
+    "Most that all nodes of the site draw that run at the same time.", label="what all clients draw",
+    example="site_drawable_bandwidth([576e9, 360e9]) -> 936000000000.0")  # fmt: skip
+computed_quantity("site_staging_drawable_bandwidth",
+    "minimum(total(staging_nodes_bandwidth_of_jobs), site_drawable_bandwidth)", "B/s",
+    "Most that all nodes draw that stage data at the same time.", label="what all clients that stage draw")  # fmt: skip
+computed_quantity("site_writing_drawable_bandwidth",
+    "minimum(total(writing_nodes_bandwidth_of_jobs), site_drawable_bandwidth)", "B/s",
+    "Most that all nodes draw that save or restore checkpoints at the same time.",
+    label="what all clients that save draw")  # fmt: skip
+computed_quantity("site_serving_drawable_bandwidth", "total(serving_nodes_bandwidth_of_serving)", "B/s",
+    "Most that all nodes that serve draw.", label="what all clients that serve draw")  # fmt: skip
+input_quantity("suggested_ratio", "1", "Highest rate that one kind of evidence suggests, over the one that all support.", low=1,
+    above=False, default=1, label="disputed rate over the supported one")  # fmt: skip
+columns("jobs", job_suggested_read_bandwidth="B/s")
+
+
+input_quantity("stated_sample_bytes", "B/sample", "Bytes of a sample of the data set, as stated.")
+input_quantity("measured_sample_bytes", "B/sample", "Bytes of the samples on which the rate of a model was measured.")
+input_quantity("suggested_rate", "sample/s/GPU", "Highest rate of a GPU that one kind of evidence suggests.")
+computed_quantity("ratio_of_suggested_rate", "maximum(suggested_rate / unstalled_samples_per_second_per_gpu, 1)", "1",
+    "Highest rate that one kind of evidence suggests, over the one that counts.", of="suggested_ratio", when="rate_disputed",
+    example="round(ratio_of_suggested_rate(60.84, 21.67), 2), ratio_of_suggested_rate(20, 21.67) -> (2.81, 1)")  # fmt: skip
+computed_quantity("job_suggested_read_bandwidth", "minimum(job_read_bandwidth * suggested_ratio, job_drawable_bandwidth)",
+    "B/s", "Read bandwidth of all concurrent runs of a job at the highest rate that any evidence suggests.", source=MODEL,
+    where="what one kind of evidence suggests is a target", label="read bandwidth suggested",
+    example="job_suggested_read_bandwidth(158e9, 2.8, 432e9) -> 432000000000.0")  # fmt: skip
+computed_quantity("site_suggested_read_bandwidth",
+    "minimum(total(job_suggested_read_bandwidth_of_jobs) * (1 + performance_headroom), site_drawable_bandwidth)", "B/s",
+    "Aggregate read bandwidth at the highest rates that any evidence suggests.",
+    label="aggregate read bandwidth by the fastest evidence",
+    needs="job_suggested_read_bandwidth_of_jobs site_drawable_bandwidth performance_headroom",
+    example="site_suggested_read_bandwidth([432e9], 1.4e12, 0) -> 432000000000.0")  # fmt: skip
+input_quantity("stated_users", "1", "Sessions of users of a served model, as stated.", whole=True, label="users")
+input_quantity("stated_replicas", "1", "Replicas of a served model that start at once, as stated.", whole=True)
+input_quantity("weight_versions", "1", "Versions of the weights of a served model that storage keeps.", whole=True)
+input_quantity("single_reader", "1", "A single reader of the weights.", low=1, high=1, above=False, default=1)
+input_quantity("weight_readers", "1", "Times that a replica reads all its weights when it starts.")
+alternative("weight_readers", "nodes_that_read_weights", when="weights_read_by_nodes")
+alternative("weight_readers", "ranks_that_read_weights", when="weights_read_by_ranks")
+alternative("weight_readers", "single_reader", when="weights_read_once")
+alternative("served_users", "stated_users", when="generation_unknown")
+alternative("serving_replicas", "stated_replicas", when="replicas_stated")
+input_quantity("replica_nodes", "node", "Nodes of one replica of a served model.")
+input_quantity("sequences_of_replica", "1", "Sequences that a replica computes at a time.", whole=True)
+computed_quantity("serving_replicas", "ceil(nodes / replica_nodes)", "1", "Replicas of a served model that its nodes hold.",
+    label="replicas", whole=True, example="serving_replicas(16, 1), serving_replicas(7, 2) -> (16, 4)")  # fmt: skip
+computed_quantity("nodes_that_read_weights", "ceil(replica_nodes / single_node)", "1",
+    "Nodes of a replica, each of which reads all weights into its page cache.")  # fmt: skip
+computed_quantity("ranks_that_read_weights", "ceil(replica_nodes * gpus_per_node / single_gpu)", "1",
+    "Tensor-parallel ranks of a replica, each of which reads all weights.")  # fmt: skip
+computed_quantity("served_weights_bytes", "replica_weights_bytes * weight_versions", "B",
+    "Weights of a served model on storage: all versions that are kept.",
+    label="weights of served models on storage")  # fmt: skip
+computed_quantity("computed_turn_rate", "nodes / replica_nodes * sequences_of_replica / generation_seconds", "1/s",
+    "Turns per second that all replicas of a served model prefill and decode.",
+    label="turns that the GPUs compute per second",
+    example="round(computed_turn_rate(16, 1, 128, 12.75), 1) -> 160.6")  # fmt: skip
+computed_quantity("served_users", "minimum(stated_users, ceil(computed_turn_rate * turn_seconds))", "1",
+    "Users whose turns the replicas compute, one after the other in the time between two turns.", source=MODEL,
+    where="no turn reads a cache that no GPU computes on", label="users that the GPUs serve", whole=True,
+    example="served_users(20_000, 160.6, 60), served_users(2_000, 160.6, 60) -> (9637, 2000)")  # fmt: skip
+computed_quantity("stated_turn_rate", "stated_users / turn_seconds", "1/s",
+    "Turns per second of all users, whether the GPUs compute them or not.",
+    label="turns that users ask for per second")  # fmt: skip
+computed_quantity("missing_serving_gpus", "ceil(gpus * maximum(stated_turn_rate / computed_turn_rate - 1, 0))", "GPU",
+    "GPUs of the present kind that the users need beyond those that serve.", label="GPUs that are missing for the users",
+    whole=True, example="missing_serving_gpus(128, 333.3, 160.6) -> 138")  # fmt: skip
+input_quantity("required_read_bandwidth", "B/s", "Largest aggregate read bandwidth that a site requires.")
+computed_quantity("read_density", "required_read_bandwidth / 1000000000.0 / (required_usable_bytes / 1000000000000.0)",
+    "GB/s/TB", "GB/s of reads for each TB of usable capacity: how fast the medium has to be for its size.",
+    label="read bandwidth for each usable TB", example="round(read_density(433e9, 121e12), 1) -> 3.6")  # fmt: skip
+input_quantity("waste_goal", "1", "Checkpoint overhead allowed, as stated, where it is out of reach.", high=1)
+input_quantity("least_waste_reached", "1", "Checkpoint overhead at any bandwidth.", above=False, high=1)
+input_quantity("floor_signed", "1", "Whether the buyer signs the guidance as a requirement of its own.", above=False, high=1,
+    whole=True, default=0)  # fmt: skip
+computed_quantity("signed_read_floor", "site_read_floor * floor_signed", "B/s",
+    "Read bandwidth of the guidance that the buyer requires whatever the workload needs.",
+    label="reads of the guidance, where the buyer signs it")  # fmt: skip
+computed_quantity("asked_read_floor",
+    "where(site_read_floor > site_read_bandwidth, minimum(site_read_floor, site_drawable_bandwidth), 0)", "B/s",
+    "Reads of the guidance, at most what the clients draw; none where as much is required.",
+    label="aggregate reads that the guidance asks for",
+    example="asked_read_floor(30e9, 5e9, 80e9), asked_read_floor(30e9, 40e9, 80e9) -> (30000000000.0, 0)")  # fmt: skip
+computed_quantity("asked_write_floor",
+    "where(site_write_floor > site_write_bandwidth, minimum(site_write_floor, site_drawable_bandwidth), 0)", "B/s",
+    "Writes of the guidance, at most what the clients draw; none where as much is required.",
+    label="aggregate writes that the guidance asks for")  # fmt: skip
+computed_quantity("asked_node_floor", "where(largest_node_floor > site_node_read_bandwidth, largest_node_floor, 0)",
+    "B/s/node", "Reads of one node by the guidance; none where as much is required.",
+    label="reads of one node that the guidance asks for")  # fmt: skip

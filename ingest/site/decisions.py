@@ -1,0 +1,104 @@
+"""What the buyer decides before a tender goes out: each finding that makes a line unattainable, disputed or pointless.
+
+A rule whose row names the lines that it concerns (`tender`) is a decision. A site file settles one by its id:
+`decisions: {W46: {accept: "reason"}}`, or by a value with which the rule applies no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ingest.engine.messages import fact_of, in_site_words
+from ingest.errors import RequirementNotMet, expected_one_of, listed
+from ingest.requirement import Requirement
+from ingest.site.site_file import Site
+from ingest.sizing.rules import RULES, Finding
+
+#: Lines that a decision names; of more it names the first.
+MOST_LINES = 3
+#: The rules that a buyer decides, by id.
+DECIDED = {name: rule for name, rule in RULES.items() if rule.tender}
+SETTLE = "decisions: {{{id}: {{accept: reason}}}}"
+
+
+class Decision(NamedTuple):
+    """A finding that the buyer decides.
+
+    Attributes:
+        id: of its rule, such as `W46`.
+        lines: ids of the requirement lines that it concerns.
+        why: what is wrong with them, in the words of a site file.
+        settle: the key of the site file that accepts it; a changed value settles it too.
+        reason: of the buyer, who accepted it; empty while it is open.
+    """
+
+    id: str
+    lines: tuple[str, ...]
+    why: str
+    settle: str
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The decision as JSON; its reason where it is settled."""
+        return {name: [*part] if isinstance(part, tuple) else part for name, part in self._asdict().items() if part != ""}
+
+    @property
+    def text(self) -> str:
+        """The decision in one line."""
+        shown = f"{self.lines[0]} and {len(self.lines) - 1} more" if len(self.lines) > MOST_LINES else listed(self.lines)
+        return f"{self.id} ({shown}) {self.why}. Settle: {self.settle}"
+
+
+def decisions_of(site: Site, found: Iterable[Finding], lines: Sequence[Requirement]) -> tuple[Decision, ...]:
+    """The decisions of a site, open and settled, the most severe first."""
+    accepted: Mapping[str, Any] = site.section("decisions")
+    made = [*_each(found, lines)]
+    return tuple(one._replace(reason=str(accepted[one.id]["accept"])) if one.id in accepted else one for one in made)
+
+
+def check_decisions(site: Site) -> None:
+    """Refuse the decisions of a site file that no rule asks for.
+
+    Raises:
+        UsageError: with the line.
+    """
+    for name in site.section("decisions"):
+        if name not in DECIDED:
+            site.refuse(("decisions", name), f"unknown decision '{name}', {expected_one_of(name, DECIDED)}")
+
+
+def _each(found: Iterable[Finding], lines: Sequence[Requirement]) -> Iterator[Decision]:
+    """One decision for each rule and owner whose lines a vendor would have to meet or answer."""
+    told: dict[tuple[str, str], None] = {}
+    for one in sorted((one for one in found if one.true and one.rule.id in DECIDED), key=lambda one: one.rule.rank):
+        stated = str(one.facts.get("line", "")) or one.rule.tender
+        concerned = tuple(line.id for line in lines if line.id.startswith(tuple(stated.split())))
+        message = one.message()
+        why = in_site_words(fact_of(message))
+        why = f"{one.owner}: {why}" if one.owner and not why.startswith(("R-", one.owner)) else why
+        if concerned and (one.rule.id, why) not in told:
+            told[one.rule.id, why] = None
+            ways = [way.in_site_file for way in message.supply]
+            yield Decision(one.rule.id, concerned, why, " or ".join((*ways, SETTLE.format(id=one.rule.id))))
+
+
+class Undecided(RequirementNotMet):
+    """Decisions of a site are open: a tender is not written over them (exit code 3)."""
+
+    @property
+    def lines(self) -> list[str]:
+        """One line for each decision."""
+        return str(self).split("\n")
+
+
+def refuse_undecided(decisions: Sequence[Decision]) -> None:
+    """Refuse to write a tender while decisions are open.
+
+    Raises:
+        Undecided: with each of them.
+    """
+    left = [one for one in decisions if not one.reason]
+    if left:
+        head = f"the tender waits for {len(left)} decision{'s' if len(left) > 1 else ''} of the buyer"
+        raise Undecided("\n".join([head, *(one.text for one in left)]))
