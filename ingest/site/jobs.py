@@ -18,6 +18,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived
 from ingest.errors import CatalogError, IngestError, MissingQuantity, RequirementNotMet, expected_one_of
 from ingest.site.datasets import encoding_in, family_of, mixed_bytes_of, model_of, read_of_mixture
+from ingest.site.schema import loads_of_jobs
 from ingest.site.site_file import Keys, Site
 from ingest.site.tiers import place_states
 from ingest.sizing.bandwidth import estimate
@@ -103,16 +104,6 @@ MEMORY_SHARE = assumed(PAGE_CACHE, "half of the host memory of a node caches its
 WARM_UP = assumed(WARM_UP_SECONDS, "caches fill within 10 min of the start of a run", "warm_up")
 START = Input(1, note="at the start of the plan")
 STREAMED: Mapping[str, Any] = {"mode": "stream"}
-#: (key of a job, its key) -> quantity
-MOVED = {
-    ("start", "bytes"): "start_bytes",
-    ("start", "files"): "start_files",
-    ("start", "within"): "start_seconds",
-    ("export", "bytes"): "export_bytes",
-    ("export", "within"): "export_seconds",
-    ("evaluation", "bytes"): "evaluation_bytes",
-    ("evaluation", "within"): "evaluation_seconds",
-}
 #: times that hold unless the site file names others, by the key of a job
 TIMES = {
     "start": {"start_seconds": assumed(60, "a job has read its environment within 60 s", "start.within")},
@@ -589,14 +580,13 @@ def stated_in(policy: Mapping[str, Any], keys: Keys) -> dict[str, Input]:
 
 
 def place_transfers(site: Site, jobs: Sequence[QuantityRow]) -> None:
-    """Give each job what its keys `start`, `export` and `evaluation` say, and what its checkpoints keep on the nodes."""
+    """Give each job what its keys of further loads say, and what its checkpoints keep on the nodes."""
     for row in jobs:
         described, known = site.section("jobs")[row.name], row.known
-        for key, times in TIMES.items():
+        for key, quantities in loads_of_jobs().items():
             if key in described:
-                said = {quantity: described[one][word] for (one, word), quantity in MOVED.items()
-                        if one == key and word in described[one]}  # fmt: skip
-                known.give({**times, **said})
+                said = {name: described[key][word] for word, name in quantities.items() if word in described[key]}
+                known.give({**TIMES.get(key, {}), **said})
         known.state("checkpoints_on_nodes" if described.get("checkpoint", {}).get("tier") == "nodes" else "data_on_nodes")
         if row.step("nvme_tier_bytes") is not None:
             known.state("states_on_nodes")

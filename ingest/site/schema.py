@@ -88,7 +88,7 @@ KINDS: Mapping[type, frozenset[str]] = {
 UNDERSTOOD = frozenset(
     {"type", "enum", "maxLength", "pattern", "minimum", "exclusiveMinimum", "maximum", "items", "minProperties", "required",
      "properties", "additionalProperties", "propertyNames", "$schema", "$id", "title", "description", "x-quantity", "x-word",
-     "x-date", "x-term"}
+     "x-date", "x-term", "x-load"}
 )  # fmt: skip
 #: what a person calls the types of JSON
 TYPES = {
@@ -141,6 +141,14 @@ def _inlined(node: Any) -> Any:
     if not isinstance(node, Mapping):
         return node
     return {key: _inlined(one) for key, one in resolved(node).items() if key not in ("$ref", "$defs")}
+
+
+@cache
+def loads_of_jobs() -> Mapping[str, Mapping[str, str]]:
+    """The keys of a job that are loads of their own, each with its keys and the quantity that each is."""
+    keys: Mapping[str, Any] = resolved(schema()["$defs"]["job"])["properties"]
+    loads = {key: node["properties"] for key, node in keys.items() if node.get("x-load")}
+    return {key: {inner: one["x-quantity"] for inner, one in parts.items()} for key, parts in loads.items()}
 
 
 def below(node: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
