@@ -56,7 +56,7 @@ def checked(
         try:
             return function(*fitting, **{place: _argument(place, value, kinds) for place, value in named.items()})
         except IngestError as error:
-            error.args = (in_one_line(str(error)),)
+            error.args = ("\n".join(map(in_one_line, error.lines)),)
             raise
         except OSError as error:
             raise IngestError(in_one_line(refused_by_system(error))) from None

@@ -12,15 +12,34 @@ MOST_LETTERS = 300
 
 
 class IngestError(Exception):
-    """Something cannot be done: a bad file, a missing fact (exit code 1)."""
+    """Something cannot be done: a bad file, a missing fact (exit code 1).
+
+    Attributes:
+        fault: the key of a file that is to blame, as its path, and what is wrong with it; None where no key is.
+    """
 
     exit_code = 1
+    fault: tuple[tuple[str, ...], str] | None = None
+
+    @property
+    def lines(self) -> list[str]:
+        """What the user reads: one line."""
+        return [str(self)]
 
 
 class UsageError(IngestError):
     """The question itself is wrong: a misspelt option value, a number out of range (exit code 2)."""
 
     exit_code = 2
+
+
+class Faults(UsageError):
+    """Several faults of one file, each in a line of its own: they are all named in one run (exit code 2)."""
+
+    @property
+    def lines(self) -> list[str]:
+        """One line for each fault."""
+        return str(self).split("\n")
 
 
 class RequirementNotMet(IngestError):

@@ -60,9 +60,9 @@ def run() -> int:
         code = 2
         tell(error.format_message())
     except click.UsageError as error:
-        code = refuse(error.format_message(), 2)
+        code = refuse(error.format_message(), code=2)
     except click.Abort:
-        code = refuse("interrupted", INTERRUPTED)
+        code = refuse("interrupted", code=INTERRUPTED)
     except click.ClickException as error:
-        code = refuse(error.format_message(), error.exit_code)
+        code = refuse(error.format_message(), code=error.exit_code)
     return code if isinstance(code, int) else 0

@@ -148,18 +148,18 @@ def main() -> None:
             code = int(loaded("ingest.cli.group").run())
         sys.stdout.flush()
     except IngestError as error:
-        code = refuse(str(error), error.exit_code)
+        code = refuse(*error.lines, code=error.exit_code)
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package not in EXTRA_OF:
             raise
-        code = refuse(f"this needs the package {package}: pip install 'ingest-sizing[{EXTRA_OF[package]}]'", 1)
+        code = refuse(f"this needs the package {package}: pip install 'ingest-sizing[{EXTRA_OF[package]}]'")
     except (MemoryError, ImportError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and not any(words in str(error) for words in EXHAUSTED):
             raise
-        code = refuse("not enough memory or threads, expected a larger machine or higher limits (`ulimit -v`, `ulimit -u`)", 1)
+        code = refuse("not enough memory or threads, expected a larger machine or higher limits (`ulimit -v`, `ulimit -u`)")
     except KeyboardInterrupt:
-        code = refuse("interrupted", INTERRUPTED)
+        code = refuse("interrupted", code=INTERRUPTED)
     except SystemExit:
         # click exits only when the reader of a pipe closes it, which is not a failure.
         code = 0
@@ -170,7 +170,7 @@ def main() -> None:
         full = not isinstance(error, BrokenPipeError)
         undelivered = error.filename is None and error.errno in UNDELIVERED
         said = f"the result cannot be written: {error.strerror}" if undelivered else refused_by_system(error)
-        code = refuse(said, 1) if full else 0
+        code = refuse(said) if full else 0
     sys.exit(code)
 
 
@@ -178,9 +178,10 @@ def main() -> None:
 UNDELIVERED = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EBADF)
 
 
-def refuse(message: str, code: int) -> int:
-    """Print a refusal as one line; returns its exit code."""
-    tell(in_one_line(f"ingest: {message}"))
+def refuse(*messages: str, code: int = 1) -> int:
+    """Print a refusal, a line for each fault; returns its exit code."""
+    for message in messages:
+        tell(in_one_line(f"ingest: {message}"))
     return code
 
 

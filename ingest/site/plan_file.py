@@ -101,7 +101,7 @@ def check_object(data: Mapping[str, Any], against: Path, what: object) -> None:
     Raises:
         IngestError: the first violation, with its keys; an entry of a list by its id, where it has one.
     """
-    for keys, problem in problems(data, schema_in(against)):
+    for keys, problem, _ in problems(data, schema_in(against)):
         place = keys
         if len(keys) > 1 and isinstance(rows := data[keys[0]], list):
             row = rows[int(keys[1])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack
 
@@ -21,7 +22,8 @@ from ingest.engine.value import Input, assumed
 from ingest.errors import MissingQuantity, listed
 from ingest.files import garbage_collection_paused
 from ingest.site.checks import (
-    check,
+    every_fault,
+    faults_of,
     of_choices,
     of_clusters,
     of_drains,
@@ -212,8 +214,8 @@ def plan(site: str | Path | Mapping[str, Any], **options: Unpack[PlanOptions]) -
     '828 GB/s (771.2 GiB/s)'
 
     Raises:
-        UsageError: a path or a value that cannot be set, or a number out of range.
-        IngestError: a site that cannot be, with the line of its file.
+        UsageError: a path that cannot be set, a number out of range, or all faults of the site, a line each.
+        IngestError: a file or a fact that is missing.
     """
     asked = filled(PlanOptions, options, "plan")
     years, samples = asked["years"], asked["samples"]
@@ -222,10 +224,12 @@ def plan(site: str | Path | Mapping[str, Any], **options: Unpack[PlanOptions]) -
     draws = None if samples is None else parse_whole(samples, "--samples", 0, MOST_SAMPLES)
     first = parse_whole(asked["seed"], "--seed", 0)
     with garbage_collection_paused():
-        plans = tuple(
-            plan_once(read_site(site, chosen), horizon, draws, first, catalog, chosen) for chosen in scenarios_of(asked["set"])
-        )
-    return plans[0] if len(plans) == 1 else PlanScenarios(plans)
+        plans = []
+        for chosen in scenarios_of(asked["set"]):
+            read = read_site(site, chosen, partial(faults_of, catalog=catalog))
+            with every_fault(read, catalog):
+                plans.append(plan_once(read, horizon, draws, first, catalog, chosen))
+    return plans[0] if len(plans) == 1 else PlanScenarios(tuple(plans))
 
 
 @decimal_units()
@@ -252,7 +256,6 @@ def plan_once(
     Raises:
         IngestError: a site that cannot be, with the line.
     """
-    check(site)
     check_decisions(site)
     cover, overlap = document_facts(site), site.section("overlap")
     growth = growth_of(site, catalog)

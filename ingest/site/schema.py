@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ingest.engine.registry import INPUTS, InputQuantity, check_value, unit_of
 from ingest.errors import UsageError, brief, expected_one_of, listed, nearest
@@ -101,6 +101,28 @@ TYPES = {
 }
 
 
+class Fault(NamedTuple):
+    """What is wrong with one key of a site file.
+
+    Attributes:
+        keys: its path.
+        message: one line, without its place.
+        lacks: the keys, any of which is missing there; empty for any other fault.
+    """
+
+    keys: tuple[str, ...]
+    message: str
+    lacks: tuple[str, ...] = ()
+
+    def explained_by(self, other: Fault) -> bool:
+        """Whether a key is missing because another fault leaves it out: it is refused, or written under another name."""
+        depth = len(self.keys)
+        if not self.lacks or other.keys[:depth] != self.keys or len(other.keys) != depth + 1:
+            return False
+        meant = re.search(r"did you mean '(\w+)", other.message)
+        return other.keys[-1] in self.lacks or (meant is not None and meant[1] in self.lacks)
+
+
 @cache
 def schema() -> dict[str, Any]:
     """The schema, as editors use it: the limits of each quantity are those that the formulas know."""
@@ -186,6 +208,70 @@ def expected_key(found: str, known: Sequence[str]) -> str:
     return f"expected one of {listed(known)}{nearest(found, known)}"
 
 
+#: Sections of a site file whose keys are names of the user's own.
+NAMED = ("clusters", "jobs", "serving", "datasets")
+SYNONYMS_FILE = Path(__file__).parent / "synonyms.yaml"
+
+
+@cache
+def synonyms() -> Mapping[str, Mapping[str, str]]:
+    """Section -> key that people write there -> the key that they mean; it is suggested, never taken."""
+    import yaml
+
+    # YAML reads the words on, off, yes and no as truth: all words are kept as text.
+    written = yaml.load(SYNONYMS_FILE.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # noqa: S506
+    return {
+        "" if section == "site" else section: {word: key for key, words in keys.items() for word in words}
+        for section, keys in written.items()
+    }
+
+
+def section_of(keys: Sequence[str]) -> str:
+    """The section that a path lies in, whatever its rows are called.
+
+    >>> section_of(("jobs", "vision", "checkpoint")), section_of(("datasets", "a", "growth")), section_of(())
+    ('jobs.*.checkpoint', 'growth', '')
+    """
+    named = ["*" if number == 1 and keys[0] in NAMED else key for number, key in enumerate(keys)]
+    return "growth" if named[-1:] == ["growth"] else ".".join(named)
+
+
+def _meant(found: str, keys: Sequence[str], known: Sequence[str]) -> str:
+    """What is expected in place of an unknown key: what people mean by it, the nearest key, or that of another section."""
+    section, word = section_of(keys), found.lower().replace("-", "_")
+    meant = synonyms().get(section, {}).get(word, "")
+    if not meant and not nearest(found, known):
+        meant = _elsewhere(section, word)
+    if not meant:
+        return f", {expected_key(found, known)}"
+    key, _, note = meant.partition(": ") if "{" not in meant else (meant, "", "")
+    return f"; did you mean '{key}'{f' ({note})' if note else ''}?"
+
+
+def _elsewhere(section: str, word: str) -> str:
+    """The one key of that name below a section, else beside it, as seen from there; empty where there is not one."""
+    inside = [path for path in _paths() if path.endswith(f".{word}") and path.startswith(f"{section}." if section else "")]
+    if len(inside) == 1:
+        return inside[0].removeprefix(f"{section}.")
+    near = [path for path in _paths() if path.endswith(f".{word}") and path.split(".")[0] == section.split(".")[0]]
+    return near[0] if len(near) == 1 and not inside else ""
+
+
+@cache
+def _paths() -> tuple[str, ...]:
+    """The keys of a site file, those of rows below `*`."""
+
+    def walk(node: Mapping[str, Any], path: str) -> Iterator[str]:
+        if "x-quantity" not in node:
+            further = node.get("additionalProperties")
+            named = {"*": further} if isinstance(further, Mapping) else {}
+            for key, inner in {**node.get("properties", {}), **named}.items():
+                yield f"{path}{key}"
+                yield from walk(inner, f"{path}{key}.")
+
+    return tuple(walk(inlined(), ""))
+
+
 @cache
 def schema_in(path: Path) -> dict[str, Any]:
     """The schema in a file, as it is written."""
@@ -193,14 +279,17 @@ def schema_in(path: Path) -> dict[str, Any]:
     return found
 
 
-def problems(data: object, against: Mapping[str, Any] | None = None) -> list[tuple[tuple[str, ...], str]]:
-    """The violations of a schema, by default that of a site file: the path of the key, and one line."""
+def problems(data: object, against: Mapping[str, Any] | None = None) -> list[Fault]:
+    """All violations of a schema, by default that of a site file."""
     wanted = inlined() if against is None else against
     if keeps(data, wanted):
         return []
     import jsonschema
 
-    return [_problem(error) for error in jsonschema.Draft202012Validator(wanted).iter_errors(data)]
+    found = (
+        one for error in jsonschema.Draft202012Validator(wanted).iter_errors(data) for one in _problems(error, against is None)
+    )
+    return [*dict.fromkeys(found)]
 
 
 def keeps(data: object, node: Mapping[str, Any]) -> bool:
@@ -236,6 +325,23 @@ def keeps(data: object, node: Mapping[str, Any]) -> bool:
     return True
 
 
+def _problems(error: Any, of_site: bool) -> Iterator[Fault]:
+    """The violations behind one error of the validator: each unknown and each missing key is one."""
+    keys = tuple(str(key) for key in error.absolute_path)
+    rule, wanted, instance = error.validator, error.validator_value, error.instance
+    if rule == "additionalProperties":
+        known = list(error.schema["properties"])
+        for extra in (key for key in instance if key not in known):
+            expected = _meant(str(extra), keys, known) if of_site else f", {expected_key(str(extra), known)}"
+            yield Fault((*keys, str(extra)), f"unknown key '{extra}'{expected}")
+    elif rule == "required":
+        for missing in (key for key in wanted if key not in instance):
+            meaning = error.schema.get("properties", {}).get(missing, {}).get("description", "a value")
+            yield Fault(keys, f"'{missing}' is missing: {meaning}", (missing,) if "x-quantity" not in error.schema else ())
+    else:
+        yield Fault(*_problem(error))
+
+
 def _problem(error: Any) -> tuple[tuple[str, ...], str]:
     keys = tuple(str(key) for key in error.absolute_path)
     rule, wanted, instance = error.validator, error.validator_value, error.instance
@@ -246,22 +352,37 @@ def _problem(error: Any) -> tuple[tuple[str, ...], str]:
         try:
             number(instance, name, word)
         except UsageError as refused:
-            return named, str(refused).removeprefix(f"{name}: ")
+            return named, str(refused).removeprefix(f"{name}: ") + _as_keys(named[-1:], instance)
         return named, f"found {brief(instance)}, expected a number and its unit ({unit_of(name)})"
-    if rule == "additionalProperties":
-        known = list(error.schema["properties"])
-        extra = next(key for key in instance if key not in known)
-        return (*keys, extra), f"unknown key '{extra}', {expected_key(extra, known)}"
-    if rule == "required":
-        missing = next(key for key in wanted if key not in instance)
-        meaning = error.schema.get("properties", {}).get(missing, {}).get("description", "a value")
-        return keys, f"'{missing}' is missing: {meaning}"
     if "propertyNames" in error.absolute_schema_path:
         keys = (*keys, str(instance))
     if rule == "enum":
         words = [str(one).lower() if isinstance(one, bool) else one for one in wanted]
         return keys, f"found {brief(instance)}, {expected_one_of(instance, words)}"
-    return keys, f"found {brief(instance)}, expected {_expected(rule, wanted)}"
+    return keys, f"found {brief(instance)}, expected {_expected(rule, wanted)}{_as_keys(keys[-1:], instance)}"
+
+
+#: key -> a text that people write there, and the keys and values that they mean
+AS_KEYS = {
+    "homes": (r"(?P<users>[\d,]+)(?: users?)?(?: of | [x×*@] |[x×*@])(?P<quota>\d.*)", "users: {users}, quota: {quota}"),
+    "growth": (
+        r"\+?(?P<add>\d[\d.,]* ?[kMGTPE]i?B)(?:/| per | a | each | every )(?P<every>\w+)",
+        "add: {add}, every: 1 {every}",
+    ),
+}
+
+
+def _as_keys(keys: Sequence[str], found: object) -> str:
+    """Advice where a text says several values: the keys that take them."""
+    for key in keys:
+        pattern, meant = AS_KEYS.get(key, ("", ""))
+        said = re.fullmatch(pattern, found.strip()) if pattern and isinstance(found, str) else None
+        if said:
+            return f"; did you mean '{{{meant.format(**said.groupdict())}}}'?"
+        share = re.fullmatch(r"(\d+(?:\.\d+)?) ?%(?:/| per | a )?(\w*)", found.strip()) if isinstance(found, str) else None
+        if key == "growth" and share:
+            return f"; did you mean '{{capacity: {1 + float(share[1]) / 100:g}, every: 1 {share[2] or 'year'}}}'?"
+    return ""
 
 
 def _expected(rule: str, wanted: Any) -> str:
@@ -269,7 +390,7 @@ def _expected(rule: str, wanted: Any) -> str:
         named = [wanted] if isinstance(wanted, str) else wanted
         return " or ".join(TYPES[kind] for kind in named if kind in TYPES)
     if rule == "pattern" and wanted == "^published$":
-        return "'published', or keys and values: capacity, bandwidth, every"
+        return "'published', or keys and values: capacity, add, bandwidth, parameters, every"
     if rule == "pattern" and wanted == "^suggested$":
         return "'suggested', or keys and values"
     if rule == "pattern" and wanted.startswith("^[^"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,9 +14,9 @@ from ingest.catalog.store import Catalog, opened
 from ingest.catalog.yaml_reader import Kind, line_of, read_yaml
 from ingest.engine.messages import in_site_words, message_of
 from ingest.engine.value import Input
-from ingest.errors import IngestError, RequirementNotMet, UsageError, brief, expected_one_of
+from ingest.errors import Faults, IngestError, RequirementNotMet, UsageError, brief, expected_one_of
 from ingest.site import schema
-from ingest.site.schema import number
+from ingest.site.schema import Fault, number
 from ingest.sizing.job import names_of
 from ingest.text import visible
 from ingest.units import parse_whole
@@ -26,6 +26,10 @@ Keys = tuple[str, ...]
 SITE_FILE = Kind("a site file", "ingest plan --new")
 #: how a refused value is named before its key is
 SELF = "value"
+#: what a refusal may be, the narrowest first
+KINDS = (RequirementNotMet, UsageError, IngestError)
+#: faults of one file that are printed
+MOST_FAULTS = 50
 #: tables whose rows have names of the user's own
 TABLES = ("clusters", "jobs", "serving", "datasets")
 
@@ -55,25 +59,55 @@ class Site:
             return dotted or "site"
         return f"{self.path}:{line_of(self.path, keys)}" + (f": {dotted}" if dotted else "")
 
-    def refuse(self, keys: Keys, message: str, *, unmet: bool = False) -> NoReturn:
-        """Refuse the site because of one key; `unmet` where its value is fine, but asks for what has no room or is too slow.
+    def refuse(self, keys: Keys, message: str, *, kind: type[IngestError] = UsageError) -> NoReturn:
+        """Refuse the site because of one key.
+
+        Args:
+            keys: its path.
+            message: what is wrong.
+            kind: `RequirementNotMet` where the value is fine, but asks for what has no room or is too slow; `IngestError` where
+                a fact or a file is missing.
 
         Raises:
-            RequirementNotMet: what is asked for does not fit.
-            UsageError: a value that `--set` gave.
-            IngestError: a value of the file.
+            IngestError: of that kind.
         """
-        kind = RequirementNotMet if unmet else UsageError if keys in self.changed else IngestError
-        raise kind(" ".join(f"{self.place(keys)}: {message}".split()))
+        raise self.error(keys, message, kind)
+
+    def error(self, keys: Keys, message: str, kind: type[IngestError] = UsageError) -> IngestError:
+        """The refusal of one key: its place, and what is wrong with it."""
+        found = kind(" ".join(f"{self.place(keys)}: {message}".split()))
+        found.fault = (keys, message)
+        return found
+
+    def refuse_all(self, faults: Iterable[Fault]) -> None:
+        """Refuse the site because of all its faults, in the order of its lines; nothing where there are none.
+
+        Raises:
+            UsageError: one fault, or `Faults`, a line each.
+        """
+        found = list(dict.fromkeys(faults))
+        if self.path is not None:
+            found.sort(key=lambda one: line_of(self.path, one.keys) if self.path is not None else 0)
+        if len(found) == 1:
+            self.refuse(*found[0][:2])
+        if found:
+            lines = [str(self.error(one.keys, one.message)) for one in found[:MOST_FAULTS]]
+            more = len(found) - len(lines)
+            raise Faults("\n".join([*lines, *([f"{more:,} more faults"] if more else [])]))
 
     @contextmanager
-    def blaming(self, keys: Keys) -> Iterator[None]:
-        """Whatever is refused meanwhile is refused because of one key, in the words of a site file."""
+    def blaming(self, keys: Keys, renamed: Mapping[str, str] | None = None) -> Iterator[None]:
+        """Whatever is refused meanwhile is refused because of one key, in the words of a site file.
+
+        `renamed` holds the keys of `set` that have a key of their own there.
+        """
         try:
             yield
         except IngestError as error:
             words = in_site_words(message_of(error)).removeprefix(f"{SELF}: ")
-            self.refuse(keys, words, unmet=isinstance(error, RequirementNotMet))
+            for theirs, ours in (renamed or {}).items():
+                words = words.replace(theirs, ours)
+            self.refuse(keys, words, kind=next(one for one in KINDS if isinstance(error, one)))
 
     def is_set(self, keys: Keys) -> bool:
         """Whether `--set` gave the value of a key, by itself or with all around it."""
@@ -95,16 +129,21 @@ class Site:
         return self.path.parent if self.path else Path()
 
 
-def read_site(source: str | Path | Mapping[str, Any], settings: Mapping[str, str | float] | None = None) -> Site:
+def read_site(
+    source: str | Path | Mapping[str, Any],
+    settings: Mapping[str, str | float] | None = None,
+    further: Callable[[Site, Sequence[Fault]], Iterable[Fault]] | None = None,
+) -> Site:
     """Read a site.
 
     Args:
         source: a YAML file, or its content as keys and values.
         settings: values by path, such as `{"clusters.main.count": "256"}`; they replace those of the file.
+        further: finds more faults in what of the site is sound so far, knowing those.
 
     Raises:
-        IngestError: unreadable, or against the schema; with the line.
-        UsageError: a path or a value that cannot be set.
+        IngestError: an unreadable file.
+        UsageError: a path that cannot be set, or all faults of the site, each with its line.
     """
     path = None if isinstance(source, Mapping) else Path(source)
     raw: Any = source if path is None else read_yaml(path, kind=SITE_FILE)
@@ -126,9 +165,23 @@ def read_site(source: str | Path | Mapping[str, Any], settings: Mapping[str, str
     if isinstance(raw, Mapping) and (why := newer(raw.get("format"))):
         site.refuse(("format",), why)
     found = schema.problems(raw)
-    if found:
-        site.refuse(*(found[0] if path is None else min(found, key=lambda one: line_of(path, one[0]))))
-    return replace(site, data=_in_base_units(site, raw, schema.inlined(), ()))
+    refused = {one.keys for one in found if not one.lacks}
+    sound = _without(raw, refused) if refused else raw
+    site = replace(site, data=_in_base_units(site, sound, schema.inlined(), (), found) if isinstance(sound, Mapping) else {})
+    if further is not None and isinstance(sound, Mapping):
+        found += further(site, found)
+    site.refuse_all(one for one in found if not any(map(one.explained_by, found)))
+    return site
+
+
+def _without(raw: Any, refused: set[Keys], keys: Keys = ()) -> Any:
+    """Data without the keys that are refused, whole lists among them; None for data that are refused themselves."""
+    if keys in refused or (isinstance(raw, list) and any(keys == one[: len(keys)] for one in refused)):
+        return None
+    if not isinstance(raw, Mapping):
+        return raw
+    kept = {key: _without(value, refused, (*keys, str(key))) for key, value in raw.items() if (*keys, str(key)) not in refused}
+    return {key: value for key, value in kept.items() if value is not None}
 
 
 def unknown_name(name: str, table: str, known: Iterable[object]) -> str:
@@ -149,8 +202,8 @@ def _with(raw: Any, keys: Keys, value: object, what: str) -> dict[str, Any]:
     return rest
 
 
-def _in_base_units(site: Site, raw: Any, node: Mapping[str, Any], keys: Keys) -> Any:
-    """Data in base units: the schema's node says what each value is."""
+def _in_base_units(site: Site, raw: Any, node: Mapping[str, Any], keys: Keys, found: list[Fault]) -> Any:
+    """Data in base units: the schema's node says what each value is. What cannot be is left out and added to the faults."""
     try:
         if "x-quantity" in node:
             if site.path is not None and not site.is_set(keys):
@@ -165,10 +218,12 @@ def _in_base_units(site: Site, raw: Any, node: Mapping[str, Any], keys: Keys) ->
             except (ValueError, TypeError, OverflowError):
                 raise UsageError(f"found {brief(raw)}, expected a year or a date such as 2027-06-30") from None
     except UsageError as error:
-        site.refuse(keys, str(error).removeprefix(f"{node.get('x-quantity')}: "))
+        found.append(Fault(keys, str(error).removeprefix(f"{node.get('x-quantity')}: ")))
+        return None
     if not isinstance(raw, Mapping):
         return raw
-    return {key: _in_base_units(site, value, schema.below(node, key) or {}, (*keys, key)) for key, value in raw.items()}
+    inner = {key: _in_base_units(site, value, schema.below(node, key) or {}, (*keys, key), found) for key, value in raw.items()}
+    return {key: value for key, value in inner.items() if value is not None or raw[key] is None}
 
 
 def refuse_bare_times(raw: object, name: str) -> None:

@@ -14,6 +14,7 @@ from ingest.engine.registry import Step, check_value, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived
+from ingest.errors import RequirementNotMet
 from ingest.site.site_file import SELF, Keys, Site
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.offload import BOUNDS, offload
@@ -303,7 +304,7 @@ def _owned(
         RequirementNotMet: states or caches without room; with the line.
     """
     if answer.unmet:
-        site.refuse(keys, in_site_words(answer.unmet), unmet=True)
+        site.refuse(keys, in_site_words(answer.unmet), kind=RequirementNotMet)
     given = {name: Input(value, origin="user", where=".".join((*keys, "set", name))) for name, value in settings.items()}
     by = {name: Step(name, item.value, None, (), item, known.owner) for name, item in {**given, **stated}.items()}
     by |= {name: known.step(name) for name in ("gpus", "gpus_per_node")} | dict(instead)
