@@ -248,7 +248,7 @@ def _unknown(site: Site, keys: Keys, table: str, name: object) -> Iterator[Fault
 def _of_job(site: Site, keys: Keys, job: Mapping[str, Any]) -> Iterator[Fault]:
     """What contradicts or is missing in the keys of a job."""
     yield from _unknown(site, (*keys, "data"), "datasets", job.get("data"))
-    nodes, cluster = job.get("nodes"), site.section("clusters").get(job.get("cluster"), {})
+    nodes, cluster = job.get("nodes"), site.section("clusters").get(str(job.get("cluster")), {})
     if nodes is not None and "count" in cluster:
         sizes = {"nodes": nodes.value, "cluster_nodes": cluster["count"].value}
         yield from _refusals(site, [finding("E06", sizes, owner=keys[-1], cluster=job["cluster"])])
