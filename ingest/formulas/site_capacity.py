@@ -1,6 +1,7 @@
 """Capacity of a site, the writes that its media endure year by year, and the floor of a reference architecture."""
 
 from ingest.engine.registry import alternative, computed_quantity, input_quantity
+from ingest.formulas.site_totals import columns
 
 MODEL = "ingest-site-model"
 
@@ -9,9 +10,90 @@ input_quantity("snapshot_share", "1", "Snapshots, as a share of the data held.",
 input_quantity("rebuild_spare_share", "1", "Spare for rebuilds, as a share of the data held.", above=False, high=1, default=0)
 input_quantity("replica_share", "1", "Replicas of other sites, as a share of the data held.", above=False, high=1, default=0)
 input_quantity("home_bytes", "B", "Home and project directories.", above=False, default=0)
+input_quantity("home_users", "1", "People with a home directory.", whole=True)
+input_quantity("home_quota", "B", "Quota of one home directory.", label="quota of a home directory")
+computed_quantity("homes_of_users", "home_users * home_quota", "B", "Home directories, if every user fills the quota.",
+    of="home_bytes", when="homes_have_quotas")  # fmt: skip
+input_quantity("scratch_bytes", "B", "Scratch space of users and jobs.", above=False, default=0)
 input_quantity("container_bytes", "B", "Container images and software environments.", above=False, default=0)
 input_quantity("log_bytes", "B", "Logs, profiles and results of evaluations.", above=False, default=0)
 input_quantity("warranty_seconds", "s", "Period over which the media must endure the writes.", label="warranty period")
+
+# What the buyer requires, whatever the workload needs
+input_quantity("stated_bytes", "B", "Minimum capacity that the buyer states.", label="the buyer's minimum capacity")
+input_quantity("stated_rate", "B/s", "Minimum bandwidth that the buyer states.", label="the buyer's minimum bandwidth")
+input_quantity("needed_bytes", "B", "Capacity that the plan needs.", above=False, label="needed capacity")
+input_quantity("needed_rate", "B/s", "Bandwidth that the plan needs.", above=False, label="needed bandwidth")
+computed_quantity("capacity_at_least", "maximum(needed_bytes, stated_bytes)", "B",
+    "Capacity that is required: what the plan needs, at least what the buyer states.",
+    label="the larger of need and the buyer's minimum")  # fmt: skip
+computed_quantity("rate_at_least", "maximum(needed_rate, stated_rate)", "B/s",
+    "Bandwidth that is required: what the plan needs, at least what the buyer states.",
+    label="the larger of need and the buyer's minimum")  # fmt: skip
+
+# Existing data that move to the new storage
+input_quantity("migrated_bytes", "B", "Existing data that move to the storage.", label="data to migrate")
+input_quantity("migrated_files", "file", "Existing files that move to the storage.", label="files to migrate")
+input_quantity("migration_seconds", "s", "Time in which existing data move to the storage.", label="time to migrate")
+computed_quantity("planned_or_migrated_bytes", "maximum(year_usable_bytes + year_reserve_bytes, migrated_bytes)", "B",
+    "Bytes that the storage has to hold in one year: at least the existing data that move to it.",
+    label="data held and reserve", of="year_planned_bytes", when="data_migrated",
+    example="planned_or_migrated_bytes(1e12, 0, 3e12) -> 3000000000000.0")  # fmt: skip
+computed_quantity("site_migration_bandwidth", "migrated_bytes / migration_seconds * (1 + performance_headroom)", "B/s",
+    "Write bandwidth that takes the existing data in the time allowed.", label="migration bandwidth",
+    example="site_migration_bandwidth(2.592e15, 2_592_000, 0.5) -> 1500000000.0")  # fmt: skip
+
+# The archive tier
+input_quantity("archive_reserve_bytes", "B", "Capacity of the archive tier besides its data sets.", above=False, default=0)
+columns("archived", dataset_bytes_held="B", dataset_load_bandwidth="B/s", dataset_refresh_bandwidth="B/s",
+    dataset_preparation_write_bandwidth="B/s")  # fmt: skip
+columns("recalled", dataset_preparation_bandwidth="B/s")
+columns("years", year_archive_bytes="B", year_archive_write_bandwidth="B/s", year_archive_read_bandwidth="B/s")
+computed_quantity("year_archive_bytes", "total(dataset_bytes_held_of_archived) + archive_reserve_bytes", "B",
+    "Bytes that the archive tier has to hold in one year.", label="archived data",
+    example="year_archive_bytes([1e15, 2e15], 5e14) -> 3500000000000000.0")  # fmt: skip
+computed_quantity("year_archive_write_bandwidth",
+    "maximum(total(dataset_load_bandwidth_of_archived), total(dataset_refresh_bandwidth_of_archived))"
+    " + total(dataset_preparation_write_bandwidth_of_archived)", "B/s",
+    "Write bandwidth of the archive tier in one year: loads or later versions, and what is prepared for it.",
+    label="writes of the archive tier",
+    example="year_archive_write_bandwidth([1e9], [2e9], [5e8]) -> 2500000000.0")  # fmt: skip
+computed_quantity("year_archive_read_bandwidth", "total(dataset_preparation_bandwidth_of_recalled)", "B/s",
+    "Read bandwidth of the archive tier in one year: data sets that are made from archived ones.",
+    label="reads of the archive tier")  # fmt: skip
+computed_quantity("site_archive_bytes", "largest(year_archive_bytes_of_years)", "B",
+    "Bytes that the archive tier has to hold in the most demanding year.", label="archive capacity")  # fmt: skip
+computed_quantity("site_archive_write_bandwidth",
+    "largest(year_archive_write_bandwidth_of_years) * (1 + performance_headroom)", "B/s",
+    "Write bandwidth of the archive tier in the most demanding year.", label="archive write bandwidth",
+    example="site_archive_write_bandwidth([1e9, 2e9], 0) -> 2000000000.0")  # fmt: skip
+computed_quantity("site_archive_read_bandwidth",
+    "largest(year_archive_read_bandwidth_of_years) * (1 + performance_headroom)", "B/s",
+    "Read bandwidth of the archive tier in the most demanding year.", label="archive read bandwidth",
+    example="site_archive_read_bandwidth([1e9, 2e9], 0) -> 2000000000.0")  # fmt: skip
+
+# Checkpoints that grow with the parameters of the models
+input_quantity("parameter_growth_factor", "1", "Parameters of a model after one period, over those before.",
+    low=1, above=False, high=1000, default=1)  # fmt: skip
+input_quantity("start_bytes_of_job", "B", "Bytes of a job at the start of the plan.", above=False)
+input_quantity("start_rate_of_job", "B/s", "Bandwidth of a job at the start of the plan.", above=False)
+input_quantity("grown_write_bandwidth", "B/s", "Write bandwidth of concurrent checkpoints in the last year of the plan.",
+    above=False, label="aggregate write bandwidth of the workload in the last year")  # fmt: skip
+input_quantity("grown_restart_bandwidth", "B/s", "Restore bandwidth of all runs in the last year of the plan.",
+    above=False, label="aggregate restore bandwidth of the workload in the last year")  # fmt: skip
+computed_quantity("parameter_growth", "parameter_growth_factor ** (elapsed_seconds / growth_period_seconds)", "1",
+    "Parameters of a model now, over those at the start of the plan.", where="the factor, compounded over the periods",
+    label="growth of the parameters", example="parameter_growth(2, 3 * 31_557_600, 31_557_600) -> 8.0")  # fmt: skip
+computed_quantity("grown_bytes_of_job", "start_bytes_of_job * parameter_growth", "B",
+    "Bytes of a job now: checkpoints grow as its parameters do.", source=MODEL, where="bytes per parameter stay",
+    label="bytes of the grown model")  # fmt: skip
+computed_quantity("grown_rate_of_job", "start_rate_of_job * parameter_growth", "B/s",
+    "Bandwidth of a job now: checkpoints grow as its parameters do, and the times that it allows stay.", source=MODEL,
+    where="bytes per parameter and times stay", label="bandwidth of the grown model")  # fmt: skip
+computed_quantity("site_grown_write_bandwidth", "grown_write_bandwidth", "B/s",
+    "Checkpoint write bandwidth in the last year of the plan.", label="write bandwidth in the last year")  # fmt: skip
+computed_quantity("site_grown_restart_bandwidth", "grown_restart_bandwidth", "B/s",
+    "Restore bandwidth of all runs in the last year of the plan.", label="restore bandwidth in the last year")  # fmt: skip
 
 # What the bytes of a year follow from where the site keeps more than data sets and checkpoints
 alternative("year_usable_bytes", "year_bytes_with_tiers", when="tiers_shared")
@@ -34,9 +116,9 @@ computed_quantity("working_units", "maximum(storage_units - failed_servers, 1)",
     "Servers or enclosures that work while some are down: at least one.", whole=True,
     example="working_units(20, 1) -> 19")  # fmt: skip
 computed_quantity("year_reserve_bytes",
-    "year_usable_bytes * (snapshot_share + rebuild_spare_share + replica_share) + home_bytes + container_bytes + log_bytes",
-    "B", "Capacity of one year for what is not training data: shares of the data held, and bytes.", label="reserve",
-    example="year_reserve_bytes(100e12, 0.1, 0.05, 0, 5e12, 2e12, 1e12) -> 23000000000000.0")  # fmt: skip
+    "year_usable_bytes * (snapshot_share + rebuild_spare_share + replica_share) + home_bytes + scratch_bytes"
+    " + container_bytes + log_bytes", "B", "Capacity of one year for what is not training data: shares of the data held, and bytes.", label="reserve",
+    example="year_reserve_bytes(100e12, 0.1, 0.05, 0, 5e12, 4e12, 2e12, 1e12) -> 27000000000000.0")  # fmt: skip
 computed_quantity("year_planned_bytes", "year_usable_bytes + year_reserve_bytes", "B",
     "Bytes that the storage has to hold in one year: training data, and what is not.",
     label="data held and reserve")  # fmt: skip

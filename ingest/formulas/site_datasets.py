@@ -39,6 +39,57 @@ input_quantity("source_samples_in_file", "sample/file", "Samples in one file of 
 columns("sources", source_weight="1", source_bytes="B", source_samples="sample", weighted_sample_bytes="B/sample",
     weighted_token_bytes="B/token", weighted_files="file/sample")  # fmt: skip
 
+# Growth by a factor or an amount, and data with a lifetime
+computed_quantity("capacity_growth", "capacity_growth_factor ** (elapsed_seconds / growth_period_seconds)", "1",
+    "Bytes now, over those at the start of the plan.", source="zhao2022", where="growth over two years, compounded: g^(N/2)",
+    example="capacity_growth(2, 5 * 31_557_600, 2 * 31_557_600) -> 5.6568...")  # fmt: skip
+input_quantity("growth_amount", "B", "Bytes that one period adds.", above=False)
+input_quantity("growth_base_bytes", "B", "Bytes that grow, at the start of the plan.")
+input_quantity("lifetime_seconds", "s", "Time that data are kept after they arrive.", label="lifetime of the data")
+input_quantity("arrival_seconds", "s", "Time from the start of the plan until a data set arrives.", above=False, default=0)
+input_quantity("created_growth", "1", "Bytes that have arrived until now, over those at the start of the plan.", above=False)
+input_quantity("created_growth_before", "1", "Bytes that had arrived a year ago, over those at the start of the plan.",
+    above=False, default=0)  # fmt: skip
+input_quantity("expired_growth", "1", "Bytes past their lifetime, over those at the start of the plan.", above=False)
+columns("growing", bytes_at_start="B")
+# Data that expire come first: what is deleted counts whatever they grow by.
+computed_quantity("growth_less_expired", "created_growth - expired_growth", "1",
+    "Bytes now, over those at the start of the plan: what has arrived, less what is past its lifetime.",
+    label="growth less what is deleted", of="capacity_growth", when="data_expire")  # fmt: skip
+computed_quantity("growth_by_amount",
+    "1 + growth_amount * (elapsed_seconds / growth_period_seconds) / growth_base_bytes", "1",
+    "Bytes now, over those at the start of the plan, where each period adds as many.", of="capacity_growth",
+    when="grows_by_amount", where="the bytes added, over those at the start",
+    example="growth_by_amount(300e12, 2 * 31_557_600, 31_557_600, 600e12) -> 2.0")  # fmt: skip
+alternative("created_growth", "growth_by_amount", when="grows_by_amount")
+computed_quantity("growth_by_factor", "capacity_growth_factor ** (elapsed_seconds / growth_period_seconds)", "1",
+    "Bytes that have arrived until now, over those at the start of the plan.", where="the factor, compounded",
+    of="created_growth", when="grows_by_factor")  # fmt: skip
+computed_quantity("expired_by_factor",
+    "where(elapsed_seconds > lifetime_seconds + arrival_seconds,"
+    " capacity_growth_factor ** (maximum(elapsed_seconds - lifetime_seconds, 0) / growth_period_seconds), 0)", "1",
+    "Bytes that are past their lifetime, over those at the start of the plan: all that had arrived a lifetime ago.",
+    needs="capacity_growth_factor elapsed_seconds lifetime_seconds arrival_seconds growth_period_seconds",
+    of="expired_growth", when="grows_by_factor", example="expired_by_factor(2, 7, 5, 0, 1) -> 4.0")  # fmt: skip
+computed_quantity("expired_by_amount",
+    "where(elapsed_seconds > lifetime_seconds + arrival_seconds, 1 + growth_amount"
+    " * (maximum(elapsed_seconds - lifetime_seconds, 0) / growth_period_seconds) / growth_base_bytes, 0)", "1",
+    "Bytes that are past their lifetime, over those at the start of the plan: all that had arrived a lifetime ago.",
+    needs="growth_amount elapsed_seconds lifetime_seconds arrival_seconds growth_period_seconds growth_base_bytes",
+    of="expired_growth", when="grows_by_amount", example="expired_by_amount(300e12, 7, 5, 0, 1, 600e12) -> 2.0")  # fmt: skip
+computed_quantity("arriving_bytes_per_day",
+    "data_bytes * data_copies * present * maximum(created_growth - created_growth_before, 0) * seconds_per_day"
+    " / seconds_per_year", "B",
+    "Bytes per day that arrive, those that replace deleted ones among them, spread evenly over the year.",
+    of="dataset_bytes_added_per_day", when="data_expire",
+    example="arriving_bytes_per_day(1_461e9, 1, 1, 2, 1, 86_400, 31_557_600) -> 4000000000.0")  # fmt: skip
+computed_quantity("bytes_at_start", "data_bytes * data_copies * versions_held", "B",
+    "Bytes of a data set held before it grows.", label="data at the start of the plan")  # fmt: skip
+computed_quantity("bytes_that_grow", "total(bytes_at_start_of_growing)", "B",
+    "Bytes of all data sets that share the growth of a site, before they grow.",
+    label="data that grow together, at the start of the plan",
+    example="bytes_that_grow([1e12, 2e12]) -> 3000000000000.0")  # fmt: skip
+
 input_quantity("dataset_bytes_held_before", "B", "Bytes of a data set held in the year before.", above=False)
 input_quantity("seconds_per_year", "s", "A year of 365.25 days.",
     low=31_557_600, high=31_557_600, above=False, default=31_557_600)  # fmt: skip

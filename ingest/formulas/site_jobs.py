@@ -81,9 +81,6 @@ input_quantity("cluster_nodes", "node", "Nodes of a cluster.", whole=True, label
 computed_quantity("bandwidth_growth", "bandwidth_growth_factor ** (elapsed_seconds / growth_period_seconds)", "1",
     "Bandwidth now, over that at the start of the plan.", source="zhao2022", where="growth over two years, compounded: g^(N/2)",
     example="bandwidth_growth(4, 3 * 31_557_600, 2 * 31_557_600) -> 8.0")  # fmt: skip
-computed_quantity("capacity_growth", "capacity_growth_factor ** (elapsed_seconds / growth_period_seconds)", "1",
-    "Bytes now, over those at the start of the plan.", source="zhao2022", where="growth over two years, compounded: g^(N/2)",
-    example="capacity_growth(2, 5 * 31_557_600, 2 * 31_557_600) -> 5.6568...")  # fmt: skip
 computed_quantity("doubling_seconds", "growth_period_seconds * (log(2) / maximum(log(growth_factor), 1e-9))", "s",
     "Time in which bytes or a bandwidth double at a growth; without growth practically never.", where="period × ln 2 ÷ ln g",
     label="doubling time", needs="growth_factor growth_period_seconds",

@@ -33,6 +33,7 @@ input_quantity("grown_read_bandwidth", "B/s", "Aggregate read bandwidth of concu
 alternative("site_cold_read_bandwidth", "site_cold_reads", when="data_cached")
 alternative("site_node_local_bytes", "node_local_with_caches", when="caches_on_nodes")
 alternative("cluster_clients", "clients_with_serving", when="cluster_serves")
+alternative("cluster_clients", "cluster_nodes", when="cluster_prepares")
 alternative("cluster_allocation", "allocation_with_serving", when="cluster_serves")
 alternative("workload_read_bandwidth", "workload_reads_with_tiers", when="tiers_shared")
 alternative("site_sustained_read_bandwidth", "sustained_reads_with_tiers", when="tiers_shared")

@@ -33,6 +33,9 @@ computed_quantity("dataset_refresh_bandwidth",
 computed_quantity("dataset_preparation_bandwidth", "origin_bytes * origin_growth * present / preparation_seconds", "B/s",
     "Read bandwidth that goes through the origin of a data set in the time allowed.",
     label="preparation reads of a data set")  # fmt: skip
+computed_quantity("export_bytes_of_runs", "export_bytes * concurrent_runs", "B",
+    "Bytes of the models that all runs of a job export, the newest of each run.",
+    label="exported models of a job")  # fmt: skip
 computed_quantity("job_export_bandwidth",
     "minimum(export_bytes / export_seconds * concurrent_runs, job_drawable_bandwidth)", "B/s",
     "Write bandwidth that exports the models of all runs of a job.", label="export bandwidth of the job")  # fmt: skip

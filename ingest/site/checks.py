@@ -19,15 +19,15 @@ from ingest.engine.derivation_graph import QuantityRow, columns_of
 from ingest.engine.messages import Message, in_site_words
 from ingest.engine.registry import Step, solve, steps_below, unit_of
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Quantity
+from ingest.engine.value import Input, Quantity
 from ingest.errors import IngestError, RequirementNotMet, UsageError, listed
 from ingest.requirement import Requirement, headline
+from ingest.site.datasets import ARCHIVE, dataset_rows, family_of, mixed_names, there, tier_of
 from ingest.site.datasets import SIZES as DATA_SIZES
-from ingest.site.datasets import dataset_rows, family_of, mixed_names, there
 from ingest.site.guidance import UNLIMITED
 from ingest.site.jobs import RATES, SIZED, Policy, SiteJob
 from ingest.site.schema import Fault
-from ingest.site.site_file import Keys, Site, unknown_name
+from ingest.site.site_file import WITHOUT_GPUS, Keys, Site, unknown_name
 from ingest.site.tiers import serving_rows
 from ingest.sizing.checkpoint_schedule import is_sized_by_waste
 from ingest.sizing.rule import place_of_largest
@@ -74,7 +74,7 @@ FACTS = {
     "warm_up": "warm_up_seconds",
 }
 #: Keys of `reserve` that are capacities.
-RESERVED = ("homes", "containers", "logs")
+RESERVED = ("homes", "scratch", "containers", "logs", "archive")
 
 
 #: Keys of the rows of a table that name an entry of the catalogs.
@@ -101,6 +101,9 @@ def faults_of(site: Site, found: Sequence[Fault], catalog: Catalog) -> list[Faul
         for name, one in site.section(table).items():
             faults += _unknown(site, (table, name, "cluster"), "clusters", one.get("cluster"))
             faults += _of_job(site, (table, name), one) if table == "jobs" else ()
+            if site.section("clusters").get(str(one.get("cluster")), {}).get("node") == WITHOUT_GPUS:
+                lacking = f"the nodes of {one['cluster']} have no GPUs, expected a cluster that has"
+                faults.append(Fault((table, name, "cluster"), lacking))
     for name, described in site.section("datasets").items():
         faults += _of_dataset(site, ("datasets", name), described)
     return [*faults, *(of_rows(site, [*found, *faults], catalog) if found or faults else ())]
@@ -141,7 +144,7 @@ def of_rows(site: Site, found: Sequence[Fault], catalog: Catalog) -> list[Fault]
     for table in WORKLOADS:
         for name, one in site.section(table).items():
             cluster, read = one.get("cluster"), one.get("data")
-            if {(table, name), ("clusters", cluster)} & hurt or cluster not in clusters or (read and read not in data):
+            if {(table, name), ("clusters", str(cluster))} & hurt or cluster not in clusters or (read and read not in data):
                 continue
             with _noting(faults, hurt, (table, name)):
                 if table == "jobs":
@@ -190,6 +193,7 @@ def _of_site(site: Site) -> Iterator[Fault]:
     if not any(table in written for table in ("jobs", "serving", "datasets")):
         expected = "training jobs by name, or `serving`: served models by name, or `datasets` that are loaded and prepared"
         yield Fault((), f"'jobs' is missing: {expected}", ("jobs", "serving", "datasets"))
+    yield from _of_growth(("growth",), site.data.get("growth"))
     for word in ("checkpoints", "reads_and_checkpoints"):
         if site.section("overlap").get(word) and not any("checkpoint" in job for job in jobs.values()):
             yield Fault(("overlap", word), "found true, but no job has checkpoints")
@@ -211,7 +215,7 @@ def _of_ids(site: Site, catalog: Catalog) -> Iterator[Fault]:
         ((table, name, key), record, one[key])
         for table, key, record in IDS
         for name, one in site.section(table).items()
-        if key in one
+        if key in one and one[key] != WITHOUT_GPUS
     ]
     named += [
         ((table, name, "model"), None, one.get("model")) for table in WORKLOADS for name, one in site.section(table).items()
@@ -248,6 +252,12 @@ def _unknown(site: Site, keys: Keys, table: str, name: object) -> Iterator[Fault
 def _of_job(site: Site, keys: Keys, job: Mapping[str, Any]) -> Iterator[Fault]:
     """What contradicts or is missing in the keys of a job."""
     yield from _unknown(site, (*keys, "data"), "datasets", job.get("data"))
+    yield from _of_growth((*keys, "growth"), job.get("growth"))
+    sets = site.section("datasets")
+    for name in mixed_names(site, job.get("data", "")):
+        if tier_of(sets.get(name, {})) == ARCHIVE:
+            expected = "expected a data set that is made from it, or `tier: performance`"
+            yield Fault((*keys, "data"), f"{name} lies on the archive tier, which no job reads, {expected}")
     nodes, cluster = job.get("nodes"), site.section("clusters").get(str(job.get("cluster")), {})
     if nodes is not None and "count" in cluster:
         sizes = {"nodes": nodes.value, "cluster_nodes": cluster["count"].value}
@@ -302,12 +312,24 @@ def _of_dataset(site: Site, keys: Keys, described: Mapping[str, Any]) -> Iterato
         yield Fault((*keys, "tokens"), "expected `bytes_per_token` or `format` with it")
     yield from _unknown(site, (*keys, "made_from"), "datasets", described.get("made_from"))
     yield from _of_preparation((*keys, "preparation"), described)
+    yield from _of_growth((*keys, "growth"), described.get("growth"))
+    if "lifetime" in described and "refresh" in described:
+        yield Fault((*keys, "lifetime"), "versions of a refreshed data set are kept by `retention`, expected one of them")
     first, last = described.get("from"), described.get("until")
     if first is not None and last is not None and last < first:
         yield Fault((*keys, "until"), f"found {last}, before `from` ({first}), expected them in this order")
     if (first or last) and "start" not in site.written:
         missing = "dates need the year in which the plan starts, expected `start`"
         yield Fault((*keys, "from" if first else "until"), missing)
+
+
+def _of_growth(keys: Keys, growth: object) -> Iterator[Fault]:
+    """A growth by a factor and by an amount, and an amount without its period."""
+    if isinstance(growth, Mapping) and "add" in growth:
+        if "capacity" in growth:
+            yield Fault((*keys, "add"), "the growth is already given by `capacity`, expected one of them")
+        if "every" not in growth:
+            yield Fault((*keys, "add"), "expected `every` with it, such as `1 year`")
 
 
 def _written(site: Site, keys: Keys) -> Mapping[str, Any]:
@@ -638,6 +660,6 @@ def _without_unit(site: Site) -> Iterator[tuple[Finding, Message]]:
     for section, key in (("datasets", "bytes"), ("clusters", "nvme")):
         sizes |= {(section, name, key): one.get(key) for name, one in site.section(section).items()}
     for keys, item in sizes.items():
-        stated = Quantity(item.value, "B") if item and item.value else None
+        stated = Quantity(item.value, "B") if isinstance(item, Input) and item.value else None
         for one in applying([finding("W42", {"stated_capacity": stated})]):
             yield one, Message(f"{site.place(keys)}: ", one.message())

@@ -12,7 +12,7 @@ from ingest.engine.registry import Step, solve
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import listed
-from ingest.site.site_file import Site
+from ingest.site.site_file import WITHOUT_GPUS, Site
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.rules import Finding, finding
 
@@ -59,6 +59,7 @@ class ClusterGuidance(NamedTuple):
 
 #: Beyond any node: nothing holds a load down that no known NIC carries.
 UNLIMITED = Input(1e18, note="the storage NICs of this node type are not known")
+NO_GPU = Input(0, note="nodes without GPUs")
 NO_GUIDANCE = ClusterGuidance("", (), None, Quantities({"node_drawable_bandwidth": UNLIMITED}))
 
 
@@ -79,6 +80,10 @@ def guidance_of(site: Site, catalog: Catalog, storage: Quantities) -> dict[str, 
     wanted = () if word == NO_FLOOR else ((word,) if word is not None else ()) + USUAL_LEVELS
     found = {}
     for name, described in site.section("clusters").items():
+        nic = {"storage_nic_bandwidth_per_node": described["nic"]} if "nic" in described else {}
+        if described["node"] == WITHOUT_GPUS:
+            found[name] = ClusterGuidance("", (), None, _drawn({"gpus_per_node": NO_GPU, **nic}, name, storage))
+            continue
         with site.blaming(("clusters", name, "node")):
             node = catalog.get(Node, described["node"])
             gpu = catalog.get(Gpu, node.gpu)
@@ -95,19 +100,24 @@ def guidance_of(site: Site, catalog: Catalog, storage: Quantities) -> dict[str, 
         if like is not gpu:
             note = f"per GPU as for {like.name}, the nearest with a reference of its own"
             inputs |= {one: inputs[one]._replace(grade="assumed", note=note) for one in FIELDS if one in inputs}
-        quantities = Quantities(inputs, name)
-        quantities.adopt({one: storage.step(one) for one in ("nic_delivery", "client_bandwidth_per_node") if storage.find(one)})
-        if node.storage_nic_bandwidth is None:
-            quantities.give({"node_drawable_bandwidth": UNLIMITED})
-        elif storage.find("client_bandwidth_per_node"):
-            quantities.state("client_known")
-        found[name] = ClusterGuidance(gpu.name, levels, floor, quantities)
+        found[name] = ClusterGuidance(gpu.name, levels, floor, _drawn(inputs, name, storage))
     known = dict.fromkeys(level.level for one in found.values() for level in one.levels)
     if word not in (None, NO_FLOOR, *known):
         gpus = listed(dict.fromkeys(one.gpu for one in found.values()))
         refused = finding("E10", words={"level": "unknown"}, level=word, gpus=gpus, known=", ".join((NO_FLOOR, *known)))
         assert refused is not None
         site.refuse(("floor",), refused.message())
+    return found
+
+
+def _drawn(inputs: dict[str, Input], name: str, storage: Quantities) -> Quantities:
+    """The quantities of a node, with what it draws from the storage: of its NICs, or of a client that is known."""
+    found = Quantities(inputs, name)
+    found.adopt({one: storage.step(one) for one in ("nic_delivery", "client_bandwidth_per_node") if storage.find(one)})
+    if "storage_nic_bandwidth_per_node" not in inputs:
+        found.give({"node_drawable_bandwidth": UNLIMITED})
+    elif storage.find("client_bandwidth_per_node"):
+        found.state("client_known")
     return found
 
 
@@ -122,7 +132,7 @@ def place_floors(guidance: Mapping[str, ClusterGuidance], jobs: Sequence[Quantit
 
 def unguided(guidance: Mapping[str, ClusterGuidance], site: Site) -> Finding | None:
     """Clusters for whose GPUs no guidance is confirmed, so that nothing holds a line above the need of the workload."""
-    without = dict.fromkeys(one.gpu for one in guidance.values() if not one.levels)
+    without = dict.fromkeys(one.gpu for one in guidance.values() if one.gpu and not one.levels)
     told = without and level_in(site) != NO_FLOOR
     return finding("W45", words={"guidance": "unconfirmed"}, gpus=listed(without)) if told else None
 

@@ -233,7 +233,8 @@ class LoadConditions:
 
     def _copied(self, name: str, bandwidth: float, clients: int) -> LoadPart:
         """Reads that belong to no loader of a job: each client copies in sequence, with as many streams as it has GPUs."""
-        streams = max(row.known.value("gpus_per_node") for row in (*self.jobs.values(), *self.serving.values()))
+        rows = (*self.jobs.values(), *self.serving.values())
+        streams = max((row.known.value("gpus_per_node") for row in rows), default=1)
         return LoadPart(name, bandwidth, self.known.value("stream_request_bytes"), "sequential", clients, streams)
 
     def tiers_in(self, value: RequirementValue) -> list[str]:

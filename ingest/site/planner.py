@@ -44,6 +44,8 @@ from ingest.site.datasets import (
     elapsed_until,
     growth_of,
     holdings_of,
+    place_grown_checkpoints,
+    place_minimums,
     source_rows,
     year_rows,
 )
@@ -87,9 +89,13 @@ RESERVE = {
     "rebuild": "rebuild_spare_share",
     "replica": "replica_share",
     "homes": "home_bytes",
+    "scratch": "scratch_bytes",
     "containers": "container_bytes",
     "logs": "log_bytes",
+    "archive": "archive_reserve_bytes",
 }
+HOMES = {"users": "home_users", "quota": "home_quota"}
+MIGRATE = {"bytes": "migrated_bytes", "files": "migrated_files", "within": "migration_seconds"}
 #: quantities of the storage whose defaults are those of every year
 SAME_IN_ALL_YEARS = ("filesystem_efficiency", "servers_left", "failed_servers")
 OUTAGE = {"restart_time": "outage_restart_seconds"}
@@ -145,6 +151,11 @@ MISSING = {
     "redundancy_units": UNPROTECTED,
     "site_cold_read_bandwidth": Message("no job caches its data set: R-READ-03 is its cold rate"),
     "grown_read_bandwidth": Message("no growth of bandwidth is planned", supply=("growth",)),
+    **dict.fromkeys(
+        ("grown_write_bandwidth", "grown_restart_bandwidth"),
+        Message("no growth of the parameters of models is planned", supply=("growth.parameters",)),
+    ),
+    "migrated_bytes": Message("no existing data are to be moved", supply=("migrate",)),
 }
 MOST_YEARS, MOST_SAMPLES = 30, 1_000_000
 #: the checkpoints that write together, by `overlap.checkpoints`
@@ -284,7 +295,7 @@ def plan_once(
     refuse(site, [*sizes, *units])
     holdings = holdings_of(site, data, horizon, growth)
     of_jobs = columns_of("jobs", jobs)
-    by_year = year_rows(site, {**of_jobs, **tiers}, holdings, storage, tiers=bool(tiers))
+    by_year = year_rows(site, jobs, serving, {**of_jobs, **tiers}, holdings, storage, growth, tiers=bool(tiers))
     known = storage.with_inputs({})
     known.adopt(of_jobs)
     for table, rows in (("clusters", clusters), ("years", by_year), ("serving", serving)):
@@ -301,6 +312,9 @@ def plan_once(
     grown = _grown(site, jobs, serving, horizon, growth, storage)
     if grown is not None:
         known.link("grown_read_bandwidth", grown)
+    if growth.parameters and horizon:
+        place_grown_checkpoints(known, jobs, growth, horizon, WRITES[overlap.get("checkpoints")])
+    place_minimums(site, known)
     tables = {"jobs": jobs, "serving": serving, "clusters": clusters, "datasets": list(data.values()), "years": by_year}
     tables["holdings"] = [row for rows in holdings for row in rows]
     tables["sources"] = source_rows(site, data)
@@ -409,6 +423,8 @@ def _clusters(
         known.adopt(guidance[name].shared)
         known.adopt(columns_of("jobs", [row for row in jobs if row.words["cluster"] == name], name))
         served = [row for row in serving if row.words["cluster"] == name]
+        if not (jobs or serving):
+            known.state("cluster_prepares")
         if served:
             known.adopt(columns_of("serving", served, name))
             known.state("cluster_serves")
@@ -420,10 +436,14 @@ def _storage(site: Site, catalog: Catalog) -> Quantities:
     """The quantities of the storage to be bought and of its tests."""
     described = site.section("storage")
     given = USUAL | {quantity: described[key] for key, quantity in STORAGE.items() if key in described}
-    for section, keys in (("test", TEST), ("reserve", RESERVE), ("outage", OUTAGE)):
+    homes = site.section("reserve").get("homes")
+    for section, keys in (("test", TEST), ("reserve", RESERVE), ("outage", OUTAGE), ("migrate", MIGRATE)):
         given |= {quantity: site.section(section)[key] for key, quantity in keys.items() if key in site.section(section)}
     if isinstance(site.data.get("floor"), Mapping):
         given["floor_signed"] = Input(1, origin="user", where="floor")
+    if isinstance(homes, Mapping):
+        given |= {quantity: homes[key] for key, quantity in HOMES.items()}
+        del given["home_bytes"]
     if "round" in site.data:
         given["significant_digits"] = Input(site.data["round"], origin="user", where="round")
     if "client" in described:
@@ -437,6 +457,8 @@ def _storage(site: Site, catalog: Catalog) -> Quantities:
         if "replicas" in scheme:
             known.give({"data_units": Input(1, note="each copy is whole")})
             known.link("redundancy_units", known.step("further_copies"))
+    if isinstance(homes, Mapping):
+        known.state("homes_have_quotas")
     if "storage_units" in known.given:
         known.link("servers_left", known.step("working_units"))
     for name in (*known.given, *RESERVE.values(), *SAME_IN_ALL_YEARS):

@@ -98,6 +98,9 @@ HELD = {
     "offload": "model states off the GPUs",
     "kv_": "key-value caches",
     "weights": "weights of served models",
+    "start_bytes": "software environments",
+    "evaluation_bytes": "data of evaluations",
+    "export_bytes": "exported models",
 }
 #: why each line is required, without figures of the buyer's own
 RATIONALES = {
@@ -116,6 +119,7 @@ RATIONALES = {
     "R-RESTART-01": Rationale("checkpoints", "After a failure, all GPUs of the run wait until its checkpoint has been read."),
     "R-RESTART-02": Rationale("checkpoints", "After an outage of the site, all runs restore concurrently, and all GPUs wait."),
     "R-LOAD-01": Rationale("loading", "Data sets and their new versions are loaded while the system is in use."),
+    "R-LOAD-02": Rationale("loading", "Existing data move to the new system before the old one is switched off."),
     "R-PREP-01": Rationale("loading", "Data sets are made from raw data on the same system, before they are needed."),
     "R-PREP-02": Rationale("loading", "Preparation writes its result and its intermediate files while the system is in use."),
     "R-START-01": Rationale("loading", "All nodes of a job read its environment, weights or evaluation data, and GPUs wait."),
@@ -143,8 +147,13 @@ RATIONALES = {
     "R-CAP-01": Rationale("capacity", "In the peak year {held} must fit at a time."),
     "R-CAP-02": Rationale("capacity", "Raw capacity is for orientation: the protection scheme is the choice of the Vendor."),
     "R-CAP-03": Rationale("capacity", "File systems slow down when they are full, so that part of the capacity stays free."),
+    "R-ARC-01": Rationale("capacity", "Data that no job reads are kept on a tier without performance terms."),
+    "R-ARC-02": Rationale("loading", "Data sets on the archive tier are written while the system is in use."),
+    "R-ARC-03": Rationale("loading", "Data sets for training are made from archived ones."),
     "R-END-01": Rationale("media", "Flash media wear with each write; they must last for the whole period."),
     "R-GROW-01": Rationale("capacity", "Models and data sets grow during the period, and the system should grow with them."),
+    "R-GROW-02": Rationale("checkpoints", "Models grow during the period, and their checkpoints with them."),
+    "R-GROW-03": Rationale("checkpoints", "Models grow during the period, and what their runs restore with them."),
     **dict.fromkeys(("R-GUIDE-01", "R-GUIDE-03"), Rationale("reading", GUIDED)),
     "R-GUIDE-02": Rationale("checkpoints", GUIDED),
 }  # fmt: skip
@@ -227,6 +236,9 @@ LINES = (
     RequirementTemplate("R-LOAD-01", "site_load_bandwidth", "mandatory", "write",
          _SUSTAIN + "of sequential {io} writes from {clients} for {duration} at {fill} fill (first load of the data sets, "
          "their new versions and exported models)", "dataset_load_bandwidth_of_datasets", "site"),
+    RequirementTemplate("R-LOAD-02", "site_migration_bandwidth", "mandatory", "write",
+         _SUSTAIN + "of sequential {io} writes from {clients} for {duration} at {fill} fill, so that {migrated}; the Vendor "
+         "states how the data are moved and how their integrity is verified", "", "site"),
     RequirementTemplate("R-PREP-01", "site_preparation_bandwidth", "mandatory", "read",
          _SUSTAIN + "of uncached sequential {io} reads from {clients} {depth} so that data sets are made from their origins "
          "{within}", "dataset_preparation_bandwidth_of_datasets", "site", streams=True, within="preparation_seconds"),
@@ -300,6 +312,16 @@ LINES = (
          "provide at least {value} of usable capacity, without data reduction, of which the data of R-CAP-01{reserve} take "
          "{fill}, in the peak year",
          inspected="the usable capacity that the file system itself reports, without data reduction"),
+    RequirementTemplate("R-ARC-01", "site_archive_bytes", "mandatory", "hold",
+         "hold at least {value} of data on an archive tier, without data reduction, in the peak year, beside the capacity of "
+         "R-CAP-01; the rates and latencies of the other lines do not apply to it",
+         inspected="the usable capacity that the archive tier itself reports"),
+    RequirementTemplate("R-ARC-02", "site_archive_write_bandwidth", "mandatory", "write",
+         "take at least {value} of sequential writes to the archive tier (first load of its data sets and their new versions)",
+         "dataset_load_bandwidth_of_archived"),
+    RequirementTemplate("R-ARC-03", "site_archive_read_bandwidth", "mandatory", "read",
+         "return at least {value} of sequential reads from the archive tier, so that data sets are made from archived ones in "
+         "time", "dataset_preparation_bandwidth_of_recalled"),
     RequirementTemplate("R-END-01", "site_media_bytes_per_day", "mandatory", "write",
          "endure {value} written to its media on each day of a warranty of {warranty}, replicas and parity "
          "included{drive_writes}: {held}, in the year with the most writes",
@@ -316,7 +338,24 @@ LINES = (
     RequirementTemplate("R-GUIDE-03", "asked_node_floor", "target", "read",
          "deliver at least {value} of uncached {reads} to any one client that reads alone, {depth} for {duration} ({asked})",
          clients="one", streams=True, floor=Floor("site_node_read_bandwidth", "largest_node_floor")),
+    RequirementTemplate("R-GROW-02", "site_grown_write_bandwidth", "target", "write",
+         "be expandable to {value} " + _WRITES + " ({overlap}, in the last year of the plan, as the models grow)",
+         "job_write_bandwidth_of_jobs", "writing", phase="checkpoint_dump_seconds"),
+    RequirementTemplate("R-GROW-03", "site_grown_restart_bandwidth", "target", "read",
+         "be expandable to {value} " + _RESTARTS + "all runs finish restoring concurrently, {within} after an outage, in the "
+         "last year of the plan, as the models grow", "job_restart_bandwidth_of_jobs", "writing", streams=True,
+         within="outage_restart_seconds", phase="outage_restart_seconds"),
 )  # fmt: skip
+
+
+#: lines that a minimum of the buyer may hold up -> what they say where it does
+STATED = {
+    "R-READ-03": _SUSTAIN + _READS + " (aggregate of all clients)",
+    "R-WRITE-01": _SUSTAIN + "of sequential {io} writes, one file per process, from {clients} for {duration} at {fill} fill "
+    "(aggregate of all clients)",
+    "R-CAP-02": "provide at least {value} of raw capacity, without data reduction",
+    "R-CAP-03": "provide at least {value} of usable capacity, without data reduction",
+}
 
 
 @dataclass(frozen=True)
@@ -344,10 +383,23 @@ class RequirementValue:
         workload, guidance = nearest_below(self.step, (floor.with_tiers, floor.workload), (floor.guidance,))
         return workload, guidance
 
+    @cached_property
+    def by_buyer(self) -> tuple[Step, Step | None] | None:
+        """The minimum that the buyer states, and what the plan needs where it is known; None where nothing is stated."""
+        if self.step.formula is None or not self.step.inputs or self.line.id not in STATED:
+            return None
+        held = self.step.inputs[0]
+        if held.name.startswith("stated_"):
+            return held, None
+        if not held.name.endswith("_at_least"):
+            return None
+        needed, stated = held.inputs
+        return stated, needed
+
     @property
     def by_guidance(self) -> bool:
         """Whether the guidance decides, because the workload needs less."""
-        if self.compared is None:
+        if self.compared is None or (self.by_buyer is not None and float(self.by_buyer[0].value) >= float(self.step.value)):
             return False
         workload, guidance = (float(one.value) for one in self.compared)
         return workload < guidance <= float(self.step.value)

@@ -15,8 +15,9 @@ from ingest.engine.solver import Quantities
 from ingest.errors import listed
 from ingest.requirement import INFORMATION, LOADS, PRIORITIES, Conditions, Requirement
 from ingest.site.checks import of_line
+from ingest.site.datasets import BESIDES
 from ingest.site.load_conditions import OF_ONE_JOB, LoadConditions
-from ingest.site.requirement_wording import GUIDED, HELD, RATIONALES, RequirementValue
+from ingest.site.requirement_wording import GUIDED, HELD, RATIONALES, STATED, RequirementValue
 from ingest.site.site_file import Site
 from ingest.sizing.explain import DerivationWriter
 from ingest.sizing.rules import SMALLEST_PART, Finding, finding
@@ -46,6 +47,7 @@ READERS = {
     "all": "everything read by every replica",
 }
 #: what a statement says of a value that the guidance decides, and why a line is for information only
+BY_BUYER = "By the Buyer's own minimum, `storage.at_least`; the plan needs {needed}."
 BY_GUIDANCE = "By guidance ({guidance}), not by this workload, which needs {needed}."
 ONE_SIDED = f"Less than {SMALLEST_PART * 100:g} % of it are reads, or writes: the lines of the other load require it alone."
 TOO_SMALL = " Below the reporting threshold of {floor}, therefore not a requirement."
@@ -62,7 +64,12 @@ KEPT = {
 
 def _held(value: RequirementValue) -> str:
     """What a total consists of, in words: the kinds of which there is something."""
-    present = [part.name for part in value.columns if any(float(entry.value) for entry in part.inputs)]
+    present = [
+        entry.inputs[0].name if entry.inputs and entry.inputs[0].name in BESIDES else part.name
+        for part in value.columns
+        for entry in part.inputs
+        if float(entry.value)
+    ]
     return listed(words for key, words in HELD.items() if any(key in name for name in present))
 
 
@@ -143,6 +150,15 @@ class RequirementWriter:
         of_jobs = [str(self._job(name).get("priority", "mandatory")) for name in value.jobs] or [line.priority]
         allowed = INFORMATION if one_sided else max(line.priority, min(of_jobs, key=PRIORITIES.index), key=PRIORITIES.index)
         remark = ONE_SIDED if one_sided else ""
+        sentence = GUIDED if value.by_guidance else RATIONALES[line.id].sentence.format(held=_held(value))
+        if value.by_buyer is not None:
+            # What the buyer states is required whatever the jobs need.
+            allowed, floor = "mandatory", None
+            stated, needed = value.by_buyer
+            if float(stated.value) >= float(step.value):
+                because = self.site.section("storage")["at_least"].get("because")
+                sentence = f"The Buyer states this minimum{f': {because}' if because else ''}."
+                remark = BY_BUYER.format(needed="nothing" if needed is None or not needed.value else self._shown(needed))
         if not one_sided and value.by_guidance and value.compared is not None:
             remark = BY_GUIDANCE.format(guidance=self.guidance, needed=self._shown(value.compared[0]))
         low, high = (
@@ -163,7 +179,7 @@ class RequirementWriter:
             high,
             float(step.value) if most is None else min(float(step.value), float(most.value)),
             self._digits,
-            GUIDED if value.by_guidance else RATIONALES[line.id].sentence.format(held=_held(value)),
+            sentence,
             RATIONALES[line.id].theme,
             remark,
             LOADS.get(line.id.split("-")[1], ""),
@@ -217,7 +233,9 @@ class RequirementWriter:
             **self.loads.fields(value, conditions),
             **({} if floor is None else {"floor": display(float(floor.value), unit_of(floor.name))}),
         }
-        template = VERBS[allowed if floor is None else "information"].format(line.says)
+        held_up = value.by_buyer is not None and float(value.by_buyer[0].value) >= float(value.step.value)
+        says = STATED[line.id] if held_up else line.says
+        template = VERBS[allowed if floor is None else "information"].format(says)
         written = template + (TOO_SMALL if floor is not None and allowed != "information" else "")
         return re.sub(r"\s+", " ", written.format(**fields)).strip()
 
@@ -283,6 +301,12 @@ class RequirementWriter:
             found["overlap"] = OVERLAPS[self.site.section("overlap").get("checkpoints")]
         if "{reserve}" in says:
             found["reserve"] = " and the Buyer's reserve" if self.site.section("reserve") else ""
+        if "{migrated}" in says:
+            files, old = self.known.find("migrated_files"), self.site.section("migrate").get("from")
+            moved = display(self.known.value("migrated_bytes"), "B", binary=False)
+            moved += "" if files is None else f" in {display(float(files.value), 'file')}"
+            within = display(self.known.value("migration_seconds"), "s")
+            found["migrated"] = f"{moved} of existing data{f' on {old}' if old else ''} are moved within {within}"
         if "{warranty}" in says:
             found["warranty"] = f"{self.known.value('warranty_years'):.3g} years"
             writes = self.known.find("site_drive_writes_per_day")

@@ -88,7 +88,7 @@ KINDS: Mapping[type, frozenset[str]] = {
 UNDERSTOOD = frozenset(
     {"type", "enum", "maxLength", "pattern", "minimum", "exclusiveMinimum", "maximum", "items", "minProperties", "required",
      "properties", "additionalProperties", "propertyNames", "$schema", "$id", "title", "description", "x-quantity", "x-word",
-     "x-date", "x-term", "x-load"}
+     "x-date", "x-term", "x-load", "x-parts"}
 )  # fmt: skip
 #: what a person calls the types of JSON
 TYPES = {
@@ -141,7 +141,7 @@ def _completed(node: Any) -> Any:
     # What the quantity may be and how it may be written, of the number and of each number of its range.
     limits = limits_of(node["x-quantity"])
     words = {word: {"type": ["number", "string"], "x-quantity": node["x-quantity"], "x-word": word, **limits} for word in WORDS}
-    return {**node, **limits, "properties": words}
+    return {**node, **limits, "properties": {**words, **_completed(node.get("x-parts", {}))}}
 
 
 def resolved(node: Mapping[str, Any]) -> Mapping[str, Any]:

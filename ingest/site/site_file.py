@@ -14,7 +14,7 @@ from ingest.catalog.store import Catalog, opened
 from ingest.catalog.yaml_reader import Kind, line_of, read_yaml
 from ingest.engine.messages import in_site_words, message_of
 from ingest.engine.value import Input
-from ingest.errors import Faults, IngestError, RequirementNotMet, UsageError, brief, expected_one_of
+from ingest.errors import Faults, IngestError, RequirementNotMet, UsageError, brief, expected_one_of, listed
 from ingest.site import schema
 from ingest.site.schema import Fault, number
 from ingest.sizing.job import names_of
@@ -30,6 +30,8 @@ SELF = "value"
 KINDS = (RequirementNotMet, UsageError, IngestError)
 #: faults of one file that are printed
 MOST_FAULTS = 50
+#: the node type of a cluster that loads and prepares data
+WITHOUT_GPUS = "cpu"
 #: tables whose rows have names of the user's own
 TABLES = ("clusters", "jobs", "serving", "datasets")
 
@@ -204,8 +206,9 @@ def _with(raw: Any, keys: Keys, value: object, what: str) -> dict[str, Any]:
 
 def _in_base_units(site: Site, raw: Any, node: Mapping[str, Any], keys: Keys, found: list[Fault]) -> Any:
     """Data in base units: the schema's node says what each value is. What cannot be is left out and added to the faults."""
+    parts = node.get("x-parts", {})
     try:
-        if "x-quantity" in node:
+        if "x-quantity" in node and not (isinstance(raw, Mapping) and raw.keys() & parts):
             if site.path is not None and not site.is_set(keys):
                 refuse_bare_times(raw, node["x-quantity"])
             return _quantity(raw, node["x-quantity"], keys)
@@ -222,6 +225,10 @@ def _in_base_units(site: Site, raw: Any, node: Mapping[str, Any], keys: Keys, fo
         return None
     if not isinstance(raw, Mapping):
         return raw
+    if raw.keys() & parts and raw.keys() != parts.keys():
+        given = listed([f"`{key}`" for key in raw])
+        found.append(Fault(keys, f"found {given}, expected {' and '.join(f'`{key}`' for key in parts)}, or one number"))
+        return None
     inner = {key: _in_base_units(site, value, schema.below(node, key) or {}, (*keys, key), found) for key, value in raw.items()}
     return {key: value for key, value in inner.items() if value is not None or raw[key] is None}
 
@@ -242,6 +249,8 @@ def refuse_bare_times(raw: object, name: str) -> None:
 def _quantity(raw: Any, name: str, keys: Keys) -> Input:
     """A number in base units, with its range where one is written."""
     written = raw if isinstance(raw, Mapping) else {"typical": raw}
+    if "typical" not in written:
+        raise UsageError("'typical' is missing: a number")
     numbers = {word: number(value, name, word) for word, value in written.items()}
     typical = numbers["typical"]
     low, high = numbers.get("low", typical), numbers.get("high", typical)
