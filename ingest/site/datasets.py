@@ -201,7 +201,7 @@ def _growth(site: Site, keys: Keys, described: Mapping[str, Any], shared: Any, r
     # The steepest case must not outgrow any storage, and with a long plan every number.
     every = own.get("every", _PUBLISHED["growth_period_seconds"])
     period = every.low or every.value
-    factors = {(key,): (own[key], period) for key in ("capacity", "bandwidth") if key in own}
+    factors: dict[Keys, tuple[Input, float]] = {(key,): (own[key], period) for key in ("capacity", "bandwidth") if key in own}
     if "parameters" in own:
         grown = own["parameters"]
         factors["parameters", "factor"] = (grown["factor"], grown["every"].low or grown["every"].value)

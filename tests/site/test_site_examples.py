@@ -125,7 +125,8 @@ def test_the_hpc_site():
     ]
     first, second, third = saves
     kept = 5 * first.size + 2 * 5 * second.size + 3 * third.size
-    held = [(2 * cosmos + cam5) * 1.2**year + (outputs if year <= 3 else 0) + kept for year in range(6)]
+    environments = 2 * 6 * GB
+    held = [(2 * cosmos + cam5) * 1.2**year + (outputs if year <= 3 else 0) + kept + environments for year in range(6)]
     planned_bytes = [one * 1.15 + 27 * TB for one in held]
     files = [(2 * 524_288 + 121_266) * 1.2**year + (18_750 if year <= 3 else 0) for year in range(6)]
     saved_files = 5 * 513 + 2 * 5 * 129 + 3 * 257
@@ -183,7 +184,8 @@ def test_the_llm_site():
     crawl, text, tokens, instructions = 3 * PB, 0.02 * 3 * PB, 15.6e12 * 4, 1e6 * 32 * KIB
     versions = 1 + math.ceil(YEAR / (183 * DAY))
     kept = held * big + 6 * 2 * small + 4 * 3 * small
-    usable = [crawl * versions * g + 2 * text * g + 2 * tokens + instructions + kept for g in grown]
+    besides = (8 + 8 + 24 + 900 + 110 + 812 + 4 * 16) * GB  # environments, evaluations, the newest export of each run
+    usable = [crawl * versions * g + 2 * text * g + 2 * tokens + instructions + kept + besides for g in grown]
     planned_bytes = [one * 1.20 + 520 * TB for one in usable]
     # the crawl is written anew each 183 days, growth included; all else once, and what it grows by
     loaded = [crawl * versions + 2 * text + 2 * tokens + instructions]
@@ -247,7 +249,8 @@ def test_the_enterprise_site():
     ]
     kept = 2 * 3 * 25.6e6 * 10 + 3 * 19e6 * 12 + 4 * 2 * LLAMA_8B * 14 + 3 * 26_135_627_264 * 8
     fixed = imagenet + 2 * scans + text + kept
-    usable = [fixed + log * (1 + 3) * 2 ** (year / 2) for year in range(5)]
+    besides = (3 * 8 + 24 + 4 * 16 + 105) * GB  # environments, the newest export of each run
+    usable = [fixed + besides + log * (1 + 3) * 2 ** (year / 2) for year in range(5)]
     planned_bytes = [one * 1.25 + 40 * TB for one in usable]
     saved = sum(one.per_day for one in saves)
     daily = [saved + log * 2 ** (year / 2) / 30 for year in range(5)]
