@@ -366,6 +366,7 @@ class Corpus(Entry):
 
     kind: ClassVar[str] = "corpora"
     holds: str = REQUIRED_TEXT  # tokens (of text) or samples
+    refers_to: str = TEXT  # what its entries name by URL and do not hold, such as `images`; empty where it holds its data
     tokenizer: str = TEXT  # name of the tokenizer that counted the tokens
     pipeline: str = TEXT  # id of the pipeline that produced it
     tokens: Value | None = value("token")
@@ -378,6 +379,8 @@ class Corpus(Entry):
     sample_bytes: Value | None = value("B/sample")
     bytes_per_token: Value | None = value("B/token")
     vocabulary: Value | None = value("1")  # ids of the tokenizer
+    objects_per_document: Value | None = value("1/document")  # what it refers to, in one document of text
+    object_bytes: Value | None = value("B")  # of one of these, as it is downloaded
 
 
 class Pipeline(Entry):

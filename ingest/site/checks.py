@@ -30,6 +30,7 @@ from ingest.site.schema import Fault
 from ingest.site.site_file import WITHOUT_GPUS, Keys, Site, unknown_name
 from ingest.site.tiers import serving_rows
 from ingest.sizing.checkpoint_schedule import is_sized_by_waste
+from ingest.sizing.dataset import by_reference
 from ingest.sizing.rule import place_of_largest
 from ingest.sizing.rules import OF_EACH_JOB, Finding, Valued, applying, finding
 from ingest.units import display, percent
@@ -578,7 +579,12 @@ def of_line(name: str, value: Step, floor: Step | None, column: Step | None) -> 
 
 
 def warnings_of(
-    site: Site, found: Sequence[Finding], jobs: Sequence[QuantityRow], data: Mapping[str, QuantityRow], years: int
+    site: Site,
+    found: Sequence[Finding],
+    jobs: Sequence[QuantityRow],
+    data: Mapping[str, QuantityRow],
+    years: int,
+    catalog: Catalog,
 ) -> list[str]:
     """The warnings of a site, without those of `bw` and `checkpoint`; the most severe first.
 
@@ -594,7 +600,7 @@ def warnings_of(
     placed = [*(one for one in told if one.rule.id in {*PRINTED, "W35"}), *threads.values()]
     lines = [(one, _placed(site, one)) for one in placed]
     lines += [(one, one.message()) for one in told if one.rule.id in OF_SITE]
-    lines += [(one, one.message()) for one in applying(_together(site, told, jobs, data))]
+    lines += [(one, one.message()) for one in applying(_together(site, told, jobs, data, catalog))]
     lines += [*_absent_data(site, years), *_without_unit(site)]
     return [in_site_words(line) for one, line in sorted(lines, key=lambda pair: pair[0].rule.rank)]
 
@@ -614,7 +620,7 @@ def _latency(one: Finding) -> float:
 
 
 def _together(
-    site: Site, told: Sequence[Finding], jobs: Sequence[QuantityRow], data: Mapping[str, QuantityRow]
+    site: Site, told: Sequence[Finding], jobs: Sequence[QuantityRow], data: Mapping[str, QuantityRow], catalog: Catalog
 ) -> Iterator[Finding | None]:
     """Warnings of several jobs or data sets in one line, so that no partial total looks complete."""
     opens = [row.name for row in jobs if row.step("job_read_bandwidth") is not None and row.step("job_file_opens") is None]
@@ -623,6 +629,11 @@ def _together(
     files = [row.name for row in data.values() if row.step("data_files") is None and row.step("mixed_bytes") is None]
     if files:
         yield finding("W37", words={"files": "unknown"}, datasets=listed(files))
+    for row in data.values():
+        named = site.section("datasets")[row.name].get("corpus")
+        found = by_reference(catalog.get(Corpus, named), row.known) if named is not None else None
+        if found is not None:
+            yield found._replace(owner=row.name)
     # The jobs that keep more on the NVMe of a node than it holds.
     large = [one for one in told if one.rule.id == "W30"]
     if large:

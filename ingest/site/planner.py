@@ -369,7 +369,7 @@ def plan_once(
         for line in dict.fromkeys(job.warnings):
             told.setdefault(line, []).append(job.row.name)
     of_jobs_told = (of_owner(listed(names), line) for line, names in told.items())
-    warnings = (*of_jobs_told, *growth.warnings, *warnings_of(site, [*findings, *of_lines], jobs, data, horizon))
+    warnings = (*of_jobs_told, *growth.warnings, *warnings_of(site, [*findings, *of_lines], jobs, data, horizon, catalog))
     return Plan(
         site=site,
         catalog=catalog,

@@ -18,7 +18,8 @@ from ingest.engine.value import Input
 from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, expected_one_of, one_of
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.sizing.job import Amount, CommonOptions, Written, by_user, counts_of, quantities_of, settings_of
-from ingest.sizing.rules import applying, finding, with_unused
+from ingest.sizing.rules import Finding, applying, finding, with_unused
+from ingest.units import display
 
 #: records of a format
 RECORDS = ("document", "sequence", "sample")
@@ -120,6 +121,8 @@ def _content(known: Quantities, form: Format, holds: str) -> None:
             known.state("width_of_ids_known")
         if form.record == "sequence":
             known.state("sequences_packed")
+    if "objects_per_document" in given and holds != "samples":
+        known.state("entries_refer")
     needed = ["payload_bytes", "records"]
     if holds != "samples" and "tokens_per_document" in given:
         known.state("length_of_documents_known")
@@ -190,6 +193,19 @@ def kind_of_data(options: Mapping[str, object], corpus: Corpus | None) -> str:
     return "samples" if samples else "tokens"
 
 
+def by_reference(corpus: Corpus | None, known: Quantities) -> Finding | None:
+    """What is counted of a corpus whose entries name images or videos by URL; None of one that holds its data."""
+    if corpus is None or not corpus.refers_to:
+        return None
+    name = "object_bytes" if "objects_per_document" in known.given else "sample_bytes"
+    each = known.given[name]
+    size = display(each.value, "B", binary=False)
+    if each.low is not None and each.high is not None and each.low < each.high:
+        size += f" ({' – '.join(display(end, 'B', binary=False) for end in (each.low, each.high))})"
+    facts = {"corpus": corpus.name, "objects": corpus.refers_to, "size": size}
+    return finding("W73", words={"entries": "by reference"}, **facts)
+
+
 def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None) -> None:
     """Refuse a data set of unknown size.
 
@@ -197,6 +213,12 @@ def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None) -> 
         UsageError: the options give no size.
         IngestError: the corpus has no published size; gives the reason of its entry.
     """
+    if corpus is not None and corpus.refers_to:
+        named = "sample_bytes" if held == "samples" else "object_bytes"
+        if named not in given:
+            why = f": its entries refer to {corpus.refers_to}, whose bytes are not known"
+            supply = "sample_bytes" if held == "samples" else Option("set.object_bytes", "SIZE")
+            raise IngestError(Message(Option("corpus", corpus.id), why, supply=(supply,)))
     share = "bytes_kept" in given or {"pipeline_input_bytes", "pipeline_output_bytes"} <= given.keys()
     there = [name for name in SIZES_OF_TEXT if name in given and (name != "raw_bytes" or share)]
     if there or (held == "samples" and (corpus is None or "dataset_samples" in given)):
@@ -213,7 +235,7 @@ def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None) -> 
 
 
 #: fields of a corpus that are quantities of the same name
-OF_CORPUS = ("tokens", "bytes_per_token", "sample_bytes", "raw_bytes", "vocabulary")
+OF_CORPUS = ("tokens", "bytes_per_token", "sample_bytes", "raw_bytes", "vocabulary", "objects_per_document", "object_bytes")
 
 
 def from_corpus(corpus: Corpus) -> dict[str, Input]:
@@ -280,6 +302,7 @@ QUESTION = Question(
         Shown("extracted_bytes", main=False),
         Shown("clean_bytes"),
         Shown("tokenized_bytes"),
+        Shown("referred_bytes"),
         Shown("dataset_bytes"),
         Shown("dataset_overhead_share", main=False),
         Shown("index_bytes", main=False),
@@ -434,7 +457,7 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
         # Any two of payload, data set and their ratio may be given: no format makes a hundredth of its payload.
         share = results["dataset_overhead_share"].value
         check_value("dataset_overhead_share", share, "dataset_bytes over payload_bytes, less 1 (dataset_overhead_share)")
-    left_out = {*OPTIONAL, *(TEXT_ALONE if content == "samples" else ())}
+    left_out = {*OPTIONAL, "referred_bytes", *(TEXT_ALONE if content == "samples" else ())}
     unknown = {name: NOT_KNOWN.get(name, why) for name, why in missing.items() if name not in left_out}
     words = {"corpus": asked["corpus"], "pipeline": made_by, "format": form.id, "holds": content, "sizes": sizes}
     stated = {**asked, "sizes": sizes != "varied" or None}
@@ -446,7 +469,7 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
         results,
         unknown,
         {"footprint": rows},
-        (),
+        tuple(one.message() for one in applying([by_reference(corpus, known)])),
         catalog,
     )
     return with_unused(answer, settings)

@@ -298,6 +298,9 @@ ROWS = (
     Rule("W98", 98, **_said("model states on shared storage move {read} of reads and {write} of writes in each optimizer step: "
                             "libraries for offloading keep them on NVMe of the nodes; ask a shared system for it only where "
                             "nodes have none", storage="states")),
+    Rule("W73", 21, **_said("{corpus} names {objects} by URL and holds none of them: they are counted with {size} each, as "
+                            "downloaded; links die, and the bytes follow from the resolution: measure what you download",
+                            entries="by reference")),
     Rule("W99", 99, **_said("each session is counted with one state of the linear or recurrent layers of this model: a server "
                             "that reuses parts of a session keeps a state for each of them", layers="recurrent")),
     Rule("W92", 92, "staged_host_bytes", ">", "host_memory_per_node",
