@@ -117,7 +117,8 @@ computed_quantity("working_units", "maximum(storage_units - failed_servers, 1)",
     example="working_units(20, 1) -> 19")  # fmt: skip
 computed_quantity("year_reserve_bytes",
     "year_usable_bytes * (snapshot_share + rebuild_spare_share + replica_share) + home_bytes + scratch_bytes"
-    " + container_bytes + log_bytes", "B", "Capacity of one year for what is not training data: shares of the data held, and bytes.", label="reserve",
+    " + container_bytes + log_bytes", "B",
+    "Capacity of one year for what is not training data: shares of the data held, and bytes.", label="reserve",
     example="year_reserve_bytes(100e12, 0.1, 0.05, 0, 5e12, 4e12, 2e12, 1e12) -> 27000000000000.0")  # fmt: skip
 computed_quantity("year_planned_bytes", "year_usable_bytes + year_reserve_bytes", "B",
     "Bytes that the storage has to hold in one year: training data, and what is not.",

@@ -206,7 +206,7 @@ def by_reference(corpus: Corpus | None, known: Quantities) -> Finding | None:
     return finding("W73", words={"entries": "by reference"}, **facts)
 
 
-def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None) -> None:
+def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None, pipeline: Pipeline | None) -> None:
     """Refuse a data set of unknown size.
 
     Raises:
@@ -228,9 +228,10 @@ def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None) -> 
         why = corpus.missing.get(amount, "not published")
         raise IngestError(Message(Option("corpus", corpus.id), f": {amount} are not known ({why})", supply=(amount,)))
     if "raw_bytes" in given:
-        raise option_error(
-            "raw_bytes", ": found only raw input, expected a --pipeline with a published share of bytes, or --set bytes_kept=…"
-        )
+        reason = "" if pipeline is None else pipeline.missing.get("bytes_kept", "not published")
+        why = f", and the bytes that {pipeline.name} keeps are not known ({reason})" if pipeline is not None else ""
+        expected = "expected a --pipeline with a published share of bytes, or --set bytes_kept=…"
+        raise option_error("raw_bytes", f": found only raw input{why}, {expected}")
     raise UsageError("found no size of the data set, expected --tokens, --samples, --raw-bytes or --corpus")
 
 
@@ -434,14 +435,15 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
     form = form or catalog.get(Format, USUAL_FORMATS[content])
     made_by = asked["pipeline"] or (corpus.pipeline if corpus is not None else None)
     given = from_corpus(corpus) if corpus is not None else {}
-    given |= from_pipeline(catalog.get(Pipeline, made_by)) if made_by else {}
+    pipeline = catalog.get(Pipeline, made_by) if made_by else None
+    given |= from_pipeline(pipeline) if pipeline is not None else {}
     measured = from_measurement(asked["bytes_per_token"])
     if {*SIZES_OF_TEXT} & {*given, *own}:
         # A measured part of a corpus gives ratios; the size is given otherwise.
         measured.pop("tokens", None)
     given |= measured
     given |= by_user(own)
-    check_size(given, content, corpus)
+    check_size(given, content, corpus, pipeline)
     for refused in applying([finding("E13", given)]):
         raise UsageError(refused.message())
     if content != "samples":

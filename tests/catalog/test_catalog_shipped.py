@@ -207,7 +207,13 @@ def test_whisper_reads_a_few_megabytes_per_second():
 
 @pytest.mark.parametrize("kind", ["models", "corpora", "gpus", "nodes"])
 def test_few_values_are_assumed(shipped, kind):
-    grades = [value.grade for entry in shipped.all(KINDS[kind]) for value in CatalogEntry(entry, shipped).results.values()]
+    # What a corpus of references leads to is published by nobody: it is downloaded at some resolution.
+    grades = [
+        value.grade
+        for entry in shipped.all(KINDS[kind])
+        for quantity, value in CatalogEntry(entry, shipped).results.items()
+        if not (getattr(entry, "refers_to", "") and quantity in ("sample_bytes", "object_bytes"))
+    ]
     assert grades.count("assumed") < 0.08 * len(grades)
 
 

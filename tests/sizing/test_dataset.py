@@ -159,7 +159,11 @@ def test_ratios_hold_in_both_directions():
 def test_every_corpus_is_answered_or_says_what_is_missing(shipped, name):
     corpus = shipped.get(Corpus, name)
     amount = "samples" if corpus.holds == "samples" else "tokens"
-    if getattr(corpus, amount) is None and corpus.clean_bytes is None:
+    refers = "sample_bytes" if corpus.holds == "samples" else "object_bytes"
+    if corpus.refers_to and getattr(corpus, refers) is None:
+        with pytest.raises(IngestError, match=f"its entries refer to {corpus.refers_to}, whose bytes are not known"):
+            ingest.dataset(corpus=name)
+    elif getattr(corpus, amount) is None and corpus.clean_bytes is None:
         with pytest.raises(IngestError, match=f"--corpus {name}: {amount} are not known") as refused:
             ingest.dataset(corpus=name)
         assert corpus.missing[amount].partition("; say")[0] in str(refused.value)
@@ -175,6 +179,42 @@ def test_every_pipeline_is_answered(shipped, name):
     known = pipeline.bytes_kept is not None or in_and_out
     assert ("raw_bytes" in answer.results) == known
     assert known or "bytes_kept" in pipeline.missing
+
+
+BY_REFERENCE = [name for name in Catalog().ids("corpora") if Catalog().get(Corpus, name).refers_to]
+
+
+@pytest.mark.parametrize("name", BY_REFERENCE)
+def test_a_corpus_of_references_is_never_sized_without_a_word(shipped, name):
+    corpus = shipped.get(Corpus, name)
+    each = corpus.object_bytes if corpus.holds == "tokens" else corpus.sample_bytes
+    if each is None:
+        return  # refused: test_every_corpus_is_answered_or_says_what_is_missing
+    answer = ingest.dataset(corpus=name)
+    assert any(corpus.refers_to in line and "holds none of them" in line for line in answer.warnings)
+    objects = corpus.samples.value if corpus.samples else corpus.documents.value * corpus.objects_per_document.value
+    held = answer.results["usable_bytes"]
+    assert objects * each.value <= answer.results["dataset_bytes"].value <= held.value
+    assert each.low is None or held.high > objects * each.high
+
+
+def test_part_of_a_corpus_of_references_leads_to_that_part(shipped):
+    whole, part = (ingest.dataset(corpus="obelics", **given).results for given in ({}, {"tokens": "11.5B"}))
+    assert part["referred_bytes"].value == pytest.approx(whole["referred_bytes"].value / 10, rel=1e-6)
+    other = ingest.dataset(corpus="obelics", set={"object_bytes": 120e3}).results
+    assert other["referred_bytes"].value == pytest.approx(2 * whole["referred_bytes"].value)
+
+
+def test_the_published_shares_of_ccnet_size_its_output():
+    found = ingest.dataset(raw_bytes="3 PB", pipeline="ccnet").results["clean_bytes"]
+    assert found.value == pytest.approx(3e15 * 3.2 / 24 / 0.39)
+    assert found.low < found.value < found.high
+
+
+def test_what_a_pipeline_does_not_publish_is_said_not_guessed(run):
+    ran = run("dataset", "--tokens", "1T", "--pipeline", "refinedweb", "--format", "json")
+    assert "raw_bytes" not in ran.data["results"]
+    assert "--pipeline" in ran.data["unknown"]["raw_bytes"]
 
 
 def test_an_entry_of_the_users_own(tmp_path, run):
@@ -297,7 +337,8 @@ REFUSED = [
     ({"samples": 5, "sample_bytes": 9, "copies": "tokenized=2"}, "--copies tokenized: found 2 of a data set of samples"),
     ({"samples": 5, "sample_bytes": 9, "copies": "clean=2"}, "expected raw or dataset"),
     ({"raw_bytes": "1 PB"}, "--raw-bytes: found only raw input, expected a --pipeline"),
-    ({"raw_bytes": "1 PB", "pipeline": "ccnet"}, "share of bytes"),
+    ({"raw_bytes": "1 PB", "pipeline": "refinedweb"}, "the bytes that RefinedWeb keeps are not known (not published)"),
+    ({"corpus": "youtube-8m-videos"}, "its entries refer to videos, whose bytes are not known; set --sample-bytes"),
     ({"corpus": "cc-2017-02"}, "tokens are not known (not counted for this crawl); set --tokens"),
     ({"tokens": 1e300, "bytes_per_token": 1e300}, "--bytes-per-token: found 1e+300"),
 ]
