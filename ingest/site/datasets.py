@@ -240,13 +240,17 @@ def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, QuantityRow], 
     rows[name] = QuantityRow(name, {"of": _size(keys, described, known, site, catalog, rows)}, known)
     given = known.given
     if described.keys().isdisjoint(REPACKED) and "data_files" not in given and "samples_in_file" not in given:
-        # Nothing else tells the samples in a file: those with which the first job on the data set counts its opens.
-        for job in site.section("jobs").values():
-            model = model_of(job, catalog) if job.get("data") == name else None
-            encoding = encoding_in(model, job.get("encoding")) if model is not None else None
-            if encoding is not None and encoding.samples_per_file is not None:
-                known.give({"samples_in_file": from_catalog(encoding.samples_per_file)})
-                break
+        # Nothing else tells the samples in a file: of the encodings of the jobs on the data set, the one with the most files.
+        models = [
+            (model, job.get("encoding"))
+            for job in site.section("jobs").values()
+            if job.get("data") == name and (model := model_of(job, catalog)) is not None
+        ]
+        encodings = [found for model, asked in models if (found := encoding_in(model, asked)) is not None]
+        known_of = [one.samples_per_file for one in encodings if one.samples_per_file is not None]
+        if known_of:
+            fewest = min(known_of, key=lambda value: (value.value, value.source, value.where))
+            known.give({"samples_in_file": from_catalog(fewest)})
     if "data_files" not in given and {"samples_in_file", "data_samples"} <= given.keys():
         known.state("files_by_samples")
     elif "data_files" not in given and "file_bytes" in given:

@@ -425,7 +425,7 @@ class LoadConditions:
         if value.line.phase != "read_phase_seconds" or value.by_guidance:
             return ""
         named: dict[str, list[str]] = {}
-        for entry in self.entries(value):
+        for entry in sorted(self.entries(value), key=lambda one: one.owner):
             row = self.jobs[entry.owner]
             phase = row.step("read_phase_seconds")
             if phase is None:

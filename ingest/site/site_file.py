@@ -82,14 +82,12 @@ class Site:
         return found
 
     def refuse_all(self, faults: Iterable[Fault]) -> None:
-        """Refuse the site because of all its faults, in the order of its lines; nothing where there are none.
+        """Refuse the site because of all its faults, in the order of its keys; nothing where there are none.
 
         Raises:
             UsageError: one fault, or `Faults`, a line each.
         """
-        found = list(dict.fromkeys(faults))
-        if self.path is not None:
-            found.sort(key=lambda one: line_of(self.path, one.keys) if self.path is not None else 0)
+        found = sorted(dict.fromkeys(faults), key=lambda one: _position(self.written, one.keys))
         if len(found) == 1:
             self.refuse(*found[0][:2])
         if found:
@@ -174,6 +172,18 @@ def read_site(
         found += further(site, found)
     site.refuse_all(one for one in found if not any(map(one.explained_by, found)))
     return site
+
+
+def _position(raw: Any, keys: Keys) -> list[int]:
+    """Where a key stands among those of a file, level by level."""
+    found = []
+    for key in keys:
+        names = [*map(str, raw)] if isinstance(raw, Mapping) else [*map(str, range(len(raw)))] if isinstance(raw, list) else []
+        if key not in names:
+            break
+        found.append(names.index(key))
+        raw = [*raw.values()][found[-1]] if isinstance(raw, Mapping) else raw[found[-1]]
+    return found
 
 
 def _without(raw: Any, refused: set[Keys], keys: Keys = ()) -> Any:

@@ -202,8 +202,8 @@ def by_reference(corpus: Corpus | None, known: Quantities) -> Finding | None:
     size = display(each.value, "B", binary=False)
     if each.low is not None and each.high is not None and each.low < each.high:
         size += f" ({' – '.join(display(end, 'B', binary=False) for end in (each.low, each.high))})"
-    facts = {"corpus": corpus.name, "objects": corpus.refers_to, "size": size}
-    return finding("W73", words={"entries": "by reference"}, **facts)
+    words = {"entries": "by reference"}
+    return finding("W73", words=words, corpus=corpus.name, objects=corpus.refers_to, size=size)
 
 
 def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None, pipeline: Pipeline | None) -> None:
