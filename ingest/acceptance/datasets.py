@@ -20,7 +20,7 @@ from ingest.acceptance.loads import (
     usual_inputs,
 )
 from ingest.acceptance.test_spec import DATA, AcceptanceTest, Load
-from ingest.catalog.records import Node
+from ingest.catalog.records import WITHOUT_GPUS, Node
 from ingest.catalog.store import opened
 from ingest.engine.expression import Num, total
 from ingest.engine.messages import Message
@@ -37,7 +37,7 @@ TO_BUY, HELD = "capacity_to_buy", "usable_bytes"
 
 def memory_of(plan: Mapping[str, Any], catalogs: Folders) -> Input:
     """The memory of the largest node type of a planned site; assumed where the plan names no node type."""
-    names = {row["node"] for row in plan.get("tables", {}).get("clusters", ())}
+    names = {row["node"] for row in plan.get("tables", {}).get("clusters", ())} - {WITHOUT_GPUS}
     found = [(node.host_memory_bytes, node.id) for node in (opened(catalogs).get(Node, name) for name in sorted(names))]
     known = [(value, ident) for value, ident in found if value is not None]
     if not known:

@@ -164,6 +164,10 @@ class Gpu(Entry):
     gpus_per_node: Value | None = value("GPU/node")  # if the catalog has no such node
 
 
+#: the node type of a cluster without GPUs, which loads and prepares data
+WITHOUT_GPUS = "cpu"
+
+
 class Node(Entry):
     """A server with GPUs; the storage NICs are separate from the compute NICs."""
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from ingest.architecture.catalog_entries import model_of
-from ingest.catalog.records import Corpus, Entry, Format, Gpu, Model, Node, Pipeline, Storage
+from ingest.catalog.records import WITHOUT_GPUS, Corpus, Entry, Format, Gpu, Model, Node, Pipeline, Storage
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow, columns_of
 from ingest.engine.messages import Message, in_site_words
@@ -27,7 +27,7 @@ from ingest.site.datasets import SIZES as DATA_SIZES
 from ingest.site.guidance import UNLIMITED
 from ingest.site.jobs import RATES, SIZED, Policy, SiteJob
 from ingest.site.schema import Fault
-from ingest.site.site_file import WITHOUT_GPUS, Keys, Site, unknown_name
+from ingest.site.site_file import Keys, Site, unknown_name
 from ingest.site.tiers import serving_rows
 from ingest.sizing.checkpoint_schedule import is_sized_by_waste
 from ingest.sizing.dataset import by_reference

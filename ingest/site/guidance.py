@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ingest.catalog.records import Gpu, Node, Storage
+from ingest.catalog.records import WITHOUT_GPUS, Gpu, Node, Storage
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.registry import Step, solve
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import listed
-from ingest.site.site_file import WITHOUT_GPUS, Site
+from ingest.site.site_file import Site
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.rules import Finding, finding
 

@@ -77,6 +77,8 @@ SAVED = (
 )  # fmt: skip
 #: keys of a checkpoint policy that say how large a checkpoint is, and the quantity that each is
 SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
+#: what a refusal says of a checkpoint below `set`, and the key that a policy has for it
+OWN_KEYS = {f"set.{quantity}": f"checkpoint.{key}" for key, quantity in SIZED.items()}
 #: further quantities that rules compare
 DECIDING = ("waste_left_for_dumps", "waste_left_after_restores", "restart_overhead",
              "bandwidth_for_dump")  # fmt: skip
@@ -375,7 +377,7 @@ class SiteJob:
     def _policy(self, gpus: Step) -> Policy:
         """The checkpoints of the job; a stated limit that is not met is refused."""
         policy, keys = self.described["checkpoint"], (*self.keys, "checkpoint")
-        with self.site.blaming(keys):
+        with self.site.blaming(keys, OWN_KEYS):
             inputs = stated_in(policy, keys)
             numbers = {name: item.value for name, item in policy.items() if isinstance(item, Input)}
             words = {name: policy[name] for name in POLICY_WORDS if name in policy}

@@ -30,8 +30,6 @@ SELF = "value"
 KINDS = (RequirementNotMet, UsageError, IngestError)
 #: faults of one file that are printed
 MOST_FAULTS = 50
-#: the node type of a cluster that loads and prepares data
-WITHOUT_GPUS = "cpu"
 #: tables whose rows have names of the user's own
 TABLES = ("clusters", "jobs", "serving", "datasets")
 

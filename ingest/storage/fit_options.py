@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
-from ingest.catalog.records import Node
+from ingest.catalog.records import WITHOUT_GPUS, Node
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Option
 from ingest.engine.question import option
@@ -135,6 +135,7 @@ def _of_site(plan: str | Path | Plan, question: Job, catalog: Catalog, priority:
         rows, described, fabric = data.get("tables", {}).get("clusters", ()), {}, {}
         need = from_requirements(lines_of(plan, data), f"plan {plan}", priority)
     given, machine = {**need.given, **fabric}, _machine(question, catalog)
+    rows = [row for row in rows if row["node"] != WITHOUT_GPUS]
     if question.node is not None or question.gpu is not None or not rows:
         return replace(need, given={**given, **machine})
 
