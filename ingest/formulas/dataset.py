@@ -202,14 +202,15 @@ computed_quantity("referred_bytes", "documents * objects_per_document * object_b
     "Bytes of all images or videos that the documents of a corpus name by reference.", label="what the entries refer to",
     example="referred_bytes(141e6, 2.5, 60e3) -> 21150000000000.0")  # fmt: skip
 computed_quantity("dataset_with_objects", "content_bytes + shards * shard_overhead_bytes + referred_bytes", "B",
-    "One copy of the training data set, with what its documents refer to.", of="dataset_bytes",
-    when="entries_refer")  # fmt: skip
+    "One copy of the training data set, with what its documents refer to.", of="dataset_bytes", when="entries_refer",
+    example="dataset_with_objects(1_002_000, 10, 42, 5_000_000) -> 6002420")  # fmt: skip
 computed_quantity("files_with_objects", "shards * files_per_shard + ceil(referred_bytes / shard_bytes)", "file",
     "Files of one copy of the data set, with shards of what its documents refer to.", source="ingest-practice",
-    where="what is downloaded lies in shards too", of="dataset_files", when="entries_refer", whole=True)  # fmt: skip
+    where="what is downloaded lies in shards too", of="dataset_files", when="entries_refer", whole=True,
+    example="files_with_objects(10, 2, 2.5e12, 1e12) -> 23")  # fmt: skip
 computed_quantity("overhead_with_objects", "dataset_bytes / (payload_bytes + referred_bytes) - 1", "1",
     "Bytes that the format adds, over the payload and what its documents refer to.", of="dataset_overhead_share",
-    when="entries_refer", low=-0.99, above=False)  # fmt: skip
+    when="entries_refer", low=-0.99, above=False, example="overhead_with_objects(3_060_000, 1_000_000, 2_000_000) -> 0.02")  # fmt: skip
 
 computed_quantity("dataset_overhead_share", "dataset_bytes / payload_bytes - 1", "1",
     "Bytes that the format adds, over the payload; below 0 where it compresses more than it adds.", low=-0.99, above=False,

@@ -26,10 +26,10 @@ input_quantity("needed_bytes", "B", "Capacity that the plan needs.", above=False
 input_quantity("needed_rate", "B/s", "Bandwidth that the plan needs.", above=False, label="needed bandwidth")
 computed_quantity("capacity_at_least", "maximum(needed_bytes, stated_bytes)", "B",
     "Capacity that is required: what the plan needs, at least what the buyer states.",
-    label="the larger of need and the buyer's minimum")  # fmt: skip
+    label="capacity with the buyer's minimum")  # fmt: skip
 computed_quantity("rate_at_least", "maximum(needed_rate, stated_rate)", "B/s",
     "Bandwidth that is required: what the plan needs, at least what the buyer states.",
-    label="the larger of need and the buyer's minimum")  # fmt: skip
+    label="bandwidth with the buyer's minimum")  # fmt: skip
 
 # Existing data that move to the new storage
 input_quantity("migrated_bytes", "B", "Existing data that move to the storage.", label="data to migrate")
@@ -37,7 +37,7 @@ input_quantity("migrated_files", "file", "Existing files that move to the storag
 input_quantity("migration_seconds", "s", "Time in which existing data move to the storage.", label="time to migrate")
 computed_quantity("planned_or_migrated_bytes", "maximum(year_usable_bytes + year_reserve_bytes, migrated_bytes)", "B",
     "Bytes that the storage has to hold in one year: at least the existing data that move to it.",
-    label="data held and reserve", of="year_planned_bytes", when="data_migrated",
+    label="data held or migrated", of="year_planned_bytes", when="data_migrated",
     example="planned_or_migrated_bytes(1e12, 0, 3e12) -> 3000000000000.0")  # fmt: skip
 computed_quantity("site_migration_bandwidth", "migrated_bytes / migration_seconds * (1 + performance_headroom)", "B/s",
     "Write bandwidth that takes the existing data in the time allowed.", label="migration bandwidth",

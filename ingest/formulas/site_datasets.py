@@ -64,7 +64,7 @@ computed_quantity("growth_by_amount",
 alternative("created_growth", "growth_by_amount", when="grows_by_amount")
 computed_quantity("growth_by_factor", "capacity_growth_factor ** (elapsed_seconds / growth_period_seconds)", "1",
     "Bytes that have arrived until now, over those at the start of the plan.", where="the factor, compounded",
-    of="created_growth", when="grows_by_factor")  # fmt: skip
+    of="created_growth", when="grows_by_factor", example="growth_by_factor(2, 3, 1) -> 8.0")  # fmt: skip
 computed_quantity("expired_by_factor",
     "where(elapsed_seconds > lifetime_seconds + arrival_seconds,"
     " capacity_growth_factor ** (maximum(elapsed_seconds - lifetime_seconds, 0) / growth_period_seconds), 0)", "1",
@@ -84,10 +84,10 @@ computed_quantity("arriving_bytes_per_day",
     of="dataset_bytes_added_per_day", when="data_expire",
     example="arriving_bytes_per_day(1_461e9, 1, 1, 2, 1, 86_400, 31_557_600) -> 4000000000.0")  # fmt: skip
 computed_quantity("bytes_at_start", "data_bytes * data_copies * versions_held", "B",
-    "Bytes of a data set held before it grows.", label="data at the start of the plan")  # fmt: skip
+    "Bytes of a data set held before it grows.", label="data before growth")  # fmt: skip
 computed_quantity("bytes_that_grow", "total(bytes_at_start_of_growing)", "B",
     "Bytes of all data sets that share the growth of a site, before they grow.",
-    label="data that grow together, at the start of the plan",
+    label="data that grow together",
     example="bytes_that_grow([1e12, 2e12]) -> 3000000000000.0")  # fmt: skip
 
 input_quantity("dataset_bytes_held_before", "B", "Bytes of a data set held in the year before.", above=False)

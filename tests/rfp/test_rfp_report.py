@@ -229,7 +229,7 @@ def test_a_hostile_key_is_refused_in_one_line(section, name, tmp_path):
     path = tmp_path / "site.yaml"
     path.write_text(json.dumps(site), encoding="utf-8")
     done = told("report", path, "-o", tmp_path / "rfp.xlsx")
-    assert done.code == 1
+    assert done.code == 2
     assert section in done.refusal
     assert not (tmp_path / "rfp.xlsx").exists()
 

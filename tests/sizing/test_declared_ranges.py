@@ -116,6 +116,7 @@ BEYOND_ONE = {
     "implied_flops_utilization": "W02 names rates beyond the peak",
     "memory_filled_share": "above 1 it does not fit",
     "dataset_overhead_share": "a format may add many times its payload",
+    "overhead_with_objects": "a format may add many times its payload",
     "goodput_gain_share": "of time, for each GB/s: no part of a whole",
     "first_stage_share": "the first stage holds layers in flight of several micro-batches",
     "last_stage_share": "micro-batches in flight times a share of the layers",
