@@ -210,7 +210,8 @@ computed_quantity("files_with_objects", "shards * files_per_shard + ceil(referre
     example="files_with_objects(10, 2, 2.5e12, 1e12) -> 23")  # fmt: skip
 computed_quantity("overhead_with_objects", "dataset_bytes / (payload_bytes + referred_bytes) - 1", "1",
     "Bytes that the format adds, over the payload and what its documents refer to.", of="dataset_overhead_share",
-    when="entries_refer", low=-0.99, above=False, example="overhead_with_objects(3_060_000, 1_000_000, 2_000_000) -> 0.02")  # fmt: skip
+    when="entries_refer", low=-0.99, above=False,
+    example="overhead_with_objects(3_060_000, 1_000_000, 2_000_000) -> 0.02")  # fmt: skip
 
 computed_quantity("dataset_overhead_share", "dataset_bytes / payload_bytes - 1", "1",
     "Bytes that the format adds, over the payload; below 0 where it compresses more than it adds.", low=-0.99, above=False,

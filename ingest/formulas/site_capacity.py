@@ -33,7 +33,8 @@ computed_quantity("rate_at_least", "maximum(needed_rate, stated_rate)", "B/s",
 
 # Existing data that move to the new storage
 input_quantity("migrated_bytes", "B", "Existing data that move to the storage.", label="data to migrate")
-input_quantity("migrated_files", "file", "Existing files that move to the storage.", label="files to migrate")
+input_quantity("migrated_files", "file", "Existing files that move to the storage.", whole=True,
+    label="files to migrate")  # fmt: skip
 input_quantity("migration_seconds", "s", "Time in which existing data move to the storage.", label="time to migrate")
 computed_quantity("planned_or_migrated_bytes", "maximum(year_usable_bytes + year_reserve_bytes, migrated_bytes)", "B",
     "Bytes that the storage has to hold in one year: at least the existing data that move to it.",
