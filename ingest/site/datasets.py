@@ -460,7 +460,6 @@ def mixed_names(site: Site, name: str) -> Sequence[str]:
 def year_rows(
     site: Site,
     jobs: Sequence[QuantityRow],
-    serving: Sequence[QuantityRow],
     of_jobs: Mapping[str, Step],
     holdings: Sequence[Sequence[QuantityRow]],
     storage: Quantities,
@@ -476,7 +475,7 @@ def year_rows(
         name = label_of(site, year)
         known = Quantities(storage.given, name, shared_inputs=True)
         of_data = _columns_by_tier(site, present, name)
-        of_data[held] = column(held, (*of_data[held].inputs, *_read_besides(jobs, serving, growth, year)), name)
+        of_data[held] = column(held, (*of_data[held].inputs, *_read_besides(jobs, growth, year)), name)
         known.adopt({**shared, **_grown_columns(jobs, growth, year, name), **of_data})
         if tiers:
             known.state("tiers_shared")
@@ -489,15 +488,15 @@ def year_rows(
     return rows
 
 
-#: what jobs read and write besides data sets and checkpoints, and what served models read as they start: each is held once
-BESIDES = ("start_bytes", "evaluation_bytes", "export_bytes_of_runs", "replica_weights_bytes")
+#: what jobs read and write besides data sets and checkpoints; each is held once
+BESIDES = ("start_bytes", "evaluation_bytes", "export_bytes_of_runs")
 #: what of it is as large as the model of the job
 OF_MODEL = ("export_bytes_of_runs",)
 
 
-def _read_besides(jobs: Sequence[QuantityRow], serving: Sequence[QuantityRow], growth: Growth, year: int) -> Iterator[Step]:
-    """Environments, evaluation data, exported models and weights, as bytes held in a year."""
-    for row in (*jobs, *serving):
+def _read_besides(jobs: Sequence[QuantityRow], growth: Growth, year: int) -> Iterator[Step]:
+    """Environments, evaluation data and exported models, as bytes held in a year."""
+    for row in jobs:
         for name in BESIDES:
             step = row.step(name)
             if step is not None and step.value:
@@ -571,7 +570,7 @@ def grown_step(step: Step, factors: Mapping[str, Input], year: int) -> Step:
 
 
 #: rates of the checkpoints of a job that grow with its parameters, and the shape of their overlap, which stays
-GROWING_RATES = ("checkpoint_write_bandwidth", "job_write_bandwidth", "job_sustained_write_bandwidth", "job_restart_bandwidth")
+GROWING_RATES = ("run_write_bandwidth", "job_write_bandwidth", "job_sustained_write_bandwidth", "job_restart_bandwidth")
 OF_OVERLAP = ("concurrent_runs", "write_duty", "runs_writing")
 
 

@@ -295,7 +295,7 @@ def plan_once(
     refuse(site, [*sizes, *units])
     holdings = holdings_of(site, data, horizon, growth)
     of_jobs = columns_of("jobs", jobs)
-    by_year = year_rows(site, jobs, serving, {**of_jobs, **tiers}, holdings, storage, growth, tiers=bool(tiers))
+    by_year = year_rows(site, jobs, {**of_jobs, **tiers}, holdings, storage, growth, tiers=bool(tiers))
     known = storage.with_inputs({})
     known.adopt(of_jobs)
     for table, rows in (("clusters", clusters), ("years", by_year), ("serving", serving)):
