@@ -20,6 +20,8 @@ THEMES: Mapping[str, str] = {
     "reading": "Reading of training data",
     "checkpoints": "Writing and restoring of checkpoints",
     "loading": "Loading and preparation of data, start of jobs",
+    "serving": "Serving of models",
+    "guidance": "Asked by guidance",
     "metadata": "Metadata operations",
     "latency": "Latency and steadiness",
     "capacity": "Capacity and growth",
@@ -33,25 +35,60 @@ THEMES: Mapping[str, str] = {
     "copies": "Snapshots and replication",
     "operation": "Management and monitoring",
     "facility": "Network, power and space",
-    "support": "Support, spares and training",
+    "support": "Support, spares and instruction",
     "commercial": "Delivery, acceptance, prices and remedies",
 }
 
 
+#: what a site has where a later year asks for more than the first
+GROWTH = "growth"
 #: the kinds of load, by the theme in the id of the lines that ask for them
 LOADS: Mapping[str, str] = {
     "READ": "training reads",
     "WRITE": "checkpoint writes",
-    "MIX": "reads and checkpoints",
+    "MIX": "reads and writes",
     "RESTART": "restores",
     "LOAD": "data loads",
     "PREP": "preparation",
-    "START": "starts of a job",
+    "START": "job starts",
     "STAGE": "staging",
+    "STAGE-02": "room on the nodes",
     "OFFLOAD": "model states",
     "KV": "key-value caches",
     "SERVE": "weights of served models",
     "GUIDE": "guidance",
+}
+#: kinds that say by themselves whether they read or write
+SPOKEN = ("training reads", "checkpoint writes", "reads and writes", "restores", "data loads")
+#: kinds whose presence other lines show, by their id
+SHOWN_BY: Mapping[str, str] = {
+    "R-READ-06": "disputed evidence",
+    "R-META-01": "training reads",
+    "R-META-02": "checkpoint writes",
+    "R-GROW-01": GROWTH,
+}
+#: what several kinds have in common, for words that concern any of them
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "training": ("training reads", "checkpoint writes", "restores", "job starts", "staging", "model states"),
+    "checkpoints": ("checkpoint writes", "restores"),
+    "serving": ("key-value caches", "weights of served models"),
+    "data sets": ("training reads", "data loads", "preparation", "staging"),
+}
+#: the parts of the title of a theme that name a kind; a theme without any of them has its second title
+TITLES: Mapping[str, tuple[Mapping[str, str], str]] = {
+    "reading": ({"training reads": "reading of training data"}, "reading"),
+    "checkpoints": ({"checkpoint writes": "writing of checkpoints", "restores": "restoring of checkpoints"}, "writing"),
+    "loading": (
+        {
+            "data loads": "loading of data",
+            "preparation": "preparation of data",
+            "job starts": "start of jobs",
+            "staging": "staging of data",
+            "model states": "model states below GPU memory",
+        },
+        "data on the nodes",
+    ),
+    "capacity": ({GROWTH: "capacity and growth"}, "capacity"),
 }
 
 
@@ -95,6 +132,67 @@ def headline(lines: Sequence[Requirement]) -> dict[str, Requirement]:
         if asked:
             found[operation] = max(asked, key=lambda one: one.value)
     return found
+
+
+def kind_of_line(name: str) -> str:
+    """The kind of load of a line, by its id; empty for a line of no load.
+
+    >>> kind_of_line("R-STAGE-01"), kind_of_line("R-STAGE-02"), kind_of_line("R-CAP-01")
+    ('staging', 'room on the nodes', '')
+    """
+    theme = name.removeprefix("R-")
+    return LOADS.get(theme) or LOADS.get(theme.split("-")[0], "")
+
+
+def kinds_of(lines: Sequence[Requirement], grows: bool = False) -> frozenset[str]:
+    """The kinds of load that a site has, and the groups that they belong to: no document names any other.
+
+    Args:
+        lines: all lines of a plan.
+        grows: whether a later year asks for more than the first.
+    """
+    found = {SHOWN_BY.get(one.id, one.kind) for one in lines} | ({GROWTH} if grows else set())
+    return frozenset({*filter(None, found), *(name for name, kinds in GROUPS.items() if not found.isdisjoint(kinds))})
+
+
+def is_of(needed: str | Sequence[str], kinds: frozenset[str]) -> bool:
+    """Whether words that concern kinds of load, or everything where they name none, belong to a site of such kinds."""
+    named = (needed,) if isinstance(needed, str) else needed
+    return not needed or not kinds.isdisjoint(named)
+
+
+def said_of(text: str | Sequence[str | Mapping[str, Any]], kinds: frozenset[str]) -> str:
+    """A text without the parts that concern kinds of load of which a site has none.
+
+    >>> said_of(["Reads.", {"of": "restores", "text": "Restores."}], frozenset({"training reads"}))
+    'Reads.'
+
+    Args:
+        text: the whole text, or its parts; `of` names the kinds of a part, `without` those with which it is left out.
+        kinds: of the site.
+    """
+    if isinstance(text, str):
+        return text
+    parts = ({"text": part} if isinstance(part, str) else part for part in text)
+    return " ".join(
+        one["text"].strip()
+        for one in parts
+        if is_of(one.get("of", ""), kinds) and ("without" not in one or not is_of(one["without"], kinds))
+    )
+
+
+def theme_title(theme: str, kinds: frozenset[str]) -> str:
+    """The title of a theme for a site of such kinds.
+
+    >>> theme_title("loading", frozenset({"data loads", "staging"})), theme_title("media", frozenset())
+    ('Loading of data and staging of data', 'Warranty and endurance')
+    """
+    if theme not in TITLES:
+        return THEMES[theme]
+    named, other = TITLES[theme]
+    parts = [words for kind, words in named.items() if kind in kinds] or [other]
+    text = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+    return text[0].upper() + text[1:]
 
 
 def least_accepted(value: float, unit: str) -> float:
@@ -243,6 +341,11 @@ class Requirement:
     remark: str = ""
     kind: str = ""
     limited_by: str = ""
+
+    @property
+    def load(self) -> str:
+        """What a rate is of, in words, such as `reads of key-value caches`; empty for a line of no load."""
+        return self.kind if self.kind in ("", *SPOKEN) else f"{self.conditions.operation}s of {self.kind}"
 
     @property
     def display(self) -> str:

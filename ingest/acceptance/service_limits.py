@@ -20,8 +20,8 @@ STALL, CLIENT, TAIL = "service.stall_floor", "service.slowest_client", "test.lat
 JUDGED = (STALL, CLIENT, TAIL)
 FAILED_SERVER, REBUILD = "service.degraded_rate", "service.rebuild_rate"
 DEGRADED = {FAILED_SERVER: "one server or controller out of service", REBUILD: "one drive being rebuilt"}
-#: How a verification names a test.
-NAMED_TEST = re.compile(r"T-[A-Z]+-\d+")
+#: How a verification names a test, or the line that it shows.
+NAMED_TEST = re.compile(r"\b[RT]-[A-Z]+-\d+")
 
 
 class ServiceLimit(NamedTuple):
@@ -66,7 +66,7 @@ def limits_of(terms: object, where: str) -> tuple[ServiceLimit, ...]:
         named = term.get("tests") or NAMED_TEST.findall(str(term.get("verification", "")))
         if not isinstance(named, (list, tuple)) or not all(isinstance(one, str) for one in named):
             raise IngestError(f"{where}: service: {ident}: tests: found {brief(named)}, expected a list of ids")
-        name = one_line(term.get("name", term["key"]))
+        name, named = one_line(term.get("name", term["key"])), [f"T-{one[2:]}" for one in named]
         found.append(ServiceLimit(ident, str(term["key"]), name, float(quantity), tuple(dict.fromkeys(named))))
     return tuple(found)
 

@@ -20,7 +20,7 @@ from ingest.engine.result import assumption, envelope, frame_of, places_of, scen
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError, nearest
-from ingest.requirement import Requirement, headline, lines_for_vendors
+from ingest.requirement import SHOWN_BY, Requirement, headline, is_of, kind_of_line, kinds_of, lines_for_vendors
 from ingest.site import met_by
 from ingest.site.decisions import Decision, decisions_of
 from ingest.site.guidance import ClusterGuidance, guidance_rows
@@ -100,6 +100,12 @@ class Plan(InteractiveResult):
         return tuple(one for one in self.decided if not one.reason)
 
     @cached_property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of load that the site has, growth among them: no document of the plan names another."""
+        years = [step.value for row in self.rows["years"] if (step := row.step("year_capacity_to_buy")) is not None]
+        return kinds_of(self.requirements, grows=any(year > years[0] for year in years[1:]))
+
+    @cached_property
     def headline(self) -> dict[str, Requirement]:
         """The largest mandatory line of reads, of writes and of capacity."""
         return headline(self.requirements)
@@ -143,6 +149,12 @@ class Plan(InteractiveResult):
     def missing(self) -> dict[str, str]:
         """Why a line is not there, by id, in the words of a site file."""
         return {name: in_site_words(why) for name, why in self.absent.items()}
+
+    @cached_property
+    def lacking(self) -> dict[str, str]:
+        """Why a line is not there, as `absent`, of the kinds of load that the site has: what else is no matter of it."""
+        named = {name: SHOWN_BY.get(name) or kind_of_line(name) for name in self.absent}
+        return {name: why for name, why in self.absent.items() if is_of(named[name], self.kinds)}
 
     def requirement(self, name: str) -> Requirement:
         """A requirement by id, or by the name of its quantity.
@@ -470,7 +482,13 @@ def evidence_levels(plan: Plan, job: str) -> list[tuple[str, Quantity]]:
 
 
 #: a word in the name of a column of bytes held -> its use; data sets otherwise
-USES = {"offload": "offloaded states", "kv_": "key-value caches", "checkpoint": "checkpoints", "scratch": "scratch space"}
+USES = {
+    "offload": "offloaded states",
+    "kv_": "key-value caches",
+    "weights": "weights of served models",
+    "checkpoint": "checkpoints",
+    "scratch": "scratch space",
+}
 
 
 def capacity_by_use(year: QuantityRow) -> Iterator[tuple[str, float]]:

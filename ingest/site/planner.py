@@ -386,7 +386,7 @@ def plan_once(
         findings=(*findings, *of_lines),
         guidance=guidance,
         document=with_purchase(cover, [one.requirement for one in lines], site.section("clusters")),
-        service=service_terms(site, storage, catalog),
+        service=service_terms(site, storage, catalog, [one.requirement for one in lines]),
     )
 
 

@@ -85,7 +85,7 @@ class Rationale(NamedTuple):
 #: the sentence of a line whose value the guidance decides
 GUIDED = (
     "The reference architecture of the GPU vendor gives this rate for a cluster of this size, or for the largest that it"
-    " lists; later jobs may need it."
+    " lists; later uses may need it."
 )
 #: what a total consists of, by a word in the name of its column
 HELD = {
@@ -102,6 +102,12 @@ HELD = {
     "evaluation_bytes": "data of evaluations",
     "export_bytes": "exported models",
 }
+#: what loads consist of, likewise
+LOADED = {
+    "dataset_load": "first load of the data sets",
+    "dataset_refresh": "new versions of the data sets",
+    "export": "exported models",
+}
 #: why each line is required, without figures of the buyer's own
 RATIONALES = {
     "R-READ-01": Rationale("reading", "Training jobs read their data sets epoch after epoch; this load lasts all day."),
@@ -115,10 +121,10 @@ RATIONALES = {
     "R-WRITE-02": Rationale("checkpoints", "The work of the largest run since its last checkpoint is lost in a failure until "
                             "the new one is on storage."),
     "R-WRITE-03": Rationale("checkpoints", "The average over time describes the load of links and media."),
-    "R-MIX-01": Rationale("checkpoints", "Jobs read on while checkpoints are written; neither load may starve the other."),
+    "R-MIX-01": Rationale("checkpoints", "Reads go on during {writes}; neither load may starve the other."),
     "R-RESTART-01": Rationale("checkpoints", "After a failure, all GPUs of the run wait until its checkpoint has been read."),
     "R-RESTART-02": Rationale("checkpoints", "After an outage of the site, all runs restore concurrently, and all GPUs wait."),
-    "R-LOAD-01": Rationale("loading", "Data sets and their new versions are loaded while the system is in use."),
+    "R-LOAD-01": Rationale("loading", "Data are loaded and renewed while the system is in use."),
     "R-LOAD-02": Rationale("loading", "Existing data move to the new system before the old one is switched off."),
     "R-PREP-01": Rationale("loading", "Data sets are made from raw data on the same system, before they are needed."),
     "R-PREP-02": Rationale("loading", "Preparation writes its result and its intermediate files while the system is in use."),
@@ -126,7 +132,7 @@ RATIONALES = {
     "R-START-02": Rationale("loading", "A software environment is thousands of small files, which all nodes of a job open at "
                             "its start."),
     "R-STAGE-01": Rationale("loading", "Runs that train from local NVMe start when their data set has arrived there."),
-    "R-STAGE-02": Rationale("loading", "What jobs and sessions keep on the nodes needs room there."),
+    "R-STAGE-02": Rationale("loading", "What stays on the nodes needs room there."),
     "R-OFFLOAD-01": Rationale("loading", "Model states that do not fit the memory of the nodes are read in each step, and GPUs "
                               "wait for them."),
     "R-OFFLOAD-02": Rationale("loading", "The optimizer writes the states that do not fit the memory of the nodes in each "
@@ -136,10 +142,10 @@ RATIONALES = {
     "R-OFFLOAD-04": Rationale("loading", "Model states on the NVMe of the nodes are written in each step; shared storage takes "
                               "none of them."),
     "R-OFFLOAD-05": Rationale("media", "Drives in the nodes wear with each step."),
-    "R-KV-01": Rationale("loading", "Users wait for the first token of an answer while the context of their session is read."),
-    "R-KV-02": Rationale("loading", "The cache of a turn must be written before the next turn of its user reads it."),
+    "R-KV-01": Rationale("serving", "Users wait for the first token of an answer while the context of their session is read."),
+    "R-KV-02": Rationale("serving", "The cache of a turn must be written before the next turn of its user reads it."),
     "R-KV-03": Rationale("capacity", "A session whose cache is lost has to be computed again."),
-    "R-SERVE-01": Rationale("loading", "A served model answers nobody before its weights have been read: at its start, after "
+    "R-SERVE-01": Rationale("serving", "A served model answers nobody before its weights have been read: at its start, after "
                             "an outage and when replicas are added."),
     "R-META-01": Rationale("metadata", "Data loaders open files while they train, and a slow open delays a whole step."),
     "R-META-02": Rationale("metadata", "All ranks of a run create their checkpoint files at the same moment."),
@@ -154,8 +160,7 @@ RATIONALES = {
     "R-GROW-01": Rationale("capacity", "Models and data sets grow during the period, and the system should grow with them."),
     "R-GROW-02": Rationale("checkpoints", "Models grow during the period, and their checkpoints with them."),
     "R-GROW-03": Rationale("checkpoints", "Models grow during the period, and what their runs restore with them."),
-    **dict.fromkeys(("R-GUIDE-01", "R-GUIDE-03"), Rationale("reading", GUIDED)),
-    "R-GUIDE-02": Rationale("checkpoints", GUIDED),
+    **dict.fromkeys(("R-GUIDE-01", "R-GUIDE-02", "R-GUIDE-03"), Rationale("guidance", GUIDED)),
 }  # fmt: skip
 
 
@@ -234,8 +239,8 @@ LINES = (
          "job_restart_bandwidth_of_jobs", "writing", streams=True, within="outage_restart_seconds",
          phase="outage_restart_seconds", floor=Floor("workload_restart_bandwidth", "site_read_floor"), at_any_size=True),
     RequirementTemplate("R-LOAD-01", "site_load_bandwidth", "mandatory", "write",
-         _SUSTAIN + "of sequential {io} writes from {clients} for {duration} at {fill} fill (first load of the data sets, "
-         "their new versions and exported models)", "dataset_load_bandwidth_of_datasets", "site"),
+         _SUSTAIN + "of sequential {io} writes from {clients} for {duration} at {fill} fill ({loaded})",
+         "dataset_load_bandwidth_of_datasets", "site"),
     RequirementTemplate("R-LOAD-02", "site_migration_bandwidth", "mandatory", "write",
          _SUSTAIN + "of sequential {io} writes from {clients} for {duration} at {fill} fill, so that {migrated}; the Vendor "
          "states how the data are moved and how their integrity is verified", "", "site"),

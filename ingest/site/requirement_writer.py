@@ -13,11 +13,11 @@ from ingest.engine.registry import Step, solve, steps_below, unit_of
 from ingest.engine.result import why_assumed
 from ingest.engine.solver import Quantities
 from ingest.errors import listed
-from ingest.requirement import INFORMATION, LOADS, PRIORITIES, Conditions, Requirement
+from ingest.requirement import INFORMATION, PRIORITIES, Conditions, Requirement, kind_of_line
 from ingest.site.checks import of_line
 from ingest.site.datasets import BESIDES
 from ingest.site.load_conditions import OF_ONE_JOB, LoadConditions
-from ingest.site.requirement_wording import GUIDED, HELD, RATIONALES, STATED, RequirementValue
+from ingest.site.requirement_wording import GUIDED, HELD, LOADED, RATIONALES, STATED, RequirementValue
 from ingest.site.site_file import Site
 from ingest.sizing.explain import DerivationWriter
 from ingest.sizing.rules import SMALLEST_PART, Finding, finding
@@ -62,7 +62,7 @@ KEPT = {
 }
 
 
-def _held(value: RequirementValue) -> str:
+def _held(value: RequirementValue, words_of: Mapping[str, str] = HELD) -> str:
     """What a total consists of, in words: the kinds of which there is something."""
     present = [
         entry.inputs[0].name if entry.inputs and entry.inputs[0].name in BESIDES else part.name
@@ -70,7 +70,7 @@ def _held(value: RequirementValue) -> str:
         for entry in part.inputs
         if float(entry.value)
     ]
-    return listed(words for key, words in HELD.items() if any(key in name for name in present))
+    return listed(words for key, words in words_of.items() if any(key in name for name in present))
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,9 @@ class RequirementWriter:
         of_jobs = [str(self._job(name).get("priority", "mandatory")) for name in value.jobs] or [line.priority]
         allowed = INFORMATION if one_sided else max(line.priority, min(of_jobs, key=PRIORITIES.index), key=PRIORITIES.index)
         remark = ONE_SIDED if one_sided else ""
-        sentence = GUIDED if value.by_guidance else RATIONALES[line.id].sentence.format(held=_held(value))
+        sentence = (
+            GUIDED if value.by_guidance else RATIONALES[line.id].sentence.format(held=_held(value), **self._of_tiers(value))
+        )
         if value.by_buyer is not None:
             # What the buyer states is required whatever the jobs need.
             allowed, floor = "mandatory", None
@@ -182,7 +184,7 @@ class RequirementWriter:
             sentence,
             RATIONALES[line.id].theme,
             remark,
-            LOADS.get(line.id.split("-")[1], ""),
+            kind_of_line(line.id),
             self.loads.limited_by(value, most),
         )
         choices = [*self._choices(value, conditions, limit), *sides]
@@ -279,6 +281,8 @@ class RequirementWriter:
         found = {"written": ""}
         if "{held}" in says:
             found["held"] = _held(value)
+        if "{loaded}" in says:
+            found["loaded"] = _held(value, LOADED)
         if "{kept}" in says:
             kept = {part.name for part in steps_below([value.step]) if part.value}
             found["kept"] = listed(words for name, words in KEPT.items() if name in kept)

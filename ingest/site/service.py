@@ -11,8 +11,8 @@ from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
-from ingest.errors import UsageError, brief
-from ingest.requirement import Requirement, headline
+from ingest.errors import UsageError, brief, listed
+from ingest.requirement import INFORMATION, Requirement, headline, is_of, kinds_of
 from ingest.site.service_records import NONE, OPEN, OTHERS, STATED, UNITS, DefaultRecord, TermRecord, default_records, records
 from ingest.site.site_file import Site
 from ingest.text import one_line
@@ -87,7 +87,7 @@ def with_purchase(facts: DocumentFacts, lines: Sequence[Requirement], clusters: 
     named = headline(lines)
     asked = [*(named[one] for one in ("hold", "read", "write") if one in named)]
     asked += [one for one in lines if one.id == RESTORES and one.priority == "mandatory" and one not in asked]
-    stated = [f"{display(one.value, one.unit, binary=False)} of {one.kind or 'usable capacity'}" for one in asked]
+    stated = [f"{display(one.value, one.unit, binary=False)} of {one.load or 'usable capacity'}" for one in asked]
     nodes = sum(float(described["count"].value) for described in clusters.values())
     places = f" in {len(clusters)} clusters" if len(clusters) > 1 else ""
     bought = "meets the requirements of this document"
@@ -145,13 +145,14 @@ class ServiceTerm:
         return dict(vars(self))
 
 
-def service_terms(site: Site, known: Quantities, catalog: Catalog) -> tuple[ServiceTerm, ...]:
-    """The terms of a site: set, to be stated by the Vendor, or open.
+def service_terms(site: Site, known: Quantities, catalog: Catalog, lines: Sequence[Requirement]) -> tuple[ServiceTerm, ...]:
+    """The terms of a site: set, to be stated by the Vendor, or open; those about loads that it has.
 
     Args:
         site: the site file; its section `service` is `suggested`, or keys and values.
         known: the quantities of the storage, for terms whose value another section holds.
         catalog: with the sources of suggestions.
+        lines: its requirement lines, which the terms name.
 
     Raises:
         IngestError: a value of another unit, or out of range, with the line.
@@ -159,27 +160,51 @@ def service_terms(site: Site, known: Quantities, catalog: Catalog) -> tuple[Serv
     section = site.data.get("service") or {}
     written = {OTHERS: section} if isinstance(section, str) else section
     others = written.get(OTHERS, OPEN)
-    found = []
+    found, kinds, named = [], kinds_of(lines), _named(lines)
     for record in records():
         given = written.get(record.key)
         if given is None:
             given = record.suggested if others == "suggested" else others
-        if given in (NONE, False):
+        if given in (NONE, False) or not (record.key in written or is_of(record.kinds, kinds)):
             continue
         try:
-            found.append(_term(record, given, known, catalog))
+            found.append(_term(record, given, known, catalog, named))
         except UsageError as error:
             site.refuse(("service", record.key), str(error).removeprefix(f"{record.name}: "))
     return tuple(found)
 
 
-def _term(record: TermRecord, given: Any, known: Quantities, catalog: Catalog) -> ServiceTerm:
+def _named(lines: Sequence[Requirement]) -> dict[str, str]:
+    """The requirements that terms name, by what they are: the aggregate rates, that of one client, the largest, the wear."""
+    asked = {one.id: one for one in lines if one.priority != INFORMATION}
+    rates = [one for one in asked.values() if one.unit == "B/s"]
+    most = max(rates, key=lambda one: one.value, default=None)
+    largest = most.id if most is not None else "the largest rate"
+
+    def first(operation: str, *names: str) -> str:
+        """The usual line, else the largest of the operation, else the largest of all."""
+        usual = next((name for name in names if name in asked), "")
+        own = [one for one in rates if one.conditions.operation == operation]
+        return usual or (max(own, key=lambda one: one.value).id if own else largest)
+
+    reads, writes = first("read", "R-READ-03"), first("write", "R-WRITE-01")
+    return {
+        "reads": reads,
+        "writes": writes,
+        "rates": listed(dict.fromkeys((reads, writes))).replace(", ", " and "),
+        "node": first("read", "R-READ-04", "R-READ-03"),
+        "largest": "R-MIX-01" if "R-MIX-01" in asked else largest,
+        "endurance": "the writes of R-END-01" if "R-END-01" in asked else "the period of the warranty",
+    }
+
+
+def _term(record: TermRecord, given: Any, known: Quantities, catalog: Catalog, named: Mapping[str, str]) -> ServiceTerm:
     value, number = _value(record, given, known)
     status = "set" if value is not None else STATED if given == STATED else OPEN
     if value is None:
-        text = f"The Vendor shall state {record.states}."
+        text = f"The Vendor shall state {record.states.format(**named)}."
     else:
-        text = (record.options or {}).get(str(given)) or record.text.format(value=value)
+        text = (record.options or {}).get(str(given)) or record.text.format(value=value, **named)
     return ServiceTerm(
         id=record.id,
         key=record.path,
@@ -189,7 +214,7 @@ def _term(record: TermRecord, given: Any, known: Quantities, catalog: Catalog) -
         value=value,
         suggested=record.suggestion,
         reason=record.reason,
-        verification=record.verification,
+        verification=record.verification.format(**named),
         type=record.type,
         quantity=number,
         unit=(record.unit or UNITS[record.type]) if record.type in UNITS else "",
@@ -206,7 +231,8 @@ def _value(record: TermRecord, given: Any, known: Quantities) -> tuple[str | Non
     """The value of a term in words, and in base units where it is a number."""
     if record.quantity:
         step = known.find(record.quantity)
-        if step is not None:
+        # A default that nobody has chosen binds no vendor.
+        if step is not None and (step.source is None or step.source.origin != "default" or given not in (STATED, OPEN)):
             return record.shown(float(step.value)), float(step.value)
     if record.type == "fixed":
         return record.value, None

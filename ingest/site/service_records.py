@@ -51,6 +51,7 @@ class TermRecord:
         states: what the Vendor states where no value is set.
         question: to the buyer, where the term is important.
         rank: of the question; 0 for none.
+        kinds: of load that it is about; empty for a term of any site.
     """
 
     id: str
@@ -75,6 +76,7 @@ class TermRecord:
     states: str = ""
     question: str = ""
     rank: int = 0
+    kinds: str | tuple[str, ...] = ()
 
     @property
     def path(self) -> str:

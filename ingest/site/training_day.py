@@ -37,6 +37,7 @@ REQUESTS = (
     "R-STAGE-01",
     "R-LOAD-01",
     "R-KV-01",
+    "R-KV-02",
     "R-SERVE-01",
 )
 
@@ -264,7 +265,7 @@ def request_shares(lines: Sequence[Requirement]) -> list[RequestShare]:
     """The requests of each load by share of its bytes, as the conditions of the requirements state them."""
     stated = {one.id: one for one in lines if one.priority != INFORMATION}
     return [
-        RequestShare(stated[one].kind, part) for one in REQUESTS if one in stated for part in parts_of(stated[one].conditions)
+        RequestShare(stated[one].load, part) for one in REQUESTS if one in stated for part in parts_of(stated[one].conditions)
     ]
 
 

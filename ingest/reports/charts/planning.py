@@ -28,6 +28,7 @@ from ingest.reports.charts.chart import (
     upwards,
 )
 from ingest.reports.labels import capitalised, plain
+from ingest.requirement import GROWTH
 from ingest.site import planner
 from ingest.site import training_day as load
 from ingest.site.load_conditions import LatencyPoint, latency_in_words, utilization_course
@@ -280,12 +281,11 @@ def training_day(reads: DayLoad, copies: DayLoad, writes: DayLoad, restored: str
     'Over a day: reads up to 1 GB/s, restores up to 2 GB/s, checkpoints up to 2 GB/s'
     """
     drawn = [one for one in (reads, copies, writes) if max(one.values, default=0) > 0]
+    loaded = [one for one in drawn if one is not writes]
     peaks = [f"{one.name} up to {display(max(one.values), 'B/s', binary=False)}" for one in drawn]
     title = f"Over a day: {', '.join(peaks)}"
-    panels = [
-        _hours([one for one in drawn if one is not writes], "reads", (LIGHT, SIGNAL)),
-        _hours([writes], writes.name, (DARK,)),
-    ]
+    panels = [_hours(loaded, "reads", (LIGHT, SIGNAL))] if loaded else []
+    panels += [_hours([writes], writes.name, (DARK,))] if writes in drawn else []
     if restored:
         mark = [{"hour": at, "text": f"a run of {restored} fails and restarts"}]
         above = {"align": "center", "baseline": "bottom", "y": -3, "fontSize": 11}
@@ -294,7 +294,7 @@ def training_day(reads: DayLoad, copies: DayLoad, writes: DayLoad, restored: str
             layer("text", mark, above, x=channel("hour"), text={"field": "text"}),
         ]
     failed = f" A run of {restored} fails at {at:g}:00 and restarts." if restored else ""
-    alt = f"Two charts over 24 hours, of reads and of checkpoint writes. {title}.{failed}"
+    alt = f"Load over 24 hours. {title}.{failed}"
     body = {"vconcat": panels, "resolve": {"scale": {"color": "independent"}}}
     return made("training_day", title, "a day that begins with the start of all jobs, at the required rates", alt, body)
 
@@ -448,14 +448,15 @@ def vendor_charts(plan: Plan) -> list[Chart]:
     charts: list[Chart] = []
     day = load.training_day(plan)
     if any(day.reads) or any(day.writes):
-        reads, copies = DayLoad("training reads", day.reads), DayLoad("staging and restores", day.copies)
+        copied = " and ".join(kind for kind in ("staging", "restores") if kind in plan.kinds)
+        reads, copies = DayLoad("training reads", day.reads), DayLoad(copied, day.copies)
         charts.append(training_day(reads, copies, DayLoad("checkpoint writes", day.writes), day.restored))
     if shares := load.request_shares(plan.requirements):
         charts.append(request_sizes(shares))
     if "R-CAP-03" in plan.results:
         # Data held and reserve by year, and the usable capacity to buy, rounded as the requirements are.
         held, bought = [], []
-        for row in plan.rows["years"]:
+        for row in plan.rows["years"] if GROWTH in plan.kinds else plan.rows["years"][:1]:
             held += [YearBytes(row.name, *part) for part in capacity_by_use(row)]
             reserve, usable = row.step("year_reserve_bytes"), row.step("year_capacity_to_buy")
             if reserve is not None and float(reserve.value):
@@ -463,7 +464,7 @@ def vendor_charts(plan: Plan) -> list[Chart]:
             if usable is not None:
                 bought.append(YearBytes(row.name, TO_BUY, plan.rounded(float(usable.value))))
         charts.append(capacity(held, bought))
-    rates = planner.bandwidth_by_year(plan)
+    rates = planner.bandwidth_by_year(plan) if GROWTH in plan.kinds else []
     if any(one.reads or one.writes for one in rates):
         charts.append(bandwidth_by_year(rates))
     return charts

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from ingest.acceptance.accept import KINDS_OF_TOOL, rows_of, shown_by
 from ingest.acceptance.loads import Setting, kind_of
 from ingest.engine.registry import is_quantity, unit_of
+from ingest.errors import listed
 from ingest.reports.charts.chart import Chart
 from ingest.reports.document.model import Block, Cover, Document, DocumentSection, Figure, Paragraph, Table
 from ingest.reports.labels import is_share, label, texts
-from ingest.requirement import INFORMATION, Requirement
+from ingest.requirement import INFORMATION, Requirement, is_of, said_of
 from ingest.site.planner import bandwidth_by_year
 from ingest.units import display, request_size, stated
 from ingest.version import __version__
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 MOST_COLUMNS, BESIDE = 8, 5
 #: Rows that are turned; more are a list with the main columns only.
 MOST_TURNED = 20
+#: Lines that hold for the last step of growth.
+STEPPED = ("R-CAP-01", "R-CAP-03", "R-META-03", "R-END-01")
 #: Rates below this are shown as the time between two events.
 RARE = 1e-3
 
@@ -39,9 +42,27 @@ class Composition:
         self.kind, self.plan, self.texts = kind, plan, texts("document")
         self.charts = {chart.name: chart for chart in charts}
         self.tests = shown_by(plan.requirements)
-        self._looks: Mapping[str, Mapping[str, Any]] = self.texts[kind]["sections"]
+        #: the terms that the document states theme by theme: the buyer's report lists all of them in one table
+        self.terms: Sequence[ServiceTerm] = plan.vendor_terms if kind == "vendor" else ()
+        looks: Mapping[str, Mapping[str, Any]] = self.texts[kind]["sections"]
+        self._looks = {name: look for name, look in looks.items() if self._has(name, look)}
+        #: the sections of other sites, which a template may have fields for
+        self._absent = tuple(name for name in looks if name not in self._looks)
         self.clauses: Mapping[str, Any] = self.texts[f"{kind}_clauses"]
         self.numbers = {name: str(number) for number, name in enumerate(self._looks, start=1)}
+
+    def _has(self, name: str, look: Mapping[str, Any]) -> bool:
+        """Whether the document has a section: of its kinds of load, with a requirement or a term, with a decision."""
+        if look.get("decides"):
+            return bool(self.plan.decided)
+        themes = look.get("themes", ())
+        stated = any(one.theme in themes for one in (*self._lines, *self.terms))
+        return is_of(look.get("of", ""), self.plan.kinds) and (stated or not look.get("optional"))
+
+    @property
+    def _lines(self) -> Sequence[Requirement]:
+        """The lines that the document states: vendors read no line for information in a section of requirements."""
+        return [one for one in self.plan.requirements if self.kind == "buyer" or one.priority != INFORMATION]
 
     def composed(self, own: Mapping[str, Iterable[Block]]) -> Document:
         """The whole document; `own` are by section the blocks between its tables and its charts."""
@@ -59,11 +80,10 @@ class Composition:
             ("input", hashes[0]),
             *((one.id, one.display) for one in plan.requirements),
         )
-        binding = {one.id: one for one in plan.requirements if one.priority == "mandatory"}
         figures = (
-            (display(binding[name].value, binding[name].unit, binary=False), what)
-            for name, what in self.texts["figures"].items()
-            if name in binding
+            (display(one.value, one.unit, binary=False), one.load or what)
+            for operation, what in self.texts["figures"].items()
+            if (one := plan.headline.get(operation)) is not None
         )
         lines = ((heading, getattr(facts, name)) for name, heading in self.texts["cover"].items())
         # Vendors see a blank where the buyer has given nothing.
@@ -72,14 +92,15 @@ class Composition:
         subtitle = look["subtitle"].format(version=__version__, reference=reference)
         counts = Counter[str]()
         sections = tuple(self._section(name, own.get(name, ()), counts) for name in self._looks)
-        return Document(title, subtitle, sections, values, cover, self.kind)
+        # A field of a template for a section that concerns other sites is filled with nothing.
+        return Document(title, subtitle, sections, (*values, *((name, "") for name in self._absent)), cover, self.kind)
 
     def _section(self, name: str, own: Iterable[Block], counts: Counter[str]) -> DocumentSection:
         """The clause of the section, its tables, its own blocks, its charts; tables and figures are numbered by `counts`."""
         look = self._looks[name]
-        opening = [self.clause(name)] if isinstance(self.clauses.get(name), str) else []
+        opening = [self.clause(name)] if name in self.clauses and self.said(self.clauses[name]) else []
         charts = [self.charts[one] for one in look.get("charts", ()) if one in self.charts]
-        notes = [(self.texts["charts"][chart.name]["caption"], chart.note) for chart in charts]
+        notes = [(self.said(self.texts["charts"][chart.name]["caption"]), chart.note) for chart in charts]
         figures = [Figure(chart, "; ".join(filter(None, note))) for chart, note in zip(charts, notes, strict=True)]
         blocks: list[Block] = []
         for block in (*opening, *self._tables(look.get("tables", ())), *own, *figures):
@@ -89,7 +110,7 @@ class Composition:
                 blocks.append(block._replace(caption=f"{kind} {counts[kind]}: {block.caption}"))
             else:
                 blocks.append(block)
-        return DocumentSection(name, look["title"], tuple(blocks), look.get("letter", ""))
+        return DocumentSection(name, self.said(look["title"]), tuple(blocks), look.get("letter", ""))
 
     def _tables(self, names: Iterable[str]) -> Iterator[Table]:
         for name in names:
@@ -104,9 +125,14 @@ class Composition:
         """A clause with its values; `{section[name]}` is the number of a section."""
         return Paragraph(self.words(self.clauses[name], **values), lead)
 
-    def words(self, text: str, **values: object) -> str:
-        """A text with the numbers of sections and its values."""
-        return text.format(section=self.numbers, **values)
+    def words(self, text: str | Sequence[str | Mapping[str, Any]], **values: object) -> str:
+        """What a text says of this site, with the numbers of sections and its values."""
+        stepped = [one.id for one in self._lines if one.id in STEPPED]
+        return self.said(text).format(section=self.numbers, inspected=listed(stepped), **values)
+
+    def said(self, text: str | Sequence[str | Mapping[str, Any]]) -> str:
+        """A text without its parts about kinds of load that the site lacks."""
+        return said_of(text, self.plan.kinds)
 
     def growth(self) -> Table:
         """Required capacity and bandwidth by year, the trigger of each step, and a column for its price."""
@@ -236,7 +262,8 @@ def acceptance_table(requirements: Sequence[Requirement]) -> Table:
         tools = ", ".join(tool for tool, kinds in KINDS_OF_TOOL.items() if kind_of(row.line) in kinds)
         counts = f"{load.clients:,} × {load.threads:,} × {load.depth:,}"
         how = (f"{load.pattern} {load.operation}".strip(), counts, size, runs, tools)
-        rows.append((row.test, row.line.id, *how, stated(load.threshold, load.unit)))
+        least = load.threshold * (1 - Setting().allowed_deviation)
+        rows.append((row.test, row.line.id, *how, stated(load.threshold, load.unit), display(least, load.unit, binary=False)))
     return form("acceptance", rows)
 
 

@@ -23,7 +23,7 @@ from ingest.reports.document.composition import (
 from ingest.reports.document.derivations import derivation_listings, place_of
 from ingest.reports.document.model import Block, Bullets, Document, Paragraph, Subheading
 from ingest.reports.labels import capitalised, label, plain, span
-from ingest.requirement import INFORMATION, THEMES, Requirement
+from ingest.requirement import INFORMATION, Requirement, theme_title
 from ingest.site.requirement_wording import LINES
 from ingest.sizing.checkpoint import USUAL_READERS
 from ingest.units import display
@@ -51,17 +51,22 @@ class BuyerReport(Composition):
         plan = self.plan
         questions = [(one.key, one.question, one.suggested, one.reason) for one in plan.open_questions]
         terms = [(f"{one.name} ({one.id})", one.key, chosen(one), capitalised(one.reason)) for one in plan.service]
+        decided = [
+            (one.id, "settled" if one.reason else "open", ", ".join(one.lines), capitalised(one.why), one.reason or one.settle)
+            for one in plan.decided
+        ]
         own: dict[str, Iterable[Block]] = {
+            "decisions": [form("decisions", decided)],
             "results": self._results(derivations),
             "questions": [form("questions", questions) if questions else self.clause("no_questions")],
             "cautions": [Bullets(plan.warnings) if plan.warnings else self.clause("no_cautions")],
-            "growth": [self.growth(), *self._stated(self.requirements("growth"))],
+            "growth": [self.growth(), *self._stated(self.requirements("growth"))] if "growth" in self.numbers else [],
             "protocols": [form("buyer_terms", terms) if terms else self.clause("no_terms")],
             "assumptions": self._assumptions(),
             "sources": self._sources(),
         }
-        for name in ("performance", "checkpoints", "metadata", "capacity", "resilience"):
-            own[name] = self._themes(name)
+        for name in ("performance", "checkpoints", "guidance", "metadata", "capacity", "resilience"):
+            own[name] = self._themes(name) if name in self.numbers else ()
         if derivations:
             own["derivations"] = [self.clause("derivation_rule"), *derivation_listings(plan)]
             return self.composed(own)
@@ -99,13 +104,14 @@ class BuyerReport(Composition):
         for theme in themes:
             stated = self.requirements(section, theme)
             if stated and len(themes) > 1:
-                yield Subheading(THEMES[theme])
+                yield Subheading(theme_title(theme, self.plan.kinds))
             yield from self._stated(stated)
 
     def _stated(self, requirements: Iterable[Requirement]) -> Iterator[Block]:
         """Each requirement with its reason, its range, its test and its assumed values."""
         for one in requirements:
-            rest = [one.remark, one.rationale, self.verification(one)]
+            limited = f"Limited by what its clients draw: {one.limited_by}." if one.limited_by else ""
+            rest = [one.remark, limited, one.rationale, self.verification(one)]
             if spread(one):
                 rest.append(f"Range (P10 to P90): {spread(one)}.")
             if one.assumptions:
@@ -134,9 +140,9 @@ class BuyerReport(Composition):
     def _sources(self) -> Iterator[Block]:
         plan = self.plan
         yield form("sources", ((one["id"], one["title"], place_of(one["where"])) for one in plan.sources))
-        if plan.missing:
+        if plan.lacking:
             yield Paragraph("", "Identifiers that this site does not use.")
-            yield Bullets(tuple(f"{name}: {fact_of(why)}" for name, why in plan.absent.items()))
+            yield Bullets(tuple(f"{name}: {fact_of(why)}" for name, why in plan.lacking.items()))
         full = f"ingest {__version__}; catalogs {plan.catalog.content_hash()}; site description {plan.input_hash}"
         yield Paragraph(full, "Made with.")
 
@@ -165,7 +171,6 @@ class TenderDocument(Composition):
     def __init__(self, kind: str, plan: Plan, charts: Sequence[Chart]) -> None:
         super().__init__(kind, plan, charts)
         self.binding = [one for one in plan.requirements if one.priority != INFORMATION]
-        self.terms = plan.vendor_terms
 
     def document(self) -> Document:
         """The whole document."""
@@ -175,13 +180,13 @@ class TenderDocument(Composition):
         own: dict[str, Iterable[Block]] = {
             "instructions": self._instructions(),
             "workloads": [form("information", described)] if described else [],
-            "growth": [self.growth(), *self._stated(self.requirements("growth"))],
+            "growth": [self.growth(), *self._stated(self.requirements("growth"))] if "growth" in self.numbers else [],
             "acceptance": self._acceptance(),
             "response": [response_table(self.binding, self.terms)],
             "scope": [form("terms", self.texts["clauses"]["terms"].items()), self.clause("units", lead="Units.")],
         }
-        for name in ("performance", "checkpoints", "metadata", "capacity", "resilience", "protocols", "commercial"):
-            own[name] = self._themes(name)
+        for name in ("performance", "checkpoints", "guidance", "metadata", "capacity", "resilience", "protocols", "commercial"):
+            own[name] = self._themes(name) if name in self.numbers else ()
         return self.composed(own)
 
     def _instructions(self) -> Iterator[Block]:
@@ -215,7 +220,7 @@ class TenderDocument(Composition):
             yield self.clause("no_terms")
         for theme, blocks in found.items():
             if len(self.themes(section)) > 1:
-                yield Subheading(THEMES[theme])
+                yield Subheading(theme_title(theme, self.plan.kinds))
             yield from blocks
 
     def _stated(self, requirements: Iterable[Requirement]) -> Iterator[Block]:
