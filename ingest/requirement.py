@@ -294,6 +294,11 @@ class Conditions:
     client_groups: tuple[ClientGroup, ...] = ()
 
     @property
+    def groups_in_words(self) -> str:
+        """The clients of each cluster."""
+        return ", ".join(f"{one.clients:,} of {one.cluster} ({one.node})" for one in self.client_groups)
+
+    @property
     def mix_in_words(self) -> str:
         """The mix, part by part; empty where `io_size` and `pattern` say it all."""
         return ", ".join(part.words for part in self.mix)

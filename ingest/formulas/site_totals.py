@@ -17,9 +17,9 @@ input_quantity("create_seconds", "s", "Time within which a run creates all files
     label="time to create files")  # fmt: skip
 input_quantity("test_seconds", "s", "Time for which a rate must hold.", default=1800, label="test duration")
 input_quantity("shortest_test_seconds", "s", "Shortest valid duration of a test.", default=300, label="shortest test")
-input_quantity("stream_request_bytes", "B", "Size of one read where files are restored or copied.",
-    default=1_048_576, label="read size of restores and copies")  # fmt: skip
-input_quantity("write_request_bytes", "B", "Size of one checkpoint write.", default=1_048_576, label="write request size")
+input_quantity("stream_request_bytes", "B", "Size of one read of a large file, such as one that is restored or copied.",
+    default=1_048_576, label="read size of large files")  # fmt: skip
+input_quantity("write_request_bytes", "B", "Size of one write of a large file.", default=1_048_576, label="write request size")
 
 input_quantity("smallest_bandwidth_asked", "B/s", "Reporting threshold of bandwidths: one drive delivers less.",
     above=False, default=1e8, label="reporting threshold of bandwidths")  # fmt: skip

@@ -152,7 +152,7 @@ def guidance_rows(
     needs = {"compared_reads": "workload_read_bandwidth", "compared_writes": "workload_write_bandwidth",
              "compared_node_reads": "workload_node_read_bandwidth"}  # fmt: skip
     rows.append({"name": "this workload", **{column: site.value(name) for column, name in needs.items()}})
-    for name, (quantity, value, text) in PRACTICE.items():
+    for name, (quantity, value, text) in PRACTICE.items() if site.value("workload_write_bandwidth") else ():
         rows.append({"name": text, "compared_writes": float(solve(name, {"cluster_gpus": gpus, quantity: value}))})
     return rows
 

@@ -103,7 +103,8 @@ class Plan(InteractiveResult):
     def kinds(self) -> frozenset[str]:
         """The kinds of load that the site has, growth among them: no document of the plan names another."""
         years = [step.value for row in self.rows["years"] if (step := row.step("year_capacity_to_buy")) is not None]
-        return kinds_of(self.requirements, grows=any(year > years[0] for year in years[1:]))
+        found = kinds_of(self.requirements, grows=any(year > years[0] for year in years[1:]))
+        return found | {"signed guidance"} if self.guided else found
 
     @cached_property
     def headline(self) -> dict[str, Requirement]:
@@ -446,6 +447,8 @@ TABLES = {
          "node_bytes_whole", "node_nvme_bytes", "cached_share", "miss_share"),
     ),
 }  # fmt: skip
+#: columns of tables that only a kind of load has
+COLUMN_KINDS = {"staged_bytes": "staging", "staging_seconds": "staging"}
 #: the requirements whose tornado every plan carries, and its bars
 TORNADO = ("R-READ-01", "R-READ-03", "R-WRITE-01", "R-CAP-01")
 MOST_BARS = 10

@@ -123,10 +123,10 @@ USUAL = {
     "shortest_test_seconds": assumed(
         300, "a test lasts at least 300 s", "test.shortest", source="io500-rules", where="each write phase lasts at least 300 s"
     ),
-    "stream_request_bytes": assumed(1_048_576, "files are restored and copied 1 MiB at a time", "test.read_size"),
+    "stream_request_bytes": assumed(1_048_576, "large files are read 1 MiB at a time", "test.read_size"),
     "fill_limit": assumed(0.85, "up to 85 % may be in use", "storage.fill_limit", source="ceph-docs", where="nearfull ratio"),
     "test_seconds": assumed(1800, "rates hold for 30 min", "test.duration"),
-    "write_request_bytes": assumed(1_048_576, "checkpoints are written 1 MiB at a time", "test.write_size"),
+    "write_request_bytes": assumed(1_048_576, "files are written 1 MiB at a time", "test.write_size"),
     "outage_restart_seconds": assumed(600, "after an outage, all runs have restored within 10 min", "outage.restart_time"),
     "create_seconds": assumed(10, "all files of a checkpoint are created within 10 s", "test.create_time"),
     "warranty_seconds": assumed(157_788_000, "the media endure the writes of 5 years", "storage.warranty"),

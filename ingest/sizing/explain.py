@@ -51,14 +51,24 @@ class DerivationWriter:
         if step.formula is None:
             yield from (f"{inner}{line}" for line in self.origin(step))
             return
-        yield f"{inner}= {self.text(prose(step.formula.tree(), self.name))}"
+        yield f"{inner}= {self.text(self.formula(step))}"
         if not any(is_column(part) for part in step.inputs):
             values = {part.name: _written(part.value) for part in step.inputs}
             yield f"{inner}= {self.text(prose(step.formula.tree(), lambda name: values[name]))}"
         if step.formula.source != "definition":
             yield f"{inner}formula: {self.cited(step.formula.source, step.formula.where)}"
         for part in step.inputs:
-            yield from self._lines(part, inner, seen)
+            if not self.left_out(part):
+                yield from self._lines(part, inner, seen)
+
+    def formula(self, step: Step) -> str:
+        """The formula of a computed quantity, with the names of its inputs."""
+        assert step.formula is not None
+        return prose(step.formula.tree(), self.name)
+
+    def left_out(self, step: Step) -> bool:
+        """Whether the lines leave an input out."""
+        return False
 
     def _column(self, step: Step, indent: str, seen: set[Step]) -> Iterator[str]:
         """The entries of a column, the largest first; those beyond the limits in brief."""

@@ -283,7 +283,7 @@ ROWS = (
     Rule("W50", 47, "site_fill_seconds", ">", MOST_FILL, factor=NEARLY, what="time to fill the storage at its write bandwidth",
          text="writing all that the storage holds takes {shown} at the required write bandwidth; expected at most {at_most}",
          supply=("datasets.*.load_within", "floor")),
-    Rule("W51", 48, **_said("R-CAP-03 has no reserve for what is not training data: usual are 10 to 20 % for snapshots, 5 % "
+    Rule("W51", 48, **_said("R-CAP-03 has no reserve beside the data: usual are 10 to 20 % for snapshots, 5 % "
                             "for rebuilds, and bytes for homes, containers and logs", reserve="none"), supply=("reserve",)),
     Rule("W90", 90, "nvme_writes_per_day", ">", MOST_WRITES,
          "training writes the NVMe of each node {value:,.3g} times per day; drives for writing are built for {limit:g}"),

@@ -14,6 +14,7 @@ from ingest.reports.charts.chart import Chart
 from ingest.reports.document.model import Block, Cover, Document, DocumentSection, Figure, Paragraph, Table
 from ingest.reports.labels import is_share, label, texts
 from ingest.requirement import INFORMATION, Requirement, is_of, said_of
+from ingest.site.plan import COLUMN_KINDS
 from ingest.site.planner import bandwidth_by_year
 from ingest.units import display, request_size, stated
 from ingest.version import __version__
@@ -115,7 +116,9 @@ class Composition:
     def _tables(self, names: Iterable[str]) -> Iterator[Table]:
         for name in names:
             look = self.texts["tables"][name]
-            rows = self.plan.tables.get(look.get("of", name), [])
+            lacking = {column for column, kind in COLUMN_KINDS.items() if kind not in self.plan.kinds}
+            found = self.plan.tables.get(look.get("of", name), [])
+            rows = [{column: value for column, value in row.items() if column not in lacking} for row in found]
             only = look.get("only")
             if only:
                 rows = [{column: row[column] for column in only if column in row} for row in rows]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ingest.configuration import decimal_units
+from ingest.engine.derivation_graph import is_column
 from ingest.reports.document.model import DerivationListing, Document, DocumentSection, Paragraph
 from ingest.reports.labels import label, plain, texts
 from ingest.sizing.explain import DerivationWriter
@@ -89,6 +90,21 @@ class TenderDerivation(DerivationWriter):
         ('data set bytes held of all datasets', 'gpus')
         """
         return _EACH.sub(r" of all \1", plain(quantity)) if "_" in quantity else quantity
+
+    def formula(self, step: Step) -> str:
+        """The formula of a computed quantity, without the terms of its sums that no row of the site has."""
+        written = super().formula(step)
+        for part in filter(self.left_out, step.inputs):
+            term = rf"(?:[a-z ]+ of\()?{re.escape(self.name(part.name))}\)?" if is_column(part) else re.escape(self.name(part.name))
+            written = re.sub(rf"(?:(?<=[(,+] )|(?<=\()|^){term} \+ | \+ {term}(?=[ ,)]|$)", "", written)
+        return written
+
+    def left_out(self, step: Step) -> bool:
+        """Whether nothing of the site is behind an input: a column without rows, or what follows from such columns alone."""
+        if is_column(step):
+            return not step.inputs
+        columns = [part for part in step.inputs if is_column(part)] if step.formula is not None else []
+        return bool(columns) and all(map(self.left_out, columns)) and not step.value
 
     def text(self, numbers: str) -> str:
         """Numbers with powers of ten as people write them.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ingest.acceptance.accept import shown_by
@@ -10,10 +10,10 @@ from ingest.configuration import decimal_units
 from ingest.engine.expression import cell
 from ingest.engine.registry import FORMULAS, Step, unit_of
 from ingest.files import garbage_collection_paused
-from ingest.reports.labels import plain, unit_word
+from ingest.reports.labels import capitalised, plain, texts, unit_word
 from ingest.reports.workbook.derivation_cells import FIRST, MOST_ALONE, SITE, PlanCells, limits_of, meaning_of, size_of
 from ingest.reports.workbook.plan_inputs import knobs_of, write_plan_inputs
-from ingest.reports.workbook.results_sheet import RESULTS, UTILIZATION, ResultsSheet
+from ingest.reports.workbook.results_sheet import GOODPUT, INTERVALS, RESULTS, UTILIZATION, ResultsSheet
 from ingest.reports.workbook.sheet import (
     CellContent,
     CellFormula,
@@ -35,8 +35,10 @@ from ingest.reports.workbook.workbook_writer import (
     text_sections,
     write_calculation,
 )
+from ingest.requirement import is_of
 from ingest.rfp import response_form as form
 from ingest.site.load_conditions import utilization_course
+from ingest.site.plan import largest_checkpoint_course, largest_checkpoint_goodput
 from ingest.version import __version__
 
 if TYPE_CHECKING:
@@ -51,8 +53,11 @@ TO_SETTLE, NOT_APPLYING = "To be settled before publication", "Requirements that
 MOST_EFFECTS = 6
 #: The conditions on the sheet Requirements, in the order of their columns.
 CONDITIONS = ("operation", "clients", "threads", "queue_depth", "implied_latency", "latency_99", "io_size", "pattern",
-              "mix_in_words", "files", "duration", "fill", "cache")  # fmt: skip
+              "mix_in_words", "files", "duration", "fill", "cache", "groups_in_words")  # fmt: skip
 CONDITION_STYLES = {"fill": "share", "implied_latency": "fraction", "latency_99": "fraction"}
+#: What the sheets behind the others hold, and the kinds of a plan that follows guidance or shows it.
+BEHIND: Mapping[str, str] = texts("workbook")["texts"]["behind"]
+GUIDED = ("guidance", "signed guidance")
 #: What a line requires, and what it requires where something limits it.
 ROUNDED, LIMITED = "rounded_requirement", "limited_requirement"
 
@@ -83,8 +88,14 @@ class ModelWorkbook:
         """The workbook as bytes."""
         plan, cells = self.plan, self.cells
         absent = TABLE_SHEETS.keys() - self.tables.keys()
-        if utilization_course(plan.rows["jobs"]) is None:
-            absent |= {UTILIZATION}
+        lines = {
+            UTILIZATION: utilization_course(plan.rows["jobs"]),
+            INTERVALS: largest_checkpoint_course(plan),
+            GOODPUT: largest_checkpoint_goodput(plan),
+        }
+        absent |= {name for name, found in lines.items() if found is None}
+        absent |= set() if is_of(GUIDED, plan.kinds) else {"Guidance"}
+        absent |= set() if plan.decided else {"Decisions"}
         sheets = {name: one for name, one in layouts("model").items() if name not in absent}
         book = WorkbookWriter(f"Storage requirements of {plan.site.name}", sheets)
         results = ResultsSheet(plan, book, cells, knobs_of(plan, cells))
@@ -94,30 +105,43 @@ class ModelWorkbook:
         self._columns(book.sheet("Columns"))
         for table in self.tables.values():
             write_table(table, cells, book)
-        write_guidance(plan, book)
+        if "Guidance" in sheets:
+            write_guidance(plan, book)
+        if plan.decided:
+            self._decisions(book.sheet("Decisions"))
         lines = self._requirements(book.sheet(form.REQUIREMENTS_SHEET))
         self._sensitivity(book.sheet("Sensitivity"))
         book.evidence(plan.assumptions, plan.sources)
         checks = book.checks(checks_of(plan, cells, self.tables, lines))
-        self._read_me(book, checks)
+        hidden = [f"{name} ({said})" if (said := BEHIND.get(name)) else name for name, one in sheets.items() if one.hidden]
+        self._read_me(book, checks, hidden)
         results.write(self.tables, lines, checks)
         for name, shown in book.sheets.items():
             shown.protect("", FREE)
             if sheets[name].hidden:
                 shown.hide()
-        book.sheets[RESULTS].activate()
+        book.sheets["Decisions" if plan.decisions else RESULTS].activate()
         return book.content()
 
-    def _read_me(self, book: WorkbookWriter, checks: int) -> None:
+    def _decisions(self, sheet: SheetWriter) -> None:
+        """What the buyer decides before a tender goes out: open with what settles it, settled with the reason."""
+        for one in self.plan.decided:
+            state = "settled" if one.reason else "open"
+            sheet.row(one.id, state, ", ".join(one.lines), capitalised(one.why), one.reason or one.settle)
+        sheet.mark(1, "==", '"open"')
+        sheet.close()
+
+    def _read_me(self, book: WorkbookWriter, checks: int, hidden: Sequence[str]) -> None:
         """How to use the workbook, and what the buyer settles before a tender goes out."""
         plan = self.plan
         made = {"version": __version__, "catalogs": plan.catalog.content_hash(), "site_file": plan.input_hash}
+        sheets = {"behind": ", ".join(hidden), "guidance": " Guidance and" if is_of(GUIDED, plan.kinds) else ""}
         asked = (f"{one.key}: {one.question} Suggested: {one.suggested}. {one.reason}" for one in plan.open_questions)
         sections = {
-            **text_sections("model", **made, assumed=len(plan.assumptions)),
+            **text_sections("model", plan.kinds, **made, assumed=len(plan.assumptions), **sheets),
             QUESTIONS: asked,
             TO_SETTLE: plan.warnings,
-            NOT_APPLYING: (f"{name}: {why}" for name, why in plan.missing.items()),
+            NOT_APPLYING: (f"{name}: {why}" for name, why in plan.missing.items() if name in plan.lacking),
         }
         title = "How to use this workbook"
         sheet, rows = book.read_me(title, sections, checks, banner())
@@ -167,8 +191,9 @@ class ModelWorkbook:
                 elif style := CONDITION_STYLES.get(name):
                     item = NumberCell(item if isinstance(item, float) else None, style)
                 conditions.append(item)
-            rows[one.id] = sheet.row(one.id, one.priority, one.statement, value, one.unit, required, *shown, *conditions)
-        for first, last in (("Priority", "Statement"), ("Low (P10)", "High (P90)"), ("Operation", "Cache rule")):
+            row = (one.id, one.priority, one.statement, value, one.unit, required, *shown, *conditions, one.limited_by)
+            rows[one.id] = sheet.row(*row)
+        for first, last in (("Priority", "Statement"), ("Low (P10)", "High (P90)"), ("Operation", "Limited by")):
             strike(sheet, first, last)
         # The first column stays empty, which marks the banner as not a requirement line.
         sheet.row("", banner())

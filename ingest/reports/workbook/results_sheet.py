@@ -180,7 +180,9 @@ def add_charts(plan: Plan, tables: Mapping[str, TableSheet], book: WorkbookWrite
     Read bandwidth by job, capacity by year, write bandwidth by checkpoint interval, utilization by latency, and goodput.
     """
     drawers = (("Workloads", _demand), ("Capacity by year", _capacity))
-    charts = [draw(tables[name], book) for name, draw in drawers if name in tables]
+    shown = (("Workloads", READS), ("Capacity by year", CAPACITIES[0]))
+    there = {name for name, needed in shown if name in tables and needed in tables[name].quantities}
+    charts = [draw(tables[name], book) for name, draw in drawers if name in there]
     jobs = {row.name: row for row in plan.rows["jobs"]}
     if (saved := largest_checkpoint_course(plan)) is not None:
         charts.append(_intervals(book, cells, jobs[saved[0]], *saved[1:]))
@@ -217,7 +219,8 @@ def _demand(table: TableSheet, book: WorkbookWriter) -> SheetChart:
 
 def _capacity(table: TableSheet, book: WorkbookWriter) -> SheetChart:
     chart = book.book.add_chart({"type": "column"})
-    looks = dict(zip(CAPACITIES, (SOLID, PALE, STRIPED), strict=True))
+    known = dict(zip(CAPACITIES, (SOLID, PALE, STRIPED), strict=True))
+    looks = {name: look for name, look in known.items() if name in table.quantities}
     names, values, axis = _draw(chart, table, looks, MOST_LABELS // len(looks), "Capacity")
     chart.set_x_axis({"name": "Year", "name_font": PLAIN})
     chart.set_y_axis(axis)

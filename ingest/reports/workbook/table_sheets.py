@@ -11,7 +11,7 @@ from ingest.reports.workbook.derivation_cells import PlanCells
 from ingest.reports.workbook.sheet import DisplayUnit, display_unit, width_of, width_of_words
 from ingest.reports.workbook.workbook_writer import WorkbookWriter, strike
 from ingest.site.guidance import guidance_rows
-from ingest.site.plan import NEEDED, TABLES, Plan
+from ingest.site.plan import COLUMN_KINDS, NEEDED, TABLES, Plan
 
 if TYPE_CHECKING:
     from ingest.engine.derivation_graph import QuantityRow
@@ -86,8 +86,13 @@ def table_sheets(plan: Plan) -> dict[str, TableSheet]:
         whose, quantities = TABLES[table]
         needed = NEEDED.get(table)
         rows = [row for row in plan.rows[whose] if needed is None or row.step(needed) is not None]
+        kept = [
+            one
+            for one in quantities
+            if COLUMN_KINDS.get(one, "") in ("", *plan.kinds) and any(row.step(one) is not None for row in rows)
+        ]
         if rows:
-            found[name] = TableSheet(name, quantities, rows, [[row.step(one) for one in quantities] for row in rows])
+            found[name] = TableSheet(name, kept, rows, [[row.step(one) for one in kept] for row in rows])
     return found
 
 

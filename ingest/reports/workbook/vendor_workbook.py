@@ -17,7 +17,7 @@ from ingest.files import garbage_collection_paused
 from ingest.reports.labels import texts
 from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, NumberCell, SheetWriter, display_unit, layouts
 from ingest.reports.workbook.workbook_writer import FREE, WorkbookWriter, add_section, add_title
-from ingest.requirement import INFORMATION, THEMES, Conditions
+from ingest.requirement import GROWTH, INFORMATION, THEMES, Conditions, said_of, theme_title
 from ingest.rfp import response_form as form
 from ingest.rfp.requirement_lines import term_line
 from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit, units_offered
@@ -91,7 +91,7 @@ def _requirements(plan: Plan, sheet: SheetWriter) -> None:
     for one in plan.vendor_lines:
         verified = f"test {tests[one.id]}" if one.id in tests else f"inspection: {inspected[one.id]}"
         how = ("not verified" if one.priority == INFORMATION else verified, one.conditions.clients)
-        before = (one.id, THEMES[one.theme], one.priority, one.statement, *_amount(one.value, one.unit, one.metric))
+        before = (one.id, theme_title(one.theme, plan.kinds), one.priority, one.statement, *_amount(one.value, one.unit, one.metric))
         sheet.row(*before, *how, conditions_in_words(one.conditions))
     sheet.close()
 
@@ -110,6 +110,7 @@ def conditions_in_words(one: Conditions) -> str:
         f"{one.threads:,} threads per client" if one.threads else "",
         f"at most {one.queue_depth:,} outstanding requests in all" if one.queue_depth else "",
         f"99 % within {latency_in_words(one.latency_99)}" if one.latency_99 else "",
+        f"clients: {one.groups_in_words}" if len(one.client_groups) > 1 else "",
         one.files,
         f"for {display(one.duration, 's')}" if one.duration else "",
         f"at {one.fill * 100:.4g} % fill" if one.fill else "",
@@ -197,11 +198,12 @@ def _prices(plan: Plan, sheet: SheetWriter) -> None:
     reads = {one.year: one.reads for one in bandwidth_by_year(plan)}
     years = [(year["name"], year["year_capacity_to_buy"]) for year in plan.tables.get("capacity", ())]
     steps = [(words["step"].format(step=step, year=year), size, reads.get(year)) for step, (year, size) in enumerate(years)]
+    steps = steps if GROWTH in plan.kinds else []
     first = next(iter(reads.values()), None)
     whole = [(words["all"], max(size for _, size in years), first)] if years else []
     for item, size, rate in (*whole, *steps):
         sheet.row(item, *_amount(plan.rounded(size), "B"), *_amount(rate, "B/s"), EntryCell(None), EntryCell(None))
-    for item in words["others"]:
+    for item in filter(None, (said_of(one, plan.kinds) for one in words["others"])):
         sheet.row(item, *(EntryCell(None) for _ in range(6)))
     sheet.close()
 
@@ -219,11 +221,11 @@ def _terms(plan: Plan, sheet: SheetWriter) -> None:
     for heading, lines in {"Key words": own["keywords"], "Definitions": defined, "Tests": own["tests"]}.items():
         add_section(sheet, heading)
         for term, meaning in lines.items():
-            sheet.row(term, meaning)
-    for theme, title in THEMES.items():
+            sheet.row(term, said_of(meaning, plan.kinds))
+    for theme in THEMES:
         stated = [one for one in plan.vendor_terms if one.theme == theme]
         if stated:
-            add_section(sheet, title)
+            add_section(sheet, theme_title(theme, plan.kinds))
         for one in stated:
             sheet.row(f"{one.id} {one.name}", one.text, one.verification)
     sheet.close()

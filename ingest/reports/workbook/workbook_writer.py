@@ -19,6 +19,7 @@ from ingest.reports.workbook.sheet import (
     seen,
     style_of,
 )
+from ingest.requirement import said_of
 from ingest.text import visible
 
 if TYPE_CHECKING:
@@ -206,10 +207,12 @@ def write_calculation(
         sheet.row(*identity(step), CellFormula(cells.formula(step), float(step.value), style), *ends(step), *told)
 
 
-def text_sections(kind: str, **values: object) -> dict[str, Iterable[CellContent]]:
-    """The sections of `workbook.yaml` for a sheet of text, with their values."""
-    found: Mapping[str, Sequence[str]] = texts("workbook")["texts"][kind]
-    return {heading: [line.format(**values) for line in lines] for heading, lines in found.items()}
+def text_sections(
+    kind: str, kinds: frozenset[str] = frozenset(), **values: object
+) -> dict[str, Iterable[CellContent]]:
+    """The sections of `workbook.yaml` for a sheet of text, with their values, for a site of such kinds of load."""
+    found: Mapping[str, Sequence[str | Sequence[str]]] = texts("workbook")["texts"][kind]
+    return {heading: [said_of(line, kinds).format(**values) for line in lines] for heading, lines in found.items()}
 
 
 def write_sections(sheet: SheetWriter, sections: Sections) -> dict[str, tuple[int, int]]:
