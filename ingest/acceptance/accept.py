@@ -238,8 +238,8 @@ def _writers(tool: str, line: Requirement, lines: Sequence[Requirement], setting
     accelerator, so it cannot be rehearsed, and tests the line with the highest rate only.
     """
     shared = [one for one in loads_of(line, line.id, setting) if one.files == "shared" and one.operation in DATA]
-    if tool == "fio" and any((one.operation, one.pattern) != ("read", "random") for one in shared):
-        # All its threads would read the same bytes at a time, and write files of their own.
+    if tool == "fio" and any(one.pattern != "random" for one in shared):
+        # All its threads would read or write the same bytes at a time.
         return ()
     if tool != "dlio":
         return (tool,)

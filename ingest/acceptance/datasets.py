@@ -85,7 +85,7 @@ def with_data(setting: Setting, lines: Sequence[Requirement], tools: Collection[
     reading: list[tuple[Requirement, Load]] = []
     for line in () if setting.rehearsal else lines:
         with suppress(NotTestable):
-            reading += [(line, load) for load in loads_of(line, line.id, setting) if load.operation == "read"]
+            reading += [(line, load) for load in loads_of(line, line.id, setting) if load.on_data]
     if not reading:
         return setting
     loads = [load for _, load in reading]

@@ -153,7 +153,7 @@ def _load(requirement: Requirement, part: MixPart | None, name: str, given: Mapp
         clients=1 if rehearsal else int(given["clients_under_test"]),
         threads=min(threads, REHEARSAL_THREADS) if rehearsal else threads,
         seconds=REHEARSAL_SECONDS if rehearsal else float(given["acceptance_seconds"]),
-        dataset_bytes=REHEARSAL_BYTES if rehearsal and operation == "read" else None,
+        dataset_bytes=None,
         handled=None,
         files="shared" if "shared" in requirement.conditions.files else "file per process",
         threshold=float(solve(f"{rate}_per_client" if rehearsal else rate, given)),
@@ -161,8 +161,10 @@ def _load(requirement: Requirement, part: MixPart | None, name: str, given: Mapp
         depth=int(solve("depth_of_load", given)) if part else 1,
         latency_99=requirement.conditions.latency_99 if part else None,
     )
-    if setting.data is None or operation != "read":
+    if not load.on_data or (setting.data is None and not rehearsal):
         return load
+    if setting.data is None:
+        return replace(load, dataset_bytes=REHEARSAL_BYTES)
     folders = folders_of(load, setting.data.clients, setting.data.files)
     return replace(load, dataset_bytes=round(solve("read_set_bytes", {**given, **folders})))
 

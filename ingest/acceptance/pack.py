@@ -228,7 +228,7 @@ def _conditions(test: AcceptanceTest, requirement: Requirement, rehearsal: bool)
         if load.latency_99:
             yield f"beside the rate: 99 % of the requests within {milliseconds(load.latency_99)}; a longer time is a remark"
     if test.tool == "fio" and test.scale == "full":
-        reads = next((load for load in test.loads if load.operation == "read"), None)
+        reads = next((load for load in test.loads if load.on_data), None)
         files = "fill" if reads is None else "shared" if reads.files == "shared" else f"read {reads.clients}"
         yield f"servers on the clients: `sh fio/servers.sh {files}`"
     if test.repeats < FEWEST_RUNS:

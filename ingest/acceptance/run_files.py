@@ -145,7 +145,7 @@ def differences(test: AcceptanceTest, run: Run) -> list[str]:
             reasons.append("files: not in the result, expected their number")
         if test.tool in REPORTING and load.operation in DATA:
             # Some drivers of fio drop the options of all jobs but the first.
-            reads = ("pattern", "dataset_bytes") if load.operation == "read" and load is test.loads[0] else ()
+            reads = ("pattern", "dataset_bytes") if load.on_data and load is test.loads[0] else ()
             absent = (name.replace("_", " ") for name in (*STATED, *reads) if getattr(seen, name) is None)
             reasons += [f"{name}: not in the result, expected a value" for name in absent]
         reasons += _differences(load, seen)

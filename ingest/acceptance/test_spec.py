@@ -45,6 +45,11 @@ class Load:
     #: seconds within which 99 % of the requests should be answered; none where the line states none
     latency_99: float | None = None
 
+    @property
+    def on_data(self) -> bool:
+        """Whether it needs data that are there before: it reads them, or writes over them at random."""
+        return self.operation == "read" or (self.operation, self.pattern, self.files) == ("write", "random", "shared")
+
 
 def part_of(load: Load) -> str:
     """The short name of a load within its test: the end of its job's name, or its operation."""

@@ -149,6 +149,8 @@ class LoadConditions:
             one = mix[0] if mix else MixPart(1, "read", int(parts[0].io_size), parts[0].pattern)
             pattern = {"io_size": one.io_size, "pattern": one.pattern}
         operation = MIXED if line.operation == MIXED else "read"
+        if line.column == KV_READS:
+            shared["files"] = "shared"  # of all clients, which write over them
         return Conditions(operation, cache=UNCACHED, **pattern, **depth, **shared)
 
     def entries(self, value: RequirementValue) -> list[Step]:

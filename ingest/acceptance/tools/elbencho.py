@@ -28,7 +28,7 @@ RANDOM = " --blockvarpct 100"
 def loads(task: Task) -> tuple[Load, ...]:
     """The load as elbencho runs it: all clients read the whole data set."""
     data = task.setting.data
-    return task.loads if data is None or task.load.operation != "read" else task.reading(task.load, data.clients)
+    return task.loads if data is None or not task.load.on_data else task.reading(task.load, data.clients)
 
 
 def job_files(task: Task) -> dict[str, str]:
@@ -42,9 +42,10 @@ def job_files(task: Task) -> dict[str, str]:
     result = f'--label {task.ident} --lat --jsonfile "$RESULTS/{task.ident}.run$run.json"'
     letter = {"read": "-r", "write": "-w"}[load.operation]
     run = f"{common} {letter} -b {load.io_bytes} {order}--timelimit {load.seconds:.0f} {result} {paths}"
-    if load.operation == "write":
+    run += RANDOM if load.operation == "write" else ""
+    if not load.on_data:
         removing = f"elbencho {hosts}-t 1 -F {paths}"
-        return own_script(task, "elbencho", [*repeated(task, ".json", [run + RANDOM]), removing])
+        return own_script(task, "elbencho", [*repeated(task, ".json", [run]), removing])
     fill = f"elbencho {hosts}-t {USUAL_THREADS} -s {each} --direct -w -b {task.fill_bytes} --label fill.fill{RANDOM} {paths}"
     runs = repeated(task, ".json", [run], drops=True)
     if task.rehearsal:

@@ -60,9 +60,9 @@ def job_files(task: Task) -> dict[str, str]:
     """
     ident, load = task.ident, task.load
     files = {f"fio/{ident}.fio": f"{comment(f'{ident}: {task.requirement.statement}')}\n{_job(task)}"}
-    name = task.data_name if task.reads and not task.rehearsal else ident
+    name = task.data_name if task.on_data and not task.rehearsal else ident
     # The first client writes shared files; each client writes the files in its own folder.
-    writers = '"$(head -n 1 "$HOSTS")"' if task.reads and load.files == "shared" else '"$HOSTS"'
+    writers = '"$(head -n 1 "$HOSTS")"' if task.on_data and load.files == "shared" else '"$HOSTS"'
     client, filler = ("", "") if task.rehearsal else ('--client="$HOSTS" ', f"--client={writers} ")
     filling = f'fio {filler}--output=/dev/null "$here/{name}.fill.fio"'
     fill = _fill(task)
@@ -123,7 +123,10 @@ def _data(load: Load, task: Task) -> dict[str, object]:
     engine = {"ioengine": "libaio", "iodepth": load.depth} if load.depth > 1 else {"ioengine": "psync"}
     logs = {"write_bw_log": load.name, "log_avg_msec": 1000} if task.setting.logs_seconds else {}
     data, after = task.setting.data, NO_LAYOUT
-    if load.operation == "write":
+    if load.operation == "write" and load.on_data:
+        # Blocks of files that are there are written over, by all threads of all clients.
+        placed, after = _filled(load, task), {**NO_LAYOUT, "end_fsync": 1}
+    elif load.operation == "write":
         placed, after = _files(load.name, load, 1, task.file_bytes(load, load.threads)), {"end_fsync": 1, "unlink": 1}
     elif load.files == "shared" or data is None:
         placed = _filled(load, task)
@@ -184,16 +187,16 @@ def path_job(name: str, total: int, seconds: float, io_bytes: int, threads: int,
 
 
 def _fill(task: Task) -> str:
-    """The job that writes the files of a test of reads or opens; empty for other tests."""
+    """The job that writes the files of a test of reads, overwrites or opens; empty for other tests."""
     data = task.setting.data
-    if not task.reads and task.load.operation != "open":
+    if not task.on_data and task.load.operation != "open":
         return ""
     if task.load.operation == "open":
         sections = [{**_metadata(task), "rw": "write", "file_service_type": "sequential"}]
     else:
         # Outside a rehearsal all loads read the files of one data set.
         common = {"ioengine": "psync", "rw": "write", "bs": task.fill_bytes, "file_service_type": "sequential"}
-        jobs = [(one, one.threads if data is None else data.files // FILES_PER_THREAD) for one in task.reads]
+        jobs = [(one, one.threads if data is None else data.files // FILES_PER_THREAD) for one in task.on_data]
         sections = [
             {**_filled(one, task), **common, "numjobs": 1 if one.files == "shared" else number}
             for one, number in (jobs if data is None else jobs[:1])

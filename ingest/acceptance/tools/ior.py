@@ -21,7 +21,7 @@ def loads(task: Task) -> tuple[Load, ...]:
     """The load as IOR runs it: it has no asynchronous requests, so each outstanding request takes a process."""
     load = replace(task.load, threads=task.load.threads * task.load.depth, depth=1)
     data = task.setting.data
-    if load.operation != "read" or data is None:
+    if not load.on_data or data is None:
         return (load,)
     # A shared file is read whole, other files by as many processes as filled them.
     return task.reading(load, data.clients if load.files == "shared" else load.clients)
@@ -37,13 +37,14 @@ def job_files(task: Task) -> dict[str, str]:
     output = f'>> "$RESULTS/{ident}.run$run.txt" 2>&1'
     label = f'echo "# {ident}" > "$RESULTS/{ident}.run$run.txt"'
     start = launch(load.clients, load.threads, task.rehearsal)
-    if load.operation == "write":
+    if not load.on_data:
         run = f'$LAUNCH ior {common} -o "$TARGET/{ident}" -w -e -t {load.io_bytes} {timed} {output}'
         return own_script(task, "ior", [start, *repeated(task, ".txt", [label, run])])
     name = task.data_name if task.rehearsal or load.files == "shared" else f"data-{load.threads}"
     order = "-z " if load.pattern == "random" else ""
     fill = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" -w -e -t {task.fill_bytes}'
-    run = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" -r -C {order}-t {load.io_bytes} {timed} {output}'
+    how = "-r -C" if load.operation == "read" else "-w -E -e"  # -E: over the blocks of the file that is there
+    run = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" {how} {order}-t {load.io_bytes} {timed} {output}'
     runs = repeated(task, ".txt", [label, run], drops=True)
     if task.rehearsal:
         return own_script(task, "ior", [start, fill, *runs])

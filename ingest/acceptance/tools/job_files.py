@@ -20,12 +20,12 @@ class Task:
     def __init__(self, ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> None:
         self.ident, self.requirement, self.loads, self.setting = ident, requirement, loads, setting
         self.load = loads[0]  # the only load, or the reads of a mixed test
-        self.reads = tuple(load for load in loads if load.operation == "read")
+        self.on_data = tuple(load for load in loads if load.on_data)  # those that need data before
         self.rehearsal = setting.rehearsal  # whether one machine runs the load of one client
         self.given: Mapping[str, Num] = given_for(requirement, setting)
         # The clients that fill the files of the test.
-        self.data_clients = setting.data.clients if setting.data and self.reads else self.load.clients
-        # The data set that the test reads, which tests share; in a rehearsal each test has its own files.
+        self.data_clients = setting.data.clients if setting.data and self.on_data else self.load.clients
+        # The data set that the test reads or writes over, which tests share; in a rehearsal each test has its own files.
         shared = "data-shared" if self.load.files == "shared" else "data"
         self.data_name = self.load.name if self.rehearsal else shared
 
@@ -35,9 +35,9 @@ class Task:
         if load.io_bytes is not None and load.operation in DATA:
             # The parts of a mixed test have their own rates and I/O sizes.
             own: dict[str, Num] = {"required_bandwidth": load.threshold, "aligned_io_bytes": load.io_bytes}
-            unlike = "fill_request_bytes" if load.operation == "write" else ""
+            unlike = "" if load.on_data else "fill_request_bytes"
             given = {name: value for name, value in given.items() if name != unlike} | own
-        held = "acceptance_dataset_bytes_per_client" if load.operation == "read" else "written_bytes_per_client"
+        held = "acceptance_dataset_bytes_per_client" if load.on_data else "written_bytes_per_client"
         return file_bytes(given, count, solve(held, given) * clients)
 
     @property
