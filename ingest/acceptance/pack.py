@@ -13,7 +13,7 @@ from ingest.acceptance.datasets import Effort, effort_of
 from ingest.acceptance.judgement import FEWEST_RUNS, MOST_RUNS, milliseconds
 from ingest.acceptance.loads import Setting, usual_inputs
 from ingest.acceptance.service_limits import DEGRADED, FAILED_SERVER, JUDGED, MandatoryTerm, ServiceLimit, degraded_tests, shows
-from ingest.acceptance.test_spec import AcceptanceTest
+from ingest.acceptance.test_spec import AcceptanceTest, Load
 from ingest.acceptance.tools.job_files import filled, template
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import solve
@@ -168,7 +168,10 @@ def readme(made: Acceptance) -> Iterator[str]:
     yield from ("", "## Tests", "", "| test | requirement | priority | tool | must reach | runs |", "|---|---|---|---|---|---|")
     for test in made.tests:
         ways = [f"{load.operation} " if len(test.loads) > 1 else "" for load in test.loads]
-        must = ", ".join(way + display(load.threshold, load.unit) for way, load in zip(ways, test.loads, strict=True))
+        must = ", ".join(
+            f"{way}{display(load.threshold, load.unit)}{_passes_from(test, load)}"
+            for way, load in zip(ways, test.loads, strict=True)
+        )
         tool = f"{test.tool} ≥ {test.version}"
         lines = ", ".join((test.requirement, *test.also))
         yield f"| {test.id} | {lines} | {test.priority} | {tool} | {must} | {test.repeats} |"
@@ -182,6 +185,14 @@ def readme(made: Acceptance) -> Iterator[str]:
         yield from (
             f"- {ident}: {markdown(requirements[ident].statement)} {markdown(why)}." for ident, why in made.untested.items()
         )
+
+
+def _passes_from(test: AcceptanceTest, load: Load) -> str:
+    """From which lower bound of the runs a load passes; nothing where single runs decide."""
+    if test.repeats < FEWEST_RUNS:
+        return ""
+    given = {"required_rate": load.threshold, "allowed_deviation": test.allowed_deviation}
+    return f", passes from {display(float(solve('accepted_rate', given)), load.unit, binary=False)}"
 
 
 def _script(test: AcceptanceTest) -> str:
@@ -264,6 +275,12 @@ def steps_of_terms() -> Mapping[str, str]:
     return dict(zip(parts[1::2], (part.strip() for part in parts[2::2]), strict=True))
 
 
+def _reads(made: Acceptance) -> AcceptanceTest | None:
+    """The test of fio with the highest rate of reads, which steps of terms run again; None without one."""
+    found = [test for test in made.tests if test.tool == "fio" and [load.operation for load in test.loads] == ["read"]]
+    return max(found, key=lambda test: test.loads[0].threshold, default=None)
+
+
 def _terms(made: Acceptance) -> Iterator[str]:
     """Service terms: those that the tests show, degraded operation, and what remains to be inspected."""
     shown = [limit for limit in made.service if limit.key in JUDGED]
@@ -288,5 +305,10 @@ def _terms(made: Acceptance) -> Iterator[str]:
         yield from ("", "## Mandatory terms to be inspected", "", "`ingest verdict` lists them, and does not judge them.", "")
         yield from (f"- {term.id}, {markdown(f'{term.name}, {term.value}: {term.verification}')}" for term in made.inspected)
         for term in made.inspected:
-            if steps := steps_of_terms().get(term.id):
-                yield from ("", f"### {term.id}: {markdown(term.name)}", "", steps.replace("@value@", markdown(term.value)))
+            steps = steps_of_terms().get(term.id, "")
+            reads = _reads(made)
+            if steps and (reads is not None or "@reads@" not in steps):
+                named = {"@value@": markdown(term.value)} | ({"@reads@": reads.id, "@line@": reads.requirement} if reads else {})
+                for mark, words in named.items():
+                    steps = steps.replace(mark, words)
+                yield from ("", f"### {term.id}: {markdown(term.name)}", "", steps)

@@ -143,7 +143,7 @@ ROWS = (
          supply=(Option("precision", "{precision}"),)),
     Rule("W07", 16, "storage_nic_share", "<", NEGLIGIBLE_SHARE, words={"family": ("llm",)}, unknown=True, of_job=True,
          what="share of a node's storage NICs below which reading tokens is negligible",
-         text="reading tokens is negligible here ({read} for the whole job): size this storage for checkpoints"),
+         text="reading tokens is negligible here ({read} for the whole job): its reads size no storage"),
     Rule("W08", 17, "nfs_tcp_client_share", ">", 1.0,
          text="one NFS/TCP mount per node ({one}) is too slow, {other}"),
     Rule("W09", 7, "storage_nic_share", ">", 1.0, of_job=True,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.accept import KINDS_OF_TOOL, rows_of, shown_by
 from ingest.acceptance.loads import Setting, kind_of
-from ingest.engine.registry import is_quantity, unit_of
+from ingest.engine.registry import is_quantity, solve, unit_of
 from ingest.errors import listed
 from ingest.reports.charts.chart import Chart
 from ingest.reports.document.model import Block, Cover, Document, DocumentSection, Figure, Paragraph, Table
@@ -265,7 +265,8 @@ def acceptance_table(requirements: Sequence[Requirement]) -> Table:
         tools = ", ".join(tool for tool, kinds in KINDS_OF_TOOL.items() if kind_of(row.line) in kinds)
         counts = f"{load.clients:,} × {load.threads:,} × {load.depth:,}"
         how = (f"{load.pattern} {load.operation}".strip(), counts, size, runs, tools)
-        least = load.threshold * (1 - Setting().allowed_deviation)
+        usual = {"required_rate": load.threshold, "allowed_deviation": Setting().allowed_deviation}
+        least = float(solve("accepted_rate", usual))
         rows.append((row.test, row.line.id, *how, stated(load.threshold, load.unit), display(least, load.unit, binary=False)))
     return form("acceptance", rows)
 

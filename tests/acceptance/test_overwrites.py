@@ -1,0 +1,88 @@
+"""Blocks of shared files that are written over at random, as key-value caches are: job files, a real run, and the verdict."""
+
+import json
+import os
+import subprocess
+
+import pytest
+from plans import _line
+
+import ingest
+from ingest.acceptance import loads
+
+KV = {"io_size": 262144, "pattern": "random", "files": "shared", "duration": 600, "fill": 0.8}
+LINES = [
+    _line("R-KV-01", "mandatory", "The system shall serve the context of turns.", "site_kv_read_bandwidth", 64e3, "B/s", "read",
+          clients=4, **KV),
+    _line("R-KV-02", "mandatory", "The system shall take the context of turns.", "site_kv_write_bandwidth", 32e3, "B/s",
+          "write", clients=4, **KV),
+    _line("R-CAP-03", "mandatory", "The system shall hold the caches.", "site_capacity_to_buy", 1e12, "B", "hold"),
+]  # fmt: skip
+
+
+def made(folder, **options):
+    plan = folder / "plan.json"
+    plan.write_text(json.dumps({"schema": "ingest/1", "command": "plan", "site": "chat", "requirements": LINES}))
+    return ingest.accept(plan, folder / "tests", **options)
+
+
+def test_each_tool_writes_over_blocks_that_were_there_before(tmp_path):
+    answer = made(tmp_path, tool=["fio", "ior", "elbencho"])
+    tests = {test.id: test for test in answer.tests}
+    assert set(tests) == {f"T-KV-0{number}-{tool}" for number in (1, 2) for tool in ("fio", "ior", "elbencho")}
+    reads, writes = (tests[f"T-KV-0{number}-fio"].loads[0] for number in (1, 2))
+    assert writes.dataset_bytes == reads.dataset_bytes > 0
+    job = tests["T-KV-02-fio"].files["fio/T-KV-02-fio.fio"]
+    options = dict(line.split("=", 1) for line in job.splitlines() if "=" in line and not line.startswith("#"))
+    names = ":".join(f"data-shared.{number}" for number in range(16))
+    wanted = {"rw": "randwrite", "bs": "262144", "numjobs": "2", "filename": names, "allow_file_create": "0"}
+    assert options.items() >= wanted.items()
+    # What is written over is there before, and stays for the next run.
+    assert "unlink" not in options
+    assert options["refill_buffers"] == options["direct"] == "1"
+    fill = tests["T-KV-02-fio"].files["fio/data-shared.fill.fio"]
+    assert f"filename={names}\n" in fill
+    assert fill == tests["T-KV-01-fio"].files["fio/data-shared.fill.fio"]
+    ior = tests["T-KV-02-ior"].files["ior/T-KV-02-ior.sh"]
+    assert ' -k -o "$TARGET/data-shared" -w -E -e -z -t 262144 -D 600 ' in ior
+    elbencho = tests["T-KV-02-elbencho"].files["elbencho/T-KV-02-elbencho.sh"]
+    assert " --direct -w -b 262144 --rand --infloop --timelimit 600 " in elbencho
+    assert "-F" not in elbencho.split()
+    readme = (tmp_path / "tests/README.md").read_text(encoding="utf-8")
+    assert readme.count("servers on the clients: `sh fio/servers.sh shared`") == 2
+    assert "passes from 31.04 kB/s" in readme
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kv")
+    (folder / "storage").mkdir()
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in {"REHEARSAL_SECONDS": 1, "REHEARSAL_BYTES": 8 * 2**20}.items():
+            patched.setattr(loads, name, value)
+        answer = made(folder, tool="fio", scale="1node")
+    for test in answer.tests:
+        environment = {**os.environ, "TARGET": str(folder / "storage")}
+        done = subprocess.run(
+            ["sh", f"fio/{test.id}.sh"], cwd=folder / "tests", env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "tests"
+
+
+def test_fio_runs_both_tests_and_the_verdict_accepts_them(ran):
+    answer = ingest.verdict(ran, ran / "results")
+    assert {one.id: one.result for one in answer.tests} == {"T-KV-01-fio": "pass", "T-KV-02-fio": "pass"}
+    (job, *_) = json.loads((ran / "results/T-KV-02-fio.run1.json").read_text())["jobs"]
+    # The files were there before: fio wrote at random, and read nothing.
+    assert job["write"]["total_ios"] > 0 == job["read"]["total_ios"]
+
+
+def test_writes_in_sequence_are_no_overwrites_at_random(ran, tmp_path):
+    found = json.loads((ran / "results/T-KV-02-fio.run1.json").read_text())
+    for part in (found["global options"], *(job["job options"] for job in found["jobs"])):
+        part |= {"rw": "write"} if "rw" in part else {}
+    (tmp_path / "T-KV-02-fio.run1.json").write_text(json.dumps(found))
+    answer = ingest.verdict(ran, tmp_path)
+    assert {one.id: one.result for one in answer.tests}["T-KV-02-fio"] == "not tested"
+    assert "pattern" in " ".join(answer.refused.values())
