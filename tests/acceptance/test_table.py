@@ -57,7 +57,7 @@ def test_the_workbook_asks_for_the_loads_of_accept(written):
     ]  # fmt: skip
     assert len(found) > 4
     for row, (*_, threshold, unit) in zip((row for row in rows if row[0]), wanted, strict=True):
-        shown = f"{row[heads.index('Pass threshold')]} {row[heads.index('Unit')]}"
+        shown = f"{row[heads.index('Required')]} {row[heads.index('Unit')]}"
         assert parse(shown, unit, row[0]) == pytest.approx(threshold, rel=1e-9)
 
 
@@ -69,7 +69,7 @@ def test_the_workbook_names_the_job_files_runs_and_deviation_of_accept(written):
     tests = {test.id.removesuffix(f"-{TOOL}"): test for test in package.tests}
     for line in lines:
         test = tests[line["Test"]]
-        assert line["Job file"] in test.files
+        assert line["Test file"] in test.files
         assert (line["Runs"], line["Allowed deviation"]) == (test.repeats, test.allowed_deviation)
     heads, *rows = book["Requirements"].iter_rows(values_only=True)
     verified = {row[0]: row[heads.index("Verified by")] for row in rows if row[0]}
@@ -81,7 +81,7 @@ def test_the_document_asks_for_the_loads_of_accept(written):
     _, package, folder = written
     tables = docx.Document(str(folder / "rfp.docx")).tables
     found = [cells for table in tables for row in table.rows if ID.fullmatch((cells := [c.text for c in row.cells])[0])]
-    found = [[*cells[:6], cells[-1]] for cells in found]
+    found = [[*cells[:6], cells[-2]] for cells in found]
     wanted = [
         [test, line, f"{pattern} {operation}".strip(), f"{clients:,} × {threads:,} × {depth:,}",
          request_size(size) if size else "",

@@ -65,7 +65,7 @@ def test_a_day_shows_intervals_stops_and_conditions():
         by_load[one.load] = by_load.get(one.load, 0) + one.part.share
     assert by_load == {load: pytest.approx(1) for load in by_load}
     stated = plan.requirement("R-MIX-01").conditions.mix
-    assert tuple(one.part for one in request_shares(plan.requirements) if one.load == "reads and checkpoints") == stated
+    assert tuple(one.part for one in request_shares(plan.requirements) if one.load == "reads and writes") == stated
     # Bandwidth by year begins and ends at the requirements.
     plan = example_plan("enterprise-64-nodes")
     years = bandwidth_by_year(plan)

@@ -123,7 +123,7 @@ def test_each_test_has_its_load_and_threshold(plan, content):
         (one.test, one.load.clients, one.load.threads) for one in tests
     ]
     for row, one in zip(rows, tests, strict=True):
-        shown = parse(f"{row['Pass threshold']} {row['Unit']}", one.load.unit, one.test)
+        shown = parse(f"{row['Required']} {row['Unit']}", one.load.unit, one.test)
         assert shown == pytest.approx(one.load.threshold, rel=1e-12)
 
 
@@ -159,7 +159,7 @@ def test_the_thresholds_of_the_parts_of_a_mix_add_up_to_what_is_required(content
     shown = Counter()
     for row in lines(content, "Acceptance"):
         shown[row["Requirement"]] += (
-            parse(f"{row['Pass threshold']} {row['Unit']}", "B/s", "threshold") if "B/s" in row["Unit"] else 0
+            parse(f"{row['Required']} {row['Unit']}", "B/s", "threshold") if "B/s" in row["Unit"] else 0
         )
     mixed = [one for one in plan.requirements if len(one.conditions.mix) > 1]
     assert {one.id: shown[one.id] for one in mixed} == {one.id: pytest.approx(one.value, rel=1e-9) for one in mixed}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ingest.engine.messages import Message, in_site_words
@@ -148,7 +148,9 @@ class Knob(NamedTuple):
 
 def knobs_of(plan: Plan, cells: PlanCells) -> list[Knob]:
     """The inputs that a buyer turns first: those that move the requirements most, and those that every buyer asks about."""
-    single = (steps for step, steps in cells.sharing.items() if not hasattr(step.value, "__len__") and key_of(step, cells))
+    jobs = plan.site.section("jobs")
+    keys = {step: key_of(step, cells, jobs) for step in cells.sharing if not hasattr(step.value, "__len__")}
+    single = (steps for step, steps in cells.sharing.items() if keys.get(step))
     found = influences(plan, single)
     names = [one.steps[0].name for one in found]
     always = [next((place for place, name in enumerate(names) if name in wanted), None) for wanted in ALWAYS]
@@ -166,12 +168,15 @@ def knobs_of(plan: Plan, cells: PlanCells) -> list[Knob]:
         owner = cells.owner(step)
         whose = "" if owner in (SITE, *SHARED) else f", {owner}"
         moved = ", ".join([*one.moved][:MOST_MOVED])
-        knobs.append(Knob(step, capitalised(plain(step.name)) + whose, key_of(step, cells), moved))
+        knobs.append(Knob(step, capitalised(plain(step.name)) + whose, key_of(step, cells, jobs), moved))
     return knobs
 
 
-def key_of(step: Step, cells: PlanCells) -> str:
-    """The key of the site file that sets an input: its own, else the one that replaces its default; empty where none does."""
+def key_of(step: Step, cells: PlanCells, jobs: Collection[str]) -> str:
+    """The key of the site file that sets an input: its own, else the one that replaces its default; empty where none does.
+
+    `jobs` are their names: what a served model has of the catalogs, no key replaces.
+    """
     owner, _, more = cells.owner(step).partition(ALSO)
     if known := cells.key(step):
         return known
@@ -182,6 +187,7 @@ def key_of(step: Step, cells: PlanCells) -> str:
     elif path and path.partition(".")[0] not in (*SHARED, "datasets"):
         path = f"jobs.{owner}.{path}"
     path = path.replace("datasets.*", f"datasets.{owner}")
+    path = "" if path.startswith(f"jobs.{owner}.") and owner not in jobs else path
     # `scaling: strong` takes a word.
     return "" if not path or " " in path else path + (f"{ALSO}{more}" if more else "")
 

@@ -12,7 +12,7 @@ from ingest.acceptance.accept import rows_of, shown_by
 from ingest.acceptance.loads import Setting
 from ingest.configuration import decimal_units
 from ingest.engine.expression import cell
-from ingest.engine.registry import FORMULAS
+from ingest.engine.registry import FORMULAS, solve
 from ingest.files import garbage_collection_paused
 from ingest.reports.labels import texts
 from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, NumberCell, SheetWriter, display_unit, layouts
@@ -187,8 +187,11 @@ def _acceptance(plan: Plan, sheet: SheetWriter) -> None:
         size = request_size(load.io_bytes) if load.io_bytes else ""
         late = latency_in_words(load.latency_99) if load.latency_99 else ""
         how = (f"{load.pattern} {load.operation}".strip(), size, load.clients, load.threads, load.depth, late)
-        least = (*_amount(load.threshold, load.unit), display(load.seconds, "s") if load.seconds else "")
-        sheet.row(one.test, one.line.id, *how, *least, usual.repeats, deviation, f"fio/{one.test}-fio.fio")
+        shown = display_unit("", load.threshold, load.unit)
+        passes = float(solve("accepted_rate", {"required_rate": load.threshold, "allowed_deviation": usual.allowed_deviation}))
+        least = NumberCell(passes / shown.factor, "scaled") if shown is not None else None
+        lasts = display(load.seconds, "s") if load.seconds else ""
+        sheet.row(one.test, one.line.id, *how, *_amount(load.threshold, load.unit), least, lasts, usual.repeats, deviation, f"fio/{one.test}-fio.fio")
     sheet.close()
 
 
