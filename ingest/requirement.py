@@ -77,7 +77,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 #: the parts of the title of a theme that name a kind; a theme without any of them has its second title
 TITLES: Mapping[str, tuple[Mapping[str, str], str]] = {
     "reading": ({"training reads": "reading of training data"}, "reading"),
-    "checkpoints": ({"checkpoint writes": "writing of checkpoints", "restores": "restoring of checkpoints"}, "writing"),
+    "checkpoints": ({"checkpoints": "writing and restoring of checkpoints"}, "writing"),
     "loading": (
         {
             "data loads": "loading of data",

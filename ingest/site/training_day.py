@@ -27,6 +27,8 @@ GOLDEN = 0.6180339887498949
 #: the lines that require the rates of reads, of copies and of writes: a chart of the workload's own rates would tell vendors
 #: how far the guidance exceeds it
 RAISING = (("R-READ-02", "R-READ-03"), ("R-RESTART-01", "R-RESTART-02"), ("R-WRITE-01", "R-WRITE-02"))
+#: the lines that state the rates of each load: the chart shows none that is higher than the highest of them
+STATING = (("R-READ-01", "R-READ-02", "R-READ-03"), ("R-RESTART-01", "R-RESTART-02", "R-STAGE-01"), RAISING[2])
 #: the lines whose requests differ
 REQUESTS = (
     "R-READ-03",
@@ -178,8 +180,10 @@ def training_day(plan: Plan) -> TrainingDay:
     reads = [sum(parts) for parts in zip(*(_cluster_reads(one, runs) for one in plan.rows["clusters"]), strict=True)]
     loads = ([required(one) for one in load] for load in (reads, copies.load, writes.load))
     guided = {one.id: one.value for one in plan.requirements if one.rationale == GUIDED and one.priority != INFORMATION}
-    rates = ([guided[one] for one in lines if one in guided] for lines in RAISING)
-    read, copied, written = map(_raised, loads, rates)
+    stated = {one.id: one.value for one in plan.requirements if one.priority != INFORMATION}
+    raised = map(_raised, loads, ([guided[one] for one in lines if one in guided] for lines in RAISING))
+    most = (max((stated[one] for one in lines if one in stated), default=float("inf")) for lines in STATING)
+    read, copied, written = (tuple(min(one, limit) for one in load) for load, limit in zip(raised, most, strict=True))
     return TrainingDay(read, copied, written, "" if restored is None else restored.name)
 
 

@@ -16,10 +16,12 @@ from ingest.errors import IngestError, UsageError, brief, nearest
 from ingest.reports.document.model import Document
 from ingest.reports.document.word_blocks import WordWriter, width_at
 from ingest.reports.labels import texts
+from ingest.requirement import GROUPS, said_of
 
-#: Sections of each document by the name of their field, in order, with their titles.
+#: Sections of each document by the name of their field, in order, with their titles for a site that has all kinds of load.
 SECTIONS: Mapping[str, Mapping[str, str]] = {
-    kind: {name: look["title"] for name, look in texts("document")[kind]["sections"].items()} for kind in ("vendor", "buyer")
+    kind: {name: said_of(look["title"], frozenset(GROUPS)) for name, look in texts("document")[kind]["sections"].items()}
+    for kind in ("vendor", "buyer")
 }
 #: Why a document has no field of the other one.
 OTHER = {
