@@ -46,8 +46,12 @@ class Decision(NamedTuple):
     @property
     def text(self) -> str:
         """The decision in one line."""
-        shown = f"{self.lines[0]} and {len(self.lines) - 1} more" if len(self.lines) > MOST_LINES else listed(self.lines)
-        return f"{self.id} ({shown}) {self.why}. Settle: {self.settle}"
+        return f"{self.id} ({self.concerned}) {self.why}. Settle: {self.settle}"
+
+    @property
+    def concerned(self) -> str:
+        """Its lines, or the first of many."""
+        return f"{self.lines[0]} and {len(self.lines) - 1} more" if len(self.lines) > MOST_LINES else listed(self.lines)
 
 
 def decisions_of(site: Site, found: Iterable[Finding], lines: Sequence[Requirement]) -> tuple[Decision, ...]:

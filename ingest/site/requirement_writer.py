@@ -290,7 +290,7 @@ class RequirementWriter:
             notes = ((name, row.known.given.get("suggested_rate")) for name, row in self.jobs.items())
             found["disputed"] = "; ".join(f"{name}: {item.where}" for name, item in notes if item is not None)
         if "{asked}" in says and value.compared is not None:
-            needed = self._shown(value.compared[0])
+            needed = self._shown(value.compared[0]) if value.compared[0].value else "none"
             found["asked"] = f"asked by {self.guidance} for these GPUs; this workload needs {needed}"
         if "{written}" in says:
             # The writes of a mixed load, as its test requires them: by their rounded share, where they have one.

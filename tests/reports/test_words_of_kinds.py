@@ -2,6 +2,7 @@
 
 import importlib.util
 import io
+import json
 import re
 from pathlib import Path
 
@@ -103,7 +104,9 @@ def test_no_document_names_a_kind_that_the_site_lacks(seed, terms):
         assert "expected at most 100 %" in str(refused)
         pytest.skip("more jobs than nodes")
     tender, report = tender_document(plan, vendor_charts(plan)), told(buyer_report(plan, charts_of(plan)))
+    charts = json.dumps([chart.spec for chart in (*vendor_charts(plan), *charts_of(plan))])
     texts = {
+        "charts": charts,
         "tender.docx": text_of_docx(as_docx(tender)),
         "tender.md": re.sub(r"\(data:[^)]*\)", "", as_markdown(tender)),
         "report.md": re.sub(r"\(data:[^)]*\)", "", as_markdown(report)),

@@ -456,8 +456,9 @@ def vendor_charts(plan: Plan) -> list[Chart]:
     if "R-CAP-03" in plan.results:
         # Data held and reserve by year, and the usable capacity to buy, rounded as the requirements are.
         held, bought = [], []
+        used = {use for row in plan.rows["years"] for use, size in capacity_by_use(row) if size}
         for row in plan.rows["years"] if GROWTH in plan.kinds else plan.rows["years"][:1]:
-            held += [YearBytes(row.name, *part) for part in capacity_by_use(row)]
+            held += [YearBytes(row.name, *part) for part in capacity_by_use(row) if part[0] in used]
             reserve, usable = row.step("year_reserve_bytes"), row.step("year_capacity_to_buy")
             if reserve is not None and float(reserve.value):
                 held.append(YearBytes(row.name, RESERVE, float(reserve.value)))

@@ -52,7 +52,7 @@ class BuyerReport(Composition):
         questions = [(one.key, one.question, one.suggested, one.reason) for one in plan.open_questions]
         terms = [(f"{one.name} ({one.id})", one.key, chosen(one), capitalised(one.reason)) for one in plan.service]
         decided = [
-            (one.id, "settled" if one.reason else "open", ", ".join(one.lines), capitalised(one.why), one.reason or one.settle)
+            (one.id, "settled" if one.reason else "open", one.concerned, capitalised(one.why), one.reason or one.settle)
             for one in plan.decided
         ]
         own: dict[str, Iterable[Block]] = {

@@ -127,7 +127,7 @@ class ModelWorkbook:
         """What the buyer decides before a tender goes out: open with what settles it, settled with the reason."""
         for one in self.plan.decided:
             state = "settled" if one.reason else "open"
-            sheet.row(one.id, state, ", ".join(one.lines), capitalised(one.why), one.reason or one.settle)
+            sheet.row(one.id, state, one.concerned, capitalised(one.why), one.reason or one.settle)
         sheet.mark(1, "==", '"open"')
         sheet.close()
 
