@@ -230,6 +230,8 @@ def _conditions(test: AcceptanceTest, requirement: Requirement, rehearsal: bool)
         size = f" of {display(load.io_bytes, 'B')}" if load.io_bytes else ""
         depth = f" × {load.depth} outstanding requests" if load.depth > 1 else ""
         yield f"{load.pattern} {load.operation}{size}, {load.clients:,} × {load.threads} threads{depth}, {load.files}".strip()
+        if len(requirement.conditions.client_groups) > 1 and not rehearsal:
+            yield f"clients: {markdown(requirement.conditions.groups_in_words)}; hosts.txt lists them first"
         if load.seconds:
             yield f"measured over {display(load.seconds, 's')}" + ("" if rehearsal else ", after the ramp")
         if load.handled:
@@ -308,7 +310,6 @@ def _terms(made: Acceptance) -> Iterator[str]:
             steps = steps_of_terms().get(term.id, "")
             reads = _reads(made)
             if steps and (reads is not None or "@reads@" not in steps):
-                named = {"@value@": markdown(term.value)} | ({"@reads@": reads.id, "@line@": reads.requirement} if reads else {})
-                for mark, words in named.items():
-                    steps = steps.replace(mark, words)
-                yield from ("", f"### {term.id}: {markdown(term.name)}", "", steps)
+                again = {} if reads is None else {"reads": reads.id, "line": reads.requirement}
+                yield from ("", f"### {term.id}: {markdown(term.name)}", "")
+                yield filled(steps, value=markdown(term.value), **again)

@@ -167,7 +167,7 @@ computed_quantity("checkpoint_staging_seconds",
     example="round(checkpoint_staging_seconds(0.5, 988e9 / 1_856, 1.7e9), 2) -> 0.81")  # fmt: skip
 computed_quantity("staging_overhead", "checkpoint_staging_seconds / checkpoint_interval", "1",
     "Share of time in which GPUs wait for the copy of an asynchronous checkpoint into host memory.",
-    label="training time lost to copies into host memory", high=1)  # fmt: skip
+    label="training time lost to staging", high=1)  # fmt: skip
 computed_quantity("writing_overhead", "stopped_share * checkpoint_dump_seconds / (persistent_every * checkpoint_interval)", "1",
     "Share of time lost while checkpoints are written: the slow-down of a drain, or all of a dump.", source=MODEL,
     where="s·δ/(k·τ)", label="training time lost while checkpoints are written", high=1)  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
@@ -57,18 +57,17 @@ class DerivationWriter:
             yield f"{inner}= {self.text(prose(step.formula.tree(), lambda name: values[name]))}"
         if step.formula.source != "definition":
             yield f"{inner}formula: {self.cited(step.formula.source, step.formula.where)}"
-        for part in step.inputs:
-            if not self.left_out(part):
-                yield from self._lines(part, inner, seen)
+        for part in self.inputs(step):
+            yield from self._lines(part, inner, seen)
 
     def formula(self, step: Step) -> str:
         """The formula of a computed quantity, with the names of its inputs."""
         assert step.formula is not None
         return prose(step.formula.tree(), self.name)
 
-    def left_out(self, step: Step) -> bool:
-        """Whether the lines leave an input out."""
-        return False
+    def inputs(self, step: Step) -> Sequence[Step]:
+        """The inputs of a computed quantity that have lines of their own."""
+        return step.inputs
 
     def _column(self, step: Step, indent: str, seen: set[Step]) -> Iterator[str]:
         """The entries of a column, the largest first; those beyond the limits in brief."""

@@ -17,6 +17,7 @@ from docx.shared import Cm, RGBColor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import ingest
 from ingest.cli.group import command
 from ingest.errors import IngestError, UsageError
 from ingest.reports.charts.bandwidth import Bar, demand
@@ -357,7 +358,7 @@ def test_every_field_that_is_told_of_exists_and_every_one_that_exists_is_told_of
     every = expected.union(*SECTIONS.values())
     helped = CliRunner().invoke(command, ["report", "--help"]).output
     howto = (ROOT / "docs/howto/write-an-rfp.md").read_text(encoding="utf-8")
-    assert {WHOLE, "R-READ-01"} <= set(told.findall(helped)) == set(told.findall(report.__doc__ or "")) <= every
+    assert {WHOLE, "R-READ-01"} <= set(told.findall(helped)) == set(told.findall(ingest.report.__doc__ or "")) <= every
     assert set(told.findall(howto)) == every
     template = tmp_path / "template.docx"
     with_lines(*(f"{{{{{name}}}}}" for name in sorted(expected - {WHOLE}))).save(template)

@@ -11,7 +11,6 @@ import openpyxl
 import pytest
 
 import ingest
-from ingest.errors import IngestError
 from ingest.reports.charts.planning import charts_of, vendor_charts
 from ingest.reports.document.markdown import as_markdown
 from ingest.reports.document.plan_documents import buyer_report, tender_document
@@ -97,12 +96,9 @@ def seeds():
 @pytest.mark.parametrize("terms", [{}, {"service": "suggested"}])
 @pytest.mark.parametrize("seed", seeds())
 def test_no_document_names_a_kind_that_the_site_lacks(seed, terms):
+    _, plan = LAW.planned(seed)
     site = LAW.drawn(seed) | terms
-    try:
-        plan = ingest.plan(site, samples=0)
-    except IngestError as refused:
-        assert "expected at most 100 %" in str(refused)
-        pytest.skip("more jobs than nodes")
+    plan = ingest.plan(site, samples=0) if terms else plan
     tender, report = tender_document(plan, vendor_charts(plan)), told(buyer_report(plan, charts_of(plan)))
     charts = json.dumps([chart.spec for chart in (*vendor_charts(plan), *charts_of(plan))])
     texts = {
@@ -133,7 +129,7 @@ def test_words_of_each_kind_are_found_where_the_site_has_it():
         assert said(kind, text), kind
 
 
-def test_decisions_come_first_for_the_buyer_and_never_for_vendors(tmp_path):
+def test_decisions_come_first_for_the_buyer_and_never_for_vendors():
     job = LAW.one_job("dgx-b200", model="unet3d")
     plan = ingest.plan(job, samples=0)
     first, *others = [one.id for one in plan.decisions]

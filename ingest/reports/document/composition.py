@@ -46,18 +46,18 @@ class Composition:
         #: the terms that the document states theme by theme: the buyer's report lists all of them in one table
         self.terms: Sequence[ServiceTerm] = plan.vendor_terms if kind == "vendor" else ()
         looks: Mapping[str, Mapping[str, Any]] = self.texts[kind]["sections"]
-        self._looks = {name: look for name, look in looks.items() if self._has(name, look)}
+        self._looks = {name: look for name, look in looks.items() if self._has(look)}
         #: the sections of other sites, which a template may have fields for
         self._absent = tuple(name for name in looks if name not in self._looks)
         self.clauses: Mapping[str, Any] = self.texts[f"{kind}_clauses"]
         self.numbers = {name: str(number) for number, name in enumerate(self._looks, start=1)}
 
-    def _has(self, name: str, look: Mapping[str, Any]) -> bool:
+    def _has(self, look: Mapping[str, Any]) -> bool:
         """Whether the document has a section: of its kinds of load, with a requirement or a term, with a decision."""
         if look.get("decides"):
             return bool(self.plan.decided)
         themes = look.get("themes", ())
-        stated = any(one.theme in themes for one in (*self._lines, *self.terms))
+        stated = not {one.theme for one in self._lines}.union(one.theme for one in self.terms).isdisjoint(themes)
         return is_of(look.get("of", ""), self.plan.kinds) and (stated or not look.get("optional"))
 
     @property
@@ -263,7 +263,9 @@ def acceptance_table(requirements: Sequence[Requirement]) -> Table:
         size = request_size(load.io_bytes) if load.io_bytes else ""
         runs = " × ".join(filter(None, (str(Setting().repeats), display(load.seconds, "s") if load.seconds else "")))
         tools = ", ".join(tool for tool, kinds in KINDS_OF_TOOL.items() if kind_of(row.line) in kinds)
-        counts = f"{load.clients:,} × {load.threads:,} × {load.depth:,}"
+        groups = row.line.conditions.client_groups
+        several = f" ({', '.join(f'{one.clients:,} of {one.cluster}' for one in groups)})" if len(groups) > 1 else ""
+        counts = f"{load.clients:,}{several} × {load.threads:,} × {load.depth:,}"
         how = (f"{load.pattern} {load.operation}".strip(), counts, size, runs, tools)
         usual = {"required_rate": load.threshold, "allowed_deviation": Setting().allowed_deviation}
         least = float(solve("accepted_rate", usual))

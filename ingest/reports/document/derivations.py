@@ -94,17 +94,15 @@ class TenderDerivation(DerivationWriter):
     def formula(self, step: Step) -> str:
         """The formula of a computed quantity, without the terms of its sums that no row of the site has."""
         written = super().formula(step)
-        for part in filter(self.left_out, step.inputs):
-            term = rf"(?:[a-z ]+ of\()?{re.escape(self.name(part.name))}\)?" if is_column(part) else re.escape(self.name(part.name))
+        for part in filter(_is_empty, step.inputs):
+            name = re.escape(self.name(part.name))
+            term = rf"(?:[a-z ]+ of\()?{name}\)?" if is_column(part) else name
             written = re.sub(rf"(?:(?<=[(,+] )|(?<=\()|^){term} \+ | \+ {term}(?=[ ,)]|$)", "", written)
         return written
 
-    def left_out(self, step: Step) -> bool:
-        """Whether nothing of the site is behind an input: a column without rows, or what follows from such columns alone."""
-        if is_column(step):
-            return not step.inputs
-        columns = [part for part in step.inputs if is_column(part)] if step.formula is not None else []
-        return bool(columns) and all(map(self.left_out, columns)) and not step.value
+    def inputs(self, step: Step) -> Sequence[Step]:
+        """The inputs behind which the site has something."""
+        return [part for part in step.inputs if not _is_empty(part)]
 
     def text(self, numbers: str) -> str:
         """Numbers with powers of ten as people write them.
@@ -125,6 +123,14 @@ class TenderDerivation(DerivationWriter):
         for line in super().origin(step):
             key = line.removeprefix(_GIVEN)
             yield line if key == line else "given by the buyer" + key.replace(".", ", ").replace("_", " ")
+
+
+def _is_empty(step: Step) -> bool:
+    """Whether nothing of the site is behind an input: a column without rows, or what follows from such columns alone."""
+    if is_column(step):
+        return not step.inputs
+    columns = [part for part in step.inputs if is_column(part)] if step.formula is not None else []
+    return bool(columns) and all(map(_is_empty, columns)) and not step.value
 
 
 def place_of(where: str) -> str:

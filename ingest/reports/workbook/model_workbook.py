@@ -88,12 +88,12 @@ class ModelWorkbook:
         """The workbook as bytes."""
         plan, cells = self.plan, self.cells
         absent = TABLE_SHEETS.keys() - self.tables.keys()
-        lines = {
+        drawn = {
             UTILIZATION: utilization_course(plan.rows["jobs"]),
             INTERVALS: largest_checkpoint_course(plan),
             GOODPUT: largest_checkpoint_goodput(plan),
         }
-        absent |= {name for name, found in lines.items() if found is None}
+        absent |= {name for name, found in drawn.items() if found is None}
         absent |= set() if is_of(GUIDED, plan.kinds) else {"Guidance"}
         absent |= set() if plan.decided else {"Decisions"}
         sheets = {name: one for name, one in layouts("model").items() if name not in absent}

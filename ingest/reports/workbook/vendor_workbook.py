@@ -91,8 +91,8 @@ def _requirements(plan: Plan, sheet: SheetWriter) -> None:
     for one in plan.vendor_lines:
         verified = f"test {tests[one.id]}" if one.id in tests else f"inspection: {inspected[one.id]}"
         how = ("not verified" if one.priority == INFORMATION else verified, one.conditions.clients)
-        before = (one.id, theme_title(one.theme, plan.kinds), one.priority, one.statement, *_amount(one.value, one.unit, one.metric))
-        sheet.row(*before, *how, conditions_in_words(one.conditions))
+        before = (one.id, theme_title(one.theme, plan.kinds), one.priority, one.statement)
+        sheet.row(*before, *_amount(one.value, one.unit, one.metric), *how, conditions_in_words(one.conditions))
     sheet.close()
 
 
@@ -191,7 +191,8 @@ def _acceptance(plan: Plan, sheet: SheetWriter) -> None:
         passes = float(solve("accepted_rate", {"required_rate": load.threshold, "allowed_deviation": usual.allowed_deviation}))
         least = NumberCell(passes / shown.factor, "scaled") if shown is not None else None
         lasts = display(load.seconds, "s") if load.seconds else ""
-        sheet.row(one.test, one.line.id, *how, *_amount(load.threshold, load.unit), least, lasts, usual.repeats, deviation, f"fio/{one.test}-fio.fio")
+        asked = (*_amount(load.threshold, load.unit), least, lasts)
+        sheet.row(one.test, one.line.id, *how, *asked, usual.repeats, deviation, f"fio/{one.test}-fio.fio")
     sheet.close()
 
 

@@ -207,9 +207,7 @@ def write_calculation(
         sheet.row(*identity(step), CellFormula(cells.formula(step), float(step.value), style), *ends(step), *told)
 
 
-def text_sections(
-    kind: str, kinds: frozenset[str] = frozenset(), **values: object
-) -> dict[str, Iterable[CellContent]]:
+def text_sections(kind: str, kinds: frozenset[str] = frozenset(), **values: object) -> dict[str, Iterable[CellContent]]:
     """The sections of `workbook.yaml` for a sheet of text, with their values, for a site of such kinds of load."""
     found: Mapping[str, Sequence[str | Sequence[str]]] = texts("workbook")["texts"][kind]
     return {heading: [said_of(line, kinds).format(**values) for line in lines] for heading, lines in found.items()}
