@@ -48,7 +48,7 @@ FILLED = (".docx", ".pdf")
 #: Note on a document whose charts cannot be rendered.
 NO_CHARTS = "the document has no charts, {why}"
 #: Parts of a requirement that are the buyer's own, and that vendors do not receive.
-INTERNAL = ("computed", "low", "high", "derivation", "assumptions", "remark")
+INTERNAL = ("computed", "low", "high", "derivation", "assumptions", "remark", "limited_by")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
