@@ -183,7 +183,7 @@ def training_day(plan: Plan) -> TrainingDay:
     stated = {one.id: one.value for one in plan.requirements if one.priority != INFORMATION}
     raised = map(_raised, loads, ([guided[one] for one in lines if one in guided] for lines in RAISING))
     most = (max((stated[one] for one in lines if one in stated), default=float("inf")) for lines in STATING)
-    read, copied, written = (tuple(min(one, limit) for one in load) for load, limit in zip(raised, most, strict=True))
+    read, copied, written = map(_held, raised, most)
     return TrainingDay(read, copied, written, "" if restored is None else restored.name)
 
 
@@ -196,6 +196,19 @@ def _raised(load: Sequence[float], rates: Sequence[float]) -> tuple[float, ...]:
     peak = max(load)
     factor = max([peak, *rates]) / peak if peak else 1.0
     return tuple(one * factor for one in load)
+
+
+def _held(load: Sequence[float], most: float) -> tuple[float, ...]:
+    """A load that is held to a rate: what is more waits, and is moved as soon as there is room.
+
+    >>> _held([1.0, 5.0, 0.0, 1.0], 3.0)
+    (1.0, 3.0, 2.0, 1.0)
+    """
+    found, waiting = [], 0.0
+    for one in load:
+        found.append(min(one + waiting, most))
+        waiting += one - found[-1]
+    return tuple(found)
 
 
 def _runs(rows: Sequence[QuantityRow], restored: QuantityRow | None, together: bool) -> Iterator[Run]:
