@@ -49,6 +49,8 @@ LOADS: Mapping[str, str] = {
     "MIX": "reads and writes",
     "RESTART": "restores",
     "LOAD": "data loads",
+    "LOAD-02": "migration",
+    "ARC": "archived data",
     "PREP": "preparation",
     "START": "job starts",
     "STAGE": "staging",
@@ -65,14 +67,14 @@ SHOWN_BY: Mapping[str, str] = {
     "R-READ-06": "disputed evidence",
     "R-META-01": "training reads",
     "R-META-02": "checkpoint writes",
-    "R-GROW-01": GROWTH,
+    **dict.fromkeys(("R-GROW-01", "R-GROW-02", "R-GROW-03"), GROWTH),
 }
 #: what several kinds have in common, for words that concern any of them
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "training": ("training reads", "checkpoint writes", "restores", "job starts", "staging", "model states"),
     "checkpoints": ("checkpoint writes", "restores"),
     "serving": ("key-value caches", "weights of served models"),
-    "data sets": ("training reads", "data loads", "preparation", "staging"),
+    "data sets": ("training reads", "data loads", "preparation", "staging", "archived data"),
 }
 #: the parts of the title of a theme that name a kind; a theme without any of them has its second title
 TITLES: Mapping[str, tuple[Mapping[str, str], str]] = {
@@ -81,6 +83,8 @@ TITLES: Mapping[str, tuple[Mapping[str, str], str]] = {
     "loading": (
         {
             "data loads": "loading of data",
+            "migration": "migration of data",
+            "archived data": "archived data",
             "preparation": "preparation of data",
             "job starts": "start of jobs",
             "staging": "staging of data",
