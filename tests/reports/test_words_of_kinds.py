@@ -31,7 +31,7 @@ WORDS = {
     "growth": r"\bgrowth\b|\bgrows?\b|R-GROW",
 }
 #: what is no word about a load: keys of the site file, titles of publications, entries of the catalogs
-NO_WORDS = re.compile(r"service\.training|Trainium|MLPerf Training|mlperf-training|LLM training|Training \(|torchtitan|ByteCheckpoint")
+NO_WORDS = re.compile(r"service\.training|Trainium|MLPerf Training|mlperf-training|LLM training|Training \(")
 #: sheets of the buyer's workbook that say what a site is: those behind them hold formulas, with what each formula is for
 TOLD = ("Decisions", "Results", "Requirements", "Workloads", "Capacity by year", "Checkpoints", "Serving")
 
