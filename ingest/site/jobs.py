@@ -61,7 +61,7 @@ OWN = {
     "memory_share": "cache_memory_share",
 }
 #: Warnings of `bw` that the lines of a site answer: R-READ-04 requires of any client what an NFS mount may not deliver.
-ANSWERED = frozenset({"W08", "W09", "W61", "W67"})
+ANSWERED = frozenset({"W08", "W09", "W61", "W67", "W69"})
 #: Warnings of `bw` about the data set that the model is known for; a job of a site reads its own.
 OF_THE_MODELS_DATA = frozenset({"W14", "W16"})
 #: quantities of a data set that the `bw` estimate of its jobs takes, and what they are called there

@@ -270,15 +270,15 @@ def _question(basis: RateBasis, known: Quantities, results: Results) -> Question
     mandatory, estimated = (results.get(name) for name in ("mandatory_read_bandwidth", "ingest_bandwidth_per_job"))
     if mandatory is None or estimated is None or _shown(mandatory) == _shown(estimated):
         return QUESTION
-    level, needed, drawn = basis.levels[0], known.find("run_needed_read_bandwidth"), known.find("run_cold_read_bandwidth")
+    drawable, cold = known.find("run_drawable_bandwidth"), known.find("run_cold_read_bandwidth")
     conditions = []
     if "measured_sample_bytes" in known.given:
         conditions.append("if a step reads whole samples")
     if "supported_rate" in known.given and known.value("supported_rate") < known.value(RATE):
-        conditions.append(TAKEN.get(level.basis, "by the median of the protocols"))
-    if needed is not None and drawn is not None and drawn.value < needed.value:
+        conditions.append(TAKEN.get(basis.levels[0].basis, "by the median of the protocols"))
+    if drawable is not None and drawable.value < estimated.value:
         conditions.append("beyond the NICs of its nodes")
-    if drawn is not None and mandatory.value < drawn.value:
+    if cold is not None and mandatory.value < cold.value:
         conditions.append("before caches fill")
     parts = {"mandatory_read_bandwidth": "{} read", "ingest_bandwidth_per_job": "{} " + ", ".join(conditions)}
     return QUESTION._replace(headlines=(("Needs", parts),))

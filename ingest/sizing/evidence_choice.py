@@ -244,8 +244,9 @@ def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[], EvidenceLevel
             own,
             *others,
         ]
-    warnings = (*own.warnings, line(then=". The range covers both"))
-    return [own._replace(given={RATE: rate._replace(low=low, high=high)}, warnings=warnings), real, *others]
+    wider = own._replace(given={RATE: rate._replace(low=low, high=high)})
+    then = "; a tender requires the lower" if disputed([wider, real]) is not None else ""
+    return [wider._replace(warnings=(*own.warnings, line(then=f". The range covers both{then}"))), real, *others]
 
 
 def _own(job: Job, flops: Input | None) -> EvidenceLevel | None:

@@ -153,8 +153,8 @@ ROWS = (
          text="one NFS/TCP mount per node ({one}) is too slow, {other}"),
     Rule("W09", 7, "storage_nic_share", ">", 1.0, of_job=True,
          what="share that its reads take of a node's storage NICs",
-         text="the reads need {shown} times the bandwidth of the storage NICs of {node}: a tender can require what these "
-              "deliver, and the GPUs wait"),
+         text="the reads need {shown} times the bandwidth of the storage NICs of {node}: a tender can require no more than "
+              "these deliver"),
     Rule("W14", 12, "dataset_samples", "<", "gpus",
          text="the data set has {value:,.0f} samples for {limit:,.0f} GPUs: GPUs without a sample read nothing, so the "
               "job never reads at the bandwidth shown", supply=("nodes", "set.dataset_samples")),
