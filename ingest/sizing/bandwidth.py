@@ -254,11 +254,12 @@ def place_requirement(basis: RateBasis, known: Quantities) -> None:
     if model is None or memory is None or cached or not reads_again(model) or "dataset_samples" not in known.given:
         return
     encoding = encoding_in(model, job.encoding)
-    if encoding is not None and encoding.stored is not None:
+    if encoding is None or encoding.stored is None or "dataset_samples" in job.settings:
+        known.state("dataset_on_nodes")
+    else:
+        # Samples of another size are not those that the model is known for, and its data set stays what it is.
         known.give_default("data_sample_bytes", from_catalog(encoding.stored))
         known.state("dataset_of_model")
-    else:
-        known.state("dataset_on_nodes")
     known.give_default("host_memory_per_node", from_catalog(memory))
     for name, usual in CACHES.items():
         known.give_default(name, usual)
