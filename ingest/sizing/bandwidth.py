@@ -89,8 +89,6 @@ OPTION_OF = {name: option for option, name in QUANTITIES.items()}
 NEEDED = ("samples_per_second_per_gpu", "ingest_bandwidth_per_gpu", "ingest_bandwidth_per_node", "ingest_bandwidth_per_job")
 
 
-#: Whose rate the estimate takes where kinds of evidence disagree, by its evidence level.
-TAKEN = {"emulated": "by the emulated benchmark", "transferred": "by training runs on other GPUs"}
 #: What a node caches of a data set that its job reads again, unless the user sets it.
 CACHES = {
     "cache_memory_share": assumed(
@@ -274,13 +272,14 @@ def _question(basis: RateBasis, known: Quantities, results: Results) -> Question
     drawable, cold = known.find("run_drawable_bandwidth"), known.find("run_cold_read_bandwidth")
     conditions = []
     if "measured_sample_bytes" in known.given:
-        conditions.append("if a step reads whole samples")
+        conditions.append("samples read whole")
     if "supported_rate" in known.given and known.value("supported_rate") < known.value(RATE):
-        conditions.append(TAKEN.get(basis.levels[0].basis, "by the median of the protocols"))
+        # The rate of the evidence level in use; of several protocols it is the median.
+        conditions.append("median rate" if basis.levels[0].basis == "measured" else basis.levels[0].basis)
     if drawable is not None and drawable.value < estimated.value:
-        conditions.append("beyond the NICs of its nodes")
+        conditions.append("beyond the NICs")
     if cold is not None and mandatory.value < cold.value:
-        conditions.append("before caches fill")
+        conditions.append("cold caches")
     parts = {"mandatory_read_bandwidth": "{} read", "ingest_bandwidth_per_job": "{} " + ", ".join(conditions)}
     return QUESTION._replace(headlines=(("Needs", parts),))
 
