@@ -49,8 +49,8 @@ def each(factor, *names):
     return dict.fromkeys(names, factor)
 
 
-BYTES = ("ingest_bandwidth_per_gpu", "ingest_bandwidth_per_node", "ingest_bandwidth_per_job", "storage_nic_share",
-         "nfs_tcp_client_share", "nfs_nconnect_client_share")  # fmt: skip
+BYTES = ("mandatory_read_bandwidth", "ingest_bandwidth_per_gpu", "ingest_bandwidth_per_node", "ingest_bandwidth_per_job",
+         "storage_nic_share", "nfs_tcp_client_share", "nfs_nconnect_client_share")  # fmt: skip
 RUN = {"model": "llama3-8b", "gpu": "h100", "gpus": 64, "efficiency": 0.4}
 TIMES = {"mtti": 3600, "interval": 600, "restart_time": 60, "reschedule_time": 300, "drain_time": 60, "duration": 432_000}
 SERVED = {"model": "llama3-8b", "gpu": "h100", "inference": True, "users": 100, "prompt": 512, "generate": 64}
@@ -58,11 +58,13 @@ WIDTHS = ("bytes_per_parameter", "bytes_per_cached_element")
 #: a question, a change of one input, and by which factor each result changes; those that are not named stay as they are
 PROPORTIONS = [
     ("nodes", lambda n: values(ingest.bw(**{**RATE, "nodes": 4 * n})), {
-        **each(2, "ingest_bandwidth_per_job", "file_opens_per_second_per_job", "gpus"), "epoch_seconds": 0.5}),
+        **each(2, "ingest_bandwidth_per_job", "mandatory_read_bandwidth", "file_opens_per_second_per_job", "gpus"),
+        "epoch_seconds": 0.5}),
     ("rate", lambda n: values(ingest.bw(**{**RATE, "samples_per_second": 30 * n})), {
         **each(2, *BYTES, "samples_per_second_per_gpu", "file_opens_per_second_per_job", "implied_flops_utilization"),
         "epoch_seconds": 0.5}),
-    ("bytes", lambda n: values(ingest.bw(**{**RATE, "sample_bytes": n * 1e6})), each(2, *BYTES, "bytes_per_file_open")),
+    ("bytes", lambda n: values(ingest.bw(**{**RATE, "sample_bytes": n * 1e6}, cache_hit=0)), each(
+        2, *BYTES, "bytes_per_file_open")),
     ("misses", lambda n: values(ingest.bw(**RATE, cache_hit=1 - n / 4)), each(2, *BYTES, "file_opens_per_second_per_job")),
     ("text", lambda n: values(ingest.dataset(tokens=n * 1e12, bytes_per_token=4, set=["dataset_overhead_share=0"])), each(
         2, "tokens", "documents", "clean_bytes", "tokenized_bytes", "dataset_bytes", "usable_bytes", "index_bytes",

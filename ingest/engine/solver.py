@@ -101,6 +101,11 @@ class Quantities:
         #: The quantities computed or adopted so far, to be read only.
         self.steps: Mapping[str, Step] = MappingProxyType(self._steps)
 
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The cases of the question, as stated so far."""
+        return self._cases
+
     def freeze(self) -> None:
         """End the building: from here on quantities are only read."""
         self._frozen = True

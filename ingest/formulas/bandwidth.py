@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ingest.engine.registry import alternative, computed_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantity
+
+MODEL = "ingest-site-model"
 
 computed_quantity("samples_per_second_per_gpu",
     "unstalled_samples_per_second_per_gpu * accelerator_utilization * scaling_efficiency", "sample/s/GPU",
@@ -49,14 +51,6 @@ computed_quantity("guidance_share", "ingest_bandwidth_per_gpu / guidance_read_ba
     label="share of the SuperPOD guidance")  # fmt: skip
 computed_quantity("stored_dataset_bytes", "dataset_samples * sample_bytes", "B",
     "Bytes of the whole data set on storage, as one epoch reads it.")  # fmt: skip
-computed_quantity("dataset_memory_share", "stored_dataset_bytes / host_memory_per_node", "node",
-    "The data set over the memory of a node; well below 1, the page cache holds it after the first epoch.")  # fmt: skip
-computed_quantity("cache_filling_bandwidth",
-    "minimum(ingest_bandwidth_per_job, stored_dataset_bytes * (nodes / single_node) / warm_up_seconds)", "B/s",
-    "Read bandwidth at which every node of a job reads a data set into its memory within the warm-up; at most the job's own.",
-    label="read bandwidth that fills the caches",
-    example="cache_filling_bandwidth(15e9, 150e9, 4, 1, 600), cache_filling_bandwidth(0.5e9, 150e9, 4, 1, 600)"
-        " -> (1000000000.0, 500000000.0)")  # fmt: skip
 computed_quantity("client_share", "ingest_bandwidth_per_node / client_bandwidth_per_node", "1",
     "Reads of a node over the bandwidth of one storage client; above 1, one client per node does not suffice.",
     label="share of your storage client")  # fmt: skip
@@ -104,3 +98,106 @@ computed_quantity("implied_flops_per_gpu", "unstalled_samples_per_second_per_gpu
     "Floating-point rate that a rate of samples implies.", source="ibrahim2021", where="sec. III")  # fmt: skip
 computed_quantity("sustained_flops_per_gpu", "sustained_flops_per_job / gpus", "FLOP/s/GPU",
     "A job's floating-point rate, shared among its GPUs.")  # fmt: skip
+
+# What a tender requires of it: at most what the nodes draw, after their caches
+input_quantity("nic_delivery", "1", "Share of the line rate of its storage NICs that a client draws.", high=1, default=0.9,
+    source="lustre-manual-translated", label="delivered share of the storage NICs")  # fmt: skip
+computed_quantity("node_drawable_bandwidth", "storage_nic_bandwidth_per_node * nic_delivery", "B/s/node",
+    "Most that one node draws from shared storage: its storage NICs, as they deliver.",
+    label="what one node draws")  # fmt: skip
+computed_quantity("node_drawable_by_client",
+    "minimum(storage_nic_bandwidth_per_node * nic_delivery, client_bandwidth_per_node)", "B/s/node",
+    "Most that one node draws through a storage client whose own bandwidth is known.", of="node_drawable_bandwidth",
+    when="client_known")  # fmt: skip
+computed_quantity("run_drawable_bandwidth", "node_drawable_bandwidth * nodes", "B/s",
+    "Most that the nodes of one run draw from shared storage.", label="what the nodes of a run draw")  # fmt: skip
+computed_quantity("run_needed_read_bandwidth", "ingest_bandwidth_per_job * bandwidth_growth", "B/s",
+    "Read bandwidth at which no GPU of a run waits, whether its nodes can draw it or not.",
+    label="read bandwidth that one run needs")  # fmt: skip
+alternative("run_needed_read_bandwidth", "ingest_bandwidth_per_job", when="evidence_supports_estimate")
+alternative("run_needed_read_bandwidth", "supported_read_bandwidth", when="evidence_weighed")
+input_quantity("supported_rate", "sample/s/GPU", "Training rate of a GPU that all kinds of evidence support.",
+    label="training rate that all evidence supports")  # fmt: skip
+alternative("supported_rate", "unstalled_samples_per_second_per_gpu", when="rates_agree")
+input_quantity("measured_sample_bytes", "B/sample", "Bytes of the samples on which the rate of a model was measured.")
+alternative("measured_sample_bytes", "sample_bytes", when="samples_alike")
+computed_quantity("supported_read_bandwidth",
+    "ingest_bandwidth_per_job * (supported_rate / unstalled_samples_per_second_per_gpu)"
+    " * (measured_sample_bytes / sample_bytes)", "B/s",
+    "Read bandwidth of a job at the rate that all evidence supports, on samples of the size that it was measured on.",
+    label="read bandwidth that the evidence supports",
+    example="supported_read_bandwidth(800e9, 100, 400, 1e6, 1e6) -> 200000000000.0")  # fmt: skip
+computed_quantity("run_drawn_read_bandwidth", "minimum(run_needed_read_bandwidth, run_drawable_bandwidth)", "B/s",
+    "Read bandwidth of a run whose data are not cached, at most what its nodes draw.", source=MODEL,
+    where="a load is the smaller of what its job needs and what its nodes draw", label="read bandwidth that one run draws",
+    example="run_drawn_read_bandwidth(793e9, 72e9), run_drawn_read_bandwidth(20e9, 72e9)"
+        " -> (72000000000.0, 20000000000.0)")  # fmt: skip
+alternative("run_drawn_read_bandwidth", "run_needed_read_bandwidth", when="nics_unknown")
+computed_quantity("run_loader_bandwidth", "run_needed_read_bandwidth * minimum(loader_utilization / accepted_utilization, 1)",
+    "B/s", "Reads of the loaders of one run, where decoding keeps its GPUs busy for less of the time than is accepted.",
+    label="what the loaders of a run draw", example="run_loader_bandwidth(20e9, 0.45, 0.9) -> 10000000000.0")  # fmt: skip
+computed_quantity("run_drawn_by_loaders",
+    "minimum(minimum(run_needed_read_bandwidth, run_drawable_bandwidth), run_loader_bandwidth)", "B/s",
+    "Read bandwidth of a run whose loaders are stated: at most what its nodes draw and its loaders decode.",
+    of="run_drawn_read_bandwidth", when="loader_simulated")  # fmt: skip
+input_quantity("cold_share", "1", "Share of the first epoch (cold cache) that storage serves: 0 where data are staged.",
+    above=False, high=1, default=1)  # fmt: skip
+input_quantity("warm_share", "1", "Share of later epochs that storage serves: less where nodes cache.",
+    above=False, high=1, default=1)  # fmt: skip
+alternative("warm_share", "miss_share", when="data_cached")
+input_quantity("run_read_bandwidth", "B/s", "Read bandwidth of one run: cold, or while its caches fill.",
+    above=False, label="read bandwidth of one run")  # fmt: skip
+alternative("run_read_bandwidth", "run_cached_read_bandwidth", "run_cold_read_bandwidth", when="data_read", optional=True)
+input_quantity("job_cache_bytes", "B/node", "Bytes of a data set that one node can cache.",
+    above=False, label="cache of a node")  # fmt: skip
+alternative("job_cache_bytes", "cache_bytes_per_node", when="cache_in_memory")
+input_quantity("cached_share", "1", "Share of the data set that the caches hold.",
+    above=False, high=1, label="cached share of the data set")  # fmt: skip
+alternative("cached_share", "node_cache_hit", when="cache_hits_stated")
+alternative("cached_share", "share_in_one_node", when="cache_of_recent_reads")
+alternative("cached_share", "share_in_one_node", when="cache_pinned")
+alternative("cached_share", "share_in_one_node", when="cache_of_each_node")
+alternative("cached_share", "share_in_all_nodes", when="cache_partitioned")
+input_quantity("miss_share", "1", "Share of the reads after the warm-up that storage serves.",
+    above=False, high=1, label="share of reads that miss the caches")  # fmt: skip
+input_quantity("warm_up_bytes", "B", "Bytes that the caches of one run read from storage as they fill.",
+    above=False, label="bytes that fill the caches of a run")  # fmt: skip
+input_quantity("job_dataset_bytes", "B", "Bytes of the data set that the job reads.", label="data set read by the job")
+alternative("job_dataset_bytes", "stored_dataset_bytes", when="dataset_on_nodes")
+alternative("job_dataset_bytes", "dataset_bytes_of_model", when="dataset_of_model")
+computed_quantity("dataset_bytes_of_model", "dataset_samples * data_sample_bytes", "B",
+    "Bytes of the data set that a model is known for, as stored.")  # fmt: skip
+input_quantity("node_cache_hit", "1", "Share of later reads that the nodes' NVMe serves.", above=False, high=1)
+computed_quantity("run_cold_read_bandwidth", "run_drawn_read_bandwidth * cold_share", "B/s",
+    "Read bandwidth of one run while nothing of its data set is cached.", label="cold read bandwidth of one run")  # fmt: skip
+computed_quantity("share_in_one_node", "minimum(1, job_cache_bytes * single_node / job_dataset_bytes)", "1",
+    "Share of a data set that each node caches on its own: under a global shuffle every node reads all of it.",
+    source="ingest-cache-model", where="c is the smaller of 1 and cache ÷ data set",
+    label="share of the data set that one node caches", high=1,
+    example="share_in_one_node(1e12, 1, 4e12), share_in_one_node(1e12, 1, 150e9) -> (0.25, 1)")  # fmt: skip
+computed_quantity("share_in_all_nodes", "minimum(1, job_cache_bytes * nodes / job_dataset_bytes)", "1",
+    "Share of a data set that a partitioned cache holds: each node keeps another part and serves it to the others.",
+    label="share of the data set that all nodes cache", high=1,
+    example="share_in_all_nodes(1e12, 8, 16e12) -> 0.5")  # fmt: skip
+computed_quantity("lru_miss_share", "(1 - cached_share) * (1 - log(maximum(1 - cached_share, 1e-12)))", "1",
+    "Share of reads that miss an LRU cache of this share of a data set that is shuffled anew in each epoch.",
+    source="ingest-cache-model", where="hits of LRU under fresh permutations: h = c + (1 − c)·ln(1 − c)", of="miss_share",
+    when="cache_hits_estimated", high=1,
+    example="lru_miss_share(0), round(lru_miss_share(0.5), 4), lru_miss_share(1) -> (1.0, 0.8466, 0.0)")  # fmt: skip
+computed_quantity("warm_up_bytes_of_each", "cached_share * job_dataset_bytes * (nodes / single_node)", "B",
+    "Bytes that fill the caches of a run, where each node keeps a copy of its own.", of="warm_up_bytes",
+    when="cache_of_each_node")  # fmt: skip
+computed_quantity("warm_up_bytes_shared", "cached_share * job_dataset_bytes", "B",
+    "Bytes that fill a partitioned cache: each byte is read from storage once.", of="warm_up_bytes",
+    when="cache_partitioned")  # fmt: skip
+computed_quantity("run_cached_read_bandwidth",
+    "minimum(run_cold_read_bandwidth, maximum(run_cold_read_bandwidth * miss_share, warm_up_bytes / warm_up_seconds))", "B/s",
+    "Read bandwidth of one run whose nodes cache their data.", source=MODEL,
+    where="the caches fill within the warm-up, or at the cold rate where that takes longer; then only misses are read",
+    example="run_cached_read_bandwidth(15e9, 0.0, 600e9, 600), run_cached_read_bandwidth(15e9, 0.9, 600e9, 600)"
+        " -> (1000000000.0, 13500000000.0)")  # fmt: skip
+computed_quantity("cache_bytes_per_node", "host_memory_per_node * cache_memory_share", "B/node",
+    "Host memory of a node that can cache the data set.")  # fmt: skip
+computed_quantity("mandatory_read_bandwidth", "run_read_bandwidth", "B/s",
+    "Read bandwidth that a tender for one job makes mandatory: supported by all evidence, drawn by its nodes, after caches.",
+    label="read bandwidth to require")  # fmt: skip

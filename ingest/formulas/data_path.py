@@ -22,7 +22,6 @@ input_quantity("nvme_drive_write_bandwidth", "B/s", "Write bandwidth of one loca
 input_quantity("nvme_read_bandwidth_per_node", "B/s/node", "Aggregate read bandwidth of the local drives of one node.")
 alternative("nvme_read_bandwidth_per_node", "nvme_bandwidth_of_drives", when="path_judged", optional=True)
 input_quantity("nvme_bytes_per_node", "B/node", "Capacity of the local drives of one node.")
-input_quantity("host_memory_per_node", "B/node", "Host memory of one node.")
 
 # Requests
 input_quantity("io_bytes", "B", "Bytes of one read request.")

@@ -229,3 +229,6 @@ input_quantity("wide_id_bytes", "B/token", "Width of any other id.", default=4)
 # Caches
 input_quantity("single_node", "node", "One node.", low=1, high=1, above=False, default=1)
 input_quantity("warm_up_seconds", "s", "Time within which a run has filled its caches.", label="warm-up time")
+input_quantity("host_memory_per_node", "B/node", "Host memory of one node.")
+input_quantity("cache_memory_share", "1", "Share of the host memory that caches the data set.", high=1)
+input_quantity("data_sample_bytes", "B/sample", "Stored bytes of one sample.", label="stored sample size")

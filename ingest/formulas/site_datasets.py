@@ -5,7 +5,6 @@ from ingest.formulas.site_totals import columns
 
 # One data set
 input_quantity("data_samples", "sample", "Samples of a data set.", label="samples of the data set")
-input_quantity("data_sample_bytes", "B/sample", "Stored bytes of one sample.", label="stored sample size")
 input_quantity("data_tokens", "token", "Tokens of a data set.")
 input_quantity("data_bytes_per_token", "B/token", "Stored bytes of one token.")
 input_quantity("origin_bytes", "B", "Bytes of the data set that this one is made from.")

@@ -5,8 +5,6 @@ from ingest.formulas.site_totals import columns
 
 MODEL = "ingest-site-model"
 
-input_quantity("nic_delivery", "1", "Share of the line rate of its storage NICs that a client draws.", high=1, default=0.9,
-    source="lustre-manual-translated", label="delivered share of the storage NICs")  # fmt: skip
 columns(
     "clusters",
     cluster_drawable_bandwidth="B/s",
@@ -17,33 +15,9 @@ columns(
     writing_nodes_bandwidth="B/s",
 )
 columns("serving", serving_nodes_bandwidth="B/s")
-computed_quantity("node_drawable_bandwidth", "storage_nic_bandwidth_per_node * nic_delivery", "B/s/node",
-    "Most that one node draws from shared storage: its storage NICs, as they deliver.",
-    label="what one node draws")  # fmt: skip
-computed_quantity("node_drawable_by_client",
-    "minimum(storage_nic_bandwidth_per_node * nic_delivery, client_bandwidth_per_node)", "B/s/node",
-    "Most that one node draws through a storage client whose own bandwidth is known.", of="node_drawable_bandwidth",
-    when="client_known")  # fmt: skip
-computed_quantity("run_drawable_bandwidth", "node_drawable_bandwidth * nodes", "B/s",
-    "Most that the nodes of one run draw from shared storage.", label="what the nodes of a run draw")  # fmt: skip
 computed_quantity("job_drawable_bandwidth", "node_drawable_bandwidth * nodes_at_once", "B/s",
     "Most that the nodes of all concurrent runs of a job draw from shared storage.",
     label="what the nodes of all runs draw")  # fmt: skip
-computed_quantity("run_needed_read_bandwidth", "ingest_bandwidth_per_job * bandwidth_growth", "B/s",
-    "Read bandwidth at which no GPU of a run waits, whether its nodes can draw it or not.",
-    label="read bandwidth that one run needs")  # fmt: skip
-computed_quantity("run_drawn_read_bandwidth", "minimum(run_needed_read_bandwidth, run_drawable_bandwidth)", "B/s",
-    "Read bandwidth of a run whose data are not cached, at most what its nodes draw.", source=MODEL,
-    where="a load is the smaller of what its job needs and what its nodes draw", label="read bandwidth that one run draws",
-    example="run_drawn_read_bandwidth(793e9, 72e9), run_drawn_read_bandwidth(20e9, 72e9)"
-        " -> (72000000000.0, 20000000000.0)")  # fmt: skip
-computed_quantity("run_loader_bandwidth", "run_needed_read_bandwidth * minimum(loader_utilization / accepted_utilization, 1)",
-    "B/s", "Reads of the loaders of one run, where decoding keeps its GPUs busy for less of the time than is accepted.",
-    label="what the loaders of a run draw", example="run_loader_bandwidth(20e9, 0.45, 0.9) -> 10000000000.0")  # fmt: skip
-computed_quantity("run_drawn_by_loaders",
-    "minimum(minimum(run_needed_read_bandwidth, run_drawable_bandwidth), run_loader_bandwidth)", "B/s",
-    "Read bandwidth of a run whose loaders are stated: at most what its nodes draw and its loaders decode.",
-    of="run_drawn_read_bandwidth", when="loader_simulated")  # fmt: skip
 computed_quantity("node_needed_read_bandwidth", "run_needed_read_bandwidth / nodes", "B/s/node",
     "Read bandwidth of one node at which none of its GPUs waits.", label="reads that one node needs")  # fmt: skip
 computed_quantity("drawn_share", "run_drawn_read_bandwidth / run_needed_read_bandwidth", "1",
@@ -84,7 +58,6 @@ columns("jobs", job_suggested_read_bandwidth="B/s")
 
 
 input_quantity("stated_sample_bytes", "B/sample", "Bytes of a sample of the data set, as stated.")
-input_quantity("measured_sample_bytes", "B/sample", "Bytes of the samples on which the rate of a model was measured.")
 input_quantity("suggested_rate", "sample/s/GPU", "Highest rate of a GPU that one kind of evidence suggests.")
 computed_quantity("ratio_of_suggested_rate", "maximum(suggested_rate / unstalled_samples_per_second_per_gpu, 1)", "1",
     "Highest rate that one kind of evidence suggests, over the one that counts.", of="suggested_ratio", when="rate_disputed",

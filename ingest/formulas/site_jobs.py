@@ -7,11 +7,6 @@ MODEL = "ingest-site-model"
 # One job
 input_quantity("concurrent_runs", "1", "Runs of the job at the same time.", whole=True, default=1, label="concurrent runs")
 input_quantity("share_of_time", "1", "Share of the time in which the job runs.", high=1, default=1, label="share of time")
-input_quantity("cold_share", "1", "Share of the first epoch (cold cache) that storage serves: 0 where data are staged.",
-    above=False, high=1, default=1)  # fmt: skip
-input_quantity("warm_share", "1", "Share of later epochs that storage serves: less where nodes cache.",
-    above=False, high=1, default=1)  # fmt: skip
-alternative("warm_share", "miss_share", when="data_cached")
 input_quantity("training_epochs", "1", "Epochs of a training run.", label="epochs of a run")
 input_quantity("training_samples", "sample", "Samples of the whole training run.", label="samples of a training run")
 alternative("training_samples", "samples_of_tokens", when="length_in_tokens")
@@ -29,25 +24,9 @@ alternative("writing_nodes", "nodes_at_once", when="saves_checkpoints")
 input_quantity("one_sample", "sample", "A single sample.", low=1, high=1, above=False, default=1)
 input_quantity("one_file", "file", "A single file.", low=1, high=1, above=False, default=1)
 input_quantity("page_bytes", "B", "Smallest read of a memory-mapped file.", default=4096, label="page size")
-input_quantity("run_read_bandwidth", "B/s", "Read bandwidth of one run: cold, or while its caches fill.",
-    above=False, label="read bandwidth of one run")  # fmt: skip
-alternative("run_read_bandwidth", "run_cached_read_bandwidth", "run_cold_read_bandwidth", when="data_read", optional=True)
 alternative("job_read_bandwidth", "started_read_bandwidth", when="data_read", optional=True)
 input_quantity("starting_runs", "1", "Runs that start together and fill their caches at the same time.",
     whole=True, label="runs that start together")  # fmt: skip
-input_quantity("job_cache_bytes", "B/node", "Bytes of a data set that one node can cache.",
-    above=False, label="cache of a node")  # fmt: skip
-input_quantity("cached_share", "1", "Share of the data set that the caches hold.",
-    above=False, high=1, label="cached share of the data set")  # fmt: skip
-alternative("cached_share", "node_cache_hit", when="cache_hits_stated")
-alternative("cached_share", "share_in_one_node", when="cache_of_recent_reads")
-alternative("cached_share", "share_in_one_node", when="cache_pinned")
-alternative("cached_share", "share_in_one_node", when="cache_of_each_node")
-alternative("cached_share", "share_in_all_nodes", when="cache_partitioned")
-input_quantity("miss_share", "1", "Share of the reads after the warm-up that storage serves.",
-    above=False, high=1, label="share of reads that miss the caches")  # fmt: skip
-input_quantity("warm_up_bytes", "B", "Bytes that the caches of one run read from storage as they fill.",
-    above=False, label="bytes that fill the caches of a run")  # fmt: skip
 input_quantity("node_nvme_bytes", "B/node", "NVMe of one node.", above=False, label="NVMe per node")
 input_quantity("staging_seconds_allowed", "s", "Time within which a data set must be staged on the nodes.")
 input_quantity("node_local_bytes", "B/node", "Bytes that a job keeps on the NVMe of a node.", above=False)
@@ -60,11 +39,8 @@ alternative(
 alternative("node_kept_bytes", "node_local_bytes", when="data_on_nodes", optional=True)
 input_quantity("outage_restart_seconds", "s", "Time in which all runs have restored their checkpoints after an outage.",
     label="restore time of all runs")  # fmt: skip
-input_quantity("node_cache_hit", "1", "Share of later reads that the nodes' NVMe serves.", above=False, high=1)
 input_quantity("staging_bandwidth_of_run", "B/s", "Read bandwidth at which storage stages the data set of one run.",
     label="staging bandwidth of one run")  # fmt: skip
-input_quantity("job_dataset_bytes", "B", "Bytes of the data set that the job reads.", label="data set read by the job")
-alternative("job_dataset_bytes", "stored_dataset_bytes", when="dataset_on_nodes")
 
 # Growth
 input_quantity("elapsed_seconds", "s", "Time since the start of the plan.", above=False, default=0)
@@ -86,40 +62,12 @@ computed_quantity("doubling_seconds", "growth_period_seconds * (log(2) / maximum
     label="doubling time", needs="growth_factor growth_period_seconds",
     example="doubling_seconds(4, 2 * 31_557_600), doubling_seconds(1, 31_557_600) > 1e15 -> (31557600.0, True)")  # fmt: skip
 computed_quantity("samples_of_file_bytes", "file_bytes / sample_bytes", "sample/file", "Samples in a file, by its size.")
-computed_quantity("run_cold_read_bandwidth", "run_drawn_read_bandwidth * cold_share", "B/s",
-    "Read bandwidth of one run while nothing of its data set is cached.", label="cold read bandwidth of one run")  # fmt: skip
 computed_quantity("job_cold_read_bandwidth", "run_cold_read_bandwidth * concurrent_runs", "B/s",
     "Read bandwidth of all concurrent runs of a job while nothing is cached.",
     label="cold read bandwidth of concurrent runs")  # fmt: skip
 computed_quantity("node_cold_read_bandwidth", "run_cold_read_bandwidth / nodes", "B/s/node",
     "Read bandwidth of one node of a job while nothing is cached.",
     label="cold read bandwidth of one node of the job")  # fmt: skip
-computed_quantity("share_in_one_node", "minimum(1, job_cache_bytes * single_node / job_dataset_bytes)", "1",
-    "Share of a data set that each node caches on its own: under a global shuffle every node reads all of it.",
-    source="ingest-cache-model", where="c is the smaller of 1 and cache ÷ data set",
-    label="share of the data set that one node caches", high=1,
-    example="share_in_one_node(1e12, 1, 4e12), share_in_one_node(1e12, 1, 150e9) -> (0.25, 1)")  # fmt: skip
-computed_quantity("share_in_all_nodes", "minimum(1, job_cache_bytes * nodes / job_dataset_bytes)", "1",
-    "Share of a data set that a partitioned cache holds: each node keeps another part and serves it to the others.",
-    label="share of the data set that all nodes cache", high=1,
-    example="share_in_all_nodes(1e12, 8, 16e12) -> 0.5")  # fmt: skip
-computed_quantity("lru_miss_share", "(1 - cached_share) * (1 - log(maximum(1 - cached_share, 1e-12)))", "1",
-    "Share of reads that miss an LRU cache of this share of a data set that is shuffled anew in each epoch.",
-    source="ingest-cache-model", where="hits of LRU under fresh permutations: h = c + (1 − c)·ln(1 − c)", of="miss_share",
-    when="cache_hits_estimated", high=1,
-    example="lru_miss_share(0), round(lru_miss_share(0.5), 4), lru_miss_share(1) -> (1.0, 0.8466, 0.0)")  # fmt: skip
-computed_quantity("warm_up_bytes_of_each", "cached_share * job_dataset_bytes * (nodes / single_node)", "B",
-    "Bytes that fill the caches of a run, where each node keeps a copy of its own.", of="warm_up_bytes",
-    when="cache_of_each_node")  # fmt: skip
-computed_quantity("warm_up_bytes_shared", "cached_share * job_dataset_bytes", "B",
-    "Bytes that fill a partitioned cache: each byte is read from storage once.", of="warm_up_bytes",
-    when="cache_partitioned")  # fmt: skip
-computed_quantity("run_cached_read_bandwidth",
-    "minimum(run_cold_read_bandwidth, maximum(run_cold_read_bandwidth * miss_share, warm_up_bytes / warm_up_seconds))", "B/s",
-    "Read bandwidth of one run whose nodes cache their data.", source=MODEL,
-    where="the caches fill within the warm-up, or at the cold rate where that takes longer; then only misses are read",
-    example="run_cached_read_bandwidth(15e9, 0.0, 600e9, 600), run_cached_read_bandwidth(15e9, 0.9, 600e9, 600)"
-        " -> (1000000000.0, 13500000000.0)")  # fmt: skip
 computed_quantity("job_read_bandwidth", "run_read_bandwidth * concurrent_runs", "B/s",
     "Read bandwidth of all concurrent runs of a job.", label="read bandwidth of concurrent runs")  # fmt: skip
 computed_quantity("started_read_bandwidth",

@@ -19,7 +19,6 @@ input_quantity("local_stream_bandwidth", "B/s", "Read bandwidth of one worker th
 input_quantity("staged_utilization", "1", "Utilization with the data set on the drives of the nodes.",
     high=1, label="utilization with staged data")  # fmt: skip
 input_quantity("staging_gain", "1", "Share by which epochs last longer without staged data, where they do.")
-input_quantity("cache_memory_share", "1", "Share of the host memory that caches the data set.", high=1)
 input_quantity("stall_bridged_seconds", "s", "Pause of the storage that prefetched samples bridge.")
 
 computed_quantity("degraded_read_bandwidth",
@@ -37,8 +36,6 @@ computed_quantity("cache_hit_needed", "maximum(0, 1 - read_bandwidth_available /
     "Cache hit share on the nodes at which the available read bandwidth suffices.", high=1,
     needs="read_bandwidth_needed read_bandwidth_available",
     example="round(cache_hit_needed(18.2e9, 3e9), 3), cache_hit_needed(2e9, 3e9) -> (0.835, 0)")  # fmt: skip
-computed_quantity("cache_bytes_per_node", "host_memory_per_node * cache_memory_share", "B/node",
-    "Host memory of a node that can cache the data set.")  # fmt: skip
 computed_quantity("cache_hit_reachable", "minimum(1, cache_bytes_per_node * nodes / (dataset_bytes * copies_cached))", "1",
     "Share of the data set that the caches of all nodes hold; each sample as often as it is cached.", high=1,
     example="round(cache_hit_reachable(512e9, 4, 1.7e12, 4), 3) -> 0.301")  # fmt: skip

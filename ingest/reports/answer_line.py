@@ -94,8 +94,8 @@ def _between(values: Sequence[float], unit: str) -> str:
 
 
 def scenarios_line(number: int, reads: Sequence[float], cautions: int) -> str:
-    """The answer for several scenarios: from the least to the most that a job reads, where that is known."""
-    shown = [f"{_between(reads, 'B/s')} read per job"] if reads else []
+    """The answer for several scenarios: from the least to the most that is mandatory for a job, where that is known."""
+    shown = [f"{_between(reads, 'B/s')} read to require"] if reads else []
     return joined(counted(number, "scenario") + (":" if shown else ""), shown, cautions)
 
 

@@ -147,8 +147,8 @@ def _reads(answers: Scenarios) -> str:
     found = []
     for one in answers.scenarios[:MOST_CELLS]:
         words = (one.model.id if one.model else "", one.gpu.id if one.gpu else "", f"{one.nodes:,.0f} nodes")
-        found.append((" · ".join(filter(None, words)), one.results.get("ingest_bandwidth_per_job")))
-    return range_bars("Read bandwidth per job", found)
+        found.append((" · ".join(filter(None, words)), one.results.get("mandatory_read_bandwidth")))
+    return range_bars("Read bandwidth to require", found)
 
 
 def _requirements(answer: Plan) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ingest.catalog.records import Encoding, Model, Pipeline
+from ingest.catalog.records import Model, Pipeline
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import read_measurement
 from ingest.engine.derivation_graph import QuantityRow, column, columns_of, replaced
@@ -18,7 +18,7 @@ from ingest.errors import IngestError, listed
 from ingest.site.site_file import Keys, Site
 from ingest.sizing.dataset import dataset
 from ingest.sizing.evidence_ladder import from_catalog
-from ingest.sizing.job import encoding_of
+from ingest.sizing.job import encoding_in, encoding_of
 from ingest.sizing.rules import applying, finding
 from ingest.units import display, parse
 
@@ -127,15 +127,11 @@ PER_WEIGHT = {
 USUAL_YEARS = 5
 
 
-def encoding_in(model: Model, asked: str | None) -> Encoding | None:
-    """The encoding of a model's data set that a job or a data set names, by default the first; None where none is known."""
-    return model.encodings.get((asked or "").partition("/")[0], next(iter(model.encodings.values()), None))
-
-
 def model_of(job: Mapping[str, Any], catalog: Catalog) -> Model | None:
     """The catalog entry of a job's model; None where the model is none of the catalogs."""
-    source = str(job.get("model", ""))
-    return catalog.get(Model, source) if source.lower() in catalog.ids(Model.kind) else None
+    source = str(job.get("model", "")).lower()
+    known = source in catalog.ids(Model.kind) or source in catalog.aliases.get(Model.kind, {})
+    return catalog.get(Model, source) if known else None
 
 
 def family_of(job: Mapping[str, Any], catalog: Catalog) -> str:

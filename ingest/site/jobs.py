@@ -17,7 +17,7 @@ from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived
 from ingest.errors import CatalogError, IngestError, MissingQuantity, RequirementNotMet, expected_one_of
-from ingest.site.datasets import encoding_in, family_of, mixed_bytes_of, model_of, read_of_mixture
+from ingest.site.datasets import mixed_bytes_of, model_of, read_of_mixture
 from ingest.site.schema import loads_of_jobs
 from ingest.site.site_file import Keys, Site
 from ingest.site.tiers import place_states
@@ -31,13 +31,12 @@ from ingest.sizing.checkpoint import (
     unused_options,
 )
 from ingest.sizing.checkpoint_schedule import USUAL_MODE
-from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
-from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, from_catalog
+from ingest.sizing.evidence_choice import RateBasis, disputed, foreign_size, rate_basis_of, reads_again
+from ingest.sizing.evidence_ladder import RATE, from_catalog
 from ingest.sizing.job import QUANTITIES as JOB_QUANTITIES
-from ingest.sizing.job import Job
-from ingest.sizing.published_rates import DISAGREE
-from ingest.sizing.rules import LARGE_REQUEST, ONE_EPOCH, PAGE_CACHE, WARM_UP_SECONDS, contradictions
-from ingest.units import display, parse
+from ingest.sizing.job import Job, encoding_in
+from ingest.sizing.rules import LARGE_REQUEST, PAGE_CACHE, WARM_UP_SECONDS, contradictions
+from ingest.units import parse
 
 #: keys of a job that are words of a question
 WORDS = ("model", "gpu", "basis", "protocol", "encoding", "precision", "scaling")
@@ -62,7 +61,7 @@ OWN = {
     "memory_share": "cache_memory_share",
 }
 #: Warnings of `bw` that the lines of a site answer: R-READ-04 requires of any client what an NFS mount may not deliver.
-ANSWERED = frozenset({"W08", "W09", "W61", "W67"})
+ANSWERED = frozenset({"W08", "W09", "W61", "W67", "W69"})
 #: Warnings of `bw` about the data set that the model is known for; a job of a site reads its own.
 OF_THE_MODELS_DATA = frozenset({"W14", "W16"})
 #: quantities of a data set that the `bw` estimate of its jobs takes, and what they are called there
@@ -112,57 +111,6 @@ TIMES = {
     "export": {"export_seconds": assumed(600, "a model is exported within 10 min", "export.within")},
     "evaluation": {"evaluation_seconds": assumed(60, "an evaluation has read its data within 60 s", "evaluation.within")},
 }
-
-
-#: Kinds of evidence that tell of one rate; a share of the peak is none of its own.
-EVIDENCE = ("measured", "emulated", "transferred")
-#: keys of a job with which its rate is the user's own
-OWN_RATES = frozenset({"samples_per_second", "achieved", "flops_per_sample"})
-#: Samples of a data set and those that a rate was measured on, as many times apart, are not read in one way.
-ALIKE = 4.0
-
-
-class Dispute(NamedTuple):
-    """What several kinds of evidence say of one rate: the lower is required, the higher is a target.
-
-    Attributes:
-        supported: the rate that all of them support, with a range that covers all.
-        suggested: the highest rate that one of them suggests.
-        words: the rates and what each comes from.
-    """
-
-    supported: Input
-    suggested: float
-    words: str
-
-
-def disputed(levels: Sequence[EvidenceLevel]) -> Dispute | None:
-    """Where kinds of evidence disagree by more than their ranges; None where one range covers them, or there is one alone.
-
-    Benchmarks that were measured on the GPU itself outweigh what is emulated or carried over from others, but not each other.
-    """
-    first = levels[0]
-    if first.basis not in EVIDENCE or RATE not in first.given:
-        return None
-    found = {name: Input(rate) for name, rate in first.protocols.items()}
-    if first.basis != "measured":
-        further = (one for one in levels if one.basis in EVIDENCE and RATE in one.given)
-        found = {f"{'/'.join(one.protocols) or one.basis} ({one.basis})": one.given[RATE] for one in further}
-        # The range in use may have been widened to cover the other: what is held against it is the benchmark's own value.
-        found = {name: item if item is not first.given[RATE] else Input(item.value) for name, item in found.items()}
-    ends = [((item.low or item.value), item.value, (item.high or item.value)) for item in found.values()]
-    # Rates of protocols have no ranges of their own: what spreads less than this is one rate.
-    slack = 1.0 if any(item.low is not None for item in found.values()) else DISAGREE
-    if len(ends) < 2 or max(low for low, *_ in ends) <= min(high for *_, high in ends) * slack:
-        return None
-    lowest, highest = (end(found, key=lambda name: found[name].value) for end in (min, max))
-    low, high = min(one[0] for one in ends), max(one[2] for one in ends)
-    said = {name: display(found[name].value, "sample/s", binary=False) for name in (lowest, highest)}
-    words = f"{said[highest]} per GPU by {highest}, {said[lowest]} by {lowest}"
-    rate = first.given[RATE]._replace(
-        value=found[lowest].value, low=low, high=high, note=f"the lower of {words}", grade="derived"
-    )
-    return Dispute(rate, found[highest].value, words)
 
 
 class Policy(NamedTuple):
@@ -318,12 +266,13 @@ class SiteJob:
             numbers.setdefault("sample_bytes", Input(mixed, origin="user"))
         if "data_sample_bytes" in given and given["data_sample_bytes"].origin == "user":
             numbers.setdefault("sample_bytes", given["data_sample_bytes"])
-        foreign = self._foreign_size(numbers.get("sample_bytes"))
+        stated = numbers.get("sample_bytes")
+        foreign = foreign_size(model_of(job, self.catalog), job.get("encoding"), stated, job)
         if "touched" in job:
             numbers["sample_bytes"] = job["touched"]
         elif foreign is not None:
             # No rate was measured on such samples: what a step reads of one is asked for, not multiplied.
-            numbers["sample_bytes"] = foreign["measured_sample_bytes"]
+            numbers["sample_bytes"] = foreign
         words: dict[str, Any] = {key: job[key] for key in WORDS if key in job}
         plain = {name: item.value for name, item in numbers.items()}
         question = Job(node=self.cluster["node"], settings=settings, numbers=plain, **words)
@@ -340,21 +289,9 @@ class SiteJob:
         if dispute is not None:
             own[RATE] = dispute.supported
             own["suggested_rate"] = derived(dispute.suggested, dispute.words)
-        return basis, {**own, **said, **taken, **({} if foreign is None or "touched" in job else foreign)}, warnings
-
-    def _foreign_size(self, stated: Input | None) -> dict[str, Input] | None:
-        """The bytes of a sample as stated, and of those on which the rate of its model was measured; None where they are alike.
-
-        What the user says of the rate itself is not held against other samples.
-        """
-        job, model = self.described, model_of(self.described, self.catalog)
-        encoding = None if model is None else encoding_in(model, job.get("encoding"))
-        measured = None if encoding is None else encoding.stored
-        if stated is None or measured is None or not OWN_RATES.isdisjoint(job):
-            return None
-        if 1 / ALIKE <= stated.value / measured.value <= ALIKE:
-            return None
-        return {"stated_sample_bytes": stated, "measured_sample_bytes": from_catalog(measured)}
+        if foreign is not None and stated is not None and "touched" not in job:
+            own |= {"stated_sample_bytes": stated, "measured_sample_bytes": foreign}
+        return basis, {**own, **said, **taken}, warnings
 
     def _warnings(self, question: Job) -> tuple[str, ...]:
         """The warnings of `bw`, which are asked for once for each kind of job.
@@ -452,8 +389,7 @@ class SiteJob:
             if counted is not None and "data_tokens" not in known.steps:
                 known.link("data_tokens", counted)
             return counted is not None and known.value("training_tokens") > float(counted.value)
-        family = family_of(job, self.catalog)
-        return placed["mode"] == "cache" or bool(family and family not in ONE_EPOCH)
+        return placed["mode"] == "cache" or reads_again(model_of(job, self.catalog))
 
     def _tokens_counted(self) -> Step | None:
         """The tokens of the data set, where they are known."""

@@ -19,10 +19,10 @@ from ingest.engine.ranges import Tree
 from ingest.engine.registry import Step, derive, solve, unit_of
 from ingest.engine.result import Answer, cited_by, scenarios, values
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity
+from ingest.engine.value import Input, Quantity, assumed
 from ingest.errors import MissingQuantity, UsageError
-from ingest.sizing.evidence_choice import OUTCOMES, RateBasis, rate_basis_of
-from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, from_fields
+from ingest.sizing.evidence_choice import OUTCOMES, RateBasis, disputed, foreign_size, rate_basis_of, reads_again
+from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, from_catalog, from_fields
 from ingest.sizing.job import (
     CLIENTS,
     GPU,
@@ -32,6 +32,7 @@ from ingest.sizing.job import (
     BandwidthOptions,
     Job,
     Many,
+    encoding_in,
     job_of,
     names_of,
     nodes_of,
@@ -40,7 +41,7 @@ from ingest.sizing.job import (
 )
 from ingest.sizing.published_rates import published
 from ingest.sizing.resolve import gpus_per_node_of
-from ingest.sizing.rules import ONE_EPOCH, WARM_UP_SECONDS, Finding, Valued, contradictions, finding, messages, unused
+from ingest.sizing.rules import PAGE_CACHE, WARM_UP_SECONDS, Finding, Valued, contradictions, finding, messages, unused
 from ingest.sizing.transfer import transferred
 from ingest.units import display, parse
 
@@ -48,6 +49,12 @@ if TYPE_CHECKING:
     import pandas
 
 
+#: Parts of the answer in one line beside the bandwidth of the job.
+PARTS = {
+    "ingest_bandwidth_per_node": "{} per node",
+    "file_opens_per_second_per_job": "{}",
+    "ingest_bandwidth_per_gpu": "{} per GPU",
+}
 #: What `bw` answers.
 QUESTION = Question(
     "bw",
@@ -55,6 +62,7 @@ QUESTION = Question(
         Shown("ingest_bandwidth_per_gpu"),
         Shown("ingest_bandwidth_per_node"),
         Shown("ingest_bandwidth_per_job"),
+        Shown("mandatory_read_bandwidth"),
         # Of a language model people know the rate in tokens.
         Shown("samples_per_second_per_gpu", unless="tokens_per_second_per_gpu"),
         Shown("tokens_per_second_per_gpu", where="tokens_per_sample"),
@@ -71,15 +79,8 @@ QUESTION = Question(
         Shown("implied_flops_utilization", main=False),
     ),
     (
-        (
-            "Needs",
-            {
-                "ingest_bandwidth_per_job": "{} read",
-                "ingest_bandwidth_per_node": "{} per node",
-                "file_opens_per_second_per_job": "{}",
-                "ingest_bandwidth_per_gpu": "{} per GPU",
-            },
-        ),
+        ("Needs", {"mandatory_read_bandwidth": "{} read", **PARTS}),
+        ("Needs", {"ingest_bandwidth_per_job": "{} read", **PARTS}),
     ),
 )
 #: quantity -> the option that sets it
@@ -88,8 +89,18 @@ OPTION_OF = {name: option for option, name in QUANTITIES.items()}
 NEEDED = ("samples_per_second_per_gpu", "ingest_bandwidth_per_gpu", "ingest_bandwidth_per_node", "ingest_bandwidth_per_job")
 
 
+#: What a node caches of a data set that its job reads again, unless the user sets it.
+CACHES = {
+    "cache_memory_share": assumed(
+        PAGE_CACHE, "half of the host memory of a node caches its data set", "set.cache_memory_share"
+    ),
+    "warm_up_seconds": assumed(WARM_UP_SECONDS, "caches fill within 10 min of the start of a run", "set.warm_up_seconds"),
+}
+
+
 #: The read bandwidth of each of `CLIENTS` as an input; without one where it is unknown.
 Clients = Mapping[str, Mapping[str, Input]]
+Results = Mapping[str, Quantity]
 
 
 class Estimate(Answer, Frozen, kw_only=True):
@@ -119,7 +130,8 @@ class Estimate(Answer, Frozen, kw_only=True):
 
     def other_names(self) -> Mapping[str, str]:
         """The headings of the table of several scenarios."""
-        return {f"per {of}": f"ingest_bandwidth_per_{of.lower()}" for of in ("GPU", "node", "job")}
+        found = {f"per {of}": f"ingest_bandwidth_per_{of.lower()}" for of in ("GPU", "node", "job")}
+        return {**found, "to require": "mandatory_read_bandwidth"}
 
     @property
     def incomplete(self) -> str | None:
@@ -173,6 +185,7 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
     known = Quantities(basis.known)
     if "gpus_per_node" in known.given and (size := known.value("gpus")) > MOST_GPUS:
         raise option_error("nodes", f": found {size:,.0f} GPUs, expected at most {MOST_GPUS:,.0f}")
+    place_requirement(basis, known)
     results, unknown = _results(known, clients)
     if model is not None and "sample_bytes" in model.missing and "sample_bytes" not in known.given:
         why = f"the bytes of one sample of {model.id} are not known: {model.missing['sample_bytes']}"
@@ -185,7 +198,7 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
     machine = f"{of}{basis.gpu.name if basis.gpu else 'GPU'}, {display(known.given['nodes'].value, 'node')}"
     rate = "the rate you gave" if best.basis == "given" else best.basis
     answer = Estimate(
-        question=QUESTION,
+        question=_question(basis, known, results),
         title=f"{model.name if model else 'Your model'} on {machine}, {basis.precision}: {rate}",
         chosen=_chosen(basis),
         known=known,
@@ -206,8 +219,74 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
     )
     return revised(
         answer,
-        warnings=(*best.warnings, *warnings_for(basis, results, answer.used, clients), *contradictions(known, job.settings)),
+        warnings=(
+            *best.warnings,
+            *warnings_for(basis, results, known, answer.used, clients),
+            *contradictions(known, job.settings),
+        ),
     )
+
+
+def place_requirement(basis: RateBasis, known: Quantities) -> None:
+    """Give what a tender counts of a job beside its estimate: the rate that all evidence supports, its nodes, their caches."""
+    job, model, node = basis.job, basis.model, basis.node
+    dispute, stated = disputed(basis.levels), known.given.get("sample_bytes") if "sample_bytes" in job.numbers else None
+    measured = foreign_size(model, job.encoding, stated if "sample_bytes" not in job.settings else None, job.numbers)
+    if dispute is None and measured is None:
+        known.state("evidence_supports_estimate")
+    else:
+        known.state("evidence_weighed")
+        if dispute is None:
+            known.state("rates_agree")
+        else:
+            known.give({"supported_rate": dispute.supported})
+        if measured is None:
+            known.state("samples_alike")
+        else:
+            known.give({"measured_sample_bytes": measured})
+    if known.find("run_drawable_bandwidth") is None:
+        known.state("nics_unknown")
+    known.state("data_read")
+    memory = node.host_memory_bytes if node is not None else None
+    cached = "cache_hit" in job.numbers or "cache_hit_fraction" in job.settings
+    if model is None or memory is None or cached or not reads_again(model) or "dataset_samples" not in known.given:
+        return
+    encoding = encoding_in(model, job.encoding)
+    if encoding is None or encoding.stored is None or "dataset_samples" in job.settings:
+        known.state("dataset_on_nodes")
+    else:
+        # Samples of another size are not those that the model is known for, and its data set stays what it is.
+        known.give_default("data_sample_bytes", from_catalog(encoding.stored))
+        known.state("dataset_of_model")
+    known.give_default("host_memory_per_node", from_catalog(memory))
+    for name, usual in CACHES.items():
+        known.give_default(name, usual)
+    known.state("cache_in_memory", "cache_of_each_node", "cache_hits_estimated")
+
+
+def _question(basis: RateBasis, known: Quantities, results: Results) -> Question:
+    """The question with the estimate named beside the mandatory bandwidth, where both differ, and what holds for it."""
+    mandatory, estimated = (results.get(name) for name in ("mandatory_read_bandwidth", "ingest_bandwidth_per_job"))
+    if mandatory is None or estimated is None or _shown(mandatory) == _shown(estimated):
+        return QUESTION
+    drawable, cold = known.find("run_drawable_bandwidth"), known.find("run_cold_read_bandwidth")
+    conditions = []
+    if "measured_sample_bytes" in known.given:
+        conditions.append("samples read whole")
+    if "supported_rate" in known.given and known.value("supported_rate") < known.value(RATE):
+        # The rate of the evidence level in use; of several protocols it is the median.
+        conditions.append("median rate" if basis.levels[0].basis == "measured" else basis.levels[0].basis)
+    if drawable is not None and drawable.value < estimated.value:
+        conditions.append("beyond the NICs")
+    if cold is not None and mandatory.value < cold.value:
+        conditions.append("cold caches")
+    parts = {"mandatory_read_bandwidth": "{} read", "ingest_bandwidth_per_job": "{} " + ", ".join(conditions)}
+    return QUESTION._replace(headlines=(("Needs", parts),))
+
+
+def _shown(quantity: Quantity) -> str:
+    """A bandwidth as the answer in one line shows it."""
+    return display(quantity.value, quantity.unit, binary=False)
 
 
 def _chosen(basis: RateBasis) -> dict[str, dict[str, Any]]:
@@ -251,12 +330,11 @@ def _results(known: Quantities, clients: Clients) -> tuple[dict[str, Quantity], 
     return results, unknown
 
 
-Results = Mapping[str, Quantity]
-
-
-def warnings_for(basis: RateBasis, results: Results, used: Collection[str], clients: Clients) -> list[Message]:
+def warnings_for(
+    basis: RateBasis, results: Results, quantities: Quantities, used: Collection[str], clients: Clients
+) -> list[Message]:
     """The warnings about the results of a job, the most severe first; `used` are the inputs on which they depend."""
-    found = [*_of_job(basis, results, clients), *_of_dataset(basis, results), *_of_precision(basis, results)]
+    found = [*_of_job(basis, results, clients), *_of_dataset(basis, results, quantities), *_of_precision(basis, results)]
     job = basis.job
     named = {name: f"set.{name}" for name in job.settings}
     named |= {name: one for one, name in QUANTITIES.items() if one in job.numbers and name not in named}
@@ -282,9 +360,9 @@ def _of_job(basis: RateBasis, results: Results, clients: Clients) -> Iterator[Fi
     """What the results mean for the machine, and options that mean something else than they seem to, or that have no effect."""
     job, words = basis.job, {"family": basis.model.family if basis.model is not None else ""}
     yield from _of_rate(basis, results.get)
-    read, many = results.get("ingest_bandwidth_per_job"), results.get("nfs_nconnect_client_share")
+    read, many = results.get("mandatory_read_bandwidth"), results.get("nfs_nconnect_client_share")
     if read is not None:
-        yield finding("W07", results.get, words, read=display(read.value, read.unit, binary=False))
+        yield finding("W07", results.get, words, read=_shown(read))
     if basis.node is not None:
         node = f"{basis.node.name} ({basis.node.storage_nics})"
         compute = basis.node.compute_nic_bandwidth
@@ -312,32 +390,20 @@ def _of_job(basis: RateBasis, results: Results, clients: Clients) -> Iterator[Fi
         yield finding("W08", results.get, one=reach[0], other=other)
 
 
-def _of_dataset(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
-    """A small data set is read once, not at the rate of the GPUs for ever."""
+def _of_dataset(basis: RateBasis, results: Results, quantities: Quantities) -> Iterator[Finding | None]:
+    """A small data set is read once, not at the rate of the GPUs for ever; samples of another size are a question."""
     known = basis.known
+    if "measured_sample_bytes" in quantities.given:
+        yield finding("W69", quantities.given)
     yield finding("W14", {**known, **results})
     yield finding("W16", results)
     yield finding("W19", known)
-    memory = basis.node.host_memory_bytes if basis.node is not None else None
-    family = basis.model.family if basis.model is not None else ""
-    if (
-        memory is None
-        or family in ONE_EPOCH
-        or not {"dataset_samples", "sample_bytes"} <= known.keys()
-        or "cache_hit_fraction" in basis.job.settings
-    ):
-        return
-    given = {name: known[name].value for name in ("dataset_samples", "sample_bytes")}
-    stored = float(solve("stored_dataset_bytes", given))
-    share = float(solve("dataset_memory_share", {**given, "host_memory_per_node": memory.value}))
-    cold = results.get("ingest_bandwidth_per_job")
-    if "cache_hit" not in basis.job.numbers and cold is not None:
-        load = {"stored_dataset_bytes": stored, "nodes": known["nodes"].value, "warm_up_seconds": WARM_UP_SECONDS}
-        filling = float(solve("cache_filling_bandwidth", {**load, "ingest_bandwidth_per_job": cold.value}))
-        dataset, room = (display(size, "B", binary=False) for size in (stored, memory.value))
-        warm_up, rate = display(WARM_UP_SECONDS, "s", binary=False), display(filling, "B/s", binary=False)
-        own = {"dataset_memory_share": share}
-        yield finding("W15", own, dataset=dataset, memory=room, warm_up=warm_up, filling=rate)
+    mandatory = results.get("mandatory_read_bandwidth")
+    if mandatory is not None and quantities.find("cached_share") is not None:
+        sizes = (quantities.value(name) for name in ("job_dataset_bytes", "host_memory_per_node"))
+        dataset, memory = (display(size, "B", binary=False) for size in sizes)
+        warm_up = display(quantities.value("warm_up_seconds"), "s", binary=False)
+        yield finding("W15", quantities.find, dataset=dataset, memory=memory, warm_up=warm_up, filling=_shown(mandatory))
 
 
 def _of_precision(basis: RateBasis, results: Results) -> Iterator[Finding | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -16,8 +16,9 @@ from ingest.engine.value import Evidence, Input
 from ingest.errors import IngestError, UsageError
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import FAMILIES, RATE, EvidenceLevel, family_of, from_catalog, median, peak_of
-from ingest.sizing.job import Job, by_user, known_quantities
+from ingest.sizing.job import Job, by_user, encoding_in, known_quantities
 from ingest.sizing.published_rates import (
+    DISAGREE,
     FEW_NODES,
     PublishedRates,
     check_own_rates,
@@ -27,7 +28,7 @@ from ingest.sizing.published_rates import (
     rates_of,
 )
 from ingest.sizing.resolve import machine_of, model_named
-from ingest.sizing.rules import applying, finding, told
+from ingest.sizing.rules import ONE_EPOCH, applying, finding, told
 from ingest.sizing.transfer import transferred
 from ingest.units import display, exact
 
@@ -35,6 +36,12 @@ from ingest.units import display, exact
 GIVEN_RATES = {RATE, "samples_per_second_per_gpu", *(f"ingest_bandwidth_per_{part}" for part in ("gpu", "node", "job"))}
 #: `--set` of these changes the level in use, but not those shown for comparison.
 OUTCOMES = GIVEN_RATES | {"achieved_flops_per_gpu", "model_flops_utilization"}
+#: Kinds of evidence that tell of one rate; a share of the peak is none of its own.
+EVIDENCE = ("measured", "emulated", "transferred")
+#: Options of a job with which its rate is the user's own.
+OWN_RATES = ("samples_per_second", "achieved", "flops_per_sample")
+#: Samples of a data set and those that a rate was measured on, as many times apart, are not read in one way.
+ALIKE = 4.0
 
 
 class RateBasis(NamedTuple):
@@ -228,16 +235,18 @@ def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[], EvidenceLevel
         middle, parts = median((rate.value, scaled.value)), (*rate.parts, *scaled.parts)
         high = max(high, scaled.high or scaled.value)
         both = rate._replace(value=middle, low=low, high=high, parts=parts, note=note, grade="derived")
-        warnings = (line(then=". The value is their median: size for the code that you run"), *real.warnings)
+        warnings = (line(then=". The estimate takes their median"), *real.warnings)
         return [real._replace(given={RATE: both}, note=note, warnings=warnings), own, *others]
     if own.basis == "emulated" and wholly:
+        then = ", which is below the range on a few nodes: the estimate takes the training runs, a tender requires the lower"
         return [
-            real._replace(warnings=(*real.warnings, line(then=", which is below the range on a few nodes and not used"))),
+            real._replace(warnings=(*real.warnings, line(then=then))),
             own,
             *others,
         ]
-    warnings = (*own.warnings, line(then=". The range covers both"))
-    return [own._replace(given={RATE: rate._replace(low=low, high=high)}, warnings=warnings), real, *others]
+    wider = own._replace(given={RATE: rate._replace(low=low, high=high)})
+    then = "; a tender requires the lower" if disputed([wider, real]) is not None else ""
+    return [wider._replace(warnings=(*own.warnings, line(then=f". The range covers both{then}"))), real, *others]
 
 
 def _own(job: Job, flops: Input | None) -> EvidenceLevel | None:
@@ -344,3 +353,57 @@ def utilizations(rates: PublishedRates, precision: str) -> Iterator[Evidence]:
         if share is not None:
             row = own[0].rows[0]
             yield Evidence(name, share, row.source, row.where, "derived")
+
+
+class Dispute(NamedTuple):
+    """What several kinds of evidence say of one rate: the lower is required, the higher is a target."""
+
+    supported: Input  # the rate that all of them support, with a range that covers all
+    suggested: float  # the highest rate that one of them suggests
+    words: str  # the rates and what each comes from
+
+
+def disputed(levels: Sequence[EvidenceLevel]) -> Dispute | None:
+    """Where kinds of evidence disagree by more than their ranges; None where one range covers them, or there is one alone.
+
+    Benchmarks that were measured on the GPU itself outweigh what is emulated or carried over from others, but not each other.
+    """
+    first = levels[0]
+    if first.basis not in EVIDENCE or RATE not in first.given:
+        return None
+    rate = first.given[RATE]
+    found = {name: Input(value) for name, value in first.protocols.items()}
+    if first.basis != "measured":
+        further = [one for one in levels if one.basis in EVIDENCE and RATE in one.given]
+        found = {f"{'/'.join(one.protocols) or one.basis} ({one.basis})": one.given[RATE] for one in further}
+        # The range in use may have been widened to cover the other: what is held against it is the benchmark's own value.
+        found = {name: item if item is not rate else Input(item.value) for name, item in found.items()}
+    ends = [((item.low or item.value), item.value, (item.high or item.value)) for item in found.values()]
+    # Rates of protocols have no ranges of their own: what spreads less than this is one rate.
+    slack = 1.0 if any(item.low is not None for item in found.values()) else DISAGREE
+    if len(ends) < 2 or max(one[0] for one in ends) <= min(one[2] for one in ends) * slack:
+        return None
+    lowest, highest = min(found, key=lambda name: found[name].value), max(found, key=lambda name: found[name].value)
+    said = {name: display(found[name].value, "sample/s", binary=False) for name in (lowest, highest)}
+    words = f"{said[highest]} per GPU by {highest}, {said[lowest]} by {lowest}"
+    low, high = min(one[0] for one in ends), max(one[2] for one in ends)
+    note = f"the lower of {words}"
+    supported = rate._replace(value=found[lowest].value, low=low, high=high, note=note, grade="derived")
+    return Dispute(supported, found[highest].value, words)
+
+
+def foreign_size(model: Model | None, encoding: str | None, stated: Input | None, options: Container[str]) -> Input | None:
+    """The bytes of the samples that a rate was measured on, where stated samples are of another size; None where alike.
+
+    What the user says of the rate itself, by one of `options`, is not held against other samples.
+    """
+    known = encoding_in(model, encoding) if model is not None else None
+    measured = known.stored if known is not None else None
+    if stated is None or measured is None or any(one in options for one in OWN_RATES):
+        return None
+    return None if 1 / ALIKE <= stated.value / measured.value <= ALIKE else from_catalog(measured)
+
+
+def reads_again(model: Model | None) -> bool:
+    """Whether a run reads its data more than once, by the family of its model."""
+    return model is not None and bool(model.family) and model.family not in ONE_EPOCH

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
-from ingest.catalog.records import SIZES, Gpu, Model, Node, Scaling, Storage, Value
+from ingest.catalog.records import SIZES, Encoding, Gpu, Model, Node, Scaling, Storage, Value
 from ingest.catalog.store import CATALOGS, Catalog
 from ingest.corpus.measurement_file import bytes_per_token_of, sample_sizes_in
 from ingest.engine.frozen import EMPTY, Frozen
@@ -393,6 +393,11 @@ def encoding_of(model: Model, asked: str | None) -> dict[str, Value | None]:
         why = f": {model.id} has no {size} bytes for {name} (known: {there})"
         raise IngestError(Message(Option("encoding"), why, supply=("sample_bytes",)))
     return {"sample_bytes": value, "samples_per_file": encoding.samples_per_file}
+
+
+def encoding_in(model: Model, asked: str | None) -> Encoding | None:
+    """The encoding of a model's data set that a job or a data set names, by default the first; None where none is known."""
+    return model.encodings.get((asked or "").partition("/")[0], next(iter(model.encodings.values()), None))
 
 
 #: A range with more points than this is a typing error.

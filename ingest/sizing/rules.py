@@ -92,6 +92,11 @@ _OWN_RATE = ("measured", "given", "efficiency")
 _NOT_MEASURED = ("given", "emulated", "transferred", "efficiency", "peak")
 _UNUSED = " changes nothing here: the results do not depend on it"
 
+_STEP_READS = (
+    "what does a step read of a sample? Samples have {shown}, its rate was measured on {at_most}: a loader that reads a crop, "
+    "a tile or a clip, or draws many patches of one volume, reads less than the file. "
+)
+
 ROWS = (
     # Refusals: a requirement that was stated is not met, or a site cannot be.
     Rule("E01", 1, "waste_left_for_dumps", "<=", 0.0, what="checkpoint overhead that the interval leaves for writing",
@@ -148,24 +153,26 @@ ROWS = (
          text="one NFS/TCP mount per node ({one}) is too slow, {other}"),
     Rule("W09", 7, "storage_nic_share", ">", 1.0, of_job=True,
          what="share that its reads take of a node's storage NICs",
-         text="the reads need {shown} times the bandwidth of the storage NICs of {node}"),
+         text="the reads need {shown} times the bandwidth of the storage NICs of {node}: a tender can require no more than "
+              "these deliver"),
     Rule("W14", 12, "dataset_samples", "<", "gpus",
          text="the data set has {value:,.0f} samples for {limit:,.0f} GPUs: GPUs without a sample read nothing, so the "
               "job never reads at the bandwidth shown", supply=("nodes", "set.dataset_samples")),
-    Rule("W15", 13, "dataset_memory_share", "<=", PAGE_CACHE,
+    Rule("W15", 13, "cached_share", ">=", 1.0,
          text="the data set ({dataset}) fits in the memory of one node ({memory}): nothing is read after the warm-up; the "
-              "bandwidth shown is that of the first epoch, and {filling} fills the caches of all nodes within {warm_up}",
-         supply=("cache_hit",)),
+              "mandatory {filling} fills the caches of all nodes within {warm_up}, all other reads are those of the first "
+              "epoch (cold cache)", supply=("cache_hit",)),
     Rule("W16", 14, "epoch_seconds", "<", SHORT_EPOCH,
          text="an epoch takes {shown}: GPUs pause between epochs, so the bandwidth shown is a peak of less than a minute"),
     Rule("W19", 11, "cache_hit_fraction", ">=", 1.0,
-         text="no read reaches storage once the caches are full, but the first epoch (cold cache) reads all of the data: size "
-              "storage for that epoch", supply=(Option("cache_hit", "0"),)),
+         text="no read reaches storage once the caches are full, but the first epoch (cold cache) reads all of the data, which "
+              "is not counted", supply=(Option("cache_hit", "0"),)),
     Rule("W17", 15, "guidance_share", ">", 1.0,
          text="reads are {value:,.1f} times the highest level of {guidance} ({level} per GPU): check the rate before using it"),
     Rule("W60", 10, **_said("the rate is emulated: no GPU computes ({protocol}). {advice}", evidence="emulated")),
-    Rule("W61", 10, **_said("protocols disagree {spread:.1f}× (samples/s per GPU: {rates}). Size storage for the fastest "
-                            "protocol that your code will run, and name it in the tender", evidence="several protocols")),
+    Rule("W61", 10, **_said("protocols disagree {spread:.1f}× (samples/s per GPU: {rates}). What the slowest "
+                            "supports is mandatory, what the fastest suggests a target, until you name the protocol that your "
+                            "code runs", evidence="several protocols"), supply=("protocol",)),
     Rule("W62", 10, **_said("the smallest published run used {smallest:,} GPUs: the rate includes its scaling loss",
                             evidence="large runs")),
     Rule("W63", 10, **_said("the runs of {protocols} behind this rate have up to {largest}: the rate per GPU at {gpus:,.0f} is "
@@ -180,6 +187,9 @@ ROWS = (
                             evidence="differs")),
     Rule("W68", 9, **_said("the rate of {protocols} is a lower bound: the observed job may have waited for data. Measure its "
                            "stall (`observe --synthetic`) before you use the rate in a tender", evidence="lower bound")),
+    Rule("W69", 7, "sample_bytes", "differs", "measured_sample_bytes",
+         text=_STEP_READS + "Until you set what a step reads, the mandatory bandwidth counts {at_most}",
+         supply=("set.sample_bytes",)),
     Rule("W10", 60, **_said(" changes nothing here: the rate does not come from a measurement", protocol="not measured"),
          subject="protocol"),
     Rule("W11", 60, **_said(" changes nothing here: the rate is yours", protocol="rate given"), subject="protocol"),
@@ -248,9 +258,7 @@ ROWS = (
               "the present type would take that", supply=("growth", "clusters.*.count")),
     Rule("W84", 7, "stated_sample_bytes", "differs", "measured_sample_bytes", of_job=True,
          what="bytes of a sample, against those of the samples that its rate was measured on",
-         text="what does a step read of a sample? Samples have {shown}, its rate was measured on {at_most}: a "
-              "loader that reads a crop, a tile or a clip, or draws many patches of one volume, reads less than the file. "
-              "Until `touched` says it, the lines count {at_most}", supply=("touched",), tender="R-READ"),
+         text=_STEP_READS + "Until `touched` says it, the lines count {at_most}", supply=("touched",), tender="R-READ"),
     Rule("W85", 8, "suggested_ratio", ">", 1.0, of_job=True,
          what="rates of several kinds of evidence, the highest over the lowest",
          text="evidence disagrees about its rate: {disputed}; the mandatory lines take the lower, R-READ-06 the higher",

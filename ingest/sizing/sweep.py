@@ -19,13 +19,13 @@ from ingest.catalog.store import Catalog, opened
 from ingest.engine.frozen import revised
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import filled, option
-from ingest.engine.registry import OUT_OF_RANGE, check_value, solve, unit_of
+from ingest.engine.registry import OUT_OF_RANGE, check_value, derive, solve, unit_of
 from ingest.engine.result import envelope, frame_of
 from ingest.errors import MissingQuantity, UsageError, brief
 from ingest.files import write_whole
 from ingest.sizing import evidence_ladder
 from ingest.sizing.bandwidth import QUESTION, Estimate, estimate, on_nodes
-from ingest.sizing.evidence_choice import rate_basis_of
+from ingest.sizing.evidence_choice import disputed, rate_basis_of
 from ingest.sizing.evidence_ladder import RATE
 from ingest.sizing.job import (
     CLIENTS,
@@ -150,7 +150,7 @@ class Sweep(InteractiveResult):
     def columns_shown(self) -> list[str]:
         """The columns of the printed table."""
         axes = list(self.grids[0].axes)
-        reads = [f"ingest_bandwidth_per_{part}" for part in ("gpu", "node", "job")]
+        reads = [*(f"ingest_bandwidth_per_{part}" for part in ("gpu", "node", "job")), "mandatory_read_bandwidth"]
         names = ["model", "gpu", *axes, *(name for name in ("samples_per_second_per_gpu", *reads) if name not in axes)]
         return [name for name in names if name in self.columns]
 
@@ -203,14 +203,19 @@ def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid
         factor = partial(evidence_ladder.scaling_factor, catalog.get(Scaling, job.scaling))
         factors = [1.0 if size <= evidence_ladder.BASE_GPUS else factor(size).value for size in sizes.flat]
         known["scaling_efficiency"] = numpy.asarray(factors).reshape(sizes.shape)
+    cases = set(base.known.cases)
     if base.levels[0][0].is_sized and {"nodes", "gpus_per_node"} & axes.keys():
-        known[RATE] = _rates(job, base.basis, solve("gpus", known), catalog)
+        known[RATE], known["supported_rate"] = _rates(job, base.basis, solve("gpus", known), catalog)
+        # Evidence that agrees at one size may not at another.
+        cases -= {"rates_agree"}
+        if "evidence_weighed" not in cases:
+            cases = cases - {"evidence_supports_estimate"} | {"evidence_weighed", "samples_alike"}
     results = {}
     for name in QUESTION.names:
         if name in CLIENTS:
             continue
         try:
-            results[name] = numpy.asarray(solve(name, known))
+            results[name] = numpy.asarray(derive(name, known, cases=cases).value)
         except MissingQuantity:
             continue
         if not numpy.isfinite(results[name]).all():
@@ -218,17 +223,27 @@ def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid
     return ScenarioGrid(base, shaped, {name: array for name, array in results.items() if name not in shaped})
 
 
-def _rates(job: Job, basis: str, gpus: Any, catalog: Catalog) -> Array:
-    """The rate at every size, since what was published depends on it; interpolated where there are very many sizes."""
+def _rates(job: Job, basis: str, gpus: Any, catalog: Catalog) -> tuple[Array, Array]:
+    """The rate at every size, since what was published depends on it, and the one that all evidence supports.
+
+    Both are interpolated where there are very many sizes.
+    """
     sizes = numpy.unique(numpy.asarray(gpus))
     several = len(sizes) > MOST_SIZES
     asked = numpy.unique(numpy.geomspace(sizes[0], sizes[-1], MOST_SIZES).round()) if several else sizes
     one = revised(job, numbers={**job.numbers, "gpus_per_node": 1.0}, basis=basis)
-    rates = numpy.asarray([rate_basis_of(on_nodes(one, float(size)), catalog).known[RATE].value for size in asked])
-    if not several:
-        return numpy.asarray(rates[numpy.searchsorted(asked, gpus)])
-    # Between two sizes the rate is a power of the size.
-    return numpy.asarray(numpy.exp(numpy.interp(numpy.log(gpus), numpy.log(asked), numpy.log(rates))))
+    found = [rate_basis_of(on_nodes(one, float(size)), catalog) for size in asked]
+    rates = [each.known[RATE].value for each in found]
+    disputes = [disputed(each.levels) for each in found]
+    supported = [rate if each is None else each.supported.value for rate, each in zip(rates, disputes, strict=True)]
+
+    def spread(values: list[float]) -> Array:
+        """The values at every size; between two sizes a rate is a power of the size."""
+        if not several:
+            return numpy.asarray(numpy.asarray(values)[numpy.searchsorted(asked, gpus)])
+        return numpy.asarray(numpy.exp(numpy.interp(numpy.log(gpus), numpy.log(asked), numpy.log(values))))
+
+    return spread(rates), spread(supported)
 
 
 class SweepOptions(NodesOptions, NodeOptions, RateOptions, CommonOptions, total=False):

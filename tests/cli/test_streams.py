@@ -114,7 +114,7 @@ def test_no_warning_about_a_shipped_model_must_be_cut():
 
 def test_the_advice_of_protocols_that_disagree_is_in_the_derivation():
     job = "--model resnet50 --gpu h100"
-    assert "fastest protocol that your code will run, and name it in the tender\n" in shell(f"{INGEST} bw {job}").stderr
+    assert "until you name the protocol that your code runs; set --protocol\n" in shell(f"{INGEST} bw {job}").stderr
     assert "  advice: Tuned by the submitter" in shell(f"{INGEST} explain samples_per_second_per_gpu {job}").stdout
 
 

@@ -12,7 +12,7 @@ from ingest.errors import IngestError
 ENTERPRISE = str(EXAMPLES / "enterprise-64-nodes.yaml")
 #: command -> the answer
 ANSWERS = {
-    JOB: "Needs 827.5 GB/s read",
+    JOB: "Needs 218.5 GB/s read · 827.5 GB/s emulated, cold caches",
     ("plan", ENTERPRISE, "--samples", "0"): "Needs 106 GB/s read · 14 GB/s write* · 168 TB usable · *guidance",
     ("fit", *JOB[1:]): "≥10 × ddn-ai400x2 first of 58: 17 fit as far as known",
     ("checkpoint", "llama3-405b", "--gpus", "16384"): "Needs 51.03 GB/s write",
@@ -48,7 +48,7 @@ def test_the_answer_of_fit_counts_what_its_tables_count_and_says_the_order(run):
 
 def test_accept_and_sweep_are_as_short_as_the_other_commands(tmp_path):
     swept = terminal("sweep", "nodes=1..1024*2", "sample_bytes=1MB,2.83MB,16MiB", *JOB[1:-2], NO_COLOR="1").splitlines()
-    assert swept[0].startswith("33 scenarios: 2.286 GB/s – 39.27 TB/s read per job")
+    assert swept[0].startswith("33 scenarios: 1.301 GB/s – 15.04 TB/s read to require")
     tests = terminal("accept", ENTERPRISE, "-o", str(tmp_path / "tests"), NO_COLOR="1").splitlines()
     assert tests[0].startswith("Takes ")
     for lines in (swept, tests):
@@ -67,7 +67,7 @@ def test_the_answer_stands_out_and_alone_where_asked(run):
     assert "\x1b" not in run(*JOB).out
     # Quiet prints the answer alone.
     done = run(*JOB, "-q")
-    assert done.out == "Needs 827.5 GB/s read · 6.465 GB/s per node · 292,571 files/s · 5 cautions\n"
+    assert done.out == "Needs 218.5 GB/s read · 827.5 GB/s emulated, cold caches · 5 cautions\n"
     assert done.err == ""
     # The last line follows the cautions with the ids of their rules.
     few, every = run(*JOB), run(*JOB, "-v")

@@ -138,7 +138,6 @@ IN_PARTS = {
     "gpus_gained": "a rate of change",
     "folders_read": "a mean over the clients",
     "fewest_folders_read": "a mean over the clients",
-    "dataset_memory_share": "a ratio",
     "load_nodes": "a mean where jobs alternate",
     "nodes_taking_part": "a part of the nodes where jobs alternate",
     "line_clients": "a mean where jobs alternate",

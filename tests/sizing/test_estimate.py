@@ -185,9 +185,10 @@ def test_unknowns_are_asked_for_and_defaults_are_listed(shipped):
     assert value(answered(shipped, gpus_per_node=4, nodes=3), "gpus") == 12
     # What is assumed is listed.
     names = {item["name"] for item in answered(shipped).assumptions}
-    assert names == {"accelerator_utilization", "scaling_efficiency", "gpus_per_node", "nodes"}
+    cache = {"cache_memory_share", "warm_up_seconds"}
+    assert names == {"accelerator_utilization", "scaling_efficiency", "gpus_per_node", "nodes", *cache}
     given_names = {item["name"] for item in answered(shipped, utilization=0.7, gpus_per_node=8, nodes=1).assumptions}
-    assert given_names == {"scaling_efficiency"}
+    assert given_names == {"scaling_efficiency", *cache}
 
 
 def test_a_recalled_value_is_listed_as_assumed(write_entry):

@@ -204,7 +204,8 @@ def _fitting(options: dict[str, str], _: Catalog) -> dict[str, Any]:
 
 #: What a small site shows of the answer of each command.
 PARTS = (
-    ("ingest_bandwidth_per_job", "ingest_bandwidth_per_node", "file_opens_per_second_per_job", "gpus"),
+    ("mandatory_read_bandwidth", "ingest_bandwidth_per_job", "ingest_bandwidth_per_node",
+     "file_opens_per_second_per_job", "gpus"),
     ("checkpoint_write_bandwidth", "checkpoint_bytes", "checkpoint_interval", "restart_read_bandwidth",
      "checkpoint_retained_bytes"),
     ("usable_bytes", "dataset_bytes", "dataset_files"),

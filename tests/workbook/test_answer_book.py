@@ -13,12 +13,13 @@ from ingest.reports.labels import plain
 from ingest.reports.workbook.small_workbooks import fit_workbook, sizing_workbook
 from ingest.sizing.job import CLIENTS
 
+#: Each changes inputs that decide neither the evidence for a rate, which is of one size, nor whether nodes cache.
 CASES = {
     "bw": (
         lambda **set_: ingest.bw(model="cosmoflow", gpu="h100", nodes=128, set=set_),
-        {"nodes": 96, "sample_bytes": 16_777_216},
+        {"warm_up_seconds": 300, "sample_bytes": 16_777_216},
     ),
-    "transferred": (lambda **set_: ingest.bw(model="resnet50", gpu="mi300x", nodes=4, set=set_), {"cache_hit_fraction": 0.25}),
+    "transferred": (lambda **set_: ingest.bw(model="resnet50", gpu="mi300x", nodes=4, set=set_), {"sample_bytes": 150_000}),
     "checkpoint": (
         lambda **set_: ingest.checkpoint("llama3-405b", gpus=16_384, waste="5%", set=set_),
         {"restart_seconds": 300, "keep_last": 7},

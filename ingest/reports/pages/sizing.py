@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from ingest.validation import Validation
 
 
+#: What the answer of several scenarios in one line is about.
+MANDATORY = "mandatory_read_bandwidth"
 #: Prepositions of the constant columns in the title of a sweep.
 LINKING = {"model": "of", "gpu": "on"}
 #: Below the cases of a source that contradicts itself.
@@ -98,15 +100,16 @@ def _table(answers: Sequence[Estimate]) -> tuple[tuple[object, ...], ...]:
 
 def scenarios_page(answers: Scenarios) -> Page:
     """The page of `ingest bw` with several scenarios."""
-    columns = ("model", "gpu", "nodes", "basis", "per GPU", "per node", "per job")
+    columns = ("model", "gpu", "nodes", "basis", "per GPU", "per node", "per job", "to require")
     rows = []
     for one in answers.scenarios:
         model, gpu = (entry.id if entry else "" for entry in (one.model, one.gpu))
-        reads = [one.results.get(f"ingest_bandwidth_per_{part}") for part in ("gpu", "node", "job")]
+        names = (*(f"ingest_bandwidth_per_{part}" for part in ("gpu", "node", "job")), MANDATORY)
+        reads = [one.results.get(name) for name in names]
         shown = [display(item.value, item.unit, binary=False) if item else "not known" for item in reads]
         rows.append((model, gpu, f"{one.nodes:,.0f}", one.basis, *shown))
     title = f"Read bandwidth of {len(rows)} scenarios"
-    job_reads = [one.results["ingest_bandwidth_per_job"].value for one in answers.scenarios]
+    job_reads = [one.results[MANDATORY].value for one in answers.scenarios if MANDATORY in one.results]
     answer = scenarios_line(len(rows), job_reads, len(answers.warnings))
     return Page(title, (Section("", columns, tuple(rows)),), _table(answers.scenarios), answer)
 
@@ -145,7 +148,7 @@ def sweep_page(sweep: Sweep, most: int = 40) -> Page:
     of = "".join(f" {LINKING[name]} {value}" for name, value in same.items())
     # In words, which a narrow terminal can part.
     titles = tuple(plain(name) if sweep.unit(name) else name for name in columns)
-    reads = [value for value in sweep.columns.get("ingest_bandwidth_per_job", ()) if value == value]
+    reads = [value for value in sweep.columns.get(MANDATORY, ()) if value == value]
     table = Section("", titles, rows, more, main=tuple(range(min(MOST_SWEPT, len(rows)))))
     return Page(f"{sweep.rows:,} scenarios{of}", (table,), (), scenarios_line(sweep.rows, reads, len(sweep.warnings)))
 

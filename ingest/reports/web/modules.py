@@ -351,7 +351,7 @@ class Program:
         return all(
             one in self.reached[module] or one in BUILTINS | ERRORS
             for one in names
-            if one in source.definitions or one in BUILTINS
+            if one in source.definitions or one in source.imported or one in BUILTINS
         )
 
 

@@ -61,7 +61,7 @@ window.Ingest = (() => {
   const warnings = (answer) => [...(answer.unmet && !answer.systems ? [`NOT MET: ${text(answer.unmet)}`] : []), ...answer.warnings].map((line) => ({ id: line.rule ?? "", text: text(line) }));
 
   const bandwidth = {
-    command: "bw", label: "Bandwidth", headline: "ingest_bandwidth_per_job",
+    command: "bw", label: "Bandwidth", headline: "mandatory_read_bandwidth",
     ask(options) {
       const found = $.worded(of("sizing.bandwidth", "bw"), [], { ...options, catalogs: catalog });
       return found instanceof of("sizing.bandwidth", "Scenarios") ? $.beyond("these are several scenarios, the page shows one") : found;
@@ -76,7 +76,11 @@ window.Ingest = (() => {
         const { value, low, high } = results.at(rate);
         return { level: level.basis, label: level.basis, value, low, high, display, range, unit, used: place === 0, bound: level.basis === "peak", why: text(level.note) };
       });
-      return { basis: answer.basis, rungs, get chart() { return curve(answer, options); } };
+      // The estimate stands beside the bandwidth to require where both differ.
+      const said = [...$.m.items(answer.question.headlines[0][1])], both = said.some(([name]) => name === "ingest_bandwidth_per_job");
+      const all = both ? said.map(([name, word]) => ({ name, word: text(word).replace("{} ", "") })) : [];
+      const headline = { name: this.headline, scene: text(answer.title), ...(both ? { label: "Needs", all } : {}) };
+      return { basis: answer.basis, rungs, ...(answer.results.has(this.headline) ? { headline } : {}), get chart() { return curve(answer, options); } };
     },
   };
 
@@ -154,14 +158,14 @@ window.Ingest = (() => {
       const saved = $.t(read.model.parameters) || catalog.isArchitecture(read.model.id) ? asked("checkpoint", { model, gpus, gpu: read.gpu.id, mode, keep }) : null;
       if (saved && $.t(saved.unmet)) throw $.call(of("errors", "IngestError"), saved.unmet);
       const held = tokens === undefined || !read.model.tokens_per_sample ? null : asked("dataset", { tokens, copies, format: "megatron" });
-      const parts = [[read, "ingest_bandwidth_per_job ingest_bandwidth_per_node file_opens_per_second_per_job gpus"],
+      const parts = [[read, "mandatory_read_bandwidth ingest_bandwidth_per_job ingest_bandwidth_per_node file_opens_per_second_per_job gpus"],
         [saved, "checkpoint_write_bandwidth checkpoint_bytes checkpoint_interval restart_read_bandwidth checkpoint_retained_bytes"], [held, "usable_bytes dataset_bytes dataset_files"]].filter(([part]) => part);
       return { title: `${text(read.title)}: one run and its data; the command gives the requirement lines of the site`, read, saved, held, parts, warnings: parts.flatMap(([part]) => [...part.warnings]) };
     },
     rows: (answer) => answer.parts.flatMap(([part, names]) => names.split(" ").filter((name) => part.results.has(name)).map((name) => rowOf(name, part.results.at(name)))),
     /** What the storage has to deliver and to hold, as the answer of `plan` says it. */
     more(answer) {
-      const all = [["ingest_bandwidth_per_job", "read"], ["checkpoint_write_bandwidth", "checkpoint write"], ["usable_bytes", "of data"], ["checkpoint_retained_bytes", "of checkpoints"]];
+      const all = [["mandatory_read_bandwidth", "read"], ["checkpoint_write_bandwidth", "checkpoint write"], ["usable_bytes", "of data"], ["checkpoint_retained_bytes", "of checkpoints"]];
       return { headline: { name: all[0][0], label: "Needs", all: all.map(([name, word]) => ({ name, word })), scene: text(answer.title) } };
     },
     derivation: (answer, name) => answer.parts.find(([part]) => part.results.has(name))?.[0].derivation(name) ?? null,
