@@ -321,7 +321,9 @@ def plan_once(
     left_out = _left_out(site, bool(policies), bool(tiers))
     if not any("suggested_rate" in row.known.given for row in jobs):
         left_out["R-READ-06"] = "evidence agrees about the rate of each job"
-    if not any(row.step("job_read_bandwidth") is not None or row.step("storage_tier_bytes") is not None for row in jobs):
+    staged = {name for name, job in site.section("jobs").items() if job.get("placement", {}).get("mode") == "stage"}
+    reading = [row for row in jobs if row.name not in staged and row.step("job_read_bandwidth") is not None]
+    if not reading and not any(row.step("storage_tier_bytes") is not None for row in jobs):
         left_out |= dict.fromkeys((line.id for line in LINES if line.id.startswith("R-READ")), NOT_READ)
     if not policies and not any(row.step("storage_tier_bytes") is not None for row in jobs):
         left_out |= dict.fromkeys((line.id for line in LINES if line.id.startswith(("R-WRITE", "R-MIX"))), NOT_SAVED)
