@@ -157,3 +157,14 @@ computed_quantity("asked_write_floor",
 computed_quantity("asked_node_floor", "where(largest_node_floor > site_node_read_bandwidth, largest_node_floor, 0)",
     "B/s/node", "Reads of one node by the guidance; none where as much is required.",
     label="reads of one node that the guidance asks for")  # fmt: skip
+# Where no job reads or saves, no line of its own carries what the guidance asks for, signed or not.
+computed_quantity("reads_of_guidance_alone",
+    "where(site_read_floor > workload_read_bandwidth, minimum(site_read_floor, site_drawable_bandwidth), 0)", "B/s",
+    "Reads of the guidance, where no line of a job asks for reads.", of="asked_read_floor", when="no_job_reads")  # fmt: skip
+computed_quantity("writes_of_guidance_alone",
+    "where(site_write_floor > workload_write_bandwidth, minimum(site_write_floor, site_drawable_bandwidth), 0)", "B/s",
+    "Writes of the guidance, where no line of a job asks for writes.", of="asked_write_floor", when="no_job_saves")  # fmt: skip
+computed_quantity("node_reads_of_guidance_alone",
+    "where(largest_node_floor > workload_node_read_bandwidth, largest_node_floor, 0)", "B/s/node",
+    "Reads of one node by the guidance, where no line of a job asks for reads.", of="asked_node_floor",
+    when="no_job_reads")  # fmt: skip

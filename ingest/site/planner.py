@@ -325,8 +325,10 @@ def plan_once(
     reading = [row for row in jobs if row.name not in staged and row.step("job_read_bandwidth") is not None]
     if not reading and not any(row.step("storage_tier_bytes") is not None for row in jobs):
         left_out |= dict.fromkeys((line.id for line in LINES if line.id.startswith("R-READ")), NOT_READ)
+        known.state("no_job_reads")
     if not policies and not any(row.step("storage_tier_bytes") is not None for row in jobs):
         left_out |= dict.fromkeys((line.id for line in LINES if line.id.startswith(("R-WRITE", "R-MIX"))), NOT_SAVED)
+        known.state("no_job_saves")
     found, absent, tree = _found(known, left_out)
     unopened = any(row.step("job_read_bandwidth") is not None and row.step("job_file_opens") is None for row in jobs)
     absent |= {"R-META-01": UNOPENED} if unopened and "R-META-01" in absent else {}
