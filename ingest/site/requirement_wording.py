@@ -152,10 +152,11 @@ RATIONALES = {
     "R-ARC-03": Rationale("loading", "Data sets for training are made from archived ones."),
     "R-END-01": Rationale("media", "Flash media wear with each write; they must last for the whole period."),
     "R-GROW-01": Rationale("capacity", "Models and data sets grow during the period, and the system should grow with them."),
+    "R-GUIDE-01": Rationale("reading", GUIDED),
+    "R-GUIDE-02": Rationale("checkpoints", GUIDED),
+    "R-GUIDE-03": Rationale("reading", GUIDED),
     "R-GROW-02": Rationale("checkpoints", "Models grow during the period, and their checkpoints with them."),
     "R-GROW-03": Rationale("checkpoints", "Models grow during the period, and what their runs restore with them."),
-    **dict.fromkeys(("R-GUIDE-01", "R-GUIDE-03"), Rationale("reading", GUIDED)),
-    "R-GUIDE-02": Rationale("checkpoints", GUIDED),
 }  # fmt: skip
 
 
