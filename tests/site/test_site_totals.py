@@ -30,6 +30,8 @@ def exact(plan, name):
 
 
 LLAMA = {"model": "llama3-70b", "nodes": 64, "checkpoint": {"mode": "async", "keep": 3}}
+
+
 def signed(level="good"):
     return {"floor": {"level": level, "because": "the grant asks for it"}}
 

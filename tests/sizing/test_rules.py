@@ -8,7 +8,7 @@ import ingest
 from ingest.engine.messages import fact_of, in_site_words, rule_of
 from ingest.errors import IngestError
 from ingest.sizing.rule import Rule
-from ingest.sizing.rules import RETIRED, ROWS, RULES, finding, ranked
+from ingest.sizing.rules import RETIRED, ROWS, RULES, finding
 
 #: Durations differ by more than a fifth of the longer one; a quantity is near its limit within ten times of it.
 SAME_TIME, NEAR = 0.2, 10
@@ -72,7 +72,7 @@ LIMITS = {
     "W24": 1.005,
     "W25": 0.1,
     "W44": 0.5,
-    "W32": 1e6, "W33": 0.6,
+    "W32": 1e6, "W33": 0.6, "W79": 0.002,
 }  # fmt: skip
 
 
