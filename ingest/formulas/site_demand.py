@@ -1,21 +1,11 @@
 """What the consumers of a site can draw: each load is the smaller of what its jobs need and what their nodes take."""
 
 from ingest.engine.registry import alternative, computed_quantity, input_quantity
-from ingest.formulas.site_totals import columns
 
 MODEL = "ingest-site-model"
 
 input_quantity("nic_delivery", "1", "Share of the line rate of its storage NICs that a client draws.", high=1, default=0.9,
     source="lustre-manual-translated", label="delivered share of the storage NICs")  # fmt: skip
-columns(
-    "clusters",
-    cluster_drawable_bandwidth="B/s",
-    cluster_staging_clients="node",
-    cluster_writing_clients="node",
-    cluster_staging_drawable_bandwidth="B/s",
-    cluster_writing_drawable_bandwidth="B/s",
-)
-columns("serving", serving_nodes_bandwidth="B/s")
 computed_quantity("node_drawable_bandwidth", "storage_nic_bandwidth_per_node * nic_delivery", "B/s/node",
     "Most that one node draws from shared storage: its storage NICs, as they deliver.",
     label="what one node draws")  # fmt: skip
@@ -87,8 +77,6 @@ computed_quantity("site_serving_drawable_bandwidth", "total(serving_nodes_bandwi
     "Most that all nodes that serve draw.", label="what all clients that serve draw")  # fmt: skip
 input_quantity("suggested_ratio", "1", "Highest rate that one kind of evidence suggests, over the one that all support.", low=1,
     above=False, default=1, label="disputed rate over the supported one")  # fmt: skip
-columns("jobs", job_suggested_read_bandwidth="B/s")
-
 
 input_quantity("stated_sample_bytes", "B/sample", "Bytes of a sample of the data set, as stated.")
 input_quantity("measured_sample_bytes", "B/sample", "Bytes of the samples on which the rate of a model was measured.")

@@ -49,6 +49,7 @@ columns(
     weights_load_bandwidth="B/s",
     served_weights_bytes="B",
     serving_nodes="node",
+    serving_nodes_bandwidth="B/s",
     local_kv_read_bandwidth_per_node="B/s/node",
     local_kv_write_bandwidth_per_node="B/s/node",
     local_kv_bytes_per_node="B/node",

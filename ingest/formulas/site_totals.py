@@ -50,6 +50,7 @@ def columns(table: str, **units: str) -> None:
 columns(
     "jobs",
     job_read_bandwidth="B/s",
+    job_suggested_read_bandwidth="B/s",
     node_read_bandwidth="B/s/node",
     run_read_bandwidth="B/s",
     job_cold_read_bandwidth="B/s",
@@ -93,6 +94,11 @@ columns(
     cluster_gpus="GPU",
     cluster_read_floor="B/s",
     cluster_write_floor="B/s",
+    cluster_drawable_bandwidth="B/s",
+    cluster_staging_clients="node",
+    cluster_writing_clients="node",
+    cluster_staging_drawable_bandwidth="B/s",
+    cluster_writing_drawable_bandwidth="B/s",
 )
 columns(
     "datasets",
