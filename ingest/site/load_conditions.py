@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ingest.configuration import decimal_units
 from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.expression import round_up
 from ingest.engine.registry import Step, label_of, solve, steps_below, unit_of
@@ -187,7 +186,6 @@ class LoadConditions:
             found = {name: int(row.known.value("cluster_clients")) for name, row in rows.items()}
         return tuple(ClientGroup(name, str(rows[name].words["node"]), count) for name, count in sorted(found.items()) if count)
 
-    @decimal_units()
     def limited_by(self, value: RequirementValue, most: Step | None) -> str:
         """What the consumers of a line can draw, where that is less than they need; empty where they draw all of it."""
         if most is not None and float(value.step.value) > float(most.value) * (1 + ROUNDING):

@@ -259,6 +259,7 @@ def with_decisions(text: str, catalogs: Catalog | str | Path | Sequence[str | Pa
     return "\n".join([text.rstrip("\n"), "", DECISIONS, *lines]) + "\n"
 
 
+@decimal_units()
 def plan_once(
     site: Site, years: int | None, samples: int | None, seed: int, catalog: Catalog, chosen: Mapping[str, Any]
 ) -> Plan:
