@@ -55,14 +55,17 @@ GROUPS = {
     "site-reads": """run_cold_read_bandwidth job_read_bandwidth job_sustained_read_bandwidth cluster_read_bandwidth
         workload_read_bandwidth site_read_bandwidth workload_largest_read_bandwidth site_largest_read_bandwidth
         site_sustained_read_bandwidth""",
+    "site-demand": """node_drawable_bandwidth run_needed_read_bandwidth run_drawn_read_bandwidth run_loader_bandwidth
+        run_write_bandwidth run_restart_bandwidth drawn_share cluster_drawable_bandwidth""",
+    "site-served": """computed_turn_rate served_users missing_serving_gpus serving_replicas served_weights_bytes""",
     "site-caches": """share_in_one_node share_in_all_nodes lru_miss_share warm_up_bytes_of_each warm_up_bytes_shared
         run_cached_read_bandwidth started_read_bandwidth""",
     "site-load": """request_of_file request_of_group request_of_sequence readers_of_part queue_depth implied_latency
         latency_99 request_bytes_of_mix line_seconds""",
     "site-overlap": """write_duty runs_writing overlapping_write_bandwidth simultaneous_write_bandwidth
         alternating_write_bandwidth stopped_read_share site_mixed_bandwidth""",
-    "site-floor": """guidance_scale cluster_read_floor run_read_floor node_read_floor site_read_floor site_write_bandwidth
-        site_restart_bandwidth""",
+    "site-floor": """guidance_scale cluster_read_floor run_read_floor node_read_floor site_read_floor signed_read_floor
+        asked_read_floor asked_write_floor asked_node_floor""",
     "site-transfers": """dataset_load_bandwidth dataset_refresh_bandwidth dataset_preparation_bandwidth
         job_start_bandwidth job_start_opens job_evaluation_bandwidth job_export_bandwidth site_load_bandwidth
         site_preparation_bandwidth site_start_bandwidth""",

@@ -14,8 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog import checked_by
-from ingest.engine import declared_by, shown_by
-from ingest.site import met_by
+from ingest.engine import declared_by, met_by, shown_by
 from ingest.version import __version__
 
 if TYPE_CHECKING:

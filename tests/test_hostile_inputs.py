@@ -94,7 +94,8 @@ def test_a_size_that_is_a_list_is_no_percentile(tmp_path):
 def shelf(tmp_path_factory):
     """A plan, an offer, the tests and the corpus of a small site."""
     folder = tmp_path_factory.mktemp("shelf")
-    (folder / "site.yaml").write_text(json.dumps(ONE_JOB))
+    settled = {"decisions": {"W79": {"accept": "the data set of a test is small"}}}
+    (folder / "site.yaml").write_text(json.dumps(ONE_JOB | settled))
     (folder / "plan.json").write_text(json.dumps(ingest.plan(folder / "site.yaml").to_dict()))
     ingest.report(folder / "site.yaml", output=[folder / "offer.xlsx", folder / "template.docx"], for_vendor=True)
     ingest.accept(folder / "plan.json", folder / "tests")

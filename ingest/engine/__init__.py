@@ -11,3 +11,5 @@ if TYPE_CHECKING:
 declared_by: list[Callable[[], object]] = []
 #: What gives the module that shows results: it knows their pages, which the engine does not.
 shown_by: list[Callable[[], ModuleType]] = []
+#: How to import the module whose `unmeetable` tells whether no catalogued system meets the lines of a plan.
+met_by: list[Callable[[], ModuleType]] = []

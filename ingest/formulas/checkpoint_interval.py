@@ -26,7 +26,8 @@ computed_quantity("failures_per_gpu_second", "observed_interrupts / observed_sec
     "Failure rate of one GPU with its share of the node.")  # fmt: skip
 computed_quantity("observed_gpus", "observed_nodes * gpus_per_node", "GPU", "GPUs of the observed cluster.", whole=True)
 computed_quantity("gpus_per_counted_node", "gpus_per_node", "GPU/node",
-    "GPUs of a node as its failures are counted: those of the source of the rate, whatever box the job runs in.")  # fmt: skip
+    "GPUs of a node as its failures are counted: those of the source of the rate, whatever box the job runs in.",
+    whole=True)  # fmt: skip
 computed_quantity("counted_nodes", "ceil(gpus / gpus_per_counted_node)", "node",
     "Nodes of a job as its failures are counted: failures belong to GPUs and hosts, not to boxes.", whole=True,
     label="nodes as failures are counted", example="counted_nodes(256, 8) -> 32")  # fmt: skip

@@ -1,20 +1,9 @@
 """What the consumers of a site can draw: each load is the smaller of what its jobs need and what their nodes take."""
 
 from ingest.engine.registry import alternative, computed_quantity, input_quantity
-from ingest.formulas.site_totals import columns
 
 MODEL = "ingest-site-model"
 
-columns(
-    "clusters",
-    cluster_drawable_bandwidth="B/s",
-)
-columns(
-    "jobs",
-    staging_nodes_bandwidth="B/s",
-    writing_nodes_bandwidth="B/s",
-)
-columns("serving", serving_nodes_bandwidth="B/s")
 computed_quantity("job_drawable_bandwidth", "node_drawable_bandwidth * nodes_at_once", "B/s",
     "Most that the nodes of all concurrent runs of a job draw from shared storage.",
     label="what the nodes of all runs draw")  # fmt: skip
@@ -31,10 +20,16 @@ computed_quantity("run_restart_bandwidth", "minimum(restart_read_bandwidth, run_
     "Read bandwidth at which one run restores its checkpoint, at most what its nodes draw.", source=MODEL,
     where="a load is the smaller of what its job needs and what its nodes draw",
     label="restore bandwidth of one run")  # fmt: skip
-computed_quantity("staging_nodes_bandwidth", "node_drawable_bandwidth * staging_nodes", "B/s",
-    "Most that the nodes of a job that stages its data draw.", label="what the nodes that stage draw")  # fmt: skip
-computed_quantity("writing_nodes_bandwidth", "node_drawable_bandwidth * writing_nodes", "B/s",
-    "Most that the nodes of a job that saves checkpoints draw.", label="what the nodes that save draw")  # fmt: skip
+computed_quantity("cluster_staging_clients", "minimum(total(staging_nodes_of_jobs), cluster_clients)", "node",
+    "Nodes of a cluster that stage their data concurrently.", whole=True,
+    example="cluster_staging_clients([3, 2], 4) -> 4")  # fmt: skip
+computed_quantity("cluster_writing_clients", "minimum(total(writing_nodes_of_jobs), cluster_clients)", "node",
+    "Nodes of a cluster that save and restore checkpoints concurrently.", whole=True,
+    example="cluster_writing_clients([8, 16], 64) -> 24")  # fmt: skip
+computed_quantity("cluster_staging_drawable_bandwidth", "node_drawable_bandwidth * cluster_staging_clients", "B/s",
+    "Most that the nodes of a cluster draw that stage their data.", label="what the nodes that stage draw")  # fmt: skip
+computed_quantity("cluster_writing_drawable_bandwidth", "node_drawable_bandwidth * cluster_writing_clients", "B/s",
+    "Most that the nodes of a cluster draw that save checkpoints.", label="what the nodes that save draw")  # fmt: skip
 computed_quantity("serving_nodes_bandwidth", "node_drawable_bandwidth * serving_nodes", "B/s",
     "Most that the nodes of a serving workload draw.", label="what the nodes that serve draw")  # fmt: skip
 computed_quantity("cluster_drawable_bandwidth", "node_drawable_bandwidth * cluster_clients", "B/s",
@@ -43,19 +38,15 @@ computed_quantity("cluster_drawable_bandwidth", "node_drawable_bandwidth * clust
 computed_quantity("site_drawable_bandwidth", "total(cluster_drawable_bandwidth_of_clusters)", "B/s",
     "Most that all nodes of the site draw that run at the same time.", label="what all clients draw",
     example="site_drawable_bandwidth([576e9, 360e9]) -> 936000000000.0")  # fmt: skip
-computed_quantity("site_staging_drawable_bandwidth",
-    "minimum(total(staging_nodes_bandwidth_of_jobs), site_drawable_bandwidth)", "B/s",
+computed_quantity("site_staging_drawable_bandwidth", "total(cluster_staging_drawable_bandwidth_of_clusters)", "B/s",
     "Most that all nodes draw that stage data at the same time.", label="what all clients that stage draw")  # fmt: skip
-computed_quantity("site_writing_drawable_bandwidth",
-    "minimum(total(writing_nodes_bandwidth_of_jobs), site_drawable_bandwidth)", "B/s",
+computed_quantity("site_writing_drawable_bandwidth", "total(cluster_writing_drawable_bandwidth_of_clusters)", "B/s",
     "Most that all nodes draw that save or restore checkpoints at the same time.",
     label="what all clients that save draw")  # fmt: skip
 computed_quantity("site_serving_drawable_bandwidth", "total(serving_nodes_bandwidth_of_serving)", "B/s",
     "Most that all nodes that serve draw.", label="what all clients that serve draw")  # fmt: skip
 input_quantity("suggested_ratio", "1", "Highest rate that one kind of evidence suggests, over the one that all support.", low=1,
     above=False, default=1, label="disputed rate over the supported one")  # fmt: skip
-columns("jobs", job_suggested_read_bandwidth="B/s")
-
 
 input_quantity("stated_sample_bytes", "B/sample", "Bytes of a sample of the data set, as stated.")
 input_quantity("suggested_rate", "sample/s/GPU", "Highest rate of a GPU that one kind of evidence suggests.")
@@ -87,9 +78,11 @@ input_quantity("sequences_of_replica", "1", "Sequences that a replica computes a
 computed_quantity("serving_replicas", "ceil(nodes / replica_nodes)", "1", "Replicas of a served model that its nodes hold.",
     label="replicas", whole=True, example="serving_replicas(16, 1), serving_replicas(7, 2) -> (16, 4)")  # fmt: skip
 computed_quantity("nodes_that_read_weights", "ceil(replica_nodes / single_node)", "1",
-    "Nodes of a replica, each of which reads all weights into its page cache.")  # fmt: skip
+    "Nodes of a replica, each of which reads all weights into its page cache.",
+    example="nodes_that_read_weights(2.625, 1), nodes_that_read_weights(0.5, 1) -> (3, 1)")  # fmt: skip
 computed_quantity("ranks_that_read_weights", "ceil(replica_nodes * gpus_per_node / single_gpu)", "1",
-    "Tensor-parallel ranks of a replica, each of which reads all weights.")  # fmt: skip
+    "Tensor-parallel ranks of a replica, each of which reads all weights.",
+    example="ranks_that_read_weights(2, 8, 1), ranks_that_read_weights(0.5, 8, 1) -> (16, 4)")  # fmt: skip
 computed_quantity("served_weights_bytes", "replica_weights_bytes * weight_versions", "B",
     "Weights of a served model on storage: all versions that are kept.",
     label="weights of served models on storage")  # fmt: skip
@@ -100,7 +93,7 @@ computed_quantity("computed_turn_rate", "nodes / replica_nodes * sequences_of_re
 computed_quantity("served_users", "minimum(stated_users, ceil(computed_turn_rate * turn_seconds))", "1",
     "Users whose turns the replicas compute, one after the other in the time between two turns.", source=MODEL,
     where="no turn reads a cache that no GPU computes on", label="users that the GPUs serve", whole=True,
-    example="served_users(20_000, 160.6, 60), served_users(2_000, 160.6, 60) -> (9637, 2000)")  # fmt: skip
+    example="served_users(20_000, 160.6, 60), served_users(2_000, 160.6, 60) -> (9636, 2000)")  # fmt: skip
 computed_quantity("stated_turn_rate", "stated_users / turn_seconds", "1/s",
     "Turns per second of all users, whether the GPUs compute them or not.",
     label="turns that users ask for per second")  # fmt: skip
@@ -108,9 +101,9 @@ computed_quantity("missing_serving_gpus", "ceil(gpus * maximum(stated_turn_rate 
     "GPUs of the present kind that the users need beyond those that serve.", label="GPUs that are missing for the users",
     whole=True, example="missing_serving_gpus(128, 333.3, 160.6) -> 138")  # fmt: skip
 input_quantity("required_read_bandwidth", "B/s", "Largest aggregate read bandwidth that a site requires.")
-computed_quantity("read_density", "required_read_bandwidth / 1000000000.0 / (required_usable_bytes / 1000000000000.0)",
-    "GB/s/TB", "GB/s of reads for each TB of usable capacity: how fast the medium has to be for its size.",
-    label="read bandwidth for each usable TB", example="round(read_density(433e9, 121e12), 1) -> 3.6")  # fmt: skip
+computed_quantity("read_density", "required_read_bandwidth / required_usable_bytes", "1/s",
+    "Reads per second of each usable byte: how fast the medium has to be for its size. 0.001/s is 1 GB/s for each TB.",
+    label="read bandwidth for each usable byte")  # fmt: skip
 input_quantity("waste_goal", "1", "Checkpoint overhead allowed, as stated, where it is out of reach.", high=1)
 input_quantity("least_waste_reached", "1", "Checkpoint overhead at any bandwidth.", above=False, high=1)
 input_quantity("floor_signed", "1", "Whether the buyer signs the guidance as a requirement of its own.", above=False, high=1,
@@ -126,7 +119,23 @@ computed_quantity("asked_read_floor",
 computed_quantity("asked_write_floor",
     "where(site_write_floor > site_write_bandwidth, minimum(site_write_floor, site_drawable_bandwidth), 0)", "B/s",
     "Writes of the guidance, at most what the clients draw; none where as much is required.",
-    label="aggregate writes that the guidance asks for")  # fmt: skip
+    label="aggregate writes that the guidance asks for",
+    example="asked_write_floor(14e9, 5e9, 80e9), asked_write_floor(14e9, 20e9, 80e9) -> (14000000000.0, 0)")  # fmt: skip
 computed_quantity("asked_node_floor", "where(largest_node_floor > site_node_read_bandwidth, largest_node_floor, 0)",
     "B/s/node", "Reads of one node by the guidance; none where as much is required.",
-    label="reads of one node that the guidance asks for")  # fmt: skip
+    label="reads of one node that the guidance asks for",
+    example="asked_node_floor(4e9, 1e9), asked_node_floor(4e9, 6e9) -> (4000000000.0, 0)")  # fmt: skip
+# Where no job reads or saves, no line of its own carries what the guidance asks for, signed or not.
+computed_quantity("reads_of_guidance_alone",
+    "where(site_read_floor > workload_read_bandwidth, minimum(site_read_floor, site_drawable_bandwidth), 0)", "B/s",
+    "Reads of the guidance, where no line of a job asks for reads.", of="asked_read_floor", when="no_job_reads",
+    example="reads_of_guidance_alone(30e9, 0, 80e9) -> 30000000000.0")  # fmt: skip
+computed_quantity("writes_of_guidance_alone",
+    "where(site_write_floor > workload_write_bandwidth, minimum(site_write_floor, site_drawable_bandwidth), 0)", "B/s",
+    "Writes of the guidance, where no line of a job asks for writes.", of="asked_write_floor", when="no_job_saves",
+    example="writes_of_guidance_alone(14e9, 0, 8e9) -> 8000000000.0")  # fmt: skip
+computed_quantity("node_reads_of_guidance_alone",
+    "where(largest_node_floor > workload_node_read_bandwidth, largest_node_floor, 0)", "B/s/node",
+    "Reads of one node by the guidance, where no line of a job asks for reads.", of="asked_node_floor",
+    when="no_job_reads",
+    example="node_reads_of_guidance_alone(4e9, 0) -> 4000000000.0")  # fmt: skip

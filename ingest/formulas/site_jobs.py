@@ -136,7 +136,9 @@ computed_quantity("job_sustained_write_bandwidth", "job_checkpoint_bytes_per_day
 computed_quantity("job_restart_bandwidth",
     "minimum(restart_read_bytes / outage_restart_seconds * concurrent_runs, job_drawable_bandwidth)", "B/s",
     "Restore bandwidth of all concurrent runs of a job, as after an outage of the whole site.",
-    label="restore bandwidth of concurrent runs")  # fmt: skip
+    label="restore bandwidth of concurrent runs",
+    example="job_restart_bandwidth(6e12, 600, 2, 72e9), "
+        "job_restart_bandwidth(6e12, 600, 2, 15e9) -> (20000000000.0, 15000000000.0)")  # fmt: skip
 computed_quantity("job_file_opens",
     "file_opens_per_second_per_job * cold_share * concurrent_runs * bandwidth_growth * drawn_share", "file/s",
     "File opens per second of all concurrent runs of a job.", label="file opens of concurrent runs")  # fmt: skip
@@ -162,7 +164,9 @@ computed_quantity("node_bytes_shared", "job_dataset_bytes / nodes", "B/node",
     of="node_local_bytes", when="staged_in_shares")  # fmt: skip
 computed_quantity("job_staging_bandwidth",
     "minimum(staged_bytes / staging_seconds_allowed * concurrent_runs, job_drawable_bandwidth)", "B/s",
-    "Read bandwidth that stages the data set of all concurrent runs within the time allowed.")  # fmt: skip
+    "Read bandwidth that stages the data set of all concurrent runs within the time allowed.",
+    example="job_staging_bandwidth(6e12, 600, 2, 72e9), "
+        "job_staging_bandwidth(6e12, 600, 2, 15e9) -> (20000000000.0, 15000000000.0)")  # fmt: skip
 computed_quantity("staging_seconds", "staged_bytes / staging_bandwidth_of_run", "s",
     "Time to stage a data set at the read bandwidth that storage gives one run.", label="staging time")  # fmt: skip
 computed_quantity("bandwidth_to_stage_in_time", "staged_bytes / staging_seconds_allowed", "B/s",

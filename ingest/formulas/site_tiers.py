@@ -49,6 +49,7 @@ columns(
     weights_load_bandwidth="B/s",
     served_weights_bytes="B",
     serving_nodes="node",
+    serving_nodes_bandwidth="B/s",
     local_kv_read_bandwidth_per_node="B/s/node",
     local_kv_write_bandwidth_per_node="B/s/node",
     local_kv_bytes_per_node="B/node",
@@ -57,10 +58,14 @@ columns(
 
 computed_quantity("job_offload_read_bandwidth",
     "minimum(storage_tier_read_bandwidth_per_node, node_drawable_bandwidth) * nodes_at_once", "B/s",
-    "Reads of offloaded states by all runs of a job while they move them.", label="offload reads of the job")  # fmt: skip
+    "Reads of offloaded states by all runs of a job while they move them.", label="offload reads of the job",
+    example="job_offload_read_bandwidth(56e9, 72e9, 4), "
+        "job_offload_read_bandwidth(90e9, 72e9, 4) -> (224000000000.0, 288000000000.0)")  # fmt: skip
 computed_quantity("job_offload_write_bandwidth",
     "minimum(storage_tier_write_bandwidth_per_node, node_drawable_bandwidth) * nodes_at_once", "B/s",
-    "Writes of offloaded states by all runs of a job while they move them.", label="offload writes of the job")  # fmt: skip
+    "Writes of offloaded states by all runs of a job while they move them.", label="offload writes of the job",
+    example="job_offload_write_bandwidth(56e9, 72e9, 4), "
+        "job_offload_write_bandwidth(90e9, 72e9, 4) -> (224000000000.0, 288000000000.0)")  # fmt: skip
 computed_quantity("job_offload_mean_read_bandwidth",
     "storage_step_read_bytes / step_seconds_at_target * concurrent_runs * share_of_time", "B/s",
     "Reads of offloaded states by all runs of a job, averaged over time.", label="mean offload reads of the job")  # fmt: skip
@@ -134,7 +139,9 @@ computed_quantity("replica_weights_bytes", "parameters * weight_bits / bits_per_
 computed_quantity("weights_load_bandwidth",
     "minimum(serving_replicas * replica_weights_bytes * weight_readers / weights_load_seconds, serving_nodes_bandwidth)", "B/s",
     "Reads of weights while the replicas of a served model start, each of which reads all of them.",
-    label="reads of weights by replicas that start")  # fmt: skip
+    label="reads of weights by replicas that start",
+    example="weights_load_bandwidth(8, 141e9, 1, 60, 576e9), "
+        "weights_load_bandwidth(8, 141e9, 8, 1, 576e9) -> (18800000000.0, 576000000000.0)")  # fmt: skip
 computed_quantity("site_weights_bandwidth", "total(weights_load_bandwidth_of_serving) * (1 + performance_headroom)", "B/s",
     "Reads of weights when all serving workloads start.", source=MODEL, where="all workloads start together after an outage",
     label="reads of weights at a start", example="site_weights_bandwidth([18e9, 2e9], 0) -> 20000000000.0")  # fmt: skip
@@ -161,7 +168,9 @@ computed_quantity("workload_writes_with_tiers", "workload_write_bandwidth + beyo
     where="checkpoints are written while states and caches are")  # fmt: skip
 computed_quantity("site_writes_with_tiers", "maximum(workload_writes_with_tiers, site_write_floor * floor_signed)", "B/s",
     "Aggregate write bandwidth required: checkpoints, offloaded "
-    "states and key-value caches; at least the guidance, where the buyer signs it.")  # fmt: skip
+    "states and key-value caches; at least the guidance, where the buyer signs it.",
+    example="site_writes_with_tiers(9e9, 14e9, 1), "
+        "site_writes_with_tiers(9e9, 14e9, 0) -> (14000000000.0, 9000000000.0)")  # fmt: skip
 
 
 @formula("1", high=1)

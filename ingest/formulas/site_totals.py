@@ -50,6 +50,7 @@ def columns(table: str, **units: str) -> None:
 columns(
     "jobs",
     job_read_bandwidth="B/s",
+    job_suggested_read_bandwidth="B/s",
     node_read_bandwidth="B/s/node",
     run_read_bandwidth="B/s",
     job_cold_read_bandwidth="B/s",
@@ -93,6 +94,11 @@ columns(
     cluster_gpus="GPU",
     cluster_read_floor="B/s",
     cluster_write_floor="B/s",
+    cluster_drawable_bandwidth="B/s",
+    cluster_staging_clients="node",
+    cluster_writing_clients="node",
+    cluster_staging_drawable_bandwidth="B/s",
+    cluster_writing_drawable_bandwidth="B/s",
 )
 columns(
     "datasets",
@@ -129,11 +135,10 @@ computed_quantity("cluster_clients", "minimum(total(nodes_at_once_of_jobs), clus
     example="cluster_clients([100, 60], 128) -> 128")  # fmt: skip
 computed_quantity("site_clients", "total(cluster_clients_of_clusters)", "node",
     "Nodes of the site that read concurrently.", whole=True)  # fmt: skip
-computed_quantity("staging_clients", "minimum(total(staging_nodes_of_jobs), site_clients)", "node",
-    "Nodes of the site that stage their data concurrently.", whole=True, example="staging_clients([8], 64) -> 8")  # fmt: skip
-computed_quantity("writing_clients", "minimum(total(writing_nodes_of_jobs), site_clients)", "node",
-    "Nodes of the site that write and restore checkpoints concurrently.", whole=True,
-    example="writing_clients([8, 16], 64) -> 24")  # fmt: skip
+computed_quantity("staging_clients", "total(cluster_staging_clients_of_clusters)", "node",
+    "Nodes of the site that stage their data concurrently.", whole=True)  # fmt: skip
+computed_quantity("writing_clients", "total(cluster_writing_clients_of_clusters)", "node",
+    "Nodes of the site that write and restore checkpoints concurrently.", whole=True)  # fmt: skip
 computed_quantity("cluster_allocation", "total(nodes_on_average_of_jobs) / cluster_nodes", "1",
     "Share of a cluster that its jobs take, averaged over time; above 1 it cannot be.", label="share of nodes in use",
     example="cluster_allocation([100, 60], 128) -> 1.25")  # fmt: skip
@@ -147,7 +152,9 @@ computed_quantity("workload_largest_read_bandwidth", "largest(run_read_bandwidth
 computed_quantity("site_largest_read_bandwidth",
     "maximum(workload_largest_read_bandwidth, largest_read_floor * floor_signed)", "B/s",
     "Read bandwidth required of a single run: that of the workload, where the buyer signs it at least the guidance.",
-    label="read bandwidth of the most demanding run")  # fmt: skip
+    label="read bandwidth of the most demanding run",
+    example="site_largest_read_bandwidth(5e9, 30e9, 1), "
+        "site_largest_read_bandwidth(5e9, 30e9, 0) -> (30000000000.0, 5000000000.0)")  # fmt: skip
 computed_quantity("workload_read_bandwidth", "total(cluster_read_bandwidth_of_clusters) * (1 + performance_headroom)", "B/s",
     "Aggregate read bandwidth of all jobs that can run concurrently.", label="aggregate read bandwidth of the workload",
     example="workload_read_bandwidth([10e9, 20e9], 0) -> 30000000000.0")  # fmt: skip
@@ -161,7 +168,9 @@ computed_quantity("workload_node_read_bandwidth",
 computed_quantity("site_node_read_bandwidth",
     "maximum(workload_node_read_bandwidth, largest_node_floor * floor_signed)", "B/s/node",
     "Read bandwidth required of one node: that of the workload, where the buyer signs it at least the guidance.",
-    label="read bandwidth of one node")  # fmt: skip
+    label="read bandwidth of one node",
+    example="site_node_read_bandwidth(1e9, 4e9, 1), "
+        "site_node_read_bandwidth(1e9, 4e9, 0) -> (4000000000.0, 1000000000.0)")  # fmt: skip
 computed_quantity("workload_largest_write_bandwidth",
     "largest(run_write_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
     "Checkpoint write bandwidth of the most demanding single run.",
@@ -170,10 +179,14 @@ computed_quantity("workload_largest_write_bandwidth",
 computed_quantity("site_largest_write_bandwidth",
     "maximum(workload_largest_write_bandwidth, largest_write_floor * floor_signed)", "B/s",
     "Checkpoint write bandwidth required of a single run: of the workload, at least the guidance where the buyer signs it.",
-    label="write bandwidth of the most demanding run")  # fmt: skip
+    label="write bandwidth of the most demanding run",
+    example="site_largest_write_bandwidth(2e9, 14e9, 1), "
+        "site_largest_write_bandwidth(2e9, 14e9, 0) -> (14000000000.0, 2000000000.0)")  # fmt: skip
 computed_quantity("site_write_bandwidth", "maximum(workload_write_bandwidth, site_write_floor * floor_signed)", "B/s",
     "Aggregate write bandwidth required: that of the workload, where the buyer signs it at least the guidance.",
-    label="aggregate write bandwidth of concurrent checkpoints")  # fmt: skip
+    label="aggregate write bandwidth of concurrent checkpoints",
+    example="site_write_bandwidth(2e9, 14e9, 1), "
+        "site_write_bandwidth(2e9, 14e9, 0) -> (14000000000.0, 2000000000.0)")  # fmt: skip
 computed_quantity("site_sustained_write_bandwidth",
     "total(job_sustained_write_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
     "Sustained checkpoint write bandwidth of the site: all jobs, averaged over time.", label="sustained write bandwidth",
@@ -185,7 +198,9 @@ computed_quantity("workload_largest_restart_bandwidth",
 computed_quantity("site_largest_restart_bandwidth",
     "maximum(workload_largest_restart_bandwidth, largest_restart_floor * floor_signed)", "B/s",
     "Restore bandwidth required of a single run: that of the workload, where the buyer signs it at least the guidance.",
-    label="restore bandwidth of the most demanding run")  # fmt: skip
+    label="restore bandwidth of the most demanding run",
+    example="site_largest_restart_bandwidth(8e9, 30e9, 1), "
+        "site_largest_restart_bandwidth(8e9, 30e9, 0) -> (30000000000.0, 8000000000.0)")  # fmt: skip
 computed_quantity("workload_restart_bandwidth", "total(job_restart_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
     "Aggregate restore bandwidth of all jobs, as after an outage of the whole site.",
     label="aggregate restore bandwidth of the workload",

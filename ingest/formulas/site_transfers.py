@@ -38,14 +38,20 @@ computed_quantity("export_bytes_of_runs", "export_bytes * concurrent_runs", "B",
     label="exported models of a job")  # fmt: skip
 computed_quantity("job_export_bandwidth",
     "minimum(export_bytes / export_seconds * concurrent_runs, job_drawable_bandwidth)", "B/s",
-    "Write bandwidth that exports the models of all runs of a job.", label="export bandwidth of the job")  # fmt: skip
+    "Write bandwidth that exports the models of all runs of a job.", label="export bandwidth of the job",
+    example="job_export_bandwidth(600e9, 600, 2, 72e9), "
+        "job_export_bandwidth(600e9, 1, 2, 72e9) -> (2000000000.0, 72000000000.0)")  # fmt: skip
 computed_quantity("job_start_bandwidth", "minimum(start_bytes * nodes_at_once / start_seconds, job_drawable_bandwidth)", "B/s",
-    "Read bandwidth with which all runs of a job start together.", label="read bandwidth of a job's start")  # fmt: skip
+    "Read bandwidth with which all runs of a job start together.", label="read bandwidth of a job's start",
+    example="job_start_bandwidth(6e9, 16, 60, 1152e9), "
+        "job_start_bandwidth(6e12, 16, 60, 1152e9) -> (1600000000.0, 1152000000000.0)")  # fmt: skip
 computed_quantity("job_start_opens", "start_files * nodes_at_once / start_seconds", "file/s",
     "File opens per second with which all runs of a job start together.", label="file opens of a job's start")  # fmt: skip
 computed_quantity("job_evaluation_bandwidth",
     "minimum(evaluation_bytes / evaluation_seconds * concurrent_runs, job_drawable_bandwidth)", "B/s",
-    "Read bandwidth of the evaluations of all runs of a job.", label="read bandwidth of evaluations")  # fmt: skip
+    "Read bandwidth of the evaluations of all runs of a job.", label="read bandwidth of evaluations",
+    example="job_evaluation_bandwidth(120e9, 30, 2, 72e9), "
+        "job_evaluation_bandwidth(120e9, 1, 2, 72e9) -> (8000000000.0, 72000000000.0)")  # fmt: skip
 computed_quantity("year_load_bandwidth",
     "maximum(total(dataset_load_bandwidth_of_datasets), "
     "total(dataset_refresh_bandwidth_of_datasets) + total(job_export_bandwidth_of_jobs))", "B/s",

@@ -32,7 +32,7 @@ from ingest.site.tiers import serving_rows
 from ingest.sizing.checkpoint_schedule import is_sized_by_waste
 from ingest.sizing.dataset import by_reference
 from ingest.sizing.rule import place_of_largest
-from ingest.sizing.rules import OF_EACH_JOB, Finding, Valued, applying, finding
+from ingest.sizing.rules import MOST_DENSE, OF_EACH_JOB, Finding, Valued, applying, finding
 from ingest.units import display, percent
 
 #: Rules of a job that `plan` prints, each with its place below the job; `bw` and `checkpoint` print the others.
@@ -529,7 +529,7 @@ def of_headline(lines: Sequence[Requirement], clusters: Sequence[QuantityRow]) -
     if {"read", "hold"} <= largest.keys():
         given = {"required_read_bandwidth": largest["read"].value, "required_usable_bytes": largest["hold"].value}
         density = float(solve("read_density", given))
-        named = {"density": f"{density:.2g}", "line": largest["read"].id}
+        named = {"density": f"{density * 1000:.2g}", "sold": MOST_DENSE * 1000, "line": largest["read"].id}
         yield finding("W79", {"read_density": density}, {}, "", **named)
     draws = {row.name: float(row.known.value("node_drawable_bandwidth")) for row in clusters}
     for one in lines:

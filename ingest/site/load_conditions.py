@@ -146,7 +146,8 @@ class LoadConditions:
         depth = self._depth(parts, mix, number, clients) if line.operation == MIXED or (mix and number) else {}
         pattern: dict[str, Any] = {"mix": mix}
         if line.operation != MIXED and len(mix) <= 1:
-            one = mix[0] if mix else MixPart(1, "read", int(parts[0].io_size), parts[0].pattern)
+            largest = max(parts, key=lambda part: (part.io_size, part.pattern))
+            one = mix[0] if mix else MixPart(1, "read", int(largest.io_size), largest.pattern)
             pattern = {"io_size": one.io_size, "pattern": one.pattern}
         operation = MIXED if line.operation == MIXED else "read"
         if line.column == KV_READS:
@@ -159,7 +160,7 @@ class LoadConditions:
             return [value.largest] if value.largest is not None else []
         columns = (part for part in value.columns if part.name == value.line.column)
         found = {entry.owner: entry for part in columns for entry in part.inputs}
-        return list(found.values())
+        return [found[owner] for owner in sorted(found)]
 
     def clients(self, value: RequirementValue) -> int:
         """The nodes that take part."""
@@ -191,12 +192,17 @@ class LoadConditions:
         """What the consumers of a line can draw, where that is less than they need; empty where they draw all of it."""
         if most is not None and float(value.step.value) > float(most.value) * (1 + ROUNDING):
             return f"{label_of(most.name)}: {display(float(most.value), unit_of(most.name), binary=False)}"
-        for part in steps_below([value.step]):
-            for limit in part.inputs:
-                if limit.name in DRAWN and part.formula is not None and part.value == limit.value and part.name not in DRAWN:
-                    shown = display(float(limit.value), unit_of(limit.name), binary=False)
-                    return f"{label_of(limit.name)} ({limit.owner}): {shown}"
-        return ""
+        binding = [
+            limit
+            for part in steps_below([value.step])
+            for limit in part.inputs
+            if limit.name in DRAWN and part.formula is not None and part.value == limit.value and part.name not in DRAWN
+        ]
+        if not binding:
+            return ""
+        # Of several the largest: it is the one that most of the line waits for.
+        limit = min(binding, key=lambda one: (-float(one.value), one.owner, one.name))
+        return f"{label_of(limit.name)} ({limit.owner}): {display(float(limit.value), unit_of(limit.name), binary=False)}"
 
     def limit(self, value: RequirementValue) -> Step | None:
         """The most that the nodes draw that take part in a line; None for a line of no rate, or of nodes of no job."""
@@ -252,7 +258,7 @@ class LoadConditions:
             if part.name in TIER_READS and part.name != value.line.column
             for entry in part.inputs
         ]
-        for entry in entries:
+        for entry in sorted(entries, key=lambda one: (one.name, one.owner)):
             if entry.owner in self.serving:
                 yield self._of_cache(entry)
             elif value.line.column != "storage_tier_read_bandwidth_per_node_of_jobs":
@@ -362,7 +368,7 @@ class LoadConditions:
                 row.known.value("gpus_per_node"),
                 operation="write",
             )
-            for name, row in self.serving.items()
+            for name, row in sorted(self.serving.items())
             if row.step("kv_write_bandwidth") is not None
         ]
         writes = (*scaled(of_caches, cached), of_checkpoints)
@@ -500,7 +506,7 @@ def mix_of(parts: Sequence[LoadPart]) -> tuple[MixPart, ...]:
     if not any(sums.values()):
         return ()
     exact = dict(zip(sums, shares_of([*sums.values()]), strict=True))
-    falling = sorted(exact, key=exact.__getitem__, reverse=True)
+    falling = sorted(sorted(exact), key=exact.__getitem__, reverse=True)
     merged: dict[tuple[str, int, str], float] = {}
     for kind in falling:
         alike = next(other for other in falling if other[0] == kind[0])  # writes are counted with writes
@@ -513,7 +519,7 @@ def mix_of(parts: Sequence[LoadPart]) -> tuple[MixPart, ...]:
     }
     first = next((kind for kind in shares if kind[0] == "read"), falling[0])
     shares[first] = round(1 - sum(share for kind, share in shares.items() if kind != first), SHARE_DIGITS)
-    return tuple(MixPart(shares[kind], *kind) for kind in sorted(shares, key=shares.__getitem__, reverse=True))
+    return tuple(MixPart(shares[kind], *kind) for kind in sorted(sorted(shares), key=shares.__getitem__, reverse=True))
 
 
 def _reads_in_words(conditions: Conditions) -> str:

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
+from ingest.engine import met_by
 from ingest.engine.array_tree import ArrayTree
 from ingest.engine.derivation_graph import QuantityRow, is_column
 from ingest.engine.interactive import InteractiveResult, InteractiveResults
@@ -21,7 +22,6 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError, nearest
 from ingest.requirement import SHOWN_BY, Requirement, headline, is_of, kind_of_line, kinds_of, lines_for_vendors
-from ingest.site import met_by
 from ingest.site.decisions import Decision, decisions_of
 from ingest.site.guidance import ClusterGuidance, guidance_rows
 from ingest.site.requirement_writer import WrittenRequirement

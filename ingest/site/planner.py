@@ -259,6 +259,7 @@ def with_decisions(text: str, catalogs: Catalog | str | Path | Sequence[str | Pa
     return "\n".join([text.rstrip("\n"), "", DECISIONS, *lines]) + "\n"
 
 
+@decimal_units()
 def plan_once(
     site: Site, years: int | None, samples: int | None, seed: int, catalog: Catalog, chosen: Mapping[str, Any]
 ) -> Plan:
@@ -321,10 +322,14 @@ def plan_once(
     left_out = _left_out(site, bool(policies), bool(tiers))
     if not any("suggested_rate" in row.known.given for row in jobs):
         left_out["R-READ-06"] = "evidence agrees about the rate of each job"
-    if not any(row.step("job_read_bandwidth") is not None or row.step("storage_tier_bytes") is not None for row in jobs):
+    staged = {name for name, job in site.section("jobs").items() if job.get("placement", {}).get("mode") == "stage"}
+    reading = [row for row in jobs if row.name not in staged and row.step("job_read_bandwidth") is not None]
+    if not reading and not any(row.step("storage_tier_bytes") is not None for row in jobs):
         left_out |= dict.fromkeys((line.id for line in LINES if line.id.startswith("R-READ")), NOT_READ)
+        known.state("no_job_reads")
     if not policies and not any(row.step("storage_tier_bytes") is not None for row in jobs):
         left_out |= dict.fromkeys((line.id for line in LINES if line.id.startswith(("R-WRITE", "R-MIX"))), NOT_SAVED)
+        known.state("no_job_saves")
     found, absent, tree = _found(known, left_out)
     unopened = any(row.step("job_read_bandwidth") is not None and row.step("job_file_opens") is None for row in jobs)
     absent |= {"R-META-01": UNOPENED} if unopened and "R-META-01" in absent else {}

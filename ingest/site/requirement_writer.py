@@ -148,7 +148,8 @@ class RequirementWriter:
         one_sided = any(one is not None and one.true for one in sides)
         # A line has its own priority, and none higher than that of the jobs behind it.
         of_jobs = [str(self._job(name).get("priority", "mandatory")) for name in value.jobs] or [line.priority]
-        allowed = INFORMATION if one_sided else max(line.priority, min(of_jobs, key=PRIORITIES.index), key=PRIORITIES.index)
+        own = "mandatory" if line.id.startswith("R-GUIDE") and self.known.value("floor_signed") else line.priority
+        allowed = INFORMATION if one_sided else max(own, min(of_jobs, key=PRIORITIES.index), key=PRIORITIES.index)
         remark = ONE_SIDED if one_sided else ""
         sentence = (
             GUIDED if value.by_guidance else RATIONALES[line.id].sentence.format(held=_held(value), **self._of_tiers(value))

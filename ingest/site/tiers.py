@@ -164,6 +164,11 @@ def _serving(site: Site, name: str, described: Mapping[str, Any], catalog: Catal
     elif hit is not None:
         with site.blaming((*keys, "hit")):
             hit = _number("kv_hit_share", described["hit"])
+    for key in (key for key in OF_START if key in described and "load_time" not in described):
+        site.refuse((*keys, key), "found without 'load_time', expected with it")
+    if "weight_bits" in described:
+        with site.blaming((*keys, "weight_bits")):
+            released_bits(described["weight_bits"].value, SELF)
     _replicas(described, node, known, keys, site, catalog)
     known.link("serving_users", known.step("served_users"))
     with site.blaming(keys):
@@ -220,7 +225,7 @@ def _replicas(described: Mapping[str, Any], node: Node, known: Quantities, keys:
                 described["model"],
                 inference=True,
                 node=node.id,
-                gpus=replica * each,
+                gpus=round(replica * each),
                 batch=batch,
                 prompt=tokens["prompt_tokens"],
                 generate=tokens["generated_tokens"],
@@ -230,7 +235,7 @@ def _replicas(described: Mapping[str, Any], node: Node, known: Quantities, keys:
 
     replica, stated = 1.0, described.get("replicas")
     if stated is not None:
-        replica = max(nodes / stated.value, 1 / each)
+        replica = max(nodes * each // stated.value, 1) / each
     else:
         while replica * 2 <= nodes and generation(replica, 1).known.value("levels_used") > 1:
             replica *= 2
@@ -258,14 +263,9 @@ def _weights(site: Site, name: str, described: Mapping[str, Any], known: Quantit
     """Give a serving workload the weights that lie on storage, and what its replicas read of them when they start.
 
     Raises:
-        IngestError: what concerns the start without a time for it, or a model whose parameters are not known.
+        IngestError: a model whose parameters are not known; with its line.
     """
     keys = ("serving", name)
-    for key in (key for key in OF_START if key in described and "load_time" not in described):
-        site.refuse((*keys, key), "found without 'load_time', expected with it")
-    if "weight_bits" in described:
-        with site.blaming((*keys, "weight_bits")):
-            released_bits(described["weight_bits"].value, SELF)
     settings = settings_in(site, keys, described)
     with site.blaming(keys):
         size = size_of(described["model"], catalog, settings)

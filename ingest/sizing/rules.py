@@ -40,8 +40,9 @@ MOST_UTILIZATION = 0.6
 SMALLEST_PART = 0.01
 #: Requests from this size on are as good as sequential: the read-ahead of a parallel file system asks for no more.
 LARGE_REQUEST = 1_048_576
-#: GB/s for each usable TB that flash systems are sold with: two of the catalog reach as much, one with small drives more.
-MOST_DENSE = 2.0
+#: Reads of each usable byte per second that flash systems are sold with, 2 GB/s for each TB: two of the catalog reach as much,
+#: one with small drives more.
+MOST_DENSE = 0.002
 #: Drive writes per day for which write-intensive NVMe drives are specified.
 MOST_WRITES = 3.0
 #: Decode steps that read less of the weights rest on an estimate of the routing.
@@ -276,7 +277,7 @@ ROWS = (
     Rule("W83", 7, **_said("no system of the catalog meets all mandatory lines ({why})", systems="none fits"),
          supply=("storage.at_least",), tender="R-READ R-WRITE R-RESTART R-CAP-03"),
     Rule("W79", 9, "read_density", ">", MOST_DENSE,
-         text="{line}: {density} GB/s for each usable TB; flash systems of the catalog deliver up to {limit:g}: more "
+         text="{line}: {density} GB/s for each usable TB; flash systems of the catalog deliver up to {sold:g}: more "
               "capacity than the data need would be bought for the rate", supply=("storage.at_least",), tender="R-READ"),
     Rule("W88", 8, "required_bandwidth_per_client", ">", "node_drawable_bandwidth", factor=ROUNDED,
          text="{line}: an equal share of {shown} for each client is more than the {at_most} that a node of {cluster} draws: "

@@ -146,7 +146,13 @@ def _of_site(plan: str | Path | Plan, question: Job, catalog: Catalog, priority:
     # The cluster that reads most per node, of those with at least as many nodes as the lines have clients, else of all.
     clients = given["nodes"].value if "nodes" in given else 0
     large = [row for row in rows if nodes_and_reads(row)[0] >= clients]
-    chosen = max(large or rows, key=lambda row: nodes_and_reads(row)[1])
+
+    def demand(row: Mapping[str, Any]) -> tuple[float, float, str]:
+        nics = catalog.get(Node, row["node"]).storage_nic_bandwidth
+        return nodes_and_reads(row)[1], 0 if nics is None else nics.value, row["name"]
+
+    # Of clusters that read as much, the one whose nodes draw most.
+    chosen = max(large or rows, key=demand)
     nvme = described.get(chosen["name"], {}).get("nvme")
     local = {} if nvme is None else {"nvme_bytes_per_node": nvme}
     notes, node = need.notes, catalog.get(Node, chosen["node"])

@@ -7,7 +7,10 @@ import pytest
 import ingest
 from ingest.catalog.records import Node
 from ingest.catalog.store import Catalog
+from ingest.engine.value import Input
 from ingest.errors import IngestError
+from ingest.site.jobs import disputed
+from ingest.sizing.evidence_ladder import RATE, EvidenceLevel
 
 CATALOG = Catalog()
 NODES = sorted(CATALOG.ids("nodes"))
@@ -253,3 +256,91 @@ def test_no_tender_goes_out_over_an_open_decision(tmp_path):
 def test_a_decision_that_no_rule_asks_for_is_refused():
     with pytest.raises(IngestError, match="unknown decision 'W01'"):
         ingest.plan(one_job(model="resnet50") | {"decisions": {"W01": {"accept": "so"}}})
+
+
+# What decides, just below and just above
+
+
+def asked_of(plan):
+    return [one.id for one in plan.decisions]
+
+
+@pytest.mark.parametrize(("above", "reached"), [(1.499, False), (1.501, True)])
+def test_a_goal_is_out_of_reach_below_one_and_a_half_times_what_is_lost_at_any_bandwidth(above, reached):
+    # Lost work of half an hour in eight, and restores of two minutes.
+    saves = {"mode": "sync", "parameters": "4T", "interval": "1 h", "mtti": "8 h", "waste": above * (1800 + 120) / 28_800}
+    plan = ingest.plan(one_job("dgx-b200", 32, checkpoint=saves, samples_per_second=1, sample_bytes="1 MB"), samples=0)
+    assert ("W76" not in asked_of(plan)) is reached
+
+
+@pytest.mark.parametrize(("size", "asked"), [(28_600, True), (28_700, False), (458_000, False), (459_000, True)])
+def test_samples_four_times_as_large_or_small_are_of_another_kind(size, asked):
+    # The images of resnet50 have 114,660 B.
+    job = one_job(model="resnet50", encoding="jpeg")
+    job["datasets"]["data"] = {"samples": "100M", "sample_bytes": size}
+    assert ("W84" in asked_of(ingest.plan(job, samples=0))) is asked
+
+
+def level(basis, value, low=None, high=None, protocols=None):
+    return EvidenceLevel(basis, {RATE: Input(value, low, high)}, "", protocols=protocols or {})
+
+
+@pytest.mark.parametrize(
+    ("levels", "supported"),
+    [
+        # Protocols have no ranges of their own: up to 1.5 times are one rate.
+        ([level("measured", 100, protocols={"a": 100, "b": 149})], None),
+        ([level("measured", 100, protocols={"a": 100, "b": 151})], 100),
+        ([level("measured", 100, protocols={"a": 151, "b": 100})], 100),
+        # Ranges that meet are one rate, ranges that do not are two.
+        ([level("emulated", 100), level("transferred", 150, 100, 200)], None),
+        ([level("emulated", 100), level("transferred", 150, 101, 200)], 100),
+        ([level("transferred", 160, 101, 200), level("emulated", 100)], 100),
+        # A share of the peak is no evidence of its own, and one kind alone is not disputed.
+        ([level("emulated", 100), level("efficiency", 400, 300, 500)], None),
+        ([level("efficiency", 400, 300, 500), level("emulated", 100)], None),
+    ],
+)
+def test_rates_are_disputed_beyond_their_ranges(levels, supported):
+    found = disputed(levels)
+    assert (None if found is None else found.supported.value) == supported
+
+
+@pytest.mark.parametrize(("usable", "dense"), [("35.9 TB", True), ("36.1 TB", False)])
+def test_two_gigabytes_a_second_for_each_usable_terabyte_are_sold(usable, dense):
+    # 72 GB/s of reads of one node on 36 TB
+    job = one_job(nodes=1, samples_per_second=9000, sample_bytes="1 MB")
+    job["datasets"]["data"] = {"bytes": f"{float(usable.split()[0]) * 0.85} TB"}
+    assert ("W79" in asked_of(ingest.plan(job, samples=0))) is dense
+
+
+def test_a_plan_holds_each_load_to_the_nodes_that_cause_it():
+    """A node draws 72 GB/s, 90 % of its storage NICs of 80 GB/s, whatever it has to move."""
+    moved = {
+        "start": {"bytes": "100 TB", "within": "10 s"},
+        "evaluation": {"bytes": "100 TB", "within": "10 s"},
+        "export": {"bytes": "100 TB", "within": "10 s"},
+        "checkpoint": {"mode": "async", "parameters": "1T", "drain_time": "10 s", "restart_time": "10 s", "keep": 1},
+    }
+    job = one_job(nodes=2, samples_per_second=1_000_000, sample_bytes="1 MB", **moved)
+    plan = ingest.plan(job | {"outage": {"restart_time": "10 s"}}, samples=0)
+    capped = ("R-READ-02", "R-READ-03", "R-WRITE-01", "R-WRITE-02", "R-RESTART-01", "R-RESTART-02", "R-START-01", "R-LOAD-01")
+    assert {name: plan.requirement(name).value for name in capped} == dict.fromkeys(capped, 144e9)
+    assert all(plan.requirement(name).limited_by for name in capped)
+    staged = one_job(nodes=2, samples_per_second=1, sample_bytes="1 MB", placement={"mode": "stage", "within": "1 s"})
+    assert ingest.plan(staged, samples=0).requirement("R-STAGE-01").value == 144e9
+    started = serving(10, load_time="1 s")
+    assert ingest.plan(started, samples=0).requirement("R-SERVE-01").value == 16 * 72e9
+
+
+def test_nodes_that_stage_in_turn_are_counted_once():
+    """Two jobs of three and two nodes on a cluster of four, beside another cluster that stages nothing."""
+    placed = {"placement": {"mode": "stage", "within": "1 s"}, "samples_per_second": 1, "sample_bytes": "1 MB", "share": "20%"}
+    site = one_job(nodes=4, samples_per_second=1, sample_bytes="1 MB", share="20%")
+    site["clusters"]["other"] = {"node": "dgx-a100", "count": 4}
+    for name, nodes in (("two", 3), ("three", 2)):
+        site["jobs"][name] = {"cluster": "main", "nodes": nodes, "data": "data", **placed}
+    site["jobs"]["four"] = {"cluster": "other", "nodes": 2, "samples_per_second": 1, "sample_bytes": "1 MB"}
+    line = ingest.plan(site, samples=0).requirement("R-STAGE-01")
+    assert (line.conditions.clients, line.value) == (4, 4 * 72e9)
+    assert [(group.cluster, group.clients) for group in line.conditions.client_groups] == [("main", 4)]

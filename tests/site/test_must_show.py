@@ -58,7 +58,7 @@ def plans():
 
 
 def test_512_gpus_for_a_language_model_ask_for_what_the_field_would_recognize():
-    plan = ingest.plan(LLAMA_70B, samples=0)
+    plan = ingest.plan(LLAMA_70B | {"floor": {"level": "good", "because": "the buyer asks for it"}}, samples=0)
     # two scalable units of 256 GPUs: 15 GB/s of reads and 7 GB/s of writes each
     floors = {"R-READ-02": 30, "R-READ-03": 30, "R-RESTART-01": 30, "R-RESTART-02": 30, "R-WRITE-01": 14, "R-WRITE-02": 14}
     # 70.55 × 10⁹ parameters × 14 B, drained and restored in 120 s, after an outage in 600 s; 4 B per token are no load
@@ -80,7 +80,8 @@ def test_no_mandatory_read_line_asks_for_a_latency_that_no_client_has(plans):
     for name, plan in plans.items():
         for one in plan.requirements:
             latency = one.conditions.implied_latency
-            if one.priority == "mandatory" and one.conditions.operation == "read":
+            # What is copied, restored or started takes as many requests as the clients offer.
+            if one.priority == "mandatory" and one.id.startswith(("R-READ", "R-KV-01")):
                 assert latency is not None, (name, one.id)
                 assert latency >= LEAST, (name, one.id)
                 depth, size = one.conditions.queue_depth, one.conditions.io_size
@@ -89,7 +90,7 @@ def test_no_mandatory_read_line_asks_for_a_latency_that_no_client_has(plans):
                     rate = one.value * (one.conditions.clients if one.id.startswith("R-OFFLOAD") else 1)
                     assert latency == pytest.approx(depth * size / rate), (name, one.id)
                 seen += 1
-    assert seen > 50
+    assert seen > 25
 
 
 def test_files_that_are_read_whole_are_read_in_sequence(plans):
@@ -116,8 +117,8 @@ def test_enterprise_reads_lie_where_its_recommender_was_measured(plans):
 def test_growth_never_asks_a_node_for_more_than_its_nic(years, nics):
     plan = ingest.plan(SITES[0], samples=0, years=years)
     grown = plan.requirement("R-GROW-01")
-    assert grown.value <= 64 * 80 * GB
-    assert (grown.value == 64 * 80 * GB) is nics
+    assert grown.value <= 64 * 72 * GB
+    assert (grown.value == 64 * 72 * GB) is nics
     assert ("at the storage NICs of the nodes: the growth needs" in grown.statement) is nics
 
 
@@ -165,8 +166,8 @@ def test_restores_drains_and_clients_are_tested_as_they_run():
     assert one.statement.endswith("so that all runs of a job start, or evaluate, within 60 s.")
     # A client alone may read with as many streams as gpus.
     plan = ingest.plan(FURTHER["a job without data"], samples=0)
-    conditions = plan.requirement("R-READ-04").conditions
-    assert (conditions.queue_depth, conditions.implied_latency) == (8, pytest.approx(8 * 2**20 / (4 * GB)))
+    conditions = plan.requirement("R-GUIDE-03").conditions
+    assert (conditions.queue_depth, conditions.implied_latency) == (8, None)
 
 
 #: seconds of each test that lasts other than 30 min: a drain of at most 300 s, a restore, a staging, a burst
@@ -192,11 +193,13 @@ def test_no_line_is_to_be_held_for_longer_than_its_load_lasts(name, plans):
 def test_a_tender_of_any_size_binds_reads_writes_and_restores(node, model):
     saved = {"keep": 2, **({} if model else {"parameters": 1e9})}
     job = {"checkpoint": saved, **({"model": model} if model else {})}
-    plan = ingest.plan({**site(node, 1, **job), "floor": "good"} if node == "dgx-h100" else site(node, 1, **job), samples=0)
+    signed = {"floor": {"level": "good", "because": "the buyer asks for it"}} if node == "dgx-h100" else {}
+    plan = ingest.plan({**site(node, 1, **job), **signed}, samples=0)
     bound = {one.id for one in plan.requirements if one.priority == "mandatory" and one.value > 0}
     assert {"R-WRITE-01", "R-RESTART-02"} <= bound
-    # without data and without guidance for its GPUs, a job reads nothing but its checkpoint
-    assert ("R-READ-03" in bound) is (model is not None or node == "dgx-h100")
+    # without data, a job reads nothing but its checkpoint; what is signed for its GPUs has a line of its own
+    assert ("R-READ-03" in bound) is (model is not None)
+    assert ("R-GUIDE-01" in bound) is (model is None and node == "dgx-h100")
 
 
 @pytest.mark.parametrize(("evaluated", "within", "value"), [(7 * TB, "5 min", 23.4), (6 * TB, "60 s", 21.4)])
@@ -228,11 +231,12 @@ def test_the_guidance_asks_as_much_of_each_node_whatever_its_job_reads():
         "large": {"cluster": "main", "nodes": 12, "model": "llama3-8b", "checkpoint": {"mode": "async", "keep": 2}},
         "small": {"cluster": "main", "nodes": 4, "model": "bert-large", "checkpoint": {"mode": "async", "keep": 2}},
     }
-    plan = ingest.plan({"clusters": {"main": {"node": "dgx-h100", "count": 16}}, "jobs": jobs}, samples=0)
+    floor = {"level": "good", "because": "the buyer asks for it"}
+    plan = ingest.plan({"clusters": {"main": {"node": "dgx-h100", "count": 16}}, "jobs": jobs, "floor": floor}, samples=0)
     # 16 nodes with one stream for each of 8 GPUs; 128 GPUs at 15 GB/s for 256
     restored = plan.requirement("R-RESTART-02").conditions
     assert (restored.threads, restored.queue_depth) == (8, 128)
-    assert restored.implied_latency == pytest.approx(128 * 2**20 / (7.5 * GB))
+    assert restored.implied_latency is None
 
 
 def test_a_data_set_with_the_name_of_a_job_is_prepared_by_all_clients():

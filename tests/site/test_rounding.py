@@ -16,7 +16,6 @@ from ingest.engine.registry import solve
 from ingest.errors import IngestError, UsageError
 from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.site.plan_file import lines_of
-from ingest.site.requirement_wording import LINES
 from ingest.site.schema import schema_text, starter
 
 #: 8 GPUs × 8 nodes × 99.9 samples/s × 1 MB = 6.3936 GB/s.
@@ -112,27 +111,19 @@ def test_assertions_and_ranges_are_of_which_value():
     assert line.low < line.computed < line.high < line.value
 
 
-@pytest.fixture
-def limited(monkeypatch):
-    """Plans in which R-READ-03 may demand no more than a limit: `smallest_bandwidth_asked` stands in for one."""
-    lines = tuple(one._replace(limit="smallest_bandwidth_asked") if one.id == "R-READ-03" else one for one in LINES)
-    monkeypatch.setattr("ingest.site.planner.LINES", lines)
-    return lambda limit: ingest.plan({**SITE, "test": {"smallest_bandwidth": limit}}, samples=0)
-
-
 @pytest.mark.parametrize(("limit", "value"), [(6.3999e9, 6.3999e9), (6.4e9, 6.4e9), (6.4001e9, 6.4e9)])
-def test_a_limit_holds_after_rounding(limited, limit, value):
-    """6.3936 GB/s are rounded to 6.4 GB/s: just below, at and just above the limit."""
-    plan = limited(limit)
+def test_a_limit_holds_after_rounding(limit, value):
+    """6.3936 GB/s are rounded to 6.4 GB/s: just below, at and just above what eight nodes of 80 GB/s draw."""
+    plan = ingest.plan({**SITE, "storage": {"nic_share": limit / 640e9}}, samples=0)
     line = plan.requirement("R-READ-03")
-    assert line.value == value
+    assert line.value == pytest.approx(value, rel=1e-12)
     assert f"{value / 1e9:g} GB/s (5.961 GiB/s)" in line.statement
-    assert plan.limits.keys() == {"R-READ-03"}
+    assert float(plan.limits["R-READ-03"].value) == pytest.approx(limit)
     book = openpyxl.load_workbook(io.BytesIO(model_workbook(plan)))["Requirements"]
     heads = [cell.value for cell in book[1]]
     formulas = {row[0].value: row[heads.index("Required")].value for row in book.iter_rows(min_row=2)}
     assert formulas["R-READ-03"].startswith("=MIN(ROUNDUP(")
-    assert formulas["R-READ-01"].startswith("=ROUNDUP(D2 * 0.999999999, MIN(Inputs!$M$")
+    assert formulas["R-CAP-01"].startswith("=ROUNDUP(D")
 
 
 def written(tmp_path: Path, **changes: object) -> Path:

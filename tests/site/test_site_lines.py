@@ -232,11 +232,11 @@ def test_growth_has_the_conditions_of_the_reads_that_grow():
     line = planned(data).requirement("R-GROW-01")
     assert line.computed == pytest.approx(10 * 8 * 100 * (8 * 1e6 + 1.5e6))
     assert (line.conditions.clients, line.conditions.io_size, line.conditions.pattern) == (20, 131_072, "random")
-    # a: 10 nodes × 8 GPUs × 4 readers × 131,072 B ÷ 64 GB/s = 0.655 ms, at which 76 GB/s keep 380 reads outstanding
-    assert (line.conditions.queue_depth, line.conditions.implied_latency) == (380, pytest.approx(320 * 131_072 / 64e9))
+    # a: 10 nodes × 8 GPUs × 4 readers × 2 ahead × 131,072 B ÷ 64 GB/s = 1.31 ms, at which 76 GB/s keep 760 reads outstanding
+    assert (line.conditions.queue_depth, line.conditions.implied_latency) == (760, pytest.approx(640 * 131_072 / 64e9))
     assert line.statement == (
         "The system should be expandable to 76 GB/s (70.79 GiB/s) of uncached random 128 KiB reads from 20 clients "
-        "with at most 380 outstanding reads in all (19 per client), mean latency at most 0.655 ms, 99 % within 3.28 ms, "
+        "with at most 760 outstanding reads in all (38 per client), mean latency at most 1.31 ms, 99 % within 6.55 ms, "
         "for 30 min at 85 % fill (aggregate of all jobs that can run concurrently, in the last year of the plan)."
     )
     assert not any("row:" in part for part in line.derivation)
@@ -305,7 +305,7 @@ def test_jobs_with_equal_checkpoints_own_their_entries():
     job = {"cluster": "main", "samples_per_second": 10, "sample_bytes": 1000, "nodes": 2, "checkpoint": checkpoint}
     site = {"clusters": {"main": {"node": "dgx-h100", "count": 4}}, "jobs": {"first": job, "second": job}}
     plan = ingest.plan(site, samples=0)
-    owners = [entry.owner for entry in plan.known.step("checkpoint_write_bandwidth_of_jobs").inputs]
+    owners = [entry.owner for entry in plan.known.step("run_write_bandwidth_of_jobs").inputs]
     assert owners == ["first", "second"]
     assert {step.owner for step in plan.used if step.name == "concurrent_runs"} <= {"first", "second"}
     assert all(

@@ -56,7 +56,7 @@ FILES = {
     "no-assertion": (8, "expect.0", "found 'fast enough', expected NAME <= VALUE"),
     "unknown-quantity": (8, "unknown quantity 'read_bandwith'", "did you mean 'read_bandwidth'?"),
     "assertion-in-bytes": (8, "'2 TB' is in B, expected B/s"),
-    "interval-too-wasteful": (8, "jobs.vision.checkpoint", "interval: found"),
+    "interval-too-wasteful": (8, "jobs.vision.checkpoint", "no progress: checkpoints and restarts would take"),
     "duplicate-key": (6, "duplicate key 'cluster'"),
     "a-list": (1, "expected keys and values"),
     "anchors": (1, "anchors and aliases are not allowed"),

@@ -18,6 +18,10 @@ CHAT = {"cluster": "main", "nodes": 8, "model": "llama3-70b", "users": 1000, "tu
         "generate": 500, "hit": 0.8}  # fmt: skip
 
 
+#: two versions of the weights of a served llama3-70b
+WEIGHTS = 2 * 2 * 70_553_706_496
+
+
 def described(offload=None, serving=None, **site):
     job = {"cluster": "main", "nodes": 8, "runs": 1, "model": "llama3-70b", "samples_per_second": 1, "sample_bytes": 16_000}
     return {
@@ -65,7 +69,8 @@ def test_caches_are_what_offload_answers():
     assert exact(plan, "R-KV-01") == pytest.approx(answer["kv_peak_read_bandwidth"])
     assert exact(plan, "R-KV-02") == pytest.approx(answer["kv_write_bandwidth"])
     assert exact(plan, "R-KV-03") == pytest.approx(answer["kv_tier_bytes"])
-    assert exact(plan, "R-CAP-01") == pytest.approx(answer["kv_tier_bytes"])
+    # Storage keeps two versions of the weights, 2 B a parameter each.
+    assert exact(plan, "R-CAP-01") == pytest.approx(answer["kv_tier_bytes"] + WEIGHTS)
     assert exact(plan, "R-END-01") == pytest.approx(2 * answer["kv_bytes_written_per_day"])
     read = plan.requirement("R-KV-01").conditions
     assert read.io_size == answer["kv_block_bytes"]
@@ -82,19 +87,19 @@ def test_a_site_that_only_serves_asks_for_its_caches(tmp_path, run):
     """No job is needed: reads, writes and the mix are those of the caches, in blocks, up to the tests and the tender."""
     site = {name: item for name, item in described(serving=CHAT).items() if name != "jobs"}
     plan = ingest.plan(site, samples=0)
-    assert exact(plan, "R-READ-03") == exact(plan, "R-KV-01") > 0
-    assert exact(plan, "R-WRITE-01") == exact(plan, "R-KV-02") > 0
-    block = plan.requirement("R-KV-02").conditions.io_size
-    assert block > 2**20
-    assert plan.requirement("R-WRITE-01").conditions.io_size == block
+    assert not [one.id for one in plan.requirements if one.id.startswith(("R-READ", "R-WRITE", "R-MIX", "R-RESTART"))]
+    assert plan.headline["read"].id == "R-KV-01"
+    assert plan.headline["write"].id == "R-KV-02"
+    caches = plan.requirement("R-KV-02").conditions
+    assert caches.io_size > 2**20
+    assert (caches.pattern, caches.files) == ("random", "shared")
     guided = ingest.plan({name: item for name, item in site.items() if name != "floor"}, samples=0)
-    assert exact(guided, "R-WRITE-01") == exact(guided, "R-KV-02")
-    assert not {"R-READ-03", "R-WRITE-01"} & guided.guided
-    assert "guidance" not in guided.requirement("R-WRITE-01").remark
-    assert {one.io_size for one in plan.requirement("R-MIX-01").conditions.mix} == {block}
+    assert exact(guided, "R-KV-01") == exact(plan, "R-KV-01")
+    assert "R-KV-01" not in guided.guided
     mixed = planned({**STATES, "batch": 4, "sequence_length": 4096, "target": 0.8}, CHAT)
     assert mixed.requirement("R-WRITE-01").conditions.io_size == 2**20
-    timed = {**site, "serving": {"chat": {**CHAT, "turn_time": "60 s"}}}
+    settled = {one.id: {"accept": "the caches are small"} for one in plan.decisions}
+    timed = {**site, "serving": {"chat": {**CHAT, "turn_time": "60 s"}}, "decisions": settled}
     (tmp_path / "serve.yaml").write_text(json.dumps(timed))
     assert run("accept", tmp_path / "serve.yaml", "-o", tmp_path / "tests").code == 0
     assert run("report", tmp_path / "serve.yaml", "-o", tmp_path / "tender.md").code == 0
@@ -195,7 +200,7 @@ def test_the_example_reaches_tests_fit_and_offers(tmp_path, run):
     assert ran.code == 0, ran.err
     tests = json.loads((tmp_path / "tests" / "tests.json").read_text(encoding="utf-8"))["tests"]
     one = {test["requirement"]: test for test in tests if test["requirement"].startswith(("R-KV", "R-OFFLOAD"))}
-    assert sorted(one) == ["R-KV-01", "R-KV-02", "R-OFFLOAD-01", "R-OFFLOAD-02"]
+    assert {"R-KV-01", "R-OFFLOAD-01", "R-OFFLOAD-02"} <= one.keys()
     job = (tmp_path / "tests" / "fio" / "T-KV-01-fio.fio").read_text(encoding="utf-8")
     # 256 tokens of 327,680 B each, at random; states go in sequence.
     assert "rw=randread" in job
@@ -239,15 +244,16 @@ def test_a_site_may_only_serve():
     )
     for name in ("R-KV-01", "R-KV-02", "R-KV-03", "R-END-01"):
         assert exact(alone, name) == pytest.approx(exact(both, name))
-    assert exact(alone, "R-READ-03") == exact(alone, "R-KV-01")
-    assert alone.requirement("R-READ-03").conditions.pattern == "random"
+    assert alone.missing["R-READ-03"] == "no job reads data"
+    assert alone.requirement("R-KV-01").conditions.pattern == "random"
     with pytest.raises(IngestError, match=r"'jobs' is missing: .* or `serving`"):
         ingest.plan({"clusters": site["clusters"]}, samples=0)
 
 
-@pytest.mark.parametrize(("keys", "replicas", "width"), [({}, 8, 2), ({"replicas": 3, "weight_bits": 8}, 3, 1)])
+@pytest.mark.parametrize(("keys", "replicas", "width"), [({}, 8, 2), ({"replicas": 3, "weight_bits": 8}, 9, 1)])
 def test_replicas_read_their_weights_in_time(keys, replicas, width):
     plan = planned(serving={**CHAT, "load_time": 30, **keys})
+    # Each node of a replica reads all weights: eight replicas of a node, or three of 21 GPUs in three nodes each.
     assert exact(plan, "R-SERVE-01") == pytest.approx(replicas * 70_553_706_496 * width / 30)
     read = plan.requirement("R-SERVE-01").conditions
     assert (read.clients, read.pattern, read.io_size) == (8, "sequential", 2**20)
@@ -285,10 +291,11 @@ def test_media_that_no_drive_endures_are_told():
     plan = planned(serving=CHAT)
     assert exact(plan, "R-END-01") / plan.known.value("site_raw_bytes") > 100
     assert "W96" in rules_of(plan)
-    assert "key-value caches, the first load" in str(plan.requirement("R-END-01").statement)
+    assert "key-value caches" in str(plan.requirement("R-END-01").statement)
     assert "W96" not in rules_of(planned())
     states = planned({**STATES, "batch": 4, "sequence_length": 4096}).requirement("R-END-01").statement
-    assert "checkpoints, model states off the GPUs, the first load" in str(states)
+    assert "model states off the GPUs" in str(states)
+    assert "checkpoints" not in str(states)
 
 
 def test_a_cache_that_no_turn_reads_is_told():

@@ -19,12 +19,12 @@ from ingest.storage.need import from_requirements, need_in
 
 HPC, ENTERPRISE = (next(path for path in SITES if path.stem.startswith(name)) for name in ("hpc", "enterprise"))
 READS = ("R-READ-01", "R-READ-02", "R-READ-03", "R-READ-05", "R-RESTART-01", "R-RESTART-02", "R-STAGE-01", "R-PREP-01",
-         "R-START-01", "R-KV-01", "R-SERVE-01")  # fmt: skip
+         "R-START-01", "R-KV-01", "R-SERVE-01", "R-READ-06", "R-GUIDE-01")  # fmt: skip
 #: what may set each need, by the ids of the lines
 ASKED = {
     "read_bandwidth_needed": READS,
-    "node_read_bandwidth_needed": ("R-READ-04", "R-OFFLOAD-01"),
-    "write_bandwidth_needed": ("R-WRITE-01", "R-WRITE-02", "R-WRITE-03", "R-LOAD-01", "R-KV-02"),
+    "node_read_bandwidth_needed": ("R-READ-04", "R-OFFLOAD-01", "R-GUIDE-03"),
+    "write_bandwidth_needed": ("R-WRITE-01", "R-WRITE-02", "R-WRITE-03", "R-LOAD-01", "R-KV-02", "R-GUIDE-02"),
     "required_usable_bytes": ("R-CAP-01", "R-CAP-03"),
     "opens_per_second_needed": ("R-META-01", "R-START-02"),
     "creates_per_second_needed": ("R-META-02",),

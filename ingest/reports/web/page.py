@@ -46,7 +46,7 @@ ROOTS: Mapping[str, tuple[str, ...]] = {
 BESIDE = (
     "acceptance_results", "acceptance_tests", "feed",
     "load_conditions", "memory_activations", "mlperf_storage", "observation", "offload", "offload_inference",
-    "offload_serving", "offload_step", "site_capacity", "site_datasets",
+    "offload_serving", "offload_step", "site_capacity", "site_datasets", "site_demand",
     "site_jobs", "site_totals", "site_transfers", "training",
 )  # fmt: skip
 #: The questions of the page, in order.
