@@ -72,8 +72,8 @@ CHOICES = (
     ("reads during checkpoints", "go on, except those of a synchronous save", "asynchronous saves do not stop reads",
      "`overlap.reads_and_checkpoints`"),
     ("runs that start together", "all concurrent runs", "after an outage or maintenance", "`starts`"),
-    ("guidance, a target", f"level {' or '.join(f'`{level}`' for level in USUAL_LEVELS)}", "29 (good) to 244 (best) MB/s written "
-     "per GPU for 1,024 GPUs [superpod-h100]; observed 1 to 160", "`floor`"),
+    ("guidance, a target", f"level {' or '.join(f'`{level}`' for level in USUAL_LEVELS)}", "29 (good) to 244 (best) MB/s "
+     "written per GPU for 1,024 GPUs [superpod-h100]; observed 1 to 160", "`floor`"),
     ("reserve", "none; a warning names usual shares", "10 to 20 % for snapshots, 5 % for rebuilds", "`reserve`"),
 )  # fmt: skip
 

@@ -60,8 +60,18 @@ class Formula(NamedTuple):
         return record(self.function, self.needs)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For copies and other processes: a declared formula by its name, since its function may have no module of its own."""
-        return (_required, (self.name,)) if _declared.get(self.name) is self else (Formula, tuple(self))
+        """For copies and other processes: the function of a declared formula by its name, as it may be in no module itself."""
+        declared = _declared.get(self.name)
+        if not isinstance(declared, Formula) or declared.function is not self.function:
+            return Formula, tuple(self)
+        return _restored, (self.name, {name: part for name, part in self._asdict().items() if name != "function"})
+
+
+def _restored(name: str, others: Mapping[str, Any]) -> Formula:
+    """A declared formula with other words or limits."""
+    found = _required(name)
+    assert isinstance(found, Formula)
+    return found._replace(**others)
 
 
 class InputQuantity(NamedTuple):
