@@ -141,6 +141,10 @@ class Model(Entry):
     #: optimizer, precision: what its published training run saves, as `checkpoint` takes them; AdamW and bf16 if empty
     optimizer: str = TEXT
     precision: str = TEXT
+    recipe: str = TEXT  # what that run keeps per parameter, as `memory` takes it; mixed-precision Adam if empty
+    structure: str = TEXT  # id of the table of weights of a model that is a run of another one, such as a fine-tuning
+    adapter_rank: Value | None = value("1")  # of a run that trains adapters; that of its optimizer if empty
+    adapter_targets: str = TEXT  # matrices that have them, as `checkpoint` takes them; all linear layers if empty
     encodings: Mapping[str, Encoding] = ENCODINGS  # encodings of the data set; the first one is the default
 
 
@@ -329,6 +333,7 @@ class Optimizer(Entry):
     #: `matrices` if the second moment of a matrix is its rows and columns, `rest` if hidden matrices have none; empty if every
     #: parameter has one
     factored: str = TEXT
+    paged: str = TEXT  # where moments lie while the GPU is full; empty if they stay on it
     adapters: str = TEXT  # `low-rank` if adapters are trained instead of the model
     rank: Value | None = value("1")  # of these adapters
     #: of the parameters in a checkpoint, where they follow from the optimizer instead of the precision
@@ -347,6 +352,9 @@ class Recipe(Entry):
     optimizer: str = REQUIRED_TEXT
     weights: Value = value("B/parameter", required=True, zero=True)
     gradients: Value = value("B/parameter", required=True, zero=True)
+    #: widest optimizer state where the weights are their own master copy and give states their width, whatever the optimizer
+    states: Value | None = value("B/parameter")
+    rest: Value | None = value("B/parameter")  # width of embedding, head and norms where it is not that of the weights
 
 
 class Failures(Entry):

@@ -44,6 +44,10 @@ input_quantity("gathered_parts", "1", "Parts whose weights are gathered at a tim
 input_quantity("gathered_token_copies", "1", "Copies of the tokens that are gathered from tensor ranks at a time.", above=False)
 input_quantity("kept_stage_outputs", "1", "1 where pipeline stages keep what they have sent until it returns as a gradient.",
     above=False, high=1, default=0)  # fmt: skip
+input_quantity("bucket_bytes_per_gpu", "B/GPU", "Buckets in which gradients are reduced and weights gathered.",
+    above=False, label="buckets per GPU", default=0)  # fmt: skip
+input_quantity("fragment_share", "1", "What the allocator holds back in fragments, over the bytes that a step takes and frees.",
+    above=False, high=1, default=0)  # fmt: skip
 input_quantity("framework_bytes_per_gpu", "B/GPU", "Memory of the driver, its kernels and the communication library.",
     above=False, label="framework residue")  # fmt: skip
 
@@ -254,11 +258,16 @@ def gathered_token_bytes_per_gpu(
     )
 
 
+computed_quantity("reserve_bytes_per_gpu",
+    "fragment_share * (activation_bytes_per_gpu + logit_bytes_per_gpu + gather_bytes_per_gpu"
+    " + gathered_token_bytes_per_gpu + bucket_bytes_per_gpu)", "B/GPU",
+    "Fragments that the allocator holds back of what a step takes and frees.", label="allocator reserve per GPU", above=False,
+    example="reserve_bytes_per_gpu(0.2, 5e9, 3e9, 1e9, 0, 1e9) / 1e9 -> 2.0")  # fmt: skip
 computed_quantity("step_bytes_per_gpu",
     "activation_bytes_per_gpu + logit_bytes_per_gpu + gather_bytes_per_gpu"
-    " + gathered_token_bytes_per_gpu + framework_bytes_per_gpu", "B/GPU",
+    " + gathered_token_bytes_per_gpu + bucket_bytes_per_gpu + reserve_bytes_per_gpu + framework_bytes_per_gpu", "B/GPU",
     "Bytes that a training step takes on one GPU besides the model states.", label="bytes besides the model states per GPU",
-    example="step_bytes_per_gpu(10.7e9, 4.2e9, 4.1e9, 1e9, 2e9) / 1e9 -> 22.0")  # fmt: skip
+    example="step_bytes_per_gpu(10.7e9, 4.2e9, 4.1e9, 1e9, 1e9, 1e9, 2e9) / 1e9 -> 24.0")  # fmt: skip
 computed_quantity("total_bytes_per_gpu", "model_state_bytes_per_gpu + residual_bytes_per_gpu", "B/GPU",
     "Bytes on one GPU: its model states, and all that a step takes besides.", label="total bytes per GPU")  # fmt: skip
 computed_quantity("memory_filled_share", "total_bytes_per_gpu / memory_bytes_per_gpu", "1",

@@ -49,7 +49,7 @@ from ingest.sizing.job import (
     settings_of,
 )
 from ingest.sizing.memory_inputs import USUAL_RECIPE
-from ingest.sizing.optimizer_states import STAGES, WIDTHS, kept_by, released_width
+from ingest.sizing.optimizer_states import STAGES, WIDTHS, Trained, TrainedOptions, composed, kept_by, released_width
 from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, optimizer_of, recipe_of, size_of
 from ingest.sizing.rules import contradictions, finding, messages, unused
 from ingest.units import display
@@ -72,7 +72,7 @@ class JobSizeOptions(TypedDict, total=False):
     nodes: Annotated[Written | None, NODES]
 
 
-class SavedStateOptions(TypedDict, total=False):
+class SavedStateOptions(TrainedOptions, total=False):
     """What a checkpoint holds, and how it is shared out."""
 
     tensor_parallel: Annotated[
@@ -328,10 +328,24 @@ def saved_checkpoints(
         "optimizer": (saved and saved.optimizer) or USUAL_OPTIMIZER,
         "precision": (saved and saved.precision) or USUAL_PRECISION,
     }
-    kind, width = optimizer_of(asked.get("optimizer") or usual["optimizer"], catalog), precision or usual["precision"]
+    written = asked.get("optimizer")
+    kind = composed(optimizer_of(usual["optimizer"], catalog), None if written is None else optimizer_of(written, catalog))
+    trained = Trained.of(asked, sized, kind)
     gpu = asked.get("gpu")
     card, node = machine_of(gpu, None, catalog)
-    given = {**sized.given, **kept_by(kind, width, sized, settings), **(gpus_in_node(None, node) if gpu is not None else {})}
+    if (
+        gpu is not None
+        and card is not None
+        and usual["precision"] == "bf16"
+        and {"bf16", "fp16"} & {*card.peak_flops} == {"fp16"}
+    ):
+        usual["precision"] = "fp16"
+    width = precision or usual["precision"]
+    given = {
+        **sized.given,
+        **kept_by(kind, width, sized, settings, trained),
+        **(gpus_in_node(None, node) if gpu is not None else {}),
+    }
     given |= {**by_user({**options, **settings}), **stated}
     failures = asked.get("failures")
     rated = None if "job_mean_time_to_interrupt" in given else failures

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, TypedDict, Unpack
 
-from ingest.catalog.records import Node
-from ingest.catalog.store import opened
+from ingest.catalog.records import Node, Optimizer, Recipe
+from ingest.catalog.store import Catalog, opened
 from ingest.engine.frozen import revised
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in
@@ -31,6 +31,7 @@ from ingest.sizing.job import (
 from ingest.sizing.memory_inputs import (
     ATTENTIONS,
     DEFAULTS,
+    LOSSES,
     OFF,
     OFFLOADS,
     PLACES,
@@ -48,8 +49,8 @@ from ingest.sizing.memory_inputs import (
     places_of,
 )
 from ingest.sizing.memory_search import Layout, search
-from ingest.sizing.optimizer_states import STAGES, zero_stage_of
-from ingest.sizing.resolve import gpus_of, machine_of, optimizer_of, recipe_of, size_of
+from ingest.sizing.optimizer_states import STAGES, Trained, TrainedOptions, composed, zero_stage_of
+from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, optimizer_of, recipe_of, size_of
 from ingest.sizing.rules import contradictions, finding, messages, unused
 from ingest.units import display
 
@@ -59,6 +60,8 @@ OF_STEP = (
     "logit_bytes_per_gpu",
     "gather_bytes_per_gpu",
     "gathered_token_bytes_per_gpu",
+    "bucket_bytes_per_gpu",
+    "reserve_bytes_per_gpu",
     "framework_bytes_per_gpu",
     "total_bytes_per_gpu",
 )
@@ -86,6 +89,20 @@ QUESTION = Question(
         ("Needs", {"model_state_bytes": "{} of model states"}),
     ),
 )  # fmt: skip
+#: The same where the upper end of a step does not fit: the line does not say that it does.
+UNSURE = QUESTION._replace(
+    headlines=(
+        ("May not fit:", {**QUESTION.headlines[0][1], "gpus_to_hold": "held by {} at best"}),
+        ("May need more than", {"gpus_to_hold": "{}", "total_bytes_per_gpu": "{} on each GPU"}),
+        *QUESTION.headlines[2:],
+    )
+)
+#: The same where a step is not counted: it takes more than the states, and more GPUs.
+STATES_ALONE = QUESTION._replace(
+    headlines=tuple(("Needs at least" if "gpus_to_hold" in parts else verb, parts) for verb, parts in QUESTION.headlines)
+)
+#: Ranges of a step whose upper ends may come together.
+VARIED = (*STEP_DEFAULTS, "bucket_bytes_per_gpu")
 #: Parallel sizes as the title names them.
 SHORT = ("TP", "PP", "CP", "EP", "ETP")
 
@@ -143,12 +160,23 @@ class StepOptions(TypedDict, total=False):
     fp8_inputs: Annotated[
         bool, option("Matrices keep their inputs in 8 bits, as Transformer Engine does in FP8.", default=False)
     ]
+    loss: Annotated[
+        str | None,
+        option(
+            "How the loss is computed: fused with the head (Liger, Unsloth), chunked over the tokens, or plain; by the library "
+            "where it is not said.",
+            choices=LOSSES.keys(),
+        ),
+    ]
+    step_in_backward: Annotated[
+        bool, option("Each gradient is applied and freed in the backward pass, as by optimizer_in_bwd.", default=False)
+    ]
     attention: Annotated[str, option("flash (scores are never kept) or scores.", default=ATTENTIONS[0], choices=ATTENTIONS)]
     dropout: Annotated[bool, option("Masks of dropout are kept.", default=False)]
     no_sequence_parallel: Annotated[bool, option("Tensor ranks do not share the tokens outside of matrices.", default=False)]
 
 
-class StateOptions(TypedDict, total=False):
+class StateOptions(TrainedOptions, total=False):
     """What training keeps of each parameter, and where."""
 
     zero_stage: Annotated[
@@ -160,14 +188,21 @@ class StateOptions(TypedDict, total=False):
     ]
     offload: Annotated[str, option("{choices}.", "WHERE", default=OFFLOADS[0], choices=OFFLOADS)]
     recipe: Annotated[
-        str,
+        str | None,
         option(
-            "Id in the catalogs, such as bf16-only, lora, qlora, or its bytes per parameter: 2, 12, 14, 16, 18 or 20.",
+            "Id in the catalogs, such as bf16-only, lora, qlora, or its bytes per parameter: 2, 12, 14, 16, 18 or 20; that of "
+            "the published training run, else {default}.",
             "ID",
-            default=USUAL_RECIPE,
+            usual=USUAL_RECIPE,
         ),
     ]
-    optimizer: Annotated[str | None, option("Optimizer instead of that of the recipe: adam8bit, adafactor, muon, sgd, …", "ID")]
+    optimizer: Annotated[
+        str | None,
+        option(
+            "Optimizer instead of that of the recipe, whose adapters and width it keeps: adam8bit, adafactor, muon, sgd, …",
+            "ID",
+        ),
+    ]
     utilization: Annotated[
         Amount,
         option(
@@ -226,8 +261,9 @@ def memory(
     if asked["recompute_layers"] is not None and recompute != "full":
         raise option_error("recompute_layers", f": found --recompute {way}, expected full")
     one_of("--attention", attention, ATTENTIONS)
+    if asked["loss"] is not None:
+        one_of("--loss", asked["loss"], LOSSES)
     places = places_of(stage, offload)
-    chosen = recipe_of(asked["recipe"], catalog)
     size = size_of(model, catalog, settings)
     card, inside = machine_of(named, node, catalog)
     assert card is not None
@@ -235,8 +271,18 @@ def memory(
     if gpu is None and node is None:
         machine = {name: item.by_default(f"of {card.name}", "gpu") for name, item in machine.items()}
     machine |= gpus_in_node(card, inside, *(["node"] if node is None else []))
-    states = optimizer_of(optimizer or chosen.optimizer, catalog)
-    kernels = (attention, dropout, not asked["no_sequence_parallel"], offload, fp8_inputs)
+    chosen, states = _states(asked, size, catalog)
+    trained = Trained.of(asked, size, states)
+    kernels = (
+        attention,
+        dropout,
+        not asked["no_sequence_parallel"],
+        offload,
+        fp8_inputs,
+        trained,
+        asked["loss"],
+        asked["step_in_backward"],
+    )
     job = MemoryJob(size, chosen, states, machine, fixed, settings, *kernels)
     found: tuple[list[Layout], list[Layout]] = ([], [])
     if asked["search"]:
@@ -249,6 +295,10 @@ def memory(
         fixed |= {f"{kind}_parallel": float(size) for kind, size in best.sizes._asdict().items() if size}
         places = places_of(stage, offload)
     parallel = ParallelSizes.of(fixed)
+    # One GPU has none to partition over; where it does not hold the step, more of them do.
+    alone = stage_asked is None and fixed.get("gpus") == 1 and offload == OFFLOADS[0] and not asked["search"]
+    if alone and job.known(job.given(parallel, 0, way), way).value("memory_left_for_partitions") > 0:
+        stage, places = 0, places_of(0, offload)
     if size.architecture is not None:
         check_division(size.architecture, parallel.tensor, parallel.pipeline, parallel.expert)
     if parallel.expert_tensor and (size.architecture is None or not expert_share(size.architecture)):
@@ -262,29 +312,34 @@ def memory(
         if "gpus" in known.given or "model_state_bytes_per_gpu" not in unknown:
             known.state("states_offloaded")
         results |= known.results(OFFLOADED)[0]
+    unsure = False
     cautions = [*_warnings(results, inside, offload, step or job.fixed.get("residual_bytes_per_gpu", 0) > 0)]
     if step and "model_state_bytes_per_gpu" not in unknown:
         # The ranges of the parts, on a number of GPUs that does not follow them.
         counted = job.known({**given, "gpus": Input(known.value("gpus"))}, way)
         results |= counted.results([name for name in (*OF_STEP, OF_GPUS_GIVEN) if name in results], ranged=True)[0]
-        cautions += _unfused(job, given, way, results, unknown)
+        for most, caution in _unfused(job, given, way, results, unknown):
+            cautions.append(caution)
+            results["gpus_to_hold"] = results["gpus_to_hold"]._replace(high=most)
+            unsure = True
     if places[0] is OFF and not step:
         missing["total_bytes_per_gpu"] = "a GPU holds the layer at work: give a model with a config.json"
     words = {
         "model": (model, True),
-        "recipe": (chosen.id, asked["recipe"] != USUAL_RECIPE),
-        "optimizer": (optimizer or chosen.optimizer, optimizer is not None),
+        "recipe": (chosen.id, asked["recipe"] is not None),
+        "optimizer": (states.id, optimizer is not None),
         "recompute": (way, recompute is not None),
         "attention": (attention, attention != ATTENTIONS[0]),
         "offload": (offload, offload != OFFLOADS[0]),
         "zero_stage": (stage, stage_asked is not None),
     }
-    keeping = f"{chosen.name}, {optimizer}" if optimizer else chosen.name
+    # The name of a recipe tells the bytes of its own optimizer.
+    keeping = chosen.name if states.id == chosen.optimizer else f"{states.name}; recipe {chosen.id}"
     shape = " × ".join(f"{short} {size}" for short, size in zip(SHORT, parallel, strict=True) if size > (short != "ETP"))
     keeping += f"; {shape}" if shape and step else ""
     listed = zip(("layouts", "rejected"), found, strict=True)
     answer = Answer(
-        QUESTION,
+        UNSURE if unsure else QUESTION if step else STATES_ALONE,
         f"{'Memory' if step else 'Model states'} of {size.name}: {keeping}; ZeRO-{stage}, offload {offload}",
         {name: {"value": word, "from": "user" if asked_for else "default"} for name, (word, asked_for) in words.items()},
         known,
@@ -298,7 +353,8 @@ def memory(
         catalog,
         f"no layout holds the model: {found[1][0].reason}" if found[1] and not found[0] else _unmet(known, results, unknown),
     )
-    flags = {"recompute": recompute, "dropout": dropout, "fp8_inputs": fp8_inputs}
+    flags = {"recompute": recompute, "dropout": dropout, "fp8_inputs": fp8_inputs, "loss": asked["loss"]}
+    flags["step_in_backward"] = asked["step_in_backward"]
     idle: list[Message] = []
     if not answer.unmet and "gpus_to_hold" not in answer.unknown:
         # Options on which no result depends; where results are missing nobody knows.
@@ -308,6 +364,24 @@ def memory(
                 idle.append(unused(Option(f"set.{name}" if name in settings else options_of[name])))
         idle += [unused(Option(name)) for name, given in flags.items() if given and not step]
     return revised(answer, warnings=(*answer.warnings, *idle, *contradictions(known, settings)))
+
+
+def _states(asked: Mapping[str, Any], size: ModelSize, catalog: Catalog) -> tuple[Recipe, Optimizer]:
+    """The recipe and the optimizer: as asked, as the published run of the model trains, or as usual.
+
+    Raises:
+        UsageError: unknown ones, or an optimizer that contradicts the recipe.
+    """
+    entry, optimizer = size.entry, asked["optimizer"]
+    given = None if optimizer is None else optimizer_of(optimizer, catalog)
+    of_run = (entry.recipe, entry.optimizer) if entry is not None and asked["recipe"] is None else ("", "")
+    chosen = recipe_of(
+        asked["recipe"] or of_run[0] or ("lora" if given is not None and given.adapters else USUAL_RECIPE), catalog
+    )
+    own = optimizer_of(chosen.optimizer, catalog)
+    if of_run[1] and of_run[1] != own.id:
+        own = composed(own, optimizer_of(of_run[1], catalog), chosen)
+    return chosen, composed(own, given, chosen)
 
 
 def _fill(known: Quantities, asked: bool) -> dict[str, str]:
@@ -342,20 +416,22 @@ def _fill(known: Quantities, asked: bool) -> dict[str, str]:
 
 def _unfused(
     job: MemoryJob, given: Mapping[str, Input], way: str, results: Mapping[str, Quantity], unknown: Mapping[str, str]
-) -> Iterator[str]:
-    """The caution that a step fits only where kernels and loss are fused, with the GPUs that hold it where they are not."""
+) -> Iterator[tuple[float | None, str]]:
+    """The caution that a step may not fit, with the GPUs that hold it at the most; None where no number of them does."""
     total = results["total_bytes_per_gpu"]
     if unknown or total.high is None:
         return
-    highest = {name: item._replace(value=item.high) for name, item in given.items() if name in STEP_DEFAULTS and item.high}
+    highest = {name: item._replace(value=item.high) for name, item in given.items() if name in VARIED and item.high}
     known = job.known({**given, **highest}, way)
-    held = "no number of GPUs holds that in this layout"
+    held, gpus = "no number of GPUs holds that in this layout", None
     if known.value("memory_left_for_partitions") > 0:
-        held = f"{known.value('gpus_to_hold'):,.0f} GPUs hold that"
+        gpus = known.value("gpus_to_hold")
+        held = f"{display(gpus, 'GPU')} {'holds' if gpus == 1 else 'hold'} that"
     room = known.value("memory_bytes_per_gpu")
     quantities: dict[str, Quantity | float | None] = {"total_bytes_per_gpu": total, "memory_bytes_per_gpu": room}
     most, shown = (display(value, "B", binary=False) for value in (total.high, room))
-    yield from messages([finding("W72", quantities, most=most, room=shown, held=held)])
+    for caution in messages([finding("W72", quantities, most=most, room=shown, held=held)]):
+        yield gpus, caution
 
 
 PARTS = {"weights": ("gradient", "optimizer"), "gradients": ("weight", "optimizer"), "optimizer states": ("weight", "gradient")}
@@ -365,6 +441,8 @@ STEP_PARTS = {
     "logits": "logit",
     "gathered weights": "gather",
     "gathered tokens": "gathered_token",
+    "buckets": "bucket",
+    "allocator reserve": "reserve",
     "driver and libraries": "framework",
 }
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ingest.architecture.structure import Architecture
 from ingest.architecture.weight_table import Weight
-from ingest.catalog.records import Optimizer, Recipe
+from ingest.catalog.records import Optimizer, Recipe, Value
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, derived
@@ -22,7 +22,7 @@ from ingest.errors import UsageError, one_of
 from ingest.sizing.checkpoint_files import expert_share, largest_stage_factor
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import USUAL_GPUS_PER_NODE, by_user
-from ingest.sizing.optimizer_states import kept_by
+from ingest.sizing.optimizer_states import NO_HIDDEN_MATRIX, WHOLE, Trained, kept_by
 from ingest.sizing.resolve import ModelSize
 
 #: Inputs that nobody has to give.
@@ -150,6 +150,9 @@ class MemoryJob(NamedTuple):
     sequence_parallel: bool = True  # whether tensor ranks share the tokens outside of matrices
     offload: str = "none"  # where states go besides the GPU
     fp8_inputs: bool = False  # whether matrices keep their inputs in 8 bits
+    trained: Trained = WHOLE  # the part that is trained
+    loss: str | None = None  # how the loss is computed, of `LOSSES`; None where it is not said
+    step_in_backward: bool = False  # whether each gradient is applied and freed as it is computed
 
     @property
     def fixed(self) -> dict[str, float]:
@@ -169,9 +172,13 @@ class MemoryJob(NamedTuple):
         """The inputs at parallel sizes, a ZeRO stage and a way to compute again."""
         places = PLACES[stage, self.offload]
         step = _step(self, places, recompute, parallel) if self.counts_step(places) else {}
+        kept = kept_inputs(self.recipe, self.optimizer, self.size, self.settings, places[1] is OFF, self.trained)
+        if step:
+            kept, buckets = self._gradients(kept, places)
+            step = {**step, **buckets}
         found = {
             **self.size.given,
-            **kept_inputs(self.recipe, self.optimizer, self.size, self.settings, places[1] is OFF),
+            **kept,
             **self.machine,
             **place_shares(places),
             **DEFAULTS,
@@ -182,6 +189,29 @@ class MemoryJob(NamedTuple):
         if step and "residual_bytes_per_gpu" not in self.fixed:
             del found["residual_bytes_per_gpu"]
         return found
+
+    def _gradients(self, kept: dict[str, Input], places: Places) -> tuple[dict[str, Input], dict[str, Input]]:
+        """The width of gradients in a step, and the buckets that they pass."""
+        width = kept["gradient_bytes_per_parameter"]
+        if self.step_in_backward:
+            note = "each gradient is applied and freed in the backward pass"
+            kept = {**kept, "gradient_bytes_per_parameter": Input(0, origin="user", note=note)}
+            model = check_known(self.size.architecture, self.size.name)
+            largest = max(row.parameters / max(row.count, 1) for row in model.weights)
+            held = derived(largest * width.value, f"the largest matrix of {model.id}", note="the gradient at work")
+            return kept, {"bucket_bytes_per_gpu": held}
+        if places != PLACES[2, "none"] or not width.value:
+            return kept, {}
+        share = width.value / self.recipe.gradients.value
+        note = "the partition of the gradients is copied to 32 bits for the optimizer"
+        wide = width._replace(value=max(width.value, 4 * share), source="deepspeed", where=f"{ZERO12}: step", note=note)
+        numbers = self.settings.get("parameters") or self.size.given["parameters"].value
+        # Buckets of few trained parameters are no larger than their gradients.
+        most = min(BUCKET, numbers * share) * 2
+        buckets = Input(2 * most, most, 6 * most, source="deepspeed", where=f"{ZERO12}: reduce_bucket_size", grade="derived")
+        why = "two buckets of 5e8 gradients, as reduction overlaps the backward pass; up to 1e9, and one for gathered weights"
+        bucket = buckets.by_default(why, "set.bucket_bytes_per_gpu")
+        return {**kept, "gradient_bytes_per_parameter": wide}, {"bucket_bytes_per_gpu": bucket}
 
     def known(self, given: Mapping[str, Input], recompute: str) -> Quantities:
         """The quantities, with the formulas that these inputs take."""
@@ -201,6 +231,21 @@ def _step(job: MemoryJob, places: Places, recompute: str, parallel: ParallelSize
     fixed, attention = job.fixed, job.attention
     model = check_known(job.size.architecture, job.size.name)
     found = {**STEP_DEFAULTS, "memory_utilization": UTILIZATION_OF_STEP}
+    single = fixed.get("gpus") == 1
+    if single:
+        found["framework_bytes_per_gpu"] = ALONE
+    if single or places == PLACES[2, "none"]:
+        # Weights of few bits are widened into what others free.
+        most = 0.3 if job.recipe.rest is not None else 0.2
+        held = STEP_DEFAULTS["fragment_share"]._replace(high=most)
+        why = f"an allocator that holds back no fragments; up to {most * 100:.0f} % where lengths vary"
+        found["fragment_share"] = held.by_default(why, "set.fragment_share")
+    if job.loss is not None:
+        found["logit_width"] = LOSSES[job.loss]
+    elif single:
+        found["logit_width"] = LOSS_ALONE
+    elif places == PLACES[2, "none"] and parallel.tensor * parallel.pipeline == 1:
+        found["logit_width"] = LOSS_OF_TRAINERS
     nothing = Input(0, note="no sequence length is given")
     if "sequence_length" in fixed:
         counted = kept_elements(model, attention == "scores" and recompute == "none", parts_again(recompute))
@@ -228,6 +273,8 @@ def _step(job: MemoryJob, places: Places, recompute: str, parallel: ParallelSize
         found["recomputed_layer_bytes"] = Input(0, note=first)
     if places[0] is R:
         found["gather_bytes_per_gpu"] = Input(0, note="every replica holds the weights")
+    elif places[0] is P and fixed.get("gpus") == parallel.tensor * parallel.pipeline:
+        found["gather_bytes_per_gpu"] = Input(0, note="one replica has no other to gather weights from")
     else:
         found["gathered_parameters"] = derived(
             gathered_parameters(model, parallel.expert), f"counted over the weights of {model.id}"
@@ -249,32 +296,59 @@ def places_of(stage: int, offload: str) -> Places:
 
 
 def kept_inputs(
-    recipe: Recipe, chosen: Optimizer, size: ModelSize, settings: Mapping[str, float], gradients_offloaded: bool = False
+    recipe: Recipe,
+    chosen: Optimizer,
+    size: ModelSize,
+    settings: Mapping[str, float],
+    gradients_offloaded: bool = False,
+    trained: Trained = WHOLE,
 ) -> dict[str, Input]:
     of_recipe = {
-        "weight_bytes_per_parameter": chosen.weights or recipe.weights,
+        # A frozen model keeps the width of its recipe, whatever that of its adapters.
+        "weight_bytes_per_parameter": _width(recipe, size) if chosen.adapters else chosen.weights or recipe.weights,
         "gradient_bytes_per_parameter": recipe.gradients,
     }
-    kept = {**kept_by(chosen, "bf16", size, settings), **from_fields(of_recipe)}
+    kept = {**kept_by(chosen, "bf16", size, settings, trained), **from_fields(of_recipe)}
+    if chosen.paged:
+        paged = f"paged to {chosen.paged} while a step fills the GPU"
+        kept |= {
+            f"{name}_bytes_per_parameter": Input(0, source="dettmers2022", note=paged) for name in ("momentum", "variance")
+        }
     if gradients_offloaded and 0 < recipe.gradients.value < OFFLOADED_GRADIENT.value:
         kept["gradient_bytes_per_parameter"] = OFFLOADED_GRADIENT
-    if not chosen.adapters:
+    if not chosen.adapters and not {"trainable_parameters", "trainable_share"} & {*kept, *settings}:
         return kept
     if "parameters" not in size.given and "parameters" not in settings:
         raise UsageError("the model is missing: expected the frozen model of the adapters, or --set parameters=N")
-    counted = kept.pop("trainable_parameters", None)
-    adapters = counted or Input(settings["trainable_parameters"], origin="user")
-    # The frozen model has neither gradients nor optimizer states: those of its adapters count for each of its parameters.
-    share = adapters.value / (settings.get("parameters") or size.given["parameters"].value)
+    counted, whole = kept.pop("trainable_parameters", None), settings.get("parameters") or size.given["parameters"].value
+    given = settings.get("trainable_parameters") or whole * settings.get("trainable_share", 1)
+    adapters = counted or Input(given, origin="user")
+    # What is frozen has neither gradients nor optimizer states: those of what is trained count for each parameter.
+    share = adapters.value / whole
     weights = kept["weight_bytes_per_parameter"]
-    note = "; ".join(filter(None, (f"adapters of {adapters.value:,.0f} parameters and a frozen model", adapters.note)))
+    what = "adapters of {:,.0f} parameters and a frozen model" if chosen.adapters else "{:,.0f} parameters are trained"
+    note = "; ".join(filter(None, (what.format(adapters.value), adapters.note)))
     scaled = {
         name: item._replace(value=item.value * share, grade=adapters.grade or "derived", note=note)
         for name, item in kept.items()
         if name.endswith("_bytes_per_parameter")
     }
-    width = weights.value + max(weights.value, ADAPTER_WIDTH) * share
+    if not chosen.adapters:
+        return {**kept, **scaled, "weight_bytes_per_parameter": weights}
+    width = weights.value + max(weights.value, ADAPTER_WIDTH, chosen.weights.value if chosen.weights else 0) * share
     return {**kept, **scaled, "weight_bytes_per_parameter": weights._replace(value=width, note=note)}
+
+
+def _width(recipe: Recipe, size: ModelSize) -> Value:
+    """The width of a weight where a recipe leaves embedding, head and norms wide."""
+    model = size.architecture
+    if recipe.rest is None or model is None:
+        return recipe.weights
+    wide = sum(row.parameters for row in model.weights if row.kind in NO_HIDDEN_MATRIX) / model.parameters_trained
+    mean = recipe.weights.value * (1 - wide) + recipe.rest.value * wide
+    return recipe.weights._replace(
+        value=mean, note=f"{wide * 100:.3g} % of the weights are embedding, head and norms, in 16 bits"
+    )
 
 
 def gpus_hold(known: Quantities) -> bool:
@@ -310,6 +384,37 @@ ROUTER_COPIES = 4
 #: Flash attention keeps one number in full precision for each query and head.
 FLASH_ELEMENTS = 2
 
+#: Gradients of one bucket, and where DeepSpeed reduces them.
+BUCKET, ZERO12 = 5e8, "runtime/zero/stage_1_and_2.py"
+#: On one GPU nothing communicates.
+ALONE = Input(
+    0.5e9, 0.3e9, 2e9, source="ml-engineering", grade="assumed",
+    where="training/performance/README.md, preloaded CUDA kernels: 0.5 to 2 GB",
+).by_default("500 MB for the driver and its kernels on one GPU", "set.framework_bytes_per_gpu")  # fmt: skip
+#: How a loss is computed -> bytes that it keeps of each score of the vocabulary.
+LOSSES = {
+    "fused": Input(
+        0.5, 0.1, 2, source="liger-kernel", grade="derived", origin="user",
+        where="ops/fused_linear_cross_entropy.py: scores of a part of the tokens at a time", note="a fused loss",
+    ),
+    "chunked": Input(
+        5, 4, 6, source="torchtune", grade="derived", origin="user",
+        where="modules/loss/ce_chunked_output_loss.py: 16-bit scores and gradients, 32 bits of one of 8 parts",
+        note="a loss over parts of the tokens",
+    ),
+    "plain": Input(
+        12, 10, 16, source="transformers", grade="derived", origin="user",
+        where="loss/loss_utils.py: 16-bit scores, a copy in 32 bits, their exponentials and gradient", note="a plain loss",
+    ),
+}  # fmt: skip
+#: Libraries that train on one GPU compute a fused loss, in parts or a plain one.
+LOSS_ALONE = LOSSES["fused"]._replace(value=1, low=0.5, high=12, origin="catalog").by_default(
+    "a loss over parts of the tokens; up to 12 B where it is plain", Option("loss", "plain")
+)  # fmt: skip
+#: Trainers on DeepSpeed compute the loss of their library, mostly a plain one.
+LOSS_OF_TRAINERS = LOSSES["plain"]._replace(value=10, low=4, high=14, origin="catalog").by_default(
+    "a plain loss, as trainers on ZeRO-2 compute it; 4 B where it is chunked", Option("loss", "fused")
+)  # fmt: skip
 FP8_WHERE = "pytorch/module/linear.py, grouped_linear.py: the quantized input is saved for the gradient of the weights"
 
 #: Inputs that nobody has to give.
@@ -322,6 +427,10 @@ STEP_DEFAULTS = {
         6, 4, 12, source="megatron-lm", grade="derived",
         where="core/tensor_parallel/cross_entropy.py: 16-bit logits, and their exponentials in full precision, in place",
     ).by_default("16-bit logits and a copy in 32 bits; up to 12 B where a loss is not fused", "set.logit_width"),
+    "fragment_share": Input(
+        0, 0, 0.1, source="torchtitan", grade="assumed",
+        where="benchmarks: peak reserved beside peak active memory; a fifth where lengths vary",
+    ).by_default("an allocator that holds back no fragments; up to 10 % of what a step frees", "set.fragment_share"),
     "unfused_share": Input(
         0, 0, 1, source="arithmetic", where="inputs that PyTorch saves of small models", grade="derived",
     ).by_default("fused kernels, which keep no activated gate", Option("set.unfused_share", "1")),

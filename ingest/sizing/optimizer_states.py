@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, NamedTuple, TypedDict
 
 from ingest.architecture.weight_table import Weight
-from ingest.catalog.records import Optimizer
+from ingest.catalog.records import Optimizer, Recipe
 from ingest.engine.messages import Message, Option, option_error
+from ingest.engine.question import option
 from ingest.engine.value import Input, derived
 from ingest.errors import expected_one_of
 from ingest.sizing.evidence_ladder import from_fields
+from ingest.sizing.job import Written
 from ingest.sizing.resolve import ModelSize
 from ingest.units import parse
 
@@ -22,6 +25,94 @@ FULL_PRECISION = ("fp32", "tf32")
 ADAPTED = ("attention", "mlp", "ssm")
 #: Weights that Muon leaves to AdamW.
 NO_HIDDEN_MATRIX = ("embedding", "position", "head", "norm")
+
+
+class TrainedOptions(TypedDict, total=False):
+    """What of a model is trained."""
+
+    lora_rank: Annotated[
+        Written | None, option("Rank of the adapters that LoRA trains; that of the run or of the optimizer by default.", "N")
+    ]
+    lora_targets: Annotated[
+        str | None,
+        option(
+            "Matrices that have adapters, separated by commas: kinds such as attention, mlp, expert, or names such as q, v, "
+            "down; all linear layers but experts by default.",
+            "NAMES",
+        ),
+    ]
+    frozen: Annotated[
+        str | None,
+        option("Parts that are not trained, separated by commas: embedding, vision, …, as `model` lists weights.", "PARTS"),
+    ]
+
+
+class Trained(NamedTuple):
+    """The part of a model that is trained."""
+
+    rank: Input | None = None  # of the adapters; that of the optimizer where None
+    targets: tuple[str, ...] = ()  # matrices that have adapters; all linear layers where empty
+    frozen: tuple[str, ...] = ()  # parts that are not trained
+
+    @classmethod
+    def of(cls, asked: Mapping[str, Any], size: ModelSize, optimizer: Optimizer) -> Trained:
+        """As asked, or as the catalog says of the run.
+
+        Raises:
+            UsageError: a rank that is no whole number, or adapters of an optimizer that trains the whole model.
+        """
+        rank, targets, frozen = (asked.get(name) for name in ("lora_rank", "lora_targets", "frozen"))
+        for name, value in (("lora_rank", rank), ("lora_targets", targets)):
+            if value is not None and not optimizer.adapters:
+                why = f": found {value} with {optimizer.id}, which trains the whole model, expected an optimizer or recipe lora"
+                raise option_error(name, why)
+        if frozen is not None and optimizer.adapters:
+            raise option_error("frozen", f": found {frozen} with {optimizer.id}, whose model is frozen already")
+        width = None if rank is None else parse(rank, "1", "--lora-rank")
+        if width is not None and (width < 1 or width % 1):
+            raise option_error("lora_rank", f": found {rank}, expected a whole number above 0")
+        entry = size.entry
+        published = from_fields({"rank": entry.adapter_rank if entry is not None else None}).get("rank")
+        named = targets if targets is not None else entry.adapter_targets if entry is not None and optimizer.adapters else ""
+        given = published if width is None else Input(width, origin="user")
+        return cls(given if optimizer.adapters else None, _names(named), _names(frozen or ""))
+
+
+#: All of the model, or the usual adapters.
+WHOLE = Trained()
+
+
+def _names(written: str) -> tuple[str, ...]:
+    return tuple(name.strip().lower().removesuffix("_proj") for name in written.split(",") if name.strip())
+
+
+def composed(own: Optimizer, given: Optimizer | None, recipe: Recipe | None = None) -> Optimizer:
+    """The optimizer of a run: its own, or a given one with what the run fixes: adapters, and the width of states.
+
+    Raises:
+        UsageError: an optimizer that contradicts the recipe.
+    """
+    if given is None:
+        found = own
+    elif own.adapters and not given.adapters:
+        name = f"{given.name}, on adapters alone"
+        found = Optimizer(**{**vars(given), "name": name, "adapters": own.adapters, "rank": own.rank})
+    else:
+        found = given
+    if recipe is None:
+        return found
+    named = f"recipe {recipe.id}"
+    if own.id == "none" and found.id != "none":
+        raise option_error("optimizer", f": found {found.id} with {named}, which trains nothing, expected none")
+    if recipe.states is None:
+        return found
+    if found.weights is not None and found.weights.value != recipe.weights.value:
+        width = f"{recipe.weights.value:g} B"
+        raise option_error("optimizer", f": found {found.id} with {named}, whose weights take {width}, expected another recipe")
+    kept = f"{named}: the weights are their own master copy"
+    states = {part: getattr(found, part) for part in ("momentum", "variance")}
+    narrow = {part: recipe.states for part, state in states.items() if state.value > recipe.states.value}
+    return Optimizer(**{**vars(found), **narrow, "master": found.master._replace(value=0.0, grade="derived", note=kept)})
 
 
 def zero_stage_of(written: int | str) -> int:
@@ -47,11 +138,13 @@ def width_of(precision: str) -> float:
     return WIDTHS[precision]
 
 
-def kept_by(optimizer: Optimizer, precision: str, size: ModelSize, settings: Mapping[str, float]) -> dict[str, Input]:
+def kept_by(
+    optimizer: Optimizer, precision: str, size: ModelSize, settings: Mapping[str, float], trained: Trained = WHOLE
+) -> dict[str, Input]:
     """Return the bytes per parameter of weights and optimizer states; exact if the weights of the model are known.
 
     Raises:
-        UsageError: adapters of a model whose weights are unknown.
+        UsageError: adapters or frozen parts of a model whose weights are unknown, or names of no part.
     """
     model = size.architecture
     states = {f"{name}_bytes_per_parameter": getattr(optimizer, name) for name in ("master", "momentum", "variance")}
@@ -61,23 +154,49 @@ def kept_by(optimizer: Optimizer, precision: str, size: ModelSize, settings: Map
     if precision in FULL_PRECISION:
         known["master_bytes_per_parameter"] = Input(0, note=f"at {precision} the weights are their own master copy")
     if optimizer.adapters and "trainable_parameters" not in settings and "trainable_share" not in settings:
-        if model is None or optimizer.rank is None:
+        width = trained.rank or (None if optimizer.rank is None else from_fields({"rank": optimizer.rank})["rank"])
+        if model is None or width is None:
             why = f": {optimizer.id} trains adapters of unknown size, expected a config.json to count them, "
             raise option_error("optimizer", f"{why}or --set trainable_parameters=N")
-        rank = optimizer.rank.value
-        rows = [row for row in model.weights if row.kind in ADAPTED and len(row.shape) == 2]
+        rank = width.value
+        linear = [row for row in model.weights if len(row.shape) == 2]
+        rows = [row for row in linear if row.kind in ADAPTED]
+        if trained.targets and trained.targets != ("all",):
+            rows = _named(linear, trained.targets, "lora_targets")
         counted = f"rank {rank:g} adapters of {sum(row.count for row in rows):,} linear layers"
         known["trainable_parameters"] = Input(
             sum(rank * sum(row.shape) * row.count for row in rows),
-            source=optimizer.rank.source,
-            where=optimizer.rank.where,
-            grade="assumed",
-            note=Message(counted, supply=(Option("checkpoint.set.trainable_parameters", "N"),)),
+            source=width.source,
+            where=width.where,
+            grade=width.grade or "derived",
+            note=Message(counted, supply=(Option("checkpoint.lora_rank", "N"),)),
         )
+    elif trained.frozen:
+        if model is None:
+            raise option_error("frozen", f": the weights of {size.name} are not known, expected a config.json to count them")
+        still = sum(row.parameters for row in _named(model.weights, trained.frozen, "frozen"))
+        counted = f"all weights of {model.id} but those of {', '.join(trained.frozen)}"
+        known["trainable_parameters"] = derived(model.parameters_trained - still, counted)
     if optimizer.factored and model is not None:
         numbers = sum(_second_moments(row, optimizer.factored) for row in model.weights)
         known["second_moment_share"] = derived(numbers / model.parameters_trained, f"counted over the weights of {model.id}")
     return known
+
+
+def _named(rows: Sequence[Weight], names: tuple[str, ...], of: str) -> list[Weight]:
+    """The rows of these kinds, or with these words in their names.
+
+    Raises:
+        UsageError: a name that no row has.
+    """
+    words = {
+        row.name: {row.kind, row.name.partition(".")[0], row.name.rpartition(".")[2], *row.name.split(".")} for row in rows
+    }
+    for name in names:
+        if not any(name in found for found in words.values()):
+            known = dict.fromkeys(word for row in rows for word in (row.kind, row.name.rpartition(".")[2]))
+            raise option_error(of, f": found '{name}', {expected_one_of(name, known)}")
+    return [row for row in rows if words[row.name] & {*names}]
 
 
 def released_width(size: ModelSize, settings: Mapping[str, float]) -> dict[str, Input]:

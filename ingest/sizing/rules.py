@@ -350,8 +350,9 @@ ROWS = (
     Rule("W71", 20, **_said("activations, logits and buffers are not counted: training takes more memory and more GPUs than "
                             "these model states", activations="not counted"), supply=("sequence_length", "residual")),
     Rule("W72", 21, "total_bytes_per_gpu", ">", "memory_bytes_per_gpu", at_high_end=True,
-         text="a step takes up to {most} on a GPU of {room} where kernels and loss are not fused, as in plain PyTorch: {held}",
-         supply=(Option("set.unfused_share", "1"), Option("set.logit_width", "12"))),
+         text="a step may not fit: it takes up to {most} on a GPU of {room} where kernels and loss are not fused, as in plain "
+              "PyTorch, and the allocator holds back fragments: {held}",
+         supply=(Option("set.unfused_share", "1"), Option("loss", "plain"))),
     # Acceptance tests.
     Rule("W55", 55, "all_dataset_bytes", ">", "dataset_room", factor=ROUNDED,
          text="tests that no cache serves need {shown} of data, but the planned system has room for {at_most}: they read that, "

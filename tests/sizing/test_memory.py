@@ -300,7 +300,7 @@ def test_a_step_that_cannot_be_meant_is_refused(options, told):
 
 @pytest.mark.parametrize(
     ("model", "length", "gpus"),
-    [("llama3-70b", 8192, 16), ("llama3-70b", 131_072, 32), ("mixtral-8x7b", 4096, 16), ("deepseek-v3", 4096, 144)],
+    [("llama3-70b", 8192, 16), ("llama3-70b", 131_072, 32), ("mixtral-8x7b", 4096, 16), ("deepseek-v3", 4096, 120)],
 )
 def test_the_fewest_gpus_hold_a_model_and_fewer_do_not(model, length, gpus):
     options = {"gpu": "h100", "sequence_length": length}
@@ -463,3 +463,125 @@ def test_an_option_of_activations_is_told_where_no_step_is_counted(option, value
     for step, told in (({}, True), ({"micro_batch": 1, "sequence_length": 4096}, False)):
         found = ingest.memory("llama3-8b", gpu="h100", gpus=64, **step, **{option: value})
         assert any(f"{option.replace('_', '-')} changes nothing" in line for line in found.warnings) is told
+
+
+# Runs that train few parameters, and optimizers beside a recipe.
+
+#: Adapters of rank 16 at all linear layers of Llama 3 8B, and its parameters.
+ADAPTERS, WEIGHTS = 41_943_040, 8_030_261_248
+
+
+@pytest.mark.parametrize(
+    ("options", "held"),
+    [
+        ({"recipe": "lora"}, 2 * WEIGHTS + 16 * ADAPTERS),
+        ({"recipe": "lora", "optimizer": "adam8bit"}, 2 * WEIGHTS + (2 + 2 + 4 + 2 * 1.015625) * ADAPTERS),
+        ({"recipe": "lora", "optimizer": "sgd"}, 2 * WEIGHTS + (2 + 2 + 4 + 4) * ADAPTERS),
+        ({"recipe": "lora", "lora_rank": 8}, 2 * WEIGHTS + 8 * ADAPTERS),
+        ({"recipe": "lora", "lora_targets": "q_proj, v_proj"}, 2 * WEIGHTS + 16 * 32 * 16 * (4096 * 2 + 4096 + 1024)),
+        ({"optimizer": "lora"}, 2 * WEIGHTS + 16 * ADAPTERS),
+        ({"recipe": "bf16-only", "optimizer": "adam8bit"}, (2 + 2 + 2 * 1.015625) * WEIGHTS),
+        ({"recipe": "bf16-only", "optimizer": "adamw"}, 8 * WEIGHTS),
+        ({"recipe": "bf16-only", "optimizer": "paged-adam8bit"}, 4 * WEIGHTS),
+        ({"optimizer": "adam8bit"}, (2 + 2 + 4 + 2 * 1.015625) * WEIGHTS),
+        ({"frozen": "embedding"}, 16 * WEIGHTS - 14 * 128_256 * 4096),
+        ({"set": {"trainable_share": 0.5}}, (2 + 7) * WEIGHTS),
+    ],
+)
+def test_an_optimizer_keeps_what_its_recipe_fixes(options, held):
+    assert results(model="llama3-8b", **options)["model_state_bytes"].value == pytest.approx(held)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"recipe": "2", "optimizer": "muon"}, "found muon with recipe inference-2, which trains nothing"),
+        ({"recipe": "bf16-only", "optimizer": "adamw-fp32"}, "found adamw-fp32 with recipe bf16-only, whose weights take 2 B"),
+        ({"lora_rank": 8}, "lora-rank: found 8 with adamw, which trains the whole model"),
+        ({"lora_rank": 0.5, "recipe": "lora"}, "lora-rank: found 0.5, expected a whole number above 0"),
+        ({"lora_targets": "qq", "recipe": "lora"}, "lora-targets: found 'qq', expected one of"),
+        ({"frozen": "vision"}, "frozen: found 'vision', expected one of"),
+        ({"frozen": "embedding", "recipe": "lora"}, "whose model is frozen already"),
+        ({"loss": "slow", "sequence_length": 4096}, "loss: found 'slow', expected one of fused, chunked, plain"),
+    ],
+)
+def test_what_contradicts_a_recipe_is_refused(options, told):
+    with pytest.raises(ingest.errors.UsageError, match=told):
+        ingest.memory("llama3-8b", **options)
+
+
+@pytest.mark.parametrize(
+    ("model", "recipe", "optimizer", "share"),
+    [
+        ("llama3-70b-lora", "lora", "lora", 2.05),
+        ("llama2-70b-lora", "lora", "lora", 2.02),
+        ("dlrm-dcnv2", "fused-tables", "adagrad", 8),
+        ("deepseek-v3", "deepseek-fp8", "adamw-bf16", 13),
+        ("llama3-70b", "zero-16", "adamw", 16),
+    ],
+)
+def test_a_published_run_keeps_what_its_entry_says(model, recipe, optimizer, share):
+    answer = ingest.memory(model)
+    assert {name: answer.chosen[name]["value"] for name in ("recipe", "optimizer")} == {
+        "recipe": recipe,
+        "optimizer": optimizer,
+    }
+    assert answer.results["model_state_bytes_per_parameter"].value == pytest.approx(share, rel=0.005)
+    if recipe == "lora":
+        eight = ingest.memory(model, optimizer="adam8bit").results["model_state_bytes"].value
+        assert 2 * 68e9 < eight < answer.results["model_state_bytes"].value
+        # What its checkpoint saves: adapters, their master copy and moments.
+        adapters = answer.known.value("parameters") * (share - 2) / 16
+        assert ingest.checkpoint(model).results["checkpoint_bytes"].value < 20 * adapters
+
+
+# What is gathered, buffered and freed.
+
+
+def test_one_gpu_gathers_nothing_and_partitions_nothing():
+    options = {"recipe": "lora", "sequence_length": 2048, "gpu": "rtx-a6000"}
+    alone = ingest.memory("llama3-8b", gpus=1, **options)
+    assert (alone.chosen["zero_stage"]["value"], alone.results["gather_bytes_per_gpu"].value) == (0, 0)
+    asked = ingest.memory("llama3-8b", gpus=1, zero_stage=3, **options)
+    assert asked.results["gather_bytes_per_gpu"].value == 0
+    assert ingest.memory("llama3-8b", gpus=2, **options).results["gather_bytes_per_gpu"].value > 0
+
+
+def test_zero_2_steps_on_32_bit_gradients_and_passes_buckets():
+    """LLaMA-Factory issue 4133: Qwen1.5-7B by ZeRO-2 ran out of the memory of 8 A100 of 40 GB."""
+    options = {"gpus": 8, "sequence_length": 4096, "recompute": "full"}
+    two = ingest.memory("llama3-8b", zero_stage=2, **options)
+    assert two.known.value("gradient_bytes_per_parameter") == 4
+    assert two.results["bucket_bytes_per_gpu"][:4:3] == (2e9, 6e9)
+    assert ingest.memory("llama3-8b", zero_stage=1, **options).results["bucket_bytes_per_gpu"].value == 0
+    adapters = ingest.memory("llama3-8b", zero_stage=2, recipe="lora", **options)
+    assert adapters.results["bucket_bytes_per_gpu"].value == pytest.approx(4 * ADAPTERS)
+
+
+def test_an_optimizer_step_in_backward_frees_gradients():
+    options = {"gpu": "rtx-a6000", "gpus": 1, "recipe": "bf16-only", "sequence_length": 2048, "recompute": "full"}
+    held, freed = (
+        ingest.memory("llama3-8b", step_in_backward=one, **options).results["total_bytes_per_gpu"].value
+        for one in (False, True)
+    )
+    assert held - freed == pytest.approx(2 * (WEIGHTS - 128_256 * 4096))
+
+
+@pytest.mark.parametrize(("loss", "width"), [("fused", 0.5), ("chunked", 5), ("plain", 12)])
+def test_a_loss_keeps_as_its_kernel_does(loss, width):
+    logits = results(model="llama3-8b", gpus=8, sequence_length=8192, loss=loss)["logit_bytes_per_gpu"]
+    assert logits.value == width * 8192 * 128_256
+    assert logits.low < logits.value < logits.high
+
+
+@pytest.mark.parametrize(("gpu", "line"), [("h200", "Fills"), ("a100", "May not fit:"), ("a100-40gb", "Fills")])
+def test_a_line_does_not_say_that_a_step_fits_whose_upper_end_does_not(run, gpu, line):
+    ran = run("memory", "llama2-7b", "--gpu", gpu, "--gpus", 8, "--zero-stage", 2, "--sequence-length", 8192)
+    assert ran.out.startswith(line)
+    assert (ran.code == 3) is (gpu == "a100-40gb")
+    assert ("may not fit" in ran.err) is (gpu == "a100")
+
+
+def test_needs_are_at_least_those_of_states_where_a_step_is_not_counted(run):
+    assert run("memory", "resnet50").out.startswith("Needs at least 1 GPU")
+    assert run("memory", "llama3-8b", "--sequence-length", 4096).out.startswith("Needs 3 GPUs")
