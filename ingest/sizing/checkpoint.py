@@ -101,7 +101,8 @@ class SavedStateOptions(TrainedOptions, total=False):
     layout: Annotated[
         str | None,
         option(
-            "megatron, deepspeed, dcp or safetensors; megatron with tensor or pipeline parallelism, else dcp.",
+            "megatron, deepspeed, dcp (FSDP: 32-bit weights without a 16-bit copy) or safetensors; megatron with tensor or "
+            "pipeline parallelism or on an unknown number of GPUs, else dcp.",
             "NAME",
             choices=LAYOUTS.keys(),
         ),
@@ -365,14 +366,16 @@ def saved_checkpoints(
     ranks = ranks_of(given, sized, kind, card, node, *sizes, recipe_of(USUAL_RECIPE, catalog))
     given |= ranks.given if ranks is not None else {}
     groups = ranks.layout if ranks is not None else None
-    layout = asked.get("layout") or ("megatron" if groups is not None and groups.shards > 1 else "dcp")
+    # On an unknown number of GPUs a model of text, or one that only its parameters tell, may need Megatron's copies.
+    text = saved is None or saved.family == "llm" or sized.architecture is not None
+    layout = asked.get("layout") or ("megatron" if (groups.shards > 1 if groups is not None else text) else "dcp")
     one_of("--layout", layout, LAYOUTS)
     if layout == "safetensors" and precision is None:
         given |= released_width(sized, settings)
     known = Quantities(given, owner, shared_inputs=True)
     known.adopt(steps)
     known.state(f"{readers}_readers")
-    files = _lay_out(known, layout, groups, sized)
+    files = _lay_out(known, layout, groups, sized, precision is not None)
     unmet, warnings = plan_interval(known, mode, relaxed=relaxed)
     said = {"layout": layout, "zero_stage": str(groups.zero_stage) if groups is not None else ""}
     of_layout = messages(finding(rule, {}, said) for rule in ("W22", "W23"))
@@ -436,12 +439,22 @@ def _tables(saved: SavedCheckpoints) -> dict[str, list[dict[str, Any]]]:
     return {name: table for name, table in {**tables, "readers": readers}.items() if table}
 
 
-def _lay_out(known: Quantities, layout: str, groups: RankLayout | None, sized: ModelSize) -> list[CheckpointFiles]:
+def _lay_out(
+    known: Quantities, layout: str, groups: RankLayout | None, sized: ModelSize, stated: bool
+) -> list[CheckpointFiles]:
     """Set the bytes saved, the ranks that write and the number of files; no files if the ranks are unknown."""
     form, given, model = LAYOUTS[layout], known.given, sized.architecture
     if not form.optimizer:
         note = f"{layout} saves weights only"
         known.give({f"{name}_bytes_per_parameter": Input(0, note=note) for name in ("master", "momentum", "variance")})
+    width, master = given["weight_bytes_per_parameter"], given["master_bytes_per_parameter"]
+    if layout == "dcp" and not stated and width.origin != "user" and master.origin != "user" and width.value < master.value:
+        # FSDP2 shards parameters in the precision of the master copy, and casts them to 16 bits as it gathers them.
+        note = "FSDP shards 32-bit parameters, which are their own master copy: no 16-bit weights beside them"
+        whole = Input(master.value, source="torchtitan", where="issue 336: 90 GiB of 8B; FSDP2 mixed precision", note=note)
+        known.give(
+            {"weight_bytes_per_parameter": whole, "master_bytes_per_parameter": Input(0, source="torchtitan", note=note)}
+        )
     if groups is None and "extra_bytes_per_rank" not in given:
         known.give_default("checkpoint_extra_bytes", Input(0, note="no further bytes"))
     if groups is None and form.optimizer:

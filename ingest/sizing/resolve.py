@@ -128,8 +128,10 @@ def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float])
         why = f"the parameters of {entry.id} are not known: give its config.json"
         raise IngestError(Message(why, supply=(Option("set.parameters", "N"),)))
     made = architecture.describe(entry.structure, catalog) if entry.structure else None
-    counted = {} if made is None else {"parameters": derived(made.parameters_trained, f"counted over the weights of {made.id}")}
-    return ModelSize(entry.name, {**from_fields({"parameters": entry.parameters}), **counted}, made, entry)
+    given = from_fields({"parameters": entry.parameters})
+    if made is not None:
+        given["parameters"] = derived(made.parameters_trained, f"counted over the weights of {made.id}")
+    return ModelSize(entry.name, given, made, entry)
 
 
 def _is_architecture(source: str, catalog: Catalog) -> bool:

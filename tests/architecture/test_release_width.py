@@ -39,7 +39,7 @@ def test_the_bytes_of_gpt_oss_are_those_of_its_index(file, layers, experts, stor
     assert wide["weights_bytes"].value == 2 * wide["parameters"].value
     released = ingest.checkpoint(path, layout="safetensors").results["checkpoint_weights_bytes"].value
     assert released == pytest.approx(stored)
-    trained = ingest.checkpoint(path, layout="dcp").results["checkpoint_weights_bytes"].value
+    trained = ingest.checkpoint(path, layout="megatron").results["checkpoint_weights_bytes"].value
     assert trained == 2 * wide["parameters"].value
 
 

@@ -114,11 +114,11 @@ def by_hand(nodes, staging, stopped):
     """What is left of 5.3 % of the time after staging, lost work and restarts is left for the dump."""
     interrupts = nodes * 2.5e-7
     left = 0.053 - staging / 600 - 300 * interrupts - 100 * interrupts
-    return 14 * 9e10 / (left / (stopped / 600 + interrupts))
+    return 12 * 9e10 / (left / (stopped / 600 + interrupts))
 
 
 def test_the_exception_more_nodes_stage_an_asynchronous_checkpoint_sooner_and_may_write_slower():
-    staging = {nodes: 0.5 + 14 * 9e10 / (8 * nodes) / 1.7e9 for nodes in (18, 36)}
+    staging = {nodes: 0.5 + 12 * 9e10 / (8 * nodes) / 1.7e9 for nodes in (18, 36)}
     few, many = (values(asynchronous(nodes))["R-WRITE-01"] for nodes in (18, 36))
     assert (few, many) == tuple(pytest.approx(by_hand(nodes, staging[nodes], 0.5), rel=1e-9) for nodes in (18, 36))
     assert many < 0.97 * few

@@ -84,7 +84,7 @@ def test_an_option_that_changes_nothing_is_told(run):
 
 
 def test_a_config_is_counted_to_the_parameter(config):
-    answer = ingest.checkpoint(str(config), gpus=8, zero_stage=3)
+    answer = ingest.checkpoint(str(config), gpus=8, zero_stage=3, layout="megatron")
     assert answer.results["checkpoint_weights_bytes"].value == 2 * 8_030_261_248
     assert answer.results["checkpoint_bytes"].value / GIB == pytest.approx(104.70, abs=0.01)
 

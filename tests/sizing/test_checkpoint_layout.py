@@ -103,3 +103,42 @@ def test_files_follow_ranks_stages_and_contents():
     assert answer.results["checkpoint_optimizer_bytes"].value == 0
     assert answer.results["checkpoint_files"].value == 28 + 2
     assert any("resumed" in line for line in answer.warnings)
+
+
+@pytest.mark.parametrize(
+    ("options", "each", "layout"),
+    [
+        ({"gpus": 4}, 12, "dcp"),  # torchtitan, issue 336: 90 GiB of Llama 3 8B
+        ({"layout": "dcp"}, 12, "dcp"),
+        ({"layout": "dcp", "precision": "bf16"}, 14, "dcp"),
+        ({"layout": "dcp", "optimizer": "adamw-bf16-only"}, 6, "dcp"),
+        ({"layout": "dcp", "optimizer": "adam8bit"}, 4 + 2 * 1.015625, "dcp"),
+        ({"layout": "megatron", "gpus": 4}, 14, "megatron"),
+        ({}, 14, "megatron"),
+    ],
+)
+def test_fsdp_saves_no_16_bit_weights_beside_32_bit_ones(options, each, layout):
+    answer = ingest.checkpoint("llama3-8b", **options)
+    assert answer.results["checkpoint_bytes"].value == pytest.approx(each * 8_030_261_248)
+    assert answer.inputs["layout"]["value"] == layout
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "each", "adapters"),
+    [
+        # Rank 16 at all linear layers: q, k, v, o and three of the MLP, of 80 layers.
+        ("llama3-70b-lora", {}, 14, 80 * 16 * (8192 * 4 + (8192 + 1024) * 2 + (8192 + 28_672) * 3)),
+        # MLPerf: rank 16 at the matrices of attention.
+        ("llama2-70b-lora", {}, 14, 80 * 16 * (8192 * 4 + (8192 + 1024) * 2)),
+        ("llama2-70b-lora", {"lora_rank": 8}, 14, 80 * 8 * (8192 * 4 + (8192 + 1024) * 2)),
+        ("llama2-70b-lora", {"optimizer": "adam8bit"}, 6 + 2 * 1.015625, 80 * 16 * (8192 * 4 + (8192 + 1024) * 2)),
+        ("llama3-8b", {"optimizer": "lora", "lora_targets": "q,v"}, 14, 32 * 16 * (4096 * 2 + 4096 + 1024)),
+    ],
+)
+def test_a_run_that_trains_adapters_saves_them_alone(model, options, each, adapters):
+    assert ingest.checkpoint(model, **options).results["checkpoint_bytes"].value == each * adapters
+
+
+def test_a_v100_trains_in_fp16():
+    precisions = {gpu: ingest.checkpoint("llama3-8b", gpu=gpu, gpus=8).inputs["precision"]["value"] for gpu in ("v100", "a100")}
+    assert precisions == {"v100": "fp16", "a100": "bf16"}

@@ -159,7 +159,7 @@ def test_the_interval_is_a_tenth_of_the_mean_time_to_interrupt_up_to_an_hour(hou
 def test_a_checkpoint_drains_within_a_tenth_of_its_interval_and_two_minutes(options, seconds):
     answer = ingest.checkpoint("llama3-8b", gpus=64, mode="async", **options)
     assert answer.results["checkpoint_dump_seconds"].value == pytest.approx(seconds)
-    assert answer.results["checkpoint_write_bandwidth"].value == pytest.approx(14 * 8_030_261_248 / seconds)
+    assert answer.results["checkpoint_write_bandwidth"].value == pytest.approx(12 * 8_030_261_248 / seconds)
 
 
 def test_the_overheads_of_a_drain_are_those_worked_out_by_hand():
@@ -317,7 +317,8 @@ def test_an_overhead_that_staging_alone_takes_is_refused(waste, refused):
 
 
 @pytest.mark.parametrize(("optimizer", "precision", "each"), [("adamw-bf16", "bf16", 10), ("adamw-bf16", "fp8", 9),
-                                                               ("adamw-fp32", None, 12), (None, None, 14)])  # fmt: skip
+                                                               ("adamw-fp32", None, 12), (None, None, 12),
+                                                               (None, "bf16", 14)])  # fmt: skip
 def test_recipes_save_what_their_sources_say(optimizer, precision, each):
     answer = ingest.checkpoint(set={"parameters": 1e9}, gpus=8, optimizer=optimizer, precision=precision)
     assert answer.results["checkpoint_bytes"].value == each * 1e9

@@ -257,4 +257,4 @@ def test_a_job_without_progress_is_refused_as_by_checkpoint(interval, code, run)
     assert (done.code, sized.code) == (code, code)
     if code:
         assert done.err == sized.err
-        assert done.err.startswith("ingest: no progress: checkpoints and restarts would take 153,336 % of the time")
+        assert done.err.startswith("ingest: no progress: checkpoints and restarts would take 138,574 % of the time")
