@@ -403,8 +403,9 @@ LOSSES = {
         note="a loss over parts of the tokens",
     ),
     "plain": Input(
-        12, 10, 16, source="transformers", grade="derived", origin="user",
-        where="loss/loss_utils.py: 16-bit scores, a copy in 32 bits, their exponentials and gradient", note="a plain loss",
+        12, 10, 20, source="transformers", grade="derived", origin="user",
+        where="loss/loss_utils.py: 16-bit scores, a copy in 32 bits, their exponentials and gradient; 20 B by code of 2023",
+        note="a plain loss",
     ),
 }  # fmt: skip
 #: Libraries that train on one GPU compute a fused loss, in parts or a plain one.
