@@ -127,7 +127,7 @@ def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float])
     if entry.parameters is None and "parameters" not in settings:
         why = f"the parameters of {entry.id} are not known: give its config.json"
         raise IngestError(Message(why, supply=(Option("set.parameters", "N"),)))
-    made = architecture.describe(entry.structure, catalog) if entry.structure else None
+    made = model_structure(entry.structure, catalog) if entry.structure else None
     given = from_fields({"parameters": entry.parameters})
     if made is not None:
         given["parameters"] = derived(made.parameters_trained, f"counted over the weights of {made.id}")
