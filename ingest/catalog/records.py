@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn, TypeVar
 
 GRADES = ("measured", "published", "vendor", "derived", "assumed")
 PRECISIONS = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4")
@@ -103,6 +103,14 @@ class Entry(Record):
     def __init__(self, id: str, path: Path, **fields: Any) -> None:
         super().__init__(**fields)
         self.__dict__.update(id=id, path=path)
+
+
+AnyEntry = TypeVar("AnyEntry", bound=Entry)
+
+
+def changed(entry: AnyEntry, **fields: Any) -> AnyEntry:
+    """An entry with other fields."""
+    return type(entry)(**{**vars(entry), **fields})
 
 
 class Encoding(Record):

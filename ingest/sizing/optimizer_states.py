@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NamedTuple, TypedDict
 
 from ingest.architecture.weight_table import Weight
-from ingest.catalog.records import Optimizer, Recipe
+from ingest.catalog.records import Optimizer, Recipe, changed
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import option
 from ingest.engine.value import Input, derived
@@ -96,7 +96,7 @@ def composed(own: Optimizer, given: Optimizer | None, recipe: Recipe | None = No
         found = own
     elif own.adapters and not given.adapters:
         name = f"{given.name}, on adapters alone"
-        found = Optimizer(**{**vars(given), "name": name, "adapters": own.adapters, "rank": own.rank})
+        found = changed(given, name=name, adapters=own.adapters, rank=own.rank)
     else:
         found = given
     if recipe is None:
@@ -110,9 +110,11 @@ def composed(own: Optimizer, given: Optimizer | None, recipe: Recipe | None = No
         width = f"{recipe.weights.value:g} B"
         raise option_error("optimizer", f": found {found.id} with {named}, whose weights take {width}, expected another recipe")
     kept = f"{named}: the weights are their own master copy"
-    states = {part: getattr(found, part) for part in ("momentum", "variance")}
-    narrow = {part: recipe.states for part, state in states.items() if state.value > recipe.states.value}
-    return Optimizer(**{**vars(found), **narrow, "master": found.master._replace(value=0.0, grade="derived", note=kept)})
+    momentum, variance = (
+        recipe.states if state.value > recipe.states.value else state for state in (found.momentum, found.variance)
+    )
+    master = found.master._replace(value=0.0, grade="derived", note=kept)
+    return changed(found, master=master, momentum=momentum, variance=variance)
 
 
 def zero_stage_of(written: int | str) -> int:

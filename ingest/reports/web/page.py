@@ -106,6 +106,10 @@ WRITTEN: Mapping[str, str] = {
     "ingest.catalog.store:opened": "(catalogs) => catalogs",
     "ingest.catalog.store:shipped_folder": "() => new $.Path('')",
     "ingest.catalog.records:Record": _RECORD,
+    "ingest.catalog.records:changed": (
+        "Object.assign($.fn((entry, { given }) => Object.assign(Object.create(Object.getPrototypeOf(entry)), entry, given), "
+        '"changed"), { $p: null })'
+    ),
     "ingest.catalog.records:Entry": _ENTRY,
     "ingest.sizing.published_rates:seen_rates": "(catalog) => catalog.seen",
     "ingest.sizing.published_rates:check_own_rates": "() => null",
