@@ -183,6 +183,35 @@ def architectures_page() -> str:
     )
 
 
+def releases_page() -> str:
+    """The releases that are known by name, by family."""
+    rows = [row for row in CATALOG.releases.rows.values() if row.model_type]
+    checked = {word: sum(word in row.check.split() for row in rows) for word in ("class", "published", "preset")}
+    alone = sum(row.check == "file" for row in rows)
+    parts = []
+    for family in sorted({row.model_type for row in rows}):
+        own = [row for row in rows if row.model_type == family]
+        also = (
+            (f"`{row.id}`", row.hub, f"{row.parameters:,}", ", ".join(row.also), row.check, f"`{row.source}`") for row in own
+        )
+        columns = ("id", "on the hub", "parameters", "further names", "check", "source")
+        parts.append(f"## {family}\n\n{table(columns, also)}")
+    names = sum(len(row.names) for row in CATALOG.releases.rows.values())
+    return page(
+        "Models by name",
+        f"{names:,} names of {len(CATALOG.releases.rows):,} structures: every command that takes a model takes any of them, in "
+        "any case, with dashes, dots or spaces, as an id of the hub (`org/name`), as a tag (`llama3.1:8b`), and with words for "
+        "how it is stored or tuned (`-AWQ`, `-FP8`, `-Instruct`). A name that may be several models is refused with their ids.",
+        "Parameters are counted from the keys of a row. "
+        f"Checks: {checked['class']} equal the count of the class of Transformers 5.24.0 on the meta device (`class`), "
+        f"{checked['published']} the count that the release publishes, some of them recalled (`published`), "
+        f"{checked['preset']} the count of KerasHub (`preset`); {alone} rest on the release's own file (`file`). "
+        "The source is where the sizes were read; the table states the place. "
+        "Rows with `recalled` stand only where a published count agrees.",
+        *parts,
+    )
+
+
 def training_page() -> str:
     """Optimizers, recipes and failure rates."""
     kept = CATALOG.all(Optimizer)
@@ -243,6 +272,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/nodes.md": nodes_page,
     "reference/protocols.md": protocols_page,
     "reference/architectures.md": architectures_page,
+    "reference/releases.md": releases_page,
     "reference/training.md": training_page,
     "reference/sources.md": sources_page,
     "reference/rules.md": rules_page,

@@ -26,6 +26,19 @@ def structure(name: str, catalog: Catalog) -> Structure:
         IngestError: a file that cannot be read, or a family that is not described.
     """
     made = architecture.describe(name, catalog)
+    row = catalog.releases.rows.get(made.id)
+    if row is not None and row.model_type:
+        keys = ", ".join(item.replace("=", " ") for item in row.config.split(" "))
+        counted = Value(0, "parameter", row.source, "derived", f"{row.where}: counted over the weights")
+        return Structure(
+            made.id,
+            row.path,
+            name=row.hub or made.id,
+            model_type=row.model_type,
+            hyper_parameters=keys,
+            parameters=counted._replace(value=made.parameters),
+            parameters_active=counted._replace(value=made.parameters_active),
+        )
     places = (Path(name), *(folder / Structure.kind / f"{made.id}.yaml" for folder in catalog.folders))
     path = next(place for place in places if place.is_file())
     data = read_yaml(path)
@@ -59,6 +72,7 @@ def model_of(source: str, catalog: Catalog, sequence_length: float | None = None
 
     Raises UsageError: no such entry or file; IngestError: a family that is not described.
     """
+    source = catalog.model_id(source)
     if not _describes_structure(source, catalog):
         return catalog.get(Model, source)
     made, length = architecture.describe(source, catalog), sequence_length or USUAL_SEQUENCE
@@ -138,4 +152,4 @@ def _describes_structure(source: str, catalog: Catalog) -> bool:
         data = read_yaml(Path(source))
         return isinstance(data, dict) and ("model_type" in data or "weights" in data)
     known = source.lower() in catalog.ids(Model.kind) or source.lower() in catalog.aliases.get(Model.kind, {})
-    return not known and any((folder / "architectures" / f"{source.lower()}.yaml").is_file() for folder in catalog.folders)
+    return not known and (source.lower() in catalog.ids(Structure.kind) or source in catalog.releases.rows)

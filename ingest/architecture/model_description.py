@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from ingest.architecture.config_description import from_config
 from ingest.architecture.release import MOST_CONFIG_BYTES, LocalFiles
 from ingest.architecture.structure import Architecture
+from ingest.catalog.releases import stored_as
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.errors import IngestError, UsageError, nearest
 from ingest.files import read_json_object
+
+_STORED = "the name says {word}: weights are counted at 16 bits; give the release's own folder, or --precision"
+_SIXTEEN = ("bf16", "fp16", "dynamic", "static", "unsloth")  # words that tell nothing about narrower weights
 
 
 def describe(source: str | Path, catalog: Catalog | None = None, *, strict: bool = False) -> Architecture:
@@ -48,10 +53,21 @@ def describe(source: str | Path, catalog: Catalog | None = None, *, strict: bool
             path = folder / "architectures" / f"{candidate}.yaml"
             if candidate and path.is_file():
                 return _from_yaml(path, strict)
+    known = catalog.releases.named(name, structure=True)
+    row = catalog.releases.rows.get(known or "")
+    made = None
+    if row is not None and row.model_type:
+        # A row leaves out what its class has by default, and its parameters were checked with that.
+        made = replace(from_config(row.id, row.path, row.keys(), strict=strict), defaults={})
+    elif known is not None and known != wanted and known in catalog.ids("architectures"):
+        made = describe(known, catalog, strict=strict)
+    if made is not None:
+        word = stored_as(name)
+        return replace(made, notes=(*made.notes, _STORED.format(word=word))) if word and word not in _SIXTEEN else made
     ids = {item.stem for folder in catalog.folders for item in (folder / "architectures").glob("*.yaml")}
     if wanted in catalog.ids("models") or wanted in catalog.aliases.get("models", {}):
         raise IngestError(f"the structure of {name} is unknown; supply its config.json{nearest(wanted, ids)}")
-    hint = nearest(wanted, ids) or f"; known: {', '.join(sorted(ids))}"
+    hint = nearest(wanted, ids) or catalog.releases.hint(name) or "; `ingest catalog list architectures` lists them"
     raise UsageError(f"unknown architecture '{name}', expected an id, a config.json or a YAML file{hint}")
 
 

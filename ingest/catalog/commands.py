@@ -25,6 +25,7 @@ from ingest.catalog.records import (
     Tier,
     Value,
 )
+from ingest.catalog.releases import Release, words
 from ingest.catalog.schema import read_sources
 from ingest.catalog.store import CATALOGS, Catalog
 from ingest.catalog.yaml_reader import read_yaml
@@ -33,7 +34,7 @@ from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import option
 from ingest.engine.registry import check_value, is_quantity, solve, unit_of
 from ingest.engine.result import envelope, frame_of
-from ingest.errors import IngestError, UsageError, expected_one_of, nearest
+from ingest.errors import IngestError, UsageError, brief, expected_one_of, nearest
 from ingest.files import write_whole
 from ingest.units import display, parse
 
@@ -60,6 +61,7 @@ class CatalogListing(InteractiveResult):
 
     kind: str
     entries: tuple[Entry, ...]
+    releases: tuple[Release, ...] = ()  # structures that are known by name
 
     @property
     def results(self) -> dict[str, str]:
@@ -71,7 +73,12 @@ class CatalogListing(InteractiveResult):
         listed = [
             {"kind": entry.kind, "id": entry.id, "name": entry.name, "missing": {**entry.missing}} for entry in self.entries
         ]
-        return envelope("catalog list", {"entries": listed}, versioned=False)
+        named = [
+            {"kind": Structure.kind, "id": one.id, "name": one.hub or one.id, "missing": {}, "family": one.model_type,
+             "parameters": one.parameters, "also": [*one.also]}
+            for one in self.releases
+        ]  # fmt: skip
+        return envelope("catalog list", {"entries": listed + named}, versioned=False)
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per entry."""
@@ -156,16 +163,32 @@ def _entry(catalog: Catalog, kind: type[Entry], name: str) -> Entry:
     return entry
 
 
-def list(kind: str | None = None, *, catalogs: Folders = ()) -> CatalogListing:
-    """List the entries of a kind; of every kind by default.
+def list(kind: str | None = None, matching: str = "", *, catalogs: Folders = ()) -> CatalogListing:
+    """List the entries of a kind whose names have these words; of every kind, and every entry, by default.
 
-    >>> "h100-sxm" in list("gpus").results
-    True
+    >>> "h100-sxm" in list("gpus").results, [one.id for one in list("models", "kimi-k2").releases]
+    (True, ['kimi-k2', 'kimi-k2.5'])
+
+    Raises UsageError: an unknown kind, or no entry whose names have these words.
     """
     catalog = Catalog(catalogs)
     kinds = [kind_of(kind)] if kind else [*LISTED.values()]
-    entries = tuple(_entry(catalog, one, name) for one in kinds for name in catalog.ids(one.kind))
-    return CatalogListing(kinds[0].kind if kind else "entries", entries)
+    if kinds[0] is Model and matching:
+        kinds.append(Structure)
+    wanted = words(matching)
+
+    def fits(*names: str) -> bool:
+        return any(matching.lower() in name.lower() or f" {wanted} " in f" {words(name)} " for name in names)
+
+    found = {(one, name): _entry(catalog, one, name) for one in kinds for name in catalog.ids(one.kind)}
+    entries = tuple(entry for (_, name), entry in found.items() if fits(name, entry.name))
+    rows = catalog.releases.rows.values() if kind and Structure in kinds else ()
+    releases = tuple(row for row in rows if row.model_type and fits(row.model_type, *row.names))
+    if matching and not entries and not releases:
+        raise UsageError(
+            f"no {kinds[0].kind} with {brief(matching)} in a name; `ingest catalog list {kinds[0].kind}` lists them"
+        )
+    return CatalogListing(kinds[0].kind if kind else "entries", entries, releases)
 
 
 def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> CatalogEntry:
@@ -185,6 +208,8 @@ def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Catal
     for one in LISTED.values():
         if name.lower() in catalog.ids(one.kind) or name.lower() in catalog.aliases.get(one.kind, {}):
             return CatalogEntry(_entry(catalog, one, name), catalog)
+    if (row := catalog.releases.named(name, structure=True)) is not None:
+        return CatalogEntry(_entry(catalog, Structure, row), catalog)
     known = [item for one in LISTED for item in (*catalog.ids(one), *catalog.aliases.get(one, {}))]
     raise UsageError(f"unknown entry '{name}', expected an id from the catalogs{nearest(name, known)}")
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from ingest.catalog.records import KINDS, Entry, Rate
+from ingest.catalog.releases import Releases
 from ingest.catalog.schema import Reader, read_rates, read_sources
 from ingest.catalog.yaml_reader import ABSENT, line_of, prepared, read_yaml
 from ingest.configuration import Overlay, overlays_in_force, shipped_folder
@@ -121,8 +122,15 @@ class Catalog:
             raise CatalogError(f"{by}: {error}") from None
 
     def _find(self, kind: str, name: str) -> Path:
+        if kind == "models":
+            name = self.model_id(name)
+            if name not in self.ids(kind) and name in self.releases.rows:
+                raise UsageError(f"model: {name} is known by its structure alone, and has no measured rates and no data set")
         if name.endswith((".yaml", ".yml")) or "/" in name or os.sep in name:
             path = Path(name)
+            hub = self.releases.hint(name) if kind == "models" and not path.exists() else ""
+            if "hf://" in hub:
+                raise UsageError(f"unknown model '{name}'{hub}")
             if not path.is_file():
                 found = f"'{name}' is not a regular file" if path.exists() else f"no such file: '{name}'"
                 raise UsageError(f"{kind}: {found}, expected an id or a YAML file")
@@ -136,7 +144,8 @@ class Catalog:
         described = self.ids("architectures") if kind == "models" else []
         known = [*self.ids(kind), *self.aliases.get(kind, {}), *described]
         singular = {"families": "family", "corpora": "corpus"}.get(kind, kind.removesuffix("s"))
-        hint = nearest(name, known, FIGURES.get(kind, 0)) or f"; `ingest catalog list {kind}` lists them"
+        hint = nearest(name, known, FIGURES.get(kind, 0)) or (self.releases.hint(name) if kind == "models" else "")
+        hint = hint or f"; `ingest catalog list {kind}` lists them"
         raise UsageError(f"unknown {singular} '{name}', expected an id from the catalogs or a YAML file{hint}")
 
     def _load(self, record: type[Entry], path: Path) -> Entry:
@@ -177,6 +186,30 @@ class Catalog:
         if kind not in self._ids:
             self._ids[kind] = sorted({path.stem for folder in self.folders for path in (folder / kind).glob("*.yaml")})
         return list(self._ids[kind])
+
+    @cached_property
+    def releases(self) -> Releases:
+        """The structures that are known by name, and the names of models and structures with an entry of their own."""
+        aliases = self.aliases.get("models", {})
+        entries = {name: name for kind in ("architectures", "models") for name in self.ids(kind)}
+        return Releases(self.folders, {**aliases, **entries})
+
+    def model_id(self, written: str) -> str:
+        """The id of the model that a name stands for, as people and machines write it; a file, and an unknown name, as it is.
+
+        >>> Catalog().model_id("meta-llama/Llama-3.1-8B-Instruct")
+        'llama3-8b'
+
+        Raises UsageError: a name that stands for several models.
+        """
+        if not isinstance(written, str) or written.endswith((".json", ".yaml", ".yml", "/")) or len(written) > MAX_NAME:
+            return written
+        wanted = written.lower()
+        if wanted in self.ids("models") or wanted in self.ids("architectures") or wanted in self.aliases.get("models", {}):
+            return written
+        if os.path.lexists(written) or ("://" in written and not written.startswith("hf://")):
+            return written
+        return self.releases.named(written) or written
 
     def all(self, record: type[AnyEntry]) -> list[AnyEntry]:
         """Return every entry of one kind."""

@@ -27,15 +27,16 @@ def command() -> None:
 
 @command.command("list")
 @click.argument("kind", required=False)
+@click.argument("matching", metavar="[WORD]", required=False, default="")
 @options_of(commands.list)
 @output_options
-def list_(kind: str | None, form: str | None, output: str | None, catalogs: tuple[str, ...]) -> None:
+def list_(kind: str | None, matching: str, form: str | None, output: str | None, catalogs: tuple[str, ...]) -> None:
     """List the entries of a kind, or of all of them.
 
     KIND is models, gpus, nodes, storage, protocols, families, scaling, optimizers, recipes, failures, corpora, pipelines,
-    formats, decoders or architectures.
+    formats, decoders or architectures. WORD keeps entries whose names have it: `ingest catalog list models qwen`.
     """
-    hand_over(commands.list(kind, catalogs=catalogs), form, output)
+    hand_over(commands.list(kind, matching, catalogs=catalogs), form, output)
 
 
 @command.command("show")

@@ -129,8 +129,8 @@ USUAL_YEARS = 5
 
 def model_of(job: Mapping[str, Any], catalog: Catalog) -> Model | None:
     """The catalog entry of a job's model; None where the model is none of the catalogs."""
-    source = str(job.get("model", "")).lower()
-    known = source in catalog.ids(Model.kind) or source in catalog.aliases.get(Model.kind, {})
+    source = catalog.model_id(str(job.get("model", "")))
+    known = source.lower() in catalog.ids(Model.kind) or source.lower() in catalog.aliases.get(Model.kind, {})
     return catalog.get(Model, source) if known else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -117,8 +118,9 @@ def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float])
         if "parameters" not in settings and "trainable_parameters" not in settings:
             raise UsageError("the model is missing: expected a catalog id, a config.json, or --set parameters=N")
         return ModelSize("Your model", {})
+    written, source = source, catalog.model_id(source)
     if "://" in source or source.endswith((".json", "/")) or Path(source).is_dir() or _is_architecture(source, catalog):
-        model = model_structure(source, catalog)
+        model = model_structure(written, catalog)
         counted = derived(model.parameters_trained, f"counted over the weights of {source}")
         name = catalog.aliases.get(Model.kind, {}).get(source.lower(), source.lower())
         known = catalog.get(Model, name) if name in catalog.ids(Model.kind) else None
@@ -140,7 +142,10 @@ def _is_architecture(source: str, catalog: Catalog) -> bool:
         data = read_yaml(Path(source))
         return isinstance(data, dict) and "sample" not in data
     names = {source.lower(), catalog.aliases.get(Model.kind, {}).get(source.lower(), "")}
-    return any((folder / "architectures" / f"{name}.yaml").is_file() for folder in catalog.folders for name in names if name)
+    if any((folder / "architectures" / f"{name}.yaml").is_file() for folder in catalog.folders for name in names if name):
+        return True
+    # A model with an entry of its own is sized by it.
+    return source.lower() not in catalog.ids(Model.kind) and source in catalog.releases.rows
 
 
 def optimizer_of(name: str, catalog: Catalog) -> Optimizer:
@@ -188,7 +193,14 @@ def model_structure(source: str | Path, catalog: Catalog, *, strict: bool = Fals
     from ingest.architecture.release_description import from_release
 
     url = str(source).rstrip("/")
-    return from_release(url.rpartition("/")[2], RemoteFiles(url), strict=strict)
+    try:
+        return from_release(url.rpartition("/")[2], RemoteFiles(url), strict=strict)
+    except IngestError as error:
+        known = catalog.releases.named(url, structure=True) if url.startswith("hf://") else None
+        if known is None:
+            raise
+        made = architecture.describe(known, catalog, strict=strict)
+        return replace(made, notes=(*made.notes, f"the table of releases answers, as {known}: {error}"))
 
 
 class RemoteFiles:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.catalog.records import GRADES, Model, Storage
+from ingest.catalog.records import GRADES, Model, Storage, Structure
 from ingest.engine.registry import is_quantity, unit_of
 from ingest.reports.answer_line import answer_line, scenarios_line
 from ingest.reports.labels import is_share, plain
@@ -274,8 +274,19 @@ def list_page(found: CatalogListing) -> Page:
         own = (one.family,) if classes and isinstance(one, Storage) else ()
         table.append((one.kind, one.id, one.name, ", ".join(one.missing), *own))
     # Of one kind, the title says which.
-    columns, *rows = table if found.kind == "entries" else [row[1:] for row in table]
-    return Page(f"{len(rows)} {found.kind}", (Section("", columns, tuple(rows)),), tuple(table))
+    mixed = found.kind == "entries" or len({one.kind for one in found.entries}) > 1
+    columns, *rows = table if mixed else [row[1:] for row in table]
+    sections = [Section("", columns, tuple(rows))] if rows else []
+    if found.releases:
+        by_family: dict[str, list[str]] = {}
+        for row in found.releases:
+            by_family.setdefault(row.model_type, []).append(row.id)
+            table.append((Structure.kind, row.id, row.hub or row.id, ""))
+        # What most people ask for has most releases.
+        order = sorted(by_family.items(), key=lambda item: (-len(item[1]), item[0]))
+        families = tuple((family, ", ".join(names)) for family, names in order)
+        sections.append(Section(f"{len(found.releases)} structures by name", ("family", "ids"), families))
+    return Page(f"{len(rows)} {found.kind}", tuple(sections), tuple(table))
 
 
 def settings_page(found: Settings) -> Page:

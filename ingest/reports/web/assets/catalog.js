@@ -73,6 +73,8 @@ $.Catalog = (() => {
       }
       return this.made.get(key);
     }
+    /** The page knows ids and aliases; other spellings need the table of releases. */
+    model_id(written) { return written; }
     isArchitecture(name) { return Object.hasOwn(data.architectures, name.toLowerCase()); }
     /** The table of weights of a model. */
     architecture(name) {

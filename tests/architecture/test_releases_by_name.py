@@ -1,0 +1,283 @@
+"""Structures by name: the table is exact, and names are read as people and machines write them."""
+
+import random
+import re
+import socket
+
+import pytest
+
+import ingest
+from ingest.architecture import describe
+from ingest.architecture.config_description import from_config
+from ingest.catalog.releases import MOST_LETTERS, Releases, spellings, words
+from ingest.catalog.store import Catalog
+from ingest.errors import CatalogError, IngestError, UsageError
+
+CATALOG = Catalog()
+ROWS = CATALOG.releases.rows
+#: How parameters were checked: counted on the class without storage, against the count of the release, against that of a preset
+#: of another library, or read from the release's own file alone.
+CHECKS = {"class", "published", "preset", "file"}
+
+#: Names, width, layers and vocabulary as another project lists them, with the digests of the files: Xinference 4.1.0, drawn.
+LISTED = """
+01-ai/Yi-1.5-9B 4096 48 64000
+01-ai/Yi-9B 4096 48 64000
+AIDC-AI/Marco-o1 3584 28 152064
+DianJin/DianJin-R1-32B 5120 64 152064
+DianJin/DianJin-R1-7B 3584 28 152064
+JunHowie/Qwen3-1.7B-GPTQ-Int4 2048 28 151936
+QuantTrio/GLM-4.5-AWQ 5120 92 151552
+QuantTrio/Qwen3-235B-A22B-GPTQ-Int8 4096 94 151936
+QuantTrio/Qwen3-30B-A3B-Instruct-2507-GPTQ-Int8 2048 48 151936
+QuantTrio/Qwen3-30B-A3B-Thinking-2507-GPTQ-Int8 2048 48 151936
+QuantTrio/Qwen3-Coder-480B-A35B-Instruct-AWQ 6144 62 151936
+QuantTrio/Qwen3.5-27B-AWQ 5120 64 248320
+QuantTrio/Seed-OSS-36B-Instruct-AWQ 5120 64 155136
+Qwen/Qwen-14B-Chat 5120 40 152064
+Qwen/Qwen1.5-110B-Chat-AWQ 8192 80 152064
+Qwen/Qwen1.5-14B-Chat 5120 40 152064
+Qwen/Qwen2-72B-Instruct 8192 80 152064
+Qwen/Qwen2-VL-72B-Instruct 8192 80 152064
+Qwen/Qwen2-VL-72B-Instruct-AWQ 8192 80 152064
+Qwen/Qwen2-VL-7B-Instruct 3584 28 152064
+Qwen/Qwen2-VL-7B-Instruct-GPTQ-Int4 3584 28 152064
+Qwen/Qwen2.5-1.5B 1536 28 151936
+Qwen/Qwen2.5-14B-Instruct-AWQ 5120 48 152064
+Qwen/Qwen2.5-7B 3584 28 152064
+Qwen/Qwen2.5-Coder-0.5B-Instruct 896 24 151936
+Qwen/Qwen2.5-Coder-1.5B 1536 28 151936
+Qwen/Qwen2.5-Coder-32B-Instruct-AWQ 5120 64 152064
+Qwen/Qwen3-14B 5120 40 151936
+Qwen/Qwen3-14B-FP8 5120 40 151936
+Qwen/Qwen3-235B-A22B-FP8 4096 94 151936
+Qwen/Qwen3-30B-A3B-FP8 2048 48 151936
+Qwen/Qwen3-4B-AWQ 2560 36 151936
+Qwen/Qwen3-4B-FP8 2560 36 151936
+Qwen/Qwen3-VL-2B-Instruct 2048 28 151936
+Qwen/Qwen3-VL-30B-A3B-Instruct 2048 48 151936
+Qwen/Qwen3.5-27B 5120 64 248320
+Qwen/Qwen3.5-397B-A17B 4096 60 248320
+TheBloke/Llama-2-13B-GPTQ 5120 40 32000
+TheBloke/Mixtral-8x7B-Instruct-v0.1-GPTQ 4096 32 32000
+TheBloke/deepseek-coder-1.3b-instruct-GPTQ 2048 24 32256
+TheBloke/deepseek-coder-33B-instruct-AWQ 7168 62 32256
+TheBloke/deepseek-coder-6.7B-instruct-GPTQ 4096 32 32256
+casperhansen/deepseek-r1-distill-qwen-1.5b-awq 1536 28 151936
+casperhansen/deepseek-r1-distill-qwen-14b-awq 5120 48 152064
+codellama/CodeLlama-7b-Instruct-hf 4096 32 32016
+cognitivecomputations/DeepSeek-R1-AWQ 7168 61 129280
+deepseek-ai/DeepSeek-R1-0528-Qwen3-8B 4096 36 151936
+deepseek-ai/DeepSeek-R1-Distill-Qwen-32B 5120 64 152064
+deepseek-ai/DeepSeek-V3 7168 61 129280
+deepseek-ai/DeepSeek-V4-Flash 4096 43 129280
+facebook/opt-125m 768 12 50272
+internlm/internlm3-8b-instruct 4096 48 128512
+internlm/internlm3-8b-instruct-gguf 4096 48 128512
+jarrelscy/Mixtral-8x22B-Instruct-v0.1-GPTQ-4bit 6144 56 32768
+mistralai/Mistral-Nemo-Instruct-2407 5120 40 131072
+mlx-community/Codestral-22B-v0.1-4bit 6144 56 32768
+mlx-community/Meta-Llama-3-70B-Instruct-4bit-mlx 8192 80 128256
+mlx-community/Meta-Llama-3.1-8B-Instruct-8bit 4096 32 128256
+mlx-community/Mistral-Large-Instruct-2407-4bit 12288 88 32768
+mlx-community/Qwen2.5-3B-Instruct-bf16 2048 36 151936
+mlx-community/Qwen2.5-72B-Instruct-4bit 8192 80 152064
+mlx-community/Qwen2.5-72B-Instruct-8bit 8192 80 152064
+mlx-community/Qwen3-VL-30B-A3B-Instruct-3bit 2048 48 151936
+mlx-community/Qwen3-VL-4B-Thinking-4bit 2560 36 151936
+mlx-community/Qwen_QwQ-32B-Preview_MLX-8bit 5120 64 152064
+modelscope/Yi-1.5-34B-Chat-AWQ 7168 60 64000
+modelscope/Yi-1.5-6B-Chat-GPTQ 4096 32 64000
+openbmb/MiniCPM-2B-sft-bf16 2304 40 122753
+zai-org/GLM-4.6 5120 92 151552
+zai-org/GLM-5.1-FP8 6144 78 154880
+"""
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS.values() if row.model_type], ids=lambda row: row.id)
+def test_every_row_has_the_parameters_that_it_states(row):
+    made = from_config(row.id, row.path, row.keys())
+    assert made.parameters == row.parameters
+    assert row.check
+    assert set(row.check.split()) <= CHECKS
+    assert row.source in CATALOG.sources
+    assert row.where
+    # A recalled row stands only where a published count agrees with it.
+    assert row.source != "recalled" or "published" in row.check or "preset" in row.check
+
+
+def test_rows_without_keys_stand_for_a_file():
+    alone = [row.id for row in ROWS.values() if not row.model_type]
+    assert alone
+    assert set(alone) <= set(CATALOG.ids("architectures"))
+    assert len(ROWS) >= 400
+    assert sum(len(row.names) for row in ROWS.values()) >= 900
+
+
+def test_every_name_leads_to_its_row():
+    for row in ROWS.values():
+        for name in row.names:
+            assert CATALOG.releases.named(name, structure=True) == row.id, name
+
+
+@pytest.mark.parametrize("line", LISTED.strip().splitlines())
+def test_names_of_another_list_have_the_sizes_that_it_states(line):
+    name, *sizes = line.split()
+    made = describe(name, CATALOG)
+    assert [made.hidden, made.layers, made.vocabulary] == [int(size) for size in sizes]
+
+
+FORMS = [
+    str.upper,
+    lambda name: name.replace("-", " "),
+    lambda name: name.replace("-", "_"),
+    lambda name: f"hf://someone/{name}",
+    lambda name: f"https://huggingface.co/someone/{name}",
+    lambda name: f"{name}-AWQ",
+    lambda name: f"{name}-GPTQ-Int4",
+    lambda name: f"{name}-FP8-dynamic",
+    lambda name: f"unsloth/{name}-bnb-4bit",
+    lambda name: f"{name}-q4_K_M",
+    lambda name: f"{name}-GGUF",
+    lambda name: f"models--someone--{name}",
+    lambda name: f" {name} ",
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_drawn_spellings_are_the_same_name(form):
+    drawn = random.Random(42).sample(list(ROWS.values()), 60)
+    own = {words(name.rpartition("/")[2]) for row in ROWS.values() for name in row.names}
+    for row in drawn:
+        name = (row.hub or row.id).rpartition("/")[2]
+        written = form(name)
+        if words(written) in own and words(written) != words(name):
+            continue  # A quantized release with a structure of its own.
+        assert CATALOG.releases.named(written, structure=True) == row.id, written
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        ("llama 3 70b", "llama3-70b"),
+        ("Llama-3.1-8B-Instruct", "llama3-8b"),
+        ("llama3.1:8b", "llama3-8b"),
+        ("llama3.1:8b-instruct-q4_K_M", "llama3-8b"),
+        ("meta/llama-3.1-8b-instruct", "llama3-8b"),
+        ("meta-llama/Meta-Llama-3-70B-Instruct", "llama3-70b"),
+        ("RedHatAI/Meta-Llama-3.1-70B-Instruct-FP8", "llama3-70b"),
+        ("mistral-7b-instruct-v0.3", "mistral-7b-v0.3"),
+        ("mistralai/Mistral-7B-Instruct-v0.2", "mistral-7b"),
+        ("deepseek-r1:70b", "llama3-70b"),
+        ("deepseek-r1:7b", "qwen2.5-7b"),
+        ("qwen3:30b", "qwen3-30b-a3b"),
+        ("gemma3:27b-it-qat", "gemma-3-27b"),
+        ("kimi k2", "kimi-k2"),
+        ("phi4", "phi-4"),
+        ("Qwen/Qwen2.5-72B-Instruct-AWQ", "qwen2.5-72b-awq"),
+        ("gpt-oss:20b", "gpt-oss-20b"),
+    ],
+)
+def test_forms_of_ollama_ngc_and_the_hub(written, found):
+    assert CATALOG.model_id(written) in (found, written)
+    assert describe(written, CATALOG).id == found
+
+
+@pytest.mark.parametrize("written", ["llama3.1", "qwen3", "gemma", "mistral-small", "olmo", "qwen2.5:latest"])
+def test_an_ambiguous_name_is_never_guessed(written):
+    with pytest.raises(UsageError, match=r"may be .+, .+: name one$"):
+        describe(written, CATALOG)
+
+
+def test_an_unknown_name_gets_the_nearest_and_the_hub():
+    with pytest.raises(UsageError, match=r"nearest: qwen3-8b, .*; hf://nosuch/qwen9-8b reads the hub"):
+        ingest.bw(model="nosuch/qwen9-8b", gpu="h100", nodes=1)
+    for strange in ("zzz", "a/b/c/d", "x" * 240, "-", "../../etc/passwd", "8b", "7"):
+        with pytest.raises(IngestError):
+            describe(strange, CATALOG)
+    assert CATALOG.releases.named("x" * (MOST_LETTERS + 1)) is None
+    assert [*spellings("---")] == [""]
+
+
+def test_names_that_only_begin_alike_stay_apart():
+    for one, other in (("mistral-7b-v0.3", "mistral-7b"), ("qwen2-7b", "qwen2-vl-7b"), ("llama-3.2-3b", "open-llama-3b")):
+        assert describe(one, CATALOG).parameters != describe(other, CATALOG).parameters
+    for written in ("llama-3.2-11b", "qwen2.5-7b-vl-foo", "gemma-2-9b-vision", "falcon-7b-mamba"):
+        with pytest.raises(UsageError):
+            describe(written, CATALOG)
+
+
+@pytest.fixture
+def no_network(monkeypatch):
+    def refuse(*_, **__):
+        raise OSError("no network in this test")
+
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+
+@pytest.mark.parametrize("name", ["qwen3-8b", "Qwen/Qwen3-8B", "qwen3:8b"])
+@pytest.mark.usefixtures("no_network")
+def test_every_question_takes_a_name(name):
+    parameters = ROWS["qwen3-8b"].parameters
+    assert ingest.model(name).results["parameters"].value == parameters
+    assert ": efficiency" in ingest.bw(model=name, gpu="h100", nodes=2).title
+    for answer in (
+        ingest.checkpoint(name, gpus=64),
+        ingest.memory(name, gpu="h100"),
+        ingest.train(name, gpu="h100", nodes=8, tokens="1e12"),
+        ingest.offload(name, gpu="h100"),
+    ):
+        assert answer.results
+
+
+def test_a_model_with_measured_rates_keeps_them():
+    direct = ingest.bw(model="llama3-8b", gpu="h100", nodes=2).to_dict()
+    named = ingest.bw(model="meta-llama/Llama-3.1-8B-Instruct", gpu="h100", nodes=2).to_dict()
+    assert named["results"] == direct["results"]
+
+
+def test_a_narrow_release_says_how_it_was_counted():
+    notes = describe("Qwen/Qwen3-8B-AWQ", CATALOG).notes
+    assert any("awq: weights are counted at 16 bits" in note for note in notes)
+    assert describe("Qwen/Qwen3-8B", CATALOG).notes == ()
+
+
+def test_without_the_hub_the_table_answers(monkeypatch):
+    from ingest.sizing import resolve
+
+    def refused(url):
+        raise IngestError(f"{url}: cannot be listed")
+
+    monkeypatch.setattr(resolve, "RemoteFiles", refused)
+    made = resolve.model_structure("hf://Qwen/Qwen3-8B", CATALOG)
+    assert made.parameters == ROWS["qwen3-8b"].parameters
+    assert "table of releases" in made.notes[-1]
+    with pytest.raises(IngestError, match="cannot be listed"):
+        resolve.model_structure("hf://nosuch/none", CATALOG)
+
+
+def test_a_table_of_your_own_is_nearer_and_checked(tmp_path):
+    folder = tmp_path / "architectures"
+    folder.mkdir()
+    head = "id,hub,also,model_type,config,parameters,check,source,where\n"
+    sizes = "hidden_size=64 intermediate_size=64 num_hidden_layers=2 num_attention_heads=4 vocab_size=100"
+    (folder / "releases.csv").write_text(f"{head}ours-1b,ours/Ours-1B,,llama,{sizes},1,file,own,here\n")
+    assert describe("ours 1b", Catalog(tmp_path)).layers == 2
+    (folder / "releases.csv").write_text(f"{head}ours-1b,ours/Ours-1B,,llama,{sizes},many,file,own,here\n")
+    with pytest.raises(CatalogError, match=re.escape("releases.csv:2: expected a row of")):
+        describe("ours 1b", Catalog(tmp_path))
+    (folder / "releases.csv").write_text("id,hub\n")
+    with pytest.raises(CatalogError, match=re.escape("releases.csv:1: expected the columns")):
+        Releases([tmp_path], {})
+
+
+def test_the_listing_is_grouped_and_filtered(run):
+    found = ingest.catalog.list("models", "qwen3")
+    assert {"qwen3-8b", "qwen3-vl-8b"} <= {row.id for row in found.releases}
+    assert all("qwen3" in "".join(row.names) + row.model_type for row in found.releases)
+    with pytest.raises(UsageError, match="no models with 'nosuch' in a name"):
+        ingest.catalog.list("models", "nosuch")
+    listed = run("catalog", "list", "architectures").out
+    assert "structures by name" in listed
+    assert "qwen3-8b" in listed
