@@ -169,6 +169,9 @@ class Catalog:
             if other != kind and found in self.ids(other):
                 instead = f"--{other.removesuffix('s')} {found}"
                 return f"{shown} is a {'node type' if other == 'nodes' else 'GPU'}, expected a {singular}: give {instead}"
+        if kind == "corpora" and re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", unwrapped(name)):
+            instead = "give --tokens, or --samples and --sample-bytes"
+            return f"the data set {shown} is not in the catalogs: {instead}"
         if as_path and not meant.near:
             found = f"{shown} is not a regular file" if Path(name).exists() else f"no such file: {shown}"
             return f"{kind}: {found}, expected an id or a YAML file"
