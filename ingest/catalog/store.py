@@ -162,13 +162,13 @@ class Catalog:
         shown = f"'{name}'" if name.isprintable() else brief(name)
         if meant.slice:
             return f"{shown} is a slice of a GPU, expected the whole GPU: {listed(meant.possible or meant.near or ['an id'])}"
-        if meant.possible:
-            return f"{singular} {shown} could be {listed(meant.possible)}: name one"
         for other in ("nodes", "gpus") if kind in ("nodes", "gpus") else ():
             found = self.meaning(other, name).entry or self.canonical(other, name)
             if other != kind and found in self.ids(other):
                 instead = f"--{other.removesuffix('s')} {found}"
                 return f"{shown} is a {'node type' if other == 'nodes' else 'GPU'}, expected a {singular}: give {instead}"
+        if meant.possible:
+            return f"{singular} {shown} could be {listed(meant.possible)}: name one"
         if kind == "corpora" and re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", unwrapped(name)):
             instead = "give --tokens, or --samples and --sample-bytes"
             return f"the data set {shown} is not in the catalogs: {instead}"
