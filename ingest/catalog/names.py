@@ -14,14 +14,14 @@ from typing import NamedTuple
 _WRAPPINGS = (
     r"gpu ?\d+ ?: ?(.+)",  # nvidia-smi -L
     r"(.+?) ?\(uuid:.*\)?",
-    r"(?:.*[ ,;])?(?:-{0,2}gres[=:]|gres/)?gpu[:=]([a-z][^:=,;()]*)(?:[:=]\d+)?(?:\(.*\))?",  # Slurm: gpu:h100:8, gres/gpu:a100=4
+    r"(?:.*[ ,;])?(?:-{0,2}gres[=:]|gres/)?gpu[:=]([a-z][^:=,;()]*)(?:[:=]\d+)?(?:\(.*\))?",  # Slurm: gpu:h100:8
     r"--gpus(?:-per-[a-z]+)?[= ]([^:=,]+)(?::\d+)?",
     r"[a-z0-9-]+(?:\.[a-z0-9-]+)+/[a-z0-9._-]+ ?[=:] ?(.+)",  # labels of Kubernetes
     r"(?:hf://|https?://(?:www\.)?huggingface\.co/)(?:datasets/)?(.+?)/?",
     r"(?:card series|card model|product name|device name|instance type|machine type) ?[:=] ?(.+)",
     r"\(?\d{1,3}\)? ?[x×*] ?([a-z].+)",  # 8x H100
     r"(.+?) [x×*] ?\d{1,3}",
-    r"((?:tpu[ -]?)?v\d(?:e|p|x|litepod)?)-\d{1,5}",  # slices of TPUs: v5p-128
+    r"((?:tpu[ -]?)?v\d(?:e|p|x|litepod)?)[-_ ]\d{1,5}",  # slices of TPUs: v5p-128
     r"([a-z].*[a-z0-9]):\d{1,3}",  # A100-80GB:8
     r"[\"'](.+)[\"']",
 )
@@ -35,7 +35,21 @@ _COUNT = r"\d{1,3}x"
 _UNITS = ("g", "gb", "gib", "mb", "mib")
 _SLICE = r"(?<![a-z0-9])(?:mig|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
 #: Words that tell nothing of a device.
-_FILLING = frozenset("gpu gpus graphics card tensor core accelerator device generation edition r tm shared".split())
+_FILLING = (
+    "gpu",
+    "gpus",
+    "graphics",
+    "card",
+    "tensor",
+    "core",
+    "accelerator",
+    "device",
+    "generation",
+    "edition",
+    "shared",
+    "r",
+    "tm",
+)
 
 
 class Pattern(NamedTuple):
@@ -89,12 +103,10 @@ def words_of(name: str) -> list[str]:
     for word in re.findall(_WORD, name.lower()):
         joined = re.fullmatch(_JOINED, word)
         for part in [one for one in joined.groups() if one] if joined else [word]:
-            if part in _UNITS and words and words[-1].isdigit():
-                part = words.pop() + part
-            size = re.fullmatch(_MEMORY, part)
+            size = re.fullmatch(_MEMORY, (words.pop() if part in _UNITS and words and words[-1].isdigit() else "") + part)
             if size:
-                part = size[1] + ("gb" if size[2] in ("g", "gb", "gib") else "mib")
-            if part not in _FILLING and not re.fullmatch(_COUNT, part):
+                words.append(size[1] + ("gb" if size[2] in ("g", "gb", "gib") else "mib"))
+            elif part not in _FILLING and not re.fullmatch(_COUNT, part):
                 words.append(part)
     return words
 
