@@ -76,7 +76,7 @@ class Hub(BaseHTTPRequestHandler):
             return self.answer(206, part, Content_Range=f"bytes {first}-{end}/{len(content)}", **headers)
         return self.answer(200, content, **headers)
 
-    do_HEAD = do_POST = do_GET
+    do_HEAD = do_POST = do_GET  # noqa: N815 - names of the standard library
 
 
 @contextmanager

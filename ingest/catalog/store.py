@@ -154,7 +154,13 @@ class Catalog:
     @cached_property
     def patterns(self) -> dict[str, list[Pattern]]:
         """The words of the entries that tools print, by kind."""
-        return {kind: patterns_of(names) for kind, names in read_yaml(self.folders[-1] / "names.yaml").items()}
+        return {kind: patterns_of(names) for kind, names in self.names.items()}
+
+    @cached_property
+    def names(self) -> dict[str, dict[str, dict[str, str]]]:
+        """The shipped table of names that tools print: `{kind: {words of the vendor: {entry: words}}}`."""
+        found: dict[str, dict[str, dict[str, str]]] = read_yaml(self.folders[-1] / "names.yaml")
+        return found
 
     def _unknown(self, kind: str, name: str, meant: Meaning, as_path: bool) -> str:
         """Why a name is no entry: what it could be, or what is near."""

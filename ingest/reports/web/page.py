@@ -37,9 +37,10 @@ ROOTS: Mapping[str, tuple[str, ...]] = {
     "ingest.engine.registry": ("unit_of", "INPUTS"),
     "ingest.engine.messages": ("fact_of",),
     "ingest.catalog.store": ("Catalog",),
+    "ingest.catalog.names": ("meaning", "patterns_of", "plain", "unwrapped"),
     "ingest.catalog.records": ("KINDS", "Value", "Statement", "Encoding", "Tier", "Rate"),
     "ingest.engine.value": ("Source",),
-    "ingest.errors": ("IngestError", "nearest", "shortened"),
+    "ingest.errors": ("IngestError", "listed", "nearest", "shortened"),
     "ingest.units": ("display", "exact"),
 }
 #: Fields of formulas that no question of the page is about.
