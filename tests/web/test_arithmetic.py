@@ -273,13 +273,11 @@ def test_names_that_tools_print_mean_the_same_in_the_page(opened):
         "nodes": ["p5.48xlarge", "Standard_ND96isr_H100_v5", "BM.GPU.H100.8", "a3-highgpu-4g"],
         "corpora": ["HuggingFaceFW/fineweb-2", "SA 1B"],
     }
-    ask = "(kind, name) => { const found = new $.Catalog().meaning(kind, name); return [found.entry, [...found.possible], [...found.near]]; }"
+    meant = "const { entry, possible, near } = new $.Catalog().meaning(kind, name); return [entry, [...possible], [...near]];"
     for kind, written in names.items():
         for name in written:
             entry, possible, near, _ = Catalog().meaning(kind, name)
-            assert opened.evaluate(f"([kind, name]) => ({ask})(kind, name)", [kind, name]) == [entry, [*possible], [*near]], (
-                name
-            )
+            assert opened.evaluate(f"([kind, name]) => {{ {meant} }}", [kind, name]) == [entry, [*possible], [*near]], name
 
 
 def test_another_suffix_is_refused(tmp_path):
