@@ -86,9 +86,9 @@ def models_page() -> str:
 
 #: What else than an id stands for a device or a node.
 PRINTED = (
-    "Names as tools print them stand for their entries too: lines of `nvidia-smi -L`, `rocm-smi` and `hl-smi`, labels of Kubernetes, "
-    "`gpu:h100:8` of Slurm, and instance types of clouds. Memory and form must agree; a name that could be several is answered by a "
-    "list, and a slice of a GPU (MIG) by the whole one."
+    "Names as tools print them stand for their entries too: lines of `nvidia-smi -L`, `rocm-smi` and `hl-smi`, labels of "
+    "Kubernetes, `gpu:h100:8` of Slurm, and instance types of clouds. Memory and form must agree; a name that could be several "
+    "is answered by a list, and a slice of a GPU (MIG) by the whole one."
 )
 
 
