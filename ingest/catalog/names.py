@@ -18,7 +18,8 @@ _WRAPPINGS = (
     r"--gpus(?:-per-[a-z]+)?[= ]([^:=,]+)(?::\d+)?",
     r"[a-z0-9-]+(?:\.[a-z0-9-]+)+/[a-z0-9._-]+ ?[=:] ?(.+)",  # labels of Kubernetes
     r"(?:hf://|https?://(?:www\.)?huggingface\.co/)(?:datasets/)?(.+?)/?",
-    r"(?:card series|card model|product name|device name|instance type|machine type) ?[:=] ?(.+)",
+    r"(?:market|product|device|card|instance|machine)[ _](?:series|model|name|type) ?[:=] ?(.+)",
+    r"\d+ ([^|]+?) (?:n/a|on|off) \|.*",  # a line of the table of nvidia-smi or hl-smi
     r"\(?\d{1,3}\)? ?[x×*] ?([a-z].+)",  # 8x H100
     r"(.+?) [x×*] ?\d{1,3}",
     r"((?:tpu[ -]?)?v\d(?:e|p|x|litepod)?)[-_ ]\d{1,5}",  # slices of TPUs: v5p-128
@@ -151,9 +152,26 @@ def meaning(name: str, known: Iterable[Pattern]) -> Meaning:
     # A pattern that asks for more of the name is the better one: `tesla a100` over `a100`.
     best = [one.entry for one in exact if not any(one.needed < other.needed for other in exact)]
     found = tuple(dict.fromkeys(best or possible))
+    if not found and not near:
+        near = _alike(words, known)
     closest = sorted(near.keys() - set(found), key=lambda entry: (-near[entry], entry))[:3]
     sole = len(found) == 1 and bool(best) and not part
     return Meaning(found[0] if sole else "", () if sole else found, tuple(closest), part)
+
+
+def _alike(words: Iterable[str], known: Iterable[Pattern]) -> dict[str, int]:
+    """The entries of other names that are spelt alike, and how nearly."""
+    import difflib
+
+    ranks: dict[str, int] = {}
+    makers = {"amd", "aws", "google", "huawei", "intel", "nvidia"} & {*words}
+    for word in words:
+        for one in (one for one in known if makers <= one.known):
+            for other in one.needed if re.search(r"[a-z]\d|\d[a-z]|\d{3}", word) and not re.fullmatch(_MEMORY, word) else ():
+                rank = round(100 * difflib.SequenceMatcher(None, word, other).ratio())
+                if rank >= 75:
+                    ranks[one.entry] = max(ranks.get(one.entry, 0), rank)
+    return ranks
 
 
 def _label(word: str, known: frozenset[str]) -> str:
