@@ -176,7 +176,7 @@ def _alike(words: Iterable[str], known: Iterable[Pattern]) -> dict[str, int]:
 
 def _label(word: str, known: frozenset[str]) -> str:
     """A size that a driver reports as the size that the device is sold as; any other word as it is."""
-    if not word.endswith("mib"):
+    if not re.fullmatch(r"\d{1,7}mib", word):
         return word
     reported = int(word[:-3]) / 1024
     sold = [one for one in known if one.endswith("gb") and one[:-2].isdigit() and 0.93 <= reported / int(one[:-2]) <= 1.01]

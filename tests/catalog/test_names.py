@@ -2,6 +2,7 @@
 
 import random
 import re
+from contextlib import suppress
 
 import pytest
 
@@ -268,6 +269,19 @@ def test_a_hostile_name_is_refused_in_one_line(shipped, written):
         with pytest.raises(UsageError) as refused:
             shipped.get(record, written)
         assert str(refused.value).isprintable()
+
+
+def test_any_pieces_of_names_are_an_entry_or_a_refusal(shipped):
+    pieces = [
+        *"08|:()/=.-_x, 🙂é", "80", "mib", "gb", "81559", "9" * 30, "gpu:", "gres/gpu:", "GPU 0: ", "(UUID:", "h100", "rtx", "v5",
+        "lite", "pcie", "mig", "1g.5gb", "hf://", "org/name", ".yaml", "nvidia", "amd", "8x ",
+    ]  # fmt: skip
+    draw = random.Random(7)
+    for _ in range(300):
+        written = "".join(draw.choices(pieces, k=draw.randint(1, 12)))
+        for record in (Gpu, Node, Corpus):
+            with suppress(UsageError):
+                assert shipped.get(record, written).id
 
 
 def test_a_data_set_that_is_not_listed_says_what_to_give(shipped):
