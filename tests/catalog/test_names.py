@@ -273,8 +273,8 @@ def test_a_hostile_name_is_refused_in_one_line(shipped, written):
 
 def test_any_pieces_of_names_are_an_entry_or_a_refusal(shipped):
     pieces = [
-        *"08|:()/=.-_x, 🙂é", "80", "mib", "gb", "81559", "9" * 30, "gpu:", "gres/gpu:", "GPU 0: ", "(UUID:", "h100", "rtx", "v5",
-        "lite", "pcie", "mig", "1g.5gb", "hf://", "org/name", ".yaml", "nvidia", "amd", "8x ",
+        *"08|:()/=.-_x, 🙂é", "80", "mib", "gb", "81559", "9" * 30, "gpu:", "gres/gpu:", "GPU 0: ", "(UUID:", "h100", "rtx",
+        "v5", "lite", "pcie", "mig", "1g.5gb", "hf://", "org/name", ".yaml", "nvidia", "amd", "8x ",
     ]  # fmt: skip
     draw = random.Random(7)
     for _ in range(300):
