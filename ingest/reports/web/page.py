@@ -48,7 +48,7 @@ BESIDE = (
     "acceptance_results", "acceptance_tests", "feed",
     "load_conditions", "memory_activations", "mlperf_storage", "observation", "offload", "offload_inference",
     "offload_serving", "offload_step", "site_capacity", "site_datasets", "site_demand",
-    "site_jobs", "site_totals", "site_transfers", "training",
+    "site_jobs", "site_tiers", "site_totals", "site_transfers", "training",
 )  # fmt: skip
 #: The questions of the page, in order.
 QUESTIONS = ("yaml.js", "arithmetic.js")
