@@ -23,7 +23,7 @@ def contents() -> Iterator[tuple[str, Any]]:
     sources = folder / "sources.yaml"
     for block in dict.values(ShippedSources(sources, sources.read_text(encoding="utf-8"))):
         yield block, yaml.load(block, Loader=yaml.CSafeLoader)
-    for path in (folder / "aliases.yaml", *_entries(folder)):
+    for path in (folder / "aliases.yaml", folder / "names.yaml", *_entries(folder)):
         text = read_text(path)
         yield text, parsed(text, path)
 

@@ -84,6 +84,14 @@ def models_page() -> str:
     )
 
 
+#: What else than an id stands for a device or a node.
+PRINTED = (
+    "Names as tools print them stand for their entries too: lines of `nvidia-smi -L`, `rocm-smi` and `hl-smi`, labels of "
+    "Kubernetes, `gpu:h100:8` of Slurm, and instance types of clouds. Memory and form must agree; a name that could be several "
+    "is answered by a list, and a slice of a GPU (MIG) by the whole one."
+)
+
+
 def gpus_page() -> str:
     """Accelerators."""
     gpus = CATALOG.all(Gpu)
@@ -91,7 +99,7 @@ def gpus_page() -> str:
     rest = entry_rows(gpus, "name", "vendor", "form", "memory_bytes", "host_link", "power", "usual_node")
     return page(
         "GPUs and other accelerators",
-        f"{len(gpus)} accelerators. Every peak is dense, in TFLOP/s. {GRADES} {SHOW.format(kind='gpu')}",
+        f"{len(gpus)} accelerators. Every peak is dense, in TFLOP/s. {GRADES} {SHOW.format(kind='gpu')} {PRINTED}",
         table(("id", *PRECISIONS, "memory bandwidth"), peaks),
         "## Memory, link and node",
         table(("id", "name", "vendor", "form", "memory", "host link", "power", "usual node"), rest),
@@ -119,7 +127,7 @@ def nodes_page() -> str:
     local = entry_rows(nodes, "host_memory_bytes", "nvme_drives", "nvme_bytes", "nvme_read_bandwidth")
     return page(
         "Node types",
-        f"{len(nodes)} node types. A compute NIC is not the path to storage. {GRADES} {SHOW.format(kind='node')}",
+        f"{len(nodes)} node types. A compute NIC is not the path to storage. {GRADES} {SHOW.format(kind='node')} {PRINTED}",
         table(("id", "name", "GPUs", "storage NICs", "compute NICs"), nics),
         "## Memory and local drives",
         table(("id", "host memory", "NVMe drives", "NVMe capacity", "NVMe read"), local),

@@ -208,6 +208,9 @@ def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Catal
     for one in LISTED.values():
         if name.lower() in catalog.ids(one.kind) or name.lower() in catalog.aliases.get(one.kind, {}):
             return CatalogEntry(_entry(catalog, one, name), catalog)
+    for one in LISTED.values():
+        if catalog.meaning(one.kind, name).entry:
+            return CatalogEntry(_entry(catalog, one, name), catalog)
     if (row := catalog.releases.named(name, structure=True)) is not None:
         return CatalogEntry(_entry(catalog, Structure, row), catalog)
     known = [item for one in LISTED for item in (*catalog.ids(one), *catalog.aliases.get(one, {}))]
@@ -452,6 +455,10 @@ def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:
         for kind, names in catalog.aliases.items():
             for name in names.values():
                 catalog.referred(KINDS[kind], name, by=path)
+    elif inside == ("names.yaml",) and folder == catalog.folders[-1]:
+        for kind in read_yaml(path):
+            for pattern in catalog.patterns[kind]:
+                catalog.referred(KINDS[kind], pattern.entry, by=path)
     elif len(inside) == 2 and inside[0] == Structure.kind:
         checked_by["structure"]().structure(str(path), catalog)
     elif len(inside) == 2 and inside[0] in KINDS:

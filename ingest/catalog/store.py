@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from ingest.catalog.names import Meaning, Pattern, meaning, patterns_of, plain, unwrapped
 from ingest.catalog.records import KINDS, Entry, Rate
 from ingest.catalog.releases import Releases
 from ingest.catalog.schema import Reader, read_rates, read_sources
@@ -18,7 +19,7 @@ from ingest.catalog.yaml_reader import ABSENT, line_of, prepared, read_yaml
 from ingest.configuration import Overlay, overlays_in_force, shipped_folder
 from ingest.engine.question import option
 from ingest.engine.value import Source
-from ingest.errors import CatalogError, UsageError, brief, nearest
+from ingest.errors import CatalogError, UsageError, brief, listed, nearest
 
 AnyEntry = TypeVar("AnyEntry", bound=Entry)
 Made = TypeVar("Made")
@@ -27,6 +28,8 @@ Made = TypeVar("Made")
 CATALOGS = option("Folder with entries of your own; repeatable, the last one overrides.", "DIR", many=True, default=())
 #: Kinds whose names carry a generation or a size, and how many figures of it a slip leaves.
 FIGURES = {"gpus": 2, "nodes": 2, "models": 1}
+#: Kinds whose names stand in the lines and labels of tools, or in addresses of hubs.
+UNWRAPPED = ("gpus", "nodes", "corpora")
 MAX_NAME = 250  # Longer than any id or path; file systems refuse such names with various messages
 
 
@@ -126,27 +129,73 @@ class Catalog:
             name = self.model_id(name)
             if name not in self.ids(kind) and name in self.releases.rows:
                 raise UsageError(f"model: {name} is known by its structure alone, and has no measured rates and no data set")
-        if name.endswith((".yaml", ".yml")) or "/" in name or os.sep in name:
-            path = Path(name)
-            hub = self.releases.hint(name) if kind == "models" and not path.exists() else ""
-            if "hf://" in hub:
-                raise UsageError(f"unknown model '{name}'{hub}")
-            if not path.is_file():
-                found = f"'{name}' is not a regular file" if path.exists() else f"no such file: '{name}'"
-                raise UsageError(f"{kind}: {found}, expected an id or a YAML file")
-            return path
+        as_path = name.endswith((".yaml", ".yml")) or "/" in name or os.sep in name
+        if as_path and Path(name).is_file():
+            return Path(name)
+        hub = self.releases.hint(name) if kind == "models" and as_path and not Path(name).exists() else ""
+        if "hf://" in hub:
+            raise UsageError(f"unknown model '{name}'{hub}")
         wanted = name.lower()
-        for candidate in (wanted, self.aliases.get(kind, {}).get(wanted, "")):
+        for candidate in () if as_path else (wanted, self.aliases.get(kind, {}).get(wanted, "")):
             for folder in self.folders:
                 path = folder / kind / f"{candidate}.yaml"
                 if candidate and os.path.lexists(path):  # reading refuses a pipe, and a link to nothing
                     return path
+        meant = self.meaning(kind, name)
+        for folder in self.folders if meant.entry else ():
+            if os.path.lexists(path := folder / kind / f"{meant.entry}.yaml"):
+                return path
+        raise UsageError(self._unknown(kind, name, meant, as_path))
+
+    def meaning(self, kind: str, name: str) -> Meaning:
+        """What a name of a kind means that is neither an id nor an alias: another spelling, or what a tool prints."""
+        if not name.isprintable() or name.endswith((".yaml", ".yml")):
+            return Meaning()
+        known: dict[str, dict[str, None]] = {}
+        for written, entry in (*zip(self.ids(kind), self.ids(kind), strict=True), *self.aliases.get(kind, {}).items()):
+            known.setdefault(plain(written), {})[entry] = None
+        same = tuple(known.get(plain(unwrapped(name) if kind in UNWRAPPED else name), ()))
+        if same:
+            return Meaning(same[0]) if len(same) == 1 else Meaning("", same)
+        return meaning(name, self.patterns.get(kind, ()))
+
+    @cached_property
+    def patterns(self) -> dict[str, list[Pattern]]:
+        """The words of the entries that tools print, by kind."""
+        return {kind: patterns_of(names) for kind, names in self.names.items()}
+
+    @cached_property
+    def names(self) -> dict[str, dict[str, dict[str, str]]]:
+        """The shipped table of names that tools print: `{kind: {words of the vendor: {entry: words}}}`."""
+        found: dict[str, dict[str, dict[str, str]]] = read_yaml(self.folders[-1] / "names.yaml")
+        return found
+
+    def _unknown(self, kind: str, name: str, meant: Meaning, as_path: bool) -> str:
+        """Why a name is no entry: what it could be, or what is near."""
+        singular = {"families": "family", "corpora": "corpus"}.get(kind, kind.removesuffix("s"))
+        shown = f"'{name}'" if name.isprintable() else brief(name)
+        if meant.slice:
+            return f"{shown} is a slice of a GPU, expected the whole GPU: {listed(meant.possible or meant.near or ['an id'])}"
+        for other in ("nodes", "gpus") if kind in ("nodes", "gpus") else ():
+            found = self.meaning(other, name).entry or self.canonical(other, name)
+            if other != kind and found in self.ids(other):
+                instead = f"--{other.removesuffix('s')} {found}"
+                return f"{shown} is a {'node type' if other == 'nodes' else 'GPU'}, expected a {singular}: give {instead}"
+        if meant.possible:
+            return f"{singular} {shown} could be {listed(meant.possible)}: name one"
+        if kind == "corpora" and re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", unwrapped(name)):
+            instead = "give --tokens, or --samples and --sample-bytes"
+            return f"the data set {shown} is not in the catalogs: {instead}"
+        if as_path and not meant.near:
+            found = f"{shown} is not a regular file" if Path(name).exists() else f"no such file: {shown}"
+            return f"{kind}: {found}, expected an id or a YAML file"
         described = self.ids("architectures") if kind == "models" else []
         known = [*self.ids(kind), *self.aliases.get(kind, {}), *described]
-        singular = {"families": "family", "corpora": "corpus"}.get(kind, kind.removesuffix("s"))
         hint = nearest(name, known, FIGURES.get(kind, 0)) or (self.releases.hint(name) if kind == "models" else "")
+        if meant.near and not hint:
+            return f"unknown {singular} {shown}, nearest {', '.join(meant.near)}; or give a YAML file"
         hint = hint or f"; `ingest catalog list {kind}` lists them"
-        raise UsageError(f"unknown {singular} '{name}', expected an id from the catalogs or a YAML file{hint}")
+        return f"unknown {singular} {shown}, expected an id from the catalogs or a YAML file{hint}"
 
     def _load(self, record: type[Entry], path: Path) -> Entry:
         data = read_yaml(path)

@@ -64,6 +64,7 @@ def _embedded(catalog: Catalog, read: Container[str] | None) -> dict[str, Any]:
         "entries": entries,
         "rates": rates,
         "aliases": catalog.aliases,
+        "names": catalog.names,
         "sources": {name: catalog.source(name).title for name in cited},
         "texts": list(writer.texts),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 MOST = {"parameters": 1e17, "trainable_parameters": 1e17, "gpus": MOST_GPUS}
 #: Files of a release at most; a URL that names a whole bucket is a mistake.
 MOST_FILES = 10_000
+#: The file of a release that says its structure.
+CONFIG = "config.json"
 
 
 def machine_of(gpu: str | None, node: str | None, catalog: Catalog) -> tuple[Gpu | None, Node | None]:
@@ -216,17 +219,42 @@ class RemoteFiles:
 
         self.place, self._reason = url, source.storage_reason
         self._system, self._path = source.file_system(url)
+        hub_name = re.fullmatch(r"hf://([\w.-]+/[\w.-]+)", url)
+        self._hub_name = hub_name[1] if hub_name else ""
+        self._online = True
         skipped: list[SkippedFile] = []
         sizes: dict[str, int] = {}
-        for found, size, _ in source.list_remote(f"{url}/", skipped):
-            sizes[found.removeprefix(url).lstrip("/")] = size
-            if len(sizes) > MOST_FILES:
-                raise IngestError(f"{url}: found more than {MOST_FILES:,} files, expected the folder of a model")
+        try:
+            for found, size, _ in source.list_remote(f"{url}/", skipped):
+                sizes[found.removeprefix(url).lstrip("/")] = size
+                if len(sizes) > MOST_FILES:
+                    raise IngestError(f"{url}: found more than {MOST_FILES:,} files, expected the folder of a model")
+        except IngestError as error:
+            self._online = False
+            kept = self._kept() if self._hub_name and not sizes else None
+            if kept is None:
+                instead = "; without the hub, give its config.json" if self._hub_name else ""
+                raise type(error)(str(error).rstrip(".") + instead) from None
+            sizes = {CONFIG: kept.stat().st_size}
         self.sizes: Mapping[str, int] = sizes
+
+    def _kept(self) -> Path | None:
+        """The config.json of a model of the hub in the cache of the hub's library, where it is put while the hub answers."""
+        import huggingface_hub
+
+        try:
+            if self._online:
+                return Path(huggingface_hub.hf_hub_download(self._hub_name, CONFIG))
+            found = huggingface_hub.try_to_load_from_cache(self._hub_name, CONFIG)
+        except Exception:
+            return None  # the library raises any exception; without a cache, the file is read as any other
+        return Path(found) if isinstance(found, str) else None
 
     def read(self, name: str, offset: int, size: int) -> bytes:
         """Return bytes of a file."""
         try:
+            if self._hub_name and name == CONFIG and (kept := self._kept()):
+                return kept.read_bytes()[offset : offset + size]
             return bytes(self._system.cat_file(f"{self._path.rstrip('/')}/{name}", start=offset, end=offset + size))
         except Exception as error:
             # file systems raise any exception, and none may end in a traceback

@@ -78,7 +78,12 @@ def test_names_and_files_lead_somewhere(shipped):
     # No file lies where nobody looks.
     folder = shipped.folders[-1]
     known = {*KINDS, "architectures", "published"}
-    assert {path.relative_to(folder).parts[0] for path in folder.rglob("*.yaml")} <= {*known, "sources.yaml", "aliases.yaml"}
+    assert {path.relative_to(folder).parts[0] for path in folder.rglob("*.yaml")} <= {
+        *known,
+        "sources.yaml",
+        "aliases.yaml",
+        "names.yaml",
+    }
     csvs = set(folder.rglob("*.csv"))
     assert all(path.with_suffix(".yaml").is_file() for path in csvs if path.name not in (TABLE, "releases.csv"))
 

@@ -37,9 +37,10 @@ ROOTS: Mapping[str, tuple[str, ...]] = {
     "ingest.engine.registry": ("unit_of", "INPUTS"),
     "ingest.engine.messages": ("fact_of",),
     "ingest.catalog.store": ("Catalog",),
+    "ingest.catalog.names": ("meaning", "patterns_of", "plain", "unwrapped"),
     "ingest.catalog.records": ("KINDS", "Value", "Statement", "Encoding", "Tier", "Rate"),
     "ingest.engine.value": ("Source",),
-    "ingest.errors": ("IngestError", "nearest", "shortened"),
+    "ingest.errors": ("IngestError", "listed", "nearest", "shortened"),
     "ingest.units": ("display", "exact"),
 }
 #: Fields of formulas that no question of the page is about.
@@ -47,7 +48,7 @@ BESIDE = (
     "acceptance_results", "acceptance_tests", "feed",
     "load_conditions", "memory_activations", "mlperf_storage", "observation", "offload", "offload_inference",
     "offload_serving", "offload_step", "site_capacity", "site_datasets", "site_demand",
-    "site_jobs", "site_totals", "site_transfers", "training",
+    "site_jobs", "site_tiers", "site_totals", "site_transfers", "training",
 )  # fmt: skip
 #: The questions of the page, in order.
 QUESTIONS = ("yaml.js", "arithmetic.js")

@@ -42,13 +42,24 @@ $.Catalog = (() => {
     find(kind, name) {
       const wanted = name.toLowerCase(), known = data.catalogs.entries[kind];
       for (const candidate of [wanted, data.catalogs.aliases[kind]?.[wanted] ?? ""]) if (Object.hasOwn(known, candidate)) return candidate;
-      return null;
+      const meant = this.meaning(kind, name).entry;
+      return Object.hasOwn(known, meant) ? meant : null;
+    }
+    /** What a name means that is neither an id nor an alias. */
+    meaning(kind, name) {
+      const { meaning, patterns_of, plain, unwrapped, Meaning } = $.modules["ingest.catalog.names"], wrapped = ["gpus", "nodes", "corpora"].includes(kind);
+      const wanted = plain(wrapped ? unwrapped(name) : name), aliases = Object.entries(data.catalogs.aliases[kind] ?? {});
+      const same = [...new Set([...this.ids(kind).map((id) => [id, id]), ...aliases].filter(([written]) => plain(written) === wanted).map(([, id]) => id))];
+      if (same.length) return same.length === 1 ? new Meaning(same[0]) : new Meaning("", same);
+      const key = `patterns ${kind}`, listed = data.catalogs.names[kind] ?? {};
+      if (!this.made.has(key)) this.made.set(key, patterns_of(new Dict(Object.entries(listed).map(([vendor, names]) => [vendor, new Dict(Object.entries(names))]))));
+      return meaning(name, this.made.get(key));
     }
     get(record, name) {
       const key = `${record.kind} ${name}`;
       if (!this.made.has(key)) {
-        if (/[/]|[.]ya?ml$/.test(name)) $.beyond("the page reads no files");
-        const id = this.find(record.kind, name);
+        const id = /[.]ya?ml$/.test(name) ? null : this.find(record.kind, name);
+        if (id === null && /[/]|[.]ya?ml$/.test(name)) $.beyond("the page reads no files");
         if (id === null) throw this.unknown(record.kind, name);
         const found = this.record(record, record.kind, data.catalogs.entries[record.kind][id]);
         found.id = id;
@@ -58,10 +69,14 @@ $.Catalog = (() => {
       return this.made.get(key);
     }
     unknown(kind, name) {
-      const { UsageError, nearest } = $.modules["ingest.errors"];
+      const { UsageError, listed, nearest } = $.modules["ingest.errors"];
       const singular = { families: "family", corpora: "corpus" }[kind] ?? kind.replace(/s$/, "");
-      const known = [...this.ids(kind), ...Object.keys(data.catalogs.aliases[kind] ?? {})];
-      const hint = nearest(name, known, { gpus: 2, nodes: 2, models: 1 }[kind] ?? 0) || `; \`ingest catalog list ${kind}\` lists them`;
+      const known = [...this.ids(kind), ...Object.keys(data.catalogs.aliases[kind] ?? {})], meant = this.meaning(kind, name);
+      if (meant.slice) return new UsageError(`'${name}' is a slice of a GPU, expected the whole GPU: ${[...(meant.possible.length ? meant.possible : meant.near)].join(", ")}`);
+      if (meant.possible.length) return new UsageError(`${singular} '${name}' could be ${listed(meant.possible)}: name one`);
+      const slip = nearest(name, known, { gpus: 2, nodes: 2, models: 1 }[kind] ?? 0);
+      if (!slip && meant.near.length) return new UsageError(`unknown ${singular} '${name}', nearest ${[...meant.near].join(", ")}; or give a YAML file`);
+      const hint = slip || `; \`ingest catalog list ${kind}\` lists them`;
       return new UsageError(`unknown ${singular} '${name}', expected an id from the catalogs or a YAML file${hint}`);
     }
     referred(record, name) { return this.get(record, name); }

@@ -1,0 +1,113 @@
+"""Models of the hub: read from a stub of it on loopback, kept by its library, answered offline again; bad hubs are refused."""
+
+import json
+import os
+import sys
+
+import pytest
+from conftest import finished
+from hub import hub
+
+pytest.importorskip("huggingface_hub")
+
+CONFIG = {
+    "model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 64, "num_hidden_layers": 2,
+    "intermediate_size": 128, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 256,
+}  # fmt: skip
+GOOD = {"config.json": json.dumps(CONFIG).encode()}
+REPOSITORIES = {
+    "lab/good": GOOD,
+    "lab/moved": "moved lab/good",
+    "lab/gated": "gated",
+    "lab/broken": "broken",
+    "lab/empty": {},
+    "lab/deep": {"config.json": b"[" * 100_000},
+    "lab/list": {"config.json": b"[1]"},
+    "lab/huge": GOOD,
+    "lab/binary": {"config.json": b"\xff\xfe\x00\x1b[31m"},
+    "lab/negative": {"config.json": json.dumps({**CONFIG, "hidden_size": -1}).encode()},
+}
+SIZES = {("lab/huge", "config.json"): 5_000_000_000}
+ASK = """
+import json, sys
+import ingest
+from ingest.errors import IngestError
+answers = {}
+for name in sys.argv[1:]:
+    try:
+        answers[name] = ingest.model(name).results["parameters"].value
+    except IngestError as error:
+        answers[name] = str(error)
+print(json.dumps(answers))
+"""
+
+
+@pytest.fixture
+def ask(tmp_path):
+    """Sizes of models by their names, asked in another process whose home and cache are folders of the test."""
+
+    def asked(address, *names):
+        environment = {
+            "HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "cache"), "HF_HUB_DISABLE_TELEMETRY": "1",
+            "HF_HUB_DISABLE_XET": "1", "HOME": str(tmp_path / "home"), "HF_HUB_DOWNLOAD_TIMEOUT": "5",
+        }  # fmt: skip
+        (tmp_path / "work").mkdir(exist_ok=True)
+        done = finished(sys.executable, "-c", ASK, *names, cwd=tmp_path / "work", **environment)
+        return json.loads(done.stdout)
+
+    return asked
+
+
+def test_a_model_of_the_hub_is_read_kept_and_answered_offline(ask, tmp_path):
+    with hub(REPOSITORIES, SIZES) as (address, requests):
+        found = ask(address, "hf://lab/good", "hf://lab/moved")
+        assert found["hf://lab/good"] == found["hf://lab/moved"] > 0
+        assert all(one.split()[0] in ("GET", "HEAD", "POST") for one in requests)
+    # The hub is gone; what its library kept answers.
+    assert ask(address, "hf://lab/good") == {"hf://lab/good": found["hf://lab/good"]}
+    refused = ask(address, "hf://lab/other")["hf://lab/other"]
+    assert "'hf://lab/other/' cannot be listed" in refused
+    assert refused.endswith("give its config.json")
+    # Nothing is written outside the cache of the library.
+    written = {path.relative_to(tmp_path).parts[0] for path in tmp_path.rglob("*") if path.is_file()}
+    assert written == {"cache"}
+    assert os.listdir(tmp_path / "work") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("gated", "cannot be listed"),
+        ("missing", "cannot be listed"),
+        ("broken", "cannot be listed"),
+        ("empty", "nothing is there"),
+        ("deep", "config.json: no whole JSON"),
+        ("list", "config.json: found [1], expected"),
+        ("huge", "config.json: larger than 16,000,000 bytes"),
+        ("binary", "config.json: no whole JSON"),
+        ("negative", "hidden_size"),
+    ],
+)
+def test_a_hub_that_misbehaves_is_refused_in_one_line(refusals, name, why):
+    refused = refusals[f"hf://lab/{name}"]
+    assert isinstance(refused, str)
+    assert why in refused
+    assert refused.isprintable()
+    assert len(refused) <= 300
+
+
+@pytest.fixture(scope="module")
+def refusals(tmp_path_factory):
+    """What is said of every repository, asked in one process."""
+    folder = tmp_path_factory.mktemp("hub")
+    environment = {"HF_HOME": str(folder), "HF_HUB_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_XET": "1"}
+    with hub(REPOSITORIES, SIZES) as (address, _):
+        names = [f"hf://{name}" for name in (*REPOSITORIES, "lab/missing")]
+        done = finished(sys.executable, "-c", ASK, *names, HF_ENDPOINT=address, **environment)
+        return json.loads(done.stdout)
+
+
+def test_no_network_is_touched_unless_a_name_of_the_hub_is_given(ask):
+    with hub(REPOSITORIES) as (address, requests):
+        ask(address, "llama2-7b", "no-such-model", "lab/good.json", "hf")
+        assert requests == []
