@@ -17,13 +17,13 @@ SMALL = 5
 CHOICES = ("choose", "choose_first", "withdraw")
 #: budget -> the most that is allowed
 BUDGETS = {
-    "lines of the package": 65_000,
-    "modules": 285,
+    "lines of the package": 68_170,
+    "modules": 289,
     "functions with at most five lines, %": 49.3,
     "choices outside the engine": 0,
-    "literals of quantity names outside the formulas": 4_600,
-    "lines of the tests": 41_410,
-    "pages of documentation": 100,
+    "literals of quantity names outside the formulas": 4_910,
+    "lines of the tests": 43_600,
+    "pages of documentation": 101,
     "arrows up, by import or by name": 0,
 }
 
