@@ -20,7 +20,7 @@ ADDED = {
     "checkpoint": (RUN, "drain_window"),
     "dataset": ({"tokens": "1T"}, "payload_bytes"),
     "goodput": ({**RUN, "runs": 2}, "persistent_period_seconds"),
-    "memory": ({"model": "llama3-8b", "sequence_length": 8192}, "memory_left_for_partitions"),
+    "memory": ({"model": "llama3-8b", "gpu": "b200", "sequence_length": 2048}, "step_bytes_per_gpu"),
     "model": ({"source": "llama3-8b"}, "forward_matmul_flops_per_token"),
     "offload": (RUN, "host_link_bandwidth_of_job"),
     "train": ({**RUN, "gpu": "h100", "tokens": 1e12}, "machine_energy"),

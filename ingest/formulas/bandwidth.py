@@ -108,7 +108,8 @@ computed_quantity("node_drawable_bandwidth", "storage_nic_bandwidth_per_node * n
 computed_quantity("node_drawable_by_client",
     "minimum(storage_nic_bandwidth_per_node * nic_delivery, client_bandwidth_per_node)", "B/s/node",
     "Most that one node draws through a storage client whose own bandwidth is known.", of="node_drawable_bandwidth",
-    when="client_known")  # fmt: skip
+    when="client_known", example="node_drawable_by_client(80e9, 0.9, 10e9), node_drawable_by_client(80e9, 0.9, 100e9)"
+    " -> (10000000000.0, 72000000000.0)")  # fmt: skip
 computed_quantity("run_drawable_bandwidth", "node_drawable_bandwidth * nodes", "B/s",
     "Most that the nodes of one run draw from shared storage.", label="what the nodes of a run draw")  # fmt: skip
 computed_quantity("run_needed_read_bandwidth", "ingest_bandwidth_per_job * bandwidth_growth", "B/s",
@@ -139,7 +140,9 @@ computed_quantity("run_loader_bandwidth", "run_needed_read_bandwidth * minimum(l
 computed_quantity("run_drawn_by_loaders",
     "minimum(minimum(run_needed_read_bandwidth, run_drawable_bandwidth), run_loader_bandwidth)", "B/s",
     "Read bandwidth of a run whose loaders are stated: at most what its nodes draw and its loaders decode.",
-    of="run_drawn_read_bandwidth", when="loader_simulated")  # fmt: skip
+    of="run_drawn_read_bandwidth", when="loader_simulated",
+    example="run_drawn_by_loaders(100e9, 72e9, 50e9), run_drawn_by_loaders(100e9, 72e9, 90e9)"
+    " -> (50000000000.0, 72000000000.0)")  # fmt: skip
 input_quantity("cold_share", "1", "Share of the first epoch (cold cache) that storage serves: 0 where data are staged.",
     above=False, high=1, default=1)  # fmt: skip
 input_quantity("warm_share", "1", "Share of later epochs that storage serves: less where nodes cache.",

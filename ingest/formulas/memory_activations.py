@@ -46,7 +46,7 @@ input_quantity("kept_stage_outputs", "1", "1 where pipeline stages keep what the
     above=False, high=1, default=0)  # fmt: skip
 input_quantity("bucket_bytes_per_gpu", "B/GPU", "Buckets in which gradients are reduced and weights gathered.",
     above=False, label="buckets per GPU", default=0)  # fmt: skip
-input_quantity("fragment_share", "1", "What the allocator holds back in fragments, over the bytes that a step takes and frees.",
+input_quantity("fragment_share", "1", "Bytes that the allocator keeps in fragments, over those that a step takes and frees.",
     above=False, high=1, default=0)  # fmt: skip
 input_quantity("framework_bytes_per_gpu", "B/GPU", "Memory of the driver, its kernels and the communication library.",
     above=False, label="framework residue")  # fmt: skip

@@ -110,7 +110,7 @@ input_quantity("floor_signed", "1", "Whether the buyer signs the guidance as a r
     whole=True, default=0)  # fmt: skip
 computed_quantity("signed_read_floor", "site_read_floor * floor_signed", "B/s",
     "Read bandwidth of the guidance that the buyer requires whatever the workload needs.",
-    label="reads of the guidance, where the buyer signs it")  # fmt: skip
+    label="signed reads of the guidance")  # fmt: skip
 computed_quantity("asked_read_floor",
     "where(site_read_floor > site_read_bandwidth, minimum(site_read_floor, site_drawable_bandwidth), 0)", "B/s",
     "Reads of the guidance, at most what the clients draw; none where as much is required.",

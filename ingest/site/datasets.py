@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ingest.catalog.records import Model, Pipeline
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import read_measurement
-from ingest.engine.derivation_graph import QuantityRow, column, columns_of, replaced
-from ingest.engine.registry import Step, linked, solve, unit_of
+from ingest.engine.derivation_graph import QuantityRow, columns_of, replaced
+from ingest.engine.registry import Step, solve
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.errors import IngestError, listed
@@ -20,7 +19,7 @@ from ingest.sizing.dataset import dataset
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import encoding_in, encoding_of
 from ingest.sizing.rules import applying, finding
-from ingest.units import display, parse
+from ingest.units import display
 
 PUBLISHED_FOR = "recsys"
 _WHERE = "growth of a recommender fleet over two years"
@@ -142,27 +141,21 @@ def family_of(job: Mapping[str, Any], catalog: Catalog) -> str:
 
 @dataclass(frozen=True)
 class Growth:
-    """How jobs and data sets grow: quantities by name of the job or data set.
+    """How jobs and data sets grow: quantities by name of the job or data set."""
 
-    Attributes:
-        jobs, datasets: what each grows by; nothing where it does not.
-        parameters: what the parameters of the model of each job grow by; nothing where they do not.
-        together: the data sets that add the amount of the site together.
-        warnings: where published factors were not applied.
-    """
-
+    #: jobs, datasets: what each grows by; nothing where it does not
     jobs: Mapping[str, Mapping[str, Input]]
     datasets: Mapping[str, Mapping[str, Input]]
+    #: what the parameters of the model of each job grow by; nothing where they do not
     parameters: Mapping[str, Mapping[str, Input]]
-    together: frozenset[str] = frozenset()
-    warnings: tuple[str, ...] = ()
+    together: frozenset[str] = frozenset()  # the data sets that add the amount of the site together
+    warnings: tuple[str, ...] = ()  # where published factors were not applied
 
 
 def growth_of(site: Site, catalog: Catalog) -> Growth:
     """Read who grows by what.
 
-    Raises:
-        IngestError: published factors for a class that they were not published for; with the line.
+    Raises IngestError: published factors for a class that they were not published for; with the line.
     """
     jobs, datasets = site.section("jobs"), site.section("datasets")
     recommenders = {name for name, job in jobs.items() if family_of(job, catalog) == PUBLISHED_FOR}
@@ -212,8 +205,7 @@ def _growth(site: Site, keys: Keys, described: Mapping[str, Any], shared: Any, r
 def dataset_rows(site: Site, catalog: Catalog) -> dict[str, QuantityRow]:
     """One row per data set, each before those made from it.
 
-    Raises:
-        IngestError: a data set of unknown size, or one made from itself; with its line.
+    Raises IngestError: a data set of unknown size, or one made from itself; with its line.
     """
     rows: dict[str, QuantityRow] = {}
     for name in site.section("datasets"):
@@ -353,8 +345,7 @@ def _measured(keys: Keys, described: Mapping[str, Any], site: Site) -> dict[str,
 def _place_preparation(keys: Keys, described: Mapping[str, Any], known: Quantities, site: Site, catalog: Catalog) -> None:
     """Give a data set what its key `preparation` says: what it reads, writes, keeps meanwhile, and how fast a core is.
 
-    Raises:
-        IngestError: an unknown pipeline, or a measurement without a rate; with its line.
+    Raises IngestError: an unknown pipeline, or a measurement without a rate; with its line.
     """
     job = described["preparation"]
     given: dict[str, Input] = {}
@@ -390,8 +381,7 @@ def _place_mixture(
 ) -> None:
     """Give a mixture the bytes, samples and files of its data sets, by weight.
 
-    Raises:
-        IngestError: a data set whose bytes per sample or per token are not known; with its line.
+    Raises IngestError: a data set whose bytes per sample or per token are not known; with its line.
     """
     by = described.get("by", USUAL_WEIGHTS)
     ours, given, formula, _ = PER_WEIGHT[by]
@@ -451,234 +441,3 @@ def mixed_names(site: Site, name: str) -> Sequence[str]:
     """The data sets that a job reads under a name: those of a mixture, or the one."""
     described = site.section("datasets").get(name, {})
     return [*described["mix"]] if "mix" in described else [name]
-
-
-def year_rows(
-    site: Site,
-    jobs: Sequence[QuantityRow],
-    of_jobs: Mapping[str, Step],
-    holdings: Sequence[Sequence[QuantityRow]],
-    storage: Quantities,
-    growth: Growth,
-    *,
-    tiers: bool,
-) -> list[QuantityRow]:
-    """One row per year, each with the columns of the data sets in that year, and those of the jobs and their tiers."""
-    shared = {**storage.steps, **of_jobs}
-    rows: list[QuantityRow] = []
-    held = "dataset_bytes_held_of_datasets"
-    for year, present in enumerate(holdings):
-        name = label_of(site, year)
-        known = Quantities(storage.given, name, shared_inputs=True)
-        of_data = _columns_by_tier(site, present, name)
-        of_data[held] = column(held, (*of_data[held].inputs, *_read_besides(jobs, growth, year)), name)
-        known.adopt({**shared, **_grown_columns(jobs, growth, year, name), **of_data})
-        if tiers:
-            known.state("tiers_shared")
-        elif any("preparation" in one for one in site.section("datasets").values()):
-            known.state("data_prepared")
-        if "migrate" in site.data:
-            known.state("data_migrated")
-        place_minimums(site, known, of_years=True)
-        rows.append(QuantityRow(name, {"year": year}, known))
-    return rows
-
-
-#: what jobs read and write besides data sets and checkpoints; each is held once
-BESIDES = ("start_bytes", "evaluation_bytes", "export_bytes_of_runs")
-#: what of it is as large as the model of the job
-OF_MODEL = ("export_bytes_of_runs",)
-
-
-def _read_besides(jobs: Sequence[QuantityRow], growth: Growth, year: int) -> Iterator[Step]:
-    """Environments, evaluation data and exported models, as bytes held in a year."""
-    for row in jobs:
-        for name in BESIDES:
-            step = row.step(name)
-            if step is not None and step.value:
-                factors = growth.parameters.get(row.name) if name in OF_MODEL and year else None
-                yield linked("dataset_bytes_held", step if factors is None else grown_step(step, factors, year), row.name)
-
-
-#: keys of `storage.at_least`, and what each holds up: of the whole site, and of a year
-MINIMUMS = {
-    "usable": ("site_capacity_to_buy", "year_capacity_to_buy"),
-    "raw": ("site_raw_bytes", "year_raw_bytes"),
-    "read": ("site_read_bandwidth", ""),
-    "write": ("site_write_bandwidth", ""),
-}
-
-
-def place_minimums(site: Site, known: Quantities, *, of_years: bool = False) -> None:
-    """Hold the capacities and rates of a site, or of a year, up to what the buyer states."""
-    stated = site.section("storage").get("at_least", {})
-    for key, names in MINIMUMS.items():
-        name = names[of_years]
-        if key not in stated or not name:
-            continue
-        kind = "bytes" if unit_of(name) == "B" else "rate"
-        own = Quantities({f"stated_{kind}": stated[key]}, known.owner, shared_inputs=True)
-        plain = known.with_inputs({})
-        need = plain.find(name)
-        if need is not None:
-            known.adopt({one: step for one, step in plain.steps.items() if one != name and one not in known.steps})
-            own.link(f"needed_{kind}", need)
-        known.link(
-            name, own.step(f"stated_{kind}" if need is None else "capacity_at_least" if kind == "bytes" else "rate_at_least")
-        )
-
-
-def _columns_by_tier(site: Site, present: Sequence[QuantityRow], owner: str) -> dict[str, Step]:
-    """The columns of the data sets of a year: of the tier that jobs read, of the archive, and of what is made from it."""
-    sets = site.section("datasets")
-    archived = [row for row in present if tier_of(sets[row.name]) == ARCHIVE]
-    recalled = [row for row in present if tier_of(sets.get(sets[row.name].get("made_from"), {})) == ARCHIVE]
-    found = columns_of("datasets", [row for row in present if row not in archived], owner)
-    found |= columns_of("archived", archived, owner) | columns_of("recalled", recalled, owner)
-    if archived or recalled:
-        # Reads of a preparation are those of its origin's tier; its scratch space lies where jobs read.
-        reads = "dataset_preparation_bandwidth_of_datasets"
-        others = columns_of("datasets", [row for row in present if row not in recalled], owner)
-        every = columns_of("datasets", present, owner)
-        found |= {reads: others[reads], **{name: step for name, step in every.items() if "scratch" in name}}
-    return found
-
-
-def tier_of(described: Mapping[str, Any]) -> str:
-    """The tier that a data set lies on."""
-    return str(described.get("tier", PERFORMANCE))
-
-
-#: what of the checkpoints of a job grows with its parameters
-GROWN = {
-    "B": ("start_bytes_of_job", "grown_bytes_of_job"),
-    "B/s": ("start_rate_of_job", "grown_rate_of_job"),
-}
-OF_CHECKPOINTS = ("job_checkpoint_bytes_held", "job_checkpoint_bytes_per_day", "job_export_bandwidth")
-
-
-def grown_step(step: Step, factors: Mapping[str, Input], year: int) -> Step:
-    """A quantity of a job whose parameters grow, in a year."""
-    start, grown = GROWN[unit_of(step.name)]
-    own = Quantities({**factors, "elapsed_seconds": elapsed_until(year)}, step.owner)
-    own.link(start, step)
-    return linked(step.name, own.step(grown), step.owner)
-
-
-#: rates of the checkpoints of a job that grow with its parameters, and the shape of their overlap, which stays
-GROWING_RATES = ("run_write_bandwidth", "job_write_bandwidth", "job_sustained_write_bandwidth", "job_restart_bandwidth")
-OF_OVERLAP = ("concurrent_runs", "write_duty", "runs_writing")
-
-
-def place_grown_checkpoints(known: Quantities, jobs: Sequence[QuantityRow], growth: Growth, years: int, overlap: str) -> None:
-    """Give a site the writes and restores of its checkpoints in the last year of the plan; `overlap` is how they coincide."""
-    later = []
-    for row in jobs:
-        own = Quantities({}, row.name)
-        own.adopt({name: step for name in OF_OVERLAP if (step := row.step(name)) is not None})
-        factors = growth.parameters.get(row.name)
-        for name in GROWING_RATES:
-            if (step := row.step(name)) is not None:
-                own.adopt({name: step if factors is None else grown_step(step, factors, years)})
-        later.append(QuantityRow(row.name, row.words, own))
-    total = Quantities(known.given)
-    total.adopt({"performance_headroom": known.step("performance_headroom"), **columns_of("jobs", later)})
-    total.state(overlap)
-    for name, workload in (("write", "workload_write_bandwidth"), ("restart", "workload_restart_bandwidth")):
-        known.link(f"grown_{name}_bandwidth", total.step(workload))
-
-
-def _grown_columns(jobs: Sequence[QuantityRow], growth: Growth, year: int, owner: str) -> dict[str, Step]:
-    """The columns of checkpoints in a year, of jobs whose parameters grow; nothing where none do."""
-    if not growth.parameters or not year:
-        return {}
-    found = {}
-    for name in OF_CHECKPOINTS:
-        steps = [(row.name, step) for row in jobs if (step := row.step(name)) is not None]
-        entries = [grown_step(step, growth.parameters[job], year) if job in growth.parameters else step for job, step in steps]
-        found[f"{name}_of_jobs"] = column(f"{name}_of_jobs", tuple(entries), owner)
-    return found
-
-
-def label_of(site: Site, year: int) -> str:
-    """The name of a year of the plan."""
-    start = site.data.get("start")
-    return str(start.year + year) if start else f"year {year}"
-
-
-def holdings_of(site: Site, data: Mapping[str, QuantityRow], years: int, growth: Growth) -> list[list[QuantityRow]]:
-    """The data sets in each year of the plan, each with what its first load and its growth write."""
-    found: list[list[QuantityRow]] = []
-    for year in range(years + 1):
-        rows = _rows_in(site, data, year, growth)
-        for row, before in zip(rows, found[-1] if found else [None] * len(rows), strict=True):
-            loaded = bool(row.known.value("present")) and (before is None or not before.known.value("present"))
-            row.known.give({"first_load": Input(float(loaded), note="in the year of its first load")})
-            scratch = ("dataset_scratch_bytes_held",) if "preparation" in site.section("datasets")[row.name] else ()
-            if before is not None and "lifetime" in site.section("datasets")[row.name] and before.known.value("present"):
-                row.known.link("created_growth_before", before.known.step("created_growth"))
-            for name in ("dataset_bytes_held", *scratch):
-                if before is None:
-                    row.known.give({f"{name}_before": EMPTY})
-                elif "refresh_seconds" not in row.known.given or not before.known.value("present"):
-                    # New versions of a refreshed data set include its growth.
-                    row.known.link(f"{name}_before", before.known.step(name))
-        found.append(rows)
-    return found
-
-
-def _rows_in(site: Site, data: Mapping[str, QuantityRow], year: int, growth: Growth) -> list[QuantityRow]:
-    """The data sets in one year: grown since the start, absent before and after their time."""
-    start: datetime.date | None = site.data.get("start")
-    rows: dict[str, QuantityRow] = {}
-    base = None
-    if growth.together and year:
-        for name in growth.together:
-            data[name].known.step("bytes_at_start")
-        shared = Quantities({})
-        shared.adopt(columns_of("growing", [row for name, row in data.items() if name in growth.together]))
-        base = shared.step("bytes_that_grow")
-    for name, row in data.items():
-        described = site.section("datasets")[name]
-        here = Input(float(start is None or there(described, start.year + year)), note="in the years between from and until")
-        here = STORES_NOTHING if "mix" in described else here
-        own = growth.datasets[name]
-        expires = "lifetime" in described
-        grows = {**own, "elapsed_seconds": elapsed_until(year)} if own or expires else {"capacity_growth": STILL}
-        known = Quantities({**row.known.given, **grows, **times_of_dataset(described), "present": here}, name)
-        for one in SAME_IN_ALL_YEARS:
-            if one in row.known.given or one in DECIDED:
-                row.known.find(one)
-        known.adopt({one: row.known.steps[one] for one in SAME_IN_ALL_YEARS if one in row.known.steps})
-        rows[name] = QuantityRow(name, {"year": label_of(site, year)}, known)
-        _state_growth(known, described, start, base if name in growth.together else None)
-        if "made_from" in described:
-            known.link("origin_growth", rows[described["made_from"]].known.step("capacity_growth"))
-            if "preparation" in described:
-                known.state("prepared_in_passes")
-    return list(rows.values())
-
-
-def _state_growth(known: Quantities, described: Mapping[str, Any], start: datetime.date | None, base: Step | None) -> None:
-    """State how a data set grows in a year: by a factor or an amount, with or without data that are deleted."""
-    if "growth_amount" in known.given:
-        known.link("growth_base_bytes", base if base is not None else known.step("data_bytes"))
-        known.state("grows_by_amount")
-    if "lifetime" in described:
-        if "growth_amount" not in known.given:
-            known.state("grows_by_factor")
-        first = described.get("from")
-        if start is not None and first is not None and first.year > start.year:
-            known.give({"arrival_seconds": elapsed_until(first.year - start.year)})
-        known.state("data_expire")
-
-
-def elapsed_until(year: int) -> Input:
-    """The time from the start of the plan to a year of it."""
-    return Input(parse(f"{year} year", "s", "year"), note=f"year {year} of the plan")
-
-
-def there(described: Mapping[str, Any], year: int) -> bool:
-    """Whether a data set is on storage in a year."""
-    first, last = (described.get(word) for word in ("from", "until"))
-    return (first is None or first.year <= year) and (last is None or year <= last.year)

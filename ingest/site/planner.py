@@ -22,8 +22,6 @@ from ingest.engine.value import Input, assumed
 from ingest.errors import MissingQuantity, listed
 from ingest.files import garbage_collection_paused
 from ingest.site.checks import (
-    every_fault,
-    faults_of,
     of_choices,
     of_clusters,
     of_drains,
@@ -37,22 +35,13 @@ from ingest.site.checks import (
     refuse,
     warnings_of,
 )
-from ingest.site.datasets import (
-    USUAL_YEARS,
-    Growth,
-    dataset_rows,
-    elapsed_until,
-    growth_of,
-    holdings_of,
-    place_grown_checkpoints,
-    place_minimums,
-    source_rows,
-    year_rows,
-)
+from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, growth_of, source_rows
 from ingest.site.decisions import check_decisions
+from ingest.site.faults import every_fault, faults_of
 from ingest.site.guidance import NO_GUIDANCE, UNLIMITED, ClusterGuidance, guidance_of, place_floors, unguided
+from ingest.site.holdings import elapsed_until, holdings_of, place_grown_checkpoints, place_minimums, year_rows
 from ingest.site.jobs import place_transfers, plan_jobs
-from ingest.site.load_conditions import place_loaders
+from ingest.site.loaders import place_loaders
 from ingest.site.plan import TABLES, Plan, PlanScenarios
 from ingest.site.requirement_wording import LINES, RequirementValue
 from ingest.site.requirement_writer import RequirementWriter
@@ -222,7 +211,7 @@ def plan(site: str | Path | Mapping[str, Any], **options: Unpack[PlanOptions]) -
     >>> site = {"clusters": {"main": {"node": "dgx-h100", "count": 128}},
     ...         "jobs": {"cosmology": {"model": "cosmoflow", "cluster": "main", "nodes": 128}}}
     >>> plan(site).requirement("R-READ-03").display
-    '828 GB/s (771.2 GiB/s)'
+    '319 GB/s (297.1 GiB/s)'
 
     Raises:
         UsageError: a path that cannot be set, a number out of range, or all faults of the site, a line each.

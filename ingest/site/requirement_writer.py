@@ -15,7 +15,7 @@ from ingest.engine.solver import Quantities
 from ingest.errors import listed
 from ingest.requirement import INFORMATION, PRIORITIES, Conditions, Requirement, kind_of_line
 from ingest.site.checks import of_line
-from ingest.site.datasets import BESIDES
+from ingest.site.holdings import BESIDES
 from ingest.site.load_conditions import OF_ONE_JOB, LoadConditions
 from ingest.site.requirement_wording import GUIDED, HELD, LOADED, RATIONALES, STATED, RequirementValue
 from ingest.site.site_file import Site

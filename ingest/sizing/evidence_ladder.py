@@ -117,7 +117,8 @@ def absence(model: Model, gpu: Gpu, basis: str, precision: str, flops: Input | N
         return IngestError(Message(text + (f" ({why})" if why else ""), supply=("samples_per_second", "flops_per_sample")))
     if peak_of(gpu, precision) is None and basis not in ("measured", "emulated"):
         known = ", ".join(gpu.peak_flops) or "none"
-        return IngestError(f"no {level}estimate: {gpu.id} has no dense {precision} peak in the catalog (known: {known})")
+        text = f"no {level}estimate: {gpu.id} has no dense {precision} peak in the catalog (known: {known})"
+        return IngestError(Message(text, supply=("precision", "samples_per_second")))
     if basis == "transferred" and gpu.memory_bandwidth is None:
         return IngestError(f"no transferred estimate: {gpu.missing.get('memory_bandwidth', 'memory bandwidth not known')}")
     if basis in ("auto", "efficiency"):

@@ -264,7 +264,8 @@ def test_a_node_in_the_place_of_a_gpu_is_named(shipped):
     ["h100\x1b[31m", "h100\x00", "h100\nrm", "\u202eh100", "", " ", "80gb", "nvidia", "gpu:8", "gpu:", "🙂", "h" * MAX_NAME,
      "x" * 5000, "GPU 0:", "a" * 60 + " " * 100 + "b", ("8x " * 80)[:MAX_NAME], "../../etc/passwd", "((((((((((((("],
 )  # fmt: skip
-def test_a_hostile_name_is_refused_in_one_line(shipped, written):
+def test_a_hostile_name_is_refused_in_one_line(shipped, written, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where no path leads to a file
     for record in (Gpu, Node, Corpus):
         with pytest.raises(UsageError) as refused:
             shipped.get(record, written)

@@ -31,6 +31,7 @@ def site(loader, **job):
         "clusters": {"main": {"node": "dgx-h100", "count": 2}},
         "datasets": {"set": {"bytes": "500 TB"}},
         "jobs": {"train": reading},
+        "test": {"latency_tail": 5},
     }
 
 

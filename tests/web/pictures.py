@@ -39,7 +39,7 @@ def every_picture(browser, url: str, folder: Path) -> None:
         page.context.close()
     for name, form in WINDOWS.items():
         page = shown(browser, url, *form, "#v=1&tab=bw")
-        page.locator(".big").click()
+        page.locator(".big").first.click()
         page.locator("dialog summary").first.click()
         page.screenshot(path=folder / f"derivation-{name}.png")
         page.context.close()

@@ -313,7 +313,7 @@ class ExpressionPrinter:
         parts = []
         for one in node.keywords:
             value = self.expression(one.value)
-            parts.append(f"...$.spread({value})" if one.arg is None else f"{json.dumps(one.arg)}: {value}")
+            parts.append(f"...$.spread({value})" if one.arg is None else f"{json.dumps(one.arg)}:{value}")
         words = f"{{{','.join(parts)}}}" if parts else ""
         if isinstance(callee, ast.Attribute):
             return self._method_call(callee, arguments, words)

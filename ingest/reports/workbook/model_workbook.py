@@ -37,7 +37,7 @@ from ingest.reports.workbook.workbook_writer import (
 )
 from ingest.requirement import is_of
 from ingest.rfp import response_form as form
-from ingest.site.load_conditions import utilization_course
+from ingest.site.loaders import utilization_course
 from ingest.site.plan import largest_checkpoint_course, largest_checkpoint_goodput
 from ingest.version import __version__
 

@@ -17,7 +17,7 @@ from ingest.reports.workbook.sheet import CellContent, CellFormula, NumberCell, 
 from ingest.reports.workbook.table_sheets import TableSheet
 from ingest.reports.workbook.workbook_writer import WorkbookWriter, add_title, banner, checks_outcome, strike
 from ingest.rfp import response_form as form
-from ingest.site.load_conditions import LatencyPoint, utilization_course
+from ingest.site.loaders import LatencyPoint, utilization_course
 from ingest.site.plan import Plan, largest_checkpoint_course, largest_checkpoint_goodput
 from ingest.units import display, scale_of
 
