@@ -45,6 +45,7 @@ columns(
     kv_read_bandwidth="B/s",
     kv_write_bandwidth="B/s",
     kv_held_bytes="B",
+    kv_recompute_bandwidth="B/s",
     kv_bytes_written_per_day="B",
     weights_load_bandwidth="B/s",
     served_weights_bytes="B",
@@ -134,6 +135,9 @@ computed_quantity("site_kv_read_bandwidth", "total(kv_peak_read_bandwidth_of_ser
 computed_quantity("site_kv_write_bandwidth", "total(kv_write_bandwidth_of_serving) * (1 + performance_headroom)", "B/s",
     "Writes of key-value caches by all workloads: each turn is written before the next turn of its user.",
     label="writes of key-value caches", example="site_kv_write_bandwidth([4e9, 1e9], 0) -> 5000000000.0")  # fmt: skip
+computed_quantity("site_kv_recompute_bandwidth", "total(kv_recompute_bandwidth_of_serving)", "B/s",
+    "Reads of key-value caches below which the GPUs compute them again sooner.",
+    label="reads of key-value caches at which recomputing is as fast")  # fmt: skip
 computed_quantity("replica_weights_bytes", "parameters * weight_bits / bits_per_byte", "B",
     "Weights that a replica of a served model reads when it starts.", label="weights of a replica")  # fmt: skip
 computed_quantity("weights_load_bandwidth",

@@ -300,7 +300,7 @@ class SiteJob:
             IngestError: what is missing.
         """
         # What fits the caches is judged by the data set of the site, not by the one that the model is known for.
-        own = {**question.settings, "cache_hit_fraction": 0.0} if self.data is not None else question.settings
+        own = {**question.settings, "cache_hit_fraction": 0.0}
         answer = estimate(revised(question, settings=own), self.catalog)
         if answer.incomplete:
             raise IngestError(answer.incomplete)

@@ -145,6 +145,7 @@ RATIONALES = {
     "R-KV-01": Rationale("serving", "Users wait for the first token of an answer while the context of their session is read."),
     "R-KV-02": Rationale("serving", "The cache of a turn must be written before the next turn of its user reads it."),
     "R-KV-03": Rationale("capacity", "A session whose cache is lost has to be computed again."),
+    "R-KV-04": Rationale("serving", "Below this rate a cache that is read costs more time than one that is computed again."),
     "R-SERVE-01": Rationale("serving", "A served model answers nobody before its weights have been read: at its start, after "
                             "an outage and when replicas are added."),
     "R-META-01": Rationale("metadata", "Data loaders open files while they train, and a slow open delays a whole step."),
@@ -295,6 +296,9 @@ LINES = (
     RequirementTemplate("R-KV-03", "site_kv_bytes", "mandatory", "hold",
          "hold at least {value} of key-value caches, which R-CAP-01 includes, without data reduction",
          "kv_held_bytes_of_serving", inspected="the usable capacity that the file system itself reports for them"),
+    RequirementTemplate("R-KV-04", "site_kv_recompute_bandwidth", "information", "read",
+         "read key-value caches at {value} at least, so that a session is read no later than the GPUs compute it again",
+         "kv_recompute_bandwidth_of_serving"),
     RequirementTemplate("R-SERVE-01", "site_weights_bandwidth", "mandatory", "read",
          _SUSTAIN + "of uncached sequential {io} reads from {clients} {depth} so that all replicas of served models that start "
          "have read their weights {within}", "weights_load_bandwidth_of_serving", "serving", streams=True,

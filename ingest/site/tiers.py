@@ -72,6 +72,7 @@ COUNTED = ("kv_token_bytes", "kv_reused_token_bytes", "recurrent_state_bytes")
 CACHES = (
     "kv_session_bytes", "kv_looked_for_bytes", "kv_hit_share", "kv_block_bytes", "kv_block_seconds", "kv_peak_turns",
     "kv_peak_read_bandwidth", "kv_read_bandwidth", "kv_write_bandwidth", "kv_bytes_written_per_day", "first_token_seconds",
+    "kv_recompute_bandwidth",
 )  # fmt: skip
 #: what of it the NVMe of the nodes serves, and the name that it has there
 LOCAL = {
@@ -191,7 +192,7 @@ def _serving(site: Site, name: str, described: Mapping[str, Any], catalog: Catal
         known.adopt({one: steps(one) for one in names})
         known.link("kv_held_bytes", steps(held))
     else:
-        known.adopt({one: steps(one) for one in names if one not in (*LOCAL, "kv_looked_for_bytes")})
+        known.adopt({one: steps(one) for one in names if one not in (*LOCAL, "kv_looked_for_bytes", "kv_recompute_bandwidth")})
         for one, name in LOCAL.items():
             if one in names:
                 known.link(name, steps(one))

@@ -16,7 +16,7 @@ from ingest.engine.value import Input, assumed, derived
 from ingest.errors import IngestError
 from ingest.files import read_text
 from ingest.sizing.job import Amount, by_user, quantities_of
-from ingest.sizing.offload_tiers import OffloadJob, kept_by_attention, machine, recurrent_state
+from ingest.sizing.offload_tiers import OffloadJob, compute, kept_by_attention, machine, recurrent_state
 from ingest.sizing.rules import finding, messages, with_unused
 
 DEFAULTS = {
@@ -52,6 +52,7 @@ QUESTION = Question(
         Shown("kv_write_bandwidth"),
         Shown("kv_read_bandwidth_per_node", main=False),
         Shown("kv_write_bandwidth_per_node", main=False),
+        Shown("kv_recompute_bandwidth"),
         Shown("kv_block_bytes", main=False),
         Shown("kv_bytes_written_per_day", main=False),
         Shown("kv_writes_per_day"),
@@ -107,7 +108,8 @@ class SessionOptions(TypedDict, total=False):
 
 
 #: option -> the quantity that it sets here
-QUANTITIES = {**quantities_in(SessionOptions), "prompt": "prompt_tokens", "generate": "generated_tokens"}
+QUANTITIES = {**quantities_in(SessionOptions), "prompt": "prompt_tokens", "generate": "generated_tokens",
+              "efficiency": "model_flops_utilization"}  # fmt: skip
 #: Capacities of the table of hits, as shares of the blocks of the trace.
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 #: settings on which only the replay of a trace rests
@@ -128,12 +130,18 @@ def serving(job: OffloadJob) -> Answer:
     if made is None:
         raise IngestError(f"the structure of {size.name} is not known: give its config.json")
     numbers = {name: given[name] for name in ("gpus", "prompt", "generate", "users", "turns", "turn_time", "first_token_time",
-                                              "retention")}  # fmt: skip
+                                              "retention", "efficiency")}  # fmt: skip
     options = quantities_of(QUANTITIES, numbers)
     trace = _trace(Path(str(hit))) if hit is not None and str(hit).endswith(".jsonl") else None
     if trace is None:
         options |= quantities_of(QUANTITIES, {"hit": hit})
-    inputs = {**DEFAULTS, **machine(job.card, job.node, named=job.named), **by_user({**options, **settings})}
+    inputs = {
+        **DEFAULTS,
+        **machine(job.card, job.node, named=job.named),
+        **compute(job.card, job.utilization),
+        "parameters_active": derived(made.parameters_active, f"rows of {made.id}"),
+        **by_user({**options, **settings}),
+    }
     turns = int(inputs["session_turns"].value)
     # What each kind of attention keeps of a session, and what a mean turn reuses of it.
     earlier = [kept_by_attention(made, inputs, before) for before in range(turns)]

@@ -143,7 +143,7 @@ def drives(entry: Storage | None, units: Written | None) -> dict[str, Input]:
 def compute(card: Gpu, utilization: Value | None) -> dict[str, Input]:
     """The dense peak of a GPU, and the share of it that language models reach."""
     found = from_fields({"model_flops_utilization": utilization})
-    found = {name: item.by_default("of training runs of language models", "efficiency") for name, item in found.items()}
+    found = {name: item.by_default("of runs of language models", "efficiency") for name, item in found.items()}
     top = evidence_ladder.peak_of(card, USUAL_PRECISION)
     return found if top is None else {**found, "peak_flops_per_gpu": top}
 

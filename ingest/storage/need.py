@@ -30,8 +30,8 @@ REQUIRABLE = (
     "creates_per_second_needed",
     "files_needed",
 )
-#: need -> the result of `bw` that it is
-FROM_BW = {"read_bandwidth_needed": "ingest_bandwidth_per_job", "opens_per_second_needed": "file_opens_per_second_per_job"}
+#: need -> the quantity of a `bw` answer that it is: at the rate that all evidence supports
+FROM_BW = {"read_bandwidth_needed": "run_needed_read_bandwidth", "opens_per_second_needed": "supported_opens_per_second"}
 
 
 class NeedOptions(TypedDict, total=False):
@@ -89,6 +89,7 @@ class Need:
     title: str  # what has the need, in a few words
     given: Mapping[str, Input]  # input quantities, those of `REQUIRABLE` among them
     computed: Mapping[str, str] = field(default_factory=dict)  # quantities of `REQUIRABLE` that a formula yields, and its name
+    cases: tuple[str, ...] = ()  # cases of the question that the formulas follow
     high: Mapping[str, float] = field(default_factory=dict)  # the high end of a need whose range is known
     model: str = ""  # id of the model whose data set is read as published, for ceilings measured with it
     words: Mapping[str, Any] = field(default_factory=dict)  # options that are words, for the answer's inputs
@@ -118,15 +119,16 @@ def from_estimate(answer: Estimate) -> Need:
     Raises IngestError: the read bandwidth is unknown; with what to supply.
     """
     # A rate of samples may stay unknown where the user sets the read bandwidth.
-    if FROM_BW["read_bandwidth_needed"] not in answer.results:
-        raise IngestError(answer.incomplete or answer.unknown[FROM_BW["read_bandwidth_needed"]])
-    computed = {name: source for name, source in FROM_BW.items() if source in answer.results}
-    high = {name: end for name, source in computed.items() if (end := answer.results[source].high) is not None}
+    found, unknown = answer.known.results([*FROM_BW.values()], ranged=True)
+    if FROM_BW["read_bandwidth_needed"] not in found:
+        raise IngestError(answer.incomplete or unknown[FROM_BW["read_bandwidth_needed"]])
+    computed = {name: source for name, source in FROM_BW.items() if source in found}
+    high = {name: end for name, source in computed.items() if (end := found[source].high) is not None}
     gpus = answer.results["gpus"].value
     card, model = answer.gpu.name if answer.gpu else "GPU", answer.model.name if answer.model else "your model"
-    read = answer.results["ingest_bandwidth_per_job"]
+    read = found[FROM_BW["read_bandwidth_needed"]]
     title = f"{model} on {gpus:,.0f} × {card}, {display(answer.nodes, 'node')}, {answer.basis}: {read.display}"
-    found = from_fields({"host_link_bandwidth_per_gpu": answer.gpu.host_link_bandwidth if answer.gpu else None})
+    given = from_fields({"host_link_bandwidth_per_gpu": answer.gpu.host_link_bandwidth if answer.gpu else None})
     data_set = ""
     if answer.model is not None:
         usual, chosen = next(iter(answer.model.encodings), ""), encoding_chosen(answer.model, answer.job.encoding)
@@ -134,16 +136,17 @@ def from_estimate(answer: Estimate) -> Need:
         if not own_size and answer.job.encoding in (None, "stored", usual, f"{usual}/stored"):
             # It is read as published; no ceilings are measured with another encoding or size.
             data_set = answer.model.id
-        found |= from_fields(
+        given |= from_fields(
             {
                 "dataset_bytes": answer.model.dataset_bytes if data_set else None,
                 "decoded_sample_bytes": chosen.decoded if chosen else None,
             }
         )
-        found |= decoding_of(chosen, None, lambda name: answer.catalog.get(Decoder, name))
+        given |= decoding_of(chosen, None, lambda name: answer.catalog.get(Decoder, name))
     words = {name: item for name, item in answer.inputs.items() if "unit" not in item}
     # A training job reads its samples in random order.
-    return Need(title, {**found, **answer.given}, computed, high, data_set, words, answer.warnings, "random")
+    cases = answer.known.cases
+    return Need(title, {**given, **answer.given}, computed, cases, high, data_set, words, answer.warnings, "random")
 
 
 def from_requirements(lines: Iterable[Requirement], title: str = "requirement lines", priority: str = "mandatory") -> Need:

@@ -169,7 +169,9 @@ def known_of(system: System, need: Need) -> Quantities:
         **system.chosen,
     }
     known = Quantities({**supplied, **given})
-    known.state("path_judged", *(["job_estimated"] if need.computed else []), *(["local_drives_judged"] if local else []))
+    known.state(
+        "path_judged", *(["job_estimated", *need.cases] if need.computed else []), *(["local_drives_judged"] if local else [])
+    )
     for name, note in NEUTRAL.items():
         if known.find(name) is None:
             known.give({name: Input(1).by_default(note)})

@@ -155,8 +155,18 @@ def test_ceilings_measured_with_a_data_set():
     assert value(found, "cache_hit_needed") == pytest.approx(1 - 3e9 / 18.14e9, rel=1e-3)
 
 
+def test_a_job_needs_what_all_evidence_supports():
+    # Two kinds of evidence differ by 2.6 times: no appliance is bought for the higher alone, and the range warns of it.
+    job = {"model": "cosmoflow", "gpu": "h100-sxm", "nodes": 128}
+    needed = ingest.fit(**job, storage="ddn-ai400x2").needed
+    supported = ingest.bw(**job).known.value("run_needed_read_bandwidth")
+    assert needed["read_bandwidth_needed"].value == supported == pytest.approx(110.1 * 1024 * 2_828_486, rel=1e-3)
+    assert needed["opens_per_second_needed"].value == pytest.approx(110.1 * 1024, rel=1e-3)
+
+
 def test_staging_and_caching_stand_beside_streaming():
-    rows = one(model="cosmoflow", gpu="h100-sxm", nodes=16, storage="nfs-tcp").answer.tables["ways"]
+    asked = {"model": "cosmoflow", "gpu": "h100-sxm", "nodes": 16, "storage": "nfs-tcp"}
+    rows = one(**asked, samples_per_second=285.7).answer.tables["ways"]
     by_name = {row["way"]: row for row in rows}
     assert by_name["stream from storage"]["holds"] is False
     whole, share = by_name["stage the whole data set on every node"], by_name["stage a share of it on each node"]
