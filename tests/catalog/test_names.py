@@ -169,6 +169,8 @@ CORPORA = {
     "SA 1B": "sa-1b",
     "imagenet": "imagenet-1k",
     "Open_X_Embodiment": "open-x-embodiment",
+    "HuggingFaceVLA/community_dataset_v1": "lerobot-community-v1",
+    "https://huggingface.co/datasets/cadene/droid_1.0.1": "droid-lerobot",
     "mlfoundations/datacomp_xlarge": "datacomp-xlarge",
 }
 
