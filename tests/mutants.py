@@ -42,7 +42,7 @@ DRAWN = {
     "ingest/loader/*.py": "feed/stall feed/recorded_runs feed/feed feed/latency_line observation/loop site/preparation",
     "ingest/storage/*.py": "units_of_systems compare existing plans limits_of_fits fits market services",
     "ingest/site/*.py": "site_numbers site_totals must_show mixtures preparation tiers training_day tender_facts"
-    " site_properties site_refusals site_examples rounding site_lines rfp/comparison",
+    " site_properties site_refusals site_examples rounding site_lines demand_law what_buyers_say one_job rfp/comparison",
     "ingest/sizing/checkpoint*.py": "checkpoint checkpoint_layout checkpoint_practice goodput thresholds",
     "ingest/sizing/memory*.py": "memory modelling oracles thresholds",
     "ingest/sizing/offload*.py": "thresholds offload offload_inference offload_serving formulas/kv_benchmark",
