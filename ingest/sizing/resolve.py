@@ -240,14 +240,14 @@ class RemoteFiles:
 
     def _kept(self) -> Path | None:
         """The config.json of a model of the hub in the cache of the hub's library, where it is put while the hub answers."""
-        import huggingface_hub
-
         try:
+            import huggingface_hub
+
             if self._online:
                 return Path(huggingface_hub.hf_hub_download(self._hub_name, CONFIG))
             found = huggingface_hub.try_to_load_from_cache(self._hub_name, CONFIG)
         except Exception:
-            return None  # the library raises any exception; without a cache, the file is read as any other
+            return None  # the library may be absent and raises any exception; without a cache, the file is read as any other
         return Path(found) if isinstance(found, str) else None
 
     def read(self, name: str, offset: int, size: int) -> bytes:
