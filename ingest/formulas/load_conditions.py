@@ -132,8 +132,6 @@ input_quantity("loader_latency", "s", "Longest mean latency of a read at which a
     label="mean latency that its loader takes")  # fmt: skip
 input_quantity("loader_utilization", "1", "Utilization that a loader reaches where reads take no time at all.",
     above=False, high=1, label="utilization without any latency")  # fmt: skip
-input_quantity("loader_decode_seconds", "s/sample", "Time of a worker of a loader to decode one sample.",
-    above=False, label="decoding time of a sample in its loader")  # fmt: skip
 input_quantity("confident_share", "1", "Share of its value within which a mean or a latency is known.",
     default=0.05, high=1, label="precision of a test")  # fmt: skip
 

@@ -12,6 +12,8 @@ input_quantity("kept_share", "1", "Share of the bytes of its origin that a data 
     high=1000)  # fmt: skip
 input_quantity("samples_in_file", "sample/file", "Samples in one file of a data set.")
 input_quantity("file_bytes", "B/file", "Bytes in one file of a data set.")
+computed_quantity("mean_bytes_of_files", "data_bytes / data_files", "B/file", "Mean size of the files of a data set.")
+computed_quantity("samples_of_files", "data_samples / data_files", "sample/file", "Mean samples in a file of a data set.")
 input_quantity("data_bytes", "B", "Bytes of one copy of one version of a data set at the start of the plan.",
     label="data set size")  # fmt: skip
 input_quantity("data_files", "file", "Files of one copy of one version of a data set at the start of the plan.",

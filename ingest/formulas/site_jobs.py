@@ -23,6 +23,7 @@ input_quantity("writing_nodes", "node", "Nodes of all concurrent runs of a job t
 alternative("writing_nodes", "nodes_at_once", when="saves_checkpoints")
 input_quantity("one_sample", "sample", "A single sample.", low=1, high=1, above=False, default=1)
 input_quantity("one_file", "file", "A single file.", low=1, high=1, above=False, default=1)
+input_quantity("samples_in_one", "sample/file", "A single sample in a file.", low=1, high=1, above=False, default=1)
 input_quantity("page_bytes", "B", "Smallest read of a memory-mapped file.", default=4096, label="page size")
 alternative("job_read_bandwidth", "started_read_bandwidth", when="data_read", optional=True)
 input_quantity("starting_runs", "1", "Runs that start together and fill their caches at the same time.",
@@ -61,7 +62,11 @@ computed_quantity("doubling_seconds", "growth_period_seconds * (log(2) / maximum
     "Time in which bytes or a bandwidth double at a growth; without growth practically never.", where="period × ln 2 ÷ ln g",
     label="doubling time", needs="growth_factor growth_period_seconds",
     example="doubling_seconds(4, 2 * 31_557_600), doubling_seconds(1, 31_557_600) > 1e15 -> (31557600.0, True)")  # fmt: skip
-computed_quantity("samples_of_file_bytes", "file_bytes / sample_bytes", "sample/file", "Samples in a file, by its size.")
+computed_quantity("samples_of_file_bytes",
+    "where(minimum(file_bytes / sample_bytes, 2 * samples_in_one - file_bytes / sample_bytes) > samples_in_one / 2, samples_in_one,"
+    " file_bytes / sample_bytes)", "sample/file",
+    "Samples in a file, by its size; a file of about the size of a sample holds one.",
+    example="samples_of_file_bytes(115_385, 114_660, 1), samples_of_file_bytes(3.6e6, 1.2e6, 1) -> (1, 3.0)")  # fmt: skip
 computed_quantity("job_cold_read_bandwidth", "run_cold_read_bandwidth * concurrent_runs", "B/s",
     "Read bandwidth of all concurrent runs of a job while nothing is cached.",
     label="cold read bandwidth of concurrent runs")  # fmt: skip

@@ -17,7 +17,7 @@ from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived
 from ingest.errors import CatalogError, IngestError, MissingQuantity, RequirementNotMet, expected_one_of
-from ingest.site.datasets import mixed_bytes_of, model_of, read_of_mixture
+from ingest.site.datasets import REPACKED, mixed_bytes_of, model_of, read_of_mixture
 from ingest.site.schema import loads_of_jobs
 from ingest.site.site_file import Keys, Site
 from ingest.site.tiers import place_states
@@ -427,14 +427,22 @@ class SiteJob:
         own = data is not None and "dataset_samples" not in job.get("set", {}) and "data_samples" not in data.given
         return own and "epochs" in job and "tokens" not in job and "dataset_samples" not in read
 
+    def _place_files(self, known: Quantities) -> None:
+        """Let the files that the data set states hold for the reads of the job, not those of the model's own data set."""
+        data = self.data
+        if data is None or "samples_in_file" in data.given or "samples_per_file" in self.described.get("set", {}):
+            return
+        if {"data_samples", "data_files"} <= data.given.keys():
+            known.link("samples_per_file", data.step("samples_of_files"))
+        elif {"file_bytes", "data_files"} & data.given.keys():
+            known.link("file_bytes", data.step("file_bytes" if "file_bytes" in data.given else "mean_bytes_of_files"))
+            known.link("samples_per_file", known.step("samples_of_file_bytes"))
+
     def _request(self, known: Quantities, model: Model | None) -> dict[str, str]:
         """Choose the size of one read and the readers of a node; returns the pattern of the reads and its origin in words."""
-        file_bytes = self.data.given.get("file_bytes") if self.data is not None else None
-        if file_bytes is not None and "samples_per_file" not in known.given and "sample_bytes" in known.given:
-            known.give({"file_bytes": file_bytes})
-            known.link("samples_per_file", known.step("samples_of_file_bytes"))
         if known.find("sample_bytes") is None:
             return {}
+        self._place_files(known)
         form, how, pattern_from = self._how_read(known, model)
         # What a format says of the reads of its files, and what is usual where it is unknown.
         known.give_default("page_bytes", PAGE)
@@ -474,7 +482,7 @@ class SiteJob:
             form = self.catalog.get(Format, described["format"])
         elif "model" in described:
             form = format_of(self.catalog.get(Model, described["model"]), described.get("encoding"), self.catalog)
-        elif model is not None:
+        elif model is not None and not (described.keys() & {*REPACKED} and known.value("samples_per_file") <= 1):
             form = format_of(model, self.described.get("encoding"), self.catalog)
         if form is not None and form.read_pattern:
             if form.read_pattern not in READ_PATTERNS:

@@ -7,45 +7,53 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
+from ingest.catalog.records import Decoder, Model
+from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.registry import solve
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.loader.feed import DEFAULTS, USUAL_SEED, USUAL_STEPS
 from ingest.loader.stall import Loader, Utilization, longest_latency, tried
+from ingest.site.datasets import model_of
 from ingest.site.site_file import Site
+from ingest.sizing.decoding import decoding_of, encoding_chosen
 
 #: keys below `loader` of a job and the quantity that each is
 OF_LOADER = {
     "workers": "loader_workers",
     "batch": "samples_per_step",
     "prefetch": "loader_prefetch",
-    "decode_time": "loader_decode_seconds",
+    "decode_time": "sample_decode_seconds",
     "utilization": "accepted_utilization",
 }
 LOADER_SOURCE = "ingest-loader-recurrence"
-NO_DECODING = Input(0).by_default("the workers of a loader spend no time on decoding", "loader.decode_time")
+NO_DECODING = Input(0).by_default(
+    "decoding takes no time: no rate of a decoder is known for these samples", "loader.decode_time"
+)
 USUAL_LOADER = {
     "loader_prefetch": DEFAULTS["loader_prefetch"],
     "accepted_utilization": DEFAULTS["accepted_utilization"],
-    "loader_decode_seconds": NO_DECODING,
 }
 #: Points of a curve, as multiples of the longest latency; the job itself stands at 1.
 OF_LONGEST = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
 
 
-def place_loaders(site: Site, jobs: Sequence[QuantityRow], storage: Quantities) -> None:
+def place_loaders(site: Site, jobs: Sequence[QuantityRow], storage: Quantities, catalog: Catalog) -> None:
     """Give each job that states its loader the longest latency of a read that keeps its GPUs computing.
 
     One read takes a lognormal time whose 99th percentile over its mean is `test.latency_tail`; each worker has one read
     outstanding. Nothing is cached, as in a first epoch.
     """
     for row in jobs:
-        described = site.section("jobs")[row.name].get("loader")
+        job = site.section("jobs")[row.name]
+        described = job.get("loader")
         if described is not None and row.step("read_request_bytes") is not None:
             row.known.give(
                 {**USUAL_LOADER, **{quantity: described[key] for key, quantity in OF_LOADER.items() if key in described}}
             )
+            if "decode_time" not in described:
+                _place_decoding(row.known, model_of(job, catalog), job.get("encoding"), catalog)
             row.known.adopt({"latency_tail": storage.step("latency_tail")})
             loader = _loader_of(row.known)
             where = f"runs of {USUAL_STEPS:,} steps, seed {USUAL_SEED}; median"
@@ -57,6 +65,16 @@ def place_loaders(site: Site, jobs: Sequence[QuantityRow], storage: Quantities) 
                 searched = Input(longest, source=LOADER_SOURCE, grade="derived", where=f"search by simulation: {where}")
                 row.known.give({"loader_latency": searched})
                 row.known.state("loader_stated")
+
+
+def _place_decoding(known: Quantities, model: Model | None, encoding: str | None, catalog: Catalog) -> None:
+    """Give a loader the rate at which its workers decode the samples of a model, as `ingest feed` counts it."""
+    found = decoding_of(encoding_chosen(model, encoding), None, lambda name: catalog.get(Decoder, name))
+    known.give({name: item for name, item in found.items() if name not in known.given})
+    if "thread_decode_rate" in found:
+        known.state("one_image")
+    else:
+        known.give({"sample_decode_seconds": NO_DECODING})
 
 
 def _loader_of(known: Quantities) -> Loader:
@@ -72,7 +90,7 @@ def _loader_of(known: Quantities) -> Loader:
         step_seconds=float(solve("step_computation_seconds", {"samples_per_step": value("samples_per_step"), **rate})),
         latency_seconds=0.0,
         latency_variation=value("latency_variation"),
-        decode_seconds=value("samples_per_step") * value("loader_decode_seconds") / reads,
+        decode_seconds=value("samples_per_step") * value("sample_decode_seconds") / reads,
         ranks=int(value("gpus")),
         handover_seconds=(handover, handover),
     )

@@ -269,7 +269,7 @@ def plan_once(
     guidance = guidance_of(site, catalog, storage)
     place_floors(guidance, jobs)
     place_transfers(site, jobs)
-    place_loaders(site, jobs, storage)
+    place_loaders(site, jobs, storage, catalog)
     for row, policy in ((one.row, one.policy) for one in planned if one.policy is not None):
         # What saves checkpoints has the times of the site; what saves synchronously stops its reads meanwhile.
         row.known.adopt({name: storage.step(name) for name in ("create_seconds", "outage_restart_seconds")})

@@ -10,7 +10,7 @@ from ingest.catalog.records import Node
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow, columns_of, replaced
 from ingest.engine.messages import in_site_words
-from ingest.engine.registry import Step, check_value, unit_of
+from ingest.engine.registry import Step, check_value, solve, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived
@@ -206,7 +206,8 @@ def _replicas(described: Mapping[str, Any], node: Node, known: Quantities, keys:
     """Give a serving workload the users whose turns its GPUs compute: by prefill and decoding of its replicas.
 
     A replica takes as few nodes as hold its weights on their GPUs, and computes as many sequences at a time as they hold
-    besides, at most those of a server's default.
+    besides, at most those of a server's default. A turn prefills its prompt alone, and its decode steps read the context of
+    all earlier turns too: on average of half a session.
 
     Raises:
         IngestError: a model that cannot be served; with its line.
@@ -220,7 +221,9 @@ def _replicas(described: Mapping[str, Any], node: Node, known: Quantities, keys:
     turns = described.get("turns", SESSIONS["session_turns"]).value
     bits = {"weight_bits": described["weight_bits"].value} if "weight_bits" in described else {}
 
-    def generation(replica: float, batch: float) -> Answer:
+    earlier = (turns - 1) / 2 * (tokens["prompt_tokens"] + tokens["generated_tokens"])
+
+    def generation(replica: float, batch: float, reused: float = 0) -> Answer:
         with site.blaming(keys):
             return offload(
                 described["model"],
@@ -228,7 +231,7 @@ def _replicas(described: Mapping[str, Any], node: Node, known: Quantities, keys:
                 node=node.id,
                 gpus=round(replica * each),
                 batch=batch,
-                prompt=tokens["prompt_tokens"],
+                prompt=tokens["prompt_tokens"] + reused,
                 generate=tokens["generated_tokens"],
                 catalogs=catalog,
                 **bits,
@@ -240,21 +243,30 @@ def _replicas(described: Mapping[str, Any], node: Node, known: Quantities, keys:
     else:
         while replica * 2 <= nodes and generation(replica, 1).known.value("levels_used") > 1:
             replica *= 2
-    one = generation(replica, 1).known
+    one = generation(replica, 1, earlier).known
     # The caches of sequences in the middle of their sessions share what the weights leave.
-    context = float(one.value("kv_cache_bytes")) * (turns + 1) / 2
+    context = float(one.value("kv_cache_bytes"))
     room = max(float(one.value("gpu_room_bytes")) - float(one.value("held_weights_bytes")), 0)
     batch = max(min(MOST_SEQUENCES.value, room // context if context else MOST_SEQUENCES.value), 1)
-    answer = generation(replica, batch)
-    seconds = answer.known.find("generation_seconds")
-    said = f"{replica:g} nodes per replica, {batch:,.0f} sequences at a time, {tokens['prompt_tokens']:,.0f} tokens prefilled"
+    turn = {
+        "prefill_seconds": generation(replica, batch).known.find("prefill_seconds"),
+        "decode_step_seconds": (decoding := generation(replica, batch, earlier).known).find("decode_step_seconds"),
+        "tokens_per_decode_step": decoding.find("tokens_per_decode_step"),
+        "generated_tokens": decoding.find("generated_tokens"),
+    }
+    parts = {one: float(step.value) for one, step in turn.items() if step is not None}
+    seconds = solve("generation_seconds", parts) if len(parts) == len(turn) else None
+    said = (
+        f"{replica:g} nodes per replica, {batch:,.0f} sequences at a time, {tokens['prompt_tokens']:,.0f} tokens prefilled, "
+        f"decoded after {earlier:,.0f} more"
+    )
     known.give(
         {
             "stated_users": described["users"],
             "turn_seconds": described.get("turn_time", SESSIONS["turn_seconds"]),
             "replica_nodes": derived(replica, "the fewest nodes whose GPUs hold the weights, or as stated"),
             "sequences_of_replica": MOST_SEQUENCES._replace(value=batch),
-            **({"generation_seconds": derived(seconds.value, said)} if seconds is not None else {}),
+            **({"generation_seconds": derived(float(seconds), said)} if seconds is not None else {}),
         }
     )
     known.state(*(["replicas_stated"] if stated is not None else []), *(["generation_unknown"] if seconds is None else []))

@@ -362,8 +362,8 @@ ROWS = (
          text="{line}: the reads that the loaders of {jobs} have outstanding imply a mean latency of {shown}; flash and a "
               "network take {at_most}", supply=("loader.workers", "threads", "storage.latency"), tender="R-READ"),
     Rule("W57", 39, "loader_utilization", "<", "accepted_utilization", of_job=True, what="utilization without any latency",
-         text="decoding alone keeps its GPUs at {percent} % of the time, below {most_percent} %: no latency suffices, and the "
-              "lines ask for what its loaders draw", supply=("loader.workers", "loader.decode_time"), tender="R-READ"),
+         text="without any latency its loaders keep its GPUs at {percent} % of the time, below {most_percent} %: the lines ask "
+              "for what its loaders draw", supply=("loader.workers", "loader.decode_time"), tender="R-READ"),
     Rule("W41", 40, "cached_share", ">=", 1.0, of_job=True, what="share of the data set that the caches of a run hold",
          text="its data set ({dataset}) fits the cache of {where} ({cache}): nothing is read after the warm-up of {warm_up}",
          supply=("memory_share", "warm_up"), tender="R-READ"),

@@ -129,12 +129,14 @@ def test_ten_times_the_users_on_the_same_gpus_ask_no_more():
 
 
 def test_turns_are_those_that_offload_computes_on_the_same_gpus():
+    """A turn prefills its prompt; its decode steps read the context of 3.5 earlier turns too, of 2,000 tokens each."""
     plan = ingest.plan(serving(20_000), samples=0)
-    options = {"inference": True, "gpu": "h100", "gpus": 128, "batch": 128, "prompt": 1500, "generate": 500}
-    tokens = ingest.offload("llama3-70b", **options).results["tokens_per_second"].value
+    options = {"inference": True, "gpu": "h100", "gpus": 128, "batch": 128, "generate": 500}
+    prefill, decode = (ingest.offload("llama3-70b", **options, prompt=prompt).results for prompt in (1500, 1500 + 3.5 * 2000))
+    seconds = prefill["prefill_seconds"].value + 499 * decode["decode_step_seconds"].value
     (row,) = plan.rows["serving"]
-    assert row.known.value("computed_turn_rate") == pytest.approx(tokens / 500, rel=1e-9)
-    assert row.known.value("serving_users") == pytest.approx(tokens / 500 * 60, abs=1)
+    assert row.known.value("computed_turn_rate") == pytest.approx(128 / seconds, rel=1e-3)
+    assert row.known.value("serving_users") == pytest.approx(128 / seconds * 60, rel=1e-3)
 
 
 def test_a_served_model_has_its_weights_on_storage_and_reads_them_as_its_largest_load():
@@ -344,3 +346,31 @@ def test_nodes_that_stage_in_turn_are_counted_once():
     line = ingest.plan(site, samples=0).requirement("R-STAGE-01")
     assert (line.conditions.clients, line.value) == (4, 4 * 72e9)
     assert [(group.cluster, group.clients) for group in line.conditions.client_groups] == [("main", 4)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_opens_follow_the_files_that_the_data_set_states(seed):
+    """Whatever the files of the data set that the model is known for: a DICOM volume lies in 150, a shard holds thousands."""
+    one = random.Random(seed)
+    per_file, samples = 10 ** one.uniform(-2.5, 4), 10 ** one.uniform(6, 9)
+    size, model = one.choice((50_000, 200_000, 5_000_000)), one.choice(("resnet50", "unet3d", "cosmoflow"))
+    counted = {"samples": samples, "sample_bytes": size, "files": samples / per_file}
+    held = {"bytes": samples * size, "files": samples / per_file}
+    for data, told in ((counted, {}), (held, {"sample_bytes": size})):
+        job = one_job(model=model, touched=size, **told)
+        plan = ingest.plan(job | {"datasets": {"data": data}}, samples=0)
+        (row,) = plan.rows["jobs"]
+        files = 1 if data is held and 0.5 < per_file < 1.5 else per_file
+        cold = row.known.value("run_cold_read_bandwidth")
+        assert row.known.value("samples_per_file") == pytest.approx(files, rel=1e-6)
+        assert plan.requirement("R-META-01").computed <= cold / size / files * 1.26
+
+
+def test_a_stated_loader_reads_no_more_than_feed_says():
+    """One worker of a PyTorch loader decodes 266 JPEG images each second, whatever the GPU takes."""
+    for workers in (1, 4, 16):
+        site = one_job(model="resnet50", protocol="mlperf-training", loader={"workers": workers, "batch": 64})
+        fed = ingest.feed("resnet50", "h100", node="dgx-h100", nodes=8, protocol="mlperf-training", workers=workers, batch=64,
+                          latency=0).results  # fmt: skip
+        most = fed["fed_samples_per_second_per_gpu"].value * 64 * 114_660
+        assert ingest.plan(site, samples=0).requirement("R-READ-05").computed <= 1.07 * most
