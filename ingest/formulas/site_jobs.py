@@ -63,8 +63,8 @@ computed_quantity("doubling_seconds", "growth_period_seconds * (log(2) / maximum
     label="doubling time", needs="growth_factor growth_period_seconds",
     example="doubling_seconds(4, 2 * 31_557_600), doubling_seconds(1, 31_557_600) > 1e15 -> (31557600.0, True)")  # fmt: skip
 computed_quantity("samples_of_file_bytes",
-    "where(minimum(file_bytes / sample_bytes, 2 * samples_in_one - file_bytes / sample_bytes) > samples_in_one / 2, samples_in_one,"
-    " file_bytes / sample_bytes)", "sample/file",
+    "where(minimum(file_bytes / sample_bytes, 2 * samples_in_one - file_bytes / sample_bytes) > samples_in_one / 2,"
+    " samples_in_one, file_bytes / sample_bytes)", "sample/file",
     "Samples in a file, by its size; a file of about the size of a sample holds one.",
     example="samples_of_file_bytes(115_385, 114_660, 1), samples_of_file_bytes(3.6e6, 1.2e6, 1) -> (1, 3.0)")  # fmt: skip
 computed_quantity("job_cold_read_bandwidth", "run_cold_read_bandwidth * concurrent_runs", "B/s",

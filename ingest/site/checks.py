@@ -39,6 +39,7 @@ PRINTED: Mapping[str, Keys] = {
     "W41": (),
     "W43": ("starts",),
     "W46": (),
+    "W74": (),
     "W84": (),
     "W85": (),
     "W76": ("checkpoint",),
@@ -171,6 +172,8 @@ def of_each(
     for row in jobs:
         policy = policies.get(row.name)
         words = {**row.words, "family": family_of(site.section("jobs")[row.name], catalog)}
+        drawable = row.step("node_drawable_bandwidth")
+        words["nics"] = "unknown" if drawable is None or float(drawable.value) >= UNLIMITED.value else "known"
         words["cached"] = "yes" if row.step("miss_share") is not None else "no"
         # What the texts of the rules name of a job, besides the numbers compared.
         facts = {}

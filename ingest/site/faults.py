@@ -43,11 +43,6 @@ def faults_of(site: Site, found: Sequence[Fault], catalog: Catalog) -> list[Faul
     Where there are any, the rows without one are planned, each by itself: what these are refused for is added.
     """
     faults = [*_of_site(site), *_of_ids(site, catalog)]
-    for name, one in site.section("clusters").items():
-        if "nic" in one and one.get("node", WITHOUT_GPUS) != WITHOUT_GPUS:
-            faults.append(
-                Fault(("clusters", name, "nic"), "a node type has its own storage NICs, expected it with `node: cpu`")
-            )
     for table in WORKLOADS:
         for name, one in site.section(table).items():
             faults += _unknown(site, (table, name, "cluster"), "clusters", one.get("cluster"))

@@ -96,7 +96,7 @@ def guidance_of(site: Site, catalog: Catalog, storage: Quantities) -> dict[str, 
         fields = {} if floor is None else {quantity: getattr(floor, field) for quantity, field in FIELDS.items()}
         fields["storage_nic_bandwidth_per_node"] = node.storage_nic_bandwidth
         fields["gpus_per_node"] = node.gpus_per_node
-        inputs = {quantity: from_catalog(value) for quantity, value in fields.items() if value is not None}
+        inputs = {quantity: from_catalog(value) for quantity, value in fields.items() if value is not None} | nic
         if like is not gpu:
             note = f"per GPU as for {like.name}, the nearest with a reference of its own"
             inputs |= {one: inputs[one]._replace(grade="assumed", note=note) for one in FIELDS if one in inputs}

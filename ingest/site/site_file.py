@@ -270,8 +270,6 @@ def _quantity(raw: Any, name: str, keys: Keys) -> Input:
 
 #: Nodes of a cluster at most.
 MOST_NODES = 1_000_000
-#: The protocol of a rate that is named where several disagree: its results are audited.
-FIRST_PROTOCOL = "mlperf-training"
 HEAD = """\
 # A site for `ingest plan`, written for {models} on {nodes} × {node}.
 # Edit what you know, then run: ingest plan site.yaml     (`ingest plan --new` without options writes a commented example)
@@ -343,16 +341,7 @@ def new_site(
     each = count // len(entries)
     text = HEAD.format(models=", ".join(one.id for one in entries), nodes=count, node=card.usual_node)
     for one in entries:
-        # What names the evidence where there is a choice: the precision of a language model, and the protocol of its rate.
-        found = [("precision", "bf16")] if one.family == "llm" else []
-        protocols = {
-            rate.protocol
-            for rate in catalog.rates(one)
-            if rate.gpu == card.id and rate.precision in ("bf16", *([] if found else [rate.precision]))
-        }
-        if len(protocols) > 1 and FIRST_PROTOCOL in protocols:
-            found.append(("protocol", FIRST_PROTOCOL))
-        further = "".join(f"    {key}: {value}\n" for key, value in found)
+        further = "    precision: bf16\n" if one.family == "llm" else ""
         form = ONCE if one.family == "llm" else OFTEN
         text += form.format(name=one.id, model=one.id, nodes=each, further=further)
     text += "\ndatasets:                        # the sizes are examples: put yours\n"

@@ -36,6 +36,8 @@ FASTER = 1.1
 MOST_READS = 1_000_000
 #: Training runs of language models are published up to this share of the dense peak.
 MOST_UTILIZATION = 0.6
+#: What a node draws at most through the slowest NIC that storage is attached to, 10 Gb/s Ethernet: less needs no question.
+SLOWEST_STORAGE_NIC = 1.125e9
 #: A mixed load with less than this share of reads, or of writes, is the other one alone.
 SMALLEST_PART = 0.01
 #: Requests from this size on are as good as sequential: the read-ahead of a parallel file system asks for no more.
@@ -239,7 +241,7 @@ ROWS = (
     Rule("W33", 33, "implied_flops_utilization", ">", MOST_UTILIZATION, words={"basis": _NOT_MEASURED}, of_job=True,
          what="share of its GPUs' peak",
          text="its rate is {percent} % of the peak of the GPU; published training runs reach up to {most_percent} %",
-         supply=("efficiency", "achieved")),
+         supply=("efficiency", "achieved"), tender="R-READ R-META-01"),
     Rule("W34", 34, "run_seconds", "differs", "training_seconds", of_job=True,
          what="duration of a run at its rate, and as given",
          text="found {at_most}, but at its rate a run takes {shown}; expected both to agree"),
@@ -254,6 +256,9 @@ ROWS = (
          text="its GPUs need {shown} of reads per node, of which a node draws {at_most}: they compute {drawn} % of the time, "
               "whatever the storage; use more nodes for the job or nodes with more storage NICs, or check the rate",
          supply=("nodes", "samples_per_second", "sample_bytes"), tender="R-READ R-META-01"),
+    Rule("W74", 8, "node_needed_read_bandwidth", ">", SLOWEST_STORAGE_NIC, of_job=True, words={"nics": ("unknown",)},
+         text="its GPUs need {shown} of reads per node, and the storage NICs of this node type are not known: nothing holds the "
+              "lines to what a node draws", supply=("clusters.*.nic",), tender="R-READ R-META-01"),
     Rule("W48", 26, "grown_read_bandwidth", ">", "site_drawable_bandwidth", what="growth against what all clients draw",
          text="R-GROW-01: in the last year the jobs need {shown}, more than the {at_most} that all clients draw: {nodes} of "
               "the present type would take that", supply=("growth", "clusters.*.count")),
@@ -342,7 +347,7 @@ ROWS = (
     Rule("W36", 36, **_said("R-META-01 leaves out {jobs}: the samples in a file are not known", opens="unknown"),
          supply=("samples_per_file of its data", "file_bytes of its data")),
     Rule("W37", 37, **_said("R-META-03 leaves out {datasets}: the number of files is not known", files="unknown"),
-         supply=("files", "file_bytes", "samples_per_file")),
+         supply=("files", "file_bytes", "samples_per_file"), tender="R-META-03"),
     Rule("W38", 38, **_said("growth: the published factors apply to recommenders only; jobs without growth: {jobs}",
                             growth="published")),
     Rule("W70", 42, "sequence_length", ">", "longest_sequence", subject="sequence_length",
