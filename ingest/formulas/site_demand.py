@@ -74,6 +74,8 @@ alternative("weight_readers", "single_reader", when="weights_read_once")
 alternative("served_users", "stated_users", when="generation_unknown")
 alternative("serving_replicas", "stated_replicas", when="replicas_stated")
 input_quantity("replica_nodes", "node", "Nodes of one replica of a served model.")
+input_quantity("replica_room_bytes", "B", "Room on the GPUs of a replica for its weights and caches.", above=False,
+    label="room on the GPUs of a replica")  # fmt: skip
 input_quantity("sequences_of_replica", "1", "Sequences that a replica computes at a time.", whole=True)
 computed_quantity("serving_replicas", "ceil(nodes / replica_nodes)", "1", "Replicas of a served model that its nodes hold.",
     label="replicas", whole=True, example="serving_replicas(16, 1), serving_replicas(7, 2) -> (16, 4)")  # fmt: skip

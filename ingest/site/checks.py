@@ -42,6 +42,7 @@ PRINTED: Mapping[str, Keys] = {
     "W84": (),
     "W85": (),
     "W76": ("checkpoint",),
+    "W74": (),
     "W86": (),
     "W87": (),
     "W53": (),
@@ -231,7 +232,10 @@ def of_replicas(row: QuantityRow) -> Finding | None:
     said = {fact: f"{float(step.value):,.4g}" for fact, step in steps.items() if step is not None}
     if len(said) < len(names):
         return finding("W87", words={"generation": "unknown"}, owner=row.name)
-    return finding("W86", row.step, {}, row.name, **said)
+    found = finding("W86", row.step, {}, row.name, **said)
+    # GPUs that hold no replica do not serve more users by their number.
+    small = finding("W74", row.step, {}, row.name, **said)
+    return small if found is not None and found.true and small is not None and small.true else found
 
 
 def of_headline(lines: Sequence[Requirement], clusters: Sequence[QuantityRow]) -> Iterator[Finding | None]:

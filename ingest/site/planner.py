@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack
@@ -36,7 +37,7 @@ from ingest.site.checks import (
     warnings_of,
 )
 from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, growth_of, source_rows
-from ingest.site.decisions import check_decisions
+from ingest.site.decisions import check_decisions, owners_of, stale
 from ingest.site.faults import every_fault, faults_of
 from ingest.site.guidance import NO_GUIDANCE, UNLIMITED, ClusterGuidance, guidance_of, place_floors, unguided
 from ingest.site.holdings import elapsed_until, holdings_of, place_grown_checkpoints, place_minimums, year_rows
@@ -58,7 +59,7 @@ from ingest.units import parse_whole
 
 #: The decisions of a site file that was written for the buyer.
 DECISIONS = "decisions:                       # accepted for now, so that a tender can be drafted: decide each, then say why"
-ACCEPTED = '  {id}: {{accept: "not decided yet: an example written by ingest plan --new"}}'
+ACCEPTED = '{name}: {{accept: "not decided yet: an example written by ingest plan --new"}}'
 #: Why the lines of jobs are absent where none reads or saves.
 NOT_READ, NOT_SAVED = "no job reads data", "no job saves checkpoints"
 #: keys of `storage` and `test`, and the quantity that each is
@@ -239,12 +240,16 @@ def with_decisions(text: str, catalogs: Catalog | str | Path | Sequence[str | Pa
 
     planned = plan(yaml.safe_load(text), samples=0, catalogs=catalogs)
     assert isinstance(planned, Plan), "several scenarios come from `set` only"
-    asked: dict[str, list[str]] = {}
-    for one in planned.decisions:
-        asked.setdefault(one.id, []).append(one.why)
-    if not asked:
+    if not planned.decisions:
         return text
-    lines = [line for name, why in asked.items() for line in (*(f"  # {one}" for one in why), ACCEPTED.format(id=name))]
+    lines = []
+    for name, owners in owners_of(planned.decisions).items():
+        alone = len(owners) == 1
+        lines += [] if alone else [f"  {name}:"]
+        indent = "  " if alone else "    "
+        for owner in owners:
+            lines += [f"{indent}# {one.why}" for one in planned.decisions if (one.id, one.of) == (name, owner)]
+            lines.append(indent + ACCEPTED.format(name=name if alone else owner))
     return "\n".join([text.rstrip("\n"), "", DECISIONS, *lines]) + "\n"
 
 
@@ -364,7 +369,7 @@ def plan_once(
             told.setdefault(line, []).append(job.row.name)
     of_jobs_told = (of_owner(listed(names), line) for line, names in told.items())
     warnings = (*of_jobs_told, *growth.warnings, *warnings_of(site, [*findings, *of_lines], jobs, data, horizon, catalog))
-    return Plan(
+    made = Plan(
         site=site,
         catalog=catalog,
         years=horizon,
@@ -382,6 +387,8 @@ def plan_once(
         document=with_purchase(cover, [one.requirement for one in lines], site.section("clusters")),
         service=service_terms(site, storage, catalog, [one.requirement for one in lines]),
     )
+    # Whether a decision is still asked for is known once the lines are.
+    return replace(made, warnings=(*warnings, *stale(site, made.decided))) if site.section("decisions") else made
 
 
 def _left_out(site: Site, saves: bool, tiers: bool) -> dict[str, str]:

@@ -268,12 +268,18 @@ ROWS = (
          text="users ask for {turns} turns per second, of which its GPUs prefill and decode {computed}: {missing} more of them "
               "are needed, and the lines ask storage for the turns that are computed", supply=("users", "turn_time", "nodes"),
          tender="R-KV"),
+    Rule("W74", 7, "replica_weights_bytes", ">", "replica_room_bytes", factor=ROUNDED,
+         text="users ask for {turns} turns per second, of which its GPUs prefill and decode {computed}: the GPUs of its largest "
+              "replica hold {at_most} of {shown} of weights, and each step reads the rest from below them; more replicas of "
+              "that size do not help, larger ones or fewer bits do; the lines ask storage for the turns that are computed",
+         supply=("nodes", "weight_bits", "users"), tender="R-KV"),
     Rule("W87", 8, **_said("what its GPUs prefill and decode is not known, so the lines ask for the turns of all users",
                            generation="unknown"), supply=("nodes", "users"), tender="R-KV"),
     Rule("W76", 8, **_said("a checkpoint overhead of {goal} % is out of reach: failures and restores cost {least} % at any "
                            "bandwidth. The write lines are set where half the bandwidth costs another point, at {kept} %",
                            goal="near the pole"), supply=("checkpoint.waste", "checkpoint.interval", "checkpoint.mtti"),
          tender="R-WRITE"),
+    Rule("W75", 49, **_said("it settles nothing: {why}", decision="stale")),
     Rule("W83", 7, **_said("no system of the catalog meets all mandatory lines ({why})", systems="none fits"),
          supply=("storage.at_least",), tender="R-READ R-WRITE R-RESTART R-CAP-03"),
     Rule("W79", 9, "read_density", ">", MOST_DENSE,
