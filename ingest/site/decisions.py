@@ -93,11 +93,10 @@ def stale(site: Site, decided: Iterable[Decision]) -> list[str]:
     owners, found = owners_of(decided), []
     for name, said in site.section("decisions").items():
         known = owners.get(name, [])
-        if ACCEPT in said:
-            lost = {} if len(known) == 1 else {(): SEVERAL.format(owners=listed(sorted(known))) if known else CLOSED}
-        else:
-            lost = {(one,): CLOSED for one in said if one not in known}
-        for below, why in lost.items():
+        lost: list[tuple[tuple[str, ...], str]] = [((one,), CLOSED) for one in said if one not in {ACCEPT, *known}]
+        if ACCEPT in said and len(known) != 1:
+            lost = [((), SEVERAL.format(owners=listed(sorted(known))) if known else CLOSED)]
+        for below, why in lost:
             one = finding("W75", words={"decision": "stale"}, why=why)
             assert one is not None, "its words decide"
             found.append(in_site_words(Message(f"{site.place(('decisions', name, *below))}: ", one.message())))

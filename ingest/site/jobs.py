@@ -526,6 +526,7 @@ def place_transfers(site: Site, jobs: Sequence[QuantityRow]) -> None:
         described, known = site.section("jobs")[row.name], row.known
         for key, quantities in loads_of_jobs().items():
             if key in described:
+                known.state(*(["exports_models"] if key == "export" else []))
                 said = {name: described[key][word] for word, name in quantities.items() if word in described[key]}
                 known.give({**TIMES.get(key, {}), **said})
         known.state("checkpoints_on_nodes" if described.get("checkpoint", {}).get("tier") == "nodes" else "data_on_nodes")

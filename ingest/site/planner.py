@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack
 
-from ingest.catalog.records import Storage
+from ingest.catalog.records import WITHOUT_GPUS, Storage
 from ingest.catalog.store import CATALOGS, Catalog, opened
 from ingest.configuration import decimal_units
 from ingest.engine.array_tree import ArrayTree
@@ -151,7 +151,9 @@ MOST_YEARS, MOST_SAMPLES = 30, 1_000_000
 #: the checkpoints that write together, by `overlap.checkpoints`
 WRITES = {None: "checkpoints_overlap", True: "checkpoints_coincide", False: "checkpoints_alternate"}
 #: clients in tests of the whole site
-SITE_CLIENTS = ("site_clients", "staging_clients", "writing_clients", "single_node")
+SITE_CLIENTS = ("site_clients", "staging_clients", "writing_clients", "moving_clients", "loading_clients", "single_node")
+#: what the nodes draw that load, prepare and move data sets
+MOVED = "site_moving_drawable_bandwidth"
 #: quantities of a job that are the same in every year
 SAME_EVERY_YEAR = ("ingest_bandwidth_per_job", "cold_share", "warm_share", "concurrent_runs", "nodes", "miss_share",
                    "warm_up_bytes", "warm_up_seconds", "starting_runs", "job_offload_read_bandwidth",
@@ -286,13 +288,16 @@ def plan_once(
     tiers = tier_columns(jobs, serving)
     clusters = _clusters(site, jobs, serving, guidance)
     horizon = int(site.data.get("years", USUAL_YEARS)) if years is None else years
+    moving = storage.with_inputs({})
+    moving.adopt(columns_of("clusters", clusters))
     sizes, units = [*of_clusters(clusters, jobs, serving)], [*of_storage(storage)]
     refuse(site, [*sizes, *units])
     holdings = holdings_of(site, data, horizon, growth)
     of_jobs = columns_of("jobs", jobs)
-    by_year = year_rows(site, jobs, {**of_jobs, **tiers}, holdings, storage, growth, tiers=bool(tiers))
+    drawn = {MOVED: moving.step(MOVED)}
+    by_year = year_rows(site, jobs, {**of_jobs, **tiers, **drawn}, holdings, storage, growth, tiers=bool(tiers))
     known = storage.with_inputs({})
-    known.adopt(of_jobs)
+    known.adopt({**of_jobs, **drawn})
     for table, rows in (("clusters", clusters), ("years", by_year), ("serving", serving)):
         known.adopt(columns_of(table, rows))
     known.state(WRITES[overlap.get("checkpoints")])
@@ -333,7 +338,7 @@ def plan_once(
             row.known.link("staging_bandwidth_of_run", known.step("site_read_bandwidth"))
     for name in SITE_CLIENTS:
         known.step(name)
-    totals = [*of_totals(site, known), *of_transfers((*jobs, *serving)), unguided(guidance, site)]
+    totals = [*of_totals(site, known), *of_transfers((*jobs, *serving), known, by_year), unguided(guidance, site)]
     for whose, rows in tables.items():
         shown = [name for of, quantities in TABLES.values() if of == whose for name in quantities]
         for row in rows:
@@ -409,6 +414,16 @@ def _left_out(site: Site, saves: bool, tiers: bool) -> dict[str, str]:
     return found
 
 
+def movers_of(site: Site) -> frozenset[str]:
+    """The clusters whose nodes load, prepare and move data sets: those without GPUs where there are any, else all.
+
+    GPUs are not bought to copy data, and which nodes a job occupies says nothing about those that load.
+    """
+    clusters = site.section("clusters")
+    without = frozenset(name for name, one in clusters.items() if one["node"] == WITHOUT_GPUS)
+    return without or frozenset(clusters)
+
+
 def _clusters(
     site: Site,
     jobs: list[QuantityRow],
@@ -426,6 +441,8 @@ def _clusters(
         served = [row for row in serving if row.words["cluster"] == name]
         if not (jobs or serving):
             known.state("cluster_prepares")
+        if name in movers_of(site):
+            known.state("cluster_moves")
         if served:
             known.adopt(columns_of("serving", served, name))
             known.state("cluster_serves")
