@@ -61,7 +61,8 @@ computed_quantity("year_first_load_bandwidth",
 computed_quantity("year_renewal_bandwidth",
     "minimum(total(dataset_refresh_bandwidth_of_datasets) * (1 + performance_headroom), site_moving_drawable_bandwidth)", "B/s",
     "Write bandwidth of one year that loads new versions of data sets, at most what the nodes draw that load.",
-    label="later versions of a year")  # fmt: skip
+    label="later versions of a year",
+    example="year_renewal_bandwidth([0.5e9, 1e9], 0.2, 360e9) -> 1800000000.0")  # fmt: skip
 computed_quantity("year_load_bandwidth",
     "maximum(year_first_load_bandwidth, year_renewal_bandwidth"
     " + total(job_export_bandwidth_of_jobs) * (1 + performance_headroom))", "B/s",

@@ -130,7 +130,8 @@ computed_quantity("year_preparation_write_bandwidth",
     "minimum(total(dataset_preparation_write_bandwidth_of_datasets) * (1 + performance_headroom),"
     " site_moving_drawable_bandwidth)", "B/s",
     "Write bandwidth of one year that makes data sets from their origins, at most what the nodes draw that prepare.",
-    label="preparation writes of a year")  # fmt: skip
+    label="preparation writes of a year",
+    example="year_preparation_write_bandwidth([0.5e9, 1e9], 0.2, 360e9) -> 1800000000.0")  # fmt: skip
 computed_quantity("site_preparation_write_bandwidth", "largest(year_preparation_write_bandwidth_of_years)", "B/s",
     "Write bandwidth that makes data sets from their origins in the most demanding year.", label="preparation write bandwidth",
     example="site_preparation_write_bandwidth([0.5e9, 1e9]) -> 1000000000.0")  # fmt: skip

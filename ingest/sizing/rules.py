@@ -279,7 +279,7 @@ ROWS = (
                            "bandwidth. The write lines are set where half the bandwidth costs another point, at {kept} %",
                            goal="near the pole"), supply=("checkpoint.waste", "checkpoint.interval", "checkpoint.mtti"),
          tender="R-WRITE"),
-    Rule("W75", 49, **_said("it settles nothing: {why}", decision="stale")),
+    Rule("W75", 75, **_said("it settles nothing: {why}", decision="stale")),
     Rule("W83", 7, **_said("no system of the catalog meets all mandatory lines ({why})", systems="none fits"),
          supply=("storage.at_least",), tender="R-READ R-WRITE R-RESTART R-CAP-03"),
     Rule("W79", 9, "read_density", ">", MOST_DENSE,
