@@ -263,7 +263,7 @@ class RequirementWriter:
         }
 
     def _within(self, value: RequirementValue) -> str:
-        """The time of the jobs behind a line, as allowed or as their nodes draw: of the one with the largest entry, or of all."""
+        """The time of the jobs behind a line, as allowed or as nodes draw: of the one with the largest entry, or of all."""
         if not value.within:
             return ""
         own = value.line.clients in ("job", "run") and value.job
