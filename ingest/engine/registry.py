@@ -22,9 +22,15 @@ from ingest.engine.expression import Expression, Num, record
 from ingest.engine.messages import Message, Option
 from ingest.engine.value import Input
 from ingest.errors import CyclicQuantity, MissingQuantity, UsageError, nearest
+from ingest.units import physical
 
 #: the refusal of a quantity whose inputs are too large, or so small that they divide as zero
 OUT_OF_RANGE = "{} exceeds the range of floating-point numbers, expected inputs that are less extreme"
+
+#: the most that bytes, counts and seconds may be where no limit is declared: a yottabyte; more is a slip of the prefix
+MOST = 1e24
+#: the units without the things that they count, for which that holds; training takes more FLOP than that
+LIMITED = frozenset({"B", "B/s", "1", "1/s", "s"})
 
 Function = TypeVar("Function", bound=Callable[..., Num])
 
@@ -324,18 +330,19 @@ def check_value(name: str, value: Num, what: str | Option = "", written: object 
     declared = _required(name)
     many = hasattr(value, "__array_function__")
     smallest, largest = (value.min(), value.max()) if many else (value, value)
+    high = min(declared.high, MOST) if physical(declared.unit) in LIMITED else declared.high
     low_ok = smallest > declared.low if declared.above else smallest >= declared.low
     whole_ok = not declared.whole or bool((value % 1 == 0).all() if many else value % 1 == 0)
-    if low_ok and largest <= declared.high and largest < float("inf") and whole_ok:
+    if low_ok and largest <= high and largest < float("inf") and whole_ok:
         return value
     kind = "a whole number" if declared.whole else "a number"
     start = "above" if declared.above else "from"
-    end = f" up to {declared.high:g}" if declared.high < float("inf") else ""
+    end = f" up to {high:g}" if declared.high < float("inf") or largest > high else ""
     shown = f"{smallest:g}" if not low_ok or not many else f"{largest:g}"
     shown = " ".join(written.split()) if isinstance(written, str) else shown
     unit = f" ({declared.unit})" if declared.unit != "1" else ""
     # 10 for a share is 10 % more often than 1,000 %.
-    is_percent = low_ok and declared.unit == "1" and declared.high == 1 and 2 <= largest <= 100 and "%" not in shown
+    is_percent = low_ok and declared.unit == "1" and high == 1 and 2 <= largest <= 100 and "%" not in shown
     hint = f"; did you mean '{largest:g} %'?" if is_percent else ""
     raise UsageError(Message(what or name, f": found {shown}, expected {kind} {start} {declared.low:g}{end}{unit}{hint}"))
 

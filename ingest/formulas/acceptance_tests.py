@@ -49,7 +49,7 @@ input_quantity("dataset_clients", "node", "Clients that fill a data set.", whole
 input_quantity("fewest_folders_read", "node", "Folders of the data set that the test with the fewest files reads.")
 input_quantity("write_share_of_rest", "1", "Share of the capacity beyond the fill level that the files of a write test take.",
     high=1, default=0.5)  # fmt: skip
-input_quantity("write_room_per_client", "B/node", "Capacity for the files that one client writes in a test.", default=1e30)
+input_quantity("write_room_per_client", "B/node", "Capacity for the files that one client writes in a test.", default=1e24)
 input_quantity("smallest_fill_request", "B", "Requests in which test files are filled are at least this large.",
     default=1_048_576)  # fmt: skip
 input_quantity("acceptance_files_per_client", "file/node", "Files that the threads of one client read.", whole=True)
@@ -58,7 +58,7 @@ input_quantity("most_metadata_files", "file", "Files that the system must hold."
 input_quantity("metadata_pass_seconds", "s", "Time of one pass over the files at the required rate.", default=60)
 input_quantity("acceptance_usable_bytes", "B", "Usable capacity that a requirement line demands.")
 input_quantity("fill_under_test", "1", "Share of the capacity that is in use during the tests.", high=1)
-input_quantity("dataset_bytes_at_most", "B", "Largest data set of a tool that the user allows.", default=1e30)
+input_quantity("dataset_bytes_at_most", "B", "Largest data set of a tool that the user allows.", default=1e24)
 input_quantity("dataset_count", "1", "Data sets of one tool, for different numbers of threads.", whole=True)
 input_quantity("allowed_deviation", "1", "Share of a requirement by which the lower bound of the runs' median may miss it.",
     above=False, high=0.5)  # fmt: skip

@@ -40,9 +40,11 @@ computed_quantity("planned_or_migrated_bytes", "maximum(year_usable_bytes + year
     "Bytes that the storage has to hold in one year: at least the existing data that move to it.",
     label="data held or migrated", of="year_planned_bytes", when="data_migrated",
     example="planned_or_migrated_bytes(1e12, 0, 3e12) -> 3000000000000.0")  # fmt: skip
-computed_quantity("site_migration_bandwidth", "migrated_bytes / migration_seconds * (1 + performance_headroom)", "B/s",
-    "Write bandwidth that takes the existing data in the time allowed.", label="migration bandwidth",
-    example="site_migration_bandwidth(2.592e15, 2_592_000, 0.5) -> 1500000000.0")  # fmt: skip
+computed_quantity("site_migration_bandwidth",
+    "minimum(migrated_bytes / migration_seconds * (1 + performance_headroom), site_moving_drawable_bandwidth)", "B/s",
+    "Write bandwidth that takes the existing data in the time allowed, at most what the nodes draw that move them.",
+    label="migration bandwidth",
+    example="site_migration_bandwidth(2.592e15, 2_592_000, 0.5, 360e9) -> 1500000000.0")  # fmt: skip
 
 # The archive tier
 input_quantity("archive_reserve_bytes", "B", "Capacity of the archive tier besides its data sets.", above=False, default=0)
@@ -54,24 +56,24 @@ computed_quantity("year_archive_bytes", "total(dataset_bytes_held_of_archived) +
     "Bytes that the archive tier has to hold in one year.", label="archived data",
     example="year_archive_bytes([1e15, 2e15], 5e14) -> 3500000000000000.0")  # fmt: skip
 computed_quantity("year_archive_write_bandwidth",
-    "maximum(total(dataset_load_bandwidth_of_archived), total(dataset_refresh_bandwidth_of_archived))"
-    " + total(dataset_preparation_write_bandwidth_of_archived)", "B/s",
-    "Write bandwidth of the archive tier in one year: loads or later versions, and what is prepared for it.",
+    "minimum((maximum(total(dataset_load_bandwidth_of_archived), total(dataset_refresh_bandwidth_of_archived))"
+    " + total(dataset_preparation_write_bandwidth_of_archived)) * (1 + performance_headroom), site_moving_drawable_bandwidth)",
+    "B/s", "Write bandwidth of the archive tier in one year: loads or later versions, and what is prepared for it.",
     label="writes of the archive tier",
-    example="year_archive_write_bandwidth([1e9], [2e9], [5e8]) -> 2500000000.0")  # fmt: skip
-computed_quantity("year_archive_read_bandwidth", "total(dataset_preparation_bandwidth_of_recalled)", "B/s",
-    "Read bandwidth of the archive tier in one year: data sets that are made from archived ones.",
-    label="reads of the archive tier")  # fmt: skip
+    example="year_archive_write_bandwidth([1e9], [2e9], [5e8], 0, 360e9) -> 2500000000.0")  # fmt: skip
+computed_quantity("year_archive_read_bandwidth",
+    "minimum(total(dataset_preparation_bandwidth_of_recalled) * (1 + performance_headroom), site_moving_drawable_bandwidth)",
+    "B/s", "Read bandwidth of the archive tier in one year: data sets that are made from archived ones.",
+    label="reads of the archive tier",
+    example="year_archive_read_bandwidth([1e9], 0.2, 360e9) -> 1200000000.0")  # fmt: skip
 computed_quantity("site_archive_bytes", "largest(year_archive_bytes_of_years)", "B",
     "Bytes that the archive tier has to hold in the most demanding year.", label="archive capacity")  # fmt: skip
-computed_quantity("site_archive_write_bandwidth",
-    "largest(year_archive_write_bandwidth_of_years) * (1 + performance_headroom)", "B/s",
+computed_quantity("site_archive_write_bandwidth", "largest(year_archive_write_bandwidth_of_years)", "B/s",
     "Write bandwidth of the archive tier in the most demanding year.", label="archive write bandwidth",
-    example="site_archive_write_bandwidth([1e9, 2e9], 0) -> 2000000000.0")  # fmt: skip
-computed_quantity("site_archive_read_bandwidth",
-    "largest(year_archive_read_bandwidth_of_years) * (1 + performance_headroom)", "B/s",
+    example="site_archive_write_bandwidth([1e9, 2e9]) -> 2000000000.0")  # fmt: skip
+computed_quantity("site_archive_read_bandwidth", "largest(year_archive_read_bandwidth_of_years)", "B/s",
     "Read bandwidth of the archive tier in the most demanding year.", label="archive read bandwidth",
-    example="site_archive_read_bandwidth([1e9, 2e9], 0) -> 2000000000.0")  # fmt: skip
+    example="site_archive_read_bandwidth([1e9, 2e9]) -> 2000000000.0")  # fmt: skip
 
 # Checkpoints that grow with the parameters of the models
 input_quantity("parameter_growth_factor", "1", "Parameters of a model after one period, over those before.",
@@ -149,9 +151,10 @@ computed_quantity("site_media_bytes_per_day", "site_bytes_written_per_day / prot
     source=MODEL, where="written bytes ÷ η: replicas and parity are written too", label="media writes per day")  # fmt: skip
 computed_quantity("site_drive_writes_per_day", "site_media_bytes_per_day / site_raw_bytes", "1",
     "Media writes per day, over the raw capacity.", label="drive writes per day of the raw capacity")  # fmt: skip
-computed_quantity("site_fill_seconds", "site_planned_bytes / maximum(site_write_bandwidth, site_load_bandwidth)", "s",
+computed_quantity("site_fill_seconds",
+    "site_planned_bytes / maximum(maximum(site_write_bandwidth, site_load_bandwidth), site_preparation_write_bandwidth)", "s",
     "Time to write all that the storage holds, at the largest of its required write bandwidths.",
-    label="time to fill the storage", example="site_fill_seconds(8.64e15, 100e9, 6e9) -> 86400.0")  # fmt: skip
+    label="time to fill the storage", example="site_fill_seconds(8.64e15, 100e9, 6e9, 4e9) -> 86400.0")  # fmt: skip
 computed_quantity("warranty_years", "warranty_seconds / seconds_per_year", "1",
     "Years over which the media must endure the writes.", label="warranty period in years")  # fmt: skip
 

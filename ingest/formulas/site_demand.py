@@ -30,6 +30,30 @@ computed_quantity("cluster_staging_drawable_bandwidth", "node_drawable_bandwidth
     "Most that the nodes of a cluster draw that stage their data.", label="what the nodes that stage draw")  # fmt: skip
 computed_quantity("cluster_writing_drawable_bandwidth", "node_drawable_bandwidth * cluster_writing_clients", "B/s",
     "Most that the nodes of a cluster draw that save checkpoints.", label="what the nodes that save draw")  # fmt: skip
+# Data sets are loaded, made and moved by nodes that are kept for it, whatever the jobs occupy.
+input_quantity("cluster_moving_clients", "node", "Nodes of a cluster that load, prepare and move data sets.", above=False,
+    whole=True, default=0, label="nodes that load and prepare data")  # fmt: skip
+alternative("cluster_moving_clients", "cluster_nodes", when="cluster_moves")
+computed_quantity("moving_clients", "total(cluster_moving_clients_of_clusters)", "node",
+    "Nodes of the site that load, prepare and move data sets.", whole=True)  # fmt: skip
+computed_quantity("cluster_moving_drawable_bandwidth", "node_drawable_bandwidth * cluster_moving_clients", "B/s",
+    "Most that the nodes of a cluster draw that load, prepare and move data sets.",
+    label="what the nodes that load and prepare data draw")  # fmt: skip
+computed_quantity("site_moving_drawable_bandwidth", "total(cluster_moving_drawable_bandwidth_of_clusters)", "B/s",
+    "Most that all nodes draw that load, prepare and move data sets.",
+    label="what all nodes that load and prepare data draw",
+    example="site_moving_drawable_bandwidth([360e9, 0]) -> 360000000000.0")  # fmt: skip
+computed_quantity("cluster_loading_clients",
+    "maximum(cluster_moving_clients, minimum(total(exporting_nodes_of_jobs), cluster_clients))", "node",
+    "Nodes of a cluster that load data sets, or whose jobs export models meanwhile.", whole=True,
+    example="cluster_loading_clients(0, [4, 8], 8) -> 8")  # fmt: skip
+computed_quantity("loading_clients", "total(cluster_loading_clients_of_clusters)", "node",
+    "Nodes of the site that load data sets or export models.", whole=True)  # fmt: skip
+computed_quantity("cluster_loading_drawable_bandwidth", "node_drawable_bandwidth * cluster_loading_clients", "B/s",
+    "Most that the nodes of a cluster draw that load data sets or export models.")  # fmt: skip
+computed_quantity("site_loading_drawable_bandwidth", "total(cluster_loading_drawable_bandwidth_of_clusters)", "B/s",
+    "Most that all nodes draw that load data sets or export models.",
+    label="what all nodes that load data and export models draw")  # fmt: skip
 computed_quantity("serving_nodes_bandwidth", "node_drawable_bandwidth * serving_nodes", "B/s",
     "Most that the nodes of a serving workload draw.", label="what the nodes that serve draw")  # fmt: skip
 computed_quantity("cluster_drawable_bandwidth", "node_drawable_bandwidth * cluster_clients", "B/s",
@@ -74,6 +98,8 @@ alternative("weight_readers", "single_reader", when="weights_read_once")
 alternative("served_users", "stated_users", when="generation_unknown")
 alternative("serving_replicas", "stated_replicas", when="replicas_stated")
 input_quantity("replica_nodes", "node", "Nodes of one replica of a served model.")
+input_quantity("replica_room_bytes", "B", "Room on the GPUs of a replica for its weights and caches.", above=False,
+    label="room on the GPUs of a replica")  # fmt: skip
 input_quantity("sequences_of_replica", "1", "Sequences that a replica computes at a time.", whole=True)
 computed_quantity("serving_replicas", "ceil(nodes / replica_nodes)", "1", "Replicas of a served model that its nodes hold.",
     label="replicas", whole=True, example="serving_replicas(16, 1), serving_replicas(7, 2) -> (16, 4)")  # fmt: skip

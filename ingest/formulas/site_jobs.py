@@ -21,6 +21,8 @@ alternative("staging_nodes", "nodes_at_once", when="staged_on_nodes")
 input_quantity("writing_nodes", "node", "Nodes of all concurrent runs of a job that writes checkpoints.",
     above=False, whole=True)  # fmt: skip
 alternative("writing_nodes", "nodes_at_once", when="saves_checkpoints")
+input_quantity("exporting_nodes", "node", "Nodes of all concurrent runs of a job that exports models.", above=False, whole=True)
+alternative("exporting_nodes", "nodes_at_once", when="exports_models")
 input_quantity("one_sample", "sample", "A single sample.", low=1, high=1, above=False, default=1)
 input_quantity("one_file", "file", "A single file.", low=1, high=1, above=False, default=1)
 input_quantity("samples_in_one", "sample/file", "A single sample in a file.", low=1, high=1, above=False, default=1)

@@ -84,6 +84,7 @@ columns(
     nodes_on_average="node",
     staging_nodes="node",
     writing_nodes="node",
+    exporting_nodes="node",
 )
 columns(
     "clusters",
@@ -99,6 +100,10 @@ columns(
     cluster_writing_clients="node",
     cluster_staging_drawable_bandwidth="B/s",
     cluster_writing_drawable_bandwidth="B/s",
+    cluster_moving_clients="node",
+    cluster_moving_drawable_bandwidth="B/s",
+    cluster_loading_clients="node",
+    cluster_loading_drawable_bandwidth="B/s",
 )
 columns(
     "datasets",

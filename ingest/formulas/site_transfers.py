@@ -52,20 +52,34 @@ computed_quantity("job_evaluation_bandwidth",
     "Read bandwidth of the evaluations of all runs of a job.", label="read bandwidth of evaluations",
     example="job_evaluation_bandwidth(120e9, 30, 2, 72e9), "
         "job_evaluation_bandwidth(120e9, 1, 2, 72e9) -> (8000000000.0, 72000000000.0)")  # fmt: skip
+computed_quantity("year_first_load_bandwidth",
+    "minimum(total(dataset_load_bandwidth_of_datasets) * (1 + performance_headroom), site_moving_drawable_bandwidth)", "B/s",
+    "Write bandwidth of one year that loads data sets for the first time, at most what the nodes draw that load.",
+    label="first loads of a year",
+    example="year_first_load_bandwidth([0.5e9, 1e9], 0.2, 360e9), year_first_load_bandwidth([833e9], 0, 360e9)"
+        " -> (1800000000.0, 360000000000.0)")  # fmt: skip
+computed_quantity("year_renewal_bandwidth",
+    "minimum(total(dataset_refresh_bandwidth_of_datasets) * (1 + performance_headroom), site_moving_drawable_bandwidth)", "B/s",
+    "Write bandwidth of one year that loads new versions of data sets, at most what the nodes draw that load.",
+    label="later versions of a year",
+    example="year_renewal_bandwidth([0.5e9, 1e9], 0.2, 360e9) -> 1800000000.0")  # fmt: skip
 computed_quantity("year_load_bandwidth",
-    "maximum(total(dataset_load_bandwidth_of_datasets), "
-    "total(dataset_refresh_bandwidth_of_datasets) + total(job_export_bandwidth_of_jobs))", "B/s",
+    "maximum(year_first_load_bandwidth, year_renewal_bandwidth"
+    " + total(job_export_bandwidth_of_jobs) * (1 + performance_headroom))", "B/s",
     "Write bandwidth of one year: first loads of data sets, or later versions of them while models are exported.",
-    label="load bandwidth of a year", example="year_load_bandwidth([0.5e9, 1e9], [1e9], [2e9]) -> 3000000000.0")  # fmt: skip
-computed_quantity("site_load_bandwidth", "largest(year_load_bandwidth_of_years) * (1 + performance_headroom)", "B/s",
+    label="load bandwidth of a year", example="year_load_bandwidth(1.5e9, 1e9, [2e9], 0) -> 3000000000.0")  # fmt: skip
+computed_quantity("site_load_bandwidth", "largest(year_load_bandwidth_of_years)", "B/s",
     "Write bandwidth that loads data sets in the most demanding year.", label="load bandwidth",
-    example="site_load_bandwidth([1.5e9, 3e9], 0) -> 3000000000.0")  # fmt: skip
-computed_quantity("year_preparation_bandwidth", "total(dataset_preparation_bandwidth_of_datasets)", "B/s",
-    "Read bandwidth of one year that makes data sets from their origins.", label="preparation reads of a year")  # fmt: skip
-computed_quantity("site_preparation_bandwidth",
-    "largest(year_preparation_bandwidth_of_years) * (1 + performance_headroom)", "B/s",
+    example="site_load_bandwidth([1.5e9, 3e9]) -> 3000000000.0")  # fmt: skip
+computed_quantity("year_preparation_bandwidth",
+    "minimum(total(dataset_preparation_bandwidth_of_datasets) * (1 + performance_headroom), site_moving_drawable_bandwidth)",
+    "B/s", "Read bandwidth of one year that makes data sets from their origins, at most what the nodes draw that prepare.",
+    label="preparation reads of a year",
+    example="year_preparation_bandwidth([0.5e9, 1e9], 0.2, 360e9), year_preparation_bandwidth([833e9], 0, 360e9)"
+        " -> (1800000000.0, 360000000000.0)")  # fmt: skip
+computed_quantity("site_preparation_bandwidth", "largest(year_preparation_bandwidth_of_years)", "B/s",
     "Read bandwidth that makes data sets from their origins in the most demanding year.", label="preparation bandwidth",
-    example="site_preparation_bandwidth([0.5e9, 1e9], 0) -> 1000000000.0")  # fmt: skip
+    example="site_preparation_bandwidth([0.5e9, 1e9]) -> 1000000000.0")  # fmt: skip
 computed_quantity("site_start_bandwidth",
     "maximum(largest(job_start_bandwidth_of_jobs), largest(job_evaluation_bandwidth_of_jobs)) * (1 + performance_headroom)",
     "B/s", "Read bandwidth of the job whose start or evaluation reads the most.", label="start bandwidth",

@@ -122,12 +122,19 @@ computed_quantity("preparation_cores", "ceil(origin_bytes * preparation_passes /
 computed_quantity("preparation_core_hours", "origin_bytes * preparation_passes / preparation_rate / seconds_per_hour", "1",
     "Core-hours that the preparation of a data set takes, at the start of the plan.",
     label="core-hours of a preparation")  # fmt: skip
-computed_quantity("year_preparation_write_bandwidth", "total(dataset_preparation_write_bandwidth_of_datasets)", "B/s",
-    "Write bandwidth of one year that makes data sets from their origins.", label="preparation writes of a year")  # fmt: skip
-computed_quantity("site_preparation_write_bandwidth",
-    "largest(year_preparation_write_bandwidth_of_years) * (1 + performance_headroom)", "B/s",
+computed_quantity("dataset_result_bandwidth", "data_bytes * data_copies * capacity_growth * present / preparation_seconds",
+    "B/s", "Write bandwidth of a data set that is made without intermediate files.", label="writes of a data set as it is made",
+    of="dataset_preparation_write_bandwidth", when="made_in_one_pass",
+    example="dataset_result_bandwidth(150e12, 1, 1, 1, 3600) / 1e9 -> 41.666...")  # fmt: skip
+computed_quantity("year_preparation_write_bandwidth",
+    "minimum(total(dataset_preparation_write_bandwidth_of_datasets) * (1 + performance_headroom),"
+    " site_moving_drawable_bandwidth)", "B/s",
+    "Write bandwidth of one year that makes data sets from their origins, at most what the nodes draw that prepare.",
+    label="preparation writes of a year",
+    example="year_preparation_write_bandwidth([0.5e9, 1e9], 0.2, 360e9) -> 1800000000.0")  # fmt: skip
+computed_quantity("site_preparation_write_bandwidth", "largest(year_preparation_write_bandwidth_of_years)", "B/s",
     "Write bandwidth that makes data sets from their origins in the most demanding year.", label="preparation write bandwidth",
-    example="site_preparation_write_bandwidth([0.5e9, 1e9], 0) -> 1000000000.0")  # fmt: skip
+    example="site_preparation_write_bandwidth([0.5e9, 1e9]) -> 1000000000.0")  # fmt: skip
 computed_quantity("year_bytes_with_scratch",
     "total(dataset_bytes_held_of_datasets) + total(job_checkpoint_bytes_held_of_jobs)"
     " + total(dataset_scratch_bytes_held_of_datasets)", "B",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ingest.catalog.records import Corpus
 from ingest.catalog.store import Catalog
@@ -43,6 +43,7 @@ PRINTED: Mapping[str, Keys] = {
     "W84": (),
     "W85": (),
     "W76": ("checkpoint",),
+    "W74": (),
     "W86": (),
     "W87": (),
     "W53": (),
@@ -223,7 +224,7 @@ def of_totals(site: Site, known: Quantities) -> Iterator[Finding | None]:
     if known.value("site_planned_bytes"):
         yield finding("W51", words={"reserve": "none" if not site.section("reserve") else "planned"}, owner="R-CAP-03")
         yield finding("W96", known.find, owner="R-END-01")
-    if known.value("site_write_bandwidth") or known.value("site_load_bandwidth"):
+    if any(map(known.value, ("site_write_bandwidth", "site_load_bandwidth", "site_preparation_write_bandwidth"))):
         yield finding("W50", known.find, owner="R-WRITE-01")
 
 
@@ -234,7 +235,10 @@ def of_replicas(row: QuantityRow) -> Finding | None:
     said = {fact: f"{float(step.value):,.4g}" for fact, step in steps.items() if step is not None}
     if len(said) < len(names):
         return finding("W87", words={"generation": "unknown"}, owner=row.name)
-    return finding("W86", row.step, {}, row.name, **said)
+    found = finding("W86", row.step, {}, row.name, **said)
+    # GPUs that hold no replica do not serve more users by their number.
+    small = finding("W74", row.step, {}, row.name, **said)
+    return small if found is not None and found.true and small is not None and small.true else found
 
 
 def of_headline(lines: Sequence[Requirement], clusters: Sequence[QuantityRow]) -> Iterator[Finding | None]:
@@ -256,35 +260,76 @@ def of_headline(lines: Sequence[Requirement], clusters: Sequence[QuantityRow]) -
             yield finding("W88", sides, line=one.id, cluster=weakest.cluster)
 
 
-#: A load that has to be moved in a time, by its quantity, and the line that asks for it.
+class Timed(NamedTuple):
+    """A load that has to be moved in a time.
+
+    Attributes:
+        line: the id of the line that asks for it.
+        within: the time, by its quantity.
+        who: moves it; empty for a job or a served model, which is called by its name.
+    """
+
+    line: str
+    within: str
+    who: str = ""
+
+
+#: The loads that have to be moved in a time, by quantity; those of the site are the same in all years, or of the worst.
 TIMED = {
-    "run_write_bandwidth": "R-WRITE-02",
-    "run_restart_bandwidth": "R-RESTART-01",
-    "job_restart_bandwidth": "R-RESTART-02",
-    "job_staging_bandwidth": "R-STAGE-01",
-    "job_start_bandwidth": "R-START-01",
-    "job_evaluation_bandwidth": "R-START-01",
-    "job_export_bandwidth": "R-LOAD-01",
-    "weights_load_bandwidth": "R-SERVE-01",
+    "run_write_bandwidth": Timed("R-WRITE-02", "checkpoint_dump_seconds"),
+    "run_restart_bandwidth": Timed("R-RESTART-01", "restart_seconds"),
+    "job_restart_bandwidth": Timed("R-RESTART-02", "outage_restart_seconds"),
+    "job_staging_bandwidth": Timed("R-STAGE-01", "staging_seconds_allowed"),
+    "job_start_bandwidth": Timed("R-START-01", "start_seconds"),
+    "job_evaluation_bandwidth": Timed("R-START-01", "evaluation_seconds"),
+    "job_export_bandwidth": Timed("R-LOAD-01", "export_seconds"),
+    "weights_load_bandwidth": Timed("R-SERVE-01", "weights_load_seconds"),
+    "year_first_load_bandwidth": Timed("R-LOAD-01", "load_seconds", "loading"),
+    "year_renewal_bandwidth": Timed("R-LOAD-01", "load_seconds", "loading new versions"),
+    "site_migration_bandwidth": Timed("R-LOAD-02", "migration_seconds", "the migration"),
+    "year_preparation_bandwidth": Timed("R-PREP-01", "preparation_seconds", "preparation"),
+    "year_preparation_write_bandwidth": Timed("R-PREP-02", "preparation_seconds", "preparation"),
+    "year_archive_write_bandwidth": Timed("R-ARC-02", "load_seconds", "the archive"),
+    "year_archive_read_bandwidth": Timed("R-ARC-03", "preparation_seconds", "the archive"),
 }
+#: What the nodes draw that move a load; nothing holds it down where that is more than any node draws.
+DRAWN = ("drawable_bandwidth", "nodes_bandwidth")
 
 
-def of_transfers(rows: Iterable[QuantityRow]) -> Iterator[Finding | None]:
-    """What jobs and served models have to move in a time, against what their nodes draw."""
-    for row in rows:
-        for name, line in TIMED.items():
-            drawn = row.step(name)
-            if drawn is None or drawn.formula is None or not drawn.value:
-                continue
-            rates = {one.name: one for one in drawn.inputs if one.name.endswith(("drawable_bandwidth", "nodes_bandwidth"))}
-            limit = next(iter(rates.values()), None)
-            if limit is None or float(drawn.value) < float(limit.value):
-                continue
-            given = {one.name: float(one.value) for one in drawn.inputs if one is not limit}
-            needed = float(solve(name, {**given, limit.name: UNLIMITED.value}))
-            yield finding(
-                "W52", {"required_bandwidth": needed, "requirement_limit": limit}, owner=row.name, line=line, who=row.name
-            )
+def times_as_long(step: Step) -> float:
+    """How many times as long as allowed a load takes at the rate that its nodes draw; 1 where it is in time.
+
+    The headroom that lines add to a need is no part of it.
+    """
+    if step.formula is None or not step.value or not any(one.name.endswith(DRAWN) for one in step.inputs):
+        return 1.0
+    given = {one.name: UNLIMITED.value if one.name.endswith(DRAWN) else one.value for one in step.inputs}
+    given |= {"performance_headroom": 0.0} if "performance_headroom" in given else {}
+    return max(float(solve(step.name, given)) / float(step.value), 1.0)
+
+
+def of_transfers(rows: Iterable[QuantityRow], site: Quantities, years: Sequence[QuantityRow]) -> Iterator[Finding | None]:
+    """What has to be moved in a time, by jobs, served models and the nodes that load and prepare, against what they draw."""
+    workloads = [*rows]
+    for name, load in TIMED.items():
+        if not load.who:
+            yield from (_late(step, load, row.name) for row in workloads if (step := row.step(name)) is not None)
+            continue
+        steps = [step for step in (*(row.step(name) for row in years), site.find(name)) if step is not None]
+        if steps:
+            yield _late(max(steps, key=times_as_long), load, "")
+
+
+def _late(step: Step, load: Timed, owner: str) -> Finding | None:
+    """A load that is not moved in its time, with the time that it takes."""
+    drawn, times = float(step.value), times_as_long(step)
+    allowed = {float(part.value) for part in steps_below([step]) if part.name == load.within}
+    takes = f"{times:.3g} times as long as allowed"
+    if len(allowed) == 1:
+        (time,) = allowed
+        takes = f"{display(time * times, 's')} instead of {display(time, 's')}"
+    sides = {"required_bandwidth": drawn * times, "requirement_limit": drawn}
+    return finding("W52", sides, owner=owner, line=load.line, who=load.who or owner, takes=takes)
 
 
 def of_line(name: str, value: Step, floor: Step | None, column: Step | None) -> Iterator[Finding | None]:

@@ -373,7 +373,11 @@ def _place_preparation(keys: Keys, described: Mapping[str, Any], known: Quantiti
 def times_of_dataset(described: Mapping[str, Input]) -> dict[str, Input]:
     """The times in which a data set is loaded, and made from its origin where it has one."""
     keys = ("load_within", *(("prepare_within",) if "made_from" in described else ()))
-    return {TIMES_OF_DATASET[key][0]: described.get(key, TIMES_OF_DATASET[key][1]) for key in keys}
+    found = {TIMES_OF_DATASET[key][0]: described.get(key, TIMES_OF_DATASET[key][1]) for key in keys}
+    due = described.get("refresh")
+    if "made_from" in described and due is not None and due.value < found["preparation_seconds"].value:
+        found["preparation_seconds"] = due  # a version is made before the next one is due
+    return found
 
 
 def _place_mixture(

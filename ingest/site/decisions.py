@@ -1,7 +1,9 @@
 """What the buyer decides before a tender goes out: each finding that makes a line unattainable, disputed or pointless.
 
-A rule whose row names the lines that it concerns (`tender`) is a decision. A site file settles one by its id:
-`decisions: {W46: {accept: "reason"}}`, or by a value with which the rule applies no more.
+A rule whose row names the lines that it concerns (`tender`) is a decision. A site file settles one by its id,
+`decisions: {W46: {accept: "reason"}}`, or by a value with which the rule applies no more. Where a rule applies to several jobs,
+workloads or lines, each is accepted by its name, `decisions: {W85: {unet3d: {accept: "reason"}}}`: a reason that was given for
+one of them settles no other.
 """
 
 from __future__ import annotations
@@ -9,17 +11,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ingest.engine.messages import fact_of, in_site_words
+from ingest.engine.messages import Message, fact_of, in_site_words
 from ingest.errors import RequirementNotMet, expected_one_of, listed
 from ingest.requirement import Requirement
 from ingest.site.site_file import Site
-from ingest.sizing.rules import RULES, Finding
+from ingest.sizing.rules import RULES, Finding, finding
 
 #: Lines that a decision names; of more it names the first.
 MOST_LINES = 3
 #: The rules that a buyer decides, by id.
 DECIDED = {name: rule for name, rule in RULES.items() if rule.tender}
-SETTLE = "decisions: {{{id}: {{accept: reason}}}}"
+#: The key of a reason.
+ACCEPT = "accept"
+SETTLE, SETTLE_ONE = "decisions: {{{id}: {{accept: reason}}}}", "decisions: {{{id}: {{{of}: {{accept: reason}}}}}}"
+#: Why an acceptance settles nothing.
+CLOSED = "the rule does not apply"
+SEVERAL = "it is open for {owners}; accept each by its name"
 
 
 class Decision(NamedTuple):
@@ -28,6 +35,7 @@ class Decision(NamedTuple):
     Attributes:
         id: of its rule, such as `W46`.
         lines: ids of the requirement lines that it concerns.
+        of: the job or workload that it is about, else its line; empty for the whole site.
         why: what is wrong with them, in the words of a site file.
         settle: the key of the site file that accepts it; a changed value settles it too.
         reason: of the buyer, who accepted it; empty while it is open.
@@ -35,6 +43,7 @@ class Decision(NamedTuple):
 
     id: str
     lines: tuple[str, ...]
+    of: str
     why: str
     settle: str
     reason: str = ""
@@ -58,33 +67,69 @@ def decisions_of(site: Site, found: Iterable[Finding], lines: Sequence[Requireme
     """The decisions of a site, open and settled, the most severe first."""
     accepted: Mapping[str, Any] = site.section("decisions")
     made = [*_each(found, lines)]
-    return tuple(one._replace(reason=str(accepted[one.id]["accept"])) if one.id in accepted else one for one in made)
+    owners = owners_of(made)
+    settled = []
+    for one in made:
+        alone = len(owners[one.id]) == 1
+        said = accepted.get(one.id, {})
+        said = said if alone and ACCEPT in said else said.get(one.of, {})
+        way = (SETTLE if alone else SETTLE_ONE).format(id=one.id, of=one.of)
+        settle = " or ".join(filter(None, (one.settle, way)))
+        settled.append(one._replace(reason=str(said.get(ACCEPT, "")), settle=settle))
+    return tuple(settled)
+
+
+def owners_of(decided: Iterable[Decision]) -> dict[str, list[str]]:
+    """What each rule is open for or settled for, by its id."""
+    found: dict[str, list[str]] = {}
+    for one in decided:
+        found.setdefault(one.id, [])
+        found[one.id] += [one.of] if one.of not in found[one.id] else []
+    return found
+
+
+def stale(site: Site, decided: Iterable[Decision]) -> list[str]:
+    """One line for each acceptance of a site file that settles nothing."""
+    owners, found = owners_of(decided), []
+    for name, said in site.section("decisions").items():
+        known = owners.get(name, [])
+        lost: list[tuple[tuple[str, ...], str]] = [((one,), CLOSED) for one in said if one not in {ACCEPT, *known}]
+        if ACCEPT in said and len(known) != 1:
+            lost = [((), SEVERAL.format(owners=listed(sorted(known))) if known else CLOSED)]
+        for below, why in lost:
+            one = finding("W75", words={"decision": "stale"}, why=why)
+            assert one is not None, "its words decide"
+            found.append(in_site_words(Message(f"{site.place(('decisions', name, *below))}: ", one.message())))
+    return found
 
 
 def check_decisions(site: Site) -> None:
-    """Refuse the decisions of a site file that no rule asks for.
+    """Refuse the decisions of a site file that no rule asks for, and those that are accepted both in total and by name.
 
     Raises:
         UsageError: with the line.
     """
-    for name in site.section("decisions"):
+    for name, said in site.section("decisions").items():
         if name not in DECIDED:
             site.refuse(("decisions", name), f"unknown decision '{name}', {expected_one_of(name, DECIDED)}")
+        if ACCEPT in said and len(said) > 1:
+            names = listed(one for one in said if one != ACCEPT)
+            site.refuse(("decisions", name), f"found `accept` beside {names}, expected it below each name alone")
 
 
 def _each(found: Iterable[Finding], lines: Sequence[Requirement]) -> Iterator[Decision]:
     """One decision for each rule and owner whose lines a vendor would have to meet or answer."""
     told: dict[tuple[str, str], None] = {}
     for one in sorted((one for one in found if one.true and one.rule.id in DECIDED), key=lambda one: one.rule.rank):
-        stated = str(one.facts.get("line", "")) or one.rule.tender
-        concerned = tuple(line.id for line in lines if line.id.startswith(tuple(stated.split())))
+        line = str(one.facts.get("line", ""))
+        concerned = tuple(known.id for known in lines if known.id.startswith(tuple((line or one.rule.tender).split())))
         message = one.message()
         why = in_site_words(fact_of(message))
         why = f"{one.owner}: {why}" if one.owner and not why.startswith(("R-", one.owner)) else why
         if concerned and (one.rule.id, why) not in told:
             told[one.rule.id, why] = None
-            ways = [way.in_site_file for way in message.supply]
-            yield Decision(one.rule.id, concerned, why, " or ".join((*ways, SETTLE.format(id=one.rule.id))))
+            ways = " or ".join(way.in_site_file for way in message.supply)
+            yield Decision(one.rule.id, concerned, one.owner or line, why, ways)
 
 
 class Undecided(RequirementNotMet):

@@ -11,14 +11,15 @@ from ingest.architecture.catalog_entries import model_of
 from ingest.catalog.records import WITHOUT_GPUS, Corpus, Entry, Format, Gpu, Model, Node, Pipeline, Storage
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow, columns_of
+from ingest.engine.messages import Message, fact_of, in_site_words, message_of
 from ingest.engine.solver import Quantities
-from ingest.errors import IngestError, RequirementNotMet, UsageError
+from ingest.errors import IngestError, MissingQuantity, RequirementNotMet, UsageError
 from ingest.site.checks import of_clusters, of_storage, refusals
 from ingest.site.datasets import ARCHIVE, dataset_rows, mixed_names
 from ingest.site.datasets import SIZES as DATA_SIZES
 from ingest.site.holdings import tier_of
 from ingest.site.jobs import RATES, SiteJob
-from ingest.site.schema import Fault
+from ingest.site.schema import Fault, supplying
 from ingest.site.site_file import Keys, Site, unknown_name
 from ingest.site.tiers import serving_rows
 from ingest.sizing.rules import finding
@@ -65,10 +66,14 @@ def every_fault(site: Site, catalog: Catalog) -> Iterator[None]:
         yield
     except RequirementNotMet:
         raise
-    except IngestError:
+    except IngestError as error:
         faults = of_rows(site, (), catalog)
         if len(faults) > 1:
             site.refuse_all(faults)
+        if isinstance(error, MissingQuantity):
+            # The keys that give it, as `--set` of a site takes keys alone.
+            ways = supplying(error.name)
+            site.refuse((), in_site_words(Message(fact_of(message_of(error)), supply=ways)), kind=IngestError)
         raise
 
 

@@ -100,6 +100,10 @@ def place_minimums(site: Site, known: Quantities, *, of_years: bool = False) -> 
         )
 
 
+#: the columns of what comes from outside
+OF_LOADS = ("dataset_load_bandwidth", "dataset_refresh_bandwidth")
+
+
 def _columns_by_tier(site: Site, present: Sequence[QuantityRow], owner: str) -> dict[str, Step]:
     """The columns of the data sets of a year: of the tier that jobs read, of the archive, and of what is made from it."""
     sets = site.section("datasets")
@@ -107,6 +111,10 @@ def _columns_by_tier(site: Site, present: Sequence[QuantityRow], owner: str) -> 
     recalled = [row for row in present if tier_of(sets.get(sets[row.name].get("made_from"), {})) == ARCHIVE]
     found = columns_of("datasets", [row for row in present if row not in archived], owner)
     found |= columns_of("archived", archived, owner) | columns_of("recalled", recalled, owner)
+    for table, rows in (("datasets", [row for row in present if row not in archived]), ("archived", archived)):
+        # What is made on the site is written by its preparation, and loaded from nowhere.
+        loaded = columns_of(table, [row for row in rows if "made_from" not in sets[row.name]], owner)
+        found |= {name: step for name, step in loaded.items() if name.startswith(OF_LOADS)}
     if archived or recalled:
         # Reads of a preparation are those of its origin's tier; its scratch space lies where jobs read.
         reads = "dataset_preparation_bandwidth_of_datasets"
@@ -226,8 +234,7 @@ def _rows_in(site: Site, data: Mapping[str, QuantityRow], year: int, growth: Gro
         _state_growth(known, described, start, base if name in growth.together else None)
         if "made_from" in described:
             known.link("origin_growth", rows[described["made_from"]].known.step("capacity_growth"))
-            if "preparation" in described:
-                known.state("prepared_in_passes")
+            known.state("prepared_in_passes" if "preparation" in described else "made_in_one_pass")
     return list(rows.values())
 
 

@@ -369,6 +369,9 @@ class SiteJob:
             known.give({"node_cache_hit": placed["hit"]})
             known.state("cache_hits_stated")
         else:
+            if on_drives and "node_nvme_bytes" not in known.given:
+                lacking = f"the NVMe of {self.node.id} is not known, expected `nvme`: {self.name} caches there"
+                self.site.refuse(("clusters", self.described["cluster"]), lacking, kind=IngestError)
             if "job_cache_bytes" not in known.given:
                 known.link("job_cache_bytes", known.step("node_nvme_bytes" if on_drives else "cache_bytes_per_node"))
             known.state("cache_hits_estimated")
@@ -531,6 +534,7 @@ def place_transfers(site: Site, jobs: Sequence[QuantityRow]) -> None:
         described, known = site.section("jobs")[row.name], row.known
         for key, quantities in loads_of_jobs().items():
             if key in described:
+                known.state(*(["exports_models"] if key == "export" else []))
                 said = {name: described[key][word] for word, name in quantities.items() if word in described[key]}
                 known.give({**TIMES.get(key, {}), **said})
         known.state("checkpoints_on_nodes" if described.get("checkpoint", {}).get("tier") == "nodes" else "data_on_nodes")

@@ -41,7 +41,9 @@ TIER_WORDS = {
 }  # fmt: skip
 #: what the consumers of a load draw, by quantity
 DRAWN = ("run_loader_bandwidth", "node_drawable_bandwidth", "run_drawable_bandwidth", "job_drawable_bandwidth",
-         "serving_nodes_bandwidth")  # fmt: skip
+         "serving_nodes_bandwidth", "site_moving_drawable_bandwidth")  # fmt: skip
+#: how the quantities are called that limit a load
+LIMITS = ("drawable_bandwidth", "nodes_bandwidth", "loader_bandwidth")
 #: operations that a phase of a job makes as one burst, which ends with its files
 BURSTS = ("create", "open")
 #: lines whose load is that of a single job: the one with the largest entry
@@ -143,16 +145,16 @@ class LoadConditions:
             owner = self.jobs.get(value.job)
             found = {str(owner.words["cluster"]) if owner is not None else min(rows): clients}
         else:
-            column = CLIENTS[kind].nodes
+            column, of_cluster = CLIENTS[kind].nodes, CLIENTS[kind].of_cluster
             parts = self.serving if kind == "serving" else self.jobs
             found = {}
             for name, row in rows.items():
                 own = [part.step(column) for part in parts.values() if part.words["cluster"] == name] if column else []
-                most = int(row.known.value("cluster_clients"))
+                most = int(row.known.value(of_cluster))
                 found[name] = min(sum(int(step.value) for step in own if step is not None), most) if column else most
         found = {name: count for name, count in found.items() if count}
         if kind not in OF_ONE_JOB and sum(found.values()) != clients:
-            found = {name: int(row.known.value("cluster_clients")) for name, row in rows.items()}
+            found = {name: int(row.known.value(of_cluster)) for name, row in rows.items()}
         return tuple(ClientGroup(name, str(rows[name].words["node"]), count) for name, count in sorted(found.items()) if count)
 
     def limited_by(self, value: RequirementValue, most: Step | None) -> str:
@@ -163,13 +165,14 @@ class LoadConditions:
             limit
             for part in steps_below([value.step])
             for limit in part.inputs
-            if limit.name in DRAWN and part.formula is not None and part.value == limit.value and part.name not in DRAWN
+            if limit.name in DRAWN and part.formula is not None and part.value == limit.value and not part.name.endswith(LIMITS)
         ]
         if not binding:
             return ""
         # Of several the largest: it is the one that most of the line waits for.
         limit = min(binding, key=lambda one: (-float(one.value), one.owner, one.name))
-        return f"{label_of(limit.name)} ({limit.owner}): {display(float(limit.value), unit_of(limit.name), binary=False)}"
+        owner = f" ({limit.owner})" if limit.owner else ""
+        return f"{label_of(limit.name)}{owner}: {display(float(limit.value), unit_of(limit.name), binary=False)}"
 
     def limit(self, value: RequirementValue) -> Step | None:
         """The most that the nodes draw that take part in a line; None for a line of no rate, or of nodes of no job."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack
 
-from ingest.catalog.records import Storage
+from ingest.catalog.records import WITHOUT_GPUS, Storage
 from ingest.catalog.store import CATALOGS, Catalog, opened
 from ingest.configuration import decimal_units
 from ingest.engine.array_tree import ArrayTree
@@ -36,7 +37,7 @@ from ingest.site.checks import (
     warnings_of,
 )
 from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, growth_of, source_rows
-from ingest.site.decisions import check_decisions
+from ingest.site.decisions import check_decisions, owners_of, stale
 from ingest.site.faults import every_fault, faults_of
 from ingest.site.guidance import NO_GUIDANCE, UNLIMITED, ClusterGuidance, guidance_of, place_floors, unguided
 from ingest.site.holdings import elapsed_until, holdings_of, place_grown_checkpoints, place_minimums, year_rows
@@ -58,7 +59,7 @@ from ingest.units import parse_whole
 
 #: The decisions of a site file that was written for the buyer.
 DECISIONS = "decisions:                       # accepted for now, so that a tender can be drafted: decide each, then say why"
-ACCEPTED = '  {id}: {{accept: "not decided yet: an example written by ingest plan --new"}}'
+ACCEPTED = '{name}: {{accept: "not decided yet: an example written by ingest plan --new"}}'
 #: Why the lines of jobs are absent where none reads or saves.
 NOT_READ, NOT_SAVED = "no job reads data", "no job saves checkpoints"
 #: keys of `storage` and `test`, and the quantity that each is
@@ -150,7 +151,9 @@ MOST_YEARS, MOST_SAMPLES = 30, 1_000_000
 #: the checkpoints that write together, by `overlap.checkpoints`
 WRITES = {None: "checkpoints_overlap", True: "checkpoints_coincide", False: "checkpoints_alternate"}
 #: clients in tests of the whole site
-SITE_CLIENTS = ("site_clients", "staging_clients", "writing_clients", "single_node")
+SITE_CLIENTS = ("site_clients", "staging_clients", "writing_clients", "moving_clients", "loading_clients", "single_node")
+#: what the nodes draw that load, prepare and move data sets
+MOVED = "site_moving_drawable_bandwidth"
 #: quantities of a job that are the same in every year
 SAME_EVERY_YEAR = ("ingest_bandwidth_per_job", "cold_share", "warm_share", "concurrent_runs", "nodes", "miss_share",
                    "warm_up_bytes", "warm_up_seconds", "starting_runs", "job_offload_read_bandwidth",
@@ -239,12 +242,16 @@ def with_decisions(text: str, catalogs: Catalog | str | Path | Sequence[str | Pa
 
     planned = plan(yaml.safe_load(text), samples=0, catalogs=catalogs)
     assert isinstance(planned, Plan), "several scenarios come from `set` only"
-    asked: dict[str, list[str]] = {}
-    for one in planned.decisions:
-        asked.setdefault(one.id, []).append(one.why)
-    if not asked:
+    if not planned.decisions:
         return text
-    lines = [line for name, why in asked.items() for line in (*(f"  # {one}" for one in why), ACCEPTED.format(id=name))]
+    lines = []
+    for name, owners in owners_of(planned.decisions).items():
+        alone = len(owners) == 1
+        lines += [] if alone else [f"  {name}:"]
+        indent = "  " if alone else "    "
+        for owner in owners:
+            lines += [f"{indent}# {one.why}" for one in planned.decisions if (one.id, one.of) == (name, owner)]
+            lines.append(indent + ACCEPTED.format(name=name if alone else owner))
     return "\n".join([text.rstrip("\n"), "", DECISIONS, *lines]) + "\n"
 
 
@@ -281,13 +288,16 @@ def plan_once(
     tiers = tier_columns(jobs, serving)
     clusters = _clusters(site, jobs, serving, guidance)
     horizon = int(site.data.get("years", USUAL_YEARS)) if years is None else years
+    moving = storage.with_inputs({})
+    moving.adopt(columns_of("clusters", clusters))
     sizes, units = [*of_clusters(clusters, jobs, serving)], [*of_storage(storage)]
     refuse(site, [*sizes, *units])
     holdings = holdings_of(site, data, horizon, growth)
     of_jobs = columns_of("jobs", jobs)
-    by_year = year_rows(site, jobs, {**of_jobs, **tiers}, holdings, storage, growth, tiers=bool(tiers))
+    drawn = {MOVED: moving.step(MOVED)}
+    by_year = year_rows(site, jobs, {**of_jobs, **tiers, **drawn}, holdings, storage, growth, tiers=bool(tiers))
     known = storage.with_inputs({})
-    known.adopt(of_jobs)
+    known.adopt({**of_jobs, **drawn})
     for table, rows in (("clusters", clusters), ("years", by_year), ("serving", serving)):
         known.adopt(columns_of(table, rows))
     known.state(WRITES[overlap.get("checkpoints")])
@@ -328,7 +338,7 @@ def plan_once(
             row.known.link("staging_bandwidth_of_run", known.step("site_read_bandwidth"))
     for name in SITE_CLIENTS:
         known.step(name)
-    totals = [*of_totals(site, known), *of_transfers((*jobs, *serving)), unguided(guidance, site)]
+    totals = [*of_totals(site, known), *of_transfers((*jobs, *serving), known, by_year), unguided(guidance, site)]
     for whose, rows in tables.items():
         shown = [name for of, quantities in TABLES.values() if of == whose for name in quantities]
         for row in rows:
@@ -364,7 +374,7 @@ def plan_once(
             told.setdefault(line, []).append(job.row.name)
     of_jobs_told = (of_owner(listed(names), line) for line, names in told.items())
     warnings = (*of_jobs_told, *growth.warnings, *warnings_of(site, [*findings, *of_lines], jobs, data, horizon, catalog))
-    return Plan(
+    made = Plan(
         site=site,
         catalog=catalog,
         years=horizon,
@@ -382,6 +392,8 @@ def plan_once(
         document=with_purchase(cover, [one.requirement for one in lines], site.section("clusters")),
         service=service_terms(site, storage, catalog, [one.requirement for one in lines]),
     )
+    # Whether a decision is still asked for is known once the lines are.
+    return replace(made, warnings=(*warnings, *stale(site, made.decided))) if site.section("decisions") else made
 
 
 def _left_out(site: Site, saves: bool, tiers: bool) -> dict[str, str]:
@@ -402,6 +414,16 @@ def _left_out(site: Site, saves: bool, tiers: bool) -> dict[str, str]:
     return found
 
 
+def movers_of(site: Site) -> frozenset[str]:
+    """The clusters whose nodes load, prepare and move data sets: those without GPUs where there are any, else all.
+
+    GPUs are not bought to copy data, and which nodes a job occupies says nothing about those that load.
+    """
+    clusters = site.section("clusters")
+    without = frozenset(name for name, one in clusters.items() if one["node"] == WITHOUT_GPUS)
+    return without or frozenset(clusters)
+
+
 def _clusters(
     site: Site,
     jobs: list[QuantityRow],
@@ -419,6 +441,8 @@ def _clusters(
         served = [row for row in serving if row.words["cluster"] == name]
         if not (jobs or serving):
             known.state("cluster_prepares")
+        if name in movers_of(site):
+            known.state("cluster_moves")
         if served:
             known.adopt(columns_of("serving", served, name))
             known.state("cluster_serves")

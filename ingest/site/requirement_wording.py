@@ -127,7 +127,7 @@ RATIONALES = {
     "R-LOAD-01": Rationale("loading", "Data are loaded and renewed while the system is in use."),
     "R-LOAD-02": Rationale("loading", "Existing data move to the new system before the old one is switched off."),
     "R-PREP-01": Rationale("loading", "Data sets are made from raw data on the same system, before they are needed."),
-    "R-PREP-02": Rationale("loading", "Preparation writes its result and its intermediate files while the system is in use."),
+    "R-PREP-02": Rationale("loading", "Preparation writes its results while the system is in use."),
     "R-START-01": Rationale("loading", "All nodes of a job read its environment, weights or evaluation data, and GPUs wait."),
     "R-START-02": Rationale("loading", "A software environment is thousands of small files, which all nodes of a job open at "
                             "its start."),
@@ -174,17 +174,21 @@ class Clients(NamedTuple):
         how_many: nodes.
         limit: what they draw, above which no line asks for anything.
         nodes: of each job or workload that takes part; empty where all nodes do.
+        of_cluster: the nodes of a cluster that do.
     """
 
     how_many: str
     limit: str
     nodes: str = ""
+    of_cluster: str = "cluster_clients"
 
 
 CLIENTS = {
     "site": Clients("site_clients", "site_drawable_bandwidth"),
     "staging": Clients("staging_clients", "site_staging_drawable_bandwidth", "staging_nodes"),
     "writing": Clients("writing_clients", "site_writing_drawable_bandwidth", "writing_nodes"),
+    "moving": Clients("moving_clients", "site_moving_drawable_bandwidth", of_cluster="cluster_moving_clients"),
+    "loading": Clients("loading_clients", "site_loading_drawable_bandwidth", of_cluster="cluster_loading_clients"),
     "job": Clients("nodes_at_once", "job_drawable_bandwidth"),
     "run": Clients("nodes", "run_drawable_bandwidth"),
     "one": Clients("single_node", "node_drawable_bandwidth"),
@@ -243,16 +247,16 @@ LINES = (
          phase="outage_restart_seconds", floor=Floor("workload_restart_bandwidth", "site_read_floor"), at_any_size=True),
     RequirementTemplate("R-LOAD-01", "site_load_bandwidth", "mandatory", "write",
          _SUSTAIN + "of sequential {io} writes from {clients} for {duration} at {fill} fill ({loaded})",
-         "dataset_load_bandwidth_of_datasets", "site"),
+         "dataset_load_bandwidth_of_datasets", "loading"),
     RequirementTemplate("R-LOAD-02", "site_migration_bandwidth", "mandatory", "write",
          _SUSTAIN + "of sequential {io} writes from {clients} for {duration} at {fill} fill, so that {migrated}; the Vendor "
-         "states how the data are moved and how their integrity is verified", "", "site"),
+         "states how the data are moved and how their integrity is verified", "", "moving"),
     RequirementTemplate("R-PREP-01", "site_preparation_bandwidth", "mandatory", "read",
          _SUSTAIN + "of uncached sequential {io} reads from {clients} {depth} so that data sets are made from their origins "
-         "{within}", "dataset_preparation_bandwidth_of_datasets", "site", streams=True, within="preparation_seconds"),
+         "{within}", "dataset_preparation_bandwidth_of_datasets", "moving", streams=True, within="preparation_seconds"),
     RequirementTemplate("R-PREP-02", "site_preparation_write_bandwidth", "mandatory", "write",
          _SUSTAIN + "of sequential {io} writes from {clients} for {duration} at {fill} fill, so that data sets are made from "
-         "their origins {within}", "dataset_preparation_write_bandwidth_of_datasets", "site", within="preparation_seconds"),
+         "their origins {within}", "dataset_preparation_write_bandwidth_of_datasets", "moving", within="preparation_seconds"),
     RequirementTemplate("R-START-01", "site_start_bandwidth", "mandatory", "read",
          _SUSTAIN + "of uncached sequential {io} reads from {clients} {depth} so that all runs of a job start, or evaluate, "
          "{within}", "job_start_bandwidth_of_jobs", "job", streams=True, within="start_seconds", phase="start_seconds",
@@ -331,8 +335,8 @@ LINES = (
          "take at least {value} of sequential writes to the archive tier (first load of its data sets and their new versions)",
          "dataset_load_bandwidth_of_archived"),
     RequirementTemplate("R-ARC-03", "site_archive_read_bandwidth", "mandatory", "read",
-         "return at least {value} of sequential reads from the archive tier, so that data sets are made from archived ones in "
-         "time", "dataset_preparation_bandwidth_of_recalled"),
+         "return at least {value} of sequential reads from the archive tier, so that data sets are made from archived ones "
+         "{within}", "dataset_preparation_bandwidth_of_recalled", within="preparation_seconds"),
     RequirementTemplate("R-END-01", "site_media_bytes_per_day", "mandatory", "write",
          "endure {value} written to its media on each day of a warranty of {warranty}, replicas and parity "
          "included{drive_writes}: {held}, in the year with the most writes",

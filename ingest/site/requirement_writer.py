@@ -14,7 +14,7 @@ from ingest.engine.result import why_assumed
 from ingest.engine.solver import Quantities
 from ingest.errors import listed
 from ingest.requirement import INFORMATION, PRIORITIES, Conditions, Requirement, kind_of_line
-from ingest.site.checks import of_line
+from ingest.site.checks import TIMED, of_line, times_as_long
 from ingest.site.holdings import BESIDES
 from ingest.site.load_conditions import OF_ONE_JOB, LoadConditions
 from ingest.site.requirement_wording import GUIDED, HELD, LOADED, RATIONALES, STATED, RequirementValue
@@ -53,6 +53,8 @@ ONE_SIDED = f"Less than {SMALLEST_PART * 100:g} % of it are reads, or writes: th
 TOO_SMALL = " Below the reporting threshold of {floor}, therefore not a requirement."
 
 
+#: the loads that the site moves, in a time of its own
+OF_SITE = frozenset(name for name, load in TIMED.items() if load.who)
 #: what the NVMe of a node holds, by quantity
 KEPT = {
     "node_local_bytes": "staged and cached data",
@@ -261,16 +263,28 @@ class RequirementWriter:
         }
 
     def _within(self, value: RequirementValue) -> str:
-        """The time that the jobs behind a line allow: of the job with the largest entry, or of all that take part."""
+        """The time of the jobs behind a line, as allowed or as nodes draw: of the one with the largest entry, or of all."""
         if not value.within:
             return ""
         own = value.line.clients in ("job", "run") and value.job
         counted = [entry for entry in value.timed if not own or entry.owner == value.job]
-        times = [float(part.value) for part in steps_below(counted) if part.name == value.within]
+        site = max((times_as_long(part) for part in steps_below([value.step]) if part.name in OF_SITE), default=1.0)
+        times = []
+        for parts in (steps_below([entry]) for entry in counted):
+            late = max((times_as_long(part) for part in parts if part.name in TIMED), default=1.0)
+            times += [self._late(float(part.value), max(late, site)) for part in parts if part.name == value.within]
         if not times:
             return "in time"
         least, most = (display(end(times), "s") for end in (min, max))
         return f"within {least}" if min(times) == max(times) else f"each within its own time, from {least} to {most}"
+
+    def _late(self, seconds: float, times: float) -> float:
+        """The time that a load takes at the rate that its nodes draw, rounded up where it is not the one allowed."""
+        if times == 1:
+            return seconds
+        return float(
+            solve("rounded_requirement", {"computed_requirement": seconds * times, "significant_digits": self._digits})
+        )
 
     def _job(self, name: str) -> Mapping[str, Any]:
         described: Mapping[str, Any] = self.site.section("jobs").get(name, {})
@@ -310,7 +324,7 @@ class RequirementWriter:
             files, old = self.known.find("migrated_files"), self.site.section("migrate").get("from")
             moved = display(self.known.value("migrated_bytes"), "B", binary=False)
             moved += "" if files is None else f" in {display(float(files.value), 'file')}"
-            within = display(self.known.value("migration_seconds"), "s")
+            within = display(self._late(self.known.value("migration_seconds"), times_as_long(value.step)), "s")
             found["migrated"] = f"{moved} of existing data{f' on {old}' if old else ''} are moved within {within}"
         if "{warranty}" in says:
             found["warranty"] = f"{self.known.value('warranty_years'):.3g} years"

@@ -258,18 +258,27 @@ def _elsewhere(section: str, word: str) -> str:
 
 
 @cache
-def _paths() -> tuple[str, ...]:
-    """The keys of a site file, those of rows below `*`."""
+def _paths() -> Mapping[str, str]:
+    """The keys of a site file, those of rows below `*`, and the quantity that each gives; empty for none."""
 
-    def walk(node: Mapping[str, Any], path: str) -> Iterator[str]:
+    def walk(node: Mapping[str, Any], path: str) -> Iterator[tuple[str, str]]:
         if "x-quantity" not in node:
             further = node.get("additionalProperties")
             named = {"*": further} if isinstance(further, Mapping) else {}
             for key, inner in {**node.get("properties", {}), **named}.items():
-                yield f"{path}{key}"
+                yield f"{path}{key}", inner.get("x-quantity", "")
                 yield from walk(inner, f"{path}{key}.")
 
-    return tuple(walk(inlined(), ""))
+    return dict(walk(inlined(), ""))
+
+
+def supplying(quantity: str) -> tuple[str, ...]:
+    """The keys of a site file that give a quantity.
+
+    >>> supplying("node_nvme_bytes"), supplying("data_bytes"), supplying("site_clients")
+    (('clusters.*.nvme',), ('datasets.*.bytes',), ())
+    """
+    return tuple(path for path, given in _paths().items() if given == quantity)
 
 
 @cache

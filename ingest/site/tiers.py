@@ -193,9 +193,9 @@ def _serving(site: Site, name: str, described: Mapping[str, Any], catalog: Catal
         known.link("kv_held_bytes", steps(held))
     else:
         known.adopt({one: steps(one) for one in names if one not in (*LOCAL, "kv_looked_for_bytes", "kv_recompute_bandwidth")})
-        for one, name in LOCAL.items():
+        for one, local in LOCAL.items():
             if one in names:
-                known.link(name, steps(one))
+                known.link(local, steps(one))
         known.link("local_kv_bytes", steps(held))
     _weights(site, name, described, known, catalog)
     words = {"cluster": described["cluster"], "model": described["model"], "tier": described.get("tier", "storage")}
@@ -266,6 +266,7 @@ def _replicas(described: Mapping[str, Any], node: Node, known: Quantities, keys:
             "turn_seconds": described.get("turn_time", SESSIONS["turn_seconds"]),
             "replica_nodes": derived(replica, "the fewest nodes whose GPUs hold the weights, or as stated"),
             "sequences_of_replica": MOST_SEQUENCES._replace(value=batch),
+            "replica_room_bytes": derived(one.value("gpu_room_bytes"), f"{replica:g} nodes per replica"),
             **({"generation_seconds": derived(float(seconds), said)} if seconds is not None else {}),
         }
     )

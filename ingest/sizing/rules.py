@@ -273,12 +273,18 @@ ROWS = (
          text="users ask for {turns} turns per second, of which its GPUs prefill and decode {computed}: {missing} more of them "
               "are needed, and the lines ask storage for the turns that are computed", supply=("users", "turn_time", "nodes"),
          tender="R-KV"),
+    Rule("W74", 7, "replica_weights_bytes", ">", "replica_room_bytes", factor=ROUNDED,
+         text="users ask for {turns} turns per second, of which its GPUs prefill and decode {computed}: those of its largest "
+              "replica hold {at_most} of {shown} of weights, and each step reads the rest from below them. More replicas of "
+              "that size do not help, larger ones or fewer bits do; the lines ask storage for the turns that are computed",
+         supply=("nodes", "weight_bits", "users"), tender="R-KV"),
     Rule("W87", 8, **_said("what its GPUs prefill and decode is not known, so the lines ask for the turns of all users",
                            generation="unknown"), supply=("nodes", "users"), tender="R-KV"),
     Rule("W76", 8, **_said("a checkpoint overhead of {goal} % is out of reach: failures and restores cost {least} % at any "
                            "bandwidth. The write lines are set where half the bandwidth costs another point, at {kept} %",
                            goal="near the pole"), supply=("checkpoint.waste", "checkpoint.interval", "checkpoint.mtti"),
          tender="R-WRITE"),
+    Rule("W75", 75, **_said("it settles nothing: {why}", decision="stale")),
     Rule("W83", 7, **_said("no system of the catalog meets all mandatory lines ({why})", systems="none fits"),
          supply=("storage.at_least",), tender="R-READ R-WRITE R-RESTART R-CAP-03"),
     Rule("W79", 9, "read_density", ">", MOST_DENSE,
@@ -289,7 +295,7 @@ ROWS = (
               "clients of unlike nodes are not tested as one", tender="R-"),
     Rule("W52", 7, "required_bandwidth", ">", "requirement_limit", factor=ROUNDED,
          text="{line}: {who} would have to move {shown}, more than the {at_most} that its nodes draw; the line asks for what "
-              "they draw, and it takes longer: allow more time or use more nodes", tender="R-"),
+              "they draw, and it takes {takes}: allow more time or use more nodes", tender="R-"),
     Rule("W53", 42, "warm_up_seconds", ">", "run_seconds", factor=LONGEST_WARM_UP, of_job=True, words={"cached": ("yes",)},
          what="warm-up of the caches, against the duration of a run",
          text="its caches fill in {shown}, but a run takes only {at_most}: it waits for its first epoch; size for R-READ-05, "
