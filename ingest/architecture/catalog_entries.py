@@ -28,30 +28,21 @@ def structure(name: str, catalog: Catalog) -> Structure:
     made = architecture.describe(name, catalog)
     row = catalog.releases.rows.get(made.id)
     if row is not None and row.model_type:
-        keys = ", ".join(item.replace("=", " ") for item in row.config.split(" "))
-        counted = Value(0, "parameter", row.source, "derived", f"{row.where}: counted over the weights")
-        return Structure(
-            made.id,
-            row.path,
-            name=row.hub or made.id,
-            model_type=row.model_type,
-            hyper_parameters=keys,
-            parameters=counted._replace(value=made.parameters),
-            parameters_active=counted._replace(value=made.parameters_active),
-        )
-    places = (Path(name), *(folder / Structure.kind / f"{made.id}.yaml" for folder in catalog.folders))
-    path = next(place for place in places if place.is_file())
-    data = read_yaml(path)
-    shown = {key: item for key, item in data.items() if key not in _HEAD and not isinstance(item, (dict, list))}
-    source, where = str(data.get("source", "arithmetic")), str(data.get("where", ""))
-
+        path, title, source, where = row.path, row.hub or made.id, row.source, row.where
+        keys = [item.replace("=", " ") for item in row.config.split(" ")]
+    else:
+        places = (Path(name), *(folder / Structure.kind / f"{made.id}.yaml" for folder in catalog.folders))
+        path = next(place for place in places if place.is_file())
+        data = read_yaml(path)
+        title, source, where = (str(data.get(*one)) for one in (("name", made.id), ("source", "arithmetic"), ("where", "")))
+        keys = [f"{key} {item}" for key, item in data.items() if key not in _HEAD and not isinstance(item, (dict, list))]
     counted = Value(0, "parameter", source, "derived", f"{where}: counted over the weights".removeprefix(": "))
     return Structure(
         made.id,
         path,
-        name=str(data.get("name", made.id)),
+        name=title,
         model_type=made.model_type,
-        hyper_parameters=", ".join(f"{key} {item}" for key, item in shown.items()),
+        hyper_parameters=", ".join(keys),
         parameters=counted._replace(value=made.parameters),
         parameters_active=counted._replace(value=made.parameters_active),
     )
@@ -84,22 +75,29 @@ def model_of(source: str, catalog: Catalog, sequence_length: float | None = None
         where = f"a vocabulary of {made.vocabulary:,} ids"
         encodings["tokens"] = Encoding(stored=Value(width, "B/sample", "megatron-lm", "derived", where), format="megatron")
     seen = f"it has a tower for {' and '.join(towers)}, so its bytes are those of images, video or sound"
+    missing = {
+        "sample_bytes": seen if towers else "bytes per token are unknown",
+        "dataset_samples": "tokens of the data set are unknown",
+    }
+    text = bool(made.vocabulary) or made.basis != "family"
+    if not text:
+        unknown = "its weights do not say how many patches or frames a sample has"
+        missing.update(flops_per_sample=next(iter(made.missing.values()), unknown))
     return Model(
         id=made.id,
         path=Path(source),
         name=made.id,
-        sample="one token",
-        sample_unit="token",
-        tokens_per_sample=Value(1, "token/sample", "definition", "derived"),
-        sequence_length=Value(length, "token", "arithmetic", "derived", "FLOPs of attention"),
-        family="llm",
-        flops_per_sample=Value(made.flops_per_token(length), "FLOP/sample", "arithmetic", "derived", rows, note=note),
+        sample="one token" if text else "one sample",
+        sample_unit="token" if text else "sample",
+        tokens_per_sample=Value(1, "token/sample", "definition", "derived") if text else None,
+        sequence_length=Value(length, "token", "arithmetic", "derived", "FLOPs of attention") if text else None,
+        family="llm" if text else "speech" if "audio" in towers else "vision" if towers else "diffusion",
+        flops_per_sample=Value(made.flops_per_token(length), "FLOP/sample", "arithmetic", "derived", rows, note=note)
+        if text
+        else None,
         parameters=Value(made.parameters, "parameter", "arithmetic", "derived", rows),
         encodings=encodings,
-        missing={
-            "sample_bytes": seen if towers else "bytes per token are unknown",
-            "dataset_samples": "tokens of the data set are unknown",
-        },
+        missing=missing,
     )
 
 

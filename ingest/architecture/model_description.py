@@ -65,10 +65,10 @@ def describe(source: str | Path, catalog: Catalog | None = None, *, strict: bool
         word = stored_as(name)
         return replace(made, notes=(*made.notes, _STORED.format(word=word))) if word and word not in _SIXTEEN else made
     ids = {item.stem for folder in catalog.folders for item in (folder / "architectures").glob("*.yaml")}
-    if wanted in catalog.ids("models") or wanted in catalog.aliases.get("models", {}):
+    if {wanted, known} & {*catalog.ids("models"), *catalog.aliases.get("models", {})}:
         raise IngestError(f"the structure of {name} is unknown; supply its config.json{nearest(wanted, ids)}")
-    hint = nearest(wanted, ids) or catalog.releases.hint(name) or "; `ingest catalog list architectures` lists them"
-    raise UsageError(f"unknown architecture '{name}', expected an id, a config.json or a YAML file{hint}")
+    instead = "; `ingest catalog list architectures` lists them, or give its config.json"
+    raise UsageError(f"unknown model '{name}'{catalog.releases.hint(name) or nearest(wanted, ids) or instead}")
 
 
 def _from_yaml(path: Path, strict: bool) -> Architecture:

@@ -52,6 +52,8 @@ REFERENCES = {
     "corpora": {"pipeline": "pipelines"},
     "decoders": {"gpu_rates": "gpus"},
 }
+#: protocols and rounds of 2019 to 2021: DeepLearningExamples, Lambda's benchmarks, MLPerf before v1
+OLDER = re.compile(r"dle-|lambda-|\S+ v0\.")
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -62,6 +64,7 @@ class CatalogListing(InteractiveResult):
     kind: str
     entries: tuple[Entry, ...]
     releases: tuple[Release, ...] = ()  # structures that are known by name
+    older: tuple[str, ...] = ()  # models that are evidence of benchmarks of 2019 to 2021 alone
 
     @property
     def results(self) -> dict[str, str]:
@@ -188,7 +191,10 @@ def list(kind: str | None = None, matching: str = "", *, catalogs: Folders = ())
         raise UsageError(
             f"no {kinds[0].kind} with {brief(matching)} in a name; `ingest catalog list {kinds[0].kind}` lists them"
         )
-    return CatalogListing(kinds[0].kind if kind else "entries", entries, releases)
+    unasked = () if matching or not kind else (one for one in entries if isinstance(one, Model))
+    rounds = ((one.id, [f"{rate.protocol} {rate.round}" for rate in catalog.rates(one)]) for one in unasked)
+    older = tuple(name for name, found in rounds if found and all(map(OLDER.match, found)))
+    return CatalogListing(kinds[0].kind if kind else "entries", entries, releases, older)
 
 
 def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> CatalogEntry:
@@ -214,7 +220,7 @@ def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Catal
     if (row := catalog.releases.named(name, structure=True)) is not None:
         return CatalogEntry(_entry(catalog, Structure, row), catalog)
     known = [item for one in LISTED for item in (*catalog.ids(one), *catalog.aliases.get(one, {}))]
-    raise UsageError(f"unknown entry '{name}', expected an id from the catalogs{nearest(name, known)}")
+    raise UsageError(f"unknown entry '{name}'{nearest(name, known) or catalog.releases.hint(name)}")
 
 
 #: attribute of a storage entry as it is compared -> its fields

@@ -12,13 +12,15 @@ from typing import NamedTuple
 
 #: What surrounds a name: the lines and labels of drivers, Slurm, Kubernetes, and hubs of data sets.
 _WRAPPINGS = (
-    r"gpu ?\d+ ?: ?(.+)",  # nvidia-smi -L
+    r"gpu ?\[?\d+\]? ?: ?(.+)",  # nvidia-smi -L, rocm-smi
+    r"\d+, ?(.+)",  # nvidia-smi --query-gpu=index,name
+    r".*(?:corporation|\[amd/ati\]).*\[([^\]]+)\](?: \(rev \w+\))?",  # lspci
     r"(.+?) ?\(uuid:.*\)?",
     r"(?:.*[ ,;])?(?:-{0,2}gres[=:]|gres/)?gpu[:=]([a-z][^:=,;()]*)(?:[:=]\d+)?(?:\(.*\))?",  # Slurm: gpu:h100:8
     r"--gpus(?:-per-[a-z]+)?[= ]([^:=,]+)(?::\d+)?",
     r"[a-z0-9-]+(?:\.[a-z0-9-]+)+/[a-z0-9._-]+ ?[=:] ?(.+)",  # labels of Kubernetes
     r"(?:hf://|https?://(?:www\.)?huggingface\.co/)(?:datasets/)?(.+?)/?",
-    r"(?:market|product|device|card|instance|machine)[ _](?:series|model|name|type) ?[:=] ?(.+)",
+    r"(?:\[?\d+\]?[ |]+)?(?:market(?:ing)?|product|device|card|instance|machine)[ _](?:series|model|name|type) ?[:=] ?(.+)",
     r"\d+ ([^|]+?) (?:n/a|on|off) \|.*",  # a line of the table of nvidia-smi or hl-smi
     r"\(?\d{1,3}\)? ?[x×*] ?([a-z].+)",  # 8x H100
     r"(.+?) [x×*] ?\d{1,3}",
@@ -36,21 +38,8 @@ _COUNT = r"\d{1,3}x"
 _UNITS = ("g", "gb", "gib", "mb", "mib")
 _SLICE = r"(?<![a-z0-9])(?:mig|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
 #: Words that tell nothing of a device.
-_FILLING = (
-    "gpu",
-    "gpus",
-    "graphics",
-    "card",
-    "tensor",
-    "core",
-    "accelerator",
-    "device",
-    "generation",
-    "edition",
-    "shared",
-    "r",
-    "tm",
-)
+_FILLING = ("gpu", "gpus", "graphics", "card", "tensor", "core", "accelerator", "device", "generation", "edition", "shared",
+            "r", "tm")  # fmt: skip
 
 
 class Pattern(NamedTuple):
@@ -71,21 +60,13 @@ class Meaning(NamedTuple):
 
 
 def plain(name: str) -> str:
-    """A name without case and separators; those between two figures stay, since they tell numbers apart.
-
-    >>> plain("RTX 4090"), plain("Llama 3 70B"), plain("llama-3.1-8b")
-    ('rtx4090', 'llama3-70b', 'llama3.1-8b')
-    """
+    """A name without case and separators; those between two figures stay, since they tell numbers apart."""
     joined = re.sub(r"[\s_/-]+", "-", name.strip().lower())
     return re.sub(r"(?<!\d)-|-(?!\d)", "", joined)
 
 
 def unwrapped(name: str) -> str:
-    """A name without the line, label or count around it.
-
-    >>> unwrapped("GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)"), unwrapped("gres/gpu:a100=4"), unwrapped("8x H100")
-    ('nvidia h100 80gb hbm3', 'a100', 'h100')
-    """
+    """A name without the line, label or count around it."""
     found = " ".join(name.lower().split()).strip(" ,;|")
     for wrapping in _WRAPPINGS:
         whole = re.fullmatch(wrapping, found)
@@ -95,11 +76,7 @@ def unwrapped(name: str) -> str:
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name, joined ones apart, a size and its unit together.
-
-    >>> words_of("H100-SXM5-80G"), words_of("rtx4090 24 GB"), words_of("H200, 143771 MiB")
-    (['h100', 'sxm5', '80gb'], ['rtx', '4090', '24gb'], ['h200', '143771mib'])
-    """
+    """The words of a name, joined ones apart, a size and its unit together."""
     words: list[str] = []
     for word in re.findall(_WORD, name.lower()):
         joined = re.fullmatch(_JOINED, word)
@@ -125,12 +102,7 @@ def patterns_of(kind: Mapping[str, Mapping[str, str]]) -> list[Pattern]:
 
 
 def meaning(name: str, known: Iterable[Pattern]) -> Meaning:
-    """What a name of a device or a node means.
-
-    >>> known = patterns_of({"nvidia": {"h100-sxm": "h100 [sxm5 80gb hbm3]", "h100-nvl": "h100 nvl [94gb]"}})
-    >>> meaning("NVIDIA H100 80GB HBM3", known).entry, meaning("H100 94GB", known).possible, meaning("H100 64GB", known).near
-    ('h100-sxm', ('h100-nvl',), ('h100-sxm', 'h100-nvl'))
-    """
+    """What a name of a device or a node means."""
     inner = unwrapped(name)
     part = re.search(_SLICE, inner) is not None
     words = set(words_of(re.sub(_SLICE, " ", inner)))

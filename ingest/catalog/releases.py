@@ -16,14 +16,15 @@ from ingest.errors import CatalogError, UsageError, brief, listed
 FILE = "releases.csv"  # in the folder of architectures
 COLUMNS = "id,hub,also,model_type,config,parameters,check,source,where"
 MOST_LETTERS = 200  # of a name; a hub allows 96 on each side of its slash
-MOST_SHOWN = 6  # names that a refusal lists
+MOST_SHOWN = 6  # names that a refusal lists, fewer where a line of a terminal is too short, but three
+WIDTH = 72  # letters of a refusal, after "ingest: "
 #: Words for how the weights are stored: they change no structure.
 _STORED = (
-    r"awq|gptq|gguf|ggml|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|nvfp4|mxfp4|int4|int8|[2-8]-?bit|w4a16|w8a8|w8a16|w4a8|g128|"
+    r"awq|gptq|autoround|gguf|ggml|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|nvfp4|mxfp4|int4|int8|[2-8]-?bits?|w4a16|w8a8|w8a16|w4a8|g128|"
     r"qat|dynamic|static|unsloth|imatrix|marlin|quantized|onnx|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
 )
-#: Words for what a release was tuned for, and for its first version: they change no structure either.
-_TUNED = r"instruct|chat|it|base|hf|pt|latest|v0[.-]1|v1([.-]0)?"
+#: Words for what a release was tuned or converted for, and for its first version: they change no structure either.
+_TUNED = r"instruct|chat|it|base|hf|pt|latest|preview|sft|dpo|abliterated|block|linearized|dequantized|v0[.-]1|v1([.-]0)?"
 #: Months, years and days in names: 2407, 2501, 0528.
 _DATED = r"2[3-6](0[1-9]|1[0-2])|(0[1-9]|1[0-2])[0-3][0-9]"
 _MAKERS = "meta|meta-llama|nvidia|google|microsoft|mistralai|qwen|ibm|hf"
@@ -78,11 +79,7 @@ def words(name: str) -> str:
 
 
 def spellings(name: str) -> Iterator[str]:
-    """What a written name may stand for, as words: whole first, then without how it is stored, tuned and dated.
-
-    >>> list(spellings("unsloth/Qwen3-8B-GGUF"))
-    ['qwen 3 8 b gguf', 'qwen 3 8 b']
-    """
+    """What a written name may stand for, as words: whole first, then without how it is stored, tuned and dated."""
     whole = re.sub(r"^(hf://|https://(www\.)?huggingface\.co/|ollama://|models--)", "", name.strip().lower()).strip("/")
     whole = re.sub(r"[\s_:/]+|--", "-", whole.rpartition("--")[2].rpartition("/")[2])
     seen = [words(whole)]
@@ -97,11 +94,7 @@ def spellings(name: str) -> Iterator[str]:
 
 
 def stored_as(name: str) -> str:
-    """The word of a name that tells how its weights are stored, or nothing.
-
-    >>> stored_as("Qwen/Qwen3-8B-AWQ"), stored_as("qwen3-8b")
-    ('awq', '')
-    """
+    """The word of a name that tells how its weights are stored, or nothing."""
     found = re.search(rf"(^|[-_:. ])({_STORED})(?=[-_:. ]|$)", name.lower())
     return found.group(2) if found else ""
 
@@ -139,7 +132,8 @@ class Releases:
                 raise _several(written, found)
             if found:
                 return next(iter(found))
-        for spelling in spellings(written):
+        # A name of the hub is whole.
+        for spelling in () if "/" in written else spellings(written):
             longer = {one: None for name, ids in index.items() if name.startswith(f"{spelling} ") for one in ids}
             if len(longer) > 1:
                 raise _several(written, longer)
@@ -152,12 +146,14 @@ class Releases:
         *_, short = spellings(written[:MOST_LETTERS])
         close = difflib.get_close_matches(short, self._of_models, n=12, cutoff=0.6)
         ids = [*dict.fromkeys(next(iter(self._of_models[name])) for name in close)][:3]
-        near = f"; nearest: {', '.join(ids)}" if ids else ""
-        return near + (f"; hf://{written} reads the hub" if re.fullmatch(r"[\w-]+/[\w.-]+", written) else "")
+        own = "; hf:// before it reads the hub" if re.fullmatch(r"[\w-]+/[\w.-]+", written) else "; or its config.json"
+        return f"; nearest {', '.join(ids)}{own}" if ids else own if "/" in written else ""
 
 
 def _several(written: str, found: Iterable[str]) -> UsageError:
-    return UsageError(f"{brief(written)} may be {listed(found, MOST_SHOWN)}: name one")
+    lines = (f"{brief(written)} may be {listed(found, most)}: name one" for most in range(MOST_SHOWN, 2, -1))
+    *_, shortest = texts = [*lines]
+    return UsageError(next((text for text in texts if len(text) <= WIDTH), shortest))
 
 
 def _read(path: Path) -> Iterator[Release]:

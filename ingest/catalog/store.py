@@ -127,7 +127,7 @@ class Catalog:
     def _find(self, kind: str, name: str) -> Path:
         if kind == "models":
             name = self.model_id(name)
-            if name not in self.ids(kind) and name in self.releases.rows:
+            if name not in {*self.ids(kind), *self.aliases.get(kind, {})} and name in self.releases.rows:
                 raise UsageError(f"model: {name} is known by its structure alone, and has no measured rates and no data set")
         as_path = name.endswith((".yaml", ".yml")) or "/" in name or os.sep in name
         if as_path and Path(name).is_file():
@@ -149,7 +149,7 @@ class Catalog:
 
     def meaning(self, kind: str, name: str) -> Meaning:
         """What a name of a kind means that is neither an id nor an alias: another spelling, or what a tool prints."""
-        if not name.isprintable() or name.endswith((".yaml", ".yml")):
+        if not name.replace("\t", " ").isprintable() or name.endswith((".yaml", ".yml")):
             return Meaning()
         known: dict[str, dict[str, None]] = {}
         for written, entry in (*zip(self.ids(kind), self.ids(kind), strict=True), *self.aliases.get(kind, {}).items()):
@@ -191,11 +191,12 @@ class Catalog:
             return f"{kind}: {found}, expected an id or a YAML file"
         described = self.ids("architectures") if kind == "models" else []
         known = [*self.ids(kind), *self.aliases.get(kind, {}), *described]
-        hint = nearest(name, known, FIGURES.get(kind, 0)) or (self.releases.hint(name) if kind == "models" else "")
+        three = self.releases.hint(name) if kind == "models" else ""
+        slip = nearest(name, known, FIGURES.get(kind, 0))
+        hint = three or slip if re.search(r"\d|/", name) else slip or three
         if meant.near and not hint:
             return f"unknown {singular} {shown}, nearest {', '.join(meant.near)}; or give a YAML file"
-        hint = hint or f"; `ingest catalog list {kind}` lists them"
-        return f"unknown {singular} {shown}, expected an id from the catalogs or a YAML file{hint}"
+        return f"unknown {singular} {shown}{hint or f'; `ingest catalog list {kind}` lists them, or give a YAML file'}"
 
     def _load(self, record: type[Entry], path: Path) -> Entry:
         data = read_yaml(path)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ingest.catalog.records import Gpu, Model
+from ingest.catalog.records import Gpu
 from ingest.catalog.store import Catalog, opened
 from ingest.catalog.yaml_reader import Kind, line_of, read_yaml
 from ingest.engine.messages import in_site_words, message_of
@@ -18,6 +18,7 @@ from ingest.errors import Faults, IngestError, RequirementNotMet, UsageError, br
 from ingest.site import schema
 from ingest.site.schema import Fault, number
 from ingest.sizing.job import names_of
+from ingest.sizing.resolve import model_named
 from ingest.text import visible
 from ingest.units import parse_whole
 from ingest.version import newer
@@ -331,7 +332,7 @@ def new_site(
     """
     catalog = opened(catalogs)
     card, count = catalog.get(Gpu, gpu), parse_whole(nodes, "--nodes", 1, MOST_NODES)
-    entries = [catalog.get(Model, str(name).strip()) for name in names_of(models)]
+    entries = [model_named(str(name).strip(), None, catalog) for name in names_of(models)]
     if len({one.id for one in entries}) < len(entries):
         raise UsageError("--models: found a model twice, expected each once")
     if not card.usual_node:

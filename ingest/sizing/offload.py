@@ -273,6 +273,8 @@ def _training(
     size, card, asked, settings = job.size, job.card, job.asked, job.settings
     model, stored = asked["model"], asked["no_recompute"]
     made, elements = size.architecture, {**settings, **fixed}.get("sequence_length")
+    if made is not None and made.missing and not made.hidden:
+        raise IngestError(f"the work of a step of {size.name} is not known: {next(iter(made.missing.values()))}")
     structure = {} if made is None else {"layers": made.layers, "hidden_size": made.hidden, "attention_heads": made.heads,
                                          "parameters_active": made.parameters_active}  # fmt: skip
     work = {"flops_per_parameter_and_token": STORED if stored else RECOMPUTED, "weight_reads_per_step": 2 if stored else 3}
@@ -337,7 +339,7 @@ def _follow(known: Quantities) -> None:
     missing = [name for name in ("layers", "hidden_size", "attention_heads") if name not in known.given]
     if missing:
         ways = tuple(Option(f"set.{name}", "N") for name in missing)
-        raise IngestError(Message("the structure of the model is not known: give its config.json", supply=ways))
+        raise IngestError(Message("the layers, width or heads of the model are not known", supply=ways))
     if "host_memory_bandwidth_per_node" in known.given:
         known.state("host_memory_limits")
     else:

@@ -63,7 +63,8 @@ def _embedded(catalog: Catalog, read: Container[str] | None) -> dict[str, Any]:
         "forms": {kind: {name: shape.form for name, shape in one.shapes.items()} for kind, one in records.items()},
         "entries": entries,
         "rates": rates,
-        "aliases": catalog.aliases,
+        # Those of protocols stand in files of rates.
+        "aliases": {kind: names for kind, names in catalog.aliases.items() if kind != "protocols"},
         "names": catalog.names,
         "sources": {name: catalog.source(name).title for name in cited},
         "texts": list(writer.texts),

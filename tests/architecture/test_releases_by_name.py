@@ -12,6 +12,7 @@ from ingest.architecture.config_description import from_config
 from ingest.catalog.releases import MOST_LETTERS, Releases, spellings, words
 from ingest.catalog.store import Catalog
 from ingest.errors import CatalogError, IngestError, UsageError
+from ingest.site.site_file import new_site
 
 CATALOG = Catalog()
 ROWS = CATALOG.releases.rows
@@ -21,76 +22,40 @@ CHECKS = {"class", "published", "preset", "file"}
 
 #: Names, width, layers and vocabulary as another project lists them, with the digests of the files: Xinference 4.1.0, drawn.
 LISTED = """
-01-ai/Yi-1.5-9B 4096 48 64000
-01-ai/Yi-9B 4096 48 64000
-AIDC-AI/Marco-o1 3584 28 152064
-DianJin/DianJin-R1-32B 5120 64 152064
-DianJin/DianJin-R1-7B 3584 28 152064
-JunHowie/Qwen3-1.7B-GPTQ-Int4 2048 28 151936
-QuantTrio/GLM-4.5-AWQ 5120 92 151552
-QuantTrio/Qwen3-235B-A22B-GPTQ-Int8 4096 94 151936
-QuantTrio/Qwen3-30B-A3B-Instruct-2507-GPTQ-Int8 2048 48 151936
+01-ai/Yi-1.5-9B 4096 48 64000 | 01-ai/Yi-9B 4096 48 64000 | AIDC-AI/Marco-o1 3584 28 152064
+DianJin/DianJin-R1-32B 5120 64 152064 | DianJin/DianJin-R1-7B 3584 28 152064
+JunHowie/Qwen3-1.7B-GPTQ-Int4 2048 28 151936 | QuantTrio/GLM-4.5-AWQ 5120 92 151552
+QuantTrio/Qwen3-235B-A22B-GPTQ-Int8 4096 94 151936 | QuantTrio/Qwen3-30B-A3B-Instruct-2507-GPTQ-Int8 2048 48 151936
 QuantTrio/Qwen3-30B-A3B-Thinking-2507-GPTQ-Int8 2048 48 151936
-QuantTrio/Qwen3-Coder-480B-A35B-Instruct-AWQ 6144 62 151936
-QuantTrio/Qwen3.5-27B-AWQ 5120 64 248320
-QuantTrio/Seed-OSS-36B-Instruct-AWQ 5120 64 155136
-Qwen/Qwen-14B-Chat 5120 40 152064
-Qwen/Qwen1.5-110B-Chat-AWQ 8192 80 152064
-Qwen/Qwen1.5-14B-Chat 5120 40 152064
-Qwen/Qwen2-72B-Instruct 8192 80 152064
-Qwen/Qwen2-VL-72B-Instruct 8192 80 152064
-Qwen/Qwen2-VL-72B-Instruct-AWQ 8192 80 152064
-Qwen/Qwen2-VL-7B-Instruct 3584 28 152064
-Qwen/Qwen2-VL-7B-Instruct-GPTQ-Int4 3584 28 152064
-Qwen/Qwen2.5-1.5B 1536 28 151936
-Qwen/Qwen2.5-14B-Instruct-AWQ 5120 48 152064
-Qwen/Qwen2.5-7B 3584 28 152064
-Qwen/Qwen2.5-Coder-0.5B-Instruct 896 24 151936
-Qwen/Qwen2.5-Coder-1.5B 1536 28 151936
-Qwen/Qwen2.5-Coder-32B-Instruct-AWQ 5120 64 152064
-Qwen/Qwen3-14B 5120 40 151936
-Qwen/Qwen3-14B-FP8 5120 40 151936
-Qwen/Qwen3-235B-A22B-FP8 4096 94 151936
-Qwen/Qwen3-30B-A3B-FP8 2048 48 151936
-Qwen/Qwen3-4B-AWQ 2560 36 151936
-Qwen/Qwen3-4B-FP8 2560 36 151936
-Qwen/Qwen3-VL-2B-Instruct 2048 28 151936
-Qwen/Qwen3-VL-30B-A3B-Instruct 2048 48 151936
-Qwen/Qwen3.5-27B 5120 64 248320
-Qwen/Qwen3.5-397B-A17B 4096 60 248320
-TheBloke/Llama-2-13B-GPTQ 5120 40 32000
-TheBloke/Mixtral-8x7B-Instruct-v0.1-GPTQ 4096 32 32000
-TheBloke/deepseek-coder-1.3b-instruct-GPTQ 2048 24 32256
-TheBloke/deepseek-coder-33B-instruct-AWQ 7168 62 32256
-TheBloke/deepseek-coder-6.7B-instruct-GPTQ 4096 32 32256
-casperhansen/deepseek-r1-distill-qwen-1.5b-awq 1536 28 151936
-casperhansen/deepseek-r1-distill-qwen-14b-awq 5120 48 152064
-codellama/CodeLlama-7b-Instruct-hf 4096 32 32016
-cognitivecomputations/DeepSeek-R1-AWQ 7168 61 129280
-deepseek-ai/DeepSeek-R1-0528-Qwen3-8B 4096 36 151936
-deepseek-ai/DeepSeek-R1-Distill-Qwen-32B 5120 64 152064
-deepseek-ai/DeepSeek-V3 7168 61 129280
-deepseek-ai/DeepSeek-V4-Flash 4096 43 129280
-facebook/opt-125m 768 12 50272
-internlm/internlm3-8b-instruct 4096 48 128512
-internlm/internlm3-8b-instruct-gguf 4096 48 128512
-jarrelscy/Mixtral-8x22B-Instruct-v0.1-GPTQ-4bit 6144 56 32768
-mistralai/Mistral-Nemo-Instruct-2407 5120 40 131072
-mlx-community/Codestral-22B-v0.1-4bit 6144 56 32768
-mlx-community/Meta-Llama-3-70B-Instruct-4bit-mlx 8192 80 128256
+QuantTrio/Qwen3-Coder-480B-A35B-Instruct-AWQ 6144 62 151936 | QuantTrio/Qwen3.5-27B-AWQ 5120 64 248320
+QuantTrio/Seed-OSS-36B-Instruct-AWQ 5120 64 155136 | Qwen/Qwen-14B-Chat 5120 40 152064
+Qwen/Qwen1.5-110B-Chat-AWQ 8192 80 152064 | Qwen/Qwen1.5-14B-Chat 5120 40 152064
+Qwen/Qwen2-72B-Instruct 8192 80 152064 | Qwen/Qwen2-VL-72B-Instruct 8192 80 152064
+Qwen/Qwen2-VL-72B-Instruct-AWQ 8192 80 152064 | Qwen/Qwen2-VL-7B-Instruct 3584 28 152064
+Qwen/Qwen2-VL-7B-Instruct-GPTQ-Int4 3584 28 152064 | Qwen/Qwen2.5-1.5B 1536 28 151936
+Qwen/Qwen2.5-14B-Instruct-AWQ 5120 48 152064 | Qwen/Qwen2.5-7B 3584 28 152064
+Qwen/Qwen2.5-Coder-0.5B-Instruct 896 24 151936 | Qwen/Qwen2.5-Coder-1.5B 1536 28 151936
+Qwen/Qwen2.5-Coder-32B-Instruct-AWQ 5120 64 152064 | Qwen/Qwen3-14B 5120 40 151936 | Qwen/Qwen3-14B-FP8 5120 40 151936
+Qwen/Qwen3-235B-A22B-FP8 4096 94 151936 | Qwen/Qwen3-30B-A3B-FP8 2048 48 151936 | Qwen/Qwen3-4B-AWQ 2560 36 151936
+Qwen/Qwen3-4B-FP8 2560 36 151936 | Qwen/Qwen3-VL-2B-Instruct 2048 28 151936
+Qwen/Qwen3-VL-30B-A3B-Instruct 2048 48 151936 | Qwen/Qwen3.5-27B 5120 64 248320 | Qwen/Qwen3.5-397B-A17B 4096 60 248320
+TheBloke/Llama-2-13B-GPTQ 5120 40 32000 | TheBloke/Mixtral-8x7B-Instruct-v0.1-GPTQ 4096 32 32000
+TheBloke/deepseek-coder-1.3b-instruct-GPTQ 2048 24 32256 | TheBloke/deepseek-coder-33B-instruct-AWQ 7168 62 32256
+TheBloke/deepseek-coder-6.7B-instruct-GPTQ 4096 32 32256 | casperhansen/deepseek-r1-distill-qwen-1.5b-awq 1536 28 151936
+casperhansen/deepseek-r1-distill-qwen-14b-awq 5120 48 152064 | codellama/CodeLlama-7b-Instruct-hf 4096 32 32016
+cognitivecomputations/DeepSeek-R1-AWQ 7168 61 129280 | deepseek-ai/DeepSeek-R1-0528-Qwen3-8B 4096 36 151936
+deepseek-ai/DeepSeek-R1-Distill-Qwen-32B 5120 64 152064 | deepseek-ai/DeepSeek-V3 7168 61 129280
+deepseek-ai/DeepSeek-V4-Flash 4096 43 129280 | facebook/opt-125m 768 12 50272
+internlm/internlm3-8b-instruct 4096 48 128512 | internlm/internlm3-8b-instruct-gguf 4096 48 128512
+jarrelscy/Mixtral-8x22B-Instruct-v0.1-GPTQ-4bit 6144 56 32768 | mistralai/Mistral-Nemo-Instruct-2407 5120 40 131072
+mlx-community/Codestral-22B-v0.1-4bit 6144 56 32768 | mlx-community/Meta-Llama-3-70B-Instruct-4bit-mlx 8192 80 128256
 mlx-community/Meta-Llama-3.1-8B-Instruct-8bit 4096 32 128256
-mlx-community/Mistral-Large-Instruct-2407-4bit 12288 88 32768
-mlx-community/Qwen2.5-3B-Instruct-bf16 2048 36 151936
-mlx-community/Qwen2.5-72B-Instruct-4bit 8192 80 152064
-mlx-community/Qwen2.5-72B-Instruct-8bit 8192 80 152064
-mlx-community/Qwen3-VL-30B-A3B-Instruct-3bit 2048 48 151936
-mlx-community/Qwen3-VL-4B-Thinking-4bit 2560 36 151936
-mlx-community/Qwen_QwQ-32B-Preview_MLX-8bit 5120 64 152064
-modelscope/Yi-1.5-34B-Chat-AWQ 7168 60 64000
-modelscope/Yi-1.5-6B-Chat-GPTQ 4096 32 64000
-openbmb/MiniCPM-2B-sft-bf16 2304 40 122753
-zai-org/GLM-4.6 5120 92 151552
-zai-org/GLM-5.1-FP8 6144 78 154880
+mlx-community/Mistral-Large-Instruct-2407-4bit 12288 88 32768 | mlx-community/Qwen2.5-3B-Instruct-bf16 2048 36 151936
+mlx-community/Qwen2.5-72B-Instruct-4bit 8192 80 152064 | mlx-community/Qwen2.5-72B-Instruct-8bit 8192 80 152064
+mlx-community/Qwen3-VL-30B-A3B-Instruct-3bit 2048 48 151936 | mlx-community/Qwen3-VL-4B-Thinking-4bit 2560 36 151936
+mlx-community/Qwen_QwQ-32B-Preview_MLX-8bit 5120 64 152064 | modelscope/Yi-1.5-34B-Chat-AWQ 7168 60 64000
+modelscope/Yi-1.5-6B-Chat-GPTQ 4096 32 64000 | openbmb/MiniCPM-2B-sft-bf16 2304 40 122753
+zai-org/GLM-4.6 5120 92 151552 | zai-org/GLM-5.1-FP8 6144 78 154880
 """
 
 
@@ -120,7 +85,7 @@ def test_every_name_leads_to_its_row():
             assert CATALOG.releases.named(name, structure=True) == row.id, name
 
 
-@pytest.mark.parametrize("line", LISTED.strip().splitlines())
+@pytest.mark.parametrize("line", re.split(r" \| |\n", LISTED.strip()))
 def test_names_of_another_list_have_the_sizes_that_it_states(line):
     name, *sizes = line.split()
     made = describe(name, CATALOG)
@@ -175,7 +140,9 @@ def test_drawn_spellings_are_the_same_name(form):
         ("kimi k2", "kimi-k2"),
         ("phi4", "phi-4"),
         ("Qwen/Qwen2.5-72B-Instruct-AWQ", "qwen2.5-72b-awq"),
-        ("gpt-oss:20b", "gpt-oss-20b"),
+        ("allenai/Olmo-3-7B-Instruct-SFT", "olmo-3-7b"),
+        ("01-ai/Yi-34B-Chat-4bits", "yi-34b"),
+        ("wizardlm2:8x22b", "mixtral-8x22b-v0.1"),
     ],
 )
 def test_forms_of_ollama_ngc_and_the_hub(written, found):
@@ -190,7 +157,7 @@ def test_an_ambiguous_name_is_never_guessed(written):
 
 
 def test_an_unknown_name_gets_the_nearest_and_the_hub():
-    with pytest.raises(UsageError, match=r"nearest: qwen3-8b, .*; hf://nosuch/qwen9-8b reads the hub"):
+    with pytest.raises(UsageError, match=r"nearest qwen3-8b, .*, .*; hf:// before it reads the hub"):
         ingest.bw(model="nosuch/qwen9-8b", gpu="h100", nodes=1)
     for strange in ("zzz", "a/b/c/d", "x" * 240, "-", "../../etc/passwd", "8b", "7"):
         with pytest.raises(IngestError):
@@ -227,8 +194,27 @@ def test_every_question_takes_a_name(name):
         ingest.memory(name, gpu="h100"),
         ingest.train(name, gpu="h100", nodes=8, tokens="1e12"),
         ingest.offload(name, gpu="h100"),
+        ingest.feed(model=name, gpu="h100"),
     ):
         assert answer.results
+    assert "model: qwen3-8b" in new_site(nodes=4, gpu="h100", models=name)
+
+
+@pytest.mark.parametrize(
+    "name", ["whisper-large-v3", "stable-diffusion-xl", "flux.1-dev", "facebook/esm2_t33_650M_UR50D", "wan-14b"]
+)
+def test_a_model_with_rates_that_is_no_text_answers_by_its_samples(name):
+    assert ingest.bw(model=name, gpu="h100", nodes=2).results
+    assert ingest.train(name, gpu="h100", nodes=2, samples=1e8).results
+    assert ingest.checkpoint(name, gpus=64).results
+
+
+@pytest.mark.parametrize("name", ["vit-base-patch16-224", "stable-diffusion-1.5", "hubert-base"])
+def test_what_has_no_tokens_is_never_counted_in_tokens(name):
+    assert ingest.memory(name, gpu="h100").results
+    for ask in (ingest.bw, ingest.feed):
+        with pytest.raises(IngestError, match=r"its FLOPs per sample are not known \((its weights|those of a diffusion)"):
+            ask(model=name, gpu="h100")
 
 
 def test_a_model_with_measured_rates_keeps_them():
@@ -278,6 +264,13 @@ def test_the_listing_is_grouped_and_filtered(run):
     assert all("qwen3" in "".join(row.names) + row.model_type for row in found.releases)
     with pytest.raises(UsageError, match="no models with 'nosuch' in a name"):
         ingest.catalog.list("models", "nosuch")
-    listed = run("catalog", "list", "architectures").out
-    assert "structures by name" in listed
-    assert "qwen3-8b" in listed
+    for words_, shown, hidden in (
+        (("architectures",), "structures by name\n", "vnet"),
+        (("models",), "  older benchmarks  bart", "vnet"),
+        ((), "  gpus ", "vnet"),
+        (("models", "vnet"), "vnet", "older"),
+    ):
+        listed = run("catalog", "list", *words_).out
+        assert shown in listed
+        assert hidden not in listed
+        assert max(map(len, listed.splitlines())) <= 80

@@ -127,7 +127,7 @@ def test_everyday_names_are_found(shipped, kind, alias, found):
     ],
 )
 def test_an_unknown_id_names_the_nearest(shipped, kind, name, nearest):
-    with pytest.raises(UsageError, match=f"'{name}'.*did you mean '{nearest}'"):
+    with pytest.raises(UsageError, match=f"'{name}'; (did you mean '|nearest ){nearest}[',]"):
         shipped.get(kind, name)
 
 

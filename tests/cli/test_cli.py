@@ -145,8 +145,8 @@ def test_model_and_gpu_may_be_yaml_files(run, tmp_path):
 
 #: what is added to the main job, the exit code, and what the line must say
 BAD_INPUT = [
-    (("--model", "cosmflow"), 2, ["'cosmflow'", "expected an id", "did you mean 'cosmoflow'?"]),
-    (("--gpu", "h10O"), 2, ["'h10O'", "expected an id", "did you mean 'h100'?"]),
+    (("--model", "cosmflow"), 2, ["unknown model 'cosmflow'", "did you mean 'cosmoflow'?"]),
+    (("--gpu", "h10O"), 2, ["unknown gpu 'h10O'", "did you mean 'h100'?"]),
     (("--node", "dgx-h10"), 2, ["'dgx-h10'", "did you mean 'dgx-h100'?"]),
     (("--protocol", "mlperf-storag"), 2, ["'mlperf-storag'", "did you mean 'mlperf-storage'?"]),
     (("--basis", "measurd"), 2, ["--basis", "'measurd'", "expected one of auto, measured", "did you mean 'measured'?"]),

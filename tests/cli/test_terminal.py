@@ -186,7 +186,7 @@ def test_a_starter_of_given_models_plans_with_cautions_of_the_evidence_alone(run
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((*NEW, "lama3-70b"), "did you mean 'llama3-70b'?"),
+        ((*NEW, "lama3-70b"), "nearest llama3-70b, "),
         ((*NEW, "llama3-70b,llama3-70b"), "found a model twice"),
         (
             (*NEW[:2], "--nodes", "1", "--gpu", "h100", "--models", "llama3-70b,resnet50"),

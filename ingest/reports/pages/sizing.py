@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.records import GRADES, Model, Storage, Structure
 from ingest.engine.registry import is_quantity, unit_of
+from ingest.errors import listed
 from ingest.reports.answer_line import answer_line, scenarios_line
 from ingest.reports.labels import is_share, plain
 from ingest.reports.page import (
@@ -267,26 +269,47 @@ def flat_rows(answer: Answer) -> Iterator[tuple[object, ...]]:
 
 
 def list_page(found: CatalogListing) -> Page:
-    """The page of `ingest catalog list`."""
+    """The page of `ingest catalog list`: all kinds with a few ids each, all models by class, other entries by name."""
     classes = ("class",) if found.kind == Storage.kind else ()
     table = [("kind", "id", "name", "missing", *classes)]
     for one in found.entries:
         own = (one.family,) if classes and isinstance(one, Storage) else ()
         table.append((one.kind, one.id, one.name, ", ".join(one.missing), *own))
-    # Of one kind, the title says which.
-    mixed = found.kind == "entries" or len({one.kind for one in found.entries}) > 1
-    columns, *rows = table if mixed else [row[1:] for row in table]
-    sections = [Section("", columns, tuple(rows))] if rows else []
+    table += [(Structure.kind, one.id, one.hub or one.id, "") for one in found.releases]
+    columns, *rows = table[: len(found.entries) + 1]
+    sections = []
+    if found.kind == "entries":
+        count = Counter(one.kind for one in found.entries)
+        kinds = (
+            (kind, f"{most:,}", listed((one.id for one in found.entries if one.kind == kind), 2))
+            for kind, most in count.items()
+        )
+        sections.append(Section("", ("kind", "entries", "ids"), tuple(kinds)))
+        sections.append(Section("", lines=("One kind, or those with a word: `ingest catalog list models qwen`.",)))
+    elif found.older:
+        of_class = [(one.family, one.id) for one in found.entries if isinstance(one, Model) and one.id not in found.older]
+        older = f"{listed(found.older, 2)} (--format csv)"
+        sections.append(Section("", ("class", "ids"), (*_grouped(of_class), ("older benchmarks", older))))
+        sections.append(Section("", lines=("By structure alone: `ingest catalog list architectures`, or with a word.",)))
+    elif rows:
+        # Of one kind, the title says which; `show` says what is missing of an entry.
+        first = 0 if len({one.kind for one in found.entries}) > 1 else 1
+        named, *rest = ((*row[first:3], *row[4:]) for row in (columns, *rows))
+        sections.append(Section("", named, tuple(rest)))
     if found.releases:
-        by_family: dict[str, list[str]] = {}
-        for row in found.releases:
-            by_family.setdefault(row.model_type, []).append(row.id)
-            table.append((Structure.kind, row.id, row.hub or row.id, ""))
-        # What most people ask for has most releases.
-        order = sorted(by_family.items(), key=lambda item: (-len(item[1]), item[0]))
-        families = tuple((family, ", ".join(names)) for family, names in order)
+        families = _grouped((one.model_type, one.id) for one in found.releases)
         sections.append(Section(f"{len(found.releases)} structures by name", ("family", "ids"), families))
     return Page(f"{len(rows)} {found.kind}", tuple(sections), tuple(table))
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Ids in lines by their group, the largest group first: what most people ask for has most entries."""
+    found: dict[str, list[str]] = {}
+    for group, one in pairs:
+        found.setdefault(group, []).append(one)
+    order = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+    lines = ((group, wrap(", ".join(ids), 52, break_on_hyphens=False)) for group, ids in order)
+    return tuple(("" if number else group, line) for group, some in lines for number, line in enumerate(some))
 
 
 def settings_page(found: Settings) -> Page:

@@ -76,8 +76,7 @@ $.Catalog = (() => {
       if (meant.possible.length) return new UsageError(`${singular} '${name}' could be ${listed(meant.possible)}: name one`);
       const slip = nearest(name, known, { gpus: 2, nodes: 2, models: 1 }[kind] ?? 0);
       if (!slip && meant.near.length) return new UsageError(`unknown ${singular} '${name}', nearest ${[...meant.near].join(", ")}; or give a YAML file`);
-      const hint = slip || `; \`ingest catalog list ${kind}\` lists them`;
-      return new UsageError(`unknown ${singular} '${name}', expected an id from the catalogs or a YAML file${hint}`);
+      return new UsageError(`unknown ${singular} '${name}'${slip || `; \`ingest catalog list ${kind}\` lists them, or give a YAML file`}`);
     }
     referred(record, name) { return this.get(record, name); }
     rates(model) {
@@ -107,7 +106,7 @@ $.Catalog = (() => {
       if (Object.hasOwn(data.catalogs.entries.models, wanted) || Object.hasOwn(data.catalogs.aliases.models ?? {}, wanted)) {
         throw new IngestError(`the structure of ${name} is unknown; supply its config.json${nearest(wanted, ids)}`);
       }
-      throw new UsageError(`unknown architecture '${name}', expected an id, a config.json or a YAML file${nearest(wanted, ids) || `; known: ${ids.sort().join(", ")}`}`);
+      throw new UsageError(`unknown model '${name}'${nearest(wanted, ids) || `; known: ${ids.sort().join(", ")}`}`);
     }
     get aliases() {
       const made = new Dict(Object.entries(data.catalogs.aliases).map(([kind, names]) => [kind, new Dict(Object.entries(names))]));
