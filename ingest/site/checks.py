@@ -39,7 +39,7 @@ PRINTED: Mapping[str, Keys] = {
     "W41": (),
     "W43": ("starts",),
     "W46": (),
-    "W74": (),
+    "W59": (),
     "W84": (),
     "W85": (),
     "W76": ("checkpoint",),

@@ -256,7 +256,7 @@ ROWS = (
          text="its GPUs need {shown} of reads per node, of which a node draws {at_most}: they compute {drawn} % of the time, "
               "whatever the storage; use more nodes for the job or nodes with more storage NICs, or check the rate",
          supply=("nodes", "samples_per_second", "sample_bytes"), tender="R-READ R-META-01"),
-    Rule("W74", 8, "node_needed_read_bandwidth", ">", SLOWEST_STORAGE_NIC, of_job=True, words={"nics": ("unknown",)},
+    Rule("W59", 8, "node_needed_read_bandwidth", ">", SLOWEST_STORAGE_NIC, of_job=True, words={"nics": ("unknown",)},
          text="its GPUs need {shown} of reads per node, and the storage NICs of this node type are not known: nothing holds "
               "the lines to what a node draws", supply=("clusters.*.nic",), tender="R-READ R-META-01"),
     Rule("W48", 26, "grown_read_bandwidth", ">", "site_drawable_bandwidth", what="growth against what all clients draw",

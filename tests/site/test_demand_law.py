@@ -378,10 +378,10 @@ def test_a_stated_loader_reads_no_more_than_feed_says():
 
 def test_unknown_storage_nics_are_a_decision_until_the_site_file_states_them():
     site = one_job("gaudi3-8", nodes=1, model="unet3d")
-    assert "W74" in {one.id for one in ingest.plan(site, samples=0).decisions}
+    assert "W59" in {one.id for one in ingest.plan(site, samples=0).decisions}
     site["clusters"]["main"]["nic"] = "25 GB/s"
     plan = ingest.plan(site, samples=0)
-    assert "W74" not in {one.id for one in plan.decisions}
+    assert "W59" not in {one.id for one in plan.decisions}
     assert plan.requirement("R-READ-04").value <= 22.5e9
     small = one_job("gaudi3-8", nodes=1, samples_per_second=10, sample_bytes="1 MB")
-    assert "W74" not in {one.id for one in ingest.plan(small, samples=0).decisions}
+    assert "W59" not in {one.id for one in ingest.plan(small, samples=0).decisions}
