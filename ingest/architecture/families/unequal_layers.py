@@ -123,8 +123,7 @@ def minimax_m3_vl(config: ModelConfig) -> Iterator[TableRow]:
     """MiniMax-M3 with images: patches over space and time, rotary positions, two products before and two after merging."""
     config.fixed(multimodal_projector_bias=True, vision_feature_layer=-1, num_reward_heads=0)
     config.ignore("process_image_mode")
-    stated = config.data.get("text_config") or {}
-    config.data = {**config.data, "text_config": {**stated, "model_type": "minimax_m3_vl_text"}}
+    config.complete("text_config", {}, model_type="minimax_m3_vl_text")
     text = yield from text_part(config, "minimax_m3_vl_text", False, either=True)
     vision = config.table_or_defaults("vision_config")
     for part in (config.part("img_token_compression_config"), vision.part("img_token_compression_config")):
@@ -216,8 +215,7 @@ def step3p7(config: ModelConfig) -> Iterator[TableRow]:
         yield from step3p7_text(config)
         return
     config.ignore("understand_projector_stride", "image_token_len", "patch_token_len")
-    stated = config.data.get("text_config") or {}
-    config.data = {**config.data, "text_config": {**stated, "model_type": "step3p7_text"}}
+    config.complete("text_config", {}, model_type="step3p7_text")
     text = yield from text_part(config, "step3p7_text", False)
     vision = config.table_or_defaults("vision_config")
     hidden = vision.integer("width|hidden_size", 1536)

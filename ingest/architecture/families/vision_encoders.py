@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ingest.architecture.hf_config import ModelConfig
+from ingest.architecture.hf_config import MAX_BLOCKS, MAX_NUMBER, ModelConfig
 from ingest.architecture.layers import (
     attention,
     biased,
@@ -240,7 +240,8 @@ def dinov3(config: ModelConfig) -> Iterator[TableRow]:
     mlp = network(hidden, inner, bias=config.flag("mlp_bias", True))
     yield Weight("class", (hidden,), "vision")
     yield Weight("mask", (hidden,), "vision")
-    yield Weight("registers", (config.integer("num_register_tokens", 0, low=0), hidden), "vision")
+    if registers := config.integer("num_register_tokens", 0, low=0):
+        yield Weight("registers", (registers, hidden), "vision")
     yield from patches
     yield from times(layers, [*mixer, *mlp, *norm("norm", hidden, True, 2), *norm("scale", hidden, number=2)])
     yield from norm("final_norm", hidden, True)
@@ -468,7 +469,10 @@ _STAGES = {
 
 def _hiera(config: ModelConfig) -> tuple[list[int], int, list[TableRow]]:
     """Hiera: four stages, each with a quarter of the positions of the one before. Returns widths, first side and rows."""
-    listed = [config.integers(key, low=1) or default for key, default in _STAGES.items()]
+    listed = [
+        config.listed(key, default, high=MAX_BLOCKS if key == "blocks_per_stage" else MAX_NUMBER)
+        for key, default in _STAGES.items()
+    ]
     if len({len(items) for items in listed}) != 1:
         raise config.refuse("blocks_per_stage", listed[0], "as many stages as the other lists have")
     blocks, widths, heads, windows = listed
@@ -478,8 +482,8 @@ def _hiera(config: ModelConfig) -> tuple[list[int], int, list[TableRow]]:
     config.repeated("query_stride", 2)
     config.only("query_stride", [2, 2])
     config.ignore("patch_padding")
-    ground = config.integers("window_positional_embedding_background_size", 2, low=1) or [7, 7]
-    everywhere = {*(config.integers("global_attention_blocks", low=0) or [5, 7, 9])}
+    ground = config.listed("window_positional_embedding_background_size", [7, 7], 2)
+    everywhere = {*(config.listed("global_attention_blocks", [5, 7, 9], low=0))}
     side = first = config.repeated("image_size", 1024) // stride
     ratio = config.number("mlp_ratio", 4.0)
     rows: list[TableRow] = [
@@ -523,7 +527,7 @@ def sam2(config: ModelConfig) -> Iterator[TableRow]:
     backbone.ignore("tie_word_embeddings")
     widths, side, rows = _hiera(backbone)
     out, kernel = vision.whole(fpn_hidden_size=256, fpn_kernel_size=1)
-    channels = vision.integers("backbone_channel_list", low=1) or [768, 384, 192, 96]
+    channels = vision.listed("backbone_channel_list", [768, 384, 192, 96])
     if sorted(channels) != sorted(widths):
         raise vision.refuse("backbone_channel_list", channels, f"the widths of the stages, {widths[::-1]}")
     vision.ignore("backbone_feature_sizes", "fpn_top_down_levels", "fpn_stride", "fpn_padding", "num_feature_levels")
