@@ -26,7 +26,7 @@ from ingest.architecture.layers import (
     up_to,
 )
 from ingest.architecture.registry import class_suffix, family, labels
-from ingest.architecture.weight_table import Attention, TableRow, Weight, aside, over, times, without, work
+from ingest.architecture.weight_table import Attention, TableRow, Weight, over, times, without, work
 
 #: The sizes of SigLIP's largest encoder, "so400m", which a file may leave out.
 SO400M = {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16}
@@ -257,6 +257,18 @@ def _alone(rows: Iterable[TableRow]) -> Iterator[TableRow]:
         yield row._replace(**changed.get(row.name, {}))
 
 
+def _beside(rows: Iterable[TableRow]) -> Iterator[TableRow]:
+    """The rows of a tower that reads one image for each text: all its positions, whatever the tokens of the text."""
+    table = list(_alone(rows))
+    places = next(row.shape[0] for row in table if isinstance(row, Weight) and row.name == "places")
+    for row in table:
+        read, asked = (row.positions, 0) if isinstance(row, Weight) else (row.queries, row.keys)
+        if isinstance(row, Weight):
+            yield row._replace(positions=read or places, name=f"vision.{row.name}", kind="vision")
+        else:
+            yield row._replace(queries=read or places, keys=asked or places, name=f"vision.{row.name}")
+
+
 @family("clip_vision_model")
 def clip_vision(config: ModelConfig) -> Iterator[TableRow]:
     """Radford et al. 2021: the image encoder of CLIP."""
@@ -318,9 +330,9 @@ def clip(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore("text_config_dict", "vision_config_dict", "logit_scale_init_value")
     wide, rows = _text(text, 512, 49408, 77, 8, causal=True)
     yield from rows
-    yield from linear("text_projection", out, wide)
+    yield from over(1, linear("text_projection", out, wide))
     hidden, tower = clip_tower(vision)
-    yield from aside([*tower, *linear("projection", out, hidden)])
+    yield from _beside([*tower, *linear("projection", out, hidden)])
     yield Weight("logit_scale", (1,), "other")
 
 
@@ -332,8 +344,8 @@ def siglip(config: ModelConfig) -> Iterator[TableRow]:
     text, vision = config.table_or_defaults("text_config"), config.table_or_defaults("vision_config")
     wide, rows = _text(text, 768, 32000, 64, 12, causal=False)
     yield from rows
-    yield from linear("text_projection", text.integer("projection_size", wide), wide, True)
-    yield from aside(tower(vision)[1])
+    yield from over(1, linear("text_projection", text.integer("projection_size", wide), wide, True))
+    yield from _beside(tower(vision)[1])
     yield Weight("logits", (1,), "other", 2, 2)
 
 
