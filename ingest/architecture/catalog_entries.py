@@ -102,6 +102,7 @@ def model_of(source: str, catalog: Catalog, sequence_length: float | None = None
         family=family,
         flops_per_sample=flops,
         parameters=Value(made.parameters, "parameter", "arithmetic", "derived", rows),
+        structure=made.id,
         encodings=encodings,
         missing={
             "sample_bytes": seen if towers else f"its structure states no bytes of {sample}",
@@ -147,6 +148,7 @@ def _seen_or_heard(made: Architecture, path: Path, sequence_length: float | None
         family=family,
         flops_per_sample=Value(made.flops_per_token(tokens) * tokens, "FLOP/sample", "arithmetic", "derived", rows, note=note),
         parameters=Value(made.parameters, "parameter", "arithmetic", "derived", rows),
+        structure=made.id,
         missing={
             "sample_bytes": f"its structure states no bytes of one {unit}",
             "dataset_samples": "its structure states no data set",

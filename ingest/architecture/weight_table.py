@@ -50,6 +50,9 @@ class Weight(NamedTuple):
         return math.prod(self.shape) * self.passes
 
 
+REACHES = LAST, CHUNK, CHOSEN = ("last", "chunk", "chosen")
+
+
 class Attention(NamedTuple):
     """Attention layers of one kind."""
 
@@ -59,12 +62,19 @@ class Attention(NamedTuple):
     value: int  # width of a value in one head
     layers: int = 1  # how many such layers a token passes through
     cached: int = 0  # elements that one layer keeps per token while generating; 0 for an encoder
-    window: int = 0  # width of the sliding window; 0 for all tokens
+    window: int = 0  # tokens that a query attends to at most; 0 for all tokens
     causal: bool = True  # a query attends to earlier tokens only
     #: queries, keys: positions of one sequence that ask and that are looked at, where they are not its tokens; 0 for the tokens
     queries: int = 0
     keys: int = 0
     state: int = 0  # elements that one layer keeps of a sequence whatever its length; 0 but for linear and recurrent layers
+    #: where the window lies: the last tokens, those since the last multiple of its width, or any that a query chooses
+    reach: str = LAST  # one of `REACHES`
+
+    @property
+    def kept(self) -> int:
+        """Tokens that a layer has to keep at most, 0 for all of them: a later query may choose any."""
+        return 0 if self.reach == CHOSEN else self.window
 
     @property
     def multiply_adds_per_pair(self) -> int:

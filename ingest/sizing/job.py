@@ -380,9 +380,12 @@ MOST_TOKEN_BYTES = 256
 
 
 def _refuse_more_than_a_token(job: Job, model: Model | None) -> None:
-    """Refuse the bytes of an image, a record or a sequence where one sample of the model is one token."""
+    """Refuse the bytes of an image, a record or a sequence where the model is a structure, of which one sample is one token.
+
+    An entry of the catalogs has measured samples, against which those of the user are held.
+    """
     size = job.settings.get("sample_bytes", job.numbers.get("sample_bytes"))
-    if size is not None and size > MOST_TOKEN_BYTES and model is not None and model.sample_unit == "token":
+    if size is not None and size > MOST_TOKEN_BYTES and model is not None and model.structure and model.sample_unit == "token":
         what = f": found {display(size, 'B', binary=False)}, but one sample of {model.id} is one token"
         raise option_error("sample_bytes", Message(what, supply=("bytes_per_token",)))
 

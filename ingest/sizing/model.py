@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack
 
 from ingest.architecture.structure import Architecture
-from ingest.architecture.weight_table import UNTRAINED
+from ingest.architecture.weight_table import CHOSEN, CHUNK, LAST, UNTRAINED
 from ingest.catalog.records import Model
 from ingest.catalog.store import opened
 from ingest.engine.question import Question, Shown, filled, option
@@ -206,6 +206,10 @@ def _stored(made: Architecture) -> list[dict[str, Any]]:
     ]
 
 
+#: What a window of attention is, where it is not that of the last tokens.
+_REACH = {CHUNK: "in chunks", CHOSEN: "chosen of all"}
+
+
 def _attention(made: Architecture) -> list[dict[str, Any]]:
     return [
         {
@@ -216,7 +220,7 @@ def _attention(made: Architecture) -> list[dict[str, Any]]:
             "value_width": row.value,
             "cached_per_layer": row.cached,
             "state_per_layer": row.state,
-            "window": row.window or "all",
+            "window": (row.window or "all") if row.reach == LAST else f"{row.window} {_REACH[row.reach]}",
             "sees": "earlier tokens" if row.causal else "all tokens",
         }
         for row in made.attentions

@@ -245,6 +245,6 @@ def kept_by_attention(made: Architecture, known: Mapping[str, Input], turns: int
     context = solve("kv_context_tokens", tokens) * turns
     return [
         solve("cached_elements_per_sequence", {"cached_elements_of_kind": row.cached * row.layers,
-                                               "kv_context_tokens": context, "attention_window": row.window or context})
+                                               "kv_context_tokens": context, "attention_window": row.kept or context})
         for row in made.attentions
     ]  # fmt: skip

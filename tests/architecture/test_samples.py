@@ -136,7 +136,6 @@ def test_an_utterance_needs_its_frames():
     [
         ({"model": "vit-large-patch16-224", "sequence_length": 50, "sample_bytes": 1e5}, "whose samples are not text"),
         ({"model": "qwen3-0.6b", "sample_bytes": "32kB"}, "one sample of qwen3-0.6b is one token; set --bytes-per-token"),
-        ({"model": "llama3-70b", "sample_bytes": "32kB"}, "one sample of llama3-70b is one token; set --bytes-per-token"),
     ],
 )
 def test_another_sample_is_refused(options, words):

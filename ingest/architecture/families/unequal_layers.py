@@ -24,7 +24,7 @@ from ingest.architecture.layers import (
     windowed,
 )
 from ingest.architecture.registry import class_suffix, family
-from ingest.architecture.weight_table import Attention, TableRow, Weight, aside, times, work
+from ingest.architecture.weight_table import CHOSEN, Attention, TableRow, Weight, aside, times, work
 
 _MULTIPLE = 256  # The inner widths of Nemotron-NAS are multiples of this
 
@@ -102,7 +102,7 @@ def minimax_m3(config: ModelConfig) -> Iterator[TableRow]:
         Attention("indexer", indexers, narrow, 0, 1, narrow),
     ]
     mixer, ends = [*s.attention()], [*s.head_norms(), *s.norms(2)]
-    seen = windowed(mixer, 1, block * blocks)
+    seen = windowed(mixer, 1, block * blocks, CHOSEN)
     dense = s.gated(config.integer("dense_intermediate_size", 12288))
     number, each = config.whole(num_local_experts=128, num_experts_per_tok=4)
     experts = [*s.experts(number, each, s.inner, shared=config.integer("shared_intermediate_size", 3072))]
@@ -306,7 +306,7 @@ def deepseek_v4(config: ModelConfig) -> Iterator[TableRow]:
     for name, number, ratio, reach in (("sparse", sparse, few, chosen * few), ("heavy", heavy, many, 0)):
         if number:
             one = width // ratio
-            rows.append(Attention(name, heads, one, one, number, one + (narrow // ratio if reach else 0), reach))
+            rows.append(Attention(name, heads, one, one, number, one + (narrow // ratio if reach else 0), reach, reach=CHOSEN))
     if sparse:
         rows.append(Attention("indexer", indexers, narrow // few, 0, sparse))
     last: list[TableRow] = [*linear("residual.head", streams, streams * hidden, kind="other")]
