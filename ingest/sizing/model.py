@@ -15,6 +15,7 @@ from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, derived
 from ingest.sizing.job import Amount, CommonOptions, by_user, settings_of
+from ingest.sizing.offload_tiers import recurrent_state
 from ingest.sizing.optimizer_states import WIDTHS, width_of
 from ingest.sizing.resolve import model_structure
 from ingest.sizing.rules import contradictions, finding, messages
@@ -32,6 +33,8 @@ QUESTION = Question(
         Shown("parameters_embedding"),
         Shown("weights_bytes"),
         Shown("kv_cache_bytes_per_token"),
+        Shown("kv_cache_growth_per_token"),
+        Shown("kv_cache_bytes_per_sequence"),
         Shown("flops_per_token"),
         Shown("flops_per_token_full_attention"),
         Shown("flops_per_token_6n"),
@@ -50,6 +53,8 @@ COLUMNS = {
     "parameters_embedding": "embedding_weight_parameters",
     "flops_per_token_6n": "active_weight_parameters",
     "kv_cache_bytes_per_token": "cached_elements_per_token",
+    "kv_cache_growth_per_token": "cached_elements_per_token",
+    "kv_cache_bytes_per_sequence": "cached_elements_per_token",
 }
 
 
@@ -131,6 +136,12 @@ def model(
         if "sequence_length" in settings:
             tokens = Input(settings["sequence_length"], origin="user")
     given = {name: derived(column, f"rows of {made.id}") for name, column in made.quantities(tokens.value).items()}
+    if "cached_elements_per_token" in given:
+        # A full window drops a token for each that comes.
+        grows = [row.cached * row.layers * (not row.kept or row.kept > tokens.value) for row in made.attentions]
+        given["growing_elements_per_token"] = derived(grows, f"rows of {made.id}")
+        given["cached_elements"] = derived(made.kept_elements(tokens.value), f"rows of {made.id}")
+        given |= recurrent_state(made)
     if made.released_row_bytes:
         where = f"headers of {made.id}" if made.stored else f"quantization_config of {made.id}"
         given["released_row_bytes"] = derived(made.released_row_bytes, where)

@@ -242,9 +242,4 @@ def recurrent_state(made: Architecture) -> dict[str, Input]:
 def kept_by_attention(made: Architecture, known: Mapping[str, Input], turns: int = 1) -> list[float]:
     """What each kind of attention keeps of so many turns: all of their tokens, or those of its window."""
     tokens = {name: known[name].value for name in ("prompt_tokens", "generated_tokens")}
-    context = solve("kv_context_tokens", tokens) * turns
-    return [
-        solve("cached_elements_per_sequence", {"cached_elements_of_kind": row.cached * row.layers,
-                                               "kv_context_tokens": context, "attention_window": row.kept or context})
-        for row in made.attentions
-    ]  # fmt: skip
+    return made.kept_elements(solve("kv_context_tokens", tokens) * turns)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import ingest
 from ingest.architecture import describe
 from ingest.architecture.hf_config import ModelConfig
 from ingest.architecture.registry import draft, families
@@ -206,3 +207,14 @@ def test_caches_grow_with_the_tokens_in_all_layers_without_a_true_window(describ
         short, long = held(made, 1000), held(made, 2000)
         grows = sum(row.cached * row.layers for row in made.attentions if not row.window or row.reach == CHOSEN)
         assert 1000 * grows <= long - short <= short, name
+
+
+@pytest.mark.parametrize(
+    ("tokens", "growth", "total"),
+    [(8000, 48 * 4096, 48 * 4096 * 8000), (100_000, 12 * 4096, 4096 * (12 * 100_000 + 36 * 8192))],
+)
+def test_the_cache_is_that_of_the_length_asked_for(described, tmp_path, tokens, growth, total):
+    described(SCOUT)
+    made = ingest.model(tmp_path / "config.json", sequence_length=tokens).results
+    assert made["kv_cache_growth_per_token"].value == growth
+    assert made["kv_cache_bytes_per_sequence"].value == total
