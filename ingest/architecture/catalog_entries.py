@@ -116,9 +116,8 @@ def _class_of(made: Architecture) -> str:
     """The class of models that share efficiency, of one that reads text, or noise alone."""
     if "active_weight_parameters" in made.missing:
         return "diffusion"
-    if any(row.kind == "vision" for row in made.weights):
-        return "vision-language"
-    # In an encoder of text, alone or before a decoder, tokens attend to later ones.
+    # In an encoder of text, alone or before a decoder, tokens attend to later ones. Before a decoder, a tower of images or
+    # sound adds no FLOPs to a token, so the efficiency is that of a language model.
     return "bert-translation" if any(not row.causal for row in made.attentions) else "llm"
 
 

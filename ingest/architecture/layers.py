@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
-from ingest.architecture.weight_table import LAST, Attention, TableRow, Weight, relabelled, routed, times
+from ingest.architecture.weight_table import Attention, TableRow, Weight, relabelled, routed, times
 
 
 def biased(name: str, shape: tuple[int, ...], kind: str, passes: int = 0, bias: bool = True) -> Iterator[Weight]:
@@ -295,7 +295,7 @@ def up_to(multiple: int, width: int) -> int:
     return -(-width // multiple) * multiple
 
 
-def windowed(rows: Iterable[TableRow], short: int, window: int, reach: str = LAST) -> Iterator[TableRow]:
+def windowed(rows: Iterable[TableRow], short: int, window: int, reach: str = "") -> Iterator[TableRow]:
     """Give a number of layers a window, which slides by default; the others have full attention."""
     for row in rows:
         if isinstance(row, Attention) and short and window:

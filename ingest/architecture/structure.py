@@ -100,14 +100,6 @@ class Architecture:
             known["causal_attention_flops"] = [self._causal(row, sequence_length) for row in self.attentions]
         return known
 
-    def kept_elements(self, tokens: float) -> list[float]:
-        """What each kind of attention keeps of a sequence: all of its tokens, or those of its window."""
-        return [
-            solve("cached_elements_per_sequence", {"cached_elements_of_kind": row.cached * row.layers,
-                                                   "kv_context_tokens": tokens, "attention_window": row.kept or tokens})
-            for row in self.attentions
-        ]  # fmt: skip
-
     def _causal(self, row: Attention, sequence_length: Num) -> Num:
         # Within a chunk, a query attends to half of it, as in a sequence of that length.
         longest = minimum(row.window, sequence_length) if row.reach == CHUNK else sequence_length

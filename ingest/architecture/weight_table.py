@@ -50,7 +50,8 @@ class Weight(NamedTuple):
         return math.prod(self.shape) * self.passes
 
 
-REACHES = LAST, CHUNK, CHOSEN = ("last", "chunk", "chosen")
+CHUNK = "chunk"  # A window that starts anew at each multiple of its width
+CHOSEN = "chosen"  # A window of tokens that a query chooses among all
 
 
 class Attention(NamedTuple):
@@ -68,13 +69,9 @@ class Attention(NamedTuple):
     queries: int = 0
     keys: int = 0
     state: int = 0  # elements that one layer keeps of a sequence whatever its length; 0 but for linear and recurrent layers
-    #: where the window lies: the last tokens, those since the last multiple of its width, or any that a query chooses
-    reach: str = LAST  # one of `REACHES`
-
-    @property
-    def kept(self) -> int:
-        """Tokens that a layer has to keep at most, 0 for all of them: a later query may choose any."""
-        return 0 if self.reach == CHOSEN else self.window
+    #: the tokens of the window: empty for the last tokens, `CHUNK` for those since a multiple of its width, `CHOSEN` for any
+    #: that a query chooses, so that all are kept
+    reach: str = ""
 
     @property
     def multiply_adds_per_pair(self) -> int:

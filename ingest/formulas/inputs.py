@@ -75,7 +75,6 @@ input_quantity("multiply_adds_per_token_pair", "1/token/token",
     "Products for one query and one key token, per kind of attention.")  # fmt: skip
 input_quantity("pair_multiply_adds", "1/token/token", "Multiply-adds of one kind of attention for one pair of tokens.")
 input_quantity("causal_attention_flops", "FLOP/token", "Attention over the tokens in sight, per kind of attention.")
-input_quantity("growing_elements_per_token", "1/token", "Numbers that the next token adds, per kind of attention.", above=False)
 input_quantity("cached_elements_per_token", "1/token", "Numbers kept per token while generating, per kind of attention.",
     above=False)  # fmt: skip
 input_quantity("sequence_length", "token", "Tokens of one sequence.", high=1e10, whole=True)

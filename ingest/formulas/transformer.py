@@ -29,13 +29,6 @@ computed_quantity("released_weights_bytes", "total(released_row_bytes)", "B",
 computed_quantity("kv_cache_bytes_per_token", "total(cached_elements_per_token) * bytes_per_cached_element", "B/token",
     "Keys and values that generating keeps per token, before a sliding window cuts them.",
     example="kv_cache_bytes_per_token([80 * 2 * 8 * 128], 2) -> 327680")  # fmt: skip
-computed_quantity("kv_cache_growth_per_token", "total(growing_elements_per_token) * bytes_per_cached_element", "B/token",
-    "Keys and values that the next token of a sequence adds, where no window or chunk is full.",
-    label="KV cache growth per token", example="kv_cache_growth_per_token([24 * 2 * 8 * 128], 2) -> 98304")  # fmt: skip
-computed_quantity("kv_cache_bytes_per_sequence",
-    "total(cached_elements) * bytes_per_cached_element + recurrent_state_bytes", "B",
-    "Key-value cache of one sequence, within windows and chunks, and the states of its recurrent layers.",
-    label="KV cache of a sequence", example="kv_cache_bytes_per_sequence([163_840 * 544], 2, 0) -> 178257920")  # fmt: skip
 computed_quantity("forward_matmul_flops_per_token", "flops_per_multiply_add * total(multiply_adds_per_token)", "FLOP/token",
     "FLOPs of the products of one token with the weights.", source="kaplan2020", where="sec. 2.1, table 1",
     example="forward_matmul_flops_per_token(2, [6_607_077_376]) -> 13214154752")  # fmt: skip

@@ -19,7 +19,7 @@ from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, brief, expected_one_of, nearest, one_of
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import BASES, RATE, USUAL_PRECISIONS, from_catalog, from_fields
-from ingest.units import display, parse
+from ingest.units import parse
 
 Written = str | float
 Many = Written | Sequence[Written]
@@ -334,7 +334,6 @@ def known_quantities(
         named = {name: getattr(model, name) for name in ("flops_per_sample", "tokens_per_sample", "dataset_samples")}
         known |= from_fields({**named, **encoding_of(model, job.encoding)})
     known |= {**by_user(options), **job.sample_sizes, **_of_text(job, model)}
-    _refuse_more_than_a_token(job, model)
     if scaling is not None:
         gpus = solve("gpus", {name: item.value for name, item in {**known, **by_user(job.settings)}.items()})
         if gpus > evidence_ladder.BASE_GPUS:
@@ -353,8 +352,20 @@ def gpus_in_node(gpu: Gpu | None, node: Node | None, *supply: str) -> dict[str, 
     return {"gpus_per_node": found.by_default(f"as in {node.name}", *supply) if supply else found}
 
 
+#: Bytes that no token takes: ids take up to 8, text about 4, and 28 × 28 pixels of a JPEG up to 200.
+MOST_TOKEN_BYTES = 256
+
+
 def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
-    """Bytes of one sample that is read as text."""
+    """Bytes of one sample that is read as text.
+
+    Raises:
+        UsageError: bytes of an image or a sequence, where one sample of a structure is one token.
+    """
+    size = job.settings.get("sample_bytes", job.numbers.get("sample_bytes", 0))
+    if model is not None and model.structure and model.sample_unit == "token" and size > MOST_TOKEN_BYTES:
+        what = f": found {size:,.0f} B, but one sample of {model.id} is one token"
+        raise option_error("sample_bytes", Message(what, supply=("bytes_per_token",)))
     ratio, given = job.bytes_per_token, job.settings.get("tokens_per_sample")
     stored = model.tokens_per_sample if model is not None else None
     if model is not None and stored is not None and given not in (None, stored.value):
@@ -373,21 +384,6 @@ def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
     low, high = range_of("text_sample_bytes", {"bytes_per_token": ratio, "tokens_per_sample": Input(length)}) or (None, None)
     note = ratio.note or "the job reads text, as set by the user"
     return {"sample_bytes": Input(value, low, high, "user", note=note)}
-
-
-#: Bytes that no token takes: ids take up to 8, text about 4, and 28 × 28 pixels of a JPEG up to 200.
-MOST_TOKEN_BYTES = 256
-
-
-def _refuse_more_than_a_token(job: Job, model: Model | None) -> None:
-    """Refuse the bytes of an image, a record or a sequence where the model is a structure, of which one sample is one token.
-
-    An entry of the catalogs has measured samples, against which those of the user are held.
-    """
-    size = job.settings.get("sample_bytes", job.numbers.get("sample_bytes"))
-    if size is not None and size > MOST_TOKEN_BYTES and model is not None and model.structure and model.sample_unit == "token":
-        what = f": found {display(size, 'B', binary=False)}, but one sample of {model.id} is one token"
-        raise option_error("sample_bytes", Message(what, supply=("bytes_per_token",)))
 
 
 def encoding_of(model: Model, asked: str | None) -> dict[str, Value | None]:

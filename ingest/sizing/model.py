@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack
 
 from ingest.architecture.structure import Architecture
-from ingest.architecture.weight_table import CHOSEN, CHUNK, LAST, UNTRAINED
+from ingest.architecture.weight_table import CHOSEN, CHUNK, UNTRAINED
 from ingest.catalog.records import Model
 from ingest.catalog.store import opened
 from ingest.engine.question import Question, Shown, filled, option
@@ -15,7 +15,7 @@ from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, derived
 from ingest.sizing.job import Amount, CommonOptions, by_user, settings_of
-from ingest.sizing.offload_tiers import recurrent_state
+from ingest.sizing.offload_tiers import kept_elements, kept_tokens, recurrent_state
 from ingest.sizing.optimizer_states import WIDTHS, width_of
 from ingest.sizing.resolve import model_structure
 from ingest.sizing.rules import contradictions, finding, messages
@@ -138,9 +138,9 @@ def model(
     given = {name: derived(column, f"rows of {made.id}") for name, column in made.quantities(tokens.value).items()}
     if "cached_elements_per_token" in given:
         # A full window drops a token for each that comes.
-        grows = [row.cached * row.layers * (not row.kept or row.kept > tokens.value) for row in made.attentions]
+        grows = [row.cached * row.layers * (not kept_tokens(row) or kept_tokens(row) > tokens.value) for row in made.attentions]
         given["growing_elements_per_token"] = derived(grows, f"rows of {made.id}")
-        given["cached_elements"] = derived(made.kept_elements(tokens.value), f"rows of {made.id}")
+        given["cached_elements"] = derived(kept_elements(made, tokens.value), f"rows of {made.id}")
         given |= recurrent_state(made)
     if made.released_row_bytes:
         where = f"headers of {made.id}" if made.stored else f"quantization_config of {made.id}"
@@ -231,7 +231,7 @@ def _attention(made: Architecture) -> list[dict[str, Any]]:
             "value_width": row.value,
             "cached_per_layer": row.cached,
             "state_per_layer": row.state,
-            "window": (row.window or "all") if row.reach == LAST else f"{row.window} {_REACH[row.reach]}",
+            "window": f"{row.window} {_REACH[row.reach]}" if row.reach else row.window or "all",
             "sees": "earlier tokens" if row.causal else "all tokens",
         }
         for row in made.attentions

@@ -144,6 +144,14 @@ def test_another_sample_is_refused(options, words):
     assert words in str(caught.value)
 
 
+def test_a_run_over_samples_is_one_over_images_or_refused():
+    run = {"gpu": "h100", "gpus": 256, "samples": "4096M"}
+    one, many = (ingest.train(model=model, **run).results["gpu_hours"].value for model in ("vit-l16", "vit-large-patch16-224"))
+    assert many == pytest.approx(one, rel=0.05)
+    with pytest.raises(UsageError, match=r"one sample of qwen3-0\.6b is one token, expected --tokens N"):
+        ingest.train(model="qwen3-0.6b", **run)
+
+
 def test_an_image_smaller_than_its_patch_is_refused(file):
     with pytest.raises(IngestError, match="smaller than one patch"):
         model_of(
