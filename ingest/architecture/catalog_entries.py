@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import isqrt
 from pathlib import Path
 
 from ingest import architecture
+from ingest.architecture.structure import Architecture
 from ingest.catalog.records import SIZES, Encoding, Model, Structure, Value
 from ingest.catalog.store import MAX_NAME, Catalog
 from ingest.catalog.yaml_reader import read_yaml
@@ -67,7 +69,13 @@ def model_of(source: str, catalog: Catalog, sequence_length: float | None = None
     if not _describes_structure(source, catalog):
         return catalog.get(Model, source)
     made, length = architecture.describe(source, catalog), sequence_length or USUAL_SEQUENCE
+    if made.model_type in _SEEN:
+        return _seen_or_heard(made, Path(source), sequence_length)
     rows, note = f"rows of {made.id}", _NOTE.format(length=length)
+    text, family = bool(made.vocabulary) or made.basis != "family", _class_of(made)
+    why = made.missing.get("multiply_adds_per_token") or ("" if text else _UNSEEN)
+    sample = "one image or clip" if family == "diffusion" else "one token" if text else "one sample"
+    flops = None if why else Value(made.flops_per_token(length), "FLOP/sample", "arithmetic", "derived", rows, note=note)
     towers = sorted({row.kind for row in made.weights} & {"vision", "audio"})
     encodings = {}
     if made.vocabulary and not towers:
@@ -75,30 +83,99 @@ def model_of(source: str, catalog: Catalog, sequence_length: float | None = None
         where = f"a vocabulary of {made.vocabulary:,} ids"
         encodings["tokens"] = Encoding(stored=Value(width, "B/sample", "megatron-lm", "derived", where), format="megatron")
     seen = f"it has a tower for {' and '.join(towers)}, so its bytes are those of images, video or sound"
-    missing = {
-        "sample_bytes": seen if towers else "bytes per token are unknown",
-        "dataset_samples": "tokens of the data set are unknown",
-    }
-    text = bool(made.vocabulary) or made.basis != "family"
-    if not text:
-        unknown = "its weights do not say how many patches or frames a sample has"
-        missing.update(flops_per_sample=next(iter(made.missing.values()), unknown))
     return Model(
         id=made.id,
         path=Path(source),
         name=made.id,
-        sample="one token" if text else "one sample",
-        sample_unit="token" if text else "sample",
-        tokens_per_sample=Value(1, "token/sample", "definition", "derived") if text else None,
-        sequence_length=Value(length, "token", "arithmetic", "derived", "FLOPs of attention") if text else None,
-        family="llm" if text else "speech" if "audio" in towers else "vision" if towers else "diffusion",
-        flops_per_sample=Value(made.flops_per_token(length), "FLOP/sample", "arithmetic", "derived", rows, note=note)
-        if text
-        else None,
+        sample=sample,
+        sample_unit=sample.split()[-1],
+        tokens_per_sample=Value(1, "token/sample", "definition", "derived") if sample == "one token" else None,
+        sequence_length=Value(length, "token", "arithmetic", "derived", "FLOPs of attention") if flops else None,
+        family=family,
+        flops_per_sample=flops,
         parameters=Value(made.parameters, "parameter", "arithmetic", "derived", rows),
+        structure=made.id,
         encodings=encodings,
-        missing=missing,
+        missing={
+            "sample_bytes": seen if towers else f"its structure states no bytes of {sample}",
+            "dataset_samples": "its structure states no data set",
+            **({"flops_per_sample": why} if why else {}),
+        },
     )
+
+
+#: Why no FLOPs are counted for a sample of weights that take neither tokens nor images of a known size.
+_UNSEEN = "its weights do not say how many patches or frames a sample has"
+
+
+def _class_of(made: Architecture) -> str:
+    """The class of models that share efficiency, of one that reads text, or noise alone."""
+    if "active_weight_parameters" in made.missing:
+        return "diffusion"
+    # In an encoder of text, alone or before a decoder, tokens attend to later ones. Before a decoder, a tower of images or
+    # sound adds no FLOPs to a token, so the efficiency is that of a language model.
+    return "bert-translation" if any(not row.causal for row in made.attentions) else "llm"
+
+
+#: What one sample is called, and the class of models that share efficiency, of the families that do not read text alone.
+_SEEN = {
+    **dict.fromkeys(("vit", "deit", "dinov2", "dinov2_with_registers", "dinov3_vit", "pixtral"), ("image", "vision")),
+    **dict.fromkeys(("clip_vision_model", "siglip_vision_model", "siglip2_vision_model"), ("image", "vision")),
+    **dict.fromkeys(("clip", "siglip", "siglip2", "sam", "sam2"), ("image", "vision")),
+    **dict.fromkeys(("wav2vec2", "hubert"), ("utterance", "speech")),
+    "audio-spectrogram-transformer": ("clip", "speech"),
+    "whisper": ("window", "speech"),
+}
+
+
+def _seen_or_heard(made: Architecture, path: Path, sequence_length: float | None) -> Model:
+    """The entry of a model that sees or hears: a sample has all patches or frames of its config, and the text beside them."""
+    unit, family = _SEEN[made.model_type]
+    tokens, sample = _sample(made, unit, sequence_length)
+    rows, note = f"rows of {made.id}", f"forward and backward pass of {sample}; counted from the weights"
+    return Model(
+        id=made.id,
+        path=path,
+        name=made.id,
+        sample=sample,
+        sample_unit=unit,
+        sequence_length=Value(tokens, "token", "arithmetic", "derived", "as requested") if unit == "utterance" else None,
+        family=family,
+        flops_per_sample=Value(made.flops_per_token(tokens) * tokens, "FLOP/sample", "arithmetic", "derived", rows, note=note),
+        parameters=Value(made.parameters, "parameter", "arithmetic", "derived", rows),
+        structure=made.id,
+        missing={
+            "sample_bytes": f"its structure states no bytes of one {unit}",
+            "dataset_samples": "its structure states no data set",
+        },
+    )
+
+
+def _sample(made: Architecture, unit: str, sequence_length: float | None) -> tuple[float, str]:
+    """Return the tokens of one sample, and the sample in words: an image, a clip, a window or an utterance.
+
+    Raises IngestError: an utterance of unknown length, or an image without a patch.
+    """
+    at = {row.name: row for row in made.weights}
+    if unit == "utterance":
+        if sequence_length is None:
+            why = f"one sample of {made.id} is one utterance, of any length: its frames are missing, 50 for a second at 16 kHz"
+            raise IngestError(Message(why, supply=("sequence_length",)))
+        return sequence_length, f"one utterance of {sequence_length:,.0f} frames"
+    # Of a pair, the tokens are those of the text, and the patches stand beside them.
+    text = next((at[name].shape[0] for name in ("position_embedding", "decoder.position_embedding") if name in at), 0)
+    beside = f", with {text:,} tokens of text" if text else ""
+    if unit == "window":
+        return text, f"one window of {at['encoder.position_embedding'].positions:,} frames{beside}"
+    patches = next(at[name] for name in ("patches", "vision.patches") if name in at)
+    number, side = patches.positions, isqrt(patches.positions) * patches.shape[-1]
+    if not number:
+        raise IngestError(f"{made.id}: its image is smaller than one patch")
+    # Patches of Hiera overlap, and those of native ratios are rows of pixels.
+    square = unit == "image" and len(patches.shape) == 4 and made.model_type != "sam2"
+    words = f"one {unit} of {f'{side:,} × {side:,} pixels, ' if square else ''}{number:,} patches{beside}"
+    before = sum(at[name].parameters // at[name].shape[-1] for name in ("class", "registers") if name in at)
+    return text or number + before, words
 
 
 def at_length(model: Model, sequence_length: float | None, catalog: Catalog) -> Model:
@@ -108,11 +185,11 @@ def at_length(model: Model, sequence_length: float | None, catalog: Catalog) -> 
     """
     if sequence_length is None:
         return model
-    if model.tokens_per_sample is None:
-        raise option_error("sequence_length", f": found with {model.id}, whose samples are not text: one is {model.sample}")
     own = model.sequence_length or model.tokens_per_sample
-    if own.value == sequence_length:
+    if own is not None and own.value == sequence_length:
         return model
+    if own is None or model.tokens_per_sample is None:
+        raise option_error("sequence_length", f": found with {model.id}, whose samples are not text: one is {model.sample}")
     made = architecture.describe(model.id, catalog) if model.id in catalog.ids(Structure.kind) else None
     stored = model.flops_per_sample.value / model.tokens_per_sample.value if model.flops_per_sample is not None else 0.0
     if made is None or abs(stored / made.flops_per_token(own.value) - 1) > SAME_FLOPS:

@@ -31,6 +31,7 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
     config = ModelConfig({key: item for key, item in data.items() if key not in ("source", "where", "name", "note")}, str(path))
     own = "weights" in data
     rows = [*joined(by_hand(config) if own else _family(config))]
+    _refuse_impossible(path, rows)
     open_keys = [] if own else [*unverified(config, rows), *((config, key) for key in sorted(config.doubtful))]
     for owner, key in open_keys:
         # A whole part of the model that the family does not have is refused.
@@ -61,6 +62,15 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
         missing={} if own else _missing(config, data, row_bytes is not None),
         notes=(*_name_notes(data, config), *_count_notes(config, weights)),
     )
+
+
+def _refuse_impossible(path: str | Path, rows: Iterable[TableRow]) -> None:
+    """Refuse rows that cannot be built: keys that are each a number of their kind may divide to nothing, or end below it."""
+    for row in rows:
+        widths = row.shape if isinstance(row, Weight) else (row.key + row.value,) if row.cached else ()
+        if min(widths, default=1) < 1 or any(item < 0 for item in row[2:] if isinstance(item, int)):
+            what = " × ".join(map(str, row.shape)) if isinstance(row, Weight) else f"of {row.layers} layers"
+            raise IngestError(f"{path}: the sizes give '{row.name}' as {what}: expected sizes that can be built")
 
 
 def usual_sizes(table: Weight | None, attentions: Sequence[Attention]) -> dict[str, Any]:
@@ -156,9 +166,10 @@ def _missing(config: ModelConfig, data: Mapping[str, Any], packed: bool) -> dict
 def _layers(config: ModelConfig) -> int:
     for key in ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers"):
         found = config.data.get(key)
-        if isinstance(found, int):
+        if type(found) is int and found > 0:
             return found
-    listed = next((found for key in ("layers_block_type", "layer_types") if (found := config.data.get(key))), ())
+    kinds = (config.data.get(key) for key in ("layers_block_type", "layer_types"))
+    listed = next((found for found in kinds if found and isinstance(found, list)), ())
     return next((found for part in config.parts if (found := _layers(part))), len(listed))
 
 

@@ -14,6 +14,7 @@ from ingest.errors import IngestError
 MAX_NUMBER = 10**9
 MAX_LAYERS = 100_000
 MAX_DIGITS = 100
+MAX_BLOCKS = 1_000  # of one stage, where each is described for itself
 
 
 class Required:
@@ -132,6 +133,16 @@ class ModelConfig:
             raise self.refuse(self.get(names)[0], odd[0], f"whole numbers from {low:,} to {high:,}")
         return listed
 
+    def listed(
+        self, names: str, default: list[int], length: int | None = None, low: int = 1, high: int = MAX_NUMBER
+    ) -> list[int]:
+        """Return a list of whole numbers, or the default. Raises IngestError: an empty list, or a default of another length."""
+        found = self.integers(names, length, low, high)
+        if found == [] or (found is None and length not in (None, len(default))):
+            count = "whole numbers" if length is None else f"{length:,} whole numbers"
+            raise self.refuse(self.get(names)[0], found or self.get(names)[1], f"a list of {count}")
+        return default if found is None else found
+
     def repeated(self, names: str, default: int, expected: str = "the same number twice") -> int:
         """Return a whole number, or the one that a list repeats. Raises IngestError: a list of different numbers."""
         key, found = self.get(names)
@@ -164,6 +175,13 @@ class ModelConfig:
             raise self.refuse(key, found, "a table of keys and values")
         self.parts.append(ModelConfig(found, self.path, f"{self.prefix}{key}.", lenient=True))
         return self.parts[-1]
+
+    def complete(self, names: str, before: Mapping[str, Any], **after: Any) -> None:
+        """Give a nested table, which has yet to be read, the keys of `before` where it has none of its own, and those after."""
+        key, found = self.get(names)
+        if found is not None and not isinstance(found, dict):
+            raise self.refuse(key, found, "a table of keys and values")
+        self.data = {**self.data, key: {**before, **(found or {}), **after}}
 
     def table_or_defaults(self, names: str) -> ModelConfig:
         """Return a nested table; where the file leaves it out, an empty one, whose sizes are the defaults of its class."""

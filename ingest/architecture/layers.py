@@ -295,11 +295,11 @@ def up_to(multiple: int, width: int) -> int:
     return -(-width // multiple) * multiple
 
 
-def windowed(rows: Iterable[TableRow], short: int, window: int) -> Iterator[TableRow]:
-    """Give a number of layers a sliding window; the others have full attention."""
+def windowed(rows: Iterable[TableRow], short: int, window: int, reach: str = "") -> Iterator[TableRow]:
+    """Give a number of layers a window, which slides by default; the others have full attention."""
     for row in rows:
         if isinstance(row, Attention) and short and window:
-            yield row._replace(layers=short, window=window)
+            yield row._replace(layers=short, window=window, reach=reach)
             if row.layers > short:
                 yield row._replace(layers=row.layers - short)
         else:

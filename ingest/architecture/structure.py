@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ingest.architecture.weight_table import UNTRAINED, Attention, Weight
-from ingest.engine.expression import Num
+from ingest.architecture.weight_table import CHUNK, UNTRAINED, Attention, Weight
+from ingest.engine.expression import Num, minimum
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, listed
 from ingest.text import visible
@@ -101,9 +101,11 @@ class Architecture:
         return known
 
     def _causal(self, row: Attention, sequence_length: Num) -> Num:
+        # Within a chunk, a query attends to half of it, as in a sequence of that length.
+        longest = minimum(row.window, sequence_length) if row.reach == CHUNK else sequence_length
         given = {
-            "sequence_length": sequence_length,
-            "attention_window": row.window or sequence_length,
+            "sequence_length": longest,
+            "attention_window": row.window or longest,
             "pair_multiply_adds": row.multiply_adds_per_pair * _share(row, sequence_length),
         }
         if not row.causal:

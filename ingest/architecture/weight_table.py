@@ -50,6 +50,10 @@ class Weight(NamedTuple):
         return math.prod(self.shape) * self.passes
 
 
+CHUNK = "chunk"  # A window that starts anew at each multiple of its width
+CHOSEN = "chosen"  # A window of tokens that a query chooses among all
+
+
 class Attention(NamedTuple):
     """Attention layers of one kind."""
 
@@ -59,12 +63,15 @@ class Attention(NamedTuple):
     value: int  # width of a value in one head
     layers: int = 1  # how many such layers a token passes through
     cached: int = 0  # elements that one layer keeps per token while generating; 0 for an encoder
-    window: int = 0  # width of the sliding window; 0 for all tokens
+    window: int = 0  # tokens that a query attends to at most; 0 for all tokens
     causal: bool = True  # a query attends to earlier tokens only
     #: queries, keys: positions of one sequence that ask and that are looked at, where they are not its tokens; 0 for the tokens
     queries: int = 0
     keys: int = 0
     state: int = 0  # elements that one layer keeps of a sequence whatever its length; 0 but for linear and recurrent layers
+    #: the tokens of the window: empty for the last tokens, `CHUNK` for those since a multiple of its width, `CHOSEN` for any
+    #: that a query chooses, so that all are kept
+    reach: str = ""
 
     @property
     def multiply_adds_per_pair(self) -> int:

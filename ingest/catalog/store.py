@@ -127,7 +127,7 @@ class Catalog:
     def _find(self, kind: str, name: str) -> Path:
         if kind == "models":
             name = self.model_id(name)
-            if name not in {*self.ids(kind), *self.aliases.get(kind, {})} and name in self.releases.rows:
+            if name not in self.ids(kind) and name.lower() not in self.aliases.get(kind, {}) and name in self.releases.rows:
                 raise UsageError(f"model: {name} is known by its structure alone, and has no measured rates and no data set")
         as_path = name.endswith((".yaml", ".yml")) or "/" in name or os.sep in name
         if as_path and Path(name).is_file():

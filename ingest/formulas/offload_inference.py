@@ -17,6 +17,7 @@ input_quantity("parameters_per_group", "parameter", "Weights that share a scale 
 input_quantity("cached_elements_of_kind", "1/token", "Numbers kept per token by all layers of one kind of attention.",
     above=False)  # fmt: skip
 input_quantity("cached_elements", "1", "Numbers kept for one sequence, per kind of attention.", above=False)
+input_quantity("growing_elements_per_token", "1/token", "Numbers that the next token adds, per kind of attention.", above=False)
 input_quantity("recurrent_elements", "1", "Numbers kept of one sequence whatever its length, per kind of layer.", above=False)
 input_quantity("bytes_per_recurrent_element", "B", "Width of one number of a recurrent state.")
 input_quantity("routed_weights_share", "1", "Share of the weights that lies in experts that a router chooses from.", high=1)
@@ -63,6 +64,13 @@ computed_quantity("kv_cache_bytes",
     "(total(cached_elements) * bytes_per_cached_element + recurrent_state_bytes) * inference_sequences", "B",
     "Key-value cache of all sequences at the end of their generation, and the states of recurrent layers.",
     label="key-value cache", example="kv_cache_bytes([163_840 * 544], 2, 0, 96) -> 17112760320")  # fmt: skip
+computed_quantity("kv_cache_growth_per_token", "total(growing_elements_per_token) * bytes_per_cached_element", "B/token",
+    "Keys and values that the next token of a sequence adds, where no window or chunk is full.",
+    label="KV cache growth per token", example="kv_cache_growth_per_token([24 * 2 * 8 * 128], 2) -> 98304")  # fmt: skip
+computed_quantity("kv_cache_bytes_per_sequence",
+    "total(cached_elements) * bytes_per_cached_element + recurrent_state_bytes", "B",
+    "Key-value cache of one sequence, within windows and chunks, and the states of its recurrent layers.",
+    label="KV cache of a sequence", example="kv_cache_bytes_per_sequence([163_840 * 544], 2, 0) -> 178257920")  # fmt: skip
 computed_quantity("held_kv_bytes", "kv_cache_bytes", "B", "Key-value cache that is placed.")
 computed_quantity("levels_used",
     "where(storage_tier_bytes > 0, 4, where(nvme_tier_bytes > 0, 3, where(cpu_tier_bytes > 0, 2, 1)))", "1",

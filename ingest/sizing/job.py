@@ -352,8 +352,20 @@ def gpus_in_node(gpu: Gpu | None, node: Node | None, *supply: str) -> dict[str, 
     return {"gpus_per_node": found.by_default(f"as in {node.name}", *supply) if supply else found}
 
 
+#: Bytes that no token takes: ids take up to 8, text about 4, and 28 × 28 pixels of a JPEG up to 200.
+MOST_TOKEN_BYTES = 256
+
+
 def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
-    """Bytes of one sample that is read as text."""
+    """Bytes of one sample that is read as text.
+
+    Raises:
+        UsageError: bytes of an image or a sequence, where one sample of a structure is one token.
+    """
+    size = job.settings.get("sample_bytes", job.numbers.get("sample_bytes", 0))
+    if model is not None and model.structure and model.sample_unit == "token" and size > MOST_TOKEN_BYTES:
+        what = f": found {size:,.0f} B, but one sample of {model.id} is one token"
+        raise option_error("sample_bytes", Message(what, supply=("bytes_per_token",)))
     ratio, given = job.bytes_per_token, job.settings.get("tokens_per_sample")
     stored = model.tokens_per_sample if model is not None else None
     if model is not None and stored is not None and given not in (None, stored.value):

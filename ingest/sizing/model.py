@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack
 
 from ingest.architecture.structure import Architecture
-from ingest.architecture.weight_table import UNTRAINED
+from ingest.architecture.weight_table import CHOSEN, CHUNK, UNTRAINED
 from ingest.catalog.records import Model
 from ingest.catalog.store import opened
 from ingest.engine.question import Question, Shown, filled, option
@@ -15,6 +15,7 @@ from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, derived
 from ingest.sizing.job import Amount, CommonOptions, by_user, settings_of
+from ingest.sizing.offload_tiers import kept_elements, kept_tokens, recurrent_state
 from ingest.sizing.optimizer_states import WIDTHS, width_of
 from ingest.sizing.resolve import model_structure
 from ingest.sizing.rules import contradictions, finding, messages
@@ -32,6 +33,8 @@ QUESTION = Question(
         Shown("parameters_embedding"),
         Shown("weights_bytes"),
         Shown("kv_cache_bytes_per_token"),
+        Shown("kv_cache_growth_per_token"),
+        Shown("kv_cache_bytes_per_sequence"),
         Shown("flops_per_token"),
         Shown("flops_per_token_full_attention"),
         Shown("flops_per_token_6n"),
@@ -50,6 +53,8 @@ COLUMNS = {
     "parameters_embedding": "embedding_weight_parameters",
     "flops_per_token_6n": "active_weight_parameters",
     "kv_cache_bytes_per_token": "cached_elements_per_token",
+    "kv_cache_growth_per_token": "cached_elements_per_token",
+    "kv_cache_bytes_per_sequence": "cached_elements_per_token",
 }
 
 
@@ -131,6 +136,12 @@ def model(
         if "sequence_length" in settings:
             tokens = Input(settings["sequence_length"], origin="user")
     given = {name: derived(column, f"rows of {made.id}") for name, column in made.quantities(tokens.value).items()}
+    if "cached_elements_per_token" in given:
+        # A full window drops a token for each that comes.
+        grows = [row.cached * row.layers * (not kept_tokens(row) or kept_tokens(row) > tokens.value) for row in made.attentions]
+        given["growing_elements_per_token"] = derived(grows, f"rows of {made.id}")
+        given["cached_elements"] = derived(kept_elements(made, tokens.value), f"rows of {made.id}")
+        given |= recurrent_state(made)
     if made.released_row_bytes:
         where = f"headers of {made.id}" if made.stored else f"quantization_config of {made.id}"
         given["released_row_bytes"] = derived(made.released_row_bytes, where)
@@ -206,6 +217,10 @@ def _stored(made: Architecture) -> list[dict[str, Any]]:
     ]
 
 
+#: What a window of attention is, where it is not that of the last tokens.
+_REACH = {CHUNK: "in chunks", CHOSEN: "chosen of all"}
+
+
 def _attention(made: Architecture) -> list[dict[str, Any]]:
     return [
         {
@@ -216,7 +231,7 @@ def _attention(made: Architecture) -> list[dict[str, Any]]:
             "value_width": row.value,
             "cached_per_layer": row.cached,
             "state_per_layer": row.state,
-            "window": row.window or "all",
+            "window": f"{row.window} {_REACH[row.reach]}" if row.reach else row.window or "all",
             "sees": "earlier tokens" if row.causal else "all tokens",
         }
         for row in made.attentions

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ingest.architecture.structure import Architecture
+from ingest.architecture.weight_table import CHOSEN, Attention
 from ingest.catalog.records import Gpu, Node, Storage, Value
 from ingest.engine.messages import Message
 from ingest.engine.question import Shown
@@ -239,12 +240,21 @@ def recurrent_state(made: Architecture) -> dict[str, Input]:
     return {"recurrent_elements": derived(kept, f"layers of {made.id}"), "bytes_per_recurrent_element": width}
 
 
-def kept_by_attention(made: Architecture, known: Mapping[str, Input], turns: int = 1) -> list[float]:
-    """What each kind of attention keeps of so many turns: all of their tokens, or those of its window."""
-    tokens = {name: known[name].value for name in ("prompt_tokens", "generated_tokens")}
-    context = solve("kv_context_tokens", tokens) * turns
+def kept_tokens(row: Attention) -> int:
+    """Tokens that a layer has to keep at most, 0 for all of them: where a query chooses, a later one may choose any."""
+    return 0 if row.reach == CHOSEN else row.window
+
+
+def kept_elements(made: Architecture, tokens: float) -> list[float]:
+    """What each kind of attention keeps of a sequence: all of its tokens, or those of its window."""
     return [
         solve("cached_elements_per_sequence", {"cached_elements_of_kind": row.cached * row.layers,
-                                               "kv_context_tokens": context, "attention_window": row.window or context})
+                                               "kv_context_tokens": tokens, "attention_window": kept_tokens(row) or tokens})
         for row in made.attentions
     ]  # fmt: skip
+
+
+def kept_by_attention(made: Architecture, known: Mapping[str, Input], turns: int = 1) -> list[float]:
+    """What each kind of attention keeps of so many turns; see `kept_elements`."""
+    tokens = {name: known[name].value for name in ("prompt_tokens", "generated_tokens")}
+    return kept_elements(made, solve("kv_context_tokens", tokens) * turns)

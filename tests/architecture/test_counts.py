@@ -6,9 +6,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+import ingest
 from ingest.architecture import describe
 from ingest.architecture.hf_config import ModelConfig
 from ingest.architecture.registry import draft, families
+from ingest.architecture.weight_table import CHOSEN
+from ingest.engine.value import Input
+from ingest.sizing.offload_tiers import kept_by_attention
 
 HERE = Path(__file__).parent
 FAST = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -148,3 +152,69 @@ def test_a_text_part_alone_has_no_head_where_no_class_is_named(described, kind, 
              "head_dim": 128, "intermediate_size": 12288, "vocab_size": 151936}  # fmt: skip
     made = described({"model_type": kind, "tie_word_embeddings": False, **sizes})
     assert made.parameters_trained == (8_190_735_360 if headed else 7_568_405_504)
+
+
+#: Chunks of Llama 4: vLLM PR 18170 bounds its cache by them, 36 of 48 layers; top-k of DeepSeek-V4: what a tiny model of
+#: transformers 5.24 holds grows by 12.125 elements per token, 0.125 of them in the layer compressed by 128, which has no whole
+#: element at such a width; a token that no query chose today may be chosen tomorrow.
+SCOUT = {
+    "model_type": "llama4_text", "hidden_size": 5120, "intermediate_size": 8192, "intermediate_size_mlp": 16384,
+    "num_hidden_layers": 48, "num_attention_heads": 40, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 202048,
+}  # fmt: skip
+TINY_V4 = {
+    "model_type": "deepseek_v4", "hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 4, "head_dim": 16,
+    "vocab_size": 100, "q_lora_rank": 16, "o_lora_rank": 16, "o_groups": 2, "sliding_window": 8, "hc_mult": 2,
+    "index_n_heads": 2, "index_head_dim": 8, "index_topk": 4, "moe_intermediate_size": 16, "n_routed_experts": 4,
+    "num_experts_per_tok": 2,
+    "layer_types": ["sliding_attention", "compressed_sparse_attention", "heavily_compressed_attention",
+                    "compressed_sparse_attention"],
+}  # fmt: skip
+
+
+def held(made, tokens):
+    return sum(kept_by_attention(made, {"prompt_tokens": Input(tokens), "generated_tokens": Input(0)}))
+
+
+@pytest.mark.parametrize(
+    ("keys", "full"),
+    [
+        ({}, 12),
+        ({"layer_types": ["chunked_attention", "full_attention"] * 24}, 24),
+        ({"no_rope_layers": [1] * 47 + [0]}, 1),
+        ({"no_rope_layers": []}, 12),
+        ({"no_rope_layer_interval": 6}, 8),
+        ({"attention_chunk_size": None}, 48),
+    ],
+)
+def test_chunks_bound_what_is_kept_and_seen(described, keys, full):
+    made = described({**SCOUT, **keys})
+    assert held(made, 100_000) == 2048 * (full * 100_000 + (48 - full) * 8192)
+    assert held(made, 8192) == 2048 * 48 * 8192
+    pairs = made.forward_flops_per_token(100_000) - made.forward_flops_per_token(0.5)
+    assert pairs == pytest.approx(2 * 40 * 256 * (full * 50_000 + (48 - full) * 4096), rel=1e-4)
+
+
+def test_top_k_attention_keeps_all_that_it_may_choose(described):
+    made = described(TINY_V4)
+    assert [held(made, tokens) for tokens in (128, 512, 1024)] == [512 + 12 * tokens for tokens in (128, 512, 1024)]
+    flash = describe("deepseek-v4-flash")
+    assert held(flash, 1_000_000) == pytest.approx(3.4e9, rel=0.05)  # in fp8, as on the card: 7 % of DeepSeek-V3.2's
+
+
+def test_caches_grow_with_the_tokens_in_all_layers_without_a_true_window(described):
+    for number, case in enumerate(COUNTED):
+        made, name = described(case["config"]), (kind(case["config"]), number)
+        short, long = held(made, 1000), held(made, 2000)
+        grows = sum(row.cached * row.layers for row in made.attentions if not row.window or row.reach == CHOSEN)
+        assert 1000 * grows <= long - short <= short, name
+
+
+@pytest.mark.parametrize(
+    ("tokens", "growth", "total"),
+    [(8000, 48 * 4096, 48 * 4096 * 8000), (100_000, 12 * 4096, 4096 * (12 * 100_000 + 36 * 8192))],
+)
+def test_the_cache_is_that_of_the_length_asked_for(described, tmp_path, tokens, growth, total):
+    described(SCOUT)
+    made = ingest.model(tmp_path / "config.json", sequence_length=tokens).results
+    assert made["kv_cache_growth_per_token"].value == growth
+    assert made["kv_cache_bytes_per_sequence"].value == total

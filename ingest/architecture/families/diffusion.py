@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from math import prod
 
-from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
+from ingest.architecture.hf_config import MAX_BLOCKS, MAX_LAYERS, MAX_NUMBER, ModelConfig
 from ingest.architecture.layers import biased, gated_mlp, linear, norm, plain_mlp, products
 from ingest.architecture.registry import family
 from ingest.architecture.weight_table import TableRow, Weight, times
@@ -149,12 +149,12 @@ def _attending(wide: int, text: int, depth: int) -> Iterator[TableRow]:
     yield from [*norm("attention.norm", wide, True), *_square("attention", wide, "in", "out"), *times(depth, layer)]
 
 
-def _per_level(config: ModelConfig, key: str, default: int, levels: int) -> list[int]:
+def _per_level(config: ModelConfig, key: str, default: int, levels: int, high: int = MAX_NUMBER) -> list[int]:
     """A number for each level, or one for all of them."""
     _, found = config.get(key)
     if isinstance(found, list):
-        return config.integers(key, levels, low=1) or []
-    return [config.integer(key, default)] * levels
+        return config.listed(key, [], levels, high=high)
+    return [config.integer(key, default, high=high)] * levels
 
 
 #: Keys that must not change the structure, and the values at which they do not.
@@ -181,16 +181,15 @@ def unet(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore("norm_num_groups", "attention_head_dim", "use_linear_projection", "upcast_attention", "timestep_post_act")
     config.ignore("resnet_out_scale_factor", "time_embedding_act_fn", "addition_time_embed_dim")
     config.ignore("addition_embed_type_num_heads")
-    channels = config.integers("block_out_channels", low=1) or [320, 640, 1280, 1280]
+    channels = config.listed("block_out_channels", [320, 640, 1280, 1280])
     levels, first = len(channels), channels[0]
     down = config.texts("down_block_types", levels, ("CrossAttnDownBlock2D", "DownBlock2D"))
     up = config.texts("up_block_types", levels, ("CrossAttnUpBlock2D", "UpBlock2D"))
     reads = [name.startswith("Cross") for name in down] if down else [True] * (levels - 1) + [False]
     writes = [name.startswith("Cross") for name in up] if up else [False] + [True] * (levels - 1)
-    number, depths, texts = (
-        _per_level(config, key, default, levels)
-        for key, default in (("layers_per_block", 2), ("transformer_layers_per_block", 1), ("cross_attention_dim", 1280))
-    )
+    number = _per_level(config, "layers_per_block", 2, levels, MAX_BLOCKS)
+    depths = _per_level(config, "transformer_layers_per_block", 1, levels, MAX_LAYERS)
+    texts = _per_level(config, "cross_attention_dim", 1280, levels)
     time = 4 * first
     yield from _convolution("first", first, config.integer("in_channels", 4))
     yield from products("time", first, time, time)
@@ -224,7 +223,7 @@ def unet(config: ModelConfig) -> Iterator[TableRow]:
 def wan(config: ModelConfig) -> Iterator[TableRow]:
     """Wan 2.1 and 2.2: layers that attend to the video, then to the text, and to an image where there is one."""
     layers, wide = _stream_sizes(config, 40, 40, 128)
-    patch, channels = config.integers("patch_size", 3, low=1) or [1, 2, 2], config.integer("in_channels", 16)
+    patch, channels = config.listed("patch_size", [1, 2, 2], 3), config.integer("in_channels", 16)
     inner, text = config.whole(ffn_dim=13824, text_dim=4096)
     config.only("qk_norm", "rms_norm_across_heads")
     image, added = config.optional_integer("image_dim"), config.optional_integer("added_kv_proj_dim")
@@ -266,7 +265,7 @@ def minimax_h3(config: ModelConfig) -> Iterator[TableRow]:
     """MiniMax-H3: video, audio and text in one stream; each of the three has a modulation of its own."""
     layers, heads = _stream_sizes(config, 50, 56, 128)
     wide, head, inner, time = config.whole(hidden_size=5376, attention_head_dim=128, ffn_dim=14336, time_embed_dim=2688)
-    video, patch = config.integer("in_channels", 24), config.integers("patch_size", 3, low=1) or [1, 2, 2]
+    video, patch = config.integer("in_channels", 24), config.listed("patch_size", [1, 2, 2], 3)
     audio, middle = config.whole(audio_in_channels=32, time_embed_hidden_dim=5376)
     layer: list[TableRow] = [*linear("attention.qkv", 3 * heads, wide, kind="attention")]
     layer += [*linear("attention.o", wide, heads, kind="attention"), *norm("qk_norm", head, number=2)]
@@ -284,7 +283,7 @@ def minimax_h3(config: ModelConfig) -> Iterator[TableRow]:
 def autoencoder_kl(config: ModelConfig) -> Iterator[TableRow]:
     """Rombach et al. 2022: the autoencoder of Stable Diffusion 1 to 3, XL and FLUX."""
     config.ignore("sample_size", "norm_num_groups", "scaling_factor", "shift_factor", "latents_mean", "force_upcast")
-    channels = config.integers("block_out_channels", low=1) or [64]
+    channels = config.listed("block_out_channels", [64])
     levels, number = len(channels), config.integer("layers_per_block", 1)
     config.texts("down_block_types", levels, ("DownEncoderBlock2D",))
     config.texts("up_block_types", levels, ("UpDecoderBlock2D",))

@@ -127,7 +127,7 @@ def gemma3n(config: ModelConfig) -> Iterator[TableRow]:
     seen = [Weight("mobilenet", (_MOBILENET,), "vision"), *_embedder(vision, 2048, wide)]
     hidden, layers = audio.whole(hidden_size=1536, conf_num_hidden_layers=12)
     heads, taps = audio.whole(conf_num_attention_heads=8, conf_conv_kernel_size=5)
-    channels = audio.integers("sscp_conv_channel_size", 2, low=1) or [128, 32]
+    channels = audio.listed("sscp_conv_channel_size", [128, 32], 2)
     audio.only("sscp_conv_kernel_size", [[3, 3], [3, 3]])
     audio.only("sscp_conv_stride_size", [[2, 2], [2, 2]])
     audio.ignore("conf_attention_chunk_size", "conf_attention_context_left", "conf_attention_context_right")
@@ -223,7 +223,7 @@ def gemma4(config: ModelConfig) -> Iterator[TableRow]:
     if audio := config.part("audio_config"):
         hidden, layers = audio.whole(hidden_size=1024, num_hidden_layers=12)
         heads, taps = audio.whole(num_attention_heads=8, conv_kernel_size=5)
-        channels = audio.integers("subsampling_conv_channels", 2, low=1) or [128, 32]
+        channels = audio.listed("subsampling_conv_channels", [128, 32], 2)
         out = audio.integer("output_proj_dims", 1536)
         audio.ignore("attention_chunk_size", "attention_context_left", "attention_context_right")
         audio.ignore("attention_invalid_logits_value", "attention_logit_cap", "gradient_clipping", "residual_weight")

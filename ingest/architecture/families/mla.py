@@ -47,7 +47,8 @@ class Latent(NamedTuple):
         yield from linear("indexer.k", width, self.hidden, kind="attention")
         yield from norm("indexer.norm", width, bias=True)
         yield from linear("indexer.weights", heads, self.hidden, kind="attention")
-        yield Attention("indexer", heads, width, 0)
+        # Any later query may choose a token by its key.
+        yield Attention("indexer", heads, width, 0, 1, width)
 
 
 def latent(

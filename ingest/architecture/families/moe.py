@@ -8,7 +8,7 @@ from ingest.architecture.families.decoders import ATTENTION_BIAS, MLP_BIAS, Deco
 from ingest.architecture.hf_config import REQUIRED, ModelConfig
 from ingest.architecture.layers import DecoderSizes, kv_group_count, linear, multi_head_sizes, sizes, sliding, windowed
 from ingest.architecture.registry import family, register
-from ingest.architecture.weight_table import Attention, TableRow, Weight, routed, times
+from ingest.architecture.weight_table import CHUNK, Attention, TableRow, Weight, routed, times
 
 #: Keys of Qwen's sliding window, which its classes with experts do not use.
 QWEN_WINDOW = ("use_sliding_window", "sliding_window", "max_window_layers", "layer_types")
@@ -163,7 +163,17 @@ def hunyuan_moe(config: ModelConfig) -> Iterator[TableRow]:
 def llama4(config: ModelConfig) -> Iterator[TableRow]:
     """Llama 4: one expert of many, and a shared one; in every layer (Scout) or every other (Maverick)."""
     s = sizes(config, 5120, 8192, 48, 40, 202048, kv_heads=8, width=128)
-    config.ignore("no_rope_layers", "no_rope_layer_interval", "use_qk_norm", "layer_types", "attention_chunk_size")
+    config.ignore("use_qk_norm")
+    # Rotary positions and chunks go together: layers without them attend to all tokens.
+    kinds = config.texts("layer_types", s.layers, choices=("full_attention", "chunked_attention"))
+    rotary = config.integers("no_rope_layers", low=0, high=1)
+    if rotary and len(rotary) != s.layers:
+        raise config.refuse("no_rope_layers", len(rotary), f"0 or 1 for each of {s.layers:,} layers")
+    every = config.integer("no_rope_layer_interval", 4)
+    near = sum(rotary) if rotary else s.layers - s.layers // every
+    near = near if kinds is None else kinds.count("chunked_attention")
+    whole = config.data.get("attention_chunk_size", 0) is None
+    chunk = 0 if whole else config.integer("attention_chunk_size", 8192)
     bias = config.flag("attention_bias", False)
     step = config.integer("interleave_moe_layer_step", 1)
     listed = config.integers("moe_layers", low=0)
@@ -171,7 +181,7 @@ def llama4(config: ModelConfig) -> Iterator[TableRow]:
     number = config.integer("num_local_experts", 16)
     parts = s.experts(number, config.integer("num_experts_per_tok", 1), s.inner, shared=s.inner)
     dense = s.gated(config.integer("intermediate_size_mlp", 16384))
-    mixer = times(s.layers, [*s.attention(bias), *s.norms(2)])
+    mixer = windowed(times(s.layers, [*s.attention(bias), *s.norms(2)]), near, chunk, CHUNK)
     yield from s.frame([*mixer, *times(s.layers - sparse, dense), *times(sparse, parts)])
 
 

@@ -9,7 +9,7 @@ from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, Exper
 from ingest.architecture.families.moe import CHOSEN, LOCAL, QWEN_WINDOW, WIDTH, qwen_dense
 from ingest.architecture.families.vision_encoders import SO400M, qwen2_5_vl_tower, qwen3_vl_tower, siglip_tower
 from ingest.architecture.families.vision_language import text_part, text_width
-from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
+from ingest.architecture.hf_config import MAX_BLOCKS, MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import (
     attention,
     biased,
@@ -47,9 +47,9 @@ def wav2vec2(config: ModelConfig) -> Iterator[TableRow]:
     """Baevski et al. 2020 and HuBERT: convolutions over the wave, then an encoder, where a token is a frame."""
     hidden, inner = config.size("hidden_size", 768), config.integer("intermediate_size", 3072)
     layers, heads = config.size("num_hidden_layers", 12, high=MAX_LAYERS), config.integer("num_attention_heads", 12)
-    widths = config.integers("conv_dim", low=1) or [512] * 7
-    taps = config.integers("conv_kernel", len(widths), low=1) or [10, 3, 3, 3, 3, 2, 2]
-    strides = config.integers("conv_stride", len(widths), low=1) or [5, 2, 2, 2, 2, 2, 2]
+    widths = config.listed("conv_dim", [512] * 7)
+    taps = config.listed("conv_kernel", [10, 3, 3, 3, 3, 2, 2], len(widths))
+    strides = config.listed("conv_stride", [5, 2, 2, 2, 2, 2, 2], len(widths))
     bias = config.flag("conv_bias", False)
     each = config.text("feat_extract_norm", "group", choices=("group", "layer")) == "layer"
     config.fixed(add_adapter=False, adapter_attn_dim=None, conv_pos_batch_norm=False, feat_proj_layer_norm=True)
@@ -112,8 +112,7 @@ def qwen2_audio(config: ModelConfig) -> Iterator[TableRow]:
     kind = str(config.data["model_type"])
     voxtral = kind == "voxtral"
     config.ignore("hidden_size" if voxtral else "vocab_size")
-    name, _ = config.get("text_config")
-    config.data = {**config.data, name: {**_TEXTS[kind], **(config.data.get(name) or {})}}
+    config.complete("text_config", _TEXTS[kind])
     if voxtral:
         config.only("tie_word_embeddings", False)
     text = yield from text_part(config, "llama" if voxtral else "qwen2", False, never_tied=voxtral)
@@ -248,13 +247,13 @@ def _code2wav(config: ModelConfig) -> Iterator[TableRow]:
     yield Weight("codes", (config.integer("codebook_size", 2048) * config.integer("num_quantizers", 16), w), "audio")
     yield from times(layers, [*mixer, *gated_mlp(w, inner), *norm("norm and scale", w, number=4)])
     yield from norm("final_norm", w)
-    for ratio in config.integers("upsampling_ratios", low=1) or [2, 2]:
+    for ratio in config.listed("upsampling_ratios", [2, 2]):
         yield from biased("widen", (w, w, ratio), "audio")
         yield from [*biased("depth", (w, 1, 7), "audio"), *norm("depth.norm", w, True), *norm("depth.scale", w)]
         yield from plain_mlp(w, 4 * w, prefix="widen.mlp")
     channels = config.integer("decoder_dim", 1536)
     yield from biased("sound.in", (channels, w, 7), "audio")
-    for rate in config.integers("upsample_rates", low=1) or [8, 5, 4, 3]:
+    for rate in config.listed("upsample_rates", [8, 5, 4, 3]):
         yield from [_snake(channels), *_upward(channels, 2 * rate)]
         channels //= 2
         parts = [_snake(channels, 2), *biased("sound.7", (channels, channels, 7), "audio")]
@@ -272,18 +271,20 @@ def _token2wav(config: ModelConfig) -> Iterator[TableRow]:
         part.ignore("tie_word_embeddings")
     yield from _spectrum(dit)
     channels = vocoder.integer("upsample_initial_channel", 1536)
-    taps = vocoder.integers("resblock_kernel_sizes", low=1) or [3, 7, 11]
-    ups = vocoder.integers("upsample_kernel_sizes", low=1) or [11, 7, 4, 4, 4, 4]
-    _, listed = vocoder.get("resblock_dilation_sizes")
-    depths = [len(one) if isinstance(one, list) else 3 for one in listed] if isinstance(listed, list) else [3] * len(taps)
+    taps = vocoder.listed("resblock_kernel_sizes", [3, 7, 11])
+    ups = vocoder.listed("upsample_kernel_sizes", [11, 7, 4, 4, 4, 4])
+    key, reaches = vocoder.get("resblock_dilation_sizes")
+    reaches = [[1, 3, 5]] * len(taps) if reaches is None else reaches
+    if not isinstance(reaches, list) or [*map(type, reaches)] != [list] * len(taps):
+        raise vocoder.refuse(key, reaches, f"a list of {len(taps):,} lists")
     # The class leaves the last bias out, whatever the file says.
     vocoder.ignore("upsample_rates", "use_bias_at_final")
     yield from biased("wave.in", (channels, vocoder.integer("mel_dim", 80), 7), "audio")
     for up in ups:
         yield from _upward(channels, up)
         channels //= 2
-        for reach, depth in zip(taps, depths, strict=False):
-            yield from times(2 * depth, [*biased("wave", (channels, channels, reach), "audio"), _snake(channels)])
+        for reach, each in zip(taps, reaches, strict=True):
+            yield from times(2 * len(each), [*biased("wave", (channels, channels, reach), "audio"), _snake(channels)])
     yield from [_snake(channels), Weight("wave.out", (1, channels, 7), "audio")]
 
 
@@ -302,9 +303,9 @@ def _spectrum(config: ModelConfig) -> Iterator[TableRow]:
     yield from products("time", 256, hidden, hidden)
     yield Weight("codes", (config.integer("num_embeds", 8193) + 1, codes), "audio")
     yield from linear("in", hidden, bands + voice + place + codes, True)
-    widths = config.integers("enc_channels", low=1) or [256, 256, 256, 256, 768]
-    taps = config.integers("enc_kernel_sizes", len(widths), low=1) or [5, 3, 3, 3, 1]
-    scale, gate = config.whole(enc_res2net_scale=2, enc_se_channels=64)
+    widths = config.listed("enc_channels", [256, 256, 256, 256, 768])
+    taps = config.listed("enc_kernel_sizes", [5, 3, 3, 3, 1], len(widths))
+    scale, gate = config.integer("enc_res2net_scale", 2, high=MAX_BLOCKS), config.integer("enc_se_channels", 64)
     last, pool = widths[-1], config.integer("enc_attention_channels", 64)
     shapes = [(widths[0], bands, taps[0])]
     for before, out, reach in zip(widths, widths[1:-1], taps[1:], strict=False):

@@ -24,7 +24,7 @@ from ingest.architecture.layers import (
     windowed,
 )
 from ingest.architecture.registry import class_suffix, family
-from ingest.architecture.weight_table import Attention, TableRow, Weight, aside, times, work
+from ingest.architecture.weight_table import CHOSEN, Attention, TableRow, Weight, aside, times, work
 
 _MULTIPLE = 256  # The inner widths of Nemotron-NAS are multiples of this
 
@@ -102,7 +102,7 @@ def minimax_m3(config: ModelConfig) -> Iterator[TableRow]:
         Attention("indexer", indexers, narrow, 0, 1, narrow),
     ]
     mixer, ends = [*s.attention()], [*s.head_norms(), *s.norms(2)]
-    seen = windowed(mixer, 1, block * blocks)
+    seen = windowed(mixer, 1, block * blocks, CHOSEN)
     dense = s.gated(config.integer("dense_intermediate_size", 12288))
     number, each = config.whole(num_local_experts=128, num_experts_per_tok=4)
     experts = [*s.experts(number, each, s.inner, shared=config.integer("shared_intermediate_size", 3072))]
@@ -123,8 +123,7 @@ def minimax_m3_vl(config: ModelConfig) -> Iterator[TableRow]:
     """MiniMax-M3 with images: patches over space and time, rotary positions, two products before and two after merging."""
     config.fixed(multimodal_projector_bias=True, vision_feature_layer=-1, num_reward_heads=0)
     config.ignore("process_image_mode")
-    stated = config.data.get("text_config") or {}
-    config.data = {**config.data, "text_config": {**stated, "model_type": "minimax_m3_vl_text"}}
+    config.complete("text_config", {}, model_type="minimax_m3_vl_text")
     text = yield from text_part(config, "minimax_m3_vl_text", False, either=True)
     vision = config.table_or_defaults("vision_config")
     for part in (config.part("img_token_compression_config"), vision.part("img_token_compression_config")):
@@ -216,8 +215,7 @@ def step3p7(config: ModelConfig) -> Iterator[TableRow]:
         yield from step3p7_text(config)
         return
     config.ignore("understand_projector_stride", "image_token_len", "patch_token_len")
-    stated = config.data.get("text_config") or {}
-    config.data = {**config.data, "text_config": {**stated, "model_type": "step3p7_text"}}
+    config.complete("text_config", {}, model_type="step3p7_text")
     text = yield from text_part(config, "step3p7_text", False)
     vision = config.table_or_defaults("vision_config")
     hidden = vision.integer("width|hidden_size", 1536)
@@ -308,7 +306,7 @@ def deepseek_v4(config: ModelConfig) -> Iterator[TableRow]:
     for name, number, ratio, reach in (("sparse", sparse, few, chosen * few), ("heavy", heavy, many, 0)):
         if number:
             one = width // ratio
-            rows.append(Attention(name, heads, one, one, number, one + (narrow // ratio if reach else 0), reach))
+            rows.append(Attention(name, heads, one, one, number, one + (narrow // ratio if reach else 0), reach, reach=CHOSEN))
     if sparse:
         rows.append(Attention("indexer", indexers, narrow // few, 0, sparse))
     last: list[TableRow] = [*linear("residual.head", streams, streams * hidden, kind="other")]

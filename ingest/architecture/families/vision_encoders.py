@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ingest.architecture.hf_config import ModelConfig
+from ingest.architecture.hf_config import MAX_BLOCKS, MAX_NUMBER, ModelConfig
 from ingest.architecture.layers import (
     attention,
     biased,
@@ -26,7 +26,7 @@ from ingest.architecture.layers import (
     up_to,
 )
 from ingest.architecture.registry import class_suffix, family, labels
-from ingest.architecture.weight_table import Attention, TableRow, Weight, aside, over, times, without, work
+from ingest.architecture.weight_table import Attention, TableRow, Weight, over, times, without, work
 
 #: The sizes of SigLIP's largest encoder, "so400m", which a file may leave out.
 SO400M = {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16}
@@ -240,7 +240,8 @@ def dinov3(config: ModelConfig) -> Iterator[TableRow]:
     mlp = network(hidden, inner, bias=config.flag("mlp_bias", True))
     yield Weight("class", (hidden,), "vision")
     yield Weight("mask", (hidden,), "vision")
-    yield Weight("registers", (config.integer("num_register_tokens", 0, low=0), hidden), "vision")
+    if registers := config.integer("num_register_tokens", 0, low=0):
+        yield Weight("registers", (registers, hidden), "vision")
     yield from patches
     yield from times(layers, [*mixer, *mlp, *norm("norm", hidden, True, 2), *norm("scale", hidden, number=2)])
     yield from norm("final_norm", hidden, True)
@@ -254,6 +255,18 @@ def _alone(rows: Iterable[TableRow]) -> Iterator[TableRow]:
     changed: dict[str, Any] = {"patches": {"passes": 1, "positions": places - classes}, "projection": {"positions": 1}}
     for row in table:
         yield row._replace(**changed.get(row.name, {}))
+
+
+def _beside(rows: Iterable[TableRow]) -> Iterator[TableRow]:
+    """The rows of a tower that reads one image for each text: all its positions, whatever the tokens of the text."""
+    table = list(_alone(rows))
+    places = next(row.shape[0] for row in table if isinstance(row, Weight) and row.name == "places")
+    for row in table:
+        read, asked = (row.positions, 0) if isinstance(row, Weight) else (row.queries, row.keys)
+        if isinstance(row, Weight):
+            yield row._replace(positions=read or places, name=f"vision.{row.name}", kind="vision")
+        else:
+            yield row._replace(queries=read or places, keys=asked or places, name=f"vision.{row.name}")
 
 
 @family("clip_vision_model")
@@ -317,9 +330,9 @@ def clip(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore("text_config_dict", "vision_config_dict", "logit_scale_init_value")
     wide, rows = _text(text, 512, 49408, 77, 8, causal=True)
     yield from rows
-    yield from linear("text_projection", out, wide)
+    yield from over(1, linear("text_projection", out, wide))
     hidden, tower = clip_tower(vision)
-    yield from aside([*tower, *linear("projection", out, hidden)])
+    yield from _beside([*tower, *linear("projection", out, hidden)])
     yield Weight("logit_scale", (1,), "other")
 
 
@@ -331,8 +344,8 @@ def siglip(config: ModelConfig) -> Iterator[TableRow]:
     text, vision = config.table_or_defaults("text_config"), config.table_or_defaults("vision_config")
     wide, rows = _text(text, 768, 32000, 64, 12, causal=False)
     yield from rows
-    yield from linear("text_projection", text.integer("projection_size", wide), wide, True)
-    yield from aside(tower(vision)[1])
+    yield from over(1, linear("text_projection", text.integer("projection_size", wide), wide, True))
+    yield from _beside(tower(vision)[1])
     yield Weight("logits", (1,), "other", 2, 2)
 
 
@@ -468,7 +481,10 @@ _STAGES = {
 
 def _hiera(config: ModelConfig) -> tuple[list[int], int, list[TableRow]]:
     """Hiera: four stages, each with a quarter of the positions of the one before. Returns widths, first side and rows."""
-    listed = [config.integers(key, low=1) or default for key, default in _STAGES.items()]
+    listed = [
+        config.listed(key, default, high=MAX_BLOCKS if key == "blocks_per_stage" else MAX_NUMBER)
+        for key, default in _STAGES.items()
+    ]
     if len({len(items) for items in listed}) != 1:
         raise config.refuse("blocks_per_stage", listed[0], "as many stages as the other lists have")
     blocks, widths, heads, windows = listed
@@ -478,8 +494,8 @@ def _hiera(config: ModelConfig) -> tuple[list[int], int, list[TableRow]]:
     config.repeated("query_stride", 2)
     config.only("query_stride", [2, 2])
     config.ignore("patch_padding")
-    ground = config.integers("window_positional_embedding_background_size", 2, low=1) or [7, 7]
-    everywhere = {*(config.integers("global_attention_blocks", low=0) or [5, 7, 9])}
+    ground = config.listed("window_positional_embedding_background_size", [7, 7], 2)
+    everywhere = {*(config.listed("global_attention_blocks", [5, 7, 9], low=0))}
     side = first = config.repeated("image_size", 1024) // stride
     ratio = config.number("mlp_ratio", 4.0)
     rows: list[TableRow] = [
@@ -523,7 +539,7 @@ def sam2(config: ModelConfig) -> Iterator[TableRow]:
     backbone.ignore("tie_word_embeddings")
     widths, side, rows = _hiera(backbone)
     out, kernel = vision.whole(fpn_hidden_size=256, fpn_kernel_size=1)
-    channels = vision.integers("backbone_channel_list", low=1) or [768, 384, 192, 96]
+    channels = vision.listed("backbone_channel_list", [768, 384, 192, 96])
     if sorted(channels) != sorted(widths):
         raise vision.refuse("backbone_channel_list", channels, f"the widths of the stages, {widths[::-1]}")
     vision.ignore("backbone_feature_sizes", "fpn_top_down_levels", "fpn_stride", "fpn_padding", "num_feature_levels")

@@ -242,7 +242,7 @@ def kimi(config: ModelConfig) -> Iterator[TableRow]:
     repeated = {"hidden_size": hidden, "intermediate_size": inner, "num_hidden_layers": layers, "num_attention_heads": heads}
     for key, size in repeated.items():
         vision.only(f"vt_{key}", size)
-    merge = vision.integers("merge_kernel_size", low=1) or [2, 2]
+    merge = vision.listed("merge_kernel_size", [2, 2])
     high = vision.integer("pos_emb_height|init_pos_emb_height", 64)
     long = vision.integer("pos_emb_width|init_pos_emb_width", 64)
     merged = hidden * merge[0] * merge[-1]
@@ -431,9 +431,9 @@ def minicpmv4_6(config: ModelConfig) -> Iterator[TableRow]:
     vision.data = {**vision.data, "vision_use_head": False}
     hidden, tower = siglip_tower(vision)
     heads, inner = vision.whole(num_attention_heads=12, intermediate_size=3072)
-    patches = vision.integers("window_kernel_size", 2, low=1) or [2, 2]
+    patches = vision.listed("window_kernel_size", [2, 2], 2)
     times_wide = patches[0] * patches[1]
-    merged = config.integers("merge_kernel_size", 2, low=1) or [2, 2]
+    merged = config.listed("merge_kernel_size", [2, 2], 2)
     wide, rounds = merged[0] * merged[1] * hidden, config.integer("merger_times", 1)
     vision.ignore("insert_layer_id")
     yield from aside([
