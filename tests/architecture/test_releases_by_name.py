@@ -111,7 +111,7 @@ FORMS = [
 
 @pytest.mark.parametrize("form", FORMS)
 def test_drawn_spellings_are_the_same_name(form):
-    drawn = random.Random(42).sample(list(ROWS.values()), 60)
+    drawn = random.Random(42).sample([row for row in ROWS.values() if not row.id.endswith("-awq")], 60)
     own = {words(name.rpartition("/")[2]) for row in ROWS.values() for name in row.names}
     for row in drawn:
         name = (row.hub or row.id).rpartition("/")[2]
