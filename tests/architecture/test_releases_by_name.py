@@ -63,6 +63,7 @@ zai-org/GLM-4.6 5120 92 151552 | zai-org/GLM-5.1-FP8 6144 78 154880
 def test_every_row_has_the_parameters_that_it_states(row):
     made = from_config(row.id, row.path, row.keys())
     assert made.parameters == row.parameters
+    assert made.layers or not made.vocabulary
     assert row.check
     assert set(row.check.split()) <= CHECKS
     assert row.source in CATALOG.sources
@@ -111,7 +112,7 @@ FORMS = [
 
 @pytest.mark.parametrize("form", FORMS)
 def test_drawn_spellings_are_the_same_name(form):
-    drawn = random.Random(42).sample(list(ROWS.values()), 60)
+    drawn = random.Random(42).sample([row for row in ROWS.values() if not row.id.endswith("-awq")], 60)
     own = {words(name.rpartition("/")[2]) for row in ROWS.values() for name in row.names}
     for row in drawn:
         name = (row.hub or row.id).rpartition("/")[2]
