@@ -46,7 +46,7 @@ def structure(name: str, catalog: Catalog) -> Structure:
         model_type=made.model_type,
         hyper_parameters=", ".join(keys),
         parameters=counted._replace(value=made.parameters),
-        parameters_active=counted._replace(value=made.parameters_active),
+        parameters_active=None if _class_of(made) == "diffusion" else counted._replace(value=made.parameters_active),
     )
 
 

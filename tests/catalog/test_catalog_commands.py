@@ -6,7 +6,7 @@ import pytest
 
 from ingest import bw, catalog
 from ingest.catalog.records import KINDS
-from ingest.catalog.store import shipped_folder
+from ingest.catalog.store import Catalog, shipped_folder
 from ingest.errors import UsageError
 
 
@@ -163,3 +163,10 @@ def test_check_leaves_out_a_folder_that_vanishes_while_it_is_listed(tmp_path, mo
 
     monkeypatch.setattr(os, "scandir", vanishing)
     assert catalog.check(tmp_path).files == 1
+
+
+def test_every_structure_shows_its_entry(run):
+    """One of each family: a diffusion model has no parameters that a token uses."""
+    rows = Catalog().releases.rows
+    for name in {row.model_type: name for name, row in rows.items()}.values():
+        assert run("catalog", "show", "architectures", name).code == 0, name
