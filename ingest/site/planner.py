@@ -150,7 +150,7 @@ MOST_YEARS, MOST_SAMPLES = 30, 1_000_000
 #: the checkpoints that write together, by `overlap.checkpoints`
 WRITES = {None: "checkpoints_overlap", True: "checkpoints_coincide", False: "checkpoints_alternate"}
 #: clients in tests of the whole site
-SITE_CLIENTS = ("site_clients", "staging_clients", "writing_clients", "single_node")
+SITE_CLIENTS = ("site_clients", "single_node")
 #: quantities of a job that are the same in every year
 SAME_EVERY_YEAR = ("ingest_bandwidth_per_job", "cold_share", "warm_share", "concurrent_runs", "nodes", "miss_share",
                    "warm_up_bytes", "warm_up_seconds", "starting_runs", "job_offload_read_bandwidth",
@@ -337,7 +337,7 @@ def plan_once(
         one.freeze()
     ends = spread(tree, samples_for(tree, samples), seed)
     known.step("workload_node_read_bandwidth")
-    named = listed(dict.fromkeys(one.floor.name for one in guidance.values() if one.floor is not None))
+    named = listed(sorted({one.floor.name for one in guidance.values() if one.floor is not None}))
     by_name, served = ({row.name: row for row in rows} for rows in (jobs, serving))
     writer = RequirementWriter(site, known, by_name, served, clusters, DerivationWriter(catalog), ends, named)
     lines = tuple(writer.write(one) for one in found.values())

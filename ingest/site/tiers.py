@@ -193,9 +193,9 @@ def _serving(site: Site, name: str, described: Mapping[str, Any], catalog: Catal
         known.link("kv_held_bytes", steps(held))
     else:
         known.adopt({one: steps(one) for one in names if one not in (*LOCAL, "kv_looked_for_bytes", "kv_recompute_bandwidth")})
-        for one, name in LOCAL.items():
+        for one, local in LOCAL.items():
             if one in names:
-                known.link(name, steps(one))
+                known.link(local, steps(one))
         known.link("local_kv_bytes", steps(held))
     _weights(site, name, described, known, catalog)
     words = {"cluster": described["cluster"], "model": described["model"], "tier": described.get("tier", "storage")}
