@@ -396,7 +396,7 @@ class Requirement:
     def load(self) -> str:
         """What a rate is of, in words, such as `reads of key-value caches`; empty for a line of no load."""
         if self.loads:
-            return f"{self.conditions.operation}s: {loads_in_words(self.loads)}"
+            return f"{self.conditions.operation}s ({loads_in_words(self.loads)})"
         return self.kind if self.kind in ("", *SPOKEN) else f"{self.conditions.operation}s of {self.kind}"
 
     @property

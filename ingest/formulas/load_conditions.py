@@ -42,10 +42,10 @@ computed_quantity("bandwidth_of_own_loads",
     example="bandwidth_of_own_loads(40e9, 1e9, [1e9, 3e9], 8e9) -> 8000000000.0")  # fmt: skip
 computed_quantity("bandwidth_of_clients",
     "drawn_bandwidth + maximum(line_bandwidth - total(drawn_bandwidths), 0)"
-    " * ((most_bandwidth - drawn_bandwidth) / maximum(total(most_bandwidths) - total(drawn_bandwidths), 1))", "B/s",
-    "The part of a line that the clients of one cluster take: of their own loads, and of what other clients cannot draw.",
-    above=False, needs="line_bandwidth drawn_bandwidth drawn_bandwidths most_bandwidth most_bandwidths",
-    example="bandwidth_of_clients(40e9, 30e9, [8e9, 30e9], 72e9, [8e9, 72e9]) -> 32000000000.0")  # fmt: skip
+    " * ((most_bandwidth - drawn_bandwidth) / maximum(total(most_bandwidths) - total(drawn_bandwidths), least_bandwidth))",
+    "B/s", "The part of a line that the clients of one cluster take: of their own loads, and of what others cannot draw.",
+    above=False, needs="line_bandwidth drawn_bandwidth drawn_bandwidths most_bandwidth most_bandwidths least_bandwidth",
+    example="bandwidth_of_clients(40e9, 30e9, [8e9, 30e9], 72e9, [8e9, 72e9], 1) -> 32000000000.0")  # fmt: skip
 computed_quantity("requests_of_part", "part_share / read_request_bytes", "1/B",
     "Requests that one part of a load adds for each byte of the load.")  # fmt: skip
 computed_quantity("request_bytes_of_mix", "1 / total(requests_per_byte)", "B",

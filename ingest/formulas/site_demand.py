@@ -26,8 +26,7 @@ computed_quantity("cluster_taking_clients", "minimum(total(taking_nodes_of_loads
     "Nodes of a cluster that take part in a requirement line.", whole=True,
     example="cluster_taking_clients([3, 2], 4) -> 4")  # fmt: skip
 computed_quantity("cluster_taking_bandwidth", "node_drawable_bandwidth * cluster_taking_clients", "B/s",
-    "Most that those nodes of a cluster draw that take part in a requirement line.",
-    label="what the clients of a cluster draw")  # fmt: skip
+    "Most that those nodes of a cluster draw that take part in a requirement line.")  # fmt: skip
 computed_quantity("serving_nodes_bandwidth", "node_drawable_bandwidth * serving_nodes", "B/s",
     "Most that the nodes of a serving workload draw.", label="what the nodes that serve draw")  # fmt: skip
 computed_quantity("cluster_drawable_bandwidth", "node_drawable_bandwidth * cluster_clients", "B/s",
@@ -47,7 +46,7 @@ computed_quantity("taken_bandwidth", "total(cluster_taken_bandwidth_of_clusters)
     "Loads of a requirement line, on each cluster at most what its nodes draw.",
     example="taken_bandwidth([72e9, 7e9]) -> 79000000000.0")  # fmt: skip
 computed_quantity("taking_bandwidth", "total(cluster_taking_bandwidth_of_clusters)", "B/s",
-    "Most that all nodes draw that take part in a requirement line.", label="what all clients draw")  # fmt: skip
+    "Most that all nodes draw that take part in a requirement line.")  # fmt: skip
 input_quantity("suggested_ratio", "1", "Highest rate that one kind of evidence suggests, over the one that all support.", low=1,
     above=False, default=1, label="disputed rate over the supported one")  # fmt: skip
 

@@ -255,7 +255,7 @@ class LoadConditions:
             float(solve("bandwidth_of_own_loads", {**line, "part_bandwidth": part, "most_bandwidth": limit}))
             for part, limit in zip(needed, most, strict=True)
         ]
-        line |= {"drawn_bandwidths": drawn, "most_bandwidths": most}
+        line |= {"drawn_bandwidths": drawn, "most_bandwidths": most, "least_bandwidth": self.known.value("least_bandwidth")}
         taken = [
             float(solve("bandwidth_of_clients", {**line, "drawn_bandwidth": own, "most_bandwidth": limit}))
             for own, limit in zip(drawn, most, strict=True)
@@ -265,7 +265,7 @@ class LoadConditions:
     def limited_by(self, value: RequirementValue, most: Step | None) -> str:
         """What the consumers of a line can draw, where that is less than they need; empty where they draw all of it."""
         if most is not None and float(value.step.value) > float(most.value) * (1 + ROUNDING):
-            name = most.name if most.name != "limited_requirement" else "taking_bandwidth"
+            name = most.name if most.name not in ("limited_requirement", "taking_bandwidth") else "site_drawable_bandwidth"
             return f"{label_of(name)}: {display(float(most.value), unit_of(name), binary=False)}"
         binding = [
             limit
