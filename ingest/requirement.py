@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from ingest.units import as_printed, request_size, stated
+from ingest.units import as_printed, display, request_size, stated
 
 PRIORITIES = ("mandatory", "target", "information")
 #: The priority of lines that describe the workload and are not required.
@@ -60,6 +60,8 @@ LOADS: Mapping[str, str] = {
     "SERVE": "weights of served models",
     "GUIDE": "guidance",
 }
+#: what a site has where a line holds loads of several kinds
+TOGETHER = "all loads"
 #: kinds that say by themselves whether they read or write
 SPOKEN = ("training reads", "checkpoint writes", "reads and writes", "restores", "data loads")
 #: kinds whose presence other lines show, by their id
@@ -78,8 +80,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 }
 #: the parts of the title of a theme that name a kind; a theme without any of them has its second title
 TITLES: Mapping[str, tuple[Mapping[str, str], str]] = {
-    "reading": ({"training reads": "reading of training data"}, "reading"),
-    "checkpoints": ({"checkpoints": "writing and restoring of checkpoints"}, "writing"),
+    "reading": ({"training reads": "reading of training data", TOGETHER: "reading of all loads"}, "reading"),
+    "checkpoints": ({"checkpoints": "writing and restoring of checkpoints", TOGETHER: "writing of all loads"}, "writing"),
     "loading": (
         {
             "data loads": "loading of data",
@@ -139,7 +141,7 @@ def headline(lines: Sequence[Requirement]) -> dict[str, Requirement]:
 
 
 def kind_of_line(name: str) -> str:
-    """The kind of load of a line, by its id; empty for a line of no load.
+    """The kind of load that the lines of a theme ask for, by an id; empty for a line of no load.
 
     >>> kind_of_line("R-STAGE-01"), kind_of_line("R-STAGE-02"), kind_of_line("R-CAP-01")
     ('staging', 'room on the nodes', '')
@@ -156,6 +158,7 @@ def kinds_of(lines: Sequence[Requirement], grows: bool = False) -> frozenset[str
         grows: whether a later year asks for more than the first.
     """
     found = {SHOWN_BY.get(one.id, one.kind) for one in lines} | ({GROWTH} if grows else set())
+    found |= {part.kind for one in lines for part in one.loads} | ({TOGETHER} if any(one.loads for one in lines) else set())
     return frozenset({*filter(None, found), *(name for name, kinds in GROUPS.items() if not found.isdisjoint(kinds))})
 
 
@@ -197,6 +200,15 @@ def theme_title(theme: str, kinds: frozenset[str]) -> str:
     parts = [words for kind, words in named.items() if kind in kinds] or [other]
     text = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
     return text[0].upper() + text[1:]
+
+
+def loads_in_words(loads: Sequence[HeldLoad]) -> str:
+    """What each kind of load adds to a line.
+
+    >>> loads_in_words([HeldLoad("model states", 452e9), HeldLoad("key-value caches", 99.9e9)])
+    '452 GB/s of model states, 99.9 GB/s of key-value caches'
+    """
+    return ", ".join(f"{display(one.value, 'B/s', binary=False)} of {one.kind}" for one in loads)
 
 
 def least_accepted(value: float, unit: str) -> float:
@@ -246,6 +258,18 @@ class MixPart(NamedTuple):
         return f"{self.requests} {self.operation}s"
 
 
+class HeldLoad(NamedTuple):
+    """What one kind of load adds to a line that holds several.
+
+    Attributes:
+        kind: a value of `LOADS`.
+        value: its part of the value of the line, in base units.
+    """
+
+    kind: str
+    value: float
+
+
 class ClientGroup(NamedTuple):
     """The clients of a line on one cluster.
 
@@ -253,11 +277,26 @@ class ClientGroup(NamedTuple):
         cluster: its name.
         node: their node type.
         clients: how many take part.
+        bandwidth: B/s of all of them together, where an equal share is more than one of them draws; else None.
     """
 
     cluster: str
     node: str
     clients: int
+    bandwidth: float | None = None
+
+    def words(self, node: str = "") -> str:
+        """How many of which cluster, and at which rate.
+
+        >>> ClientGroup("main", "dgx-h100", 4).words(), ClientGroup("main", "dgx-h100", 4, 40e9).words(" (dgx-h100)")
+        ('4 of main', '4 of main (dgx-h100) at 40 GB/s in all')
+        """
+        rate = "" if self.bandwidth is None else f" at {display(self.bandwidth, 'B/s', binary=False)} in all"
+        return f"{self.clients:,} of {self.cluster}{node}{rate}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The group as JSON."""
+        return {name: part for name, part in self._asdict().items() if part is not None}
 
 
 @dataclass(frozen=True)
@@ -300,7 +339,7 @@ class Conditions:
     @property
     def groups_in_words(self) -> str:
         """The clients of each cluster."""
-        return ", ".join(f"{one.clients:,} of {one.cluster} ({one.node})" for one in self.client_groups)
+        return ", ".join(one.words(f" ({one.node})") for one in self.client_groups)
 
     @property
     def mix_in_words(self) -> str:
@@ -327,7 +366,8 @@ class Requirement:
         digits: significant digits of the value.
         rationale: one sentence for the Vendor: why it is required.
         remark: for the Buyer alone: which guidance decides the value, and what the workload needs.
-        kind: of its load, such as `restores`, a value of `LOADS`; empty for none.
+        kind: of its load, such as `restores`, a value of `LOADS`; of several the largest, empty for none.
+        loads: the part of each kind, the largest first, where it holds several.
         limited_by: what its consumers can draw, where that is less than they need; empty where it is not.
         theme: a key of `THEMES`.
     """
@@ -350,10 +390,13 @@ class Requirement:
     remark: str = ""
     kind: str = ""
     limited_by: str = ""
+    loads: tuple[HeldLoad, ...] = ()
 
     @property
     def load(self) -> str:
         """What a rate is of, in words, such as `reads of key-value caches`; empty for a line of no load."""
+        if self.loads:
+            return f"{self.conditions.operation}s ({loads_in_words(self.loads)})"
         return self.kind if self.kind in ("", *SPOKEN) else f"{self.conditions.operation}s of {self.kind}"
 
     @property
@@ -367,7 +410,7 @@ class Requirement:
         if self.conditions.mix:
             conditions["mix"] = [part._asdict() for part in self.conditions.mix]
         if self.conditions.client_groups:
-            conditions["client_groups"] = [group._asdict() for group in self.conditions.client_groups]
+            conditions["client_groups"] = [group.to_dict() for group in self.conditions.client_groups]
         numbers = (("computed", self.computed), ("low", self.low), ("high", self.high))
         spread = {name: part for name, part in numbers if part is not None}
         words = ("id", "priority", "statement", "metric", "value", "unit")
@@ -379,6 +422,7 @@ class Requirement:
             "theme": self.theme,
             "remark": self.remark,
             "kind": self.kind,
+            **({"loads": [part._asdict() for part in self.loads]} if self.loads else {}),
             "limited_by": self.limited_by,
             "conditions": conditions,
             "derivation": list(self.derivation),

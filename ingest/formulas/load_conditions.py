@@ -32,6 +32,20 @@ computed_quantity("load_bandwidth", "total(parts_bandwidth)", "B/s", "Bandwidth 
 computed_quantity("share_of_load", "part_bandwidth / load_bandwidth", "1", "Share of one part in the bytes of a load.", high=1)
 computed_quantity("bandwidth_of_the_rest", "line_bandwidth - part_bandwidth", "B/s",
     "The bandwidth of a line less that of one part of its load.")  # fmt: skip
+input_quantity("most_bandwidth", "B/s", "Most that the clients of one cluster draw.", above=False)
+input_quantity("most_bandwidths", "B/s", "Most that the clients of each cluster of a line draw.", above=False)
+input_quantity("drawn_bandwidth", "B/s", "Bandwidth of the loads of one cluster, at most what its clients draw.", above=False)
+input_quantity("drawn_bandwidths", "B/s", "Bandwidths of the loads of each cluster of a line.", above=False)
+computed_quantity("bandwidth_of_own_loads",
+    "minimum(line_bandwidth * (part_bandwidth / total(parts_bandwidth)), most_bandwidth)", "B/s",
+    "The part of a line that the loads of one cluster have, at most what its clients draw.", above=False,
+    example="bandwidth_of_own_loads(40e9, 1e9, [1e9, 3e9], 8e9) -> 8000000000.0")  # fmt: skip
+computed_quantity("bandwidth_of_clients",
+    "drawn_bandwidth + maximum(line_bandwidth - total(drawn_bandwidths), 0)"
+    " * ((most_bandwidth - drawn_bandwidth) / maximum(total(most_bandwidths) - total(drawn_bandwidths), least_bandwidth))",
+    "B/s", "The part of a line that the clients of one cluster take: of their own loads, and of what others cannot draw.",
+    above=False, needs="line_bandwidth drawn_bandwidth drawn_bandwidths most_bandwidth most_bandwidths least_bandwidth",
+    example="bandwidth_of_clients(40e9, 30e9, [8e9, 30e9], 72e9, [8e9, 72e9], 1) -> 32000000000.0")  # fmt: skip
 computed_quantity("requests_of_part", "part_share / read_request_bytes", "1/B",
     "Requests that one part of a load adds for each byte of the load.")  # fmt: skip
 computed_quantity("request_bytes_of_mix", "1 / total(requests_per_byte)", "B",

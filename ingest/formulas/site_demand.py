@@ -20,16 +20,13 @@ computed_quantity("run_restart_bandwidth", "minimum(restart_read_bandwidth, run_
     "Read bandwidth at which one run restores its checkpoint, at most what its nodes draw.", source=MODEL,
     where="a load is the smaller of what its job needs and what its nodes draw",
     label="restore bandwidth of one run")  # fmt: skip
-computed_quantity("cluster_staging_clients", "minimum(total(staging_nodes_of_jobs), cluster_clients)", "node",
-    "Nodes of a cluster that stage their data concurrently.", whole=True,
-    example="cluster_staging_clients([3, 2], 4) -> 4")  # fmt: skip
-computed_quantity("cluster_writing_clients", "minimum(total(writing_nodes_of_jobs), cluster_clients)", "node",
-    "Nodes of a cluster that save and restore checkpoints concurrently.", whole=True,
-    example="cluster_writing_clients([8, 16], 64) -> 24")  # fmt: skip
-computed_quantity("cluster_staging_drawable_bandwidth", "node_drawable_bandwidth * cluster_staging_clients", "B/s",
-    "Most that the nodes of a cluster draw that stage their data.", label="what the nodes that stage draw")  # fmt: skip
-computed_quantity("cluster_writing_drawable_bandwidth", "node_drawable_bandwidth * cluster_writing_clients", "B/s",
-    "Most that the nodes of a cluster draw that save checkpoints.", label="what the nodes that save draw")  # fmt: skip
+input_quantity("taking_nodes_of_loads", "node", "Nodes of each job or workload that causes the load of a requirement line.",
+    above=False)  # fmt: skip
+computed_quantity("cluster_taking_clients", "minimum(total(taking_nodes_of_loads), cluster_clients)", "node",
+    "Nodes of a cluster that take part in a requirement line.", whole=True,
+    example="cluster_taking_clients([3, 2], 4) -> 4")  # fmt: skip
+computed_quantity("cluster_taking_bandwidth", "node_drawable_bandwidth * cluster_taking_clients", "B/s",
+    "Most that those nodes of a cluster draw that take part in a requirement line.")  # fmt: skip
 # Data sets are loaded, made and moved by nodes that are kept for it, whatever the jobs occupy.
 input_quantity("cluster_moving_clients", "node", "Nodes of a cluster that load, prepare and move data sets.", above=False,
     whole=True, default=0, label="nodes that load and prepare data")  # fmt: skip
@@ -62,13 +59,18 @@ computed_quantity("cluster_drawable_bandwidth", "node_drawable_bandwidth * clust
 computed_quantity("site_drawable_bandwidth", "total(cluster_drawable_bandwidth_of_clusters)", "B/s",
     "Most that all nodes of the site draw that run at the same time.", label="what all clients draw",
     example="site_drawable_bandwidth([576e9, 360e9]) -> 936000000000.0")  # fmt: skip
-computed_quantity("site_staging_drawable_bandwidth", "total(cluster_staging_drawable_bandwidth_of_clusters)", "B/s",
-    "Most that all nodes draw that stage data at the same time.", label="what all clients that stage draw")  # fmt: skip
-computed_quantity("site_writing_drawable_bandwidth", "total(cluster_writing_drawable_bandwidth_of_clusters)", "B/s",
-    "Most that all nodes draw that save or restore checkpoints at the same time.",
-    label="what all clients that save draw")  # fmt: skip
-computed_quantity("site_serving_drawable_bandwidth", "total(serving_nodes_bandwidth_of_serving)", "B/s",
-    "Most that all nodes that serve draw.", label="what all clients that serve draw")  # fmt: skip
+input_quantity("taking_bandwidth_of_loads", "B/s", "Bandwidth of each load of a requirement line on one cluster.", above=False)
+computed_quantity("cluster_taken_bandwidth",
+    "minimum(total(taking_bandwidth_of_loads) * (1 + performance_headroom), cluster_taking_bandwidth)", "B/s",
+    "Loads of a requirement line on one cluster, at most what its nodes draw.", source=MODEL,
+    where="a load is the smaller of what its job needs and what its nodes draw",
+    label="what the loads of a cluster draw",
+    example="cluster_taken_bandwidth([30e9, 50e9], 0.2, 72e9) -> 72000000000.0")  # fmt: skip
+computed_quantity("taken_bandwidth", "total(cluster_taken_bandwidth_of_clusters)", "B/s",
+    "Loads of a requirement line, on each cluster at most what its nodes draw.",
+    example="taken_bandwidth([72e9, 7e9]) -> 79000000000.0")  # fmt: skip
+computed_quantity("taking_bandwidth", "total(cluster_taking_bandwidth_of_clusters)", "B/s",
+    "Most that all nodes draw that take part in a requirement line.")  # fmt: skip
 input_quantity("suggested_ratio", "1", "Highest rate that one kind of evidence suggests, over the one that all support.", low=1,
     above=False, default=1, label="disputed rate over the supported one")  # fmt: skip
 
@@ -151,6 +153,12 @@ computed_quantity("asked_node_floor", "where(largest_node_floor > site_node_read
     "B/s/node", "Reads of one node by the guidance; none where as much is required.",
     label="reads of one node that the guidance asks for",
     example="asked_node_floor(4e9, 1e9), asked_node_floor(4e9, 6e9) -> (4000000000.0, 0)")  # fmt: skip
+computed_quantity("node_reads_with_tiers", "maximum(site_node_read_bandwidth, site_offload_read_bandwidth)", "B/s/node",
+    "Largest read bandwidth required of one node: of data, or of offloaded states.")  # fmt: skip
+computed_quantity("node_floor_with_tiers", "where(largest_node_floor > node_reads_with_tiers, largest_node_floor, 0)",
+    "B/s/node", "Reads of one node by the guidance; none where data or offloaded states require as much.",
+    of="asked_node_floor", when="tiers_shared",
+    example="node_floor_with_tiers(4e9, 1e9), node_floor_with_tiers(4e9, 56e9) -> (4000000000.0, 0)")  # fmt: skip
 # Where no job reads or saves, no line of its own carries what the guidance asks for, signed or not.
 computed_quantity("reads_of_guidance_alone",
     "where(site_read_floor > workload_read_bandwidth, minimum(site_read_floor, site_drawable_bandwidth), 0)", "B/s",

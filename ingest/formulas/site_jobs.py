@@ -16,11 +16,6 @@ input_quantity("readers_per_node", "1/node", "Concurrent reads that the data loa
 alternative("readers_per_node", "requests_in_flight_of_readers", when="loaders_read")
 input_quantity("packed_read_bytes", "B", "Read-ahead: smallest read from a file of many samples.",
     default=131_072, label="read-ahead size")  # fmt: skip
-input_quantity("staging_nodes", "node", "Nodes of all concurrent runs of a job that stages its data.", above=False, whole=True)
-alternative("staging_nodes", "nodes_at_once", when="staged_on_nodes")
-input_quantity("writing_nodes", "node", "Nodes of all concurrent runs of a job that writes checkpoints.",
-    above=False, whole=True)  # fmt: skip
-alternative("writing_nodes", "nodes_at_once", when="saves_checkpoints")
 input_quantity("exporting_nodes", "node", "Nodes of all concurrent runs of a job that exports models.", above=False, whole=True)
 alternative("exporting_nodes", "nodes_at_once", when="exports_models")
 input_quantity("one_sample", "sample", "A single sample.", low=1, high=1, above=False, default=1)

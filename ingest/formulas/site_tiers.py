@@ -94,17 +94,17 @@ computed_quantity("site_offload_write_bandwidth",
 computed_quantity("site_nvme_read_bandwidth",
     "maximum(largest(nvme_tier_read_bandwidth_per_node_of_jobs), largest(local_kv_read_bandwidth_per_node_of_serving))",
     "B/s/node", "Reads of states or caches from the NVMe of a node, of the most demanding job or workload.",
-    label="offload reads from the NVMe of one node",
+    label="reads from the NVMe of one node",
     example="site_nvme_read_bandwidth([40e9, 10e9], [5e9]) -> 40000000000.0")  # fmt: skip
 computed_quantity("site_nvme_write_bandwidth",
     "maximum(largest(nvme_tier_write_bandwidth_per_node_of_jobs), largest(local_kv_write_bandwidth_per_node_of_serving))",
     "B/s/node", "Writes of states or caches to the NVMe of a node, of the most demanding job or workload.",
-    label="offload writes to the NVMe of one node",
+    label="writes to the NVMe of one node",
     example="site_nvme_write_bandwidth([35e9, 10e9], [5e9]) -> 35000000000.0")  # fmt: skip
 computed_quantity("site_nvme_bytes_per_day",
     "maximum(largest(nvme_target_bytes_per_day_of_jobs), largest(local_kv_bytes_per_day_of_serving))", "B/node",
     "States or caches that the NVMe of a node takes in a day, of the most demanding job or workload.",
-    label="offload writes per day to the NVMe of one node",
+    label="writes per day to the NVMe of one node",
     example="site_nvme_bytes_per_day([864e12], []) -> 864000000000000.0")  # fmt: skip
 computed_quantity("node_kept_with_states", "node_other_bytes + nvme_tier_bytes / nodes", "B/node",
     "NVMe of a node for data, checkpoints and model states.",
@@ -283,7 +283,6 @@ def year_writes_with_tiers(
     )
 
 
-computed_quantity("serving_clients", "total(serving_nodes_of_serving)", "node", "Nodes of all serving workloads.", whole=True)
 computed_quantity("clients_with_serving",
     "minimum(total(nodes_at_once_of_jobs) + total(serving_nodes_of_serving), cluster_nodes)", "node",
     "Nodes of a cluster that train or serve concurrently.", whole=True,

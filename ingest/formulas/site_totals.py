@@ -38,7 +38,6 @@ alternative("cluster_allocation", "allocation_with_serving", when="cluster_serve
 alternative("workload_read_bandwidth", "workload_reads_with_tiers", when="tiers_shared")
 alternative("site_sustained_read_bandwidth", "sustained_reads_with_tiers", when="tiers_shared")
 alternative("site_write_bandwidth", "site_writes_with_tiers", when="tiers_shared")
-alternative("writing_clients", "site_clients", when="tiers_shared")
 
 
 def columns(table: str, **units: str) -> None:
@@ -82,8 +81,6 @@ columns(
     job_evaluation_bandwidth="B/s",
     nodes_at_once="node",
     nodes_on_average="node",
-    staging_nodes="node",
-    writing_nodes="node",
     exporting_nodes="node",
 )
 columns(
@@ -96,10 +93,9 @@ columns(
     cluster_read_floor="B/s",
     cluster_write_floor="B/s",
     cluster_drawable_bandwidth="B/s",
-    cluster_staging_clients="node",
-    cluster_writing_clients="node",
-    cluster_staging_drawable_bandwidth="B/s",
-    cluster_writing_drawable_bandwidth="B/s",
+    cluster_taking_clients="node",
+    cluster_taking_bandwidth="B/s",
+    cluster_taken_bandwidth="B/s",
     cluster_moving_clients="node",
     cluster_moving_drawable_bandwidth="B/s",
     cluster_loading_clients="node",
@@ -140,10 +136,8 @@ computed_quantity("cluster_clients", "minimum(total(nodes_at_once_of_jobs), clus
     example="cluster_clients([100, 60], 128) -> 128")  # fmt: skip
 computed_quantity("site_clients", "total(cluster_clients_of_clusters)", "node",
     "Nodes of the site that read concurrently.", whole=True)  # fmt: skip
-computed_quantity("staging_clients", "total(cluster_staging_clients_of_clusters)", "node",
-    "Nodes of the site that stage their data concurrently.", whole=True)  # fmt: skip
-computed_quantity("writing_clients", "total(cluster_writing_clients_of_clusters)", "node",
-    "Nodes of the site that write and restore checkpoints concurrently.", whole=True)  # fmt: skip
+computed_quantity("taking_clients", "total(cluster_taking_clients_of_clusters)", "node",
+    "Nodes of the site that take part in a requirement line.", whole=True)  # fmt: skip
 computed_quantity("cluster_allocation", "total(nodes_on_average_of_jobs) / cluster_nodes", "1",
     "Share of a cluster that its jobs take, averaged over time; above 1 it cannot be.", label="share of nodes in use",
     example="cluster_allocation([100, 60], 128) -> 1.25")  # fmt: skip
@@ -189,7 +183,7 @@ computed_quantity("site_largest_write_bandwidth",
         "site_largest_write_bandwidth(2e9, 14e9, 0) -> (14000000000.0, 2000000000.0)")  # fmt: skip
 computed_quantity("site_write_bandwidth", "maximum(workload_write_bandwidth, site_write_floor * floor_signed)", "B/s",
     "Aggregate write bandwidth required: that of the workload, where the buyer signs it at least the guidance.",
-    label="aggregate write bandwidth of concurrent checkpoints",
+    label="aggregate write bandwidth of concurrent jobs",
     example="site_write_bandwidth(2e9, 14e9, 1), "
         "site_write_bandwidth(2e9, 14e9, 0) -> (14000000000.0, 2000000000.0)")  # fmt: skip
 computed_quantity("site_sustained_write_bandwidth",

@@ -185,7 +185,7 @@ computed_quantity("stopped_read_share",
 
 @formula("B/s", source=MODEL,
     where="synchronous saves stop the reads of their own runs; at least the reads or the writes alone",
-    label="aggregate bandwidth of concurrent reads and checkpoints")  # fmt: skip
+    label="aggregate bandwidth of concurrent reads and writes")  # fmt: skip
 def site_mixed_bandwidth(
     workload_read_bandwidth: Num,
     stopped_read_share: Num,
@@ -208,5 +208,5 @@ def site_mixed_bandwidth(
 
 computed_quantity("mixed_write_share", "minimum(workload_write_bandwidth / site_mixed_bandwidth, 1)", "1",
     "Share of the bytes of concurrent reads and checkpoint writes that are writes.",
-    label="share of writes in concurrent reads and checkpoints", high=1,
+    label="share of writes in concurrent reads and writes", high=1,
     example="mixed_write_share(10e9, 40e9) -> 0.25")  # fmt: skip

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from ingest.engine.result import Answer
     from ingest.engine.value import Quantity
     from ingest.observation.calibration import Calibration
+    from ingest.requirement import Requirement
     from ingest.site.plan import Plan
     from ingest.storage.fit_result import Fits
 
 #: What an answer names of a plan, by the operation of its lines; a load that is not the usual one is named with it.
 PLANNED = {"read": "{} read", "write": "{} write", "hold": "{} usable"}
 USUAL_LOADS = ("", "training reads", "checkpoint writes")
+#: The part of a line below which the answer does not name its load.
+SMALLEST_KIND = 0.01
 #: What marks a rate that guidance sets, because the workload needs less, and its legend.
 STAR, GUIDED = "*", "*guidance"
 #: Parts of an answer at most and at least, and the letters beyond which the last part is left out: a terminal's line.
@@ -80,11 +83,17 @@ def planned(plans: Sequence[Plan]) -> list[str]:
     for operation, around in PLANNED.items():
         found = [(one, one.headline[operation]) for one in plans if operation in one.headline]
         if found:
-            loads = dict.fromkeys(line.kind for _, line in found if line.kind not in USUAL_LOADS)
+            kinds = (kind for _, line in found for kind in main_kinds(line))
+            loads = dict.fromkeys(kinds)
             star = STAR if any(line.id in one.guided for one, line in found) else ""
             shown = around.format(_between([line.value for _, line in found], found[0][1].unit))
-            parts.append(shown + (f" ({listed(loads)})" if loads else "") + star)
+            parts.append(shown + (f" ({listed(loads)})" if not loads.keys() <= {*USUAL_LOADS} else "") + star)
     return [*parts, GUIDED] if any(part.endswith(STAR) for part in parts) else parts
+
+
+def main_kinds(line: Requirement) -> list[str]:
+    """The kinds of load that make up a line, without those of less than a hundredth."""
+    return [one.kind for one in line.loads if one.value >= line.value * SMALLEST_KIND] or [line.kind]
 
 
 def _between(values: Sequence[float], unit: str) -> str:

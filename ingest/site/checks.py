@@ -242,7 +242,7 @@ def of_replicas(row: QuantityRow) -> Finding | None:
 
 
 def of_headline(lines: Sequence[Requirement], clusters: Sequence[QuantityRow]) -> Iterator[Finding | None]:
-    """What is bought can be bought: a rate for its capacity, and clients that all draw an equal share of a line."""
+    """What is bought can be bought: a rate for its capacity; and where unlike clients have rates of their own."""
     largest = headline(lines)
     if {"read", "hold"} <= largest.keys():
         given = {"required_read_bandwidth": largest["read"].value, "required_usable_bytes": largest["hold"].value}

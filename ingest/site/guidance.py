@@ -101,9 +101,9 @@ def guidance_of(site: Site, catalog: Catalog, storage: Quantities) -> dict[str, 
             note = f"per GPU as for {like.name}, the nearest with a reference of its own"
             inputs |= {one: inputs[one]._replace(grade="assumed", note=note) for one in FIELDS if one in inputs}
         found[name] = ClusterGuidance(gpu.name, levels, floor, _drawn(inputs, name, storage))
-    known = dict.fromkeys(level.level for one in found.values() for level in one.levels)
+    known = dict.fromkeys(level.level for _, one in sorted(found.items()) for level in one.levels)
     if word not in (None, NO_FLOOR, *known):
-        gpus = listed(dict.fromkeys(one.gpu for one in found.values()))
+        gpus = listed(sorted({one.gpu for one in found.values()}))
         refused = finding("E10", words={"level": "unknown"}, level=word, gpus=gpus, known=", ".join((NO_FLOOR, *known)))
         assert refused is not None
         site.refuse(("floor",), refused.message())
@@ -132,7 +132,7 @@ def place_floors(guidance: Mapping[str, ClusterGuidance], jobs: Sequence[Quantit
 
 def unguided(guidance: Mapping[str, ClusterGuidance], site: Site) -> Finding | None:
     """Clusters for whose GPUs no guidance is confirmed, so that nothing holds a line above the need of the workload."""
-    without = dict.fromkeys(one.gpu for one in guidance.values() if one.gpu and not one.levels)
+    without = sorted({one.gpu for one in guidance.values() if one.gpu and not one.levels})
     told = without and level_in(site) != NO_FLOOR
     return finding("W45", words={"guidance": "unconfirmed"}, gpus=listed(without)) if told else None
 

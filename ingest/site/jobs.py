@@ -228,7 +228,6 @@ class SiteJob:
             # What the policy sets is the job's own, as what follows from its keys.
             saved = {name: step for name, step in policy.steps.items() if name in SAVED}
             known.adopt({name: step if step.owner else step._replace(owner=self.name) for name, step in saved.items()})
-            known.state("saves_checkpoints")
         if "offload" in job:
             place_states(
                 self.site, self.name, self.node, known, self.catalog, stops=policy is not None and policy.mode == "sync"

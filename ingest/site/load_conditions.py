@@ -6,17 +6,17 @@ Where a site file states the loader of a job, a simulation tells the latency tha
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ingest.engine.derivation_graph import QuantityRow
+from ingest.engine.derivation_graph import QuantityRow, column, columns_of
 from ingest.engine.expression import round_up
 from ingest.engine.registry import Step, label_of, solve, steps_below, unit_of
 from ingest.engine.solver import Quantities
 from ingest.errors import listed
-from ingest.requirement import ClientGroup, Conditions, MixPart
+from ingest.requirement import SHOWN_BY, ClientGroup, Conditions, HeldLoad, MixPart, kind_of_line
 from ingest.site.guidance import UNLIMITED
-from ingest.site.requirement_wording import CLIENTS, RequirementTemplate, RequirementValue
+from ingest.site.requirement_wording import CLIENTS, MIXED, SAVING, RequirementTemplate, RequirementValue, kind_of_column
 from ingest.site.site_file import Site
 from ingest.sizing.rules import ROUNDING, Finding, finding
 from ingest.units import display, request_size
@@ -25,20 +25,14 @@ UNCACHED = (
     "uncached: the data read are at least 1.5 times the read cache of the servers, as far as the system holds them; requests "
     "bypass the caches of the clients, no client reads what it wrote, and caches are dropped before each run"
 )
-#: the operation whose requests are reads and writes at the same time
-MIXED = "read and write"
-#: the column of writes that end a load of reads and writes
-SAVING = "job_write_bandwidth_of_jobs"
 #: columns of the reads of offloaded states and key-value caches, and of the writes of the latter
 KV_READS, KV_WRITES = "kv_peak_read_bandwidth_of_serving", "kv_write_bandwidth_of_serving"
 TIER_READS = ("job_offload_read_bandwidth_of_jobs", "job_offload_mean_read_bandwidth_of_jobs", KV_READS,
               "kv_read_bandwidth_of_serving")  # fmt: skip
-#: what a total includes besides data and checkpoints -> its columns
-TIER_WORDS = {
-    "offloaded states": ("job_offload_read_bandwidth_of_jobs", "job_offload_mean_read_bandwidth_of_jobs",
-                         "job_offload_write_bandwidth_of_jobs"),
-    "key-value caches": (KV_READS, "kv_read_bandwidth_of_serving", KV_WRITES),
-}  # fmt: skip
+#: the column of the loads that stage data
+STAGED = "job_staging_bandwidth_of_jobs"
+#: the table of a column, and the nodes of one of its rows
+NODES = {"jobs": "nodes_at_once", "serving": "serving_nodes"}
 #: what the consumers of a load draw, by quantity
 DRAWN = ("run_loader_bandwidth", "node_drawable_bandwidth", "run_drawable_bandwidth", "job_drawable_bandwidth",
          "serving_nodes_bandwidth", "site_moving_drawable_bandwidth")  # fmt: skip
@@ -68,6 +62,15 @@ class LoadPart(NamedTuple):
     of_loader: bool = False  # whether a data loader reads, whose latency may be known
 
 
+class Cause(NamedTuple):
+    """A job or workload that causes a load of a line."""
+
+    column: str  # of the load
+    row: QuantityRow
+    nodes: Step  # of the row
+    load: Step
+
+
 @dataclass(frozen=True)
 class LoadConditions:
     """Composes the conditions of requirement lines; jobs and serving workloads are rows by name."""
@@ -77,6 +80,7 @@ class LoadConditions:
     jobs: Mapping[str, QuantityRow]
     serving: Mapping[str, QuantityRow]
     clusters: Sequence[QuantityRow]
+    taken: dict[str, Quantities | None] = field(default_factory=dict)  # the clients of each line, by its id
 
     def conditions(self, value: RequirementValue, number: float) -> Conditions:
         """The conditions of a line; the outstanding requests follow from the number that its statement names."""
@@ -84,24 +88,24 @@ class LoadConditions:
         if not line.clients:
             return Conditions(line.operation, fill=fill if line.operation == "hold" else None)
         clients = self.clients(value)
+        groups = self.groups(value, clients)
         if unit_of(line.metric).endswith("/node"):
             number = float(solve("rate_of_all_clients", {"rate_per_client": number, "clients_under_test": clients}))
         entries = self.entries(value)
         shared: dict[str, Any] = {"clients": clients, "duration": self.duration(value, entries), "fill": fill}
-        shared["client_groups"] = self.groups(value, clients)
+        shared["client_groups"] = self.shared_out(value, groups, number)
         if line.operation == "write":
-            # Checkpoints and states are written in their size; where caches alone write, the largest writes its blocks.
-            written = {part.name: part.inputs for part in value.columns if "write_bandwidth" in part.name and part.inputs}
-            size, order, files = self.known.value("write_request_bytes"), "sequential", "file per process"
-            if written.keys() == {KV_WRITES}:
-                # Blocks of sessions that come and go are written over each other, where other turns read.
-                size = max(self.serving[entry.owner].known.value("kv_block_bytes") for entry in written[KV_WRITES])
-                order, files = "random", "shared"
-            return Conditions("write", io_size=int(size), pattern=order, files=files, **shared)
+            parts = self.written(value, number, clients)
+            mix = mix_of(parts)
+            if len(mix) > 1:
+                return Conditions("write", mix=mix, files="file per process", **shared)
+            whole = max(parts, key=lambda part: part.bandwidth)
+            # Blocks of sessions that come and go are written over each other, where other turns read.
+            files = "shared" if whole.pattern == "random" else "file per process"
+            return Conditions("write", io_size=int(whole.io_size), pattern=whole.pattern, files=files, **shared)
         if line.operation == "create":
             return Conditions("create", **shared)
-        tiers = [*self._of_tiers(value)]
-        found = [*self.parts(value, entries, clients), *tiers] if entries or not tiers else tiers
+        found = self._reads(value, entries, clients)
         parts = [one for one in found if one.bandwidth] or found
         if line.operation == "open":
             readers = [
@@ -110,7 +114,7 @@ class LoadConditions:
             threads = solve("loaders_of_client", {"line_readers": readers, "line_clients": clients})
             return Conditions("open", threads=int(threads), **shared)
         if line.operation == MIXED:
-            parts = self.mixed(parts, number, clients)
+            parts = self.mixed(value, parts, number, clients)
         mix = mix_of(parts)
         depth = self._depth(parts, mix, number, clients) if line.operation == MIXED or (mix and number) else {}
         pattern: dict[str, Any] = {"mix": mix}
@@ -132,35 +136,140 @@ class LoadConditions:
         return [found[owner] for owner in sorted(found)]
 
     def clients(self, value: RequirementValue) -> int:
-        """The nodes that take part."""
+        """The nodes that take part: those of the job of a line, or of each cluster whose jobs and workloads have its load."""
+        taking = self.taking(value)
+        if taking is not None:
+            return int(taking.value("taking_clients"))
         known = self.jobs[value.job].known if value.line.clients in ("job", "run") else self.known
-        # Where the guidance alone asks for writes, all clients write.
-        return int(known.value(CLIENTS[value.line.clients].how_many) or self.known.value("site_clients"))
+        return int(known.value(CLIENTS[value.line.clients].how_many))
+
+    def causes(self, value: RequirementValue) -> list[Cause]:
+        """The loads of a line, by table and owner; empty where no job or workload has any."""
+        tables = {"jobs": self.jobs, "serving": self.serving}
+        found = []
+        for name, part in value.held.items():
+            table = name.rpartition("_of_")[2]
+            for entry in part.inputs if table in tables else ():
+                row = tables[table][entry.owner]
+                if float(entry.value):
+                    found.append(Cause(name, row, row.known.step(NODES[table]), entry))
+        return sorted(found, key=lambda one: (one.column, one.row.name))
+
+    def taking(self, value: RequirementValue) -> Quantities | None:
+        """The nodes that cause the load of a line, by cluster, and what they draw; None where no job or workload does."""
+        who = value.line.clients
+        if who in OF_ONE_JOB or not who or CLIENTS[who].of_cluster != CLIENTS["site"].of_cluster:
+            return None
+        if value.line.id not in self.taken:
+            causes = self.causes(value)
+            self.taken[value.line.id] = self._taking(causes) if causes else None
+        return self.taken[value.line.id]
+
+    def _taking(self, causes: Sequence[Cause]) -> Quantities:
+        rows, shared = [], {name: self.known.step(name) for name in ("performance_headroom", "significant_digits")}
+        for cluster in self.clusters:
+            own = [one for one in causes if one.row.words["cluster"] == cluster.name]
+            if not own:
+                continue
+            nodes = {(one.nodes.name, one.row.name): one.nodes for one in own}
+            known = Quantities({}, cluster.name)
+            known.adopt({name: cluster.known.step(name) for name in ("node_drawable_bandwidth", "cluster_clients")})
+            known.adopt(shared)
+            known.adopt({"taking_nodes_of_loads": column("taking_nodes_of_loads", (*nodes.values(),), cluster.name)})
+            if unit_of(own[0].column) == "B/s":
+                loads = column("taking_bandwidth_of_loads", tuple(one.load for one in own), cluster.name)
+                known.adopt({"taking_bandwidth_of_loads": loads})
+            rows.append(QuantityRow(cluster.name, cluster.words, known))
+        found = Quantities({})
+        found.adopt({**shared, **columns_of("clusters", rows)})
+        # What the nodes of each cluster draw of the loads, rounded as the line.
+        if found.find("taken_bandwidth") is not None:
+            found.link("computed_requirement", found.step("taken_bandwidth"))
+            found.link("requirement_limit", found.step("taking_bandwidth"))
+        return found
+
+    def loads(self, value: RequirementValue) -> dict[tuple[str, str], float]:
+        """The loads of a line by kind and cluster, on each cluster at most what its nodes draw; empty for a line of no load."""
+        line, own = value.line, kind_of_line(value.line.id)
+        total = unit_of(line.metric) == "B/s"
+        rates: dict[tuple[str, str], float] = {}
+        headroom = 1 + float(self.known.value("performance_headroom"))
+        for one in self.causes(value) if own and line.operation in ("read", "write", MIXED) else ():
+            key, rate = (kind_of_column(one.column, own), str(one.row.words["cluster"])), float(one.load.value)
+            rates[key] = rates.get(key, 0.0) + rate * headroom if total else max(rates.get(key, 0.0), rate)
+        if not total or line.operation == MIXED:
+            return rates
+        # What is no state and no cache: the reads of jobs as their nodes share them, the checkpoints that coincide.
+        needed = float((value.step if value.compared is None else value.compared[0]).value)
+        named, whole = (sum(rate for (kind, _), rate in rates.items() if (kind == own) is same) for same in (True, False))
+        rest = max(needed - whole, 0.0) / named if named else 0.0
+        rates = {key: rate * (rest if key[0] == own else 1) for key, rate in rates.items()}
+        taking = self.taking(value)
+        draws = {} if taking is None else taking.step("cluster_taking_bandwidth_of_clusters").inputs
+        for most in draws:
+            asked = sum(rate for (_, cluster), rate in rates.items() if cluster == most.owner)
+            share = min(1.0, float(most.value) / asked) if asked else 1.0
+            rates |= {key: rate * share for key, rate in rates.items() if key[1] == most.owner}
+        return rates
+
+    def held(self, value: RequirementValue) -> tuple[HeldLoad, ...]:
+        """What each kind of load adds to a line, the largest first."""
+        found: dict[str, float] = {}
+        if value.line.id in SHOWN_BY or value.line.operation == MIXED:
+            return ()
+        for (kind, _), rate in self.loads(value).items():
+            found[kind] = found.get(kind, 0.0) + rate
+        least = sum(found.values()) * ROUNDING
+        return tuple(HeldLoad(*one) for one in sorted(found.items(), key=lambda one: (-one[1], one[0])) if one[1] > least)
 
     def groups(self, value: RequirementValue, clients: int) -> tuple[ClientGroup, ...]:
         """The clients of each cluster: of the job of a line, or of all jobs and workloads that take part."""
         rows = {row.name: row for row in self.clusters}
         kind = value.line.clients
         if kind in OF_ONE_JOB:
-            owner = self.jobs.get(value.job)
+            owner = self.jobs.get(value.job or value.guided_job)
             found = {str(owner.words["cluster"]) if owner is not None else min(rows): clients}
+        elif (taking := self.taking(value)) is not None:
+            found = {one.owner: int(one.value) for one in taking.step("cluster_taking_clients_of_clusters").inputs}
         else:
-            column, of_cluster = CLIENTS[kind].nodes, CLIENTS[kind].of_cluster
-            parts = self.serving if kind == "serving" else self.jobs
-            found = {}
-            for name, row in rows.items():
-                own = [part.step(column) for part in parts.values() if part.words["cluster"] == name] if column else []
-                most = int(row.known.value(of_cluster))
-                found[name] = min(sum(int(step.value) for step in own if step is not None), most) if column else most
-        found = {name: count for name, count in found.items() if count}
-        if kind not in OF_ONE_JOB and sum(found.values()) != clients:
-            found = {name: int(row.known.value(of_cluster)) for name, row in rows.items()}
+            found = {name: int(row.known.value(CLIENTS[kind].of_cluster)) for name, row in rows.items()}
         return tuple(ClientGroup(name, str(rows[name].words["node"]), count) for name, count in sorted(found.items()) if count)
+
+    def shared_out(self, value: RequirementValue, groups: tuple[ClientGroup, ...], number: float) -> tuple[ClientGroup, ...]:
+        """The clients with the rate of each cluster, where an equal share of a line is more than one of them draws.
+
+        Each cluster has the rate of its own loads, at most what its clients draw; the others draw what that leaves.
+        """
+        draws = {row.name: float(row.known.value("node_drawable_bandwidth")) for row in self.clusters}
+        if len(groups) < 2 or unit_of(value.line.metric) != "B/s":
+            return groups
+        given = {"required_bandwidth": number, "clients_under_test": sum(one.clients for one in groups)}
+        equal = float(solve("required_bandwidth_per_client", given))
+        if all(equal <= draws[one.cluster] * (1 + ROUNDING) for one in groups):
+            return groups
+        loads: dict[str, float] = {}
+        for (_, cluster), rate in self.loads(value).items():
+            loads[cluster] = loads.get(cluster, 0.0) + rate
+        most = [min(draws[one.cluster] * one.clients, number) for one in groups]
+        # Where no job or workload has the load, each cluster takes what it draws.
+        needed = [loads.get(one.cluster, 0.0) for one in groups] if loads else most
+        line = {"line_bandwidth": number, "parts_bandwidth": needed}
+        drawn = [
+            float(solve("bandwidth_of_own_loads", {**line, "part_bandwidth": part, "most_bandwidth": limit}))
+            for part, limit in zip(needed, most, strict=True)
+        ]
+        line |= {"drawn_bandwidths": drawn, "most_bandwidths": most, "least_bandwidth": self.known.value("least_bandwidth")}
+        taken = [
+            float(solve("bandwidth_of_clients", {**line, "drawn_bandwidth": own, "most_bandwidth": limit}))
+            for own, limit in zip(drawn, most, strict=True)
+        ]
+        return tuple(one._replace(bandwidth=rate) for one, rate in zip(groups, taken, strict=True))
 
     def limited_by(self, value: RequirementValue, most: Step | None) -> str:
         """What the consumers of a line can draw, where that is less than they need; empty where they draw all of it."""
         if most is not None and float(value.step.value) > float(most.value) * (1 + ROUNDING):
-            return f"{label_of(most.name)}: {display(float(most.value), unit_of(most.name), binary=False)}"
+            name = most.name if most.name not in ("limited_requirement", "taking_bandwidth") else "site_drawable_bandwidth"
+            return f"{label_of(name)}: {display(float(most.value), unit_of(name), binary=False)}"
         binding = [
             limit
             for part in steps_below([value.step])
@@ -182,8 +291,24 @@ class LoadConditions:
         of_job = line.clients in OF_ONE_JOB
         known = self.jobs[value.job].known if of_job and value.job else None if of_job else self.known
         name = "node_drawable_bandwidth" if unit.endswith("/node") else CLIENTS[line.clients].limit
+        taking = self.taking(value)
+        if taking is not None:
+            # The guidance and the buyer ask for more than the loads: of all clients, whatever causes it.
+            beyond = value.by_guidance or value.by_buyer is not None
+            known, name = taking, "taking_bandwidth" if beyond or not self._cut(taking) else "limited_requirement"
         found = known.find(name) if known is not None else None
         return found if found is not None and 0 < float(found.value) < UNLIMITED.value else None
+
+    def _cut(self, taking: Quantities) -> bool:
+        """Whether the nodes of a cluster draw less than its loads need, headroom included."""
+        rows = taking.step("cluster_taken_bandwidth_of_clusters").inputs
+        sides = [{part.name: part.value for part in row.inputs} for row in rows]
+        asked = [{"parts_bandwidth": one["taking_bandwidth_of_loads"]} for one in sides]
+        headroom = 1 + float(self.known.value("performance_headroom"))
+        return len(rows) > 1 and any(
+            float(solve("load_bandwidth", loads)) * headroom > float(one["cluster_taking_bandwidth"]) * (1 + ROUNDING)
+            for loads, one in zip(asked, sides, strict=True)
+        )
 
     def parts(self, value: RequirementValue, entries: Iterable[Step], clients: int) -> list[LoadPart]:
         """What each job adds to a load of reads; jobs that alternate on the same nodes share these."""
@@ -215,26 +340,27 @@ class LoadConditions:
         streams = max((row.known.value("gpus_per_node") for row in rows), default=1)
         return LoadPart(name, bandwidth, self.known.value("stream_request_bytes"), "sequential", clients, streams)
 
-    def tiers_in(self, value: RequirementValue) -> list[str]:
-        """What a value includes besides data and checkpoints, in words."""
-        found = {part.name for part in value.columns if part.inputs}
-        return [words for words, columns in TIER_WORDS.items() if not found.isdisjoint(columns)]
+    def _reads(self, value: RequirementValue, entries: Sequence[Step], clients: int) -> list[LoadPart]:
+        """The reads of a line: of its jobs, and what offloaded states and key-value caches add to those of a total."""
+        tiers: dict[str, list[LoadPart]] = {}
+        for one in self.causes(value):
+            if one.column in TIER_READS and one.column != value.line.column:
+                tiers.setdefault(kind_of_column(one.column, ""), []).append(self._of_tier(one))
+        if not tiers:
+            return self.parts(value, entries, clients)
+        own = self.parts(value, entries, clients) if entries else []
+        rates = {one.kind: one.value for one in self.held(value)}
+        if len(rates) < 2 or value.by_guidance:
+            return [*own, *(part for parts in tiers.values() for part in parts)]
+        tiers[kind_of_line(value.line.id)] = own
+        return [part for kind, parts in tiers.items() for part in scaled(parts, rates.get(kind, 0.0))]
 
-    def _of_tiers(self, value: RequirementValue) -> Iterator[LoadPart]:
-        """What offloaded states and key-value caches add to the reads of a total."""
-        entries = [
-            entry
-            for part in value.columns
-            if part.name in TIER_READS and part.name != value.line.column
-            for entry in part.inputs
-        ]
-        for entry in sorted(entries, key=lambda one: (one.name, one.owner)):
-            if entry.owner in self.serving:
-                yield self._of_cache(entry)
-            elif value.line.column != "storage_tier_read_bandwidth_per_node_of_jobs":
-                row = self.jobs[entry.owner].known
-                size, streams = self.known.value("stream_request_bytes"), row.value("gpus_per_node")
-                yield LoadPart(entry.owner, float(entry.value), size, "sequential", row.value("nodes_at_once"), streams)
+    def _of_tier(self, one: Cause) -> LoadPart:
+        """Reads of a key-value cache, or of states by as many streams as a node has GPUs."""
+        if one.column.endswith("_of_serving"):
+            return self._of_cache(one.load)
+        size, streams = self.known.value("stream_request_bytes"), one.row.known.value("gpus_per_node")
+        return LoadPart(one.row.name, float(one.load.value), size, "sequential", float(one.nodes.value), streams)
 
     def _of_cache(self, entry: Step) -> LoadPart:
         """Reads of a key-value cache: each turn that reads has one block outstanding."""
@@ -318,15 +444,19 @@ class LoadConditions:
             return float(phase.value)
         return float(solve("line_seconds", {**limits, "phase_seconds": float(phase.value)}))
 
-    def mixed(self, parts: Sequence[LoadPart], number: float, clients: int) -> list[LoadPart]:
+    def mixed(self, value: RequirementValue, parts: Sequence[LoadPart], number: float, clients: int) -> list[LoadPart]:
         """The reads, and the writes of checkpoints and caches, whose total is the value of a line."""
         of_writes = {"required_bandwidth": number, "mix_share": self.known.value("mixed_write_share")}
         written = float(solve("tested_bandwidth", of_writes))
         reads = float(solve("bandwidth_of_the_rest", {"line_bandwidth": number, "part_bandwidth": written}))
+        return [one for one in (*scaled(parts, reads), *self.written(value, written, clients)) if one.bandwidth]
+
+    def written(self, value: RequirementValue, number: float, clients: int) -> list[LoadPart]:
+        """The writes of a line: blocks of key-value caches where it holds any, and whole files in their size."""
+        cached = min(float(self.known.value("site_kv_write_bandwidth")), number) if KV_WRITES in value.held else 0.0
+        rest = float(solve("bandwidth_of_the_rest", {"line_bandwidth": number, "part_bandwidth": cached}))
         size = self.known.value("write_request_bytes")
-        cached = min(float(self.known.value("site_kv_write_bandwidth")), written) if self.serving else 0.0
-        rest = float(solve("bandwidth_of_the_rest", {"line_bandwidth": written, "part_bandwidth": cached}))
-        of_checkpoints = self._copied("", rest, clients)._replace(io_size=size, operation="write")
+        of_files = self._copied("", rest, clients)._replace(io_size=size, operation="write")
         # What each serving workload writes to shared storage: blocks of its key-value caches.
         of_caches = [
             LoadPart(
@@ -341,8 +471,7 @@ class LoadConditions:
             for name, row in sorted(self.serving.items())
             if row.step("kv_write_bandwidth") is not None
         ]
-        writes = (*scaled(of_caches, cached), of_checkpoints)
-        return [one for one in (*scaled(parts, reads), *writes) if one.bandwidth]
+        return [*scaled(of_caches, cached), of_files] if cached else [of_files]
 
     def tested(self, value: RequirementValue) -> Iterator[Step | None]:
         """The quantities that the conditions rest on."""
@@ -391,6 +520,7 @@ class LoadConditions:
             "reads": _reads_in_words(conditions),
             "mixed": "by bytes " + ", ".join(part.words for part in conditions.mix),
             "io": "" if size is None else request_size(size),
+            "puts": writes_in_words(conditions),
             "threads": f"{threads} thread{'' if threads == 1 else 's'}",
             "depth": _depth_in_words(conditions),
             "filling": self._filling(value),
@@ -424,13 +554,13 @@ class LoadConditions:
 def _clients_in_words(conditions: Conditions) -> str:
     """The clients of a line, of each cluster where there are several."""
     said = display(conditions.clients or 0, "client")
-    groups = [f"{one.clients:,} of {one.cluster}" for one in conditions.client_groups]
-    return f"{said} ({listed(groups)})" if len(groups) > 1 else said
+    groups = [one.words() for one in conditions.client_groups]
+    return f"{said} ({listed(groups, len(groups))})" if len(groups) > 1 else said
 
 
 def _is_restore(line: RequirementTemplate) -> bool:
     """Whether checkpoints are read: one reader for each GPU, instead of those of the data loaders."""
-    return line.streams and line.clients != "staging"
+    return line.streams and line.column != STAGED
 
 
 def shares_of(bandwidths: Sequence[float]) -> list[float]:
@@ -503,6 +633,18 @@ def _reads_in_words(conditions: Conditions) -> str:
     several = len({part.operation for part in conditions.mix}) > 1
     named = [part.words if several else part.requests for part in conditions.mix]
     return f"reads (by bytes {', '.join(named)})"
+
+
+def writes_in_words(conditions: Conditions, what: str = "writes") -> str:
+    """The writes of a line, and the files that they fill.
+
+    >>> writes_in_words(Conditions("write", io_size=1_048_576, pattern="sequential", files="file per process"))
+    'sequential 1 MiB writes, one file per process,'
+    """
+    files = "to shared files that are written over and over," if conditions.files == "shared" else "one file per process,"
+    requests = f"{conditions.pattern} {request_size(conditions.io_size)} " if conditions.io_size else ""
+    parts = f" (by bytes {', '.join(part.requests for part in conditions.mix)})" if conditions.mix else ""
+    return f"{requests}{what}{parts}, {files}".replace(", to", " to")
 
 
 def _depth_in_words(conditions: Conditions) -> str:

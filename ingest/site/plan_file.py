@@ -9,7 +9,7 @@ from typing import Any
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError
 from ingest.files import read_json_object
-from ingest.requirement import ClientGroup, Conditions, MixPart, Requirement
+from ingest.requirement import ClientGroup, Conditions, HeldLoad, MixPart, Requirement
 from ingest.site.plan import Plan
 from ingest.site.planner import plan
 from ingest.site.schema import problems, schema_in
@@ -64,6 +64,7 @@ def lines_of(path: str | Path, data: Mapping[str, Any]) -> list[Requirement]:
         value = line.get("value") or 0
         ends: dict[str, Any] = {name: line.get(name) for name in ("low", "high", "computed")}
         ends |= {name: one_line(line.get(name, "")) for name in ("rationale", "theme", "remark", "kind", "limited_by")}
+        ends["loads"] = tuple(HeldLoad(**part) for part in line.get("loads", ()))
         lines.append(Requirement(ident, priority, statement, metric, value, unit, conditions, **ends))
     seen: set[str] = set()
     for one in lines:

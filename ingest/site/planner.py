@@ -151,7 +151,7 @@ MOST_YEARS, MOST_SAMPLES = 30, 1_000_000
 #: the checkpoints that write together, by `overlap.checkpoints`
 WRITES = {None: "checkpoints_overlap", True: "checkpoints_coincide", False: "checkpoints_alternate"}
 #: clients in tests of the whole site
-SITE_CLIENTS = ("site_clients", "staging_clients", "writing_clients", "moving_clients", "loading_clients", "single_node")
+SITE_CLIENTS = ("site_clients", "moving_clients", "loading_clients", "single_node")
 #: what the nodes draw that load, prepare and move data sets
 MOVED = "site_moving_drawable_bandwidth"
 #: quantities of a job that are the same in every year
@@ -347,7 +347,7 @@ def plan_once(
         one.freeze()
     ends = spread(tree, samples_for(tree, samples), seed)
     known.step("workload_node_read_bandwidth")
-    named = listed(dict.fromkeys(one.floor.name for one in guidance.values() if one.floor is not None))
+    named = listed(sorted({one.floor.name for one in guidance.values() if one.floor is not None}))
     by_name, served = ({row.name: row for row in rows} for rows in (jobs, serving))
     writer = RequirementWriter(site, known, by_name, served, clusters, DerivationWriter(catalog), ends, named)
     lines = tuple(writer.write(one) for one in found.values())

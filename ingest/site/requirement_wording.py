@@ -87,6 +87,17 @@ GUIDED = (
     "The reference architecture of the GPU vendor gives this rate for a cluster of this size, or for the largest that it"
     " lists; later uses may need it."
 )
+#: the sentence of a total of several kinds
+MOVED_TOGETHER = "{kinds} are {moved} at the same time; below this rate, what runs concurrently waits for them."
+#: the kind of load of a column, by how its name begins; any other holds the load that its line is named for
+COLUMN_KINDS = {
+    **dict.fromkeys(("job_offload_read", "job_offload_mean", "job_offload_write"), "model states"),
+    "nvme_t": "model states",
+    "kv_": "key-value caches",
+    "local_kv_": "key-value caches",
+}
+#: the column of writes that end a load of reads and writes, and the operation of such a load
+SAVING, MIXED = "job_write_bandwidth_of_jobs", "read and write"
 #: what a total consists of, by a word in the name of its column
 HELD = {
     "dataset_bytes_held": "data sets and their versions",
@@ -128,7 +139,7 @@ RATIONALES = {
     "R-LOAD-02": Rationale("loading", "Existing data move to the new system before the old one is switched off."),
     "R-PREP-01": Rationale("loading", "Data sets are made from raw data on the same system, before they are needed."),
     "R-PREP-02": Rationale("loading", "Preparation writes its results while the system is in use."),
-    "R-START-01": Rationale("loading", "All nodes of a job read its environment, weights or evaluation data, and GPUs wait."),
+    "R-START-01": Rationale("loading", "All nodes of a job read its {started}, and GPUs wait."),
     "R-START-02": Rationale("loading", "A software environment is thousands of small files, which all nodes of a job open at "
                             "its start."),
     "R-STAGE-01": Rationale("loading", "Runs that train from local NVMe start when their data set has arrived there."),
@@ -137,11 +148,9 @@ RATIONALES = {
                               "wait for them."),
     "R-OFFLOAD-02": Rationale("loading", "The optimizer writes the states that do not fit the memory of the nodes in each "
                               "step, while it reads them."),
-    "R-OFFLOAD-03": Rationale("loading", "Model states on the NVMe of the nodes are read in each step; shared storage serves "
-                              "none of them."),
-    "R-OFFLOAD-04": Rationale("loading", "Model states on the NVMe of the nodes are written in each step; shared storage takes "
-                              "none of them."),
-    "R-OFFLOAD-05": Rationale("media", "Drives in the nodes wear with each step."),
+    "R-OFFLOAD-03": Rationale("loading", "The nodes read {kinds} from their own NVMe; shared storage serves none of them."),
+    "R-OFFLOAD-04": Rationale("loading", "The nodes write {kinds} to their own NVMe; shared storage takes none of them."),
+    "R-OFFLOAD-05": Rationale("media", "Drives in the nodes wear with each write."),
     "R-KV-01": Rationale("serving", "Users wait for the first token of an answer while the context of their session is read."),
     "R-KV-02": Rationale("serving", "The cache of a turn must be written before the next turn of its user reads it."),
     "R-KV-03": Rationale("capacity", "A session whose cache is lost has to be computed again."),
@@ -168,47 +177,42 @@ RATIONALES = {
 
 
 class Clients(NamedTuple):
-    """Who takes part in a line: quantities of the site, or of the job that sets the conditions.
+    """Who takes part in a line: of the job that sets the conditions, or of the site where no job or workload has the load.
 
     Attributes:
         how_many: nodes.
         limit: what they draw, above which no line asks for anything.
-        nodes: of each job or workload that takes part; empty where all nodes do.
-        of_cluster: the nodes of a cluster that do.
+        of_cluster: the nodes of a cluster that move data; all that run jobs where jobs and workloads cause the load.
     """
 
     how_many: str
     limit: str
-    nodes: str = ""
     of_cluster: str = "cluster_clients"
 
 
 CLIENTS = {
     "site": Clients("site_clients", "site_drawable_bandwidth"),
-    "staging": Clients("staging_clients", "site_staging_drawable_bandwidth", "staging_nodes"),
-    "writing": Clients("writing_clients", "site_writing_drawable_bandwidth", "writing_nodes"),
     "moving": Clients("moving_clients", "site_moving_drawable_bandwidth", of_cluster="cluster_moving_clients"),
     "loading": Clients("loading_clients", "site_loading_drawable_bandwidth", of_cluster="cluster_loading_clients"),
     "job": Clients("nodes_at_once", "job_drawable_bandwidth"),
     "run": Clients("nodes", "run_drawable_bandwidth"),
     "one": Clients("single_node", "node_drawable_bandwidth"),
-    "serving": Clients("serving_clients", "site_serving_drawable_bandwidth", "serving_nodes"),
 }
 _READS = "of uncached {reads} from {clients} {depth} for {duration} at {fill} fill"
-_WRITES = "of sequential {io} checkpoint writes, one file per process, from {clients} for {duration} at {fill} fill"
+_WRITES = "of {saves} from {clients} for {duration} at {fill} fill"
 _SUSTAIN = "sustain at least {value} "
 _RESTARTS = "of uncached sequential {io} checkpoint reads ({readers}) from {clients} {depth} so that "
 
 LINES = (
     RequirementTemplate("R-READ-01", "site_sustained_read_bandwidth", "mandatory", "read",
-         _SUSTAIN + _READS + " (aggregate of all jobs{below}, averaged over time)", "job_sustained_read_bandwidth_of_jobs",
+         _SUSTAIN + _READS + " (aggregate of {who}, averaged over time{parts})", "job_sustained_read_bandwidth_of_jobs",
          "site"),
     RequirementTemplate("R-READ-02", "site_largest_read_bandwidth", "mandatory", "read",
          _SUSTAIN + _READS + " (the single run with the highest read rate{filling})",
          "run_read_bandwidth_of_jobs", "run", phase="read_phase_seconds",
          floor=Floor("workload_largest_read_bandwidth", "largest_read_floor", "run_read_floor_of_jobs")),
     RequirementTemplate("R-READ-03", "site_read_bandwidth", "mandatory", "read",
-         _SUSTAIN + _READS + " (aggregate of all jobs that can run concurrently{below}{filling})",
+         _SUSTAIN + _READS + " (aggregate of {who} that can run concurrently{parts}{filling})",
          "job_read_bandwidth_of_jobs", "site", phase="read_phase_seconds",
          floor=Floor("workload_read_bandwidth", "site_read_floor"), at_any_size=True),
     RequirementTemplate("R-READ-04", "site_node_read_bandwidth", "mandatory", "read",
@@ -222,7 +226,7 @@ LINES = (
          _SUSTAIN + _READS + " (aggregate of all jobs that can run concurrently, at the highest rate of any evidence: "
          "{disputed})", "job_suggested_read_bandwidth_of_jobs", "site", phase="read_phase_seconds"),
     RequirementTemplate("R-WRITE-01", "site_write_bandwidth", "mandatory", "write",
-         _SUSTAIN + _WRITES + " ({overlap}{below})", "job_write_bandwidth_of_jobs", "writing", phase="checkpoint_dump_seconds",
+         _SUSTAIN + _WRITES + " ({overlap}{parts})", "job_write_bandwidth_of_jobs", "site", phase="checkpoint_dump_seconds",
          floor=Floor("workload_write_bandwidth", "site_write_floor", with_tiers="workload_writes_with_tiers"),
          at_any_size=True),
     RequirementTemplate("R-WRITE-02", "site_largest_write_bandwidth", "mandatory", "write",
@@ -231,7 +235,7 @@ LINES = (
          floor=Floor("workload_largest_write_bandwidth", "largest_write_floor", "run_write_floor_of_jobs")),
     RequirementTemplate("R-WRITE-03", "site_sustained_write_bandwidth", "information", "write",
          _SUSTAIN + _WRITES + " (aggregate of all jobs, averaged over time)", "job_sustained_write_bandwidth_of_jobs",
-         "writing"),
+         "site"),
     RequirementTemplate("R-MIX-01", "site_mixed_bandwidth", "mandatory", "read and write",
          "sustain concurrent reads and {writes}, {value} in total, of which {written} are {written_kind} and the "
          "rest reads ({mixed}), from {clients} {depth} for {duration} at {fill} fill",
@@ -243,7 +247,7 @@ LINES = (
          floor=Floor("workload_largest_restart_bandwidth", "largest_restart_floor", "run_restart_floor_of_jobs")),
     RequirementTemplate("R-RESTART-02", "site_restart_bandwidth", "mandatory", "read",
          _SUSTAIN + _RESTARTS + "all runs finish restoring concurrently, {within} after an outage",
-         "job_restart_bandwidth_of_jobs", "writing", streams=True, within="outage_restart_seconds",
+         "job_restart_bandwidth_of_jobs", "site", streams=True, within="outage_restart_seconds",
          phase="outage_restart_seconds", floor=Floor("workload_restart_bandwidth", "site_read_floor"), at_any_size=True),
     RequirementTemplate("R-LOAD-01", "site_load_bandwidth", "mandatory", "write",
          _SUSTAIN + "of sequential {io} writes from {clients} for {duration} at {fill} fill ({loaded})",
@@ -258,7 +262,7 @@ LINES = (
          _SUSTAIN + "of sequential {io} writes from {clients} for {duration} at {fill} fill, so that data sets are made from "
          "their origins {within}", "dataset_preparation_write_bandwidth_of_datasets", "moving", within="preparation_seconds"),
     RequirementTemplate("R-START-01", "site_start_bandwidth", "mandatory", "read",
-         _SUSTAIN + "of uncached sequential {io} reads from {clients} {depth} so that all runs of a job start, or evaluate, "
+         _SUSTAIN + "of uncached sequential {io} reads from {clients} {depth} so that all runs of a job {starting} "
          "{within}", "job_start_bandwidth_of_jobs", "job", streams=True, within="start_seconds", phase="start_seconds",
          beside=Beside("job_evaluation_bandwidth_of_jobs", "evaluation_seconds")),
     RequirementTemplate("R-START-02", "site_start_opens", "mandatory", "open",
@@ -266,7 +270,7 @@ LINES = (
          "job_start_opens_of_jobs", "job", within="start_seconds", phase="start_seconds"),
     RequirementTemplate("R-STAGE-01", "site_staging_bandwidth", "mandatory", "read",
          _SUSTAIN + "of uncached sequential {io} reads from {clients} {depth} so that all staged data sets are on their nodes "
-         "{within}", "job_staging_bandwidth_of_jobs", "staging", streams=True, within="staging_seconds_allowed",
+         "{within}", "job_staging_bandwidth_of_jobs", "site", streams=True, within="staging_seconds_allowed",
          phase="staging_seconds_allowed"),
     RequirementTemplate("R-STAGE-02", "site_node_local_bytes", "information", "hold",
          "take at least {value} of the NVMe of each node for {kept}",
@@ -281,22 +285,22 @@ LINES = (
          "concurrently, for {duration} at {fill} fill (model states of training jobs)",
          "storage_tier_write_bandwidth_per_node_of_jobs", "job", phase="update_seconds_allowed"),
     RequirementTemplate("R-OFFLOAD-03", "site_nvme_read_bandwidth", "information", "read",
-         "leave at least {value} of reads to the NVMe of each node (model states and key-value caches)",
+         "leave at least {value} of reads to the NVMe of each node ({kinds})",
          "nvme_tier_read_bandwidth_per_node_of_jobs"),
     RequirementTemplate("R-OFFLOAD-04", "site_nvme_write_bandwidth", "information", "write",
-         "leave at least {value} of writes to the NVMe of each node (model states and key-value caches)",
+         "leave at least {value} of writes to the NVMe of each node ({kinds})",
          "nvme_tier_write_bandwidth_per_node_of_jobs"),
     RequirementTemplate("R-OFFLOAD-05", "site_nvme_bytes_per_day", "information", "write",
-         "leave {value} of writes on each day to the NVMe of each node (model states and key-value caches), which its drives "
-         "have to endure{node_writes}", "nvme_target_bytes_per_day_of_jobs",
+         "leave {value} of writes on each day to the NVMe of each node ({kinds}), which its drives have to "
+         "endure{node_writes}", "nvme_target_bytes_per_day_of_jobs",
          inspected="the rated endurance of the drives in a node (drive writes per day × capacity)"),
     RequirementTemplate("R-KV-01", "site_kv_read_bandwidth", "mandatory", "read",
          _SUSTAIN + _READS + ", so that the turns of users who ask independently read their context within {first_token} for "
-         "99 % of the time ({turns} at a time, one block after the other)", "kv_peak_read_bandwidth_of_serving", "serving"),
+         "99 % of the time ({turns} at a time, one block after the other)", "kv_peak_read_bandwidth_of_serving", "site"),
     RequirementTemplate("R-KV-02", "site_kv_write_bandwidth", "mandatory", "write",
          _SUSTAIN + "of random {io} writes to shared files that are written over and over, from {clients} for {duration} at "
          "{fill} fill (key-value caches of new context)",
-         "kv_write_bandwidth_of_serving", "serving"),
+         "kv_write_bandwidth_of_serving", "site"),
     RequirementTemplate("R-KV-03", "site_kv_bytes", "mandatory", "hold",
          "hold at least {value} of key-value caches, which R-CAP-01 includes, without data reduction",
          "kv_held_bytes_of_serving", inspected="the usable capacity that the file system itself reports for them"),
@@ -305,7 +309,7 @@ LINES = (
          "kv_recompute_bandwidth_of_serving"),
     RequirementTemplate("R-SERVE-01", "site_weights_bandwidth", "mandatory", "read",
          _SUSTAIN + "of uncached sequential {io} reads from {clients} {depth} so that all replicas of served models that start "
-         "have read their weights {within}", "weights_load_bandwidth_of_serving", "serving", streams=True,
+         "have read their weights {within}", "weights_load_bandwidth_of_serving", "site", streams=True,
          within="weights_load_seconds", phase="weights_load_seconds"),
     RequirementTemplate("R-META-01", "site_file_opens", "mandatory", "open",
          "open at least {value} for reading from {clients} with {threads} each for {duration}", "job_file_opens_of_jobs",
@@ -342,13 +346,13 @@ LINES = (
          "included{drive_writes}: {held}, in the year with the most writes",
          inspected="the rated endurance of all media together (drive writes per day × capacity) over that period"),
     RequirementTemplate("R-GROW-01", "site_grown_read_bandwidth", "target", "read",
-         "be expandable to {value} " + _READS + " (aggregate of all jobs that can run concurrently, in the last year of "
+         "be expandable to {value} " + _READS + " (aggregate of {who} that can run concurrently, in the last year of "
          "the plan{nodes})", "job_read_bandwidth_of_jobs", "site"),
     RequirementTemplate("R-GUIDE-01", "asked_read_floor", "target", "read",
          _SUSTAIN + _READS + " ({asked})", clients="site", streams=True,
          floor=Floor("site_read_bandwidth", "site_read_floor", with_tiers="workload_read_bandwidth")),
     RequirementTemplate("R-GUIDE-02", "asked_write_floor", "target", "write",
-         _SUSTAIN + "of sequential {io} writes, one file per process, from {clients} for {duration} at {fill} fill ({asked})",
+         _SUSTAIN + "of {puts} from {clients} for {duration} at {fill} fill ({asked})",
          clients="site", floor=Floor("site_write_bandwidth", "site_write_floor",
          with_tiers="workload_write_bandwidth")),
     RequirementTemplate("R-GUIDE-03", "asked_node_floor", "target", "read",
@@ -357,10 +361,10 @@ LINES = (
          with_tiers="workload_node_read_bandwidth")),
     RequirementTemplate("R-GROW-02", "site_grown_write_bandwidth", "target", "write",
          "be expandable to {value} " + _WRITES + " ({overlap}, in the last year of the plan, as the models grow)",
-         "job_write_bandwidth_of_jobs", "writing", phase="checkpoint_dump_seconds"),
+         "job_write_bandwidth_of_jobs", "site", phase="checkpoint_dump_seconds"),
     RequirementTemplate("R-GROW-03", "site_grown_restart_bandwidth", "target", "read",
          "be expandable to {value} " + _RESTARTS + "all runs finish restoring concurrently, {within} after an outage, in the "
-         "last year of the plan, as the models grow", "job_restart_bandwidth_of_jobs", "writing", streams=True,
+         "last year of the plan, as the models grow", "job_restart_bandwidth_of_jobs", "site", streams=True,
          within="outage_restart_seconds", phase="outage_restart_seconds"),
 )  # fmt: skip
 
@@ -368,11 +372,19 @@ LINES = (
 #: lines that a minimum of the buyer may hold up -> what they say where it does
 STATED = {
     "R-READ-03": _SUSTAIN + _READS + " (aggregate of all clients)",
-    "R-WRITE-01": _SUSTAIN + "of sequential {io} writes, one file per process, from {clients} for {duration} at {fill} fill "
-    "(aggregate of all clients)",
+    "R-WRITE-01": _SUSTAIN + "of {puts} from {clients} for {duration} at {fill} fill (aggregate of all clients)",
     "R-CAP-02": "provide at least {value} of raw capacity, without data reduction",
     "R-CAP-03": "provide at least {value} of usable capacity, without data reduction",
 }
+
+
+def kind_of_column(name: str, own: str) -> str:
+    """The kind of load of a column; `own` is that of its line.
+
+    >>> kind_of_column("kv_write_bandwidth_of_serving", "checkpoint writes"), kind_of_column(SAVING, "checkpoint writes")
+    ('key-value caches', 'checkpoint writes')
+    """
+    return next((kind for start, kind in COLUMN_KINDS.items() if name.startswith(start)), own)
 
 
 @dataclass(frozen=True)
@@ -432,6 +444,20 @@ class RequirementValue:
             found += [max(named, key=lambda part: len(part.inputs))] if named else []
         return max(found, key=lambda part: max((float(entry.value) for entry in part.inputs), default=0.0), default=None)
 
+    @cached_property
+    def held(self) -> dict[str, Step]:
+        """The columns of its loads, by name: that of its jobs or workloads, and what a total includes besides."""
+        line = self.line
+        if not line.column:
+            return {}
+        named = (line.column, *((SAVING,) if line.operation == MIXED else ()))
+        found: dict[str, Step] = {}
+        for part in self.columns:
+            if part.name in named or part.name.startswith(tuple(COLUMN_KINDS)):
+                entries = {entry.owner: entry for entry in (*found.get(part.name, part).inputs, *part.inputs)}
+                found[part.name] = part._replace(inputs=tuple(entries.values()))
+        return found
+
     @property
     def timed(self) -> Sequence[Step]:
         """What the jobs need, in the times that they allow."""
@@ -463,6 +489,12 @@ class RequirementValue:
     def job(self) -> str:
         """The job with the largest entry: its I/O sets the conditions; empty where there is none."""
         return self.largest.owner if self.largest is not None and self.line.column.endswith("_of_jobs") else ""
+
+    @cached_property
+    def guided_job(self) -> str:
+        """The job whose GPUs the guidance asks the most for, of a line that rests on guidance; empty for any other."""
+        entries = [] if self.compared is None else [one for part in self.compared[1].inputs for one in part.inputs]
+        return min(entries, key=lambda one: (-float(one.value), one.owner)).owner if entries else ""
 
     @cached_property
     def jobs(self) -> set[str]:

@@ -13,11 +13,20 @@ from ingest.engine.registry import Step, solve, steps_below, unit_of
 from ingest.engine.result import why_assumed
 from ingest.engine.solver import Quantities
 from ingest.errors import listed
-from ingest.requirement import INFORMATION, PRIORITIES, Conditions, Requirement, kind_of_line
+from ingest.requirement import INFORMATION, PRIORITIES, Conditions, Requirement, kind_of_line, loads_in_words
 from ingest.site.checks import TIMED, of_line, times_as_long
 from ingest.site.holdings import BESIDES
-from ingest.site.load_conditions import OF_ONE_JOB, LoadConditions
-from ingest.site.requirement_wording import GUIDED, HELD, LOADED, RATIONALES, STATED, RequirementValue
+from ingest.site.load_conditions import OF_ONE_JOB, LoadConditions, writes_in_words
+from ingest.site.requirement_wording import (
+    COLUMN_KINDS,
+    GUIDED,
+    HELD,
+    LOADED,
+    MOVED_TOGETHER,
+    RATIONALES,
+    STATED,
+    RequirementValue,
+)
 from ingest.site.site_file import Site
 from ingest.sizing.explain import DerivationWriter
 from ingest.sizing.rules import SMALLEST_PART, Finding, finding
@@ -55,6 +64,11 @@ TOO_SMALL = " Below the reporting threshold of {floor}, therefore not a requirem
 
 #: the loads that the site moves, in a time of its own
 OF_SITE = frozenset(name for name, load in TIMED.items() if load.who)
+#: what the start of a job does, and what it reads, by column
+STARTED = {
+    "job_start_bandwidth_of_jobs": ("start", "environment"),
+    "job_evaluation_bandwidth_of_jobs": ("evaluate", "evaluation data"),
+}
 #: what the NVMe of a node holds, by quantity
 KEPT = {
     "node_local_bytes": "staged and cached data",
@@ -153,9 +167,13 @@ class RequirementWriter:
         own = "mandatory" if line.id.startswith("R-GUIDE") and self.known.value("floor_signed") else line.priority
         allowed = INFORMATION if one_sided else max(own, min(of_jobs, key=PRIORITIES.index), key=PRIORITIES.index)
         remark = ONE_SIDED if one_sided else ""
-        sentence = (
-            GUIDED if value.by_guidance else RATIONALES[line.id].sentence.format(held=_held(value), **self._of_tiers(value))
-        )
+        loads = self.loads.held(value)
+        of_tiers = self._of_tiers(value)
+        own = RATIONALES[line.id].sentence
+        if "{kinds}" not in own and self._held_beside(value):
+            own = MOVED_TOGETHER
+        sentence = GUIDED if value.by_guidance else own.format(held=_held(value), **of_tiers)
+        sentence = sentence[0].upper() + sentence[1:]
         if value.by_buyer is not None:
             # What the buyer states is required whatever the jobs need.
             allowed, floor = "mandatory", None
@@ -187,8 +205,9 @@ class RequirementWriter:
             sentence,
             RATIONALES[line.id].theme,
             remark,
-            kind_of_line(line.id),
+            loads[0].kind if loads else kind_of_line(line.id),
             self.loads.limited_by(value, most),
+            loads if len(loads) > 1 else (),
         )
         choices = [*self._choices(value, conditions, limit), *sides]
         return WrittenRequirement(requirement, step, tested, floor, tuple(one for one in choices if one is not None), most)
@@ -236,6 +255,7 @@ class RequirementWriter:
             "readers": "; or ".join(dict.fromkeys(READERS[policy.get("readers", "unique")] for policy in policies)),
             "within": self._within(value),
             **self.loads.fields(value, conditions),
+            "saves": writes_in_words(conditions, "writes" if self._held_beside(value) else "checkpoint writes"),
             **({} if floor is None else {"floor": display(float(floor.value), unit_of(floor.name))}),
         }
         held_up = value.by_buyer is not None and float(value.by_buyer[0].value) >= float(value.step.value)
@@ -245,22 +265,45 @@ class RequirementWriter:
         return re.sub(r"\s+", " ", written.format(**fields)).strip()
 
     def _of_tiers(self, value: RequirementValue) -> dict[str, str]:
-        """What a line says of offloaded states and key-value caches, where its value includes any."""
-        names = " and ".join(self.loads.tiers_in(value))
-        serving = self.serving.values()
+        """What a line says of the loads that it holds."""
+        held = {name: part for name, part in value.held.items() if any(float(entry.value) for entry in part.inputs)}
+        tiers = dict.fromkeys(kind for start, kind in COLUMN_KINDS.items() if any(name.startswith(start) for name in held))
+        names = " and ".join(tiers)
+        loads = self.loads.held(value)
+        begun = [part.name for part in value.columns if any(float(entry.value) for entry in part.inputs)]
+        readers = {entry.owner for part in held.values() for entry in part.inputs if float(entry.value)}
+        serving = [row for name, row in self.serving.items() if name in readers]
         turns = sum(int(row.known.value("kv_peak_turns")) for row in serving if row.step("kv_peak_turns"))
         saved = "checkpoint writes" if self.known.value("workload_write_bandwidth") or not names else ""
         # The time in which turns read their context, of all serving workloads.
         times = [row.known.value("first_token_seconds") for row in serving if row.step("first_token_seconds")]
         writes = self.known.find("site_nvme_writes_per_day")
         return {
-            "below": f", with {names}" if names else "",
+            "kinds": " and ".join(one.kind for one in loads),
+            "parts": f": {loads_in_words(loads)}" if len(loads) > 1 else "",
+            "who": "all jobs and served models" if any(name.endswith("_of_serving") for name in held) else "all jobs",
+            "started": " or ".join(what for name, (_, what) in STARTED.items() if name in begun),
+            "starting": " or ".join(verb for name, (verb, _) in STARTED.items() if name in begun),
+            "moved": "written" if value.line.operation == "write" else "read",
             "writes": " and ".join(filter(None, (saved, names and f"writes of {names}"))),
             "written_kind": "writes" if names else "checkpoint writes",
             "turns": f"{turns:,} turn{'' if turns == 1 else 's'}",
             "first_token": listed(dict.fromkeys(display(one, "s") for one in sorted(times))),
             "node_writes": f" ({writes.value:.2g} drive writes per day)" if writes is not None and writes.value else "",
         }
+
+    def _held_beside(self, value: RequirementValue) -> bool:
+        """Whether a line holds loads of another kind than the one that it is named for."""
+        own = kind_of_line(value.line.id)
+        return any(one.kind != own for one in self.loads.held(value))
+
+    def _overlap(self, value: RequirementValue) -> str:
+        """Which checkpoints coincide in a line, and what is written beside them."""
+        saved = OVERLAPS[self.site.section("overlap").get("checkpoints")]
+        if not self._held_beside(value):
+            return saved
+        kinds = [one.kind for one in self.loads.held(value)]
+        return f"{saved}, and what is written meanwhile" if kind_of_line(value.line.id) in kinds else "all that writes"
 
     def _within(self, value: RequirementValue) -> str:
         """The time of the jobs behind a line, as allowed or as nodes draw: of the one with the largest entry, or of all."""
@@ -302,7 +345,7 @@ class RequirementWriter:
             kept = {part.name for part in steps_below([value.step]) if part.value}
             found["kept"] = listed(words for name, words in KEPT.items() if name in kept)
         if "{disputed}" in says:
-            notes = ((name, row.known.given.get("suggested_rate")) for name, row in self.jobs.items())
+            notes = ((name, row.known.given.get("suggested_rate")) for name, row in sorted(self.jobs.items()))
             found["disputed"] = "; ".join(f"{name}: {item.where}" for name, item in notes if item is not None)
         if "{asked}" in says and value.compared is not None:
             needed = self._shown(value.compared[0]) if value.compared[0].value else "none"
@@ -317,7 +360,7 @@ class RequirementWriter:
                 else self._shown(self.known.step("workload_write_bandwidth"))
             )
         if "{overlap}" in says:
-            found["overlap"] = OVERLAPS[self.site.section("overlap").get("checkpoints")]
+            found["overlap"] = self._overlap(value)
         if "{reserve}" in says:
             found["reserve"] = " and the Buyer's reserve" if self.site.section("reserve") else ""
         if "{migrated}" in says:

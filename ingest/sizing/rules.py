@@ -290,9 +290,9 @@ ROWS = (
     Rule("W79", 9, "read_density", ">", MOST_DENSE,
          text="{line}: {density} GB/s for each usable TB; flash systems of the catalog deliver up to {sold:g}: more "
               "capacity than the data need would be bought for the rate", supply=("storage.at_least",), tender="R-READ"),
-    Rule("W88", 8, "required_bandwidth_per_client", ">", "node_drawable_bandwidth", factor=ROUNDED,
+    Rule("W88", 26, "required_bandwidth_per_client", ">", "node_drawable_bandwidth", factor=ROUNDED,
          text="{line}: an equal share of {shown} for each client is more than the {at_most} that a node of {cluster} draws: "
-              "clients of unlike nodes are not tested as one", tender="R-"),
+              "the line states what each cluster takes"),
     Rule("W52", 7, "required_bandwidth", ">", "requirement_limit", factor=ROUNDED,
          text="{line}: {who} would have to move {shown}, more than the {at_most} that its nodes draw; the line asks for what "
               "they draw, and it takes {takes}: allow more time or use more nodes", tender="R-"),

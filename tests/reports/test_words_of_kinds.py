@@ -30,8 +30,8 @@ WORDS = {
     "model states": r"\boffload",
     "growth": r"\bgrowth\b|\bgrows?\b|R-GROW",
 }
-#: what is no word about a load: keys of the site file, titles of publications, entries of the catalogs
-NO_WORDS = re.compile(r"service\.training|Trainium|MLPerf Training|mlperf-training|LLM training|Training \(")
+#: what is no word about a load: ids of lines, keys of the site file, titles of publications, entries of the catalogs
+NO_WORDS = re.compile(r"service\.training|Trainium|MLPerf Training|mlperf-training|LLM training|Training \(|R-OFFLOAD-0[345]")
 #: sheets of the buyer's workbook that say what a site is: those behind them hold formulas, with what each formula is for
 TOLD = ("Decisions", "Results", "Requirements", "Workloads", "Capacity by year", "Checkpoints", "Serving")
 

@@ -16,6 +16,15 @@ CATALOG = Catalog()
 NODES = sorted(CATALOG.ids("nodes"))
 MODELS = ("unet3d", "resnet50", "cosmoflow", "llama3-8b", "llama3-70b", "dlrm-dcnv2", "rnnt", "bert-large", "dinov2-vitg14")
 TABLES = ("clusters", "jobs", "serving", "datasets")
+#: what each line holds, by the quantity of a job or workload that causes it
+CAUSES = {
+    "R-READ-03": ("job_read_bandwidth", "kv_peak_read_bandwidth"),
+    "R-READ-05": ("job_cold_read_bandwidth",),
+    "R-WRITE-01": ("job_write_bandwidth", "kv_write_bandwidth"),
+    "R-RESTART-02": ("job_restart_bandwidth",),
+    "R-KV-01": ("kv_peak_read_bandwidth",),
+    "R-META-01": ("job_file_opens",),
+}
 FAST = 60
 
 
@@ -50,6 +59,8 @@ def drawn(seed):
         served |= {"model": one.choice(("llama3-70b", "llama3-8b")), "turns": one.choice((1, 8))}
         serving["s0"] = served | ({"load_time": one.choice(("1 s", "60 s"))} if one.random() < 0.7 else {})
     site = {"format": 2, "name": "drawn", "clusters": clusters, "storage": {"headroom": one.choice(("0%", "20%", "100%"))}}
+    if serving and one.random() < 0.3:
+        serving["s0"]["tier"] = "nodes"
     return site | ({"jobs": jobs, "datasets": datasets} if jobs else {}) | ({"serving": serving} if serving else {})
 
 
@@ -83,6 +94,20 @@ def test_a_drawn_site_asks_for_what_its_consumers_draw(seed):
         assert sum(group.clients for group in groups) == line.conditions.clients, line.id
         each = [delivered(group.node) * (1 if line.unit == "B/s/node" else group.clients) for group in groups]
         assert line.value <= (max(each) if line.unit == "B/s/node" else sum(each)) * (1 + 1e-9), line.id
+    for line in plan.requirements:
+        groups, loads = line.conditions.client_groups, {part.kind for part in line.loads}
+        # No cluster is asked for more than its nodes draw, none takes part without a load, and each load is named.
+        equal = line.value / (line.conditions.clients or 1)
+        shares = [equal * group.clients if group.bandwidth is None else group.bandwidth for group in groups]
+        if line.unit == "B/s" and line.priority == "mandatory":
+            most = [delivered(group.node) * group.clients * 1.00001 for group in groups]
+            assert all(share <= limit for share, limit in zip(shares, most, strict=True)), line.id
+            assert not groups or sum(shares) == pytest.approx(line.value), line.id
+        if line.id in CAUSES and not line.remark:
+            rows = [*plan.rows["jobs"], *plan.rows["serving"]]
+            causes = [row for row in rows if any((step := row.step(name)) and step.value for name in CAUSES[line.id])]
+            assert {group.cluster for group in groups} == {row.words["cluster"] for row in causes} or not causes, line.id
+        assert not loads or (all(kind in line.statement for kind in loads) and line.kind in loads)
     for operation, unit in (("read", "B/s"), ("write", "B/s")):
         asked = [one.value for one in rates if one.unit == unit and one.conditions.operation == operation]
         assert (operation in plan.headline) == bool(asked)
@@ -102,6 +127,9 @@ def test_a_drawn_site_asks_for_what_its_consumers_draw(seed):
         "served model": "serving" in site,
         "train": "jobs" in site,
         "staged": any("placement" in job for job in site.get("jobs", {}).values()),
+        "environment": any("start" in job for job in site.get("jobs", {}).values()),
+        "evaluat": any("evaluation" in job for job in site.get("jobs", {}).values()),
+        "model state": False,
     }
     assert not [word for word, there in lacking.items() if word in words and not there]
 
@@ -111,8 +139,9 @@ def test_the_order_of_entries_changes_nothing(seed):
     site, plan = planned(seed)
     turned = {key: dict(reversed(part.items())) if key in TABLES else part for key, part in reversed(site.items())}
     other = ingest.plan(turned, samples=0)
-    assert [(one.id, one.value, one.priority, one.conditions, one.limited_by) for one in plan.requirements] == [
-        (one.id, one.value, one.priority, one.conditions, one.limited_by) for one in other.requirements
+    said = ("id", "value", "priority", "conditions", "limited_by", "statement", "rationale", "remark", "loads")
+    assert [[getattr(one, name) for name in said] for one in plan.requirements] == [
+        [getattr(one, name) for name in said] for one in other.requirements
     ]
     assert set(plan.decisions) == set(other.decisions)
 

@@ -97,7 +97,13 @@ def test_a_site_that_only_serves_asks_for_its_caches(tmp_path, run):
     assert exact(guided, "R-KV-01") == exact(plan, "R-KV-01")
     assert "R-KV-01" not in guided.guided
     mixed = planned({**STATES, "batch": 4, "sequence_length": 4096, "target": 0.8}, CHAT)
-    assert mixed.requirement("R-WRITE-01").conditions.io_size == 2**20
+    written = mixed.requirement("R-WRITE-01")
+    assert {(part.pattern, part.io_size) for part in written.conditions.mix} == {
+        ("sequential", 2**20),
+        ("random", caches.io_size),
+    }
+    assert [part.kind for part in written.loads] == ["model states", "key-value caches"]
+    assert "checkpoint" not in written.statement + written.rationale
     settled = {one.id: {"accept": "the caches are small"} for one in plan.decisions}
     timed = {**site, "serving": {"chat": {**CHAT, "turn_time": "60 s"}}, "decisions": settled}
     (tmp_path / "serve.yaml").write_text(json.dumps(timed))

@@ -264,7 +264,7 @@ def acceptance_table(requirements: Sequence[Requirement]) -> Table:
         runs = " × ".join(filter(None, (str(Setting().repeats), display(load.seconds, "s") if load.seconds else "")))
         tools = ", ".join(tool for tool, kinds in KINDS_OF_TOOL.items() if kind_of(row.line) in kinds)
         groups = row.line.conditions.client_groups
-        several = f" ({', '.join(f'{one.clients:,} of {one.cluster}' for one in groups)})" if len(groups) > 1 else ""
+        several = f" ({', '.join(one.words() for one in groups)})" if len(groups) > 1 else ""
         counts = f"{load.clients:,}{several} × {load.threads:,} × {load.depth:,}"
         how = (f"{load.pattern} {load.operation}".strip(), counts, size, runs, tools)
         usual = {"required_rate": load.threshold, "allowed_deviation": Setting().allowed_deviation}
