@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
+from ingest.architecture import describe
+from ingest.architecture.weight_table import Weight
+from ingest.catalog.store import Catalog
 from ingest.engine.registry import solve
-from ingest.sizing.memory_inputs import PLACES
+from ingest.sizing.memory_inputs import PLACES, kept_elements
 
 #: What a program can allocate on an H100: 80 GB on the label.
 H100 = 79.11 * 2**30
@@ -448,6 +452,12 @@ def test_the_search_computes_parts_of_layers_again():
     assert fewest["norm,latent,activation"] < fewest["none"]
     alone = ingest.memory("deepseek-v3", **options, recompute="none").tables["layouts"]
     assert {row["recompute"] for row in alone} == {"none"}
+
+
+def test_a_vector_of_weights_keeps_nothing_as_no_matrix_reads_it():
+    model = describe("llama3-8b", Catalog())
+    scales = Weight("layers.scales", (4096,), "other", passes=32)
+    assert kept_elements(replace(model, weights=(*model.weights, scales))) == kept_elements(model)
 
 
 def test_layers_may_be_wider_than_the_embedding(tmp_path):

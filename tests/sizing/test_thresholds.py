@@ -116,17 +116,16 @@ def test_machines_draw_down_to_76_percent_of_the_power_that_their_makers_state()
     assert known == pytest.approx(20_000 / (20_000 + 2 * 10_200))
 
 
-@pytest.mark.parametrize("name", ["defaults-checkpoints", "defaults-sites", "defaults-choices", "defaults-runs"])
+@pytest.mark.parametrize("name", ["checkpoints", "sites", "choices", "runs", "numbers"])
 def test_defaults_in_force_are_those_of_the_handbook(name, monkeypatch):
     docs = Path(__file__).parents[2] / "docs"
     monkeypatch.syspath_prepend(str(docs))
     from default_tables import TABLES
 
-    (page,) = [
-        text for text in (path.read_text(encoding="utf-8") for path in docs.glob("*.md")) if f"table: {name} -->" in text
-    ]
-    printed = page.partition(f"<!-- table: {name} -->")[2].partition("<!-- end -->")[0]
-    assert TABLES[name]().strip() == printed.strip()
+    title = f"<!-- table: defaults-{name} -->"
+    (page,) = [text for text in (path.read_text(encoding="utf-8") for path in docs.glob("*.md")) if title in text]
+    printed = page.partition(title)[2].partition("<!-- end -->")[0]
+    assert TABLES[f"defaults-{name}"]().strip() == printed.strip()
 
 
 FEED = {"samples_per_second": 200, "sample_bytes": "100kB", "gpus_per_node": 8, "nodes": 1}

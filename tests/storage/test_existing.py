@@ -121,7 +121,7 @@ def test_a_measured_path_is_storage_in_place_and_a_system(site, tmp_path):
     ("existing", "message"),
     [
         ("[{units: 4}]", "storage.existing.0: found neither, expected `system`"),
-        ("[{system: ddn-ai400x2, units: 0}]", "units: found 0"),
+        ("[{system: ddn-ai400x2, units: 0}]", "units: found 0, expected a number above 0"),
         ("[{sistem: ddn-ai400x2}]", "unknown key 'sistem'"),
         ("[ddn-ai400]", "unknown storage 'ddn-ai400'"),
         ("[nothing.json]", "nothing.json"),
