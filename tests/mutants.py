@@ -257,7 +257,7 @@ def _is_wording(node):
     if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
         return True
     if isinstance(node, ast.keyword):
-        return node.arg in ("strict", "maxsize", "note", "why", "main")
+        return node.arg in ("strict", "maxsize", "note", "why", "main", "total")
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in WORDS
 
 
