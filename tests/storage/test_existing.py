@@ -53,7 +53,8 @@ def test_every_line_gets_need_have_and_missing(site):
     assert lines["R-READ-02"].missing == 0
     assert lines["R-META-01"].have is None
     assert lines["R-META-01"].missing is None
-    assert found.needed["read_bandwidth_needed"].value == reads.missing
+    # All reads cross the network.
+    assert [found.need.given[f"{one}_bandwidth_needed"].value for one in ("read", "fabric")] == [reads.missing, reads.need]
     assert found.to_dict()["existing"][0]["id"] == plan.requirements[0].id
 
 
