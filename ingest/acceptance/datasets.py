@@ -219,8 +219,8 @@ def _seconds(test: AcceptanceTest, runs: int) -> float:
 def _time(seconds: float) -> str:
     """A time in three digits.
 
-    >>> _time(46_500), _time(90)
-    ('12.9 h', '1.5 min')
+    >>> _time(46_500), _time(3_600), _time(90)
+    ('12.9 h', '1 h', '1.5 min')
     """
     factor, unit = scale_of(seconds, "s", binary=False)
     return f"{seconds / (factor or 1):,.3g} {unit or 's'}" if seconds < 3600 else f"{seconds / 3600:,.3g} h"

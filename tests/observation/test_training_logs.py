@@ -248,7 +248,7 @@ def test_events_of_mlperf_that_mislead_are_refused(rows, values, message, tmp_pa
 
 @pytest.mark.parametrize(("stated", "passes"), [(149, True), (151, False), (67, True), (66, False)])
 def test_epochs_of_mlperf_are_held_against_its_own_throughput(stated, passes, tmp_path):
-    rows = [*EPOCHS, *((10 * place, "tracked_stats", {}, {"throughput": stated}) for place in range(1, 7))]
+    rows = [*EPOCHS[:10], *((10 * place, "tracked_stats", {}, {"throughput": stated}) for place in range(1, 7))]
     rows.sort(key=lambda one: (one[0], one[1] != "block_stop"))
     if passes:
         assert epochs_of(rows, tmp_path)["real_samples_per_second"].value == pytest.approx(100)

@@ -357,10 +357,7 @@ def test_protocols_disagree_beyond_one_and_a_half(toy, rate, told):
 
 
 def test_the_precision_is_that_of_the_runs_on_the_fewest_nodes(toy):
-    rows = [
-        ("small", 100, 32, 4, "paper", "tf32"),
-        *[("small", 100, 64 * nodes, 8 * nodes, "paper", "fp8") for nodes in (1, 2)],
-    ]
+    rows = [("small", 100, 32, 4, "paper", "tf32"), *(("small", 100, 64 * n, 8 * n, "paper", "fp8") for n in (1, 2))]
     assert estimate(job_of(model="toy", gpu="toy-small"), toy(*rows)).precision == "tf32"
 
 

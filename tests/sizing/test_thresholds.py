@@ -123,17 +123,16 @@ def test_defaults_in_force_are_those_of_the_handbook(name, monkeypatch):
     assert TABLES[f"defaults-{name}"]().strip() == printed.strip()
 
 
-FEED = {"samples_per_second": 200, "sample_bytes": "100kB", "gpus_per_node": 8, "nodes": 1}
+JOB = {"model": "llama3-8b", "gpu": "h100", "gpus": 8}
 #: Command and options -> the defaults of its module, and what is assumed besides.
 ASSUMED = [
-    (ingest.feed, FEED, feed.DEFAULTS, {"samples_per_step": 32}),
-    (ingest.goodput, {"model": "llama3-8b", "gpu": "h100", "gpus": 64, "spares": 1}, checkpoint_schedule.DEFAULTS, {}),
-    (ingest.goodput, {"model": "llama3-8b", "gpu": "h100", "gpus": 64, "spares": 1}, goodput.DEFAULTS, {}),
+    (ingest.feed, {"samples_per_second": 9, "sample_bytes": 1e5, "gpus_per_node": 8}, feed.DEFAULTS, {"samples_per_step": 32}),
+    (ingest.goodput, {**JOB, "spares": 1}, goodput.DEFAULTS | checkpoint_schedule.DEFAULTS, {}),
     (ingest.offload, {**H100, "nodes": 2}, offload.DEFAULTS, {"flops_per_parameter_and_token": 8}),
     (ingest.offload, {**H100, "inference": True}, offload_inference.DEFAULTS, {"weight_bits": 16}),
     (ingest.offload, {**H100, "inference": True, "users": 100}, offload_serving.DEFAULTS, {}),
-    (ingest.memory, {"model": "llama3-8b", "gpu": "h100", "gpus": 8}, memory_inputs.DEFAULTS, {}),
-    (ingest.train, {"model": "llama3-8b", "gpu": "h100", "tokens": "1T", "gpus": 8}, train.DEFAULTS, {}),
+    (ingest.memory, JOB, memory_inputs.DEFAULTS, {}),
+    (ingest.train, {**JOB, "tokens": "1T"}, train.DEFAULTS, {}),
 ]
 
 
