@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from common import table
 
 import ingest
 from ingest.engine.messages import Message, fact_of
-from ingest.engine.registry import INPUTS, unit_of
+from ingest.engine.registry import INPUTS, is_quantity, unit_of
 from ingest.engine.value import Input
 from ingest.site import jobs
 from ingest.site.datasets import TIMES_OF_DATASET
@@ -169,9 +171,43 @@ def _shown(known: Any, name: str) -> str:
     return display(known.value(name), unit_of(name), binary=False)
 
 
+def _numbers(found: object, place: str, quantity: str = "") -> Iterator[tuple[str, str, Input]]:
+    """The inputs within a constant: its place, the quantity where a key names one, and the input."""
+    if isinstance(found, Input):
+        yield place, quantity, found
+    elif isinstance(found, Mapping):
+        for key, one in found.items():
+            named = str(key) if is_quantity(str(key)) else ""
+            yield from _numbers(one, place if named else f"{place}, {key}", named)
+    elif isinstance(found, tuple):
+        named = next((one for one in found if isinstance(one, str) and is_quantity(one)), quantity)
+        for one in found:
+            yield from _numbers(one, place, named)
+
+
+def numbers() -> str:
+    """Each number of the code that stands for one that nobody gave, with its range."""
+    rows = {}
+    for room in ("loader", "site", "sizing", "storage"):
+        for file in sorted((Path(ingest.__file__).parent / room).glob("*.py")):
+            module = import_module(f"ingest.{room}.{file.stem}")
+            own = re.findall(r"^([A-Z_]+)\b.* = ", file.read_text(encoding="utf-8"), re.MULTILINE)
+            found = (one for name in own for one in _numbers(getattr(module, name, None), f"{room}/{file.name}: {name}"))
+            for place, quantity, item in found:
+                unit = unit_of(quantity) if quantity else ""
+                value, low, high = ("" if one is None else display(one, unit, binary=False) if unit else f"{one:.6g}"
+                                    for one in (item.value, item.low, item.high))  # fmt: skip
+                grade = ", ".join(one for one in (item.source and _linked(f"[{item.source}]"), item.grade) if one)
+                note = str(fact_of(item.note)) if isinstance(item.note, Message) else item.note
+                row = (quantity and f"`{quantity}`", value, low and f"{low} to {high}", grade, note)
+                rows.setdefault(row, place)
+    return table(("place", "quantity", "value", "range", "source", "what"), ((place, *row) for row, place in rows.items()))
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "defaults-checkpoints": checkpoints,
     "defaults-sites": sites,
     "defaults-choices": choices,
     "defaults-runs": runs,
+    "defaults-numbers": numbers,
 }

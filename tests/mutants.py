@@ -39,10 +39,13 @@ DRAWN = {
     "ingest/rfp/*.py": "unit_slips compliance comparison response hostile_workbook",
     "ingest/observation/*.py": "steady_window scaling log_agreement training_logs profiles observed_job calibration loop"
     " feed/recorded_runs darshan_and_dftracer",
-    "ingest/loader/*.py": "feed/stall feed/recorded_runs feed/feed feed/latency_line observation/loop site/preparation",
-    "ingest/storage/*.py": "units_of_systems compare existing plans limits_of_fits fits market services",
+    "ingest/loader/*.py": "feed/stall feed/recorded_runs feed/feed feed/latency_line observation/loop site/preparation"
+    " sizing/thresholds",
+    "ingest/storage/*.py": "units_of_systems compare existing plans limits_of_fits fits market services sizing/thresholds"
+    " workbook/charts",
     "ingest/site/*.py": "site_numbers site_totals must_show mixtures preparation tiers training_day tender_facts"
-    " site_properties site_refusals site_examples rounding site_lines demand_law what_buyers_say one_job rfp/comparison",
+    " site_properties site_refusals site_examples rounding site_lines demand_law what_buyers_say one_job rfp/comparison"
+    " sizing/thresholds workbook/charts",
     "ingest/sizing/checkpoint*.py": "checkpoint checkpoint_layout checkpoint_practice goodput thresholds",
     "ingest/sizing/memory*.py": "memory modelling oracles thresholds",
     "ingest/sizing/offload*.py": "thresholds offload offload_inference offload_serving formulas/kv_benchmark",
@@ -50,7 +53,7 @@ DRAWN = {
     " storage/fits site/site_numbers",
     "ingest/sizing/train.py": "train thresholds",
     "ingest/sizing/d[ae]*.py": "dataset feed/feed thresholds",
-    "ingest/sizing/[bejst]*.py": "thresholds ladder evidence estimate axes train sweep rules",
+    "ingest/sizing/[bejst]*.py": "thresholds ladder evidence estimate axes train sweep rules site/one_job",
     "ingest/sizing/published_rates.py": "ladder evidence thresholds estimate",
     "ingest/sizing/optimizer_states.py": "memory checkpoint offload",
 }
@@ -254,7 +257,7 @@ def _is_wording(node):
     if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
         return True
     if isinstance(node, ast.keyword):
-        return node.arg in ("strict", "maxsize", "note", "why")
+        return node.arg in ("strict", "maxsize", "note", "why", "main", "total")
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in WORDS
 
 

@@ -95,14 +95,15 @@ def with_data(setting: Setting, lines: Sequence[Requirement], tools: Collection[
         room |= {"acceptance_usable_bytes": setting.usable, "fill_under_test": setting.fill}
     else:
         room["capacity_in_use"] = room["dataset_bytes_at_most"]
-    threads = {load.threads * load.depth if "ior" in tools else 0 for load in loads}
-    sets = {(number, load.files == "shared") for load in loads for number in (threads if load.files != "shared" else {0})}
     own = sorted({load.threads for load in loads if load.files != "shared"})
+    # One of files of their own, or with IOR one for each number of its processes; and one of shared files.
+    sets = len({load.threads * load.depth if "ior" in tools else None for load in loads}) if own else 0
+    sets += any(load.files == "shared" for load in loads)
     clients, files = max(load.clients for load in loads), FILES_PER_THREAD * max(own, default=1)
     held, uncached = float(solve("dataset_room", {**given, **room})), float(solve("uncached_bytes", given))
     fewest = min(float(folders_of(load, clients, files)["folders_read"]) for load in loads)
     requests = [int(solve("fill_request_bytes", {**given, "aligned_io_bytes": load.io_bytes})) for load in loads]
-    given |= {"dataset_room": held, "dataset_clients": clients, "dataset_count": len(sets)}
+    given |= {"dataset_room": held, "dataset_clients": clients, "dataset_count": sets}
     given |= {"uncached_bytes": uncached, "fewest_folders_read": fewest}
     each, enough = (float(solve(name, given)) for name in ("acceptance_dataset_bytes_per_client", "uncached_bytes_per_client"))
     whole, needed = (
@@ -115,7 +116,7 @@ def with_data(setting: Setting, lines: Sequence[Requirement], tools: Collection[
         fill_request=max(requests),
         files=files,
         threads=tuple(own),
-        sets=len(sets),
+        sets=sets,
         uncached=uncached,
         needed=needed,
         room=held,
@@ -219,8 +220,8 @@ def _seconds(test: AcceptanceTest, runs: int) -> float:
 def _time(seconds: float) -> str:
     """A time in three digits.
 
-    >>> _time(46_500), _time(90)
-    ('12.9 h', '1.5 min')
+    >>> _time(46_500), _time(3_600), _time(90)
+    ('12.9 h', '1 h', '1.5 min')
     """
     factor, unit = scale_of(seconds, "s", binary=False)
     return f"{seconds / (factor or 1):,.3g} {unit or 's'}" if seconds < 3600 else f"{seconds / 3600:,.3g} h"

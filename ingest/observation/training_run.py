@@ -241,11 +241,11 @@ def training_reading(log: TrainingLog, path: str, job: Job) -> Reading:
 def per_gpu(whole: Figure, gpus: int) -> Figure:
     """Samples per second of one GPU, from those of the whole job."""
 
-    def each(rate: float | None) -> float | None:
-        given = {"real_samples_per_second": rate or 0.0, "observed_gpus": gpus}
-        return None if rate is None else float(solve("observed_samples_per_second_per_gpu", given))
+    def each(rate: float) -> float:
+        return float(solve("observed_samples_per_second_per_gpu", {"real_samples_per_second": rate, "observed_gpus": gpus}))
 
-    return whole._replace(value=each(whole.value) or 0, unit="sample/s/GPU", low=each(whole.low), high=each(whole.high))
+    low, high = (None if end is None else each(end) for end in (whole.low, whole.high))
+    return whole._replace(value=each(whole.value), unit="sample/s/GPU", low=low, high=high)
 
 
 def rate_figures(

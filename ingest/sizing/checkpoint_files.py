@@ -116,11 +116,10 @@ def _deepspeed(ranks: RankLayout, content: CheckpointContent, _: int, model: Arc
         whole = weights if ranks.zero_stage else weights + content.optimizer
         holds = "weights" if ranks.zero_stage else "weights and optimizer states"
         if ranks.expert > 1:
-            experts = _experts(ranks, model)
-            of_experts = expert_share(model) * weights if model is not None else 0.0
+            experts, share = _experts(ranks, model)
             name = "layer_L_expert_E_mp_rank_M_model_states.pt"
-            rows.append(row(name, experts * ranks.tensor, of_experts, "weights of experts", where))
-            whole -= of_experts
+            rows.append(row(name, experts * ranks.tensor, share * weights, "weights of experts", where))
+            whole -= share * weights
         if ranks.pipeline > 1 and model is not None and model.layers:
             count, name = (model.layers + 2) * ranks.tensor, "layer_L-model_T-model_states.pt"
             place = "deepspeed/runtime/pipe/module.py, ckpt_layer_path: one file per layer that has weights"
@@ -139,15 +138,15 @@ def _deepspeed(ranks: RankLayout, content: CheckpointContent, _: int, model: Arc
     return [*rows, row("latest, zero_to_fp32.py", 2, INDEX_BYTES, "tag, script", where)]
 
 
-def _experts(ranks: RankLayout, model: Architecture | None) -> int:
-    """Experts over all layers, which have files of their own."""
+def _experts(ranks: RankLayout, model: Architecture | None) -> tuple[int, float]:
+    """Experts over all layers, which have files of their own, and their share of the parameters."""
     if model is None:
         why = ": experts have files of their own in this layout, expected a config.json to count them"
         raise option_error("expert_parallel", why)
     found = sum(row.count * row.shape[0] for row in model.weights if row.kind == "router" and len(row.shape) == 2)
     if not found:
         raise option_error("expert_parallel", f": found {ranks.expert}, expected 1: {model.id} has no experts")
-    return found
+    return found, expert_share(model)
 
 
 def check_division(model: Architecture, tensor: int, pipeline: int, expert: int = 1) -> None:

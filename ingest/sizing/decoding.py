@@ -31,8 +31,9 @@ def decoding_of(encoding: Encoding | None, decoder: str | None, decoders: Decode
     The decoder may be another than that of the encoding, whose own rate holds before that of its decoder.
 
     >>> from ingest.catalog.store import Catalog
-    >>> decoding_of(None, "torchvision", lambda name: Catalog().get(Decoder, name))["thread_decode_rate"].value
-    643
+    >>> made = decoding_of(None, "torchvision", lambda name: Catalog().get(Decoder, name))
+    >>> [[round(end, 2) for end in (one.low, one.value, one.high)] for one in made.values()]
+    [[0.32, 0.43, 0.57], [440, 643, 864]]
     """
     named = decoder or (encoding.decoder if encoding is not None else "")
     found = decoders(named or USUAL_DECODER)

@@ -415,9 +415,9 @@ class Finding(NamedTuple):
 
     rule: Rule
     owner: str  # the job, cluster or requirement line; empty for a single job
-    value: Valued | None  # what was compared: a result or a step; None where the words decided
-    limit: Valued | float  # what it was compared with, without the factor
-    true: bool  # whether the comparison is true, so that the rule applies
+    value: Valued | None = None  # what was compared: a result or a step; None where the words decided
+    limit: Valued | float = 0.0  # what it was compared with, without the factor
+    true: bool = True  # whether the comparison is true, so that the rule applies
     facts: Mapping[str, Any] = MappingProxyType({})  # further values that the texts of the rule name
 
     @property
@@ -484,13 +484,13 @@ def finding(
     if row.words and any(words.get(name) not in allowed for name, allowed in row.words.items()):
         return None
     if not row.quantity:
-        return Finding(row, owner, None, 0.0, true=True, facts=facts)
+        return Finding(row, owner, facts=facts)
     found = quantities if callable(quantities) else quantities.get
     value, limit = found(row.quantity), found(row.limit) if isinstance(row.limit, str) else row.limit
     if limit is None or (value is None and not row.unknown):
         return None
     if value is None:
-        return Finding(row, owner, None, limit, true=True, facts=facts)
+        return Finding(row, owner, None, limit, facts=facts)
     item = value if not isinstance(value, (int, float)) else Input(float(value))
     end = getattr(value, "high", None) if row.at_high_end else None
     compared = end or item.value
@@ -523,7 +523,7 @@ def told(rule: str, subject: Option | None = None, **facts: Any) -> Message:
     >>> told("W62", smallest=512)
     'the smallest published run used 512 GPUs: the rate includes its scaling loss'
     """
-    return Finding(RULES[rule], "", None, 0.0, true=True, facts=facts).message(subject)
+    return Finding(RULES[rule], "", facts=facts).message(subject)
 
 
 def refusal(found: Finding | None) -> str:

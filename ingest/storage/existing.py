@@ -12,7 +12,7 @@ from ingest.catalog.records import Storage, Tier, Value
 from ingest.catalog.store import Catalog
 from ingest.engine.registry import solve
 from ingest.engine.value import Input
-from ingest.errors import IngestError, UsageError, brief, expected_one_of, nearest
+from ingest.errors import IngestError, UsageError, brief, nearest
 from ingest.files import read_json_object
 from ingest.storage import data_path
 from ingest.storage.data_path import ROUNDING, judge, opens_of, shown_only
@@ -153,10 +153,6 @@ def _item(item: Any, place: str, folder: Path, catalog: Catalog) -> InPlace:
     """An item of `storage.existing`. Raises IngestError: neither a system, a tier of a service nor a measured path."""
     if isinstance(item, str):
         item = {"measured" if item.endswith(".json") else "system": item}
-    if not isinstance(item, Mapping):
-        raise IngestError(f"{place}: found {brief(item)}, expected an id, or keys and values: {', '.join(KEYS)}")
-    if unknown := [key for key in item if key not in KEYS]:
-        raise IngestError(f"{place}: unknown key '{unknown[0]}', {expected_one_of(unknown[0], KEYS)}")
     if ("measured" in item) == ("system" in item):
         found = "both" if "system" in item else "neither"
         raise IngestError(f"{place}: found {found}, expected `system`, {KEYS['system']}, or `measured`, {KEYS['measured']}")
@@ -180,7 +176,7 @@ def _item(item: Any, place: str, folder: Path, catalog: Catalog) -> InPlace:
         raise IngestError(f"{place}: {entry.id} {NOT_IN_PLACE.get(entry.family, 'has no tiers: expected a system')}")
     only(entry.id, "system", "units")
     units = item.get("units", 1)
-    if isinstance(units, bool) or not isinstance(units, (int, float)) or not 0 < units < math.inf or units % 1:
+    if units % 1:
         raise IngestError(f"{place}.units: found {brief(units)}, expected a whole number above 0")
     if entry.fixed and units != 1:
         raise IngestError(f"{place}.units: found {brief(units)}, expected 1: {entry.id} exists once")

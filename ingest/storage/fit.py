@@ -117,7 +117,7 @@ def rank(one: Fit) -> tuple[Any, ...]:
     # How many known ceilings rest on a rate or capacity of one unit that is only recalled.
     given, named = one.answer.given, [layer.layer.of_unit for layer in one.layers if layer.holds is not None]
     recalled = sum(name in given and given[name].grade == "assumed" for name in named)
-    known = (0, 0) if one.fits is False else (-one.share_known, recalled)
+    known = () if one.fits is False else (-one.share_known, recalled)
     return (one.standing, *known, one.headroom is None, -(one.headroom or 0), one.entry.id)
 
 
@@ -292,9 +292,7 @@ def _data_held(entry: Storage, known: Quantities) -> tuple[LayerVerdict, ...]:
         return ()
     found = data_path.judge(known, [data_path.DATA], frozenset())
     # A bound settles nothing: units are not counted for these data.
-    return tuple(
-        one._replace(ceiling=None, headroom=None, at_most=False, why="its usable capacity is unknown") for one in found
-    )
+    return tuple(LayerVerdict(one.layer, one.need, None, None, why="its usable capacity is unknown") for one in found)
 
 
 def _one_down(known: Quantities, path: Sequence[data_path.Layer]) -> bool | None:

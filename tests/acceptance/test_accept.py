@@ -168,6 +168,9 @@ def test_dlio_gets_only_keys_that_it_reads_and_a_rate_that_passes_at_its_utiliza
     assert [*workload] == ["model", "framework", "workflow", "dataset", "reader", "train", "metric"]
     filling = yaml.safe_load((tmp_path / "tests/dlio/workload/data.yaml").read_text())
     assert [*filling] == ["model", "framework", "workflow", "dataset"]
+    # A rehearsal makes its own data.
+    ingest.accept(plan(tmp_path), tmp_path / "one", tool="dlio", scale="1node")
+    assert {one.suffix for one in tmp_path.glob("one/dlio/**/T-READ-01-*")} == {".sh", ".yaml"}
 
 
 def test_dlio_does_not_test_what_no_training_reads(tmp_path):

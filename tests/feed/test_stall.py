@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingest.loader import stall
 from ingest.loader.feed import feed
 from ingest.loader.stall import Loader, Remedies, Utilization, longest_latency, remedies, simulate, utilizations
 
@@ -111,6 +112,9 @@ def test_batches_drawn_again_from_a_pool_give_nearly_the_same():
     pooled = replace(loader, batch=11_000, latency_seconds=9e-4 / 11)
     summed, drawn_again = (simulate(one, steps=100, seed=1).median for one in (loader, pooled))
     assert summed == pytest.approx(drawn_again, abs=0.02)
+    # A normal distribution has the mean and the spread of the sum that it stands for.
+    one, other = (stall._latencies_of_batches(2.0, 0.5, stall.MOST_DRAWN_BATCH + more, 1000, 1) for more in (0, 1))
+    assert (one.mean(), one.std()) == (pytest.approx(other.mean(), rel=0.01), pytest.approx(other.std(), rel=0.1))
 
 
 def test_remedies_are_the_least_that_suffices():

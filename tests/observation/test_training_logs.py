@@ -21,7 +21,7 @@ def test_megatron_gives_rate_spread_pauses_and_restarts():
     answer = ingest.observe(LOGS / "megatron.log")
     rate = answer.results["samples_per_second_per_gpu"]
     assert rate.value == pytest.approx(256 / 1.25 / 16, rel=0.005)
-    assert 12.5 < rate.low < rate.value < rate.high < 13.1
+    assert (rate.low, rate.high) == pytest.approx((12.5994, 13.0389), abs=1e-4), "the outer tenths of its lines"
     assert value(answer, "checkpoint_stall_seconds") == 12.0
     assert answer.figures["samples_per_second_per_gpu"].window.cut_before == pytest.approx(10.25, abs=0.1)
     assert answer.facts["restarts"] == 1
@@ -248,7 +248,7 @@ def test_events_of_mlperf_that_mislead_are_refused(rows, values, message, tmp_pa
 
 @pytest.mark.parametrize(("stated", "passes"), [(149, True), (151, False), (67, True), (66, False)])
 def test_epochs_of_mlperf_are_held_against_its_own_throughput(stated, passes, tmp_path):
-    rows = [*EPOCHS, *((10 * place, "tracked_stats", {}, {"throughput": stated}) for place in range(1, 7))]
+    rows = [*EPOCHS[:10], *((10 * place, "tracked_stats", {}, {"throughput": stated}) for place in range(1, 7))]
     rows.sort(key=lambda one: (one[0], one[1] != "block_stop"))
     if passes:
         assert epochs_of(rows, tmp_path)["real_samples_per_second"].value == pytest.approx(100)

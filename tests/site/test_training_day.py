@@ -8,7 +8,7 @@ from conftest import example_plan
 
 import ingest
 from ingest.site.planner import bandwidth_by_year
-from ingest.site.training_day import STEP, STEPS, request_shares, training_day
+from ingest.site.training_day import STEP, STEPS, Run, request_shares, training_day
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DAY = STEP * STEPS
@@ -53,16 +53,18 @@ def test_where_the_guidance_decides_the_day_does_not_show_what_the_workload_need
 
 def test_a_day_shows_intervals_stops_and_conditions():
     # A day writes one checkpoint in each interval.
-    day = training_day(ingest.plan(site(), samples=0))
+    plan = ingest.plan(site(), samples=0)
+    day = training_day(plan)
     written = sum(day.writes) * STEP
+    # A run that is late by half an interval saves first after one and a half.
+    assert next(Run(plan.rows["jobs"][0], DAY, 0.5).saves()) == (5400, 5400 + 120)
     # The first is due after an hour; the interrupt costs the one that would end in the pause and shifts the later ones.
     assert written == pytest.approx(22 * 6e12, rel=0.01)
     assert max(day.writes) == pytest.approx(6e12 / 120, rel=0.005)
     # A synchronous checkpoint stops the reads of its run.
     stopped, going = (training_day(ingest.plan(site(mode=mode), samples=0)) for mode in ("sync", "async"))
     assert any(writes and not reads for writes, reads in zip(stopped.writes, stopped.reads, strict=True))
-    before = int(NOON / STEP)
-    assert all(going.reads[:before])
+    assert all(going.reads[: int(NOON / STEP)])
     # Requests are those of the conditions.
     plan = example_plan("enterprise-64-nodes")
     by_load = {}

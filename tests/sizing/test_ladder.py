@@ -312,6 +312,10 @@ def test_auto_takes_the_highest_rung_there_is(toy):
     catalog = toy(("small", 80, 1, 1, "paper"), precision="tf32")
     assert estimate(job_of(model="toy", gpu="toy-small", precision="bf16"), catalog).basis == "efficiency"
     assert estimate(job_of(model="toy", gpu="toy-small"), catalog).precision == "tf32"
+    # A faster precision is named with its rate.
+    catalog = toy(("small", 80, 1, 1, "paper"), ("small", 90, 8, 1, "paper", "fp8"))
+    (said,) = [one for one in estimate(job_of(model="toy", gpu="toy-small"), catalog).warnings if "is higher" in one]
+    assert "the measured rate at fp8 is higher, 90 samples/s per GPU" in said
     # A sibling precision counts.
     catalog = toy(("small", 80, 1, 1, "paper"), precision="fp16")
     assert estimate(job_of(model="toy", gpu="toy-small", precision="bf16"), catalog).basis == "measured"
@@ -353,10 +357,7 @@ def test_protocols_disagree_beyond_one_and_a_half(toy, rate, told):
 
 
 def test_the_precision_is_that_of_the_runs_on_the_fewest_nodes(toy):
-    rows = [
-        ("small", 100, 32, 4, "paper", "tf32"),
-        *[("small", 100, 64 * nodes, 8 * nodes, "paper", "fp8") for nodes in (1, 2)],
-    ]
+    rows = [("small", 100, 32, 4, "paper", "tf32"), *(("small", 100, 64 * n, 8 * n, "paper", "fp8") for n in (1, 2))]
     assert estimate(job_of(model="toy", gpu="toy-small"), toy(*rows)).precision == "tf32"
 
 

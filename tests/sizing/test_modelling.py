@@ -50,16 +50,10 @@ def test_bytes_and_operations_follow_the_configuration(run):
 
 
 def test_defaults_of_the_class_are_told(run, tmp_path):
-    config = {
-        "model_type": "phi",
-        "hidden_size": 64,
-        "intermediate_size": 128,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-    }
-    (tmp_path / "config.json").write_text(json.dumps({**config, "vocab_size": 100}))
+    sizes = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4}
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "phi", **sizes, "vocab_size": 100}))
     assert run("model", "config.json").code == 0
-    (tmp_path / "config.json").write_text(json.dumps({**config, "model_type": "mistral", "vocab_size": 100}))
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "mistral", **sizes, "vocab_size": 100}))
     assert "num_key_value_heads" in run("model", "config.json").err
 
 

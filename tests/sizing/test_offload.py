@@ -189,6 +189,7 @@ def test_the_slowest_part_of_a_step_is_named_as_soon_as_it_exceeds_what_the_targ
                            gradients="cpu", activations="gpu", target=0.9)  # fmt: skip
     compute, update = (found.results[name].value for name in ("step_compute_seconds", "update_seconds"))
     assert found.results["step_seconds"].value == compute + update
+    assert [row["off_gpu"] for row in found.tables["traffic"]] == [1, 1, 1, 0]
     for target, told in ((compute / (compute + update) * 1.001, True), (compute / (compute + update) * 0.999, False)):
         lines = ingest.offload(set=TRILLION, node="dgx-2", batch=2, optimizer_states="cpu", parameters="cpu",
                                gradients="cpu", activations="gpu", target=target).warnings  # fmt: skip

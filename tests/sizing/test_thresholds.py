@@ -6,6 +6,8 @@ import pytest
 
 import ingest
 from ingest.errors import IngestError
+from ingest.loader import feed
+from ingest.sizing import checkpoint_schedule, goodput, memory_inputs, offload, offload_inference, offload_serving, train
 from ingest.sizing.checkpoint_schedule import interval_course
 from ingest.units import parse
 
@@ -33,17 +35,10 @@ def test_a_rate_above_the_dense_peak_is_warned_of(rate, above):
     assert any("exceeds the dense peak" in line for line in found.warnings) is above
 
 
-def scaled(nodes):
-    return (
-        ingest.bw(model="cosmoflow", gpu="h100", nodes=nodes, gpus_per_node=8, scaling="strong")
-        .given["scaling_efficiency"]
-        .value
-    )
-
-
 def test_strong_scaling_loses_nothing_up_to_16_gpus():
-    assert scaled(2) == 1
-    assert scaled(3) < 1
+    job = {"model": "cosmoflow", "gpu": "h100", "gpus_per_node": 8, "scaling": "strong"}
+    two, three = (ingest.bw(**job, nodes=nodes).given["scaling_efficiency"].value for nodes in (2, 3))
+    assert (two, three < 1) == (1, True)
 
 
 def spread(**options):
@@ -116,49 +111,36 @@ def test_machines_draw_down_to_76_percent_of_the_power_that_their_makers_state()
     assert known == pytest.approx(20_000 / (20_000 + 2 * 10_200))
 
 
-@pytest.mark.parametrize("name", ["defaults-checkpoints", "defaults-sites", "defaults-choices", "defaults-runs"])
+@pytest.mark.parametrize("name", ["checkpoints", "sites", "choices", "runs", "numbers"])
 def test_defaults_in_force_are_those_of_the_handbook(name, monkeypatch):
     docs = Path(__file__).parents[2] / "docs"
     monkeypatch.syspath_prepend(str(docs))
     from default_tables import TABLES
 
-    (page,) = [
-        text for text in (path.read_text(encoding="utf-8") for path in docs.glob("*.md")) if f"table: {name} -->" in text
-    ]
-    printed = page.partition(f"<!-- table: {name} -->")[2].partition("<!-- end -->")[0]
-    assert TABLES[name]().strip() == printed.strip()
+    title = f"<!-- table: defaults-{name} -->"
+    (page,) = [text for text in (path.read_text(encoding="utf-8") for path in docs.glob("*.md")) if title in text]
+    printed = page.partition(title)[2].partition("<!-- end -->")[0]
+    assert TABLES[f"defaults-{name}"]().strip() == printed.strip()
 
 
-FEED = {"samples_per_second": 200, "sample_bytes": "100kB", "gpus_per_node": 8, "nodes": 1}
-#: Command and options -> what is assumed where nobody gives it: the value, or the value with its range.
+JOB = {"model": "llama3-8b", "gpu": "h100", "gpus": 8}
+#: Command and options -> the defaults of its module, and what is assumed besides.
 ASSUMED = [
-    (ingest.feed, FEED, {
-        "loader_workers": 4, "loader_prefetch": 2, "samples_per_step": 32, "simulated_steps": 1000,
-        "accepted_utilization": 0.95, "file_open_seconds": 0.005, "stream_bandwidth": 1e9, "sample_read_variation": 1,
-        "usual_step_flops": 1e13,
-        "handover_seconds": (0.15e-3, 0.03e-3, 0.8e-3), "job_epochs": 1}),
-    (ingest.goodput, {"model": "llama3-8b", "gpu": "h100", "gpus": 64}, {
-        "training_seconds": 54 * 86_400, "simulated_runs": 200, "simulation_seed": 0, "near_recovery_share": 0, "keep_last": 3,
-        "waste_allowed": 0.05, "interval_share": 0.1, "drain_time": (120, 51, 200), "slow_down": (0.5, 0, 0.55),
-        "staging_fixed_seconds": (0.5, 0.2, 0.8), "staging_bandwidth_per_gpu": (1.7e9, 1.4e9, 7e9),
-        "restart_seconds": (120, 60, 300), "reschedule_seconds": (600, 300, 1200)}),
-    (ingest.offload, {**H100, "nodes": 2}, {
-        "memory_utilization": 0.9, "tier_utilization": 0.9, "offload_target": 0.9, "sequences_per_gpu": 1,
-        "sequence_length": 1024, "host_memory_delivery": (0.49, 0.29, 0.67), "host_link_delivery": (0.5, 0.3, 0.8),
-        "nvme_delivery": (0.43, 0.36, 0.76), "nvme_write_share": (0.5, 0.41, 0.54), "flops_per_parameter_and_token": 8}),
-    (ingest.offload, {**H100, "inference": True}, {
-        "prompt_tokens": 512, "generated_tokens": 32, "bytes_per_cached_element": 2, "streaming_efficiency": (0.93, 0.8, 1.03),
-        "weight_bits": 16}),
-    (ingest.memory, {"model": "llama3-8b", "gpu": "h100", "gpus": 8}, {"memory_utilization": 0.9, "residual_bytes_per_gpu": 0}),
-    (ingest.train, {"model": "llama3-8b", "gpu": "h100", "tokens": "1T", "gpus": 8}, {"pue": 1.1, "stall_fraction": 0}),
-]  # fmt: skip
+    (ingest.feed, {"samples_per_second": 9, "sample_bytes": 1e5, "gpus_per_node": 8}, feed.DEFAULTS, {"samples_per_step": 32}),
+    (ingest.goodput, {**JOB, "spares": 1}, goodput.DEFAULTS | checkpoint_schedule.DEFAULTS, {}),
+    (ingest.offload, {**H100, "nodes": 2}, offload.DEFAULTS, {"flops_per_parameter_and_token": 8}),
+    (ingest.offload, {**H100, "inference": True}, offload_inference.DEFAULTS, {"weight_bits": 16}),
+    (ingest.offload, {**H100, "inference": True, "users": 100}, offload_serving.DEFAULTS, {}),
+    (ingest.memory, JOB, memory_inputs.DEFAULTS, {}),
+    (ingest.train, {**JOB, "tokens": "1T"}, train.DEFAULTS, {}),
+]
 
 
-@pytest.mark.parametrize(("command", "options", "expected"), ASSUMED)
-def test_what_nobody_gives_is_assumed(command, options, expected):
+@pytest.mark.parametrize(("command", "options", "defaults", "others"), ASSUMED)
+def test_what_nobody_gives_is_assumed(command, options, defaults, others):
     given = command(**options).known.given
-    found = {name: (given[name].value, given[name].low, given[name].high) for name in expected}
-    assert found == {name: value if isinstance(value, tuple) else (value, None, None) for name, value in expected.items()}
+    assert {name: given[name].value for name in others} == others
+    assert {name: given[name][:3] for name in defaults} == {name: item[:3] for name, item in defaults.items()}
 
 
 @pytest.mark.parametrize(

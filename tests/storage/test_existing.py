@@ -53,7 +53,8 @@ def test_every_line_gets_need_have_and_missing(site):
     assert lines["R-READ-02"].missing == 0
     assert lines["R-META-01"].have is None
     assert lines["R-META-01"].missing is None
-    assert found.needed["read_bandwidth_needed"].value == reads.missing
+    # All reads cross the network.
+    assert [found.need.given[f"{one}_bandwidth_needed"].value for one in ("read", "fabric")] == [reads.missing, reads.need]
     assert found.to_dict()["existing"][0]["id"] == plan.requirements[0].id
 
 
@@ -121,7 +122,7 @@ def test_a_measured_path_is_storage_in_place_and_a_system(site, tmp_path):
     ("existing", "message"),
     [
         ("[{units: 4}]", "storage.existing.0: found neither, expected `system`"),
-        ("[{system: ddn-ai400x2, units: 0}]", "units: found 0"),
+        ("[{system: ddn-ai400x2, units: 0}]", "units: found 0, expected a number above 0"),
         ("[{sistem: ddn-ai400x2}]", "unknown key 'sistem'"),
         ("[ddn-ai400]", "unknown storage 'ddn-ai400'"),
         ("[nothing.json]", "nothing.json"),

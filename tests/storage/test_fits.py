@@ -476,11 +476,7 @@ def test_within_a_verdict_what_is_known_of_comes_first():
     assert [found.standing for found in systems] == sorted(found.standing for found in systems)
     open_ones = [(found.standing, -found.share_known) for found in systems if found.fits is None]
     assert open_ones == sorted(open_ones)
-    assert {found.standing for found in systems if found.fits is None} >= {
-        VERDICTS.index(SO_FAR),
-        OPEN,
-        VERDICTS.index(UNKNOWN),
-    }
+    assert {found.standing for found in systems if found.fits is None} >= {OPEN, *map(VERDICTS.index, (SO_FAR, UNKNOWN))}
     misfits = [found.headroom for found in systems if found.fits is False and found.headroom is not None]
     assert misfits == sorted(misfits, reverse=True)
 
