@@ -16,7 +16,8 @@ from ingest.errors import listed
 from ingest.requirement import INFORMATION, PRIORITIES, Conditions, Requirement, kind_of_line, loads_in_words
 from ingest.site.checks import TIMED, of_line, times_as_long
 from ingest.site.holdings import BESIDES
-from ingest.site.load_conditions import OF_ONE_JOB, LoadConditions, writes_in_words
+from ingest.site.line_clients import OF_ONE_JOB
+from ingest.site.load_conditions import LoadConditions, writes_in_words
 from ingest.site.requirement_wording import (
     COLUMN_KINDS,
     GUIDED,
