@@ -35,17 +35,17 @@ DRAWN = {
     "ingest/acceptance/path_benchmark.py": "measure_storage",
     "ingest/acceptance/observed_job.py": "observation/observed_job",
     "ingest/acceptance/*.py": "accepted run_interval service_limits verdict_outputs loads_and_data verdict_bad mended accept"
-    " limits_of_tests inspection table",
+    " limits_of_tests inspection table verdict_fio",
     "ingest/rfp/*.py": "unit_slips compliance comparison response hostile_workbook",
     "ingest/observation/*.py": "steady_window scaling log_agreement training_logs profiles observed_job calibration loop"
     " feed/recorded_runs darshan_and_dftracer",
     "ingest/loader/*.py": "feed/stall feed/recorded_runs feed/feed feed/latency_line observation/loop site/preparation"
     " sizing/thresholds",
     "ingest/storage/*.py": "units_of_systems compare existing plans limits_of_fits fits market services sizing/thresholds"
-    " workbook/charts",
+    " workbook/charts sites fit_properties",
     "ingest/site/*.py": "site_numbers site_totals must_show mixtures preparation tiers training_day tender_facts"
     " site_properties site_refusals site_examples rounding site_lines demand_law what_buyers_say one_job rfp/comparison"
-    " sizing/thresholds workbook/charts",
+    " sizing/thresholds workbook/charts site_reads",
     "ingest/sizing/checkpoint*.py": "checkpoint checkpoint_layout checkpoint_practice goodput thresholds",
     "ingest/sizing/memory*.py": "memory modelling oracles thresholds",
     "ingest/sizing/offload*.py": "thresholds offload offload_inference offload_serving formulas/kv_benchmark",
@@ -53,7 +53,7 @@ DRAWN = {
     " storage/fits site/site_numbers",
     "ingest/sizing/train.py": "train thresholds",
     "ingest/sizing/d[ae]*.py": "dataset feed/feed thresholds",
-    "ingest/sizing/[bejst]*.py": "thresholds ladder evidence estimate axes train sweep rules site/one_job",
+    "ingest/sizing/[bejst]*.py": "thresholds ladder evidence estimate axes train sweep rules sizing_refusals site/one_job",
     "ingest/sizing/published_rates.py": "ladder evidence thresholds estimate",
     "ingest/sizing/optimizer_states.py": "memory checkpoint offload",
 }

@@ -157,7 +157,6 @@ def test_the_curve_holds_the_loader_itself():
     assert rows[12]["accelerator_utilization"] == pytest.approx(answer.results["accelerator_utilization"].value, abs=0.02)
     assert rows[12]["accelerator_utilization_fluid"] == answer.results["accelerator_utilization_fluid"].value
     assert rows[1]["accelerator_utilization"] < rows[16]["accelerator_utilization"]
-    # The hand-over between its ends widens the range either way.
     wide, exact = (feed(**SMALL, set=one).results["accelerator_utilization"] for one in ({}, {"handover_seconds": 0.15e-3}))
     assert wide.low < exact.low <= exact.high < wide.high
 

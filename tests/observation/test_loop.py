@@ -106,11 +106,10 @@ def test_an_observed_job_runs_on_one_node_or_on_nodes_of_eight(gpus, of_a_node, 
 
 def test_a_loader_that_kept_up_tells_no_latency(observed):
     """A stall below 3 % is within the spread of two runs; one of 3 % counts."""
-    words = ("--workers", 4)
-    answer = ingest.feed(from_observation=observed(0.03, *words, stall_fraction=(0.03, "1")))
+    answer = ingest.feed(from_observation=observed(0.03, "--workers", 4, stall_fraction=(0.03, "1")))
     assert answer.known.value("observed_read_seconds") > 0
     with pytest.raises(IngestError, match=r"kept up.*fewer workers"):
-        ingest.feed(from_observation=observed(0.0299, *words))
+        ingest.feed(from_observation=observed(0.0299, "--workers", 4))
 
 
 def test_what_an_observation_lacks(observed, run):

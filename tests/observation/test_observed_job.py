@@ -81,13 +81,13 @@ def test_fio_reads_as_the_job_did(observed, tmp_path):
 def test_a_reader_at_random_holds_all_its_files_open(observed, tmp_path, pattern, files, each):
     """With a limit, fio would read a few files alone: fewer files have as many bytes."""
     data = json.loads(observed.read_text())
-    data["facts"]["pattern"] = pattern
-    data["facts"]["files"] = 48 * 64
+    data["facts"] |= {"pattern": pattern, "files": 48 * 64, "gpus": "eight"}
     (tmp_path / "many.json").write_text(json.dumps(data))
     observed_job(tmp_path / "many.json", tmp_path / "tests")
     text = (tmp_path / "tests" / "observed.fio").read_text()
     assert f"nrfiles={files}\nfilesize={each * 64 * 131072}\n" in text
     assert ("openfiles=1\n" in text) == (pattern == "sequential")
+    assert any("mpirun -n 1 dlio" in one.read_text() for one in (tmp_path / "tests").rglob("*") if one.is_file())
 
 
 def seen(common, sizes=()):

@@ -56,8 +56,7 @@ def test_a_day_shows_intervals_stops_and_conditions():
     plan = ingest.plan(site(), samples=0)
     day = training_day(plan)
     written = sum(day.writes) * STEP
-    # A run that is late by half an interval saves first after one and a half.
-    assert next(Run(plan.rows["jobs"][0], DAY, 0.5).saves()) == (5400, 5400 + 120)
+    assert next(Run(plan.rows["jobs"][0], DAY, 0.5).saves()) == (5400, 5400 + 120), "half an interval late"
     # The first is due after an hour; the interrupt costs the one that would end in the pause and shifts the later ones.
     assert written == pytest.approx(22 * 6e12, rel=0.01)
     assert max(day.writes) == pytest.approx(6e12 / 120, rel=0.005)

@@ -175,10 +175,9 @@ def test_checkpoints_grow_with_the_parameters(factor):
     assert then.computed["R-GROW-03"] == pytest.approx(now.computed["R-RESTART-02"] * factor**3)
     assert then.computed["R-CAP-01"] == pytest.approx(now.computed["R-CAP-01"] * factor**3)
     assert then.requirement("R-GROW-02").priority == "target"
-    # So do exported models, and nothing else that a job keeps.
     kept = {"start": {"bytes": "1 PB"}, "evaluation": {"bytes": "1 PB"}, "export": {"bytes": "1 PB"}}
     more = plan(jobs={"a": {**jobs["a"], **kept}}, years=3).computed["R-CAP-01"] - then.computed["R-CAP-01"]
-    assert more == pytest.approx((2 + factor**3) * PB)
+    assert more == pytest.approx((2 + factor**3) * PB), "exported models grow too, and nothing else that is kept"
 
 
 # All faults in one run

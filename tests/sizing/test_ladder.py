@@ -312,7 +312,6 @@ def test_auto_takes_the_highest_rung_there_is(toy):
     catalog = toy(("small", 80, 1, 1, "paper"), precision="tf32")
     assert estimate(job_of(model="toy", gpu="toy-small", precision="bf16"), catalog).basis == "efficiency"
     assert estimate(job_of(model="toy", gpu="toy-small"), catalog).precision == "tf32"
-    # A faster precision is named with its rate.
     catalog = toy(("small", 80, 1, 1, "paper"), ("small", 90, 8, 1, "paper", "fp8"))
     (said,) = [one for one in estimate(job_of(model="toy", gpu="toy-small"), catalog).warnings if "is higher" in one]
     assert "the measured rate at fp8 is higher, 90 samples/s per GPU" in said

@@ -440,6 +440,9 @@ def test_of_equal_layouts_the_roomier_ones_come_first():
     assert equal == sorted(equal, key=lambda one: one[0])
     assert equal[0] == (False, "norm,mlp")
     assert (True, "norm,activation") in equal
+    alike = [row for row in rows if (row["gpus"], row["recompute"]) == (32, "none")]
+    ranks = [row["tensor_parallel"] * row["pipeline_parallel"] for row in alike]
+    assert ranks == sorted(ranks), "then those that divide the model least"
 
 
 def test_the_search_computes_parts_of_layers_again():
@@ -455,8 +458,7 @@ def test_the_search_computes_parts_of_layers_again():
 
 
 def test_a_vector_of_weights_keeps_nothing_as_no_matrix_reads_it():
-    model = describe("llama3-8b", Catalog())
-    scales = Weight("layers.scales", (4096,), "other", passes=32)
+    model, scales = describe("llama3-8b", Catalog()), Weight("layers.scales", (4096,), "other", passes=32)
     assert kept_elements(replace(model, weights=(*model.weights, scales))) == kept_elements(model)
 
 

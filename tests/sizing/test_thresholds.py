@@ -33,6 +33,8 @@ def test_a_rate_above_the_dense_peak_is_warned_of(rate, above):
     peak = ingest.bw(model="resnet50", gpu="h100", basis="peak").results["samples_per_second_per_gpu"].value
     found = ingest.bw(model="resnet50", gpu="h100", samples_per_second=rate * peak)
     assert any("exceeds the dense peak" in line for line in found.warnings) is above
+    with pytest.raises(IngestError, match="sets the rate already"):
+        ingest.bw(model="resnet50", gpu="h100", samples_per_second=rate * peak, basis="efficiency")
 
 
 def test_strong_scaling_loses_nothing_up_to_16_gpus():

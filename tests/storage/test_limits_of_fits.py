@@ -43,6 +43,8 @@ def test_what_has_only_been_shown_to_carry_less_is_no_bottleneck():
     assert bottleneck([shown]) is None
     assert bottleneck([layer(READS, 0.1, at_least=True), known]).layer is READS
     assert bottleneck([layer(WRITES, -0.1), known]).layer is WRITES
+    sized = (data_path.UNITS, data_path.INSTALLED, data_path.DEGRADED, data_path.DEGRADED_REQUESTS)
+    assert bottleneck([known, *(layer(one, 0.1) for one in sized)]) == known
 
 
 @pytest.mark.parametrize(("headroom", "holds"), [(0.0, True), (-1e-9, False)])

@@ -37,7 +37,6 @@ def entry_of(write_entry, text):
     ("name", "choice", "usable"),
     [
         ("netapp-beegfs-ef600", "tb-1-92", "51.77 TB"),
-        ("netapp-beegfs-ef600", "tb-3-84", "103.55 TB"),
         ("netapp-beegfs-ef600", "tb-7-68", "216.74 TB"),
         ("netapp-beegfs-ef600", "tb-15-3", "460.6 TB"),
         ("ddn-ai400x2", "tb-7-68", "120 TB"),
@@ -57,7 +56,8 @@ def test_files_capacities_and_failure_domains_of_the_market():
     asked = {"read_bandwidth": "1 GB/s", "capacity": "10 TB", "storage": "netapp-beegfs-ef600"}
     assert one(**asked, files=1.9e9).results["metadata_servers_required"].value == 1
     assert one(**asked, files=2e9).results["metadata_servers_required"].value == 2
-    # A size without published capacity takes the published share of its drives.
+    # A size without published capacity takes that of the entry where it is its own, else the published share of its drives.
+    assert with_drives(CATALOG.get(Storage, "wekapod-nitro"), "tb-15-36").usable_bytes.value == 121e12
     found = one(capacity="53 TB", storage="ibm-ess3500", no_spare=True)
     assert found.label == "3.84 TB drives"
     known = found.answer.known
