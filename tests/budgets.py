@@ -17,12 +17,12 @@ SMALL = 5
 CHOICES = ("choose", "choose_first", "withdraw")
 #: budget -> the most that is allowed
 BUDGETS = {
-    "lines of the package": 68_214,
-    "modules": 292,
+    "lines of the package": 68_972,
+    "modules": 293,
     "functions with at most five lines, %": 49.0,
     "choices outside the engine": 0,
-    "literals of quantity names outside the formulas": 4_915,
-    "lines of the tests": 43_617,
+    "literals of quantity names outside the formulas": 5_035,
+    "lines of the tests": 44_329,
     "pages of documentation": 101,
     "arrows up, by import or by name": 0,
 }

@@ -458,7 +458,8 @@ def _depth_in_words(conditions: Conditions) -> str:
 def latency_in_words(seconds: float) -> str:
     """A latency with three digits.
 
-    >>> latency_in_words(0.025864), latency_in_words(0.0005), latency_in_words(32.7)
-    ('25.9 ms', '0.5 ms', '32.7 s')
+    >>> latency_in_words(0.025864), latency_in_words(0.0005), latency_in_words(0.9998), latency_in_words(32.7)
+    ('25.9 ms', '0.5 ms', '1 s', '32.7 s')
     """
-    return f"{seconds * 1000:.3g} ms" if seconds < 1 else display(float(f"{seconds:.3g}"), "s")
+    rounded = float(f"{seconds:.3g}")
+    return f"{rounded * 1000:g} ms" if rounded < 1 else display(rounded, "s")
