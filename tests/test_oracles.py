@@ -87,7 +87,7 @@ PROPORTIONS = [
     ("compute", lambda n: values(ingest.offload("llama3-8b", gpu="h100", gpus=8, efficiency=n / 4)), {
         **each(0.5, "step_compute_seconds", "step_seconds", "step_seconds_serial"), "offload_flops_per_gpu": 2}),
     ("widths", lambda n: values(ingest.model("llama3-8b", set=dict.fromkeys(WIDTHS, n))), each(
-        2, "weights_bytes", "kv_cache_bytes_per_token")),
+        2, "weights_bytes", "kv_cache_bytes_per_token", "kv_cache_growth_per_token", "kv_cache_bytes_per_sequence")),
 ]  # fmt: skip
 #: whole numbers, and results that follow from them or from draws
 ROUNDED = {"documents", "index_bytes", "dataset_files", "inodes", "file_creates", "file_opens_per_epoch", "file_opens",

@@ -66,11 +66,11 @@ computed_quantity("kv_cache_bytes",
     label="key-value cache", example="kv_cache_bytes([163_840 * 544], 2, 0, 96) -> 17112760320")  # fmt: skip
 computed_quantity("kv_cache_growth_per_token", "total(growing_elements_per_token) * bytes_per_cached_element", "B/token",
     "Keys and values that the next token of a sequence adds, where no window or chunk is full.",
-    label="KV cache growth per token", example="kv_cache_growth_per_token([24 * 2 * 8 * 128], 2) -> 98304")  # fmt: skip
+    label="cache growth per token", example="kv_cache_growth_per_token([24 * 2 * 8 * 128], 2) -> 98304")  # fmt: skip
 computed_quantity("kv_cache_bytes_per_sequence",
     "total(cached_elements) * bytes_per_cached_element + recurrent_state_bytes", "B",
     "Key-value cache of one sequence, within windows and chunks, and the states of its recurrent layers.",
-    label="KV cache of a sequence", example="kv_cache_bytes_per_sequence([163_840 * 544], 2, 0) -> 178257920")  # fmt: skip
+    label="cache of a sequence", example="kv_cache_bytes_per_sequence([163_840 * 544], 2, 0) -> 178257920")  # fmt: skip
 computed_quantity("held_kv_bytes", "kv_cache_bytes", "B", "Key-value cache that is placed.")
 computed_quantity("levels_used",
     "where(storage_tier_bytes > 0, 4, where(nvme_tier_bytes > 0, 3, where(cpu_tier_bytes > 0, 2, 1)))", "1",

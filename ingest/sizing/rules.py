@@ -257,8 +257,7 @@ ROWS = (
               "whatever the storage; use more nodes for the job or nodes with more storage NICs, or check the rate",
          supply=("nodes", "samples_per_second", "sample_bytes"), tender="R-READ R-META-01"),
     Rule("W59", 8, "node_needed_read_bandwidth", ">", SLOWEST_STORAGE_NIC, of_job=True, words={"nics": ("unknown",)},
-         text="its GPUs need {shown} of reads per node, and the storage NICs of this node type are not known: nothing holds "
-              "the lines to what a node draws", supply=("clusters.*.nic",), tender="R-READ R-META-01"),
+         text="its GPUs need {shown} of reads per node, and the storage NICs of this node type are not known", supply=("clusters.*.nic",), tender="R-READ R-META-01"),
     Rule("W48", 26, "grown_read_bandwidth", ">", "site_drawable_bandwidth", what="growth against what all clients draw",
          text="R-GROW-01: in the last year the jobs need {shown}, more than the {at_most} that all clients draw: {nodes} of "
               "the present type would take that", supply=("growth", "clusters.*.count")),

@@ -90,7 +90,7 @@ def test_statements_read_like_a_tender():
         assert one.statement.endswith(".")
         assert not any(mark in one.statement for mark in "{}_")
     line = plan.requirement("R-READ-03")
-    for words in (line.display, "% sequential 1 MiB", "128 clients", "outstanding reads in all", "30 min", "80 % fill"):
+    for words in (line.display, "% sequential 1 MiB", "96 clients", "outstanding reads in all", "30 min", "80 % fill"):
         assert words in line.statement
 
 

@@ -340,7 +340,7 @@ REFUSED = [
     ({"raw_bytes": "1 PB", "pipeline": "refinedweb"}, "the bytes that RefinedWeb keeps are not known (not published)"),
     ({"corpus": "youtube-8m-videos"}, "its entries refer to videos, whose bytes are not known; set --sample-bytes"),
     ({"corpus": "cc-2017-02"}, "tokens are not known (not counted for this crawl); set --tokens"),
-    ({"tokens": 1e300, "bytes_per_token": 1e300}, "--bytes-per-token: found 1e+300"),
+    ({"tokens": 1e300, "bytes_per_token": 1e300}, "--tokens: found 1e+300"),
 ]
 
 

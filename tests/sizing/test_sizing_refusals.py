@@ -36,7 +36,7 @@ REFUSED = {
         ("unet3d --gpus 8", 1, "parameters of unet3d are not known"),
         ("--gpus 8", 2, "the model is missing"),
         ("llama3-8b --gpus 1e18", 2, "expected a whole number up to"),
-        ("llama3-8b --set parameters=1e300", 2, "expected at most 1e+17"),
+        ("llama3-8b --set parameters=1e300", 2, "expected a number above 0 up to 1e+24"),
         ("llama3-8b --gpus 8 --keep last=3,every=10", 2, "--duration"),
         ("llama3-8b --set parameters=0", 2, "parameters"),
         ("llama3-8b --set paramters=5", 2, "did you mean 'parameters'"),
