@@ -95,7 +95,7 @@ def test_each_line_says_who_takes_part():
     clients = {one.id: one.conditions.clients for one in planned(data).requirements}
     assert clients == {
         "R-READ-01": 88, "R-READ-02": 40, "R-READ-03": 88, "R-READ-04": 1,
-        "R-WRITE-01": 40, "R-WRITE-02": 20, "R-WRITE-03": 40, "R-MIX-01": 88, "R-LOAD-01": 88,
+        "R-WRITE-01": 40, "R-WRITE-02": 20, "R-WRITE-03": 40, "R-MIX-01": 88, "R-LOAD-01": 100,
         "R-RESTART-01": 20, "R-RESTART-02": 40, "R-STAGE-01": 8, "R-STAGE-02": None, "R-META-02": 20,
         "R-META-03": None, "R-CAP-01": None, "R-CAP-03": None,
     }  # fmt: skip
