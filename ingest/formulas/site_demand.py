@@ -29,16 +29,16 @@ computed_quantity("cluster_taking_bandwidth", "node_drawable_bandwidth * cluster
     "Most that those nodes of a cluster draw that take part in a requirement line.")  # fmt: skip
 # Data sets are loaded, made and moved by nodes that are kept for it, whatever the jobs occupy.
 input_quantity("cluster_moving_clients", "node", "Nodes of a cluster that load, prepare and move data sets.", above=False,
-    whole=True, default=0, label="nodes that load and prepare data")  # fmt: skip
+    whole=True, default=0, label="nodes that move data")  # fmt: skip
 alternative("cluster_moving_clients", "cluster_nodes", when="cluster_moves")
 computed_quantity("moving_clients", "total(cluster_moving_clients_of_clusters)", "node",
     "Nodes of the site that load, prepare and move data sets.", whole=True)  # fmt: skip
 computed_quantity("cluster_moving_drawable_bandwidth", "node_drawable_bandwidth * cluster_moving_clients", "B/s",
     "Most that the nodes of a cluster draw that load, prepare and move data sets.",
-    label="what the nodes that load and prepare data draw")  # fmt: skip
+    label="what the nodes that move data draw")  # fmt: skip
 computed_quantity("site_moving_drawable_bandwidth", "total(cluster_moving_drawable_bandwidth_of_clusters)", "B/s",
     "Most that all nodes draw that load, prepare and move data sets.",
-    label="what all nodes that load and prepare data draw",
+    label="what all nodes that move data draw",
     example="site_moving_drawable_bandwidth([360e9, 0]) -> 360000000000.0")  # fmt: skip
 computed_quantity("cluster_loading_clients",
     "maximum(cluster_moving_clients, minimum(total(exporting_nodes_of_jobs), cluster_clients))", "node",
@@ -50,7 +50,7 @@ computed_quantity("cluster_loading_drawable_bandwidth", "node_drawable_bandwidth
     "Most that the nodes of a cluster draw that load data sets or export models.")  # fmt: skip
 computed_quantity("site_loading_drawable_bandwidth", "total(cluster_loading_drawable_bandwidth_of_clusters)", "B/s",
     "Most that all nodes draw that load data sets or export models.",
-    label="what all nodes that load data and export models draw")  # fmt: skip
+    label="what all nodes that move data or export models draw")  # fmt: skip
 computed_quantity("serving_nodes_bandwidth", "node_drawable_bandwidth * serving_nodes", "B/s",
     "Most that the nodes of a serving workload draw.", label="what the nodes that serve draw")  # fmt: skip
 computed_quantity("cluster_drawable_bandwidth", "node_drawable_bandwidth * cluster_clients", "B/s",
