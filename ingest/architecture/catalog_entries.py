@@ -81,7 +81,10 @@ def model_of(source: str, catalog: Catalog, sequence_length: float | None = None
     if made.model_type in _SEEN:
         return _seen_or_heard(made, Path(source), sequence_length)
     rows, note, why = f"rows of {made.id}", _NOTE.format(length=length), made.missing.get("multiply_adds_per_token")
-    family = _class_of(made)
+    # In an encoder of text, alone or before a decoder, tokens attend to later ones. Before a decoder, a tower of images or
+    # sound adds no FLOPs to a token, so the efficiency is that of a language model.
+    family = "bert-translation" if any(not row.causal for row in made.attentions) else "llm"
+    family = "diffusion" if "active_weight_parameters" in made.missing else family
     sample = "one image or clip" if family == "diffusion" else "one token"
     flops = None if why else Value(made.flops_per_token(length), "FLOP/sample", "arithmetic", "derived", rows, note=note)
     towers = sorted({row.kind for row in made.weights} & {"vision", "audio"})
@@ -110,15 +113,6 @@ def model_of(source: str, catalog: Catalog, sequence_length: float | None = None
             **({"flops_per_sample": why} if why else {}),
         },
     )
-
-
-def _class_of(made: Architecture) -> str:
-    """The class of models that share efficiency, of one that reads text, or noise alone."""
-    if "active_weight_parameters" in made.missing:
-        return "diffusion"
-    # In an encoder of text, alone or before a decoder, tokens attend to later ones. Before a decoder, a tower of images or
-    # sound adds no FLOPs to a token, so the efficiency is that of a language model.
-    return "bert-translation" if any(not row.causal for row in made.attentions) else "llm"
 
 
 #: What one sample is called, and the class of models that share efficiency, of the families that do not read text alone.
