@@ -15,7 +15,7 @@ from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, derived
 from ingest.sizing.job import Amount, CommonOptions, by_user, settings_of
-from ingest.sizing.offload_tiers import kept_elements, kept_tokens, recurrent_state
+from ingest.sizing.offload_tiers import kept_elements, recurrent_state
 from ingest.sizing.optimizer_states import WIDTHS, width_of
 from ingest.sizing.resolve import model_structure
 from ingest.sizing.rules import contradictions, finding, messages
@@ -138,7 +138,8 @@ def model(
     given = {name: derived(column, f"rows of {made.id}") for name, column in made.quantities(tokens.value).items()}
     if "cached_elements_per_token" in given:
         # A full window drops a token for each that comes.
-        grows = [row.cached * row.layers * (not kept_tokens(row) or kept_tokens(row) > tokens.value) for row in made.attentions]
+        full = [0 < row.window <= tokens.value and row.reach != CHOSEN for row in made.attentions]
+        grows = [0 if done else row.cached * row.layers for row, done in zip(made.attentions, full, strict=True)]
         given["growing_elements_per_token"] = derived(grows, f"rows of {made.id}")
         given["cached_elements"] = derived(kept_elements(made, tokens.value), f"rows of {made.id}")
         given |= recurrent_state(made)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ingest.architecture.structure import Architecture
-from ingest.architecture.weight_table import CHOSEN, Attention
+from ingest.architecture.weight_table import CHOSEN
 from ingest.catalog.records import Gpu, Node, Storage, Value
 from ingest.engine.messages import Message
 from ingest.engine.question import Shown
@@ -240,17 +240,16 @@ def recurrent_state(made: Architecture) -> dict[str, Input]:
     return {"recurrent_elements": derived(kept, f"layers of {made.id}"), "bytes_per_recurrent_element": width}
 
 
-def kept_tokens(row: Attention) -> int:
-    """Tokens that a layer has to keep at most, 0 for all of them: where a query chooses, a later one may choose any."""
-    return 0 if row.reach == CHOSEN else row.window
-
-
 def kept_elements(made: Architecture, tokens: float) -> list[float]:
-    """What each kind of attention keeps of a sequence: all of its tokens, or those of its window."""
+    """What each kind of attention keeps of a sequence: all of its tokens, or those of its window.
+
+    Where a query chooses tokens, a later one may choose any, so all are kept.
+    """
+    bounds = [row.window if row.window and row.reach != CHOSEN else tokens for row in made.attentions]
     return [
         solve("cached_elements_per_sequence", {"cached_elements_of_kind": row.cached * row.layers,
-                                               "kv_context_tokens": tokens, "attention_window": kept_tokens(row) or tokens})
-        for row in made.attentions
+                                               "kv_context_tokens": tokens, "attention_window": bound})
+        for row, bound in zip(made.attentions, bounds, strict=True)
     ]  # fmt: skip
 
 
