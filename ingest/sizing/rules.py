@@ -257,7 +257,8 @@ ROWS = (
               "whatever the storage; use more nodes for the job or nodes with more storage NICs, or check the rate",
          supply=("nodes", "samples_per_second", "sample_bytes"), tender="R-READ R-META-01"),
     Rule("W59", 8, "node_needed_read_bandwidth", ">", SLOWEST_STORAGE_NIC, of_job=True, words={"nics": ("unknown",)},
-         text="its GPUs need {shown} of reads per node, and the storage NICs of this node type are not known", supply=("clusters.*.nic",), tender="R-READ R-META-01"),
+         text="its GPUs need {shown} of reads per node, and the storage NICs of this node type are not known",
+         supply=("clusters.*.nic",), tender="R-READ R-META-01"),
     Rule("W48", 26, "grown_read_bandwidth", ">", "site_drawable_bandwidth", what="growth against what all clients draw",
          text="R-GROW-01: in the last year the jobs need {shown}, more than the {at_most} that all clients draw: {nodes} of "
               "the present type would take that", supply=("growth", "clusters.*.count")),
@@ -275,7 +276,7 @@ ROWS = (
     Rule("W74", 7, "replica_weights_bytes", ">", "replica_room_bytes", factor=ROUNDED,
          text="users ask for {turns} turns per second, of which its GPUs prefill and decode {computed}: those of its largest "
               "replica hold {at_most} of {shown} of weights, and each step reads the rest from below them. More replicas of "
-              "that size do not help, larger ones or fewer bits do; the lines ask storage for the turns that are computed",
+              "that size do not help, larger ones or fewer bits do; lines ask for the turns that are computed",
          supply=("nodes", "weight_bits", "users"), tender="R-KV"),
     Rule("W87", 8, **_said("what its GPUs prefill and decode is not known, so the lines ask for the turns of all users",
                            generation="unknown"), supply=("nodes", "users"), tender="R-KV"),

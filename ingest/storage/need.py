@@ -199,11 +199,7 @@ def need_in(line: Requirement) -> str:
 
 
 def _conditions(counting: Sequence[Requirement]) -> tuple[dict[str, Input], str]:
-    """I/O size and threads of the largest read line with clients, else of the largest write line; its pattern.
-
-    The nodes are those of the line with the most clients: all of them mount the storage.
-    """
-    nodes = max((line.conditions.clients or 0 for line in counting), default=0)
+    """Clients, I/O size and threads of the largest read line with clients, else of the largest write line; its pattern."""
     for need in ("read_bandwidth_needed", "write_bandwidth_needed"):
         lines = [line for line in counting if need_in(line) == need and line.conditions.clients]
         if not lines:
@@ -213,10 +209,10 @@ def _conditions(counting: Sequence[Requirement]) -> tuple[dict[str, Input], str]
         in_flight: float | None = conditions.threads
         if conditions.queue_depth is not None and conditions.clients:
             # Of one client: its threads, each with the outstanding I/Os that the line allows.
-            depth = {"line_queue_depth": conditions.queue_depth, "line_clients": nodes}
+            depth = {"line_queue_depth": conditions.queue_depth, "line_clients": conditions.clients}
             in_flight = float(solve("queue_depth_of_client", depth))
         found = {
-            "nodes": nodes,
+            "nodes": conditions.clients,
             # The size of writes says nothing about reads.
             "io_bytes": _io_size(conditions) if reads else None,
             "requests_in_flight_per_node": in_flight,

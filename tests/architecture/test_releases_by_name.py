@@ -213,7 +213,6 @@ def test_a_model_with_rates_that_is_no_text_answers_by_its_samples(name):
 @pytest.mark.parametrize(
     ("name", "lacking"),
     [
-        ("vit-base-patch16-224", "the bytes of one sample"),
         ("stable-diffusion-1.5", "its FLOPs per sample are not known"),
         ("hubert-base", "one sample of hubert-base is one utterance, of any length"),
     ],

@@ -25,7 +25,7 @@ FILES = {
     "no-jobs": (1, "'jobs' is missing"),
     "unknown-cluster": (5, "jobs.vision.cluster", "unknown name 'mian' under clusters", "did you mean 'main'?"),
     "unknown-node-type": (2, "clusters.main.node", "dgx-h1000", "did you mean 'dgx-h100'?"),
-    "unknown-model": (6, "jobs.vision.model", "unknown model 'resnet5'", "did you mean 'resnet50'?"),
+    "unknown-model": (6, "jobs.vision.model", "unknown model 'resnet5'", "nearest resnet50;"),
     "missing-data-set": (8, "jobs.vision.data", "unknown name 'imagenet' under datasets", "expected one of images"),
     "more-nodes-than-exist": (7, "jobs.vision.nodes", "found 64, expected at most the 32 nodes of main"),
     "overlapping-allocations": (8, "vision, more together take 150 % of main", "expected at most 100 %"),

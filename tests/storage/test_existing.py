@@ -197,12 +197,12 @@ def test_another_json_is_no_measured_path(tmp_path):
 @pytest.mark.parametrize(
     ("fabric", "name", "ceiling"),
     [
-        ("oversubscription: 4", "fabric, uplinks of the switches", 128 * 50e9 / 4),
+        ("oversubscription: 4", "fabric, uplinks of the switches", 96 * 50e9 / 4),
         ("gateways: 8, gateway_bandwidth: 50 GB/s", "fabric, gateways", 400e9),
         ("islands: 2, island_bandwidth: 200 GB/s", "fabric, links of the islands", 400e9),
         ("ports: 16, port_bandwidth: 25 GB/s", "fabric, storage ports", 400e9),
-        ("oversubscription: 1", "fabric, uplinks of the switches", 128 * 50e9),
-        ("oversubscription: 13.1", "fabric, uplinks of the switches", 128 * 50e9 / 13.1),
+        ("oversubscription: 1", "fabric, uplinks of the switches", 96 * 50e9),
+        ("oversubscription: 13.1", "fabric, uplinks of the switches", 96 * 50e9 / 13.1),
         ("gateways: 20, gateway_bandwidth: 24.6 GB/s", "fabric, gateways", 492e9),
         ("gateways: 20, gateway_bandwidth: 24.5 GB/s", "fabric, gateways", 490e9),
     ],
