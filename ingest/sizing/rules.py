@@ -353,7 +353,7 @@ ROWS = (
     Rule("W36", 36, **_said("R-META-01 leaves out {jobs}: the samples in a file are not known", opens="unknown"),
          supply=("samples_per_file of its data", "file_bytes of its data")),
     Rule("W37", 37, **_said("R-META-03 leaves out {datasets}: the number of files is not known", files="unknown"),
-         supply=("files", "file_bytes", "samples_per_file"), tender="R-META-03"),
+         supply=("files", "file_bytes", "samples_per_file")),
     Rule("W38", 38, **_said("growth: the published factors apply to recommenders only; jobs without growth: {jobs}",
                             growth="published")),
     Rule("W70", 42, "sequence_length", ">", "longest_sequence", subject="sequence_length",
