@@ -22,7 +22,7 @@ BUDGETS = {
     "functions with at most five lines, %": 49.0,
     "choices outside the engine": 0,
     "literals of quantity names outside the formulas": 5_035,
-    "lines of the tests": 44_336,
+    "lines of the tests": 44_338,
     "pages of documentation": 101,
     "arrows up, by import or by name": 0,
 }

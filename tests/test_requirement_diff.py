@@ -77,7 +77,7 @@ def test_a_changed_site_file_is_compared_with_the_state_before(repository):
     code, out, _ = comment(repository.folder, base, head)
     assert code == 0
     assert out.startswith("<!-- ingest requirement diff -->\n### Storage requirements\n\n`a/site.yaml`\n")
-    assert "    3 requirements changed\n" in out
+    assert "    5 requirements changed\n" in out
     assert "    jobs.vision.nodes" in out
     assert comment(repository.folder, head, head)[1] == "No site file changed.\n"
 
@@ -154,7 +154,7 @@ def test_the_comment_is_posted_once_and_then_edited(repository, tmp_path, existi
     code, out, err = comment(repository.folder, base, head, tools=[str(tools)], **given)
     assert (code, out, err) == (0, "", "")
     assert (tmp_path / "calls").read_text() == f"{call}\n"
-    assert "3 requirements changed" in (tmp_path / "body").read_text()
+    assert "5 requirements changed" in (tmp_path / "body").read_text()
     assert (tmp_path / "file.md").read_text() == (tmp_path / "body").read_text()
 
 

@@ -81,7 +81,7 @@ def test_the_document_asks_for_the_loads_of_accept(written):
     _, package, folder = written
     tables = docx.Document(str(folder / "rfp.docx")).tables
     found = [cells for table in tables for row in table.rows if ID.fullmatch((cells := [c.text for c in row.cells])[0])]
-    found = [[*cells[:6], cells[-2]] for cells in found]
+    found = [[*cells[:3], re.sub(r" \(.* of .*\)", "", cells[3]), *cells[4:6], cells[-2]] for cells in found]
     wanted = [
         [test, line, f"{pattern} {operation}".strip(), f"{clients:,} × {threads:,} × {depth:,}",
          request_size(size) if size else "",

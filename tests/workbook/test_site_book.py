@@ -116,7 +116,7 @@ def other_inputs(path: Path) -> tuple[dict[str, float], dict[str, float]]:
     A knob takes its value in its own unit.
     """
     turned = knobs(path)
-    # Three knobs at least, then the first lines of the sheet.
+    # Two knobs at least, then the first lines of the sheet.
     lines = sorted(keyed(path), key=lambda line: line["Key in the site file"] not in list(turned)[:8])[:MANY]
     assert len(lines) == MANY
     found = {line["Key in the site file"]: (line["Cell name"], moved(line, FACTORS[n % 4])) for n, line in enumerate(lines)}
@@ -126,7 +126,7 @@ def other_inputs(path: Path) -> tuple[dict[str, float], dict[str, float]]:
     for key, (name, value) in found.items():
         knob, shown = turned.get(key, (name, before[key]))
         by_name[knob] = value * shown / before[key]
-    assert sum(name.startswith("knob_") for name in by_name) > 2
+    assert sum(name.startswith("knob_") for name in by_name) >= 2
     return {key: value for key, (_, value) in found.items()}, by_name
 
 
@@ -232,10 +232,12 @@ def test_fifteen_inputs_can_be_turned_on_the_first_page_and_nowhere_else(case):
 def test_ten_sheets_are_seen_and_the_calculation_is_behind_them(case):
     book = openpyxl.load_workbook(case.path)
     seen = [sheet.title for sheet in book if sheet.sheet_state == "visible"]
+    assert book.active.title in ("Decisions", "Results")
+    # What the buyer has to decide stands first.
+    seen = seen[1:] if seen[0] == "Decisions" else seen
     assert seen[:4] == ["Results", "Read-me", "Inputs", "Requirements"]
     assert len(seen) <= 10
     assert {"Calculation", "Columns", "Sources"} <= {sheet.title for sheet in book if sheet.sheet_state == "hidden"}
-    assert book.active.title == "Results"
 
 
 def plan_again(checks: Mapping[str, Any]) -> set[str]:
