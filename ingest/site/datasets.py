@@ -316,7 +316,8 @@ def _of_model(
         "data_sample_bytes": encoding.get("sample_bytes"),
         "samples_in_file": encoding.get("samples_per_file"),
     }
-    found = {name: from_catalog(value) for name, value in named.items() if value is not None and name not in own}
+    void = {*own, *(() if described.keys().isdisjoint(REPACKED) else FILES)}
+    found = {name: from_catalog(value) for name, value in named.items() if value is not None and name not in void}
     for name, what in (("data_samples", "samples"), ("data_sample_bytes", "sample_bytes")):
         if name not in found and name not in own:
             site.refuse((*keys, "model"), f"the {what} of the data set of {model.id} are not known, expected `{what}`")

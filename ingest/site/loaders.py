@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from ingest.catalog.records import Decoder, Model
+from ingest.catalog.records import Decoder
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.registry import solve
@@ -17,7 +17,7 @@ from ingest.loader.feed import DEFAULTS, USUAL_SEED, USUAL_STEPS
 from ingest.loader.stall import Loader, Utilization, longest_latency, tried
 from ingest.site.datasets import model_of
 from ingest.site.site_file import Site
-from ingest.sizing.decoding import decoding_of, encoding_chosen
+from ingest.sizing.decoding import encoding_chosen, place_threads
 
 #: keys below `loader` of a job and the quantity that each is
 OF_LOADER = {
@@ -53,7 +53,10 @@ def place_loaders(site: Site, jobs: Sequence[QuantityRow], storage: Quantities, 
                 {**USUAL_LOADER, **{quantity: described[key] for key, quantity in OF_LOADER.items() if key in described}}
             )
             if "decode_time" not in described:
-                _place_decoding(row.known, model_of(job, catalog), job.get("encoding"), catalog)
+                encoding = encoding_chosen(model_of(job, catalog), job.get("encoding"))
+                place_threads(row.known, encoding, None, lambda name: catalog.get(Decoder, name))
+                if "thread_decode_rate" not in row.known.given:
+                    row.known.give({"sample_decode_seconds": NO_DECODING})
             row.known.adopt({"latency_tail": storage.step("latency_tail")})
             loader = _loader_of(row.known)
             where = f"runs of {USUAL_STEPS:,} steps, seed {USUAL_SEED}; median"
@@ -65,16 +68,6 @@ def place_loaders(site: Site, jobs: Sequence[QuantityRow], storage: Quantities, 
                 searched = Input(longest, source=LOADER_SOURCE, grade="derived", where=f"search by simulation: {where}")
                 row.known.give({"loader_latency": searched})
                 row.known.state("loader_stated")
-
-
-def _place_decoding(known: Quantities, model: Model | None, encoding: str | None, catalog: Catalog) -> None:
-    """Give a loader the rate at which its workers decode the samples of a model, as `ingest feed` counts it."""
-    found = decoding_of(encoding_chosen(model, encoding), None, lambda name: catalog.get(Decoder, name))
-    known.give({name: item for name, item in found.items() if name not in known.given})
-    if "thread_decode_rate" in found:
-        known.state("one_image")
-    else:
-        known.give({"sample_decode_seconds": NO_DECODING})
 
 
 def _loader_of(known: Quantities) -> Loader:

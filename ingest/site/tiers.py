@@ -221,7 +221,7 @@ def _replicas(described: Mapping[str, Any], node: Node, known: Quantities, keys:
     turns = described.get("turns", SESSIONS["session_turns"]).value
     bits = {"weight_bits": described["weight_bits"].value} if "weight_bits" in described else {}
 
-    earlier = (turns - 1) / 2 * (tokens["prompt_tokens"] + tokens["generated_tokens"])
+    earlier = float(solve("earlier_tokens", {**tokens, "session_turns": turns}))
 
     def generation(replica: float, batch: float, reused: float = 0) -> Answer:
         with site.blaming(keys):

@@ -79,6 +79,15 @@ def gpu_decoding(decoder: str, gpu: str | None, encoding: Encoding | None, decod
     return from_catalog(rate)
 
 
+def place_threads(known: Quantities, encoding: Encoding | None, decoder: str | None, decoders: Decoders) -> None:
+    """Give what CPUs decode of an encoding, and state whether a sample is one image or several, where a rate is known."""
+    found = decoding_of(encoding, decoder, decoders)
+    known.give({name: item for name, item in found.items() if name not in known.given})
+    if "thread_decode_rate" in known.given:
+        images = known.given.get("images_per_sample")
+        known.state("several_images" if images is not None and images.value > 0 else "one_image")
+
+
 def place_decoding(known: Quantities, rate: RateBasis, decoder: str | None, decoders: Decoders) -> None:
     """Give what decodes, CPU cores or the GPU, and what samples take of host memory and of the link into the GPU.
 
@@ -106,10 +115,8 @@ def place_decoding(known: Quantities, rate: RateBasis, decoder: str | None, deco
     if several and on_gpu:
         known.state("several_images")
     if given is None and not on_gpu:
-        found = decoding_of(chosen, decoder, decoders)
-        known.give({name: item for name, item in found.items() if name not in known.given})
+        place_threads(known, chosen, decoder, decoders)
         if "thread_decode_rate" in known.given:
-            known.state("several_images" if several else "one_image")
             return
     if given is None:
         given = Input(0).by_default("the GPU decodes" if on_gpu else "decoding takes no time", "decode_time")

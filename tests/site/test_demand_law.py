@@ -395,6 +395,15 @@ def test_opens_follow_the_files_that_the_data_set_states(seed):
         assert plan.requirement("R-META-01").computed <= cold / size / files * 1.26
 
 
+def test_files_stated_beside_a_model_are_those_of_the_data_set():
+    job = one_job(model="resnet50", nodes=1)
+    opens = [
+        ingest.plan(job | {"datasets": {"data": {"model": "resnet50", **more}}}, samples=0).requirement("R-META-01").computed
+        for more in ({}, {"files": 1_281_167})
+    ]
+    assert opens[1] == pytest.approx(1251 * opens[0], rel=1e-3)
+
+
 def test_a_stated_loader_reads_no_more_than_feed_says():
     """One worker of a PyTorch loader decodes 266 JPEG images each second, whatever the GPU takes."""
     for workers in (1, 4, 16):

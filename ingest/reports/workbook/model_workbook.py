@@ -179,7 +179,7 @@ class ModelWorkbook:
         rows: dict[str, int] = {}
         tests = shown_by(plan.requirements)
         for one in plan.requirements:
-            value = CellFormula(f"={self.cells.place(plan.steps[one.id])}", float(plan.steps[one.id].value))
+            value = CellFormula(self._limited(one, self.cells.place(plan.steps[one.id])), one.computed)
             required = CellFormula(self._rounded(one, f"{letter}{sheet.next + 1}"), one.value, "strong")
             assumed = ", ".join(plain(name) for name in one.assumptions)
             shown = (one.low, one.high, tests.get(one.id, ""), assumed)
@@ -202,12 +202,15 @@ class ModelWorkbook:
 
     def _rounded(self, one: Requirement, computed: str) -> str:
         """The formula of what a line requires: its value rounded up, then held to the most that it may demand."""
-        plan, cells = self.plan, self.cells
-        digits = cells.place(plan.known.step("significant_digits"))
+        digits = self.cells.place(self.plan.known.step("significant_digits"))
         written = cell(FORMULAS[ROUNDED].tree(), {"computed_requirement": computed, "significant_digits": digits}.__getitem__)
-        if one.id not in plan.limits:
-            return written
-        places = {ROUNDED: written.removeprefix("="), "requirement_limit": cells.place(plan.limits[one.id])}
+        return self._limited(one, written.removeprefix("="))
+
+    def _limited(self, one: Requirement, written: str) -> str:
+        """A formula held to the most that a line may demand."""
+        if one.id not in self.plan.limits:
+            return f"={written}"
+        places = {ROUNDED: written, "requirement_limit": self.cells.place(self.plan.limits[one.id])}
         return cell(FORMULAS[LIMITED].tree(), places.__getitem__)
 
     def _sensitivity(self, sheet: SheetWriter) -> None:
