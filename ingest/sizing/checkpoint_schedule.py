@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections.abc import Container, Iterable
 from typing import Annotated, Any, TypedDict
 
@@ -90,7 +91,7 @@ class ScheduleOptions(TypedDict, total=False):
 
     failures: Annotated[
         str | None,
-        option("Failure rate to use without mtti: llama3, rsc-1, …; that of jobs of the nearest size by default.", "ID"),
+        option("Failure rate to use without mtti: llama3, rsc-1, …; from jobs of the published sizes next to it by default.", "ID"),
     ]
     mtti: Annotated[
         Written | None,
@@ -145,27 +146,58 @@ class ScheduleOptions(TypedDict, total=False):
     ]
 
 
-def usual_failures(gpus: float, entries: Iterable[Failures]) -> tuple[Failures, Failures]:
-    """Return the interruption rates of jobs of the two nearest sizes, the nearest first."""
-    counted = ((one, one.gpus) for one in entries if one.counts == INTERRUPTIONS)
-    nearest = sorted((abs(math.log(size.value / gpus)), one.id, one) for one, size in counted if size is not None)
-    return nearest[0][-1], nearest[1][-1]
+def usual_failures(gpus: float, entries: Iterable[Failures]) -> tuple[list[Failures], dict[str, Input]]:
+    """Return the published interruptions of jobs next to a size, and the failure rate of a node that follows from them.
+
+    A larger job has not been interrupted less often: where published rates fall with the size, that of the larger job holds for
+    the smaller one too. Between two sizes interrupts grow as a power of the GPUs; beyond the last they grow with the nodes.
+    """
+    counted = sorted((one.gpus.value, one.id, one) for one in entries if one.counts == INTERRUPTIONS and one.gpus is not None)
+    points = [(size, *_interrupt_rate(one), one) for size, _, one in counted]
+    least = [min(rate for _, rate, *_ in points[at:]) for at in range(len(points))]
+    after = bisect([size for size, *_ in points], gpus)
+    if after in (0, len(points)) or (points[after - 1][0] == gpus and least[after - 1] == points[after - 1][1]):
+        at = max(after - 1, 0)
+        return [points[at][-1]], failure_rate(points[at][-1], [one for *_, one in points[max(at - 1, 0) : at + 2]])
+    pair = points[after - 1], points[after]
+    ends = [end for _, _, range_, _ in pair for end in range_]
+    note = "interrupts of jobs of the next smaller and the next larger published size"
+    fields = {}
+    for side, (size, _, _, entry), rate in zip(("smaller", "larger"), pair, least[after - 1 : after + 1], strict=True):
+        fields[f"{side}_job_gpus"] = from_catalog(entry.gpus)
+        source = entry.rate or entry.interrupts
+        assert source is not None
+        nodes = size / entry.gpus_per_node.value
+        low, high = min(*ends, rate / nodes) * nodes, max(*ends, rate / nodes) * nodes
+        item = Input(rate, low, high, "catalog", source.source, f"{entry.name}: {source.where}", "derived")
+        fields[f"{side}_job_interrupt_rate"] = item.by_default(note, "checkpoint.mtti", "checkpoint.failures")
+    each = from_catalog(pair[0][-1].gpus_per_node)
+    fields |= {"gpus_of_failures": fields["smaller_job_gpus"], "gpus_per_node": each, "gpus_per_counted_node": each}
+    return [entry for *_, entry in pair], fields
 
 
-def failure_rate(entry: Failures, next_to: Failures | None = None) -> dict[str, Input]:
-    """Return the failure rate of a node; its range covers that of the next size, where it was chosen by the size of the job."""
+def _interrupt_rate(entry: Failures) -> tuple[float, tuple[float, float]]:
+    """Interrupts per second of a whole job of the published size, and the range of the failure rate of one of its nodes."""
+    known = Quantities({"gpus": from_catalog(entry.gpus), **failure_rate(entry)})
+    rate = known.value("failures_per_node_second")
+    low, high = (getattr(entry.rate, end, None) or rate for end in ("low", "high"))
+    return 1 / known.value("job_mean_time_to_interrupt"), (low, high)
+
+
+def failure_rate(entry: Failures, beside: Iterable[Failures] = ()) -> dict[str, Input]:
+    """Return the failure rate of a node; its range covers those of the published sizes beside it, where the size chose it."""
     counted = {"observed_interrupts": entry.interrupts, "observed_seconds": entry.period, "observed_nodes": entry.nodes}
     fields = from_fields({"failures_per_node_second": entry.rate} if entry.rate is not None else counted)
     note = f"failure rate of {entry.name}"
-    if next_to is not None and entry.gpus is not None:
+    if beside and entry.gpus is not None:
         note += f", published for {entry.gpus.value:,.0f} GPUs, the nearest to this job"
         fields["gpus_of_failures"] = from_catalog(entry.gpus)
         # Clusters of one size differ as much as those of the next: what is not known of this one is drawn.
-        other = Quantities(failure_rate(next_to)).value("failures_per_node_second")
         own = Quantities(fields).value("failures_per_node_second")
         name = "failures_per_node_second" if entry.rate is not None else "observed_interrupts"
         item = fields[name]
-        ends = [item.low or item.value, item.high or item.value, item.value * other / own]
+        ends = [item.low or item.value, item.high or item.value]
+        ends += [item.value * end / own for one in beside for end in _interrupt_rate(one)[1]]
         fields[name] = item._replace(low=min(ends), high=max(ends))
     given = {each: item.by_default(note, "checkpoint.mtti", "checkpoint.failures") for each, item in fields.items()}
     # The failure rate is per node as its source counts nodes, so the job is counted in these nodes.
@@ -173,7 +205,7 @@ def failure_rate(entry: Failures, next_to: Failures | None = None) -> dict[str, 
     return {**given, "gpus_per_node": each, "gpus_per_counted_node": each}
 
 
-def failure_table(gpus: float | None, chosen: str | None, entries: Iterable[Failures]) -> dict[str, list[dict[str, Any]]]:
+def failure_table(gpus: float | None, chosen: Container[str], entries: Iterable[Failures]) -> dict[str, list[dict[str, Any]]]:
     """Return every published failure rate, with the mean time to interrupt that it gives this job."""
     if gpus is None:
         return {}
@@ -182,7 +214,7 @@ def failure_table(gpus: float | None, chosen: str | None, entries: Iterable[Fail
         known = Quantities({"gpus": Input(gpus), **failure_rate(entry)})
         values = {each: known.value(each) for each in ("failures_per_thousand_node_days", "job_mean_time_to_interrupt")}
         observed = entry.gpus.value if entry.gpus is not None else ""
-        mark = "chosen" if entry.id == chosen else ""
+        mark = "chosen" if entry.id in chosen else ""
         rows.append({"failures": entry.id, "counts": entry.counts, "gpus_of_failures": observed, **values, "mark": mark})
     return {"failures": sorted(rows, key=lambda row: float(row["job_mean_time_to_interrupt"]))}
 
