@@ -91,7 +91,9 @@ class ScheduleOptions(TypedDict, total=False):
 
     failures: Annotated[
         str | None,
-        option("Failure rate to use without mtti: llama3, rsc-1, …; from jobs of the published sizes next to it by default.", "ID"),
+        option(
+            "Failure rate to use without mtti: llama3, rsc-1, …; from jobs of the published sizes next to it by default.", "ID"
+        ),
     ]
     mtti: Annotated[
         Written | None,
