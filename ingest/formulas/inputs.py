@@ -136,7 +136,6 @@ input_quantity("smaller_job_gpus", "GPU", "GPUs of the next smaller jobs whose i
 input_quantity("larger_job_gpus", "GPU", "GPUs of the next larger jobs whose interrupts were published.")
 input_quantity("smaller_job_interrupt_rate", "1/s", "Interrupts per time of the next smaller published jobs.")
 input_quantity("larger_job_interrupt_rate", "1/s", "Interrupts per time of the next larger published jobs.")
-alternative("failures_per_node_second", "failures_between_sizes", when="size_between_published")
 input_quantity("uptime_share", "1", "Uptime: share of the time in which the job makes progress.", high=1)
 input_quantity("checkpoint_interval", "s", "Checkpoint interval: computing between two checkpoints.",
     label="checkpoint interval")  # fmt: skip

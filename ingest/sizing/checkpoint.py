@@ -375,7 +375,7 @@ def saved_checkpoints(
         given |= released_width(sized, settings)
     known = Quantities(given, owner, shared_inputs=True)
     known.adopt(steps)
-    known.state(f"{readers}_readers", *(["size_between_published"] if "smaller_job_gpus" in given else []))
+    known.state(f"{readers}_readers")
     files = _lay_out(known, layout, groups, sized, precision is not None)
     unmet, warnings = plan_interval(known, mode, relaxed=relaxed)
     said = {"layout": layout, "zero_stage": str(groups.zero_stage) if groups is not None else ""}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect
 from collections.abc import Container, Iterable
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, NamedTuple, Self, TypedDict
 
-from ingest.catalog.records import Failures
+from ingest.catalog.records import Failures, Value
 from ingest.engine.messages import Message, Option
 from ingest.engine.question import Declared, option
+from ingest.engine.registry import solve
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, assumed, derived
+from ingest.engine.value import Evidence, Input, assumed, derived
 from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.sizing.job import Written
@@ -148,45 +148,68 @@ class ScheduleOptions(TypedDict, total=False):
     ]
 
 
+class Interrupted(NamedTuple):
+    """Interrupts of jobs of one published size."""
+
+    gpus: Value
+    entry: Failures
+    rate: float  # of a whole job
+    ends: tuple[float, float]  # of the failure rate of one of its nodes
+
+    @classmethod
+    def of(cls, gpus: Value, entry: Failures) -> Self:
+        """What is published of jobs of this size."""
+        known = Quantities({"gpus": from_catalog(gpus), **failure_rate(entry)})
+        rate = known.value("failures_per_node_second")
+        low, high = (getattr(entry.rate, end, None) or rate for end in ("low", "high"))
+        return cls(gpus, entry, 1 / known.value("job_mean_time_to_interrupt"), (low, high))
+
+    @property
+    def evidence(self) -> Evidence:
+        """What its failure rate rests on."""
+        source = self.entry.rate or self.entry.interrupts
+        assert source is not None
+        each = self.rate * self.entry.gpus_per_node.value / self.gpus.value
+        return Evidence(self.entry.name, each, source.source, source.where, source.grade)
+
+
 def usual_failures(gpus: float, entries: Iterable[Failures]) -> tuple[list[Failures], dict[str, Input]]:
     """Return the published interruptions of jobs next to a size, and the failure rate of a node that follows from them.
 
     A larger job has not been interrupted less often: where published rates fall with the size, that of the larger job holds for
     the smaller one too. Between two sizes interrupts grow as a power of the GPUs; beyond the last they grow with the nodes.
     """
-    counted = sorted((one.gpus.value, one.id, one) for one in entries if one.counts == INTERRUPTIONS and one.gpus is not None)
-    points = [(size, *_interrupt_rate(one), one) for size, _, one in counted]
-    least = [min(rate for _, rate, *_ in points[at:]) for at in range(len(points))]
-    after = bisect([size for size, *_ in points], gpus)
-    if after in (0, len(points)) or (points[after - 1][0] == gpus and least[after - 1] == points[after - 1][1]):
-        at = max(after - 1, 0)
-        return [points[at][-1]], failure_rate(points[at][-1], [one for *_, one in points[max(at - 1, 0) : at + 2]])
-    pair = points[after - 1], points[after]
-    ends = [end for _, _, range_, _ in pair for end in range_]
-    note = "interrupts of jobs of the next smaller and the next larger published size"
-    fields = {}
-    for side, (size, _, _, entry), rate in zip(("smaller", "larger"), pair, least[after - 1 : after + 1], strict=True):
-        fields[f"{side}_job_gpus"] = from_catalog(entry.gpus)
-        source = entry.rate or entry.interrupts
-        assert source is not None
-        nodes = size / entry.gpus_per_node.value
-        low, high = min(*ends, rate / nodes) * nodes, max(*ends, rate / nodes) * nodes
-        item = Input(rate, low, high, "catalog", source.source, f"{entry.name}: {source.where}", "derived")
-        fields[f"{side}_job_interrupt_rate"] = item.by_default(note, "checkpoint.mtti", "checkpoint.failures")
-    each = from_catalog(pair[0][-1].gpus_per_node)
-    fields |= {"gpus_of_failures": fields["smaller_job_gpus"], "gpus_per_node": each, "gpus_per_counted_node": each}
-    return [entry for *_, entry in pair], fields
+    found = [Interrupted.of(one.gpus, one) for one in entries if one.counts == INTERRUPTIONS and one.gpus is not None]
+    points = sorted(found, key=lambda point: (point.gpus.value, point.entry.id))
+    least = [min(point.rate for point in points[at:]) for at in range(len(points))]
+    after = bisect([point.gpus.value for point in points], gpus)
+    at = max(after - 1, 0)
+    # Clusters of one size differ as much as those of the next sizes: what is not known of this one is drawn.
+    beside = points[max(at - 2, 0) : at + 3]
+    if after in (0, len(points)) or (points[at].gpus.value == gpus and least[at] == points[at].rate):
+        return [points[at].entry], failure_rate(points[at].entry, beside)
+    pair, (few, many) = points[at : at + 2], least[at : at + 2]
+    sizes = {"smaller_job_gpus": pair[0].gpus.value, "larger_job_gpus": pair[1].gpus.value}
+    counted = from_catalog(pair[0].entry.gpus_per_node)
+    known = {**sizes, "smaller_job_interrupt_rate": few, "larger_job_interrupt_rate": many, "gpus": gpus,
+             "gpus_per_counted_node": counted.value}  # fmt: skip
+    each = float(solve("failures_between_sizes", known))
+    ends = [each, *(end for point in beside for end in point.ends)]
+    where = f"on a line of logarithmic axes from {pair[0].entry.name}, to {pair[1].entry.name}"
+    rate = Input(
+        each, min(ends), max(ends), "catalog", "arithmetic", where, "derived", parts=tuple(point.evidence for point in pair)
+    )
+    note = f"failure rate {where}"
+    given = {
+        "failures_per_node_second": rate.by_default(note, "checkpoint.mtti", "checkpoint.failures"),
+        "gpus_of_failures": from_catalog(pair[0].gpus),
+        "gpus_per_node": counted,
+        "gpus_per_counted_node": counted,
+    }
+    return [point.entry for point in pair], given
 
 
-def _interrupt_rate(entry: Failures) -> tuple[float, tuple[float, float]]:
-    """Interrupts per second of a whole job of the published size, and the range of the failure rate of one of its nodes."""
-    known = Quantities({"gpus": from_catalog(entry.gpus), **failure_rate(entry)})
-    rate = known.value("failures_per_node_second")
-    low, high = (getattr(entry.rate, end, None) or rate for end in ("low", "high"))
-    return 1 / known.value("job_mean_time_to_interrupt"), (low, high)
-
-
-def failure_rate(entry: Failures, beside: Iterable[Failures] = ()) -> dict[str, Input]:
+def failure_rate(entry: Failures, beside: Iterable[Interrupted] = ()) -> dict[str, Input]:
     """Return the failure rate of a node; its range covers those of the published sizes beside it, where the size chose it."""
     counted = {"observed_interrupts": entry.interrupts, "observed_seconds": entry.period, "observed_nodes": entry.nodes}
     fields = from_fields({"failures_per_node_second": entry.rate} if entry.rate is not None else counted)
@@ -194,12 +217,11 @@ def failure_rate(entry: Failures, beside: Iterable[Failures] = ()) -> dict[str, 
     if beside and entry.gpus is not None:
         note += f", published for {entry.gpus.value:,.0f} GPUs, the nearest to this job"
         fields["gpus_of_failures"] = from_catalog(entry.gpus)
-        # Clusters of one size differ as much as those of the next: what is not known of this one is drawn.
         own = Quantities(fields).value("failures_per_node_second")
         name = "failures_per_node_second" if entry.rate is not None else "observed_interrupts"
         item = fields[name]
         ends = [item.low or item.value, item.high or item.value]
-        ends += [item.value * end / own for one in beside for end in _interrupt_rate(one)[1]]
+        ends += [item.value * end / own for point in beside for end in point.ends]
         fields[name] = item._replace(low=min(ends), high=max(ends))
     given = {each: item.by_default(note, "checkpoint.mtti", "checkpoint.failures") for each, item in fields.items()}
     # The failure rate is per node as its source counts nodes, so the job is counted in these nodes.

@@ -61,7 +61,7 @@ def test_the_failure_rate_is_that_of_the_published_sizes_next_to_the_job(gpus, e
         name = "observed_interrupts" if entries == ["llama3"] else "failures_per_node_second"
         assert Catalog().get(Failures, entries[0]).name in why(answer, name)
     else:
-        assert "next smaller and the next larger" in why(answer, "larger_job_interrupt_rate")
+        assert "a line of logarithmic axes" in why(answer, "failures_per_node_second")
 
 
 def test_between_two_published_sizes_interrupts_grow_as_a_power_of_the_gpus():
