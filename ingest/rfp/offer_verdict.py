@@ -13,7 +13,7 @@ from ingest.engine.interactive import InteractiveResult
 from ingest.engine.result import envelope, frame_of
 from ingest.errors import UsageError, brief, listed, nearest
 from ingest.requirement import ANSWER
-from ingest.rfp.compliance import MET, MISSED, PARTLY, SLIP, UNANSWERED, UNASKED, UNPROVEN, LineVerdict
+from ingest.rfp.compliance import MET, MISSED, PARTLY, RESERVED, SLIP, UNANSWERED, UNASKED, UNPROVEN, UNREADABLE, LineVerdict
 from ingest.rfp.requirement_lines import MANDATORY, TARGET, RequirementDifference, RequirementLine, is_value
 from ingest.rfp.response_form import COMPLY, NO, REQUIREMENTS_SHEET
 
@@ -28,10 +28,13 @@ ALONE = (
 #: Ids that one warning lists.
 MOST_LISTED = 5
 #: The verdict on an offer.
-COMPLIES, DEVIATES, INCOMPLETE = "COMPLIES", "DOES NOT COMPLY", "INCOMPLETE"
+COMPLIES, DEVIATES, INCOMPLETE, TO_DECIDE = "COMPLIES", "DOES NOT COMPLY", "INCOMPLETE", "COMPLIES WITH RESERVATIONS"
 #: Why a mandatory requirement is not met, with the words of a count: the vendor deviates, or has yet to answer.
 DEVIATING = {MISSED: "missed", PARTLY: "partly met"}
-PENDING = {UNANSWERED: "not answered", UNPROVEN: "answered yes without a value", SLIP: "with a unit slip to confirm"}
+PENDING = {UNANSWERED: "not answered", UNREADABLE: "not readable", UNPROVEN: "answered yes without a value",
+           SLIP: "with a unit slip to confirm"}  # fmt: skip
+#: What a person has to decide, with the words of a count.
+RESERVING = {RESERVED: "with reservations to decide"}
 #: What a target earns that the vendor meets in part.
 PARTIAL_CREDIT = 0.5
 
@@ -63,11 +66,14 @@ class Response(InteractiveResult):
 
     @property
     def verdict(self) -> str:
-        """`COMPLIES`, `DOES NOT COMPLY`, or `INCOMPLETE` where answers are outstanding and nothing deviates."""
+        """`COMPLIES`, `DOES NOT COMPLY`, `INCOMPLETE` where answers are outstanding and nothing deviates, or `COMPLIES WITH
+        RESERVATIONS` where a person has to decide on remarks alone."""
         found = {line.verdict for line in self.of(MANDATORY)}
         if self.differences or found & DEVIATING.keys():
             return DEVIATES
-        return INCOMPLETE if found - {MET, UNASKED} else COMPLIES
+        if found - {MET, UNASKED, RESERVED}:
+            return INCOMPLETE
+        return TO_DECIDE if RESERVED in found else COMPLIES
 
     @property
     def summary(self) -> str:
@@ -75,7 +81,9 @@ class Response(InteractiveResult):
         lines, targets = self.of(MANDATORY), self.of(TARGET)
         counted = Counter(line.verdict for line in lines)
         parts = [f"{counted[MET]} of {len(lines)} mandatory requirements met"]
-        parts += [f"{counted[verdict]} {words}" for verdict, words in (DEVIATING | PENDING).items() if counted[verdict]]
+        parts += [
+            f"{counted[verdict]} {words}" for verdict, words in (DEVIATING | PENDING | RESERVING).items() if counted[verdict]
+        ]
         if asked := self.of(ANSWER):
             parts.append(f"{sum(line.answered for line in asked)} of {len(asked)} questions answered")
         if targets:
@@ -95,9 +103,12 @@ class Response(InteractiveResult):
     @property
     def unmet(self) -> str:
         """Why the offer does not comply; empty where it does."""
-        missed = [line.requirement.id for line in self.of(MANDATORY) if line.verdict != MET]
+        lines = self.of(MANDATORY)
+        missed = [line.requirement.id for line in lines if line.verdict not in (MET, RESERVED)]
+        reserved = [line.requirement.id for line in lines if line.verdict == RESERVED]
         why = f"mandatory requirements are not met: {listed(missed, MOST_LISTED)}" if missed else ""
-        reasons = "; ".join(filter(None, (self._differing, why)))
+        decide = f"reservations to decide (--decisions): {listed(reserved, MOST_LISTED)}" if reserved else ""
+        reasons = "; ".join(filter(None, (self._differing, why, decide)))
         return f"{self.path}: {reasons}" if reasons else ""
 
     @property
@@ -123,6 +134,7 @@ class Response(InteractiveResult):
             "optimized": self.optimized,
             "verdict": self.verdict,
             "complies": self.verdict == COMPLIES,
+            "lines": [line.in_short() for line in self.lines],
             "requirements": [line.to_dict() for line in self.lines],
             "changes": list(self.changes),
         }

@@ -176,7 +176,7 @@ def test_weights_are_complete_and_numbers_from_zero():
 
 @pytest.mark.parametrize(
     ("word", "verdict", "whole"),
-    [("yes", "met", "COMPLIES"), ("partial", "partly", "DOES NOT COMPLY"), ("no", "missed", "DOES NOT COMPLY"),
+    [("yes", "with reservations", "COMPLIES WITH RESERVATIONS"), ("partial", "partly", "DOES NOT COMPLY"), ("no", "missed", "DOES NOT COMPLY"),
      ("", "no answer", "INCOMPLETE")],
 )  # fmt: skip
 def test_a_term_in_words_is_judged_by_the_word(word, verdict, whole):
