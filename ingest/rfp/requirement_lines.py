@@ -159,6 +159,12 @@ def planned_lines(path: Path) -> list[RequirementLine]:
     return found
 
 
+def planned_award(path: Path) -> Rows:
+    """The award of a plan, as rows of its table."""
+    found = read_json_object(path, "the plan that you sent, as `ingest plan` writes it in JSON", most=MOST_BYTES).get("award")
+    return [(str(name), value) for name, value in found.items()] if isinstance(found, Mapping) else []
+
+
 def _planned(path: Path, number: int, line: Any, valued: bool) -> RequirementLine | None:
     """A requirement of a plan, or a term of its service; None for a term that the buyer has not decided."""
     place = f"{path}: {'requirement' if valued else 'term'} {number}"

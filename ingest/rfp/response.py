@@ -9,10 +9,19 @@ from typing import Annotated, Any, TypedDict, Unpack, overload
 from ingest.engine.question import filled as filled_options
 from ingest.engine.question import option
 from ingest.errors import UsageError, brief, expected_one_of, listed, nearest
+from ingest.rfp.award import AWARD_SHEET, Award, priced
 from ingest.rfp.compliance import ACCEPT, REJECT, contradictions, judge, offer_lines
 from ingest.rfp.offer_verdict import MOST_LISTED, Comparison, Response, weights_of
-from ingest.rfp.requirement_lines import TARGET, RequirementLine, differences, planned_lines, sheet_differences, stated_lines
-from ingest.rfp.response_form import REQUIREMENTS_SHEET, RESPONSE_SHEET
+from ingest.rfp.requirement_lines import (
+    TARGET,
+    RequirementLine,
+    differences,
+    planned_award,
+    planned_lines,
+    sheet_differences,
+    stated_lines,
+)
+from ingest.rfp.response_form import PRICES_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET
 from ingest.rfp.workbook_reader import Rows, other_sheets, read_sheets
 
 #: Offers that one comparison takes: a page with more columns cannot be read.
@@ -80,17 +89,17 @@ def response(
     if not 1 <= len(paths) <= MOST_OFFERS:
         raise UsageError(f"OFFER: found {len(paths)} offers, expected 1 to {MOST_OFFERS}")
     lines: list[RequirementLine] = []
-    sheet, others = None, dict[str, Rows]()
+    sheet, others, award = None, dict[str, Rows](), Award.read(None)
     if place is not None and place.suffix.lower() == ".json":
-        lines = planned_lines(place)
+        lines, award = planned_lines(place), Award.read(planned_award(place))
     elif place is not None:
         sheets, others = read_sheets(place), other_sheets(place)
-        lines, sheet = stated_lines(sheets), sheets[REQUIREMENTS_SHEET]
+        lines, sheet, award = stated_lines(sheets), sheets[REQUIREMENTS_SHEET], Award.read(others.get(AWARD_SHEET))
     offers = []
     for path in paths:
-        returned = read_sheets(path)
+        returned, beside = read_sheets(path), other_sheets(path)
         if place is None and sheet is None:
-            lines, sheet = stated_lines(returned), returned[REQUIREMENTS_SHEET]
+            lines, sheet, award = stated_lines(returned), returned[REQUIREMENTS_SHEET], Award.read(beside.get(AWARD_SHEET))
         filled_in = {one.id: one for one in offer_lines(returned[RESPONSE_SHEET])}
         against = contradictions(lines, filled_in)
         decided = decisions_on(asked["decisions"], path.stem, [one.stem for one in paths], [one.id for one in lines])
@@ -100,8 +109,9 @@ def response(
         )
         changed = [*differences(lines, returned, sheet)]
         if others:
-            changed += sheet_differences(others, other_sheets(path))
-        offers.append(Response(str(path), verdicts, tuple(changed), optimized, str(place or "")))
+            changed += sheet_differences(others, beside)
+        cost = priced(beside.get(PRICES_SHEET), award)
+        offers.append(Response(str(path), verdicts, tuple(changed), optimized, str(place or ""), cost))
     known = [one.id for one in lines]
     for ident in confirmed:
         if ident not in known:
@@ -111,7 +121,8 @@ def response(
             )
     if isinstance(filled, (str, Path)):
         return offers[0]
-    return Comparison(tuple(offers), weights_of([one.id for one in lines if one.priority == TARGET], asked["weights"]))
+    weights = weights_of([one.id for one in lines if one.priority == TARGET], asked["weights"])
+    return Comparison(tuple(offers), weights, award)
 
 
 def decisions_on(

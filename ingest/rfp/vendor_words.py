@@ -88,6 +88,8 @@ CONSENTS = re.compile(
     r"|unconditional\w*|ready|available|enabled|default|standard|throughout|always|covered|part\s+of|granted|secured|done)\b",
     re.IGNORECASE,
 )
+#: An amount of a price with one comma before three digits is in thousands: nobody prices in thousandths.
+MOST_CENTS = 1_000
 #: Words that are shown of those that limit.
 MOST_WORDS = 3
 
@@ -125,6 +127,18 @@ def number_of(written: str, plausible: Callable[[float], bool] = bool) -> float 
         return float(mantissa + power + exponent)
     except ValueError:
         return None
+
+
+def number_in(written: object) -> float | None:
+    """The only number of a cell, such as that of `1.250.000 EUR`; None where there is none, or it may be one or another.
+
+    >>> number_in("EUR 1.250.000,00"), number_in("1,250,000"), number_in(7), number_in("as above"), number_in("2 x 3")
+    (1250000.0, 1250000.0, 7.0, None, None)
+    """
+    if isinstance(written, (int, float)) and not isinstance(written, bool):
+        return float(written)
+    numbers = _NUMBER.findall(str(written or ""))
+    return number_of(numbers[0], lambda value: value >= MOST_CENTS) if len(numbers) == 1 else None
 
 
 def in_notation(written: str) -> str:
