@@ -264,10 +264,8 @@ class Comparison(InteractiveResult):
             lines.append(f"{first.offer} leads {second.offer} by {ahead:.1f} points; {most} tells most: {gains[most]:+.1f}")
         for name, (below, above) in flips(award, ranked).items():
             ends = [f"below {below:.3g}" if below is not None else "", f"above {above:.3g}" if above is not None else ""]
-            said = " or ".join(filter(None, ends))
-            lines.append(
-                f"{name} ({award.points[name]:g} points): " + (f"another offer is first {said}" if said else "decides nothing")
-            )
+            said = " or ".join(filter(None, ends)) or "at no number of points"
+            lines.append(f"{name} ({award.points[name]:g} points): another offer is first {said}")
         return tuple(filter(None, lines))
 
     def row(self, place: int) -> tuple[LineVerdict, ...]:
