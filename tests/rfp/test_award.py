@@ -160,3 +160,11 @@ def test_a_decision_names_an_offer_a_line_and_a_reason(folder, decisions, words)
     with pytest.raises(UsageError, match="--decisions: ") as refused:
         ingest.response([folder / "dear.xlsx", folder / "cheap.xlsx"], sent=folder / "rfp.xlsx", decisions=decisions)
     assert words in str(refused.value)
+
+
+def test_points_that_no_offer_can_earn_are_a_caution():
+    award = {"price": 40, "targets": 30, "terms": 30}
+    said = [str(one) for one in ingest.plan({**ONE_JOB, "award": award}, samples=0).warnings]
+    assert [one for one in said if "of the award" in one] == [
+        "30 points of the award for terms, which no offer can earn: the tender asks no question"
+    ]
