@@ -389,11 +389,10 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
         if re.match(r"\w+\W+(?:response|reaction|recovery|replacement|delivery|on-?site)\b", found.after):
             return ""
         asked = [time for one, word in _counts(stated) if (time := _seconds(one, word)) is not None]
-        return (
-            ""
-            if asked and seconds >= max(asked) * (1 - SAME)
-            else f"states {shown}" + (", less than is asked for" if asked else ", which is not asked for")
-        )
+        # Years are no duration of a test, nor minutes a warranty.
+        if not asked or (seconds >= DAY) != (max(asked) >= DAY):
+            return f"states {shown}, which is not asked for"
+        return "" if seconds >= max(asked) * (1 - SAME) else f"states {shown}, less than is asked for"
     for nouns in FEWER_IS_HARDER:
         if noun.startswith(nouns):
             counts = [one for one, word in _counts(stated) if word.startswith(nouns)]
