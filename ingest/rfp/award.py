@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
 from ingest.engine.registry import solve
@@ -120,7 +120,8 @@ def priced(rows: Rows | None, award: Award, sent: Rows | None = None) -> Price:
     limiting: list[str] = []
     for row in (rows or ())[1:]:
         line = dict(zip(heads, row, strict=False))
-        limiting += [f"beside the prices: {one_line(str(value))}" for value in row[len(heads) :] if value is not None]
+        beside = [value for head, value in zip_longest(heads, row, fillvalue="") if not head and value not in (None, "")]
+        limiting += [f"beside the prices: {one_line(str(value))}" for value in beside]
         item, counts = one_line(str(line.get(ITEM) or "")), str(line.get(COUNTS) or "")
         texts = [
             one_line(str(value)) for head, value in line.items() if value not in (None, "") and head not in (UNIT_HEAD, COUNTS)
