@@ -100,23 +100,22 @@ def stored_as(name: str) -> str:
 
 
 class Releases:
-    """The releases of the catalogs' folders, nearest first, with an index over all names.
+    """Releases by id, with an index over all names.
 
     `others` are names of entries outside the table, such as models with measured rates: where a name is that of both, an answer
     about a structure takes the row, any other answer the entry.
     """
 
-    def __init__(self, folders: Sequence[Path], others: Mapping[str, str]) -> None:
-        self.rows: dict[str, Release] = {}
-        for folder in reversed(folders):
-            self.rows.update({row.id: row for row in _read(folder / "architectures" / FILE)})
-        rows, entries = _Index(), _Index()
-        for row in self.rows.values():
+    def __init__(self, rows: Mapping[str, Release], others: Mapping[str, str]) -> None:
+        self.rows = rows
+        of_rows: _Index = {}
+        of_entries: _Index = {}
+        for row in rows.values():
             for name in row.names:
-                rows.setdefault(words(name.rpartition("/")[2]), {})[row.id] = None
+                of_rows.setdefault(words(name.rpartition("/")[2]), {})[row.id] = None
         for name, entry in others.items():
-            entries.setdefault(words(name), {})[entry] = None
-        self._of_structures, self._of_models = {**entries, **rows}, {**rows, **entries}
+            of_entries.setdefault(words(name), {})[entry] = None
+        self._of_structures, self._of_models = {**of_entries, **of_rows}, {**of_rows, **of_entries}
 
     def named(self, written: str, *, structure: bool = False) -> str | None:
         """The id of the entry that a written name stands for; None where none does.
@@ -154,6 +153,11 @@ def _several(written: str, found: Iterable[str]) -> UsageError:
     lines = (f"{brief(written)} may be {listed(found, most)}: name one" for most in range(MOST_SHOWN, 2, -1))
     *_, shortest = texts = [*lines]
     return UsageError(next((text for text in texts if len(text) <= WIDTH), shortest))
+
+
+def releases_in(folders: Sequence[Path]) -> dict[str, Release]:
+    """The rows of the catalogs' folders by id, those of the nearest first in force."""
+    return {row.id: row for folder in reversed(folders) for row in _read(folder / "architectures" / FILE)}
 
 
 def _read(path: Path) -> Iterator[Release]:
