@@ -111,8 +111,9 @@ class Releases:
         of_rows: _Index = {}
         of_entries: _Index = {}
         for row in rows.values():
+            # A further name with its owner is that one alone: another owner gives the same name to other sizes.
             for name in row.names:
-                of_rows.setdefault(words(name.rpartition("/")[2]), {})[row.id] = None
+                of_rows.setdefault(words(name.rpartition("/")[2] if name == row.hub else name), {})[row.id] = None
         for name, entry in others.items():
             of_entries.setdefault(words(name), {})[entry] = None
         self._of_structures, self._of_models = {**of_entries, **of_rows}, {**of_rows, **of_entries}
@@ -125,7 +126,8 @@ class Releases:
         if len(written) > MOST_LETTERS:
             return None
         index = self._of_structures if structure else self._of_models
-        for spelling in spellings(written):
+        *_, owner, _ = f"//{written}".split("/")
+        for spelling in (f"{part}{one}" for one in spellings(written) for part in (f"{words(owner)} ", "")):
             found = index.get(spelling, {})
             if len(found) > 1:
                 raise _several(written, found)
