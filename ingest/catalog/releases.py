@@ -24,10 +24,13 @@ _STORED = (
     r"qat|dynamic|static|unsloth|imatrix|marlin|quantized|onnx|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
 )
 #: Words for what a release was tuned or converted for, and for its first version: they change no structure either.
-_TUNED = r"instruct|chat|it|base|hf|pt|latest|preview|sft|dpo|abliterated|block|linearized|dequantized|v0[.-]1|v1([.-]0)?"
+_TUNED = (
+    r"instruct|chat|it|base|hf|pt|latest|preview|sft|dpo|abliterated|heretic|uncensored|obliterated|block|linearized|"
+    r"dequantized|v0[.-]1|v1([.-]0)?"
+)
 #: Months, years and days in names: 2407, 2501, 0528.
 _DATED = r"2[3-6](0[1-9]|1[0-2])|(0[1-9]|1[0-2])[0-3][0-9]"
-_MAKERS = "meta|meta-llama|nvidia|google|microsoft|mistralai|qwen|ibm|hf"
+_MAKERS = "huihui|meta|meta-llama|nvidia|google|microsoft|mistralai|qwen|ibm|hf"
 
 
 #: Ids by the words of a name.
@@ -82,15 +85,18 @@ def spellings(name: str) -> Iterator[str]:
     """What a written name may stand for, as words: whole first, then without how it is stored, tuned and dated."""
     whole = re.sub(r"^(hf://|https://(www\.)?huggingface\.co/|ollama://|models--)", "", name.strip().lower()).strip("/")
     whole = re.sub(r"[\s_:/]+|--", "-", whole.rpartition("--")[2].rpartition("/")[2])
-    seen = [words(whole)]
+    shorter, seen = [whole], [words(whole)]
     yield seen[0]
     for unwanted in (_STORED, _TUNED, _DATED):
-        while (shorter := re.sub(rf"(^|-)({unwanted})(?=-|$)", "", whole).strip("-")) != whole:
-            whole = shorter
-        for made in (whole, re.sub(rf"^({_MAKERS})-", "", whole)):
-            if (found := words(made)) and found not in seen:
-                seen.append(found)
-                yield found
+        # The last such word first: a release may be known by the others.
+        while found := [*re.finditer(rf"(?:^|-)(?:{unwanted})(?=-|$)", whole)]:
+            whole = (whole[: found[-1].start()] + whole[found[-1].end() :]).strip("-")
+            shorter.append(whole)
+    for one in shorter:
+        for made in (words(one), words(re.sub(rf"^({_MAKERS})-", "", one))):
+            if made and made not in seen:
+                seen.append(made)
+                yield made
 
 
 def stored_as(name: str) -> str:
