@@ -6,12 +6,13 @@ from itertools import pairwise, takewhile
 
 import click
 
-from ingest.cli.main import COMMANDS, INTERRUPTED, command_of, overview, refuse, tell
+from ingest.cli.main import COMMANDS, INTERRUPTED, command_of, later, overview, refuse, tell
 from ingest.cli.output import forget_choices
 from ingest.configuration import forget_configuration
 from ingest.errors import IngestError, expected_one_of
 from ingest.version import __version__
 
+in_words_of_command = later("ingest.engine.question", "in_words_of_command")
 #: The option of `observe` whose value is all the words that follow.
 COMMAND = "--command"
 
@@ -44,8 +45,6 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except IngestError as error:
-            from ingest.engine.question import in_words_of_command
-
             asked = command_of(str(ctx.invoked_subcommand))
             own = [one for each in (asked, *getattr(asked, "commands", {}).values()) for one in each.params]
             names = {name.strip("-").replace("-", "_") for one in own for name in one.opts}
