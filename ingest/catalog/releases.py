@@ -21,7 +21,7 @@ WIDTH = 72  # letters of a refusal, after "ingest: "
 #: Words for how the weights are stored: they change no structure.
 _STORED = (
     r"awq|gptq|autoround|gguf|ggml|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|nvfp4|mxfp4|int4|int8|[2-8]-?bits?|w4a16|w8a8|w8a16|w4a8|g128|"
-    r"qat|dynamic|static|unsloth|imatrix|marlin|quantized|onnx|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
+    r"qat|dynamic|static|unsloth|imatrix|marlin|quantized|onnx|cloud|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
 )
 #: Words for what a release was tuned or converted for, and for its first version: they change no structure either.
 _TUNED = (
