@@ -25,7 +25,7 @@ _STORED = (
 )
 #: Words for what a release was tuned or converted for, and for its first version: they change no structure either.
 _TUNED = (
-    r"instruct|chat|it|base|hf|pt|latest|preview|sft|dpo|abliterated|heretic|uncensored|obliterated|block|linearized|"
+    r"instruct|chat|it|base|hf|pt|latest|preview|sft|dpo|rlvr[12]?|abliterated|heretic|uncensored|obliterated|block|linearized|"
     r"dequantized|v0[.-]1|v1([.-]0)?"
 )
 #: Months, years and days in names: 2407, 2501, 0528.
