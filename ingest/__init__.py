@@ -86,13 +86,13 @@ __all__ = ["__version__", "catalog", *_PLACES]
 def __getattr__(name: str) -> Any:
     if name in _PLACES:
         from ingest.arguments import checked
-        from ingest.engine.question import arguments_of
+        from ingest.engine.question import arguments_of, in_words_of_command
 
         function = getattr(import_module(_PLACES[name]), name)
         own = arguments_of(function)
         kinds = {argument: one.kind for argument, one in own.items()}
         table = {argument: (one.default, one.declared.text) for argument, one in own.items() if one.declared and not one.place}
-        return globals().setdefault(name, checked(name, function, kinds, table))
+        return globals().setdefault(name, checked(name, function, kinds, table, in_words_of_command))
     from difflib import get_close_matches
 
     near = get_close_matches(name, __all__, n=1)

@@ -31,7 +31,11 @@ class _Misfit(Exception):
 
 
 def checked(
-    name: str, function: Callable[..., Any], kinds: Mapping[str, Any], options: Mapping[str, tuple[Any, str]]
+    name: str,
+    function: Callable[..., Any],
+    kinds: Mapping[str, Any],
+    options: Mapping[str, tuple[Any, str]],
+    reworded: Callable[[IngestError, Collection[str]], IngestError] = lambda error, _: error,
 ) -> Callable[..., Any]:
     """A public function that checks the types of its arguments before it runs, and refuses in one line that is seen whole.
 
@@ -42,6 +46,7 @@ def checked(
         function: the function.
         kinds: the types of its arguments.
         options: those of its arguments that its table of options declares, each with its default and its help.
+        reworded: a refusal in words of these arguments.
     """
     signature = inspect.signature(function)
     parameters = signature.parameters.values()
@@ -56,7 +61,7 @@ def checked(
         try:
             return function(*fitting, **{place: _argument(place, value, kinds) for place, value in named.items()})
         except IngestError as error:
-            error.args = ("\n".join(map(in_one_line, error.lines)),)
+            error.args = ("\n".join(map(in_one_line, reworded(error, kinds).lines)),)
             raise
         except OSError as error:
             raise IngestError(in_one_line(refused_by_system(error))) from None

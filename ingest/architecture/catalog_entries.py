@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from math import isqrt
 from pathlib import Path
 
@@ -179,8 +180,8 @@ def _sample(made: Architecture, unit: str, sequence_length: float | None) -> tup
     return text or number + before, words
 
 
-def at_length(model: Model, sequence_length: float | None, catalog: Catalog) -> Model:
-    """Return a model at a sequence length: its FLOPs, and the tokens and bytes of a sample that is one sequence.
+def at_length(model: Model, sequence_length: float | None, catalog: Catalog, given: Collection[str] = ()) -> Model:
+    """Return a model at a sequence length: its FLOPs unless the user gives them, and the tokens and bytes of one sequence.
 
     Raises UsageError: it is not trained on text; IngestError: its FLOPs at another length cannot be counted.
     """
@@ -191,28 +192,39 @@ def at_length(model: Model, sequence_length: float | None, catalog: Catalog) -> 
         return model
     if own is None or model.tokens_per_sample is None:
         raise option_error("sequence_length", f": found with {model.id}, whose samples are not text: one is {model.sample}")
-    made = architecture.describe(model.id, catalog) if model.id in catalog.ids(Structure.kind) else None
-    stored = model.flops_per_sample.value / model.tokens_per_sample.value if model.flops_per_sample is not None else 0.0
-    if made is None or abs(stored / made.flops_per_token(own.value) - 1) > SAME_FLOPS:
-        # Padding, adapters or a structure that is not described: the catalog's FLOPs do not follow from the weights.
-        why = f": the FLOPs of {model.id} are known only for sequences of {own.value:,.0f} tokens"
-        raise IngestError(Message(Option("sequence_length"), why, supply=("flops_per_sample",)))
     grown = sequence_length / own.value if own is model.tokens_per_sample else 1
     tokens = model.tokens_per_sample.value * grown
-    note = _NOTE.format(length=sequence_length)
-    flops = made.flops_per_token(sequence_length) * tokens
     encodings = {
         name: Encoding(**{**vars(one), **{size: _times(getattr(one, size), grown) for size in SIZES}})
         for name, one in model.encodings.items()
     }
     changed = {
-        "flops_per_sample": Value(flops, "FLOP/sample", "arithmetic", "derived", f"rows of {model.id}", note=note),
+        "flops_per_sample": None
+        if "flops_per_sample" in given
+        else _flops_at(model, own.value, sequence_length, tokens, catalog),
         "tokens_per_sample": _times(model.tokens_per_sample, grown),
         "sequence_length": Value(sequence_length, "token", "arithmetic", "derived", "as requested"),
         "dataset_samples": _times(model.dataset_samples, 1 / grown),
         "encodings": encodings,
     }
     return Model(**{**vars(model), **changed})
+
+
+def _flops_at(model: Model, own: float, length: float, tokens: float, catalog: Catalog) -> Value:
+    """The FLOPs of a sample of so many tokens in sequences of a length.
+
+    Raises IngestError: those of the catalog do not follow from the weights.
+    """
+    made = architecture.describe(model.id, catalog) if model.id in catalog.ids(Structure.kind) else None
+    both = model.flops_per_sample, model.tokens_per_sample
+    stored = both[0].value / both[1].value if both[0] is not None and both[1] is not None else 0.0
+    if made is None or abs(stored / made.flops_per_token(own) - 1) > SAME_FLOPS:
+        # Padding, adapters or a structure that is not described.
+        why = f": the FLOPs of {model.id} are known only for sequences of {own:,.0f} tokens"
+        raise IngestError(Message(Option("sequence_length"), why, supply=("flops_per_sample",)))
+    flops = made.flops_per_token(length) * tokens
+    note = _NOTE.format(length=length)
+    return Value(flops, "FLOP/sample", "arithmetic", "derived", f"rows of {model.id}", note=note)
 
 
 def _times(value: Value | None, factor: float) -> Value | None:

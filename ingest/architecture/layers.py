@@ -236,7 +236,7 @@ def sizes(
         config=config,
         hidden=wide,
         inner=config.size("intermediate_size", inner) if inner is not None else 0,
-        layers=config.size("num_hidden_layers", layers, high=MAX_LAYERS),
+        layers=config.size("num_hidden_layers|num_layers", layers, high=MAX_LAYERS),
         heads=count,
         kv_heads=groups,
         width=head_width(config, wide, count, width),

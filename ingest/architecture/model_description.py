@@ -46,29 +46,35 @@ def describe(source: str | Path, catalog: Catalog | None = None, *, strict: bool
         return from_config(name, path, data, strict=strict)
     if path.suffix in (".yaml", ".yml"):
         return _from_yaml(path, strict)
-    name, catalog = str(source), catalog or Catalog()
-    wanted = name.lower()
-    for candidate in (wanted, catalog.aliases.get("models", {}).get(wanted, "")):
-        for folder in catalog.folders:
-            path = folder / "architectures" / f"{candidate}.yaml"
-            if candidate and path.is_file():
-                return _from_yaml(path, strict)
+    return _named(str(source), catalog or Catalog(), strict)
+
+
+def _named(name: str, catalog: Catalog, strict: bool = False) -> Architecture:
+    """The structure that a name stands for: an entry of its own first, then a row of the table of releases."""
+    wanted, ids, aliases = name.lower(), catalog.ids("architectures"), catalog.aliases.get("models", {})
+    for candidate in (wanted, aliases.get(wanted, "")):
+        if candidate in ids:
+            return of_id(candidate, catalog, strict)
     known = catalog.releases.named(name, structure=True)
     row = catalog.releases.rows.get(known or "")
-    made = None
-    if row is not None and row.model_type:
-        # A row leaves out what its class has by default, and its parameters were checked with that.
-        made = replace(from_config(row.id, row.path, row.keys(), strict=strict), defaults={})
-    elif known is not None and known != wanted and known in catalog.ids("architectures"):
-        made = describe(known, catalog, strict=strict)
-    if made is not None:
-        word = stored_as(name)
+    if known is not None and (known in ids or (row is not None and row.model_type)):
+        made, word = of_id(known, catalog, strict), stored_as(name)
         return replace(made, notes=(*made.notes, _STORED.format(word=word))) if word and word not in _SIXTEEN else made
-    ids = {item.stem for folder in catalog.folders for item in (folder / "architectures").glob("*.yaml")}
-    if {wanted, known} & {*catalog.ids("models"), *catalog.aliases.get("models", {})}:
+    if {wanted, known} & {*catalog.ids("models"), *aliases}:
         raise IngestError(f"the structure of {name} is unknown; supply its config.json{nearest(wanted, ids)}")
     instead = "; `ingest catalog list architectures` lists them, or give its config.json"
     raise UsageError(f"unknown model '{name}'{catalog.releases.hint(name) or nearest(wanted, ids) or instead}")
+
+
+def of_id(name: str, catalog: Catalog, strict: bool = False) -> Architecture:
+    """The structure of an id, from its file or its row of the table of releases."""
+    paths = (folder / "architectures" / f"{name}.yaml" for folder in catalog.folders)
+    path = next((path for path in paths if path.is_file()), None)
+    if path is not None:
+        return _from_yaml(path, strict)
+    row = catalog.releases.rows[name]
+    # A row leaves out what its class has by default, and its parameters were checked with that.
+    return replace(from_config(row.id, row.path, row.keys(), strict=strict), defaults={})
 
 
 def _from_yaml(path: Path, strict: bool) -> Architecture:

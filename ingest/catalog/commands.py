@@ -31,6 +31,7 @@ from ingest.catalog.store import CATALOGS, Catalog
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.configuration import configuration, configuration_file, shipped_folder
 from ingest.engine.interactive import InteractiveResult
+from ingest.engine.messages import fact_of
 from ingest.engine.question import option
 from ingest.engine.registry import check_value, is_quantity, solve, unit_of
 from ingest.engine.result import envelope, frame_of
@@ -102,9 +103,10 @@ class CatalogEntry(InteractiveResult):
 
     @property
     def results(self) -> dict[str, Value]:
-        """The values by name."""
+        """The values by name, without advice for the commands that use them."""
         fields = ((name, getattr(self.entry, name)) for name in self.entry.shapes)
-        return {inner: value for field in fields for inner, value in _flat(*field).items()}
+        flat = (pair for field in fields for pair in _flat(*field).items())
+        return {name: value._replace(note=fact_of(value.note)) for name, value in flat}
 
     @property
     def words(self) -> dict[str, str]:

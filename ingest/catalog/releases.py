@@ -21,13 +21,16 @@ WIDTH = 72  # letters of a refusal, after "ingest: "
 #: Words for how the weights are stored: they change no structure.
 _STORED = (
     r"awq|gptq|autoround|gguf|ggml|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|nvfp4|mxfp4|int4|int8|[2-8]-?bits?|w4a16|w8a8|w8a16|w4a8|g128|"
-    r"qat|dynamic|static|unsloth|imatrix|marlin|quantized|onnx|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
+    r"qat|dynamic|static|unsloth|imatrix|marlin|quantized|onnx|cloud|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
 )
 #: Words for what a release was tuned or converted for, and for its first version: they change no structure either.
-_TUNED = r"instruct|chat|it|base|hf|pt|latest|preview|sft|dpo|abliterated|block|linearized|dequantized|v0[.-]1|v1([.-]0)?"
+_TUNED = (
+    r"instruct|chat|it|base|hf|pt|latest|preview|sft|dpo|rlvr[12]?|abliterated|heretic|uncensored|obliterated|block|linearized|"
+    r"dequantized|v0[.-]1|v1([.-]0)?"
+)
 #: Months, years and days in names: 2407, 2501, 0528.
 _DATED = r"2[3-6](0[1-9]|1[0-2])|(0[1-9]|1[0-2])[0-3][0-9]"
-_MAKERS = "meta|meta-llama|nvidia|google|microsoft|mistralai|qwen|ibm|hf"
+_MAKERS = "huihui|meta|meta-llama|nvidia|google|microsoft|mistralai|qwen|ibm|hf"
 
 
 #: Ids by the words of a name.
@@ -82,15 +85,18 @@ def spellings(name: str) -> Iterator[str]:
     """What a written name may stand for, as words: whole first, then without how it is stored, tuned and dated."""
     whole = re.sub(r"^(hf://|https://(www\.)?huggingface\.co/|ollama://|models--)", "", name.strip().lower()).strip("/")
     whole = re.sub(r"[\s_:/]+|--", "-", whole.rpartition("--")[2].rpartition("/")[2])
-    seen = [words(whole)]
+    shorter, seen = [whole], [words(whole)]
     yield seen[0]
     for unwanted in (_STORED, _TUNED, _DATED):
-        while (shorter := re.sub(rf"(^|-)({unwanted})(?=-|$)", "", whole).strip("-")) != whole:
-            whole = shorter
-        for made in (whole, re.sub(rf"^({_MAKERS})-", "", whole)):
-            if (found := words(made)) and found not in seen:
-                seen.append(found)
-                yield found
+        # The last such word first: a release may be known by the others.
+        while found := [*re.finditer(rf"(?:^|-)(?:{unwanted})(?=-|$)", whole)]:
+            whole = (whole[: found[-1].start()] + whole[found[-1].end() :]).strip("-")
+            shorter.append(whole)
+    for one in shorter:
+        for made in (words(one), words(re.sub(rf"^({_MAKERS})-", "", one))):
+            if made and made not in seen:
+                seen.append(made)
+                yield made
 
 
 def stored_as(name: str) -> str:
@@ -100,23 +106,23 @@ def stored_as(name: str) -> str:
 
 
 class Releases:
-    """The releases of the catalogs' folders, nearest first, with an index over all names.
+    """Releases by id, with an index over all names.
 
     `others` are names of entries outside the table, such as models with measured rates: where a name is that of both, an answer
     about a structure takes the row, any other answer the entry.
     """
 
-    def __init__(self, folders: Sequence[Path], others: Mapping[str, str]) -> None:
-        self.rows: dict[str, Release] = {}
-        for folder in reversed(folders):
-            self.rows.update({row.id: row for row in _read(folder / "architectures" / FILE)})
-        rows, entries = _Index(), _Index()
-        for row in self.rows.values():
+    def __init__(self, rows: Mapping[str, Release], others: Mapping[str, str]) -> None:
+        self.rows = rows
+        of_rows: _Index = {}
+        of_entries: _Index = {}
+        for row in rows.values():
+            # A further name with its owner is that one alone: another owner gives the same name to other sizes.
             for name in row.names:
-                rows.setdefault(words(name.rpartition("/")[2]), {})[row.id] = None
+                of_rows.setdefault(words(name.rpartition("/")[2] if name == row.hub else name), {})[row.id] = None
         for name, entry in others.items():
-            entries.setdefault(words(name), {})[entry] = None
-        self._of_structures, self._of_models = {**entries, **rows}, {**rows, **entries}
+            of_entries.setdefault(words(name), {})[entry] = None
+        self._of_structures, self._of_models = {**of_entries, **of_rows}, {**of_rows, **of_entries}
 
     def named(self, written: str, *, structure: bool = False) -> str | None:
         """The id of the entry that a written name stands for; None where none does.
@@ -126,7 +132,8 @@ class Releases:
         if len(written) > MOST_LETTERS:
             return None
         index = self._of_structures if structure else self._of_models
-        for spelling in spellings(written):
+        *_, owner, _ = f"//{written}".split("/")
+        for spelling in (f"{part}{one}" for one in spellings(written) for part in (f"{words(owner)} ", "")):
             found = index.get(spelling, {})
             if len(found) > 1:
                 raise _several(written, found)
@@ -154,6 +161,11 @@ def _several(written: str, found: Iterable[str]) -> UsageError:
     lines = (f"{brief(written)} may be {listed(found, most)}: name one" for most in range(MOST_SHOWN, 2, -1))
     *_, shortest = texts = [*lines]
     return UsageError(next((text for text in texts if len(text) <= WIDTH), shortest))
+
+
+def releases_in(folders: Sequence[Path]) -> dict[str, Release]:
+    """The rows of the catalogs' folders by id, those of the nearest first in force."""
+    return {row.id: row for folder in reversed(folders) for row in _read(folder / "architectures" / FILE)}
 
 
 def _read(path: Path) -> Iterator[Release]:

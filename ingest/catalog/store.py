@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 from ingest.catalog.names import Meaning, Pattern, meaning, patterns_of, plain, unwrapped
 from ingest.catalog.records import KINDS, Entry, Rate
-from ingest.catalog.releases import Releases
+from ingest.catalog.releases import Releases, releases_in
 from ingest.catalog.schema import Reader, read_rates, read_sources
 from ingest.catalog.yaml_reader import ABSENT, line_of, prepared, read_yaml
 from ingest.configuration import Overlay, overlays_in_force, shipped_folder
@@ -242,7 +242,7 @@ class Catalog:
         """The structures that are known by name, and the names of models and structures with an entry of their own."""
         aliases = self.aliases.get("models", {})
         entries = {name: name for kind in ("architectures", "models") for name in self.ids(kind)}
-        return Releases(self.folders, {**aliases, **entries})
+        return Releases(releases_in(self.folders), {**aliases, **entries})
 
     def model_id(self, written: str) -> str:
         """The id of the model that a name stands for, as people and machines write it; a file, and an unknown name, as it is.

@@ -6,12 +6,13 @@ from itertools import pairwise, takewhile
 
 import click
 
-from ingest.cli.main import COMMANDS, INTERRUPTED, command_of, overview, refuse, tell
+from ingest.cli.main import COMMANDS, INTERRUPTED, command_of, later, overview, refuse, tell
 from ingest.cli.output import forget_choices
 from ingest.configuration import forget_configuration
-from ingest.errors import expected_one_of
+from ingest.errors import IngestError, expected_one_of
 from ingest.version import __version__
 
+in_words_of_command = later("ingest.engine.question", "in_words_of_command")
 #: The option of `observe` whose value is all the words that follow.
 COMMAND = "--command"
 
@@ -39,6 +40,15 @@ class Commands(click.Group):
                 continue
             raise click.UsageError(f"{place}: found '', expected a value")
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except IngestError as error:
+            asked = command_of(str(ctx.invoked_subcommand))
+            own = [one for each in (asked, *getattr(asked, "commands", {}).values()) for one in each.params]
+            names = {name.strip("-").replace("-", "_") for one in own for name in one.opts}
+            raise in_words_of_command(error, names) from None
 
     def get_help(self, ctx: click.Context) -> str:
         return overview()

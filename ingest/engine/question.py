@@ -7,11 +7,13 @@ completion and the page. Results are a list of `Shown` in the order of every out
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple, TypeVar, Unpack, get_args, get_origin, get_type_hints
 
-from ingest.engine.registry import default_of, unit_of
+from ingest.engine.messages import Message, Option
+from ingest.engine.registry import default_of, is_quantity, unit_of
+from ingest.errors import IngestError
 from ingest.units import display
 
 Table = TypeVar("Table")
@@ -158,6 +160,33 @@ def filled(table: type[Table], given: Table, function: str) -> Table:
 def quantities_in(table: type) -> dict[str, str]:
     """The options of a table that set a quantity, each with it."""
     return {one.name: one.declared.quantity for one in options_in(table) if one.declared is not None and one.declared.quantity}
+
+
+def in_words_of(options: Collection[str], text: str) -> str:
+    """A line whose advice names options of one command alone: in place of another one `--set`, or nothing.
+
+    >>> missing = Message("no FLOPs are known", supply=("samples_per_second", "flops_per_sample"))
+    >>> in_words_of(["flops_per_sample"], missing), in_words_of(["set"], missing)[20:]
+    ('no FLOPs are known; set --flops-per-sample', 'use --set flops_per_sample=VALUE')
+    """
+    if not isinstance(text, Message):
+        return text
+    return Message(*text.parts, supply=tuple(_ways(options, text.supply)), rule=text.rule)
+
+
+def in_words_of_command(error: IngestError, options: Collection[str]) -> IngestError:
+    """A refusal whose advice names options of one command alone."""
+    error.args = tuple(in_words_of(options, one) for one in error.args)
+    return error
+
+
+def _ways(options: Collection[str], supply: Iterable[Option]) -> Iterator[Option]:
+    for way in supply:
+        *above, name = way.path.split(".")
+        if name in options and above[-1:] != ["set"]:
+            yield way
+        elif "set" in options and is_quantity(name):
+            yield Option(f"set.{name}", way.value)
 
 
 class Shown(NamedTuple):

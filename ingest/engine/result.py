@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ingest.engine.frozen import EMPTY, Frozen
 from ingest.engine.interactive import InteractiveResult
-from ingest.engine.question import Question
+from ingest.engine.question import Question, in_words_of
 from ingest.engine.registry import Step, steps_below, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, Source
@@ -227,6 +227,7 @@ class Answer(InteractiveResult, Frozen):
     catalog: Sources  # where entries and sources come from
     unmet: str = ""  # the requirement that is not met, or the result that is required and missing; empty otherwise
     cited: tuple[tuple[str, str, str], ...] = ()  # sources of the tables, as (id, where, what is assumed or empty)
+    options: Collection[str] = ()  # those of the command, which advice may name; all where none are listed
 
     if TYPE_CHECKING:
 
@@ -265,7 +266,8 @@ class Answer(InteractiveResult, Frozen):
     def assumptions(self) -> list[dict[str, Any]]:
         """Values graded `assumed`, and defaults that a user may contest."""
         reasons = ((name, item, why_assumed(item)) for name, item in self.used.items())
-        found = [assumption(name, item.value, unit_of(name), why) for name, item, why in reasons if why is not None]
+        words = partial(in_words_of, self.options) if self.options else str
+        found = [assumption(name, item.value, unit_of(name), words(why)) for name, item, why in reasons if why is not None]
         layout = self.chosen.get("layout", {}).get("value", "")
         return found + [assumption("layout", layout, "", why) for *_, why in self.cited if why]
 

@@ -74,7 +74,7 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
     job = job.checked()
     length = job.numbers.get("sequence_length")
     own = model_named(job.model, length, catalog) if job.model is not None else None
-    model = own and at_length(own, length, catalog)
+    model = own and at_length(own, length, catalog, {**job.numbers, **job.settings})
     if own is not None:
         check_own_rates(catalog, own)
     rates = rates_of(own, catalog) if own is not None else None

@@ -352,6 +352,7 @@ def memory(
         (*size.warnings, *cautions),
         catalog,
         f"no layout holds the model: {found[1][0].reason}" if found[1] and not found[0] else _unmet(known, results, unknown),
+        options=("gpu", *asked),
     )
     flags = {"recompute": recompute, "dropout": dropout, "fp8_inputs": fp8_inputs, "loss": asked["loss"]}
     flags["step_in_backward"] = asked["step_in_backward"]

@@ -329,6 +329,7 @@ def _training(
         (*size.warnings, *_warnings(known, results)),
         job.sources,
         unmet=_unmet(known),
+        options=("gpu", *asked),
     )
     return with_unused(answer, settings)
 

@@ -190,6 +190,7 @@ def inference(job: OffloadJob) -> Answer:
         tuple(_warnings(known, results, parts)),
         job.sources,
         unmet=unmet(known),
+        options=("gpu", *given),
     )
     return with_unused(answer, settings)
 

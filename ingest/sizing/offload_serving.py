@@ -169,6 +169,7 @@ def serving(job: OffloadJob) -> Answer:
         tables,
         tuple(messages([finding("W99", words={"layers": kept})])),
         job.sources,
+        options=("gpu", *given),
     )
     return with_unused(answer, settings)
 

@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
-from ingest.architecture.model_description import describe
+from ingest.architecture.model_description import of_id
 from ingest.architecture.structure import Architecture
 from ingest.catalog.records import KINDS, Encoding, Model, Record, Shape, Statement, Structure, Tier, Value
 from ingest.catalog.store import CATALOGS, Catalog
@@ -17,7 +17,7 @@ Catalogs = Annotated[str | Path | Sequence[str | Path], CATALOGS]
 #: The records inside an entry, by the form of their field.
 INNER: Mapping[str, type[Record]] = {"encodings": Encoding, "tiers": Tier}
 #: Parts of an architecture that only a release has.
-OF_A_RELEASE = ("stored", "stored_bytes", "row_bytes", "estimated")
+OF_A_RELEASE = ("stored", "stored_bytes", "row_bytes")
 
 
 def page_data(catalogs: Catalogs = (), read: Container[str] | None = None) -> dict[str, Any]:
@@ -37,11 +37,21 @@ def page_data(catalogs: Catalogs = (), read: Container[str] | None = None) -> di
     for model in catalog.all(Model):
         check_own_rates(catalog, model)
     seen = [(cell, key, rate) for cell, rates in seen_rates(catalog).items() for key, rate in rates.items()]
-    names = {path.stem for folder in catalog.folders for path in Path(folder / Structure.kind).glob("*.yaml")}
+    rows = catalog.releases.rows
+    structures = {*catalog.ids(Structure.kind), *(row.id for row in rows.values() if row.model_type)}
+    made = sorted(
+        (of_id(name, catalog) for name in structures), key=lambda one: (one.model_type, one.layers, one.hidden, one.id)
+    )
     return {
         "catalogs": _embedded(catalog, read),
         "seen": [[protocol, precision, model, gpu, rate] for (protocol, gpu), (model, precision), rate in seen],
-        "architectures": {name: _rows(describe(name, catalog)) for name in sorted(names)},
+        # Those of a family side by side.
+        "architectures": {
+            one.id: _columns(one) for one in sorted(made, key=lambda one: (one.model_type, one.layers, one.hidden))
+        },
+        # Those with a file of their own, and the further names of those of the table, that of the hub first.
+        "structures": catalog.ids(Structure.kind),
+        "releases": {row.id: [row.hub, *row.also] for row in rows.values()},
         "hash": catalog.content_hash(),
     }
 
@@ -109,19 +119,9 @@ class _Writer:
         return [self.texts.setdefault(one, len(self.texts)) if isinstance(one, str) else one for one in row]
 
 
-def _rows(made: Architecture) -> dict[str, Any]:
-    """The fields of an architecture without those that are as they usually are."""
+def _columns(made: Architecture) -> dict[str, Any]:
+    """The fields of an architecture without those that are as they usually are; its weights by column, which pack well."""
     stated = {one.name: getattr(made, one.name) for one in fields(made) if one.name not in OF_A_RELEASE}
     usual = {one.name: one.default for one in fields(made)}
     told = {name: item for name, item in stated.items() if item not in ((), {}) and item != usual[name]}
-    return {name: [*map(_told, item)] if isinstance(item, tuple) else item for name, item in told.items()}
-
-
-def _told(item: Any) -> Any:
-    """A row without its last values, as far as they are as they usually are."""
-    if not hasattr(item, "_fields"):
-        return item
-    kept, usual = len(item), item._field_defaults
-    while kept and item[kept - 1] == usual.get(item._fields[kept - 1], ...):
-        kept -= 1
-    return item[:kept]
+    return {**told, "weights": [*zip(*made.weights, strict=True)]}

@@ -287,7 +287,7 @@ def train(
         # Where the configuration of the user names it; no price is converted.
         chosen["currency"] = {"value": currency.currency, "from": currency.origins["currency"]}
     unmet = saved.unmet if saved is not None else ""
-    answer = Answer(QUESTION, _title(run), chosen, known, results, unknown, {}, (), catalog, unmet)
+    answer = Answer(QUESTION, _title(run), chosen, known, results, unknown, {}, (), catalog, unmet, options=("gpu", *asked))
     return revised(answer, warnings=tuple(_warnings(answer, run, numbers, settings)))
 
 

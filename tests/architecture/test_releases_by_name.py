@@ -9,7 +9,7 @@ import pytest
 import ingest
 from ingest.architecture import describe
 from ingest.architecture.config_description import from_config
-from ingest.catalog.releases import MOST_LETTERS, Releases, spellings, words
+from ingest.catalog.releases import MOST_LETTERS, releases_in, spellings, words
 from ingest.catalog.store import Catalog
 from ingest.errors import CatalogError, IngestError, UsageError
 from ingest.site.site_file import new_site
@@ -262,7 +262,7 @@ def test_a_table_of_your_own_is_nearer_and_checked(tmp_path):
         describe("ours 1b", Catalog(tmp_path))
     (folder / "releases.csv").write_text("id,hub\n")
     with pytest.raises(CatalogError, match=re.escape("releases.csv:1: expected the columns")):
-        Releases([tmp_path], {})
+        releases_in([tmp_path])
 
 
 def test_the_listing_is_grouped_and_filtered(run):

@@ -249,6 +249,32 @@ def test_every_option_has_help(name):
     assert [option.name for option in options if not option.help] == []
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "train bert-large-s128 --samples 115M --gpu b200 --gpus 64 --sequence-length 512",
+        "train bloom-176b --tokens 300G --gpu h100 --nodes 4",
+        "train aurora --samples 1M --gpu h100 --gpus 8",
+        "train wan2.1-1.3b-fun --samples 1M --gpu h100 --gpus 8",
+        "train sd3-medium --samples 1M --gpu h100 --gpus 8",
+        "memory --model gpt3-175b --gpu tpu-v3 --gpus 322",
+        "offload --model llama3-8b --gpu quadro-rtx-8000 --gpus 64 --gradients gpu",
+        "goodput aurora --gpus 64",
+        "model gemma3-27b --sequence-length 1M",
+        "catalog show file-per-sample",
+        "catalog show mi210",
+    ],
+)
+def test_advice_names_options_of_the_command_alone(run, words):
+    ran = run(*words.split(), *([] if words.startswith("catalog") else ["-v"]))
+    said = "\n".join(line for line in (ran.out + ran.err).splitlines() if "ingest " not in line)
+    called = command.get_command(None, words.split()[0])
+    known = {name for one in (called, *getattr(called, "commands", {}).values()) for each in one.params for name in each.opts}
+    assert {*re.findall(r"; (?:set|use) (--[\w-]+)| or (--[\w-]+)", said)} <= {
+        pair for name in known for pair in ((name, ""), ("", name))
+    }
+
+
 def test_version_is_that_of_the_package(run):
     import ingest
 

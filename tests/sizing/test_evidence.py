@@ -69,6 +69,13 @@ def test_what_contradicts_the_model_is_refused(options, error, words):
     assert answered(model="cosmoflow", gpu="h100", nodes=12_500_000).results["gpus"].value == 1e8
 
 
+@pytest.mark.parametrize("given", [{"flops_per_sample": 1e16}, {"set": {"flops_per_sample": 1e16}}])
+def test_operations_that_the_user_gives_hold_at_any_length(given):
+    found = answered(model="bert-large", gpu="h100", sequence_length=128, efficiency=0.4, **given)
+    assert found.given["flops_per_sample"].value == 1e16
+    assert found.given["tokens_per_sample"].value == 128
+
+
 @pytest.mark.parametrize(("samples", "said"), [(15, True), (16, False)])
 def test_fewer_samples_than_gpus_are_said(samples, said):
     answer = answered(model="cosmoflow", gpu="h100", nodes=2, set={"dataset_samples": samples})

@@ -28,8 +28,11 @@ class Draws:
         self.catalog, self.random, self.tabs = catalog, random.Random(seed), tabs
 
     def one(self, kind: str) -> str:
-        """An id of the catalogs, or rarely a misspelt one."""
-        name = self.random.choice(self.catalog.ids(kind))
+        """An id of the catalogs, or of a model any name of its structure; rarely a misspelt one."""
+        names = self.catalog.ids(kind)
+        if kind == "models" and self.random.random() < 0.5:
+            names = self.random.choice([*self.catalog.releases.rows.values()]).names
+        name = self.random.choice(names)
         return name[:-1] if self.random.random() < 0.02 else name
 
     def scenarios(self, count: int) -> Iterator[tuple[str, dict[str, str]]]:

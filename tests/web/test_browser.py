@@ -184,6 +184,16 @@ def test_a_model_is_chosen_by_typing_a_part_of_its_name(show, run):
     expect(page.locator("#spoken")).to_contain_text(number(page).split(" (")[0])
 
 
+def test_a_name_as_tools_write_it_offers_its_entry(show):
+    page = show()
+    for box, written, entry in (("Model", "qwen3:8b", "model=qwen3-8b"), ("GPU", "Tesla V100-SXM2-16GB", "gpu=v100-sxm2-16")):
+        page.get_by_role("combobox", name=box, exact=True).focus()
+        page.keyboard.type(written)
+        expect(page.get_by_role("option").first).to_be_visible()
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(re.compile(rf"{entry}\b"))
+
+
 def test_a_refusal_is_that_of_the_command_line(show, run):
     page = show()
     page.locator("#in-nodes").fill("0")

@@ -267,6 +267,8 @@ register(
     Decoder("smollm3", "SmolLM3: as LLaMA, some layers without rotary positions, tied.",
             2048, 11008, 36, 16, 128256, kv_heads=4, bias=ATTENTION_BIAS, mlp_bias=MLP_BIAS, window=qwen_window, tied=True,
             ignore=("no_rope_layers", "no_rope_layer_interval")),
+    Decoder("exaone", "EXAONE 3.0, 3.5 and Deep: as LLaMA.",
+            4096, 16384, 32, 32, 102400, kv_heads=32),
     Decoder("exaone4", "EXAONE 4.0: norms after each part, and on the heads of Q and K.",
             4096, 16384, 32, 32, 102400, kv_heads=32, qk_norm="heads", window=slide(4096, 4),
             ignore=("sliding_window_pattern",)),

@@ -94,10 +94,11 @@ class Encoder(NamedTuple):
 
 
 def encoder(
-    config: ModelConfig, hidden: int, inner: int, layers: int, heads: int, words: int, places: int = 512, segments: int = 2
-) -> Encoder:
-    """Read the sizes; the arguments are the family's defaults."""
-    config.fixed(is_decoder=False, add_cross_attention=False, position_embedding_type="absolute", feed_forward_type="original")
+    config: ModelConfig, hidden: int, inner: int, layers: int, heads: int, words: int, places: int = 512, segments: int = 2,
+    placed: str = "absolute",
+) -> Encoder:  # fmt: skip
+    """Read the sizes; the arguments are the family's defaults, `placed` its only kind of positions."""
+    config.fixed(is_decoder=False, add_cross_attention=False, position_embedding_type=placed, feed_forward_type="original")
     config.ignore("pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head", "gap_size")
     config.ignore("num_memory_blocks", "directionality", "pooler_type")
     wide = config.size("hidden_size|dim|d_model", hidden)
@@ -281,6 +282,37 @@ def modernbert(config: ModelConfig) -> Iterator[TableRow]:
         yield from linear("head.transform", e.hidden, e.hidden, config.flag("classifier_bias", False), "head")
         yield from norm("head.norm", e.hidden, norms)
         yield from head(e.words, e.hidden, config.flag("tie_word_embeddings", True), last)
+
+
+@family("nomic_bert")
+def nomic_bert(config: ModelConfig) -> Iterator[TableRow]:
+    """Nussbaum et al. 2024: BERT with rotary positions, gated networks and few biases, in GPT-2's keys."""
+    config.fixed(prenorm=False, parallel_block=False, activation_function="swiglu", causal=False, num_experts=0)
+    config.fixed(rotary_emb_fraction=1.0, use_rms_norm=False)
+    hidden, layers, heads = config.size("n_embd", 768), config.size("n_layer", 12, high=MAX_LAYERS), config.size("n_head", 12)
+    inner, words = config.size("n_inner", 3072), config.size("vocab_size", 30528)
+    bias, up, down = (config.flag(key, True) for key in ("qkv_proj_bias", "mlp_fc1_bias", "mlp_fc2_bias"))
+    layer = [*encoder_attention(config, hidden, heads, bias), *linear("mlp.gate", inner, hidden, up)]
+    layer += [*linear("mlp.up", inner, hidden, up), *linear("mlp.down", hidden, inner, down), *norm("norm", hidden, True, 2)]
+    yield embedding(words, hidden)
+    if segments := config.integer("type_vocab_size", 2, low=0):
+        yield positions(segments, hidden, "segment_embedding")
+    yield from norm("embedding_norm", hidden, True)
+    yield from times(layers, layer)
+
+
+@family("esm")
+def esm(config: ModelConfig) -> Iterator[TableRow]:
+    """Lin et al. 2022, ESM-2: BERT over amino acids, rotary positions, norms before each part."""
+    config.fixed(emb_layer_norm_before=False, is_folding_model=False, add_cross_attention=False)
+    config.ignore("esmfold_config", "vocab_list", "token_dropout")
+    e = encoder(config, 768, 3072, 12, 12, 33, 1026, placed="rotary")
+    yield embedding(e.words, e.hidden)
+    yield from times(e.layers, e.layer())
+    yield from norm("final_norm", e.hidden, True)
+    yield from linear("contacts", 1, e.layers * e.heads, True, "head")
+    if class_suffix(config, "ForMaskedLM", "Model") == "ForMaskedLM":
+        yield from e.words_head(e.hidden)
 
 
 @family("eurobert")

@@ -99,6 +99,9 @@ register(
             4608, 10944, 62, 32, 152064, kv_heads=32, bias=ATTENTION_BIAS, qk_norm="heads", window=slide(4096, 0),
             experts=Experts((ROUTED, REQUIRED), (CHOSEN, REQUIRED), (WIDTH, 1408), ("n_shared_experts", REQUIRED),
                             dense=0)),
+    Decoder("deepseek", "DeepSeekMoE 16B: the first layer dense, shared experts.",
+            4096, 11008, 30, 32, 102400, kv_heads=32, bias=ATTENTION_BIAS, only=(("moe_layer_freq", 1),),
+            experts=Experts((ROUTED, REQUIRED), (CHOSEN, REQUIRED), (WIDTH, 1407), ("n_shared_experts", REQUIRED), dense=0)),
     Decoder("exaone_moe", "K-EXAONE: norms on the heads of Q and K, the first layer dense, a shared expert.",
             4096, 16384, 32, 32, 102400, kv_heads=32, qk_norm="heads", window=slide(4096, 4),
             ignore=("sliding_window_pattern",), mtp="num_nextn_predict_layers", mtp_dense=True,
@@ -127,6 +130,19 @@ register(
             experts=Experts(("moe_num_experts|num_experts", 64), ("moe_k|num_experts_per_tok", 6), (WIDTH, 1536),
                             ("moe_num_shared_experts", 2, 0), dense=_ernie_dense, shared_bias=USE_BIAS, corrected=2)),
 )  # fmt: skip
+
+
+@family("bailing_moe", "bailing_moe_v2")
+def bailing_moe(config: ModelConfig) -> Iterator[TableRow]:
+    """Ling and Ring: shared experts; the second generation has norms on the heads of Q and K and a correction per expert."""
+    config.only("norm_head", False)
+    second, corrected = config.flag("use_qk_norm", False), config.flag("moe_router_enable_expert_bias", False)
+    shared = ("num_shared_experts", 0, 0)
+    experts = Experts((PLAIN, REQUIRED), (CHOSEN, REQUIRED), (WIDTH, REQUIRED), shared, dense=0, corrected=int(corrected))
+    yield from Decoder(
+        "bailing_moe", "", 2048, 5632, 28, 16, 126464, kv_heads=4, bias=("use_qkv_bias", False), o_bias=USE_BIAS,
+        mlp_bias=USE_BIAS, qk_norm="heads" if second else "", experts=experts, mtp="num_nextn_predict_layers",
+    ).rows(config)  # fmt: skip
 
 
 @family("hunyuan_v1_moe")

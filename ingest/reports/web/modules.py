@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,7 +41,9 @@ class Source:
             self.imported = {name: ("ingest.engine.expression", name) for name in FUNCTIONS}
             self.imported["formula"] = ("ingest.engine.registry", "formula")
             self.tree.body = [made or node for made, node in zip(computed, self.tree.body, strict=True)]
-        for node in self.tree.body:
+        # A package that imports its names on demand lists them where types are checked.
+        on_demand = any(isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in self.tree.body)
+        for node in chain.from_iterable(one.body if on_demand and isinstance(one, ast.If) else [one] for one in self.tree.body):
             if isinstance(node, ast.ImportFrom) and node.module and node.module != "__future__":
                 for one in node.names:
                     inner = f"{node.module}.{one.name}"

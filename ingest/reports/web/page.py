@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,7 @@ ROOTS: Mapping[str, tuple[str, ...]] = {
     "ingest.engine.messages": ("fact_of",),
     "ingest.catalog.store": ("Catalog",),
     "ingest.catalog.names": ("meaning", "patterns_of", "plain", "unwrapped"),
+    "ingest.catalog.releases": ("Releases",),
     "ingest.catalog.records": ("KINDS", "Value", "Statement", "Encoding", "Tier", "Rate"),
     "ingest.engine.value": ("Source",),
     "ingest.errors": ("IngestError", "listed", "nearest", "shortened"),
@@ -88,7 +90,12 @@ static {
 const fields = [["name", REQUIRED_TEXT], ["notes", TEXTS], ["missing", NOTES]];
 for (const [name, shape] of fields) $.setattr(this, name, shape);
 }
-__init__(id, path, ...given) { super.__init__(...given); this.id = id; this.path = path; }
+__init__(...given) {
+const words = $.keywords(given), { id = given[0], path = given[1], ...fields } = words;
+super.__init__(new $.Keywords(fields));
+this.id = id;
+this.path = path;
+}
 }"""
 #: Definitions that a page has in another form: what reads files, and what JavaScript has no word for.
 WRITTEN: Mapping[str, str] = {
@@ -114,13 +121,14 @@ WRITTEN: Mapping[str, str] = {
     "ingest.catalog.records:Entry": _ENTRY,
     "ingest.sizing.published_rates:seen_rates": "(catalog) => catalog.seen",
     "ingest.sizing.published_rates:check_own_rates": "() => null",
-    "ingest.architecture.catalog_entries:model_of": "(source, catalog) => catalog.get(Model, source)",
     "ingest.architecture.catalog_entries:at_length": (
         "(model, length) => length === null ? model : $.beyond('another sequence length needs the table of weights')"
     ),
-    "ingest.architecture.model_description:describe": "(name, catalog) => catalog.architecture(name)",
-    "ingest.sizing.resolve:model_structure": "(name, catalog) => catalog.architecture(name)",
-    "ingest.sizing.resolve:_is_architecture": "(name, catalog) => catalog.isArchitecture(name)",
+    "ingest.architecture.catalog_entries:_describes_structure": "(source, catalog) => catalog.describes(source)",
+    "ingest.architecture.model_description:describe": "(source, catalog) => _named($.str(source), catalog)",
+    "ingest.architecture.model_description:of_id": "(name, catalog) => catalog.architecture(name)",
+    "ingest.sizing.resolve:model_structure": "(source, catalog) => architecture.describe(source, catalog)",
+    "ingest.sizing.resolve:_is_architecture": "(source, catalog) => catalog.isArchitecture(source)",
     "ingest.engine.interactive:InteractiveResult": "class InteractiveResult extends $.Plain {}",
     "ingest.site.plan:Plan": "class Plan extends $.Plain {}",
     "ingest.site.plan_file:plan_of_site": "() => $.beyond('the page reads no files')",
@@ -147,13 +155,14 @@ def assembled(catalogs: Catalogs = ()) -> str:
     # What the script reads: the catalogs, of which it names the fields and cites the sources, and the inputs of each question.
     read = frozenset(re.findall(r"[A-Za-z_]\w*", code)) | frozenset(re.findall(r'"([a-z0-9-]+)"', code))
     content = {**page_data(catalogs, read), "forms": forms(), "edition": f"ingest {__version__}"}
-    data = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    data = as_bytes(json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
+    packed = base64.b64encode(zlib.compress(data, 9, -zlib.MAX_WBITS)).decode()
     code = "\n".join([code, *(_asset(name) for name in VIEWS)]).replace("</script", "<\\/script")
     policy = f"default-src 'none'; script-src '{_hash(code)}'; style-src '{_hash(style)}'; img-src data:"
     parts = {
         "<!--POLICY-->": f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         "/*STYLE*/": style,
-        "<!--DATA-->": '<script type="application/json" id="data">' + data.replace("<", "\\u003c") + "</script>",
+        "<!--DATA-->": f'<script type="text/plain" id="data" data-bytes="{len(data)}">{packed}</script>',
         "/*SCRIPT*/": code,
     }
     page = _asset("template.html")

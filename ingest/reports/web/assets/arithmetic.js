@@ -8,6 +8,7 @@
      Ingest.catalog            {models, gpus, nodes, storage, corpora, formats, …: [{id, name}]}
      Ingest.forms[tab]         [{name, label, kind: choice|number|quantity|text, unit, default, choices: [{value, label, note}],
                                help, placeholder, more}]: names are options of the command, values are text as one types it
+     Ingest.meant(kind, name)  the id that a name stands for, as tools print it and people type it; null for none or several
      Ingest.answer(tab, values)
        {ok: true, headline: {name, scene}, rows: [{name, label, display, range, low, high, value, unit}], basis, rungs, tables,
         warnings: [{id, text}], command, chart, next}
@@ -26,8 +27,21 @@ window.Ingest = (() => {
 
   const lists = {};
   for (const [kind, entries] of Object.entries(data.catalogs.entries)) lists[kind] = Object.entries(entries).map(([id, one]) => ({ id, name: one.name ?? id, class: one.family ?? one.holds }));
+  // Those with an entry of their own first, then those that are known by their structure alone, as `catalog list` has them.
+  const structures = Object.keys(data.architectures).filter((id) => !Object.hasOwn(data.catalogs.entries.models, id)).sort();
+  lists.models.push(...structures.map((id) => ({ id, name: id, note: data.releases[id]?.[0].split("/")[0] })));
+  /** The entry that a name stands for, in any spelling; null where it is none or several. */
+  const meant = (kind, name) => {
+    try {
+      const id = kind === "models" ? catalog.model_id(name) : name;
+      return catalog.find(kind, id) ?? (lists[kind].some((one) => one.id === id) ? id : null);
+    } catch (error) {
+      if (error instanceof $.BaseException) return null;
+      throw error;
+    }
+  };
   const choices = (field) => (field.list ? [...(field.optional ? [{ value: field.none ?? "", label: field.optional }] : []),
-    ...lists[field.list].filter((one) => !field.among || field.among.includes(one.class)).map(({ id, name }) => ({ value: id, label: name, note: id }))] : field.choices);
+    ...lists[field.list].filter((one) => !field.among || field.among.includes(one.class)).map(({ id, name, note = id }) => ({ value: id, label: name, note }))] : field.choices);
   const forms = Object.fromEntries(Object.entries(data.forms).map(([tab, fields]) => [tab, fields.map((field) => ({ ...field, choices: choices(field) }))]));
 
   /** What the reader gave: inputs that differ from what the command takes without them. */
@@ -281,7 +295,7 @@ window.Ingest = (() => {
   }
 
   return {
-    edition: data.edition, catalog: lists, forms, command, answer, derivation, siteFile,
+    edition: data.edition, catalog: lists, forms, meant, command, answer, derivation, siteFile,
     tabs: Object.entries(QUESTIONS).map(([id, { label }]) => ({ id, label })),
   };
 })();

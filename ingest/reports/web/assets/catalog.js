@@ -1,7 +1,9 @@
 /* The catalogs of the page: `ingest.catalog.store` over the data that was embedded. */
 $.Catalog = (() => {
   "use strict";
-  const data = $.data = JSON.parse(document.getElementById("data").textContent);
+  const packed = document.getElementById("data"), letters = atob(packed.textContent), bytes = new Uint8Array(letters.length);
+  for (let place = 0; place < letters.length; place++) bytes[place] = letters.charCodeAt(place);
+  const data = $.data = JSON.parse(new TextDecoder().decode($.inflated(bytes, Number(packed.dataset.bytes))));
   const { Dict } = $;
 
   class Catalog {
@@ -58,8 +60,8 @@ $.Catalog = (() => {
     get(record, name) {
       const key = `${record.kind} ${name}`;
       if (!this.made.has(key)) {
-        const id = /[.]ya?ml$/.test(name) ? null : this.find(record.kind, name);
-        if (id === null && /[/]|[.]ya?ml$/.test(name)) $.beyond("the page reads no files");
+        const model = record.kind === "models", id = /[.]ya?ml$/.test(name) ? null : this.find(record.kind, model ? this.model_id(name) : name);
+        if (id === null && /[/]|[.]ya?ml$/.test(name) && !(model && /hf:/.test(this.releases.hint(name)))) $.beyond("the page reads no files");
         if (id === null) throw this.unknown(record.kind, name);
         const found = this.record(record, record.kind, data.catalogs.entries[record.kind][id]);
         found.id = id;
@@ -71,10 +73,11 @@ $.Catalog = (() => {
     unknown(kind, name) {
       const { UsageError, listed, nearest } = $.modules["ingest.errors"];
       const singular = { families: "family", corpora: "corpus" }[kind] ?? kind.replace(/s$/, "");
-      const known = [...this.ids(kind), ...Object.keys(data.catalogs.aliases[kind] ?? {})], meant = this.meaning(kind, name);
+      const known = [...this.ids(kind), ...Object.keys(data.catalogs.aliases[kind] ?? {}), ...(kind === "models" ? data.structures : [])], meant = this.meaning(kind, name);
       if (meant.slice) return new UsageError(`'${name}' is a slice of a GPU, expected the whole GPU: ${[...(meant.possible.length ? meant.possible : meant.near)].join(", ")}`);
       if (meant.possible.length) return new UsageError(`${singular} '${name}' could be ${listed(meant.possible)}: name one`);
-      const slip = nearest(name, known, { gpus: 2, nodes: 2, models: 1 }[kind] ?? 0);
+      const three = kind === "models" ? this.releases.hint(name) : "", near = nearest(name, known, { gpus: 2, nodes: 2, models: 1 }[kind] ?? 0);
+      const slip = /\d|[/]/.test(name) ? three || near : near || three;
       if (!slip && meant.near.length) return new UsageError(`unknown ${singular} '${name}', nearest ${[...meant.near].join(", ")}; or give a YAML file`);
       return new UsageError(`unknown ${singular} '${name}'${slip || `; \`ingest catalog list ${kind}\` lists them, or give a YAML file`}`);
     }
@@ -87,26 +90,35 @@ $.Catalog = (() => {
       }
       return this.made.get(key);
     }
-    /** The page knows ids and aliases; other spellings need the table of releases. */
-    model_id(written) { return written; }
-    isArchitecture(name) { return Object.hasOwn(data.architectures, name.toLowerCase()); }
-    /** The table of weights of a model. */
+    /** The structures that are known by name. */
+    get releases() {
+      if (!this.made.has("releases")) {
+        const named = Object.entries(data.releases).map(([id, names]) => [id, { id, model_type: data.structures.includes(id) ? "" : id, names: [id, ...names].filter(Boolean) }]);
+        const own = [...data.structures, ...this.ids("models")].map((id) => [id, id]);
+        this.made.set("releases", new $.modules["ingest.catalog.releases"].Releases(new Dict(named), new Dict([...Object.entries(data.catalogs.aliases.models), ...own])));
+      }
+      return this.made.get("releases");
+    }
+    /** Whether a name is an id or an alias of a model with an entry of its own. */
+    isModel(name) { return this.ids("models").includes(name.toLowerCase()) || Object.hasOwn(data.catalogs.aliases.models, name.toLowerCase()); }
+    model_id(written) {
+      if (this.isModel(written) || data.structures.includes(written.toLowerCase()) || (written.includes("://") && !written.startsWith("hf://"))) return written;
+      return this.releases.named(written) ?? written;
+    }
+    describes(source) { return !this.isModel(source) && (data.structures.includes(source.toLowerCase()) || this.releases.rows.has(source)); }
+    isArchitecture(name) {
+      const wanted = name.toLowerCase();
+      return [wanted, data.catalogs.aliases.models[wanted]].some((one) => data.structures.includes(one)) || (!this.ids("models").includes(wanted) && this.releases.rows.has(name));
+    }
+    /** The table of weights of an id. */
     architecture(name) {
-      const wanted = String(name).toLowerCase(), { IngestError, UsageError, nearest } = $.modules["ingest.errors"], ids = Object.keys(data.architectures);
-      const found = [wanted, data.catalogs.aliases.models?.[wanted] ?? ""].find((one) => Object.hasOwn(data.architectures, one));
-      if (found !== undefined) {
-        const { Architecture } = $.modules["ingest.architecture.structure"], { Weight, Attention } = $.modules["ingest.architecture.weight_table"];
-        const { weights, attentions, defaults, missing, ...rest } = data.architectures[found], key = `architecture ${found}`;
-        if (!this.made.has(key)) {
-          this.made.set(key, $.worded(Architecture, [], { ...rest, weights: weights.map((row) => new Weight(...row)), attentions: (attentions ?? []).map((row) => new Attention(...row)),
-            defaults: new Dict(Object.entries(defaults ?? {})), missing: new Dict(Object.entries(missing ?? {})) }));
-        }
-        return this.made.get(key);
+      const { Architecture } = $.modules["ingest.architecture.structure"], { Weight, Attention } = $.modules["ingest.architecture.weight_table"];
+      const { weights, attentions, defaults, missing, ...rest } = data.architectures[name], key = `architecture ${name}`;
+      if (!this.made.has(key)) {
+        this.made.set(key, $.worded(Architecture, [], { ...rest, weights: weights[0].map((_, place) => new Weight(...weights.map((column) => column[place]))), attentions: (attentions ?? []).map((row) => new Attention(...row)),
+          defaults: new Dict(Object.entries(defaults ?? {})), missing: new Dict(Object.entries(missing ?? {})) }));
       }
-      if (Object.hasOwn(data.catalogs.entries.models, wanted) || Object.hasOwn(data.catalogs.aliases.models ?? {}, wanted)) {
-        throw new IngestError(`the structure of ${name} is unknown; supply its config.json${nearest(wanted, ids)}`);
-      }
-      throw new UsageError(`unknown model '${name}'${nearest(wanted, ids) || `; known: ${ids.sort().join(", ")}`}`);
+      return this.made.get(key);
     }
     get aliases() {
       const made = new Dict(Object.entries(data.catalogs.aliases).map(([kind, names]) => [kind, new Dict(Object.entries(names))]));
@@ -114,7 +126,7 @@ $.Catalog = (() => {
       return made;
     }
     canonical(kind, name) { return data.catalogs.aliases[kind]?.[name.toLowerCase()] ?? name; }
-    ids(kind) { return Object.keys(data.catalogs.entries[kind] ?? {}); }
+    ids(kind) { return kind === "architectures" ? data.structures : Object.keys(data.catalogs.entries[kind] ?? {}); }
     all(record) { return this.ids(record.kind).map((name) => this.get(record, name)); }
     source(name) {
       const { Source } = $.modules["ingest.engine.value"], title = data.catalogs.sources[name];

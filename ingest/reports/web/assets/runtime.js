@@ -1091,6 +1091,73 @@ const $ = (() => {
   $.Pattern = Pattern;
   $.order = order;
 
+  /* Data that were compressed */
+
+  const BASES = (extra, first) => extra.map((_, place) => extra.slice(0, place).reduce((sum, bits) => sum + (1 << bits), first));
+  const LENGTH_BITS = [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5], DISTANCE_BITS = Array.from({ length: 30 }, (_, place) => Math.max(0, (place >> 1) - 1));
+  const LENGTHS = [...BASES(LENGTH_BITS, 3), 258], DISTANCES = BASES(DISTANCE_BITS, 1), ORDER = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
+  /** The bytes of a deflate stream (RFC 1951) without a header, as `zlib` writes it; at once, since no browser does that. */
+  $.inflated = (packed, size) => {
+    const made = new Uint8Array(size);
+    let at = 0, held = 0, left = 0, end = 0;
+    const bits = (wanted) => {
+      for (; left < wanted; left += 8) held |= packed[at++] << left;
+      const found = held & ((1 << wanted) - 1);
+      held >>>= wanted;
+      left -= wanted;
+      return found;
+    };
+    /** How many codes have each length, and their symbols in order. */
+    const codes = (lengths) => {
+      const counts = new Uint16Array(16), places = new Uint16Array(17), symbols = new Uint16Array(lengths.length);
+      for (const length of lengths) if (length) counts[length]++;
+      counts.forEach((count, length) => { places[length + 1] = places[length] + count; });
+      lengths.forEach((length, symbol) => { if (length) symbols[places[length]++] = symbol; });
+      return [counts, symbols];
+    };
+    const symbol = ([counts, symbols]) => {
+      let code = 0, first = 0, place = 0;
+      for (let length = 1; ; length++) {
+        const count = counts[length];
+        code |= bits(1);
+        if (code - first < count) return symbols[place + code - first];
+        place += count;
+        first = (first + count) << 1;
+        code <<= 1;
+      }
+    };
+    const listed = () => {
+      const [words, distances, stated] = [bits(5) + 257, bits(5) + 1, bits(4) + 4], own = new Array(19).fill(0), lengths = [];
+      for (const place of ORDER.slice(0, stated)) own[place] = bits(3);
+      for (const inner = codes(own); lengths.length < words + distances;) {
+        const found = symbol(inner);
+        if (found < 16) lengths.push(found);
+        else lengths.push(...new Array(found === 16 ? 3 + bits(2) : found === 17 ? 3 + bits(3) : 11 + bits(7)).fill(found === 16 ? lengths[lengths.length - 1] : 0));
+      }
+      return [codes(lengths.slice(0, words)), codes(lengths.slice(words))];
+    };
+    const fixed = () => [codes(Array.from({ length: 288 }, (_, place) => (place < 144 ? 8 : place < 256 ? 9 : place < 280 ? 7 : 8))), codes(new Array(30).fill(5))];
+    for (let last = 0; !last;) {
+      last = bits(1);
+      const form = bits(2);
+      if (form === 0) {
+        const length = packed[at] | (packed[at + 1] << 8);
+        made.set(packed.subarray(at + 4, at + 4 + length), end);
+        [at, end, held, left] = [at + 4 + length, end + length, 0, 0];
+        continue;
+      }
+      const [words, distances] = form === 1 ? fixed() : listed();
+      for (let found; (found = symbol(words)) !== 256;) {
+        if (found < 256) made[end++] = found;
+        else {
+          const length = LENGTHS[found - 257] + bits(LENGTH_BITS[found - 257] ?? 0), way = symbol(distances), from = end - DISTANCES[way] - bits(DISTANCE_BITS[way]);
+          for (let place = 0; place < length; place++) made[end++] = made[from + place];
+        }
+      }
+    }
+    return made;
+  };
+
   /* Messages: text that holds the options that it names */
 
   $.message = (worded, optionOf) => class Message extends String {

@@ -150,7 +150,9 @@
       const words = text.toLowerCase().split(/\s+/).filter(Boolean);
       const fits = choices.map((choice) => [choice, `${choice.value} ${choice.label} ${choice.note}`.toLowerCase()]).filter(([{ value }, whole]) => value && words.every((word) => whole.includes(word)));
       const late = ([, whole]) => (words.every((word) => ` ${whole}`.includes(` ${word}`)) ? 0 : 1);
-      return fits.sort((a, b) => late(a) - late(b)).map(([choice]) => choice);
+      if (fits.length || !field.list) return fits.sort((a, b) => late(a) - late(b)).map(([choice]) => choice);
+      const id = Ingest.meant(field.list, text);
+      return choices.filter(({ value }) => value === id);
     };
     let active = -1, shown = [];
     const current = () => state.set[state.tab][field.name] ?? defaultOf(field);
