@@ -256,10 +256,28 @@ def test_a_field_is_a_dotted_path_or_a_key_with_dots(name, documents):
     assert notes == [f"{'row' if name == 'array.json' else 'line'} 3: no field 'a.b.0.c'"]
 
 
-def test_json_without_the_field_is_text_as_it_is_unless_the_field_was_asked_for(documents):
+@pytest.mark.parametrize("name", ["package.json", "package", "a.txt", "package.gz"])
+def test_json_without_the_field_is_no_text_under_any_name(name, documents):
     package = b'{\n "name": "x",\n "version": 1\n}\n'
-    assert documents("package.json", package) == ([package.decode()], [])
-    assert documents("package.json", package, text_field="text") == ([], ["row 1: no field 'text'"])
+    for content in (package, package.replace(b"\n", b"")):
+        texts, notes = documents(name, gzip.compress(content) if name.endswith("gz") else content)
+        assert (texts, [note.partition(" ")[2] for note in notes]) == ([], ["1: no field 'text'"])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"version": 2, "data": [{"text": "a"}, {"text": "b"}]},
+        {"train": [{"text": "a"}], "test": [{"text": "b"}]},
+        {"id": [1, 2], "text": ["a", "b"]},
+        {"id": {"0": 1, "1": 2}, "text": {"0": "a", "1": "b"}},
+        [{"text": "a"}, {"text": "b"}],
+    ],
+    ids=["wrapped", "splits", "columns", "columns by row", "array"],
+)
+@pytest.mark.parametrize("name", ["a.json", "0f3e9"])
+def test_rows_of_json_are_found_in_every_shape(name, content, documents):
+    assert documents(name, json.dumps(content, indent=1).encode()) == (["a", "b"], [])
 
 
 @pytest.mark.parametrize("content", [b'[{"text": "a"}, {"text": "b"', b'[{"text": "a"},', b'[{"text": "a"} rubbish]'])
