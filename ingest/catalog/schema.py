@@ -17,6 +17,8 @@ from ingest.errors import CatalogError, UsageError, brief, expected_one_of, list
 from ingest.units import display, parse
 
 Keys = tuple[str, ...]
+#: keys of an entry that a message names
+MOST_KEYS = 4
 #: form of a field -> the record of each of its parts
 PARTS: dict[str, type[Record]] = {"encodings": Encoding, "tiers": Tier}
 
@@ -35,7 +37,10 @@ class Reader:
 
     def entry(self, record: type[Entry], data: Any) -> Entry:
         """Return the entry; its id is the stem of the file."""
-        content = dict(self.mapping(data, ()))
+        if not isinstance(data, dict) or not data.keys() & record.shapes.keys():
+            # a file that a site names may be anything: nothing of it is shown
+            raise self.fail((), f"expected keys and values, such as {', '.join([*record.shapes][:MOST_KEYS])}")
+        content = dict(data)
         content.pop("sources", None)
         fields = self.fields(record, content, ())
         self.refuse()
