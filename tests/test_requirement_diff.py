@@ -161,7 +161,9 @@ def test_the_comment_is_posted_once_and_then_edited(repository, tmp_path, existi
 def test_a_site_is_planned_without_the_token_on_a_copy_whose_links_lead_nowhere(repository, tmp_path):
     (tools := tmp_path / "tools").mkdir()
     program = Path(sys.executable).parent / "ingest"
-    watch = f'#!/bin/bash\n(env; pwd; cat "/proc/$PPID/environ" "/proc/$$/fd/3") >>"{tmp_path}/seen" 2>&1\nexec "{program}" "$@"\n'
+    watch = (
+        f'#!/bin/bash\n(env; pwd; cat "/proc/$PPID/environ" "/proc/$$/fd/3") >>"{tmp_path}/seen" 2>&1\nexec "{program}" "$@"\n'
+    )
     (tools / "ingest").write_text(watch)
     (tools / "gh").write_text("#!/bin/bash\n")
     for tool in ("ingest", "gh"):

@@ -138,7 +138,8 @@ def report(
     apart = None if asked["derivations"] is None else Path(asked["derivations"])
     _check(paths, apart, for_vendor, template, systems)
     with garbage_collection_paused():
-        planned = plan(site, **{name: asked[name] for name in ("years", *SiteOptions.__annotations__)})
+        given = {name: asked[name] for name in ("years", "seed", "root", "catalogs", "set")}
+        planned = plan(site, **given)
         if not isinstance(planned, Plan):
             raise UsageError("--set: found several scenarios, expected one for a report")
         if for_vendor:

@@ -323,7 +323,12 @@ def begins_tfrecord(head: bytes, *_: object) -> bool:
             head = zlib.decompressobj().decompress(head, RECORD_HEAD)
         except zlib.error:
             return False
-    return len(head) >= RECORD_HEAD and masked_checksum(head[:8]) == int.from_bytes(head[8:RECORD_HEAD], "little")
+    return is_record_head(head[:RECORD_HEAD])
+
+
+def is_record_head(head: bytes) -> bool:
+    """Whether these are a length and its checksum."""
+    return len(head) == RECORD_HEAD and masked_checksum(head[:8]) == int.from_bytes(head[8:], "little")
 
 
 def walk_tfrecord(source: Source, file: CorpusFile) -> SizesAndCounts:
@@ -331,7 +336,7 @@ def walk_tfrecord(source: Source, file: CorpusFile) -> SizesAndCounts:
     head = source.read(RECORD_HEAD)
     source.seek(0)
     packed = file.compression or ("gzip" if head.startswith(MAGIC["gzip"]) else "")
-    if packed or (head[:2] in _ZLIB and not begins_tfrecord(head)):
+    if packed or (head[:2] in _ZLIB and not is_record_head(head)):
         reader = BufferedReader(decompressed(source, packed) if packed else _Unzlibbed(source))
         yield from stored_shares(records(reader.exactly, reader.skip, file.path), file.stored_bytes)
         return
@@ -350,7 +355,7 @@ def records(read: Callable[[int], bytes], skip: Callable[[int], bool], path: str
     while head := read(RECORD_HEAD):
         number += 1
         length = int.from_bytes(head[:8], "little")
-        if len(head) < RECORD_HEAD or masked_checksum(head[:8]) != int.from_bytes(head[8:], "little"):
+        if not is_record_head(head):
             what = "not a TFRecord" if number == 1 else f"broken at record {number}"
             raise Unreadable(path, f"{what}: the checksum of a length is wrong")
         if not skip(length + RECORD_TAIL):

@@ -464,9 +464,7 @@ def _rows_within(found: dict[str, Any], path: str) -> int:
         return len(found[lists[0]])
     if lists or len(inner) == len(found) > 1:
         names = ", ".join((lists or inner)[:MOST_COLUMNS])
-        raise Unreadable(
-            path, f"an object whose {names} may be its samples, or parts of one: store samples as an array or as lines"
-        )
+        raise Unreadable(path, f"an object whose {names} may be samples, or parts of one: store samples as an array or lines")
     return 1
 
 
