@@ -138,8 +138,9 @@ def report(
     apart = None if asked["derivations"] is None else Path(asked["derivations"])
     _check(paths, apart, for_vendor, template, systems)
     with garbage_collection_paused():
-        given = {name: asked[name] for name in ("years", "seed", "root", "catalogs", "set")}
-        planned = plan(site, **given)
+        planned = plan(
+            site, years=asked["years"], seed=asked["seed"], root=asked["root"], catalogs=asked["catalogs"], set=asked["set"]
+        )
         if not isinstance(planned, Plan):
             raise UsageError("--set: found several scenarios, expected one for a report")
         if for_vendor:
