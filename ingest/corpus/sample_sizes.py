@@ -27,6 +27,8 @@ from ingest.errors import IngestError
 
 #: files that are one text each, which often describe others
 TEXT = "text"
+#: a text of more bytes may hold many samples
+LARGE_TEXT = 2**20
 #: the rule of cautions about the number of samples
 CAUTION = "W54"
 #: distinct sizes that are counted exactly; with more, sizes are rounded
@@ -115,6 +117,7 @@ class SampleSizes:
     kinds: dict[str, Counter[str]] = field(default_factory=dict)  # samples by extension, of each framing and of texts
     extensions: GroupTallies = field(default_factory=lambda: GroupTallies(MOST_ROWS))  # files, samples, bytes by extension
     skipped: LeftOut = field(default_factory=LeftOut)  # broken files
+    large_texts: int = 0  # of more than `LARGE_TEXT`
     notes: dict[str, None] = field(default_factory=dict)  # cautions of the formats and of their readers
     bytes_read: int = 0  # to find the samples
 
@@ -127,6 +130,7 @@ class SampleSizes:
             self.files.add(file.stored_bytes)
         self.forms[form] += len(files)
         kind = TEXT if form == WHOLE_FILE.title and content_suffix(f"a{extension}") in TEXTS else form
+        self.large_texts += sum(kind == TEXT and file.stored_bytes > LARGE_TEXT for file in files)
         if found:
             self.kinds.setdefault(kind, Counter())[extension] += found
         self.extensions.add(extension, (len(files), found, stored))
@@ -150,7 +154,8 @@ def sizes_of(listing: Sequence[CorpusFile], skipped: Sequence[SkippedFile], move
         except Unreadable as error:
             sizes.skipped.note(SkippedFile(error.path, error.reason))
         else:
-            sizes.notes.update(dict.fromkeys((*meter.notes, *filter(None, (form.note,)))))
+            doubts = (Message(note, rule=CAUTION) for note in meter.notes)
+            sizes.notes.update(dict.fromkeys((*doubts, *filter(None, (form.note,)))))
             sizes.add(form.title.lower(), extension_of(found.path), [found], counts)
     for root, folder in folders.items():
         stored = sum(file.stored_bytes for file in folder.files)
@@ -174,6 +179,9 @@ def cautions(sizes: SampleSizes) -> Iterator[Message]:
             f"{unread.total():,} of {sizes.files.count:,} files are of a format that is not read and count as one sample each: "
             f"{_listed(unread)}", rule=CAUTION,
         )  # fmt: skip
+    if sizes.large_texts:
+        what = f"{sizes.large_texts:,} texts of more than {LARGE_TEXT // 2**20} MiB count as one sample each"
+        yield Message(f"{what}: --samples does not split them into lines", rule=CAUTION)
     if len(kinds) > 1:
         several = "; ".join(f"{found.total():,} of {kind} ({_listed(found)})" for kind, found in kinds.items())
         yield Message(f"samples of several kinds add up: {several}; --exclude files that only describe others", rule=CAUTION)

@@ -79,6 +79,7 @@ def as_warc(texts, kind="conversion", content_type="text/plain"):
 
 FORMATS = {
     "a.jsonl": as_jsonl,
+    "semicolons.csv": lambda texts: as_csv(texts, ";"),
     "a.json": as_jsonl,
     "array.json": lambda texts: json.dumps([{"text": text} for text in texts], indent=1).encode(),
     "a.csv": as_csv,
@@ -533,3 +534,37 @@ def test_numbers_of_any_length_are_json(name, documents):
     texts, notes = documents(name, "\n".join(lines).encode(), text_field="text")
     assert texts == ["one", "two"]
     assert [note.partition(": ")[2] for note in notes] == ["not text but a number", "no field 'text'"]
+
+
+def test_the_turns_of_a_chat_are_one_text_in_parquet_arrow_and_jsonl(documents):
+    chats = [
+        [{"role": "user", "content": "hi "}, {"role": "assistant", "content": "you"}],
+        None,
+        [{"role": "user", "content": "é"}],
+    ]
+    table = pyarrow.table({"messages": chats})
+    lines = "".join(json.dumps({"messages": chat}) + "\n" for chat in chats).encode()
+    for name, content in (("a.parquet", as_parquet(table)), ("a.arrow", as_arrow(table)), ("a.jsonl", lines)):
+        texts, notes = documents(name, content, text_field="messages.content")
+        assert texts == ["hi you", "é"]
+        assert len(notes) == 1
+
+
+def test_rows_are_found_where_no_name_tells(documents):
+    assert documents("a.jsonl.gzip", gzip.compress(as_jsonl(DOCUMENTS)))[0] == DOCUMENTS
+    assert documents("0f3e9a", as_jsonl(DOCUMENTS))[0] == DOCUMENTS
+    assert documents("0f3e9b", gzip.compress(as_jsonl(DOCUMENTS)))[0] == DOCUMENTS
+
+
+def test_a_pointer_of_git_lfs_is_no_text_and_no_broken_file(documents):
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a1" * 32 + b"\nsize 98765\n"
+    for name in ("a.txt", "a.jsonl", "a.parquet", "a.tar", "noname"):
+        with pytest.raises(Unreadable, match="a git-lfs pointer to 98,765 B that are not here"):
+            documents(name, pointer)
+    assert documents("a.txt", pointer.replace(b"lfs", b"xxx"))[0]
+
+
+def test_a_long_window_of_zstd_is_told_from_broken_data(documents):
+    frame = bytes.fromhex("28b52ffd00a8") + (1).to_bytes(3, "little")  # a window of 2 GiB, and one empty last block
+    with pytest.raises(Unreadable, match="needs a zstd window of more than 128 MiB"):
+        documents("a.jsonl.zst", frame)

@@ -28,6 +28,8 @@ from ingest.engine.registry import load_modules
 
 #: stored bytes of a sample, and the number of such samples
 SizesAndCounts = Iterator[tuple[int, int]]
+#: suffixes of texts whose lines may be rows of JSON
+LINES = (".txt", ".text")
 #: of a file that marks a folder
 MOST_MARK_BYTES = 2**24
 #: first bytes by which a file is recognized where its name does not tell
@@ -109,7 +111,7 @@ def recognized(file: CorpusFile, meter: Meter) -> tuple[SampleFormat, CorpusFile
     if (packed := suffix_of(name)) in FOREIGN:
         raise Unreadable(file.path, f"{packed} files are not read")
     found = [form for form in known if form.names and form.names(name)] or [form for form in known if suffix in form.suffixes]
-    if found or suffix in WHOLE:
+    if found or (suffix in WHOLE and suffix not in LINES):
         return (*found, WHOLE_FILE)[0], file
     with closing(open_file(file, meter)) as source:
         head = source.read(HEAD_BYTES)
@@ -122,7 +124,7 @@ def recognized(file: CorpusFile, meter: Meter) -> tuple[SampleFormat, CorpusFile
             for form in known
             if (form.magic and head.startswith(form.magic)) or (form.tells and form.tells(head, source, file))
         ]
-    return (*found, NOT_READ)[0], file._replace(compression=compression)
+    return (*found, WHOLE_FILE if suffix in LINES else NOT_READ)[0], file._replace(compression=compression)
 
 
 def samples_of(file: CorpusFile, form: SampleFormat, meter: Meter) -> SizesAndCounts:

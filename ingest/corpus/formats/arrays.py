@@ -122,8 +122,9 @@ def zip_samples(source: Source, file: CorpusFile) -> SizesAndCounts:
         source.caution(ALONG)
         return even_shares(file.stored_bytes, samples)
     other = Counter(content_suffix(one.filename) or "no suffix" for one in members if content_suffix(one.filename) not in WHOLE)
-    for suffix in sorted(other):
-        source.caution(f"members of zip files with {suffix} count as one sample each")
+    if other:
+        named = ", ".join(f"{suffix} {number:,}" for suffix, number in sorted(other.items()))
+        source.caution(f"members of zip files that may hold several samples count as one each: {named}")
     return stored_shares(((one.compress_size + len(one.filename) + ZIP_HEAD, 1) for one in members), file.stored_bytes)
 
 

@@ -236,13 +236,14 @@ def _group_texts(source: Source, file: Any, number: int, steps: list[str], row: 
     column = ".".join(steps)
     all_chunks = [group.column(place) for place in range(group.num_columns)]
     chunks = [one for one in all_chunks if f"{one.path_in_schema}.".startswith(f"{column}.")]
-    if not chunks and len(steps) > 1:  # within a list, whose path has further names
+    within_list = not chunks and len(steps) > 1  # whose path has further names
+    if within_list:
         column = steps[0]
         chunks = [one for one in all_chunks if one.path_in_schema.startswith(f"{column}.")]
     if not chunks:
         raise ValueError(f"row group {number + 1} has no column '{column}', which the schema names")
     chunk = chunks[0]
-    as_dictionary = chunk.has_dictionary_page and chunk.total_uncompressed_size <= DICTIONARY_BYTES
+    as_dictionary = not within_list and chunk.has_dictionary_page and chunk.total_uncompressed_size <= DICTIONARY_BYTES
     if as_dictionary:
         file = _parquet(source, metadata=file.metadata, read_dictionary=[column])
     most = BATCH_ROWS

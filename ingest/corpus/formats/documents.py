@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from ingest.corpus.files.listing import DATASETS, SCHEME, list_splits
-from ingest.corpus.files.names import AS_TEXT, content_suffix, first_line, kind_by_magic
+from ingest.corpus.files.names import AS_TEXT, content_suffix, first_line, kind_by_magic, suffix_of
 from ingest.corpus.files.source import (
     CHANGED,
     Meter,
@@ -426,7 +426,7 @@ def _is_json(value: bytes) -> bool:
 
 
 def table_samples(source: Source, file: CorpusFile) -> SizesAndCounts:
-    """Rows below the header; where all cells of the first row are numbers, it is no header."""
+    """Rows below the header, if the first row is one."""
     form = "tsv" if content_suffix(file.path) in (".tsv", ".tab") else "csv"
     lines = chain.from_iterable(_lines(decompressed(source, file.compression), file.path))
     if (first := next(lines, None)) is None:
@@ -434,10 +434,22 @@ def table_samples(source: Source, file: CorpusFile) -> SizesAndCounts:
     csv.field_size_limit(LIMIT_BYTES)
     rows = csv.reader(chain([first], lines), delimiter=delimiter_of(first, form))
     try:
-        count = sum(all(map(_is_number, header)) for header in [next(rows)]) + sum(bool(row) for row in rows)
+        header, second = next(rows), next(rows, [])
+        count = (not is_header(header, second)) + bool(second) + sum(bool(row) for row in rows)
     except csv.Error as error:
         raise Unreadable(file.path, f"line {rows.line_num} is not valid {form.upper()}: {error}") from None
     yield from even_shares(file.stored_bytes, count)
+
+
+def is_header(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Whether the first row of a table names its columns: by words over numbers, or by words that are no numbers and no files.
+
+    >>> is_header(["file", "class"], ["a.png", "3"]), is_header(["a.png", "3"], ["b.png", "4"]), is_header(["a"], ["b"])
+    (True, False, True)
+    """
+    if any(_is_number(below) and not _is_number(cell) for cell, below in zip(first, second, strict=False)):
+        return True
+    return len(set(first)) == len(first) and not any(_is_number(cell) or "/" in cell or suffix_of(cell) for cell in first)
 
 
 def _is_number(cell: str) -> bool:

@@ -187,14 +187,15 @@ def unwrapped(found: Any, field: str) -> Iterator[Any]:
 def json_form(head: bytes) -> str:
     r"""The format of a text that begins as JSON does: lines that are objects each, or one array or object; empty for others.
 
-    >>> json_form(b'{"a": 1}\n{"a": 2'), json_form(b'[\n {"a": 1}'), json_form(b'{\n "a": 1'), json_form(b"{a}")
+    >>> json_form(b'{"a": 1}\n{"a": 2'), json_form(b'[\n {"a": 1}'), json_form(b'{"a": 1}'), json_form(b"{a}")
     ('jsonl', 'json', 'json', '')
     """
     text = head[len(BYTE_ORDER_MARK) :] if head.startswith(BYTE_ORDER_MARK) else head
     if not _JSON.match(text):
         return ""
+    first, _, rest = text.lstrip().partition(b"\n")
     try:
-        return "jsonl" if isinstance(DECODER.decode(text.lstrip().partition(b"\n")[0].decode("utf-8")), dict) else "json"
+        return "jsonl" if rest.lstrip() and isinstance(DECODER.decode(first.decode("utf-8")), dict) else "json"
     except (ValueError, RecursionError):
         return "json"
 
