@@ -23,6 +23,8 @@ UNREAD, NOT_READ = "files of a format that is not read count as one sample each"
 SPEED = {"prepared_bytes": "bytes", "prepared_seconds": "seconds", "preparation_workers": "workers"}
 #: A result of `measure` with a hundred thousand skipped files is smaller.
 MOST_BYTES = 256 * 2**20
+#: units of earlier versions
+EARLIER_UNITS = {"documents": "sample"}
 #: totals with the counts and means that yield them, and how close an estimate of each comes
 TOTALS = (("corpus_bytes", "tokens", "bytes_per_token"), ("dataset_bytes", "samples", "sample_bytes"))
 CLOSE = 0.01
@@ -48,7 +50,7 @@ class MeasurementFile(NamedTuple):
         place = f"{self.place}: results.{name}"
         if not isinstance(result, dict) or result.get("value") is None:
             raise IngestError(f"{place}: found {brief(result)}, expected a value")
-        if result.get("unit", unit_of(name)) != unit_of(name):
+        if result.get("unit", unit_of(name)) not in (unit_of(name), EARLIER_UNITS.get(name)):
             raise IngestError(f"{place}.unit: found {brief(result['unit'])}, expected {unit_of(name)}")
         value, low, high = (_number(result.get(part), f"{place}.{part}") for part in ("value", "low", "high"))
         assert value is not None

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from ingest.corpus.files.listing import DATASETS
 from ingest.corpus.files.names import FOREIGN, WHOLE, content_suffix, is_aside, kind_by_magic, suffix_of
 from ingest.corpus.files.source import (
+    STANDARD_INPUT,
     Meter,
     Source,
     Unreadable,
@@ -105,6 +106,8 @@ def recognized(file: CorpusFile, meter: Meter) -> tuple[SampleFormat, CorpusFile
 
     Raises Unreadable: it cannot be opened, or is compressed in a way that is not read.
     """
+    if file.format == DATASETS or file.location == STANDARD_INPUT:
+        raise Unreadable(file.path, "sample sizes are measured in files: give the folder or the file itself")
     known, suffix, name = sample_formats(), content_suffix(file.path), file.path.rpartition("/")[2]
     if is_aside(file.path):
         return ASIDE, file
@@ -129,8 +132,6 @@ def recognized(file: CorpusFile, meter: Meter) -> tuple[SampleFormat, CorpusFile
 
 def samples_of(file: CorpusFile, form: SampleFormat, meter: Meter) -> SizesAndCounts:
     """Yield the sizes of a file's samples; where it is broken, those yielded so far must be dropped."""
-    if file.format == DATASETS:
-        raise Unreadable(file.path, "sample sizes are measured in files: give the folder itself")
     if form.sizes is _one:
         if may_be_pointer(file.stored_bytes):
             open_file(file, meter).close()
