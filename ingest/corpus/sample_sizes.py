@@ -154,8 +154,8 @@ def sizes_of(listing: Sequence[CorpusFile], skipped: Sequence[SkippedFile], move
         except Unreadable as error:
             sizes.skipped.note(SkippedFile(error.path, error.reason))
         else:
-            doubts = (Message(note, rule=CAUTION) for note in meter.notes)
-            sizes.notes.update(dict.fromkeys((*doubts, *filter(None, (form.note,)))))
+            told: list[str] = [Message(doubt, rule=CAUTION) for doubt in meter.notes]
+            sizes.notes.update(dict.fromkeys((*told, *filter(None, (form.note,)))))
             sizes.add(form.title.lower(), extension_of(found.path), [found], counts)
     for root, folder in folders.items():
         stored = sum(file.stored_bytes for file in folder.files)

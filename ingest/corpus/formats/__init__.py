@@ -108,14 +108,16 @@ def recognized(file: CorpusFile, meter: Meter) -> tuple[SampleFormat, CorpusFile
     """
     if file.format == DATASETS or file.location == STANDARD_INPUT:
         raise Unreadable(file.path, "sample sizes are measured in files: give the folder or the file itself")
-    known, suffix, name = sample_formats(), content_suffix(file.path), file.path.rpartition("/")[2]
     if is_aside(file.path):
         return ASIDE, file
+    known, suffix, name = sample_formats(), content_suffix(file.path), file.path.rpartition("/")[2]
+    if suffix in WHOLE and suffix not in LINES:
+        return WHOLE_FILE, file
     if (packed := suffix_of(name)) in FOREIGN:
         raise Unreadable(file.path, f"{packed} files are not read")
     found = [form for form in known if form.names and form.names(name)] or [form for form in known if suffix in form.suffixes]
-    if found or (suffix in WHOLE and suffix not in LINES):
-        return (*found, WHOLE_FILE)[0], file
+    if found:
+        return found[0], file
     with closing(open_file(file, meter)) as source:
         head = source.read(HEAD_BYTES)
         compression = file.compression or (kind_by_magic(head) or ("", ""))[1]
@@ -177,8 +179,9 @@ class SampleFolder(NamedTuple):
 def folders_in(listing: Sequence[CorpusFile], meter: Meter, note: Note) -> dict[str, SampleFolder]:
     """The folders that are one data set, the outermost ones, by the beginning of the paths of their files."""
     marked: dict[tuple[str, FolderFormat], list[CorpusFile]] = {}
+    ends = tuple(mark for form in folder_formats() for mark in form.marks)
     for file in listing:
-        for form in folder_formats():
+        for form in folder_formats() if file.path.endswith(ends) else ():
             if mark := next((mark for mark in form.marks if f"/{file.path}".endswith(f"/{mark}")), ""):
                 marked.setdefault((file.path.removesuffix(mark), form), []).append(file)
     found: dict[str, SampleFolder] = {}
@@ -204,5 +207,7 @@ def root_above(path: str, roots: Mapping[str, object]) -> str | None:
     >>> root_above("a.zarr/x/0.0", {"a.zarr/": 1}), root_above("a.zarr", {"a.zarr/": 1}), root_above("0.0", {"": 1})
     ('a.zarr/', None, '')
     """
+    if not roots:
+        return None
     ends = (0, *(place + 1 for place, letter in enumerate(path) if letter == "/"))
-    return next((path[:end] for end in ends if path[:end] in roots), None) if roots else None
+    return next((path[:end] for end in ends if path[:end] in roots), None)
