@@ -49,7 +49,9 @@ class RequirementNotMet(IngestError):
 
 
 class CatalogError(IngestError):
-    """A catalog file that cannot be loaded, with its place."""
+    """A catalog file that cannot be loaded: its faults, each with its place in a line of its own."""
+
+    lines = Faults.lines
 
 
 class MissingQuantity(IngestError):

@@ -8,6 +8,7 @@ import gc
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -69,12 +70,41 @@ def refuse_output(identity: Identity) -> None:
         raise UsageError(f"-o: '{_outputs[identity]}' is also read; expected another file")
 
 
+#: Of a site file that is being read: its own folder, and what else may be read; None where the user names each file.
+_confined: ContextVar[tuple[str, tuple[str, ...]] | None] = ContextVar("confined", default=None)
+
+
+@contextlib.contextmanager
+def confined(folder: str | Path, *others: str | Path) -> Iterator[None]:
+    """Read nothing meanwhile but what lies in a folder, links resolved and nothing hidden, in one of the others, or here."""
+    token = _confined.set((os.path.realpath(folder), tuple(map(os.path.realpath, (Path(__file__).parent, *others)))))
+    try:
+        yield
+    finally:
+        _confined.reset(token)
+
+
+def _refuse_outside(path: str | Path) -> None:
+    """Refuse a file that a site file must not name. Raises OSError."""
+    if (allowed := _confined.get()) is None:
+        return
+    (folder, others), real = allowed, os.path.realpath(path)
+    below = os.path.relpath(real, folder).split(os.sep)
+    if any(part.startswith(".") for part in below) and all(os.path.commonpath((real, one)) != one for one in others):
+        raise OSError(errno.EACCES, f"outside of the folder of the site file or hidden ({OUTSIDE})", str(path))
+
+
+#: how a user lets a site file name more
+OUTSIDE = "`plan --root DIR` names a wider folder"
+
+
 def open_regular(path: str | Path) -> BinaryIO:
     """Open a file for reading; never a device or a pipe, which may have no end or no writer.
 
     Raises:
-        OSError: no such file, no permission, or not a regular file.
+        OSError: no such file, no permission, not a regular file, or outside of what is `confined`.
     """
+    _refuse_outside(path)
     file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))  # noqa: SIM115
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode):

@@ -1,5 +1,6 @@
 """What CONTRIBUTING promises of additions, performed on a copy of the package: the files it takes, and where it shows."""
 
+import gzip
 import json
 import shutil
 import subprocess
@@ -175,21 +176,19 @@ def test_a_counter_of_observe_takes_one_file(house):
     assert len(house.edited) == 1
 
 
-#: Records of RecordIO, which its first bytes tell, and rows of a table, which its suffix tells.
-RECORDIO = """
+#: Records of a format that nobody has, which its first bytes tell, and rows of a table, which its suffix tells.
+REEL = """
 from ingest.corpus.files.source import Unreadable
-from ingest.corpus.formats import SampleFormat
-from ingest.corpus.formats.rows import even_shares
+from ingest.corpus.formats import SampleFormat, even_shares
 
-MAGIC = (0xCED7230A).to_bytes(4, "little")
+MAGIC = b"REEL"
 
 
-def recordio_samples(source, file):
+def reel_samples(source, file):
     while head := source.read(8):
-        length = int.from_bytes(head[4:], "little") & 0x1FFFFFFF
-        end = source.tell() + length + -length % 4
+        end = source.tell() + int.from_bytes(head[4:], "little")
         if head[:4] != MAGIC or end > source.size:
-            raise Unreadable(file.path, "broken RecordIO")
+            raise Unreadable(file.path, "broken reel")
         yield end - source.tell() + 8, 1
         source.seek(end)
 
@@ -198,25 +197,25 @@ def table_samples(source, file):
     return even_shares(file.stored_bytes, source.read().count(b"\\n") - 1)
 
 
-TABLE = SampleFormat("CSV", table_samples, (".csv",), note="of CSV each row counts")
-SAMPLES = (SampleFormat("RecordIO", recordio_samples, magic=MAGIC), TABLE)
+TABLE = SampleFormat("rows", table_samples, (".rows",), note="of a table each row counts")
+SAMPLES = (SampleFormat("reel", reel_samples, magic=MAGIC), TABLE)
 """
 
 
 def test_a_format_of_samples_takes_one_file(house):
     (data := house.folder / "data").mkdir()
-    record = (0xCED7230A).to_bytes(4, "little") + (10).to_bytes(4, "little") + bytes(12)
-    (data / "train.rec").write_bytes(record * 5)
-    (data / "rows.csv").write_text("image;label\n" + "a;1\n" * 7, encoding="utf-8")
-    (data / "rows.csv.gz").write_bytes(b"\x1f\x8b")
+    record, table = b"REEL" + (10).to_bytes(4, "little") + bytes(10), b"image;label\n" + b"a;1\n" * 7
+    (data / "train").write_bytes(record * 5)
+    (data / "a.rows").write_bytes(table)
+    (data / "b.rows.gz").write_bytes(gzip.compress(table))
     (data / "picture.png").write_bytes(bytes(100))
-    house.add("ingest/corpus/formats/recordio.py", RECORDIO)
+    house.add("ingest/corpus/formats/reel.py", REEL)
     found = json.loads(house.ingest("measure", "data", "--samples", "--format", "json"))
-    assert found["design"]["forms"] == {"recordio": 1, "csv": 1, "file": 2}
-    assert found["results"]["samples"]["value"] == 5 + 7 + 2
-    assert "of CSV each row counts" in found["warnings"]
-    (data / "train.rec").write_bytes(record[:-1])
-    assert "broken RecordIO" in house.refused("measure", "data/train.rec", "--samples")
+    assert found["design"]["forms"] == {"reel": 1, "rows": 2, "file": 1}
+    assert found["results"]["samples"]["value"] == 5 + 2 * 7 + 1
+    assert "of a table each row counts" in found["warnings"]
+    (data / "train").write_bytes(record[:-1])
+    assert "broken reel" in house.refused("measure", "data/train", "--samples")
     assert len(house.edited) == 1
 
 

@@ -146,7 +146,7 @@ def test_the_comment_is_posted_once_and_then_edited(repository, tmp_path, existi
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "gh").write_text(
-        f'#!/bin/bash\n[[ $* == *--paginate* ]] && {{ echo "{existing}"; exit; }}\n'
+        f'#!/bin/bash\n[[ $GH_TOKEN == secret ]] || exit 9\n[[ $* == *--paginate* ]] && {{ echo "{existing}"; exit; }}\n'
         f'echo "$3 $4" >>"{tmp_path}/calls"; cp "${{6#body=@}}" "{tmp_path}/body"\n'
     )
     (tools / "gh").chmod(0o755)
@@ -156,6 +156,30 @@ def test_the_comment_is_posted_once_and_then_edited(repository, tmp_path, existi
     assert (tmp_path / "calls").read_text() == f"{call}\n"
     assert "5 requirements changed" in (tmp_path / "body").read_text()
     assert (tmp_path / "file.md").read_text() == (tmp_path / "body").read_text()
+
+
+def test_a_site_is_planned_without_the_token_on_a_copy_whose_links_lead_nowhere(repository, tmp_path):
+    (tools := tmp_path / "tools").mkdir()
+    program = Path(sys.executable).parent / "ingest"
+    watch = (
+        f'#!/bin/bash\n(env; pwd; cat "/proc/$PPID/environ" "/proc/$$/fd/3") >>"{tmp_path}/seen" 2>&1\nexec "{program}" "$@"\n'
+    )
+    (tools / "ingest").write_text(watch)
+    (tools / "gh").write_text("#!/bin/bash\n")
+    for tool in ("ingest", "gh"):
+        (tools / tool).chmod(0o755)
+    base = repository(**{"site.yaml": SITE.replace("NODES", "4")})
+    (tmp_path / "foreign.yaml").write_text("foreign: words\n")
+    (repository.folder / "node.yaml").symlink_to(tmp_path / "foreign.yaml")
+    head = repository(**{"site.yaml": SITE.replace("NODES", "8").replace("dgx-h100", "./node.yaml")})
+    given = {"GH_TOKEN": "open-sesame", "GITHUB_TOKEN": "open-sesame", "PR_NUMBER": "7", "GITHUB_REPOSITORY": "o/n"}
+    code, out, err = comment(repository.folder, base, head, tools=[str(tools)], **given)
+    assert (code, err) == (1, "")
+    assert "outside of the folder of the site file" in out
+    assert "foreign: words" not in out
+    seen = (tmp_path / "seen").read_text(errors="replace")
+    assert "open-sesame" not in seen
+    assert str(repository.folder) not in {line for line in seen.splitlines() if line.startswith("/")}
 
 
 def test_the_action_puts_no_input_into_a_command():

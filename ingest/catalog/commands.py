@@ -447,7 +447,7 @@ def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> Catalo
                     entry = CatalogEntry(catalog.get(KINDS[kind], str(path)), catalog)
                     grades.setdefault(kind, Counter()).update(value.grade for value in entry.results.values())
             except IngestError as error:
-                problems[str(error)] = None
+                problems |= dict.fromkeys(str(error).split("\n"))
     return CatalogCheck(files, tuple(problems), grades)
 
 

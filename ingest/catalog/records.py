@@ -35,7 +35,11 @@ class Statement(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """How a field is read from YAML: its form, unit, keys of a table, default, and whether it is required."""
+    """How a field is read from YAML: its form, unit, keys of a table, default, and whether it is required.
+
+    Of a table, `names` are the forms of its keys, with N for a number, `needs` is the key that it must have, and `alike` is
+    another table with the same keys.
+    """
 
     form: str
     default: Any
@@ -43,6 +47,9 @@ class Shape(NamedTuple):
     keys: tuple[str, ...] = ()
     required: bool = False
     zero: bool = False
+    names: tuple[str, ...] = ()
+    needs: str = ""
+    alike: str = ""
 
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -94,6 +101,7 @@ class Entry(Record):
     """An entry of the catalog; its id is the stem of the file."""
 
     kind: ClassVar[str] = ""
+    either: ClassVar[tuple[str, ...]] = ()  # fields of which an entry has at least one
     id: str
     path: Path
     name: str = REQUIRED_TEXT
@@ -349,7 +357,7 @@ class Scaling(Entry):
     """Rate per GPU of larger jobs, over the rate on one to a few nodes; `up-to-N` names the largest size of a row."""
 
     kind: ClassVar[str] = "scaling"
-    factors: Mapping[str, Value] = values("1")
+    factors: Mapping[str, Value] = values("1")._replace(names=("up-to-N", "more"), needs="more")
 
 
 class Optimizer(Entry):
@@ -483,12 +491,13 @@ class Format(Entry):
 class Decoder(Entry):
     """A decoder of images, measured on CPUs or on GPUs."""
 
+    either: ClassVar[tuple[str, ...]] = ("thread_rates", "gpu_rates")
     kind: ClassVar[str] = "decoders"
     codec: str = REQUIRED_TEXT
     #: thread_rates, loader_rates, loader_workers: by CPU, what one thread decodes, a loader at its peak, its workers there
     thread_rates: Mapping[str, Value] = values("sample/s")
-    loader_rates: Mapping[str, Value] = values("sample/s")
-    loader_workers: Mapping[str, Value] = values("1")
+    loader_rates: Mapping[str, Value] = values("sample/s")._replace(alike="thread_rates")
+    loader_workers: Mapping[str, Value] = values("1")._replace(alike="thread_rates")
     gpu_rates: Mapping[str, Value] = values("sample/s")  # by id of the GPU
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,12 @@ from ingest.catalog.records import GRADES, PRECISIONS, Encoding, Entry, Rate, Re
 from ingest.catalog.yaml_reader import line_of, read_text
 from ingest.engine.messages import Message, Option
 from ingest.engine.value import Source
-from ingest.errors import CatalogError, UsageError, brief, expected_one_of, nearest
+from ingest.errors import CatalogError, UsageError, brief, expected_one_of, listed, nearest
 from ingest.units import display, parse
 
 Keys = tuple[str, ...]
+#: keys of an entry that a message names
+MOST_KEYS = 4
 #: form of a field -> the record of each of its parts
 PARTS: dict[str, type[Record]] = {"encodings": Encoding, "tiers": Tier}
 
@@ -24,6 +28,7 @@ class Reader:
 
     def __init__(self, path: Path, sources: Mapping[str, Source]):
         self.path, self.sources = path, sources
+        self.faults: list[CatalogError] = []  # of the entry that is being read
 
     def fail(self, keys: Keys, message: str) -> CatalogError:
         """Return the error about a key, with its line."""
@@ -32,9 +37,16 @@ class Reader:
 
     def entry(self, record: type[Entry], data: Any) -> Entry:
         """Return the entry; its id is the stem of the file."""
-        content = dict(self.mapping(data, ()))
+        if not isinstance(data, dict) or not data.keys() & record.shapes.keys():
+            # a file that a site names may be anything: nothing of it is shown
+            raise self.fail((), f"expected keys and values, such as {', '.join([*record.shapes][:MOST_KEYS])}")
+        content = dict(data)
         content.pop("sources", None)
-        made = record(id=self.path.stem, path=self.path, **self.fields(record, content, ()))
+        fields = self.fields(record, content, ())
+        self.refuse()
+        made = record(id=self.path.stem, path=self.path, **fields)
+        self.tables(made)
+        self.refuse()
         if not isinstance(made, Storage):
             return made
         # Usable capacity is at most the raw capacity of the unit, or of its drives, by their sizes.
@@ -48,15 +60,49 @@ class Reader:
                 raise self.fail(keys, f"found {held}, expected at most the raw capacity, {expected}")
         return made
 
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Keep a fault, so that the others of the entry are found too."""
+        try:
+            yield
+        except CatalogError as error:
+            self.faults.append(error)
+
+    def refuse(self) -> None:
+        """Refuse the entry because of all its faults, a line each; nothing where there are none."""
+        if self.faults:
+            raise CatalogError("\n".join(dict.fromkeys(map(str, self.faults))))
+
+    def tables(self, made: Entry) -> None:
+        """Check the keys of the tables of an entry, among each other too."""
+        if made.either and not any(getattr(made, name) for name in made.either):
+            raise self.fail((), f"'{made.either[0]}' is missing, expected it or '{made.either[-1]}'")
+        for name, shape in made.shapes.items():
+            forms = "|".join(shape.names).replace("N", r"[1-9]\d{0,9}")
+            for key in getattr(made, name) if forms else ():
+                if not re.fullmatch(forms, str(key)):
+                    self.faults.append(self.fail((name, str(key)), f"unknown key {brief(key)}, expected {listed(shape.names)}"))
+            if shape.needs and shape.needs not in getattr(made, name):
+                self.faults.append(self.fail((name,), f"'{shape.needs}' is missing, expected its value"))
+            own, other = (set(getattr(made, table)) if shape.alike else set() for table in (name, shape.alike))
+            for key in sorted(map(str, own ^ other)):
+                has, lacks = (name, shape.alike) if key in own else (shape.alike, name)
+                self.faults.append(self.fail((lacks,), f"'{key}' is missing, which '{has}' has"))
+
     def fields(self, record: type[Record], data: Mapping[str, Any], keys: Keys) -> dict[str, Any]:
         """Return the values of a record's fields."""
-        shapes = record.shapes
-        self.mapping(data, keys, shapes)
+        shapes, found = record.shapes, {}
+        for name in data:
+            with self.collecting():
+                self.mapping({name: None}, keys, shapes)
         for name, shape in shapes.items():
             if shape.required and data.get(name) is None:
                 wanted = "text" if shape.form == "text" else f"a value in {shape.unit} with source and grade"
-                raise self.fail(keys, f"'{name}' is missing, expected {wanted}")
-        return {name: self.field(shapes[name], item, (*keys, name)) for name, item in data.items()}
+                self.faults.append(self.fail(keys, f"'{name}' is missing, expected {wanted}"))
+            elif name in data:
+                with self.collecting():
+                    found[name] = self.field(shape, data[name], (*keys, name))
+        return found
 
     def field(self, shape: Shape, item: Any, keys: Keys) -> Any:
         """Return the value of one field, by its shape."""
@@ -80,7 +126,11 @@ class Reader:
                 name: record(**self.fields(record, self.mapping(part, (*keys, name)), (*keys, name)))
                 for name, part in self.mapping(item, keys).items()
             }
-        return {name: self.value(part, shape, (*keys, name)) for name, part in self.mapping(item, keys, shape.keys).items()}
+        table = {}
+        for name, part in self.mapping(item, keys, shape.keys).items():
+            with self.collecting():
+                table[name] = self.value(part, shape, (*keys, name))
+        return table
 
     def statement(self, item: Any, keys: Keys) -> Statement:
         """Return a property in words: the words alone, or words with source and grade."""

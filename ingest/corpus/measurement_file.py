@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from math import isclose
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
-from ingest.engine.registry import check_value, solve
+from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.result import SCHEMA
 from ingest.engine.value import Input
 from ingest.errors import IngestError, brief
@@ -16,10 +17,17 @@ from ingest.units import display, parse
 OPTION, SIZES_OPTION = "--bytes-per-token", "--sample-bytes"
 #: in the note of a count that was interrupted
 PARTIAL = "a part of the corpus only"
+#: in the note of a sample size, and the framing in JSON of such files
+UNREAD, NOT_READ = "files of a format that is not read count as one sample each", "unread"
 #: quantity -> its name in the speed of a count
 SPEED = {"prepared_bytes": "bytes", "prepared_seconds": "seconds", "preparation_workers": "workers"}
 #: A result of `measure` with a hundred thousand skipped files is smaller.
 MOST_BYTES = 256 * 2**20
+#: units of earlier versions
+EARLIER_UNITS = {"documents": "sample"}
+#: totals with the counts and means that yield them, and how close an estimate of each comes
+TOTALS = (("corpus_bytes", "tokens", "bytes_per_token"), ("dataset_bytes", "samples", "sample_bytes"))
+CLOSE = 0.01
 #: percentiles of sample sizes in the note of their mean, which is counted: they are not its range
 NOTED_PERCENTILES = ("p5", "p95")
 
@@ -42,6 +50,8 @@ class MeasurementFile(NamedTuple):
         place = f"{self.place}: results.{name}"
         if not isinstance(result, dict) or result.get("value") is None:
             raise IngestError(f"{place}: found {brief(result)}, expected a value")
+        if result.get("unit", unit_of(name)) not in (unit_of(name), EARLIER_UNITS.get(name)):
+            raise IngestError(f"{place}.unit: found {brief(result['unit'])}, expected {unit_of(name)}")
         value, low, high = (_number(result.get(part), f"{place}.{part}") for part in ("value", "low", "high"))
         assert value is not None
         if not (low or value) <= value <= (high or value):
@@ -104,7 +114,12 @@ def read_measurement(path: Path, option: str) -> MeasurementFile:
         raise IngestError(f"{place} holds {found}, expected the JSON of `ingest measure`, schema {SCHEMA}")
     if not isinstance(data.get("results"), dict):
         raise IngestError(f"{place} has results {brief(data.get('results'))}, expected a table of quantities")
-    return MeasurementFile(path, place, data)
+    file = MeasurementFile(path, place, data)
+    for total, count, mean in TOTALS:
+        stated, number, each = (one.value if (one := file.quantity(name)) else None for name in (total, count, mean))
+        if stated and number and each and not isclose(stated, number * each, rel_tol=CLOSE):
+            raise IngestError(f"{place}: results.{total}: found {stated:g}, expected {number * each:g}, {count} × {mean}")
+    return file
 
 
 def _is_positive(found: Any) -> TypeGuard[float]:
@@ -157,8 +172,11 @@ def sample_sizes_in(path: Path) -> dict[str, Input]:
     tables = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     sizes: dict[str, Any] = {str(row.get("size")): row.get("bytes") for row in tables}
     noted = [f"{name} {display(sizes[name], 'B', binary=False)}" for name in NOTED_PERCENTILES if _is_positive(sizes.get(name))]
+    forms = file.table("design").get("forms")
+    unread = forms.get(NOT_READ) if isinstance(forms, dict) else None
+    doubt = f"; {unread:,} {UNREAD}" if isinstance(unread, int) and unread > 0 else ""
     spread = f"; of single samples {', '.join(noted)}" if noted else ""
-    found = {"sample_bytes": Input(mean.value, origin="user", note=f"mean of {path.name}{spread}")}
+    found = {"sample_bytes": Input(mean.value, origin="user", note=f"mean of {path.name}{spread}{doubt}")}
     if in_file is not None:
         found["samples_per_file"] = Input(in_file.value, origin="user", note=f"mean of {path.name}")
     return found

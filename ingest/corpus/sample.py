@@ -30,9 +30,10 @@ from ingest.corpus.estimators import (
     remainder,
     whole_characters,
 )
+from ingest.corpus.files.names import AS_TEXT
 from ingest.corpus.files.source import Unreadable
-from ingest.corpus.formats.documents import can_seek, parts_of, read_block
-from ingest.corpus.formats.rows import not_text_reason
+from ingest.corpus.formats.documents import HEAD_BYTES, can_seek, parts_of, read_block
+from ingest.corpus.formats.rows import json_form, not_text_reason
 from ingest.corpus.types import CorpusFile, LeftOut, SkippedFile, Tally, extension_of, folder_of, root_of
 from ingest.errors import IngestError
 from ingest.formulas import corpus as formulas
@@ -84,6 +85,14 @@ class UnitReader:
     bytes_read: int = 0
     skipped: dict[int, SkippedFile] = field(default_factory=dict)  # files that do not count, by position in the listing
     parts: LeftOut = field(default_factory=lambda: LeftOut(NAMED))  # what does not count of files that do
+    _rows: dict[int, bool] = field(default_factory=dict)  # of the files with drawn blocks, by position: whether they hold rows
+
+    def holds_rows(self, member: int) -> bool:
+        """Whether a file that is named as text begins as JSON does, so that it counts by row."""
+        if member not in self._rows:
+            file = self.listing[member]
+            self._rows[member] = file.format != AS_TEXT and bool(json_form(read_block(file, 0, HEAD_BYTES)))
+        return self._rows[member]
 
     def count(self, shards: Iterable[Shard], root: str = "") -> Iterator[ShardCount]:
         for counted in count(shards, self.counter, ShardTally(root), self.moved):
@@ -160,6 +169,7 @@ class Stratum:
                     reader.bytes_read += len(raw)
                     reader.moved(len(raw))
                     text = whole_characters(raw, size, first=begin == 0)
+                    text = None if reader.holds_rows(self.frame.members[unit]) else text
                 if text is None or not_text_reason(text, begin):
                     refused.append((unit, begin))  # the whole file must be read to detect its format
                 else:

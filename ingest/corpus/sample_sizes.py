@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -14,21 +13,24 @@ from typing import Any
 
 from ingest.catalog.store import Catalog
 from ingest.corpus.counting.ledger import GroupTallies
-from ingest.corpus.files.listing import DATASETS, list_inputs
-from ingest.corpus.files.names import short_title
-from ingest.corpus.files.source import Meter, Unreadable, is_remote, open_file
-from ingest.corpus.formats import SampleFormat, SizesAndCounts, sample_format_of, sample_formats
+from ingest.corpus.files.listing import list_inputs
+from ingest.corpus.files.names import TEXTS, content_suffix, short_title
+from ingest.corpus.files.source import Meter, Unreadable
+from ingest.corpus.formats import ASIDE, NOT_READ, WHOLE_FILE, even_shares, folders_in, recognized, root_above, samples_of
 from ingest.corpus.measurement import CorpusMeasurement, measurement_of, skipped_rows
 from ingest.corpus.types import CorpusFile, LeftOut, Progress, SkippedFile, extension_of
+from ingest.engine.messages import Message
 from ingest.engine.question import Question, Shown
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError
 
-#: the name in JSON of files that are one sample each
-FILE = "file"
-
-
+#: files that are one text each, which often describe others
+TEXT = "text"
+#: a text of more bytes may hold many samples
+LARGE_TEXT = 2**20
+#: the rule of cautions about the number of samples
+CAUTION = "W54"
 #: distinct sizes that are counted exactly; with more, sizes are rounded
 MOST_SIZES = 1_000_000
 #: binary digits that rounding keeps: accurate to a thousandth
@@ -112,46 +114,83 @@ class SampleSizes:
     samples: SizeCounts = field(default_factory=SizeCounts)  # their sizes
     files: SizeCounts = field(default_factory=SizeCounts)  # their sizes
     forms: Counter[str] = field(default_factory=Counter)  # files by framing
+    kinds: dict[str, Counter[str]] = field(default_factory=dict)  # samples by extension, of each framing and of texts
     extensions: GroupTallies = field(default_factory=lambda: GroupTallies(MOST_ROWS))  # files, samples, bytes by extension
     skipped: LeftOut = field(default_factory=LeftOut)  # broken files
+    large_texts: int = 0  # of more than `LARGE_TEXT`
+    notes: dict[str, None] = field(default_factory=dict)  # cautions of the formats and of their readers
     bytes_read: int = 0  # to find the samples
+
+    def add(self, form: str, extension: str, files: Sequence[CorpusFile], counts: Mapping[int, int]) -> None:
+        """Add what one file holds, or a folder that is one data set; files that describe others only to the tables."""
+        stored, found = sum(file.stored_bytes for file in files), sum(counts.values())
+        for size, times in counts.items():
+            self.samples.add(size, times)
+        for file in files if form != ASIDE.title else ():
+            self.files.add(file.stored_bytes)
+        self.forms[form] += len(files)
+        kind = TEXT if form == WHOLE_FILE.title and content_suffix(f"a{extension}") in TEXTS else form
+        self.large_texts += sum(kind == TEXT and file.stored_bytes > LARGE_TEXT for file in files)
+        if found:
+            self.kinds.setdefault(kind, Counter())[extension] += found
+        self.extensions.add(extension, (len(files), found, stored))
 
 
 def sizes_of(listing: Sequence[CorpusFile], skipped: Sequence[SkippedFile], moved: Callable[[int], object]) -> SampleSizes:
     """Measure every file, or skip it with the reason; only files that may hold several samples are opened."""
-    sizes = SampleSizes()
+    sizes, meter = SampleSizes(), Meter()
     sizes.skipped.note(*skipped)
+    folders = folders_in(listing, meter, sizes.skipped.note)
     for found in listing:
-        meter, counts = Meter(), Counter[int]()
+        moved(found.stored_bytes)
+        if (root := root_above(found.path, folders)) is not None:
+            folders[root].files.append(found)
+            continue
+        counts, meter.notes = Counter[int](), ()
         try:
-            form = sample_format_of(found, meter)
-            for size, times in _samples_of(found, form, meter):
+            form, file = recognized(found, meter)
+            for size, times in samples_of(file, form, meter):
                 counts[size] += times
         except Unreadable as error:
             sizes.skipped.note(SkippedFile(error.path, error.reason))
         else:
-            for size, times in counts.items():
-                sizes.samples.add(size, times)
-            sizes.files.add(found.stored_bytes)
-            sizes.forms[form.title.lower() if form else FILE] += 1
-            sizes.extensions.add(extension_of(found.path), (1, counts.total(), found.stored_bytes))
-        sizes.bytes_read += meter.bytes_read
-        moved(found.stored_bytes)
+            told: list[str] = [Message(doubt, rule=CAUTION) for doubt in meter.notes]
+            sizes.notes.update(dict.fromkeys((*told, *filter(None, (form.note,)))))
+            sizes.add(form.title.lower(), extension_of(found.path), [found], counts)
+    for root, folder in folders.items():
+        stored = sum(file.stored_bytes for file in folder.files)
+        sizes.notes.update(dict.fromkeys(filter(None, (folder.form.note,))))
+        sizes.add(
+            folder.form.title.lower(), extension_of(root.rstrip("/")), folder.files, dict(even_shares(stored, folder.samples))
+        )
+    sizes.bytes_read = meter.bytes_read
     return sizes
 
 
-def _samples_of(file: CorpusFile, form: SampleFormat | None, meter: Meter) -> SizesAndCounts:
-    """Yield the sizes of a file's samples; where it is broken, those yielded so far must be dropped."""
-    if file.format == DATASETS:
-        raise Unreadable(file.path, "sample sizes are measured in files: give the folder itself")
-    if form is None:
-        yield file.stored_bytes, 1
-        return
-    if form.local and is_remote(file.location):
-        raise Unreadable(file.path, f"{form.title} is read from file systems only")
-    with closing(open_file(file, meter)) as source:
-        yield from form.sizes(source, file)
-        source.finish()
+#: extensions that a caution names
+MOST_NAMED = 5
+
+
+def cautions(sizes: SampleSizes) -> Iterator[Message]:
+    """What makes the number of samples doubtful: files of a format that is not read, and samples of several kinds."""
+    kinds = dict(sizes.kinds)
+    if unread := kinds.pop(NOT_READ.title, None):
+        yield Message(
+            f"{unread.total():,} of {sizes.files.count:,} files are of a format that is not read and count as one sample each: "
+            f"{_listed(unread)}", rule=CAUTION,
+        )  # fmt: skip
+    if sizes.large_texts:
+        what = f"{sizes.large_texts:,} texts of more than {LARGE_TEXT // 2**20} MiB count as one sample each"
+        yield Message(f"{what}: --samples does not split them into lines", rule=CAUTION)
+    if len(kinds) > 1:
+        several = "; ".join(f"{found.total():,} of {kind} ({_listed(found)})" for kind, found in kinds.items())
+        yield Message(f"samples of several kinds add up: {several}; --exclude files that only describe others", rule=CAUTION)
+
+
+def _listed(found: Counter[str]) -> str:
+    more = len(found) - MOST_NAMED
+    named = ", ".join(f"{name} {number:,}" for name, number in found.most_common(MOST_NAMED))
+    return named + (f" and {more:,} more extensions" if more > 0 else "")
 
 
 def measured_samples(
@@ -174,9 +213,7 @@ def measured_samples(
     }
     known = Quantities({name: Input(value, origin="measured") for name, value in counts.items()})
     known.state("samples_measured")
-    notes = [form.note for form in sample_formats() if form.note and sizes.forms[form.title.lower()]]
-    if sizes.forms[FILE] and len(sizes.forms) > 1:
-        notes.append("files of other formats count as one sample each; see the table of extensions")
+    notes = [*cautions(sizes), *sizes.notes]
     if sizes.samples.rounded or sizes.files.rounded:
         notes.append("percentiles are accurate to a thousandth: more than a million sizes differ")
     tables = {

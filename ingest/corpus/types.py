@@ -82,7 +82,7 @@ class Vocabulary:
     sentencepiece: bytes = field(repr=False, default=b"")  # the SentencePiece model, which its own package counts
 
 
-COMPRESSED = ("gz", "gzip", "zst", "zstd", "xz", "bz2")
+COMPRESSED = ("gz", "gzip", "zst", "zstd", "xz", "bz2", "bzip2")
 #: What is longer is no extension but the end of a name with a dot in it.
 LONGEST = 12
 

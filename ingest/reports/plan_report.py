@@ -138,7 +138,9 @@ def report(
     apart = None if asked["derivations"] is None else Path(asked["derivations"])
     _check(paths, apart, for_vendor, template, systems)
     with garbage_collection_paused():
-        planned = plan(site, years=asked["years"], seed=asked["seed"], catalogs=asked["catalogs"], set=asked["set"])
+        planned = plan(
+            site, years=asked["years"], seed=asked["seed"], root=asked["root"], catalogs=asked["catalogs"], set=asked["set"]
+        )
         if not isinstance(planned, Plan):
             raise UsageError("--set: found several scenarios, expected one for a report")
         if for_vendor:

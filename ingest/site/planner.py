@@ -48,7 +48,7 @@ from ingest.site.requirement_wording import LINES, RequirementValue
 from ingest.site.requirement_writer import RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
 from ingest.site.service import document_facts, service_terms, with_purchase
-from ingest.site.site_file import Site, read_site
+from ingest.site.site_file import Site, own_files, read_site
 from ingest.site.tiers import serving_rows, states_on_storage, tier_columns
 from ingest.site.training_day import YearBandwidth
 from ingest.sizing.evidence_ladder import from_catalog
@@ -185,6 +185,10 @@ class SiteOptions(TypedDict, total=False):
     """Options of every command that plans a site."""
 
     seed: Annotated[str | int, option("Seed of the Monte Carlo draws.", default=0)]
+    root: Annotated[
+        str | Path | None,
+        option("Folder within which the site file may name files. [default: the folder of the site file]", "DIR"),
+    ]
     catalogs: Annotated[Catalog | str | Path | Sequence[str | Path], CATALOGS]
     set: Annotated[
         Mapping[str, Any] | Sequence[str] | None,
@@ -226,7 +230,7 @@ def plan(site: str | Path | Mapping[str, Any], **options: Unpack[PlanOptions]) -
     horizon = None if years is None else parse_whole(years, "--years", 0, MOST_YEARS)
     draws = None if samples is None else parse_whole(samples, "--samples", 0, MOST_SAMPLES)
     first = parse_whole(asked["seed"], "--seed", 0)
-    with garbage_collection_paused():
+    with garbage_collection_paused(), own_files(site, asked["root"], catalog):
         plans = []
         for chosen in scenarios_of(asked["set"]):
             read = read_site(site, chosen, partial(faults_of, catalog=catalog))

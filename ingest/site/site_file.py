@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,6 +15,7 @@ from ingest.catalog.yaml_reader import Kind, line_of, read_yaml
 from ingest.engine.messages import in_site_words, message_of
 from ingest.engine.value import Input
 from ingest.errors import Faults, IngestError, RequirementNotMet, UsageError, brief, expected_one_of, listed
+from ingest.files import confined
 from ingest.site import schema
 from ingest.site.schema import Fault, number
 from ingest.sizing.job import names_of
@@ -145,7 +146,7 @@ def read_site(
         UsageError: a path that cannot be set, or all faults of the site, each with its line.
     """
     path = None if isinstance(source, Mapping) else Path(source)
-    raw: Any = source if path is None else read_yaml(path, kind=SITE_FILE)
+    raw: Any = source if path is None else beside(read_yaml(path, kind=SITE_FILE), path.parent)
     changed = tuple(tuple(name.split(".")) for name in settings or {})
     for keys, value in zip(changed, (settings or {}).values(), strict=True):
         dotted = ".".join(keys)
@@ -171,6 +172,35 @@ def read_site(
         found += further(site, found)
     site.refuse_all(one for one in found if not any(map(one.explained_by, found)))
     return site
+
+
+def own_files(
+    source: str | Path | Mapping[str, Any], root: str | Path | None, catalog: Catalog
+) -> AbstractContextManager[None]:
+    """Confine what a site file names to its own folder, or to a wider one, and to the catalogs; data of the caller are free."""
+    if isinstance(source, Mapping) and root is None:
+        return nullcontext()
+    if root is not None and not Path(root).is_dir():
+        raise UsageError(f"--root: found '{root}', expected a folder")
+    own = () if isinstance(source, Mapping) else (source,)
+    return confined(Path(*own).parent if root is None else root, *own, *catalog.folders)
+
+
+#: keys whose values may be files: entries, and configs of models
+NAMING = frozenset(
+    ("node", "model", "gpu", "protocol", "failures", "optimizer", "recipe", "corpus", "format", "pipeline", "system", "client",
+     "protection", "scaling")
+)  # fmt: skip
+
+
+def beside(raw: Any, folder: Path, key: str = "") -> Any:
+    """Data whose names of files lead to those beside the site file, wherever the command runs."""
+    if isinstance(raw, Mapping):
+        return {name: beside(value, folder, str(name)) for name, value in raw.items()}
+    if isinstance(raw, list):
+        return [beside(value, folder, key) for value in raw]
+    is_file = key in NAMING and isinstance(raw, str) and ("/" in raw or raw.endswith((".yaml", ".yml", ".json")))
+    return str(folder / raw) if is_file and (folder / raw).exists() else raw
 
 
 def _position(raw: Any, keys: Keys) -> list[int]:

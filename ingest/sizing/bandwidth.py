@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from ingest.catalog.records import Gpu, Model, Node, Storage
 from ingest.catalog.store import Catalog, opened
-from ingest.corpus.measurement_file import PARTIAL
+from ingest.corpus.measurement_file import PARTIAL, UNREAD
 from ingest.engine.frozen import Frozen, revised
 from ingest.engine.interactive import InteractiveResults
 from ingest.engine.messages import Message, Option, message_of, option_error
@@ -374,6 +374,8 @@ def _of_job(basis: RateBasis, results: Results, clients: Clients) -> Iterator[Fi
         yield finding("W03", words={"sample": "decoded"})
     if job.bytes_per_token is not None and PARTIAL in job.bytes_per_token.note:
         yield finding("W04", words={"text": "part"}, part=PARTIAL)
+    if job.sample_sizes and UNREAD in job.sample_sizes["sample_bytes"].note:
+        yield finding("W54", words={"samples": "unread"}, unread=UNREAD)
     if job.protocol and basis.levels[0].given.keys() != {RATE}:
         yield finding("W10", words={"protocol": "not measured"})
     if job.protocol and "samples_per_second" in job.numbers:

@@ -143,6 +143,8 @@ ROWS = (
          supply=(Option("encoding", "stored"),)),
     Rule("W04", 13, **_said(" was measured on {part}: files are read in the order of their paths, so the rest may differ",
                             text="part"), subject="bytes_per_token"),
+    Rule("W54", 13, **_said(" is a mean that may count many samples as one: {unread}", samples="unread"),
+         subject="sample_bytes"),
     Rule("W05", 19, **_said("computed in {precision}, the precision of the best evidence on {gpu}, so that storage "
                             "can feed it; `train` counts hours in bf16",
                             precision="the best evidence's"), supply=("precision",)),

@@ -13,7 +13,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.registry import solve
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, brief, nearest
-from ingest.files import read_json_object
+from ingest.files import confined, read_json_object
 from ingest.storage import data_path
 from ingest.storage.data_path import ROUNDING, judge, opens_of, shown_only
 from ingest.storage.need import REQUIRABLE, Need
@@ -208,7 +208,10 @@ def stock_of(need: Need, catalog: Catalog) -> tuple[Stock, ...]:
     """What the storage in place delivers of each need; empty where the site lists none."""
     if not need.existing:
         return ()
-    items = [_item(one.item, one.place, one.folder, catalog) for one in need.existing]
+    items = []
+    for one in need.existing:
+        with confined(one.folder, *catalog.folders):
+            items.append(_item(one.item, one.place, one.folder, catalog))
     held = [_delivered(need, one, catalog) for one in items]
     needs, found = known_of(System(NOTHING), need), []
     for name in filter(need.requires, REQUIRABLE):

@@ -212,11 +212,12 @@ def test_check_finds_what_is_wrong_in_a_folder(name):
 def test_check_reports_every_problem_at_once(run):
     folder = BROKEN / "overlays" / "two-broken-files"
     ran = run("catalog", "check", folder)
-    first, second = ran.out.splitlines()
+    first, other, second = ran.out.splitlines()
     assert_names(first, folder / "models" / "first.yaml", 1, ["'sample' is missing"])
+    assert_names(other, folder / "models" / "first.yaml", 1, ["'family' is missing"])
     assert_names(second, folder / "models" / "second.yaml", 4, ["did you mean 'flops_per_sample'?"])
     assert ran.code == 1
-    assert "2 problems in 3 files" in ran.refusal
+    assert "3 problems in 3 files" in ran.refusal
 
 
 def test_every_broken_file_is_expected():

@@ -260,6 +260,23 @@ def test_a_dataset_saved_to_disk_is_its_rows(tmp_path):
     assert texts == ["zwei", "one", "zwei", "三"]
 
 
+@pytest.mark.parametrize("newest", ["1b2", ""])
+def test_of_a_hub_cache_one_snapshot_counts_and_no_blob(tmp_path, newest):
+    repository = tmp_path / "datasets--org--name"
+    for folder in ("blobs", "refs", "snapshots/0a1", "snapshots/1b2"):
+        (repository / folder).mkdir(parents=True)
+    for commit, blob in (("0a1", "f0"), ("1b2", "f1")):
+        (repository / "blobs" / blob).write_text('{"text": "a"}\n')
+        (repository / "snapshots" / commit / "train.jsonl").symlink_to(f"../../blobs/{blob}")
+    (repository / "refs" / "main").write_text(newest)
+    (tmp_path / ".locks").mkdir()
+    (tmp_path / ".locks" / "f0.lock").touch()
+    listing = list_inputs([str(tmp_path)])
+    counted = ["1b2"] if newest else ["0a1", "1b2"]
+    assert [found.path for found in listing] == [f"datasets--org--name/snapshots/{commit}/train.jsonl" for commit in counted]
+    assert ["refs/main" in one.reason for one in listing.skipped] == [True] * (2 - len(counted))
+
+
 def rows_of(*paths, text_field=""):
     """The shown names of the files, their documents, and what was left out."""
     listing, notes = list_inputs([str(path) for path in paths]), []

@@ -79,6 +79,7 @@ def as_warc(texts, kind="conversion", content_type="text/plain"):
 
 FORMATS = {
     "a.jsonl": as_jsonl,
+    "semicolons.csv": lambda texts: as_csv(texts, ";"),
     "a.json": as_jsonl,
     "array.json": lambda texts: json.dumps([{"text": text} for text in texts], indent=1).encode(),
     "a.csv": as_csv,
@@ -256,10 +257,28 @@ def test_a_field_is_a_dotted_path_or_a_key_with_dots(name, documents):
     assert notes == [f"{'row' if name == 'array.json' else 'line'} 3: no field 'a.b.0.c'"]
 
 
-def test_json_without_the_field_is_text_as_it_is_unless_the_field_was_asked_for(documents):
+@pytest.mark.parametrize("name", ["package.json", "package", "a.txt", "package.gz"])
+def test_json_without_the_field_is_no_text_under_any_name(name, documents):
     package = b'{\n "name": "x",\n "version": 1\n}\n'
-    assert documents("package.json", package) == ([package.decode()], [])
-    assert documents("package.json", package, text_field="text") == ([], ["row 1: no field 'text'"])
+    for content in (package, package.replace(b"\n", b"")):
+        texts, notes = documents(name, gzip.compress(content) if name.endswith("gz") else content)
+        assert (texts, [note.partition(" ")[2] for note in notes]) == ([], ["1: no field 'text'"])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"version": 2, "data": [{"text": "a"}, {"text": "b"}]},
+        {"train": [{"text": "a"}], "test": [{"text": "b"}]},
+        {"id": [1, 2], "text": ["a", "b"]},
+        {"id": {"0": 1, "1": 2}, "text": {"0": "a", "1": "b"}},
+        [{"text": "a"}, {"text": "b"}],
+    ],
+    ids=["wrapped", "splits", "columns", "columns by row", "array"],
+)
+@pytest.mark.parametrize("name", ["a.json", "0f3e9"])
+def test_rows_of_json_are_found_in_every_shape(name, content, documents):
+    assert documents(name, json.dumps(content, indent=1).encode()) == (["a", "b"], [])
 
 
 @pytest.mark.parametrize("content", [b'[{"text": "a"}, {"text": "b"', b'[{"text": "a"},', b'[{"text": "a"} rubbish]'])
@@ -515,3 +534,37 @@ def test_numbers_of_any_length_are_json(name, documents):
     texts, notes = documents(name, "\n".join(lines).encode(), text_field="text")
     assert texts == ["one", "two"]
     assert [note.partition(": ")[2] for note in notes] == ["not text but a number", "no field 'text'"]
+
+
+def test_the_turns_of_a_chat_are_one_text_in_parquet_arrow_and_jsonl(documents):
+    chats = [
+        [{"role": "user", "content": "hi "}, {"role": "assistant", "content": "you"}],
+        None,
+        [{"role": "user", "content": "é"}],
+    ]
+    table = pyarrow.table({"messages": chats})
+    lines = "".join(json.dumps({"messages": chat}) + "\n" for chat in chats).encode()
+    for name, content in (("a.parquet", as_parquet(table)), ("a.arrow", as_arrow(table)), ("a.jsonl", lines)):
+        texts, notes = documents(name, content, text_field="messages.content")
+        assert texts == ["hi you", "é"]
+        assert len(notes) == 1
+
+
+def test_rows_are_found_where_no_name_tells(documents):
+    assert documents("a.jsonl.gzip", gzip.compress(as_jsonl(DOCUMENTS)))[0] == DOCUMENTS
+    assert documents("0f3e9a", as_jsonl(DOCUMENTS))[0] == DOCUMENTS
+    assert documents("0f3e9b", gzip.compress(as_jsonl(DOCUMENTS)))[0] == DOCUMENTS
+
+
+def test_a_pointer_of_git_lfs_is_no_text_and_no_broken_file(documents):
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a1" * 32 + b"\nsize 98765\n"
+    for name in ("a.txt", "a.jsonl", "a.parquet", "a.tar", "noname"):
+        with pytest.raises(Unreadable, match="a git-lfs pointer to 98,765 B that are not here"):
+            documents(name, pointer)
+    assert documents("a.txt", pointer.replace(b"lfs", b"xxx"))[0]
+
+
+def test_a_long_window_of_zstd_is_told_from_broken_data(documents):
+    frame = bytes.fromhex("28b52ffd00a8") + (1).to_bytes(3, "little")  # a window of 2 GiB, and one empty last block
+    with pytest.raises(Unreadable, match="needs a zstd window of more than 128 MiB"):
+        documents("a.jsonl.zst", frame)

@@ -2,8 +2,14 @@
 
 import gzip
 import io
+import itertools
+import json
 import random
+import re
+import struct
 import tarfile
+import zipfile
+import zlib
 
 import h5py
 import numpy
@@ -11,6 +17,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 import tfrecord
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -175,8 +182,9 @@ def test_checksums_are_those_of_tensorflow():
 
 @given(st.text(alphabet="ab./", max_size=12))
 def test_a_key_is_the_beginning_of_the_name(name):
-    assert name.startswith(key_of(name))
-    assert "." not in key_of(name).rpartition("/")[2]
+    key = key_of(name)
+    assert key is None or name.removeprefix("./").startswith(f"{key}.")
+    assert key is None or "." not in key.rpartition("/")[2]
 
 
 # bw takes it
@@ -236,3 +244,203 @@ def test_other_files_are_refused(tmp_path, content, message):
     path.write_text(content)
     with pytest.raises(IngestError, match=message):
         ingest.bw(model="resnet50", gpu="h100", sample_bytes=str(path))
+
+
+# Every container, by name and by content
+
+
+def packed(number, prefix=b""):
+    """A shard of MDS, or without a prefix of LitData: places of the samples, then samples of 1 to 9 bytes."""
+    sizes = [1 + place % 9 for place in range(number)]
+    ends = list(itertools.accumulate(sizes, initial=4 + 4 * (number + 1) + len(prefix)))
+    return struct.pack(f"<{number + 2}I", number, *ends) + prefix + bytes(sum(sizes))
+
+
+def recordio(number):
+    """Records, every third one stored in two parts."""
+    parts = [(flag, b"x" * place) for place in range(number) for flag in ((1, 3) if place % 3 == 2 else (0,))]
+    return b"".join(
+        struct.pack("<II", 0xCED7230A, flag << 29 | len(data)) + data + bytes(-len(data) % 4) for flag, data in parts
+    )
+
+
+def zipped(number):
+    with zipfile.ZipFile(held := io.BytesIO(), "w") as archive:
+        for place in range(number):
+            archive.writestr(f"a/{place}.jpg", bytes(place))
+        archive.writestr("__MACOSX/a/._0.jpg", b"")
+    return held.getvalue()
+
+
+def arrays(write, *arguments, **named):
+    write(held := io.BytesIO(), *arguments, **named)
+    return held.getvalue()
+
+
+def lmdb(number):
+    """The meta pages of LMDB on Linux; the second transaction holds."""
+    meta = struct.Struct("<QHHIIIQQ" + 2 * "IHHQQQQQ" + "QQ")
+    databases = [(4096, 8, 1, 0, 1, 0, 0, 2), (0, 0, 2, 0, 1, 0, number, 3)]
+    pages = [
+        meta.pack(page, 0, 8, 0, 0xBEEFC0DE, 1, 0, 2**20, *databases[0], *databases[1][:6], number * page, 3, 3, page)
+        for page in (0, 1)
+    ]
+    return b"".join(page.ljust(4096, b"\0") for page in pages) + bytes(8192)
+
+
+def rows(number):
+    return [{"a": place, "text": "x\u2028y"} for place in range(number)]
+
+
+def tar(number):
+    with tarfile.open(fileobj=(held := io.BytesIO()), mode="w") as archive:
+        for name in (
+            name for place in range(number) for name in (f"./a.b/{place}.jpg", f"./a.b/{place}.seg.png", f"./a.b/._{place}.jpg")
+        ):
+            archive.addfile(tarfile.TarInfo(name))
+    return held.getvalue()
+
+
+def framed(number):
+    heads = [(place + 1).to_bytes(8, "little") for place in range(number)]
+    return b"".join(head + masked_checksum(head).to_bytes(4, "little") + bytes(place + 5) for place, head in enumerate(heads))
+
+
+def lines(number, separator):
+    return "\n".join([f"id{separator}text", *(f'{place}{separator}"a\nb"' for place in range(number))]).encode()
+
+
+def encoded(value, **how):
+    return json.dumps(value, **how).encode()
+
+
+HOLDING = {
+    "train-00000-of-01024": framed,
+    "a.tfrec": framed,
+    "train.zz": lambda number: zlib.compress(framed(number)),
+    "part": lambda number: gzip.compress(framed(number)),
+    "a.rec": recordio,
+    "records": recordio,
+    "shard.00000.mds": lambda number: packed(number, b"{}"),
+    "shard.00001.mds.zst": lambda number: zstandard.compress(packed(number, b"{}")),
+    "chunk-0-0.bin": packed,
+    "chunk-0-1.zstd.bin": lambda number: zstandard.compress(packed(number)),
+    "data.mdb": lmdb,
+    "a.tar": tar,
+    "b.tgz": lambda number: gzip.compress(tar(number)),
+    "0a1b2c": tar,
+    "a.zip": zipped,
+    "a.npy": lambda number: arrays(numpy.save, numpy.zeros((number, 2, 2))),
+    "a.npz": lambda number: arrays(numpy.savez, x=numpy.zeros((number, 3)), y=numpy.arange(number)),
+    "dlio.npz": lambda number: arrays(numpy.savez, x=numpy.zeros((9, 9, number)), y=[0] * number),
+    "a.jsonl": lambda number: b"\n".join(encoded(row, ensure_ascii=False) for row in rows(number)),
+    "a.jsonl.gzip": lambda number: gzip.compress(b"".join(encoded(row) + b"\n\n" for row in rows(number))),
+    "lines": lambda number: b"\r\n".join(map(encoded, rows(number))),
+    "array.json": lambda number: encoded(rows(number)),
+    "wrapped.json": lambda number: encoded({"version": 1, "data": rows(number)}, indent=1),
+    "columns.json": lambda number: encoded({"a": [*range(number)], "b": ["x"] * number}),
+    "a.csv": lambda number: lines(number, ","),
+    "semicolons.csv": lambda number: lines(number, ";"),
+    "a.tsv": lambda number: lines(number, "\t"),
+    "numbers.csv": lambda number: b"1,2.5\n" * number,
+    "a.csv.gz": lambda number: gzip.compress(lines(number, ",")),
+}
+
+
+@pytest.mark.parametrize("name", HOLDING)
+@pytest.mark.parametrize("number", [2, 3, 40])
+def test_a_container_holds_as_many_samples_as_were_written(tmp_path, name, number):
+    (tmp_path / name).write_bytes(HOLDING[name](number))
+    for aside in ("README.md", ".DS_Store", "._a.tar", "index.json", "a.idx", "_SUCCESS", "a.tar.md5", ".git/HEAD"):
+        (tmp_path / aside).parent.mkdir(exist_ok=True)
+        (tmp_path / aside).write_bytes(b"x" * 50)
+    found = seen(tmp_path)
+    assert (found.skipped.named, found.samples.count, found.files.count) == ([], number, 1)
+    assert 0.1 * found.files.bytes <= found.samples.bytes <= found.files.bytes
+    assert found.forms["sidecar"] == 8
+
+
+def test_megatron_counts_the_documents_of_its_index(tmp_path):
+    lengths = [5, 7, 11]
+    for name, documents in (("whole", [0, 1, 2, 3]), ("joined", [0, 1, 3])):
+        (tmp_path / f"{name}.bin").write_bytes(bytes(2 * sum(lengths)))
+        head = b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 8, len(lengths), len(documents))
+        index = head + struct.pack("<3i3q", *lengths, 0, 10, 24) + struct.pack(f"<{len(documents)}q", *documents)
+        (tmp_path / f"{name}.idx").write_bytes(index)
+    found = seen(tmp_path)
+    assert (found.samples.count, found.samples.largest, found.samples.bytes) == (5, 23, 92)
+    (tmp_path / "whole.bin").write_bytes(bytes(40))
+    assert [item.reason for item in seen(tmp_path).skipped.named] == ["its index describes another number of tokens"]
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_store_of_zarr_is_one_data_set(tmp_path, version):
+    for name, shape in (("images", [30, 8, 8]), ("labels", [30])):
+        (folder := tmp_path / "a.zarr" / name).mkdir(parents=True)
+        described = {"zarr_format": version, "node_type": "array", "shape": shape}
+        (folder / ("zarr.json" if version == 3 else ".zarray")).write_text(json.dumps(described))
+        (folder / "0.0").write_bytes(bytes(900))
+    (tmp_path / "a.zarr" / ("zarr.json" if version == 3 else ".zgroup")).write_text("{}")
+    found = seen(tmp_path)
+    assert (found.samples.count, found.forms) == (30, {"zarr": 5})
+    assert found.samples.bytes == found.files.bytes
+
+
+def test_lerobot_counts_episodes_and_names_frames(tmp_path):
+    (tmp_path / "meta").mkdir()
+    (tmp_path / "meta" / "info.json").write_text('{"codebase_version": "v2.1", "total_episodes": 4, "total_frames": 90}')
+    (tmp_path / "episode_000000.parquet").write_bytes(b"PAR1")
+    (tmp_path / "episode_000000.mp4").write_bytes(bytes(100))
+    found = ingest.measure(tmp_path, samples=True)
+    assert found.results["samples"].value == 4
+    assert any("total_frames" in line for line in found.warnings)
+
+
+def test_what_is_not_read_is_counted_in_a_caution(tmp_path):
+    for name in ("a.beton", "b.beton", "c.avro", "tokens.bin", "a.png"):
+        (tmp_path / name).write_bytes(b"\x07" * 99)
+    found = ingest.measure(tmp_path, samples=True)
+    (line,) = found.warnings
+    assert line.rule == "W54"
+    assert line.startswith("4 of 5 files are of a format that is not read and count as one sample each: .beton 2,")
+    (tmp_path / "m.json").write_text(json.dumps(found.to_dict()))
+    told = ingest.bw(model="resnet50", gpu="h100", sample_bytes=str(tmp_path / "m.json")).warnings
+    assert [line for line in told if getattr(line, "rule", "") == "W54"]
+
+
+def test_samples_of_several_kinds_are_told(tmp_path):
+    (tmp_path / "labels.csv").write_text("file,class\n" + "a.png,3\n" * 5)
+    for number in range(5):
+        (tmp_path / f"{number}.png").write_bytes(bytes(99))
+    (line,) = ingest.measure(tmp_path, samples=True).warnings
+    assert (
+        line
+        == "samples of several kinds add up: 5 of file (.png 5); 5 of csv (.csv 5); --exclude files that only describe others"
+    )
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 123456\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        (
+            "a.jpg",
+            POINTER,
+            "git-lfs pointer to 123,456 B",
+        ),
+        ("a.tar.lz4", b"x", ".lz4 files are not read"),
+        ("a.rec", recordio(3)[:-1], "broken or truncated RecordIO"),
+        ("a.mds", packed(3)[:-1], "broken, truncated, or no shard"),
+        ("a.npy", arrays(numpy.save, numpy.zeros((9, 9)))[:-9], "truncated"),
+        ("a.zip", zipped(3)[:-9], "broken or truncated zip"),
+        ("a.jsonl", b'{"a": 1}\n}\n', "line 2 is not JSON"),
+        ("coco.json", b'{"images": [{"a": 1}], "annotations": [{"a": 1}]}', "images, annotations may be samples"),
+        ("a.tar", tar(0) + tar(0), "found no sample"),
+    ],
+)
+def test_what_cannot_be_counted_is_refused(tmp_path, name, content, reason):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(IngestError, match=re.escape(reason)):
+        ingest.measure(tmp_path, samples=True)

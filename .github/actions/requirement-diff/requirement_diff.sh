@@ -5,9 +5,18 @@
 #   BASE_SHA, HEAD_SHA  commits to compare; the merge base of both is the state before
 #   SITE_FILES          git pathspecs of site files, one per line
 #   COMMENT_FILE        where the comment goes; empty: standard output
-#   GH_TOKEN, PR_NUMBER, GITHUB_REPOSITORY  the comment is posted if a token is given
+#   GH_TOKEN, PR_NUMBER, GITHUB_REPOSITORY  the comment is posted if a token is given; only `gh` receives it
 # Exit status: 0; 3 if an `expect` of a site file is not met; 1 or 2 if a site file cannot be planned.
 set -euo pipefail
+
+# What a contributor wrote is planned without a token: neither this shell nor what it starts has one in its environment.
+secrets=$(compgen -e | grep -E 'TOKEN|SECRET|PASSWORD|CREDENTIAL' || true)
+if [[ -n $secrets ]]; then
+  mapfile -t names <<<"$secrets"
+  exec env "${names[@]/#/--unset=}" STRIPPED=1 bash -- "$0" 3<<<"${GH_TOKEN:-}"
+fi
+token=
+if [[ -n ${STRIPPED:-} ]]; then read -r token <&3; exec 3<&-; fi
 
 marker='<!-- ingest requirement diff -->'
 most_bytes=60000 # GitHub takes 65,536 characters
@@ -31,7 +40,7 @@ head=$HEAD_SHA
 base=$(git merge-base "$BASE_SHA" "$head") || refuse 'BASE_SHA and HEAD_SHA have no common commit'
 mapfile -t pathspecs < <(sed '/^[[:space:]]*$/d' <<<"${SITE_FILES:-}")
 ((${#pathspecs[@]})) || refuse 'SITE_FILES: expected a git pathspec per line'
-if [[ -n ${GH_TOKEN:-} ]]; then
+if [[ -n $token ]]; then
   [[ ${PR_NUMBER:-} =~ ^[0-9]+$ ]] || refuse 'PR_NUMBER: expected the number of a pull request'
   [[ ${GITHUB_REPOSITORY:-} =~ ^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$ ]] || refuse 'GITHUB_REPOSITORY: expected OWNER/NAME'
 fi
@@ -47,7 +56,7 @@ done
 planned() { # STATE PATH PLAN: plan a site file of one commit, with the files beside it; prints messages, returns the exit status
   local folder=$work/$1/$(dirname -- "$2") name
   name=$(basename -- "$2")
-  (cd -- "$folder" && ingest plan "./$name" --check -o "$3") >/dev/null 2>"$work/messages"
+  (cd -- "$folder" && ingest plan "./$name" --root "$work/$1" --check -o "$3") >/dev/null 2>"$work/messages"
 }
 
 regular() { [[ $(git ls-tree "$1" -- ":(literal)$2") == 100* ]]; } # a file, no link to elsewhere
@@ -71,7 +80,7 @@ while IFS= read -r -d '' path; do
   esac
   if ! git cat-file -e "$base:$path" 2>/dev/null || ! regular "$base" "$path"; then
     printf '\nA new site file:\n\n' >>"$comment"
-    ingest plan "$work/head/$path" 2>/dev/null | quoted >>"$comment"
+    ingest plan "$work/head/$path" --root "$work/head" 2>/dev/null | quoted >>"$comment"
   elif planned base "$path" "$work/before.json" || (($? == 3)); then
     printf '\n' >>"$comment"
     ingest diff "$work/before.json" "$work/after.json" | quoted >>"$comment"
@@ -90,13 +99,13 @@ fi
 
 if [[ -n ${COMMENT_FILE:-} ]]; then cp -- "$comment" "$COMMENT_FILE"; else cat "$comment"; fi
 
-if [[ -n ${GH_TOKEN:-} ]]; then
+if [[ -n $token ]]; then
   comments=repos/$GITHUB_REPOSITORY/issues/$PR_NUMBER/comments
-  own=$(gh api --paginate "$comments" --jq ".[] | select(.body | startswith(\"$marker\")) | select(.user.type == \"Bot\") | .id" | head -n 1)
+  own=$(GH_TOKEN=$token gh api --paginate "$comments" --jq ".[] | select(.body | startswith(\"$marker\")) | select(.user.type == \"Bot\") | .id" | head -n 1)
   if [[ $own =~ ^[0-9]+$ ]]; then
-    gh api --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$own" -F "body=@$comment" >/dev/null
+    GH_TOKEN=$token gh api --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$own" -F "body=@$comment" >/dev/null
   else
-    gh api --method POST "$comments" -F "body=@$comment" >/dev/null
+    GH_TOKEN=$token gh api --method POST "$comments" -F "body=@$comment" >/dev/null
   fi
 fi
 exit "$worst"

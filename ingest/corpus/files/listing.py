@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ingest.corpus.files.names import (
+    AS_TEXT,
     FORMAT_NAMES,
     WILDCARD,
     first_line,
@@ -152,6 +153,7 @@ def without_bookkeeping(folder: bytes, names: list[bytes], complain: Complain) -
         for name in missing:
             complain(os.path.join(folder, name), f"missing: listed in {file.decode()}")
 
+    names = without_blobs(folder, names, complain)
     if _SPLITS in names:
         present = {name.rstrip(b"/") for name in names}
         report([name for name in listed_in(_SPLITS, lambda noted: noted["splits"]) if name not in present], _SPLITS)
@@ -171,6 +173,30 @@ def without_bookkeeping(folder: bytes, names: list[bytes], complain: Complain) -
         report([stem for stem in stems if not any(name.startswith(stem) for name in kept)], _INFO)
         return kept
     return names
+
+
+#: of a repository in the cache of huggingface_hub: files by their hash, commits by name, and links to files by commit and name
+_BLOBS, _REFS, _SNAPSHOTS = b"blobs/", b"refs/", b"snapshots/"
+_UNSEEN = (_BLOBS, _REFS, b".no_exist/")
+
+
+def without_blobs(folder: bytes, names: list[bytes], complain: Complain) -> list[bytes]:
+    """Return the names in a folder of the cache of huggingface_hub that lead to one snapshot; other folders keep all names."""
+    if _SNAPSHOTS in names and _BLOBS in names:
+        return [name for name in names if name not in _UNSEEN]
+    above = os.path.dirname(folder)
+    if os.path.basename(folder) == _SNAPSHOTS[:-1] and len(names) > 1 and os.path.isdir(os.path.join(above, _BLOBS)):
+        with contextlib.suppress(OSError), open(os.path.join(above, _REFS, b"main"), "rb") as file:
+            newest = file.read(MOST_COMMIT).strip() + b"/"
+            for name in names if newest in names else ():
+                if name != newest:
+                    complain(os.path.join(folder, name), "another snapshot than that of refs/main: name it to count it")
+            return [newest] if newest in names else names
+    return [name for name in names if not (name == b".locks/" and any(b"--" in other for other in names))]
+
+
+#: characters of a commit
+MOST_COMMIT = 64
 
 
 def list_splits(url: str) -> Iterator[tuple[str, int, str]]:
@@ -282,7 +308,7 @@ class FileListing(Sequence[CorpusFile]):
         self.has_standard_input = False  # only this process can read it, and only once
         self.sizes = array("Q")  # stored bytes of each file
         self._base, self._root = base, os.path.join(os.fsdecode(base), "")
-        self._form, self._ledger = form, ledger
+        self._form, self._ledger = AS_TEXT if form == "text" else form, ledger
         self._included, self._excluded = gitignore_filter(include), gitignore_filter(exclude)
         # concatenated: each path below the base; or a URL and the object's version, separated by NUL
         self._names, self._last_name, self._in_order = bytearray(), b"", True

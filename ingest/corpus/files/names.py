@@ -13,17 +13,24 @@ from typing import Any
 
 from ingest.errors import UsageError
 
-COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".xz": "xz", ".bz2": "bz2"}
+COMPRESSIONS = {
+    **dict.fromkeys((".gz", ".gzip"), "gzip"),
+    **dict.fromkeys((".zst", ".zstd"), "zstd"),
+    ".xz": "xz",
+    **dict.fromkeys((".bz2", ".bzip2"), "bz2"),
+}
+#: suffixes of compressed files and archives that nothing here opens
+FOREIGN = (".7z", ".br", ".lz", ".lz4", ".lzma", ".lzo", ".rar", ".snappy", ".sz", ".z")
 FORMATS = {
     ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
+    **dict.fromkeys((".ndjson", ".jsonlines", ".jl"), "jsonl"),
     ".json": "json",
     ".csv": "csv",
     ".tsv": "tsv",
     ".parquet": "parquet",
     ".pq": "parquet",
     ".arrow": "arrow",
-    ".feather": "arrow",
+    **dict.fromkeys((".feather", ".ipc"), "arrow"),
     ".tar": "tar",
     ".warc": "warc",
     ".wet": "warc",
@@ -31,12 +38,41 @@ FORMATS = {
 #: suffixes of compressed tar archives
 TARRED = {".tgz": "gzip", ".tbz2": "bz2", ".txz": "xz", ".tzst": "zstd"}
 _TELLING = frozenset(suffix[1:] for suffix in (*COMPRESSIONS, *FORMATS, *TARRED))
+#: the format of files that are counted as they are: `--input-format text`
+AS_TEXT = "text as it is"
 #: the formats that `--input-format` may name
 FORMAT_NAMES = ("text", *sorted(set(FORMATS.values())))
 
 #: first bytes of a compressed file
 MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "xz": b"\xfd7zXZ\x00", "bz2": b"BZh"}
 _FORMAT_MAGIC = {"parquet": b"PAR1", "arrow": b"ARROW1\x00\x00"}
+_TEXTS = """
+.txt .text .md .rst .html .htm .xml .pdf .tex .doc .docx .epub .py .c .h .cc .cpp .cu .go .java .js .rs .sh .yaml .yml .toml
+.cfg .ini
+"""
+_MEDIA = """
+.jpg .jpeg .jpe .jfif .png .gif .bmp .webp .tif .tiff .ppm .pgm .pbm .pnm .jp2 .j2k .jxl .heic .heif .avif .exr .hdr .dng .cr2
+.nef .arw .tga .svg .psd .wav .flac .mp3 .ogg .opus .m4a .aac .wma .aif .aiff .sph .amr .au .mid .mp4 .mkv .avi .mov .webm
+.m4v .mpg .mpeg .wmv .flv .3gp .ogv .y4m .ts .dcm .nii .mha .mhd .nrrd .mgz .svs .ndpi .ply .pcd .las .laz .obj .stl .off .glb
+.gltf
+"""
+#: Files that hold one sample each: texts and code; pictures, sounds, clips, volumes, clouds of points.
+TEXTS = frozenset(_TEXTS.split())
+WHOLE = TEXTS.union(_MEDIA.split())
+#: Files that describe, index or check others: by suffix; by the name before its first dot, if one of these suffixes follows; by
+#: their folder.
+_ENDS = """
+.idx .index .lst .meta .lock -lock lock.mdb .md5 .sha1 .sha256 .sha512 .crc .crc32 .sig .asc
+"""
+_ASIDE_SUFFIXES = tuple(_ENDS.split())
+_STEMS = """
+readme license licence copying notice changelog citation authors checksum checksums md5 md5sum md5sums sha256 sha1sum sha1sums
+sha256sum sha256sums sha512sum sha512sums manifest index dataset_info dataset_infos dataset_dict features state thumbs desktop
+cachedir _success _metadata _common_metadata
+"""
+_ASIDE_STEMS = frozenset(_STEMS.split())
+_ASIDE_TEXTS = ("", ".md", ".txt", ".rst", ".html", ".cff", ".json", ".json.zstd", ".yaml", ".yml", ".db", ".ini", ".tag")
+_ASIDE_FOLDERS = ("__macosx", "__pycache__", "@eadir", "lost+found", "_delta_log", "_versions", "_transactions")
 #: offset of the magic of a tar archive
 _TAR_MAGIC_AT = 257
 #: most names in a title
@@ -80,6 +116,24 @@ def content_suffix(name: str) -> str:
     if suffix in TARRED:
         return ".tar"
     return suffix_of(name[: -len(suffix)]) if suffix in COMPRESSIONS else suffix
+
+
+def is_aside(path: str) -> bool:
+    """Whether a file below the root is hidden, or describes, indexes or checks other files: it holds no sample.
+
+    >>> [is_aside(path) for path in ("a/.DS_Store", "._a.tar", ".git/HEAD", "a/README.md", "shard.idx", "index.json.zstd")]
+    [True, True, True, True, True, True]
+    >>> [is_aside(path) for path in ("a.tar", "index.jsonl", "notice.jpg", "../a.jpg")]
+    [False, False, False, False]
+    """
+    *folders, name = path.lower().rpartition("://")[2].split("/")
+    stem, dot, suffixes = name.partition(".")
+    return (
+        not stem
+        or name.endswith(_ASIDE_SUFFIXES)
+        or (stem in _ASIDE_STEMS and dot + suffixes in _ASIDE_TEXTS)
+        or any(folder in _ASIDE_FOLDERS or (folder.startswith(".") and folder.strip(".")) for folder in folders)
+    )
 
 
 def kind_by_magic(head: bytes) -> tuple[str, str] | None:

@@ -10,6 +10,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import shutil
 import stat
 import sys
@@ -34,8 +35,19 @@ INPUT_BYTES = 2**20
 OUTPUT_BYTES = 2**22
 #: a zstd file may begin with skippable frames, which carry one of sixteen magic numbers
 ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
+#: the largest window that decoders of zstd take unless they are told (ZSTD_WINDOWLOG_LIMIT_DEFAULT of zstd.h)
+ZSTD_WINDOW = "128 MiB"
 #: share of the free temporary disk space that one file may use
 MOST_OF_ROOM = 0.5
+
+
+#: What git stores in place of a file of git-lfs (docs/spec.md of git-lfs), and the sizes of such files.
+POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\noid sha256:[0-9a-f]{64}\nsize (\d{1,19})\n?\Z")
+
+
+def may_be_pointer(size: int) -> bool:
+    """Whether a file of this size may be a pointer of git-lfs."""
+    return 125 <= size <= 145
 
 
 class Unreadable(IngestError):
@@ -56,6 +68,7 @@ class Meter:
 
     stored_bytes: int = 0  # size of the file when it was opened; for standard input, bytes received
     bytes_read: int = 0  # bytes read from storage, also of a file that then failed
+    notes: tuple[str, ...] = ()  # cautions of the reader about what it found
 
 
 class Source:
@@ -65,6 +78,15 @@ class Source:
         self.path, self.size, self.closed = path, size, False
         self._meter, self._position, self._file = meter, 0, file
         meter.stored_bytes = size
+
+    def caution(self, text: str) -> None:
+        """Note what a user should know of this file; a reader of samples says so once."""
+        self._meter.notes = (*self._meter.notes, text)
+
+    def beside(self, file: CorpusFile, name: str) -> Source:
+        """Open another file in the folder of this one. Raises Unreadable: it is not there."""
+        path, location = (place.rpartition("/")[0] + "/" * ("/" in place) + name for place in (file.path, file.location))
+        return open_file(file._replace(path=path, location=location), self._meter)
 
     def fetch(self, offset: int, size: int) -> bytes:
         """Return exactly these bytes, or fewer if the file has shrunk."""
@@ -206,6 +228,10 @@ class BorrowedSource:
         head, self._head = self._head, b""
         return head or self._source.read(size)
 
+    def seekable(self) -> bool:
+        """As zip archives ask."""
+        return True
+
     def close(self) -> None:
         """Leave the source open."""
 
@@ -214,14 +240,18 @@ def open_file(file: CorpusFile, meter: Meter) -> Source:
     """Open a listed file. Raises Unreadable: the file vanished, may not be read, or is not a regular file any more."""
     if file.location == STANDARD_INPUT:
         return StandardInput(file.path, meter)
-    return RemoteSource(file, meter) if is_remote(file.location) else LocalSource(file, meter)
+    source = RemoteSource(file, meter) if is_remote(file.location) else LocalSource(file, meter)
+    if may_be_pointer(source.size) and (stands := POINTER.match(source.fetch(0, source.size))):
+        source.close()
+        raise Unreadable(file.path, f"a git-lfs pointer to {int(stands[1]):,} B that are not here; `git lfs pull` gets them")
+    return source
 
 
 def read_small(file: CorpusFile, meter: Meter) -> bytes | None:
     """Return the bytes of a small file with one request; None if that fails or its size has changed."""
     remote = is_remote(file.location)
     # storage of an unknown size lists 0 B
-    if file.location == STANDARD_INPUT or (remote and not file.stored_bytes):
+    if file.location == STANDARD_INPUT or (remote and not file.stored_bytes) or may_be_pointer(file.stored_bytes):
         return None
     try:
         if remote:
@@ -300,6 +330,9 @@ class Decompressed:
         except (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError) as error:
             if isinstance(error, EOFError) or "Truncated" in str(error):
                 raise Unreadable(self._path, f"truncated: its {self._compression} data has no end") from None
+            if "too much memory" in str(error):
+                reason = f"needs a zstd window of more than {ZSTD_WINDOW}: compress it again without --long or --ultra"
+                raise Unreadable(self._path, reason) from None
             raise Unreadable(self._path, f"broken {self._compression} data: {error}") from None
         # bz2 and lzma stop silently at data of another format
         if not data and self._compression in ("bz2", "xz") and not self._input.at_end:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Any, Self
 
-from ingest.corpus.files.names import MAGIC, kind_of, printable, suffix_of
+from ingest.corpus.files.names import MAGIC, kind_by_magic, kind_of, printable, suffix_of
 from ingest.corpus.files.source import BorrowedSource, Meter, Source, Stream, Unreadable, decompressed
-from ingest.corpus.formats import SampleFormat, SizesAndCounts
-from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG, BufferedReader, SkippedRows, not_text_reason, stored_shares
+from ingest.corpus.formats import SampleFormat, SizesAndCounts, stored_shares
+from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG, BufferedReader, SkippedRows, not_text_reason
 from ingest.corpus.types import Chunk, CorpusFile, Note, SkippedFile
 from ingest.errors import brief
 
@@ -296,13 +296,48 @@ for _ in range(8):
     _CRC_OF_BYTE = [value >> 1 ^ 0x82F63B78 * (value & 1) for value in _CRC_OF_BYTE]
 
 
+#: the first two bytes of zlib data, by level of compression (RFC 1950)
+_ZLIB = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
+
+
+class _Unzlibbed:
+    """The contents of a zlib stream, as TFRecord compresses with ZLIB."""
+
+    def __init__(self, source: Source) -> None:
+        self._source, self._inner = source, zlib.decompressobj()
+
+    def read(self, size: int, /) -> bytes:
+        while not self._inner.eof and (data := self._inner.unconsumed_tail or self._source.read(size)):
+            try:
+                if found := self._inner.decompress(data, size):
+                    return found
+            except zlib.error as error:
+                raise Unreadable(self._source.path, f"broken zlib data: {error}") from None
+        return b""
+
+
+def begins_tfrecord(head: bytes, *_: object) -> bool:
+    """Whether first bytes are the head of a record: a length and its checksum; maybe compressed by zlib."""
+    if head[:2] in _ZLIB:
+        try:
+            head = zlib.decompressobj().decompress(head, RECORD_HEAD)
+        except zlib.error:
+            return False
+    return is_record_head(head[:RECORD_HEAD])
+
+
+def is_record_head(head: bytes) -> bool:
+    """Whether these are a length and its checksum."""
+    return len(head) == RECORD_HEAD and masked_checksum(head[:8]) == int.from_bytes(head[8:], "little")
+
+
 def walk_tfrecord(source: Source, file: CorpusFile) -> SizesAndCounts:
     """Records with their framing; TensorFlow compresses without a suffix in the name."""
     head = source.read(RECORD_HEAD)
     source.seek(0)
     packed = file.compression or ("gzip" if head.startswith(MAGIC["gzip"]) else "")
-    if packed:
-        reader = BufferedReader(decompressed(source, packed))
+    if packed or (head[:2] in _ZLIB and not is_record_head(head)):
+        reader = BufferedReader(decompressed(source, packed) if packed else _Unzlibbed(source))
         yield from stored_shares(records(reader.exactly, reader.skip, file.path), file.stored_bytes)
         return
 
@@ -320,7 +355,7 @@ def records(read: Callable[[int], bytes], skip: Callable[[int], bool], path: str
     while head := read(RECORD_HEAD):
         number += 1
         length = int.from_bytes(head[:8], "little")
-        if len(head) < RECORD_HEAD or masked_checksum(head[:8]) != int.from_bytes(head[8:], "little"):
+        if not is_record_head(head):
             what = "not a TFRecord" if number == 1 else f"broken at record {number}"
             raise Unreadable(path, f"{what}: the checksum of a length is wrong")
         if not skip(length + RECORD_TAIL):
@@ -340,24 +375,46 @@ def masked_checksum(data: bytes) -> int:
 def walk_tar(source: Source, file: CorpusFile) -> SizesAndCounts:
     """Samples as WebDataset groups them: consecutive members whose names agree up to the first dot.
 
-    The stored bytes of a member include its header and padding.
+    The stored bytes of a member include its header and padding. Members without a key belong to no sample.
     """
     archive = Archive(file.path, decompressed(source, file.compression) if file.compression else BorrowedSource(source))
-    members = (member for member in archive.members() if member.isfile())
-    sizes = (
-        (sum(one.offset_data - one.offset + -(-one.size // BLOCK) * BLOCK for one in group), 1)
-        for _, group in groupby(members, lambda member: key_of(member.name))
-    )
+    sizes = _keyed(source, archive)
     return stored_shares(sizes, file.stored_bytes) if file.compression else sizes
 
 
-def key_of(name: str) -> str:
-    """Return the part of a name that the members of one sample share."""
-    folder, slash, file = name.rpartition("/")
-    return folder + slash + file.partition(".")[0]
+def _keyed(source: Source, archive: Archive) -> SizesAndCounts:
+    met, again, members = set[int](), 0, 0
+    for key, group in groupby((one for one in archive.members() if one.isfile()), lambda member: key_of(member.name)):
+        size = sum(one.offset_data - one.offset + -(-one.size // BLOCK) * BLOCK for one in group)
+        members += 1
+        if key is not None:
+            again += hash(key) in met
+            met.add(hash(key))
+            yield size, 1
+    if members and not met:
+        raise Unreadable(source.path, "no member's name has an extension, so that WebDataset reads no sample")
+    if again:
+        source.caution(
+            "members of a sample do not follow each other in a tar: WebDataset splits such a sample, each part counts"
+        )
+
+
+def key_of(name: str) -> str | None:
+    """Return the part of a name that the members of one sample share; None where WebDataset reads none, or it is hidden.
+
+    >>> key_of("train/0001.seg.png"), key_of("train/._0001.png"), key_of("train/0001"), key_of("__meta__/a.json")
+    ('train/0001', None, None, None)
+    """
+    folder, slash, file = name.removeprefix("./").rpartition("/")
+    stem, dot, _ = file.partition(".")
+    hidden = any(part.startswith(".") or (part.startswith("__") and part.endswith("__")) for part in folder.split("/"))
+    return folder + slash + stem if stem and dot and not hidden else None
 
 
 SAMPLES = (
-    SampleFormat("TFRecord", walk_tfrecord, names=lambda name: ".tfrecord" in name.lower(), packed=True),
-    SampleFormat("tar", walk_tar, (".tar",), packed=True),
-)
+    SampleFormat(
+        "TFRecord", walk_tfrecord, (".tfrec", ".tfr"), names=lambda name: ".tfrecord" in name.lower(),
+        tells=begins_tfrecord, packed=True,
+    ),
+    SampleFormat("tar", walk_tar, (".tar",), tells=lambda head, *_: kind_by_magic(head) == ("tar", ""), packed=True),
+)  # fmt: skip

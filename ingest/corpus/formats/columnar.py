@@ -1,4 +1,4 @@
-"""Parquet and Arrow: one document per row, in a column, read a few rows at a time; and samples, of HDF5 too."""
+"""Parquet and Arrow: one document per row, in a column, read a few rows at a time; and samples."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any
 
 from ingest.corpus.files.names import first_line
 from ingest.corpus.files.source import BorrowedSource, Source, Unreadable
-from ingest.corpus.formats import SampleFormat, SizesAndCounts
-from ingest.corpus.formats.rows import CHUNK_BYTES, DEFAULT_FIELD, SkippedRows, even_shares, no_column
+from ingest.corpus.formats import SampleFormat, SizesAndCounts, even_shares
+from ingest.corpus.formats.rows import CHUNK_BYTES, DEFAULT_FIELD, SkippedRows, no_column, text_in
 from ingest.corpus.native_calls import return_freed_memory
 from ingest.corpus.types import CorpusFile
-from ingest.errors import IngestError
 
 #: Most rows of a batch: rows differ in size, and a batch is held in memory.
 BATCH_ROWS = 512
@@ -34,6 +33,8 @@ def column_path(schema: Any, text_field: str, path: str) -> list[str]:
     steps = [field] if field in schema.names else field.split(".")
     kind: Any = pyarrow.struct(list(schema))
     for step in steps:
+        while _is_list(kind):
+            kind = kind.value_type
         index = kind.get_field_index(step) if types.is_struct(kind) else -1
         if index < 0:
             raise Unreadable(path, no_column(field, schema.names))
@@ -43,6 +44,21 @@ def column_path(schema: Any, text_field: str, path: str) -> list[str]:
     if not any(test(inner) for test in (*tests, types.is_binary_view)):
         raise Unreadable(path, f"column '{field}' holds {kind}, expected text")
     return steps
+
+
+def _is_list(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def _through_lists(kind: Any, steps: Sequence[str]) -> bool:
+    """Whether a path leads through a list, such as that of the turns of a chat."""
+    for step in steps:
+        if _is_list(kind):
+            return True
+        kind = kind.field(kind.get_field_index(step)).type
+    return False
 
 
 def check_places(array: Any) -> None:
@@ -76,6 +92,14 @@ def row_texts(batch: Any, steps: list[str], first_row: int, left_out: SkippedRow
     import pyarrow.compute
 
     array = batch.column(steps[0])
+    if steps[1:] and _through_lists(array.type, steps[1:]):
+        array.validate(full=True)
+        for row, value in enumerate(array.to_pylist(), first_row):
+            try:
+                yield text_in(value, ".".join(steps[1:]))
+            except ValueError as error:
+                left_out.add(row, "null" if value is None else str(error))
+        return
     if check:
         array.validate()
     array = pyarrow.compute.struct_field(array, steps[1:]) if steps[1:] else array
@@ -210,11 +234,16 @@ def parquet_texts(source: Source, text_field: str, parts: Sequence[int] | None, 
 def _group_texts(source: Source, file: Any, number: int, steps: list[str], row: int, left_out: SkippedRows) -> Iterator[bytes]:
     group = _row_group(file, number)
     column = ".".join(steps)
-    chunks = [one for one in map(group.column, range(group.num_columns)) if f"{one.path_in_schema}.".startswith(f"{column}.")]
+    all_chunks = [group.column(place) for place in range(group.num_columns)]
+    chunks = [one for one in all_chunks if f"{one.path_in_schema}.".startswith(f"{column}.")]
+    within_list = not chunks and len(steps) > 1  # whose path has further names
+    if within_list:
+        column = steps[0]
+        chunks = [one for one in all_chunks if one.path_in_schema.startswith(f"{column}.")]
     if not chunks:
         raise ValueError(f"row group {number + 1} has no column '{column}', which the schema names")
     chunk = chunks[0]
-    as_dictionary = chunk.has_dictionary_page and chunk.total_uncompressed_size <= DICTIONARY_BYTES
+    as_dictionary = not within_list and chunk.has_dictionary_page and chunk.total_uncompressed_size <= DICTIONARY_BYTES
     if as_dictionary:
         file = _parquet(source, metadata=file.metadata, read_dictionary=[column])
     most = BATCH_ROWS
@@ -274,26 +303,6 @@ def arrow_rows(source: Source) -> int:
         return sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))
 
 
-def hdf5_samples(_: Source, file: CorpusFile) -> SizesAndCounts:
-    """Samples along the first axis of the largest data set, at least one; the library opens the file itself."""
-    try:
-        import h5py
-    except ImportError:
-        raise IngestError(f"'{file.path}': HDF5 needs the package h5py: pip install 'ingest-sizing[formats]'") from None
-    largest = [0, 1]
-
-    def see(_: str, item: Any) -> None:
-        if isinstance(item, h5py.Dataset) and item.id.get_storage_size() > largest[0]:
-            largest[:] = item.id.get_storage_size(), item.shape[0] if item.shape else 1
-
-    try:
-        with h5py.File(file.location, "r") as hdf5:
-            hdf5.visititems(see)
-    except (OSError, RuntimeError, ValueError, KeyError) as error:
-        raise Unreadable(file.path, f"broken or truncated HDF5: {str(error)[:200]}") from None
-    return even_shares(file.stored_bytes, max(largest[1], 1))
-
-
 def parquet_samples(source: Source, _: CorpusFile) -> SizesAndCounts:
     """Rows, each with its share of the stored bytes of its row group."""
     for size, rows in row_groups(source):
@@ -301,11 +310,9 @@ def parquet_samples(source: Source, _: CorpusFile) -> SizesAndCounts:
 
 
 SAMPLES = (
-    SampleFormat("Parquet", parquet_samples, (".parquet", ".pq")),
-    SampleFormat("Arrow", lambda source, file: even_shares(file.stored_bytes, arrow_rows(source)), (".arrow", ".feather")),
+    SampleFormat("Parquet", parquet_samples, (".parquet", ".pq", ".parq", ".geoparquet"), magic=b"PAR1"),
     SampleFormat(
-        "HDF5", hdf5_samples, (".h5", ".hdf5", ".hdf", ".he5"), local=True,
-        note="HDF5 samples are counted along the first axis of the largest data set of each file; "
-        "if each file is one sample, use mean_file_bytes",
+        "Arrow", lambda source, file: even_shares(file.stored_bytes, arrow_rows(source)), (".arrow", ".feather", ".ipc"),
+        magic=_ARROW_FILE,
     ),
 )  # fmt: skip

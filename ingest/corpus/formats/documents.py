@@ -6,13 +6,13 @@ import codecs
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from functools import partial
 from itertools import chain
 from typing import Any
 
 from ingest.corpus.files.listing import DATASETS, SCHEME, list_splits
-from ingest.corpus.files.names import first_line, kind_by_magic
+from ingest.corpus.files.names import AS_TEXT, content_suffix, first_line, kind_by_magic, suffix_of
 from ingest.corpus.files.source import (
     CHANGED,
     Meter,
@@ -25,20 +25,27 @@ from ingest.corpus.files.source import (
     open_file,
     read_small,
 )
+from ingest.corpus.formats import SampleFormat, SizesAndCounts, even_shares, stored_shares
 from ingest.corpus.formats.archives import read_members, warc_texts
 from ingest.corpus.formats.columnar import arrow_texts, check_utf8, parquet_texts, record_batches, row_groups, texts_of
 from ingest.corpus.formats.rows import (
+    BYTE_ORDER_MARK,
     CHUNK_BYTES,
     DECODER,
     DEFAULT_FIELD,
     LIMIT_BYTES,
+    MOST_COLUMNS,
     TOO_LONG,
     SkippedRows,
+    columns_of,
     documents,
     field_texts,
+    is_rows,
+    json_form,
     no_column,
     not_text_reason,
     text_in,
+    unwrapped,
     whole_characters,
     whole_lines,
 )
@@ -51,7 +58,6 @@ DELIMITERS = {"csv": ",", "tsv": "\t"}
 #: bytes of the first read of JSON, doubled while a value is longer
 STEP_BYTES = 2**16
 _BETWEEN = " \t\r\n"
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read(
@@ -77,10 +83,10 @@ def whole_text(file: CorpusFile, meter: Meter, most: int = CHUNK_BYTES) -> bytes
 
     None for any other file, or if it is not text: `read_chunks` then reports what it is.
     """
-    if file.stored_bytes > most or file.format != "text" or file.compression:
+    if file.stored_bytes > most or file.format not in ("text", AS_TEXT) or file.compression:
         return None
     text = read_small(file, meter)
-    return None if text is None or not_text_reason(text) else text
+    return None if text is None or not_text_reason(text) or (file.format != AS_TEXT and json_form(text)) else text
 
 
 def read_chunks(
@@ -99,12 +105,17 @@ def _documents(
     source: Source, form: str, compression: str, text_field: str, note: Note, parts: Sequence[int] | None = None
 ) -> Iterator[Chunk]:
     path = source.path
-    if source.size == 0 and form != "text":
+    if source.size == 0 and form not in ("text", AS_TEXT):
+        return
+    if form == AS_TEXT:
+        yield from _text(decompressed(source, compression), path)
         return
     if form == "text" and not compression:
         head = source.read(CHUNK_BYTES)
         # what is named as text may be of a format that its first bytes prove
-        kind = kind_by_magic(head) if not_text_reason(head[: whole_characters(head[:HEAD_BYTES])]) else None
+        is_text = not not_text_reason(head[: whole_characters(head[:HEAD_BYTES])])
+        rows = json_form(head) if is_text else ""
+        kind = (rows, "") if rows else None if is_text else kind_by_magic(head)
         if kind is None:
             yield from _text(source, path, head)
         else:
@@ -117,22 +128,20 @@ def _documents(
             yield from _rows(SOUGHT[form], path, "row", note, whole, text_field, parts)
         return
     stream = decompressed(source, compression)
-    if form == "json" and not text_field:
-        try:  # it is text unless its first row has text in the field
-            text_in(next(values(stream, path)), DEFAULT_FIELD)
-        except (ValueError, StopIteration, Unreadable):
-            form = "text"
+    if form == "text":  # compressed: only its content tells whether it holds rows
+        head = stream.read(CHUNK_BYTES)
+        if not (form := json_form(head)):
+            yield from _text(stream, path, head)
+            return
         source.seek(0)
         stream = decompressed(source, compression)
     if form in STREAMED:
         unit, texts = STREAMED[form]
         yield from _rows(texts, path, unit, note, stream, text_field)
-    elif form == "tar":
+    else:  # tar
         yield from read_members(
             stream, path, note, lambda member, form, compression, note: _documents(member, form, compression, text_field, note)
         )
-    else:
-        yield from _text(stream, path)
 
 
 def _text(stream: Stream, path: str, head: bytes = b"") -> Iterator[Chunk]:
@@ -158,7 +167,7 @@ def _rows(texts: Callable[..., Iterator[bytes]], path: str, unit: str, note: Not
 
 def can_seek(file: CorpusFile) -> bool:
     """Whether blocks of a file can be read independently: uncompressed plain text."""
-    return file.format == "text" and not file.compression and file.location != "-"
+    return file.format in ("text", AS_TEXT) and not file.compression and file.location != "-"
 
 
 def read_block(file: CorpusFile, offset: int, size: int, meter: Meter | None = None) -> bytes:
@@ -222,7 +231,7 @@ def _line_by_line(block: bytes, first_number: int, field: str, left_out: Skipped
         if not line or line.isspace():
             continue
         try:
-            row = DECODER.decode(line.removeprefix(_BYTE_ORDER_MARK).decode("utf-8"))
+            row = DECODER.decode(line.removeprefix(BYTE_ORDER_MARK).decode("utf-8"))
         except UnicodeDecodeError:
             left_out.add(number, "not UTF-8")
             continue
@@ -249,6 +258,11 @@ def values(stream: Stream, path: str) -> Iterator[Any]:
         yield window.value()
     if in_array:
         raise Unreadable(path, "truncated: its JSON array has no end")
+
+
+def json_texts(stream: Stream, field: str, left_out: SkippedRows) -> Iterator[bytes]:
+    """Yield the field's text of every row of a JSON file: of an array, of consecutive values, of a list within an object."""
+    return field_texts(chain.from_iterable(unwrapped(one, field) for one in values(stream, left_out.path)), field, left_out)
 
 
 class _JsonReader:
@@ -302,11 +316,12 @@ def separated_texts(form: str, stream: Stream, text_field: str, left_out: Skippe
     """Yield the text column of every row; rows with another number of columns are skipped."""
     path = left_out.path
     csv.field_size_limit(LIMIT_BYTES)
-    rows = csv.reader(chain.from_iterable(_lines(stream, path)), delimiter=DELIMITERS[form], strict=True)
+    lines = chain.from_iterable(_lines(stream, path))
+    if (first := next(lines, None)) is None:
+        return
+    rows = csv.reader(chain([first], lines), delimiter=delimiter_of(first, form), strict=True)
     try:
-        header = next(rows, None)
-        if header is None:
-            return
+        header = next(rows)
         field = header[0] if len(header) == 1 and not text_field else text_field or DEFAULT_FIELD
         if field not in header:
             raise Unreadable(path, no_column(field, header))
@@ -318,6 +333,17 @@ def separated_texts(form: str, stream: Stream, text_field: str, left_out: Skippe
                 left_out.add(number, f"other than the {len(header)} columns of the header")
     except csv.Error as error:
         raise Unreadable(path, f"line {rows.line_num} is not valid {form.upper()}: {error}") from None
+
+
+def delimiter_of(first: str, form: str) -> str:
+    """What separates the columns of a table, by the names in its first line; CSV has semicolons where commas are decimal.
+
+    >>> delimiter_of("id;text", "csv"), delimiter_of("id,text;s", "csv"), delimiter_of("a;b", "tsv")
+    (';', ',', '\\t')
+    """
+    others = "" if form == "tsv" else ";|\t"
+    usual = DELIMITERS[form]
+    return usual if usual in first else next((mark for mark in others if mark in first), usual)
 
 
 def _lines(stream: Stream, path: str) -> Iterator[io.StringIO]:
@@ -363,8 +389,109 @@ SOUGHT: dict[str, Callable[..., Iterator[bytes]]] = {"parquet": parquet_texts, "
 #: unit of a document and texts of the formats that are read from the beginning
 STREAMED: dict[str, tuple[str, Callable[..., Iterator[bytes]]]] = {
     "jsonl": ("line", jsonl_texts),
-    "json": ("row", lambda stream, field, out: field_texts(values(stream, out.path), field or DEFAULT_FIELD, out)),
+    "json": ("row", lambda stream, field, out: json_texts(stream, field or DEFAULT_FIELD, out)),
     "csv": ("row", partial(separated_texts, "csv")),
     "tsv": ("row", partial(separated_texts, "tsv")),
     "warc": ("record", warc_texts),
 }
+
+
+def line_samples(source: Source, file: CorpusFile) -> SizesAndCounts:
+    """Lines that hold a value, with their line feeds."""
+    stream = decompressed(source, file.compression)
+    sizes = ((len(line) + 1, 1) for line in _values_of_lines(stream, file.path))
+    return stored_shares(sizes, file.stored_bytes)
+
+
+def _values_of_lines(stream: Stream, path: str) -> Iterator[bytes]:
+    number = 0
+    for block in whole_lines(stream):
+        if block is None:
+            raise Unreadable(path, f"a line {TOO_LONG}")
+        lines = block.split(b"\n")
+        for place, line in enumerate(lines, number):
+            if value := line.strip(b" \t\r\0\xef\xbb\xbf"):
+                if value[0] not in _BEGINNINGS or (not place and not _is_json(value)):
+                    raise Unreadable(path, f"line {place + 1} is not JSON")
+                yield line
+        number += len(lines) - 1
+
+
+def _is_json(value: bytes) -> bool:
+    try:
+        DECODER.decode(value.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def table_samples(source: Source, file: CorpusFile) -> SizesAndCounts:
+    """Rows below the header, if the first row is one."""
+    form = "tsv" if content_suffix(file.path) in (".tsv", ".tab") else "csv"
+    lines = chain.from_iterable(_lines(decompressed(source, file.compression), file.path))
+    if (first := next(lines, None)) is None:
+        return
+    csv.field_size_limit(LIMIT_BYTES)
+    rows = csv.reader(chain([first], lines), delimiter=delimiter_of(first, form))
+    try:
+        header, second = next(rows), next(rows, [])
+        count = (not is_header(header, second)) + bool(second) + sum(bool(row) for row in rows)
+    except csv.Error as error:
+        raise Unreadable(file.path, f"line {rows.line_num} is not valid {form.upper()}: {error}") from None
+    yield from even_shares(file.stored_bytes, count)
+
+
+def is_header(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Whether the first row of a table names its columns: by words over numbers, or by words that are no numbers and no files.
+
+    >>> is_header(["file", "class"], ["a.png", "3"]), is_header(["a.png", "3"], ["b.png", "4"]), is_header(["a"], ["b"])
+    (True, False, True)
+    """
+    if any(_is_number(below) and not _is_number(cell) for cell, below in zip(first, second, strict=False)):
+        return True
+    return len(set(first)) == len(first) and not any(_is_number(cell) or "/" in cell or suffix_of(cell) for cell in first)
+
+
+def _is_number(cell: str) -> bool:
+    with suppress(ValueError):
+        return isinstance(float(cell), float)
+    return False
+
+
+def json_samples(source: Source, file: CorpusFile) -> SizesAndCounts:
+    """Values of an array or of a sequence, rows of a list within an object or of its columns, or one object."""
+    found = values(decompressed(source, file.compression), file.path)
+    first, more = next(found, None), sum(1 for _ in found)
+    count = _rows_within(first, file.path) if isinstance(first, dict) and not more else (first is not None) + more
+    yield from even_shares(file.stored_bytes, count)
+
+
+def _rows_within(found: dict[str, Any], path: str) -> int:
+    """The samples of an object. Raises Unreadable: a list of it may hold samples, or parts of one."""
+    if (rows := columns_of(found)) is not None:
+        return rows
+    lists = [name for name, one in found.items() if is_rows(one)]
+    inner = [name for name, one in found.items() if isinstance(one, dict)]
+    if len(lists) == 1 and lists[0] in WRAPPERS:
+        return len(found[lists[0]])
+    if lists or len(inner) == len(found) > 1:
+        names = ", ".join((lists or inner)[:MOST_COLUMNS])
+        raise Unreadable(path, f"an object whose {names} may be samples, or parts of one: store samples as an array or lines")
+    return 1
+
+
+#: keys of an object below which its rows are a list
+WRAPPERS = ("data", "rows", "records", "examples", "instances", "items", "samples", "documents", "train", "validation", "test")
+#: first characters of a value of JSON
+_BEGINNINGS = b'{["-0123456789tfn'
+SAMPLES = (
+    SampleFormat(
+        "JSONL",
+        line_samples,
+        (".jsonl", ".ndjson", ".jsonlines", ".jl"),
+        tells=lambda head, *_: json_form(head) == "jsonl",
+        packed=True,
+    ),
+    SampleFormat("JSON", json_samples, (".json",), tells=lambda head, *_: json_form(head) == "json", packed=True),
+    SampleFormat("CSV", table_samples, (".csv", ".tsv", ".tab", ".psv"), packed=True),
+)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ingest.corpus.files.source import OUTPUT_BYTES, Stream
-from ingest.corpus.formats import SizesAndCounts
 from ingest.corpus.types import Chunk, Note, SkippedFile
 from ingest.errors import nearest
 
@@ -22,6 +22,9 @@ TOO_LONG = f"longer than {LIMIT_BYTES // 2**20} MiB"
 DEFAULT_FIELD = "text"
 #: accepts numbers of any length: `int` refuses those of more than some thousand digits
 DECODER = json.JSONDecoder(parse_int=float)
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+#: an object that begins with a key, or an array of such
+_JSON = re.compile(rb'\s*(\[\s*)?\{\s*"(?:[^"\\\n]|\\.)*"\s*:')
 #: rows named individually per reason
 _NAMED = 2
 #: columns that a message names
@@ -112,18 +115,26 @@ def no_column(field: str, names: Sequence[str]) -> str:
 def text_in(row: Any, field: str) -> bytes:
     """Return the text of a JSON row at a dotted path, or at a key that contains dots, as UTF-8.
 
+    The texts of a list, such as the turns of a chat, follow each other.
+
     Raises ValueError: no such field, or it is not text, with the reason.
 
-    >>> text_in({"a": [{"b": "x"}]}, "a.0.b"), text_in({"a.b": "y"}, "a.b")
+    >>> text_in({"a": [{"b": "x"}, {"b": "z"}]}, "a.0.b"), text_in({"a.b": "y"}, "a.b")
     (b'x', b'y')
+    >>> text_in({"messages": [{"content": "hi "}, {"content": "you"}]}, "messages.content")
+    b'hi you'
     """
     if isinstance(row, dict) and field in row:
         row = row[field]
     else:
         try:
-            for step in field.split("."):
+            step, _, rest = field.partition(".")
+            while step:
+                if isinstance(row, list) and not step.isdigit():
+                    return b"".join(text_in(one, f"{step}.{rest}" if rest else step) for one in row)
                 row = row[int(step)] if isinstance(row, list) else row[step]
-        except (LookupError, TypeError, ValueError):
+                step, _, rest = rest.partition(".")
+        except (LookupError, TypeError):
             raise ValueError(f"no field '{field}'") from None
     if not isinstance(row, str):
         raise ValueError(f"not text but {_KINDS.get(type(row), 'a number')}")
@@ -131,6 +142,62 @@ def text_in(row: Any, field: str) -> bytes:
         return row.encode("utf-8")
     except UnicodeEncodeError:
         raise ValueError("half of a surrogate pair, which UTF-8 cannot hold") from None
+
+
+def is_rows(found: Any) -> bool:
+    """Whether a JSON value is a list of objects."""
+    return isinstance(found, list) and bool(found) and all(isinstance(row, dict) for row in found)
+
+
+def columns_of(found: Mapping[str, Any]) -> int | None:
+    """The number of rows where an object holds equally long columns, as lists or by row; None where it does not.
+
+    >>> columns_of({"id": [1, 2], "text": ["a", "b"]}), columns_of({"text": {"0": "a", "1": "b"}}), columns_of({"text": "a"})
+    (2, 2, None)
+    """
+    columns = list(found.values())
+    scalar = all(not isinstance(one, dict) for column in columns for one in _cells(column))
+    lengths = {len(column) if isinstance(column, (list, dict)) else -1 for column in columns}
+    kinds = {type(column) for column in columns}
+    return lengths.pop() if scalar and len(lengths) == len(kinds) == 1 and kinds <= {list, dict} else None
+
+
+def _cells(column: Any) -> Iterable[Any]:
+    return column.values() if isinstance(column, dict) else column if isinstance(column, list) else ()
+
+
+def unwrapped(found: Any, field: str) -> Iterator[Any]:
+    """Yield the rows of a JSON value: itself, those of the lists of objects that it wraps, or those of its columns.
+
+    >>> list(unwrapped({"data": [{"text": "a"}]}, "text")), list(unwrapped({"id": [7], "text": ["a"]}, "text"))
+    ([{'text': 'a'}], [{'text': 'a'}])
+    """
+    column = found.get(field) if isinstance(found, dict) else None
+    if isinstance(column, (list, dict)) and columns_of(found) is not None:
+        yield from ({field: cell} for cell in _cells(column))
+        return
+    first = field.partition(".")[0]
+    lists = [one for one in found.values() if is_rows(one)] if isinstance(found, dict) and first not in found else []
+    if rows := [row for one in lists if len(lists) == 1 or first in one[0] for row in one]:
+        yield from rows
+    else:
+        yield found
+
+
+def json_form(head: bytes) -> str:
+    r"""The format of a text that begins as JSON does: lines that are objects each, or one array or object; empty for others.
+
+    >>> json_form(b'{"a": 1}\n{"a": 2'), json_form(b'[\n {"a": 1}'), json_form(b'{"a": 1}'), json_form(b"{a}")
+    ('jsonl', 'json', 'json', '')
+    """
+    text = head[len(BYTE_ORDER_MARK) :] if head.startswith(BYTE_ORDER_MARK) else head
+    if not _JSON.match(text):
+        return ""
+    first, _, rest = text.lstrip().partition(b"\n")
+    try:
+        return "jsonl" if rest.lstrip() and isinstance(DECODER.decode(first.decode("utf-8")), dict) else "json"
+    except (ValueError, RecursionError):
+        return "json"
 
 
 def field_texts(rows: Iterable[Any], field: str, left_out: SkippedRows, limit: float = math.inf) -> Iterator[bytes]:
@@ -174,25 +241,6 @@ def whole_lines(stream: Stream, limit: int = LIMIT_BYTES) -> Iterator[bytes | No
             yield block
     if held:
         yield b"".join(begun) if held <= limit else None
-
-
-def even_shares(size: int, times: int) -> SizesAndCounts:
-    """Yield the sizes of `times` samples that share a size evenly, to the byte.
-
-    >>> list(even_shares(10, 4))
-    [(2, 2), (3, 2)]
-    """
-    share, more = divmod(size, max(times, 1))
-    yield from ((share + extra, number) for extra, number in ((0, times - more), (1, more)) if number)
-
-
-def stored_shares(decoded: SizesAndCounts, size: int) -> SizesAndCounts:
-    """Yield the sizes of samples in a compressed file as shares of its stored bytes."""
-    counts = Counter[int]()
-    for length, times in decoded:
-        counts[length] += times
-    whole = max(sum(length * times for length, times in counts.items()), 1)
-    yield from ((length * size // whole, times) for length, times in counts.items())
 
 
 class BufferedReader:

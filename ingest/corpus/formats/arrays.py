@@ -1,0 +1,176 @@
+"""Samples in arrays: NumPy, HDF5, Zarr; and zip, which npz and stores of Zarr are. Shapes are read, no element is."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from math import prod
+from typing import Any, NamedTuple
+
+from ingest.corpus.files.names import WHOLE, content_suffix, is_aside
+from ingest.corpus.files.source import BorrowedSource, Source, Unreadable
+from ingest.corpus.formats import FolderFormat, SampleFormat, SizesAndCounts, even_shares, stored_shares
+from ingest.corpus.types import CorpusFile
+from ingest.errors import IngestError
+
+#: names of the parts of a data set, of which each has arrays of its own
+SPLITS = re.compile(r"(?:^|[/_.-])(train|training|val|valid|validation|dev|eval|test|testing)(?:$|[/_.-])", re.IGNORECASE)
+ALONG = (
+    "samples in arrays (NumPy, HDF5, Zarr) are counted along the axis that all arrays share, else along the first axis of the "
+    "largest, or as numbered groups; if each file is one sample, use mean_file_bytes"
+)
+
+
+class Array(NamedTuple):
+    """The shape of an array, its bytes, and whether its elements are objects."""
+
+    shape: tuple[int, ...]
+    size: int
+    objects: bool = False
+
+
+def samples_along(arrays: Mapping[str, Array]) -> int:
+    """Return the number of samples that arrays hold, by their names and shapes.
+
+    >>> samples_along({"x": Array((60, 28, 28), 47040), "y": Array((60,), 60)}), samples_along({"x": Array((99,), 99)})
+    (60, 1)
+    >>> samples_along({"x": Array((224, 224, 8), 401408), "y": Array((8,), 64)})  # as DLIO writes them
+    8
+    >>> samples_along({f"{part}_{one}": Array((n, 9), 9 * n) for part, n in (("train", 7), ("test", 3)) for one in "xy"})
+    10
+    >>> samples_along({f"data/demo_{one}/{name}": Array((90 + one, 7), 99) for one in range(4) for name in ("a", "b")})
+    4
+    """
+    parts: dict[str, dict[str, Array]] = {}
+    for name, array in arrays.items():
+        part = SPLITS.search(name)
+        parts.setdefault(part[1].lower() if part else "", {})[name] = array
+    shared = {part: {array.shape[0] for array in inner.values() if array.shape} for part, inner in parts.items()}
+    if len(parts) > 1 and all(len(lengths) == 1 for part, lengths in shared.items() if part):
+        return sum(length for part, lengths in shared.items() if part for length in lengths)
+    wide = {name: array for name, array in arrays.items() if array.shape}
+    if not wide:
+        return 1
+    lengths = {array.shape[0] for array in wide.values()}
+    largest = max(wide.values(), key=lambda array: (array.size, len(array.shape)))
+    if len(lengths) == 1:
+        alone = len(arrays) == 1 and len(largest.shape) == 1 and not largest.objects
+        return 1 if alone or (len(wide) == 1 < len(arrays)) else largest.shape[0]
+    alike = Counter(re.sub(r"\d+", "#", name) for name in wide)
+    repeated = Counter[str]()
+    for name, array in wide.items():
+        repeated[re.sub(r"\d+", "#", name)] += array.size
+    most = repeated.most_common(1)[0][0]
+    if alike[most] > 1:
+        return alike[most]
+    labels = {array.shape[0] for array in wide.values() if len(array.shape) == 1}
+    if largest.shape[0] not in labels and largest.shape[-1] in labels:
+        return largest.shape[-1]
+    return 1 if len(wide) < len(arrays) else largest.shape[0]
+
+
+def header_of(file: Any, path: str) -> Array:
+    """The shape of an array that begins with the header of NumPy. Raises Unreadable: it does not."""
+    from numpy.lib import format as npy
+
+    try:
+        version = npy.read_magic(file)
+        shape, _, kind = {(1, 0): npy.read_array_header_1_0}.get(version, npy.read_array_header_2_0)(file)
+    except (ValueError, TypeError, EOFError, SyntaxError, OSError, zipfile.BadZipFile) as error:
+        raise Unreadable(path, f"broken or truncated NumPy array: {str(error).splitlines()[0][:200]}") from None
+    return Array(shape, prod(shape) * kind.itemsize, kind.hasobject)
+
+
+def npy_samples(source: Source, file: CorpusFile) -> SizesAndCounts:
+    """Samples along the first axis; a file with one axis is one sample."""
+    array = header_of(source, file.path)
+    if not array.objects and source.tell() + array.size > source.size:
+        raise Unreadable(file.path, "truncated: the array is longer than the file")
+    return even_shares(file.stored_bytes, samples_along({"": array}))
+
+
+@contextmanager
+def opened_zip(source: Source) -> Iterator[zipfile.ZipFile]:
+    """A zip archive. Raises Unreadable: it is broken."""
+    try:
+        with zipfile.ZipFile(BorrowedSource(source)) as archive:
+            yield archive
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
+        raise Unreadable(source.path, f"broken or truncated zip: {str(error)[:200]}") from None
+
+
+def npz_samples(source: Source, file: CorpusFile) -> SizesAndCounts:
+    """Samples along the axis that the arrays share."""
+    arrays = {}
+    with opened_zip(source) as archive:
+        for member in archive.infolist():
+            with archive.open(member) as content:
+                arrays[member.filename.removesuffix(".npy")] = header_of(content, file.path)
+    return even_shares(file.stored_bytes, samples_along(arrays) if arrays else 0)
+
+
+def zip_samples(source: Source, file: CorpusFile) -> SizesAndCounts:
+    """Members, each a sample as a file in a folder is; or what the store of Zarr holds that they are."""
+    with opened_zip(source) as archive:
+        marked = {one.filename: archive.read(one) for one in archive.infolist() if one.filename.endswith(MARKS)}
+        members = [one for one in archive.infolist() if not one.is_dir() and not is_aside(one.filename)]
+    if marked and (samples := zarr_samples(marked)):
+        source.caution(ALONG)
+        return even_shares(file.stored_bytes, samples)
+    other = Counter(content_suffix(one.filename) or "no suffix" for one in members if content_suffix(one.filename) not in WHOLE)
+    if other:
+        named = ", ".join(f"{suffix} {number:,}" for suffix, number in sorted(other.items()))
+        source.caution(f"members of zip files that may hold several samples count as one each: {named}")
+    return stored_shares(((one.compress_size + len(one.filename) + ZIP_HEAD, 1) for one in members), file.stored_bytes)
+
+
+#: bytes of the head of a member, without its name
+ZIP_HEAD = 30
+
+
+def hdf5_samples(source: Source, file: CorpusFile) -> SizesAndCounts:
+    """Samples along the axis that the data sets share, else along the first axis of the largest one."""
+    try:
+        import h5py
+    except ImportError:
+        raise IngestError(f"'{file.path}': HDF5 needs the package h5py: pip install 'ingest-sizing[formats]'") from None
+    arrays = {}
+
+    def see(name: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset):
+            arrays[name] = Array(item.shape or (), item.id.get_storage_size(), item.dtype.hasobject)
+
+    try:
+        with h5py.File(BorrowedSource(source), "r") as hdf5:
+            hdf5.visititems(see)
+    except (OSError, RuntimeError, ValueError, KeyError) as error:
+        raise Unreadable(file.path, f"broken or truncated HDF5: {str(error)[:200]}") from None
+    return even_shares(file.stored_bytes, samples_along(arrays))
+
+
+def zarr_samples(contents: Mapping[str, bytes]) -> int | None:
+    """Samples of a store: along the axis that its arrays share; None where no array is described."""
+    arrays = {}
+    for path, content in contents.items():
+        try:
+            found = json.loads(content)
+        except (ValueError, RecursionError):
+            continue
+        shape = found.get("shape") if isinstance(found, dict) else None
+        if isinstance(shape, list) and all(isinstance(length, int) for length in shape):
+            arrays[path.rpartition("/")[0]] = Array(tuple(shape), prod(shape))
+    return samples_along(arrays) if arrays else None
+
+
+MARKS = (".zgroup", ".zarray", "zarr.json")
+SAMPLES = (
+    SampleFormat("NumPy", npy_samples, (".npy",), magic=b"\x93NUMPY", note=ALONG),
+    SampleFormat("npz", npz_samples, (".npz",), note=ALONG),
+    SampleFormat("zip", zip_samples, (".zip",)),
+    SampleFormat("HDF5", hdf5_samples, (".h5", ".hdf5", ".hdf", ".he5", ".nc", ".nc4"), magic=b"\x89HDF\r\n\x1a\n", note=ALONG),
+)
+FOLDERS = (FolderFormat("Zarr", zarr_samples, MARKS, note=ALONG),)
