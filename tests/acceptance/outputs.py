@@ -1,6 +1,9 @@
 """Results in the forms of IOR, mdtest, elbencho and DLIO; the numbers are our own."""
 
+import hashlib
 import json
+
+from ingest.acceptance.tools.fio import sections
 
 # As IOR 4.0 prints it: MiB/s, KiB, and errors among the results.
 IOR_TEXT = """IOR-4.0.0: MPI Coordinated Test of Parallel I/O
@@ -209,37 +212,51 @@ READ        Elapsed time     :      2.001s     {elapsed}
 """
 
 
+def paced(part, rate, size, queue=1):
+    """The part of a thread that moves data at a rate, so that all of its figures agree."""
+    seconds, requests = part["runtime"] / 1000, rate * part["runtime"] / 1000 / size
+    mean = seconds * queue / requests * 1e9
+    part.update(bw_bytes=rate, bw=rate / 1024, io_bytes=requests * size, total_ios=requests, iops=requests / seconds)
+    part.update(lat_ns={"mean": mean, "min": mean / 2, "max": 2 * mean, "N": requests}, clat_ns={})
+    part.pop("bw_samples", None)
+    return part
+
+
+def listed_anew(path):
+    """Put the hash of a result into the list of its script, as if the run had left it so."""
+    log = path.parent / f"{path.name.partition('.run')[0]}.sha256"
+    lines = log.read_text().splitlines() if log.exists() else []
+    sums = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
+    words = [(line, *line.split()) for line in lines]
+    log.write_text(
+        "".join(f"{line if line[0] == '#' else f'{sums.get(name, found)}  {name}'}\n" for line, found, name, *_ in words)
+    )
+    return path
+
+
 def fio_results(tests, folder, factor, requirements=(), runs=3, parts=None):
     """Results of fio at a factor of each threshold, 0.1 % apart; `parts` gives factors of single loads."""
     folder.mkdir(exist_ok=True)
     for test in tests:
         for run in range(runs if not requirements or test.requirement in requirements else 0):
-            jobs = []
+            jobs, options = [], sections(test.files[f"fio/{test.id}.fio"])
             for load in test.loads:
                 rate = load.threshold * (parts or {}).get(load.name, factor) * (1 + 0.001 * (run - 1))
-                jobs += [fio_job(load, rate, f"n{client}") for client in range(load.clients)]
-            found = {"fio version": "fio-3.33", "timestamp_ms": round(1e6 * factor) + run, "global options": {"direct": "1"}}
+                each = fio_job(load, rate, options[load.name])
+                jobs += [{**each, "hostname": f"n{client}"} for client in range(load.clients) for _ in range(load.threads)]
+            began = 1767607200 + round(1e3 * factor) + 3600 * run
+            found = {"fio version": "fio-3.33", "timestamp": began, "global options": {}}
             text = json.dumps({**found, "client_stats": jobs})
             (folder / f"{test.id}.run{run + 1}.json").write_text("{\n" + text[1:])
     return folder
 
 
-def fio_job(load, rate, host):
-    """The part of one client in a load that moves data."""
-    options = {"rw": f"{'rand' if load.pattern == 'random' else ''}{load.operation}", "iodepth": str(load.depth)}
-    options |= {"group_reporting": "1", "numjobs": str(load.threads)}
-    if load.dataset_bytes:
-        options["size"] = str(-(-load.dataset_bytes // (load.clients * load.threads)))
-    moved = rate * load.seconds / load.clients
-    done = {
-        "bw_bytes": rate / load.clients,
-        "io_bytes": moved,
-        "total_ios": moved / load.io_bytes,
-        "runtime": load.seconds * 1000,
-    }
+def fio_job(load, rate, options):
+    """One thread of a load that moves data."""
     none = {"bw_bytes": 0, "io_bytes": 0, "total_ios": 0, "runtime": 0}
+    done = paced({"runtime": load.seconds * 1000}, rate / load.clients / load.threads, load.io_bytes, load.depth)
     ways = {way: done if way == load.operation else none for way in ("read", "write")}
-    return {"jobname": load.name, "hostname": host, "port": 1, "job options": options, **ways}
+    return {"jobname": load.name, "port": 1, "job options": options, **ways}
 
 
 def summary(accelerators, hosts, files, samples_per_second, record, au=93.2, expected=90.0, epochs=5, memory=1481.663):

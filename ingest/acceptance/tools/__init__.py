@@ -18,7 +18,7 @@ from ingest.files import read_text
 MOST_BYTES = 2**30
 #: Files that tools write next to their results.
 COMPANIONS = re.compile(
-    r"(dlio\.log|\d+_output\.json|\d+_per_epoch_stats\.json|iostat\.json|.*metadata\.json)|.*\.(log|err|hosts|tests\.sha256)|.*_bw\.\d+\.log.*"
+    r"(dlio\.log|\d+_output\.json|\d+_per_epoch_stats\.json|iostat\.json|.*metadata\.json)|.*\.(log|err|hosts|hosts\.rotated|why|sha256)|.*_bw\.\d+\.log.*"
 )
 
 
