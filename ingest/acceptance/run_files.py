@@ -149,6 +149,7 @@ def counted_runs(
                 )
     _records.cache_clear()
     seen: set[str] = set()
+    recorded_runs: set[str] = set()
     found, refused = _gathered(paths, read, seen)
     runs: dict[str, list[Run]] = {test.id: [] for test in tests}
     by_id = {test.id: test for test in tests}
@@ -156,8 +157,8 @@ def counted_runs(
     evidence: list[Evidence] = []
     hashes = {path: content for content, path in read.items()}
     for run in sorted(found, key=_order):
-        record, number = _record_of(run, seen)
-        content = hashes[Path(run.file)]
+        record, number = _record_of(run, recorded_runs)
+        content = hashes.get(Path(run.file), "")
         recorded = None if record is None else content in record.hashes.values()
         why = "; ".join(filter(None, (_refusal(run, by_id, runs), *_unlike_record(run, record, recorded))))
         hosts = run.hosts or ((record.host,) if record else ())
@@ -167,7 +168,7 @@ def counted_runs(
             reasons.setdefault(run.test, why)
         else:
             runs[run.test].append(run)
-    for ident, missing in _gaps(seen).items():
+    for ident, missing in _gaps(seen, recorded_runs).items():
         why = f"runs left out: {missing}, expected each number from 1, or {ident}.runN{EXPLAINED} that explains run N"
         for run in runs.pop(ident, []):
             refused[run.file] = why
@@ -181,7 +182,7 @@ def _order(run: Run) -> tuple[tuple[int, str], ...]:
     return tuple((int(part) if part.isdigit() else -1, part) for part in re.split(r"(\d{1,9})", run.file))
 
 
-def _record_of(run: Run, seen: set[str]) -> tuple[Record | None, int | None]:
+def _record_of(run: Run, listed_runs: set[str]) -> tuple[Record | None, int | None]:
     """The record of the script, next to the results of a run, and the number of the run; None without them."""
     named = list(NUMBERED.finditer(run.file))
     if not named:
@@ -189,7 +190,7 @@ def _record_of(run: Run, seen: set[str]) -> tuple[Record | None, int | None]:
     last = named[-1]
     log = Path(run.file[: last.start()] or ".") / f"{last[1]}{RECORD_SUFFIX}"
     records = _records(log) if log.is_file() else {}
-    seen.update(records)
+    listed_runs.update(records)
     # The name of the file, or of the folder that DLIO writes.
     name = Path(run.file).relative_to(log.parent).parts[0]
     return records.get(name), int(last[2])
@@ -214,14 +215,19 @@ def _unlike_record(run: Run, record: Record | None, recorded: bool | None) -> It
         yield f"file system: found {record.file_system}, which is in memory"
 
 
-def _gaps(seen: Iterable[str]) -> dict[str, str]:
+def _gaps(seen: Iterable[str], recorded: Iterable[str]) -> dict[str, str]:
     """The numbers of runs that are neither there nor explained, by test, in words."""
-    numbers: dict[str, set[int]] = {}
-    for name in seen:
-        for ident, number in NUMBERED.findall(name)[-1:]:
-            numbers.setdefault(ident, set()).add(int(number))
-    missing = {ident: sorted({*range(1, max(there) + 1)} - there) for ident, there in numbers.items()}
-    return {ident: listed([str(one) for one in some]) for ident, some in missing.items() if some}
+
+    def numbers(names: Iterable[str]) -> dict[str, set[int]]:
+        found: dict[str, set[int]] = {}
+        for name in names:
+            for ident, number in NUMBERED.findall(name)[-1:]:
+                found.setdefault(ident, set()).add(int(number))
+        return found
+
+    there, ran = numbers(seen), numbers(recorded)
+    missing = {ident: sorted(({*range(1, max(some) + 1)} | ran.get(ident, set())) - some) for ident, some in there.items()}
+    return {ident: listed(map(str, some)) for ident, some in missing.items() if some}
 
 
 def _notes(evidence: Sequence[Evidence]) -> Iterator[str]:
@@ -330,7 +336,8 @@ def _unlike_settings(test: AcceptanceTest, run: Run) -> Iterator[str]:
         if not words:
             yield "command line: not in the result, expected that of the script"
         elif len(words) != len(expected) or not all(map(re.fullmatch, expected, words)):
-            odd = [word for word in words if not any(re.fullmatch(one, word) for one in expected)]
+            fixed = [one for one in expected if one != ".*"]
+            odd = [word for word in words if not any(re.fullmatch(one, word) for one in fixed)]
             lacking = [_plain(one) for one in expected if not any(re.fullmatch(one, word) for word in words)]
             told = [f"found {' '.join(odd)}" if odd else "", f"expected {' '.join(lacking)}" if lacking else ""]
             yield f"command line: {', '.join(filter(None, told)) or 'found other values or another order of its options'}"

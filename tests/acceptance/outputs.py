@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import re
+import shlex
 
 from ingest.acceptance.tools.fio import sections
 
@@ -44,7 +46,7 @@ access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/
 ------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   --------   ----
 {noise}WARNING: Expected aggregate file size       = 16777216
 WARNING: Using actual aggregate bytes moved = 2306211840
-read      {mib:.2f}  8800.00  0.000227  {block_kib:.2f}  {xfer_kib:.2f}  0.000041   {took:.2f}  0.016000  {took:.2f}  0
+read      {mib:.2f}  {iops:.2f}  0.000227  {block_kib:.2f}  {xfer_kib:.2f}  0.000041   {took:.2f}  0.016000  {took:.2f}  0
 
 Summary of all tests:
 Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)
@@ -66,6 +68,34 @@ read      2000.00    {block_kib}    128.00     0.000041   1800.00       0.016000
 """
 
 
+def command_of(test):
+    """The words with which the script of a test starts its tool, each of its variables set."""
+    script = test.files.get(f"{test.tool}/{test.id}.sh", "")
+    found = re.search(rf"(?<!\S)({test.tool} .*run\$run.*)$", script, re.MULTILINE)
+    words = shlex.split(found[1]) if found else []
+    words = words[: next((at for at, word in enumerate(words) if word.startswith(">")), len(words))]
+    return [re.sub(r"\$[A-Za-z]+", "/mnt/x", word) for word in words]
+
+
+def as_scripted(text, tests):
+    """A result with the command line of the script of its test."""
+    for test in tests:
+        if re.search(rf"{test.id}\b(?!\.fill)", text) and (words := command_of(test)):
+            line, quoted = shlex.join(words), " ".join(f'"{word}"' for word in words)
+            text = f"# {test.id}\n{text}" if test.tool == "ior" else text
+            passes = words[words.index("-i") + 1] if test.tool == "mdtest" else 1
+            for old, new in (
+                (r"^(Command line +: ).*$", rf"\g<1>{line}"),
+                (r'("Command line": )".*?"(,?)$', rf"\g<1>{json.dumps(line)}\2"),
+                (r"^(Command line used: ).*$", rf"\g<1>{line}"),
+                (r"(of )\d+( iterations)", rf"\g<1>{passes}\2"),
+                (r'("command": )"(?:[^"\\]|\\.)*"', lambda at, quoted=quoted: at[1] + json.dumps(quoted)),
+                (r'"elbencho" "-r" $', quoted),
+            ):
+                text = re.sub(old, new, text, flags=re.MULTILINE)
+    return text
+
+
 def ior_text(test, nodes, tasks, block, mib, seconds=1800, took=None, xfer=131072, noise=""):
     return IOR_TEXT.format(
         test=test,
@@ -79,6 +109,7 @@ def ior_text(test, nodes, tasks, block, mib, seconds=1800, took=None, xfer=13107
         took=seconds if took is None else took,
         xfer=xfer,
         xfer_kib=xfer / 1024,
+        iops=mib * 2**20 / xfer,
         noise=noise,
     )
 
@@ -134,7 +165,7 @@ SUMMARY rate (in ops/sec): (of 1 iterations)
    File read           {extra}        {open:.3f}      {open:.3f}      {open:.3f}          0.000
    File removal        {extra}       41616.352      41616.352      41616.352          0.000
    Tree creation               13530.013      13530.013      13530.013          0.000
--- finished at 01/05/2026 10:00:01 --
+-- finished at 01/06/2026 10:00:01 --
 """
 
 
@@ -178,7 +209,7 @@ def elbencho_json(label, hosts, threads, rate, phase="READ", seconds=1800, block
                 "bytes/s": str(rate),
                 "bytes": str(rate * seconds),
                 "cpu%": "7",
-                "latency": {"IO": {"min_us": "80", "avg_us": "250", "max_us": "9000"}},
+                "latency": {"IO": {"min_us": "80", "avg_us": str(hosts * threads * block * 1e6 / rate), "max_us": "9000000"}},
             },
         }
     )  # fmt: skip
@@ -191,7 +222,8 @@ def elbencho_csv(label, hosts, threads, mib, seconds=1800, block=131072, size=2*
         "threads": threads, "dirs": "", "files": "", "file size": size, "block size": block, "direct IO": 1, "random": 1,
         "random aligned": 1, "IO depth": 1, "shared paths": 1, "truncate": 0, "operation": "READ",
         "time ms [first]": seconds * 1000 - 5, "time ms [last]": seconds * 1000, "IOPS [last]": 8 * mib,
-        "MiB/s [first]": mib + 1, "MiB/s [last]": mib, "IO lat us [avg]": 250, "version": "3.0.37",
+        "MiB/s [first]": mib + 1, "MiB/s [last]": mib,
+        "IO lat us [avg]": hosts * threads * 1e6 / (8 * mib), "version": "3.0.37",
         "command": '"elbencho" "-r" ',
     }  # fmt: skip
     return ",".join(columns) + "\n" + ",".join(map(str, columns.values())) + "\n"
@@ -205,7 +237,7 @@ COMMAND LINE: "elbencho" "-t" "{threads}" "-s" "4194304" "--direct" "-r" "-b" "{
 OPERATION   RESULT TYPE         FIRST DONE   LAST DONE
 =========== ================    ==========   =========
 READ        Elapsed time     :      2.001s     {elapsed}
-            IOPS             :        8801        8800
+            IOPS             :        8801        {rate * (2**20 if unit == "MiB" else 10**6) // block}
             Throughput {unit}/s :        {rate + 1}        {rate}
             Total MiB        :        2200        2200
 

@@ -169,12 +169,11 @@ def test_requests_in_queues_may_start_in_the_ramp_and_end_after_it(share, same):
     assert ([text for text in reasons if text.startswith("block size")] == []) == same
 
 
-@pytest.mark.parametrize(("depth", "counts"), [("2", False), ("1", True)])
-def test_another_queue_depth_does_not_count(copied, depth, counts):
-    spoil(copied, "T-READ-01-fio", lambda found: [job["job options"].update(iodepth=depth) for job in found["jobs"]])
+def test_another_queue_depth_does_not_count(copied):
+    spoil(copied, "T-READ-01-fio", lambda found: [job["job options"].update(iodepth="2") for job in found["jobs"]])
     found = ingest.verdict(copied, copied / "results").results["R-READ-01"]
-    assert (found.result == "pass") == counts
-    assert ("queue depth of a thread: found 2, expected 1" in found.why) != counts
+    assert found.result == "not tested"
+    assert "queue depth of a thread: found 2, expected 1" in found.why
 
 
 def test_a_run_with_errors_does_not_count(copied):

@@ -378,15 +378,18 @@ def _contradictions(part: Mapping[str, Any], rate: float, queue: float, way: str
 
 
 def _spread(spread: Mapping[str, Any], mean: float, most: float, where: str) -> Iterator[str]:
-    """Where a mean latency does not lie between the bounds that each of its percentiles sets."""
-    if most and mean > most * (1 + ROUNDED):
-        yield f"latency: found a mean of {mean:.3g} s above its maximum of {most:.3g} s"
-    for name, found in table(spread.get("percentile") or {}, f"{where}: percentile").items():
-        share, limit = number(name, f"{where}: percentile") / 100, number(found, f"{where}: percentile") / 1e9
-        low, high = (1 - share) * limit, share * limit + (1 - share) * most
-        if most and not low / (1 + ROUNDED) <= mean <= high * (1 + ROUNDED):
-            yield f"latency: a mean of {mean:.3g} s does not agree with {share:.4g} of the requests within {limit:.3g} s"
-            return
+    """Where a mean latency does not lie between the bounds that its percentiles and its maximum set."""
+    found = table(spread.get("percentile") or {}, f"{where}: percentile").items()
+    steps = sorted((number(name, where) / 100, number(limit, where) / 1e9) for name, limit in found)
+    least = number(spread.get("min", 0), f"{where}: min") / 1e9
+    if not most:
+        return
+    low = high = before = 0.0
+    for (share, limit), (_, start) in zip([*steps, (1.0, most)], [(0.0, least), *steps], strict=True):
+        low, high, before = low + (share - before) * start, high + (share - before) * limit, share
+    if not low / (1 + ROUNDED) <= mean <= high * (1 + ROUNDED):
+        told = f"from {low:.3g} to {high:.3g} s of its percentiles and maximum"
+        yield f"latency: found a mean of {mean:.3g} s, expected one {told}"
 
 
 def _latencies(parts: Sequence[Mapping[str, Any]], where: str) -> tuple[float | None, float | None]:
