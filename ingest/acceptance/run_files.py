@@ -21,6 +21,7 @@ from typing import NamedTuple
 from ingest.acceptance.judgement import MOST_RUNS
 from ingest.acceptance.test_spec import DATA, AcceptanceTest, Load, Observed, Run
 from ingest.acceptance.tools import COMPANIONS, runs_in
+from ingest.acceptance.tools.dlio import flat
 from ingest.acceptance.tools.fio import sections
 from ingest.errors import IngestError, cannot_be_read, listed
 from ingest.files import read_bytes, read_text, sha256
@@ -155,10 +156,10 @@ def counted_runs(
     by_id = {test.id: test for test in tests}
     reasons: dict[str, str] = {}
     evidence: list[Evidence] = []
-    hashes = {path: content for content, path in read.items()}
+    contents = {path: content for content, path in read.items()}
     for run in sorted(found, key=_order):
         record, number = _record_of(run, recorded_runs)
-        content = hashes.get(Path(run.file), "")
+        content = contents.get(Path(run.file), "")
         recorded = None if record is None else content in record.hashes.values()
         why = "; ".join(filter(None, (_refusal(run, by_id, runs), *_unlike_record(run, record, recorded))))
         hosts = run.hosts or ((record.host,) if record else ())
@@ -315,6 +316,8 @@ def _seconds(run: Run) -> float:
 
 def _unlike_settings(test: AcceptanceTest, run: Run) -> Iterator[str]:
     """Where a run has other options than the job file of its test, or its tool another command line than the script."""
+    import yaml
+
     path = f"{test.tool}/{test.id}.{'fio' if test.tool == 'fio' else 'sh'}"
     text = test.files.get(path, "")
     if test.tool == "fio":
@@ -330,15 +333,24 @@ def _unlike_settings(test: AcceptanceTest, run: Run) -> Iterator[str]:
                 for key in sorted({*found, *expected}):
                     if found.get(key) != expected.get(key):
                         yield f"{key}: found {found.get(key, 'none')}, expected {expected.get(key, 'none')}"
-    elif test.tool != "dlio":
-        expected = _command(text, test.tool)
+    elif test.tool == "dlio":
+        wanted = flat(yaml.safe_load(test.files.get(f"dlio/workload/{test.id}.yaml", "")) or {})
+        found = next((one for seen in run.loads for one in seen.recorded if one), {})
+        if not found and "reader.odirect" in wanted:
+            yield "reader.odirect: not in the result (.hydra/config.yaml), expected True"
+        for key, value in wanted.items() if found else ():
+            # The start line switches training on.
+            if found.get(key) != value and key != "workflow.train":
+                yield f"{key}: found {found.get(key, 'none')}, expected {value}"
+    else:
+        patterns = _command(text, test.tool)
         words = _words(run.command)
         if not words:
             yield "command line: not in the result, expected that of the script"
-        elif len(words) != len(expected) or not all(map(re.fullmatch, expected, words)):
-            fixed = [one for one in expected if one != ".*"]
+        elif len(words) != len(patterns) or not all(map(re.fullmatch, patterns, words)):
+            fixed = [one for one in patterns if one != ".*"]
             odd = [word for word in words if not any(re.fullmatch(one, word) for one in fixed)]
-            lacking = [_plain(one) for one in expected if not any(re.fullmatch(one, word) for word in words)]
+            lacking = [_plain(one) for one in patterns if not any(re.fullmatch(one, word) for word in words)]
             told = [f"found {' '.join(odd)}" if odd else "", f"expected {' '.join(lacking)}" if lacking else ""]
             yield f"command line: {', '.join(filter(None, told)) or 'found other values or another order of its options'}"
         if MEMORY_FOLDERS.search(run.command):

@@ -296,8 +296,8 @@ def verdict(folder: str | Path, results: str | Path | Sequence[str | Path], **op
             refused |= counted.refused
             evidence += counted.evidence
             notes += [f"--{word}: {note}" for note in counted.notes]
-    shown = tuple(requirements), tuple(tests.values())
-    return Verdict(manifest, *shown, refused, manifest_hash, again, tuple(evidence), tuple(notes))
+    judged = (tuple(requirements), tuple(tests.values()))
+    return Verdict(manifest, *judged, refused, manifest_hash, again, tuple(evidence), tuple(notes))
 
 
 def _judged(tests: Sequence[AcceptanceTest], counted: CountedRuns) -> dict[str, TestVerdict]:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import shlex
+from datetime import datetime, timedelta
 
 from ingest.acceptance.tools.fio import sections
 
@@ -293,6 +294,7 @@ def fio_job(load, rate, options):
 
 def summary(accelerators, hosts, files, samples_per_second, record, au=93.2, expected=90.0, epochs=5, memory=1481.663):
     """A `summary.json` of DLIO; what it calls MB/s is computed, in MiB/s."""
+    end = datetime(2026, 1, 5, 10) + timedelta(seconds=files * epochs / samples_per_second + 60)
     return json.dumps(
         {
             "start": "2026-01-05T10:00:00.000000",
@@ -319,6 +321,6 @@ def summary(accelerators, hosts, files, samples_per_second, record, au=93.2, exp
             "host_memory_GB": [memory / hosts] * hosts,
             "data_size_per_host_GB": 900.0,
             "epochs": epochs,
-            "end": "2026-01-05T10:30:00.000000",
+            "end": end.isoformat(),
         }
     )

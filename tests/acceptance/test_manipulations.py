@@ -172,7 +172,7 @@ EDITED = {
     "the mean latency": (parts(lambda part: times_of(2 / 3, "mean")(part["lat_ns"])), "of its percentiles and maximum"),
     "the slow end of the latencies": (
         parts(lambda part: spread(max=part["lat_ns"]["min"])(part)),
-        "of its percentiles and maximum",
+        "above the maximum",
     ),
     "no latencies": (parts(without_latencies), "latency: not in the result"),
     "the options left out": (lambda found: [job.pop("job options") for job in found["jobs"]], "not in the result"),

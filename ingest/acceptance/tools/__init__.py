@@ -38,7 +38,7 @@ GENERATORS = {
     "mdtest": LoadGenerator(mdtest.VERSION, mdtest.job_files, mdtest.loads),
     "elbencho": LoadGenerator(elbencho.VERSION, elbencho.job_files, elbencho.loads),
     "dlio": LoadGenerator(dlio.VERSION, dlio.job_files, dlio.loads, dlio.parameters),
-    dlio.MLPERF: LoadGenerator(dlio.MLPERF_VERSION, dlio.mlperf_files, dlio.loads, dlio.mlperf_parameters),
+    dlio.MLPERF: LoadGenerator(dlio.MLPERF_VERSION, dlio.mlperf_files, dlio.mlperf_loads, dlio.mlperf_parameters),
 }
 
 

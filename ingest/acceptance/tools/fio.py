@@ -387,7 +387,9 @@ def _spread(spread: Mapping[str, Any], mean: float, most: float, where: str) -> 
     low = high = before = 0.0
     for (share, limit), (_, start) in zip([*steps, (1.0, most)], [(0.0, least), *steps], strict=True):
         low, high, before = low + (share - before) * start, high + (share - before) * limit, share
-    if not low / (1 + ROUNDED) <= mean <= high * (1 + ROUNDED):
+    if steps and steps[-1][1] > most * (1 + ROUNDED):
+        yield f"latency: found a percentile of {steps[-1][1]:.3g} s above the maximum of {most:.3g} s"
+    elif not low / (1 + ROUNDED) <= mean <= high * (1 + ROUNDED):
         told = f"from {low:.3g} to {high:.3g} s of its percentiles and maximum"
         yield f"latency: found a mean of {mean:.3g} s, expected one {told}"
 
