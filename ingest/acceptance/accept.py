@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
-from ingest.acceptance.datasets import memory_of, server_cache_of, with_capacity, with_data
+from ingest.acceptance.datasets import memory_of, network_of, server_cache_of, with_capacity, with_data
 from ingest.acceptance.judgement import MOST_RUNS
 from ingest.acceptance.loads import (
     USUAL_REQUEST,
@@ -37,10 +37,11 @@ from ingest.engine.question import filled as filled_options
 from ingest.engine.question import option
 from ingest.engine.registry import check_value, default_of, solve
 from ingest.engine.value import Input
-from ingest.errors import IngestError, listed, one_of
+from ingest.errors import IngestError, UsageError, listed, one_of
 from ingest.files import read_text, sha256, write_folder
 from ingest.requirement import PRIORITIES, Requirement
-from ingest.site.plan_file import lines_of, plan_data, site_name
+from ingest.site.plan_file import SITE_SUFFIXES, Folders, lines_of, plan_data, plan_of_site, site_name
+from ingest.site.planner import MOST_YEARS
 from ingest.sizing.job import Written
 from ingest.text import checked_host
 from ingest.units import display, parse, parse_whole, physical
@@ -135,6 +136,12 @@ class AcceptOptions(TypedDict, total=False):
         int | str | None,
         option("Runs of each test at first, up to ten; three by default, or one in a rehearsal. One or two give no interval."),
     ]
+    years: Annotated[
+        int | str | None, option("Years after the start that the tests are for; by default all years of the site file.")
+    ]
+    step: Annotated[
+        int | str | None, option("Delivery step that the tests are for, as the tender numbers them: 0 is the first delivery.")
+    ]
     allowed_deviation: Annotated[
         Written,
         option(
@@ -166,7 +173,7 @@ def accept(plan: str | Path, folder: str | Path, **options: Unpack[AcceptOptions
     tools = [*each_once("tool", ((name, None) for name in ([tool] if isinstance(tool, str) else tool or TOOLS[:1])))]
     for name in tools:
         one_of("--tool", name, TOOLS)
-    data = plan_data(plan, catalogs)
+    data, step = _planned(plan, catalogs, asked["years"], asked["step"])
     lines = lines_of(Path(plan), data)
     for line in lines:
         check_bounds(line, str(plan))
@@ -186,7 +193,8 @@ def accept(plan: str | Path, folder: str | Path, **options: Unpack[AcceptOptions
     clauses = data.get("service") or ()
     service, terms = limits_of(clauses, str(plan)), terms_of(clauses, str(plan))
     logged = any(limit.key == STALL for limit in service)
-    setting = with_capacity(replace(setting, logs_seconds=logged), lines)
+    network = None if scale == "1node" else network_of(data, catalogs)
+    setting = with_capacity(replace(setting, logs_seconds=logged, network=network), lines)
     cache = server_cache_of(setting, lines) if cache is None else given("--server-cache", cache, MOST_CACHE)
     at_most = None if asked["most_data"] is None else within("--most-data", asked["most_data"], "B", 2**30, 1e21)
     setting = with_data(replace(setting, server_cache=cache.value), lines, tools, at_most)
@@ -195,7 +203,7 @@ def accept(plan: str | Path, folder: str | Path, **options: Unpack[AcceptOptions
         told = "; ".join(f"{ident}: {why}" for ident, why in untested.items()) or "the plan has no requirement line"
         raise IngestError(f"{plan}: found no line that {listed(tools)} can test, expected at least one: {told}")
     made = Acceptance(
-        site_name(plan, data),
+        site_name(plan, data) + step,
         str(folder),
         setting,
         tuple(tests),
@@ -209,6 +217,26 @@ def accept(plan: str | Path, folder: str | Path, **options: Unpack[AcceptOptions
     files = _files(made, asked["hosts"])
     write_folder(folder, files, asked["force"])
     return replace(made, manifest_hash=sha256(files["tests.json"].encode()))
+
+
+def _planned(
+    path: str | Path, catalogs: Folders, years: int | str | None, step: int | str | None
+) -> tuple[Mapping[str, Any], str]:
+    """The plan up to a year or a delivery step, and the words that name it."""
+    if years is None and step is None:
+        return plan_data(path, catalogs), ""
+    name, written = ("--years", years) if step is None else ("--step", step)
+    if years is not None and step is not None:
+        raise UsageError("--years and --step: found both, expected one of them")
+    if Path(path).suffix.lower() not in SITE_SUFFIXES:
+        raise UsageError(f"{name}: found the plan {path}, expected a site file, which is planned for the years")
+    found = parse_whole(written, name, 0, MOST_YEARS)
+    whole = plan_of_site(path, catalogs)
+    steps = [str(row["name"]) for row in whole.tables.get("capacity", ())]
+    if step is not None and found >= len(steps):
+        raise UsageError(f"--step: found {found}, expected one of 0 to {len(steps) - 1}, the steps of the tender")
+    words = f", step {found} ({steps[found]})" if step is not None else f", {found} years after the start"
+    return plan_of_site(path, catalogs, found).to_dict(), words
 
 
 def _tests(lines: Sequence[Requirement], tools: Sequence[str], setting: Setting) -> tuple[list[AcceptanceTest], dict[str, str]]:
@@ -287,7 +315,8 @@ def _test(line: Requirement, tool: str, name: str, setting: Setting) -> Acceptan
     writer = GENERATORS[name]
     line = unmixed(line) if tool == "dlio" else line
     task = Task(ident, line, loads_of(line, ident, setting), setting)
-    task = Task(ident, line, writer.loads(task), setting)
+    carried = setting.network or 0
+    task = Task(ident, line, tuple(replace(one, network=carried * one.clients or None) for one in writer.loads(task)), setting)
     # Defaults for conditions that the line leaves open.
     usual = {"threads": USUAL_THREADS}
     if physical(line.unit) == "B/s":

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.judgement import PASS, TestVerdict
+from ingest.acceptance.pack import required_rate
 from ingest.acceptance.path_benchmark import QUESTION, PathBenchmark
 from ingest.acceptance.test_spec import TOOLS
 from ingest.acceptance.verdict import ACCEPTED, SHARE, TIMES, Verdict
@@ -25,9 +26,10 @@ MOST_TESTS = 8
 
 def acceptance_page(made: Acceptance) -> Page:
     """The page of `ingest accept`: which test shows which requirement."""
+    alone = made.setting.rehearsal
     rows, degraded = (
         tuple(
-            (*words, f"{load.operation} {display(load.threshold, load.unit)}") for words, test in tests for load in test.loads
+            (*words, f"{load.operation} {required_rate(load, rehearsal=alone)}") for words, test in tests for load in test.loads
         )
         for tests in (
             [((one.id, one.requirement, one.priority), one) for one in made.tests],
