@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
-from ingest.acceptance.datasets import memory_of, server_cache_of, with_capacity, with_data
+from ingest.acceptance.datasets import memory_of, network_of, server_cache_of, with_capacity, with_data
 from ingest.acceptance.judgement import MOST_RUNS
 from ingest.acceptance.loads import (
     USUAL_REQUEST,
@@ -37,10 +37,11 @@ from ingest.engine.question import filled as filled_options
 from ingest.engine.question import option
 from ingest.engine.registry import check_value, default_of, solve
 from ingest.engine.value import Input
-from ingest.errors import IngestError, one_of
+from ingest.errors import IngestError, UsageError, listed, one_of
 from ingest.files import read_text, sha256, write_folder
 from ingest.requirement import PRIORITIES, Requirement
-from ingest.site.plan_file import lines_of, plan_data, site_name
+from ingest.site.plan_file import SITE_SUFFIXES, Folders, lines_of, plan_data, plan_of_site, site_name
+from ingest.site.planner import MOST_YEARS
 from ingest.sizing.job import Written
 from ingest.text import checked_host
 from ingest.units import display, parse, parse_whole, physical
@@ -135,6 +136,12 @@ class AcceptOptions(TypedDict, total=False):
         int | str | None,
         option("Runs of each test at first, up to ten; three by default, or one in a rehearsal. One or two give no interval."),
     ]
+    years: Annotated[
+        int | str | None, option("Years after the start that the tests are for; by default all years of the site file.")
+    ]
+    step: Annotated[
+        int | str | None, option("Delivery step that the tests are for, as the tender numbers them: 0 is the first delivery.")
+    ]
     allowed_deviation: Annotated[
         Written,
         option(
@@ -166,7 +173,7 @@ def accept(plan: str | Path, folder: str | Path, **options: Unpack[AcceptOptions
     tools = [*each_once("tool", ((name, None) for name in ([tool] if isinstance(tool, str) else tool or TOOLS[:1])))]
     for name in tools:
         one_of("--tool", name, TOOLS)
-    data = plan_data(plan, catalogs)
+    data, step = _planned(plan, catalogs, asked["years"], asked["step"])
     lines = lines_of(Path(plan), data)
     for line in lines:
         check_bounds(line, str(plan))
@@ -186,13 +193,17 @@ def accept(plan: str | Path, folder: str | Path, **options: Unpack[AcceptOptions
     clauses = data.get("service") or ()
     service, terms = limits_of(clauses, str(plan)), terms_of(clauses, str(plan))
     logged = any(limit.key == STALL for limit in service)
-    setting = with_capacity(replace(setting, logs_seconds=logged), lines)
+    network = None if scale == "1node" else network_of(data, catalogs)
+    setting = with_capacity(replace(setting, logs_seconds=logged, network=network), lines)
     cache = server_cache_of(setting, lines) if cache is None else given("--server-cache", cache, MOST_CACHE)
     at_most = None if asked["most_data"] is None else within("--most-data", asked["most_data"], "B", 2**30, 1e21)
     setting = with_data(replace(setting, server_cache=cache.value), lines, tools, at_most)
     tests, untested = _tests(lines, tools, setting)
+    if not tests:
+        told = "; ".join(f"{ident}: {why}" for ident, why in untested.items()) or "the plan has no requirement line"
+        raise IngestError(f"{plan}: found no line that {listed(tools)} can test, expected at least one: {told}")
     made = Acceptance(
-        site_name(plan, data),
+        site_name(plan, data) + step,
         str(folder),
         setting,
         tuple(tests),
@@ -208,6 +219,26 @@ def accept(plan: str | Path, folder: str | Path, **options: Unpack[AcceptOptions
     return replace(made, manifest_hash=sha256(files["tests.json"].encode()))
 
 
+def _planned(
+    path: str | Path, catalogs: Folders, years: int | str | None, step: int | str | None
+) -> tuple[Mapping[str, Any], str]:
+    """The plan up to a year or a delivery step, and the words that name it."""
+    if years is None and step is None:
+        return plan_data(path, catalogs), ""
+    name, written = ("--years", years) if step is None else ("--step", step)
+    if years is not None and step is not None:
+        raise UsageError("--years and --step: found both, expected one of them")
+    if Path(path).suffix.lower() not in SITE_SUFFIXES:
+        raise UsageError(f"{name}: found the plan {path}, expected a site file, which is planned for the years")
+    found = parse_whole(written, name, 0, MOST_YEARS)
+    whole = plan_of_site(path, catalogs)
+    steps = [str(row["name"]) for row in whole.tables.get("capacity", ())]
+    if step is not None and found >= len(steps):
+        raise UsageError(f"--step: found {found}, expected one of 0 to {len(steps) - 1}, the steps of the tender")
+    words = f", step {found} ({steps[found]})" if step is not None else f", {found} years after the start"
+    return plan_of_site(path, catalogs, found).to_dict(), words
+
+
 def _tests(lines: Sequence[Requirement], tools: Sequence[str], setting: Setting) -> tuple[list[AcceptanceTest], dict[str, str]]:
     tests: list[AcceptanceTest] = []
     untested: dict[str, str] = {}
@@ -215,7 +246,8 @@ def _tests(lines: Sequence[Requirement], tools: Sequence[str], setting: Setting)
     for line in lines:
         if line.id in shown:
             continue
-        able = [name for name in tools if kind_of(line) in KINDS_OF_TOOL[name]]
+        kinds = {name: kind_of(unmixed(line) if name == "dlio" else line) for name in tools}
+        able = [name for name in tools if kinds[name] in KINDS_OF_TOOL[name]]
         try:
             loads_of(line, line.id, setting)
             writers = [(name, writer) for name in able for writer in _writers(name, line, lines, setting)]
@@ -227,8 +259,34 @@ def _tests(lines: Sequence[Requirement], tools: Sequence[str], setting: Setting)
             untested[line.id] = str(why)
         else:
             if not writers:
-                untested[line.id] = f"{', '.join(tools)} cannot time it, but another tool can"
+                reason = _why_not_dlio(line, setting) if tools == ["dlio"] else ""
+                untested[line.id] = reason or f"{', '.join(tools)} cannot time it, but another tool can"
     return tests, untested
+
+
+#: Reads that are not of samples, in the names of their metrics.
+OTHER_READS = ("offload", "kv", "nvme")
+
+
+def reads_samples(line: Requirement) -> bool:
+    """Whether a line is about the reads of samples by training jobs, which DLIO is made for: no restore, no copy."""
+    named = line.metric.endswith("read_bandwidth") or line.metric.startswith("ingest_bandwidth")
+    return kind_of(unmixed(line)) == "read" and named and not any(word in line.metric for word in OTHER_READS)
+
+
+def unmixed(line: Requirement) -> Requirement:
+    """A line on reads of several sizes or patterns as one on their whole, which DLIO reads in its own requests."""
+    only_reads = line.conditions.mix and all(part.operation == "read" for part in line.conditions.mix)
+    return replace(line, conditions=replace(line.conditions, operation="read", mix=())) if only_reads else line
+
+
+def _why_not_dlio(line: Requirement, setting: Setting) -> str:
+    """Why DLIO does not test a line; empty where it does."""
+    if not reads_samples(line):
+        return "it is not about reads of samples, which dlio is made for"
+    if setting.data is None or float(solve("required_bandwidth_per_client", given_for(line, setting))) >= TRIVIAL:
+        return ""
+    return f"each client reads less than {display(TRIVIAL, 'B/s', binary=False)}, which any storage reaches"
 
 
 def _writers(tool: str, line: Requirement, lines: Sequence[Requirement], setting: Setting) -> tuple[str, ...]:
@@ -243,27 +301,26 @@ def _writers(tool: str, line: Requirement, lines: Sequence[Requirement], setting
         return ()
     if tool != "dlio":
         return (tool,)
-    if "sequential" in line.conditions.pattern:
+    if _why_not_dlio(line, setting):
         return ()
-    if setting.data is not None:
-        given = given_for(line, setting)
-        rule = solve("memory_rule_bytes", {**given, "clients_under_test": setting.data.clients})
-        if rule > setting.data.room or solve("required_bandwidth_per_client", given) < TRIVIAL:
-            # DLIO's buffered reads would be served by the page cache, or the rate is trivial.
-            return ()
-    fastest = max((one for one in lines if kind_of(one) == "read"), key=lambda one: one.value, default=line)
-    return (tool, dlio.MLPERF) if line.id == fastest.id and not setting.rehearsal else (tool,)
+    # MLPerf Storage reads through the page cache.
+    held = None if setting.data is None else {**given_for(line, setting), "clients_under_test": setting.data.clients}
+    fits = held is None or setting.data is None or solve("memory_rule_bytes", held) <= setting.data.room
+    fastest = max((one for one in lines if reads_samples(one)), key=lambda one: one.value, default=line)
+    return (tool, dlio.MLPERF) if line.id == fastest.id and fits and not setting.rehearsal else (tool,)
 
 
 def _test(line: Requirement, tool: str, name: str, setting: Setting) -> AcceptanceTest:
     ident = f"{id_of_test(line.id)}-{name}"
     writer = GENERATORS[name]
+    line = unmixed(line) if tool == "dlio" else line
     task = Task(ident, line, loads_of(line, ident, setting), setting)
-    task = Task(ident, line, writer.loads(task), setting)
+    carried = setting.network or 0
+    task = Task(ident, line, tuple(replace(one, network=carried * one.clients or None) for one in writer.loads(task)), setting)
     # Defaults for conditions that the line leaves open.
     usual = {"threads": USUAL_THREADS}
     if physical(line.unit) == "B/s":
-        usual |= {"duration": USUAL_SECONDS} | ({} if line.conditions.mix else {"io_size": USUAL_REQUEST})
+        usual |= {"duration": USUAL_SECONDS} | ({} if line.conditions.mix or tool == "dlio" else {"io_size": USUAL_REQUEST})
     return AcceptanceTest(
         id=ident,
         requirement=line.id,

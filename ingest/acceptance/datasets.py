@@ -48,6 +48,14 @@ def memory_of(plan: Mapping[str, Any], catalogs: Folders) -> Input:
     return Input(value.value, grade=value.grade, note=whose)
 
 
+def network_of(plan: Mapping[str, Any], catalogs: Folders) -> float | None:
+    """The bandwidth of the storage NICs of the node type with the fastest ones; None where those of one are unknown."""
+    names = {row["node"] for row in plan.get("tables", {}).get("clusters", ())}
+    nodes = [] if WITHOUT_GPUS in names else [opened(catalogs).get(Node, name) for name in names]
+    known = [node.storage_nic_bandwidth.value for node in nodes if node.storage_nic_bandwidth is not None]
+    return max(known) if known and len(known) == len(nodes) else None
+
+
 def with_capacity(setting: Setting, lines: Sequence[Requirement]) -> Setting:
     """The setting, with the files and the capacity of the planned system.
 
@@ -203,6 +211,11 @@ def effort_of(
             whole = float(solve("acceptance_effort_seconds", times))
     counts = [sum(test.repeats for test in some) for some in (tests, degraded)]
     return Effort(whole, filled, fill_time, tools, counts[0], runs, float(total(most)), counts[1], again)
+
+
+def saved_time(test: AcceptanceTest) -> str:
+    """The time of the runs of a test, which dropping it saves."""
+    return _time(_seconds(test, test.repeats))
 
 
 def _seconds(test: AcceptanceTest, runs: int) -> float:

@@ -137,7 +137,7 @@ def judged_test(test: AcceptanceTest, runs: Sequence[Run], reason: str = "") -> 
     """The verdict on a test by the runs that count: each of its loads must reach its threshold, their rates add up to the
     requirement. A reason says why an invalid run does not count."""
     required = float(f"{float(total([load.threshold for load in test.loads])):.12g}")
-    why = f"invalid result: {reason}" if reason else "no result"
+    why = f"not valid: {reason}" if reason else "no result"
     unit = test.loads[0].unit
     found = TestVerdict(test.id, test.requirement, test.priority, NOT_TESTED, None, required, unit, None, why)
     if not runs:

@@ -66,6 +66,7 @@ class Setting:
     usable: float = 0  # bytes that the planned system can hold; 0 where that is open
     fill: float = 0  # share of them that is in use during the tests
     data: TestData | None = None  # data sets of the read tests; None in a rehearsal, or without read tests
+    network: float | None = None  # B/s that the storage NICs of one client carry, at most; None where they are unknown
     logs_seconds: bool = False  # whether fio logs the rate of each second, which a floor on stalls takes
 
     @property

@@ -9,10 +9,19 @@ from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from ingest.acceptance.datasets import Effort, effort_of
+from ingest.acceptance.datasets import Effort, effort_of, saved_time
 from ingest.acceptance.judgement import FEWEST_RUNS, MOST_RUNS, milliseconds
 from ingest.acceptance.loads import Setting, usual_inputs
-from ingest.acceptance.service_limits import DEGRADED, FAILED_SERVER, JUDGED, MandatoryTerm, ServiceLimit, degraded_tests, shows
+from ingest.acceptance.service_limits import (
+    DEGRADED,
+    FAILED_SERVER,
+    JUDGED,
+    NAMED_TEST,
+    MandatoryTerm,
+    ServiceLimit,
+    degraded_tests,
+    shows,
+)
 from ingest.acceptance.test_spec import AcceptanceTest, Load
 from ingest.acceptance.tools.job_files import filled, template
 from ingest.engine.interactive import InteractiveResult
@@ -23,7 +32,7 @@ from ingest.files import sha256
 from ingest.requirement import Requirement
 from ingest.sizing.rules import applying, finding
 from ingest.text import markdown
-from ingest.units import display
+from ingest.units import display, stated
 
 if TYPE_CHECKING:
     import pandas
@@ -165,16 +174,22 @@ def readme(made: Acceptance) -> Iterator[str]:
     if not setting.rehearsal:
         yield from ("", template("readme_clients.md").rstrip())
         yield from _data(made)
-    yield from ("", "## Tests", "", "| test | requirement | priority | tool | must reach | runs |", "|---|---|---|---|---|---|")
+    yield from ("", "## Tests", "", _rule(setting), "")
+    passes = setting.repeats >= FEWEST_RUNS
+    columns = ["test", "requirement", "priority", "tool", "must reach", *(["passes from"] if passes else []), "runs", "time"]
+    yield from (f"| {' | '.join(columns)} |", "|---" * len(columns) + "|")
     for test in made.tests:
         ways = [f"{load.operation} " if len(test.loads) > 1 else "" for load in test.loads]
-        must = ", ".join(
-            f"{way}{display(load.threshold, load.unit)}{_passes_from(test, load)}"
-            for way, load in zip(ways, test.loads, strict=True)
-        )
-        tool = f"{test.tool} ≥ {test.version}"
-        lines = ", ".join((test.requirement, *test.also))
-        yield f"| {test.id} | {lines} | {test.priority} | {tool} | {must} | {test.repeats} |"
+        parts = [*zip(ways, test.loads, strict=True)]
+        must = ", ".join(f"{way}{required_rate(load, rehearsal=setting.rehearsal)}" for way, load in parts)
+        given = [{"required_rate": load.threshold, "allowed_deviation": test.allowed_deviation} for load in test.loads]
+        least = [
+            f"{way}{display(float(solve('accepted_rate', one)), load.unit, binary=False)}"
+            for (way, load), one in zip(parts, given, strict=True)
+        ]
+        cells = [test.id, ", ".join((test.requirement, *test.also)), test.priority, f"{test.tool} ≥ {test.version}", must]
+        cells += [", ".join(least)] if passes else []
+        yield f"| {' | '.join([*cells, str(test.repeats), saved_time(test)])} |"
     for test in made.tests:
         yield from ("", f"### {test.id}", "", markdown(test.statement), "")
         yield from (f"- {line}" for line in _conditions(test, requirements[test.requirement], setting.rehearsal))
@@ -187,12 +202,23 @@ def readme(made: Acceptance) -> Iterator[str]:
         )
 
 
-def _passes_from(test: AcceptanceTest, load: Load) -> str:
-    """From which lower bound of the runs a load passes; nothing where single runs decide."""
-    if test.repeats < FEWEST_RUNS:
-        return ""
-    given = {"required_rate": load.threshold, "allowed_deviation": test.allowed_deviation}
-    return f", passes from {display(float(solve('accepted_rate', given)), load.unit, binary=False)}"
+def required_rate(load: Load, *, rehearsal: bool) -> str:
+    """The rate that a load must reach, in the digits of the tender; a share of one client has none there."""
+    return display(load.threshold, load.unit) if rehearsal else stated(load.threshold, load.unit)
+
+
+def _rule(setting: Setting) -> str:
+    """When a test passes; the same for all tests of a folder."""
+    saved = "`time` is what dropping a test saves; without the last test of a tool, its fill is saved too."
+    if setting.repeats < FEWEST_RUNS:
+        what = "the rate of its run" if setting.repeats == 1 else "the median of its two runs"
+        return f"A test passes where {what} reaches the required one. {saved}"
+    share = f"{(1 - setting.allowed_deviation) * 100:g} %"
+    return (
+        f"A test passes where the one-sided 95 % lower bound of the median of its runs reaches {share} of the required rate,"
+        " and fails where the upper bound is below that, too; else the verdict tells how many more to run,"
+        f" {MOST_RUNS} in all. {saved}"
+    )
 
 
 def _script(test: AcceptanceTest) -> str:
@@ -242,17 +268,9 @@ def _conditions(test: AcceptanceTest, requirement: Requirement, rehearsal: bool)
             yield f"beside the rate: 99 % of the requests within {milliseconds(load.latency_99)}; a longer time is a remark"
     if test.tool == "fio" and test.scale == "full":
         reads = next((load for load in test.loads if load.on_data), None)
-        files = "fill" if reads is None else "shared" if reads.files == "shared" else f"read {reads.clients}"
+        written = f"next {test.loads[0].clients}" if test.loads[0].operation == "open" else "fill"
+        files = written if reads is None else "shared" if reads.files == "shared" else f"read {reads.clients}"
         yield f"servers on the clients: `sh fio/servers.sh {files}`"
-    if test.repeats < FEWEST_RUNS:
-        yield "the rate of one run reaches it" if test.repeats == 1 else "the median of two runs reaches it"
-    else:
-        share = f"{(1 - test.allowed_deviation) * 100:g} %"
-        yield (
-            f"at first {test.repeats} runs: passed where the one-sided 95 % lower bound of their median reaches {share} of the"
-            " rate, failed where its upper bound is below that, too; else the verdict tells how many more to run, "
-            f"{MOST_RUNS} in all"
-        )
     for name, value in test.assumed.items():
         yield f"{name.replace('_', ' ')}: {value:,}, not set by the requirement"
     if test.parameters:
@@ -262,7 +280,7 @@ def _conditions(test: AcceptanceTest, requirement: Requirement, rehearsal: bool)
     if requirement.conditions.cache:
         yield f"caches: {markdown(requirement.conditions.cache)}"
     for ident, threshold in test.also.items():
-        yield f"covers {ident}, which requires {display(threshold, test.loads[0].unit)} under the same conditions"
+        yield f"covers {ident}, which requires {stated(threshold, test.loads[0].unit)} under the same conditions"
     for note in test.notes:
         yield f"**{markdown(note)}**"
     for name, value in test.implied.items():
@@ -283,6 +301,13 @@ def _reads(made: Acceptance) -> AcceptanceTest | None:
     return max(found, key=lambda test: test.loads[0].threshold, default=None)
 
 
+def _named(made: Acceptance, term: MandatoryTerm) -> AcceptanceTest | None:
+    """The test of the line that a term's verification names, else the first test of the folder."""
+    lines = [f"R-{name[2:]}" for name in NAMED_TEST.findall(term.verification)]
+    shows = (test for line in lines for test in made.tests if line in (test.requirement, *test.also))
+    return next(shows, made.tests[0] if made.tests else None)
+
+
 def _terms(made: Acceptance) -> Iterator[str]:
     """Service terms: those that the tests show, degraded operation, and what remains to be inspected."""
     shown = [limit for limit in made.service if limit.key in JUDGED]
@@ -301,15 +326,16 @@ def _terms(made: Acceptance) -> Iterator[str]:
         yield DEGRADED_RUNS.format(share=limit.shown, state=DEGRADED[limit.key], option=option, folder=folder)
         yield from ("", "| test | load | must reach |", "|---|---|---|")
         loads = ((test, load) for test in tests for load in test.loads)
-        yield from (f"| {test.id} | {load.name} | {display(load.threshold, load.unit)} |" for test, load in loads)
+        yield from (f"| {test.id} | {load.name} | {stated(load.threshold, load.unit)} |" for test, load in loads)
         yield from ("", "```", *(f"RESULTS=$PWD/{folder} sh {_script(test)}" for test in tests), "```")
     if made.inspected and not made.setting.rehearsal:
         yield from ("", "## Mandatory terms to be inspected", "", "`ingest verdict` lists them, and does not judge them.", "")
         yield from (f"- {term.id}, {markdown(f'{term.name}, {term.value}: {term.verification}')}" for term in made.inspected)
         for term in made.inspected:
             steps = steps_of_terms().get(term.id, "")
-            reads = _reads(made)
-            if steps and (reads is not None or "@reads@" not in steps):
+            reads, again_run = _reads(made), _named(made, term)
+            if steps and (reads is not None or "@reads@" not in steps) and (again_run is not None or "@script@" not in steps):
                 again = {} if reads is None else {"reads": reads.id, "line": reads.requirement}
+                again |= {} if again_run is None else {"script": _script(again_run), "test": again_run.id}
                 yield from ("", f"### {term.id}: {markdown(term.name)}", "")
                 yield filled(steps, value=markdown(term.value), **again)

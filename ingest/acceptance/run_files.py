@@ -1,20 +1,29 @@
 """Result files of acceptance tests: which runs they hold, and which of them count.
 
-Settings that a result does not show make it invalid, and so do those that differ from the test's.
+A result is not valid where it does not show a setting, where one differs from the job file of the test, where its figures do
+not agree with each other, and where its file does not agree with what the script recorded of the run: the hash, the clock, the
+host. A test whose runs are not all there has no valid result: a choice of runs shows what its chooser wants.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from ingest.acceptance.judgement import MOST_RUNS
 from ingest.acceptance.test_spec import DATA, AcceptanceTest, Load, Observed, Run
 from ingest.acceptance.tools import COMPANIONS, runs_in
-from ingest.errors import IngestError, cannot_be_read
+from ingest.acceptance.tools.dlio import flat
+from ingest.acceptance.tools.fio import sections
+from ingest.errors import IngestError, cannot_be_read, listed
 from ingest.files import read_bytes, read_text, sha256
 from ingest.units import display
 
@@ -30,6 +39,19 @@ ROUNDING = 0.001
 #: settings that results of the tools in REPORTING show for reads and writes
 STATED = ("clients", "threads", "io_bytes", "seconds", "direct")
 REPORTING = ("fio", "ior", "elbencho")
+#: Share by which a rate may exceed the storage NICs of the clients: rates are rounded.
+NETWORK = 0.01
+#: Name of a result of a script: id of the test and number of the run. `….why` explains a run that is not there.
+NUMBERED = re.compile(r"(T-[A-Za-z0-9_-]+)\.run(\d{1,9})(?=[./]|$)")
+RECORD_SUFFIX, EXPLAINED = ".sha256", ".why"
+#: Clocks: forms of the tools; seconds that clocks of one site differ, and that a clock without its zone can.
+CLOCKS = ("%a %b %d %H:%M:%S %Y", "%m/%d/%Y %H:%M:%S")
+SKEW, ZONES = 60, 14 * 3600
+#: Age and span of runs from which a caution names them, seconds.
+OLD, LONG = 90 * 86_400, 30 * 86_400
+#: File systems in memory, as `stat -f` names them, and their usual folders.
+IN_MEMORY = ("tmpfs", "ramfs")
+MEMORY_FOLDERS = re.compile(r"(?:^|[\s=\"'])(?:/dev/(?:shm|ram\d*|zero|null)|/run)(?:[/\s\"']|$)")
 #: Parameters that results may omit: some versions of DLIO set the record length to 1.
 OPTIONAL = {"dlio": ("record_length_bytes",)}
 
@@ -40,6 +62,73 @@ class CountedRuns(NamedTuple):
     runs: Mapping[str, list[Run]]
     refused: Mapping[str, str]
     reasons: Mapping[str, str]
+    evidence: tuple[Evidence, ...] = ()
+    notes: tuple[str, ...] = ()  # what a result leaves open that its script would have recorded
+
+
+class Evidence(NamedTuple):
+    """A run in a result file: when and where it ran, and why it is not valid."""
+
+    file: str
+    test: str
+    number: int | None  # of the run, in the name of its file
+    clock: float | None  # seconds since 1970 at its start or end, whichever its tool writes
+    hosts: tuple[str, ...]  # that the result or the record of the script names
+    sha256: str
+    unchanged: bool | None  # whether the script recorded this hash; None without a record
+    why: str  # it is not valid; empty where it is
+
+    @property
+    def when(self) -> str:
+        """The clock in words; empty without one."""
+        return "" if self.clock is None else f"{datetime.fromtimestamp(self.clock, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+class Record(NamedTuple):
+    """What the script of a test recorded of one run."""
+
+    began: float
+    ended: float
+    host: str
+    file_system: str
+    hashes: Mapping[str, str]  # path below the folder of results -> sha256
+
+
+def clock_of(run: Run) -> float | None:
+    """The time of a run as its tool writes it, in seconds since 1970; without its zone, as of UTC.
+
+    >>> [clock_of(Run("", "", "", (), began=one)) for one in ("1767607200000", "Mon Jan  5 10:00:00 2026")]
+    [1767607200.0, 1767607200.0]
+    """
+    written = run.began.strip()
+    if written.isdigit():
+        number = float(written)
+        return number / 1000 if number >= 1e11 else number
+    with suppress(ValueError):
+        found = datetime.fromisoformat(written)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    for form in CLOCKS:
+        with suppress(ValueError):
+            return datetime.strptime(written, form).replace(tzinfo=UTC).timestamp()
+    return None
+
+
+def now() -> float:
+    """The time of this verdict, of the environment where a reproducible one is wanted."""
+    return float(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
+
+
+@cache
+def _records(path: Path) -> Mapping[str, Record]:
+    """The runs that a script recorded, by the name of their file or folder."""
+    found: dict[str, Record] = {}
+    for line in read_text(path, WRITTEN_BY_SCRIPTS).splitlines():
+        words = line.split()
+        if line.startswith("# ") and len(words) == 6 and words[1].isdigit() and words[2].isdigit():
+            found[words[5]] = Record(float(words[1]), float(words[2]), words[3], words[4], {})
+        elif found and len(words) == 2:
+            list(found.values())[-1].hashes[words[1]] = words[0]  # type: ignore[index]
+    return found
 
 
 def counted_runs(
@@ -59,27 +148,112 @@ def counted_runs(
                     f"{given}: {path.name}: results of another plan (tests.json {''.join(hashes)[:12] or 'none'}…)"
                     f", expected {manifest_hash[:12]}…"
                 )
-    found, refused = _gathered(paths, read)
+    _records.cache_clear()
+    seen: set[str] = set()
+    recorded_runs: set[str] = set()
+    found, refused = _gathered(paths, read, seen)
     runs: dict[str, list[Run]] = {test.id: [] for test in tests}
     by_id = {test.id: test for test in tests}
     reasons: dict[str, str] = {}
-    for run in sorted(found, key=_start):
-        if why := _refusal(run, by_id, runs):
+    evidence: list[Evidence] = []
+    contents = {path: content for content, path in read.items()}
+    for run in sorted(found, key=_order):
+        record, number = _record_of(run, recorded_runs)
+        content = contents.get(Path(run.file), "")
+        recorded = None if record is None else content in record.hashes.values()
+        why = "; ".join(filter(None, (_refusal(run, by_id, runs), *_unlike_record(run, record, recorded))))
+        hosts = run.hosts or ((record.host,) if record else ())
+        evidence.append(Evidence(run.file, run.test, number, clock_of(run), hosts, content, recorded, why))
+        if why:
             refused[run.file] = why
             reasons.setdefault(run.test, why)
         else:
             runs[run.test].append(run)
-    return CountedRuns(runs, refused, reasons)
+    for ident, missing in _gaps(seen, recorded_runs).items():
+        why = f"runs left out: {missing}, expected each number from 1, or {ident}.runN{EXPLAINED} that explains run N"
+        for run in runs.pop(ident, []):
+            refused[run.file] = why
+        runs[ident], reasons[ident] = [], why
+        evidence = [one._replace(why=one.why or why) if one.test == ident else one for one in evidence]
+    return CountedRuns(runs, refused, reasons, tuple(evidence), tuple(_notes(evidence)))
 
 
-def _start(run: Run) -> tuple[float, tuple[tuple[int, str], ...]]:
-    """Sorts runs by their start where the tool writes it as a number, then by file: run 2 before run 10."""
-    parts = re.split(r"(\d{1,9})", run.file)
-    return float(run.began) if run.began.isdigit() else 0, tuple((int(part) if part.isdigit() else -1, part) for part in parts)
+def _order(run: Run) -> tuple[tuple[int, str], ...]:
+    """Sorts runs by file: run 2 before run 10."""
+    return tuple((int(part) if part.isdigit() else -1, part) for part in re.split(r"(\d{1,9})", run.file))
 
 
-def _gathered(paths: Iterable[str | Path], read: dict[str, Path]) -> tuple[list[Run], dict[str, str]]:
-    """The runs in files and folders, and the files of folders that are not results; a named file must be a result."""
+def _record_of(run: Run, listed_runs: set[str]) -> tuple[Record | None, int | None]:
+    """The record of the script, next to the results of a run, and the number of the run; None without them."""
+    named = list(NUMBERED.finditer(run.file))
+    if not named:
+        return None, None
+    last = named[-1]
+    log = Path(run.file[: last.start()] or ".") / f"{last[1]}{RECORD_SUFFIX}"
+    records = _records(log) if log.is_file() else {}
+    listed_runs.update(records)
+    # The name of the file, or of the folder that DLIO writes.
+    name = Path(run.file).relative_to(log.parent).parts[0]
+    return records.get(name), int(last[2])
+
+
+def _unlike_record(run: Run, record: Record | None, recorded: bool | None) -> Iterator[str]:
+    """Where a result does not agree with the record of its script, or with the calendar."""
+    named, clock = NUMBERED.findall(run.file), clock_of(run)
+    if named and named[-1][0] != run.test:
+        yield f"file: named {named[-1][0]}, holds a result of {run.test or 'no test'}"
+    if clock is not None and clock > now() + 86_400:
+        yield "clock: found a run in the future"
+    if record is None:
+        return
+    if not recorded:
+        yield "sha256: found another one than the script recorded: the file was changed after the run"
+    zoned = run.began.strip().isdigit() or run.began.endswith("+0000")
+    slack = SKEW if zoned else ZONES
+    if clock is not None and not record.began - slack <= clock <= record.ended + slack:
+        yield "clock: found another time than the script recorded"
+    if record.file_system in IN_MEMORY:
+        yield f"file system: found {record.file_system}, which is in memory"
+
+
+def _gaps(seen: Iterable[str], recorded: Iterable[str]) -> dict[str, str]:
+    """The numbers of runs that are neither there nor explained, by test, in words."""
+
+    def numbers(names: Iterable[str]) -> dict[str, set[int]]:
+        found: dict[str, set[int]] = {}
+        for name in names:
+            for ident, number in NUMBERED.findall(name)[-1:]:
+                found.setdefault(ident, set()).add(int(number))
+        return found
+
+    there, ran = numbers(seen), numbers(recorded)
+    missing = {ident: sorted(({*range(1, max(some) + 1)} | ran.get(ident, set())) - some) for ident, some in there.items()}
+    return {ident: listed(map(str, some)) for ident, some in missing.items() if some}
+
+
+def _notes(evidence: Sequence[Evidence]) -> Iterator[str]:
+    """What nobody recorded, and runs that are old or far apart."""
+    valid = [one for one in evidence if not one.why]
+    bare = sorted({one.test for one in valid if one.number is None})
+    loose = sorted({one.test for one in valid if one.unchanged is None})
+    if bare:
+        yield f"results without the number of their run, so that runs may have been left out: {listed(bare)}"
+    if loose:
+        yield f"no hash of the script next to the results, so that they may have been changed: {listed(loose)}"
+    if timeless := sorted({one.test for one in valid if one.clock is None}):
+        yield f"results without a clock: {listed(timeless)}"
+    clocks = [one.clock for one in valid if one.clock is not None]
+    if clocks and now() - min(clocks) > OLD:
+        yield f"the oldest run is {(now() - min(clocks)) / 86_400:,.0f} days old"
+    if clocks and max(clocks) - min(clocks) > LONG:
+        yield f"the runs span {(max(clocks) - min(clocks)) / 86_400:,.0f} days"
+
+
+def _gathered(paths: Iterable[str | Path], read: dict[str, Path], seen: set[str]) -> tuple[list[Run], dict[str, str]]:
+    """The runs in files and folders, and the files of folders that are not results; a named file must be a result.
+
+    `seen` takes the paths of all results, and of what stands in for one.
+    """
 
     def refuse(error: OSError) -> None:
         raise IngestError(cannot_be_read(error.filename, error.strerror, "a folder of results"))
@@ -93,9 +267,11 @@ def _gathered(paths: Iterable[str | Path], read: dict[str, Path]) -> tuple[list[
             # Neither hidden files nor those that tools write next to their results.
             shown = [path for path in walked if not any(part.startswith(".") for part in path.relative_to(given).parts)]
             files = [path for path in shown if not COMPANIONS.fullmatch(path.name)]
+            seen.update(str(path) for path in shown)
         if not files:
             raise IngestError(f"{given}: found no result, expected a folder that the test scripts wrote (RESULTS)")
         for path in files:
+            seen.add(str(path))
             try:
                 found, content = runs_in(path), sha256(read_bytes(path, "a result"))
             except IngestError as error:
@@ -118,11 +294,86 @@ def _refusal(run: Run, tests: Mapping[str, AcceptanceTest], counting: Mapping[st
         return f"a result {named}, expected one of {', '.join(tests) or 'none: the folder has no tests'}"
     if reasons := differences(tests[run.test], run):
         return "; ".join(reasons)
-    twins = (one.file for one in counting[run.test] if run.began and one.began == run.began and one.file != run.file)
-    twin = next(twins, "")
+    others = [one for one in counting[run.test] if one.file != run.file]
+    twin = next((one.file for one in others if run.began and one.began == run.began), "")
     if twin:
         return f"duplicate of {twin}: both runs have the same start time"
+    if others:
+        before, clocks = others[-1], (clock_of(others[-1]), clock_of(run))
+        apart = min(_seconds(one) for one in (before, run)) * (1 - SHORT) - 2
+        if None not in clocks and clocks[1] - clocks[0] < apart:  # type: ignore[operator]
+            return f"clock: it began before {before.file} had ended"
+        if before.hosts != run.hosts:
+            return f"hosts: found {listed(run.hosts) or 'none'}, expected {listed(before.hosts) or 'none'} as in {before.file}"
     return f"{MOST_RUNS} runs came before it, which decide" if len(counting[run.test]) >= MOST_RUNS else ""
+
+
+def _seconds(run: Run) -> float:
+    """The time that a run took at least."""
+    files = [one.handled / one.rate for one in run.loads if one.handled and one.rate]
+    return max([one.seconds or 0 for one in run.loads] + files, default=0)
+
+
+def _unlike_settings(test: AcceptanceTest, run: Run) -> Iterator[str]:
+    """Where a run has other options than the job file of its test, or its tool another command line than the script."""
+    import yaml
+
+    path = f"{test.tool}/{test.id}.{'fio' if test.tool == 'fio' else 'sh'}"
+    text = test.files.get(path, "")
+    if test.tool == "fio":
+        jobs = sections(text)
+        for place, seen in enumerate(run.loads):
+            expected = jobs.get(seen.name, {})
+            for found in seen.recorded or (None,):
+                if found is None:
+                    # Some drivers of fio drop the options of all jobs but the first.
+                    if place == 0 or len(seen.recorded) > 1:
+                        yield f"options of '{seen.name}': not in the result, expected those of the job file"
+                    continue
+                for key in sorted({*found, *expected}):
+                    if found.get(key) != expected.get(key):
+                        yield f"{key}: found {found.get(key, 'none')}, expected {expected.get(key, 'none')}"
+    elif test.tool == "dlio":
+        wanted = flat(yaml.safe_load(test.files.get(f"dlio/workload/{test.id}.yaml", "")) or {})
+        found = next((one for seen in run.loads for one in seen.recorded if one), {})
+        if not found and "reader.odirect" in wanted:
+            yield "reader.odirect: not in the result (.hydra/config.yaml), expected True"
+        for key, value in wanted.items() if found else ():
+            # The start line switches training on.
+            if found.get(key) != value and key != "workflow.train":
+                yield f"{key}: found {found.get(key, 'none')}, expected {value}"
+    else:
+        patterns = _command(text, test.tool)
+        words = _words(run.command)
+        if not words:
+            yield "command line: not in the result, expected that of the script"
+        elif len(words) != len(patterns) or not all(map(re.fullmatch, patterns, words)):
+            fixed = [one for one in patterns if one != ".*"]
+            odd = [word for word in words if not any(re.fullmatch(one, word) for one in fixed)]
+            lacking = [_plain(one) for one in patterns if not any(re.fullmatch(one, word) for word in words)]
+            told = [f"found {' '.join(odd)}" if odd else "", f"expected {' '.join(lacking)}" if lacking else ""]
+            yield f"command line: {', '.join(filter(None, told)) or 'found other values or another order of its options'}"
+        if MEMORY_FOLDERS.search(run.command):
+            yield "folder: found one in memory"
+
+
+def _words(command: str) -> list[str]:
+    """The words of a command line after the tool's name."""
+    with suppress(ValueError):
+        return shlex.split(command)[1:]
+    return []
+
+
+def _command(script: str, tool: str) -> list[str]:
+    """The words of the line of a script that runs a tool, as patterns: a variable stands for anything."""
+    found = re.search(rf"^.*?(?<!\S){tool} (.*run\$run.*)$", script, re.MULTILINE)
+    words = _words(f"{tool} {found[1]}") if found else []
+    words = words[: next((at for at, word in enumerate(words) if word.startswith((">", "2>"))), len(words))]
+    return [".*".join(map(re.escape, re.split(r"\$[A-Za-z_]+", word))) for word in words]
+
+
+def _plain(pattern: str) -> str:
+    return re.sub(r"\\(.)", r"\1", pattern.replace(".*", "…"))
 
 
 def differences(test: AcceptanceTest, run: Run) -> list[str]:
@@ -153,6 +404,11 @@ def differences(test: AcceptanceTest, run: Run) -> list[str]:
         if test.scale == "full" and load.dataset_bytes and memory and load.dataset_bytes < memory:
             held, data = display(memory, "B"), display(load.dataset_bytes, "B")
             reasons.append(f"caches: the clients have {held} of memory, expected less than the {data} of data")
+        reasons += seen.contradictions
+        if load.network and seen.unit == "B/s" and seen.rate > load.network * (1 + NETWORK):
+            carried, rate = display(load.network, "B/s"), display(seen.rate, "B/s")
+            reasons.append(f"rate: found {rate}, expected at most the {carried} of the storage NICs of all clients")
+    reasons += _unlike_settings(test, run)
     names = [load.name for load in test.loads]
     reasons += [f"{job} ran too, expected only {', '.join(names)}" for job in sorted({*found} - {*names})]
     for name, expected in test.parameters.items():

@@ -44,6 +44,7 @@ class Load:
     depth: int = 1  # outstanding requests of each thread
     #: seconds within which 99 % of the requests should be answered; none where the line states none
     latency_99: float | None = None
+    network: float | None = None  # bytes per second that the storage NICs of all its clients carry; None where unknown
 
     @property
     def on_data(self) -> bool:
@@ -76,7 +77,8 @@ class AcceptanceTest:
     #: requirement id -> its threshold, of lower lines under the same conditions
     also: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # limits of the test, in words
-    files: Mapping[str, str] = field(default_factory=dict)  # path in the output folder -> content
+    #: path in the output folder -> content, or in a manifest its hash
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,9 @@ class Observed:
     #: lowest rate of all threads together within one second; None without logs of all threads
     lowest_second: float | None = None
     slowest_client: float | None = None  # rate of the slowest client over the mean of all clients; None for one client
+    #: the options that fio recorded, each set of them once; None for an entry without
+    recorded: tuple[Mapping[str, str] | None, ...] = ()
+    contradictions: tuple[str, ...] = ()  # figures of the result that do not agree with each other, in words
 
 
 @dataclass(frozen=True)
@@ -117,4 +122,6 @@ class Run:
     version: str = ""
     shown: Mapping[str, Any] = field(default_factory=dict)  # settings to compare with the test's parameters
     judged: str = ""  # the tool's own verdict, `success` or `fail`; empty without one
-    began: str = ""  # start time as the tool writes it; empty without one
+    began: str = ""  # start or end as the tool writes it; empty without one
+    command: str = ""  # line that started the tool, where its result has one
+    hosts: tuple[str, ...] = ()  # names of the machines that the result has

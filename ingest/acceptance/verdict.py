@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
 from ingest.acceptance.judgement import FAIL, NOT_TESTED, PASS, UNDECIDED, TestVerdict, judged_test
-from ingest.acceptance.run_files import CountedRuns, counted_runs
+from ingest.acceptance.run_files import CountedRuns, Evidence, counted_runs
 from ingest.acceptance.service_limits import (
     FAILED_SERVER,
     JUDGED,
@@ -112,6 +112,18 @@ class Verdict(InteractiveResult):
     manifest_hash: str  # sha256 of `tests.json`, to compare with the one that `accept` printed
     #: id of a term on degraded operation -> its tests; of the terms whose results were given
     degraded: Mapping[str, tuple[TestVerdict, ...]] = field(default_factory=dict)
+    evidence: tuple[Evidence, ...] = ()  # each run of each result, valid or not
+    notes: tuple[str, ...] = ()  # what the results leave open
+
+    @property
+    def span(self) -> str:
+        """From when to when the valid runs are, and on which hosts, in words; empty without any."""
+        valid = [one for one in self.evidence if not one.why]
+        ordered = sorted((one for one in valid if one.clock is not None), key=lambda one: one.clock or 0)
+        if not ordered:
+            return ""
+        hosts = listed(sorted({host for one in valid for host in one.hosts}), 8) or "unknown hosts"
+        return f"{len(valid)} valid runs, {ordered[0].when} to {ordered[-1].when}, on {hosts}"
 
     @property
     def results(self) -> Mapping[str, TestVerdict]:
@@ -191,11 +203,11 @@ class Verdict(InteractiveResult):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Rejected results, limits of the tests, and mandatory requirements that are not shown."""
-        refused = tuple(f"{name} does not count: {why}" for name, why in self.refused.items())
+        refused = tuple(f"{name} is not valid and does not count: {why}" for name, why in self.refused.items())
         unshown = (f"mandatory requirements without a result: {', '.join(self.unshown)}",) if self.unshown else ()
         remarks = tuple(f"{one.id}: {one.remark}" for one in self.tests if one.remark)
         rehearsal = ("these are rehearsals on one machine: they prove no requirement of the whole system",)
-        return refused + remarks + self.manifest.warnings + (rehearsal if self.rehearsal else ()) + unshown
+        return refused + remarks + self.notes + self.manifest.warnings + (rehearsal if self.rehearsal else ()) + unshown
 
     def to_dict(self) -> dict[str, Any]:
         """The verdicts as JSON."""
@@ -209,6 +221,8 @@ class Verdict(InteractiveResult):
             "degraded": {ident: [one.to_dict() for one in tests] for ident, tests in self.degraded.items()},
             "tests_sha256": self.manifest_hash,
             "refused": dict(self.refused),
+            "span": self.span,
+            "evidence": [{**one._asdict(), "hosts": [*one.hosts], "valid": not one.why} for one in self.evidence],
             "not_shown": list(self.unshown),
             "inspected": dict(self.inspected),
             "inspected_terms": [term._asdict() for term in self.inspected_terms],
@@ -248,9 +262,14 @@ def verdict(folder: str | Path, results: str | Path | Sequence[str | Path], **op
     recorded = read_bytes(folder / "SHA256SUMS", WRITTEN).decode(errors="replace").splitlines()
     sums = {name: found for found, _, name in (line.partition("  ") for line in recorded)}
     manifest_hash = sums.get("tests.json", "none")
+    texts: dict[str, str] = {}
     for name, expected in (("tests.json", manifest_hash), *(item for test in manifest.tests for item in test.files.items())):
-        if sha256(read_bytes(folder / name, WRITTEN)) != expected:
+        content = read_bytes(folder / name, WRITTEN)
+        if sha256(content) != expected:
             raise IngestError(f"{folder / name}: was changed after `ingest accept` wrote it, expected sha256 {expected[:12]}…")
+        texts[name] = content.decode(errors="replace")
+    written = tuple(replace(test, files={name: texts[name] for name in test.files}) for test in manifest.tests)
+    manifest = replace(manifest, tests=written)
     read: dict[str, Path] = {}
     paths = [results] if isinstance(results, (str, Path)) else list(results)
     counted = counted_runs(paths, manifest.tests, manifest_hash, read)
@@ -264,6 +283,7 @@ def verdict(folder: str | Path, results: str | Path | Sequence[str | Path], **op
             shown = TestVerdict(limit.id, limit.id, "mandatory", found.result, found.measured, limit.quantity, unit, None, why)
             requirements.append(shown)
     refused, again = dict(counted.refused), {}
+    evidence, notes = [*counted.evidence], [*counted.notes]
     for word, key, given in (("degraded", FAILED_SERVER, asked["degraded"]), ("rebuild", REBUILD, asked["rebuild"])):
         if given is not None:
             named = [one for one in manifest.service if one.key == key]
@@ -274,7 +294,10 @@ def verdict(folder: str | Path, results: str | Path | Sequence[str | Path], **op
             again[limit.id] = tuple(_judged(degraded_tests(limit, manifest.tests), counted).values())
             requirements.append(_degraded_verdict(limit, again[limit.id]))
             refused |= counted.refused
-    return Verdict(manifest, tuple(requirements), tuple(tests.values()), refused, manifest_hash, again)
+            evidence += counted.evidence
+            notes += [f"--{word}: {note}" for note in counted.notes]
+    judged = (tuple(requirements), tuple(tests.values()))
+    return Verdict(manifest, *judged, refused, manifest_hash, again, tuple(evidence), tuple(notes))
 
 
 def _judged(tests: Sequence[AcceptanceTest], counted: CountedRuns) -> dict[str, TestVerdict]:

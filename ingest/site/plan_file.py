@@ -32,9 +32,9 @@ def plan_data(path: str | Path, catalogs: Folders = ()) -> Mapping[str, Any]:
     return plan_of_site(path, catalogs).to_dict()
 
 
-def plan_of_site(path: str | Path, catalogs: Folders = ()) -> Plan:
-    """The plan of a site file."""
-    planned = plan(path, samples=0, catalogs=catalogs)
+def plan_of_site(path: str | Path, catalogs: Folders = (), years: int | None = None) -> Plan:
+    """The plan of a site file, for the years that it names if none are given."""
+    planned = plan(path, samples=0, catalogs=catalogs, years=years)
     assert isinstance(planned, Plan), "several scenarios come from `set` only"
     return planned
 

@@ -1,6 +1,12 @@
 """Results in the forms of IOR, mdtest, elbencho and DLIO; the numbers are our own."""
 
+import hashlib
 import json
+import re
+import shlex
+from datetime import datetime, timedelta
+
+from ingest.acceptance.tools.fio import sections
 
 # As IOR 4.0 prints it: MiB/s, KiB, and errors among the results.
 IOR_TEXT = """IOR-4.0.0: MPI Coordinated Test of Parallel I/O
@@ -41,7 +47,7 @@ access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/
 ------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   --------   ----
 {noise}WARNING: Expected aggregate file size       = 16777216
 WARNING: Using actual aggregate bytes moved = 2306211840
-read      {mib:.2f}  8800.00  0.000227  {block_kib:.2f}  {xfer_kib:.2f}  0.000041   {took:.2f}  0.016000  {took:.2f}  0
+read      {mib:.2f}  {iops:.2f}  0.000227  {block_kib:.2f}  {xfer_kib:.2f}  0.000041   {took:.2f}  0.016000  {took:.2f}  0
 
 Summary of all tests:
 Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)
@@ -63,6 +69,34 @@ read      2000.00    {block_kib}    128.00     0.000041   1800.00       0.016000
 """
 
 
+def command_of(test):
+    """The words with which the script of a test starts its tool, each of its variables set."""
+    script = test.files.get(f"{test.tool}/{test.id}.sh", "")
+    found = re.search(rf"(?<!\S)({test.tool} .*run\$run.*)$", script, re.MULTILINE)
+    words = shlex.split(found[1]) if found else []
+    words = words[: next((at for at, word in enumerate(words) if word.startswith(">")), len(words))]
+    return [re.sub(r"\$[A-Za-z]+", "/mnt/x", word) for word in words]
+
+
+def as_scripted(text, tests):
+    """A result with the command line of the script of its test."""
+    for test in tests:
+        if re.search(rf"{test.id}\b(?!\.fill)", text) and (words := command_of(test)):
+            line, quoted = shlex.join(words), " ".join(f'"{word}"' for word in words)
+            text = f"# {test.id}\n{text}" if test.tool == "ior" else text
+            passes = words[words.index("-i") + 1] if test.tool == "mdtest" else 1
+            for old, new in (
+                (r"^(Command line +: ).*$", rf"\g<1>{line}"),
+                (r'("Command line": )".*?"(,?)$', rf"\g<1>{json.dumps(line)}\2"),
+                (r"^(Command line used: ).*$", rf"\g<1>{line}"),
+                (r"(of )\d+( iterations)", rf"\g<1>{passes}\2"),
+                (r'("command": )"(?:[^"\\]|\\.)*"', lambda at, quoted=quoted: at[1] + json.dumps(quoted)),
+                (r'"elbencho" "-r" $', quoted),
+            ):
+                text = re.sub(old, new, text, flags=re.MULTILINE)
+    return text
+
+
 def ior_text(test, nodes, tasks, block, mib, seconds=1800, took=None, xfer=131072, noise=""):
     return IOR_TEXT.format(
         test=test,
@@ -76,6 +110,7 @@ def ior_text(test, nodes, tasks, block, mib, seconds=1800, took=None, xfer=13107
         took=seconds if took is None else took,
         xfer=xfer,
         xfer_kib=xfer / 1024,
+        iops=mib * 2**20 / xfer,
         noise=noise,
     )
 
@@ -131,7 +166,7 @@ SUMMARY rate (in ops/sec): (of 1 iterations)
    File read           {extra}        {open:.3f}      {open:.3f}      {open:.3f}          0.000
    File removal        {extra}       41616.352      41616.352      41616.352          0.000
    Tree creation               13530.013      13530.013      13530.013          0.000
--- finished at 01/05/2026 10:00:01 --
+-- finished at 01/06/2026 10:00:01 --
 """
 
 
@@ -175,7 +210,7 @@ def elbencho_json(label, hosts, threads, rate, phase="READ", seconds=1800, block
                 "bytes/s": str(rate),
                 "bytes": str(rate * seconds),
                 "cpu%": "7",
-                "latency": {"IO": {"min_us": "80", "avg_us": "250", "max_us": "9000"}},
+                "latency": {"IO": {"min_us": "80", "avg_us": str(hosts * threads * block * 1e6 / rate), "max_us": "9000000"}},
             },
         }
     )  # fmt: skip
@@ -188,7 +223,8 @@ def elbencho_csv(label, hosts, threads, mib, seconds=1800, block=131072, size=2*
         "threads": threads, "dirs": "", "files": "", "file size": size, "block size": block, "direct IO": 1, "random": 1,
         "random aligned": 1, "IO depth": 1, "shared paths": 1, "truncate": 0, "operation": "READ",
         "time ms [first]": seconds * 1000 - 5, "time ms [last]": seconds * 1000, "IOPS [last]": 8 * mib,
-        "MiB/s [first]": mib + 1, "MiB/s [last]": mib, "IO lat us [avg]": 250, "version": "3.0.37",
+        "MiB/s [first]": mib + 1, "MiB/s [last]": mib,
+        "IO lat us [avg]": hosts * threads * 1e6 / (8 * mib), "version": "3.0.37",
         "command": '"elbencho" "-r" ',
     }  # fmt: skip
     return ",".join(columns) + "\n" + ",".join(map(str, columns.values())) + "\n"
@@ -202,11 +238,33 @@ COMMAND LINE: "elbencho" "-t" "{threads}" "-s" "4194304" "--direct" "-r" "-b" "{
 OPERATION   RESULT TYPE         FIRST DONE   LAST DONE
 =========== ================    ==========   =========
 READ        Elapsed time     :      2.001s     {elapsed}
-            IOPS             :        8801        8800
+            IOPS             :        8801        {rate * (2**20 if unit == "MiB" else 10**6) // block}
             Throughput {unit}/s :        {rate + 1}        {rate}
             Total MiB        :        2200        2200
 
 """
+
+
+def paced(part, rate, size, queue=1):
+    """The part of a thread that moves data at a rate, so that all of its figures agree."""
+    seconds, requests = part["runtime"] / 1000, rate * part["runtime"] / 1000 / size
+    mean = seconds * queue / requests * 1e9
+    part.update(bw_bytes=rate, bw=rate / 1024, io_bytes=requests * size, total_ios=requests, iops=requests / seconds)
+    part.update(lat_ns={"mean": mean, "min": mean / 2, "max": 2 * mean, "N": requests}, clat_ns={})
+    part.pop("bw_samples", None)
+    return part
+
+
+def listed_anew(path):
+    """Put the hash of a result into the list of its script, as if the run had left it so."""
+    log = path.parent / f"{path.name.partition('.run')[0]}.sha256"
+    lines = log.read_text().splitlines() if log.exists() else []
+    sums = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
+    words = [(line, *line.split()) for line in lines]
+    log.write_text(
+        "".join(f"{line if line[0] == '#' else f'{sums.get(name, found)}  {name}'}\n" for line, found, name, *_ in words)
+    )
+    return path
 
 
 def fio_results(tests, folder, factor, requirements=(), runs=3, parts=None):
@@ -214,36 +272,29 @@ def fio_results(tests, folder, factor, requirements=(), runs=3, parts=None):
     folder.mkdir(exist_ok=True)
     for test in tests:
         for run in range(runs if not requirements or test.requirement in requirements else 0):
-            jobs = []
+            jobs, options = [], sections(test.files[f"fio/{test.id}.fio"])
             for load in test.loads:
                 rate = load.threshold * (parts or {}).get(load.name, factor) * (1 + 0.001 * (run - 1))
-                jobs += [fio_job(load, rate, f"n{client}") for client in range(load.clients)]
-            found = {"fio version": "fio-3.33", "timestamp_ms": round(1e6 * factor) + run, "global options": {"direct": "1"}}
+                each = fio_job(load, rate, options[load.name])
+                jobs += [{**each, "hostname": f"n{client}"} for client in range(load.clients) for _ in range(load.threads)]
+            began = 1767607200 + round(1e3 * factor) + 3600 * run
+            found = {"fio version": "fio-3.33", "timestamp": began, "global options": {}}
             text = json.dumps({**found, "client_stats": jobs})
             (folder / f"{test.id}.run{run + 1}.json").write_text("{\n" + text[1:])
     return folder
 
 
-def fio_job(load, rate, host):
-    """The part of one client in a load that moves data."""
-    options = {"rw": f"{'rand' if load.pattern == 'random' else ''}{load.operation}", "iodepth": str(load.depth)}
-    options |= {"group_reporting": "1", "numjobs": str(load.threads)}
-    if load.dataset_bytes:
-        options["size"] = str(-(-load.dataset_bytes // (load.clients * load.threads)))
-    moved = rate * load.seconds / load.clients
-    done = {
-        "bw_bytes": rate / load.clients,
-        "io_bytes": moved,
-        "total_ios": moved / load.io_bytes,
-        "runtime": load.seconds * 1000,
-    }
+def fio_job(load, rate, options):
+    """One thread of a load that moves data."""
     none = {"bw_bytes": 0, "io_bytes": 0, "total_ios": 0, "runtime": 0}
+    done = paced({"runtime": load.seconds * 1000}, rate / load.clients / load.threads, load.io_bytes, load.depth)
     ways = {way: done if way == load.operation else none for way in ("read", "write")}
-    return {"jobname": load.name, "hostname": host, "port": 1, "job options": options, **ways}
+    return {"jobname": load.name, "port": 1, "job options": options, **ways}
 
 
 def summary(accelerators, hosts, files, samples_per_second, record, au=93.2, expected=90.0, epochs=5, memory=1481.663):
     """A `summary.json` of DLIO; what it calls MB/s is computed, in MiB/s."""
+    end = datetime(2026, 1, 5, 10) + timedelta(seconds=files * epochs / samples_per_second + 60)
     return json.dumps(
         {
             "start": "2026-01-05T10:00:00.000000",
@@ -270,6 +321,6 @@ def summary(accelerators, hosts, files, samples_per_second, record, au=93.2, exp
             "host_memory_GB": [memory / hosts] * hosts,
             "data_size_per_host_GB": 900.0,
             "epochs": epochs,
-            "end": "2026-01-05T10:30:00.000000",
+            "end": end.isoformat(),
         }
     )

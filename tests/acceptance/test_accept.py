@@ -175,7 +175,7 @@ def test_dlio_gets_only_keys_that_it_reads_and_a_rate_that_passes_at_its_utiliza
 
 def test_dlio_does_not_test_what_no_training_reads(tmp_path):
     made = ingest.accept(
-        plan(tmp_path, lambda found: line(found, "R-READ-01")["conditions"].update(pattern="sequential")),
+        plan(tmp_path, lambda found: line(found, "R-READ-01").update(metric="site_restart_bandwidth")),
         tmp_path / "tests",
         tool=TOOLS,
     )

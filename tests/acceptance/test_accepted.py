@@ -1,10 +1,12 @@
 """ACCEPTED says that every mandatory requirement with a test has a valid result that passes, whatever the tool."""
 
 import itertools
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from outputs import command_of
 from plans import line, plan
 
 import ingest
@@ -12,6 +14,7 @@ from ingest.acceptance import judgement
 from ingest.acceptance.judgement import FAIL, NOT_TESTED, PASS, UNDECIDED
 from ingest.acceptance.run_files import differences
 from ingest.acceptance.test_spec import TOOLS, AcceptanceTest, Load, Observed, Run
+from ingest.acceptance.tools.fio import sections
 from ingest.acceptance.verdict import Manifest, ManifestLine, Verdict
 
 LOAD = Load("T", "read", "random", 4096, 1, 1, 60, None, None, "shared", 100.0, "B/s")
@@ -74,14 +77,17 @@ def made(tmp_path_factory):
 
 def run_of(test, number, rate=1.05, **changes):
     """A run of a test as its tool should report it, at a factor of each threshold; changes of the first load."""
+    options = sections(test.files.get(f"fio/{test.id}.fio", ""))
     loads = [
         Observed(one.name, one.operation, rate * one.threshold, one.unit, one.pattern or None, one.io_bytes, one.clients,
-                 one.clients * one.threads, one.seconds, one.dataset_bytes, True, depth=one.depth, handled=one.handled)
+                 one.clients * one.threads, one.seconds, one.dataset_bytes, True, depth=one.depth, handled=one.handled,
+                 recorded=(options.get(one.name),))
         for one in test.loads
     ]  # fmt: skip
     whole = {name: changes.pop(name) for name in ("judged", "version", "shown", "tool") if name in changes}
     loads[0] = replace(loads[0], **changes)
-    run = Run(test.tool, f"{test.id}.run{number}", test.id, tuple(loads), test.version, test.parameters, "success", str(number))
+    run = Run(test.tool, f"{test.id}.run{number}", test.id, tuple(loads), test.version, test.parameters, "success")
+    run = replace(run, began=str(1767607200 + 10**5 * number), command=shlex.join(command_of(test)))
     return replace(run, **whole)
 
 

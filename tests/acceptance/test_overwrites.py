@@ -50,7 +50,7 @@ def test_each_tool_writes_over_blocks_that_were_there_before(tmp_path):
     assert "-F" not in elbencho.split()
     readme = (tmp_path / "tests/README.md").read_text(encoding="utf-8")
     assert readme.count("servers on the clients: `sh fio/servers.sh shared`") == 2
-    assert "passes from 31.04 kB/s" in readme
+    assert "| 31.04 kB/s |" in readme
 
 
 @pytest.fixture(scope="module")

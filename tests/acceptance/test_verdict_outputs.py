@@ -1,7 +1,7 @@
 """Results of IOR, mdtest, elbencho, DLIO and MLPerf Storage, in their real forms, in both directions."""
 
 import pytest
-from outputs import IOR_OLD, elbencho_csv, elbencho_json, elbencho_text, ior_json, ior_text, summary
+from outputs import IOR_OLD, as_scripted, elbencho_csv, elbencho_json, elbencho_text, ior_json, ior_text, summary
 from outputs import mdtest as mdtest_text
 from plans import line, plan
 
@@ -22,10 +22,10 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def judge(made, tmp_path):
-    def call(text, name="result.txt"):
+    def call(text, name="result.txt", scripted=True):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(as_scripted(text, made.tests) if scripted else text)
         return ingest.verdict(made.folder, path)
 
     return call
@@ -64,9 +64,9 @@ def test_the_number_that_is_printed_passes_and_so_does_the_exact_one(tmp_path, r
     def change(found):
         line(found, "R-READ-01")["value"] = required
 
-    folder = ingest.accept(plan(tmp_path, change), tmp_path / "tests", tool=TOOLS, repeats=1).folder
-    (tmp_path / "result.json").write_text(elbencho_json("T-READ-01-elbencho", 128, 2, rate))
-    answer = ingest.verdict(folder, tmp_path / "result.json")
+    made = ingest.accept(plan(tmp_path, change), tmp_path / "tests", tool=TOOLS, repeats=1)
+    (tmp_path / "result.json").write_text(as_scripted(elbencho_json("T-READ-01-elbencho", 128, 2, rate), made.tests))
+    answer = ingest.verdict(made.folder, tmp_path / "result.json")
     assert result(answer) == (expected, "")
     assert answer.results["R-READ-01"].margin == pytest.approx(rate / required - 1)
     (shown,) = (row for row in verdict_page(answer).sections[0].rows if row[0] == "R-READ-01")
@@ -135,7 +135,7 @@ def test_mdtest_look_ups(judge):
 )
 def test_another_mdtest_run_does_not_count(judge, options, why):
     asked = {"nodes": 128, "tasks": 256, "phases": "-C -E -r -w 4096 -e 4096", **options}
-    found = result(judge(mdtest_text("T-META-01-mdtest", **asked)), "R-META-01")
+    found = result(judge(mdtest_text("T-META-01-mdtest", **asked), scripted=False), "R-META-01")
     assert found[0] == "not tested"
     assert why in found[1]
 
@@ -260,8 +260,9 @@ def test_a_published_result_is_judged_by_the_command_that_asked_for_it(tmp_path,
 
 
 def test_one_failed_tool_fails_the_requirement(made, tmp_path):
-    (tmp_path / "a.txt").write_text(ior_text("T-READ-01-ior", 128, 256, block_of(made), 130.0))
-    (tmp_path / "b.json").write_text(elbencho_json("T-READ-01-elbencho", 128, 2, 100_000_000))
+    (tmp_path / "a.txt").write_text(as_scripted(ior_text("T-READ-01-ior", 128, 256, block_of(made), 130.0), made.tests))
+    text = as_scripted(elbencho_json("T-READ-01-elbencho", 128, 2, 100_000_000), made.tests)
+    (tmp_path / "b.json").write_text(text)
     answer = ingest.verdict(made.folder, tmp_path)
     assert answer.results["R-READ-01"].result == "fail"
     assert answer.results["R-READ-01"].why.startswith("T-READ-01-elbencho")

@@ -7,4 +7,10 @@ mkdir -p "${RESULTS:=$here/../results}"
 RESULTS=$(cd "$RESULTS" && pwd)
 sha256sum < "$here/../tests.json" > "$RESULTS/@ident@.tests.sha256"
 # Results of earlier runs stay: a run takes the next number.
-free() { run=1; while [ -e "$RESULTS/@ident@.run$run$1" ]; do run=$((run + 1)); done; }
+free() { run=1; while [ -e "$RESULTS/@ident@.run$run$1" ]; do run=$((run + 1)); done; started=$(date +%s); }
+# Each run is listed with its clock, its host, the file system of TARGET and the hashes of its files.
+list() {
+  name=@ident@.run$run$1
+  echo "# $started $(date +%s) $(uname -n) $(stat -f -c %T "$TARGET") $name" >> "$RESULTS/@ident@.sha256"
+  (cd "$RESULTS" && find "$name" -type f -exec sha256sum {} + >> "@ident@.sha256")
+}

@@ -1,6 +1,7 @@
 #!/bin/sh
 # On every client: `sh servers.sh fill` before filling or writing files, `sh servers.sh read N` before a test of reads by
-# N clients, `sh servers.sh shared` before tests with shared files. LISTEN replaces the address and port of the server.
+# N clients, `sh servers.sh next N` before a test of opens by N clients, in the folder that the next client filled,
+# `sh servers.sh shared` before tests with shared files. LISTEN replaces the address and port of the server.
 set -eu
 : "${TARGET:?set TARGET to a folder on the storage under test}"
 here=$(cd "$(dirname "$0")" && pwd)
@@ -35,9 +36,10 @@ link() {
 }
 case "${1:-}" in
   fill) folder=$own ;;
+  next) folder=$((own % ${2:-1} + 1)) ;;
   read) folder=read-${2:-$all}-$own ;;
   shared) folder=shared ;;
-  *) echo "servers.sh: found '${1:-}', expected fill, read or shared" >&2; exit 2 ;;
+  *) echo "servers.sh: found '${1:-}', expected fill, next, read or shared" >&2; exit 2 ;;
 esac
 if [ "$1" = read ]; then
   if [ "${2:-$all}" -lt "$own" ]; then exit 0; fi

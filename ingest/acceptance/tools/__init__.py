@@ -18,7 +18,7 @@ from ingest.files import read_text
 MOST_BYTES = 2**30
 #: Files that tools write next to their results.
 COMPANIONS = re.compile(
-    r"(dlio\.log|\d+_output\.json|\d+_per_epoch_stats\.json|iostat\.json|.*metadata\.json)|.*\.(log|err|hosts|tests\.sha256)|.*_bw\.\d+\.log.*"
+    r"(dlio\.log|\d+_output\.json|\d+_per_epoch_stats\.json|iostat\.json|.*metadata\.json)|.*\.(log|err|hosts|hosts\.rotated|why|sha256)|.*_bw\.\d+\.log.*"
 )
 
 
@@ -38,7 +38,7 @@ GENERATORS = {
     "mdtest": LoadGenerator(mdtest.VERSION, mdtest.job_files, mdtest.loads),
     "elbencho": LoadGenerator(elbencho.VERSION, elbencho.job_files, elbencho.loads),
     "dlio": LoadGenerator(dlio.VERSION, dlio.job_files, dlio.loads, dlio.parameters),
-    dlio.MLPERF: LoadGenerator(dlio.MLPERF_VERSION, dlio.mlperf_files, dlio.loads, dlio.mlperf_parameters),
+    dlio.MLPERF: LoadGenerator(dlio.MLPERF_VERSION, dlio.mlperf_files, dlio.mlperf_loads, dlio.mlperf_parameters),
 }
 
 

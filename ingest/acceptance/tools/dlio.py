@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from ingest.acceptance.test_spec import Load, Observed, Run
@@ -12,6 +15,7 @@ from ingest.acceptance.tools.parsing import named_test, number, parsed, table
 from ingest.engine.expression import Num
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
+from ingest.files import read_text
 from ingest.text import comment
 
 #: PyPI's 2.0.0 is older and reads other keys; `tests/acceptance/dlio_keys.yaml` lists those of this commit.
@@ -22,16 +26,29 @@ BATCH = 8
 RECORD_BYTES = {"full": 128 * 2**20, "1node": 128 * 2**10}
 REHEARSAL_FILES, REHEARSAL_EPOCHS = 256, 2
 #: MLPerf Storage: its version, the suffix of the ids of its tests and folder of its scripts, and its epochs.
-MLPERF_VERSION, MLPERF, MLPERF_EPOCHS = "2.0", "mlperf", 5
+MLPERF_VERSION, MLPERF, MLPERF_EPOCHS = "3.0", "mlperf", 5
 #: Of a summary: the settings that it shows, and the rate.
 SHOWN = ("num_accelerators", "num_files_train", "num_samples_per_file", "epochs")
 RATE = "train_throughput_mean_samples_per_second"
 
 
+def direct(task: Task) -> float:
+    """Bytes of the data set that DLIO reads with direct I/O; 0 where the system holds one that exceeds the clients' memory."""
+    data = task.setting.data
+    whole = data and solve("memory_rule_bytes", {**task.given, "clients_under_test": data.clients})
+    return data.uncached if data and whole and whole > data.room else 0
+
+
 def loads(task: Task) -> tuple[Load, ...]:
-    """The load as DLIO runs it: through the page cache, from the data set that MLPerf Storage demands."""
+    """The load as DLIO runs it: from the data set that MLPerf Storage demands, or with direct I/O from a smaller one."""
     if task.rehearsal:
         return task.loads
+    whole = direct(task) or float(solve("memory_rule_bytes", task.given))
+    return (replace(task.load, dataset_bytes=round(whole)),)
+
+
+def mlperf_loads(task: Task) -> tuple[Load, ...]:
+    """The load of MLPerf Storage, whose rule on the memory of the clients always holds."""
     return (replace(task.load, dataset_bytes=round(solve("memory_rule_bytes", task.given))),)
 
 
@@ -77,10 +94,13 @@ def _workload(task: Task, clients: int) -> dict[str, Any]:
     """The workload on a number of clients, one emulated accelerator on each."""
     record_bytes = RECORD_BYTES[task.setting.scale]
     given = {**task.benchmark(clients, BATCH, record_bytes), "benchmark_hosts": clients}
+    if unbuffered := direct(task):
+        given |= {"benchmark_memory_multiple": 1, "benchmark_memory": unbuffered, "benchmark_steps": 1}
     count = REHEARSAL_FILES if task.rehearsal else int(solve("benchmark_files_up", given))
     epochs = REHEARSAL_EPOCHS if task.rehearsal else int(solve("epochs_for_duration", {**given, "benchmark_files": count}))
     train = {"epochs": epochs, "computation_time": float(solve("emulated_step_seconds", given))}
     found = workload("acceptance", {"num_files_train": count, "record_length_bytes": record_bytes}, task.load.threads, train)
+    found["reader"] |= {"odirect": True} if unbuffered else {}
     return {**found, "metric": {"au": given["accepted_utilization"]}}
 
 
@@ -109,25 +129,30 @@ def workload(name: str, dataset: Mapping[str, int], read_threads: int, train: Ma
 
 
 def mlperf_files(task: Task) -> dict[str, str]:
-    """The scripts of a test, with the arithmetic of `mlpstorage training datasize` above its commands."""
+    """The scripts of a test, with the arithmetic of `mlpstorage … datasize` above its commands."""
     ident, load, given = task.ident, task.load, _mlperf_given(task)
     accelerators = int(given["benchmark_accelerators"])
     down, up = (int(solve(name, given)) for name in ("benchmark_files_down", "benchmark_files_up"))
     memory = int(task.setting.client_memory) // 2**30
     hosts = "--hosts $(tr '\\n' ' ' < \"$HOSTS\")"
-    common = f"--model unet3d --client-host-memory-in-gb {memory} --num-client-hosts {load.clients} --accelerator-type h100"
+    # CLOSED and OPEN of release 3.0 emulate a B200 or an MI355; the emulated H100, and a number of files, take `whatif`.
+    model, kept = "mlpstorage whatif training unet3d", '--results-dir "$KEPT" --systemname "$SYSTEM"'
+    common = f"--client-host-memory-in-gb {memory} --num-client-hosts {load.clients} --accelerator-type h100"
     data = f'--data-dir "$TARGET/unet3d" --params dataset.num_files_train={up}'
-    run = f"mlpstorage training run {hosts} {common} --num-accelerators {accelerators} {data}"
+    init = 'mkdir -p "$KEPT" && mlpstorage init "${ORGANISATION:-acceptance}" "$KEPT"'
     about = [
         comment(f"{accelerators} emulated H100 at an AU of {given['accepted_utilization']} read the required rate"),
         comment(f"files: {down} as version 2.0 counts them (rounded down), {up} rounded up, which satisfies every rule"),
-        f"mlpstorage training datasize {common} --max-accelerators {accelerators}",
+        f"{model} datasize --max-accelerators {accelerators} {common}",
     ]
-    making = f"mlpstorage training datagen {hosts} --model unet3d --num-processes {load.clients * load.threads} {data}"
-    result = f'{run} --checkpoint-folder "$TARGET/checkpoints" --results-dir "$RESULTS/{ident}.run$run"'
-    runs, folder = repeated(task, "", [result], drops=True), f"{MLPERF}-data"
+    made = f'KEPT="$RESULTS/{ident}.datagen" SYSTEM=${{SYSTEM:-acceptance}}'
+    making = f"{model} datagen file {hosts} --num-processes {load.clients * load.threads} {data} {kept}"
+    place = f'KEPT="$RESULTS/{ident}.run$run" SYSTEM=${{SYSTEM:-acceptance}}'
+    run = f"{model} run file {hosts} --num-accelerators {accelerators} {common} {data}"
+    result = f'{run} --checkpoint-folder "$TARGET/checkpoints" {kept}'
+    runs, folder = repeated(task, "", [place, init, result], drops=True), f"{MLPERF}-data"
     return {
-        f"{MLPERF}/fill-{ident}.sh": script(folder, load.clients, False, [*about, making], folder=folder),
+        f"{MLPERF}/fill-{ident}.sh": script(folder, load.clients, False, [*about, made, init, making], folder=folder),
         f"{MLPERF}/{ident}.sh": script(ident, load.clients, False, [*about, *runs], folder=folder, drops=True),
     }
 
@@ -162,7 +187,10 @@ def read(text: str, path: str) -> list[Run] | None:
         # DLIO writes GiB as GB.
         gibibytes = sum(number(part, f"{path}: host_memory_GB") for part in listed)
         memory = float(solve("bytes_from_gibibytes", {"reported_gibibytes": gibibytes}))
-    load = Observed(test, "read", rate, "sample/s", clients=clients, memory_bytes=memory)
+    recorded = _recorded(Path(path).parent / ".hydra/config.yaml")
+    unbuffered = recorded.get("reader.odirect") == "True"
+    load = Observed(test, "read", rate, "sample/s", clients=clients, memory_bytes=None if unbuffered else memory)
+    load = replace(load, recorded=(recorded,) if recorded else (), contradictions=tuple(_contradictions(found, metric, rate)))
     shown = {name: int(number(found[name], f"{path}: {name}")) for name in SHOWN if name in found}
     printed = number(metric.get("train_io_mean_MB_per_second", 0), f"{path}: train_io_mean_MB_per_second")
     if printed and rate:
@@ -171,4 +199,44 @@ def read(text: str, path: str) -> list[Run] | None:
         length = solve("record_bytes_reported", given)
         shown |= {"record_length_bytes": round(length)} if length > 2 else {}
     judged = str(metric.get("train_au_meet_expectation", ""))
-    return [Run("dlio", path, test, (load,), shown=shown, judged=judged, began=str(found.get("start", "")))]
+    hosts = (str(found["hostname"]),) if "hostname" in found else ()
+    return [Run("dlio", path, test, (load,), shown=shown, judged=judged, began=str(found.get("start", "")), hosts=hosts)]
+
+
+def flat(found: Mapping[str, Any], above: str = "") -> dict[str, str]:
+    """The values of nested settings by their dotted names."""
+    parts = [(f"{above}{name}", value) for name, value in found.items()]
+    nested = [flat(value, f"{name}.") if isinstance(value, dict) else {name: str(value)} for name, value in parts]
+    return {name: value for part in nested for name, value in part.items()}
+
+
+def _recorded(path: Path) -> dict[str, str]:
+    """The workload that DLIO wrote next to a summary; empty without it."""
+    import yaml
+
+    if not path.is_file():
+        return {}
+    try:
+        found = yaml.safe_load(read_text(path, "the settings of DLIO"))
+    except yaml.YAMLError:
+        raise IngestError(f"{path}: found no whole YAML, expected the settings that DLIO writes") from None
+    whole = found.get("workload") if isinstance(found, dict) else None
+    return flat(whole) if isinstance(whole, dict) else {}
+
+
+#: Share by which the rates of the epochs may differ from their mean, and their time from that between start and end.
+ROUNDED = 0.05
+
+
+def _contradictions(found: Mapping[str, Any], metric: Mapping[str, Any], rate: float) -> Iterator[str]:
+    """Where the rate does not agree with that of the epochs, or with the time between start and end."""
+    each = metric.get(RATE.replace("_mean", ""))
+    if isinstance(each, list) and each and rate:
+        mean = sum(number(one, RATE) for one in each) / len(each)
+        if abs(mean - rate) > ROUNDED * rate:
+            yield f"rate: found {rate:,.4g} samples/s, expected {mean:,.4g}, the mean of its epochs"
+    with suppress(KeyError, ValueError, TypeError):
+        span = (datetime.fromisoformat(found["end"]) - datetime.fromisoformat(found["start"])).total_seconds()
+        samples = found["num_files_train"] * found["num_samples_per_file"] * found["epochs"]
+        if rate and samples / rate > span * (1 + ROUNDED) + 1:
+            yield f"time: found {span:,.0f} s between start and end, expected {samples / rate:,.0f} s of its samples and rate"

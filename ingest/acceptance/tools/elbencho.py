@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shlex
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 from ingest.acceptance.loads import SHARED_FILES, USUAL_THREADS
 from ingest.acceptance.test_spec import Load, Observed, Run
 from ingest.acceptance.tools.job_files import Task, data_scripts, own_script, repeated
-from ingest.acceptance.tools.parsing import group, number, parsed, table
+from ingest.acceptance.tools.parsing import WAITING, group, number, parsed, table
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 
@@ -105,6 +107,10 @@ def _from_json(text: str, path: str) -> Iterator[Run]:
                 "version": config.get("version", ""),
                 "ISO date": phase.get("iso_start_date", ""),
                 "latency": table(latencies.get("IO", {}), f"{path}: latency.IO").get("avg_us"),
+                "depth": config.get("io_depth"),
+                "iops": last.get("iops"),
+                "bytes": last.get("bytes"),
+                "command": config.get("command", ""),
             },
             path,
         )
@@ -124,6 +130,8 @@ def _from_csv(text: str, path: str) -> Iterator[Run]:
             "milliseconds": row.get("time ms [last]"),
             "direct": row.get("direct IO"),
             "latency": row.get("IO lat us [avg]") or None,
+            "depth": row.get("IO depth") or None,
+            "iops": row.get("IOPS [last]") or None,
         }
         yield _run(facts, path)
 
@@ -158,6 +166,8 @@ def _from_text(text: str, path: str) -> Iterator[Run]:
             **{name: found[0] if found and found[0].isdigit() else None for name, found in after.items()},
             "direct": "1" if "--direct" in words else "0",
             "random": "1" if "--rand" in words else "0",
+            "command": " ".join(map(shlex.quote, words)),
+            "iops": group(r"^\s*IOPS\s*:\s*\d+\s+(\d+)", part) or None,
         }
         yield _run(facts, path)
 
@@ -169,8 +179,10 @@ def _run(facts: Mapping[str, Any], path: str) -> Run:
 
     clients, threads = count("hosts"), count("threads")
     each, paths = count("file size"), count("paths")
-    elapsed = facts.get("milliseconds")
-    latency = facts.get("latency")
+    elapsed, latency = (
+        None if facts.get(name) is None else number(facts[name], f"{path}: {name}") / scale
+        for name, scale in (("milliseconds", 1e3), ("latency", 1e6))
+    )
     load = Observed(
         name=str(facts.get("label", "")),
         operation=DATA[str(facts["operation"])],
@@ -180,9 +192,35 @@ def _run(facts: Mapping[str, Any], path: str) -> Run:
         io_bytes=count("block size"),
         clients=clients,
         threads=threads * clients if threads and clients else None,
-        seconds=None if elapsed is None else number(elapsed, f"{path}: elapsed time") / 1000,
+        seconds=elapsed,
         dataset_bytes=each * paths if each and paths else None,
         direct=_SWITCH.get(str(facts.get("direct")).lower()),
-        latency_seconds=None if latency is None else number(latency, f"{path}: latency") / 1e6,
+        latency_seconds=latency,
     )
-    return Run("elbencho", path, load.name, (load,), str(facts.get("version", "")), began=str(facts.get("ISO date", "")))
+    load = replace(load, contradictions=tuple(_contradictions(load, facts, path)))
+    version, began, command = (str(facts.get(name, "")) for name in ("version", "ISO date", "command"))
+    return Run("elbencho", path, load.name, (load,), version, began=began, command=command)
+
+
+#: Share by which figures that elbencho rounds may differ.
+ROUNDED = 0.05
+
+
+def _contradictions(load: Observed, facts: Mapping[str, Any], path: str) -> Iterator[str]:
+    """Where the figures of a phase do not agree: bytes over time, requests times their size, latency and queue."""
+    moved, requests, depth = (
+        None if facts.get(name) is None else number(facts[name], f"{path}: {name}") for name in ("bytes", "iops", "depth")
+    )
+    if moved is not None and load.seconds and abs(load.rate - moved / load.seconds) > ROUNDED * load.rate:
+        yield f"rate: found {load.rate:,.0f} B/s, expected {moved / load.seconds:,.0f} B/s of its bytes and time"
+    if requests is None:
+        return
+    # MiB/s are whole numbers in some of its forms.
+    if load.io_bytes and abs(load.rate - requests * load.io_bytes) > ROUNDED * load.rate + 2**20:
+        yield f"rate: found {load.rate:,.0f} B/s, expected {requests * load.io_bytes:,.0f} B/s of its requests and their size"
+    if load.latency_seconds is not None and load.threads:
+        outstanding, queue = requests * load.latency_seconds, load.threads * max(depth or 1, 1)
+        if outstanding > queue * (1 + ROUNDED):
+            yield f"latency: its mean and rate take {outstanding:,.3g} outstanding requests, expected at most {queue:g}"
+        elif outstanding < queue * WAITING[load.operation]:
+            yield f"latency: its mean and rate take {outstanding:,.3g} outstanding requests, expected about {queue:g}"

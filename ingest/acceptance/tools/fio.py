@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from ingest.acceptance.loads import FILES_PER_THREAD, SHARED_FILES, SMALL_FILE, 
 from ingest.acceptance.service_limits import lowest_second
 from ingest.acceptance.test_spec import DATA, METADATA, Load, Observed, Run
 from ingest.acceptance.tools.job_files import Task, file_bytes, repeated, script
-from ingest.acceptance.tools.parsing import named_test, number, parsed, rows, table
+from ingest.acceptance.tools.parsing import WAITING, named_test, number, parsed, rows, table
 from ingest.engine.expression import total
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
@@ -225,6 +225,7 @@ def read(text: str, path: str) -> list[Run] | None:
         return None
     found, _ = parsed(text, start.start(), path, "fio's JSON")
     jobs = rows(found.get("jobs", found.get("client_stats")), f"{path}: jobs")
+    sums = [job for job in jobs if job.get("jobname") == SUM]
     jobs = [job for job in jobs if job.get("jobname") != SUM]
     if not jobs:
         raise IngestError(f"{path}: found no job in fio's JSON, expected at least one (did the clients refuse the job file?)")
@@ -233,9 +234,30 @@ def read(text: str, path: str) -> list[Run] | None:
     for job in jobs:
         groups.setdefault(str(job.get("jobname")), []).append(job)
     loads = tuple(_load(name, group, shared, f"{path}: {name}", path) for name, group in groups.items())
+    for whole, way, key in ((one, way, key) for one in sums for way in ("read", "write") for key in ("io_bytes", "total_ios")):
+        parts = [number(table(job.get(way, {}), path).get(key, 0), f"{path}: {key}") for job in jobs]
+        stated = number(table(whole.get(way, {}), path).get(key, 0), f"{path}: {key}")
+        if stated != sum(parts):
+            told = f"{way} {key}: found {sum(parts):,.0f} of all threads, expected {stated:,.0f}, the sum of the driver"
+            loads = (replace(loads[0], contradictions=(*loads[0].contradictions, told)), *loads[1:])
     test = next(filter(None, (named_test(load.name, "fio") for load in loads)), "")
     version, began = str(found["fio version"]).removeprefix("fio-"), str(found.get("timestamp_ms", found.get("timestamp", "")))
-    return [Run("fio", path, test, loads, version, began=began)]
+    hosts = tuple(sorted({str(job["hostname"]) for job in jobs if "hostname" in job}))
+    return [Run("fio", path, test, loads, version, began=began, hosts=hosts)]
+
+
+def sections(text: str) -> dict[str, dict[str, str]]:
+    """The options of each job of a job file, those of its global section among them."""
+    found: dict[str, dict[str, str]] = {}
+    own: dict[str, str] = {}
+    for line in filter(None, map(str.strip, text.splitlines())):
+        if line.startswith("["):
+            own = found.setdefault(line.strip("[]"), {})
+        elif not line.startswith(("#", ";")):
+            key, _, value = line.partition("=")
+            own[key] = value
+    shared = found.pop("global", {})
+    return {name: {**shared, **options} for name, options in found.items()}
 
 
 def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any], where: str, path: str) -> Observed:
@@ -277,6 +299,14 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
     kinds = sorted({str(job.get("error", 0)) for job in jobs} - {"0"})
     counted = sum(int(number(job.get("total_err", 0), f"{where}: total_err")) for job in jobs)
     latency, latency_99 = _latencies(moving, where)
+    recorded: list[Mapping[str, str] | None] = []
+    for job in jobs:
+        own = job.get("job options")
+        one = {str(key): str(value) for key, value in {**shared, **own}.items()} if isinstance(own, dict) else None
+        if one not in recorded:
+            recorded.append(one)
+    each = [(entry, rate, depth * threads / len(jobs)) for entry, rate in zip(moving, rates, strict=True)]
+    unlike = dict.fromkeys(text for one in each for text in _contradictions(*one, direction if not metadata else "", where))
     logs = sorted(Path(path).with_suffix(LOGS).glob(f"{name}_bw.*.log*"))
     return Observed(
         name=name,
@@ -301,7 +331,67 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
         # From the bandwidth logs next to a result, if there is one of each thread.
         lowest_second=lowest_second(logs, seconds) if len(logs) == len(jobs) else None,
         slowest_client=float(solve("slowest_client_share", pace)) if len(clients) > 1 and any(clients.values()) else None,
+        recorded=tuple(recorded),
+        contradictions=tuple(unlike),
     )
+
+
+#: Share by which figures that fio rounds may differ, and by which requests at both ends of a run may exceed Little's law.
+ROUNDED, LITTLE = 0.02, 0.05
+#: Factor by which the mean rate may exceed the highest rate of the samples of a short run.
+SAMPLED = 1.5
+
+
+def _contradictions(part: Mapping[str, Any], rate: float, queue: float, way: str, where: str) -> Iterator[str]:
+    """Where the figures of an entry do not agree: bytes and requests over time, and latencies with its outstanding requests.
+
+    Latencies of opens and creates leave out work of the thread, so that theirs have no lower bound (`way` is empty).
+    """
+
+    def value(key: str, of: Mapping[str, Any] = part) -> float:
+        return number(of.get(key, 0), f"{where}: {key}")
+
+    seconds, requests, moved = value("runtime") / 1000, value("total_ios"), value("io_bytes")
+    if not seconds or not requests:
+        return
+    # Older versions print whole KiB/s.
+    if abs(rate - moved / seconds) > ROUNDED * rate + 1024:
+        yield f"rate: found {rate:,.0f} B/s, expected {moved / seconds:,.0f} B/s of its bytes and time"
+    if "iops" in part and abs(value("iops") - requests / seconds) > ROUNDED * value("iops") + 1:
+        yield f"iops: found {value('iops'):,.0f}, expected {requests / seconds:,.0f} of its requests and time"
+    if value("bw_samples") > 1 and rate > SAMPLED * value("bw_max") * 1024 + 1024:
+        yield f"rate: found {rate:,.0f} B/s, expected at most {value('bw_max') * 1024:,.0f} B/s, its highest sample"
+    whole, after = (table(part.get(key, {}), f"{where}: {key}") for key in ("lat_ns", "clat_ns"))
+    spread = whole if whole.get("mean") else after
+    mean, most = value("mean", spread) / 1e9, value("max", spread) / 1e9
+    if not mean:
+        yield "latency: not in the result, expected that of its requests"
+        return
+    if value("N", spread) and abs(value("N", spread) - requests) > ROUNDED * requests + queue:
+        yield f"requests: found {requests:,.0f}, expected {value('N', spread):,.0f}, the number of latencies"
+    outstanding = requests * mean / seconds
+    if (requests - queue) * mean / seconds > queue * (1 + LITTLE):
+        yield f"latency: its mean and rate take {outstanding:,.3g} outstanding requests, expected at most {queue:g}"
+    elif outstanding < queue * WAITING.get(way, 0):
+        yield f"latency: its mean and rate take {outstanding:,.3g} outstanding requests, expected about {queue:g}"
+    yield from _spread(spread, mean, most, where)
+
+
+def _spread(spread: Mapping[str, Any], mean: float, most: float, where: str) -> Iterator[str]:
+    """Where a mean latency does not lie between the bounds that its percentiles and its maximum set."""
+    found = table(spread.get("percentile") or {}, f"{where}: percentile").items()
+    steps = sorted((number(name, where) / 100, number(limit, where) / 1e9) for name, limit in found)
+    least = number(spread.get("min", 0), f"{where}: min") / 1e9
+    if not most:
+        return
+    low = high = before = 0.0
+    for (share, limit), (_, start) in zip([*steps, (1.0, most)], [(0.0, least), *steps], strict=True):
+        low, high, before = low + (share - before) * start, high + (share - before) * limit, share
+    if steps and steps[-1][1] > most * (1 + ROUNDED):
+        yield f"latency: found a percentile of {steps[-1][1]:.3g} s above the maximum of {most:.3g} s"
+    elif not low / (1 + ROUNDED) <= mean <= high * (1 + ROUNDED):
+        told = f"from {low:.3g} to {high:.3g} s of its percentiles and maximum"
+        yield f"latency: found a mean of {mean:.3g} s, expected one {told}"
 
 
 def _latencies(parts: Sequence[Mapping[str, Any]], where: str) -> tuple[float | None, float | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -53,6 +53,8 @@ def job_files(task: Task) -> dict[str, str]:
 
 #: key of IOR's JSON -> column of its table
 COLUMNS = {"access": "access", "bwMiB": "bw(MiB/s)", "blockKiB": "block(KiB)", "xferKiB": "xfer(KiB)", "wrRdTime": "wr/rd(s)"}
+#: those that versions before 3.3 lack in part
+LATER_COLUMNS = {"iops": "IOPS", "totalTime": "total(s)"}
 #: IOR prints errors among its results, also into its JSON, and still prints a rate.
 _ERROR = re.compile(r"^[ \t]*(ERROR|ior ERROR|Abort\()", re.MULTILINE)
 _CHATTER = re.compile(r"^(WARNING|ERROR|ior ERROR|ior WARNING|Abort).*$", re.MULTILINE)
@@ -82,7 +84,9 @@ def read(text: str, path: str) -> list[Run] | None:
     test = named_test(command, "ior") or named_test("\n".join(re.findall(r"^# T-\S+-ior$", text, re.MULTILINE)), "ior")
     began, errors = group(r"^(?:Began[ \t]*: |[ \t]*\"Began\": )(.*)$", text), errors_in(text, _ERROR)
     loads = [_observed(result, options, command, test, errors, f"{path}: IOR") for result in results]
-    return [Run("ior", path, test, (load,), version, began=began) for load in loads]
+    machine = group(r"^(?:Machine[ \t]*: |[ \t]*\"Machine\": \")\S+ ([^\s\",]+)", text)
+    hosts = (machine,) if machine else ()
+    return [Run("ior", path, test, (load,), version, began=began, command=command, hosts=hosts) for load in loads]
 
 
 def _rows(text: str, path: str) -> Sequence[Mapping[str, Any]]:
@@ -97,7 +101,7 @@ def _rows(text: str, path: str) -> Sequence[Mapping[str, Any]]:
     cells = [dict(zip(columns, line.split(), strict=False)) for line in lines if len(line.split()) == len(columns)]
     if not cells:
         raise IngestError(f"{path}: found IOR's table cut off, expected {len(columns)} columns")
-    return [{key: cell[column] for key, column in COLUMNS.items()} for cell in cells]
+    return [{key: cell.get(column) for key, column in (COLUMNS | LATER_COLUMNS).items()} for cell in cells]
 
 
 def _observed(
@@ -124,4 +128,22 @@ def _observed(
         # Another node reads the data, which exceed the memory of each node.
         cold=nodes > 1 and bool(re.search(r"(^| )-[A-Za-z]*[CZ]", command)),
         errors=errors,
+        contradictions=tuple(_contradictions(result, mebibytes, sizes["xferKiB"], where)),
     )
+
+
+#: Share by which rates that IOR rounds may differ.
+ROUNDED = 0.05
+
+
+def _contradictions(result: Mapping[str, Any], mebibytes: float, kibibytes: float, where: str) -> Iterator[str]:
+    """Where the rate of all phases and the requests of the transfer phase move unlike numbers of bytes."""
+    names = ("iops", "wrRdTime", "totalTime")
+    if any(result.get(name) is None for name in names):
+        return
+    requests, moving, whole = (number(result[name], f"{where}: {name}") for name in names)
+    by_rate, by_requests = mebibytes * whole * 1024, requests * moving * kibibytes
+    if abs(by_rate - by_requests) > ROUNDED * by_requests:
+        yield f"bytes: found {by_rate:,.0f} KiB by rate and time, expected {by_requests:,.0f} KiB by requests and their size"
+    if moving > whole * (1 + ROUNDED):
+        yield f"time: found {moving:g} s of transfers, expected at most the {whole:g} s of all phases"

@@ -137,6 +137,7 @@ def repeated(task: Task, ending: str, commands: Iterable[str], *, drops: bool = 
     if drops and not task.rehearsal:
         yield '  sh -c "$DROP_CACHES"'
     yield from (f"  {command}" for command in commands)
+    yield f'  list "{ending}"'
     yield "done"
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 
 from ingest.acceptance.test_spec import Load, Observed, Run
 from ingest.acceptance.tools.job_files import Task, launch, own_script, repeated
@@ -44,6 +47,8 @@ _RATE = re.compile(r"^[ \t]*File (creation|stat|read)[ \t]*:?[ \t](.*)$", re.MUL
 COLUMNS = 4
 _ERROR = re.compile(r"^[ \t]*(ERROR|Abort\(|MPI_Abort)|\bERROR:", re.MULTILINE)
 OPERATIONS = {"creation": "create", "stat": "stat", "read": "open"}
+#: how mdtest writes its start and its end
+CLOCK = "%m/%d/%Y %H:%M:%S"
 #: option -> operation under test; every run creates files
 PHASE_OPTIONS = (("-E", "open"), ("-T", "stat"), ("-C", "create"))
 
@@ -75,4 +80,29 @@ def read(text: str, path: str) -> list[Run] | None:
         handled=float(solve("files_of_all_tasks", files)) if each else None,
         errors=errors_in(text, _ERROR),
     )
-    return [Run("mdtest", path, test, (load,), launched[1], began=group(r"^-- started at (.*) --$", text))]
+    began, ended = (group(rf"^-- {word} at (.*) --$", text) for word in ("started", "finished"))
+    load = replace(load, contradictions=tuple(_contradictions(rows, load, passes, text, began, ended)))
+    return [Run("mdtest", path, test, (load,), launched[1], began=began, command=command)]
+
+
+#: Share by which the passes that mdtest times may exceed its whole time, beside the seconds that its clock cuts off.
+ROUNDED, CUT_SECONDS = 0.05, 2
+
+
+def _contradictions(
+    rows: Sequence[tuple[str, list[str]]], load: Observed, passes: str, text: str, began: str, ended: str
+) -> Iterator[str]:
+    """Where rates do not agree with each other, with the passes, or with the time between start and end."""
+    for operation, cells in rows:
+        most, least, mean, _ = (number(cell, f"rate of {operation}") for cell in cells[-COLUMNS:])
+        if not least * (1 - 1e-6) <= mean <= most * (1 + 1e-6):
+            yield f"rate of {operation}: found a mean of {mean:,.0f} file/s, expected from {least:,.0f} to {most:,.0f} file/s"
+    ran = group(r"^SUMMARY rate.*of (\d+) iterations", text)
+    if ran and ran != (passes or "1"):
+        yield f"passes: found {ran} in the summary, expected {passes or 1} of the command line"
+    if load.handled and load.rate and began and ended:
+        with suppress(ValueError):
+            span = (datetime.strptime(ended, CLOCK) - datetime.strptime(began, CLOCK)).total_seconds()
+            needed = load.handled / load.rate
+            if needed > span * (1 + ROUNDED) + CUT_SECONDS:
+                yield f"time: found {span:g} s between start and end, expected {needed:,.0f} s of its files and rate"

@@ -10,6 +10,9 @@ from typing import Any
 
 from ingest.errors import IngestError, brief
 
+#: Least share of the time that threads wait for their requests: the rest is their own work, such as new contents for writes.
+WAITING = {"read": 0.25, "write": 0.05}
+
 
 def named_test(text: str, suffix: str) -> str:
     """The last test id with one of these suffixes in a text; empty where there is none."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.judgement import PASS, TestVerdict
+from ingest.acceptance.pack import required_rate
 from ingest.acceptance.path_benchmark import QUESTION, PathBenchmark
 from ingest.acceptance.test_spec import TOOLS
 from ingest.acceptance.verdict import ACCEPTED, SHARE, TIMES, Verdict
@@ -25,9 +26,10 @@ MOST_TESTS = 8
 
 def acceptance_page(made: Acceptance) -> Page:
     """The page of `ingest accept`: which test shows which requirement."""
+    alone = made.setting.rehearsal
     rows, degraded = (
         tuple(
-            (*words, f"{load.operation} {display(load.threshold, load.unit)}") for words, test in tests for load in test.loads
+            (*words, f"{load.operation} {required_rate(load, rehearsal=alone)}") for words, test in tests for load in test.loads
         )
         for tests in (
             [((one.id, one.requirement, one.priority), one) for one in made.tests],
@@ -79,6 +81,8 @@ def observed_job_page(made: ObservedJob) -> Page:
 
 #: Columns of a list of requirements or tests that were judged.
 JUDGED = ("id", "result", "measured", "required", "margin")
+#: Columns of the runs behind them.
+RUNS = ("test", "run", "time", "hosts", "sha256", "valid")
 
 
 def verdict_page(answer: Verdict) -> Page:
@@ -90,7 +94,8 @@ def verdict_page(answer: Verdict) -> Page:
         *inspection_sections(answer),
         Section("Tests", JUDGED, judged_rows(answer.tests)),
         *(Section(f"Degraded operation, {ident}", JUDGED, judged_rows(tests)) for ident, tests in answer.degraded.items()),
-        Section("Excluded results", lines=tuple(f"{name}: {why}" for name, why in answer.refused.items())),
+        Section("Results that are not valid", lines=tuple(f"{name}: {why}" for name, why in answer.refused.items())),
+        Section("Runs", RUNS, evidence_rows(answer), (answer.span,) * bool(answer.span)),
         Section("Tests judged", lines=(f"tests.json with sha256 {answer.manifest_hash}",)),
     ]
     header = ("id", "requirement", "priority", "result", "measured", "low", "high", "required", "unit", "margin", "runs", "why")
@@ -103,6 +108,22 @@ def verdict_page(answer: Verdict) -> Page:
     flat += [("inspection", ident, ident, "mandatory", "to be inspected", *[None] * 7, what) for ident, what in remaining]
     title = verdict_title(answer)
     return page_of(title, sections, (("kind", *header), *flat), joined("", [title], len(answer.warnings)))
+
+
+def evidence_rows(answer: Verdict) -> tuple[tuple[str, ...], ...]:
+    """When and where each run was, whether its file is as the script left it, and whether it is valid."""
+    changed = {True: "as recorded", False: "changed", None: "not recorded"}
+    return tuple(
+        (
+            one.test,
+            str(one.number or ""),
+            one.when or "unknown",
+            f"{one.hosts[0]} and {len(one.hosts) - 1} more" if len(one.hosts) > 1 else "".join(one.hosts) or "unknown",
+            f"{one.sha256[:12]}, {changed[one.unchanged]}",
+            "not valid" if one.why else "valid",
+        )
+        for one in answer.evidence
+    )
 
 
 def inspection_sections(answer: Verdict) -> tuple[Section, ...]:

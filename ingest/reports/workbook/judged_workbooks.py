@@ -115,7 +115,7 @@ def verdict_workbook(answer: Verdict) -> bytes:
     front = book.sheet("Verdict", (verdict_title(answer),))
     sections = {
         **{section.title: section.lines for section in inspection_sections(answer)},
-        "Excluded results": [f"{name}: {why}" for name, why in answer.refused.items()],
+        "Results that are not valid": [f"{name}: {why}" for name, why in answer.refused.items()],
         "Tests judged": [f"tests.json with sha256 {answer.manifest_hash}", f"Made by ingest {__version__}."],
     }
     write_sections(front, sections)

@@ -1,0 +1,341 @@
+"""Results that were made or edited to pass: each is not valid or has a word of caution, and honest runs pass without one."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from outputs import as_scripted, elbencho_json, ior_text, listed_anew, mdtest, summary
+from plans import plan, times
+
+import ingest
+from ingest.acceptance import loads
+from ingest.acceptance.test_spec import TOOLS
+
+READ, WRITE = "T-READ-01-fio", "T-WRITE-01-fio"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_rehearsal():
+    """A second on little data."""
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in {"REHEARSAL_SECONDS": 1, "REHEARSAL_BYTES": 8 * 2**20, "REHEARSAL_FILES": 200}.items():
+            patched.setattr(loads, name, value)
+        yield
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """Two runs each of a test of reads and one of writes, as their scripts leave them."""
+    folder = tmp_path_factory.mktemp("honest")
+    (folder / "storage").mkdir()
+    ingest.accept(plan(folder, times(1e-3)), folder / "tests", scale="1node", repeats=2)
+    for test in (READ, WRITE):
+        environment = {**os.environ, "TARGET": str(folder / "storage")}
+        subprocess.run(["sh", f"fio/{test}.sh"], cwd=folder / "tests", env=environment, check=True, timeout=60)
+    return folder / "tests"
+
+
+@pytest.fixture
+def copied(ran, tmp_path):
+    shutil.copytree(ran, tmp_path / "tests")
+    return tmp_path / "tests"
+
+
+def words_on(folder, test):
+    """What the verdict says of a test: its result, and every refusal and caution that names it."""
+    answer = ingest.verdict(folder, folder / "results")
+    one = next(one for one in answer.tests if one.id == test)
+    return one.result, [text for text in answer.warnings if test in text], one.why
+
+
+def test_honest_runs_pass_without_a_word(ran):
+    answer = ingest.verdict(ran, ran / "results")
+    assert {one.test: one.why for one in answer.evidence} == {READ: "", WRITE: ""}
+    assert [one.unchanged for one in answer.evidence] == [True] * 4
+    for test in (READ, WRITE):
+        result, words, _ = words_on(ran, test)
+        assert (result, words) == ("pass", [])
+    assert answer.span.startswith("4 valid runs, ")
+    assert answer.span.endswith(os.uname().nodename)
+
+
+#: What another job file than that of the test runs for, really: options of the job -> the word on the result.
+RUN_OTHERWISE = {
+    "an engine that does no I/O": ({"ioengine": "null"}, "ioengine: found null, expected psync"),
+    "pages of memory": ({"ioengine": "mmap", "direct": 0}, "ioengine: found mmap, expected psync"),
+    "an engine that skips its requests": ({"ioengine": "cpuio", "cpuload": 1}, "ioengine: found cpuio, expected psync"),
+    "the page cache": ({"direct": 0}, "direct: found 0, expected 1"),
+    "data read before": ({"direct": 0, "pre_read": 1}, "pre_read: found 1, expected none"),
+    "a few hot blocks": ({"random_distribution": "zipf:1.2"}, "random_distribution: found zipf:1.2, expected none"),
+    "one block": ({"io_size": "128k", "loops": 100}, "io_size: found 128k, expected none"),
+    "a smaller file": ({"filesize": 131072, "size": 524288}, "filesize: found 131072, expected"),
+    "sequential reads": ({"percentage_random": 0}, "percentage_random: found 0, expected none"),
+    "fewer, deeper threads": ({"ioengine": "libaio", "iodepth": 8}, "iodepth: found 8, expected none"),
+    "a limit of the rate": ({"rate": "1m"}, "rate: found 1m, expected none"),
+    "pauses": ({"thinktime": "1ms"}, "thinktime: found 1ms, expected none"),
+    "a folder in memory": (
+        {"directory": "/dev/shm", "allow_file_create": 1, "direct": 0},
+        "directory: found /dev/shm, expected none",
+    ),
+}
+WRITTEN_OTHERWISE = {
+    "zeros": ({"zero_buffers": 1, "refill_buffers": 0}, "zero_buffers: found 1, expected none"),
+    "contents that compress": ({"buffer_compress_percentage": 90}, "buffer_compress_percentage: found 90, expected 0"),
+    "contents that repeat": ({"dedupe_percentage": 95}, "dedupe_percentage: found 95, expected 0"),
+    "no flush": ({"end_fsync": 0}, "end_fsync: found 0, expected 1"),
+    "reserved files": ({"fallocate": "posix", "fill_device": 0}, "fallocate: found posix, expected none"),
+    "trims": ({"rw": "trimwrite"}, "rw: found trimwrite, expected write"),
+}
+
+
+@pytest.mark.parametrize("name", [*RUN_OTHERWISE, *WRITTEN_OTHERWISE])
+def test_a_run_of_another_job_is_not_valid(copied, tmp_path, name):
+    test = READ if name in RUN_OTHERWISE else WRITE
+    options, word = {**RUN_OTHERWISE, **WRITTEN_OTHERWISE}[name]
+    text = (copied / f"fio/{test}.fio").read_text()
+    for key, value in options.items():
+        text, found = re.subn(rf"^{key}=.*$", f"{key}={value}", text, flags=re.MULTILINE)
+        text = text if found else f"{text.rstrip()}\n{key}={value}\n"
+    (tmp_path / "other.fio").write_text(text.replace("allow_file_create=0\n", ""))
+    path = copied / f"results/{test}.run1.json"
+    before = json.loads(path.read_text())["timestamp_ms"]
+    done = subprocess.run(
+        ["fio", "--output-format=json", f"--output={path}", tmp_path / "other.fio"], cwd=tmp_path, check=False, timeout=60
+    )
+    for left in ("/dev/shm" if "directory" in options else tmp_path,):
+        for file in os.listdir(left):
+            if file.startswith(f"{test}."):
+                os.remove(os.path.join(left, file))
+    if done.returncode or not path.read_text().startswith("{"):
+        # This machine lacks the engine or the file system: the same result with these options in it.
+        shutil.copy(copied / f"results/{test}.run2.json", path)
+    found = json.loads(path.read_text())
+    for job in found["jobs"]:
+        job["job options"] = {**job["job options"], **{key: str(value) for key, value in options.items()}}
+        found["global options"] = {key: value for key, value in found["global options"].items() if key not in options}
+    path.write_text(json.dumps({**found, "timestamp_ms": before}))
+    listed_anew(path)
+    result, words, why = words_on(copied, test)
+    assert result == "not tested"
+    assert word in " ".join([why, *words])
+
+
+def parts(*changes):
+    """A change of the reads of each thread."""
+
+    def change(found):
+        for job in found["jobs"]:
+            for one in changes:
+                one(job["read"])
+
+    return change
+
+
+def times_of(factor, *keys):
+    return lambda part: part.update({key: part[key] * factor for key in keys})
+
+
+def latencies(factor):
+    def change(part):
+        for spread in (part["lat_ns"], part["clat_ns"]):
+            times_of(factor, "min", "max", "mean")(spread)
+            times_of(factor, *spread["percentile"])(spread["percentile"])
+
+    return change
+
+
+def spread(**values):
+    return lambda part: part["lat_ns"].update(values)
+
+
+def counted(part):
+    for key in ("lat_ns", "clat_ns"):
+        part[key]["N"] = part["total_ios"]
+
+
+def without_latencies(part):
+    part.pop("lat_ns")
+    part.pop("clat_ns")
+
+
+RATES = ("bw_bytes", "bw", "iops", "io_bytes", "total_ios", "bw_min", "bw_max", "bw_mean")
+EDITED = {
+    "the rate alone": (parts(times_of(100, "bw_bytes")), "B/s of its bytes and time"),
+    "rate and bytes": (parts(times_of(3, "bw_bytes", "io_bytes")), "block size: found"),
+    "rate, bytes and requests": (parts(times_of(3, *RATES)), "the number of latencies"),
+    "all but the latencies": (parts(times_of(3, *RATES), counted), "outstanding requests, expected at most 1"),
+    "requests per second": (parts(times_of(2, "iops")), "of its requests and time"),
+    "latencies": (parts(latencies(0.1)), "outstanding requests, expected about 1"),
+    "the mean latency": (parts(lambda part: times_of(2 / 3, "mean")(part["lat_ns"])), "of its percentiles and maximum"),
+    "the slow end of the latencies": (
+        parts(lambda part: spread(max=part["lat_ns"]["min"])(part)),
+        "above the maximum",
+    ),
+    "no latencies": (parts(without_latencies), "latency: not in the result"),
+    "the options left out": (lambda found: [job.pop("job options") for job in found["jobs"]], "not in the result"),
+    "the options of one thread": (
+        lambda found: found["jobs"][1]["job options"].update(ioengine="null"),
+        "ioengine: found null",
+    ),
+    "a run of tomorrow": (lambda found: found.update(timestamp_ms=found["timestamp_ms"] + 3 * 86_400_000), "in the future"),
+    "a run of 2001": (lambda found: found.update(timestamp_ms=978_307_200_000), "another time than the script recorded"),
+    "a thread of another client": (lambda found: found["jobs"][1].update(hostname="other"), "clients: found 2"),
+    "runs of other clients": (lambda found: [job.update(hostname="other") for job in found["jobs"]], "hosts: found"),
+}
+
+
+@pytest.mark.parametrize("name", EDITED)
+def test_an_edited_result_of_fio_is_not_valid_even_where_its_hash_was_edited_too(copied, name):
+    change, word = EDITED[name]
+    path = copied / f"results/{READ}.run1.json"
+    found = json.loads(path.read_text())
+    change(found)
+    path.write_text(json.dumps(found))
+    result, words, why = words_on(copied, READ)
+    assert result == "not tested"
+    assert "the file was changed after the run" in " ".join(words)
+    listed_anew(path)
+    result, words, why = words_on(copied, READ)
+    assert result == "not tested"
+    assert word in " ".join([why, *words])
+
+
+def renumber(results, numbers):
+    for old, new in numbers.items():
+        (results / f"{READ}.run{old}.json").rename(results / f"{READ}.run{new}.json")
+
+
+def unlisted(results):
+    (results / f"{READ}.sha256").unlink()
+
+
+def exchanged(results):
+    unlisted(results)
+    for old, new in ((1, 3), (2, 1), (3, 2)):
+        renumber(results, {old: new})
+
+
+def chosen(results):
+    unlisted(results)
+    renumber(results, {1: 41, 2: 57})
+
+
+def without_numbers(results):
+    unlisted(results)
+    for at in (1, 2):
+        (results / f"{READ}.run{at}.json").rename(results / f"{at}.json")
+
+
+def of_another_test(results):
+    (results / f"{WRITE}.run1.json").replace(results / f"{READ}.run1.json")
+
+
+def in_memory(results):
+    log = results / f"{READ}.sha256"
+    log.write_text(re.sub(r"(# \d+ \d+ \S+) \S+", r"\1 tmpfs", log.read_text()))
+
+
+FILES = {
+    "runs left out": (chosen, "runs left out: 1, 2, 3, 4, 5 and 50 more"),
+    "a run left out": (lambda results: (results / f"{READ}.run1.json").unlink(), "runs left out: 1"),
+    "the last run left out": (lambda results: (results / f"{READ}.run2.json").unlink(), "runs left out: 2"),
+    "runs exchanged": (exchanged, "clock: it began before"),
+    "a result of another test": (of_another_test, f"file: named {READ}, holds a result of {WRITE}"),
+    "a copy": (lambda results: shutil.copy(results / f"{READ}.run1.json", results / f"{READ}.run2.json"), "duplicate of"),
+    "no record of the script": (unlisted, "no hash of the script next to the results"),
+    "names without numbers": (without_numbers, "results without the number of their run"),
+    "storage in memory": (in_memory, "file system: found tmpfs"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_that_were_chosen_moved_or_copied_have_a_word(copied, name):
+    change, word = FILES[name]
+    change(copied / "results")
+    _, words, why = words_on(copied, READ)
+    assert word in " ".join([why, *words])
+
+
+def test_a_run_that_is_explained_is_not_missing(copied):
+    results = copied / "results"
+    shutil.copy(results / f"{READ}.run2.json", results / "kept")
+    unlisted(results)
+    renumber(results, {2: 3})
+    assert words_on(copied, READ)[0] == "not tested"
+    (results / f"{READ}.run2.why").write_text("a client lost its link during the run")
+    assert words_on(copied, READ)[0] == "pass"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("full")
+    return ingest.accept(plan(folder), folder / "tests", tool=TOOLS, repeats=1)
+
+
+def ior(made):
+    block = made.results["T-READ-01-ior"].loads[0].dataset_bytes // 256
+    return as_scripted(ior_text("T-READ-01-ior", 128, 256, block, 130.0), made.tests)
+
+
+def opens(made):
+    return as_scripted(mdtest("T-META-01-mdtest", 128, 256, "-C -E -r -w 4096 -e 4096"), made.tests)
+
+
+def phase(made):
+    return as_scripted(elbencho_json("T-READ-01-elbencho", 128, 2, 130_000_000), made.tests)
+
+
+def epochs(made):
+    test = made.results["T-READ-01-dlio"]
+    samples, files = 1.02 * 128e6 / 2**27, test.parameters["num_files_train"]
+    return summary(128, 128, files, samples, 2**27, epochs=test.parameters["epochs"])
+
+
+def swap(pattern, new):
+    return lambda text: re.sub(pattern, new, text)
+
+
+def tripled(text):
+    return re.sub(r'("(?:bytes/s|bytes|iops)": ")(\d+)', lambda at: f"{at[1]}{int(at[2]) * 3}", text)
+
+
+SAMPLES = r'("train_throughput_mean_samples_per_second": )[\d.]+'
+OTHERS = {
+    "IOR, rate edited": (ior, swap("    130.00  ", "    390.00  "), "KiB by requests and their size"),
+    "IOR, O_DIRECT dropped": (ior, swap(" --posix.odirect", ""), "expected --posix.odirect"),
+    "IOR, own pages": (ior, swap(" -C ", " "), "expected -C"),
+    "IOR, equal contents": (ior, swap("-l random", "-l timestamp"), "found timestamp"),
+    "IOR, folder in memory": (ior, swap(r"-o \S+/", "-o /dev/shm/"), "folder: found one in memory"),
+    "IOR, shorter": (ior, swap(r"-D \d+", "-D 2"), "command line: found"),
+    "mdtest, mean edited": (opens, swap(r"(File read .*)15000\.500( +0\.000)", r"\g<1>45000.500\2"), "file/s"),
+    "mdtest, all rates edited": (opens, swap("01/06/2026", "01/05/2026"), "time: found 1 s between start and end"),
+    "mdtest, on the client that wrote": (opens, swap(r"-N \d+ ", ""), "expected -N"),
+    "mdtest, empty files": (opens, swap(r"-e 4096", "-e 0"), "command line: found"),
+    "elbencho, rate edited": (phase, swap(r'("bytes/s": ")130000000"', r'\g<1>390000000"'), "of its bytes and time"),
+    "elbencho, latency kept": (phase, tripled, "outstanding requests, expected at most 256"),
+    "elbencho, compressible": (phase, swap('"--rand', '"--blockvarpct\\\\" \\\\"--rand'), " --blockvarpct"),
+    "elbencho, buffered": (phase, swap(r'\\"--direct\\" ', ""), "expected --direct"),
+    "elbencho, in the future": (phase, swap("2026-01-05", "2999-01-05"), "in the future"),
+    "DLIO, fewer files": (epochs, swap(r'"num_files_train": \d+', '"num_files_train": 9'), "num_files_train: found 9"),
+    "DLIO, rate edited": (epochs, swap(SAMPLES, r"\g<1>9.0"), "record_length_bytes: found"),
+}
+NAMED = {"DLIO": "T-READ-01-dlio.run1/summary.json"}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_an_edited_result_of_another_tool_is_not_valid(made, tmp_path, name):
+    result_of, change, word = OTHERS[name]
+    path = tmp_path / NAMED.get(name.partition(",")[0], "result.txt")
+    path.parent.mkdir(exist_ok=True)
+    text = result_of(made)
+    path.write_text(text)
+    assert ingest.verdict(made.folder, path).refused == {}
+    assert change(text) != text
+    path.write_text(change(text))
+    answer = ingest.verdict(made.folder, path)
+    assert word in " ".join(answer.refused.values())
+    assert {one.result for one in answer.tests} == {"not tested"}
+    assert answer.word == "INCOMPLETE"
