@@ -269,8 +269,9 @@ def _case(path: Path, data: Mapping[str, Any], case: Mapping[str, Any], catalog:
     expected = parse(case.get("expected", case["published"]), unit, place)
     command = next((key for key in COMMANDS if key in case), None)
     if command is not None:
-        answer = COMMANDS[command](**_located(path, case[command]), catalogs=catalog)
-        ours = float(answer.results[name].value)
+        answer = COMMANDS[command](**located(path, case[command]), catalogs=catalog)
+        found = answer.results[name]
+        ours = float(found.value)
     else:
         given = {key: _given(key, item, place) for key, item in case.get("given", {}).items()}
         ours = float(solve(name, {**_of_tier(case.get("tier", ""), catalog), **given}))
@@ -286,10 +287,13 @@ def _case(path: Path, data: Mapping[str, Any], case: Mapping[str, Any], catalog:
         return _ranged_case(str(case["id"]), (published, most), ours, ends, source, where, remark, unit)
     if "threshold" in case:
         return _sided_case(str(case["id"]), published, ours, parse(case["threshold"], unit, place), source, where, remark, unit)
+    if command is not None and "tolerance" not in case:
+        ends = [float(found.low or ours), float(found.high or ours)]
+        return _ranged_case(str(case["id"]), (published, published), ours, ends, source, where, remark, unit)
     return Case(str(case["id"]), unit, published, ours, expected, case["tolerance"], source, where, remark)
 
 
-def _located(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+def located(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a command, with a model that lies beside the set found there."""
     model = options.get("model")
     return {**options, **({"model": str(path.parent / model)} if model and model.endswith(".yaml") else {})}

@@ -96,6 +96,7 @@ def model_of(source: str, catalog: Catalog, sequence_length: float | None = None
         flops_per_sample=flops,
         parameters=Value(made.parameters, "parameter", "arithmetic", "derived", rows),
         parameters_active=None if why else Value(made.parameters_active, "parameter", "arithmetic", "derived", rows),
+        recurrent_layers=Value(made.recurrent_layers, "1", "arithmetic", "derived", rows) if made.recurrent_layers else None,
         structure=made.id,
         encodings=encodings,
         missing={

@@ -117,6 +117,11 @@ class Architecture:
         return solve(name, {**self.quantities(sequence_length), **given})
 
     @property
+    def recurrent_layers(self) -> int:
+        """State-space, linear and short convolutional layers: those that keep a state of a sequence, whatever its length."""
+        return sum(row.layers for row in self.attentions if row.state)
+
+    @property
     def released_row_bytes(self) -> list[float]:
         """Bytes of the release by row, from its headers or its quantization; empty where neither is there."""
         return [float(row.bytes) for row in self.stored] or list(self.row_bytes or ())

@@ -150,6 +150,7 @@ class Model(Entry):
     dataset_bytes: Value | None = value("B")
     parameters: Value | None = value("parameter")
     parameters_active: Value | None = value("parameter")
+    recurrent_layers: Value | None = value("1")  # state-space and linear layers of a language model
     #: tensor_parallel, pipeline_parallel, expert_parallel: parallel sizes of published training runs, by number of GPUs
     tensor_parallel: Mapping[str, Value] = values("GPU")
     pipeline_parallel: Mapping[str, Value] = values("1")
@@ -166,20 +167,31 @@ class Model(Entry):
     @property
     def efficiency_class(self) -> str:
         """The id of the class of models that reach a like share of the peak."""
-        whole, active = (one and one.value for one in (self.parameters, self.parameters_active))
-        return efficiency_class(self.family, whole, active)
+        sizes = (self.parameters, self.parameters_active, self.recurrent_layers)
+        return efficiency_class(self.family, *(one and one.value for one in sizes))
 
 
-def efficiency_class(family: str, parameters: float | None, active: float | None) -> str:
-    """Return the class that shares efficiency: the family, but language models of experts on their own.
+SMALL_MODEL = 2e9  # Parameters below which launches, the head and exchanges weigh more than the layers
 
-    Their tokens pass through a part of the weights, by smaller matrices and an exchange among GPUs in each layer.
 
-    >>> efficiency_class("llm", 46.7e9, 12.9e9), efficiency_class("llm", 8e9, 8e9), efficiency_class("speech", None, None)
-    ('llm-experts', 'llm', 'speech')
+def efficiency_class(family: str, parameters: float | None, active: float | None, recurrent: float | None = None) -> str:
+    """Return the class that shares efficiency: the family, but a class of language models by what a token passes through.
+
+    Tokens of experts pass by smaller matrices and an exchange among GPUs in each layer, those of recurrent layers by scans,
+    and those of small models by matrices that leave a GPU idle.
+
+    >>> efficiency_class("llm", 46.7e9, 12.9e9), efficiency_class("llm", 7.3e9, 7.3e9, 64), efficiency_class("llm", 8e9, 8e9)
+    ('llm-experts', 'llm-recurrent', 'llm')
+    >>> efficiency_class("llm", 1.1e9, 1.1e9), efficiency_class("speech", 1e8, None)
+    ('llm-small', 'speech')
     """
-    sparse = active is not None and (parameters is None or active < parameters)
-    return "llm-experts" if family == "llm" and sparse else family
+    if family != "llm":
+        return family
+    if active is not None and (parameters is None or active < parameters):
+        return "llm-experts"
+    if recurrent:
+        return "llm-recurrent"
+    return "llm-small" if parameters is not None and parameters < SMALL_MODEL else family
 
 
 class Gpu(Entry):

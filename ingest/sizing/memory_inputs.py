@@ -276,9 +276,10 @@ def _step(job: MemoryJob, places: Places, recompute: str, parallel: ParallelSize
     elif places[0] is P and fixed.get("gpus") == parallel.tensor * parallel.pipeline:
         found["gather_bytes_per_gpu"] = Input(0, note="one replica has no other to gather weights from")
     else:
-        found["gathered_parameters"] = derived(
-            gathered_parameters(model, parallel.expert), f"counted over the weights of {model.id}"
-        )
+        largest = gathered_parameters(model, parallel.expert, parallel.pipeline)
+        found["gathered_parameters"] = derived(largest, f"counted over the weights of {model.id}")
+        if parallel.pipeline > 1:
+            found["gathered_parts"] = STAGE_FROZEN if job.optimizer.adapters else STAGE
     return found
 
 
@@ -335,8 +336,10 @@ def kept_inputs(
     }
     if not chosen.adapters:
         return {**kept, **scaled, "weight_bytes_per_parameter": weights}
-    width = weights.value + max(weights.value, ADAPTER_WIDTH, chosen.weights.value if chosen.weights else 0) * share
-    return {**kept, **scaled, "weight_bytes_per_parameter": weights._replace(value=width, note=note)}
+    added = max(weights.value, ADAPTER_WIDTH, chosen.weights.value if chosen.weights else 0) * share
+    low, high = (end and end + added for end in (weights.low, weights.high))
+    widened = weights._replace(value=weights.value + added, low=low, high=high, note=note)
+    return {**kept, **scaled, "weight_bytes_per_parameter": widened}
 
 
 def _width(recipe: Recipe, size: ModelSize) -> Value:
@@ -345,10 +348,10 @@ def _width(recipe: Recipe, size: ModelSize) -> Value:
     if recipe.rest is None or model is None:
         return recipe.weights
     wide = sum(row.parameters for row in model.weights if row.kind in NO_HIDDEN_MATRIX) / model.parameters_trained
-    mean = recipe.weights.value * (1 - wide) + recipe.rest.value * wide
-    return recipe.weights._replace(
-        value=mean, note=f"{wide * 100:.3g} % of the weights are embedding, head and norms, in 16 bits"
-    )
+    few, rest = recipe.weights, recipe.rest
+    mean, low, high = (few.value * (1 - wide) + (width or rest.value) * wide for width in (rest.value, rest.low, rest.high))
+    note = f"{wide * 100:.3g} % of the weights are embedding, head and norms, in 16 bits; up to 32"
+    return few._replace(value=mean, low=low, high=high, note=note)
 
 
 def gpus_hold(known: Quantities) -> bool:
@@ -418,6 +421,12 @@ LOSS_OF_TRAINERS = LOSSES["plain"]._replace(value=10, low=4, high=14, origin="ca
 )  # fmt: skip
 FP8_WHERE = "pytorch/module/linear.py, grouped_linear.py: the quantized input is saved for the gradient of the weights"
 
+#: A pipeline stage gathers its weights once for all micro-batches, and adds their gradients up where they are not partitioned.
+STAGE = Input(
+    2, 1, 2, source="torchtitan", grade="derived",
+    where="torchtitan/distributed/fsdp.py: no resharding after the forward pass of a pipeline; gradients added up in 32 bits",
+).by_default("the weights of a stage, and its gradients in 32 bits; 16 bits at the low end", "set.gathered_parts")  # fmt: skip
+STAGE_FROZEN = STAGE._replace(value=1, low=None, high=None).by_default("the weights of a stage", "set.gathered_parts")
 #: Inputs that nobody has to give.
 STEP_DEFAULTS = {
     "framework_bytes_per_gpu": Input(
@@ -546,10 +555,12 @@ def _expanded_keys(model: Architecture, rows: Sequence[Weight], expanded: bool) 
     return max(wanted - yielded, 0)
 
 
-def gathered_parameters(model: Architecture, expert_parallel: int) -> float:
-    """Parameters of the largest part that ZeRO-3 gathers: a mean layer, or the embedding or head."""
+def gathered_parameters(model: Architecture, expert_parallel: int, stages: int) -> float:
+    """Parameters of the largest part that ZeRO-3 gathers: a mean layer, or the embedding or head; all of a pipeline stage."""
     tables = [row.parameters for row in model.weights if row.kind in ("embedding", "head")]
     experts = sum(row.parameters for row in model.weights if row.kind == "expert")
+    if stages > 1:
+        return (model.parameters - experts + experts / expert_parallel) / stages
     others = model.parameters - sum(tables) - experts
     layer = (others + experts / expert_parallel) / max(model.layers, 1)
     return max([layer, *tables])

@@ -260,7 +260,7 @@ def offload(
     optimizer = None if infers else optimizer_of(recipe.optimizer, catalog)
     storage = catalog.get(Storage, asked["storage"]) if asked["storage"] is not None else None
     made = size.architecture
-    kind = "llm" if made is None else efficiency_class("llm", made.parameters, made.parameters_active)
+    kind = "llm" if made is None else efficiency_class("llm", made.parameters, made.parameters_active, made.recurrent_layers)
     utilization = catalog.get(Family, kind).efficiency
     job = OffloadJob(size, card, inside, node is not None, storage, utilization, asked, settings, catalog)
     if optimizer is None:

@@ -123,6 +123,16 @@ def test_layouts_that_ran_fit_and_those_out_of_memory_do_not(shipped_sets, tampe
     assert not ingest.validate("training-layouts").sets[0].passed
 
 
+@pytest.mark.parametrize(("published", "within"), [(104_000, False), (105_000, True), (274_000, True), (276_000, False)])
+def test_a_run_counts_where_it_lies_in_the_range_of_the_answer(tampered, published, within):
+    tampered("pretraining-runs.yaml", "published: 129024", f"published: {published}")
+    (run,) = (case for case in ingest.validate("pretraining-runs").sets[0].results if case.id == "falcon-7b")
+    assert (run.within, "OUTSIDE" not in run.remark) == (within, within)
+    hours = ingest.train("falcon-7b", "a100-40-sxm", gpus=384, tokens="1.5T", sequence_length=2048).results["gpu_hours"]
+    assert (hours.low <= published <= hours.high) is within
+    assert run.width == pytest.approx(hours.high / hours.low)
+
+
 def test_a_wrong_catalog_value_is_found_out(write_entry, monkeypatch, capsys):
     text = (shipped_folder() / "models" / "cosmoflow.yaml").read_text(encoding="utf-8")
     assert "value: 2828486" in text

@@ -594,3 +594,21 @@ def test_a_line_does_not_say_that_a_step_fits_whose_upper_end_does_not(run, gpu,
 def test_needs_are_at_least_those_of_states_where_a_step_is_not_counted(run):
     assert run("memory", "resnet50").out.startswith("Needs at least 1 GPU")
     assert run("memory", "llama3-8b", "--sequence-length", 4096).out.startswith("Needs 3 GPUs")
+
+
+@given(stages=st.sampled_from([2, 4, 8]), ranks=st.sampled_from([1, 2, 4, 8]), replicas=st.sampled_from([2, 8]))
+def test_a_pipeline_stage_of_zero_3_gathers_all_its_weights_and_holds_their_gradients(stages, ranks, replicas):
+    layout = {"gpus": stages * ranks * replicas, "tensor_parallel": ranks, "pipeline_parallel": stages, "sequence_length": 4096}
+    gathered = results(model="llama3-70b", **layout)["gather_bytes_per_gpu"]
+    stage = describe("llama3-70b", Catalog()).parameters / stages / ranks
+    assert (gathered.low, gathered.value) == pytest.approx((stage * (2 + 2), stage * (2 + 4)))
+    frozen = results(model="llama3-70b", recipe="lora", **layout)["gather_bytes_per_gpu"].value
+    assert stage * 2 < frozen < stage * 2.1
+
+
+@pytest.mark.parametrize("model", ["llama3-8b", "llama2-70b", "qwen-14b"])
+def test_what_qlora_leaves_wide_takes_32_bits_at_the_high_end(model):
+    made = describe(model, Catalog())
+    wide = sum(row.parameters for row in made.weights if row.kind in ("embedding", "head", "norm")) / made.parameters
+    width = ingest.memory(model, gpus=1, recipe="qlora", sequence_length=512).given["weight_bytes_per_parameter"]
+    assert (width.low, width.high - width.value) == pytest.approx((width.value, 2 * wide), rel=0.01)

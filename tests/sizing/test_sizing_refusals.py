@@ -33,7 +33,7 @@ REFUSED = {
         ("llama3-8b --gpus 64 --waste 30%", 2, "up to 0.25"),
         ("--set parameters=8e9 --optimizer lora", 2, "trainable_parameters"),
         ("llama3-405b --gpus 16384 --interval 2h --waste 5%", 2, "found 2 h, expected less than 14.56 min"),
-        ("unet3d --gpus 8", 1, "parameters of unet3d are not known"),
+        ("nnunet-3d --gpus 8", 1, "parameters of nnunet-3d are not known"),
         ("--gpus 8", 2, "the model is missing"),
         ("llama3-8b --gpus 1e18", 2, "expected a whole number up to"),
         ("llama3-8b --set parameters=1e300", 2, "expected a number above 0 up to 1e+24"),
