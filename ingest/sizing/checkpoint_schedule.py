@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect
 from collections.abc import Container, Iterable
 from typing import Annotated, Any, NamedTuple, Self, TypedDict
 
-from ingest.catalog.records import Failures, Value
+from ingest.catalog.records import GRADES, Failures, Value
 from ingest.engine.messages import Message, Option
 from ingest.engine.question import Declared, option
 from ingest.engine.registry import solve
@@ -155,6 +156,7 @@ class Interrupted(NamedTuple):
     entry: Failures
     rate: float  # of a whole job
     ends: tuple[float, float]  # of the failure rate of one of its nodes
+    grade: str  # of the figure
 
     @classmethod
     def of(cls, gpus: Value, entry: Failures) -> Self:
@@ -162,25 +164,30 @@ class Interrupted(NamedTuple):
         known = Quantities({"gpus": from_catalog(gpus), **failure_rate(entry)})
         rate = known.value("failures_per_node_second")
         low, high = (getattr(entry.rate, end, None) or rate for end in ("low", "high"))
-        return cls(gpus, entry, 1 / known.value("job_mean_time_to_interrupt"), (low, high))
+        figure = entry.rate or entry.interrupts
+        grade = figure.grade if figure is not None else GRADES[-1]
+        return cls(gpus, entry, 1 / known.value("job_mean_time_to_interrupt"), (low, high), grade)
 
 
 def usual_failures(gpus: float, entries: Iterable[Failures]) -> tuple[list[Failures], dict[str, Input]]:
     """Return the published interruptions of jobs next to a size, and the failure rate of a node that follows from them.
 
-    A larger job has not been interrupted less often: where published rates fall with the size, that of the larger job holds for
-    the smaller one too. Between two sizes interrupts grow as a power of the GPUs; beyond the last they grow with the nodes.
+    A larger job is not interrupted less often: where published rates fall with the size, the better known figure stands, and
+    the other is held to it. Between two sizes interrupts grow as a power of the GPUs; beyond the last they grow with the nodes.
     """
     found = [Interrupted.of(one.gpus, one) for one in entries if one.counts == INTERRUPTIONS and one.gpus is not None]
     points = sorted(found, key=lambda point: (point.gpus.value, point.entry.id))
-    least = [min(point.rate for point in points[at:]) for at in range(len(points))]
+    held: dict[int, float] = {}
+    for at in sorted(range(len(points)), key=lambda at: (GRADES.index(points[at].grade), at)):
+        least = max((rate for one, rate in held.items() if one < at), default=0.0)
+        held[at] = max(least, min(points[at].rate, *(rate for one, rate in held.items() if one > at), math.inf))
     after = bisect([point.gpus.value for point in points], gpus)
     at = max(after - 1, 0)
     # Clusters of one size differ as much as those of the next sizes: what is not known of this one is drawn.
     beside = points[max(at - 2, 0) : at + 3]
-    if after in (0, len(points)) or (points[at].gpus.value == gpus and least[at] == points[at].rate):
+    if after in (0, len(points)) or (points[at].gpus.value == gpus and held[at] == points[at].rate):
         return [points[at].entry], failure_rate(points[at].entry, beside)
-    pair, (few, many) = points[at : at + 2], least[at : at + 2]
+    pair, few, many = points[at : at + 2], held[at], held[at + 1]
     sizes = {"smaller_job_gpus": pair[0].gpus.value, "larger_job_gpus": pair[1].gpus.value}
     counted = from_catalog(pair[0].entry.gpus_per_node)
     known = {**sizes, "smaller_job_interrupt_rate": few, "larger_job_interrupt_rate": many, "gpus": gpus,
