@@ -138,15 +138,15 @@ class SampleSizes:
 
 def sizes_of(listing: Sequence[CorpusFile], skipped: Sequence[SkippedFile], moved: Callable[[int], object]) -> SampleSizes:
     """Measure every file, or skip it with the reason; only files that may hold several samples are opened."""
-    sizes, meter = SampleSizes(), Meter()
+    sizes, shared = SampleSizes(), Meter()
     sizes.skipped.note(*skipped)
-    folders = folders_in(listing, meter, sizes.skipped.note)
+    folders = folders_in(listing, shared, sizes.skipped.note)
     for found in listing:
         moved(found.stored_bytes)
         if (root := root_above(found.path, folders)) is not None:
             folders[root].files.append(found)
             continue
-        counts, meter.notes = Counter[int](), ()
+        meter, counts = Meter(), Counter[int]()
         try:
             form, file = recognized(found, meter)
             for size, times in samples_of(file, form, meter):
@@ -157,13 +157,14 @@ def sizes_of(listing: Sequence[CorpusFile], skipped: Sequence[SkippedFile], move
             told: list[str] = [Message(doubt, rule=CAUTION) for doubt in meter.notes]
             sizes.notes.update(dict.fromkeys((*told, *filter(None, (form.note,)))))
             sizes.add(form.title.lower(), extension_of(found.path), [found], counts)
+        sizes.bytes_read += meter.bytes_read
     for root, folder in folders.items():
         stored = sum(file.stored_bytes for file in folder.files)
         sizes.notes.update(dict.fromkeys(filter(None, (folder.form.note,))))
         sizes.add(
             folder.form.title.lower(), extension_of(root.rstrip("/")), folder.files, dict(even_shares(stored, folder.samples))
         )
-    sizes.bytes_read = meter.bytes_read
+    sizes.bytes_read += shared.bytes_read
     return sizes
 
 

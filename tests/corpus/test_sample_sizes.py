@@ -444,3 +444,15 @@ def test_what_cannot_be_counted_is_refused(tmp_path, name, content, reason):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(IngestError, match=re.escape(reason)):
         ingest.measure(tmp_path, samples=True)
+
+
+@pytest.mark.parametrize("name", HOLDING)
+def test_a_damaged_container_is_counted_or_named_and_ends_nothing(tmp_path, name):
+    generator, whole = random.Random(name), HOLDING[name](9)
+    for number in range(20):
+        content = bytearray(whole[: generator.randrange(len(whole))] if number % 2 else whole)
+        for _ in range(number % 4 if content else 0):
+            content[generator.randrange(len(content))] = generator.randrange(256)
+        (tmp_path / name).write_bytes(content)
+        found = seen(tmp_path)
+        assert found.files.count + len(found.skipped.named) == 1

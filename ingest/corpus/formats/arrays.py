@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from math import prod
 from typing import Any, NamedTuple
 
-from ingest.corpus.files.names import WHOLE, content_suffix, is_aside
+from ingest.corpus.files.names import WHOLE, content_suffix, first_line, is_aside
 from ingest.corpus.files.source import BorrowedSource, Source, Unreadable
 from ingest.corpus.formats import FolderFormat, SampleFormat, SizesAndCounts, even_shares, stored_shares
 from ingest.corpus.types import CorpusFile
@@ -80,8 +81,9 @@ def header_of(file: Any, path: str) -> Array:
     try:
         version = npy.read_magic(file)
         shape, _, kind = {(1, 0): npy.read_array_header_1_0}.get(version, npy.read_array_header_2_0)(file)
-    except (ValueError, TypeError, EOFError, SyntaxError, OSError, zipfile.BadZipFile) as error:
-        raise Unreadable(path, f"broken or truncated NumPy array: {str(error).splitlines()[0][:200]}") from None
+    except Exception as error:
+        # the header is parsed as Python, after it was decompressed: any error may occur, and none may end in a traceback
+        raise Unreadable(path, f"broken or truncated NumPy array: {first_line(error)}") from None
     return Array(shape, prod(shape) * kind.itemsize, kind.hasobject)
 
 
@@ -99,8 +101,8 @@ def opened_zip(source: Source) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(BorrowedSource(source)) as archive:
             yield archive
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
-        raise Unreadable(source.path, f"broken or truncated zip: {str(error)[:200]}") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
+        raise Unreadable(source.path, f"broken or truncated zip: {first_line(error)}") from None
 
 
 def npz_samples(source: Source, file: CorpusFile) -> SizesAndCounts:
