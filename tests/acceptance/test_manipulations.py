@@ -356,6 +356,19 @@ def test_no_client_moves_more_than_its_network_carries(made, share, valid):
     assert any("of the storage NICs of all clients" in text for text in why) is not valid
 
 
+def test_a_log_of_seconds_that_was_edited_is_not_valid(copied):
+    log = copied / f"results/{READ}.run1.bw/{READ}_bw.1.log"
+    log.parent.mkdir()
+    log.write_text("1000, 1, 0, 131072, 0\n")
+    with (copied / f"results/{READ}.sha256").open() as listing:
+        lines = listing.read().splitlines()
+    lines.insert(2, f"{'0' * 64}  {READ}.run1.bw/{READ}_bw.1.log")
+    (copied / f"results/{READ}.sha256").write_text("\n".join(lines) + "\n")
+    result, words, why = words_on(copied, READ)
+    assert result == "not tested"
+    assert f"{READ}.run1.bw/{READ}_bw.1.log was changed after the run" in " ".join([why, *words])
+
+
 def test_every_term_that_a_test_shows_has_its_test():
     shown = {one.id for one in records() if one.path in (*JUDGED, *DEGRADED)}
     tested = {one.id for one in records() if one.verification.startswith("test: ")}
