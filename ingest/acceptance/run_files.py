@@ -208,6 +208,11 @@ def _unlike_record(run: Run, record: Record | None, recorded: bool | None) -> It
         return
     if not recorded:
         yield "sha256: found another one than the script recorded: the file was changed after the run"
+    base = Path(run.file[: list(NUMBERED.finditer(run.file))[-1].start()] or ".")
+    for name, content in record.hashes.items():
+        # Logs and settings next to the result, which are read with it.
+        if (path := base / name) != Path(run.file) and path.is_file() and sha256(read_bytes(path, "a result")) != content:
+            yield f"sha256: {name} was changed after the run"
     zoned = run.began.strip().isdigit() or run.began.endswith("+0000")
     slack = SKEW if zoned else ZONES
     if clock is not None and not record.began - slack <= clock <= record.ended + slack:

@@ -334,7 +334,8 @@ def _requirement(
         if line.id in test.also:
             # The test of a higher line, against the line's own threshold.
             load = replace(test.loads[0], threshold=test.also[line.id])
-            tests.append(judged_test(replace(test, loads=(load,)), counted.runs[test.id]))
+            own = replace(test, loads=(load,))
+            tests.append(judged_test(own, counted.runs[test.id], counted.reasons.get(test.id, "")))
     if not tests:
         why = manifest.untested.get(line.id, "")
         return TestVerdict(line.id, line.id, line.priority, NOT_TESTED, None, line.value, line.unit, None, why)

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 from outputs import as_scripted, elbencho_json, ior_text, listed_anew, mdtest, summary
@@ -12,7 +13,11 @@ from plans import plan, times
 
 import ingest
 from ingest.acceptance import loads
-from ingest.acceptance.test_spec import TOOLS
+from ingest.acceptance.pack import steps_of_terms
+from ingest.acceptance.run_files import differences
+from ingest.acceptance.service_limits import DEGRADED, JUDGED
+from ingest.acceptance.test_spec import TOOLS, Observed, Run
+from ingest.site.service_records import records
 
 READ, WRITE = "T-READ-01-fio", "T-WRITE-01-fio"
 
@@ -339,3 +344,33 @@ def test_an_edited_result_of_another_tool_is_not_valid(made, tmp_path, name):
     assert word in " ".join(answer.refused.values())
     assert {one.result for one in answer.tests} == {"not tested"}
     assert answer.word == "INCOMPLETE"
+
+
+@pytest.mark.parametrize(("share", "valid"), [(1.0, True), (1.009, True), (1.011, False)])
+def test_no_client_moves_more_than_its_network_carries(made, share, valid):
+    test = made.results["T-READ-01-elbencho"]
+    (load,) = test.loads
+    test = replace(test, loads=(replace(load, network=load.clients * 1e6),))
+    seen = Observed(load.name, "read", share * load.clients * 1e6, "B/s")
+    why = differences(test, Run("elbencho", "", test.id, (seen,)))
+    assert any("of the storage NICs of all clients" in text for text in why) is not valid
+
+
+def test_a_log_of_seconds_that_was_edited_is_not_valid(copied):
+    log = copied / f"results/{READ}.run1.bw/{READ}_bw.1.log"
+    log.parent.mkdir()
+    log.write_text("1000, 1, 0, 131072, 0\n")
+    with (copied / f"results/{READ}.sha256").open() as listing:
+        lines = listing.read().splitlines()
+    lines.insert(2, f"{'0' * 64}  {READ}.run1.bw/{READ}_bw.1.log")
+    (copied / f"results/{READ}.sha256").write_text("\n".join(lines) + "\n")
+    result, words, why = words_on(copied, READ)
+    assert result == "not tested"
+    assert f"{READ}.run1.bw/{READ}_bw.1.log was changed after the run" in " ".join([why, *words])
+
+
+def test_every_term_that_a_test_shows_has_its_test():
+    shown = {one.id for one in records() if one.path in (*JUDGED, *DEGRADED)}
+    tested = {one.id for one in records() if one.verification.startswith("test: ")}
+    assert tested <= shown | {*steps_of_terms()}
+    assert {"S-SEC-02", "S-CLI-03"} <= {*steps_of_terms()}

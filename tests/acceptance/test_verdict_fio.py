@@ -390,6 +390,28 @@ def test_servers_read_what_others_wrote_with_any_number_of_threads_and_clients(s
     assert {path.name for path in (tmp_path / "storage/fio/read-2-1").iterdir() if not path.is_symlink()} == set()
 
 
+def test_clients_open_what_the_next_one_wrote(served, tmp_path):
+    def opens(found):
+        times(1e-3)(found)
+        found["requirements"] = [line(found, "R-META-01")]
+        found["requirements"][0]["conditions"].update(clients=2, duration=1)
+
+    folder = tmp_path / "tests"
+    ingest.accept(plan(tmp_path, opens), folder, repeats=1)
+    served(folder, ["fill"], "fio/fill-T-META-01-fio.sh")
+    first = sorted((tmp_path / "storage/fio/1").iterdir())
+    for path in first:
+        path.unlink()
+    # The first client opens the files of the second, which are there; the second has none.
+    with pytest.raises(subprocess.CalledProcessError):
+        served(folder, ["next", "2"], "fio/T-META-01-fio.sh")
+    assert not (folder / "results/T-META-01-fio.sha256").exists()
+    served(folder, ["fill"], "fio/fill-T-META-01-fio.sh")
+    served(folder, ["next", "2"], "fio/T-META-01-fio.sh")
+    answer = ingest.verdict(folder, folder / "results")
+    assert [one.result for one in answer.tests] == ["pass"], answer.refused
+
+
 def _free_port():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

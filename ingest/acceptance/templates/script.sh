@@ -12,5 +12,6 @@ free() { run=1; while [ -e "$RESULTS/@ident@.run$run$1" ]; do run=$((run + 1)); 
 list() {
   name=@ident@.run$run$1
   echo "# $started $(date +%s) $(uname -n) $(stat -f -c %T "$TARGET") $name" >> "$RESULTS/@ident@.sha256"
-  (cd "$RESULTS" && find "$name" -type f -exec sha256sum {} + >> "@ident@.sha256")
+  (cd "$RESULTS" && find . -type f \( -path "./@ident@.run$run.*" -o -path "./@ident@.run$run/*" \) -exec sha256sum {} +) \
+    | sed 's|  \./|  |' >> "$RESULTS/@ident@.sha256"
 }

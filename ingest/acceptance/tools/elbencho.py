@@ -222,5 +222,5 @@ def _contradictions(load: Observed, facts: Mapping[str, Any], path: str) -> Iter
         outstanding, queue = requests * load.latency_seconds, load.threads * max(depth or 1, 1)
         if outstanding > queue * (1 + ROUNDED):
             yield f"latency: its mean and rate take {outstanding:,.3g} outstanding requests, expected at most {queue:g}"
-        elif outstanding < queue * WAITING[load.operation]:
+        elif outstanding < load.threads * WAITING[load.operation]:
             yield f"latency: its mean and rate take {outstanding:,.3g} outstanding requests, expected about {queue:g}"

@@ -305,8 +305,10 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
         one = {str(key): str(value) for key, value in {**shared, **own}.items()} if isinstance(own, dict) else None
         if one not in recorded:
             recorded.append(one)
-    each = [(entry, rate, depth * threads / len(jobs)) for entry, rate in zip(moving, rates, strict=True)]
-    unlike = dict.fromkeys(text for one in each for text in _contradictions(*one, direction if not metadata else "", where))
+    each = [(entry, rate, threads / len(jobs), depth) for entry, rate in zip(moving, rates, strict=True)]
+    told = [text for one in each for text in _contradictions(*one, "" if metadata else direction, where)]
+    # One of a kind: each thread has its own figures.
+    unlike = {text.partition(":")[0]: text for text in reversed(told)}
     logs = sorted(Path(path).with_suffix(LOGS).glob(f"{name}_bw.*.log*"))
     return Observed(
         name=name,
@@ -332,7 +334,7 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
         lowest_second=lowest_second(logs, seconds) if len(logs) == len(jobs) else None,
         slowest_client=float(solve("slowest_client_share", pace)) if len(clients) > 1 and any(clients.values()) else None,
         recorded=tuple(recorded),
-        contradictions=tuple(unlike),
+        contradictions=tuple(unlike.values()),
     )
 
 
@@ -342,7 +344,7 @@ ROUNDED, LITTLE = 0.02, 0.05
 SAMPLED = 1.5
 
 
-def _contradictions(part: Mapping[str, Any], rate: float, queue: float, way: str, where: str) -> Iterator[str]:
+def _contradictions(part: Mapping[str, Any], rate: float, threads: float, depth: int, way: str, where: str) -> Iterator[str]:
     """Where the figures of an entry do not agree: bytes and requests over time, and latencies with its outstanding requests.
 
     Latencies of opens and creates leave out work of the thread, so that theirs have no lower bound (`way` is empty).
@@ -351,6 +353,7 @@ def _contradictions(part: Mapping[str, Any], rate: float, queue: float, way: str
     def value(key: str, of: Mapping[str, Any] = part) -> float:
         return number(of.get(key, 0), f"{where}: {key}")
 
+    queue = threads * depth
     seconds, requests, moved = value("runtime") / 1000, value("total_ios"), value("io_bytes")
     if not seconds or not requests:
         return
@@ -372,7 +375,7 @@ def _contradictions(part: Mapping[str, Any], rate: float, queue: float, way: str
     outstanding = requests * mean / seconds
     if (requests - queue) * mean / seconds > queue * (1 + LITTLE):
         yield f"latency: its mean and rate take {outstanding:,.3g} outstanding requests, expected at most {queue:g}"
-    elif outstanding < queue * WAITING.get(way, 0):
+    elif outstanding < threads * WAITING.get(way, 0):
         yield f"latency: its mean and rate take {outstanding:,.3g} outstanding requests, expected about {queue:g}"
     yield from _spread(spread, mean, most, where)
 

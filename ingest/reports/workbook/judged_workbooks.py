@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ingest.acceptance.verdict import SHARE, Verdict
 from ingest.configuration import decimal_units
-from ingest.reports.pages.acceptance import inspection_sections, verdict_title
+from ingest.reports.pages.acceptance import evidence_rows, inspection_sections, verdict_title
 from ingest.reports.pages.response import summary_rows
 from ingest.reports.workbook.sheet import CellContent, DisplayUnit, NumberCell, SheetLayout, display_unit, layouts
 from ingest.reports.workbook.workbook_writer import WorkbookWriter, write_sections
@@ -116,6 +116,7 @@ def verdict_workbook(answer: Verdict) -> bytes:
     sections = {
         **{section.title: section.lines for section in inspection_sections(answer)},
         "Results that are not valid": [f"{name}: {why}" for name, why in answer.refused.items()],
+        "Runs": [*[answer.span] * bool(answer.span), *map(", ".join, evidence_rows(answer))],
         "Tests judged": [f"tests.json with sha256 {answer.manifest_hash}", f"Made by ingest {__version__}."],
     }
     write_sections(front, sections)
