@@ -21,7 +21,7 @@ from ingest.site.plan import Plan
 from ingest.sizing.bandwidth import sized
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import Job, job_of, quantities_of
-from ingest.sizing.rules import Finding, finding, unused
+from ingest.sizing.rules import Finding, finding, unused, without_unit
 from ingest.storage import data_path
 from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
 from ingest.storage.existing import measured_entry, stock_of, without
@@ -386,6 +386,7 @@ def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
     settings = () if names_job(job) or not found.systems else job.settings
     used = {name for one in found.systems for name in one.answer.used}
     notes = [unused(Option(f"set.{name}")) for name in settings if name not in used]
+    notes += without_unit({"capacity": plain.get("required_usable_bytes")})
     return replace(found, need=replace(found.need, notes=(*found.need.notes, *notes)))
 
 
