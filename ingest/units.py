@@ -267,12 +267,12 @@ def parse_share(written: object, what: str) -> float:
 
 
 def needs_unit(number: float, unit: str, prefix: str = "") -> tuple[str, ...]:
-    """Return units that a number without one may be in; none where it needs none: zero, a count, a size in full.
+    """Return units that a number without one may be in; none where it needs none: zero or less, a count, a size in full.
 
     >>> needs_unit(30, "s"), needs_unit(30, "sample"), needs_unit(1500, "B"), needs_unit(10, "B/s", "G")
     (('s', 'h'), (), (), ('GB/s', 'Gb/s'))
     """
-    if number == 0 or not math.isfinite(number):
+    if number <= 0 or not math.isfinite(number):
         return ()
     short = physical(unit)
     if short in PRINTED and not prefix and not any(one in unit.split("/") for one in SMALL_THINGS):

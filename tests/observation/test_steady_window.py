@@ -70,6 +70,14 @@ def test_halves_apart_by_chance(share, steady):
     assert (found is not None and "within their spread" in found.window.note) is steady
 
 
+@pytest.mark.parametrize(("share", "seconds"), [(0.09, None), (0.11, 60)])
+def test_a_pause_is_not_the_fastest_part(share, seconds):
+    """60 s of imports before two short phases of reads: below a tenth of the mean they are a pause."""
+    slow = 30 * share / (95 - 60 * share)
+    found = _steady_part(range(96), totals_of([slow] * 60 + [1.0] * 15 + [0.0] * 5 + [1.0] * 15), 1)
+    assert (None if found is None else found.window.seconds) == seconds
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_the_fastest_part_bounds_the_demand_wherever_it_lies(order):
     rates = ([100.0] * 60 + [600.0] * 40)[::order]
