@@ -57,7 +57,8 @@ def checked(
         if second and len(given) == 2:
             if second in named:
                 raise TypeError(f"{name}() got multiple values for argument '{second}'")
-            given, named = given[:1], {**named, second: given[1]}
+            first, named[second] = given
+            given = (first,)
         fitting = [
             _argument(place, value, kinds) for place, value in zip(chain(by_place, repeat(further)), given, strict=False)
         ]
