@@ -4,6 +4,7 @@ BIN := $(VENV)/bin
 EXTRAS := corpus,vocabularies,formats,s3,cluster,charts,observe,frames,test,lint,docs
 SEED := 18
 COUNT := 20000
+RELATIONS := 3000
 RUNS := 60
 PAIRS := 12
 # One worker more than cores: a fifth of the time of the tests waits for clocks, disks and other programs.
@@ -30,6 +31,7 @@ test-slow: $(VENV)/.all             ## the slow tests: before an issue is closed
 
 fuzz: $(VENV)/.all                  ## mutated inputs held against the contract: make fuzz SEED=7 COUNT=20000
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seed $(SEED) --count $(COUNT)
+	PYTHONPATH=tests $(BIN)/python -m fuzz.relations --seed $(SEED) --count $(RELATIONS)
 
 frozen: $(VENV)/.all               ## today's answers to 20,000 recorded questions held against those recorded; 3 minutes on two cores
 	PYTHONPATH=tests $(BIN)/python -m frozen compare

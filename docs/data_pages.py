@@ -270,7 +270,7 @@ def site_page() -> str:
         "The site file is the input of `ingest plan`. `ingest plan --new` writes a starter file, `ingest plan --schema` the "
         "JSON Schema for editors, from which this page is generated. [How to plan a site](../howto/plan-a-site.md) "
         "has an example.",
-        "A quantity is a number in base units or text such as `2.5 GB/s`; an uncertain quantity may be a range: "
+        "A quantity is a number of things or text such as `2.5 GB/s`; an uncertain quantity may be a range: "
         "`{low: 1 PB, typical: 2 PB, high: 4 PB}`. A time needs its unit (`30 min`), and a key that is not listed here is "
         "refused.",
         f"Required: {' and '.join(f'`{name}`' for name in whole['required'])}. All other keys are optional.",

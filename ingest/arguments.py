@@ -20,6 +20,8 @@ NAMES |= dict.fromkeys((Sequence, Collection, list, tuple), "a list")
 #: What is iterated over but no list: texts and mappings, and sets, whose order changes from run to run.
 SINGLE = (str, bytes, Mapping)
 UNORDERED = (*SINGLE, Set)
+#: The option whose value may come second by its place.
+SECOND = "gpu"
 
 
 class _Misfit(Exception):
@@ -51,10 +53,17 @@ def checked(
     signature = inspect.signature(function)
     parameters = signature.parameters.values()
     by_place = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+    # An option that stands in the second place, as its word does on the command line.
+    second = SECOND if len(by_place) == 1 and SECOND in options and SECOND not in signature.parameters else ""
     further = next((one.name for one in parameters if one.kind is one.VAR_POSITIONAL), "")  # of more than the function takes
 
     @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:
+        if second and len(given) == 2:
+            if second in named:
+                raise TypeError(f"{name}() got multiple values for argument '{second}'")
+            first, named[second] = given
+            given = (first,)
         fitting = [
             _argument(place, value, kinds) for place, value in zip(chain(by_place, repeat(further)), given, strict=False)
         ]
@@ -71,8 +80,13 @@ def checked(
         own = [one for one in parameters if one.kind is not one.VAR_KEYWORD]
         keyword = inspect.Parameter.KEYWORD_ONLY
         own += [
-            inspect.Parameter(one, keyword, default=usual, annotation=kinds[one])
-            for one, (usual, _) in options.items()
+            inspect.Parameter(
+                one,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD if one == second else keyword,
+                default=usual,
+                annotation=kinds[one],
+            )
+            for one, (usual, _) in sorted(options.items(), key=lambda option: option[0] != second)
             if one not in signature.parameters
         ]
         call.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]

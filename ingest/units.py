@@ -66,6 +66,21 @@ _FURTHER = re.compile(r"[\sA-Za-z][0-9]")
 #: A longer text, or a number with more digits, is a slip of the pen or an attack.
 MAX_TEXT = 80
 MAX_DIGITS = 40
+#: Units that nobody leaves out alike: without one, a number is refused with two spellings that people may have meant.
+UNSTATED = {
+    "s": ("s", "h"),
+    "B/s": ("MB/s", "GB/s"),
+    "FLOP/s": ("GFLOP/s", "TFLOP/s"),
+    "1/J": ("/kWh", "/MWh"),
+    "kg/J": ("g/kWh", "kg/MWh"),
+    "L/J": ("L/kWh", "L/MWh"),
+}
+#: Amounts that programs print in full: a whole number from `FULL_NUMBER` on needs no unit, unless it is that of a small thing.
+PRINTED = {"B": ("MB", "GB"), "FLOP": ("MFLOP", "GFLOP")}
+FULL_NUMBER = 1000
+#: A number from here on counts base units, if anything.
+LARGE = 1e6
+SMALL_THINGS = ("token", "parameter")
 #: Bits are for links, which have a rate; a size in bits is a slip of the shift key.
 _BITS = re.compile(r"(b|bits?)$")
 
@@ -141,8 +156,9 @@ def _meant(symbol: str) -> str:
 def parse(written: object, unit: str, what: str) -> float:
     """Return a number in base units from what a person wrote.
 
-    A bare number is in base units already; a bare prefix (`15T`) counts, but not seconds; `%` is a share. Commas group
-    thousands; where one comma may as well be a decimal one (`1,500 GB`), the text is refused.
+    A number that is no text is in base units already. In text, the unit of a time, a rate of bytes or FLOPs, or a price of
+    energy is never guessed, nor that of fewer than a thousand bytes; a bare prefix (`15T`) counts where no unit is needed; `%`
+    is a share. Commas group thousands; where one comma may as well be a decimal one (`1,500 GB`), the text is refused.
 
     Args:
         written: text such as `16MiB`, `35 TFLOP/s`, `30 min`, `70%`, or a number.
@@ -157,7 +173,7 @@ def parse(written: object, unit: str, what: str) -> float:
     (100000000000, 0.1)
 
     Raises:
-        UsageError: no number, not finite, an unknown unit, or a unit of another kind.
+        UsageError: no number, not finite, an unknown unit, a unit of another kind, or none where one is needed.
     """
     if isinstance(written, bool) or not isinstance(written, (int, float, str)):
         raise UsageError(f"{what}: found {brief(written)}, expected a finite number, {_example(unit)}")
@@ -176,6 +192,13 @@ def parse(written: object, unit: str, what: str) -> float:
         number, base = number / 100, "1"
     elif suffix == "" or (suffix in DECIMAL and unit != "s"):
         factor, base = DECIMAL[suffix], unit
+        if meant := needs_unit(number, unit, suffix):
+            spelled = [f"{match[1]}{'' if one.startswith('/') else ' '}{one}" for one in meant]
+            if number >= LARGE and not suffix:  # of base units, as programs print them
+                spelled = [f"{match[1]} {physical(unit)}", display(number, unit, binary=False)]
+            raise UsageError(
+                f"{what}: found {brief(written)} without a unit, expected one, such as '{spelled[0]}' or '{spelled[1]}'"
+            )
     elif suffix == "B" and text == f"{match[1]}B" and unit in BILLIONS:
         factor, base = 10**9, unit  # billions, as people write counts; none of them is measured in bytes
     else:
@@ -198,6 +221,18 @@ def parse(written: object, unit: str, what: str) -> float:
         either = f"{digits} {suffix} or {match[1].replace(',', '.')} {suffix}"
         raise UsageError(f"{what}: {brief(written)} can be read in two ways, expected {either}")
     return _finite(number * factor, written, unit, what)
+
+
+def written_in_file(number: object) -> object:
+    """Return what a person wrote into a file: a number there is text whose unit is missing, unlike one from Python.
+
+    >>> written_in_file(30), written_in_file({"typical": 0.5}), written_in_file("30 min")
+    ('30', {'typical': '0.5'}, '30 min')
+    """
+    if isinstance(number, dict):
+        return {key: written_in_file(item) for key, item in number.items()}
+    plain = isinstance(number, (int, float)) and not isinstance(number, bool) and math.isfinite(number)
+    return repr(number) if plain else number
 
 
 def parse_whole(written: object, what: str, least: int, most: int | None = None) -> int:
@@ -229,6 +264,22 @@ def parse_share(written: object, what: str) -> float:
     if not 0 < share < 1:
         raise UsageError(f"{what}: found {written}, expected a share above 0 and below 1, such as 0.5% or 0.95")
     return float(share)
+
+
+def needs_unit(number: float, unit: str, prefix: str = "") -> tuple[str, ...]:
+    """Return units that a number without one may be in; none where it needs none: zero or less, a count, a size in full.
+
+    >>> needs_unit(30, "s"), needs_unit(30, "sample"), needs_unit(1500, "B"), needs_unit(10, "B/s", "G")
+    (('s', 'h'), (), (), ('GB/s', 'Gb/s'))
+    """
+    if number <= 0 or not math.isfinite(number):
+        return ()
+    short = physical(unit)
+    if short in PRINTED and not prefix and not any(one in unit.split("/") for one in SMALL_THINGS):
+        return PRINTED[short] if number % 1 or abs(number) < FULL_NUMBER else ()
+    if prefix and short in ("B/s", "FLOP/s"):  # links are sold in bits, GPUs in nothing but FLOP/s
+        return (f"{prefix}B/s", f"{prefix}b/s") if short == "B/s" else ()
+    return UNSTATED.get(short, ())
 
 
 def _as_count(digits: str, suffix: str, unit: str) -> str:

@@ -86,3 +86,11 @@ def test_what_a_function_refuses():
     # More scenarios than one can read are refused.
     with pytest.raises(UsageError, match="nodes"):
         ingest.bw(model="cosmoflow", gpu="h100", nodes="1..1000000")
+
+
+def test_a_gpu_comes_second_by_its_place():
+    for command, more in ((ingest.checkpoint, {}), (ingest.goodput, {"runs": 2}), (ingest.fit, {"storage": "nfs-tcp"})):
+        by_place, by_name = command("llama3-8b", "h100", gpus=8, **more), command("llama3-8b", gpu="h100", gpus=8, **more)
+        assert by_place.to_dict()["results"] == by_name.to_dict()["results"]
+    with pytest.raises(TypeError, match="multiple values for argument 'gpu'"):
+        ingest.checkpoint("llama3-8b", "h100", gpu="h100")

@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from importlib import import_module
 
 import pytest
+from fuzz.relations import numbers_of, stated_defaults
 
 import ingest
 from ingest.engine import registry
 from ingest.engine.question import arguments_of, default_text
 from ingest.engine.registry import default_of, unit_of
+from ingest.errors import UsageError
 
 #: command -> a quick call, in which defaults hold
 CALLS = {
@@ -75,6 +77,33 @@ def test_what_help_states_is_what_the_command_takes(name):
                 compared += 1
                 assert item.value == typical(quantity, table), quantity
     assert compared or not any(table for _, _, table in stated(name))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_default_that_is_stated_changes_nothing(name):
+    """Of every option whose help names what holds without it; what decides more where it is given says so instead."""
+    compared = 0
+    for call in CALLS[name]:
+        before = numbers_of(getattr(ingest, name)(**call))
+        for option, value in stated_defaults(name):
+            if option in call:
+                continue
+            try:
+                after = numbers_of(getattr(ingest, name)(**call, **{option: value}))
+            except UsageError as refused:
+                if re.search(r"found (with|without|a data set of text)", str(refused)):
+                    continue  # it belongs to another question, such as that of inference
+                raise
+            compared += 1
+            assert after == before, (call, option, value)
+    assert compared
+
+
+def test_what_acts_only_where_it_is_given_states_no_default():
+    told = {name: one.declared.text for name, one in arguments_of(function("checkpoint")).items() if one.declared}
+    assert "by default" not in told["waste"] + told["drain_fraction"] + told["drain_time"] + told["precision"]
+    told = {name: one.declared.text for name, one in arguments_of(function("memory")).items() if one.declared}
+    assert "by default" not in told["residual"] + told["utilization"]
 
 
 def test_no_default_is_typed():

@@ -69,7 +69,7 @@ def test_a_range_has_an_end(written):
         ingest.bw(model="cosmoflow", gpu="h100", nodes=written)
 
 
-@pytest.mark.parametrize("axis", ["sample_bytes=1e-300..1e300*10", "sample_bytes=1..1e300*1.00000001"])
+@pytest.mark.parametrize("axis", ["sample_bytes=1e-300B..1e300B*10", "sample_bytes=1B..1e300B*1.00000001"])
 def test_an_axis_has_an_end(axis):
     with pytest.raises(UsageError, match="fewer than 10,000,000 points"):
         ingest.sweep(model="cosmoflow", gpu="h100", axes=[axis])

@@ -1,6 +1,7 @@
 """Text to base units and back."""
 
 import math
+import re
 import time
 
 import pytest
@@ -103,9 +104,29 @@ def test_decimal_sizes_are_exact(count, prefix):
     assert parse(f"{count} {prefix}B", "B", "--x") == count * DECIMAL[prefix]
 
 
-@given(st.floats(1e-12, 1e30, allow_nan=False))
-def test_a_bare_number_is_in_base_units(number):
-    assert parse(repr(number), "B/s", "--x") == pytest.approx(number, rel=1e-12)
+@given(st.floats(1e-12, 1e30, allow_nan=False), st.sampled_from(["B/s", "s", "FLOP/s/GPU", "s/sample", "kg/J", "1/J"]))
+def test_a_unit_is_guessed_for_no_number_in_text(number, unit):
+    # Python's numbers are in base units: whoever computes them knows.
+    assert parse(number, unit, "--x") == pytest.approx(number, rel=1e-12)
+    with pytest.raises(
+        UsageError, match=r"^--x: found '.*' without a unit, expected one, such as '(.*)' or '(.*)'$"
+    ) as refused:
+        parse(repr(number), unit, "--x")
+    # What the refusal proposes is read, and as two different amounts; of a large number, as its base units.
+    first, second = re.search(r"'([^']*)' or '([^']*)'$", str(refused.value)).groups()
+    apart = parse(first, unit, "--x") != parse(second, unit, "--x")
+    assert apart or number >= 1e6
+
+
+@given(st.one_of(st.integers(1, 10**15), st.floats(1e-6, 1e9)), st.sampled_from(["B", "B/sample", "B/file", "FLOP/sample"]))
+def test_bytes_without_a_unit_are_whole_and_many(number, unit):
+    if number % 1 or number < 1000:
+        with pytest.raises(UsageError, match="without a unit"):
+            parse(repr(number), unit, "--x")
+    else:
+        assert parse(repr(number), unit, "--x") == number
+    small = unit.split("/")[0] + "/token"
+    assert parse(repr(number), small, "--x") == pytest.approx(number, rel=1e-12)
 
 
 @given(st.floats(1e-3, 1e17), st.sampled_from(["B/s/GPU", "FLOP/s/GPU", "FLOP/sample", "s", "W/GPU"]))

@@ -169,7 +169,7 @@ COMMANDS: dict[str, Asked] = {
     "bw": Asked(
         """Read bandwidth that storage must deliver so that GPUs never wait.
 
-        Sizes and rates take units: 16MiB, '2.83 MB', '35 TFLOP/s'; bare numbers are base units.
+        Sizes and rates take units: 16MiB, '2.83 MB', '35 TFLOP/s'. A time or rate without one is refused.
 
         \b
         ingest bw cosmoflow h100 --nodes 128

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
@@ -41,9 +40,6 @@ def command(form: str | None, output: str | None, explain: str | None, require: 
     ingest fit --read-bandwidth 500GB/s --write-bandwidth 300GB/s --capacity 1PB --storage ddn-ai400x2
     ingest fit site.yaml --storage all --require
     """
-    plan = options["plan"]
-    if plan is not None and options["model"] is None and not Path(plan).suffix and not Path(plan).exists():
-        options |= {"plan": None, "model": plan}
     found = fit(**options)
     if explain is not None:
         if len(found.systems) != 1:

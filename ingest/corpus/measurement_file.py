@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from math import isclose
 from pathlib import Path
@@ -15,6 +16,14 @@ from ingest.files import read_json_object
 from ingest.units import display, parse
 
 OPTION, SIZES_OPTION = "--bytes-per-token", "--sample-bytes"
+#: What multiplies to a total of a measurement, and how far rounding and estimates may move it.
+PRODUCTS = (
+    (("bytes_per_token", "tokens"), "corpus_bytes"),
+    (("sample_bytes", "samples"), "dataset_bytes"),
+    (("samples_per_file", "files"), "samples"),
+    (("mean_file_bytes", "files"), "dataset_bytes"),
+)
+ROUNDED = 0.01
 #: in the note of a count that was interrupted
 PARTIAL = "a part of the corpus only"
 #: in the note of a sample size, and the framing in JSON of such files
@@ -42,8 +51,29 @@ class MeasurementFile(NamedTuple):
     def quantity(self, name: str) -> Input | None:
         """Return a result with its interval; None where it was not measured.
 
-        Raises IngestError: the value is not a number above 0, or lies outside its interval.
+        Raises IngestError: the value is not a number above 0, has another unit, lies outside its interval, or contradicts
+            the totals.
         """
+        result = self._result(name)
+        for factors, product in PRODUCTS:
+            if name in (*factors, product):
+                self._check_product(factors, product)
+        return result
+
+    def _check_product(self, factors: tuple[str, str], product: str) -> None:
+        """Refuse a total that is not what its factors yield."""
+        first, second, total = map(self._result, (*factors, product))
+        if first is None or second is None or total is None:
+            return
+        if not math.isclose(first.value * second.value, total.value, rel_tol=ROUNDED):
+            shown = [display(one.value, unit_of(name)) for one, name in ((first, factors[0]), (second, factors[1]))]
+            raise IngestError(
+                f"{self.place}: results.{product}: found {display(total.value, unit_of(product))}, expected "
+                f"{factors[0]} × {factors[1]}, {' × '.join(shown)}"
+            )
+
+    def _result(self, name: str) -> Input | None:
+        """A result with its interval, whatever the totals are."""
         result = self.data["results"].get(name)
         if result is None:
             return None
@@ -54,6 +84,8 @@ class MeasurementFile(NamedTuple):
             raise IngestError(f"{place}.unit: found {brief(result['unit'])}, expected {unit_of(name)}")
         value, low, high = (_number(result.get(part), f"{place}.{part}") for part in ("value", "low", "high"))
         assert value is not None
+        if result.get("unit", unit_of(name)) != unit_of(name):
+            raise IngestError(f"{place}: unit: found {brief(result.get('unit'))}, expected '{unit_of(name)}'")
         if not (low or value) <= value <= (high or value):
             raise IngestError(f"{place}: found {brief(result)}, expected low ≤ value ≤ high")
         return Input(value, low, high, "measured", grade="measured", note=self.note)

@@ -20,7 +20,7 @@ Table = TypeVar("Table")
 #: The flag of a function that has a parameter such as `*paths`.
 TAKES_MORE_BY_PLACE = 0x04
 #: Times that people write in words.
-IN_WORDS = {3600: "1 h", 86_400: "a day"}
+IN_WORDS = {3600: "1 h", 86_400: "1 day"}
 #: Shares below which help writes percent, and times in seconds.
 SMALL, SHORT = 0.1, 120
 
@@ -29,7 +29,8 @@ class Declared(NamedTuple):
     """An option of a command."""
 
     #: one sentence; `{default}` stands for what holds where the option is not given, the name of a quantity of `usual` in
-    #: braces for its default, and `{choices}` for the words to choose from
+    #: braces for its default, and `{choices}` for the words to choose from. What help states `by default` changes nothing where
+    #: it is given: of a value that decides more where it is given, help says so
     help: str
     metavar: str = "N"  # what its value is called in help; empty where help lists the choices in its place
     quantity: str = ""  # the quantity that it sets; its unit and range hold
@@ -68,14 +69,14 @@ def default_text(value: float, unit: str) -> str:
     >>> default_text(120, "s"), default_text(0.05, "1"), default_text(128256, "token"), default_text(3, "1")
     ('2 min', '5%', '128,256', '3')
     >>> default_text(60, "s"), default_text(0, "s"), default_text(0.9, "1"), default_text(0, "B")
-    ('60 s', 'none', '0.9', '0')
+    ('60 s', '0 s', '0.9', '0')
     """
     if unit == "1" and 0 < value < SMALL:
         return f"{value * 100:g}%"
     if unit == "s" and value in IN_WORDS:
         return IN_WORDS[int(value)]
     if unit == "s" and value < SHORT:
-        return f"{value:g} s" if value else "none"
+        return f"{value:g} s"
     if value and unit.split("/")[0] in ("s", "B", "FLOP", "W", "J"):
         return display(value, unit, binary=False)
     return f"{value:,g}" if value != int(value) else f"{int(value):,}"

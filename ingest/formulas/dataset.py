@@ -219,4 +219,10 @@ computed_quantity("dataset_overhead_share", "dataset_bytes / payload_bytes - 1",
 computed_quantity("index_bytes", "records * index_bytes_per_record + shards * index_bytes_per_shard", "B",
     "The format's index, as far as it has one: part of the data set.",
     example="index_bytes(25_000_000_000, 20, 60_000, 42) -> 500002520000")  # fmt: skip
+input_quantity("copy_bandwidth", "B/s", "Bandwidth at which a copy of a data set is read and written.")
+input_quantity("copied_files_per_second", "file/s", "Files that a copy creates each second, beside the time of their bytes.",
+    label="files copied per second")  # fmt: skip
+computed_quantity("copy_seconds", "dataset_bytes / copy_bandwidth + dataset_files / copied_files_per_second", "s",
+    "Time to copy a data set: its bytes at the bandwidth, and its files at the rate at which files are created.",
+    label="time to copy the data set", example="copy_seconds(1e12, 1e9, 1e6, 1e4) -> 1100.0")  # fmt: skip
 computed_quantity("dataset_files", "shards * files_per_shard", "file", "Files of one copy of the data set.", whole=True)

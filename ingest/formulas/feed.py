@@ -139,6 +139,11 @@ computed_quantity("shared_load", "maximum(maximum(storage_load, cores_load), max
 computed_quantity("shared_seconds_per_step", "step_computation_seconds * shared_load", "s",
     "Time between two batches of a GPU that storage, cores, host link and its decoder deliver at their full rate.",
     label="time of a batch at the bandwidth", above=False)  # fmt: skip
+computed_quantity("first_batch_seconds",
+    "maximum(samples_per_step * (sample_read_seconds + sample_decode_seconds), shared_seconds_per_step * loader_workers)"
+    " * single_gpu", "s", "Time from the start of a cold loader to its first batch: a worker loads it alone, and all of them "
+    "share what storage and cores deliver.", label="time to the first batch", above=False,
+    example="first_batch_seconds(32, 0.01, 0.005, 0.02, 4, 1) -> 0.48")  # fmt: skip
 computed_quantity("data_parallel_replicas", "gpus / (tensor_parallel * pipeline_parallel * context_parallel)", "1",
     "Replicas of the model, which read different samples; experts divide the ranks, not the data.", source="megatron-lm",
     where="GPUs ÷ (tensor × pipeline × context)")  # fmt: skip

@@ -98,6 +98,7 @@ QUESTION = Question(
         Shown("sufficient_latency_p99", main=False),
         Shown("reads_in_flight_per_node", main=False),
         Shown("step_computation_seconds", main=False),
+        Shown("first_batch_seconds"),
         Shown("workers_load"),
         Shown("storage_load"),
         Shown("cores_load"),
@@ -244,7 +245,8 @@ class LoaderOptions(TypedDict, total=False):
     utilization: Annotated[
         Amount,
         option(
-            "Accelerator utilization to reach; {default} by default.",
+            "Accelerator utilization that is required: the command exits with 3 below it. Where it is not given, the workers "
+            "for {default} are shown.",
             "F",
             quantity="accepted_utilization",
             usual=f"{ACCEPTED}%",

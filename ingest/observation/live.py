@@ -14,7 +14,8 @@ from ingest.engine.registry import solve
 from ingest.errors import IngestError
 from ingest.observation.observation import Figure, Reading, Window, figure_of
 from ingest.observation.processes import ProcessTree, Sample, watch
-from ingest.observation.steady_window import LONG_SHARE, Steady, steady_part
+from ingest.observation.read_totals import told_of_cut
+from ingest.observation.steady_window import LONG_SHARE, Steady, parts_cut, steady_part
 
 PROC = Path("/proc")
 SOURCE = "processes"
@@ -359,12 +360,17 @@ def _of_processes(seen: _Seen, path: str | None, warnings: tuple[str, ...]) -> R
     first, last = seen.samples[steady.first], seen.samples[steady.last]
     total, readers = last.total.minus(first.total), last.readers.minus(first.readers)
     window, unknown = steady.window, {"opens": NO_OPENS}
+    times, totals = [one.seconds for one in seen.samples], [float(one.total.read_bytes) for one in seen.samples]
+    within = total.read_bytes / (totals[-1] - totals[0])
+    warnings += tuple(told_of_cut("live job", "read", "B", window.seconds, within, parts_cut(times, totals, steady)))
     given: dict[str, float] = {"bytes_read": total.read_bytes, "bytes_requested": total.rchar, "reads": total.syscr,
                                "window_seconds": window.seconds}  # fmt: skip
     share, reason = None, "no --path tells data from imports and checkpoints; direction and the steady window do"
     if path is not None and readers.read_bytes > 0:
         seen_open = {"explained_bytes": readers.read_bytes, "bytes_read": total.read_bytes}
-        share = given["coverage"] = min(1.0, float(solve("coverage", seen_open)))
+        # The window covers its own part of what was read, and of that the processes that read the data.
+        share = min(1.0, float(solve("coverage", seen_open))) * min(1.0, within)
+        given["coverage"] = share
     else:
         unknown["coverage"] = reason if path is None else NO_COVERAGE
     calls = "all read calls of the tree, pipes between its processes included"

@@ -162,7 +162,8 @@ def _sorted(sources: Sequence[str | Path], watched: bool) -> tuple[list[tuple[Co
         inside = [place]
         if place.is_dir():
             suffixes = tuple(suffix for source, _ in counting for suffix in source.suffixes)
-            inside = [one for one in sorted(place.iterdir()) if one.name.endswith(suffixes)]
+            # Hidden files, such as those that macOS leaves beside each, are of no job.
+            inside = [one for one in sorted(place.iterdir()) if one.name.endswith(suffixes) and not one.name.startswith(".")]
             if not inside:
                 none = " and ".join(f"no *{source.suffixes[0]}" for source, _ in counting)
                 raise IngestError(f"{place}: the folder holds {none}, expected the logs of one job")

@@ -12,7 +12,8 @@ from ingest.engine.frozen import EMPTY
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 from ingest.observation.observation import Figure, Reading, SizeBin, Window, figure_of
-from ingest.observation.steady_window import LEAST_OF_MEAN, steady_part
+from ingest.observation.steady_window import LEAST_OF_MEAN, parts_cut, steady_part
+from ingest.units import display
 
 #: Seconds between the files of one job: two of its processes start within the life of one of them, their clocks agree to the
 #: second, and old logs of Darshan state whole seconds.
@@ -110,7 +111,7 @@ def totals_reading(
     if totals.began is not None and (totals.ended or 0) - totals.began > LONGEST_JOB:
         years = ((totals.ended or 0) - totals.began) / LONGEST_JOB
         raise IngestError(f"{place}: the reads span {years:.3g} years, expected the clock of one job")
-    window, rate_bytes = _window(totals, source, path)
+    window, rate_bytes, cut = _window(totals, source, path)
     coverage = float(solve("coverage", {"explained_bytes": totals.bytes, "bytes_read": totals.all_bytes}))
     share = coverage if path is not None else None
     whole = Window((totals.ended or 0) - (totals.began or 0), note="first to last read")
@@ -131,9 +132,13 @@ def totals_reading(
         rate = float(solve("read_bandwidth", {"bytes_read": moved, "window_seconds": window.seconds}))
         is_mean = window.note.startswith(MEAN)
         warnings += [f"{place}: {window.note}"] if is_mean else []
+        warnings += told_of_cut(place, "read", "B", window.seconds, rate_bytes / totals.all_bytes, cut)
+        # What was cut is not covered, on the data path or off it.
+        within = min(1.0, float(solve("coverage", {"explained_bytes": moved, "bytes_read": totals.all_bytes})))
+        seen = None if share is None else within
         lower_bound = totals.lower_bound or is_mean
-        figures["read_bandwidth"] = Figure(rate, "B/s", source, window, share, lower_bound=lower_bound)
-        figures["window_seconds"] = Figure(window.seconds, "s", source, window, share)
+        figures["read_bandwidth"] = Figure(rate, "B/s", source, window, seen, lower_bound=lower_bound)
+        figures["window_seconds"] = Figure(window.seconds, "s", source, window, seen)
     if share is not None:
         figures["coverage"] = Figure(share, "1", source, whole, share, note="bytes read below --path, over all bytes read")
     else:
@@ -145,8 +150,23 @@ def totals_reading(
     return Reading(source, figures, unknown, tuple(warnings), totals.sizes, {**facts, **counted})
 
 
-def _window(totals: ReadTotals, source: str, path: str | None) -> tuple[Window | None, float]:
-    """The steady window with the bytes within it; from the first to the last read where the source has no time line."""
+def told_of_cut(
+    place: str, verb: str, unit: str, seconds: float, share: float, cut: Sequence[tuple[str, float, float]]
+) -> list[str]:
+    """The warning that names what a steady part leaves out: each part with its rate and its share of all that was done."""
+    if not cut:
+        return []
+    parts = [f"{display(rate, f'{unit}/s', binary=False)} {which} it ({part:.1%})" for which, rate, part in cut]
+    return [
+        f"{place}: the rate is that of {display(seconds, 's')} in which the job {verb} {share:.1%} of all: it was cut to its "
+        f"fastest sustained part from {' and '.join(parts)}"
+    ]
+
+
+def _window(totals: ReadTotals, source: str, path: str | None) -> tuple[Window | None, float, list[tuple[str, float, float]]]:
+    """The steady window with the bytes within it and the parts around it; from the first to the last read where the source has
+    no time line.
+    """
     bins, note = totals.bins, f"{MEAN}: the {source} shows no steady part"
     if totals.width and bins:
         first, last = min(bins), max(bins)
@@ -156,7 +176,7 @@ def _window(totals: ReadTotals, source: str, path: str | None) -> tuple[Window |
             for place in range(first, last + 1):
                 amounts.append(amounts[-1] + bins.get(place, 0))
             if (found := steady_part(times, amounts)) is not None:
-                return found.window, amounts[found.last] - amounts[found.first]
+                return found.window, amounts[found.last] - amounts[found.first], parts_cut(times, amounts, found)
             if not path:
                 # Bins of more than a tenth of the mean, from the first to the last: imports are no reads of data.
                 least = LEAST_OF_MEAN * amounts[-1] / (times[-1] - times[0])
@@ -165,7 +185,7 @@ def _window(totals: ReadTotals, source: str, path: str | None) -> tuple[Window |
                 ]
                 first, last = busy[0], busy[-1] + 1
                 window = Window(times[last] - times[first], times[first] - times[0], times[-1] - times[last], note)
-                return window, amounts[last] - amounts[first]
+                return window, amounts[last] - amounts[first], []
     if totals.began is None or totals.ended is None or totals.ended <= totals.began:
-        return None, 0
-    return Window(totals.ended - totals.began, note=note), totals.all_bytes
+        return None, 0, []
+    return Window(totals.ended - totals.began, note=note), totals.all_bytes, []

@@ -19,14 +19,19 @@ ALIKE = 0.1
 #: Halves of a stretch that differ by more, up to this share, are of one level where their spread explains it: so many times the
 #: standard error of their difference.
 ALIKE_BY_CHANCE, CHANCE = 0.25, 2.58
-#: A part that lasts a shorter share of the observation is a phase in passing, not the job's steady state.
-LEAST_SHARE = 0.25
+#: A part that lasts a shorter share of the observation is a phase in passing, not the job's steady state, unless it has most
+#: of what was done.
+LEAST_SHARE, MOST_OF_ALL = 0.25, 0.5
 #: A part slower than this share of the mean of the whole is a pause between phases of the job, however long it lasts.
 LEAST_OF_MEAN = 0.1
 #: Where the steady part is shorter than this share, intervals are summed in pairs, down to so many, and the longest part wins.
 LONG_SHARE, COARSE_BINS = 0.75, 20
 #: Fewer intervals tell no steady rate from a moving one.
 LEAST_BINS = 5
+
+
+#: Parts that were cut are named where they hold more than this share of the total.
+NAMED_SHARE = 0.05
 
 
 class Steady(NamedTuple):
@@ -38,11 +43,11 @@ class Steady(NamedTuple):
 
 
 def steady_part(times: Sequence[float], totals: Sequence[float], *, by_amount: bool = False) -> Steady | None:
-    """Find the longest stretch over which a running total, at ascending times in seconds, grows at one rate.
+    """Find a stretch over which a running total, at ascending times in seconds, grows at one rate.
 
-    With `by_amount` the longest stretch is the one in which the total grows most: a job that slows down spends its time in the
-    slow part, and does its work in the fast one. None where no stretch of at least a quarter of the time or amount, and of five
-    intervals, is steady, its halves differ, or all such stretches are pauses.
+    Of those that last a quarter of the time, or in which the total grows by half, it is the fastest: a job may wait in the slow
+    ones, and takes at least as much as in the fast one. With `by_amount` it is the one in which the total grows most, by a
+    quarter at least. None where no such stretch of five intervals is steady, its halves differ, or all are pauses.
 
     >>> times = [float(second) for second in range(31)]
     >>> totals = [0.0] * 6 + [100.0 * second for second in range(1, 21)] + [2000.0] * 5
@@ -53,18 +58,34 @@ def steady_part(times: Sequence[float], totals: Sequence[float], *, by_amount: b
     step = 1
     while (len(times) - 1) / step > MOST_BINS:
         step *= 2
-    measure = totals if by_amount else times
     best = _steady_part(times, totals, step, by_amount)
 
     def length(found: Steady | None) -> float:
-        return measure[found.last] - measure[found.first] if found else 0.0
+        return totals[found.last] - totals[found.first] if found else 0.0
 
-    while (len(times) - 1) / step >= 2 * COARSE_BINS and length(best) < LONG_SHARE * (measure[-1] - measure[0]):
+    def rate(found: Steady | None) -> float:
+        return length(found) / found.window.seconds if found else 0.0
+
+    while (len(times) - 1) / step >= 2 * COARSE_BINS and length(best) < LONG_SHARE * (totals[-1] - totals[0]):
         # Bursts hide a level that their sums show.
         step *= 2
         found = _steady_part(times, totals, step, by_amount)
-        best = found if length(found) > length(best) else best
+        if length(found) > length(best) and (by_amount or rate(found) >= (1 - ALIKE_BY_CHANCE) * rate(best)):
+            best = found
     return best
+
+
+def parts_cut(times: Sequence[float], totals: Sequence[float], found: Steady) -> list[tuple[str, float, float]]:
+    """What lies before and after a steady part, where it counts: which it is, its rate, and its share of the total.
+
+    >>> totals = [float(min(second, 60) + 6 * max(second - 60, 0)) for second in range(101)]
+    >>> parts_cut(range(101), totals, steady_part(range(101), totals))
+    [('before', 1.0, 0.2)]
+    """
+    ends = (("before", 0, found.first), ("after", found.last, len(times) - 1))
+    parts = [(which, times[last] - times[first], totals[last] - totals[first]) for which, first, last in ends]
+    whole = (totals[-1] - totals[0]) or 1.0
+    return [(which, amount / time, amount / whole) for which, time, amount in parts if time and amount > NAMED_SHARE * whole]
 
 
 def _steady_part(times: Sequence[float], totals: Sequence[float], step: int, by_amount: bool = False) -> Steady | None:
@@ -78,16 +99,15 @@ def _steady_part(times: Sequence[float], totals: Sequence[float], step: int, by_
     going = []
     for start, end in _merged(_segments(amounts, spans), amounts, spans):
         seconds, amount = sum(spans[start:end]), sum(amounts[start:end])
-        if amount > least * seconds:
-            going.append(((amount, seconds) if by_amount else (seconds, amount), (start, end)))
+        share, lasts = amount / (totals[-1] - totals[0] or 1), seconds / (times[-1] - times[0])
+        sustained = share >= LEAST_SHARE if by_amount else lasts >= LEAST_SHARE or share >= MOST_OF_ALL
+        if amount > least * seconds and sustained and end - start >= LEAST_BINS:
+            going.append((amount if by_amount else amount / seconds, (start, end)))
     if not going:
         return None
     _, steady = max(going)
     first, last = places[steady[0]], places[steady[1]]
     seconds = times[last] - times[first]
-    measure = totals if by_amount else times
-    if measure[last] - measure[first] < LEAST_SHARE * (measure[-1] - measure[0]) or steady[1] - steady[0] < LEAST_BINS:
-        return None
     # By which share the rates of both halves differ: a rate that drifts has no level.
     middle = times[first] + seconds / 2
     half = min(range(first + 1, last), key=lambda at: abs(times[at] - middle))

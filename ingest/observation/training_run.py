@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, UsageError, brief
 from ingest.observation.observation import Figure, Job, LogSource, Reading, is_number
-from ingest.observation.steady_window import LEAST_BINS, Steady, steady_part
+from ingest.observation.steady_window import LEAST_BINS, Steady, parts_cut, steady_part
 
 #: a number that may group its digits, as a pattern
 NUMBER = r"([0-9][0-9,]*(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?)"
@@ -42,6 +42,8 @@ LONG_BEYOND, DEVIATIONS, MOST_LONG = 1.5, 10.0, 0.1
 MEDIAN_DEVIATION = 0.6745
 #: A run whose mean is so much below its steady rate slows down or stops: that is said.
 MEAN_BELOW = 0.25
+#: A gap between the numbers of two lines beyond so many usual ones: an excerpt leaves lines out.
+LEFT_OUT = 1.5
 #: Fewer rounds of all workers tell no spread.
 LEAST_ROUNDS = 20
 #: Some logs tell their GPUs by two printed rates, which leaves so much open.
@@ -317,9 +319,13 @@ def _of_steps(
     log: TrainingLog, steps: Sequence[LogStep], path: str, job: Job
 ) -> tuple[dict[str, Figure], Sequence[LogStep], list[str]]:
     """The rate of the steady steps and how rounds of all workers vary, the steps of its level, and what slow lines do."""
-    # How many steps each line covers: those since the line before; the first line as many as the second.
-    covered = [max(1, after.number - before.number) for before, after in pairwise(steps)]
-    covered = [*covered[:1], *covered] or [1]
+    # How many steps each line covers: those since the line before; the first line as many as the second. Steps whose lines an
+    # excerpt leaves out are of no line.
+    printed = [max(1, after.number - before.number) for before, after in pairwise(steps)]
+    usual = median(printed) if printed else 1
+    covered = [int(usual) if one > LEFT_OUT * usual else one for one in printed]
+    left_out = [at for at, (one, known) in enumerate(zip(printed, covered, strict=True), 1) if one > known]
+    printed, covered = ([*each[:1], *each] or [1] for each in (printed, covered))
     if steps[0].per_gpu is not None or steps[0].rate is not None:
         each = 1.0 if log.unit == "sample" else job.tokens_per_sample
         if each is None or (job.gpus is None and steps[0].rate is None):
@@ -341,13 +347,19 @@ def _of_steps(
         raise IngestError(f"{path}: the {log.program} log does not state the batch size, expected --samples-per-step beside it")
     seconds = [(one.seconds or 0) * lines for one, lines in zip(steps, covered, strict=True)]
     amounts = [(one or 0) * lines for one, lines in zip(batches, covered, strict=True)]
-    share = clock_share(steps, covered, path) if log.single else None
+    share = clock_share(steps, printed, path) if log.single else None
     # Long lines with a checkpoint since the line before are no training.
     long, saved = long_lines(seconds, amounts) if log.checkpoints else set(), [one.line for one in log.checkpoints]
     paused = {at for at in long if at and any(steps[at - 1].line < line <= steps[at].line for line in saved)}
     kept = [at for at in range(len(steps)) if at not in paused]
     seconds = [seconds[at] for at in kept]
     whole, steady, warnings = _steady(path, seconds, [amounts[at] for at in kept], log.remark)
+    if left_out:
+        at = left_out[0]
+        warnings.append(
+            f"{path}:{steps[at].line}: the lines between step {steps[at - 1].number:,} and step {steps[at].number:,} are left "
+            "out: their time is not counted"
+        )
     if share is not None and share > MOST_CLOCK_SHARE:
         warnings.append(
             f"{path}: the clock passes {share:.3g} s for each second that the steps take: evaluations, checkpoints or "
@@ -380,9 +392,14 @@ def _steady(path: str, seconds: Sequence[float], samples: Sequence[float], remar
     rate, mean = rate_of(totals[found.last] - totals[found.first], found.window.seconds), rate_of(sum(samples), sum(seconds))
     rates = [samples[at] / seconds[at] for at in inside]
     tenths = quantiles(rates, n=10) if len(rates) > 1 else [rates[0]] * 9
+    cut = [one for one in parts_cut(times, totals, found) if one[1] * (1 - MEAN_BELOW) > rate]
     window = found.window._replace(note=f"{len(inside)} of {len(seconds)} lines of steps; {found.window.note}")
     whole = Figure(rate, "sample/s", SOURCE, window, low=min(tenths[0], rate), high=max(tenths[-1], rate), note=remark)
-    warnings = []
+    warnings = [
+        f"{path}: the job was faster {which} its steady part: {faster:.4g} sample/s over {part:.1%} of its samples. The rate, "
+        f"{rate:.4g} sample/s, is that of the part in which it took most"
+        for which, faster, part in cut
+    ]
     if mean < (1 - MEAN_BELOW) * rate:
         warnings.append(
             f"{path}: the whole run makes {mean:.4g} sample/s: it slows down or stops outside its steady part, which makes "

@@ -19,7 +19,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import listed
 from ingest.requirement import Requirement, headline
-from ingest.site.datasets import family_of, mixed_names
+from ingest.site.datasets import REPACKED, family_of, mixed_names, samples_in_file_by_reader
 from ingest.site.guidance import UNLIMITED
 from ingest.site.holdings import there
 from ingest.site.jobs import SIZED, Policy
@@ -364,7 +364,7 @@ def warnings_of(
     lines = [(one, _placed(site, one)) for one in placed]
     lines += [(one, one.message()) for one in told if one.rule.id in OF_SITE]
     lines += [(one, one.message()) for one in applying(_together(site, told, jobs, data, catalog))]
-    lines += [*_absent_data(site, years), *_without_unit(site)]
+    lines += [*_absent_data(site, years), *_without_unit(site), *_disagreeing(site, jobs, data, catalog)]
     return [in_site_words(line) for one, line in sorted(lines, key=lambda pair: pair[0].rule.rank)]
 
 
@@ -425,6 +425,30 @@ def _absent_data(site: Site, years: int) -> Iterator[tuple[Finding, Message]]:
         if span and not any(there(described, year) for year in span):
             planned = f"{span[0]} to {span[-1]}" if years else f"{span[0]}"
             for one in applying([finding("W39", words={"data": "absent in all years"}, years=planned)]):
+                yield one, Message(f"{site.place(('datasets', name))}: ", one.message())
+
+
+def _disagreeing(
+    site: Site, jobs: Sequence[QuantityRow], data: Mapping[str, QuantityRow], catalog: Catalog
+) -> Iterator[tuple[Finding, Message]]:
+    """Data sets that do not state what their readers disagree about: the samples in a file, and the bytes of a sample."""
+    sizes = {row.name: row.known.find("sample_bytes") for row in jobs}
+    for name, described in site.section("datasets").items():
+        readers = [job for job, one in site.section("jobs").items() if one.get("data") == name]
+        in_file = samples_in_file_by_reader(name, site, catalog) if described.keys().isdisjoint(REPACKED) else {}
+        # Of text, a sample is a sequence to one job and a token to another.
+        own = {"data_sample_bytes", "data_samples", "data_tokens", "corpus"} & {*data[name].known.given, *described}
+        of_sample = {job: size for job in readers if not own and (size := sizes.get(job)) is not None}
+        for what, unit, figures, taken in (
+            ("the samples in a file", "sample/file", in_file, "the lines count the most files; set its samples_per_file"),
+            ("the bytes of a sample", "B/sample", of_sample, "each counts its own; set its sample_bytes"),
+        ):
+            values = sorted((float(item.value), job) for job, item in figures.items())
+            if not values:
+                continue
+            ends = {"most_of_readers": values[-1][0], "fewest_of_readers": values[0][0]}
+            shown = listed([f"{display(value, unit, binary=False)} by {job}" for value, job in values])
+            for one in applying([finding("W56", ends, what=what, readers=shown, taken=taken)]):
                 yield one, Message(f"{site.place(('datasets', name))}: ", one.message())
 
 

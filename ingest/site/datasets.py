@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ingest.catalog.records import Model, Pipeline
+from ingest.catalog.records import Model, Pipeline, Value
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import read_measurement
 from ingest.engine.derivation_graph import QuantityRow, columns_of, replaced
@@ -213,6 +213,17 @@ def dataset_rows(site: Site, catalog: Catalog) -> dict[str, QuantityRow]:
     return rows
 
 
+def samples_in_file_by_reader(name: str, site: Site, catalog: Catalog) -> dict[str, Value]:
+    """The samples in a file of a data set as the models of the jobs that read it have them, by job."""
+    found = {}
+    for job, described in site.section("jobs").items():
+        model = model_of(described, catalog) if described.get("data") == name else None
+        encoding = encoding_in(model, described.get("encoding")) if model is not None else None
+        if encoding is not None and encoding.samples_per_file is not None:
+            found[job] = encoding.samples_per_file
+    return found
+
+
 def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, QuantityRow], path: tuple[str, ...]) -> None:
     if name in rows:
         return
@@ -227,18 +238,11 @@ def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, QuantityRow], 
     known = Quantities({quantity: described[key] for key, quantity in OWN.items() if key in described}, name)
     rows[name] = QuantityRow(name, {"of": _size(keys, described, known, site, catalog, rows)}, known)
     given = known.given
-    if described.keys().isdisjoint(REPACKED) and "data_files" not in given and "samples_in_file" not in given:
+    told = not described.keys().isdisjoint(REPACKED) or not given.keys().isdisjoint(FILES)
+    if not told and (by_reader := samples_in_file_by_reader(name, site, catalog)):
         # Nothing else tells the samples in a file: of the encodings of the jobs on the data set, the one with the most files.
-        models = [
-            (model, job.get("encoding"))
-            for job in site.section("jobs").values()
-            if job.get("data") == name and (model := model_of(job, catalog)) is not None
-        ]
-        encodings = [found for model, asked in models if (found := encoding_in(model, asked)) is not None]
-        known_of = [one.samples_per_file for one in encodings if one.samples_per_file is not None]
-        if known_of:
-            fewest = min(known_of, key=lambda value: (value.value, value.source, value.where))
-            known.give({"samples_in_file": from_catalog(fewest)})
+        fewest = min(by_reader.values(), key=lambda value: (value.value, value.source, value.where))
+        known.give({"samples_in_file": from_catalog(fewest)})
     if "data_files" not in given and {"samples_in_file", "data_samples"} <= given.keys():
         known.state("files_by_samples")
     elif "data_files" not in given and "file_bytes" in given:

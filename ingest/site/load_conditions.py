@@ -229,16 +229,17 @@ class LoadConditions(LineClients):
             return limits["test_seconds"]
         if line.operation == MIXED:
             entries = [entry for part in value.columns if part.name == SAVING for entry in part.inputs]
-        largest = max(entries, key=lambda entry: float(entry.value), default=None)
-        if largest is None or not value.phase:
-            return limits["test_seconds"]
-        below = (part for part in steps_below([largest]) if part.name == value.phase)
-        phase = next(below, None) or self.jobs[largest.owner].step(value.phase) or self.known.find(value.phase)
-        if phase is None:
+        most = max((float(entry.value) for entry in entries), default=0.0)
+        phases = []
+        for largest in (entry for entry in entries if float(entry.value) == most and value.phase):
+            below = (part for part in steps_below([largest]) if part.name == value.phase)
+            phase = next(below, None) or self.jobs[largest.owner].step(value.phase) or self.known.find(value.phase)
+            phases += [] if phase is None else [float(phase.value)]
+        if not phases:
             return limits["test_seconds"]
         if line.operation in BURSTS:
-            return float(phase.value)
-        return float(solve("line_seconds", {**limits, "phase_seconds": float(phase.value)}))
+            return max(phases)
+        return float(solve("line_seconds", {**limits, "phase_seconds": max(phases)}))
 
     def mixed(self, value: RequirementValue, parts: Sequence[LoadPart], number: float, clients: int) -> list[LoadPart]:
         """The reads, and the writes of checkpoints and caches, whose total is the value of a line."""

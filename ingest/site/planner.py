@@ -333,7 +333,7 @@ def plan_once(
     if not policies and not any(row.step("storage_tier_bytes") is not None for row in jobs):
         left_out |= dict.fromkeys((line.id for line in LINES if line.id.startswith(("R-WRITE", "R-MIX"))), NOT_SAVED)
         known.state("no_job_saves")
-    found, absent, tree = _found(known, left_out)
+    found, absent, tree = _found(known, left_out, {row.name: _hardness(row) for row in jobs})
     unopened = any(row.step("job_read_bandwidth") is not None and row.step("job_file_opens") is None for row in jobs)
     absent |= {"R-META-01": UNOPENED} if unopened and "R-META-01" in absent else {}
     for row in jobs:
@@ -574,7 +574,19 @@ def bandwidth_by_year(plan: Plan) -> list[YearBandwidth]:
     return found
 
 
-def _found(known: Quantities, left_out: Mapping[str, str]) -> tuple[dict[str, RequirementValue], dict[str, str], ArrayTree]:
+#: what of a job makes its load hard: its clients, the size of its reads, the readers of a client
+LOADED_BY = ("nodes", "read_request_bytes", "readers_per_node")
+
+
+def _hardness(row: QuantityRow) -> tuple[float, ...]:
+    """How hard the load of a job is for storage beside its rate: fewer clients, random and smaller reads, more readers."""
+    nodes, size, readers = (float(step.value) if (step := row.known.find(name)) is not None else 0.0 for name in LOADED_BY)
+    return -nodes, float(row.words.get("pattern") == "random"), -size, -readers
+
+
+def _found(
+    known: Quantities, left_out: Mapping[str, str], hardness: Mapping[str, tuple[float, ...]]
+) -> tuple[dict[str, RequirementValue], dict[str, str], ArrayTree]:
     """The value of each requirement, for each line without one the reason, and the tree of the values."""
     steps: dict[str, Step] = {}
     absent = dict(left_out)
@@ -595,7 +607,7 @@ def _found(known: Quantities, left_out: Mapping[str, str]) -> tuple[dict[str, Re
             absent[line.id] = unneeded[line.id]
     tree = ArrayTree(steps)
     below = all_below(tree, lambda item: why_assumed(item) is not None)
-    found = {line.id: RequirementValue(line, steps[line.id], *below[line.id]) for line in LINES if line.id in steps}
+    found = {line.id: RequirementValue(line, steps[line.id], *below[line.id], hardness) for line in LINES if line.id in steps}
     required = {name: one for name, one in found.items() if float(one.step.value) != 0 or one.entries}
     if len(required) < len(found):
         absent |= {name: unneeded[name] for name in found if name not in required}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -396,12 +396,14 @@ class RequirementValue:
         step: the value.
         columns: the columns that it rests on, the topmost first.
         assumed: the names of the assumed inputs that it rests on.
+        hardness: by job, how hard its load is for storage: of equal rates the hardest decides, whatever its name.
     """
 
     line: RequirementTemplate
     step: Step
     columns: list[Step]
     assumed: frozenset[str]
+    hardness: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @cached_property
     def compared(self) -> tuple[Step, Step] | None:
@@ -482,8 +484,12 @@ class RequirementValue:
 
     @cached_property
     def largest(self) -> Step | None:
-        """The largest entry of a job."""
-        return max(self.entries, key=lambda entry: (float(entry.value), entry.owner), default=None)
+        """The largest entry of a job; of equal ones that of the hardest load."""
+
+        def rank(entry: Step) -> tuple[float, tuple[float, ...], str]:
+            return float(entry.value), self.hardness.get(entry.owner, ()), entry.owner
+
+        return max(self.entries, key=rank, default=None)
 
     @property
     def job(self) -> str:

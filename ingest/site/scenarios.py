@@ -14,10 +14,10 @@ from ingest.engine.registry import unit_of
 from ingest.errors import UsageError, brief, nearest
 from ingest.requirement import Requirement
 from ingest.site.requirement_wording import LINES
-from ingest.site.schema import below, node_at
-from ingest.site.site_file import Site, refuse_bare_times
+from ingest.site.schema import node_at
+from ingest.site.site_file import Site
 from ingest.sizing.job import parse_axis
-from ingest.units import parse
+from ingest.units import parse, written_in_file
 
 #: Each is a whole plan.
 MOST_SCENARIOS = 1000
@@ -69,10 +69,7 @@ def _values(path: str, value: Any) -> list[Any]:
         if not isinstance(found, Mapping):
             expected = "a range such as {low: 1 TB, typical: 2 TB, high: 4 TB}"
             raise UsageError(f"--set {path}: found {brief(value)}, expected {expected}")
-        _refuse_bare_times(path, found, node)
-        return [found]
-    for part in re.split(r",|\.\.", value):
-        _refuse_bare_times(path, part, node)
+        return [written_in_file(found)]
     if not ("," in value or ".." in value):
         return [value]
     if "x-quantity" in node:
@@ -81,18 +78,6 @@ def _values(path: str, value: Any) -> list[Any]:
         return parse_axis(value, "1", f"--set {path}")
     # A policy such as last=3,every=10 is one value; a list of words is several.
     return [value] if "=" in value else value.split(",")
-
-
-def _refuse_bare_times(path: str, written: Any, node: Mapping[str, Any]) -> None:
-    """Refuse text that gives a time without its unit, as a site file does."""
-    if "x-quantity" in node:
-        try:
-            refuse_bare_times(written, node["x-quantity"])
-        except UsageError as error:
-            raise UsageError(f"--set {path}: {error}") from None
-    elif isinstance(written, Mapping):
-        for key, inner in written.items():
-            _refuse_bare_times(f"{path}.{key}", inner, below(node, str(key)) or {})
 
 
 _FORM = re.compile(r"([A-Za-z][\w-]*)\s*(<=|>=|<|>)\s*(\S.*)")

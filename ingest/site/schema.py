@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ingest.engine.registry import INPUTS, InputQuantity, check_value, unit_of
 from ingest.errors import UsageError, brief, expected_one_of, listed, nearest
 from ingest.site.service_records import service_schema
-from ingest.units import BILLIONS, parse, physical
+from ingest.units import BILLIONS, FULL_NUMBER, PRINTED, needs_unit, parse, physical
 
 WORDS = ("typical", "low", "high")
 #: A number in text, without a sign: no quantity of a site is below zero.
@@ -21,6 +21,8 @@ _DIGITS = r"^\s*\+?(?=\.?\d)[\d_,]*(\.\d*)?([eE][+-]?\d+)?\s*(?=\S|$)"
 _PREFIX = "[kKMGTPEZ]?"
 #: A number without a unit; a prefix is none.
 BARE = _DIGITS + _PREFIX + r"\s*"
+#: A number below a thousand, or one that is not whole, without a unit.
+SMALL_BARE = r"^\s*\+?(?!0*\.?0*\s*$)(\d{1,3}|\d*\.\d*)\s*$"
 #: What may stand behind the number, by the physical part of the base unit.
 _SUFFIXES = {
     "s": rf"({_PREFIX}|[muµn]s|[muµn]sec|s|secs?|mins?|h|hours?|d|days?|weeks?|years?)",
@@ -41,20 +43,6 @@ def number(value: object, name: str, word: str = "typical") -> float:
     """
     what = name if word == "typical" else word
     return float(check_value(name, parse(value, unit_of(name), what), what, value))
-
-
-def is_bare_time(value: object, name: str) -> bool:
-    """Whether a value is the number of a time without its unit; 0 needs none.
-
-    >>> is_bare_time(30, "checkpoint_interval"), is_bare_time("1,800", "checkpoint_interval")
-    (True, True)
-    >>> [is_bare_time(value, "checkpoint_interval") for value in ("30 min", 0)], is_bare_time(30, "nodes")
-    ([False, False], False)
-    """
-    if unit_of(name) != "s" or isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return False
-    bare = re.fullmatch(BARE, value) is not None if isinstance(value, str) else True
-    return bare and parse(value, "s", name) != 0
 
 
 def limits_of(name: str) -> dict[str, Any]:
@@ -431,18 +419,23 @@ def starter() -> str:
 
 
 def schema_text() -> str:
-    """The JSON Schema of a site file, for editors: it marks a time without its unit too, which `--set` may give."""
-    return json.dumps(_without_bare_times(schema()), indent=2) + "\n"
+    """The JSON Schema of a site file, for editors: it marks a number without its unit too, which Python may give."""
+    return json.dumps(_without_bare(schema()), indent=2) + "\n"
 
 
-def _without_bare_times(node: Any) -> Any:
-    """The schema of a file: a quantity that is a time is text with a unit, or 0."""
+def _without_bare(node: Any) -> Any:
+    """The schema of a file: where the unit is never guessed, a quantity is text with a unit, or 0."""
     if isinstance(node, list):
-        return [_without_bare_times(one) for one in node]
+        return [_without_bare(one) for one in node]
     if not isinstance(node, dict):
         return node
-    found = {key: _without_bare_times(one) for key, one in node.items()}
-    if "x-quantity" in node and unit_of(node["x-quantity"]) == "s":
-        bare = [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": BARE + "$"}]
+    found = {key: _without_bare(one) for key, one in node.items()}
+    if "x-quantity" in node and (meant := needs_unit(1, unit_of(node["x-quantity"]))):
+        small = meant == PRINTED["B"]
+        most = {"exclusiveMaximum": FULL_NUMBER} if small else {}
+        bare = [
+            {"type": "number", "exclusiveMinimum": 0, **most},
+            {"type": "string", "pattern": SMALL_BARE if small else BARE + "$"},
+        ]
         found["not"] = {"anyOf": bare}
     return found

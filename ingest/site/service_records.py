@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ingest.catalog.yaml_reader import Kind, read_yaml
 from ingest.errors import UsageError, brief
-from ingest.units import display, parse
+from ingest.units import display, parse, written_in_file
 
 TERMS_FILE = Path(__file__).parent / "service.yaml"
 #: The key that sets all terms that no key of their own sets.
@@ -92,9 +92,7 @@ class TermRecord:
         Raises:
             UsageError: not a number, of another unit, a time without its unit, or out of range.
         """
-        if self.type == "time" and not any(mark.isalpha() for mark in str(written)):
-            raise UsageError(f"found {brief(written)}, expected a time with its unit, such as '{self.suggested}'")
-        found = float(f"{parse(written, UNITS[self.type], self.name):.12g}")
+        found = float(f"{parse(written_in_file(written), UNITS[self.type], self.name):.12g}")
         above = self.type in ("time", "rate", "power")
         if found > self.high or found < self.low or (above and found == self.low):
             upto = "" if self.high == float("inf") else f" to {self.shown(self.high)}"

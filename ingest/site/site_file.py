@@ -21,7 +21,7 @@ from ingest.site.schema import Fault, number
 from ingest.sizing.job import names_of
 from ingest.sizing.resolve import model_named
 from ingest.text import visible
-from ingest.units import parse_whole
+from ingest.units import parse_whole, written_in_file
 from ingest.version import newer
 
 Keys = tuple[str, ...]
@@ -246,10 +246,11 @@ def _with(raw: Any, keys: Keys, value: object, what: str) -> dict[str, Any]:
 def _in_base_units(site: Site, raw: Any, node: Mapping[str, Any], keys: Keys, found: list[Fault]) -> Any:
     """Data in base units: the schema's node says what each value is. What cannot be is left out and added to the faults."""
     parts = node.get("x-parts", {})
+    # Numbers from Python stay in base units, for whoever computes them; so does what `--set` spreads over scenarios.
+    if site.path is not None and not site.is_set(keys) and ("x-quantity" in node or node.get("type") == NUMBER_OF_ANY_KIND):
+        raw = written_in_file(raw)
     try:
         if "x-quantity" in node and not (isinstance(raw, Mapping) and raw.keys() & parts):
-            if site.path is not None and not site.is_set(keys):
-                refuse_bare_times(raw, node["x-quantity"])
             return _quantity(raw, node["x-quantity"], keys)
         if node.get("x-date"):
             # A date from `2027`, `2027-06` or `2027-06-30`.
@@ -272,17 +273,8 @@ def _in_base_units(site: Site, raw: Any, node: Mapping[str, Any], keys: Keys, fo
     return {key: value for key, value in inner.items() if value is not None or raw[key] is None}
 
 
-def refuse_bare_times(raw: object, name: str) -> None:
-    """Refuse the number of a time without its unit: 30 may be meant as minutes, and base units are seconds.
-
-    Numbers from Python stay in base units, for whoever computes them; `scenarios` holds the text of `--set` against this.
-
-    Raises:
-        UsageError: a time that is a number other than 0.
-    """
-    for value in raw.values() if isinstance(raw, Mapping) else (raw,):
-        if schema.is_bare_time(value, name):
-            raise UsageError(f"found {brief(value)}, expected a time with its unit, such as '30 min'")
+#: The type of a value whose quantity its key names, as below `set`.
+NUMBER_OF_ANY_KIND = ["number", "string"]
 
 
 def _quantity(raw: Any, name: str, keys: Keys) -> Input:

@@ -25,10 +25,12 @@ from ingest.sizing.checkpoint_files import (
 )
 from ingest.sizing.checkpoint_ranks import SPREAD_STAGE, USUAL_STAGE, ranks_of
 from ingest.sizing.checkpoint_schedule import (
+    DECIDING,
     DEFAULTS,
     MODES,
     USUAL_MODE,
     ScheduleOptions,
+    as_usual,
     failure_rate,
     failure_table,
     interval_table,
@@ -51,7 +53,7 @@ from ingest.sizing.job import (
 from ingest.sizing.memory_inputs import USUAL_RECIPE
 from ingest.sizing.optimizer_states import STAGES, WIDTHS, Trained, TrainedOptions, composed, kept_by, released_width
 from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, optimizer_of, recipe_of, size_of
-from ingest.sizing.rules import contradictions, finding, messages, unused
+from ingest.sizing.rules import contradictions, finding, messages, unused, without_unit
 from ingest.units import display
 
 #: What a job trains with where nothing is published of its model.
@@ -129,7 +131,8 @@ class ContentOptions(JobSizeOptions, SavedStateOptions, total=False):
     precision: Annotated[
         str | None,
         option(
-            "Precision of the weights: bf16, fp16, fp32 or fp8; {default} by default.",
+            "Precision of the saved weights: bf16, fp16, fp32 or fp8; without it that of the model, else {default}, and with "
+            "dcp that of the master copy, which it saves alone.",
             "P",
             usual=USUAL_PRECISION,
             choices=WIDTHS.keys(),
@@ -171,9 +174,9 @@ class TierOptions(WriteOptions, total=False):
     gpu: Annotated[
         str | None,
         option(
-            "Id or YAML file of the GPU, for its memory and its node; {default} by default.",
+            "Id or YAML file of the GPU, for its memory; {default} by default. Where given, its node sizes the tiers too.",
             "ID",
-            usual=f"an {USUAL_GPU.partition('-')[0].upper()}",
+            usual=USUAL_GPU,
         ),
     ]
 
@@ -266,6 +269,7 @@ def checkpoint(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpa
             inputs[name] = {"value": size, "from": "user" if asked[name] is not None else "default"}
     on_gpus = f" on {display(groups.ranks, 'GPU')}" if groups is not None else ""
     too_many = messages([finding("W29", known.find)])
+    small = without_unit({"tier_capacity": known.given.get("checkpoint_tier_bytes")})
     return Answer(
         QUESTION,
         f"Checkpoints of {sized.name}{on_gpus}: {', '.join(found.words.values())}, {found.layout}, {mode}",
@@ -274,7 +278,7 @@ def checkpoint(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpa
         results,
         unknown,
         Deferred(lambda: _tables(found) | failure_table(found.options.get("gpus"), found.failures, catalog.all(Failures))),
-        (*found.warnings, *unused_options(found, results, settings), *too_many, *contradicted(known, settings)),
+        (*found.warnings, *unused_options(found, results, settings), *too_many, *contradicted(known, settings), *small),
         catalog,
         found.unmet,
         tuple((row.source, row.where, row.assumed) for row in files),
@@ -361,7 +365,7 @@ def saved_checkpoints(
         kept = {"checkpoints_kept_forever": Input(0, note="none is kept permanently"), **kept}
     elif not {"training_seconds", "checkpoints_written"} & {*options, *settings}:
         raise option_error("keep", ": found every=M without an end of the job, expected --duration, such as 60d")
-    given = {**DEFAULTS, **kept, **given}
+    given = {**DEFAULTS, **kept, **{name: item if name in DECIDING else as_usual(name, item) for name, item in given.items()}}
     card = card or catalog.get(Gpu, USUAL_GPU)
     sizes = asked.get("expert_parallel"), asked.get("zero_stage")
     ranks = ranks_of(given, sized, kind, card, node, *sizes, recipe_of(USUAL_RECIPE, catalog))

@@ -31,6 +31,8 @@ AROUND = tuple(2 ** (step / 4) for step in range(-12, 13))
 SHARED = ("checkpoint_bytes", "checkpoint_staging_seconds", "job_mean_time_to_interrupt")
 #: What a user sets to size the bandwidth, or has it.
 SIZING = ("waste_allowed", "write_bandwidth")
+#: Figures that decide, where they are stated, how a schedule is sized.
+DECIDING = ("waste_allowed", "drain_fraction", "drain_time")
 #: An overhead allowed below so many times that of endless bandwidth is near the pole, where no bandwidth keeps it.
 POLE = 1.5
 ONE_POINT = 0.01
@@ -116,18 +118,31 @@ class ScheduleOptions(TypedDict, total=False):
     ]
     waste: Annotated[
         Written | None,
-        _figure("Share of time allowed for checkpoints, lost work and restores; {default} by default.", "F", "waste_allowed"),
+        _figure(
+            "Share of time allowed for checkpoints, lost work and restores: where given, it sizes the write bandwidth; without "
+            "it, only that of sync is sized, for {waste_allowed}.",
+            "F",
+            "waste_allowed",
+        ),
     ]
     mode: Annotated[str, option("{choices}.", "HOW", default=USUAL_MODE, choices=MODES)]
     drain_fraction: Annotated[
         Written | None,
         _figure(
-            "Share of the interval in which an asynchronous checkpoint drains; {default} by default.", "F", "drain_fraction"
+            "Share of the interval in which an asynchronous checkpoint drains: {default}, or all of it with --waste or "
+            "--write-bandwidth, where it is not given.",
+            "F",
+            "drain_fraction",
         ),
     ]
     drain_time: Annotated[
         Written | None,
-        _figure("Longest time in which an asynchronous checkpoint drains; {default} by default.", "TIME", "drain_time"),
+        _figure(
+            "Longest time in which an asynchronous checkpoint drains: {default}, or any with --waste or --write-bandwidth, "
+            "where it is not given.",
+            "TIME",
+            "drain_time",
+        ),
     ]
     slow_down: Annotated[
         Written | None,
@@ -147,6 +162,12 @@ class ScheduleOptions(TypedDict, total=False):
         Written | None,
         _figure("Time from an interrupt to the start of the restore; {default} by default.", "TIME", "reschedule_seconds"),
     ]
+
+
+def as_usual(name: str, item: Input) -> Input:
+    """The default of a figure that is stated as it holds anyway: it is as uncertain as if nobody had stated it."""
+    usual = DEFAULTS.get(name)
+    return usual if usual is not None and (usual.value, None, None) == (item.value, item.low, item.high) else item
 
 
 class Interrupted(NamedTuple):
@@ -302,12 +323,13 @@ def _schedule(known: Quantities, mode: str, *, relaxed: bool = False) -> None:
         if known.find("checkpoint_staging_seconds") is None:
             why = "the copy into host memory is left out: it depends on the number of GPUs"
             known.give({"checkpoint_staging_seconds": Input(0).by_default(why, "gpus")})
-        if (by_rate or by_waste) and not _stated(known, "drain_fraction"):
+        if not (by_rate or by_waste):
+            known.give({name: as_usual(name, known.given[name]) for name in DECIDING})
+        elif not _stated(known, "drain_fraction"):
             # A checkpoint drains until the next one begins, unless the user sets a window: a stated figure decides instead.
             whole = "a drain ends before the next persistent checkpoint"
             known.give({"drain_fraction": Input(1).by_default(whole, "checkpoint.drain_fraction")})
-        capped = _stated(known, "drain_time") or not (by_rate or by_waste or _stated(known, "drain_fraction"))
-        if not capped:
+        if (by_rate or by_waste) and not _stated(known, "drain_time"):
             known.state("drained_within_share")
     else:
         stop = "synchronous: GPUs wait for the dump, and nothing is staged"

@@ -18,7 +18,7 @@ from ingest.engine.value import Input
 from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, expected_one_of, one_of
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.sizing.job import Amount, CommonOptions, Written, by_user, counts_of, quantities_of, settings_of
-from ingest.sizing.rules import Finding, applying, finding, with_unused
+from ingest.sizing.rules import Finding, applying, finding, messages, with_unused, without_unit
 from ingest.units import display
 
 #: records of a format
@@ -292,6 +292,8 @@ def from_measurement(written: str | float | Path | None) -> dict[str, Input]:
 
 #: printed if they can be computed; not reported as unknown
 OPTIONAL = ("tokens", "documents", "bytes_per_token", "raw_tokens", "raw_documents", "dataset_samples")
+#: what a copy takes beside the data set
+COPYING = ("copy_bandwidth", "copied_files_per_second")
 #: results that a data set of samples does not have
 TEXT_ALONE = ("extracted_bytes", "tokenized_bytes", "raw_bytes")
 #: What `dataset` answers.
@@ -316,6 +318,7 @@ QUESTION = Question(
         Shown("file_opens", main=False),
         Shown("mdt_bytes", main=False),
         Shown("mdts", main=False),
+        Shown("copy_seconds"),
     ),
     (
         ("Needs", {"usable_bytes": "{} usable", "dataset_files": "{}", "dataset_bytes": "{} a copy"}),
@@ -324,6 +327,7 @@ QUESTION = Question(
 )
 #: why a stage before the clean data is unknown
 NOT_KNOWN = {
+    "copy_seconds": Message("needs both ", Option("copy_bandwidth"), " and ", Option("copy_files")),
     "raw_bytes": Message(
         "no pipeline with a published share of bytes", supply=("pipeline", "raw_bytes", Option("set.bytes_kept"))
     ),
@@ -342,7 +346,7 @@ class ContentOptions(TypedDict, total=False):
     documents: Annotated[
         Amount,
         option(
-            "Documents of the data set; {default} tokens each by default.",
+            "Documents of the data set; without them, those of the corpus, else one for each {default} tokens.",
             quantity="documents",
             usual=f"{USUAL_TOKENS_PER_DOCUMENT.value:,}",
         ),
@@ -373,7 +377,7 @@ class FormatOptions(TypedDict, total=False):
     vocabulary: Annotated[
         Amount,
         option(
-            "Number of token ids, {default} by default; up to 65,536 of them take 2 B each.",
+            "Number of token ids; without it, that of the corpus, else {default}; up to 65,536 of them take 2 B each.",
             quantity="vocabulary",
             usual={"vocabulary": USUAL_VOCABULARY},
         ),
@@ -388,6 +392,14 @@ class FormatOptions(TypedDict, total=False):
             "Copies of the data set for training, {default} by default, or by stage: raw=1,clean=1,dataset=3.",
             usual=f"{USUAL_COPIES['dataset'].value}",
         ),
+    ]
+    copy_bandwidth: Annotated[
+        Amount,
+        option("Bandwidth of a copy; with --copy-files, gives the time to copy one.", "RATE", quantity="copy_bandwidth"),
+    ]
+    copy_files: Annotated[
+        Amount,
+        option("Files that a copy creates each second, beside the time of the bytes.", quantity="copied_files_per_second"),
     ]
     epochs: Annotated[Amount, option("Passes over the data set; {default} by default.", quantity="epochs")]
 
@@ -459,7 +471,8 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
         # Any two of payload, data set and their ratio may be given: no format makes a hundredth of its payload.
         share = results["dataset_overhead_share"].value
         check_value("dataset_overhead_share", share, "dataset_bytes over payload_bytes, less 1 (dataset_overhead_share)")
-    left_out = {*OPTIONAL, "referred_bytes", *(TEXT_ALONE if content == "samples" else ())}
+    copied = {"copy_seconds"} if {*COPYING}.isdisjoint(given) else set()
+    left_out = {*OPTIONAL, *copied, "referred_bytes", *(TEXT_ALONE if content == "samples" else ())}
     unknown = {name: NOT_KNOWN.get(name, why) for name, why in missing.items() if name not in left_out}
     words = {"corpus": asked["corpus"], "pipeline": made_by, "format": form.id, "holds": content, "sizes": sizes}
     stated = {**asked, "sizes": sizes != "varied" or None}
@@ -471,7 +484,7 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
         results,
         unknown,
         {"footprint": rows},
-        tuple(one.message() for one in applying([by_reference(corpus, known)])),
+        (*messages([by_reference(corpus, known)]), *without_unit({"raw_bytes": by_user(own).get("raw_bytes")})),
         catalog,
     )
     return with_unused(answer, settings)

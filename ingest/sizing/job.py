@@ -58,7 +58,7 @@ GPU = option("Id, alias or YAML file of a GPU; a list, or text with commas, for 
 USUAL_GPU = "h100-sxm"
 #: Options of questions about memory.
 SIZED_MODEL = option('Catalog id, config.json or YAML file; may be left out with `set={"parameters": N}`.', "ID")
-ONE_GPU = option("Id or YAML file of the GPU; {default} by default.", "ID", usual=f"an {USUAL_GPU.partition('-')[0].upper()}")
+ONE_GPU = option("Id or YAML file of the GPU; {default} by default.", "ID", usual=USUAL_GPU)
 NODE = option("Id or YAML file of a node type; sets the GPU too.", "ID")
 NODES = option("Nodes of the GPUs instead.")
 

@@ -113,13 +113,21 @@ class LayoutOptions(TypedDict, total=False):
     node: Annotated[str | None, NODE]
     gpus: Annotated[Amount, option("GPUs of the job; by default the fewest that hold the model.", quantity="gpus")]
     nodes: Annotated[Amount, NODES]
-    tensor_parallel: Annotated[Amount, option("GPUs that share a layer; {default} by default.", quantity="tensor_parallel")]
-    pipeline_parallel: Annotated[Amount, option("Pipeline stages; {default} by default.", quantity="pipeline_parallel")]
+    tensor_parallel: Annotated[
+        Amount, option("GPUs that share a layer; {default} by default, any with --search.", quantity="tensor_parallel")
+    ]
+    pipeline_parallel: Annotated[
+        Amount, option("Pipeline stages; {default} by default, any with --search.", quantity="pipeline_parallel")
+    ]
     context_parallel: Annotated[
-        Amount, option("Replicas that share the tokens of a sequence; {default} by default.", quantity="context_parallel")
+        Amount,
+        option(
+            "Replicas that share the tokens of a sequence; {default} by default, any with --search.",
+            quantity="context_parallel",
+        ),
     ]
     expert_parallel: Annotated[
-        Amount, option("Replicas that share the experts; {default} by default.", quantity="expert_parallel")
+        Amount, option("Replicas that share the experts; {default} by default, any with --search.", quantity="expert_parallel")
     ]
     expert_tensor_parallel: Annotated[
         Amount, option("Tensor ranks that share one expert; all of them by default.", quantity="expert_tensor_parallel")
@@ -146,7 +154,7 @@ class StepOptions(TypedDict, total=False):
         str | None,
         option(
             "none, selective (scores of attention), full (layers keep their input alone), or parts of layers: norm, latent, "
-            "activation, mlp, expert, separated by commas; {default} by default.",
+            "activation, mlp, expert, separated by commas; {default} by default, any with --search.",
             usual=RECOMPUTES[0],
             choices=RECOMPUTES,
         ),
@@ -181,7 +189,12 @@ class StateOptions(TrainedOptions, total=False):
 
     zero_stage: Annotated[
         int | str | None,
-        option("ZeRO stage; 0 is plain data parallelism; {default} by default.", "0-3", usual=str(USUAL_STAGE), choices=STAGES),
+        option(
+            "ZeRO stage; 0 is plain data parallelism; {default} by default, any with --search.",
+            "0-3",
+            usual=str(USUAL_STAGE),
+            choices=STAGES,
+        ),
     ]
     hybrid_shard: Annotated[
         Amount, option("Replicas that share the partitioned states, where they are not all (HSDP).", quantity="shard_group")
@@ -206,8 +219,8 @@ class StateOptions(TrainedOptions, total=False):
     utilization: Annotated[
         Amount,
         option(
-            "Share of the memory that states may fill; {default} by default, "
-            f"{UTILIZATION_OF_STEP.value:g} with --sequence-length.",
+            f"Share of the memory that may be filled: {{default}}, or {UTILIZATION_OF_STEP.value:g} with --sequence-length, "
+            "where it is not given.",
             "F",
             quantity="memory_utilization",
             usual=DEFAULTS,
@@ -216,7 +229,8 @@ class StateOptions(TrainedOptions, total=False):
     residual: Annotated[
         Amount,
         option(
-            "Bytes of activations, buffers and fragments on one GPU; {default} by default.",
+            "Bytes of activations, buffers and fragments on one GPU, as measured: they replace those that --sequence-length "
+            "counts; without both, {default}.",
             "SIZE",
             quantity="residual_bytes_per_gpu",
             usual=DEFAULTS,

@@ -16,7 +16,7 @@ from ingest.engine.messages import Message, Option, Setting, rule_of
 from ingest.engine.registry import Step, is_quantity, solve, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input
+from ingest.engine.value import Input, Quantity
 from ingest.sizing.rule import SIGNS, Rule
 from ingest.units import display, percent
 
@@ -67,6 +67,8 @@ NEARLY = 1.01
 SHORTEST_DOUBLING = 30 * 86_400.0
 #: Less than this of homes, logs or data is the number of a capacity without its unit.
 SMALLEST_CAPACITY = 1e6
+#: Readers of one data set agree about its samples where their figures differ by less than this.
+ALIKE = 1.05
 #: A rounding error of shares such as 1/3 is no overlap.
 ROUNDING = 1e-9
 #: Rank of a line that comes from no rule: most tell what the evidence is.
@@ -235,6 +237,8 @@ ROWS = (
     Rule("W31", 31, **_said("{data} is not on storage in {years}; the job is planned for every year", data="absent")),
     Rule("W39", 9, **_said("on storage in none of the planned years, {years}: no line counts it", data="absent in all years"),
          supply=("from", "until", "start")),
+    Rule("W56", 9, "most_of_readers", ">", "fewest_of_readers", factor=ALIKE,
+         text="its readers disagree about {what}: {readers}; {taken}"),
     Rule("W42", 9, "stated_capacity", "<", SMALLEST_CAPACITY,
          text="found {shown}, expected at least {at_most}: a number without a unit is in bytes"),
     Rule("W32", 8, "node_reads_per_second", ">", MOST_READS, of_job=True, what="read requests per second of a node",
@@ -542,6 +546,14 @@ def unused(option: Option) -> Message:
     '--cache-hit changes nothing here: the results do not depend on it'
     """
     return told("W13", option)
+
+
+def without_unit(capacities: Mapping[str, Input | None]) -> Iterator[Message]:
+    """The warnings about capacities, by the option that states them, that are so small that their unit must be missing."""
+    for option, item in capacities.items():
+        stated = Quantity(item.value, "B") if item is not None and item.value else None
+        for one in applying([finding("W42", {"stated_capacity": stated})]):
+            yield Message(Option(option), ": ", one.message())
 
 
 def with_unused(answer: Answer, settings: Iterable[str]) -> Answer:

@@ -29,7 +29,7 @@ from ingest.storage.system_quantities import (
 )
 from ingest.storage.units_required import Spare, count_units
 from ingest.text import one_line
-from ingest.units import display, parse
+from ingest.units import display, parse, written_in_file
 
 #: Needs of which several systems deliver the sum.
 ADDED_UP = [name for name in REQUIRABLE if name != "node_read_bandwidth_needed"]
@@ -193,7 +193,7 @@ def _rented(entry: Storage, item: Mapping[str, Any], place: str) -> InPlace:
     if "capacity" not in item:
         raise IngestError(f"{option}: missing, expected the capacity provisioned of {entry.id} {name}, such as 500 TiB")
     try:
-        capacity = float(parse(item["capacity"], "B", option))
+        capacity = float(parse(written_in_file(item["capacity"]), "B", option))
     except UsageError as error:
         raise IngestError(str(error)) from None
     least, most = (one.value if one else end for one, end in ((tier.capacity_min, 0), (tier.capacity_max, math.inf)))

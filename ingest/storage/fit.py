@@ -21,7 +21,7 @@ from ingest.site.plan import Plan
 from ingest.sizing.bandwidth import sized
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import Job, job_of, quantities_of
-from ingest.sizing.rules import Finding, finding, unused
+from ingest.sizing.rules import Finding, finding, unused, without_unit
 from ingest.storage import data_path
 from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
 from ingest.storage.existing import measured_entry, stock_of, without
@@ -355,7 +355,7 @@ def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
     """Storage systems that meet a need, their bottlenecks and the units required.
 
     Args:
-        plan: a site file, or the JSON that `ingest plan` wrote of it.
+        plan: a site file, the JSON that `ingest plan` wrote of it, or the model of a job.
         options: a job as `bw` takes it, needs as plain numbers, and the systems to compare.
 
     >>> found = fit(read_bandwidth="500 GB/s", write_bandwidth="300 GB/s", capacity="1 PB", storage="ddn-ai400x2")
@@ -367,6 +367,8 @@ def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
         IngestError: a missing fact, and what to supply.
     """
     asked: dict[str, Any] = {**filled(FitOptions, options, "fit")}
+    if plan is not None and asked["model"] is None and not Path(plan).suffix and not Path(plan).exists():
+        plan, asked["model"] = None, str(plan)
     given = {one.name: asked.pop(one.name) for one in options_in(StorageOptions)}
     catalog, gpus = opened(asked.pop("catalogs")), asked.pop("gpus")
     plain = from_numbers(**{name: given[name] for name in PLAIN})
@@ -386,6 +388,7 @@ def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
     settings = () if names_job(job) or not found.systems else job.settings
     used = {name for one in found.systems for name in one.answer.used}
     notes = [unused(Option(f"set.{name}")) for name in settings if name not in used]
+    notes += without_unit({"capacity": plain.get("required_usable_bytes")})
     return replace(found, need=replace(found.need, notes=(*found.need.notes, *notes)))
 
 

@@ -20,6 +20,8 @@ from rfp.offers import told
 
 from ingest.cli.group import command
 from ingest.cli.main import COMMANDS
+from ingest.engine.registry import is_quantity, unit_of
+from ingest.units import physical
 
 _WRITTEN = yaml.safe_load((Path(__file__).parent / "questions.yaml").read_text(encoding="utf-8"))
 SHARES: dict[str, int] = _WRITTEN["shares"]
@@ -140,7 +142,9 @@ class Draws:
         if option == "--set" and not values:
             known = self.inputs["bw" if name in ("explain", "sweep", "fit") else name]
             quantity = self.random.choice([*known] or ["nodes"])
-            return [option, f"{quantity}={known.get(quantity, 1) * self.random.choice([1, 2, 0.5, 1.25, 0.1]):.6g}"]
+            number = known.get(quantity, 1) * self.random.choice([1, 2, 0.5, 1.25, 0.1])
+            unit = physical(unit_of(quantity)) if is_quantity(quantity) else "1"
+            return [option, f"{quantity}={number:.6g}{'' if unit == '1' else f' {unit}'}"]
         return [option, self.word(self.random.choice(values or VALUES[option]), name)]
 
     def question(self, name: str) -> list[str]:

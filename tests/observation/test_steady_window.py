@@ -5,7 +5,7 @@ from math import log, sqrt
 
 import pytest
 
-from ingest.observation.steady_window import _by_chance, _steady_part, steady_part
+from ingest.observation.steady_window import _by_chance, _steady_part, parts_cut, steady_part
 
 #: Least share and number of intervals of a steady part; share below which rates are alike, and halves by chance.
 LEAST_SHARE, LEAST_BINS, ALIKE, ALIKE_BY_CHANCE = 0.25, 5, 0.1, 0.25
@@ -36,8 +36,11 @@ def test_warm_up_and_tail_are_cut(noise):
 def test_a_part_that_is_too_short_is_no_steady_state():
     least = int(100 * LEAST_SHARE)
     for length, steady in ((least, True), (least - 1, False)):
-        idle = [0.0] * (100 - length)
-        assert (part(idle[::2] + [100.0] * length + idle[1::2]) is not None) is steady
+        idle = [30.0] * (100 - length)
+        found = part(idle + [80.0] * length)
+        assert found.first == (100 - length if steady else 0)
+    # It is none that does most of the work.
+    assert part([5.0] * 80 + [100.0] * 20).first == 80
     assert part([100.0] * LEAST_BINS) is not None
     assert part([100.0] * (LEAST_BINS - 1)) is None
 
@@ -67,21 +70,31 @@ def test_halves_apart_by_chance(share, steady):
     assert (found is not None and "within their spread" in found.window.note) is steady
 
 
-@pytest.mark.parametrize(("share", "seconds"), [(0.09, 30), (0.11, 60)])
-def test_a_pause_is_not_the_steady_part_however_long_it_lasts(share, seconds):
-    """60 s of imports before 30 s of reads: below a tenth of the mean they are a pause."""
-    slow = 30 * share / (90 - 60 * share)
-    assert steady_part(range(91), totals_of([slow] * 60 + [1] * 30)).window.seconds == seconds
+@pytest.mark.parametrize(("share", "seconds"), [(0.09, None), (0.11, 60)])
+def test_a_pause_is_not_the_fastest_part(share, seconds):
+    """60 s of imports before two short phases of reads: below a tenth of the mean they are a pause."""
+    slow = 30 * share / (95 - 60 * share)
+    found = _steady_part(range(96), totals_of([slow] * 60 + [1.0] * 15 + [0.0] * 5 + [1.0] * 15), 1)
+    assert (None if found is None else found.window.seconds) == seconds
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_fastest_part_bounds_the_demand_wherever_it_lies(order):
+    rates = ([100.0] * 60 + [600.0] * 40)[::order]
+    found, totals = part(rates), totals_of(rates)
+    assert totals[found.last] - totals[found.first] == pytest.approx(600 * 40)
+    ((which, rate, share),) = parts_cut(range(101), totals, found)
+    assert (which, rate, share) == ("before" if order == 1 else "after", 100, 0.2)
 
 
 def test_by_amount_the_part_that_does_a_quarter_of_the_work_is_steady():
     """Rates of 8, 4, 2 and 1 in turn: each part does a quarter of the work, the last takes longest; of five, each does less."""
     rates = [8.0] * 10 + [4.0] * 20 + [2.0] * 40 + [1.0] * 80
-    for by_amount in (False, True):
-        assert steady_part(range(151), totals_of(rates), by_amount=by_amount).window.seconds == 80
+    for by_amount, seconds in ((False, 40), (True, 80)):
+        assert steady_part(range(151), totals_of(rates), by_amount=by_amount).window.seconds == seconds
     fast = [9.0] * 10 + [1.0] * 10
     assert steady_part(range(21), totals_of(fast)).first == 0
-    assert steady_part(range(41), totals_of(fast + [1.0] * 20)).first == 10
+    assert steady_part(range(41), totals_of(fast + [1.0] * 20)).last == 10
     assert steady_part(range(41), totals_of(fast + [1.0] * 20), by_amount=True).last == 10
     assert steady_part(range(156), totals_of([16.0] * 5 + rates), by_amount=True) is None
 

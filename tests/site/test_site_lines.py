@@ -28,7 +28,7 @@ def planned(data):
 
 SLOW = {"samples_per_second": 100, "sample_bytes": 1_000_000}
 SAVED = {"parameters": 1e9, "bytes": "1 TB", "interval": "1000 s", "keep": 1, "mtti": "1 year"}
-ASYNC = {**SAVED, "mode": "async", "drain_fraction": 1}
+ASYNC = {**SAVED, "mode": "async", "drain_fraction": 1, "drain_time": "1 day"}
 SYNC = {**SAVED, "mode": "sync", "waste": "5%"}
 
 

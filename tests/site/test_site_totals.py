@@ -85,7 +85,7 @@ def test_runs_write_start_and_create_by_their_gpus():
     assert (exact(plan, "R-READ-02"), exact(plan, "R-READ-03"), exact(plan, "R-RESTART-01")) == (15e9, 30e9, 15e9)
     assert plan.requirement("R-READ-02").conditions.clients == 32
     # Runs that always write are added.
-    always = {**SYNC, "mode": "async", "drain_fraction": 1}
+    always = {**SYNC, "mode": "async", "drain_fraction": 1, "drain_time": "1 day"}
     del always["waste"]
     plan = planned(site(a={"runs": 3, "checkpoint": always}) | {"floor": "none"})
     assert exact(plan, "R-WRITE-01") == pytest.approx(3 * exact(plan, "R-WRITE-02"))

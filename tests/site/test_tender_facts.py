@@ -102,7 +102,7 @@ def test_a_term_takes_its_limits_and_nothing_beyond(one):
     ("section", "key", "value", "message"),
     [
         ("service", "availability", "99.9", "found '99.9', expected a value from 50 % to 100 %"),
-        ("service", "rebuild_time", 30, "found 30, expected a time with its unit, such as '24 h'"),
+        ("service", "rebuild_time", 30, "found '30' without a unit, expected one, such as '30 s' or '30 h'"),
         ("service", "rebuild_time", "30 GB", "'30 GB' is in B, expected s"),
         ("service", "posix", "ful", "did you mean 'full'?"),
         ("service", "tenants", "maybe", "expected one of true, false, stated, open, none"),

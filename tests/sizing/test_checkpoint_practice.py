@@ -176,7 +176,9 @@ def test_the_interval_is_a_tenth_of_the_mean_time_to_interrupt_up_to_an_hour(hou
     [
         ({"interval": "19 min"}, 114),
         ({"interval": "21 min"}, 120),
-        ({"interval": "21 min", "drain_fraction": 0.1}, 126),
+        ({"interval": "21 min", "drain_fraction": 0.1}, 120),
+        ({"interval": "21 min", "drain_fraction": 0.05}, 63),
+        ({"interval": "21 min", "drain_fraction": 0.5}, 120),
         ({"interval": "21 min", "drain_fraction": 0.1, "drain_time": "100 s"}, 100),
         ({"interval": "21 min", "drain_time": "1 h"}, 126),
         ({"interval": "5 min", "persistent_every": 2}, 60),

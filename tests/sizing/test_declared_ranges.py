@@ -16,13 +16,13 @@ IMPOSSIBLE = [
     (ingest.checkpoint, {"model": "llama3-8b", "gpus": 64}, "gpus=0.5"),
     (ingest.checkpoint, {"model": "llama3-8b", "gpus": 64}, "gpus=1e-9"),
     (ingest.dataset, {"corpus": "fineweb", "pipeline": "fineweb"}, "pipeline_output_share=5"),
-    (ingest.dataset, TEXT, "dataset_bytes=5"),
+    (ingest.dataset, TEXT, "dataset_bytes=5 B"),
     (ingest.dataset, TEXT, "dataset_files=0.001"),
     (ingest.dataset, TEXT, "mdts=1e-6"),
     (ingest.checkpoint, {"model": "llama3-8b", "gpus": 64}, "checkpoints_retained=0.5"),
     (ingest.memory, {"model": "llama3-8b"}, "nodes_to_hold=0.001"),
     (ingest.offload, {"model": "llama3-8b", "gpu": "h100"}, "offload_efficiency=5"),
-    (ingest.bw, {"model": "cosmoflow", "gpu": "h100"}, "sample_bytes=0.5"),
+    (ingest.bw, {"model": "cosmoflow", "gpu": "h100"}, "sample_bytes=0.5 B"),
 ]
 
 
@@ -36,15 +36,15 @@ SAVED = {"model": "llama3-8b", "gpus": 64}
 RUN = {"model": "llama3-8b", "tokens": "1T", "gpu": "h100", "gpus": 64}
 #: A result that is set far from what the other inputs give, and one that is set near.
 DEPARTURES = [
-    (ingest.dataset, TEXT, "clean_bytes=5", "clean_bytes=6.1TB"),
-    (ingest.dataset, TEXT, "tokenized_bytes=5", "tokenized_bytes=590TB"),
-    (ingest.dataset, TEXT, "usable_bytes=5", "usable_bytes=100TB"),
-    (ingest.checkpoint, SAVED, "checkpoint_bytes=5", "checkpoint_bytes=50GB"),
-    (ingest.checkpoint, SAVED, "checkpoint_retained_bytes=1", "checkpoint_retained_bytes=1TB"),
+    (ingest.dataset, TEXT, "clean_bytes=5 B", "clean_bytes=6.1TB"),
+    (ingest.dataset, TEXT, "tokenized_bytes=5 B", "tokenized_bytes=590TB"),
+    (ingest.dataset, TEXT, "usable_bytes=5 B", "usable_bytes=100TB"),
+    (ingest.checkpoint, SAVED, "checkpoint_bytes=5 B", "checkpoint_bytes=50GB"),
+    (ingest.checkpoint, SAVED, "checkpoint_retained_bytes=1 B", "checkpoint_retained_bytes=1TB"),
     (ingest.memory, {"model": "llama3-70b"}, "gpus_to_hold=1", "gpus_to_hold=16"),
-    (ingest.train, RUN, "training_seconds=1", "training_seconds=30day"),
-    (ingest.model, {"source": "llama3-8b"}, "weights_bytes=5", "weights_bytes=17GB"),
-    (ingest.offload, {"model": "llama3-8b", "gpu": "h100"}, "step_seconds=1e9", "step_seconds=1"),
+    (ingest.train, RUN, "training_seconds=1 s", "training_seconds=30day"),
+    (ingest.model, {"source": "llama3-8b"}, "weights_bytes=5 B", "weights_bytes=17GB"),
+    (ingest.offload, {"model": "llama3-8b", "gpu": "h100"}, "step_seconds=1e9 s", "step_seconds=1 s"),
 ]
 
 

@@ -238,7 +238,7 @@ def test_gpus_are_named_as_they_were_given(found):
 def test_a_rate_that_is_missing_is_named(shipped):
     # A bandwidth that is given needs the samples beside it.
     needed = "the bandwidth that is given does not state the samples/s of a GPU; set --samples-per-second"
-    assert ingest.bw("cosmoflow", "h100", set=["ingest_bandwidth_per_gpu=1"]).unmet == needed
+    assert ingest.bw("cosmoflow", "h100", set=["ingest_bandwidth_per_gpu=1 B/s"]).unmet == needed
     # A protocol without a rate names those that have one.
     with pytest.raises(IngestError, match=r"no rate of cosmoflow on h100-sxm under 'paper'.*mlperf-storage"):
         answered(shipped, protocol="paper", basis="measured")

@@ -178,7 +178,7 @@ def test_a_block_of_a_trace_holds_the_tokens_that_its_lengths_state(tmp_path, ru
     for held, setting in ((20, []), (19, []), (40, ["--set", "kv_trace_block_tokens=256"])):
         capacity = (20 if held != 19 else 19.99) * 512 * PER_TOKEN
         ran = run("offload", "llama3-70b", "--inference", "--users", 10, "--turns", 4, "--hit", path, "--format", "json",
-                  "--set", f"kv_tier_capacity={capacity}", *setting)  # fmt: skip
+                  "--set", f"kv_tier_capacity={capacity} B", *setting)  # fmt: skip
         assert ran.data["results"]["kv_hit_share"]["value"] == lru_hits(blocks, held)
         assert not [one for one in ran.data["warnings"] if one.startswith("W13")]
 

@@ -560,7 +560,7 @@ def test_require_takes_yes_alone(command):
     # Require is met by a system that fits and by one of all.
     assert command("--read-bandwidth", "500GB/s", "--storage", "ddn-ai400x2", "--require")[0] == 0
     assert command("--read-bandwidth", "500GB/s", "--require")[0] == 0
-    assert command("--read-bandwidth", "1e17", "--units", "1", "--require")[0] == 3
+    assert command("--read-bandwidth", "1e17 B/s", "--units", "1", "--require")[0] == 3
 
 
 # the catalog

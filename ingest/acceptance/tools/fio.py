@@ -398,8 +398,11 @@ def _spread(spread: Mapping[str, Any], mean: float, most: float, where: str) -> 
 
 
 def _latencies(parts: Sequence[Mapping[str, Any]], where: str) -> tuple[float | None, float | None]:
-    """The mean, and the 99 % latency of the thread in which it is highest: 99 % of all requests are at least as fast."""
-    means, slowest = [], []
+    """The mean of all requests, and the 99 % latency of the thread in which it is highest: 99 % of all are at least as fast.
+
+    Threads count by their requests: a slow one makes few of them.
+    """
+    means, weights, slowest = [], [], []
     for part in parts:
         # From submission on; older results have percentiles of the time after it, and of creates fio times the request alone.
         whole, after = (table(part.get(key, {}), f"{where}: {key}") for key in ("lat_ns", "clat_ns"))
@@ -407,6 +410,8 @@ def _latencies(parts: Sequence[Mapping[str, Any]], where: str) -> tuple[float | 
         spread = table(found.get("percentile") or {}, f"{where}: percentile")
         if found.get("mean") is not None:
             means.append(number(found["mean"], f"{where}: lat_ns.mean"))
+            weights.append(number(part.get("total_ios", 1), f"{where}: total_ios"))
         if "99.000000" in spread:
             slowest.append(number(spread["99.000000"], f"{where}: percentile"))
-    return sum(means) / len(means) / 1e9 if means else None, max(slowest) / 1e9 if slowest else None
+    mean = statistics.fmean(means, weights if any(weights) else None) / 1e9 if means else None
+    return mean, max(slowest) / 1e9 if slowest else None

@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from statistics import fmean
 from typing import Any
 
 from ingest.engine.registry import solve
@@ -169,6 +170,11 @@ def dlio(text: str, path: str) -> TrainingLog | None:
         gpus = positive(found["num_accelerators"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise IngestError(f"{path}: found no whole summary of DLIO, expected the summary.json of a run that ended") from None
+    if metric.get("train_throughput_mean_samples_per_second") == 0:
+        raise IngestError(
+            f"{path}: DLIO's summary has a rate of 0 samples/s: the run took no sample before it ended, or its storage gave "
+            "none; expected a run with a rate"
+        )
     if rate is None or gpus is None or gpus % 1:
         raise IngestError(f"{path}: found no training in DLIO's summary, expected 'train_throughput_mean_samples_per_second'")
     used, epochs = positive(waited), {}
@@ -187,6 +193,34 @@ def dlio(text: str, path: str) -> TrainingLog | None:
     stall = None if used is None else float(solve("stall_of_utilization", given))
     remark, rates = "emulated accelerators; mean of the epochs", epochs["train_throughput_samples_per_second"]
     return TrainingLog((), gpus=int(gpus), rate=rate, rates=rates, remark=remark, stall=stall)
+
+
+#: What DLIO's own log prints at the end of a run, and at the end of each block of an epoch.
+_DLIO_GPUS = re.compile(r"Number of Simulated Accelerators: (\d+)")
+_DLIO_ENDS = (re.compile(rf"Training Accelerator Utilization \[AU\] \(%\): {NUMBER}"),
+              re.compile(rf"Training Throughput \(samples/second\): {NUMBER}"))  # fmt: skip
+_DLIO_BLOCKS = (re.compile(rf"\[Training\] Accelerator Utilization \[AU\] \(%\): {NUMBER}"),
+                re.compile(rf"\[Training\] Throughput \(samples/second\): {NUMBER}"))  # fmt: skip
+
+
+def dlio_log(text: str, path: str) -> TrainingLog | None:
+    """The log that DLIO prints: rate and utilization at its end, or the means of the blocks of a run that was cut off."""
+    found = [[positive(float(one[1])) for one in each.finditer(text)] for pair in (_DLIO_ENDS, _DLIO_BLOCKS) for each in pair]
+    used, rates = next((pair for pair in (found[:2], found[2:]) if all(pair)), ([], []))
+    if not used:
+        return None
+    if None in rates or None in used or max(one or 0 for one in used) > MOST_PERCENT:
+        raise IngestError(
+            f"{path}: DLIO's log has a rate or a utilization that is 0 or above 100 %: expected a run that took samples"
+        )
+    known, counted = [one for one in rates if one], _DLIO_GPUS.search(text)
+    given = {"accelerator_utilization": min(fmean([one for one in used if one]), 100) / 100}
+    remark = "emulated accelerators; " + ("mean of the blocks of the run" if not found[0] else "as printed at its end")
+    rated = tuple(known) if len(known) > 1 else ()
+    stall = float(solve("stall_of_utilization", given))
+    return TrainingLog(
+        (), gpus=int(counted[1]) if counted else None, rate=fmean(known), rates=rated, remark=remark, stall=stall
+    )
 
 
 def traceml(text: str, path: str, job: Job) -> Reading | None:
@@ -253,5 +287,6 @@ SOURCES = (
     training_source("Lightning", lightning, help="Lightning's metrics.csv", rank=4),
     training_source("Composer", composer, rank=2),
     training_source("DLIO", dlio),
+    training_source("DLIO", dlio_log, rank=2),
     LogSource("TraceML", traceml, rank=0, kind=PROFILE),
 )

@@ -103,7 +103,7 @@ _CHECKPOINT = (
     Field("gpus", "1024", kind="number", label="GPUs"),
     Field("gpu", kind="choice", source="gpus", label="GPU", optional="H100, for its memory"),
     Field("mode", USUAL_MODE, kind="choice", label="Mode"),
-    Field("waste", kind="number", placeholder="5%"),
+    Field("waste", kind="number", placeholder="sizes the write rate, such as 5%"),
     Field("interval", placeholder="by the least overhead"),
     Field("mtti", placeholder="from the failure rate", label="Mean time to interrupt"),
     Field("write_bandwidth", placeholder="for example 300 GB/s"),

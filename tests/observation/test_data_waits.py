@@ -1,0 +1,110 @@
+"""Logs that print the wait for data: the stall is the waits over the steps, as those who wrote the lines counted them."""
+
+import random
+
+import pytest
+
+import ingest
+from ingest.errors import IngestError
+
+#: program -> a line of step and epoch, with the mean of a step and of its wait
+FORMS = {
+    "PyTorch": "Epoch: [{epoch}][{step:3d}/5005]\tTime  {one:.3f} ( {time:.3f})\tData  {wait1:.3f} ( {wait:.3f})\tLoss 6.9 "
+    "(7.0)",
+    "timm": "Train: {epoch} [{step:4d}/1251 (  4%)]  Loss: 6.942 (6.95)  Time: {one:.3f}s,  {now:.2f}/s  ({time:.3f}s,  "
+    "{rate:.2f}/s)  LR: 1.000e-06  Data: {wait1:.3f} ({wait:.3f})",
+    "torchvision": "Epoch: [{epoch}]  [{step:4d}/5004]  eta: 1:00:00  lr: 0.1  loss: 7.0 (7.0)  time: {one:.4f}  data: "
+    "{wait1:.4f}  max mem: 8000",
+    "mmengine": "2023/05/01 10:00:00 - mmengine - INFO - Epoch(train)  [{epoch}][{step:4d}/1251]  lr: 1.0e-01  eta: 1 day, "
+    "2:00:00  time: {one:.4f}  data_time: {wait1:.4f}  memory: 5000  loss: 6.9",
+    "YOLOX": "2021-07-20 | INFO | yolox.core.trainer:245 - epoch: {epoch}/300, iter: {step}/3696, mem: 5000Mb, iter_time: "
+    "{one:.3f}s, data_time: {wait1:.3f}s, total_loss: 15.1, lr: 1e-7",
+    "Detectron2": "[07/20 10:00:00 d2.utils.events]:  eta: 0:10:00  iter: {step}  total_loss: 1.2  time: {one:.4f}  last_time: "
+    "9.9  data_time: {wait1:.4f}  last_data_time: 9.9   lr: 0.001",
+}
+
+
+@pytest.mark.parametrize("program", FORMS)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_stall_is_the_waits_over_the_steps(program, seed, tmp_path):
+    chance = random.Random(seed)
+    lines, waited, took = [], 0.0, 0.0
+    for epoch in (0, 1) if program != "Detectron2" else (0,):
+        whole, waits, first = 0.0, 0.0, 10 if program in ("mmengine", "YOLOX") else 0
+        for place in range(1, 13):
+            step = 10 * (place - 1) + first
+            covered = 10 if step or first else 1
+            time = chance.uniform(0.2, 2)
+            wait = time * chance.uniform(0, 0.9)
+            whole, waits = whole + covered * time, waits + covered * wait
+            count = step + (0 if first else 1)
+            numbers = {"one": time, "wait1": wait, "time": whole / count, "wait": waits / count}
+            lines.append(FORMS[program].format(epoch=epoch, step=step, now=256 / time, rate=256 * count / whole, **numbers))
+        waited, took = waited + waits, took + whole
+    path = tmp_path / "train.log"
+    path.write_text("\n".join(["world of 8", *lines, ""]), encoding="utf-8")
+    seen = ingest.observe(path, gpus=8, samples_per_step=None if program == "timm" else 256)
+    assert seen.facts["program"] == program
+    assert seen.results["stall_fraction"].value == pytest.approx(waited / took, abs=0.02)
+    rate = 256 * seen.facts["steps"] / took
+    if program in ("PyTorch", "timm"):
+        assert seen.facts["steps"] == 2 * 111
+        assert seen.results["real_samples_per_second"].value == pytest.approx(rate, rel=0.02)
+    # What the job would take without waits is what it computes.
+    demand = seen.results["demanded_samples_per_second_per_gpu"].value
+    real = seen.results["real_samples_per_second"].value
+    assert demand == pytest.approx(real / 8 / (1 - seen.results["stall_fraction"].value), rel=1e-6)
+
+
+def test_a_wait_longer_than_its_step_is_refused(tmp_path):
+    path = tmp_path / "train.log"
+    path.write_text("epoch: 1/300, iter: 10/3696, iter_time: 0.1s, data_time: 0.2s\n", encoding="utf-8")
+    with pytest.raises(IngestError, match=r":1: found a wait for data of 0.2 s in a step of 0.1 s"):
+        ingest.observe(path)
+
+
+def test_lines_that_an_excerpt_leaves_out_are_no_time(tmp_path):
+    """Six iterations of 10 s, and six of 100 s after 170 that are not there."""
+    line = (
+        " iteration {:8d}/ 250000 | consumed samples: {} | elapsed time per iteration (ms): {:.1f} | global batch size: 1024 |"
+    )
+    numbers = [(step, 10_000.0) for step in range(2, 8)] + [(step, 100_000.0) for step in range(182, 188)]
+    path = tmp_path / "megatron.log"
+    path.write_text("\n".join(line.format(step, 1024 * step, time) for step, time in numbers) + "\n", encoding="utf-8")
+    seen = ingest.observe(path, gpus=8)
+    assert seen.results["window_seconds"].value in (60, 600)
+    assert any("the lines between step 7 and step 182 are left out" in line for line in seen.warnings)
+
+
+DLIO = """\
+[OUTPUT] 2024-01-01T10:00:00 Epoch 1 - Block 1 [Training] Accelerator Utilization [AU] (%): {used}
+[OUTPUT] 2024-01-01T10:00:00 Epoch 1 - Block 1 [Training] Throughput (samples/second): {rate}
+"""
+
+
+def test_the_log_that_dlio_prints_has_rate_and_stall(tmp_path):
+    path = tmp_path / "dlio.log"
+    ends = "[METRIC] Number of Simulated Accelerators: 4 \n[METRIC] Training Accelerator Utilization [AU] (%): 92.5 (0.1)\n"
+    path.write_text(f"{DLIO.format(used=50, rate=10)}{ends}[METRIC] Training Throughput (samples/second): 75.5 (0.1)\n")
+    seen = ingest.observe(path)
+    assert (seen.results["real_samples_per_second"].value, seen.facts["gpus"]) == (75.5, 4)
+    assert seen.results["stall_fraction"].value == pytest.approx(0.075)
+    path.write_text(DLIO.format(used=0, rate=0))
+    with pytest.raises(IngestError, match="DLIO's log has a rate or a utilization that is 0"):
+        ingest.observe(path)
+
+
+def test_a_summary_without_a_rate_says_so(tmp_path):
+    path = tmp_path / "summary.json"
+    path.write_text('{"num_accelerators": 1, "metric": {"train_throughput_mean_samples_per_second": 0.0}}')
+    with pytest.raises(IngestError, match="DLIO's summary has a rate of 0 samples/s"):
+        ingest.observe(path)
+
+
+def test_the_table_of_lightning_gives_the_stall(tmp_path):
+    rows = (("run_training_batch", 0.04, 1000, 40.0), ("[_TrainingEpochLoop].train_dataloader_next", 0.01, 1000, 10.0))
+    path = tmp_path / "profile.txt"
+    path.write_text("".join(f"|  {name}  |  {mean}  |  {calls}  |  {total}  |  10  |\n" for name, mean, calls, total in rows))
+    seen = ingest.observe(path, gpus=2, samples_per_step=64)
+    assert seen.results["stall_fraction"].value == pytest.approx(0.2)
+    assert seen.results["real_samples_per_second"].value == pytest.approx(64 * 1000 / 50)
