@@ -368,7 +368,8 @@ def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
     """
     asked: dict[str, Any] = {**filled(FitOptions, options, "fit")}
     if plan is not None and asked["model"] is None and not Path(plan).suffix and not Path(plan).exists():
-        plan, asked["model"] = None, str(plan)
+        asked["model"] = str(plan)
+        plan = None
     given = {one.name: asked.pop(one.name) for one in options_in(StorageOptions)}
     catalog, gpus = opened(asked.pop("catalogs")), asked.pop("gpus")
     plain = from_numbers(**{name: given[name] for name in PLAIN})
