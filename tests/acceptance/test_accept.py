@@ -446,3 +446,32 @@ def test_a_trial_overwrites_what_it_filled():
         assert "size=16777216\n" in job
         assert "numjobs=4\n" in job
     assert "rw=randread\n" in read
+
+
+def test_a_pack_is_for_a_year_or_a_delivery_step_of_the_tender(tmp_path):
+    site = Path(__file__).parents[2] / "examples" / "enterprise-64-nodes.yaml"
+    whole = ingest.accept(site, tmp_path / "whole")
+    first = ingest.accept(site, tmp_path / "first", step=0)
+    same = ingest.accept(site, tmp_path / "same", years="0")
+    assert [test.loads for test in first.tests] == [test.loads for test in same.tests]
+    assert first.site.startswith(f"{whole.site}, step 0 (")
+    grown = {line.id: line.value for line in whole.requirements}
+    held = {line.id: line.value for line in first.requirements}
+    assert held["R-CAP-01"] < grown["R-CAP-01"]
+    for options, why in (
+        ({"step": 30}, "--step: found 30, expected one of 0 to"),
+        ({"step": 0, "years": 1}, "found both, expected one of them"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            ingest.accept(site, tmp_path / "none", **options)
+    with pytest.raises(UsageError, match="expected a site file, which is planned for the years"):
+        ingest.accept(plan(tmp_path), tmp_path / "none", step=0)
+
+
+def test_a_pack_without_a_test_is_refused(tmp_path):
+    def only_creates(found):
+        found["requirements"] = [line(found, "R-META-02")]
+
+    with pytest.raises(IngestError, match="found no line that dlio can test, expected at least one: R-META-02"):
+        ingest.accept(plan(tmp_path, only_creates), tmp_path / "tests", tool="dlio")
+    assert not (tmp_path / "tests").exists()
