@@ -212,8 +212,8 @@ def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[], EvidenceLevel
     """Hold a lone benchmark on this GPU against training runs scaled from other GPUs.
 
     Where these lie wholly above an emulation, they answer in its place. Where they lie wholly above the only benchmark that
-    was measured here and are of another one, the median of both answers. Else the range covers both. The transferred level
-    on a `few` nodes decides, so that the level does not change with the size.
+    was measured here, the median of it and of the other benchmarks answers. Else the range covers both. The transferred
+    level on a `few` nodes decides, so that the level does not change with the size.
     """
     levels = {level.basis: level for level in found}
     real = levels.get("transferred")
@@ -230,9 +230,10 @@ def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[], EvidenceLevel
     others = [level for level in found if level not in (own, real)]
     if own.basis == "measured" and not wholly:
         return found
-    if own.basis == "measured" and name not in real.protocols:
+    other = [value for protocol, value in real.protocols.items() if protocol != name]
+    if own.basis == "measured" and other:
         note = f"median of {name}, measured on this GPU, and a {real.note}"
-        middle, parts = median((rate.value, scaled.value)), (*rate.parts, *scaled.parts)
+        middle, parts = median((rate.value, median(other))), (*rate.parts, *scaled.parts)
         high = max(high, scaled.high or scaled.value)
         both = rate._replace(value=middle, low=low, high=high, parts=parts, note=note, grade="derived")
         warnings = (line(then=". The estimate takes their median"), *real.warnings)

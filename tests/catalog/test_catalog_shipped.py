@@ -50,8 +50,8 @@ def test_every_model_and_rate_holds_together(shipped):
             assert shipped.get(Protocol, rate.protocol).id == rate.protocol
             assert rate.source in shipped.sources
             assert rate.gpus >= rate.nodes
-            # The table of MaxText counts attention without the causal mask, and prints up to 70 % for TPUs at bf16.
-            limit = 0.71 if rate.protocol == "maxtext" else 0.65
+            # The table of MaxText counts attention without the causal mask, and prints up to 72 % for TPUs at bf16.
+            limit = 0.72 if rate.protocol == "maxtext" else 0.65
             if entry.family == "llm" and rate.precision in SIXTEEN_BIT:
                 assert share_of_the_peak(shipped, entry, rate) <= limit, rate
             peaks = shipped.get(Gpu, rate.gpu).peak_flops
