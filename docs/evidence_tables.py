@@ -9,7 +9,7 @@ from typing import NamedTuple
 from common import CATALOG, ROOT, limits, table
 
 from ingest.architecture.registry import families
-from ingest.catalog.records import Failures, Gpu, Model, Node, Optimizer, Protocol, Recipe, Scaling, Storage
+from ingest.catalog.records import Failures, Family, Gpu, Model, Node, Optimizer, Protocol, Recipe, Scaling, Storage
 from ingest.engine.expression import prose
 from ingest.engine.registry import FORMULAS
 from ingest.engine.value import Input
@@ -119,6 +119,21 @@ def scaling_table() -> str:
     return table(("scaling", "GPUs", "factor", "range", "from"), rows)
 
 
+def step_floors() -> str:
+    """The fixed part of a step by class, and how well larger jobs follow from smaller ones."""
+    errors: dict[str, list[float]] = {}
+    for case in validate("scaling", catalogs=CATALOG).sets[0].results:
+        family = CATALOG.get(Model, case.id.partition(" on ")[0]).family
+        errors.setdefault(family, []).append(abs(case.error))
+    rows = []
+    for one in CATALOG.all(Family):
+        found, floor = sorted(errors.get(one.id, [])), one.step_floor
+        shown = [percent(found[round(share * (len(found) - 1))]) if len(found) > 1 else "" for share in (0.5, 0.9)]
+        if floor is not None:
+            rows.append((one.name, f"{floor.value:g}", limits(floor), str(len(found)), *shown))
+    return table(("class", "floor", "range", "pairs of sizes", "median error", "P90"), rows)
+
+
 def counts() -> str:
     """The size of the catalogs."""
     models = CATALOG.all(Model)
@@ -143,6 +158,7 @@ def ladder_formulas() -> str:
         "transfer_ratio",
         "transferred_samples_per_second_per_gpu",
         "samples_per_second_per_gpu_at_size",
+        "samples_per_second_per_gpu_in_steps",
         "samples_per_second_per_gpu",
         "ingest_bandwidth_per_gpu",
     )
@@ -155,6 +171,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "transfer-by-relation": transfer_by_relation,
     "protocol-spread": protocol_spread,
     "scaling": scaling_table,
+    "step-floors": step_floors,
     "counts": counts,
     "ladder-formulas": ladder_formulas,
 }

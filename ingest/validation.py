@@ -6,12 +6,13 @@ import csv
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy
 
-from ingest.catalog.records import Decoder, Rate, Storage, Tier
+from ingest.catalog.records import Decoder, Model, Rate, Storage, Tier
 from ingest.catalog.store import CATALOGS, Catalog, opened
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.configuration import shipped_folder
@@ -29,7 +30,14 @@ from ingest.sizing.goodput import goodput
 from ingest.sizing.memory import memory
 from ingest.sizing.model import model as model_command
 from ingest.sizing.offload import offload
-from ingest.sizing.published_rates import measured_models, typical
+from ingest.sizing.published_rates import (
+    beyond,
+    measured_models,
+    rates_of,
+    steps_of,
+    submissions,
+    typical,
+)
 from ingest.sizing.train import train
 from ingest.sizing.transfer import transferred
 from ingest.units import display, parse
@@ -60,10 +68,10 @@ CASE_KEYS = {
     "fits",
 }
 #: What JSON tells of a set, and what JSON and CSV tell of a case.
-_ERRORS = ("median_absolute_error", "p80_absolute_error", "p95_absolute_error")
+_ERRORS = ("median_absolute_error", "p80_absolute_error", "p90_absolute_error", "p95_absolute_error")
 FIGURES = ("title", "cases", "within_tolerance", *_ERRORS, "median_width", "passed")
 DETAILS = ("id", "unit", "published", "ours", "expected", "error", "tolerance", "within", "source", "where", "remark")
-BARS = ("tolerance", "median", "p80", "p95", "coverage_low", "coverage_high", "sides", "width")
+BARS = ("tolerance", "median", "p80", "p90", "p95", "coverage_low", "coverage_high", "sides", "width")
 
 
 @dataclass(frozen=True)
@@ -142,12 +150,20 @@ class ValidatedSet:
     @property
     def p80_absolute_error(self) -> float:
         """80th percentile of the errors (nearest rank)."""
-        return sorted(self._errors)[math.ceil(0.8 * self.cases) - 1]
+        return self._percentile(0.8)
+
+    @property
+    def p90_absolute_error(self) -> float:
+        """90th percentile of the errors (nearest rank)."""
+        return self._percentile(0.9)
 
     @property
     def p95_absolute_error(self) -> float:
         """95th percentile of the errors (nearest rank)."""
-        return sorted(self._errors)[math.ceil(0.95 * self.cases) - 1]
+        return self._percentile(0.95)
+
+    def _percentile(self, share: float) -> float:
+        return sorted(self._errors)[math.ceil(share * self.cases) - 1]
 
     @property
     def median_width(self) -> float:
@@ -166,6 +182,7 @@ class ValidatedSet:
             "tolerance": self.within_tolerance == self.cases,
             "median": self.median_absolute_error <= self.bar.get("median", 0),
             "p80": self.p80_absolute_error <= self.bar.get("p80", 0),
+            "p90": self.p90_absolute_error <= self.bar.get("p90", 0),
             "p95": self.p95_absolute_error <= self.bar.get("p95", 0),
             "coverage_low": covered >= self.bar.get("coverage_low", 0),
             "coverage_high": covered <= self.bar.get("coverage_high", 1),
@@ -181,6 +198,7 @@ class ValidatedSet:
             "tolerance": "every case within its tolerance",
             "median": "median error at most {:.3g} %",
             "p80": "80th percentile at most {:.3g} %",
+            "p90": "90th percentile at most {:.3g} %",
             "p95": "95th percentile at most {:.3g} %",
             "coverage_low": "at least {:.3g} % within the range",
             "coverage_high": "at most {:.3g} %",
@@ -402,6 +420,23 @@ def _sided_case(
     return Case(name, unit, published, ours, published, tolerance, source, where, shown.strip())
 
 
+def _scaled_pairs(catalog: Catalog) -> Iterator[Case]:
+    """Each run of a submission, predicted from its smaller ones without the batch of the larger, the other submissions of the
+    model known (leave one submission out)."""
+    unit = unit_of(evidence_ladder.RATE)
+    for rates in (rates_of(model, catalog) for model in catalog.all(Model)):
+        found = submissions(rates.model, rates.of_runs())
+        for key, runs in [(key, runs) for key, runs in found.items() if len(runs) > 1]:
+            others = {one: sizes for one, sizes in found.items() if one != key}
+            steps = steps_of(others, rates.steps.floor)
+            for small, large in combinations(runs, 2):
+                value, low, factor = beyond(small, large.gpus, steps, steps.exponent(key.protocol, key.gpu))
+                name = f"{rates.model.id} on {key.gpu}, {key.precision}: {small.gpus:,} to {large.gpus:,} GPUs"
+                where = " ".join(filter(None, (key.protocol, key.round, key.submitter)))
+                ends, measured = (low, value, small.rate), (large.rate, large.rate)
+                yield _ranged_case(name, measured, value, ends, "ingest-rates", where, factor, unit)
+
+
 def _decoding_peaks(catalog: Catalog) -> Iterator[Case]:
     """The peak of each loader, from one thread on its CPU and the share that workers keep on the other CPUs."""
     measured = [(one, cpu) for one in catalog.all(Decoder) for cpu in one.loader_rates]
@@ -415,7 +450,12 @@ def _decoding_peaks(catalog: Catalog) -> Iterator[Case]:
 
 
 #: Sets computed from the catalogs, by the name of their `study`.
-STUDIES = {"transfer": _transfers, "transfer-pairs": _transferred_pairs, "decoding": _decoding_peaks}
+STUDIES = {
+    "transfer": _transfers,
+    "transfer-pairs": _transferred_pairs,
+    "scaling": _scaled_pairs,
+    "decoding": _decoding_peaks,
+}
 
 
 def validate(name: str | None = None, *, catalogs: Annotated[Sequence[str | Path] | Catalog, CATALOGS] = ()) -> Validation:
