@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy
 
-from ingest.catalog.records import Decoder, Model, Rate, Storage, Tier
+from ingest.catalog.records import Decoder, Protocol, Rate, Storage, Tier
 from ingest.catalog.store import CATALOGS, Catalog, opened
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.configuration import shipped_folder
@@ -31,9 +31,12 @@ from ingest.sizing.memory import memory
 from ingest.sizing.model import model as model_command
 from ingest.sizing.offload import offload
 from ingest.sizing.published_rates import (
+    before_round,
     beyond,
+    every_model,
     measured_models,
-    rates_of,
+    published,
+    samples_of,
     steps_of,
     submissions,
     typical,
@@ -67,6 +70,8 @@ CASE_KEYS = {
     "threshold",
     "fits",
 }
+#: The benchmark whose rounds judge the rates of the earlier ones, and the first that does.
+ROUNDS_OF, FIRST_ROUND = "mlperf-training", "v2.1"
 #: What JSON tells of a set, and what JSON and CSV tell of a case.
 _ERRORS = ("median_absolute_error", "p80_absolute_error", "p90_absolute_error", "p95_absolute_error")
 FIGURES = ("title", "cases", "within_tolerance", *_ERRORS, "median_width", "passed")
@@ -351,7 +356,7 @@ def _runs(path: Path, data: Mapping[str, Any]) -> Iterator[Case]:
 
 def _transfers(catalog: Catalog) -> Iterator[Case]:
     """Each measured rate, predicted from the other GPUs under its protocol (leave one pair out)."""
-    for rates, precision, found in measured_models(catalog):
+    for rates, precision, found in measured_models(every_model(catalog)):
         for rate in found:
             level = transferred(rates, rates.gpu(rate.gpu), precision, rate.protocol)
             if level is not None and not level.warnings:
@@ -362,7 +367,7 @@ def _transfers(catalog: Catalog) -> Iterator[Case]:
 
 def _transferred_pairs(catalog: Catalog) -> Iterator[Case]:
     """Each pair of model and GPU, predicted as in `bw`: the typical rate over protocols (leave one pair out)."""
-    for rates, precision, found in measured_models(catalog):
+    for rates, precision, found in measured_models(every_model(catalog)):
         for gpu in dict.fromkeys(rate.gpu for rate in found):
             own = [rate for rate in found if rate.gpu == gpu]
             level = transferred(rates, rates.gpu(gpu), precision, None)
@@ -424,7 +429,7 @@ def _scaled_pairs(catalog: Catalog) -> Iterator[Case]:
     """Each run of a submission, predicted from its smaller ones without the batch of the larger, the other submissions of the
     model known (leave one submission out)."""
     unit = unit_of(evidence_ladder.RATE)
-    for rates in (rates_of(model, catalog) for model in catalog.all(Model)):
+    for rates in every_model(catalog):
         found = submissions(rates.model, rates.of_runs())
         for key, runs in [(key, runs) for key, runs in found.items() if len(runs) > 1]:
             others = {one: sizes for one, sizes in found.items() if one != key}
@@ -435,6 +440,24 @@ def _scaled_pairs(catalog: Catalog) -> Iterator[Case]:
                 where = " ".join(filter(None, (key.protocol, key.round, key.submitter)))
                 ends, measured = (low, value, small.rate), (large.rate, large.rate)
                 yield _ranged_case(name, measured, value, ends, "ingest-rates", where, factor, unit)
+
+
+def _rounds(catalog: Catalog) -> Iterator[Case]:
+    """Each cell of a round of MLPerf Training, a model on so many GPUs at a precision, from the earlier rounds alone."""
+    protocol = catalog.get(Protocol, ROUNDS_OF)
+    for name in protocol.rounds[protocol.rounds.index(FIRST_ROUND) :]:
+        for rates in before_round(catalog, name):
+            cells: dict[tuple[str, str, int], list[Rate]] = {}
+            for row in catalog.rates(rates.model):
+                if (row.protocol, row.round) == (protocol.id, name) and samples_of(rates.model, row) is not None:
+                    cells.setdefault((row.gpu, evidence_ladder.family_of(row.precision)[0], row.gpus), []).append(row)
+            for (gpu, precision, gpus), rows in cells.items():
+                asked = (rates, rates.gpu(gpu), precision, protocol.id, gpus)
+                level = published("measured", *asked) or transferred(*asked)
+                if level is not None:
+                    measured = evidence_ladder.median(samples_of(rates.model, row) or 0 for row in rows)
+                    words = f"{name} {rates.model.id} on {gpu}, {precision}, {gpus:,} GPUs: {level.basis}"
+                    yield _transfer_case(words, measured, rows[0], level)
 
 
 def _decoding_peaks(catalog: Catalog) -> Iterator[Case]:
@@ -454,6 +477,7 @@ STUDIES = {
     "transfer": _transfers,
     "transfer-pairs": _transferred_pairs,
     "scaling": _scaled_pairs,
+    "rounds": _rounds,
     "decoding": _decoding_peaks,
 }
 

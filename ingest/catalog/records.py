@@ -317,6 +317,7 @@ class Protocol(Entry):
     kind: ClassVar[str] = "protocols"
     form: str = REQUIRED_TEXT  # training-log, vendor-table, benchmark-table or emulation
     benchmark: str = TEXT  # name that the editions of one benchmark share; they count once
+    rounds: tuple[str, ...] = TEXTS  # those that were published, the oldest first; empty if it has none
     advice: str = REQUIRED_TEXT  # for a buyer who requires its rate
 
 

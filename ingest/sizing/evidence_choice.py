@@ -196,8 +196,8 @@ def _levels(
 
 
 def _below(top: EvidenceLevel | None, level: EvidenceLevel | None) -> EvidenceLevel | None:
-    """A transferred level whose range ends at the dense peak."""
-    if level is None or top is None or level.basis != "transferred":
+    """A level of rates whose range ends at the dense peak."""
+    if level is None or top is None or level.basis not in ("measured", "transferred"):
         return level
     rate, most = level.given[RATE], float(solve(RATE, {name: item.value for name, item in top.given.items()}))
     ends = {name: min(end, most) for name in ("value", "low", "high") if (end := getattr(rate, name)) is not None}

@@ -27,8 +27,6 @@ FEW_NODES = 2
 FAR_SIZE = 4
 #: Two runs whose samples per GPU and step differ by less than this factor say little of the fixed part of a step.
 APART = 1.2
-#: Another stack or another machine differs by a third at the median: the range of a single run.
-LONE = 4 / 3
 #: Protocols whose fastest exceeds the slowest more than this are named in a warning.
 DISAGREE = 1.5
 #: how the note of a rate begins whose job may have waited for its data
@@ -54,6 +52,19 @@ def seen_rates(catalog: Catalog) -> Cells:
     return found
 
 
+class Floor(NamedTuple):
+    """How far a measured rate may be off, either way, at the least, and why: what 80 to 85 % of the rates of the next round of
+    a benchmark stay within, which software moves more than repeats do."""
+
+    factor: float
+    why: str
+
+
+NEWEST = Floor(1.25, "several submitters of one of the two latest rounds")
+LONE = Floor(4 / 3, "one submitter, older rounds or a table without any")
+RESIZED = Floor(1.4, "a size that no run had")
+
+
 class PublishedRates:
     """The published rates of a model, and the entries that they name.
 
@@ -62,16 +73,20 @@ class PublishedRates:
     Args:
         model: whose rates these are.
         catalog: where they are published.
+        before: a round of a benchmark: only rates of its earlier rounds count, as on the day before it was published.
+        seen: the rates of other models by GPU on that day.
     """
 
-    def __init__(self, model: Model, catalog: Catalog) -> None:
+    def __init__(self, model: Model, catalog: Catalog, before: str = "", seen: Cells | None = None) -> None:
         self.model, self._catalog, self._file = model, catalog, model.path.with_suffix(".csv")
+        self._before, self._seen = before, seen
         self._emulations: dict[str, bool] = {}
 
     @cached_property
     def rows(self) -> tuple[Rate, ...]:
         """All of them."""
-        return self._catalog.rates(self.model)
+        rows = self._catalog.rates(self.model)
+        return tuple(row for row in rows if row.round in self.rounds(row.protocol)) if self._before else rows
 
     def of_runs(self, *, emulated: bool = False) -> list[Rate]:
         """Those of training runs, or of emulations, without those that are only recalled."""
@@ -84,6 +99,10 @@ class PublishedRates:
     def protocol(self, name: str) -> Protocol:
         """The protocol of a rate."""
         return self._catalog.referred(Protocol, name, by=self._file)
+
+    def rounds(self, protocol: str) -> tuple[str, ...]:
+        """The rounds of a protocol, the oldest first."""
+        return tuple(one for one in self.protocol(protocol).rounds if not self._before or one < self._before)
 
     def is_emulation(self, protocol: str) -> bool:
         """Whether a benchmark's sleep stands for the GPU."""
@@ -105,7 +124,7 @@ class PublishedRates:
     @property
     def seen(self) -> Cells:
         """The rates of other models by GPU."""
-        return seen_rates(self._catalog)
+        return seen_rates(self._catalog) if self._seen is None else self._seen
 
 
 def rates_of(model: Model, catalog: Catalog) -> PublishedRates:
@@ -323,7 +342,7 @@ def _exponent(runs: Sequence[Run]) -> float:
     """The least-squares slope of the logarithm of the total rate over that of the size, from 0 to 1."""
     points = [(math.log(run.gpus), math.log(run.gpus * run.rate)) for run in runs]
     middle, height = (sum(axis) / len(points) for axis in zip(*points, strict=True))
-    slope = sum((x - middle) * (y - height) for x, y in points) / sum((x - middle) ** 2 for x, _ in points)
+    slope: float = sum((x - middle) * (y - height) for x, y in points) / sum((x - middle) ** 2 for x, _ in points)
     return min(1.0, max(0.0, slope))
 
 
@@ -341,12 +360,27 @@ def samples_of(model: Model, rate: Rate) -> float | None:
     return float(solve(RATE, known))
 
 
-def measured_models(catalog: Catalog) -> Iterator[tuple[PublishedRates, str, list[ProtocolRate]]]:
+def measured_models(every: Iterable[PublishedRates]) -> Iterator[tuple[PublishedRates, str, list[ProtocolRate]]]:
     """The rates of training runs on one to a few nodes, by model and precision."""
-    for rates in (rates_of(model, catalog) for model in catalog.all(Model)):
+    for rates in every:
         rows = rates.of_runs()
         for precision in dict.fromkeys(family_of(row.precision)[0] for row in rows):
             yield rates, precision, protocol_rates(rates.model, rows, precision)
+
+
+def every_model(catalog: Catalog) -> Iterator[PublishedRates]:
+    """The published rates of every model."""
+    return (rates_of(model, catalog) for model in catalog.all(Model))
+
+
+def before_round(catalog: Catalog, name: str) -> Iterator[PublishedRates]:
+    """The rates of every model that has some, as on the day before a round of a benchmark was published."""
+    seen: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
+    known = [PublishedRates(model, catalog, name, seen) for model in catalog.all(Model)]
+    for rates, precision, found in measured_models(known):
+        for rate in found:
+            seen.setdefault((rate.protocol, rate.gpu), {})[rates.model.id, precision] = rate.value
+    return (rates for rates in known if rates.rows)
 
 
 def check_rates(catalog: Catalog, model: Model, path: Path) -> None:
@@ -397,7 +431,8 @@ def published(
     model = rates.model
     # An emulated accelerator sleeps as long in a job of any size.
     size = gpus if basis == "measured" else None
-    at_size = protocol_rates(model, rates.of_runs(emulated=basis == "emulated"), precision, size, rates.steps)
+    rows = newest(rates.of_runs(emulated=basis == "emulated"))
+    at_size = protocol_rates(model, rows, precision, size, rates.steps)
     here = (rate for rate in at_size if rate.gpu == gpu.id and protocol in (None, rate.protocol))
     found = sorted(here, key=lambda rate: rate.value)
     if not found:
@@ -407,18 +442,17 @@ def published(
     value, benchmarks = typical(rates, by_protocol)
     several = len(found) > 1
     ends = [value, *(rate.value for rate in found), *(rate.published for rate in found)]
-    if several:
-        spread = ends
-    else:
+    ends += [rate.low for rate in found if rate.low]
+    if not several:
         # The slowest and the fastest run at the size from which the rate follows, at the size of the job.
         (only,) = found
         runs = [samples_of(model, row) or 0 for row in only.rows if only.gpus is None or row.gpus == only.size]
-        spread = [end * only.value / only.published for end in (min(runs), max(runs))]
-    lone = basis == "measured" and math.isclose(min(spread), max(spread))
-    ends = [*ends, *spread, *([value / LONE, value * LONE] if lone else []), *(rate.low for rate in found if rate.low)]
+        ends += [end * only.value / only.published for end in (min(runs), max(runs))]
+    floor = min(floor_of(rates, rate) for rate in found) if basis == "measured" else None
+    ends += [value / floor.factor, value * floor.factor] if floor is not None else []
     of_benchmarks = f" from {benchmarks} benchmark{'s' if benchmarks > 1 else ''}" if benchmarks < len(found) else ""
     note = f"median of {len(found)} protocols{of_benchmarks}" if several else f"protocol {parts[0].what}"
-    note += f"; range ×{LONE:.2f} either way for a single run" if lone else ""
+    note += f"; range at least ×{floor.factor:.3g} either way: {floor.why}" if floor is not None else ""
     given = Input(
         value,
         low=min(ends),
@@ -430,6 +464,27 @@ def published(
         parts=parts,
     )
     return EvidenceLevel(basis, {RATE: given}, note, _warnings(rates, basis, found), by_protocol, size is not None)
+
+
+def newest(rows: Sequence[Rate]) -> list[Rate]:
+    """Return the rates of the newest round of each benchmark at each size: software improves from one to the next."""
+
+    def group(row: Rate) -> tuple[object, ...]:
+        return row.gpu, row.protocol, row.gpus, family_of(row.precision)
+
+    latest: dict[tuple[object, ...], str] = {}
+    for row in rows:
+        latest[group(row)] = max(latest.get(group(row), ""), row.round)
+    return [row for row in rows if row.round == latest[group(row)]]
+
+
+def floor_of(rates: PublishedRates, rate: ProtocolRate) -> Floor:
+    """Return how far a rate may be off at the least: by its size, the age of its runs and the number of their submitters."""
+    if rate.gpus is not None and all(row.gpus != rate.gpus for row in rate.rows):
+        return RESIZED
+    rounds = rates.rounds(rate.protocol)[-2:]
+    submitters = {row.where.partition("/results/")[0] for row in rate.rows if row.round in rounds}
+    return NEWEST if len(submitters) > 1 else LONE
 
 
 def part_of(rates: PublishedRates, rate: ProtocolRate) -> Evidence:

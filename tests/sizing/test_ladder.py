@@ -14,7 +14,7 @@ from ingest.errors import IngestError
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.evidence_ladder import RATE, scaling_factor
 from ingest.sizing.job import job_of
-from ingest.sizing.published_rates import TABLE, Run, Steps, beyond
+from ingest.sizing.published_rates import RESIZED, TABLE, Run, Steps, beyond
 
 HEADER = ",".join(Rate._fields) + "\n"
 SIZE_LOSS = solve("size_loss", {})
@@ -150,7 +150,7 @@ def test_the_range_opens_downwards_beyond_the_largest_run(toy, shipped):
     floor = shipped.get(Family, "vision").step_floor.value
     kept = (1 + floor) / (1 + 64 * floor) / 128**SIZE_LOSS
     assert (many.low, many.value) == pytest.approx((100 * kept, 100 / 128**SIZE_LOSS))
-    assert many.high == pytest.approx(many.value * 4 / 3)
+    assert many.high == pytest.approx(many.value * RESIZED.factor)
 
 
 def test_steps_with_few_samples_per_gpu_slow_a_job_down(toy):
@@ -184,6 +184,35 @@ def test_a_job_never_reads_less_on_more_gpus(runs, half_speeds, floor, exponent)
             assert low <= value <= rate * (1 + 1e-9)
             assert value * gpus >= last * (1 - 1e-9)
             last = value * gpus
+
+
+@pytest.mark.parametrize(
+    ("rounds", "submitters", "nodes", "factor"),
+    [(("v6.0", "v6.0"), "AB", 1, 1.25), (("v5.1", "v5.1"), "AB", 1, 1.25), (("v6.0", "v6.0"), "AA", 1, 4 / 3),
+     (("v5.0", "v5.0"), "AB", 1, 4 / 3), (("v5.1", "v6.0"), "AB", 1, 4 / 3), (("v6.0", "v6.0"), "AB", 2, 1.4)],
+)  # fmt: skip
+def test_a_measured_range_is_no_narrower_than_the_next_round(toy, tmp_path, rounds, submitters, nodes, factor):
+    catalog = toy()
+    rows = [
+        f"toy-small,bf16,100,,8,1,mlperf-training,{of},recalled,{by}/results/x,measured,,\n"
+        for of, by in zip(rounds, submitters, strict=True)
+    ]
+    (tmp_path / "mine" / "models" / "toy.csv").write_text(HEADER + "".join(rows), encoding="utf-8")
+    rate = rung(catalog, "small", "measured", nodes=nodes).given[RATE]
+    assert rate.high / rate.value == pytest.approx(factor)
+    assert rate.low <= rate.value / factor * (1 + 1e-9)
+
+
+def test_the_newest_round_at_a_size_counts(toy, tmp_path):
+    catalog = toy()
+    rows = [
+        f"toy-small,bf16,{rate},,{gpus},1,{under},{of},recalled,A/results/x,measured,,\n"
+        for rate, gpus, under, of in ((100, 8, "mlperf-training", "v5.1"), (130, 8, "mlperf-training", "v6.0"),
+                                      (90, 16, "mlperf-training", "v5.0"), (50, 8, "paper", ""))
+    ]  # fmt: skip
+    (tmp_path / "mine" / "models" / "toy.csv").write_text(HEADER + "".join(rows), encoding="utf-8")
+    for nodes, expected in ((1, 130), (2, 90)):
+        assert rung(catalog, "small", "measured", nodes=nodes).protocols["mlperf-training"] == expected
 
 
 def test_disagreement_is_told_where_it_matters(toy):
