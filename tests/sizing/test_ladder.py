@@ -379,9 +379,9 @@ def test_auto_takes_the_highest_rung_there_is(toy):
     catalog = toy(("small", 80, 8, 1, "paper"), precision="tf32")
     assert estimate(job_of(model="toy", gpu="toy-small", precision="bf16"), catalog).basis == "efficiency"
     assert estimate(job_of(model="toy", gpu="toy-small"), catalog).precision == "tf32"
-    catalog = toy(("small", 80, 8, 1, "paper"), ("small", 90, 8, 1, "paper", "fp8"))
+    catalog = toy(("small", 90, 8, 1, "paper"), ("small", 80, 8, 1, "paper", "fp8"))
     (said,) = [one for one in estimate(job_of(model="toy", gpu="toy-small"), catalog).warnings if "is higher" in one]
-    assert "the measured rate at fp8 is higher, 90 samples/s per GPU" in said
+    assert "the measured rate at bf16 is higher, 90 samples/s per GPU" in said
     # A sibling precision counts.
     catalog = toy(("small", 80, 8, 1, "paper"), precision="fp16")
     assert estimate(job_of(model="toy", gpu="toy-small", precision="bf16"), catalog).basis == "measured"
@@ -417,9 +417,45 @@ def test_protocols_disagree_beyond_one_and_a_half(toy, rate, told):
     assert any("protocols disagree" in line for line in found.warnings) is told
 
 
-def test_the_precision_is_that_of_the_runs_on_the_fewest_nodes(toy):
-    rows = [("small", 100, 32, 4, "paper", "tf32"), *(("small", 100, 64 * n, 8 * n, "paper", "fp8") for n in (1, 2))]
-    assert estimate(job_of(model="toy", gpu="toy-small"), toy(*rows)).precision == "tf32"
+@pytest.mark.parametrize(
+    ("model", "gpu", "precision"),
+    [
+        ("llama2-70b-lora", "mi355x", "fp4"),
+        ("llama2-70b-lora", "h200-sxm", "fp8"),
+        # Of the model, GPUs of the generation train in fp4, though those of the GPU itself are in fp8.
+        ("llama3-405b", "b200", "fp4"),
+        ("deepseek-v3", "b200", "fp8"),
+        # The H100 trains it in fp8, which the L40S has, too: another generation.
+        ("bert-large", "l40s", "bf16"),
+        ("resnet50", "b200", "bf16"),
+    ],
+)
+def test_the_precision_is_the_fastest_that_runs_of_the_generation_use(model, gpu, precision):
+    assert ingest.bw(model=model, gpu=gpu).precision == precision
+    length = {"tokens": "1e12"} if model.startswith(("llama", "deepseek")) else {"samples": 1e9}
+    trained = ingest.train(model, gpu, gpus=64, set={"goodput": 0.9}, **length)
+    assert trained.inputs["precision"] == {"value": precision, "from": "default"}
+    # Checkpoints and memory keep their weights in 16 bits and name the precision of the products.
+    words = f"; computed in {precision}"
+    for answer in (ingest.checkpoint(model, gpu=gpu, gpus=64), ingest.memory(model, gpu=gpu, gpus=64)):
+        assert answer.title.endswith(words) == (precision != "bf16")
+
+
+@pytest.mark.parametrize(("bandwidth", "precision"), [(2.01, "tf32"), (2, "fp8"), (0.5, "fp8"), (0.49, "tf32")])
+def test_gpus_of_a_generation_have_memory_of_a_speed(toy, write_entry, bandwidth, precision):
+    catalog = toy(("small", 100, 8, 1, "paper", "tf32"), ("like", 100, 8, 1, "paper", "fp8"))
+    fp8 = "peak_flops:\n  fp8: {value: 200, unit: TFLOP/s, source: recalled, grade: assumed}\n"
+    for name, speed in (("small", 1), ("like", bandwidth)):
+        write_entry("gpus", f"toy-{name}", gpu_text("NVIDIA", 100, speed).replace("peak_flops:\n", fp8))
+    assert estimate(job_of(model="toy", gpu="toy-small"), catalog).precision == precision
+
+
+def test_the_range_of_the_usual_precision_reaches_down_to_slower_ones(toy):
+    catalog = toy(("small", 100, 8, 1, "paper"), ("small", 240, 8, 1, "paper", "fp8"), ("small", 10, 8, 1, "paper", "tf32"))
+    rate = rung(catalog, "small", "measured").given[RATE]
+    assert (rate.low, rate.value) == (100, 240)
+    assert "down to that of runs at bf16" in rate.note
+    assert rung(catalog, "small", "measured", precision="fp8").given[RATE].low == pytest.approx(180)
 
 
 @pytest.mark.parametrize(("gpus", "told"), [(16, False), (17, True)])
