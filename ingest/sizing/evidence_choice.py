@@ -82,7 +82,9 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
         check_own_rates(catalog, own)
     rates = rates_of(own, catalog) if own is not None else None
     gpu, node = machine_of(job.gpu, job.node, catalog)
-    precision = job.precision or usual_precision(rates, gpu)
+    # A utilization that users state is a share of the 16-bit peak, as is that of a class.
+    share = "efficiency" in job.numbers or "model_flops_utilization" in job.settings
+    precision = job.precision or (FAMILIES[0][0] if share else usual_precision(rates, gpu))
     guidance = catalog.referred(Storage, gpu.guidance, by=gpu.path) if gpu is not None and gpu.guidance else None
     scaling = catalog.get(Scaling, job.scaling) if job.scaling in ("weak", "strong") else None
     common = known_quantities(job, model, gpu, node, guidance, scaling, precision)
