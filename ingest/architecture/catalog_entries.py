@@ -94,6 +94,7 @@ def model_of(source: str, catalog: Catalog, sequence_length: float | None = None
         family=family,
         flops_per_sample=flops,
         parameters=Value(made.parameters, "parameter", "arithmetic", "derived", rows),
+        parameters_active=None if why else Value(made.parameters_active, "parameter", "arithmetic", "derived", rows),
         structure=made.id,
         encodings=encodings,
         missing={

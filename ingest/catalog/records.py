@@ -155,6 +155,24 @@ class Model(Entry):
     adapter_targets: str = TEXT  # matrices that have them, as `checkpoint` takes them; all linear layers if empty
     encodings: Mapping[str, Encoding] = ENCODINGS  # encodings of the data set; the first one is the default
 
+    @property
+    def efficiency_class(self) -> str:
+        """The id of the class of models that reach a like share of the peak."""
+        whole, active = (one and one.value for one in (self.parameters, self.parameters_active))
+        return efficiency_class(self.family, whole, active)
+
+
+def efficiency_class(family: str, parameters: float | None, active: float | None) -> str:
+    """Return the class that shares efficiency: the family, but language models of experts on their own.
+
+    Their tokens pass through a part of the weights, by smaller matrices and an exchange among GPUs in each layer.
+
+    >>> efficiency_class("llm", 46.7e9, 12.9e9), efficiency_class("llm", 8e9, 8e9), efficiency_class("speech", None, None)
+    ('llm-experts', 'llm', 'speech')
+    """
+    sparse = active is not None and (parameters is None or active < parameters)
+    return "llm-experts" if family == "llm" and sparse else family
+
 
 class Gpu(Entry):
     """An accelerator as the operating system lists it; every peak is dense."""

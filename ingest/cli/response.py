@@ -31,6 +31,7 @@ response_workbook = later("ingest.reports.workbook.judged_workbooks", "response_
 #: What a document says about itself.
 SUBTITLE = f"Offers against the requirements of {{sent}}. Made by ingest {__version__}."
 WEIGHTS = Kind("weights of targets, such as `R-READ-05: 2`", "ingest response --help")
+DECISIONS = Kind("decisions on reservations, such as `R-CAP-03: {accept: why}`", "ingest response --help")
 
 
 @click.command("response")
@@ -42,11 +43,15 @@ def command(
     sent: str | None,
     optimized: bool,
     confirmed: tuple[str, ...],
+    decisions: str | None,
     weights: str | None,
     form: str | None,
     output: str | None,
 ) -> None:
-    """Judge the workbooks that vendors returned: COMPLIES, DOES NOT COMPLY or INCOMPLETE, then line by line.
+    """Judge the workbooks that vendors returned: COMPLIES, COMPLIES WITH RESERVATIONS, DOES NOT COMPLY or INCOMPLETE, then line
+    by line.
+
+    A remark that does more than confirm is a reservation, which a person decides on (--decisions).
 
     Several offers are compared: a column each, with margins, and a score for the targets. A file may end in .xlsx, .docx,
     .md, .html, .csv, .json or .txt.
@@ -55,16 +60,17 @@ def command(
     vendor confirms it (--confirmed). Without --sent the requirements are read from the first OFFER, which its vendor may
     have changed.
 
-    Exits with 3 if a mandatory requirement is missed, partly met or not answered, or if the requirements differ from those
-    that were sent; for several offers only if none complies.
+    Exits with 3 if a mandatory requirement is missed, partly met, not answered or reserved, or if the requirements differ
+    from those that were sent; for several offers only if none complies.
 
     \b
     ingest response offer.xlsx --sent rfp.xlsx
     ingest response a.xlsx b.xlsx c.xlsx --sent plan.json --weights weights.yaml -o offers.docx
     """
-    given = None if weights is None else _weights(Path(weights))
+    given = None if weights is None else _mapping(Path(weights), WEIGHTS)
+    decided = None if decisions is None else _mapping(Path(decisions), DECISIONS)
     with redirect_stdout(StringIO()):  # on which openpyxl reports a style that is not there
-        compared = response(offers, sent=sent, optimized=optimized, confirmed=confirmed, weights=given)
+        compared = response(offers, sent=sent, optimized=optimized, confirmed=confirmed, decisions=decided, weights=given)
     answer = compared.offers[0] if len(offers) == 1 else compared
     # A file is filed: it holds every line.
     page = partial(page_for, answer, chosen_option(VERBOSE) or output is not None)
@@ -81,9 +87,9 @@ def command(
         raise RequirementNotMet(answer.unmet)
 
 
-def _weights(path: Path) -> Mapping[str, Any]:
-    """The weight of each target by its id."""
-    found = read_yaml(path, WEIGHTS)
+def _mapping(path: Path, kind: Kind) -> Mapping[str, Any]:
+    """What a file states by id."""
+    found = read_yaml(path, kind)
     if not isinstance(found, dict):
-        raise IngestError(f"{path}: expected the weight of each target, such as `R-READ-05: 2`")
+        raise IngestError(f"{path}: expected {kind.name}")
     return found

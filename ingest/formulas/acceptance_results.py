@@ -133,3 +133,22 @@ computed_quantity("acceptance_fill_seconds", "acceptance_fill_bytes / required_w
     "Time to write all data before the tests, at the required write bandwidth.")  # fmt: skip
 computed_quantity("acceptance_effort_seconds", "acceptance_fill_seconds + all_run_seconds", "s",
     "Time of an acceptance: filling once, then all runs one after another.")  # fmt: skip
+
+# What decides among offers
+input_quantity("offered_power", "W", "Power that the offered system draws, as its vendor states it.")
+input_quantity("planned_years", "1", "Years over which the costs of an offer count.", whole=True)
+input_quantity("electricity_price_per_kwh", "1", "Price of 1 kWh.", above=False)
+input_quantity("hours_of_a_year", "1", "Hours of a year of 365 days.", default=8760)
+input_quantity("watts_per_kilowatt", "W", "A kilowatt.", default=1000)
+input_quantity("lowest_cost", "1", "The lowest cost of all offers that are ranked.")
+input_quantity("offer_cost", "1", "Cost of an offer over the planned years.")
+input_quantity("criterion_points", "1", "Points of a criterion of the award.", above=False)
+input_quantity("share_earned", "1", "Share of the points of a criterion that an offer earns.", above=False, high=1)
+computed_quantity("electricity_of_offer",
+    "offered_power / watts_per_kilowatt * hours_of_a_year * planned_years * electricity_price_per_kwh", "1",
+    "Price of the electricity that an offered system takes over the planned years.",
+    example="electricity_of_offer(10_000, 1000, 8760, 5, 0.2) -> 87600.0")  # fmt: skip
+computed_quantity("price_share", "lowest_cost / offer_cost", "1",
+    "Share of the points of the price that an offer earns.", high=1, example="price_share(1e6, 2e6) -> 0.5")  # fmt: skip
+computed_quantity("award_points", "criterion_points * share_earned", "1",
+    "Points that an offer earns by one criterion.", above=False, example="award_points(40, 0.5) -> 20.0")  # fmt: skip

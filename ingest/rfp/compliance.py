@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ingest.engine.registry import solve
-from ingest.errors import IngestError, UsageError, brief, expected_one_of
+from ingest.errors import UsageError, brief, expected_one_of
 from ingest.requirement import ANSWER, INFORMATION, least_accepted
 from ingest.rfp import response_form as form
 from ingest.rfp.requirement_lines import MANDATORY, RequirementLine, in_base_units, is_value
 from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit, units_offered
+from ingest.rfp.vendor_words import in_notation, limiting, limits, read_value
 from ingest.rfp.workbook_reader import SAME, Sheet, SheetLine, is_formula
 from ingest.text import visible
 from ingest.units import display, parse, physical
 
-#: Cells that one refusal names, characters of one text, and characters of a remark that are shown.
-MOST_NAMED, MOST_TEXT, MOST_REMARK = 3, 4_000, 200
+#: Characters of one text.
+MOST_TEXT = 4_000
 #: Verdicts.
 MET, MISSED, PARTLY = "met", "missed", "partly"
 UNANSWERED, UNPROVEN, UNASKED, SLIP = "no answer", "yes without a value", "for information", "unit slip"
-ANSWERED = "answered"
+ANSWERED, RESERVED, UNREADABLE = "answered", "with reservations", "not readable"
+#: What a verdict comes to, in the word of the JSON; a line that nobody must answer complies.
+OUTCOMES = {MET: "complies", ANSWERED: "complies", RESERVED: "reservation", MISSED: "fails", PARTLY: "fails"}
+#: Words of consent and denial that people write instead of those of the form.
+SYNONYMS = {"y": "yes", "ok": "yes", "comply": "yes", "complies": "yes", "compliant": "yes", "full": "yes", "fully": "yes",
+            "n": "no", "not": "no", "non": "no", "partly": "partial", "partially": "partial"}  # fmt: skip
+#: What a person decides of a reservation.
+ACCEPT, REJECT = "accept", "reject"
 #: Where an offered value is taken as written, in multiples of the required one. Of 165 bandwidths and capacities of catalog
 #: systems sized for the example sites, all are above the lower end and three quarters below the upper one; three of them would
 #: be taken for slips (decision 0091). The ends are less than a thousand times apart, so that one power of ten fits at most.
@@ -30,8 +39,13 @@ PLAUSIBLE_FROM, PLAUSIBLE_TO = 1 / 3, 10
 POWERS = (3, 6, 9, 12, 15)
 #: Relative difference from a power of 1.024: what rounding to three digits, as documents print binary numbers, can make.
 OF_BINARY = 0.005
+#: Relative difference of two values that printing each with three digits can make.
+OF_PRINTING = 0.01
 #: Words of a bound before its value.
 AT_LEAST, AT_MOST = "at least", "at most"
+#: The lines that are held against each other: all reads, all writes, both at once, data held, usable capacity, and the term
+#: on the latency of a small read.
+READS, WRITES, MIXED, HELD, USABLE, SMALL_READ = "R-READ-03", "R-WRITE-01", "R-MIX-01", "R-CAP-01", "R-CAP-03", "S-LAT-01"
 #: Base units of terms, in the order in which a value is tried; a share is read as such only with its `%`, or up to 1.
 BASES_OF_TERMS = ("B/s", "W", "s", "1")
 
@@ -46,6 +60,8 @@ class OfferLine:
     optimized: float | None  # the tuned value, in base units
     stated: Mapping[str, str]  # all fields as text, by heading
     unit: ResponseUnit | None = None  # in which the values are written; None on a line without one
+    beside: tuple[str, ...] = ()  # what cells say beside their word or value, and comments on them
+    faults: tuple[str, ...] = ()  # its cells that cannot be read, and what was expected
 
 
 @dataclass(frozen=True)
@@ -53,25 +69,37 @@ class LineVerdict:
     """The verdict on one line of an offer."""
 
     requirement: RequirementLine  # the requirement
-    #: `met`, `missed`, `partly` (as the vendor states, which does not meet a mandatory requirement), `no answer`, `yes without
-    #: a value`, `unit slip` where the value fits in another unit only, `answered` where the buyer sets no value, or `for
-    #: information` where nothing is required or answered
+    #: `met`, `with reservations` where a person has to decide what a remark takes back, `missed`, `partly` (as the vendor
+    #: states, which does not meet a mandatory requirement), `no answer`, `not readable`, `yes without a value`, `unit slip`
+    #: where the value fits in another unit only, `answered` where the buyer sets no value, or `for information` where nothing
+    #: is required or answered
     verdict: str
     offered: float | None  # the value that counts, in base units
     margin: float | None  # offered over required, less one
     stated: Mapping[str, str]  # all fields as text, by heading
     note: str = ""  # a slip of the unit, a contradiction of word and value, or what a partial answer remarks
-    reservations: tuple[str, ...] = ()  # what qualifies the answer without changing the verdict
+    reservations: tuple[str, ...] = ()  # what qualifies the answer
 
     @property
     def answered(self) -> bool:
         """Whether the vendor filled in anything."""
-        return self.verdict not in (UNANSWERED, UNASKED) or bool(self.reservations)
+        return self.verdict not in (UNANSWERED, UNASKED, UNREADABLE) or bool(self.reservations)
+
+    @property
+    def outcome(self) -> str:
+        """`complies`, `reservation`, `fails` or `unanswered`."""
+        return OUTCOMES.get(self.verdict, "unanswered")
 
     @property
     def notes(self) -> str:
         """The note and the reservations."""
         return "; ".join(filter(None, (self.note, *self.reservations)))
+
+    def in_short(self) -> dict[str, Any]:
+        """The outcome as JSON."""
+        one, remark = self.requirement, self.stated.get(form.REMARKS, "")
+        required = one.bound if one.value is None else one.value
+        return {"id": one.id, "result": self.outcome, "offered": self.offered, "required": required, "remark": remark}
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
@@ -82,33 +110,44 @@ class LineVerdict:
 
 
 def offer_lines(sheet: Sheet) -> list[OfferLine]:
-    """The vendor's answers on the response form.
+    """The vendor's answers on the response form; a cell that cannot be read costs its line."""
+    return [_offer_line(sheet, line) for line in sheet.lines]
 
-    Raises IngestError: cells that cannot be read; up to three of them, which one line holds.
-    """
-    bad = [f"{area} is one merged cell, expected a cell for each answer" for area in sheet.merged]
-    lines = []
-    for line in sheet.lines:
-        found: dict[str, Any] = {}
-        ident, unit = line.stored[form.ID], None
+
+def _offer_line(sheet: Sheet, line: SheetLine) -> OfferLine:
+    """One line of the form."""
+    found: dict[str, Any] = {}
+    faults = [
+        f"{area} is one merged cell, expected a cell for each answer" for area in sheet.merged if line.row in rows_of(area)
+    ]
+    beside = [sheet.comments[line.row]] if line.row in sheet.comments else []
+    unit = None
+    try:
+        unit = _unit(line)
+    except UsageError as why:
+        head = form.OFFERED_UNIT if line.stored.get(form.OFFERED_UNIT) else form.UNIT
+        faults.append(f"{sheet.place(head, line)} ('{head}'): {why}")
+    for field in form.FIELDS:
         try:
-            unit = _unit(line)
+            found[field.head], words = _answer(field, line, unit)
+            beside += [words] if words else []
         except UsageError as why:
-            head = form.OFFERED_UNIT if line.stored.get(form.OFFERED_UNIT) else form.UNIT
-            bad.append(f"{sheet.place(head, line)} ({ident}, '{head}'): {why}")
-        for field in form.FIELDS:
-            try:
-                found[field.head] = _answer(field, line, unit)
-            except UsageError as why:
-                bad.append(f"{sheet.place(field.head, line)} ({ident}, '{field.head}'): {why}")
-        stated = {head: "" if value is None else str(value) for head, value in found.items()}
-        values = (found.get(head) for head in (form.AS_IS, form.OPTIMIZED))
-        as_is, tuned = (in_base_units(one, unit) if unit and isinstance(one, float) else None for one in values)
-        lines.append(OfferLine(str(ident), stated.get(form.COMPLY, ""), as_is, tuned, stated, unit))
-    if bad:
-        more = f"; and {len(bad) - MOST_NAMED:,} more cells" if len(bad) > MOST_NAMED else ""
-        raise IngestError(f"{sheet.path}: sheet '{sheet.name}': {'; '.join(bad[:MOST_NAMED])}{more}")
-    return lines
+            faults.append(f"{sheet.place(field.head, line)} ('{field.head}'): {why}")
+    stated = {head: "" if value is None else str(value) for head, value in found.items()}
+    values = (found.get(head) for head in (form.AS_IS, form.OPTIMIZED))
+    as_is, tuned = (in_base_units(one, unit) if unit and isinstance(one, float) else None for one in values)
+    ident = str(line.stored[form.ID])
+    return OfferLine(ident, stated.get(form.COMPLY, ""), as_is, tuned, stated, unit, tuple(beside), tuple(map(visible, faults)))
+
+
+def rows_of(area: str) -> range:
+    """The rows of an area such as G9:G10.
+
+    >>> list(rows_of("G9:H11"))
+    [9, 10, 11]
+    """
+    numbers = [int("".join(filter(str.isdigit, place))) for place in area.split(":")]
+    return range(numbers[0], numbers[-1] + 1)
 
 
 def _unit(line: SheetLine) -> ResponseUnit | None:
@@ -117,14 +156,17 @@ def _unit(line: SheetLine) -> ResponseUnit | None:
     if not own and not picked:
         return None
     asked = read_unit(str(own or picked))
-    unit = read_unit(str(picked)) if picked else asked
+    unit = read_unit(in_notation(str(picked))) if picked else asked
     if physical(unit.base) != physical(asked.base):
         raise UsageError(f"found {brief(picked)}, expected one of {', '.join(units_offered(asked))}")
     return unit
 
 
-def _answer(field: form.FormField, line: SheetLine, unit: ResponseUnit | None) -> Any:
-    """The content of a cell of the vendor's: a word, a number, text, or None. Raises UsageError: it does not fit its field."""
+def _answer(field: form.FormField, line: SheetLine, unit: ResponseUnit | None) -> tuple[Any, str]:
+    """The content of a cell of the vendor's: a word, a number, text, or None; and what the cell says beside it.
+
+    Raises UsageError: it does not fit its field.
+    """
     stored, live = line.stored.get(field.head), line.live.get(field.head)
     is_number = field.kind == form.NUMBER and unit is not None
     expected = {form.CHOICE: f"one of {', '.join(field.choices)}", form.COUNT: "a whole number from 1"}.get(field.kind, "text")
@@ -133,26 +175,36 @@ def _answer(field: form.FormField, line: SheetLine, unit: ResponseUnit | None) -
     if is_formula(live):
         raise UsageError(f"found the formula {brief(str(live))}, expected {expected}")
     if stored is None or (isinstance(stored, str) and not stored.strip()):
-        return None
+        return None, ""
     shown = brief(stored.isoformat() if hasattr(stored, "isoformat") else stored)
+    text = " ".join(str(stored).split())
+    if len(text) > MOST_TEXT:
+        raise UsageError(f"found {len(text):,} characters, expected at most {MOST_TEXT:,}")
     if field.kind == form.CHOICE:
-        word = str(stored).strip().lower()
-        if word not in field.choices:
-            raise UsageError(f"found {shown}, {expected_one_of(word, field.choices)}")
-        return word
+        word = text.split(" ")[0].strip(".,;:!").lower()
+        chosen = SYNONYMS.get(word, word)
+        if chosen not in field.choices:
+            raise UsageError(f"found {shown}, {expected_one_of(text.lower(), field.choices)}")
+        return chosen, text[len(word) :].strip(" .,;:!–-")
     if field.kind != form.COUNT and not is_number:
-        if len(str(stored)) > MOST_TEXT:
-            raise UsageError(f"found {len(str(stored)):,} characters, expected at most {MOST_TEXT:,}")
-        return " ".join(str(stored).split())
-    number = stored
-    if is_number and unit is not None and isinstance(stored, str) and any(mark.isalpha() for mark in stored):
-        # A text that has a unit of its own, such as `109 GB/s`.
-        read = _parsed(stored, unit.base)
-        number = stored if read is None else read / unit.factor
+        return text, ""
+    number, beside = stored, ""
+    if unit is not None and isinstance(stored, str):
+        required = line.stored.get(form.REQUIRED)
+        asked = read_unit(str(line.stored.get(form.UNIT) or unit.name)).factor * required if is_value(required) else 0.0
+        read = read_value(
+            text,
+            lambda written: _parsed(written, unit.base),
+            lambda value: not asked or PLAUSIBLE_FROM * asked <= value <= PLAUSIBLE_TO * asked,
+            lambda value: in_base_units(value, unit),
+        )
+        if read.value is None:
+            raise UsageError(f"found {shown}, expected {expected}: {read.why}")
+        number, beside = read.value / unit.factor, read.beside
     whole = field.kind != form.COUNT or (is_value(number) and number >= 1 and number == int(number))
     if not is_value(number) or not whole or (unit is not None and not is_value(number * unit.factor)):
         raise UsageError(f"found {shown}, expected {expected}")
-    return int(number) if field.kind == form.COUNT else float(number)
+    return (int(number) if field.kind == form.COUNT else float(number)), beside
 
 
 def _parsed(written: str, base: str) -> float | None:
@@ -163,14 +215,43 @@ def _parsed(written: str, base: str) -> float | None:
         return None
 
 
-def judge(requirement: RequirementLine, offer: OfferLine | None, optimized: bool, confirmed: bool = False) -> LineVerdict:
+def judge(
+    requirement: RequirementLine,
+    offer: OfferLine | None,
+    optimized: bool,
+    confirmed: bool = False,
+    contradictions: Sequence[str] = (),
+    decided: tuple[str, str] | None = None,
+) -> LineVerdict:
     """The verdict on one line of an offer, of which the form may have none; `optimized` counts tuned values too.
 
-    `confirmed` tells whether the vendor has confirmed a value that looks like a slip of its unit.
+    Args:
+        confirmed: whether the vendor has confirmed a value that looks like a slip of its unit.
+        contradictions: what the line says against other lines of the offer.
+        decided: what a person has decided of its reservations, `accept` or `reject`, and why.
+
+    Raises:
+        UsageError: a decision about a line without reservations.
     """
+    found = _judged(requirement, offer, optimized, confirmed)
+    limits = [*contradictions, *(_limits(requirement, offer) if offer is not None else ())]
+    if found.verdict not in (MET, ANSWERED) or not limits or requirement.priority == INFORMATION:
+        if decided is not None:
+            raise UsageError(f"--decisions: {requirement.id}: found a line without reservations, expected one with some")
+        return replace(found, reservations=(*found.reservations, *contradictions))
+    if decided is None:
+        return replace(found, verdict=RESERVED, reservations=(*found.reservations, *limits))
+    word, why = decided
+    verdict = found.verdict if word == ACCEPT else MISSED
+    return replace(found, verdict=verdict, reservations=(*found.reservations, *limits, f"{word}ed: {why}"))
+
+
+def _judged(requirement: RequirementLine, offer: OfferLine | None, optimized: bool, confirmed: bool) -> LineVerdict:
+    """The verdict on one line, as if nothing in it were reserved."""
     found = offer or OfferLine(requirement.id, "", None, None, {field.head: "" for field in form.FIELDS})
     comply, stated, remark = found.comply, found.stated, visible(found.stated.get(form.REMARKS, ""))
-    remark = f"{remark[:MOST_REMARK]}…" if len(remark) > MOST_REMARK else remark
+    if found.faults:
+        return LineVerdict(requirement, UNREADABLE, None, None, stated, "; ".join(found.faults))
     reserved = tuple(_reservations(requirement, found, remark))
     partial = "" if comply != form.PARTIAL else f"says '{form.PARTIAL}'" + (f": {remark}" if remark else ", without a remark")
     silent = UNASKED if requirement.priority == INFORMATION else UNANSWERED
@@ -219,18 +300,100 @@ def judge(requirement: RequirementLine, offer: OfferLine | None, optimized: bool
 
 def _reservations(requirement: RequirementLine, offer: OfferLine, remark: str) -> Iterator[str]:
     """What to read next to the verdict on an answer, a phrase each."""
-    has_value = offer.as_is is not None or offer.optimized is not None
-    if requirement.priority == MANDATORY and not offer.comply and has_value:
-        yield f"{form.COMPLY} is blank"
     if requirement.value is None and (value := offer.stated.get(form.AS_IS) or offer.stated.get(form.OPTIMIZED)):
-        yield f"states {visible(value)[:MOST_REMARK]}"
+        yield f"states {visible(value)}"
     if offer.stated.get(form.BASIS) == form.PROJECTED:
         yield form.PROJECTED
     nodes = offer.stated.get(form.NODES)
     if nodes and requirement.clients is not None and int(nodes) < requirement.clients:
         yield f"tested with {int(nodes):,} of {requirement.clients:,.0f} clients"
+    yield from (f"beside the answer: {visible(words)}" for words in offer.beside)
     if offer.comply != form.PARTIAL and remark:
         yield f"remark: {remark}"
+
+
+def _limits(requirement: RequirementLine, offer: OfferLine) -> Iterator[str]:
+    """Why a person has to decide on an answer, a phrase each."""
+    has_value = offer.as_is is not None or offer.optimized is not None
+    if requirement.priority == MANDATORY and not offer.comply and has_value:
+        yield f"{form.COMPLY} is blank"
+    nodes = offer.stated.get(form.NODES)
+    if nodes and requirement.clients is not None and int(nodes) > requirement.clients:
+        yield f"needs {int(nodes):,} clients, where the requirement has {requirement.clients:,.0f}"
+    if requirement.priority == ANSWER:
+        return  # its words are the answer
+    texts = [offer.stated.get(form.REMARKS, ""), *offer.beside]
+    if requirement.value is None and bound_kept(requirement.bound, offer.stated.get(form.AS_IS, "")) is None:
+        texts.append(offer.stated.get(form.AS_IS, ""))
+
+    def asked(number: float, words: str) -> bool | None:
+        return is_asked(requirement, number, words)
+
+    yield from (why for text in texts if text and (why := limits(text, asked)))
+    for field in form.FIELDS:
+        if field.kind == form.TEXT and field.head != form.REMARKS and (word := limiting(offer.stated.get(field.head, ""))):
+            yield f"{field.head}: {word}"
+
+
+def is_asked(requirement: RequirementLine, number: float, words: str) -> bool | None:
+    """Whether a number of a remark, with the words after it, is as the requirement asks.
+
+    >>> rate = RequirementLine("R-READ-03", MANDATORY, 433e9, "B/s", 22, True, "at least 433 GB/s from 22 clients")
+    >>> is_asked(rate, 450, "GB/s on 22 clients"), is_asked(rate, 300, "GB/s"), is_asked(rate, 200, "clients")
+    (True, False, None)
+    """
+    first = in_notation(" ".join(words.split()[:2]))
+    for unit in (first, first.split(" ")[0]):
+        value = _parsed(f"{number!r} {unit}", requirement.unit) if requirement.value is not None and unit else None
+        if value is not None and requirement.value is not None:
+            return value >= least_accepted(requirement.value, requirement.unit) * (1 - SAME)
+        if requirement.bound and unit and (kept := bound_kept(requirement.bound, f"{number:g} {unit}")) is not None:
+            return kept
+    stated = f"{requirement.statement} {requirement.bound} {requirement.conditions} {requirement.clients or ''}"
+    return True if number in _numbers(stated) else None
+
+
+def _numbers(text: str) -> set[float]:
+    """The numbers of a sentence of our own, whose commas group."""
+    return {float(one.replace(",", "")) for one in re.findall(r"\d[\d,]*(?:\.\d+)?", text)}
+
+
+def contradictions(requirements: Sequence[RequirementLine], offers: Mapping[str, OfferLine]) -> dict[str, list[str]]:
+    """Where values of one offer cannot hold together, by requirement.
+
+    One node draws no more than all of them do; a mix is no more than its parts; data held are no more than the fill allows of
+    what is usable; and a rate is no more than the outstanding requests over the latency that is offered for a small read.
+    """
+    found: dict[str, list[str]] = {}
+    values = {one.id: value for one in requirements if (value := _offered(offers.get(one.id))) is not None}
+    unit = {one.id: physical(one.unit) for one in requirements}
+
+    def over(ident: str, most: float, why: str) -> None:
+        if values[ident] > most * (1 + OF_PRINTING):
+            shown = (display(value, unit[ident], binary=False) for value in (values[ident], most))
+            found.setdefault(ident, []).append("{} is more than {}, {}".format(*shown, why))
+
+    small_read = bound_value(offers[SMALL_READ].stated.get(form.AS_IS, "")) if SMALL_READ in offers else None
+    for one in requirements:
+        if one.id not in values:
+            continue
+        kind = one.id.rsplit("-", 1)[0]
+        many = [value for other in requirements if other.id.startswith(kind) and other.clients != 1
+                and (value := values.get(other.id)) is not None and unit[other.id] == unit[one.id]]  # fmt: skip
+        if one.clients == 1 and unit[one.id] == "B/s" and many:
+            over(one.id, max(many), "the most that is offered for all clients together")
+        if one.id == MIXED and {READS, WRITES} <= values.keys():
+            over(one.id, values[READS] + values[WRITES], f"{READS} and {WRITES} together")
+        if one.id == HELD and USABLE in values:
+            over(one.id, values[USABLE] * (one.fill or 1), f"the fill limit of {USABLE}")
+        if small_read and one.outstanding and unit[one.id] == "B/s":
+            over(one.id, one.outstanding / small_read, f"what the outstanding requests reach at the latency of {SMALL_READ}")
+    return found
+
+
+def _offered(offer: OfferLine | None) -> float | None:
+    """The value of a line as delivered."""
+    return None if offer is None or offer.faults else offer.as_is
 
 
 def meant_instead(offered: float, required: float, unit: ResponseUnit) -> float | None:
@@ -272,6 +435,11 @@ def binary_note(offered: float, required: float, unit: ResponseUnit) -> str:
     if abs(ratio / expected - 1) > OF_BINARY:
         return ""
     return f"offered / required is {ratio:.3f}, the ratio of {pair}: confirm the unit"
+
+
+def bound_value(offered: str) -> float | None:
+    """A time that a term states, in seconds; None for other words."""
+    return _parsed(offered, "s") if any(mark.isalpha() for mark in offered) else None
 
 
 def bound_kept(bound: str, offered: str) -> bool | None:

@@ -13,7 +13,20 @@ from ingest.engine.interactive import InteractiveResult
 from ingest.engine.result import envelope, frame_of
 from ingest.errors import UsageError, brief, listed, nearest
 from ingest.requirement import ANSWER
-from ingest.rfp.compliance import MET, MISSED, PARTLY, SLIP, UNANSWERED, UNASKED, UNPROVEN, LineVerdict
+from ingest.rfp.award import BEST_VALUE, TARGETS, TERMS, Award, Price, Ranked, flips, ranking
+from ingest.rfp.compliance import (
+    ANSWERED,
+    MET,
+    MISSED,
+    PARTLY,
+    RESERVED,
+    SLIP,
+    UNANSWERED,
+    UNASKED,
+    UNPROVEN,
+    UNREADABLE,
+    LineVerdict,
+)
 from ingest.rfp.requirement_lines import MANDATORY, TARGET, RequirementDifference, RequirementLine, is_value
 from ingest.rfp.response_form import COMPLY, NO, REQUIREMENTS_SHEET
 
@@ -28,10 +41,13 @@ ALONE = (
 #: Ids that one warning lists.
 MOST_LISTED = 5
 #: The verdict on an offer.
-COMPLIES, DEVIATES, INCOMPLETE = "COMPLIES", "DOES NOT COMPLY", "INCOMPLETE"
+COMPLIES, DEVIATES, INCOMPLETE, TO_DECIDE = "COMPLIES", "DOES NOT COMPLY", "INCOMPLETE", "COMPLIES WITH RESERVATIONS"
 #: Why a mandatory requirement is not met, with the words of a count: the vendor deviates, or has yet to answer.
 DEVIATING = {MISSED: "missed", PARTLY: "partly met"}
-PENDING = {UNANSWERED: "not answered", UNPROVEN: "answered yes without a value", SLIP: "with a unit slip to confirm"}
+PENDING = {UNANSWERED: "not answered", UNREADABLE: "not readable", UNPROVEN: "answered yes without a value",
+           SLIP: "with a unit slip to confirm"}  # fmt: skip
+#: What a person has to decide, with the words of a count.
+RESERVING = {RESERVED: "with reservations to decide"}
 #: What a target earns that the vendor meets in part.
 PARTIAL_CREDIT = 0.5
 
@@ -46,6 +62,7 @@ class Response(InteractiveResult):
     differences: tuple[RequirementDifference, ...]
     optimized: bool  # whether tuned values count
     sent: str = ""  # the workbook or the plan that was sent; empty where the requirements come from the returned workbook
+    price: Price = Price(None, "", {}, ())  # over the planned years
 
     @property
     def results(self) -> dict[str, str]:
@@ -63,11 +80,14 @@ class Response(InteractiveResult):
 
     @property
     def verdict(self) -> str:
-        """`COMPLIES`, `DOES NOT COMPLY`, or `INCOMPLETE` where answers are outstanding and nothing deviates."""
+        """`COMPLIES`, `DOES NOT COMPLY`, `INCOMPLETE` where answers are outstanding and nothing deviates, or `COMPLIES WITH
+        RESERVATIONS` where a person has to decide on remarks alone."""
         found = {line.verdict for line in self.of(MANDATORY)}
         if self.differences or found & DEVIATING.keys():
             return DEVIATES
-        return INCOMPLETE if found - {MET, UNASKED} else COMPLIES
+        if found - {MET, UNASKED, RESERVED}:
+            return INCOMPLETE
+        return TO_DECIDE if RESERVED in found else COMPLIES
 
     @property
     def summary(self) -> str:
@@ -75,7 +95,9 @@ class Response(InteractiveResult):
         lines, targets = self.of(MANDATORY), self.of(TARGET)
         counted = Counter(line.verdict for line in lines)
         parts = [f"{counted[MET]} of {len(lines)} mandatory requirements met"]
-        parts += [f"{counted[verdict]} {words}" for verdict, words in (DEVIATING | PENDING).items() if counted[verdict]]
+        parts += [
+            f"{counted[verdict]} {words}" for verdict, words in (DEVIATING | PENDING | RESERVING).items() if counted[verdict]
+        ]
         if asked := self.of(ANSWER):
             parts.append(f"{sum(line.answered for line in asked)} of {len(asked)} questions answered")
         if targets:
@@ -95,9 +117,12 @@ class Response(InteractiveResult):
     @property
     def unmet(self) -> str:
         """Why the offer does not comply; empty where it does."""
-        missed = [line.requirement.id for line in self.of(MANDATORY) if line.verdict != MET]
+        lines = self.of(MANDATORY)
+        missed = [line.requirement.id for line in lines if line.verdict not in (MET, RESERVED)]
+        reserved = [line.requirement.id for line in lines if line.verdict == RESERVED]
         why = f"mandatory requirements are not met: {listed(missed, MOST_LISTED)}" if missed else ""
-        reasons = "; ".join(filter(None, (self._differing, why)))
+        decide = f"reservations to decide (--decisions): {listed(reserved, MOST_LISTED)}" if reserved else ""
+        reasons = "; ".join(filter(None, (self._differing, why, decide)))
         return f"{self.path}: {reasons}" if reasons else ""
 
     @property
@@ -123,6 +148,9 @@ class Response(InteractiveResult):
             "optimized": self.optimized,
             "verdict": self.verdict,
             "complies": self.verdict == COMPLIES,
+            "lines": [line.in_short() for line in self.lines],
+            "price": self.price.total,
+            "prices": {"currency": self.price.currency, "parts": dict(self.price.parts), "notes": list(self.price.notes)},
             "requirements": [line.to_dict() for line in self.lines],
             "changes": list(self.changes),
         }
@@ -176,6 +204,7 @@ class Comparison(InteractiveResult):
 
     offers: tuple[Response, ...]  # the verdict on each, in the order in which they were given
     weights: Mapping[str, float]  # of the targets, by id
+    award: Award  # what decides
 
     @property
     def requirements(self) -> tuple[RequirementLine, ...]:
@@ -197,6 +226,47 @@ class Comparison(InteractiveResult):
         return tuple(
             sum(self.weights[line.requirement.id] * credit(line) for line in one.of(TARGET)) / total for one in self.offers
         )
+
+    @cached_property
+    def ranking(self) -> tuple[Ranked, ...]:
+        """The offers that comply, or whose reservations are to be decided, in the order of the award."""
+        if len({one.price.currency for one in self.offers if one.price.total is not None}) > 1:
+            return ()  # costs in several currencies have no order
+        asked = [one.requirement.id for one in self.offers[0].of(ANSWER)]
+        shares, costs = {}, {}
+        for name, one, score in zip(self.names, self.offers, self.scores, strict=True):
+            if one.verdict in (COMPLIES, TO_DECIDE):
+                answered = sum(line.verdict == ANSWERED for line in one.of(ANSWER))
+                shares[name] = {TARGETS: score or 0.0, TERMS: answered / len(asked) if asked else 0.0}
+                costs[name] = one.price.total
+        return tuple(ranking(self.award, shares, costs))
+
+    @property
+    def deciding(self) -> tuple[str, ...]:
+        """What the ranking rests on: the award, a tie, what separates the first two, and how far points may move."""
+        ranked, award = self.ranking, self.award
+        lines = ["" if award.stated else "the tender states no award: offers are ranked by their cost alone"]
+        if not ranked:
+            several = sorted({one.price.currency for one in self.offers if one.price.total is not None})
+            why = f"prices are in {' and '.join(several)}" if len(several) > 1 else "no offer complies"
+            return (*filter(None, lines), f"no ranking: {why}")
+        lines += [
+            f"{one.offer}: no price of the system, so it earns no points for the price" for one in ranked if one.cost is None
+        ]
+        tied = [one.offer for one in ranked if one.rank == 1]
+        if len(tied) > 1:
+            lines.append(f"{' and '.join(tied)} tie: the award does not decide between them")
+        elif len(ranked) > 1 and award.method == BEST_VALUE:
+            first, second = ranked[:2]
+            gains = {name: first.points[name] - second.points[name] for name in award.points}
+            most = max(gains, key=lambda name: abs(gains[name]))
+            ahead = first.total - second.total
+            lines.append(f"{first.offer} leads {second.offer} by {ahead:.1f} points; {most} tells most: {gains[most]:+.1f}")
+        for name, (below, above) in flips(award, ranked).items():
+            ends = [f"below {below:.3g}" if below is not None else "", f"above {above:.3g}" if above is not None else ""]
+            said = " or ".join(filter(None, ends)) or "at no number of points"
+            lines.append(f"{name} ({award.points[name]:g} points): another offer is first {said}")
+        return tuple(filter(None, lines))
 
     def row(self, place: int) -> tuple[LineVerdict, ...]:
         """The verdicts of all offers on the requirement at that place."""
@@ -224,7 +294,14 @@ class Comparison(InteractiveResult):
             {"name": name, **one.body(), "score": score}
             for name, one, score in zip(self.names, self.offers, self.scores, strict=True)
         ]
-        body = {"complying": list(self.complying), "weights": dict(self.weights), "offers": offers}
+        body = {
+            "complying": list(self.complying),
+            "weights": dict(self.weights),
+            "award": {**self.award.points, "method": self.award.method, "years": self.award.years},
+            "ranking": [one._asdict() for one in self.ranking],
+            "deciding": list(self.deciding),
+            "offers": offers,
+        }
         return envelope("response", body, warnings=self.warnings)
 
     def to_frame(self) -> pandas.DataFrame:

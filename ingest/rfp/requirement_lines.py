@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from ingest.rfp import response_form as form
 from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit
 from ingest.rfp.workbook_reader import Rows, Sheet, SheetLine, same
 from ingest.text import checked_id, one_line, visible
-from ingest.units import physical
+from ingest.units import parse, physical
 from ingest.version import newer
 
 #: A plan of a thousand jobs is a few megabytes; what is larger is something else.
@@ -44,6 +45,9 @@ class RequirementLine:
     rounded: bool = True  # whether the value is the number that its statement prints; forms of format 1 print other ones
     statement: str = ""  # its sentence
     bound: str = ""  # of a term, such as `at least 99.9 %`; empty where a word is the answer
+    conditions: str = ""  # of its test, in words
+    fill: float | None = None  # share of the capacity in use
+    outstanding: float | None = None  # bytes of the requests that are outstanding at a time
 
 
 def is_value(stored: Any) -> TypeGuard[float]:
@@ -86,8 +90,26 @@ def requirement_lines(sheet: Sheet) -> list[RequirementLine]:
         known = float(clients) if is_value(clients) else None
         statement = str(line.stored.get(form.STATEMENT) or "")
         # Of an id that is listed twice the first line counts; the second one is reported as a difference.
-        found.setdefault(name, RequirementLine(name, str(priority), value, base, known, head == form.REQUIRED, statement))
+        words = str(line.stored.get(form.CONDITIONS) or "")
+        rounded = head == form.REQUIRED
+        one = RequirementLine(name, str(priority), value, base, known, rounded, statement, "", words, *_tested(words))
+        found.setdefault(name, one)
     return list(found.values())
+
+
+_FILL = re.compile(r"\bat ([\d.]+) % fill")
+_OUTSTANDING = re.compile(r"(?:sequential|random) ([\d.]+ [KM]iB)\b.*?at most ([\d,]+) outstanding requests")
+
+
+def _tested(conditions: str) -> tuple[float | None, float | None]:
+    """The fill and the bytes outstanding of a test, from its conditions in words.
+
+    >>> _tested("sequential 1 MiB read; 32 threads per client; at most 512 outstanding requests in all; at 85 % fill")
+    (0.85, 536870912.0)
+    """
+    fill, waiting = _FILL.search(conditions), _OUTSTANDING.search(conditions)
+    depth = float(waiting[2].replace(",", "")) if waiting else 0.0
+    return float(fill[1]) / 100 if fill else None, depth * parse(waiting[1], "B", "requests") if waiting else None
 
 
 def required_in(sheet: Sheet) -> str:
@@ -137,6 +159,12 @@ def planned_lines(path: Path) -> list[RequirementLine]:
     return found
 
 
+def planned_award(path: Path) -> Rows:
+    """The award of a plan, as rows of its table."""
+    found = read_json_object(path, "the plan that you sent, as `ingest plan` writes it in JSON", most=MOST_BYTES).get("award")
+    return [(str(name), value) for name, value in found.items()] if isinstance(found, Mapping) else []
+
+
 def _planned(path: Path, number: int, line: Any, valued: bool) -> RequirementLine | None:
     """A requirement of a plan, or a term of its service; None for a term that the buyer has not decided."""
     place = f"{path}: {'requirement' if valued else 'term'} {number}"
@@ -154,7 +182,13 @@ def _planned(path: Path, number: int, line: Any, valued: bool) -> RequirementLin
     conditions = line.get("conditions")
     clients = conditions.get("clients") if isinstance(conditions, Mapping) else None
     known = float(clients) if is_value(clients) else None
-    return RequirementLine(ident, str(priority), float(value), unit, known, True, one_line(line.get("statement") or ""))
+    stated = one_line(line.get("statement") or "")
+    held = conditions if isinstance(conditions, Mapping) else {}
+    fill, depth, size = (held.get(name) for name in ("fill", "queue_depth", "io_size"))
+    waiting = float(depth * size) if is_value(depth) and is_value(size) else None
+    words = f"at {fill * 100:.4g} % fill" if is_value(fill) else ""
+    share = float(fill) if is_value(fill) else None
+    return RequirementLine(ident, str(priority), float(value), unit, known, True, stated, "", words, share, waiting)
 
 
 def term_line(ident: str, value: object, text: str, bound: str) -> RequirementLine:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack, overload
 
 from ingest.engine.question import filled as filled_options
 from ingest.engine.question import option
-from ingest.errors import UsageError, listed, nearest
-from ingest.rfp.compliance import judge, offer_lines
+from ingest.errors import UsageError, brief, expected_one_of, listed, nearest
+from ingest.rfp.award import AWARD_SHEET, Award, priced
+from ingest.rfp.compliance import ACCEPT, REJECT, contradictions, judge, offer_lines
 from ingest.rfp.offer_verdict import MOST_LISTED, Comparison, Response, weights_of
-from ingest.rfp.requirement_lines import TARGET, RequirementLine, differences, planned_lines, sheet_differences, stated_lines
-from ingest.rfp.response_form import REQUIREMENTS_SHEET, RESPONSE_SHEET
+from ingest.rfp.requirement_lines import (
+    TARGET,
+    RequirementLine,
+    differences,
+    planned_award,
+    planned_lines,
+    sheet_differences,
+    stated_lines,
+)
+from ingest.rfp.response_form import PRICES_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET
 from ingest.rfp.workbook_reader import Rows, other_sheets, read_sheets
 
 #: Offers that one comparison takes: a page with more columns cannot be read.
@@ -30,6 +39,14 @@ class ResponseOptions(TypedDict, total=False):
     confirmed: Annotated[
         Collection[str],
         option("Accept a value that looks like a unit slip; repeatable.", "ID", many=True, default=()),
+    ]
+    decisions: Annotated[
+        Mapping[str, Any] | None,
+        option(
+            "What a person decided of reservations, as `ID: {accept: why}` or `ID: {reject: why}`; of several offers below the "
+            "name of each.",
+            "FILE.yaml",
+        ),
     ]
     weights: Annotated[
         Mapping[str, Any] | None, option("Weight of each target, as `ID: NUMBER`. [default: 1 each]", "FILE.yaml")
@@ -72,23 +89,29 @@ def response(
     if not 1 <= len(paths) <= MOST_OFFERS:
         raise UsageError(f"OFFER: found {len(paths)} offers, expected 1 to {MOST_OFFERS}")
     lines: list[RequirementLine] = []
-    sheet, others = None, dict[str, Rows]()
+    sheet, others, award = None, dict[str, Rows](), Award.read(None)
     if place is not None and place.suffix.lower() == ".json":
-        lines = planned_lines(place)
+        lines, award = planned_lines(place), Award.read(planned_award(place))
     elif place is not None:
         sheets, others = read_sheets(place), other_sheets(place)
-        lines, sheet = stated_lines(sheets), sheets[REQUIREMENTS_SHEET]
+        lines, sheet, award = stated_lines(sheets), sheets[REQUIREMENTS_SHEET], Award.read(others.get(AWARD_SHEET))
     offers = []
     for path in paths:
-        returned = read_sheets(path)
+        returned, beside = read_sheets(path), other_sheets(path)
         if place is None and sheet is None:
-            lines, sheet = stated_lines(returned), returned[REQUIREMENTS_SHEET]
+            lines, sheet, award = stated_lines(returned), returned[REQUIREMENTS_SHEET], Award.read(beside.get(AWARD_SHEET))
         filled_in = {one.id: one for one in offer_lines(returned[RESPONSE_SHEET])}
-        verdicts = tuple(judge(one, filled_in.get(one.id), optimized, one.id in confirmed) for one in lines)
+        against = contradictions(lines, filled_in)
+        decided = decisions_on(asked["decisions"], path.stem, [one.stem for one in paths], [one.id for one in lines])
+        verdicts = tuple(
+            judge(one, filled_in.get(one.id), optimized, one.id in confirmed, against.get(one.id, ()), decided.get(one.id))
+            for one in lines
+        )
         changed = [*differences(lines, returned, sheet)]
         if others:
-            changed += sheet_differences(others, other_sheets(path))
-        offers.append(Response(str(path), verdicts, tuple(changed), optimized, str(place or "")))
+            changed += sheet_differences(others, beside)
+        cost = priced(beside.get(PRICES_SHEET), award)
+        offers.append(Response(str(path), verdicts, tuple(changed), optimized, str(place or ""), cost))
     known = [one.id for one in lines]
     for ident in confirmed:
         if ident not in known:
@@ -98,4 +121,35 @@ def response(
             )
     if isinstance(filled, (str, Path)):
         return offers[0]
-    return Comparison(tuple(offers), weights_of([one.id for one in lines if one.priority == TARGET], asked["weights"]))
+    weights = weights_of([one.id for one in lines if one.priority == TARGET], asked["weights"])
+    return Comparison(tuple(offers), weights, award)
+
+
+def decisions_on(
+    given: Mapping[str, Any] | None, name: str, names: Sequence[str], known: Sequence[str]
+) -> dict[str, tuple[str, str]]:
+    """What a person decided of the reservations of one offer: by requirement the word and the reason.
+
+    Raises UsageError: an unknown offer, an unknown requirement, or no decision with its reason.
+    """
+    if given is None:
+        return {}
+    if len(names) > 1:
+        for offer in given:
+            if offer not in names:
+                raise UsageError(f"--decisions: found {brief(offer)}, {expected_one_of(str(offer), names)}")
+        given = given.get(name) or {}
+    found = {}
+    for ident, decision in given.items() if isinstance(given, Mapping) else [(name, given)]:
+        if ident not in known:
+            raise UsageError(f"--decisions: found {brief(ident)}, expected the id of a requirement{nearest(str(ident), known)}")
+        words = [*decision.items()] if isinstance(decision, Mapping) else []
+        if (
+            len(words) != 1
+            or words[0][0] not in (ACCEPT, REJECT)
+            or not isinstance(words[0][1], str)
+            or not words[0][1].strip()
+        ):
+            raise UsageError(f"--decisions: {ident}: found {brief(decision)}, expected {{{ACCEPT}: why}} or {{{REJECT}: why}}")
+        found[ident] = words[0]
+    return found

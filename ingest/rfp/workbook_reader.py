@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import itertools
 import math
 import os
+import posixpath
 import re
 import warnings
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +31,9 @@ MOST_ROWS, MOST_COLUMNS = 1_000, 100
 #: Relative difference up to which two numbers are the same after a spreadsheet program has stored them.
 SAME = 1e-9
 Rows = list[tuple[Any, ...]]
+_COMMENT = re.compile(
+    rb'<(?:\w+:)?(?:threadedC|c)omment\b[^<>]*?\bref="[A-Z]+(\d+)"[^<>]*>(.*?)</(?:\w+:)?(?:threadedC|c)omment>', re.DOTALL
+)
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^<>]*?\bref="([A-Z0-9:$]+)"')
 
 
@@ -49,6 +54,7 @@ class Sheet:
     heads: Sequence[str]  # its headings
     lines: Sequence[SheetLine]  # those with an id, in order
     merged: Sequence[str] = ()  # areas that are one cell
+    comments: Mapping[int, str] = field(default_factory=dict)  # what comments on the cells of a row say
 
     def place(self, head: str, line: SheetLine) -> str:
         """The cell of a line below a heading."""
@@ -69,11 +75,12 @@ def read_sheets(path: Path) -> dict[str, Sheet]:
         if why := newer({one.name: one.value for one in book.custom_doc_props.props}.get(FORMAT_PROPERTY)):
             raise IngestError(f"{path}: {why}")
         merged = {name: _merged(path, package, book, name) for name in HEADS}
+        said = {name: _comments(package, str(book[name]._worksheet_path).lstrip("/")) for name in HEADS}
         stored = {name: _rows(path, book[name]) for name in HEADS}
         # A sheet is parsed each time its rows are taken; styles and texts are loaded once.
         book._data_only = False
         live = {name: _rows(path, book[name]) for name in HEADS}
-    return {name: _sheet(path, name, stored[name], live[name], merged[name]) for name in HEADS}
+    return {name: _sheet(path, name, stored[name], live[name], merged[name], said[name]) for name in HEADS}
 
 
 def other_sheets(path: Path) -> dict[str, Rows]:
@@ -166,7 +173,23 @@ def _double(value: Any) -> Any:
         return math.inf
 
 
-def _sheet(path: Path, name: str, stored: Rows, live: Rows, merged: Sequence[str]) -> Sheet:
+def _comments(package: zipfile.ZipFile, part: str) -> dict[int, str]:
+    """What comments on cells say, by row; those of threads too."""
+    folder, _, name = part.rpartition("/")
+    links = f"{folder}/_rels/{name}.rels"
+    if links not in package.namelist():
+        return {}
+    found: dict[int, list[str]] = {}
+    for target in re.findall(rb'Target="([^"]*[Cc]omment[^"]*\.xml)"', package.read(links)):
+        place = posixpath.normpath(posixpath.join(folder, target.decode())).lstrip("/")
+        if place in package.namelist():
+            for row, text in _COMMENT.findall(package.read(place)):
+                words = " ".join(re.sub(rb"<[^>]*>", b"", text).decode("utf-8", "replace").split())
+                found.setdefault(int(row), []).append(html.unescape(words))
+    return {row: "; ".join(dict.fromkeys(words)) for row, words in found.items()}
+
+
+def _sheet(path: Path, name: str, stored: Rows, live: Rows, merged: Sequence[str], comments: Mapping[int, str]) -> Sheet:
     """A sheet by its headings, of which the first is the id; lines without an id are left out."""
     heads = tuple("" if head is None else str(head).strip() for head in stored[0]) if stored else ()
     expected = HEADS[name]
@@ -181,7 +204,7 @@ def _sheet(path: Path, name: str, stored: Rows, live: Rows, merged: Sequence[str
         SheetLine(number, dict(zip(heads, values, strict=True)), dict(zip(heads, written, strict=True)))
         for number, (values, written) in enumerate(pairs, start=2)
     ]
-    sheet = Sheet(path, name, heads, [line for line in lines if line.stored[expected[0]]], merged)
+    sheet = Sheet(path, name, heads, [line for line in lines if line.stored[expected[0]]], merged, comments)
     # What formulas without stored values require is unknown.
     empty = [
         f"{sheet.name}!{sheet.place(head, line)}"

@@ -338,6 +338,8 @@ class Plan(InteractiveResult):
             "expectations": [one._asdict() for one in self.expectations],
             "tables": self.tables,
             "document": dict(vars(self.document)),
+            "award": dict(self.site.written.get("award") or {})
+            | ({"years": self.years} if "award" in self.site.written else {}),
             "service": [one.to_dict() for one in self.service],
             "open_questions": [one._asdict() for one in self.open_questions],
         }

@@ -295,7 +295,7 @@ class SavedCheckpoints(NamedTuple):
     words: Mapping[str, str]
     usual: Mapping[str, str]
     layout: str  # how they are laid out in files
-    failures: str | None  # the failure rate, where the mean time to interrupt follows from one
+    failures: tuple[str, ...]  # the published failures from which the mean time to interrupt follows
     groups: RankLayout | None  # None where the GPUs are unknown
     files: list[CheckpointFiles]
     computed: str  # the precision in which the run computes, where it saves another, as words for a title
@@ -351,12 +351,13 @@ def saved_checkpoints(
     }
     given |= {**by_user({**options, **settings}), **stated}
     failures = asked.get("failures")
-    rated = None if "job_mean_time_to_interrupt" in given else failures
-    if rated is not None:
-        given = {**failure_rate(catalog.get(Failures, rated)), **given}
-    elif "job_mean_time_to_interrupt" not in given and "gpus" in options:
-        nearest = usual_failures(options["gpus"], catalog.all(Failures))
-        given, rated = {**failure_rate(*nearest), **given}, nearest[0].id
+    rated: list[Failures] = []
+    if "job_mean_time_to_interrupt" not in given and (failures is not None or "gpus" in options):
+        if failures is not None:
+            rated, rates = [catalog.get(Failures, failures)], failure_rate(catalog.get(Failures, failures))
+        else:
+            rated, rates = usual_failures(options["gpus"], catalog.all(Failures))
+        given = {**rates, **given}
     kept = kept_by_policy(asked.get("keep"))
     if "keep_every" not in kept:
         kept = {"checkpoints_kept_forever": Input(0, note="none is kept permanently"), **kept}
@@ -390,7 +391,7 @@ def saved_checkpoints(
         {"optimizer": kind.id, "precision": width},
         usual if asked.get("layout") else {**usual, "layout": layout},
         layout,
-        rated,
+        tuple(one.id for one in rated),
         groups,
         files,
         computed_in(saved, card if gpu is not None else None, catalog) if width not in ("fp8", "fp4") else "",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
+from bisect import bisect
 from collections.abc import Container, Iterable
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, NamedTuple, Self, TypedDict
 
-from ingest.catalog.records import Failures
+from ingest.catalog.records import Failures, Value
 from ingest.engine.messages import Message, Option
 from ingest.engine.question import Declared, option
+from ingest.engine.registry import solve
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, assumed, derived
+from ingest.engine.value import Evidence, Input, assumed, derived
 from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.sizing.job import Written
@@ -90,7 +91,9 @@ class ScheduleOptions(TypedDict, total=False):
 
     failures: Annotated[
         str | None,
-        option("Failure rate to use without mtti: llama3, rsc-1, …; that of jobs of the nearest size by default.", "ID"),
+        option(
+            "Failure rate to use without mtti: llama3, rsc-1, …; from jobs of the published sizes next to it by default.", "ID"
+        ),
     ]
     mtti: Annotated[
         Written | None,
@@ -145,27 +148,80 @@ class ScheduleOptions(TypedDict, total=False):
     ]
 
 
-def usual_failures(gpus: float, entries: Iterable[Failures]) -> tuple[Failures, Failures]:
-    """Return the interruption rates of jobs of the two nearest sizes, the nearest first."""
-    counted = ((one, one.gpus) for one in entries if one.counts == INTERRUPTIONS)
-    nearest = sorted((abs(math.log(size.value / gpus)), one.id, one) for one, size in counted if size is not None)
-    return nearest[0][-1], nearest[1][-1]
+class Interrupted(NamedTuple):
+    """Interrupts of jobs of one published size."""
+
+    gpus: Value
+    entry: Failures
+    rate: float  # of a whole job
+    ends: tuple[float, float]  # of the failure rate of one of its nodes
+
+    @classmethod
+    def of(cls, gpus: Value, entry: Failures) -> Self:
+        """What is published of jobs of this size."""
+        known = Quantities({"gpus": from_catalog(gpus), **failure_rate(entry)})
+        rate = known.value("failures_per_node_second")
+        low, high = (getattr(entry.rate, end, None) or rate for end in ("low", "high"))
+        return cls(gpus, entry, 1 / known.value("job_mean_time_to_interrupt"), (low, high))
+
+    @property
+    def evidence(self) -> Evidence:
+        """What its failure rate rests on."""
+        source = self.entry.rate or self.entry.interrupts
+        assert source is not None
+        each = self.rate * self.entry.gpus_per_node.value / self.gpus.value
+        return Evidence(self.entry.name, each, source.source, source.where, source.grade)
 
 
-def failure_rate(entry: Failures, next_to: Failures | None = None) -> dict[str, Input]:
-    """Return the failure rate of a node; its range covers that of the next size, where it was chosen by the size of the job."""
+def usual_failures(gpus: float, entries: Iterable[Failures]) -> tuple[list[Failures], dict[str, Input]]:
+    """Return the published interruptions of jobs next to a size, and the failure rate of a node that follows from them.
+
+    A larger job has not been interrupted less often: where published rates fall with the size, that of the larger job holds for
+    the smaller one too. Between two sizes interrupts grow as a power of the GPUs; beyond the last they grow with the nodes.
+    """
+    found = [Interrupted.of(one.gpus, one) for one in entries if one.counts == INTERRUPTIONS and one.gpus is not None]
+    points = sorted(found, key=lambda point: (point.gpus.value, point.entry.id))
+    least = [min(point.rate for point in points[at:]) for at in range(len(points))]
+    after = bisect([point.gpus.value for point in points], gpus)
+    at = max(after - 1, 0)
+    # Clusters of one size differ as much as those of the next sizes: what is not known of this one is drawn.
+    beside = points[max(at - 2, 0) : at + 3]
+    if after in (0, len(points)) or (points[at].gpus.value == gpus and least[at] == points[at].rate):
+        return [points[at].entry], failure_rate(points[at].entry, beside)
+    pair, (few, many) = points[at : at + 2], least[at : at + 2]
+    sizes = {"smaller_job_gpus": pair[0].gpus.value, "larger_job_gpus": pair[1].gpus.value}
+    counted = from_catalog(pair[0].entry.gpus_per_node)
+    known = {**sizes, "smaller_job_interrupt_rate": few, "larger_job_interrupt_rate": many, "gpus": gpus,
+             "gpus_per_counted_node": counted.value}  # fmt: skip
+    each = float(solve("failures_between_sizes", known))
+    ends = [each, *(end for point in beside for end in point.ends)]
+    where = f"on a line of logarithmic axes from {pair[0].entry.name}, to {pair[1].entry.name}"
+    rate = Input(
+        each, min(ends), max(ends), "catalog", "arithmetic", where, "derived", parts=tuple(point.evidence for point in pair)
+    )
+    note = f"failure rate {where}"
+    given = {
+        "failures_per_node_second": rate.by_default(note, "checkpoint.mtti", "checkpoint.failures"),
+        "gpus_of_failures": from_catalog(pair[0].gpus),
+        "gpus_per_node": counted,
+        "gpus_per_counted_node": counted,
+    }
+    return [point.entry for point in pair], given
+
+
+def failure_rate(entry: Failures, beside: Iterable[Interrupted] = ()) -> dict[str, Input]:
+    """Return the failure rate of a node; its range covers those of the published sizes beside it, where the size chose it."""
     counted = {"observed_interrupts": entry.interrupts, "observed_seconds": entry.period, "observed_nodes": entry.nodes}
     fields = from_fields({"failures_per_node_second": entry.rate} if entry.rate is not None else counted)
     note = f"failure rate of {entry.name}"
-    if next_to is not None and entry.gpus is not None:
+    if beside and entry.gpus is not None:
         note += f", published for {entry.gpus.value:,.0f} GPUs, the nearest to this job"
         fields["gpus_of_failures"] = from_catalog(entry.gpus)
-        # Clusters of one size differ as much as those of the next: what is not known of this one is drawn.
-        other = Quantities(failure_rate(next_to)).value("failures_per_node_second")
         own = Quantities(fields).value("failures_per_node_second")
         name = "failures_per_node_second" if entry.rate is not None else "observed_interrupts"
         item = fields[name]
-        ends = [item.low or item.value, item.high or item.value, item.value * other / own]
+        ends = [item.low or item.value, item.high or item.value]
+        ends += [item.value * end / own for point in beside for end in point.ends]
         fields[name] = item._replace(low=min(ends), high=max(ends))
     given = {each: item.by_default(note, "checkpoint.mtti", "checkpoint.failures") for each, item in fields.items()}
     # The failure rate is per node as its source counts nodes, so the job is counted in these nodes.
@@ -173,7 +229,7 @@ def failure_rate(entry: Failures, next_to: Failures | None = None) -> dict[str, 
     return {**given, "gpus_per_node": each, "gpus_per_counted_node": each}
 
 
-def failure_table(gpus: float | None, chosen: str | None, entries: Iterable[Failures]) -> dict[str, list[dict[str, Any]]]:
+def failure_table(gpus: float | None, chosen: Container[str], entries: Iterable[Failures]) -> dict[str, list[dict[str, Any]]]:
     """Return every published failure rate, with the mean time to interrupt that it gives this job."""
     if gpus is None:
         return {}
@@ -182,7 +238,7 @@ def failure_table(gpus: float | None, chosen: str | None, entries: Iterable[Fail
         known = Quantities({"gpus": Input(gpus), **failure_rate(entry)})
         values = {each: known.value(each) for each in ("failures_per_thousand_node_days", "job_mean_time_to_interrupt")}
         observed = entry.gpus.value if entry.gpus is not None else ""
-        mark = "chosen" if entry.id == chosen else ""
+        mark = "chosen" if entry.id in chosen else ""
         rows.append({"failures": entry.id, "counts": entry.counts, "gpus_of_failures": observed, **values, "mark": mark})
     return {"failures": sorted(rows, key=lambda row: float(row["job_mean_time_to_interrupt"]))}
 

@@ -359,7 +359,7 @@ def efficiency(
         if shared is None or precision not in FAMILIES[0]:
             # The utilization of a class is a share of the 16-bit peak.
             return None
-        given = from_catalog(shared)._replace(note=f"utilization of its class ({model.family}), not of this model")
+        given = from_catalog(shared)._replace(note=f"utilization of its class ({model.efficiency_class}), not of this model")
     known = {"peak_flops_per_gpu": peak, "model_flops_utilization": given, "flops_per_sample": flops}
     return EvidenceLevel("efficiency", known, given.note, warnings)
 

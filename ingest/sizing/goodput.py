@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 
 from ingest.engine.messages import Message, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in
+from ingest.engine.ranges import Tree
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer, Deferred
 from ingest.engine.solver import Quantities
@@ -29,6 +30,11 @@ SCHEDULE = (
     "checkpoint_bytes", "checkpoint_interval", "checkpoint_write_bandwidth", "checkpoint_dump_seconds",
     "checkpoint_staging_seconds", "stopped_share", "persistent_every", "job_mean_time_to_interrupt", "restart_read_bytes",
     "restart_seconds", "reschedule_seconds",
+)  # fmt: skip
+#: What is simulated of a run, where what is not known of it moves.
+OF_RUN = (
+    "checkpoint_interval", "checkpoint_dump_seconds", "checkpoint_staging_seconds", "stopped_share",
+    "job_mean_time_to_interrupt", "restart_seconds", "reschedule_seconds", "near_restore_seconds",
 )  # fmt: skip
 #: The results that are simulated: the field of `Shares` of each.
 SIMULATED = {
@@ -181,12 +187,13 @@ def goodput(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[
     known = _schedule(sized.known, numbers, settings)
     runs, seed = int(known.value("simulated_runs")), int(known.value("simulation_seed"))
     where = f"{runs:,} runs of {display(known.value('training_seconds'), 's', binary=False)}, seed {seed}"
-    shares = _simulated(known, interrupts)
+    shares, *ends = (_simulated(each, interrupts) for each in (known, *_at_ends(known)))
     results = {}
     for name, field in SIMULATED.items():
-        # The mean of all runs, P10 and P90.
+        # The mean of all runs; from the least P10 to the largest P90 of typical inputs and of those at their ends.
         each = getattr(shares, field)
-        mean, (low, high) = float(each.mean()), percentiles(each)
+        lows, highs = zip(percentiles(each), *(percentiles(getattr(end, field)) for end in ends), strict=True)
+        mean, low, high = float(each.mean()), min(lows), max(highs)
         known.give({name: Input(mean, low, high, "simulated", "ingest-run-simulation", where, "derived")})
         results[name] = Quantity(mean, "1", low, high)
     following, unknown = known.results([name for name in QUESTION.names if name not in SIMULATED])
@@ -270,6 +277,19 @@ def _schedule(sized: Quantities, numbers: Mapping[str, float], settings: Mapping
     taken = [name for name in SCHEDULE if name not in given and name != "restart_seconds"]
     known.adopt({name: step for name in taken if (step := sized.find(name)) is not None})
     return known
+
+
+def _at_ends(known: Quantities) -> list[Quantities]:
+    """The run where its inputs are at the ends of their ranges that make the goodput smallest, and largest.
+
+    What one does not know of interrupts, restarts and drains moves the goodput more than chance does.
+    """
+    tree = Tree({name: known.step(name) for name in ("goodput_closed_form", *OF_RUN)})
+    found = []
+    for corner in tree.corners("goodput_closed_form"):
+        values = {name: Input(tree.value(name, corner)) for name in OF_RUN}
+        found.append(Quantities({**known.given, **values}))
+    return found
 
 
 def _simulated(known: Quantities, interrupts: Interrupts | None) -> Shares:

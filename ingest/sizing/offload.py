@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, TypedDict, Unpack
 
-from ingest.catalog.records import Family, Optimizer, Recipe, Storage
+from ingest.catalog.records import Family, Optimizer, Recipe, Storage, efficiency_class
 from ingest.catalog.store import opened
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in
@@ -259,7 +259,9 @@ def offload(
     size = ModelSize("your model", {}) if drawn else size_of(model, catalog, settings)
     optimizer = None if infers else optimizer_of(recipe.optimizer, catalog)
     storage = catalog.get(Storage, asked["storage"]) if asked["storage"] is not None else None
-    utilization = catalog.get(Family, "llm").efficiency
+    made = size.architecture
+    kind = "llm" if made is None else efficiency_class("llm", made.parameters, made.parameters_active)
+    utilization = catalog.get(Family, kind).efficiency
     job = OffloadJob(size, card, inside, node is not None, storage, utilization, asked, settings, catalog)
     if optimizer is None:
         return serving(job) if serves else inference(job)

@@ -113,7 +113,7 @@ class PublishedRates:
     @property
     def utilization_of_class(self) -> Value | None:
         """The share of the dense peak that models of its class reach."""
-        return self._catalog.referred(Family, self.model.family, by=self.model.path).efficiency
+        return self._catalog.referred(Family, self.model.efficiency_class, by=self.model.path).efficiency
 
     @cached_property
     def steps(self) -> Steps:

@@ -168,7 +168,7 @@ def test_recommendation_slows_down_per_gpu_on_more_nodes(shipped):
 @pytest.mark.parametrize("name", Catalog().ids("families"))
 def test_the_efficiency_of_a_class_is_the_median_over_its_members(shipped, name):
     shared = shipped.get(Family, name).efficiency
-    members = [entry for entry in entries(shipped, Model) if entry.family == name]
+    members = [entry for entry in entries(shipped, Model) if name in (entry.family, entry.efficiency_class)]
     shares = [share.value for entry in members for share in utilizations(rates_of(entry, shipped), "bf16")]
     if shared is None:
         assert len(shares) < 3
@@ -185,7 +185,7 @@ def test_the_floor_of_a_step_is_the_median_over_pairs_of_runs(shipped):
         found = half_speeds(submissions(entry, rates_of(entry, shipped).of_runs()))
         shares[entry.family] += [half / samples for half, samples in found]
     everything = [share for found in shares.values() for share in found]
-    for family in entries(shipped, Family):
+    for family in (shipped.get(Family, name) for name in {entry.family for entry in entries(shipped, Model)}):
         own = shares[family.id] if len(shares[family.id]) >= 3 else everything
         tenths = statistics.quantiles(own, n=10, method="inclusive")
         floor = family.step_floor

@@ -12,6 +12,7 @@ from offers import ONE_JOB, columns, edited, everything_met, filled, on_form, to
 import ingest
 from ingest.errors import IngestError, UsageError
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
+from ingest.rfp.award import Award
 from ingest.rfp.compliance import OfferLine, judge
 from ingest.rfp.offer_verdict import Response, credit, weights_of
 from ingest.rfp.requirement_lines import RequirementLine
@@ -82,7 +83,7 @@ def test_changed_terms_and_thresholds_are_listed_and_prices_are_the_vendors(fold
     def change(book) -> None:
         book["Terms"]["B3"] = "optional"
         book["Acceptance"]["I2"] = 1
-        book["Prices"]["F2"] = 1e6
+        book["Prices"]["I2"] = 1e6
         book.remove(book["Read-me"])
 
     path = edited((folder / "good.xlsx").read_bytes(), change, tmp_path / "offer.xlsx")
@@ -171,13 +172,15 @@ def test_weights_are_complete_and_numbers_from_zero():
         with pytest.raises(UsageError, match="--weights"):
             weights_of(["R-A", "R-B"], given)
     answer = Response("a.xlsx", (valued(80e9), valued(100e9, ident="R-B")), (), False)
-    assert ingest.rfp.offer_verdict.Comparison((answer,), {"R-A": 3, "R-B": 1}).scores == (pytest.approx(0.85),)
+    assert ingest.rfp.offer_verdict.Comparison((answer,), {"R-A": 3, "R-B": 1}, Award({"price": 100})).scores == (
+        pytest.approx(0.85),
+    )
 
 
 @pytest.mark.parametrize(
     ("word", "verdict", "whole"),
-    [("yes", "met", "COMPLIES"), ("partial", "partly", "DOES NOT COMPLY"), ("no", "missed", "DOES NOT COMPLY"),
-     ("", "no answer", "INCOMPLETE")],
+    [("yes", "with reservations", "COMPLIES WITH RESERVATIONS"), ("partial", "partly", "DOES NOT COMPLY"),
+     ("no", "missed", "DOES NOT COMPLY"), ("", "no answer", "INCOMPLETE")],
 )  # fmt: skip
 def test_a_term_in_words_is_judged_by_the_word(word, verdict, whole):
     term = RequirementLine("S-AVAIL-01", "mandatory", None, "", statement="The system shall be available.")

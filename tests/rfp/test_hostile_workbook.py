@@ -63,11 +63,19 @@ def refusal(path: Path) -> str:
     return done.refusal
 
 
+def costs(path: Path) -> str:
+    """What is said of a line whose cell cannot be read, of an offer that is judged all the same."""
+    done = told("response", path)
+    assert done.code == 3
+    assert "1 not readable" in done.out
+    return done.out
+
+
 def test_a_workbook_of_as_many_rows_as_may_be_is_read(tmp_path):
     def grow(book: openpyxl.Workbook) -> None:
         book[RESPONSE_SHEET].cell(1_000, 20).value = "x"
 
-    assert told("response", small(tmp_path / "offer.xlsx", grow)).code == 0
+    assert "1 with reservations to decide" in told("response", small(tmp_path / "offer.xlsx", grow)).out
 
 
 def spread_out(book: openpyxl.Workbook) -> None:
@@ -83,7 +91,6 @@ def spread_out(book: openpyxl.Workbook) -> None:
         (lambda book: book[RESPONSE_SHEET].delete_rows(1, 9), "lacks the heading 'Id'"),
         (lambda book: setattr(book[RESPONSE_SHEET]["H1"], "value", "As-is value"), "has the heading 'As-is value' twice"),
         (spread_out, "sheet 'Vendor response' has more than 1,000 rows"),
-        (lambda book: book[RESPONSE_SHEET].merge_cells("F2:H4"), "F2:H4 is one merged cell, expected a cell for each answer"),
         (lambda book: setattr(book["Requirements"]["E2"], "value", "much"), "R-READ-01: found mandatory much, expected one of"),
     ],
 )  # fmt: skip
@@ -91,12 +98,18 @@ def test_what_cannot_be_read_is_one_line(tmp_path, change, message):
     assert message in refusal(small(tmp_path / "offer.xlsx", change))
 
 
+def test_an_area_that_is_one_cell_costs_its_lines(tmp_path):
+    path = small(tmp_path / "offer.xlsx", lambda book: book[RESPONSE_SHEET].merge_cells("F2:H4"))
+    assert "F2:H4 is one merged cell, expected a cell for each answer" in costs(path)
+
+
 @pytest.mark.parametrize("written", ["NaN", "INF", "1e999", "-1e999", "1e", "0x10", "1" * 5000])
-def test_what_is_not_a_number_is_one_line(tmp_path, written):
+def test_what_is_not_a_number_costs_its_line_or_the_workbook(tmp_path, written):
     """What no spreadsheet program writes, but a file can hold."""
     part = "xl/worksheets/sheet2.xml"
     path = replaced(tmp_path / "offer.xlsx", part, b"<v>123</v>", b"<v>%s</v>" % written.encode())
-    assert "offer.xlsx" in refusal(path)
+    done = told("response", path)
+    assert (done.code, "1 not readable" in done.out) in {(3, True), (1, False)}
 
 
 def test_foreign_and_broken_files(tmp_path):
@@ -178,7 +191,7 @@ def test_a_link_to_another_file_is_not_followed(tmp_path):
     extra = b'<Relationship Id="rId900" Type="%s" Target="externalLinks/absent.xml"/></Relationships>' % kind
     parts = parts_of(path)
     archive(path, {**parts, links: parts[links].replace(b"</Relationships>", extra)})
-    assert "(R-READ-01, 'As-is value'): found the formula '=[1]Prices!A1'" in refusal(path)
+    assert "('As-is value'): found the formula '=[1]Prices!A1'" in costs(path)
 
 
 def test_entities_are_not_expanded(tmp_path):

@@ -95,7 +95,10 @@ def test_a_blank_form_answers_nothing(plan, sent):
 
 def test_a_missed_mandatory_requirement_ends_with_three(plan, offer, sent):
     path = offer(
-        **{"R-READ-01": {"As-is value": on_form(plan.requirement("R-READ-01"), 0.8)}, "R-CAP-01": {"As-is value": 1e50}}
+        **{
+            "R-READ-01": {"As-is value": on_form(plan.requirement("R-READ-01"), 0.8)},
+            "R-CAP-03": {"As-is value": on_form(plan.requirement("R-CAP-03"), 20)},
+        }
     )
     done = told("response", path, "--sent", sent, "--verbose")
     assert done.code == 3
@@ -149,9 +152,9 @@ def test_a_form_of_a_format_that_is_not_known_yet_is_refused(offer, tmp_path, nu
         assert all(one.requirement.rounded for one in ingest.response(path).lines)
 
 
-def test_reservations_are_shown_in_every_format_and_change_no_verdict(offer, sent):
-    path = offer(**{"R-READ-01": {"Remarks": "cached | only", "Client nodes": 4}})
-    note = "tested with 4 of 8 clients; remark: cached | only"
+def test_notes_are_shown_in_every_format_and_change_no_verdict(offer, sent):
+    path = offer(**{"R-READ-01": {"Remarks": "measured | confirmed", "Client nodes": 4}})
+    note = "tested with 4 of 8 clients; remark: measured | confirmed"
     table, markdown, flat = (told("response", path, "--sent", sent, "--format", form) for form in ("table", "markdown", "csv"))
     assert [one.code for one in (table, markdown, flat)] == [0, 0, 0]
     assert re.fullmatch(r"COMPLIES: (\d+) of \1 mandatory requirements met, 1 of 1 targets met", table.out.splitlines()[0])
@@ -209,7 +212,7 @@ def test_only_what_is_meant_for_editing_is_open(workbook):
         assert sheet.sheet_state == "visible", sheet.title
         free = {cell.column_letter for row in sheet.iter_rows(min_row=2) for cell in row if not cell.protection.locked}
         opened |= {sheet.title: free} if free else {}
-    assert opened == {RESPONSE_SHEET: set("FGHIJKLMNO"), PRICES_SHEET: set("BCDEFG")}
+    assert opened == {RESPONSE_SHEET: set("FGHIJKLMNO"), PRICES_SHEET: set("BCDEGHIJ")}
 
 
 def sheets(**changes: object) -> tuple[list[RequirementLine], dict[str, Sheet], Sheet]:

@@ -4,6 +4,8 @@ import math
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import ingest
 from ingest.catalog.records import Failures
@@ -32,28 +34,52 @@ def why(answer, name):
 # Failures.
 
 
+def interrupted(gpus):
+    return ingest.checkpoint(set={"parameters": 7e9}, gpus=gpus)
+
+
 @pytest.mark.parametrize(
-    ("gpus", "entry"),
+    ("gpus", "entries"),
     [
-        (8, "rsc-1-jobs-8"),
-        (90, "rsc-1-jobs-8"),  # √(8 × 1,024) = 90.5
-        (91, "rsc-1-jobs-1024"),
-        (1791, "rsc-1-jobs-1024"),  # √(1,024 × 3,135) = 1,791.7
-        (1792, "dedicated-runs"),
-        (5485, "dedicated-runs"),  # √(3,135 × 9,600) = 5,485.9
-        (5486, "bytedance"),
-        (12541, "bytedance"),  # √(9,600 × 16,384) = 12,541.3
-        (12542, "llama3"),
-        (131072, "llama3"),
+        (4, ["rsc-1-jobs-8"]),
+        (8, ["rsc-1-jobs-8"]),
+        (90, ["rsc-1-jobs-1024", "rsc-1-jobs-8"]),
+        (1024, ["dedicated-runs", "rsc-1-jobs-1024"]),  # 3.04 interrupts a day, where 3,135 GPUs have 2.79
+        (3135, ["dedicated-runs"]),
+        (9600, ["bytedance", "llama3"]),  # 8.6 interrupts a day, where 16,384 GPUs have 7.8
+        (16384, ["llama3"]),
+        (65536, ["ft-hsdp-100k", "llama3"]),
+        (131072, ["ft-hsdp-100k"]),
     ],
 )
-def test_the_failure_rate_is_that_of_jobs_of_the_nearest_size(gpus, entry):
-    answer = ingest.checkpoint(set={"parameters": 7e9}, gpus=gpus)
+def test_the_failure_rate_is_that_of_the_published_sizes_next_to_the_job(gpus, entries):
+    answer = interrupted(gpus)
+    assert sorted(row["failures"] for row in answer.tables["failures"] if row["mark"]) == entries
     rows = {row["failures"]: row["job_mean_time_to_interrupt"] for row in answer.tables["failures"]}
-    assert answer.results["job_mean_time_to_interrupt"].value == pytest.approx(rows[entry])
-    assert [row["failures"] for row in answer.tables["failures"] if row["mark"]] == [entry]
-    name = "observed_interrupts" if entry == "llama3" else "failures_per_node_second"
-    assert Catalog().get(Failures, entry).name in why(answer, name)
+    if len(entries) == 1:
+        assert answer.results["job_mean_time_to_interrupt"].value == pytest.approx(rows[entries[0]])
+        name = "observed_interrupts" if entries == ["llama3"] else "failures_per_node_second"
+        assert Catalog().get(Failures, entries[0]).name in why(answer, name)
+    else:
+        assert "a line of logarithmic axes" in why(answer, "failures_per_node_second")
+
+
+def test_between_two_published_sizes_interrupts_grow_as_a_power_of_the_gpus():
+    # 1 node: 0.02096 a day; 392 nodes: 0.00712 × 3,135 ÷ 8 = 2.79, which a job of 1,024 GPUs has too: larger ones have no less.
+    at = {gpus: 86400 / interrupted(gpus).results["job_mean_time_to_interrupt"].value for gpus in (8, 96, 1024, 2048, 3128)}
+    assert at[8] == pytest.approx(0.02096)
+    assert at[1024] == pytest.approx(0.00712 * 392, rel=1e-3)
+    assert at[1024] == pytest.approx(at[2048], rel=1e-6) == pytest.approx(at[3128], rel=1e-6)
+    grows = math.log(at[1024] / at[8]) / math.log(128)
+    assert at[96] == pytest.approx(0.02096 * 12**grows, rel=1e-3)
+
+
+@given(st.integers(1, 200_000), st.integers(1, 4096))
+@settings(max_examples=40)
+def test_a_larger_job_is_never_interrupted_less_often(gpus, more):
+    few, many = interrupted(gpus), interrupted(gpus + more)
+    times = [one.results["job_mean_time_to_interrupt"].value for one in (few, many)]
+    assert times[1] <= times[0] * (1 + 1e-9)
 
 
 def test_published_rates_are_listed_and_yield_to_a_given_time():

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 #: What a table of offers shows, by the first word of its section.
 CAPTIONS = {
     "": "Verdict, lines met, score, changed lines and notes of each offer",
+    "Ranking": "Points of each offer by the criteria of the award, and its cost over the planned years",
     "Lines": "Required and offered values",
     "Compliance": "Verdict on each line",
     "Margins": "Offered over required, less one",

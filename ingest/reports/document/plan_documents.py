@@ -24,6 +24,7 @@ from ingest.reports.document.derivations import derivation_listings, place_of
 from ingest.reports.document.model import Block, Bullets, Document, Paragraph, Subheading
 from ingest.reports.labels import capitalised, label, plain, span
 from ingest.requirement import INFORMATION, Requirement, theme_title
+from ingest.rfp.award import Award
 from ingest.site.requirement_wording import LINES
 from ingest.sizing.checkpoint import USUAL_READERS
 from ingest.units import display
@@ -204,6 +205,12 @@ class TenderDocument(Composition):
         yield Bullets(tuple(map(self.words, self.clauses["offer"])))
         yield form("keywords", ((word, self.words(meaning)) for word, meaning in self.clauses["keywords"].items()))
         yield self.clause("values", lead="Values.")
+        if award := Award.of(self.plan.site.section("award"), self.plan.years):
+            yield self.clause("award", lead="Award.", years=str(award.years))
+            yield form(
+                "award",
+                ((name, f"{value:g}" if isinstance(value, float) else str(value), how) for name, value, how in award.rows()),
+            )
 
     def _themes(self, section: str) -> Iterator[Block]:
         """Requirements and terms, theme by theme."""

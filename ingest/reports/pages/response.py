@@ -102,6 +102,7 @@ def comparison_page(found: Comparison, verbose: bool = False) -> Page:
     ]
     sections = [
         Section("", heads, tuple((letter, *row) for letter, row in zip(letters, summary_rows(found), strict=True))),
+        *_ranking(found),
         *_blocks("Compliance", found, verdicts, more),
         *_blocks("Margins", found, {place: texts for place, texts in margins.items() if any(texts)}),
         *_blocks("Targets", found, earned, weights=True),
@@ -120,6 +121,20 @@ def comparison_page(found: Comparison, verbose: bool = False) -> Page:
     complying = f": {', '.join(found.complying)}" if found.complying else ""
     title = f"{len(found.complying)} of {len(found.offers)} offers comply{complying}; {_counted(found.offers[0])}"
     return page_of(title, sections, (("offer", *FLAT, "note"), *flat), joined("", [title], len(found.warnings)))
+
+
+def _ranking(found: Comparison) -> Iterator[Section]:
+    """The offers in the order of the award, what decides, and what is said of their prices."""
+    award = found.award
+    heads = ("rank", "offer", *(f"{name} ({points:g})" for name, points in award.points.items()), award.method, "cost")
+    rows = [
+        (str(one.rank), one.offer, *(f"{points:.1f}" for points in one.points.values()), f"{one.total:,.1f}",
+         "" if one.cost is None else f"{one.cost:,.0f}")
+        for one in found.ranking
+    ]  # fmt: skip
+    notes = [f"{name}: {note}" for name, one in zip(found.names, found.offers, strict=True) for note in one.price.notes]
+    if rows or notes:
+        yield Section("Ranking", heads if rows else ("", ""), tuple(rows), (*found.deciding, *notes))
 
 
 def letters_of(number: int) -> tuple[str, ...]:

@@ -114,9 +114,7 @@ _CHECKPOINT = (
     Field("tensor_parallel", kind="number", more=True),
     Field("pipeline_parallel", kind="number", more=True),
     Field("expert_parallel", kind="number", more=True),
-    Field(
-        "failures", kind="choice", source="failures", optional="of jobs of the nearest size", label="Failure rate", more=True
-    ),
+    Field("failures", kind="choice", source="failures", optional="of jobs of the next sizes", label="Failure rate", more=True),
     Field("drain_fraction", kind="number", placeholder="0.1", more=True),
     Field("drain_time", placeholder="2 min", more=True),
     Field("slow_down", kind="number", placeholder="0.5", more=True),

@@ -35,6 +35,9 @@ def response_workbook(found: Comparison) -> bytes:
     targets = {"Id": 15, "Requirement": 50, "Weight": 9, **dict.fromkeys(found.names, OFFER)}
     sheets = {"Offers": OFFERS, "Compliance": columns, "Offered": columns, "Margins": columns, "Targets": targets,
               "Notes": NOTES, "Differences": CHANGES, "Requirements": {"Id": 15, "Requirement": 120}}  # fmt: skip
+    if found.ranking:
+        points = dict.fromkeys((f"{name} ({most:g})" for name, most in found.award.points.items()), 12)
+        sheets = {"Offers": OFFERS, "Ranking": {"Rank": 7, "Offer": 60, **points, found.award.method: 14, "Cost": 16}, **sheets}
     book = WorkbookWriter(
         "Offers compared", {name: SheetLayout((*heads,), (*heads.values(),)) for name, heads in sheets.items()}
     )
@@ -44,6 +47,13 @@ def response_workbook(found: Comparison) -> bytes:
         first.row(*row[:4], earned, *(float(text) if text else None for text in row[5:]), offer.path)
     first.mark(1, "==", f'"{COMPLIES}"', "good")
     first.close()
+    if "Ranking" in sheets:
+        ranks = book.sheet("Ranking")
+        for ranked in found.ranking:
+            ranks.row(ranked.rank, ranked.offer, *ranked.points.values(), ranked.total, ranked.cost)
+        for said in found.deciding:
+            ranks.row(None, said)
+        ranks.close()
     contents: Mapping[str, Callable[[LineVerdict], CellContent]] = {
         "Compliance": lambda line: line.verdict,
         "Offered": _offered,

@@ -19,6 +19,7 @@ from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, N
 from ingest.reports.workbook.workbook_writer import FREE, WorkbookWriter, add_section, add_title
 from ingest.requirement import GROWTH, INFORMATION, THEMES, Conditions, said_of, theme_title
 from ingest.rfp import response_form as form
+from ingest.rfp.award import AWARD_SHEET, IN_STEPS, ONCE, Award
 from ingest.rfp.requirement_lines import term_line
 from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit, units_offered
 from ingest.site.load_conditions import latency_in_words
@@ -60,6 +61,11 @@ def vendor_workbook(plan: Plan) -> bytes:
         _acceptance(plan, book.sheet("Acceptance"))
         _terms(plan, book.sheet("Terms"))
         _prices(plan, book.sheet(form.PRICES_SHEET))
+        if award := Award.of(plan.site.section("award"), plan.years):
+            sheet = book.sheet(AWARD_SHEET)
+            for row in award.rows():
+                sheet.row(*row)
+            sheet.close()
         for sheet in book.sheets.values():
             sheet.protect("", FREE)
         book.sheets["Read-me"].activate()
@@ -205,10 +211,14 @@ def _prices(plan: Plan, sheet: SheetWriter) -> None:
     steps = steps if GROWTH in plan.kinds else []
     first = next(iter(reads.values()), None)
     whole = [(words["all"], max(size for _, size in years), first)] if years else []
-    for item, size, rate in (*whole, *steps):
-        sheet.row(item, *_amount(plan.rounded(size), "B"), *_amount(rate, "B/s"), EntryCell(None), EntryCell(None))
-    for item in filter(None, (said_of(one, plan.kinds) for one in words["others"])):
-        sheet.row(item, *(EntryCell(None) for _ in range(6)))
+    for counts, lines in ((ONCE, whole), (IN_STEPS, steps)):
+        for item, size, rate in lines:
+            sheet.row(
+                item, *_amount(plan.rounded(size), "B"), *_amount(rate, "B/s"), counts, *(EntryCell(None) for _ in range(4))
+            )
+    for counts, items in words["others"].items():
+        for item in filter(None, (said_of(one, plan.kinds) for one in items)):
+            sheet.row(item, *(EntryCell(None) for _ in range(4)), counts, *(EntryCell(None) for _ in range(4)))
     sheet.close()
 
 

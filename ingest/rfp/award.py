@@ -1,0 +1,211 @@
+"""The award: criteria with their points as the buyer states them, costs of an offer over the planned years, the ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from ingest.engine.registry import solve
+from ingest.rfp.vendor_words import number_in
+from ingest.rfp.workbook_reader import Rows
+from ingest.text import one_line
+
+#: Criteria of an award, in the order in which they are printed: how each earns its points.
+PRICE, TARGETS, TERMS = "price", "targets", "terms"
+CRITERIA = {
+    PRICE: "the lowest cost over the planned years divided by that of the offer",
+    TARGETS: "the share of each target that is earned, by its weight: 1 where it is met, offered over required where the value"
+    " misses, one half where the Vendor complies in part, else 0",
+    TERMS: "the share of the questions (the Vendor shall state) that are answered; a blank answer earns nothing",
+}
+#: Methods of an award.
+BEST_VALUE, COST_PER_POINT = "best value", "cost per point"
+METHODS = {
+    BEST_VALUE: "the offer with the most points is first",
+    COST_PER_POINT: "the offer with the lowest cost over the planned years for a point of the other criteria is first",
+}
+#: The sheet of a tender that states the award, and its headings; the first rows are criteria.
+AWARD_SHEET = "Award"
+#: What a price counts for, as the sheet of prices says.
+ONCE, YEARLY, IN_STEPS, OPTION, STATED = (
+    "once",
+    "each year",
+    "a step, instead of all at once",
+    "an option, not counted",
+    "stated",
+)
+#: Headings and lines of the sheet of prices.
+ITEM, COUNTS, QUANTITY, UNIT_PRICE, PRICE_HEAD = "Item", "Counts", "Quantity", "Price of one", "Price"
+TOTAL, CURRENCY, TAXES, VALID_UNTIL, POWER = (
+    "Total over the planned years",
+    "Currency",
+    "Taxes",
+    "Valid until",
+    "Power drawn, in W",
+)
+#: How the lines of the system begin: all at once, and in steps.
+SYSTEM = "System"
+#: A total that differs by more than this share from what its lines add up to is shown.
+ROUNDED = 0.005
+#: Totals closer than this share are a tie.
+TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class Award:
+    """What decides among offers."""
+
+    points: Mapping[str, float]  # of each criterion
+    method: str = BEST_VALUE
+    years: int = 5  # over which costs count
+    electricity_price: float | None = None  # of a kWh, in the currency of the prices
+    stated: bool = True  # whether the buyer stated it; else costs alone rank
+
+    @classmethod
+    def of(cls, described: Mapping[str, Any], years: int) -> Award | None:
+        """The section `award` of a site file; None where the buyer states none."""
+        if not described:
+            return None
+        points = {name: float(described[name]) for name in CRITERIA if described.get(name)}
+        return cls(points, described.get("method", BEST_VALUE), max(years, 1), described.get("electricity_price"))
+
+    def rows(self) -> Iterator[tuple[str, Any, str]]:
+        """The award as a table: name, number, and what it means; a response reads it back."""
+        yield from ((name, points, f"Points times {CRITERIA[name]}.") for name, points in self.points.items())
+        yield "method", self.method, f"{METHODS[self.method].capitalize()}."
+        yield "years", self.years, "Years over which prices of a year, and electricity, count."
+        if self.electricity_price is not None:
+            yield "electricity price", self.electricity_price, "Price of 1 kWh, for the power that the offered system draws."
+
+    @classmethod
+    def read(cls, rows: Rows | None) -> Award:
+        """The award that a tender states; by cost alone where it states none."""
+        found = {str(row[0]): row[1] for row in rows or () if len(row) > 1 and row[0]}
+        points = {name: float(found[name]) for name in CRITERIA if name in found}
+        if not points:
+            return cls({PRICE: 100.0}, stated=False)
+        price = found.get("electricity price")
+        return cls(
+            points, str(found.get("method", BEST_VALUE)), int(found.get("years", 5)), None if price is None else float(price)
+        )
+
+
+class Price(NamedTuple):
+    """What an offer costs over the planned years."""
+
+    total: float | None  # recomputed; None where no price of the system can be read
+    currency: str
+    parts: Mapping[str, float]  # what each line comes to
+    notes: tuple[str, ...]  # what is blank, unreadable, differs or limits
+
+
+def priced(rows: Rows | None, award: Award) -> Price:
+    """The cost of an offer from its sheet of prices; a blank price is included in the others."""
+    heads = [str(head).strip() if head is not None else "" for head in rows[0]] if rows else []
+    parts: dict[str, float] = {}
+    steps: dict[str, float] = {}
+    said: dict[str, str] = {}
+    notes: list[str] = []
+    for row in (rows or ())[1:]:
+        line = dict(zip(heads, row, strict=False))
+        item, counts = one_line(line.get(ITEM) or ""), str(line.get(COUNTS) or "")
+        price, why = _price(line)
+        notes += [f"{item}: {why}"] if why else []
+        if counts == STATED:
+            said[item] = one_line(str(line.get(PRICE_HEAD) if line.get(PRICE_HEAD) is not None else ""))
+        elif price is not None and counts != OPTION:
+            times = award.years if counts == YEARLY else 1
+            (steps if counts == IN_STEPS else parts)[item] = price * times
+        if remark := one_line(str(line.get("Remarks") or "")):
+            notes.append(f"{item}: remark: {remark}")
+    if steps and not any(item.startswith(SYSTEM) for item in parts):
+        parts = {**steps, **parts}
+    power = number_in(said.get(POWER, ""))
+    if power and award.electricity_price is not None:
+        energy = {"offered_power": power, "planned_years": award.years, "electricity_price_per_kwh": award.electricity_price}
+        parts["electricity"] = float(solve("electricity_of_offer", energy))
+    total = sum(parts.values()) if any(item.startswith(SYSTEM) for item in parts) else None
+    stated = number_in(said.get(TOTAL, ""))
+    if total is not None and stated and abs(stated / total - 1) > ROUNDED:
+        notes.append(f"{TOTAL}: states {stated:,.2f}, its lines add up to {total:,.2f}")
+    return Price(total, said.get(CURRENCY, ""), parts, tuple(notes))
+
+
+def _price(line: Mapping[str, Any]) -> tuple[float | None, str]:
+    """The price of a line, and what is wrong with it: the product of quantity and price of one, where both are stated."""
+    read = {}
+    for head in (QUANTITY, UNIT_PRICE, PRICE_HEAD):
+        written = line.get(head)
+        read[head] = number_in(written)
+        if written not in (None, "") and read[head] is None and str(line.get(COUNTS) or "") != STATED:
+            return None, f"'{head}' is {one_line(str(written))!r}, which is no amount"
+    product = None if None in (read[QUANTITY], read[UNIT_PRICE]) else (read[QUANTITY] or 0) * (read[UNIT_PRICE] or 0)
+    price = read[PRICE_HEAD]
+    if product is not None and price is not None and abs(price - product) > ROUNDED * abs(product):
+        return product, f"states {price:,.2f}, {QUANTITY.lower()} times {UNIT_PRICE.lower()} is {product:,.2f}"
+    return (product if product is not None else price), ""
+
+
+class Ranked(NamedTuple):
+    """An offer in the ranking."""
+
+    offer: str
+    rank: int  # equal for a tie
+    points: Mapping[str, float]  # by criterion
+    total: float  # points; for the cost per point that cost
+    cost: float | None
+
+
+def ranking(award: Award, shares: Mapping[str, Mapping[str, float]], costs: Mapping[str, float | None]) -> list[Ranked]:
+    """Offers in order; `shares` are by offer the share of each criterion that it earns, other than the price.
+
+    >>> award = Award({"price": 40, "targets": 60})
+    >>> found = ranking(award, {"a": {"targets": 1.0}, "b": {"targets": 0.5}}, {"a": 2e6, "b": 1e6})
+    >>> [(one.offer, one.total) for one in found]
+    [('a', 80.0), ('b', 70.0)]
+    """
+    lowest = min((cost for cost in costs.values() if cost is not None), default=0.0)
+    found = []
+    for offer, earned in shares.items():
+        cost = costs[offer]
+        share = {**earned, PRICE: float(solve("price_share", {"lowest_cost": lowest, "offer_cost": cost})) if cost else 0.0}
+        points = {name: float(solve("award_points", {"criterion_points": most, "share_earned": share.get(name, 0.0)}))
+                  for name, most in award.points.items()}  # fmt: skip
+        total = sum(points.values())
+        if award.method == COST_PER_POINT:
+            others = sum(value for name, value in points.items() if name != PRICE)
+            total = cost / others if cost and others else float("inf")
+        found.append(Ranked(offer, 0, points, total, cost))
+    found.sort(key=lambda one: one.total if award.method == COST_PER_POINT else -one.total)
+    ranks = [1]
+    for before, after in pairwise(found):
+        alike = abs(before.total - after.total) <= TIE * max(abs(before.total), 1)
+        ranks.append(ranks[-1] if alike else len(ranks) + 1)
+    return [one._replace(rank=rank) for one, rank in zip(found, ranks, strict=False)]
+
+
+def flips(award: Award, ranked: Sequence[Ranked]) -> dict[str, tuple[float | None, float | None]]:
+    """By criterion the points, below and above its own, from which another offer is first; None where no points do that.
+
+    >>> award = Award({"price": 40, "targets": 60})
+    >>> found = ranking(award, {"a": {"targets": 1.0}, "b": {"targets": 0.5}}, {"a": 2e6, "b": 1e6})
+    >>> flips(award, found)
+    {'price': (None, 60.0), 'targets': (40.0, None)}
+    """
+    if award.method != BEST_VALUE or len(ranked) < 2 or ranked[1].rank == 1:
+        return {}
+    first, *others = ranked
+    found: dict[str, tuple[float | None, float | None]] = {}
+    for name, most in award.points.items():
+        limits = []
+        for other in others:
+            gain = (first.points[name] - other.points[name]) / most
+            rest = first.total - other.total - gain * most
+            if gain:
+                limits.append(-rest / gain)
+        below = [limit for limit in limits if 0 < limit <= most]
+        above = [limit for limit in limits if limit > most]
+        found[name] = (max(below, default=None), min(above, default=None))
+    return found

@@ -1,0 +1,227 @@
+"""What vendors write into a form: values in any notation, and remarks that confirm, or limit what they are written next to.
+
+A remark confirms plainly where it has a word of consent, no word that limits, and no number that the requirement does not ask
+for. Whatever else it says a person decides on: the words of limits are those of general English, not those of known offers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+#: Notations of units that are not read as they are, and those that are.
+NOTATIONS = tuple(
+    (re.compile(pattern, re.IGNORECASE if folded else 0), instead)
+    for pattern, instead, folded in (
+        (r"\s*\bper\s+(?:second|sec)\b\.?", "/s", True),
+        (r"/\s*(?:seconds?|sec)\b\.?", "/s", True),
+        (r"\b(kilo|mega|giga|tera|peta|exa)\s*-?(?=bits?\b|bytes?\b)", lambda found: found[1][0].upper(), True),
+        (r"(?<=[KMGTPEkmgtpei])\s*-?bytes?\b", "B", True),
+        (r"(?<=[KMGTPEkmgtpei])\s*-?bits?\b", "b", True),
+        (r"\bbytes?\b", "B", True),
+        (r"\b([KMGTPEkmgtpe]i?[Bb])ps\b", r"\1/s", False),
+        (r"\b([kMGTPE])(?=B\b|iB\b)", r"\1", False),
+        (r"\b(?:mio|mn|mln)\b\.?", "million", True),
+    )
+)  # fmt: skip
+_NUMBER = re.compile(r"[+]?\d(?:[\d.,'_’]|[  ](?=\d{3}(?!\d)))*(?:[eE][+-]?\d+)?")
+_UNITS = re.compile(r"\s*([^\W\d_%]+(?:\s?/\s?[^\W\d_]+)*|%)")
+#: Words that a unit may have, such as `million files per second`.
+MOST_UNIT_WORDS = 4
+#: What grants a bound, whatever the value after it.
+AT_LEAST = re.compile(r"^(?:>=?|≥|=|at least|min(?:imum|\.)?|no less than)$", re.IGNORECASE)
+
+#: What a remark refers to: the numbers in it are those of pages, tests, versions and days.
+REFERENCES = re.compile(
+    r"\b(?:pages?|pp?\.|sections?|sect?\.|chapters?|ch\.|annex(?:es)?|appendi(?:x|ces)|attachments?|att\.|figures?|fig\.|tables?"
+    r"|lines?|items?|rows?|tests?|documents?|doc\.|report|no\.|nr\.|log|versions?|ver\.|firmware|isbn|iso|iec|en|nist|rfc)"
+    r"(?:\s+(?:no\.?|nr\.?|id))?[\s:#]*[A-Z]?\d[\w.,/–-]*"
+    r"|§+\s*\d[\d.]*|\bv\d[\w.]*|\b[RST]-[A-Z]+-\d+\b|\b\w+(?:\.\w+)*\.(?:pdf|docx?|xlsx?|log|txt|json|csv|fio|zip)\b"
+    r"|\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}\.\d{1,2}\.\d{4}\b",
+    re.IGNORECASE,
+)
+#: What denies a limit, and so confirms.
+DENIALS = re.compile(
+    r"\b(?:no|without(?:\s+any)?|none|free\s+of|zero|not?\s+subject\s+to(?:\s+any)?)\s+(?:(?:further|any|technical|commercial|"
+    r"other|and|or|use\s+of|data)\s+)*(?:deviations?|exceptions?|reservations?|restrictions?|limitations?|conditions?|caveats?|"
+    r"qualifications?|(?:extra|additional|separate|further)\s+(?:costs?|charges?|fees?)|surcharges?|costs?|charges?|limits?|"
+    r"remarks?|comments?|reduction|compression|deduplication|cach(?:e|es|ing))\b"
+    r"|\b(?:data\s+)?(?:reduction|compression|deduplication|cach(?:e|es|ing))(?:\s+(?:and|or)\s+\w+)*\s+(?:(?:is|are|was|were)\s+)?"
+    r"(?:off|disabled|switched\s+off|turned\s+off|not\s+(?:used|counted|needed))\b"
+    r"|\bun(?:cached|compressed|limited|restricted|conditional(?:ly)?|reserved(?:ly)?)\b|\bincompressible\b|\bnot\s+only\b"
+    r"|\b(?:included|contained)\s+in\s+(?:the\s+)?(?:\w+\s+)?(?:price|offer|cost)\b|\bat\s+no\s+(?:\w+\s+)?(?:cost|charge)\b"
+    r"|\bas\s+(?:is|was|were|are)?\s*(?:expected|planned|required|requested|specified|stated|described|demanded|asked)\b"
+    r"|\b(?:after|before|upon|on|at)\s+(?:delivery|installation|acceptance)\b"
+    r"|\b(?:under|at|in|with)\s+(?:all|the|these|those|your|its|said)\s+(?:\w+\s+)?(?:conditions?|loads?|terms?)\b"
+    r"|\bmeets?\s+(?:the\s+)?(?:target|requirements?)\b",
+    re.IGNORECASE,
+)
+#: Stems of words that limit, condition, postpone or contradict.
+LIMITS = re.compile(
+    r"\b(?:if|when|whenever|while|once|until|till|unless|only|solely|except\w*|exclud\w*|excl|exclusive|however|but|although|though"
+    r"|provided\s+(?:that|the|you|customer|buyer)|providing|assum\w+|subject|condition\w*|depend\w*|contingent|pending"
+    r"|expect\w*|estimat\w*|projec\w*|predict\w*|theor\w*|calculat\w*|extrapolat\w*|simulat\w*|target\w*|goals?|aims?|intend\w*"
+    r"|intention|plan(?:ned|s|ning)?|road\s?map|future|upcoming|forthcoming|next|later|soon|eventual\w*|phase[sd]?"
+    r"|will\s+(?:be|become|follow|ship)|to\s+be|from\s+(?:q\d|h\d|\d{4}|version|release|mid|end|early|late)|releases?|beta|preview"
+    r"|experiment\w*|prototype|after|before|beyond|by\s+(?:q\d|h\d|\d{4}|end|mid)|typical\w*|average\w*|nominal\w*|peak\w*|burst\w*"
+    r"|max|maximum|maximal\w*|up\s?to|as\s+much\s+as|best(?:\s|-)(?:effort|case|possible)|approx\w*|about|around|circa|ca|roughly"
+    r"|nearly|almost|close\s+to|effective\w*|logical\w*|raw|compress\w*|dedup\w*|reduc\w*|thin|cach\w*|warm\w*|read-?ahead"
+    r"|option\w*|extra|additional\w*|separate\w*|surcharge\w*|charge\w*|cost\w*|priced?|fees?|quot\w*|purchas\w*"
+    r"|upgrad\w*|requires?|requiring|needs?|needed|recommend\w*|limit\w*|restrict\w*|reserv\w*|deviat\w*|caveat\w*|void\w*"
+    r"|not|cannot|can't|won't|don't|doesn't|isn't|no|none|never|neither|nor|without|lack\w*|partial\w*|partly|most|mostly|largely"
+    r"|mainly|some|few|several|may|might|could|should|would|ought|subset|instead|alternative\w*|equivalent|similar\w*|comparable"
+    r"|other\s+than|different\w*|smaller|fewer|less|lower|below|third-?part\w*|partners?|responsib\w*|negotia\w*|discuss\w*"
+    r"|tbd|tbc|tba|n/?a|on\s+request|special\w*|custom(?:i[sz]\w*)?|(?:business|working|office)\s+(?:days?|hours?)|nbd|weekdays?"
+    r"|by\s+(?:the\s+)?(?:customer|buyer|client)|expir\w*|valid\s+(?:until|for|through)|ramp\w*|staged|tun(?:ed|ing)|optimi[sz]\w*"
+    r"|ideal\w*|certain|specific|suitable|sufficient\w*|adequate\w*|reasonabl\w*|efforts?|as\s+far|where(?:ver)?|possibl[ey]"
+    r"|probabl\w*|likely|read-?only|empty|fresh)\b|[~≈*<≤]|\b\d+\s*:\s*1\b",
+    re.IGNORECASE,
+)
+#: Stems of words that consent, and references that stand alone.
+CONSENTS = re.compile(
+    r"\b(?:yes|ok|okay|compl(?:y|ies|iant|iance|ied|iantly)|conform\w*|confirm\w*|met|meets?|fulfil\w*|satisf\w*|accept\w*|agreed?"
+    r"|agrees|includ\w+|support(?:s|ed)?|guarantee\w*|warrant\w*|commit\w*|exceed\w*|surpass\w*|better|native\w*|provid\w+"
+    r"|deliver\w*|sustain\w*|reach\w*|achiev\w*|measured|tested|verified|validated|proven|certified|acknowledged|noted|understood"
+    r"|see|refer|attached|enclosed|as\s+(?:requested|required|specified|stated|described|asked|demanded)|fully|full|complete(?:ly)?"
+    r"|unconditional\w*|ready|available|enabled|default|standard|throughout|always|covered|part\s+of|granted|secured|done)\b",
+    re.IGNORECASE,
+)
+#: An amount of a price with one comma before three digits is in thousands: nobody prices in thousandths.
+MOST_CENTS = 1_000
+#: Words that are shown of those that limit.
+MOST_WORDS = 3
+
+
+class Read(NamedTuple):
+    """A value as a vendor wrote it."""
+
+    value: float | None  # in base units; None where no number with a unit of the kind can be read
+    beside: str = ""  # what the cell says beside it
+    why: str = ""  # why there is none
+
+
+def number_of(written: str, plausible: Callable[[float], bool] = bool) -> float | None:
+    """The number that digits with points, commas and spaces stand for; None where it may be one or another.
+
+    Where one comma or point may group or separate, the reading counts that is `plausible` alone.
+
+    >>> number_of("71,4"), number_of("1.441.000"), number_of("1 441 000"), number_of("1,441,000.5"), number_of("2.5e3")
+    (71.4, 1441000.0, 1441000.0, 1441000.5, 2500.0)
+    >>> number_of("1,500"), number_of("1,500", lambda value: value > 100)
+    (None, 1500.0)
+    """
+    text = re.sub(r"[\s'_’  +]", "", written).rstrip(".,")
+    mantissa, power, exponent = text.lower().partition("e")
+    marks = [mark for mark in mantissa if mark in ".,"]
+    if marks and len(set(marks)) == len(marks) == 1 and marks[0] == "," and re.fullmatch(r"\d{1,3},\d{3}", mantissa):
+        readings = [one for one in (float(mantissa.replace(",", "")), float(mantissa.replace(",", "."))) if plausible(one)]
+        return readings[0] if len(readings) == 1 else None
+    last = marks[-1] if marks else "."
+    if marks.count(last) > 1:  # it groups
+        mantissa = mantissa.replace(",", "").replace(".", "")
+    else:
+        mantissa = mantissa.replace("," if last == "." else ".", "").replace(last, ".")
+    try:
+        return float(mantissa + power + exponent)
+    except ValueError:
+        return None
+
+
+def number_in(written: object) -> float | None:
+    """The only number of a cell, such as that of `1.250.000 EUR`; None where there is none, or it may be one or another.
+
+    >>> number_in("EUR 1.250.000,00"), number_in("1,250,000"), number_in(7), number_in("as above"), number_in("2 x 3")
+    (1250000.0, 1250000.0, 7.0, None, None)
+    """
+    if isinstance(written, (int, float)) and not isinstance(written, bool):
+        return float(written)
+    numbers = _NUMBER.findall(str(written or ""))
+    return number_of(numbers[0], lambda value: value >= MOST_CENTS) if len(numbers) == 1 else None
+
+
+def in_notation(written: str) -> str:
+    """A text with its units as they are read.
+
+    >>> in_notation("GBytes per second"), in_notation("Gbps"), in_notation("gigabytes/sec")
+    ('GB/s', 'Gb/s', 'GB/s')
+    """
+    for pattern, instead in NOTATIONS:
+        written = pattern.sub(instead, written)
+    return written
+
+
+def read_value(
+    written: str, in_base: Callable[[str], float | None], plausible: Callable[[float], bool], unit: Callable[[float], float]
+) -> Read:
+    """Read a value with its unit in any notation.
+
+    Args:
+        written: the text of a cell.
+        in_base: reads `450 GB/s` in base units, None for another unit.
+        plausible: whether a value in base units may be meant.
+        unit: brings a bare number into base units.
+    """
+    found = _NUMBER.search(written)
+    # An error of a spreadsheet program, such as `#DIV/0!`, is no number either.
+    if found is None or written.startswith("#") or re.search(r"[-\u2212]$", written[: found.start()]):
+        return Read(None, why="no number from 0")
+    before, rest = written[: found.start()].strip(), written[found.end() :]
+    names, words, place = [""], in_notation(rest), 0
+    while len(names) <= MOST_UNIT_WORDS and (word := _UNITS.match(words, place)):
+        names.append(words[: word.end()].strip())
+        place = word.end()
+    for name in reversed(names):
+        # Words after a number may be its unit, else the number is in that of the cell.
+        factor = in_base(f"1 {name}") if name else unit(1.0)
+        if factor is None or (not name and not _follows(words)):
+            continue
+        number = number_of(found[0], partial(_scaled, plausible, factor))
+        if number is None:
+            return Read(None, why=f"'{found[0]}' is one number with a decimal comma and another with a grouping one")
+        value = in_base(f"{number!r} {name}") if name else unit(number)
+        opening = "" if AT_LEAST.match(before) else before
+        left = " ".join(filter(None, (opening, words.strip()[len(name) :].strip())))
+        return Read(value, left.strip(" .;,"))
+    return Read(None, why="no unit of the kind")
+
+
+def _follows(words: str) -> bool:
+    """Whether words after a bare number tell about it: no unit of another kind, such as `DWPD`."""
+    first = re.match(r"\s*(\w+)", words)
+    return first is None or bool(CONSENTS.match(first[1]) or LIMITS.match(first[1]))
+
+
+def _scaled(plausible: Callable[[float], bool], factor: float, number: float) -> bool:
+    return plausible(number * factor)
+
+
+def limiting(text: str) -> str:
+    """The words of a text that limit what it is written next to, as a phrase; empty where there are none."""
+    words = dict.fromkeys(" ".join(found[0].lower().split()) for found in LIMITS.finditer(text))
+    shown = ", ".join(f"'{word}'" for word in [*words][:MOST_WORDS])
+    return f"limits: {shown}{', …' if len(words) > MOST_WORDS else ''}" if words else ""
+
+
+def limits(remark: str, asked: Callable[[float, str], bool | None]) -> str:
+    """Why a person has to read a remark; empty for a plain confirmation.
+
+    `asked` tells whether a number with the words after it is as the requirement asks; None where the requirement says nothing
+    of the kind.
+
+    >>> limits("Fully compliant, see page 12.", lambda *_: None), limits("Confirmed without exception", lambda *_: None)
+    ('', '')
+    >>> limits("Complies from release 6.2, subject to a licence", lambda *_: None)
+    "limits: 'from release', 'subject'"
+    >>> limits("1 failure", lambda *_: None)
+    'states 1, which is not asked for'
+    """
+    text = DENIALS.sub(" confirmed ", REFERENCES.sub(" see ", remark))
+    if words := limiting(text):
+        return words
+    for found in _NUMBER.finditer(text):
+        number = number_of(found[0])
+        if number is None or asked(number, text[found.end() :].strip()) is not True:
+            return f"states {found[0].strip()}, which is not asked for"
+    return "" if CONSENTS.search(text) or not re.search(r"\w", text) else "neither confirms nor denies"

@@ -1,0 +1,162 @@
+"""The award: what an offer costs over the years, points by criterion, ties, and how far points move before the order does."""
+
+import json
+
+import openpyxl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from offers import ONE_JOB, columns, edited, everything_met, filled, on_form, told
+
+import ingest
+from ingest.errors import UsageError
+from ingest.reports.workbook.vendor_workbook import vendor_workbook
+from ingest.rfp.award import IN_STEPS, ONCE, OPTION, STATED, YEARLY, Award, flips, priced, ranking
+
+HEADS = ("Item", "Counts", "Quantity", "Price of one", "Price", "Remarks")
+SHARES = st.floats(0, 1)
+
+
+def sheet(*lines):
+    """A sheet of prices; a line is an item with what it counts for, and what the vendor fills in."""
+    return [HEADS, *((item, counts, *given, *[None] * (4 - len(given))) for item, counts, *given in lines)]
+
+
+def test_costs_are_those_of_the_planned_years():
+    award = Award({"price": 1}, years=5, electricity_price=0.2)
+    found = priced(sheet(
+        ("System, all capacity at delivery", ONCE, None, None, "1.000.000,00 EUR"), ("Support per year", YEARLY, 2, 50_000),
+        ("Read bandwidth", OPTION, None, None, 9e9), ("System in steps, step 0", IN_STEPS, None, None, 7e8), ("Training", ONCE),
+        ("Currency", STATED, None, None, "EUR"), ("Power drawn, in W", STATED, None, None, "10,000 W"),
+    ), award)  # fmt: skip
+    # A million, five times twice 50,000, and 10 kW for five years of 8,760 hours at 0.2.
+    assert found.parts == {"System, all capacity at delivery": 1e6, "Support per year": 5e5, "electricity": 87_600}
+    assert (found.total, found.currency, found.notes) == (1_587_600, "EUR", ())
+
+
+def test_a_system_that_is_priced_in_steps_alone_costs_its_steps():
+    found = priced(sheet(("System in steps, step 0", IN_STEPS, None, None, 7e5), ("Support per year", YEARLY, None, None, 1e4),
+                         ("System in steps, step 1", IN_STEPS, None, None, 2e5)), Award({"price": 1}))  # fmt: skip
+    assert found.total == 950_000
+    assert priced(sheet(("Support per year", YEARLY, None, None, 1e4)), Award({"price": 1})).total is None
+    assert priced(None, Award({"price": 1})).total is None
+
+
+@pytest.mark.parametrize(
+    ("line", "total", "note"),
+    [
+        (("System", ONCE, 4, 100, 4_000), 400, "System: states 4,000.00, quantity times price of one is 400.00"),
+        (("System", ONCE, 4, 100, 400), 400, ""),
+        (("System", ONCE, None, None, "on request"), None, "System: 'Price' is 'on request', which is no amount"),
+        (("System", ONCE, None, None, 400, "plus taxes"), 400, "System: remark: plus taxes"),
+    ],
+)
+def test_a_price_that_differs_or_cannot_be_read_is_shown(line, total, note):
+    found = priced(sheet(line), Award({"price": 1}))
+    assert (found.total, list(found.notes)) == (total, [note] if note else [])
+
+
+@given(st.floats(1e3, 1e9), st.floats(1.001, 100), SHARES, SHARES, st.floats(1, 99))
+def test_of_equal_offers_the_cheaper_is_first_and_of_equal_prices_the_better(cost, dearer, share, more, points):
+    award = Award({"price": points, "targets": 100 - points})
+    found = ranking(award, {"a": {"targets": share}, "b": {"targets": share}}, {"a": cost * dearer, "b": cost})
+    assert [one.offer for one in found] == ["b", "a"]
+    better = ranking(award, {"a": {"targets": min(share, more)}, "b": {"targets": max(share, more)}}, {"a": cost, "b": cost})
+    assert better[0].offer == "b" or better[0].rank == better[1].rank
+
+
+def test_offers_tie_where_the_award_does_not_decide():
+    found = ranking(Award({"terms": 50}), {name: {"terms": 0.5} for name in "abc"}, dict.fromkeys("abc", 1.0))
+    assert [one.rank for one in found] == [1, 1, 1]
+    assert flips(Award({"terms": 50}), found) == {}
+
+
+@given(st.lists(st.tuples(SHARES, SHARES, st.floats(1e5, 1e7)), min_size=2, max_size=5), st.floats(5, 95))
+def test_the_order_changes_where_it_is_said_to(offers, points):
+    """Just inside the stated points the first offer stays, just outside another one is first."""
+    award = Award({"price": points, "targets": 60, "terms": 20})
+    shares = {str(place): {"targets": one, "terms": two} for place, (one, two, _) in enumerate(offers)}
+    costs = {str(place): cost for place, (*_, cost) in enumerate(offers)}
+    ranked = ranking(award, shares, costs)
+    for name, ends in flips(award, ranked).items():
+        for end, inward in zip(ends, (1.001, 0.999), strict=True):
+            if end is None or end < 1e-6 or any(abs(end - award.points[name]) < 0.01 for _ in "x"):
+                continue
+            moved = [ranking(Award({**award.points, name: end * factor}), shares, costs) for factor in (inward, 2 - inward)]
+            assert moved[0][0].offer == ranked[0].offer
+            assert moved[1][0].offer != ranked[0].offer
+
+
+def test_cost_per_point_ranks_by_the_lowest():
+    award = Award({"price": 0, "targets": 100}, method="cost per point")
+    found = ranking(award, {"a": {"targets": 1.0}, "b": {"targets": 0.5}}, {"a": 1.8e6, "b": 1e6})
+    assert [(one.offer, one.total) for one in found] == [("a", 18_000), ("b", 20_000)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A tender with an award, and four offers: a cheap one, a dear one, one without answers, and one in another currency."""
+    site = {**ONE_JOB, "service": {}, "award": {"price": 40, "targets": 30, "terms": 30}}
+    plan, folder = ingest.plan(site, samples=0), tmp_path_factory.mktemp("award")
+    content, met = vendor_workbook(plan), everything_met(plan)
+    (folder / "rfp.xlsx").write_bytes(content)
+    (folder / "plan.json").write_text(json.dumps(plan.to_dict()), encoding="utf-8")
+    target = next(one for one in plan.vendor_lines if one.priority == "target")
+    short = {**met, target.id: {"Comply": "yes", "As-is value": on_form(target, 0.5)}}
+    for name, answers, price, currency in (("cheap", met, 1e6, "EUR"), ("dear", met, 3e6, "EUR"), ("short", short, 1e6, "EUR"),
+                                           ("foreign", met, 1e6, "USD")):  # fmt: skip
+
+        def state(book, price=price, currency=currency) -> None:
+            prices = book["Prices"]
+            for row in range(2, prices.max_row + 1):
+                item, cell = prices.cell(row, 1).value, prices.cell(row, columns(prices)["Price"])
+                cell.value = {"System, all capacity at delivery": price, "Currency": currency}.get(item)
+
+        edited(filled(content, answers, folder / f"{name}.xlsx").read_bytes(), state, folder / f"{name}.xlsx")
+    return folder
+
+
+def compared(folder, *names, sent="rfp.xlsx"):
+    done = told("response", *(folder / f"{name}.xlsx" for name in names), "--sent", folder / sent, "--format", "json")
+    return json.loads(done.out)
+
+
+@pytest.mark.parametrize("sent", ["rfp.xlsx", "plan.json"])
+def test_the_award_of_the_tender_ranks_the_offers(folder, sent):
+    found = compared(folder, "dear", "short", "cheap", sent=sent)
+    assert [(one["offer"], one["points"]["price"], one["points"]["targets"]) for one in found["ranking"]] == [
+        ("cheap", 40, 30), ("short", 40, 15), ("dear", pytest.approx(40 / 3), 30),
+    ]  # fmt: skip
+    assert [one["price"] for one in found["offers"]] == [3e6, 1e6, 1e6]
+    assert "cheap leads short by 15.0 points; targets tells most: +15.0" in found["deciding"]
+
+
+def test_costs_in_several_currencies_have_no_order(folder):
+    found = compared(folder, "cheap", "foreign")
+    assert found["ranking"] == []
+    assert found["deciding"] == ["no ranking: prices are in EUR and USD"]
+
+
+def test_the_tender_prints_the_award_and_files_the_ranking(folder, tmp_path):
+    rows = [[cell.value for cell in row] for row in openpyxl.load_workbook(folder / "rfp.xlsx")["Award"].iter_rows(min_row=2)]
+    assert [row[:2] for row in rows[:4]] == [["price", 40], ["targets", 30], ["terms", 30], ["method", "best value"]]
+    target = tmp_path / "offers.xlsx"
+    told("response", folder / "dear.xlsx", folder / "cheap.xlsx", "--sent", folder / "rfp.xlsx", "-o", target)
+    ranks = openpyxl.load_workbook(target)["Ranking"]
+    assert [[cell.value for cell in row][:2] for row in ranks.iter_rows(min_row=2, max_row=3)] == [[1, "cheap"], [2, "dear"]]
+
+
+@pytest.mark.parametrize(
+    ("decisions", "words"),
+    [
+        ({"dearer": {"R-CAP-03": {"accept": "x"}}}, "found 'dearer', expected one of dear, cheap; did you mean 'dear'"),
+        ({"dear": {"R-CAP-99": {"accept": "x"}}}, "found 'R-CAP-99', expected the id of a requirement; did you mean"),
+        ({"dear": {"R-CAP-03": {"accept": " "}}}, "R-CAP-03: found {'accept': ' '}, expected {accept: why} or {reject: why}"),
+        ({"dear": {"R-CAP-03": {"accept": "x"}}}, "R-CAP-03: found a line without reservations"),
+        ({"dear": "yes"}, "found 'dear', expected the id of a requirement"),
+    ],
+)
+def test_a_decision_names_an_offer_a_line_and_a_reason(folder, decisions, words):
+    with pytest.raises(UsageError, match="--decisions: ") as refused:
+        ingest.response([folder / "dear.xlsx", folder / "cheap.xlsx"], sent=folder / "rfp.xlsx", decisions=decisions)
+    assert words in str(refused.value)

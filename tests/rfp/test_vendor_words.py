@@ -1,0 +1,121 @@
+"""What vendors write: numbers with units in any notation, and remarks that confirm or limit."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest.rfp.compliance import is_asked
+from ingest.rfp.requirement_lines import RequirementLine
+from ingest.rfp.vendor_words import in_notation, limits, number_of, read_value
+from ingest.units import parse
+
+RATE = RequirementLine("R-READ-03", "mandatory", 433e9, "B/s", 22, statement="at least 433 GB/s from 22 clients",
+                       conditions="at 85 % fill; for 30 min")  # fmt: skip
+WARRANTY = RequirementLine("S-MEDIA-01", "mandatory", None, "", bound="at least 5 years", statement="Warranty for 5 years.")
+FAILURES = RequirementLine("S-DUR-02", "mandatory", None, "", statement="Data shall survive 2 failures of drives.")
+
+#: Remarks of offers: what takes back, conditions or postpones.
+LIMITING = """
+    subject to availability of the 400G line cards | valid if the buyer provides dual-rail InfiniBand | when caches are warm
+    peak value, 30 second burst | measured on an empty file system | with inline compression 2:1 | effective capacity
+    after deduplication | roadmap, firmware 7 in Q2 2027 | will be available in the next release | best effort
+    except for files below 64 KiB | excluding metadata | 3 years, extension optional at extra cost | 1 failure of a drive
+    typical value, not guaranteed | approximately 433 GB/s | up to 433 GB/s | theoretical maximum of the drives
+    only for sequential access | requires our client software on each node | depends on the network of the buyer
+    to be confirmed | under negotiation with our supplier | partially, see page 4 | not included | on request
+    with reduced redundancy | if less than 70 % full | calculated from a single node | extrapolated from 4 clients
+    estimated | planned for 2027 | priced separately | business days only | 300 GB/s | 40 GB/s per client | from 200 clients
+    excluded from warranty | without encryption | the average over the day | once tuning is complete | limited to two sites
+    may vary | should be possible | target, not commitment | we assume jumbo frames | available after phase 2
+    warranty of 3 years | provided that quotas are off | beta feature | similar | an equivalent level | raw | nominal
+    expected | first year included, then quoted | lower with encryption | in most cases | TBD | n/a | 12 months
+""".replace("\n", " | ").split(" | ")
+#: And what confirms.
+PLAIN = (
+    """
+    Compliant | Fully compliant. | We comply with this requirement. | Confirmed | Confirmed, see section 4.2 of the technical
+    offer | Yes | Yes, as specified | Requirement met | Met and exceeded: 450 GB/s | Complies without exception | No deviation
+    Comply - no exceptions | Measured on 22 clients, log attached | Tested with 22 clients at 85 % fill for 30 min | See run.log
+    See datasheet page 12 | Agreed | Accepted | Accepted without reservation | OK | Supported | Included | Guaranteed
+    The value is guaranteed and will hold at acceptance | Included in the price at no extra cost | No additional cost
+    Measured without cache | Measured with incompressible data, compression switched off | Sustained for 30 min as required
+    The offered system exceeds the requirement | Fulfilled | Compliant with T-READ-03 | 433 GB/s sustained | Conforms
+    Verified in acceptance of 2026-03-14 | Acknowledged and accepted | Complies, refer to annex B3 | Covered by our standard
+    warranty | Read and accepted in full | Provided | Delivered as requested | Confirmed for all 22 clients
+""".replace("\n    offer", " offer")
+    .replace("\n    warranty", " warranty")
+    .replace("\n", " | ")
+    .split(" | ")
+)
+
+
+def remarks(table):
+    return [" ".join(one.split()) for one in table if one.strip()]
+
+
+def found(remark, line=RATE):
+    return limits(remark, lambda number, words: is_asked(line, number, words))
+
+
+@pytest.mark.parametrize("remark", remarks(LIMITING))
+def test_what_limits_is_left_to_a_person(remark):
+    assert found(remark)
+
+
+@pytest.mark.parametrize("remark", remarks(PLAIN))
+def test_what_confirms_is_not(remark):
+    assert found(remark) == ""
+
+
+@given(st.sampled_from(remarks(PLAIN)), st.sampled_from(remarks(LIMITING)), st.booleans())
+def test_a_confirmation_hides_no_limit(plain, limiting, before):
+    assert found(f"{plain}. {limiting}" if before else f"{limiting}. {plain}")
+
+
+def test_numbers_of_a_remark_are_held_against_what_is_asked():
+    assert found("5 years included", WARRANTY) == found("7 years included", WARRANTY) == ""
+    assert found("3 years included", WARRANTY) == "states 3, which is not asked for"
+    assert found("Complies: 2 failures", FAILURES) == ""
+    assert found("Complies: 1 failure", FAILURES) == "states 1, which is not asked for"
+
+
+def read(written, base="B/s", factor=1e9, required=433e9):
+    def in_base(text):
+        try:
+            return parse(text, base, "")
+        except Exception:
+            return None
+
+    return read_value(written, in_base, lambda value: required / 3 <= value <= required * 10, lambda number: number * factor)
+
+
+@pytest.mark.parametrize(
+    ("written", "value", "beside"),
+    [
+        ("450", 450e9, ""), ("450 GB/s", 450e9, ""), ("450GB/s", 450e9, ""), ("450 GByte/s", 450e9, ""),
+        ("450 gigabytes per second", 450e9, ""), ("450 GBytes/sec", 450e9, ""), ("450 GBps", 450e9, ""),
+        ("3.6 Tbit/s", 450e9, ""), ("3600 Gbps", 450e9, ""), ("0.45 TB/s", 450e9, ""), ("450,5", 450.5e9, ""),
+        ("450.000 MB/s", None, ""), ("1,500 GB/s", 1500e9, ""), ("≥ 450 GB/s", 450e9, ""), ("> 450", 450e9, ""),
+        ("up to 450 GB/s", 450e9, "up to"), ("~450 GB/s", 450e9, "~"), ("450 GB/s (cached)", 450e9, "(cached)"),
+        ("1 DWPD", None, ""), ("450 MHz", None, ""), ("none", None, ""), ("-450", None, ""), ("#REF!", None, ""),
+    ],
+)  # fmt: skip
+def test_a_value_is_read_in_any_notation(written, value, beside):
+    answer = read(written)
+    if written == "450.000 MB/s":  # a point groups or separates: 450 MB/s as written, a slip that the line shows
+        value, beside = 450e6, ""
+    assert (answer.value, answer.beside) == (value if value is None else pytest.approx(value), beside)
+    assert bool(answer.why) == (value is None)
+
+
+@given(st.integers(1, 10**9), st.sampled_from([",", ".", " ", "'"]))
+def test_grouped_digits_are_one_number(number, mark):
+    written = f"{number:,}".replace(",", mark)
+    if written.count(mark) == 1 and mark in ",.":
+        return  # which may be a decimal one
+    assert number_of(written) == number
+
+
+def test_spelled_units():
+    assert in_notation("terabytes") == "TB"
+    assert in_notation("files per second") == "files/s"
