@@ -303,7 +303,8 @@ def _in_steps(run: Run, gpus: float, samples: float, batch: float, half: float) 
     given = {"step_samples": min(samples, batch / at), "published_step_samples": samples, "half_speed_samples": half}
     known = {"published_samples_per_second_per_gpu": run.rate, "published_gpus": run.gpus, "gpus": at, **given}
     value = float(solve("samples_per_second_per_gpu_in_steps", known)) * at / gpus
-    return value, f"{value / run.rate:.4g}: {given['step_samples']:.3g} samples per GPU and step instead of {samples:.3g}"
+    now, then = (display(number, "1") for number in (given["step_samples"], samples))
+    return value, f"{value / run.rate:.4g}: {now} samples per GPU and step instead of {then}"
 
 
 def submissions(model: Model, rates: Iterable[Rate]) -> dict[Submission, list[Run]]:
@@ -521,7 +522,8 @@ def _warnings(rates: PublishedRates, basis: str, found: Sequence[ProtocolRate]) 
         protocol = rates.protocol(slowest.protocol)
         return (told("W60", protocol=protocol.name, advice=protocol.advice),)
     if spread > DISAGREE:
-        words = "; ".join(f"{rate.protocol} {display(rate.value, '1')}" for rate in reversed(found))
+        listed = [f"{rate.protocol} {display(rate.value, '1')}" for rate in reversed(found)]
+        words = "; ".join(listed if len(listed) <= 4 else [*listed[:2], "…", *listed[-2:]])
         warnings.append(told("W61", spread=spread, rates=words))
     bounded = [rate.protocol for rate in found if any(row.note.startswith(LOWER_BOUND) for row in rate.rows)]
     if bounded:
