@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
 from ingest.engine.registry import solve
@@ -45,6 +46,9 @@ TOTAL, CURRENCY, TAXES, VALID_UNTIL, POWER = (
     "Valid until",
     "Power drawn, in W",
 )
+UNIT_HEAD = "Unit"
+#: An amount of money: digits, and the name or sign of a currency.
+_MONEY = r"[\d.,'’\s]+|[€$£¥]|\b[A-Z]{3}\b"
 #: How the lines of the system begin: all at once, and in steps.
 SYSTEM = "System"
 #: A total that differs by more than this share from what its lines add up to is shown.
@@ -98,28 +102,44 @@ class Price(NamedTuple):
     total: float | None  # recomputed; None where no price of the system can be read
     currency: str
     parts: Mapping[str, float]  # what each line comes to
-    notes: tuple[str, ...]  # what is blank, unreadable, differs or limits
+    notes: tuple[str, ...]  # what differs
+    limits: tuple[str, ...] = ()  # what a person has to decide: words beside prices, lines of the vendor's own, no amounts
 
 
-def priced(rows: Rows | None, award: Award) -> Price:
-    """The cost of an offer from its sheet of prices; a blank price is included in the others."""
+def priced(rows: Rows | None, award: Award, sent: Rows | None = None) -> Price:
+    """The cost of an offer from its sheet of prices; a blank price is included in the others.
+
+    A line that the sheet as it was `sent` lacks does not count.
+    """
     heads = [str(head).strip() if head is not None else "" for head in rows[0]] if rows else []
+    known = None if sent is None else {str(row[0]) for row in sent if row and row[0]}
     parts: dict[str, float] = {}
     steps: dict[str, float] = {}
     said: dict[str, str] = {}
     notes: list[str] = []
+    limiting: list[str] = []
     for row in (rows or ())[1:]:
         line = dict(zip(heads, row, strict=False))
-        item, counts = one_line(line.get(ITEM) or ""), str(line.get(COUNTS) or "")
-        price, why = _price(line)
-        notes += [f"{item}: {why}"] if why else []
+        beside = [value for head, value in zip_longest(heads, row, fillvalue="") if not head and value not in (None, "")]
+        limiting += [f"beside the prices: {one_line(str(value))}" for value in beside]
+        item, counts = one_line(str(line.get(ITEM) or "")), str(line.get(COUNTS) or "")
+        texts = [
+            one_line(str(value)) for head, value in line.items() if value not in (None, "") and head not in (UNIT_HEAD, COUNTS)
+        ]
+        if not item or (known is not None and item not in known):
+            limiting += [f"a line of the vendor's own, which does not count: {' | '.join(texts)}"] if texts else []
+            continue
         if counts == STATED:
             said[item] = one_line(str(line.get(PRICE_HEAD) if line.get(PRICE_HEAD) is not None else ""))
-        elif price is not None and counts != OPTION:
+            continue
+        price, note, limit = _price(line)
+        notes += [f"{item}: {note}"] if note else []
+        limiting += [f"{item}: {limit}"] if limit else []
+        if price is not None and counts != OPTION:
             times = award.years if counts == YEARLY else 1
             (steps if counts == IN_STEPS else parts)[item] = price * times
         if remark := one_line(str(line.get("Remarks") or "")):
-            notes.append(f"{item}: remark: {remark}")
+            limiting.append(f"{item}: remark: {remark}")
     if steps and not any(item.startswith(SYSTEM) for item in parts):
         parts = {**steps, **parts}
     power = number_in(said.get(POWER, ""))
@@ -130,22 +150,32 @@ def priced(rows: Rows | None, award: Award) -> Price:
     stated = number_in(said.get(TOTAL, ""))
     if total is not None and stated and abs(stated / total - 1) > ROUNDED:
         notes.append(f"{TOTAL}: states {stated:,.2f}, its lines add up to {total:,.2f}")
-    return Price(total, said.get(CURRENCY, ""), parts, tuple(notes))
+    notes += [f"{item}: {said[item]}" for item in (TAXES, VALID_UNTIL) if said.get(item)]
+    return Price(total, said.get(CURRENCY, ""), parts, tuple(notes), tuple(limiting))
 
 
-def _price(line: Mapping[str, Any]) -> tuple[float | None, str]:
-    """The price of a line, and what is wrong with it: the product of quantity and price of one, where both are stated."""
-    read = {}
+def _price(line: Mapping[str, Any]) -> tuple[float | None, str, str]:
+    """The price of a line, what differs, and what a person has to decide: an amount below 0 is none, words beside one limit it.
+
+    The product of quantity and price of one counts, where both are stated.
+    """
+    read: dict[str, float | None] = {}
     for head in (QUANTITY, UNIT_PRICE, PRICE_HEAD):
         written = line.get(head)
         read[head] = number_in(written)
-        if written not in (None, "") and read[head] is None and str(line.get(COUNTS) or "") != STATED:
-            return None, f"'{head}' is {one_line(str(written))!r}, which is no amount"
-    product = None if None in (read[QUANTITY], read[UNIT_PRICE]) else (read[QUANTITY] or 0) * (read[UNIT_PRICE] or 0)
-    price = read[PRICE_HEAD]
-    if product is not None and price is not None and abs(price - product) > ROUNDED * abs(product):
-        return product, f"states {price:,.2f}, {QUANTITY.lower()} times {UNIT_PRICE.lower()} is {product:,.2f}"
-    return (product if product is not None else price), ""
+        if written in (None, ""):
+            continue
+        shown = one_line(str(written))
+        if read[head] is None or (read[head] or 0) < 0 or re.search(r"[-\u2212]\s*\d", shown):
+            return None, "", f"'{head}' is {shown!r}, which is no amount"
+        if isinstance(written, str) and re.sub(_MONEY, "", written).strip(" .,"):
+            return read[PRICE_HEAD] if head == PRICE_HEAD else None, "", f"'{head}' says {shown!r}"
+    one, many, price = read[UNIT_PRICE], read[QUANTITY], read[PRICE_HEAD]
+    if one is None or many is None:
+        return price, "", ""
+    if price is not None and abs(price - one * many) > ROUNDED * abs(one * many):
+        return one * many, f"states {price:,.2f}, {QUANTITY.lower()} times {UNIT_PRICE.lower()} is {one * many:,.2f}", ""
+    return one * many, "", ""
 
 
 class Ranked(NamedTuple):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ingest.engine.registry import solve
@@ -13,7 +15,7 @@ from ingest.requirement import ANSWER, INFORMATION, least_accepted
 from ingest.rfp import response_form as form
 from ingest.rfp.requirement_lines import MANDATORY, RequirementLine, in_base_units, is_value
 from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit, units_offered
-from ingest.rfp.vendor_words import in_notation, limiting, limits, read_value
+from ingest.rfp.vendor_words import POSTPONES, Counted, in_notation, limiting, limits, number_in, read_value
 from ingest.rfp.workbook_reader import SAME, Sheet, SheetLine, is_formula
 from ingest.text import visible
 from ingest.units import display, parse, physical
@@ -23,12 +25,16 @@ MOST_TEXT = 4_000
 #: Verdicts.
 MET, MISSED, PARTLY = "met", "missed", "partly"
 UNANSWERED, UNPROVEN, UNASKED, SLIP = "no answer", "yes without a value", "for information", "unit slip"
-ANSWERED, RESERVED, UNREADABLE = "answered", "with reservations", "not readable"
+ANSWERED, RESERVED, UNREADABLE, REJECTED = "answered", "with reservations", "not readable", "rejected"
 #: What a verdict comes to, in the word of the JSON; a line that nobody must answer complies.
-OUTCOMES = {MET: "complies", ANSWERED: "complies", RESERVED: "reservation", MISSED: "fails", PARTLY: "fails"}
+OUTCOMES = {MET: "complies", ANSWERED: "complies", RESERVED: "reservation", MISSED: "fails", PARTLY: "fails",
+            REJECTED: "fails"}  # fmt: skip
 #: Words of consent and denial that people write instead of those of the form.
-SYNONYMS = {"y": "yes", "ok": "yes", "comply": "yes", "complies": "yes", "compliant": "yes", "full": "yes", "fully": "yes",
+SYNONYMS = {**dict.fromkeys(("y", "ok", "ja", "oui", "si", "x", "✓", "✔", "true", "agreed", "accepted", "met", "exceeded",
+                             "confirmed", "comply", "complies", "compliant", "full", "fully"), "yes"),
             "n": "no", "not": "no", "non": "no", "partly": "partial", "partially": "partial"}  # fmt: skip
+#: Words for no value, where none has to be.
+NO_VALUE = ("-", "–", "n/a", "na", "none", "not applicable")
 #: What a person decides of a reservation.
 ACCEPT, REJECT = "accept", "reject"
 #: Where an offered value is taken as written, in multiples of the required one. Of 165 bandwidths and capacities of catalog
@@ -43,6 +49,19 @@ OF_BINARY = 0.005
 OF_PRINTING = 0.01
 #: Words of a bound before its value.
 AT_LEAST, AT_MOST = "at least", "at most"
+#: Seconds of a duration by the beginning of its noun.
+DURATIONS = {"ms": 1e-3, "millisec": 1e-3, "sec": 1, "min": 60, "h": 3600, "day": 86_400, "week": 7 * 86_400,
+             "month": 365.25 / 12 * 86_400, "year": 365.25 * 86_400}  # fmt: skip
+DAY = 86_400
+#: Nouns of which fewer make a value harder to reach, and nouns that no requirement counts.
+CLIENTS = ("client", "node", "host", "compute")
+FEWER_IS_HARDER = (CLIENTS, ("thread", "job", "process", "stream", "outstanding"))
+NEUTRAL = ("server", "drive", "disk", "ssd", "rack", "controller", "run", "repetition", "customer", "site", "core", "switch",
+           "port", "appliance", "enclosure", "time", "billion", "million")  # fmt: skip
+#: The largest request of a test, in bytes.
+LARGEST_REQUEST = 2**26
+#: Years that a remark may name: they have passed.
+FIRST_YEAR = 1990
 #: The lines that are held against each other: all reads, all writes, both at once, data held, usable capacity, and the term
 #: on the latency of a small read.
 READS, WRITES, MIXED, HELD, USABLE, SMALL_READ = "R-READ-03", "R-WRITE-01", "R-MIX-01", "R-CAP-01", "R-CAP-03", "S-LAT-01"
@@ -62,6 +81,7 @@ class OfferLine:
     unit: ResponseUnit | None = None  # in which the values are written; None on a line without one
     beside: tuple[str, ...] = ()  # what cells say beside their word or value, and comments on them
     faults: tuple[str, ...] = ()  # its cells that cannot be read, and what was expected
+    noted: tuple[str, ...] = ()  # those that decide nothing
 
 
 @dataclass(frozen=True)
@@ -121,6 +141,7 @@ def _offer_line(sheet: Sheet, line: SheetLine) -> OfferLine:
         f"{area} is one merged cell, expected a cell for each answer" for area in sheet.merged if line.row in rows_of(area)
     ]
     beside = [sheet.comments[line.row]] if line.row in sheet.comments else []
+    noted: list[str] = []
     unit = None
     try:
         unit = _unit(line)
@@ -132,12 +153,16 @@ def _offer_line(sheet: Sheet, line: SheetLine) -> OfferLine:
             found[field.head], words = _answer(field, line, unit)
             beside += [words] if words else []
         except UsageError as why:
-            faults.append(f"{sheet.place(field.head, line)} ('{field.head}'): {why}")
+            fault = f"{sheet.place(field.head, line)} ('{field.head}'): {why}"
+            # A cell that decides nothing is noted; the value as delivered and the word are the answer.
+            (faults if field.head in (form.COMPLY, form.AS_IS, form.REMARKS) else noted).append(visible(fault))
     stated = {head: "" if value is None else str(value) for head, value in found.items()}
     values = (found.get(head) for head in (form.AS_IS, form.OPTIMIZED))
     as_is, tuned = (in_base_units(one, unit) if unit and isinstance(one, float) else None for one in values)
     ident = str(line.stored[form.ID])
-    return OfferLine(ident, stated.get(form.COMPLY, ""), as_is, tuned, stated, unit, tuple(beside), tuple(map(visible, faults)))
+    return OfferLine(
+        ident, stated.get(form.COMPLY, ""), as_is, tuned, stated, unit, tuple(beside), tuple(map(visible, faults)), tuple(noted)
+    )
 
 
 def rows_of(area: str) -> range:
@@ -189,6 +214,10 @@ def _answer(field: form.FormField, line: SheetLine, unit: ResponseUnit | None) -
     if field.kind != form.COUNT and not is_number:
         return text, ""
     number, beside = stored, ""
+    if isinstance(stored, str) and field.head != form.AS_IS and text.lower() in NO_VALUE:
+        return None, ""
+    if field.kind == form.COUNT and isinstance(stored, str):
+        number = number_in(stored)
     if unit is not None and isinstance(stored, str):
         required = line.stored.get(form.REQUIRED)
         asked = read_unit(str(line.stored.get(form.UNIT) or unit.name)).factor * required if is_value(required) else 0.0
@@ -228,22 +257,25 @@ def judge(
     Args:
         confirmed: whether the vendor has confirmed a value that looks like a slip of its unit.
         contradictions: what the line says against other lines of the offer.
-        decided: what a person has decided of its reservations, `accept` or `reject`, and why.
+        decided: what a person has decided, `accept` of its reservations, or `reject` of the line, and why.
 
     Raises:
-        UsageError: a decision about a line without reservations.
+        UsageError: an acceptance of a line without reservations.
     """
     found = _judged(requirement, offer, optimized, confirmed)
     limits = [*contradictions, *(_limits(requirement, offer) if offer is not None else ())]
+    found = replace(found, reservations=(*found.reservations, *contradictions))
+    word, why = decided or ("", "")
+    if word == REJECT:
+        return replace(found, verdict=REJECTED, reservations=(*found.reservations, f"rejected: {why}"))
     if found.verdict not in (MET, ANSWERED) or not limits or requirement.priority == INFORMATION:
-        if decided is not None:
+        if word:
             raise UsageError(f"--decisions: {requirement.id}: found a line without reservations, expected one with some")
-        return replace(found, reservations=(*found.reservations, *contradictions))
-    if decided is None:
-        return replace(found, verdict=RESERVED, reservations=(*found.reservations, *limits))
-    word, why = decided
-    verdict = found.verdict if word == ACCEPT else MISSED
-    return replace(found, verdict=verdict, reservations=(*found.reservations, *limits, f"{word}ed: {why}"))
+        return found
+    if word:
+        return replace(found, reservations=(*found.reservations, f"accepted: {why}"))
+    told = [one for one in limits if one not in contradictions]
+    return replace(found, verdict=RESERVED, reservations=(*found.reservations, *told))
 
 
 def _judged(requirement: RequirementLine, offer: OfferLine | None, optimized: bool, confirmed: bool) -> LineVerdict:
@@ -308,6 +340,7 @@ def _reservations(requirement: RequirementLine, offer: OfferLine, remark: str) -
     if nodes and requirement.clients is not None and int(nodes) < requirement.clients:
         yield f"tested with {int(nodes):,} of {requirement.clients:,.0f} clients"
     yield from (f"beside the answer: {visible(words)}" for words in offer.beside)
+    yield from (f"not read: {fault}" for fault in offer.noted)
     if offer.comply != form.PARTIAL and remark:
         yield f"remark: {remark}"
 
@@ -326,36 +359,90 @@ def _limits(requirement: RequirementLine, offer: OfferLine) -> Iterator[str]:
     if requirement.value is None and bound_kept(requirement.bound, offer.stated.get(form.AS_IS, "")) is None:
         texts.append(offer.stated.get(form.AS_IS, ""))
 
-    def asked(number: float, words: str) -> bool | None:
-        return is_asked(requirement, number, words)
-
-    yield from (why for text in texts if text and (why := limits(text, asked)))
+    yield from (why for text in texts if text and (why := limits(text, partial(unasked, requirement))))
     for field in form.FIELDS:
-        if field.kind == form.TEXT and field.head != form.REMARKS and (word := limiting(offer.stated.get(field.head, ""))):
-            yield f"{field.head}: {word}"
+        text = offer.stated.get(field.head, "")
+        if field.kind == form.TEXT and field.head != form.REMARKS and (word := limiting(text, POSTPONES)):
+            yield f"{field.head}: {visible(text)}; {word}"
 
 
-def is_asked(requirement: RequirementLine, number: float, words: str) -> bool | None:
-    """Whether a number of a remark, with the words after it, is as the requirement asks.
+def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) -> str:
+    """What is wrong with a number of a remark; empty where it is as the requirement asks, or none of its business.
 
     >>> rate = RequirementLine("R-READ-03", MANDATORY, 433e9, "B/s", 22, True, "at least 433 GB/s from 22 clients")
-    >>> is_asked(rate, 450, "GB/s on 22 clients"), is_asked(rate, 300, "GB/s"), is_asked(rate, 200, "clients")
-    (True, False, None)
+    >>> unasked(rate, Counted(450, "", "GB/s on 22 clients"), False), unasked(rate, Counted(300, "", "GB/s"), False)
+    ('', 'states 300 GB/s, below what is required')
+    >>> unasked(rate, Counted(200, "from", "clients"), True), unasked(rate, Counted(4, "from", "clients"), True)
+    ('states 200 clients, where the requirement has 22', '')
     """
-    first = in_notation(" ".join(words.split()[:2]))
-    for unit in (first, first.split(" ")[0]):
-        value = _parsed(f"{number!r} {unit}", requirement.unit) if requirement.value is not None and unit else None
-        if value is not None and requirement.value is not None:
-            return value >= least_accepted(requirement.value, requirement.unit) * (1 - SAME)
-        if requirement.bound and unit and (kept := bound_kept(requirement.bound, f"{number:g} {unit}")) is not None:
-            return kept
-    stated = f"{requirement.statement} {requirement.bound} {requirement.conditions} {requirement.clients or ''}"
-    return True if number in _numbers(stated) else None
+    number, noun = found.number, re.sub(r"[^\w%/].*$", "", " ".join(found.after.split()[:1])).lower()
+    shown = f"{number:g} {' '.join(found.after.split()[:1]).strip('.,;:()')}".strip()
+    stated = f"{requirement.statement} {requirement.bound} {requirement.conditions}"
+    value = _in_unit(requirement, found)
+    if value is not None:
+        least = least_accepted(requirement.value or 0.0, requirement.unit) * (1 - SAME)
+        scatter = re.search(r"(?:confirmed|spread|scatter)\s+(?:of|is)\s*$|[±]\s*$", found.before)
+        return "" if value >= least or scatter else f"states {shown}, below what is required"
+    if noun.startswith(("%", "percent", "per")):
+        return _unasked_share(found, stated, shown)
+    if (seconds := _seconds(number, noun)) is not None:
+        if re.match(r"\w+\W+(?:response|reaction|recovery|replacement|delivery|on-?site)\b", found.after):
+            return ""
+        asked = [time for one, word in _counts(stated) if (time := _seconds(one, word)) is not None]
+        # Years are no duration of a test, nor minutes a warranty.
+        if not asked or (seconds >= DAY) != (max(asked) >= DAY):
+            return f"states {shown}, which is not asked for"
+        return "" if seconds >= max(asked) * (1 - SAME) else f"states {shown}, less than is asked for"
+    for nouns in FEWER_IS_HARDER:
+        if noun.startswith(nouns):
+            counts = [one for one, word in _counts(stated) if word.startswith(nouns)]
+            most = requirement.clients if nouns is CLIENTS and requirement.clients else max(counts, default=None)
+            if most is not None and number > most:
+                return f"states {shown}, where the requirement has {most:g}"
+            return "" if number == most or beside_value else f"states {shown}, without a value"
+    counts = [one for one, word in _counts(stated) if noun and word.rstrip("s") == noun.rstrip("s")]
+    if counts:
+        return "" if number >= max(counts) else f"states {shown}, where the requirement has {max(counts):g}"
+    is_year = FIRST_YEAR <= number <= datetime.date.today().year and not noun[:1].isalpha()
+    neutral = (
+        noun.startswith(NEUTRAL) or _parsed(f"{number!r} {found.after.split()[0]}" if found.after else "", "B") is not None
+    )
+    return "" if is_year or (neutral and physical(requirement.unit) != "B") else f"states {shown}, which is not asked for"
 
 
-def _numbers(text: str) -> set[float]:
-    """The numbers of a sentence of our own, whose commas group."""
-    return {float(one.replace(",", "")) for one in re.findall(r"\d[\d,]*(?:\.\d+)?", text)}
+def _in_unit(requirement: RequirementLine, found: Counted) -> float | None:
+    """A number of a remark in the unit of the requirement, or in that of its bound; None where it is another."""
+    words = [word.strip(".,;:()") for word in found.after.split()[:2]]
+    if requirement.value is None:
+        return None
+    for unit in (" ".join(words), *words[:1]):
+        if unit and (value := _parsed(f"{found.number!r} {in_notation(unit)}", requirement.unit)) is not None:
+            return value
+    return None
+
+
+def _unasked_share(found: Counted, stated: str, shown: str) -> str:
+    """What is wrong with a percentage: a fill below that of the requirement, or a part of something."""
+    rest = re.sub(r"^(?:%|per\s?cent)\s*", "", found.after)
+    if re.match(r"(?:above|over|more|better|higher|faster|margin|headroom|spare|confirmed)\b", rest):
+        return ""
+    if re.search(r"(?:exceeded|surpassed|better|higher|faster)\s+by\s*$", found.before):
+        return ""
+    asked = {one for one, word in _counts(stated) if word.startswith("%")}
+    if re.match(r"(?:of\s+)?(?:fill|full|filled|used|usage)\b", rest) and asked:
+        return "" if found.number >= max(asked) else f"states {shown}, less than is asked for"
+    return "" if found.number in asked and not rest.startswith("of") else f"states {shown}, which is not asked for"
+
+
+def _seconds(number: float, noun: str) -> float | None:
+    """A duration in words; None for another noun."""
+    return next((number * seconds for stem, seconds in DURATIONS.items() if noun.startswith(stem)), None)
+
+
+def _counts(text: str) -> list[tuple[float, str]]:
+    """The numbers of a sentence of our own, whose commas group, each with the word after it."""
+    found = re.findall(r"(\d[\d,]*(?:\.\d+)?)\s*(%|[a-z]+)?", text)
+    return [(float(number.replace(",", "")), word) for number, word in found]
 
 
 def contradictions(requirements: Sequence[RequirementLine], offers: Mapping[str, OfferLine]) -> dict[str, list[str]]:

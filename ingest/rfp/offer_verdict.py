@@ -19,6 +19,8 @@ from ingest.rfp.compliance import (
     MET,
     MISSED,
     PARTLY,
+    REJECT,
+    REJECTED,
     RESERVED,
     SLIP,
     UNANSWERED,
@@ -43,7 +45,9 @@ MOST_LISTED = 5
 #: The verdict on an offer.
 COMPLIES, DEVIATES, INCOMPLETE, TO_DECIDE = "COMPLIES", "DOES NOT COMPLY", "INCOMPLETE", "COMPLIES WITH RESERVATIONS"
 #: Why a mandatory requirement is not met, with the words of a count: the vendor deviates, or has yet to answer.
-DEVIATING = {MISSED: "missed", PARTLY: "partly met"}
+DEVIATING = {MISSED: "missed", PARTLY: "partly met", REJECTED: "rejected"}
+#: The name under which a person decides on what stands beside the lines.
+OFFER = "offer"
 PENDING = {UNANSWERED: "not answered", UNREADABLE: "not readable", UNPROVEN: "answered yes without a value",
            SLIP: "with a unit slip to confirm"}  # fmt: skip
 #: What a person has to decide, with the words of a count.
@@ -63,6 +67,8 @@ class Response(InteractiveResult):
     optimized: bool  # whether tuned values count
     sent: str = ""  # the workbook or the plan that was sent; empty where the requirements come from the returned workbook
     price: Price = Price(None, "", {}, ())  # over the planned years
+    beside: tuple[str, ...] = ()  # what the workbook says where no line is read, and prices that are limited
+    decided: tuple[str, str] | None = None  # what a person has decided of that, and why
 
     @property
     def results(self) -> dict[str, str]:
@@ -83,11 +89,12 @@ class Response(InteractiveResult):
         """`COMPLIES`, `DOES NOT COMPLY`, `INCOMPLETE` where answers are outstanding and nothing deviates, or `COMPLIES WITH
         RESERVATIONS` where a person has to decide on remarks alone."""
         found = {line.verdict for line in self.of(MANDATORY)}
-        if self.differences or found & DEVIATING.keys():
+        word = self.decided[0] if self.decided is not None else ""
+        if self.differences or found & DEVIATING.keys() or word == REJECT:
             return DEVIATES
         if found - {MET, UNASKED, RESERVED}:
             return INCOMPLETE
-        return TO_DECIDE if RESERVED in found else COMPLIES
+        return TO_DECIDE if RESERVED in found or (self.beside and not word) else COMPLIES
 
     @property
     def summary(self) -> str:
@@ -121,15 +128,18 @@ class Response(InteractiveResult):
         missed = [line.requirement.id for line in lines if line.verdict not in (MET, RESERVED)]
         reserved = [line.requirement.id for line in lines if line.verdict == RESERVED]
         why = f"mandatory requirements are not met: {listed(missed, MOST_LISTED)}" if missed else ""
+        if self.beside and self.decided is None:
+            reserved.append(f"what stands beside the lines ({OFFER})")
         decide = f"reservations to decide (--decisions): {listed(reserved, MOST_LISTED)}" if reserved else ""
-        reasons = "; ".join(filter(None, (self._differing, why, decide)))
+        rejected = f"rejected: {self.decided[1]}" if self.decided is not None and self.decided[0] == REJECT else ""
+        reasons = "; ".join(filter(None, (self._differing, why, decide, rejected)))
         return f"{self.path}: {reasons}" if reasons else ""
 
     @property
     def reservations(self) -> str:
-        """How many answers carry reservations; empty where none does."""
+        """How many answers carry a note; empty where none does."""
         reserved, answered = sum(bool(line.reservations) for line in self.lines), sum(line.answered for line in self.lines)
-        return f"{reserved} of {answered} answers carr{'y' if reserved > 1 else 'ies'} reservations" if reserved else ""
+        return f"{reserved} of {answered} answers carr{'y' if reserved > 1 else 'ies'} a note" if reserved else ""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -150,7 +160,12 @@ class Response(InteractiveResult):
             "complies": self.verdict == COMPLIES,
             "lines": [line.in_short() for line in self.lines],
             "price": self.price.total,
-            "prices": {"currency": self.price.currency, "parts": dict(self.price.parts), "notes": list(self.price.notes)},
+            "beside": list(self.beside),
+            "prices": {
+                "currency": self.price.currency,
+                "parts": dict(self.price.parts),
+                "notes": [*self.price.notes, *self.price.limits],
+            },
             "requirements": [line.to_dict() for line in self.lines],
             "changes": list(self.changes),
         }
@@ -230,7 +245,7 @@ class Comparison(InteractiveResult):
     @cached_property
     def ranking(self) -> tuple[Ranked, ...]:
         """The offers that comply, or whose reservations are to be decided, in the order of the award."""
-        if len({one.price.currency for one in self.offers if one.price.total is not None}) > 1:
+        if len(self._currencies) > 1:
             return ()  # costs in several currencies have no order
         asked = [one.requirement.id for one in self.offers[0].of(ANSWER)]
         shares, costs = {}, {}
@@ -242,13 +257,17 @@ class Comparison(InteractiveResult):
         return tuple(ranking(self.award, shares, costs))
 
     @property
+    def _currencies(self) -> list[str]:
+        """Those that the offers name; one that names none is taken for that of the others."""
+        return sorted({one.price.currency for one in self.offers if one.price.total is not None and one.price.currency})
+
+    @property
     def deciding(self) -> tuple[str, ...]:
         """What the ranking rests on: the award, a tie, what separates the first two, and how far points may move."""
         ranked, award = self.ranking, self.award
         lines = ["" if award.stated else "the tender states no award: offers are ranked by their cost alone"]
         if not ranked:
-            several = sorted({one.price.currency for one in self.offers if one.price.total is not None})
-            why = f"prices are in {' and '.join(several)}" if len(several) > 1 else "no offer complies"
+            why = f"prices are in {' and '.join(self._currencies)}" if len(self._currencies) > 1 else "no offer complies"
             return (*filter(None, lines), f"no ranking: {why}")
         lines += [
             f"{one.offer}: no price of the system, so it earns no points for the price" for one in ranked if one.cost is None
@@ -262,10 +281,16 @@ class Comparison(InteractiveResult):
             most = max(gains, key=lambda name: abs(gains[name]))
             ahead = first.total - second.total
             lines.append(f"{first.offer} leads {second.offer} by {ahead:.1f} points; {most} tells most: {gains[most]:+.1f}")
-        for name, (below, above) in flips(award, ranked).items():
+        for name, share in award.points.items():
+            if len(ranked) > 1 and not any(one.points[name] for one in ranked):
+                lines.append(f"{name} ({share:g} points): no offer earns any")
+        moved = flips(award, ranked)
+        for name, (below, above) in moved.items():
             ends = [f"below {below:.3g}" if below is not None else "", f"above {above:.3g}" if above is not None else ""]
-            said = " or ".join(filter(None, ends)) or "at no number of points"
-            lines.append(f"{name} ({award.points[name]:g} points): another offer is first {said}")
+            if said := " or ".join(filter(None, ends)):
+                lines.append(f"{name} ({award.points[name]:g} points): another offer is first {said}")
+        if moved and not any(end for ends in moved.values() for end in ends):
+            lines.append("no change of the points of one criterion puts another offer first")
         return tuple(filter(None, lines))
 
     def row(self, place: int) -> tuple[LineVerdict, ...]:

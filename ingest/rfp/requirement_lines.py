@@ -10,7 +10,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
-from ingest.errors import IngestError, UsageError, brief
+from ingest.errors import IngestError, UsageError, brief, listed
 from ingest.files import read_json_object
 from ingest.requirement import ANSWER, PRIORITIES, lines_for_vendors
 from ingest.rfp import response_form as form
@@ -29,6 +29,8 @@ UNDECIDED = "open"
 SMALLEST, LARGEST = 1e-100, 1e100
 #: Digits of a number whose last ones are the noise of a change of unit.
 DIGITS = 15
+#: Cells of an added sheet that are shown.
+MOST_CELLS = 5
 #: Characters of a long text that are shown before its first difference.
 BEFORE = 20
 
@@ -245,6 +247,10 @@ def sheet_differences(sent: Mapping[str, Rows], returned: Mapping[str, Rows]) ->
     """
     from openpyxl.utils import get_column_letter
 
+    for name, rows in returned.items():
+        if name not in sent:
+            words = listed([one_line(str(cell)) for row in rows for cell in row if cell is not None], MOST_CELLS)
+            yield RequirementDifference(visible_word(name), visible(f"the sheet was added: {words}"))
     for name, rows in sent.items():
         if name not in returned:
             yield RequirementDifference(visible_word(name), "the sheet was removed")

@@ -11,7 +11,7 @@ from ingest.engine.question import option
 from ingest.errors import UsageError, brief, expected_one_of, listed, nearest
 from ingest.rfp.award import AWARD_SHEET, Award, priced
 from ingest.rfp.compliance import ACCEPT, REJECT, contradictions, judge, offer_lines
-from ingest.rfp.offer_verdict import MOST_LISTED, Comparison, Response, weights_of
+from ingest.rfp.offer_verdict import MOST_LISTED, OFFER, Comparison, Response, weights_of
 from ingest.rfp.requirement_lines import (
     TARGET,
     RequirementLine,
@@ -22,7 +22,7 @@ from ingest.rfp.requirement_lines import (
     stated_lines,
 )
 from ingest.rfp.response_form import PRICES_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET
-from ingest.rfp.workbook_reader import Rows, other_sheets, read_sheets
+from ingest.rfp.workbook_reader import Rows, other_sheets, page_texts, read_sheets
 
 #: Offers that one comparison takes: a page with more columns cannot be read.
 MOST_OFFERS = 50
@@ -89,11 +89,11 @@ def response(
     if not 1 <= len(paths) <= MOST_OFFERS:
         raise UsageError(f"OFFER: found {len(paths)} offers, expected 1 to {MOST_OFFERS}")
     lines: list[RequirementLine] = []
-    sheet, others, award = None, dict[str, Rows](), Award.read(None)
+    sheet, others, award, page_of = None, dict[str, Rows](), Award.read(None), dict[str, str]()
     if place is not None and place.suffix.lower() == ".json":
         lines, award = planned_lines(place), Award.read(planned_award(place))
     elif place is not None:
-        sheets, others = read_sheets(place), other_sheets(place)
+        sheets, others, page_of = read_sheets(place), other_sheets(place), page_texts(place)
         lines, sheet, award = stated_lines(sheets), sheets[REQUIREMENTS_SHEET], Award.read(others.get(AWARD_SHEET))
     offers = []
     for path in paths:
@@ -102,7 +102,7 @@ def response(
             lines, sheet, award = stated_lines(returned), returned[REQUIREMENTS_SHEET], Award.read(beside.get(AWARD_SHEET))
         filled_in = {one.id: one for one in offer_lines(returned[RESPONSE_SHEET])}
         against = contradictions(lines, filled_in)
-        decided = decisions_on(asked["decisions"], path.stem, [one.stem for one in paths], [one.id for one in lines])
+        decided = decisions_on(asked["decisions"], path.stem, [one.stem for one in paths], [*(one.id for one in lines), OFFER])
         verdicts = tuple(
             judge(one, filled_in.get(one.id), optimized, one.id in confirmed, against.get(one.id, ()), decided.get(one.id))
             for one in lines
@@ -110,8 +110,13 @@ def response(
         changed = [*differences(lines, returned, sheet)]
         if others:
             changed += sheet_differences(others, beside)
-        cost = priced(beside.get(PRICES_SHEET), award)
-        offers.append(Response(str(path), verdicts, tuple(changed), optimized, str(place or ""), cost))
+        cost = priced(beside.get(PRICES_SHEET), award, others.get(PRICES_SHEET))
+        loose = [text for one in returned.values() for text in one.loose]
+        said = page_texts(path)
+        loose += [f"{name}: {text}" for name, text in said.items() if text and text != page_of.get(name, text)]
+        loose += [f"{PRICES_SHEET}: {note}" for note in cost.limits]
+        whole = decided.get(OFFER)
+        offers.append(Response(str(path), verdicts, tuple(changed), optimized, str(place or ""), cost, tuple(loose), whole))
     known = [one.id for one in lines]
     for ident in confirmed:
         if ident not in known:

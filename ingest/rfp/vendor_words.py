@@ -31,61 +31,88 @@ _UNITS = re.compile(r"\s*([^\W\d_%]+(?:\s?/\s?[^\W\d_]+)*|%)")
 #: Words that a unit may have, such as `million files per second`.
 MOST_UNIT_WORDS = 4
 #: What grants a bound, whatever the value after it.
-AT_LEAST = re.compile(r"^(?:>=?|≥|=|at least|min(?:imum|\.)?|no less than)$", re.IGNORECASE)
+AT_LEAST = re.compile(r"^(?:>=?|≥|=|at least|min(?:imum|\.)?|no less than|over|more than|above|exceeds)$", re.IGNORECASE)
 
 #: What a remark refers to: the numbers in it are those of pages, tests, versions and days.
 REFERENCES = re.compile(
     r"\b(?:pages?|pp?\.|sections?|sect?\.|chapters?|ch\.|annex(?:es)?|appendi(?:x|ces)|attachments?|att\.|figures?|fig\.|tables?"
-    r"|lines?|items?|rows?|tests?|documents?|doc\.|report|no\.|nr\.|log|versions?|ver\.|firmware|isbn|iso|iec|en|nist|rfc)"
-    r"(?:\s+(?:no\.?|nr\.?|id))?[\s:#]*[A-Z]?\d[\w.,/–-]*"
-    r"|§+\s*\d[\d.]*|\bv\d[\w.]*|\b[RST]-[A-Z]+-\d+\b|\b\w+(?:\.\w+)*\.(?:pdf|docx?|xlsx?|log|txt|json|csv|fio|zip)\b"
+    r"|lines?|items?|rows?|tests?|documents?|doc\.|reports?|no\.|nr\.|log|versions?|ver\.|release|firmware|kernel|client|contract"
+    r"|number|isbn|iso|iec|en|nist|rfc|rhel|sc|io|fio|ior|mdtest|elbencho|lustre)(?:\s+(?:no\.?|nr\.?|id|number))?[\s:#]*[A-Z]?\d[\w./–-]*"
+    r"|\bprice\s+(?:sheet|list|table)s?\b|\bsheet\s+prices\b|\b\d{1,2}(?:st|nd|rd|th|\.)?\s+(?:of\s+)?(?:jan|feb|mar|apr|may|jun|jul"
+    r"|aug|sep|oct|nov|dec)[a-z]*\.?\s+\d{4}\b|\b\d+(?:\.\d+){2,}\b|\b24\s*[x/×]\s*7(?:\s*[x/×]\s*365)?\b|\w=\d+"
+    r"|\b(?-i:[A-Z])[\w+-]*\s+\d+(?:\.\d+)+\b(?!\s*(?:[a-z]+/|[kmgtp]i?b|%))"
+    r"|§+\s*\d[\d.]*|\bv\d[\w.]*|\b[RST]-[A-Z]+-\d+\b|[\w/-]+(?:\.[\w-]+)*\.(?:pdf|docx?|xlsx?|log|txt|json|csv|fio|zip)\b"
     r"|\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}\.\d{1,2}\.\d{4}\b",
     re.IGNORECASE,
 )
 #: What denies a limit, and so confirms.
 DENIALS = re.compile(
     r"\b(?:no|without(?:\s+any)?|none|free\s+of|zero|not?\s+subject\s+to(?:\s+any)?)\s+(?:(?:further|any|technical|commercial|"
-    r"other|and|or|use\s+of|data)\s+)*(?:deviations?|exceptions?|reservations?|restrictions?|limitations?|conditions?|caveats?|"
-    r"qualifications?|(?:extra|additional|separate|further)\s+(?:costs?|charges?|fees?)|surcharges?|costs?|charges?|limits?|"
-    r"remarks?|comments?|reduction|compression|deduplication|cach(?:e|es|ing))\b"
+    r"other|and|or|use\s+of|data)\s+)*(?:deviations?|exceptions?|exclusions?|reservations?|restrictions?|limitations?|conditions?"
+    r"|caveats?|qualifications?|(?:extra|additional|separate|further)\s+\w+|surcharges?|costs?|charges?|limits?|remarks?"
+    r"|comments?|reduction|compression|deduplication|cach(?:e|es|ing)|tuning|optimi[sz]ations?)"
+    r"(?:\s+(?:is|are|was|were)\s+(?:\w+\s+)?(?:needed|required|necessary|applied|used|made|foreseen))?\b"
     r"|\b(?:data\s+)?(?:reduction|compression|deduplication|cach(?:e|es|ing))(?:\s+(?:and|or)\s+\w+)*\s+(?:(?:is|are|was|were)\s+)?"
     r"(?:off|disabled|switched\s+off|turned\s+off|not\s+(?:used|counted|needed))\b"
     r"|\bun(?:cached|compressed|limited|restricted|conditional(?:ly)?|reserved(?:ly)?)\b|\bincompressible\b|\bnot\s+only\b"
     r"|\b(?:included|contained)\s+in\s+(?:the\s+)?(?:\w+\s+)?(?:price|offer|cost)\b|\bat\s+no\s+(?:\w+\s+)?(?:cost|charge)\b"
-    r"|\bas\s+(?:is|was|were|are)?\s*(?:expected|planned|required|requested|specified|stated|described|demanded|asked)\b"
+    r"|\bas\s+(?:is|was|were|are)?\s*(?:expected|planned|required|requested|specified|stated|demanded|asked)\b"
     r"|\b(?:after|before|upon|on|at)\s+(?:delivery|installation|acceptance)\b"
-    r"|\b(?:under|at|in|with)\s+(?:all|the|these|those|your|its|said)\s+(?:\w+\s+)?(?:conditions?|loads?|terms?)\b"
-    r"|\bmeets?\s+(?:the\s+)?(?:target|requirements?)\b",
+    r"|\b(?:under|at|in|with)\s+(?:all|the|these|those|your|its|said)\s+(?:of\s+)?(?:the\s+)?(?:\w+\s+)?(?:conditions?|loads?|terms?)\b"
+    r"|\b(?:also|even|including)\s+(?:\w+\s+)?(?:while|when|if|after|during|under)\b"
+    r"|\bstandard\s+deviation\b|\b(?:meets?|above|over|exceeds?|beats?|surpass\w*|more\s+than|better\s+than)\s+(?:the\s+)?(?:target|requirements?|required)\b",
     re.IGNORECASE,
 )
-#: Stems of words that limit, condition, postpone or contradict.
+#: Stems of words that postpone.
+POSTPONING = (
+    r"pending|expect\w*|projec\w*|plan(?:ned|s|ning)?|road\s?map|future|upcoming|forthcoming|next|later|soon|eventual\w*|phase[sd]?"
+    r"|will\s+(?:be|become|follow|ship)|to\s+be|to\s+follow|follows|from\s+(?:q\d|h\d|\d{4}|version|release|mid|end|early|late)|beta"
+    r"|preview|prototype|by\s+(?:q\d|h\d|\d{4}|end|mid)|[qh][1-4]\s*/?\s*20\d\d|tbd|tbc|tba|(?:on|upon|under)\s+(?:request|demand|nda)"
+    r"|nda|preparation|prelimin\w*|drafts?|intend\w*|intention|once|until|till"
+)
+POSTPONES = re.compile(rf"\b(?:{POSTPONING})\b", re.IGNORECASE)
+#: Stems of words that limit, condition, postpone or contradict, some of them of other languages, and marks that do.
 LIMITS = re.compile(
-    r"\b(?:if|when|whenever|while|once|until|till|unless|only|solely|except\w*|exclud\w*|excl|exclusive|however|but|although|though"
-    r"|provided\s+(?:that|the|you|customer|buyer)|providing|assum\w+|subject|condition\w*|depend\w*|contingent|pending"
-    r"|expect\w*|estimat\w*|projec\w*|predict\w*|theor\w*|calculat\w*|extrapolat\w*|simulat\w*|target\w*|goals?|aims?|intend\w*"
-    r"|intention|plan(?:ned|s|ning)?|road\s?map|future|upcoming|forthcoming|next|later|soon|eventual\w*|phase[sd]?"
-    r"|will\s+(?:be|become|follow|ship)|to\s+be|from\s+(?:q\d|h\d|\d{4}|version|release|mid|end|early|late)|releases?|beta|preview"
-    r"|experiment\w*|prototype|after|before|beyond|by\s+(?:q\d|h\d|\d{4}|end|mid)|typical\w*|average\w*|nominal\w*|peak\w*|burst\w*"
-    r"|max|maximum|maximal\w*|up\s?to|as\s+much\s+as|best(?:\s|-)(?:effort|case|possible)|approx\w*|about|around|circa|ca|roughly"
-    r"|nearly|almost|close\s+to|effective\w*|logical\w*|raw|compress\w*|dedup\w*|reduc\w*|thin|cach\w*|warm\w*|read-?ahead"
-    r"|option\w*|extra|additional\w*|separate\w*|surcharge\w*|charge\w*|cost\w*|priced?|fees?|quot\w*|purchas\w*"
-    r"|upgrad\w*|requires?|requiring|needs?|needed|recommend\w*|limit\w*|restrict\w*|reserv\w*|deviat\w*|caveat\w*|void\w*"
+    rf"\b(?:{POSTPONING}"
+    r"|if|when|whenever|while|unless|only|solely|except\w*|exclud\w*|excl|exclusive|however|but|although|though|apart|aside"
+    r"|save\s+(?:for|where|that)|provided\s+(?:that|the|you|customer|buyer)|providing|assum\w+|subject|condition\w*|depend\w*|contingent"
+    r"|estimat\w*|predict\w*|theor\w*|calculat\w*|extrapolat\w*|simulat\w*|target\w*|goals?|aims?|experiment\w*|after|before|beyond"
+    r"|typical\w*|average\w*|nominal\w*|peak\w*|burst\w*|instantan\w*|max|maximum|maximal\w*|up\s?to|as\s+much\s+as"
+    r"|best(?:\s|-)(?:effort|case|possible)|in\s+the\s+best|approx\w*|about|around|circa|ca|roughly|nearly|almost|close\s+to|effective\w*"
+    r"|logical\w*|raw(?=\s+(?:capacity|rate|performance|bandwidth|value|speed|throughput)|\W*$)|compress\w*|dedup\w*|reduc\w*|thin|cach\w*|warm\w*|read-?ahead|in\s+(?:memory|the\s+cloud|principle|general|parts?)"
+    r"|principle|broadly|generally|essentially|basically|substantially|spirit|half|minus|subscription|on\s+paper|small\s+system|wear\s+and\s+tear|sister|verbal\w*"
+    r"|understanding|knowledge|interpret\w*|(?:we\s+understand|understood)\s|prevail\w*|amend\w*|chang\w*|modif\w*|as\s+(?:of|is)"
+    r"|with\s+(?:comments?|remarks?|the\s+wording)|(?:general|our)\s+(?:terms|conditions|wording|version|definitions?)"
+    r"|terms\s+of\s+\w+|our\s+\w+\s+description|cover\s+letter|together\s+with|passed\s+(?:through|on)|respective|industry\s+standard"
+    r"|premium|payments?|invoices?|option\w*|extra|additional\w*|separate\w*|surcharge\w*|charge\w*|cost\w*|priced?|fees?|quot\w*"
+    r"|purchas\w*|upgrad\w*|requires?|requiring|needs?|needed|recommend\w*|limit\w*|restrict\w*|reserv\w*|deviat\w*|caveat\w*|void\w*"
     r"|not|cannot|can't|won't|don't|doesn't|isn't|no|none|never|neither|nor|without|lack\w*|partial\w*|partly|most|mostly|largely"
     r"|mainly|some|few|several|may|might|could|should|would|ought|subset|instead|alternative\w*|equivalent|similar\w*|comparable"
-    r"|other\s+than|different\w*|smaller|fewer|less|lower|below|third-?part\w*|partners?|responsib\w*|negotia\w*|discuss\w*"
-    r"|tbd|tbc|tba|n/?a|on\s+request|special\w*|custom(?:i[sz]\w*)?|(?:business|working|office)\s+(?:days?|hours?)|nbd|weekdays?"
-    r"|by\s+(?:the\s+)?(?:customer|buyer|client)|expir\w*|valid\s+(?:until|for|through)|ramp\w*|staged|tun(?:ed|ing)|optimi[sz]\w*"
-    r"|ideal\w*|certain|specific|suitable|sufficient\w*|adequate\w*|reasonabl\w*|efforts?|as\s+far|where(?:ver)?|possibl[ey]"
-    r"|probabl\w*|likely|read-?only|empty|fresh)\b|[~≈*<≤]|\b\d+\s*:\s*1\b",
+    r"|other\s+than|different\w*|smaller|fewer|less|lower|below|third[-\s]party\s+(?:software|hardware|components?|products?|licen\w+)"
+    r"|partners?|responsib\w*|negotia\w*|discuss\w*|n/?a|special\w*|custom(?:i[sz]\w*)?|(?:business|working|office)\s+(?:days?|hours?)|nbd"
+    r"|weekdays?|(?:provided|supplied|delivered|installed|borne|paid|done|performed|operated)\s+by\s+(?:the\s+)?(?:customer|buyer|client)"
+    r"|expir\w*|valid\s+(?:until|for|through)|ramp\w*|staged|tun(?:ed|ing)|optimi[sz]\w*|ideal\w*|certain|specific|suitable|sufficient\w*"
+    r"|adequate\w*|reasonabl\w*|efforts?|as\s+far|where(?:ver)?|possibl[ey]|probabl\w*|likely|read-?only|empty|fresh"
+    r"|vorbehalt\w*|bedingt|teilweise|nicht|ohne|sofern|falls|nur|sous|r[ée]serve|sauf|partiel\w*|riserva|salvo|parcial\w*)\b"
+    r"|[~≈*<≤?¹²³†‡…\u0370-\u03bb\u03bd-\u04ff]|\.\.\.|\b\d+\s*:\s*1\b",
     re.IGNORECASE,
 )
 #: Stems of words that consent, and references that stand alone.
 CONSENTS = re.compile(
     r"\b(?:yes|ok|okay|compl(?:y|ies|iant|iance|ied|iantly)|conform\w*|confirm\w*|met|meets?|fulfil\w*|satisf\w*|accept\w*|agreed?"
     r"|agrees|includ\w+|support(?:s|ed)?|guarantee\w*|warrant\w*|commit\w*|exceed\w*|surpass\w*|better|native\w*|provid\w+"
-    r"|deliver\w*|sustain\w*|reach\w*|achiev\w*|measured|tested|verified|validated|proven|certified|acknowledged|noted|understood"
+    r"|deliver\w*|sustain\w*|reach\w*|achiev\w*|measured|tested|verified|validated|proven|certified|witnessed"
     r"|see|refer|attached|enclosed|as\s+(?:requested|required|specified|stated|described|asked|demanded)|fully|full|complete(?:ly)?"
     r"|unconditional\w*|ready|available|enabled|default|standard|throughout|always|covered|part\s+of|granted|secured|done)\b",
+    re.IGNORECASE,
+)
+#: Numbers in words, where a noun follows that is counted.
+SPELLED = {word: number for number, word in enumerate(
+    ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], start=1)} | {
+    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}  # fmt: skip
+_SPELLED = re.compile(
+    rf"\b({'|'.join(SPELLED)})(?=[\s-]+(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|per\s?cent|clients?|nodes?|hosts?"
+    r"|failures?|drives?|streams?|threads?|runs?|racks?|sites?)\b)",
     re.IGNORECASE,
 )
 #: An amount of a price with one comma before three digits is in thousands: nobody prices in thousandths.
@@ -197,31 +224,46 @@ def _scaled(plausible: Callable[[float], bool], factor: float, number: float) ->
     return plausible(number * factor)
 
 
-def limiting(text: str) -> str:
+def limiting(text: str, words: re.Pattern[str] = LIMITS) -> str:
     """The words of a text that limit what it is written next to, as a phrase; empty where there are none."""
-    words = dict.fromkeys(" ".join(found[0].lower().split()) for found in LIMITS.finditer(text))
-    shown = ", ".join(f"'{word}'" for word in [*words][:MOST_WORDS])
-    return f"limits: {shown}{', …' if len(words) > MOST_WORDS else ''}" if words else ""
+    said = dict.fromkeys(" ".join(found[0].lower().split()) for found in words.finditer(text))
+    shown = ", ".join(f"'{word}'" for word in [*said][:MOST_WORDS])
+    return f"limits: {shown}{', …' if len(said) > MOST_WORDS else ''}" if said else ""
 
 
-def limits(remark: str, asked: Callable[[float, str], bool | None]) -> str:
+class Counted(NamedTuple):
+    """A number of a remark."""
+
+    number: float
+    before: str  # the words before it
+    after: str  # the words after it
+
+
+def limits(remark: str, asked: Callable[[Counted, bool], str]) -> str:
     """Why a person has to read a remark; empty for a plain confirmation.
 
-    `asked` tells whether a number with the words after it is as the requirement asks; None where the requirement says nothing
-    of the kind.
+    `asked` tells what is wrong with a number, empty where it is as the requirement asks; the second argument tells whether
+    another number of the remark is a value that meets the requirement.
 
-    >>> limits("Fully compliant, see page 12.", lambda *_: None), limits("Confirmed without exception", lambda *_: None)
+    >>> limits("Fully compliant, see page 12.", lambda *_: "x"), limits("Confirmed without exception", lambda *_: "x")
     ('', '')
-    >>> limits("Complies from release 6.2, subject to a licence", lambda *_: None)
-    "limits: 'from release', 'subject'"
-    >>> limits("1 failure", lambda *_: None)
+    >>> limits("Complies from release 6.2, subject to a licence", lambda *_: "x")
+    "limits: 'subject'"
+    >>> limits("1 failure", lambda found, _: f"states {found.number:g}, which is not asked for")
     'states 1, which is not asked for'
     """
-    text = DENIALS.sub(" confirmed ", REFERENCES.sub(" see ", remark))
+    text = _SPELLED.sub(lambda found: str(SPELLED[found[1].lower()]), remark)
+    text = DENIALS.sub(" confirmed ", REFERENCES.sub(" see ", text))
     if words := limiting(text):
         return words
-    for found in _NUMBER.finditer(text):
-        number = number_of(found[0])
-        if number is None or asked(number, text[found.end() :].strip()) is not True:
-            return f"states {found[0].strip()}, which is not asked for"
-    return "" if CONSENTS.search(text) or not re.search(r"\w", text) else "neither confirms nor denies"
+    numbers = [
+        Counted(number, text[: found.start()].strip(), text[found.end() :].strip(" -"))
+        for found in _NUMBER.finditer(text)
+        # A number within a name is none.
+        if not text[: found.start()][-1:].isalpha() and (number := number_of(found[0].rstrip(".,"))) is not None
+    ]
+    plain = any(not asked(one, False) for one in numbers)
+    for one in numbers:
+        if why := asked(one, plain):
+            return why
+    return "" if CONSENTS.search(text) or plain or not re.search(r"\w", text) else "neither confirms nor denies"

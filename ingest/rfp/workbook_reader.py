@@ -11,14 +11,14 @@ import posixpath
 import re
 import warnings
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ingest.errors import IngestError, brief, cannot_be_read, listed, nearest
 from ingest.files import open_regular
-from ingest.rfp.response_form import CALCULATED, FORMAT_PROPERTY, HEADS
+from ingest.rfp.response_form import CALCULATED, FORMAT_PROPERTY, HEADS, OFFERED_UNIT, RESPONSE_SHEET
 from ingest.version import newer
 
 #: Limits of a file, of the number of its parts, and of each sheet that is read.
@@ -34,6 +34,7 @@ Rows = list[tuple[Any, ...]]
 _COMMENT = re.compile(
     rb'<(?:\w+:)?(?:threadedC|c)omment\b[^<>]*?\bref="[A-Z]+(\d+)"[^<>]*>(.*?)</(?:\w+:)?(?:threadedC|c)omment>', re.DOTALL
 )
+_ON_PAGE = re.compile(rb"<(?:\w+:)?(?:odd|even|first)(?:Header|Footer)>([^<]+)<")
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^<>]*?\bref="([A-Z0-9:$]+)"')
 
 
@@ -55,6 +56,7 @@ class Sheet:
     lines: Sequence[SheetLine]  # those with an id, in order
     merged: Sequence[str] = ()  # areas that are one cell
     comments: Mapping[int, str] = field(default_factory=dict)  # what comments on the cells of a row say
+    loose: Sequence[str] = ()  # what stands where no answer does: beside the form, below it, on its headings
 
     def place(self, head: str, line: SheetLine) -> str:
         """The cell of a line below a heading."""
@@ -93,6 +95,22 @@ def other_sheets(path: Path) -> dict[str, Rows]:
         for sheet in others:
             _part_of(path, package, sheet)
         return {str(sheet.title): _rows(path, sheet) for sheet in others}
+
+
+def page_texts(path: Path) -> dict[str, str]:
+    """What stands beside the cells of each sheet: the header and footer of its page, and comments where no line is read.
+
+    Raises IngestError: no workbook; in one line.
+    """
+    found = {}
+    with _opened(path) as (package, book):
+        for sheet in book.worksheets:
+            part = _part_of(path, package, sheet)
+            said = [html.unescape(text.decode("utf-8", "replace")) for text in _ON_PAGE.findall(package.read(part))]
+            if sheet.title not in HEADS:
+                said += [text for _, text in sorted(_comments(package, part).items())]
+            found[str(sheet.title)] = "; ".join(" ".join(text.split()) for text in said)
+    return found
 
 
 @contextlib.contextmanager
@@ -204,7 +222,10 @@ def _sheet(path: Path, name: str, stored: Rows, live: Rows, merged: Sequence[str
         SheetLine(number, dict(zip(heads, values, strict=True)), dict(zip(heads, written, strict=True)))
         for number, (values, written) in enumerate(pairs, start=2)
     ]
-    sheet = Sheet(path, name, heads, [line for line in lines if line.stored[expected[0]]], merged, comments)
+    own = [line for line in lines if line.stored[expected[0]]]
+    sheet = Sheet(
+        path, name, heads, own, merged, comments, tuple(_loose(name, heads, stored, {line.row for line in own}, comments))
+    )
     # What formulas without stored values require is unknown.
     empty = [
         f"{sheet.name}!{sheet.place(head, line)}"
@@ -218,6 +239,20 @@ def _sheet(path: Path, name: str, stored: Rows, live: Rows, merged: Sequence[str
             " calculated: open it in one, save it, and evaluate that file"
         )
     return sheet
+
+
+def _loose(
+    name: str, heads: Sequence[str], rows: Rows, answered: Collection[int], comments: Mapping[int, str]
+) -> Iterator[str]:
+    """Text where no answer stands: in a column that the form lacks, in a row without an id, in a comment on neither."""
+    own = {*HEADS[name], OFFERED_UNIT}
+    for number, row in enumerate(rows, start=1):
+        for head, value in zip(heads, row, strict=False):
+            # Headings of requirements differ by the version that wrote them; the form has its own, and margins.
+            foreign = not head or (name == RESPONSE_SHEET and head not in own and not head.startswith("Margin"))
+            if isinstance(value, str) and value.strip() and (foreign or (number > 1 and number not in answered)):
+                yield f"{name}, row {number}: {' '.join(value.split())}"
+    yield from (f"{name}, comment in row {row}: {text}" for row, text in comments.items() if row not in answered)
 
 
 def is_formula(written: Any) -> bool:

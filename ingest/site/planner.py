@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -392,8 +392,25 @@ def plan_once(
         document=with_purchase(cover, [one.requirement for one in lines], site.section("clusters")),
         service=service_terms(site, storage, catalog, [one.requirement for one in lines]),
     )
-    # Whether a decision is still asked for is known once the lines are.
-    return replace(made, warnings=(*warnings, *stale(site, made.decided))) if site.section("decisions") else made
+    # Whether a decision is still asked for, and whether an award can be earned, is known once the lines are.
+    late = (*(stale(site, made.decided) if site.section("decisions") else ()), *_unearned(site, made))
+    return replace(made, warnings=(*warnings, *late)) if late else made
+
+
+def _unearned(site: Site, plan: Plan) -> Iterator[Message]:
+    """Criteria of the award that give points for what the tender lacks."""
+    lacking = {
+        "targets": "" if any(one.priority == "target" for one in plan.vendor_lines) else "has no target",
+        "terms": "" if any(one.value is None for one in plan.vendor_terms) else "asks no question",
+    }
+    for criterion, lacks in lacking.items():
+        points = site.section("award").get(criterion)
+        if (
+            lacks
+            and points
+            and (one := finding("W109", words={"award": "unearned"}, points=points, criterion=criterion, lacks=lacks))
+        ):
+            yield one.message()
 
 
 def _left_out(site: Site, saves: bool, tiers: bool) -> dict[str, str]:

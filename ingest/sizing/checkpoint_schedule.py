@@ -11,7 +11,7 @@ from ingest.engine.messages import Message, Option
 from ingest.engine.question import Declared, option
 from ingest.engine.registry import solve
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Evidence, Input, assumed, derived
+from ingest.engine.value import Input, assumed, derived
 from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.sizing.job import Written
@@ -164,14 +164,6 @@ class Interrupted(NamedTuple):
         low, high = (getattr(entry.rate, end, None) or rate for end in ("low", "high"))
         return cls(gpus, entry, 1 / known.value("job_mean_time_to_interrupt"), (low, high))
 
-    @property
-    def evidence(self) -> Evidence:
-        """What its failure rate rests on."""
-        source = self.entry.rate or self.entry.interrupts
-        assert source is not None
-        each = self.rate * self.entry.gpus_per_node.value / self.gpus.value
-        return Evidence(self.entry.name, each, source.source, source.where, source.grade)
-
 
 def usual_failures(gpus: float, entries: Iterable[Failures]) -> tuple[list[Failures], dict[str, Input]]:
     """Return the published interruptions of jobs next to a size, and the failure rate of a node that follows from them.
@@ -195,10 +187,10 @@ def usual_failures(gpus: float, entries: Iterable[Failures]) -> tuple[list[Failu
              "gpus_per_counted_node": counted.value}  # fmt: skip
     each = float(solve("failures_between_sizes", known))
     ends = [each, *(end for point in beside for end in point.ends)]
+    figure = pair[1].entry.rate or pair[1].entry.interrupts
+    source = figure.source if figure is not None else "arithmetic"
     where = f"on a line of logarithmic axes from {pair[0].entry.name}, to {pair[1].entry.name}"
-    rate = Input(
-        each, min(ends), max(ends), "catalog", "arithmetic", where, "derived", parts=tuple(point.evidence for point in pair)
-    )
+    rate = Input(each, min(ends), max(ends), "catalog", source, where, "derived")
     note = f"failure rate {where}"
     given = {
         "failures_per_node_second": rate.by_default(note, "checkpoint.mtti", "checkpoint.failures"),

@@ -285,6 +285,8 @@ ROWS = (
                            goal="near the pole"), supply=("checkpoint.waste", "checkpoint.interval", "checkpoint.mtti"),
          tender="R-WRITE"),
     Rule("W75", 75, **_said("it settles nothing: {why}", decision="stale")),
+    Rule("W109", 74, **_said("{points:g} points of the award for {criterion}, which no offer can earn: the tender {lacks}",
+                             award="unearned")),
     Rule("W83", 7, **_said("no system of the catalog meets all mandatory lines ({why})", systems="none fits"),
          supply=("storage.at_least",), tender="R-READ R-WRITE R-RESTART R-CAP-03"),
     Rule("W79", 9, "read_density", ">", MOST_DENSE,

@@ -53,7 +53,21 @@ def test_a_system_that_is_priced_in_steps_alone_costs_its_steps():
 )
 def test_a_price_that_differs_or_cannot_be_read_is_shown(line, total, note):
     found = priced(sheet(line), Award({"price": 1}))
-    assert (found.total, list(found.notes)) == (total, [note] if note else [])
+    assert (found.total, [*found.notes, *found.limits]) == (total, [note] if note else [])
+
+
+@pytest.mark.parametrize("price", [-5, "-5", "from 900000", "900000 if ordered by March", "≥ 900000", "1,000,000 + optics"])
+def test_an_amount_with_words_or_below_nothing_is_for_a_person_to_decide(price):
+    found = priced(sheet(("System", ONCE, None, None, price)), Award({"price": 1}))
+    assert found.limits
+    assert found.total is None or found.total > 0
+
+
+def test_lines_of_the_vendors_own_do_not_count():
+    sent = sheet(("System", ONCE))
+    found = priced(sheet(("System", ONCE, None, None, 400), ("Discount", "", None, None, 300)), Award({"price": 1}), sent)
+    assert found.total == 400
+    assert found.limits == ("a line of the vendor's own, which does not count: Discount | 300",)
 
 
 @given(st.floats(1e3, 1e9), st.floats(1.001, 100), SHARES, SHARES, st.floats(1, 99))
@@ -147,6 +161,32 @@ def test_the_tender_prints_the_award_and_files_the_ranking(folder, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("sheet_", "cell", "text"),
+    [("Vendor response", "R2", "projected, non-binding"), ("Vendor response", "C40", "All values are at 50 % fill"),
+     ("Prices", "L9", "All prices exclude optics"), ("Terms", "comment", "subject to our terms"),
+     ("", "footer", "peak values")],
+)  # fmt: skip
+def test_text_beside_the_lines_is_for_a_person_to_decide(folder, tmp_path, sheet_, cell, text):
+    def say(book) -> None:
+        sheet = book[sheet_ or "Vendor response"]
+        if cell == "comment":
+            sheet["B3"].comment = openpyxl.comments.Comment(text, "vendor")
+        elif cell == "footer":
+            sheet.oddFooter.center.text = text
+        else:
+            sheet[cell] = text
+
+    path = edited((folder / "cheap.xlsx").read_bytes(), say, tmp_path / "offer.xlsx")
+    found = ingest.response(path, sent=folder / "rfp.xlsx")
+    assert found.verdict == "COMPLIES WITH RESERVATIONS" or any(text in one for one in found.changes)
+    if not found.changes:
+        assert any(text in one for one in found.beside)
+        for word, verdict in (("accept", "COMPLIES"), ("reject", "DOES NOT COMPLY")):
+            decided = ingest.response(path, sent=folder / "rfp.xlsx", decisions={"offer": {word: "talked"}})
+            assert decided.verdict == verdict
+
+
+@pytest.mark.parametrize(
     ("decisions", "words"),
     [
         ({"dearer": {"R-CAP-03": {"accept": "x"}}}, "found 'dearer', expected one of dear, cheap; did you mean 'dear'"),
@@ -160,3 +200,11 @@ def test_a_decision_names_an_offer_a_line_and_a_reason(folder, decisions, words)
     with pytest.raises(UsageError, match="--decisions: ") as refused:
         ingest.response([folder / "dear.xlsx", folder / "cheap.xlsx"], sent=folder / "rfp.xlsx", decisions=decisions)
     assert words in str(refused.value)
+
+
+def test_points_that_no_offer_can_earn_are_a_caution():
+    award = {"price": 40, "targets": 30, "terms": 30}
+    said = [str(one) for one in ingest.plan({**ONE_JOB, "award": award}, samples=0).warnings]
+    assert [one for one in said if "of the award" in one] == [
+        "30 points of the award for terms, which no offer can earn: the tender asks no question"
+    ]

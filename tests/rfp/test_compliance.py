@@ -148,7 +148,8 @@ RESERVATIONS = [
     ({"Comply": "Y"}, "met", ()),
     ({"As-is_value": "up to 110 B/s"}, "with reservations", ("beside the answer: up to", "limits: 'up to'")),
     ({"As-is_value": "110 bytes per second guaranteed"}, "met", ("beside the answer: guaranteed",)),
-    ({"Software_and_version": "6.1, planned for autumn"}, "with reservations", ("Software and version: limits: 'planned'",)),
+    ({"Software_and_version": "6.1, planned for autumn"}, "with reservations",
+     ("Software and version: 6.1, planned for autumn; limits: 'planned'",)),
     ({"Comply": None, "Measured_or_projected": "projected", "Remarks": "a\nb"}, "with reservations",
      ("projected", "remark: a b", "Comply is blank", "neither confirms nor denies")),
     ({"Measured_or_projected": "measured", "Remarks": "  ", "Log_file": "run.log"}, "met", ()),
@@ -166,8 +167,10 @@ def test_what_does_more_than_confirm_is_left_to_a_person(fields, verdict_, expec
 def test_a_person_decides_on_reservations_and_on_nothing_else():
     reserved = offer(Comply="yes", **{"As-is_value": 110, "Remarks": "from cache"})
     accepted, rejected = (judge(required(100), reserved, False, decided=(word, "talked")) for word in ("accept", "reject"))
-    assert (accepted.verdict, rejected.verdict) == ("met", "missed")
+    assert (accepted.verdict, rejected.verdict) == ("met", "rejected")
     assert accepted.reservations[-1] == "accepted: talked"
+    # A line that no rule flags may be rejected too.
+    assert judge(required(100), offer(Comply="yes", **{"As-is_value": 110}), False, decided=("reject", "x")).outcome == "fails"
     with pytest.raises(UsageError, match="found a line without reservations"):
         judge(required(100), offer(Comply="yes", **{"As-is_value": 110}), False, decided=("accept", "talked"))
 
@@ -242,10 +245,14 @@ BAD_CELLS = [
 def test_a_cell_that_cannot_be_read_is_named_with_its_place(head, value, message):
     (line,) = offer_lines(form({"Id": "R-READ-01", "Unit": "B/s", head: value}))
     column = "ABCDEFGHIJKLMN"[HEADS[RESPONSE_SHEET].index(head)]
-    (fault,) = line.faults
+    (fault,) = (*line.faults, *line.noted)
     assert fault.startswith(f"{column}2 ('{head}'): {message}")
+    # A cell that decides costs its line, another one is noted.
     found = judge(required(100), line, False)
-    assert (found.verdict, found.outcome, found.note) == ("not readable", "unanswered", fault)
+    if head in ("Comply", "As-is value", "Remarks"):
+        assert (found.verdict, found.outcome, found.note) == ("not readable", "unanswered", fault)
+    else:
+        assert f"not read: {fault}" in found.reservations
 
 
 def test_a_cell_costs_its_line_alone():

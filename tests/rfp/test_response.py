@@ -159,7 +159,7 @@ def test_notes_are_shown_in_every_format_and_change_no_verdict(offer, sent):
     assert [one.code for one in (table, markdown, flat)] == [0, 0, 0]
     assert re.fullmatch(r"COMPLIES: (\d+) of \1 mandatory requirements met, 1 of 1 targets met", table.out.splitlines()[0])
     assert "values as delivered count; sent: " in table.out
-    assert re.search(r"1 of \d+ answers carries reservations", table.out)
+    assert re.search(r"1 of \d+ answers carries a note", table.out)
     assert note in table.out
     assert f"\n- R-READ-01: {note}\n" in markdown.out
     notes = {row["id"]: row["note"] for row in csv.DictReader(io.StringIO(flat.out))}

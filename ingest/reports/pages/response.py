@@ -39,6 +39,8 @@ def response_page(answer: Response, verbose: bool = False) -> Page:
         Section("", ("", ""), (), ("; ".join(filter(None, basis)),)),
         Section("Lines that matter" if hidden else "Lines", heads, tuple(rows), more),
         Section("Notes", lines=tuple(_grouped_notes(shown))),
+        Section("Beside the lines", lines=answer.beside),
+        Section("Prices", lines=_prices(answer)),
         Section("Differences from the requirements sent", lines=answer.changes),
     ]
     flat = [(*(line.to_dict()[column] for column in FLAT), line.notes) for line in answer.lines]
@@ -123,17 +125,36 @@ def comparison_page(found: Comparison, verbose: bool = False) -> Page:
     return page_of(title, sections, (("offer", *FLAT, "note"), *flat), joined("", [title], len(found.warnings)))
 
 
+def _prices(answer: Response) -> tuple[str, ...]:
+    """What an offer costs over the planned years, and what is to be read next to it."""
+    price = answer.price
+    total = "" if price.total is None else f"{price.total:,.0f} {price.currency} over the planned years".replace("  ", " ")
+    return tuple(filter(None, (total, *price.notes)))
+
+
 def _ranking(found: Comparison) -> Iterator[Section]:
     """The offers in the order of the award, what decides, and what is said of their prices."""
     award = found.award
-    heads = ("rank", "offer", *(f"{name} ({points:g})" for name, points in award.points.items()), award.method, "cost")
+    verdicts = dict(zip(found.names, (one.verdict for one in found.offers), strict=True))
+    heads = (
+        "rank",
+        "offer",
+        "verdict",
+        *(f"{name} ({points:g})" for name, points in award.points.items()),
+        award.method,
+        "cost",
+    )
     rows = [
-        (str(one.rank), one.offer, *(f"{points:.1f}" for points in one.points.values()), f"{one.total:,.1f}",
-         "" if one.cost is None else f"{one.cost:,.0f}")
+        (str(one.rank), one.offer, verdicts[one.offer], *(f"{points:.1f}" for points in one.points.values()),
+         f"{one.total:,.1f}", "" if one.cost is None else f"{one.cost:,.0f}")
         for one in found.ranking
     ]  # fmt: skip
-    notes = [f"{name}: {note}" for name, one in zip(found.names, found.offers, strict=True) for note in one.price.notes]
-    if rows or notes:
+    notes = [
+        f"{name}: {note}"
+        for name, one in zip(found.names, found.offers, strict=True)
+        for note in (*one.price.notes, *(f"beside the lines: {text}" for text in one.beside))
+    ]
+    if rows or notes or award.stated:
         yield Section("Ranking", heads if rows else ("", ""), tuple(rows), (*found.deciding, *notes))
 
 
