@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -9,14 +11,14 @@ from typing import NamedTuple
 from common import CATALOG, ROOT, limits, table
 
 from ingest.architecture.registry import families
-from ingest.catalog.records import Failures, Gpu, Model, Node, Optimizer, Protocol, Recipe, Scaling, Storage
+from ingest.catalog.records import Failures, Family, Gpu, Model, Node, Optimizer, Protocol, Recipe, Scaling, Storage
 from ingest.engine.expression import prose
 from ingest.engine.registry import FORMULAS
 from ingest.engine.value import Input
 from ingest.sizing import evidence_ladder
-from ingest.sizing.published_rates import protocol_rates, rates_of
+from ingest.sizing.published_rates import LONE, NEWEST, RESIZED, protocol_rates, rates_of
 from ingest.sizing.transfer import transferred
-from ingest.validation import validate
+from ingest.validation import Case, validate
 
 
 def percent(share: float) -> str:
@@ -119,6 +121,59 @@ def scaling_table() -> str:
     return table(("scaling", "GPUs", "factor", "range", "from"), rows)
 
 
+def step_floors() -> str:
+    """The fixed part of a step by class, and how well larger jobs follow from smaller ones."""
+    errors: dict[str, list[float]] = {}
+    for case in validate("scaling", catalogs=CATALOG).sets[0].results:
+        family = CATALOG.get(Model, case.id.partition(" on ")[0]).family
+        errors.setdefault(family, []).append(abs(case.error))
+    rows = []
+    for one in CATALOG.all(Family):
+        found, floor = sorted(errors.get(one.id, [])), one.step_floor
+        shown = [percent(found[round(share * (len(found) - 1))]) if len(found) > 1 else "" for share in (0.5, 0.9)]
+        if floor is not None:
+            rows.append((one.name, f"{floor.value:g}", limits(floor), str(len(found)), *shown))
+    return table(("class", "floor", "range", "pairs of sizes", "median error", "P90"), rows)
+
+
+def measured_floors() -> str:
+    """How far a measured rate may be off at the least, and when."""
+    return table(("rate", "factor either way"), [(one.why, f"×{one.factor:.3g}") for one in (NEWEST, LONE, RESIZED)])
+
+
+def _rounds(heading: str, of: Callable[[Case], str]) -> str:
+    """How well rounds of a benchmark follow from earlier ones, by groups of cells."""
+    groups: dict[str, list[Case]] = {}
+    for case in validate("rounds", catalogs=CATALOG).sets[0].results:
+        groups.setdefault(of(case), []).append(case)
+    rows = []
+    for name, cases in sorted(groups.items()):
+        errors = sorted(abs(case.error) for case in cases)
+        inside = sum(case.within for case in cases) / len(cases)
+        width = statistics.median(case.width for case in cases)
+        far = sum(abs(math.log(case.ours / case.published)) > math.log(1.8) and cell(case)[2] >= 8 for case in cases)
+        ends = (percent(errors[math.ceil(share * len(errors)) - 1]) for share in (0.5, 0.8))
+        rows.append((name, str(len(cases)), *ends, percent(inside), f"×{width:.2f}", str(far)))
+    return table((heading, "cells", "median error", "P80", "inside", "width", "beyond ×1.8"), rows)
+
+
+def cell(case: Case) -> tuple[str, str, int]:
+    """The round, the model and the number of GPUs of a cell."""
+    words, number = case.id.split(), re.search(r", ([\d,]+) GPUs: ", case.id)
+    assert number is not None
+    return words[0], words[1], int(number[1].replace(",", ""))
+
+
+def rounds() -> str:
+    """How well each round of a benchmark follows from the earlier ones."""
+    return _rounds("round", lambda case: cell(case)[0])
+
+
+def rounds_by_class() -> str:
+    """How well rounds follow from earlier ones, by class of model."""
+    return _rounds("class", lambda case: CATALOG.get(Family, CATALOG.get(Model, cell(case)[1]).family).name)
+
+
 def counts() -> str:
     """The size of the catalogs."""
     models = CATALOG.all(Model)
@@ -143,6 +198,7 @@ def ladder_formulas() -> str:
         "transfer_ratio",
         "transferred_samples_per_second_per_gpu",
         "samples_per_second_per_gpu_at_size",
+        "samples_per_second_per_gpu_in_steps",
         "samples_per_second_per_gpu",
         "ingest_bandwidth_per_gpu",
     )
@@ -155,6 +211,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "transfer-by-relation": transfer_by_relation,
     "protocol-spread": protocol_spread,
     "scaling": scaling_table,
+    "step-floors": step_floors,
+    "measured-floors": measured_floors,
+    "rounds": rounds,
+    "rounds-by-class": rounds_by_class,
     "counts": counts,
     "ladder-formulas": ladder_formulas,
 }

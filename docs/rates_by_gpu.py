@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ingest.catalog.store import Catalog, shipped_folder
-from ingest.sizing.published_rates import TABLE, measured_models
+from ingest.sizing.published_rates import TABLE, every_model, measured_models
 
 PATH = shipped_folder() / TABLE
 
@@ -12,7 +12,7 @@ def content() -> str:
     """The CSV: one row per protocol, precision, model and GPU."""
     lines = sorted(
         f"{rate.protocol},{precision},{rates.model.id},{rate.gpu},{rate.value:.6g}"
-        for rates, precision, found in measured_models(Catalog())
+        for rates, precision, found in measured_models(every_model(Catalog()))
         for rate in found
     )
     return "\n".join(["protocol,precision,model,gpu,samples_per_second_per_gpu", *lines, ""])

@@ -6,12 +6,13 @@ import csv
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy
 
-from ingest.catalog.records import Decoder, Rate, Storage, Tier
+from ingest.catalog.records import Decoder, Protocol, Rate, Storage, Tier
 from ingest.catalog.store import CATALOGS, Catalog, opened
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.configuration import shipped_folder
@@ -29,7 +30,17 @@ from ingest.sizing.goodput import goodput
 from ingest.sizing.memory import memory
 from ingest.sizing.model import model as model_command
 from ingest.sizing.offload import offload
-from ingest.sizing.published_rates import measured_models, typical
+from ingest.sizing.published_rates import (
+    before_round,
+    beyond,
+    every_model,
+    measured_models,
+    published,
+    samples_of,
+    steps_of,
+    submissions,
+    typical,
+)
 from ingest.sizing.train import train
 from ingest.sizing.transfer import transferred
 from ingest.units import display, parse
@@ -59,11 +70,13 @@ CASE_KEYS = {
     "threshold",
     "fits",
 }
+#: The benchmark whose rounds judge the rates of the earlier ones, and the first that does.
+ROUNDS_OF, FIRST_ROUND = "mlperf-training", "v2.1"
 #: What JSON tells of a set, and what JSON and CSV tell of a case.
-_ERRORS = ("median_absolute_error", "p80_absolute_error", "p95_absolute_error")
+_ERRORS = ("median_absolute_error", "p80_absolute_error", "p90_absolute_error", "p95_absolute_error")
 FIGURES = ("title", "cases", "within_tolerance", *_ERRORS, "median_width", "passed")
 DETAILS = ("id", "unit", "published", "ours", "expected", "error", "tolerance", "within", "source", "where", "remark")
-BARS = ("tolerance", "median", "p80", "p95", "coverage_low", "coverage_high", "sides", "width")
+BARS = ("tolerance", "median", "p80", "p90", "p95", "coverage_low", "coverage_high", "sides", "width")
 
 
 @dataclass(frozen=True)
@@ -142,12 +155,20 @@ class ValidatedSet:
     @property
     def p80_absolute_error(self) -> float:
         """80th percentile of the errors (nearest rank)."""
-        return sorted(self._errors)[math.ceil(0.8 * self.cases) - 1]
+        return self._percentile(0.8)
+
+    @property
+    def p90_absolute_error(self) -> float:
+        """90th percentile of the errors (nearest rank)."""
+        return self._percentile(0.9)
 
     @property
     def p95_absolute_error(self) -> float:
         """95th percentile of the errors (nearest rank)."""
-        return sorted(self._errors)[math.ceil(0.95 * self.cases) - 1]
+        return self._percentile(0.95)
+
+    def _percentile(self, share: float) -> float:
+        return sorted(self._errors)[math.ceil(share * self.cases) - 1]
 
     @property
     def median_width(self) -> float:
@@ -166,6 +187,7 @@ class ValidatedSet:
             "tolerance": self.within_tolerance == self.cases,
             "median": self.median_absolute_error <= self.bar.get("median", 0),
             "p80": self.p80_absolute_error <= self.bar.get("p80", 0),
+            "p90": self.p90_absolute_error <= self.bar.get("p90", 0),
             "p95": self.p95_absolute_error <= self.bar.get("p95", 0),
             "coverage_low": covered >= self.bar.get("coverage_low", 0),
             "coverage_high": covered <= self.bar.get("coverage_high", 1),
@@ -181,6 +203,7 @@ class ValidatedSet:
             "tolerance": "every case within its tolerance",
             "median": "median error at most {:.3g} %",
             "p80": "80th percentile at most {:.3g} %",
+            "p90": "90th percentile at most {:.3g} %",
             "p95": "95th percentile at most {:.3g} %",
             "coverage_low": "at least {:.3g} % within the range",
             "coverage_high": "at most {:.3g} %",
@@ -337,7 +360,7 @@ def _runs(path: Path, data: Mapping[str, Any]) -> Iterator[Case]:
 
 def _transfers(catalog: Catalog) -> Iterator[Case]:
     """Each measured rate, predicted from the other GPUs under its protocol (leave one pair out)."""
-    for rates, precision, found in measured_models(catalog):
+    for rates, precision, found in measured_models(every_model(catalog)):
         for rate in found:
             level = transferred(rates, rates.gpu(rate.gpu), precision, rate.protocol)
             if level is not None and not level.warnings:
@@ -348,7 +371,7 @@ def _transfers(catalog: Catalog) -> Iterator[Case]:
 
 def _transferred_pairs(catalog: Catalog) -> Iterator[Case]:
     """Each pair of model and GPU, predicted as in `bw`: the typical rate over protocols (leave one pair out)."""
-    for rates, precision, found in measured_models(catalog):
+    for rates, precision, found in measured_models(every_model(catalog)):
         for gpu in dict.fromkeys(rate.gpu for rate in found):
             own = [rate for rate in found if rate.gpu == gpu]
             level = transferred(rates, rates.gpu(gpu), precision, None)
@@ -406,6 +429,41 @@ def _sided_case(
     return Case(name, unit, published, ours, published, tolerance, source, where, shown.strip())
 
 
+def _scaled_pairs(catalog: Catalog) -> Iterator[Case]:
+    """Each run of a submission, predicted from its smaller ones without the batch of the larger, the other submissions of the
+    model known (leave one submission out)."""
+    unit = unit_of(evidence_ladder.RATE)
+    for rates in every_model(catalog):
+        found = submissions(rates.model, rates.of_runs())
+        for key, runs in [(key, runs) for key, runs in found.items() if len(runs) > 1]:
+            others = {one: sizes for one, sizes in found.items() if one != key}
+            steps = steps_of(others, rates.steps.floor)
+            for small, large in combinations(runs, 2):
+                value, low, factor = beyond(small, large.gpus, steps, steps.exponent(key.protocol, key.gpu))
+                name = f"{rates.model.id} on {key.gpu}, {key.precision}: {small.gpus:,} to {large.gpus:,} GPUs"
+                where = " ".join(filter(None, (key.protocol, key.round, key.submitter)))
+                ends, measured = (low, value, small.rate), (large.rate, large.rate)
+                yield _ranged_case(name, measured, value, ends, "ingest-rates", where, factor, unit)
+
+
+def _rounds(catalog: Catalog) -> Iterator[Case]:
+    """Each cell of a round of MLPerf Training, a model on so many GPUs at a precision, from the earlier rounds alone."""
+    protocol = catalog.get(Protocol, ROUNDS_OF)
+    for name in protocol.rounds[protocol.rounds.index(FIRST_ROUND) :]:
+        for rates in before_round(catalog, name):
+            cells: dict[tuple[str, str, int], list[Rate]] = {}
+            for row in catalog.rates(rates.model):
+                if (row.protocol, row.round) == (protocol.id, name) and samples_of(rates.model, row) is not None:
+                    cells.setdefault((row.gpu, evidence_ladder.family_of(row.precision)[0], row.gpus), []).append(row)
+            for (gpu, precision, gpus), rows in cells.items():
+                asked = (rates, rates.gpu(gpu), precision, protocol.id, gpus)
+                level = published("measured", *asked) or transferred(*asked)
+                if level is not None:
+                    measured = evidence_ladder.median(samples_of(rates.model, row) or 0 for row in rows)
+                    words = f"{name} {rates.model.id} on {gpu}, {precision}, {gpus:,} GPUs: {level.basis}"
+                    yield _transfer_case(words, measured, rows[0], level)
+
+
 def _decoding_peaks(catalog: Catalog) -> Iterator[Case]:
     """The peak of each loader, from one thread on its CPU and the share that workers keep on the other CPUs."""
     measured = [(one, cpu) for one in catalog.all(Decoder) for cpu in one.loader_rates]
@@ -419,7 +477,13 @@ def _decoding_peaks(catalog: Catalog) -> Iterator[Case]:
 
 
 #: Sets computed from the catalogs, by the name of their `study`.
-STUDIES = {"transfer": _transfers, "transfer-pairs": _transferred_pairs, "decoding": _decoding_peaks}
+STUDIES = {
+    "transfer": _transfers,
+    "transfer-pairs": _transferred_pairs,
+    "scaling": _scaled_pairs,
+    "rounds": _rounds,
+    "decoding": _decoding_peaks,
+}
 
 
 def validate(name: str | None = None, *, catalogs: Annotated[Sequence[str | Path] | Catalog, CATALOGS] = ()) -> Validation:

@@ -355,14 +355,17 @@ class Protocol(Entry):
     kind: ClassVar[str] = "protocols"
     form: str = REQUIRED_TEXT  # training-log, vendor-table, benchmark-table or emulation
     benchmark: str = TEXT  # name that the editions of one benchmark share; they count once
+    rounds: tuple[str, ...] = TEXTS  # those that were published, the oldest first; empty if it has none
     advice: str = REQUIRED_TEXT  # for a buyer who requires its rate
 
 
 class Family(Entry):
-    """A class of models: the share of the dense peak that its members reach."""
+    """A class of models: the share of the dense peak that its members reach, and how small their steps may become."""
 
     kind: ClassVar[str] = "families"
     efficiency: Value | None = value("1")
+    #: samples of a GPU at which the fixed part of a step takes half of its time, over those of the smaller of two runs
+    step_floor: Value | None = value("1")
 
 
 class Scaling(Entry):
@@ -538,6 +541,7 @@ class Rate(NamedTuple):
     where: str
     grade: str
     note: str
+    batch: float | None = None  # samples of one step of the whole job; None if it is not published
 
 
 _RECORDS = (Model, Gpu, Node, Storage, Protocol, Family, Scaling, Optimizer, Recipe, Failures, Corpus, Pipeline, Format,

@@ -225,20 +225,21 @@ def read_rates(path: Path, reader: Reader) -> tuple[tuple[int, Rate], ...]:
     rows = csv.reader(read_text(path).splitlines())
     try:
         header = next(rows, [])
-        if header != columns:
+        if header not in (columns, columns[:-1]):  # the batch may be left out
             raise CatalogError(f"{path}:1: found the columns {','.join(header)}, expected {','.join(columns)}")
-        return tuple((rows.line_num, _rate(path, rows.line_num, row, reader)) for row in rows)
+        return tuple((rows.line_num, _rate(path, rows.line_num, row, len(header), reader)) for row in rows)
     except csv.Error as error:
         raise CatalogError(f"{path}:{rows.line_num}: not readable as CSV: {error}") from None
 
 
-def _rate(path: Path, line: int, row: list[str], reader: Reader) -> Rate:
+def _rate(path: Path, line: int, row: list[str], columns: int, reader: Reader) -> Rate:
     def fail(message: str) -> CatalogError:
         return CatalogError(f"{path}:{line}: {message}")
 
-    if len(row) != 12:
-        raise fail(f"found {len(row)} columns, expected 12")
-    gpu, precision, rate, achieved, gpus, nodes, protocol, round_, source, where, grade, note = row
+    if len(row) != columns:
+        raise fail(f"found {len(row)} columns, expected {columns}")
+    gpu, precision, rate, achieved, gpus, nodes, protocol, round_, source, where, grade, note, *rest = row
+    batch = "".join(rest)
     if precision not in PRECISIONS:
         raise fail(f"precision '{precision}', {expected_one_of(precision, PRECISIONS)}")
     if grade not in GRADES:
@@ -246,17 +247,18 @@ def _rate(path: Path, line: int, row: list[str], reader: Reader) -> Rate:
     if source not in reader.sources:
         raise fail(f"unknown source '{source}'{nearest(source, reader.sources)}")
     try:
-        if "_" in rate + achieved:  # Python reads it between digits, other programs do not
+        if "_" in rate + achieved + batch:  # Python reads it between digits, other programs do not
             raise ValueError
-        numbers = [float(item) if item else None for item in (rate, achieved)]
+        numbers = [float(item) if item else None for item in (rate, achieved, batch)]
         sizes = int(gpus), int(nodes)
     except (ValueError, OverflowError):
-        found = ", ".join(brief(item) for item in (rate, achieved, gpus, nodes) if item)
-        raise fail(f"found {found}, expected a number for the rate or FLOP/s, whole numbers for GPUs and nodes") from None
+        found = ", ".join(brief(item) for item in (rate, achieved, gpus, nodes, batch) if item)
+        expected = "a number for the rate, FLOP/s and batch, whole numbers for GPUs and nodes"
+        raise fail(f"found {found}, expected {expected}") from None
     given = [number for number in (*numbers, *sizes) if number is not None]
-    if numbers == [None, None] or not all(0 < number < float("inf") for number in given):
+    if numbers[:2] == [None, None] or not all(0 < number < float("inf") for number in given):
         raise fail("expected a rate or FLOP/s above 0, and at least one GPU and one node")
-    return Rate(gpu, precision, numbers[0], numbers[1], *sizes, protocol, round_, source, where, grade, note)
+    return Rate(gpu, precision, numbers[0], numbers[1], *sizes, protocol, round_, source, where, grade, note, numbers[2])
 
 
 def _of_drives(made: Storage, size: Value | None) -> float | None:

@@ -90,6 +90,13 @@ computed_quantity("samples_per_second_per_gpu_at_size",
     "Rate per GPU of a job of another size: the total rate grows with a power of the number of GPUs.",
     source="ingest-scaling-study", where="power law fitted within one round and submitter",
     example="round(samples_per_second_per_gpu_at_size(577_318, 256, 128, 0.5)) -> 408225")  # fmt: skip
+computed_quantity("samples_per_second_per_gpu_in_steps",
+    "published_samples_per_second_per_gpu * (step_samples / (step_samples + half_speed_samples))"
+    " / (published_step_samples / (published_step_samples + half_speed_samples)) / (gpus / published_gpus) ** size_loss",
+    "sample/s/GPU",
+    "Rate per GPU of a larger job: the time of a step is a fixed part and one that grows with the samples of a GPU.",
+    source="ingest-rates", where="pairs of runs of one model on one GPU at two sizes: docs/accuracy.md",
+    example="round(samples_per_second_per_gpu_in_steps(1.0, 0.125, 0.04, 1.0, 512, 8, 0.02), 3) -> 0.725")  # fmt: skip
 computed_quantity("emulated_samples_per_second_per_job",
     "gpus * samples_per_step / computation_seconds_per_step * accelerator_utilization", "sample/s",
     "Samples per second of a benchmark whose accelerators sleep instead of computing.", source="mlperf-storage-v2",

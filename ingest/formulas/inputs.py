@@ -51,6 +51,12 @@ alternative("client_bandwidth_per_node", "client_bandwidth_of_gpus", "client_ban
 # Another GPU, from which a rate is transferred
 input_quantity("published_samples_per_second_per_gpu", "sample/s/GPU", "Rate measured at another size of the job.")
 input_quantity("published_gpus", "GPU", "GPUs of the runs that are published.", whole=True)
+input_quantity("step_samples", "sample/GPU", "Samples of one GPU in one step: the global batch over the GPUs.")
+input_quantity("published_step_samples", "sample/GPU", "Samples of one GPU in one step of the runs that are published.")
+input_quantity("half_speed_samples", "sample/GPU", "Samples of one GPU for which the fixed part of a step takes half of it.",
+    above=False)  # fmt: skip
+input_quantity("size_loss", "1", "Exponent of the loss of runs with as many samples per GPU and step, with their size.",
+    above=False, high=1, default=0.02, source="ingest-rates")  # fmt: skip
 input_quantity("scaling_exponent", "1", "Exponent of the total rate over the number of GPUs.", above=False, high=1)
 input_quantity("seen_ratios_product", "1", "Product of the speed ratios that other models showed on both GPUs.")
 input_quantity("seen_models", "1", "Other models that were measured on both GPUs.", above=False)

@@ -38,6 +38,7 @@ from ingest.sizing.checkpoint_schedule import (
     tier_table,
     usual_failures,
 )
+from ingest.sizing.evidence_choice import computed_in
 from ingest.sizing.job import (
     NODES,
     SIZED_MODEL,
@@ -272,7 +273,7 @@ def checkpoint(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpa
     small = without_unit({"tier_capacity": known.given.get("checkpoint_tier_bytes")})
     return Answer(
         QUESTION,
-        f"Checkpoints of {sized.name}{on_gpus}: {', '.join(found.words.values())}, {found.layout}, {mode}",
+        f"Checkpoints of {sized.name}{on_gpus}: {', '.join(found.words.values())}, {found.layout}, {mode}{found.computed}",
         inputs,
         known,
         results,
@@ -301,6 +302,7 @@ class SavedCheckpoints(NamedTuple):
     failures: tuple[str, ...]  # the published failures from which the mean time to interrupt follows
     groups: RankLayout | None  # None where the GPUs are unknown
     files: list[CheckpointFiles]
+    computed: str  # the precision in which the run computes, where it saves another, as words for a title
     unmet: str  # the requirement that is not met; empty where all are
     warnings: tuple[str, ...]
 
@@ -396,6 +398,7 @@ def saved_checkpoints(
         tuple(one.id for one in rated),
         groups,
         files,
+        computed_in(saved, card if gpu is not None else None, catalog) if width not in ("fp8", "fp4") else "",
         unmet,
         (*sized.warnings, *warnings, *(ranks.warnings if ranks is not None else ()), *of_layout),
     )

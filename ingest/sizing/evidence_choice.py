@@ -19,13 +19,14 @@ from ingest.sizing.evidence_ladder import FAMILIES, RATE, EvidenceLevel, family_
 from ingest.sizing.job import Job, by_user, encoding_in, known_quantities
 from ingest.sizing.published_rates import (
     DISAGREE,
-    FEW_NODES,
     PublishedRates,
     check_own_rates,
+    newest,
     part_of,
     protocol_rates,
     published,
     rates_of,
+    typical,
 )
 from ingest.sizing.resolve import machine_of, model_named
 from ingest.sizing.rules import ONE_EPOCH, applying, finding, told
@@ -38,6 +39,8 @@ GIVEN_RATES = {RATE, "samples_per_second_per_gpu", *(f"ingest_bandwidth_per_{par
 OUTCOMES = GIVEN_RATES | {"achieved_flops_per_gpu", "model_flops_utilization"}
 #: Kinds of evidence that tell of one rate; a share of the peak is none of its own.
 EVIDENCE = ("measured", "emulated", "transferred")
+#: The precisions that train at different rates, the fastest first.
+FASTEST_FIRST = ("fp4", "fp8", "bf16", "tf32", "fp64")
 #: Options of a job with which its rate is the user's own.
 OWN_RATES = ("samples_per_second", "achieved", "flops_per_sample")
 #: Samples of a data set and those that a rate was measured on, as many times apart, are not read in one way.
@@ -79,13 +82,16 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
         check_own_rates(catalog, own)
     rates = rates_of(own, catalog) if own is not None else None
     gpu, node = machine_of(job.gpu, job.node, catalog)
-    precision = job.precision or usual_precision(rates, gpu)
+    # A utilization that users state is a share of the 16-bit peak, as is that of a class.
+    share = "efficiency" in job.numbers or "model_flops_utilization" in job.settings
+    precision = job.precision or (FAMILIES[0][0] if share else usual_precision(rates, gpu))
     guidance = catalog.referred(Storage, gpu.guidance, by=gpu.path) if gpu is not None and gpu.guidance else None
     scaling = catalog.get(Scaling, job.scaling) if job.scaling in ("weak", "strong") else None
     common = known_quantities(job, model, gpu, node, guidance, scaling, precision)
     everything = {**common, **by_user(job.settings)}
     flops = everything.get("flops_per_sample")
     found: list[EvidenceLevel] = []
+    size: float | None = None
     if gpu is not None:
         sized = "gpus_per_node" in everything and job.scaling == "published"
         size = float(solve("gpus", {name: item.value for name, item in everything.items()})) if sized else None
@@ -99,42 +105,81 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
         # At another sequence length only the share of the peak applies.
         found = [level for level in found if RATE not in level.given]
     levels = choose(job, found, rates, gpu, precision, everything)
+    if job.precision is None and rates is not None and gpu is not None and levels[0].basis in ("measured", "transferred"):
+        levels = [_with_slower(levels[0], rates, gpu, precision, job.protocol, size), *levels[1:]]
     return RateBasis(job, model, gpu, node, guidance, rates, precision, levels, common, by_user(job.settings))
 
 
 def usual_precision(rates: PublishedRates | None, gpu: Gpu | None) -> str:
-    """Return the precision of the best evidence: that of most training runs on a GPU, or else on the one most like it.
+    """Return the fastest precision at which training runs on GPUs of the generation are published.
 
-    Emulations, recalled rates, and rates on GPUs of another vendor count only where there is nothing better; bf16 where
-    there is nothing at all.
+    Where there are none, that of the best evidence there is: emulated or recalled on the GPU, runs on the GPU of the vendor
+    that is most like it, then any other; bf16 where there is nothing at all.
     """
     if rates is None or gpu is None or not rates.rows:
         return FAMILIES[0][0]
-
-    def is_weak(rate: Rate) -> bool:
-        return rate.grade == "assumed" or rates.is_emulation(rate.protocol)
+    runs = rates.of_runs()
+    own = {family_of(run.precision)[0] for run in runs if run.gpu == gpu.id}
+    fastest = min(map(FASTEST_FIRST.index, own), default=len(FASTEST_FIRST))
+    # The other GPUs are read only where they decide.
+    faster = [run for run in runs if FASTEST_FIRST.index(family_of(run.precision)[0]) < fastest]
+    faster = [run for run in faster if evidence_ladder.peak_of(gpu, run.precision)]
+    found = own | {family_of(run.precision)[0] for run in faster if are_of_a_generation(rates.gpu(run.gpu), gpu)}
+    if found:
+        return min(found, key=FASTEST_FIRST.index)
 
     def standing(rate: Rate) -> tuple[int, float]:
-        weak = is_weak(rate)
+        weak = rate.grade == "assumed" or rates.is_emulation(rate.protocol)
         if rate.gpu == gpu.id:
-            return (2 if weak else 1), 0.0
+            return 2, 0.0
         source = rates.gpu(rate.gpu)
         speeds = (gpu.memory_bandwidth, source.memory_bandwidth)
         apart = abs(math.log(speeds[0].value / speeds[1].value)) if speeds[0] and speeds[1] else math.inf
         return (5 if weak else 3 if source.vendor == gpu.vendor else 4), apart
 
-    # The other GPUs are read only where they decide.
-    rows = tuple(rate for rate in rates.rows if rate.gpu == gpu.id and not is_weak(rate)) or rates.rows
     usable = [
-        (*standing(rate), rate.nodes, family_of(rate.precision)[0])
-        for rate in rows
+        (*standing(rate), FASTEST_FIRST.index(family_of(rate.precision)[0]))
+        for rate in rates.rows
         if rate.gpu == gpu.id or evidence_ladder.peak_of(gpu, rate.precision)
     ]
-    best = [item for item in usable if item[:2] == min(usable)[:2]]
-    # Runs on a few nodes say more of one GPU than those of a whole cluster.
-    small = [item for item in best if item[2] <= max(FEW_NODES, min(item[2] for item in best))]
-    found = [precision for *_, precision in small]
-    return max((FAMILIES[0][0], *found), key=found.count)
+    return FASTEST_FIRST[min(usable)[2]] if usable else FAMILIES[0][0]
+
+
+def computed_in(model: Model | None, gpu: Gpu | None, catalog: Catalog) -> str:
+    """The precision in which runs of a model compute on a GPU, as words for a title, where they keep their weights in another:
+    what is multiplied in 8 or 4 bits is quantized for the product alone. Empty elsewhere."""
+    found = usual_precision(rates_of(model, catalog), gpu) if model is not None and gpu is not None else ""
+    return f"; computed in {found}" if found in FASTEST_FIRST[: FASTEST_FIRST.index("bf16")] else ""
+
+
+def _with_slower(
+    level: EvidenceLevel, rates: PublishedRates, gpu: Gpu, precision: str, protocol: str | None, size: float | None
+) -> EvidenceLevel:
+    """The level with a range that reaches down to what others run today at a slower precision of at most 16 bits."""
+    rate = level.given[RATE]
+    slower = FASTEST_FIRST[FASTEST_FIRST.index(family_of(precision)[0]) + 1 : FASTEST_FIRST.index("bf16") + 1]
+    runs = [
+        run
+        for run in newest(rates.of_runs())
+        if run.gpu == gpu.id and run.round in (rates.rounds(run.protocol)[-2:] or ("",)) and protocol in (None, run.protocol)
+    ]
+    found = {
+        one: typical(rates, {each.protocol: each.value for each in at_size})[0]
+        for one in slower
+        if (at_size := protocol_rates(rates.model, runs, one, size, rates.steps))
+    }
+    low = min([rate.low or rate.value, *found.values()])
+    if not found or low == rate.low:
+        return level
+    note = f"{rate.note}; down to that of runs at {' and '.join(found)}"
+    return level._replace(given={RATE: rate._replace(low=low, note=note)}, note=note)
+
+
+def are_of_a_generation(one: Gpu, other: Gpu) -> bool:
+    """Whether two GPUs have a vendor and their fastest precision in common, and memory bandwidths within a factor of two."""
+    fastest = [min((FASTEST_FIRST.index(family_of(name)[0]) for name in gpu.peak_flops), default=-1) for gpu in (one, other)]
+    speeds = [gpu.memory_bandwidth.value if gpu.memory_bandwidth else math.inf for gpu in (one, other)]
+    return (one.vendor, fastest[0]) == (other.vendor, fastest[1]) and 0.5 <= speeds[0] / speeds[1] <= 2
 
 
 def choose(
@@ -196,8 +241,8 @@ def _levels(
 
 
 def _below(top: EvidenceLevel | None, level: EvidenceLevel | None) -> EvidenceLevel | None:
-    """A transferred level whose range ends at the dense peak."""
-    if level is None or top is None or level.basis != "transferred":
+    """A level of rates whose range ends at the dense peak."""
+    if level is None or top is None or level.basis not in ("measured", "transferred"):
         return level
     rate, most = level.given[RATE], float(solve(RATE, {name: item.value for name, item in top.given.items()}))
     ends = {name: min(end, most) for name in ("value", "low", "high") if (end := getattr(rate, name)) is not None}
@@ -212,8 +257,8 @@ def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[], EvidenceLevel
     """Hold a lone benchmark on this GPU against training runs scaled from other GPUs.
 
     Where these lie wholly above an emulation, they answer in its place. Where they lie wholly above the only benchmark that
-    was measured here and are of another one, the median of both answers. Else the range covers both. The transferred level
-    on a `few` nodes decides, so that the level does not change with the size.
+    was measured here, the median of it and of the other benchmarks answers. Else the range covers both. The transferred
+    level on a `few` nodes decides, so that the level does not change with the size.
     """
     levels = {level.basis: level for level in found}
     real = levels.get("transferred")
@@ -230,9 +275,10 @@ def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[], EvidenceLevel
     others = [level for level in found if level not in (own, real)]
     if own.basis == "measured" and not wholly:
         return found
-    if own.basis == "measured" and name not in real.protocols:
+    other = [value for protocol, value in real.protocols.items() if protocol != name]
+    if own.basis == "measured" and other:
         note = f"median of {name}, measured on this GPU, and a {real.note}"
-        middle, parts = median((rate.value, scaled.value)), (*rate.parts, *scaled.parts)
+        middle, parts = median((rate.value, median(other))), (*rate.parts, *scaled.parts)
         high = max(high, scaled.high or scaled.value)
         both = rate._replace(value=middle, low=low, high=high, parts=parts, note=note, grade="derived")
         warnings = (line(then=". The estimate takes their median"), *real.warnings)

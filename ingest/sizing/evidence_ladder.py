@@ -82,12 +82,6 @@ def scaling_factor(scaling: Scaling, gpus: float) -> Value:
     return next((value for limit, value in limits if gpus <= limit), scaling.factors["more"])
 
 
-def scaling_loss(scaling: Scaling, gpus: float, measured_on: float) -> float:
-    """Return the share of the rate per GPU that scaling to a larger job keeps; at most 1."""
-    larger, base = (1.0 if size <= BASE_GPUS else scaling_factor(scaling, size).value for size in (gpus, measured_on))
-    return min(1.0, larger / base)
-
-
 def median(numbers: Iterable[float]) -> float:
     """Return the middle value; the mean of the two middle values of an even number."""
     ordered = sorted(numbers)

@@ -15,6 +15,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import UsageError, one_of
 from ingest.sizing.checkpoint_files import check_division, expert_share
+from ingest.sizing.evidence_choice import computed_in
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import (
     NODE,
@@ -354,7 +355,8 @@ def memory(
     listed = zip(("layouts", "rejected"), found, strict=True)
     answer = Answer(
         UNSURE if unsure else QUESTION if step else STATES_ALONE,
-        f"{'Memory' if step else 'Model states'} of {size.name}: {keeping}; ZeRO-{stage}, offload {offload}",
+        f"{'Memory' if step else 'Model states'} of {size.name}: {keeping}; ZeRO-{stage}, offload {offload}"
+        + (computed_in(size.entry, card, catalog) if gpu or node else ""),
         {name: {"value": word, "from": "user" if asked_for else "default"} for name, (word, asked_for) in words.items()},
         known,
         results,

@@ -6,18 +6,18 @@ import csv
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import chain, combinations, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from ingest.catalog.records import Family, Gpu, Model, Protocol, Rate, Scaling, Value
+from ingest.catalog.records import Family, Gpu, Model, Protocol, Rate, Value
 from ingest.catalog.store import Catalog
 from ingest.configuration import shipped_folder
 from ingest.engine.messages import Message
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
 from ingest.errors import IngestError
-from ingest.sizing.evidence_ladder import BASE_GPUS, RATE, EvidenceLevel, family_of, median, peak_of, scaling_loss
+from ingest.sizing.evidence_ladder import BASE_GPUS, RATE, EvidenceLevel, family_of, median, peak_of
 from ingest.sizing.rules import told
 from ingest.units import display, exact
 
@@ -25,8 +25,8 @@ from ingest.units import display, exact
 FEW_NODES = 2
 #: Beyond this many times the largest run that is published, the rate is a guess worth a warning.
 FAR_SIZE = 4
-#: Another stack or another machine differs by a third at the median: the range of a single run.
-LONE = 4 / 3
+#: Two runs whose samples per GPU and step differ by less than this factor say little of the fixed part of a step.
+APART = 1.2
 #: Protocols whose fastest exceeds the slowest more than this are named in a warning.
 DISAGREE = 1.5
 #: how the note of a rate begins whose job may have waited for its data
@@ -52,6 +52,19 @@ def seen_rates(catalog: Catalog) -> Cells:
     return found
 
 
+class Floor(NamedTuple):
+    """How far a measured rate may be off, either way, at the least, and why: what 80 to 85 % of the rates of the next round of
+    a benchmark stay within, which software moves more than repeats do."""
+
+    factor: float
+    why: str
+
+
+NEWEST = Floor(1.25, "several submitters of one of the two latest rounds")
+LONE = Floor(4 / 3, "one submitter, older rounds or a table without any")
+RESIZED = Floor(1.4, "a size that no run had")
+
+
 class PublishedRates:
     """The published rates of a model, and the entries that they name.
 
@@ -60,16 +73,20 @@ class PublishedRates:
     Args:
         model: whose rates these are.
         catalog: where they are published.
+        before: a round of a benchmark: only rates of its earlier rounds count, as on the day before it was published.
+        seen: the rates of other models by GPU on that day.
     """
 
-    def __init__(self, model: Model, catalog: Catalog) -> None:
+    def __init__(self, model: Model, catalog: Catalog, before: str = "", seen: Cells | None = None) -> None:
         self.model, self._catalog, self._file = model, catalog, model.path.with_suffix(".csv")
+        self._before, self._seen = before, seen
         self._emulations: dict[str, bool] = {}
 
     @cached_property
     def rows(self) -> tuple[Rate, ...]:
         """All of them."""
-        return self._catalog.rates(self.model)
+        rows = self._catalog.rates(self.model)
+        return tuple(row for row in rows if row.round in self.rounds(row.protocol)) if self._before else rows
 
     def of_runs(self, *, emulated: bool = False) -> list[Rate]:
         """Those of training runs, or of emulations, without those that are only recalled."""
@@ -83,6 +100,10 @@ class PublishedRates:
         """The protocol of a rate."""
         return self._catalog.referred(Protocol, name, by=self._file)
 
+    def rounds(self, protocol: str) -> tuple[str, ...]:
+        """The rounds of a protocol, the oldest first."""
+        return tuple(one for one in self.protocol(protocol).rounds if not self._before or one < self._before)
+
     def is_emulation(self, protocol: str) -> bool:
         """Whether a benchmark's sleep stands for the GPU."""
         if protocol not in self._emulations:
@@ -94,15 +115,16 @@ class PublishedRates:
         """The share of the dense peak that models of its class reach."""
         return self._catalog.referred(Family, self.model.efficiency_class, by=self.model.path).efficiency
 
-    @property
-    def strong_scaling(self) -> Scaling:
-        """What larger jobs keep of the rate per GPU."""
-        return self._catalog.get(Scaling, "strong")
+    @cached_property
+    def steps(self) -> Steps:
+        """What its runs show of its steps."""
+        floor = self._catalog.referred(Family, self.model.family, by=self.model.path).step_floor
+        return steps_of(submissions(self.model, self.of_runs()), math.inf if floor is None else floor.value)
 
     @property
     def seen(self) -> Cells:
         """The rates of other models by GPU."""
-        return seen_rates(self._catalog)
+        return seen_rates(self._catalog) if self._seen is None else self._seen
 
 
 def rates_of(model: Model, catalog: Catalog) -> PublishedRates:
@@ -114,8 +136,54 @@ def rates_of(model: Model, catalog: Catalog) -> PublishedRates:
     return found
 
 
+class Submission(NamedTuple):
+    """The runs of a model that one submitter published in one round: on one GPU, under one protocol, at one precision."""
+
+    gpu: str
+    precision: str
+    protocol: str
+    round: str
+    submitter: str
+
+
+class Run(NamedTuple):
+    """What a submission shows at one size: the medians of its runs."""
+
+    gpus: int
+    rate: float  # samples/s per GPU
+    batch: float | None = None  # samples of one step of the whole job
+
+    @property
+    def step_samples(self) -> float | None:
+        """Samples of one GPU in one step."""
+        return self.batch / self.gpus if self.batch is not None else None
+
+
+class Steps(NamedTuple):
+    """What the runs of a model show of its steps."""
+
+    batches: tuple[tuple[int, float], ...] = ()  # GPUs and batch of each run that states it
+    half_speeds: tuple[float, ...] = ()  # the samples per GPU at which the fixed part takes half of a step, by pairs of runs
+    floor: float = math.inf  # that number over the samples of the smaller run, of the class of the model
+    exponents: tuple[tuple[str, str, float], ...] = ()  # of the total rate over the GPUs, from 0 to 1, by protocol and GPU
+
+    def batch_on(self, gpus: float) -> float | None:
+        """The largest batch that a published run used on at most so many GPUs."""
+        return max((batch for size, batch in self.batches if size <= gpus), default=None)
+
+    def half_speed(self, step_samples: float) -> float:
+        """The samples per GPU for which the fixed part takes half of a step; `step_samples` are those of the smaller run."""
+        return median(self.half_speeds) if self.half_speeds else self.floor * step_samples
+
+    def exponent(self, protocol: str, gpu: str) -> float | None:
+        """The median exponent on a GPU, or else on all of a protocol; None where no two sizes are published."""
+        fits = [(on, fit) for under, on, fit in self.exponents if under == protocol]
+        own = [fit for on, fit in fits if on == gpu] or [fit for _, fit in fits]
+        return median(own) if own else None
+
+
 class ProtocolRate(NamedTuple):
-    """The rate of a model on a GPU under one protocol, at the size of a job."""
+    """The rate of one model on one GPU under one protocol, at the size of a job."""
 
     protocol: str
     gpu: str
@@ -124,21 +192,18 @@ class ProtocolRate(NamedTuple):
     gpus: float | None  # the size of the job; None where the runs on a few nodes were asked for
     published: float  # the rate per GPU at `size`, which the value is scaled from
     size: int  # the published size at or below that of the job, or else the smallest
-    exponent: float | None = None  # of the total rate over the GPUs, from `size` on; None where it does not count
-    is_sized: bool = False  # whether the rate depends on the size of the job
+    factor: str = ""  # what it is scaled by, in words; empty where it is not
+    low: float | None = None  # the rate if the job keeps the batch of the largest run; None up to the size of that
 
     @property
     def is_extrapolated(self) -> bool:
         """Whether the job is far larger than any run, and larger than a few nodes."""
         return self.gpus is not None and self.gpus > max(BASE_GPUS, FAR_SIZE * max(row.gpus for row in self.rows))
 
-    @property
-    def is_kept(self) -> bool:
-        """Whether the rate per GPU of a smaller run is kept, for want of a law for its size."""
-        return self.is_extrapolated and self.exponent is None
 
-
-def protocol_rates(model: Model, rates: Iterable[Rate], precision: str, gpus: float | None = None) -> list[ProtocolRate]:
+def protocol_rates(
+    model: Model, rates: Iterable[Rate], precision: str, gpus: float | None = None, steps: Steps | None = None
+) -> list[ProtocolRate]:
     """Return one rate per GPU and protocol.
 
     Args:
@@ -146,8 +211,9 @@ def protocol_rates(model: Model, rates: Iterable[Rate], precision: str, gpus: fl
         rates: rates graded `assumed` count only if there are no others at that precision.
         precision: of the runs; its sibling counts.
         gpus: size of the job. The total rate follows the medians of the published sizes, and a larger job never reads less
-            than a smaller one; beyond the largest it grows with the model's own exponent, if that is known. None for the
-            median of the runs on at most two nodes, or of the smallest runs.
+            than a smaller one; beyond the largest it follows the steps of the model. None for the median of the runs on at
+            most two nodes, or of the smallest runs.
+        steps: what is known of them.
     """
     members = family_of(precision)
     usable = [rate for rate in rates if rate.precision in members and samples_of(model, rate) is not None]
@@ -163,14 +229,11 @@ def protocol_rates(model: Model, rates: Iterable[Rate], precision: str, gpus: fl
             value = _middle(model, small)
             found.append(ProtocolRate(protocol, gpu, value, small, None, value, max(row.gpus for row in small)))
         return found
-    fits: dict[str, list[tuple[str, float]]] = {}
-    return [_at_size(model, rows, usable, gpus, fits) for rows in groups.values()]
+    return [_at_size(model, rows, gpus, steps or Steps()) for rows in groups.values()]
 
 
-def _at_size(
-    model: Model, rows: Sequence[Rate], all_rows: Sequence[Rate], gpus: float, fits: dict[str, list[tuple[str, float]]]
-) -> ProtocolRate:
-    """The rate of one protocol and GPU; `fits` keeps those of each protocol, which all its GPUs share."""
+def _at_size(model: Model, rows: Sequence[Rate], gpus: float, steps: Steps) -> ProtocolRate:
+    """The rate of one protocol and GPU."""
     protocol, gpu = rows[0].protocol, rows[0].gpu
     totals: dict[int, float] = {}
     for size in sorted({row.gpus for row in rows}):
@@ -180,43 +243,112 @@ def _at_size(
     above = min((size for size in totals if size >= gpus), default=None)
     published = totals[below] / below
     near = tuple(row for row in rows if row.gpus in (below, above if above is not None and gpus > below else below))
+    made = ProtocolRate(protocol, gpu, published, near, gpus, published, below)
     if above is None:
-        if protocol not in fits:
-            fits[protocol] = scaling_fits(model, all_rows, protocol)
-        # The median of the fits on the GPU, or else on all GPUs; none where no two sizes are published.
-        own = [fit for one, fit in fits[protocol] if one == gpu]
-        exponent = median(own or [fit for _, fit in fits[protocol]]) if fits[protocol] else None
+        value, low, factor = beyond(Run(below, published, _batch(near)), gpus, steps, steps.exponent(protocol, gpu))
+        return made._replace(value=value, low=low, factor=factor)
+    if gpus <= below:
+        return made
+    exponent = math.log(totals[above] / totals[below]) / math.log(above / below)
+    value, factor = _by_power(Run(below, published), gpus, exponent)
+    return made._replace(value=value, factor=factor)
+
+
+def _batch(rows: Iterable[Rate]) -> float | None:
+    """The median of the batches of runs; None where none states it."""
+    found = [row.batch for row in rows if row.batch is not None]
+    return median(found) if found else None
+
+
+def beyond(run: Run, gpus: float, steps: Steps, exponent: float | None = None) -> tuple[float, float, str]:
+    """Return the rate per GPU of a job larger than a run, that if it keeps the batch of the run, and the factor in words.
+
+    The job takes as many samples per GPU and step as the run, until its batch is the largest that a published run of the
+    model used on as many GPUs; from there on each GPU has fewer. `exponent` is that of the model, used where no batch is
+    known. A larger job never reads less than a smaller one.
+    """
+    batch = run.batch or steps.batch_on(run.gpus)
+    if batch is None:
+        # The samples of a GPU are counted in those of the run; on a few GPUs a job has as many.
+        low, _ = _in_steps(run, gpus, 1.0, max(run.gpus, min(gpus, BASE_GPUS)), steps.floor)
+        growing = _in_steps(run, gpus, 1.0, gpus, steps.floor)
+        value, factor = growing if exponent is None else _by_power(run, gpus, exponent)
     else:
-        exponent = math.log(totals[above] / totals[below]) / math.log(above / below) if above > below else None
-    if exponent is None or gpus <= below:
-        return ProtocolRate(protocol, gpu, published, near, gpus, published, below, exponent, len(totals) > 1)
-    known = {"published_samples_per_second_per_gpu": published, "published_gpus": below, "gpus": gpus}
+        samples = batch / run.gpus
+        half = steps.half_speed(samples)
+        low, _ = _in_steps(run, gpus, samples, batch, half)
+        value, factor = _in_steps(run, gpus, samples, max(steps.batch_on(gpus) or batch, batch), half)
+    return value, min(low, value), factor
+
+
+def _by_power(run: Run, gpus: float, exponent: float) -> tuple[float, str]:
+    """The rate per GPU where the total grows with a power of the GPUs, and the factor in words."""
+    known = {"published_samples_per_second_per_gpu": run.rate, "published_gpus": run.gpus, "gpus": gpus}
     value = float(solve("samples_per_second_per_gpu_at_size", {**known, "scaling_exponent": exponent}))
-    return ProtocolRate(protocol, gpu, value, near, gpus, published, below, exponent, is_sized=True)
+    return value, f"({gpus:,.0f} ÷ {run.gpus:,})^({exponent:.3g} - 1)"
+
+
+def _in_steps(run: Run, gpus: float, samples: float, batch: float, half: float) -> tuple[float, str]:
+    """The rate per GPU of a job of a batch, whose GPUs take at most as many `samples` as those of the run; the factor in words.
+
+    With fewer samples per GPU, more GPUs add less and less, until the total rate would fall: there it stays.
+    """
+    full = batch / samples  # GPUs up to which each has all its samples
+    if math.isinf(half):
+        # Nothing is known of its steps: those with fewer samples are no shorter.
+        value = run.rate * min(1, full / gpus)
+        return value, f"{value / run.rate:.4g}"
+    loss = float(solve("size_loss", {}))
+    at = min(gpus, max(full, (1 - loss) * batch / (loss * half)) if half else math.inf)
+    given = {"step_samples": min(samples, batch / at), "published_step_samples": samples, "half_speed_samples": half}
+    known = {"published_samples_per_second_per_gpu": run.rate, "published_gpus": run.gpus, "gpus": at, **given}
+    value = float(solve("samples_per_second_per_gpu_in_steps", known)) * at / gpus
+    now, then = (display(number, "1") for number in (given["step_samples"], samples))
+    return value, f"{value / run.rate:.4g}: {now} samples per GPU and step instead of {then}"
+
+
+def submissions(model: Model, rates: Iterable[Rate]) -> dict[Submission, list[Run]]:
+    """Return what each submission shows, the smallest size first."""
+    groups: dict[Submission, dict[int, list[Rate]]] = {}
+    for rate in rates:
+        if samples_of(model, rate) is not None:
+            submitter, _, system = rate.where.partition("/results/")
+            key = Submission(rate.gpu, rate.precision, rate.protocol, rate.round, submitter if system else rate.source)
+            groups.setdefault(key, {}).setdefault(rate.gpus, []).append(rate)
+    return {
+        key: [Run(size, _middle(model, rows), _batch(rows)) for size, rows in sorted(sizes.items())]
+        for key, sizes in groups.items()
+    }
+
+
+def half_speeds(found: Mapping[Submission, Sequence[Run]]) -> Iterator[tuple[float, float]]:
+    """Yield the samples per GPU for which the fixed part takes half of a step, by each two runs of a submission that tell it,
+    and the samples per GPU of the smaller run."""
+    for small, large in chain.from_iterable(combinations(runs, 2) for runs in found.values()):
+        first, last = small.step_samples, large.step_samples
+        if first is not None and last is not None and first >= APART * last:
+            slow, fast = first / small.rate, last / large.rate
+            if slow > fast:
+                yield max(0.0, slow * (first - last) / (slow - fast) - first), first
+
+
+def steps_of(found: Mapping[Submission, Sequence[Run]], floor: float) -> Steps:
+    """Return what submissions show of the steps of a model; `floor` is that of its class."""
+    batches = [(run.gpus, run.batch) for runs in found.values() for run in runs if run.batch is not None]
+    exponents = [(key.protocol, key.gpu, _exponent(runs)) for key, runs in found.items() if len(runs) > 1]
+    return Steps(tuple(batches), tuple(half for half, _ in half_speeds(found)), floor, tuple(exponents))
+
+
+def _exponent(runs: Sequence[Run]) -> float:
+    """The least-squares slope of the logarithm of the total rate over that of the size, from 0 to 1."""
+    points = [(math.log(run.gpus), math.log(run.gpus * run.rate)) for run in runs]
+    middle, height = (sum(axis) / len(points) for axis in zip(*points, strict=True))
+    slope: float = sum((x - middle) * (y - height) for x, y in points) / sum((x - middle) ** 2 for x, _ in points)
+    return min(1.0, max(0.0, slope))
 
 
 def _middle(model: Model, rows: Sequence[Rate]) -> float:
     return median(samples_of(model, row) or 0 for row in rows)
-
-
-def scaling_fits(model: Model, rates: Iterable[Rate], protocol: str) -> list[tuple[str, float]]:
-    """Return exponents of the total rate over the number of GPUs, from 0 to 1, with the GPU: one per round and submitter."""
-    groups: dict[tuple[str, ...], dict[int, list[float]]] = {}
-    for rate in rates:
-        samples = samples_of(model, rate)
-        if rate.protocol == protocol and samples:
-            submitter, _, system = rate.where.partition("/results/")
-            key = (rate.gpu, rate.precision, rate.round, submitter if system else rate.source)
-            groups.setdefault(key, {}).setdefault(rate.gpus, []).append(samples * rate.gpus)
-    found = []
-    for (gpu, *_), sizes in groups.items():
-        if len(sizes) > 1:
-            # The least-squares slope of the logarithm of the total rate over that of the size.
-            points = [(math.log(size), math.log(median(totals))) for size, totals in sizes.items()]
-            middle, height = (sum(axis) / len(points) for axis in zip(*points, strict=True))
-            slope = sum((x - middle) * (y - height) for x, y in points) / sum((x - middle) ** 2 for x, _ in points)
-            found.append((gpu, min(1.0, max(0.0, slope))))
-    return found
 
 
 def samples_of(model: Model, rate: Rate) -> float | None:
@@ -229,12 +361,27 @@ def samples_of(model: Model, rate: Rate) -> float | None:
     return float(solve(RATE, known))
 
 
-def measured_models(catalog: Catalog) -> Iterator[tuple[PublishedRates, str, list[ProtocolRate]]]:
+def measured_models(every: Iterable[PublishedRates]) -> Iterator[tuple[PublishedRates, str, list[ProtocolRate]]]:
     """The rates of training runs on one to a few nodes, by model and precision."""
-    for rates in (rates_of(model, catalog) for model in catalog.all(Model)):
+    for rates in every:
         rows = rates.of_runs()
         for precision in dict.fromkeys(family_of(row.precision)[0] for row in rows):
             yield rates, precision, protocol_rates(rates.model, rows, precision)
+
+
+def every_model(catalog: Catalog) -> Iterator[PublishedRates]:
+    """The published rates of every model."""
+    return (rates_of(model, catalog) for model in catalog.all(Model))
+
+
+def before_round(catalog: Catalog, name: str) -> Iterator[PublishedRates]:
+    """The rates of every model that has some, as on the day before a round of a benchmark was published."""
+    seen: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
+    known = [PublishedRates(model, catalog, name, seen) for model in catalog.all(Model)]
+    for rates, precision, found in measured_models(known):
+        for rate in found:
+            seen.setdefault((rate.protocol, rate.gpu), {})[rates.model.id, precision] = rate.value
+    return (rates for rates in known if rates.rows)
 
 
 def check_rates(catalog: Catalog, model: Model, path: Path) -> None:
@@ -283,7 +430,10 @@ def published(
     """Return the level `measured`: training runs of this model on this GPU, or `emulated`: a benchmark whose accelerators
     sleep instead of computing; None if no rate is published."""
     model = rates.model
-    at_size = protocol_rates(model, rates.of_runs(emulated=basis == "emulated"), precision, gpus)
+    # An emulated accelerator sleeps as long in a job of any size.
+    size = gpus if basis == "measured" else None
+    rows = newest(rates.of_runs(emulated=basis == "emulated"))
+    at_size = protocol_rates(model, rows, precision, size, rates.steps)
     here = (rate for rate in at_size if rate.gpu == gpu.id and protocol in (None, rate.protocol))
     found = sorted(here, key=lambda rate: rate.value)
     if not found:
@@ -293,21 +443,17 @@ def published(
     value, benchmarks = typical(rates, by_protocol)
     several = len(found) > 1
     ends = [value, *(rate.value for rate in found), *(rate.published for rate in found)]
-    if several:
-        spread = ends
-    else:
+    ends += [rate.low for rate in found if rate.low]
+    if not several:
         # The slowest and the fastest run at the size from which the rate follows, at the size of the job.
         (only,) = found
         runs = [samples_of(model, row) or 0 for row in only.rows if only.gpus is None or row.gpus == only.size]
-        spread = [end * only.value / only.published for end in (min(runs), max(runs))]
-    lone = basis == "measured" and math.isclose(min(spread), max(spread))
-    ends = [*ends, *spread, *([value / LONE, value * LONE] if lone else [])]
-    if any(rate.is_kept for rate in found):
-        loss = scaling_loss(rates.strong_scaling, gpus or 1, measured_on=max(rate.size for rate in found))
-        ends.append(float(solve("samples_per_second_per_gpu", {RATE: value, "scaling_efficiency": loss})))
+        ends += [end * only.value / only.published for end in (min(runs), max(runs))]
+    floor = min(floor_of(rates, rate) for rate in found) if basis == "measured" else None
+    ends += [value / floor.factor, value * floor.factor] if floor is not None else []
     of_benchmarks = f" from {benchmarks} benchmark{'s' if benchmarks > 1 else ''}" if benchmarks < len(found) else ""
     note = f"median of {len(found)} protocols{of_benchmarks}" if several else f"protocol {parts[0].what}"
-    note += f"; range ×{LONE:.2f} either way for a single run" if lone else ""
+    note += f"; range at least ×{floor.factor:.3g} either way: {floor.why}" if floor is not None else ""
     given = Input(
         value,
         low=min(ends),
@@ -318,8 +464,28 @@ def published(
         note=note,
         parts=parts,
     )
-    sized = any(rate.is_sized for rate in found)
-    return EvidenceLevel(basis, {RATE: given}, note, _warnings(rates, basis, found), by_protocol, sized)
+    return EvidenceLevel(basis, {RATE: given}, note, _warnings(rates, basis, found), by_protocol, size is not None)
+
+
+def newest(rows: Sequence[Rate]) -> list[Rate]:
+    """Return the rates of the newest round of each benchmark at each size: software improves from one to the next."""
+
+    def group(row: Rate) -> tuple[object, ...]:
+        return row.gpu, row.protocol, row.gpus, family_of(row.precision)
+
+    latest: dict[tuple[object, ...], str] = {}
+    for row in rows:
+        latest[group(row)] = max(latest.get(group(row), ""), row.round)
+    return [row for row in rows if row.round == latest[group(row)]]
+
+
+def floor_of(rates: PublishedRates, rate: ProtocolRate) -> Floor:
+    """Return how far a rate may be off at the least: by its size, the age of its runs and the number of their submitters."""
+    if rate.gpus is not None and all(row.gpus != rate.gpus for row in rate.rows):
+        return RESIZED
+    rounds = rates.rounds(rate.protocol)[-2:]
+    submitters = {row.where.partition("/results/")[0] for row in rate.rows if row.round in rounds}
+    return NEWEST if len(submitters) > 1 else LONE
 
 
 def part_of(rates: PublishedRates, rate: ProtocolRate) -> Evidence:
@@ -342,9 +508,9 @@ def part_of(rates: PublishedRates, rate: ProtocolRate) -> Evidence:
 
 def scaled(rate: ProtocolRate) -> str:
     """How a rate follows from a published one of another size; the rate alone where it is of that size."""
-    if rate.value == rate.published or rate.gpus is None:
+    if rate.value == rate.published:
         return exact(rate.value)
-    return f"{exact(rate.published)} at {rate.size:,} × ({rate.gpus:,.0f} ÷ {rate.size:,})^({rate.exponent:.3g} - 1)"
+    return f"{exact(rate.published)} at {rate.size:,} × {rate.factor}"
 
 
 def _warnings(rates: PublishedRates, basis: str, found: Sequence[ProtocolRate]) -> tuple[str, ...]:
@@ -356,7 +522,8 @@ def _warnings(rates: PublishedRates, basis: str, found: Sequence[ProtocolRate]) 
         protocol = rates.protocol(slowest.protocol)
         return (told("W60", protocol=protocol.name, advice=protocol.advice),)
     if spread > DISAGREE:
-        words = "; ".join(f"{rate.protocol} {display(rate.value, '1')}" for rate in reversed(found))
+        listed = [f"{rate.protocol} {display(rate.value, '1')}" for rate in reversed(found)]
+        words = "; ".join(listed if len(listed) <= 4 else [*listed[:2], "…", *listed[-2:]])
         warnings.append(told("W61", spread=spread, rates=words))
     bounded = [rate.protocol for rate in found if any(row.note.startswith(LOWER_BOUND) for row in rate.rows)]
     if bounded:
@@ -376,6 +543,5 @@ def extrapolation(rates: Sequence[ProtocolRate]) -> list[Message]:
         return []
     size = max(row.gpus for rate in far for row in rate.rows)
     names = ", ".join(dict.fromkeys(rate.protocol for rate in far))
-    how = "that of the largest run, an upper bound" if any(rate.is_kept for rate in far) else "extrapolated"
     largest = f"{size:,} GPU{'s' if size > 1 else ''}"
-    return [told("W63", protocols=names, largest=largest, gpus=far[0].gpus, how=how)]
+    return [told("W63", protocols=names, largest=largest, gpus=far[0].gpus)]

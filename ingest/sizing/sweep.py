@@ -226,12 +226,17 @@ def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid
 def _rates(job: Job, basis: str, gpus: Any, catalog: Catalog) -> tuple[Array, Array]:
     """The rate at every size, since what was published depends on it, and the one that all evidence supports.
 
-    Both are interpolated where there are very many sizes.
+    Both are interpolated where there are very many sizes, between those at which a run was published.
     """
     sizes = numpy.unique(numpy.asarray(gpus))
     several = len(sizes) > MOST_SIZES
-    asked = numpy.unique(numpy.geomspace(sizes[0], sizes[-1], MOST_SIZES).round()) if several else sizes
     one = revised(job, numbers={**job.numbers, "gpus_per_node": 1.0}, basis=basis)
+    asked = sizes
+    if several:
+        known = rate_basis_of(on_nodes(one, float(sizes[0])), catalog).rates
+        bends = [size - before for size in {row.gpus for row in known.rows} for before in (0, 1)] if known is not None else []
+        spaced = numpy.geomspace(sizes[0], sizes[-1], MOST_SIZES).round()
+        asked = numpy.unique(numpy.concatenate((spaced, numpy.clip(bends, sizes[0], sizes[-1]))))
     found = [rate_basis_of(on_nodes(one, float(size)), catalog) for size in asked]
     rates = [each.known[RATE].value for each in found]
     disputes = [disputed(each.levels) for each in found]

@@ -36,8 +36,6 @@ from ingest.sizing.job import (
 from ingest.sizing.resolve import gpus_of, machine_of
 from ingest.sizing.rules import contradictions, unused
 
-#: The precision of most published training runs: benchmarks of a few GPUs in fp8 say little about a run of months.
-USUAL_PRECISION = "bf16"
 #: Inputs that nobody has to give. Money, carbon and water have no default.
 DEFAULTS = {
     "stall_fraction": Input(0).by_default("the GPUs never wait for data", "stall"),
@@ -71,10 +69,9 @@ class RunRateOptions(TypedDict, total=False):
     precision: Annotated[
         str | None,
         option(
-            "Precision of the arithmetic; {default} by default, in which most published runs train, although the fastest "
-            "benchmarks are in fp8.",
+            "Precision of the arithmetic; by default the fastest at which runs on GPUs of the generation are published, as "
+            "for `ingest bw`.",
             "P",
-            usual=USUAL_PRECISION,
             choices=USUAL_PRECISIONS,
         ),
     ]
@@ -251,7 +248,7 @@ def train(
     rate = saved = None
     if "gpu_hours" not in fixed:
         rating = {name: asked[name] for name in filled(RunRateOptions, {}, "train")}
-        rating |= {"precision": asked["precision"] or USUAL_PRECISION, "model": model, "gpu": gpu, "node": asked["node"]}
+        rating |= {"model": model, "gpu": gpu, "node": asked["node"]}
         each = gpus_in_node(card, node).get("gpus_per_node")
         if "gpus" in fixed and each is not None:
             rating["nodes"] = math.ceil(fixed["gpus"] / each.value)
@@ -379,7 +376,7 @@ def _chosen(run: Run, mode: str) -> dict[str, dict[str, Any]]:
     rate = run.rate
     words = {"model": (run.model, True), "gpu": (run.gpu and run.gpu.id, True), "mode": (mode, mode != USUAL_MODE)}
     if rate is not None:
-        words["precision"] = (rate.precision, rate.precision != USUAL_PRECISION)
+        words["precision"] = (rate.precision, rate.job.precision is not None)
         words["basis"] = (rate.levels[0].basis, rate.job.basis != "auto")
     return {
         name: {"value": word, "from": "user" if asked else "default"}

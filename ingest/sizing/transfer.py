@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ingest.catalog.records import Gpu, Model
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
-from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, peak_of
+from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, median, peak_of
 from ingest.sizing.published_rates import ProtocolRate, PublishedRates, extrapolation, protocol_rates, scaled, typical
 from ingest.sizing.rules import told
 from ingest.units import display
@@ -93,7 +93,9 @@ def transferred(
     means = protocol_means(used)
     value, _ = typical(rates, means)
     tier = tier_of(used, _why_far(model, gpu, used, related, seen))
-    low, high = value / tier.factor, value * tier.factor
+    # Beyond the sizes of the sources it is as uncertain as the rates there.
+    opened = median((one.rate.low or one.rate.value) / one.rate.value for one in used)
+    low, high = value / tier.factor * opened, value * tier.factor
     warnings = [told("W65", why=tier.why, factor=tier.factor)] if tier.name == "far" else []
     if model.family == "recsys" and gpu.form == "PCIe":
         low = value * NO_NVLINK
@@ -120,7 +122,7 @@ def transferred(
         note=note,
         parts=tuple(parts),
     )
-    return EvidenceLevel("transferred", {RATE: given}, note, tuple(warnings), means, any(one.rate.is_sized for one in used))
+    return EvidenceLevel("transferred", {RATE: given}, note, tuple(warnings), means, gpus is not None)
 
 
 def _are_recalled(transfers: Sequence[Transfer]) -> bool:
@@ -129,7 +131,7 @@ def _are_recalled(transfers: Sequence[Transfer]) -> bool:
 
 def _transfers(rates: PublishedRates, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None) -> Iterator[Transfer]:
     """Every rate of a training run on another GPU, scaled to this one."""
-    for rate in protocol_rates(rates.model, rates.rows, precision, gpus):
+    for rate in protocol_rates(rates.model, rates.rows, precision, gpus, rates.steps):
         if rate.gpu == gpu.id or protocol not in (None, rate.protocol) or rates.is_emulation(rate.protocol):
             continue
         source = rates.gpu(rate.gpu)

@@ -186,7 +186,7 @@ def test_no_rate_exceeds_the_dense_peak_of_its_precision(tmp_path, row, fits, de
         (folder / "models").mkdir(parents=True)
     model = (BROKEN / "rates" / "above-the-peak.yaml").read_text(encoding="utf-8")
     ((rates if described_here else described) / "models" / "own.yaml").write_text(model, encoding="utf-8")
-    written = f"{HEADER}\n{row},8,1,mlperf-training,,mlperf-storage-v2,log,measured,\n"
+    written = f"{HEADER}\n{row},8,1,mlperf-training,,mlperf-storage-v2,log,measured,,\n"
     (rates / "models" / "own.csv").write_text(written, encoding="utf-8")
     problems = catalog.check(rates, catalogs=[described]).problems
     assert len(problems) == (0 if fits else 1)
@@ -196,7 +196,7 @@ def test_no_rate_exceeds_the_dense_peak_of_its_precision(tmp_path, row, fits, de
 def test_a_rate_without_flops_per_sample_is_not_judged(tmp_path):
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "own.yaml").write_text("name: Own\nsample: one image\nfamily: vision\n", encoding="utf-8")
-    written = f"{HEADER}\nh100-sxm,bf16,1e12,,8,1,mlperf-training,,mlperf-storage-v2,log,measured,\n"
+    written = f"{HEADER}\nh100-sxm,bf16,1e12,,8,1,mlperf-training,,mlperf-storage-v2,log,measured,,\n"
     (tmp_path / "models" / "own.csv").write_text(written, encoding="utf-8")
     assert catalog.check(tmp_path).problems == ()
 

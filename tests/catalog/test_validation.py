@@ -7,9 +7,11 @@ import pytest
 
 import ingest
 from ingest import validation
+from ingest.catalog.records import Protocol
 from ingest.catalog.store import shipped_folder
 from ingest.cli.main import main
 from ingest.errors import CatalogError, UsageError
+from ingest.sizing.published_rates import before_round
 
 SETS = ("ibrahim", "kurth", "lockwood-calculator", "mlperf-storage", "superpod", "llm-compute", "transfer", "service-limits")
 SHIPPED = sorted(path.stem for path in (shipped_folder() / "published").glob("*.yaml"))
@@ -198,3 +200,14 @@ def test_the_page_names_the_figure_expected_of_a_source_that_contradicts_itself(
     shown = capsys.readouterr().out
     assert "1.16 TB/s      5.171 TB/s  5.171 TB/s     +345.78 %" in shown
     assert "where they contradict the published figure" in shown
+
+
+def test_no_round_knows_of_itself_or_of_later_ones(shipped):
+    rounds = shipped.get(Protocol, "mlperf-training").rounds
+    for name in ("v2.1", "v6.0"):
+        known = list(before_round(shipped, name))
+        own = [row for rates in known for row in rates.rows if row.protocol == "mlperf-training"]
+        assert {row.round for row in own} <= set(rounds[: rounds.index(name)])
+        assert max(row.round for row in own) == rounds[rounds.index(name) - 1]
+        seen = {(model, gpu) for (_, gpu), cells in known[0].seen.items() for model, _ in cells}
+        assert seen == {(rates.model.id, row.gpu) for rates in known for row in rates.rows}

@@ -83,7 +83,7 @@ def test_the_answer_stands_out_and_alone_where_asked(run):
     [
         ("bw llama3-70b --gpu h100 --nodes 64", " · in fp8 ·"),
         ("bw llama3-70b --gpu h100 --nodes 64 --precision bf16", " · in bf16 ·"),
-        ("train llama3-70b --gpu h100 --nodes 64 --tokens 1T", " · in bf16 ·"),
+        ("train llama3-70b --gpu h100 --nodes 64 --tokens 1T", " · in fp8 ·"),
         ("bw cosmoflow --gpu h100 --nodes 64", ""),
         ("bw llama3-70b --nodes 4 --gpus-per-node 8 --samples-per-second 1", ""),
     ],

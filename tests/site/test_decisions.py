@@ -13,7 +13,7 @@ from ingest.site.site_file import new_site
 SITE = {
     "clusters": {"a": {"node": "dgx-h100", "count": 8}},
     "jobs": {
-        "one": {"cluster": "a", "model": "unet3d", "nodes": 2, "data": "d"},
+        "one": {"cluster": "a", "model": "resnet50", "nodes": 2, "data": "d"},
         "two": {"cluster": "a", "model": "cosmoflow", "nodes": 2, "data": "d"},
     },
     "datasets": {"d": {"bytes": "900 TB"}},
@@ -75,7 +75,7 @@ def test_each_way_that_a_plan_names_settles_its_decision():
 
 
 def test_a_site_that_is_written_for_several_models_carries_each_decision_by_name():
-    text = with_decisions(new_site(nodes=8, gpu="h100", models="unet3d,cosmoflow"))
+    text = with_decisions(new_site(nodes=8, gpu="h100", models="resnet50,cosmoflow"))
     assert text.count("accept:") == 2
     import yaml
 

@@ -210,7 +210,7 @@ def test_the_llm_site():
             "R-READ-01": (pretraining + 6 * 0.8 * ablation) * head,
             "R-READ-02": pretraining * head,
             "R-READ-03": reads * head,
-            "R-READ-04": ablation / 8 * head,
+            "R-READ-04": max(ablation / 8, tuning / 4) * head,
             "R-READ-05": reads * head,
             "R-WRITE-01": writes * head,
             "R-WRITE-02": first.rate * head,

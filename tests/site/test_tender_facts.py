@@ -149,7 +149,7 @@ def test_themes_reasons_and_answers_of_lines():
 def test_the_purchase_states_the_mandatory_lines_alone():
     plan = example_plan("enterprise-64-nodes")
     assert plan.document.purchase == (
-        "The Buyer purchases a storage system for 64 nodes that provides at least 168 TB of usable capacity, 106 GB/s of "
+        "The Buyer purchases a storage system for 64 nodes that provides at least 168 TB of usable capacity, 101 GB/s of "
         "training reads, 14 GB/s of checkpoint writes and 30 GB/s of restores."
     )
     assert plan.document.reference == "EI-2026-017"

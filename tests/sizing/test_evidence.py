@@ -32,7 +32,7 @@ def test_a_lone_slow_benchmark_answers_with_the_median_of_what_others_suggest():
 
 @pytest.mark.parametrize("nodes", [1, 8, 64, 512])
 def test_the_level_of_unet3d_does_not_change_with_the_size(nodes):
-    answer = answered(model="unet3d", gpu="h100", nodes=nodes)
+    answer = answered(model="unet3d", gpu="b200", nodes=nodes)
     assert answer.basis == "transferred"
     assert told(answer, "below the range on a few nodes: the estimate takes the training runs")
 
