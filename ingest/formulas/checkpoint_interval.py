@@ -36,12 +36,11 @@ computed_quantity("job_mean_time_to_interrupt", "1 / (counted_nodes * failures_p
     where="nodes in series: 1/(n·λ)", label="mean time to interrupt",
     example="job_mean_time_to_interrupt(2048, 0.0065 / 86_400) / 3600 -> 1.8028...")  # fmt: skip
 computed_quantity("failures_between_sizes",
-    "smaller_job_interrupt_rate * (gpus / smaller_job_gpus) ** (log(larger_job_interrupt_rate / smaller_job_interrupt_rate)"
-    " / log(larger_job_gpus / smaller_job_gpus)) / counted_nodes", "1/s/node",
+    "smaller_job_interrupt_rate * (gpus / smaller_job_gpus) ** interrupt_growth / counted_nodes", "1/s/node",
     "Failure rate of a node of a job between two published sizes: the interrupts of a job grow from one to the other as a power"
     " of its GPUs.", label="failure rate of a node between published sizes", source="arithmetic",
     where="a straight line between the two on logarithmic axes",
-    example="round(failures_between_sizes(2.0, 1000, 8.0, 16_000, 4000, 500), 4) -> 0.008")  # fmt: skip
+    example="failures_between_sizes(2.0, 4000, 1000, 0.5, 500) -> 0.008")  # fmt: skip
 computed_quantity("repair_seconds_allowed", "job_mean_time_to_interrupt * (1 - uptime_share) / uptime_share", "s",
     "Longest repair time, restart included, that still leaves the required uptime.", source="limelead-quartz",
     where="note on availability", example="repair_seconds_allowed(2.5 * 3600, 0.9) / 60 -> 16.666...")  # fmt: skip

@@ -138,10 +138,11 @@ input_quantity("observed_seconds", "s", "Observation period of the counted inter
 input_quantity("observed_nodes", "node", "Nodes of the observed cluster.", whole=True)
 input_quantity("gpus_of_failures", "GPU", "GPUs of the jobs whose failure rate was published.",
     whole=True, label="GPUs observed")  # fmt: skip
-input_quantity("smaller_job_gpus", "GPU", "GPUs of the next smaller jobs whose interrupts were published.")
-input_quantity("larger_job_gpus", "GPU", "GPUs of the next larger jobs whose interrupts were published.")
+input_quantity("smaller_job_gpus", "GPU", "GPUs of the next smaller jobs whose interrupts were published.",
+    whole=True)  # fmt: skip
 input_quantity("smaller_job_interrupt_rate", "1/s", "Interrupts per time of the next smaller published jobs.")
-input_quantity("larger_job_interrupt_rate", "1/s", "Interrupts per time of the next larger published jobs.")
+input_quantity("interrupt_growth", "1", "Power of its GPUs with which interrupts of a job grow between two published sizes.",
+    above=False)  # fmt: skip
 input_quantity("uptime_share", "1", "Uptime: share of the time in which the job makes progress.", high=1)
 input_quantity("checkpoint_interval", "s", "Checkpoint interval: computing between two checkpoints.",
     label="checkpoint interval")  # fmt: skip

@@ -209,10 +209,10 @@ def usual_failures(gpus: float, entries: Iterable[Failures]) -> tuple[list[Failu
     if after in (0, len(points)) or (points[at].gpus.value == gpus and held[at] == points[at].rate):
         return [points[at].entry], failure_rate(points[at].entry, beside)
     pair, few, many = points[at : at + 2], held[at], held[at + 1]
-    sizes = {"smaller_job_gpus": pair[0].gpus.value, "larger_job_gpus": pair[1].gpus.value}
+    growth = math.log(many / few) / math.log(pair[1].gpus.value / pair[0].gpus.value)
     counted = from_catalog(pair[0].entry.gpus_per_node)
-    known = {**sizes, "smaller_job_interrupt_rate": few, "larger_job_interrupt_rate": many, "gpus": gpus,
-             "gpus_per_counted_node": counted.value}  # fmt: skip
+    known = {"gpus": gpus, "smaller_job_gpus": pair[0].gpus.value, "smaller_job_interrupt_rate": few,
+             "interrupt_growth": growth, "gpus_per_counted_node": counted.value}  # fmt: skip
     each = float(solve("failures_between_sizes", known))
     ends = [each, *(end for point in beside for end in point.ends)]
     figure = pair[1].entry.rate or pair[1].entry.interrupts
