@@ -17,12 +17,12 @@ SMALL = 5
 CHOICES = ("choose", "choose_first", "withdraw")
 #: budget -> the most that is allowed
 BUDGETS = {
-    "lines of the package": 68_979,
-    "modules": 293,
+    "lines of the package": 72_960,
+    "modules": 298,
     "functions with at most five lines, %": 49.0,
     "choices outside the engine": 0,
-    "literals of quantity names outside the formulas": 5_037,
-    "lines of the tests": 44_347,
+    "literals of quantity names outside the formulas": 5_156,
+    "lines of the tests": 46_800,
     "pages of documentation": 101,
     "arrows up, by import or by name": 0,
 }

@@ -209,7 +209,7 @@ RANGES = {
     "bw": lambda catalog: [
         partial(ingest.bw, model=model, gpu=gpu, nodes=16) for model in catalog.ids("models")[::6] for gpu in ("h100", "b200")
     ],
-    "checkpoint": lambda catalog: [partial(ingest.checkpoint, model, gpus=64) for model in catalog.ids("architectures")[::4]],
+    "checkpoint": lambda catalog: [partial(ingest.checkpoint, model, gpus=512) for model in catalog.ids("architectures")[::4]],
     "memory": lambda catalog: [partial(ingest.memory, model) for model in catalog.ids("architectures")[::4]],
     "offload": lambda catalog: [
         partial(ingest.offload, model, node=node, inference=inference)

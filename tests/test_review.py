@@ -38,7 +38,7 @@ def test_an_overlaid_model_keeps_the_measured_rates(tmp_path):
 
 
 def test_a_rate_of_ones_own_joins_the_shipped_ones(tmp_path):
-    row = "h100,bf16,9999,,8,1,paper,,recalled,own log,measured,"
+    row = "h100,bf16,9999,,8,1,paper,,recalled,own log,measured,,"
     mine = overlay(tmp_path, "resnet50.csv", f"{HEADER}\n{row}\n")
     found = answered(model="resnet50", gpu="h100", catalogs=[mine])
     assert found.levels[0][0].protocols["paper"] == 9999
@@ -46,7 +46,7 @@ def test_a_rate_of_ones_own_joins_the_shipped_ones(tmp_path):
 
 
 def test_a_broken_csv_without_a_yaml_is_found_by_check(tmp_path):
-    mine = overlay(tmp_path, "resnet50.csv", f"{HEADER}\nh100,bf16,1_0,,8,1,paper,,recalled,log,measured,\n")
+    mine = overlay(tmp_path, "resnet50.csv", f"{HEADER}\nh100,bf16,1_0,,8,1,paper,,recalled,log,measured,,\n")
     assert any("resnet50.csv:2" in line for line in ingest.catalog.check(mine).problems)
 
 

@@ -84,8 +84,6 @@ class MeasurementFile(NamedTuple):
             raise IngestError(f"{place}.unit: found {brief(result['unit'])}, expected {unit_of(name)}")
         value, low, high = (_number(result.get(part), f"{place}.{part}") for part in ("value", "low", "high"))
         assert value is not None
-        if result.get("unit", unit_of(name)) != unit_of(name):
-            raise IngestError(f"{place}: unit: found {brief(result.get('unit'))}, expected '{unit_of(name)}'")
         if not (low or value) <= value <= (high or value):
             raise IngestError(f"{place}: found {brief(result)}, expected low ≤ value ≤ high")
         return Input(value, low, high, "measured", grade="measured", note=self.note)

@@ -218,7 +218,7 @@ def plan(site: str | Path | Mapping[str, Any], **options: Unpack[PlanOptions]) -
     >>> site = {"clusters": {"main": {"node": "dgx-h100", "count": 128}},
     ...         "jobs": {"cosmology": {"model": "cosmoflow", "cluster": "main", "nodes": 128}}}
     >>> plan(site).requirement("R-READ-03").display
-    '319 GB/s (297.1 GiB/s)'
+    '303 GB/s (282.2 GiB/s)'
 
     Raises:
         UsageError: a path that cannot be set, a number out of range, or all faults of the site, a line each.

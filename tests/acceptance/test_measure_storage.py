@@ -77,7 +77,7 @@ def test_what_it_feeds_follows_from_the_rate(measured):
 def test_five_gigabytes_a_second_feed_six_h100_of_cosmoflow():
     fed = {one.model: one.gpus for one in supported_gpus(5e9, ["h100-sxm"])}
     assert fed["cosmoflow"] == 6
-    assert fed["unet3d"] == 1
+    assert fed["unet3d"] == 0  # 70.7 volumes/s of 146.6 MB each
 
 
 def test_more_bandwidth_never_feeds_fewer():

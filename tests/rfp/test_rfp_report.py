@@ -278,7 +278,7 @@ def test_a_template_is_filled_and_an_unknown_field_is_named(tmp_path):
     texts = [one.text for one in docx.Document(str(tmp_path / "a.docx")).paragraphs]
     one = plan.requirement("R-READ-01")
     assert texts[0] == f"Ministry of {plan.site.name}: at least {one.display}"
-    assert texts[1] == "5 Performance"
+    assert texts[1] == "6 Performance"
     assert any(one.statement in text for text in texts)
     made.add_paragraph("{{performence}}")
     made.save(tmp_path / "house.docx")

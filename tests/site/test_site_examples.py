@@ -44,6 +44,12 @@ def cached(cold, data, nodes):
     return min(cold, max(cold * miss, share * data * nodes / 600)), cold * miss
 
 
+def between(nodes):
+    """Failures of a node of a job between 1 and 128 nodes: its interrupts grow as a power from those of one to those of 128."""
+    growth = math.log(0.02373 * 128 / 0.02096) / math.log(128)
+    return 0.02096 * nodes**growth / nodes / DAY
+
+
 class Saves:
     """Checkpoints of the runs of one job: write rate, time of one write, time from one to the next, duty, bytes per day."""
 
@@ -119,9 +125,9 @@ def test_the_hpc_site():
     cosmology, cosmology_later = cached(cosmology_cold, cosmos, 64)
     climate, climate_later = cached(climate_cold, cam5, 16)
     saves = [
-        asynchronous(8.9e6 * 8, 64, MIDDLE),
-        asynchronous(56.5e6 * 12, 16, MIDDLE, runs=2),
-        synchronous(1.25e12 * 4, 32, MIDDLE),
+        asynchronous(8.9e6 * 8, 64, between(64)),
+        asynchronous(56.5e6 * 12, 16, between(16), runs=2),
+        synchronous(1.25e12 * 4, 32, between(32)),
     ]
     first, second, third = saves
     kept = 5 * first.size + 2 * 5 * second.size + 3 * third.size

@@ -53,7 +53,9 @@ def vendor_workbook(plan: Plan) -> bytes:
     """The workbook of a plan for vendors."""
     with garbage_collection_paused():
         title = plan.document.title or f"Storage requirements of {plan.site.name}"
-        book = WorkbookWriter(title, layouts("vendor"), about=ABOUT)
+        award = Award.of(plan.site.section("award"), plan.years)
+        sheets = {name: layout for name, layout in layouts("vendor").items() if award or name != AWARD_SHEET}
+        book = WorkbookWriter(title, sheets, about=ABOUT)
         book.book.set_custom_property(form.FORMAT_PROPERTY, FORMAT)
         _cover(plan, title, book.sheet("Read-me"))
         _requirements(plan, book.sheet(form.REQUIREMENTS_SHEET))
@@ -61,7 +63,7 @@ def vendor_workbook(plan: Plan) -> bytes:
         _acceptance(plan, book.sheet("Acceptance"))
         _terms(plan, book.sheet("Terms"))
         _prices(plan, book.sheet(form.PRICES_SHEET))
-        if award := Award.of(plan.site.section("award"), plan.years):
+        if award:
             sheet = book.sheet(AWARD_SHEET)
             for row in award.rows():
                 sheet.row(*row)
@@ -85,7 +87,8 @@ def _cover(plan: Plan, title: str, sheet: SheetWriter) -> None:
         sheet.row("", line)
     add_section(sheet, "Sheets")
     for name, text in own["sheets"].items():
-        sheet.row(name, text)
+        if name != AWARD_SHEET or plan.site.section("award"):
+            sheet.row(name, text)
     sheet.close()
     add_title(sheet, title, len(sheet.layout.widths) - 1)  # in place of the headings
 
