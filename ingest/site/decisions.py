@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from ingest.engine.messages import Message, fact_of, in_site_words
 from ingest.errors import RequirementNotMet, expected_one_of, listed
 from ingest.requirement import Requirement
+from ingest.site.service import ServiceTerm
 from ingest.site.site_file import Site
 from ingest.sizing.rules import RULES, Finding, finding
 
@@ -100,6 +101,20 @@ def stale(site: Site, decided: Iterable[Decision]) -> list[str]:
             one = finding("W75", words={"decision": "stale"}, why=why)
             assert one is not None, "its words decide"
             found.append(in_site_words(Message(f"{site.place(('decisions', name, *below))}: ", one.message())))
+    return found
+
+
+def unearned(site: Site, lines: Iterable[Requirement], terms: Iterable[ServiceTerm]) -> list[Message]:
+    """A line for each criterion of the award that gives points for what the tender lacks."""
+    lacking = {
+        "targets": "" if any(one.priority == "target" for one in lines) else "has no target",
+        "terms": "" if any(one.value is None for one in terms) else "asks no question",
+    }
+    found = []
+    for criterion, lacks in lacking.items():
+        said = {"points": site.section("award").get(criterion), "criterion": criterion, "lacks": lacks}
+        if lacks and said["points"] and (one := finding("W109", words={"award": "unearned"}, **said)):
+            found.append(one.message())
     return found
 
 

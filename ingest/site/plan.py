@@ -39,6 +39,8 @@ from ingest.version import FORMAT
 
 if TYPE_CHECKING:
     import pandas
+#: Years to plan for, at most.
+MOST_YEARS = 30
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -37,13 +37,13 @@ from ingest.site.checks import (
     warnings_of,
 )
 from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, growth_of, source_rows
-from ingest.site.decisions import check_decisions, owners_of, stale
+from ingest.site.decisions import check_decisions, owners_of, stale, unearned
 from ingest.site.faults import every_fault, faults_of
 from ingest.site.guidance import NO_GUIDANCE, UNLIMITED, ClusterGuidance, guidance_of, place_floors, unguided
 from ingest.site.holdings import elapsed_until, holdings_of, place_grown_checkpoints, place_minimums, year_rows
 from ingest.site.jobs import place_transfers, plan_jobs
 from ingest.site.loaders import place_loaders
-from ingest.site.plan import TABLES, Plan, PlanScenarios
+from ingest.site.plan import MOST_YEARS, TABLES, Plan, PlanScenarios
 from ingest.site.requirement_wording import LINES, RequirementValue
 from ingest.site.requirement_writer import RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
@@ -147,7 +147,7 @@ MISSING = {
     ),
     "migrated_bytes": Message("no existing data are to be moved", supply=("migrate",)),
 }
-MOST_YEARS, MOST_SAMPLES = 30, 1_000_000
+MOST_SAMPLES = 1_000_000
 #: the checkpoints that write together, by `overlap.checkpoints`
 WRITES = {None: "checkpoints_overlap", True: "checkpoints_coincide", False: "checkpoints_alternate"}
 #: clients in tests of the whole site
@@ -397,24 +397,11 @@ def plan_once(
         service=service_terms(site, storage, catalog, [one.requirement for one in lines]),
     )
     # Whether a decision is still asked for, and whether an award can be earned, is known once the lines are.
-    late = (*(stale(site, made.decided) if site.section("decisions") else ()), *_unearned(site, made))
+    late = (
+        *(stale(site, made.decided) if site.section("decisions") else ()),
+        *unearned(site, made.vendor_lines, made.vendor_terms),
+    )
     return replace(made, warnings=(*warnings, *late)) if late else made
-
-
-def _unearned(site: Site, plan: Plan) -> Iterator[Message]:
-    """Criteria of the award that give points for what the tender lacks."""
-    lacking = {
-        "targets": "" if any(one.priority == "target" for one in plan.vendor_lines) else "has no target",
-        "terms": "" if any(one.value is None for one in plan.vendor_terms) else "asks no question",
-    }
-    for criterion, lacks in lacking.items():
-        points = site.section("award").get(criterion)
-        if (
-            lacks
-            and points
-            and (one := finding("W109", words={"award": "unearned"}, points=points, criterion=criterion, lacks=lacks))
-        ):
-            yield one.message()
 
 
 def _left_out(site: Site, saves: bool, tiers: bool) -> dict[str, str]:

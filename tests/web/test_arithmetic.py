@@ -47,7 +47,7 @@ def opened(tmp_path_factory):
 
 
 def unknown_in(error):
-    """The name that a refusal does not know; what is near it depends on the tables, of which the page has fewer. Else the error."""
+    """The name that a refusal does not know, whatever it names as near: the page has fewer tables. Else the error."""
     found = re.match(r"(?:unknown \w+ )?'([^']*)'(?:;| is a )", error)
     return found[1] if found else error
 
