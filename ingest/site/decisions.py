@@ -91,6 +91,8 @@ def owners_of(decided: Iterable[Decision]) -> dict[str, list[str]]:
 
 def stale(site: Site, decided: Iterable[Decision]) -> list[str]:
     """One line for each acceptance of a site file that settles nothing."""
+    if not site.section("decisions"):
+        return []
     owners, found = owners_of(decided), []
     for name, said in site.section("decisions").items():
         known = owners.get(name, [])
@@ -112,8 +114,9 @@ def unearned(site: Site, lines: Iterable[Requirement], terms: Iterable[ServiceTe
     }
     found = []
     for criterion, lacks in lacking.items():
-        said = {"points": site.section("award").get(criterion), "criterion": criterion, "lacks": lacks}
-        if lacks and said["points"] and (one := finding("W109", words={"award": "unearned"}, **said)):
+        points = site.section("award").get(criterion)
+        one = finding("W109", {}, {"award": "unearned"}, points=points, criterion=criterion, lacks=lacks)
+        if lacks and points and one is not None:
             found.append(one.message())
     return found
 

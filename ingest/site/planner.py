@@ -397,10 +397,7 @@ def plan_once(
         service=service_terms(site, storage, catalog, [one.requirement for one in lines]),
     )
     # Whether a decision is still asked for, and whether an award can be earned, is known once the lines are.
-    late = (
-        *(stale(site, made.decided) if site.section("decisions") else ()),
-        *unearned(site, made.vendor_lines, made.vendor_terms),
-    )
+    late = (*stale(site, made.decided), *unearned(site, made.vendor_lines, made.vendor_terms))
     return replace(made, warnings=(*warnings, *late)) if late else made
 
 
