@@ -404,10 +404,12 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
     if counts:
         return "" if number >= max(counts) else f"states {shown}, where the requirement has {max(counts):g}"
     is_year = FIRST_YEAR <= number <= datetime.date.today().year and not noun[:1].isalpha()
-    neutral = (
-        noun.startswith(NEUTRAL) or _parsed(f"{number!r} {found.after.split()[0]}" if found.after else "", "B") is not None
-    )
-    return "" if is_year or (neutral and physical(requirement.unit) != "B") else f"states {shown}, which is not asked for"
+    size = _parsed(f"{number!r} {found.after.split()[0].strip('.,;:()')}", "B") if found.after else None
+    if size is not None and size <= LARGEST_REQUEST:
+        requests = {_parsed(one, "B") for one in re.findall(r"\d[\d.]* [KM]iB", stated)}
+        return "" if not requests or size in requests else f"states {shown}, which is not asked for"
+    neutral = noun.startswith(NEUTRAL) or (size is not None and requirement.unit != "B")
+    return "" if is_year or neutral else f"states {shown}, which is not asked for"
 
 
 def _in_unit(requirement: RequirementLine, found: Counted) -> float | None:

@@ -80,7 +80,7 @@ LIMITS = re.compile(
     r"|typical\w*|average\w*|nominal\w*|peak\w*|burst\w*|instantan\w*|max|maximum|maximal\w*|up\s?to|as\s+much\s+as"
     r"|best(?:\s|-)(?:effort|case|possible)|in\s+the\s+best|approx\w*|about|around|circa|ca|roughly|nearly|almost|close\s+to|effective\w*"
     r"|logical\w*|raw(?=\s+(?:capacity|rate|performance|bandwidth|value|speed|throughput)|\W*$)|compress\w*|dedup\w*|reduc\w*|thin|cach\w*|warm\w*|read-?ahead|in\s+(?:memory|the\s+cloud|principle|general|parts?)"
-    r"|principle|broadly|generally|essentially|basically|substantially|spirit|half|minus|subscription|on\s+paper|small\s+system|wear\s+and\s+tear|sister|verbal\w*"
+    r"|principle|broadly|generally|essentially|basically|substantially|spirit|half|minus|subscription|tranches?|instal?lments?|on\s+paper|small\s+system|wear\s+and\s+tear|sister|verbal\w*"
     r"|understanding|knowledge|interpret\w*|(?:we\s+understand|understood)\s|prevail\w*|amend\w*|chang\w*|modif\w*|as\s+(?:of|is)"
     r"|with\s+(?:comments?|remarks?|the\s+wording)|(?:general|our)\s+(?:terms|conditions|wording|version|definitions?)"
     r"|terms\s+of\s+\w+|our\s+\w+\s+description|cover\s+letter|together\s+with|passed\s+(?:through|on)|respective|industry\s+standard"

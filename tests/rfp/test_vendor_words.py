@@ -12,7 +12,7 @@ from ingest.rfp.vendor_words import in_notation, limits, number_of, read_value
 from ingest.units import parse
 
 RATE = RequirementLine("R-READ-03", "mandatory", 433e9, "B/s", 22, statement="at least 433 GB/s from 22 clients",
-                       conditions="at 85 % fill; for 30 min")  # fmt: skip
+                       conditions="sequential 1 MiB read; at 85 % fill; for 30 min")  # fmt: skip
 WARRANTY = RequirementLine("S-MEDIA-01", "mandatory", None, "", bound="at least 5 years", statement="Warranty for 5 years.")
 FAILURES = RequirementLine("S-DUR-02", "mandatory", None, "", statement="Data shall survive 2 failures of drives.")
 
@@ -83,6 +83,8 @@ def test_numbers_of_a_remark_are_held_against_what_is_asked():
     assert found("Complies: 1 failure", FAILURES) == "states 1 failure, where the requirement has 2"
     assert found("Measured 440 GB/s with 8 clients") == found("Met at 90 % fill over one hour") == ""
     assert found("Measured 420 GB/s") == "states 420 GB/s, below what is required"
+    assert found("Fully met with 3 racks") == found("Confirmed, 1 MiB requests, 40 TB of data") == ""
+    assert found("Confirmed with 4 MiB transfers") == "states 4 MiB, which is not asked for"
     assert found("Measured with one client") == "states 1 client, without a value"
     assert found("Confirmed, 85 % of the value") == "states 85 %, which is not asked for"
     assert found("Sustained for ten seconds") == "states 10 seconds, less than is asked for"
