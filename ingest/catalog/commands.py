@@ -187,7 +187,7 @@ def list(kind: str | None = None, matching: str = "", *, catalogs: Folders = ())
 
     found = {(one, name): _entry(catalog, one, name) for one in kinds for name in catalog.ids(one.kind)}
     entries = tuple(entry for (_, name), entry in found.items() if fits(name, entry.name))
-    rows = catalog.releases.rows.values() if kind and Structure in kinds else ()
+    rows = catalog.releases.rows.values() if Structure in kinds else ()
     releases = tuple(row for row in rows if row.model_type and fits(row.model_type, *row.names))
     if matching and not entries and not releases:
         raise UsageError(

@@ -23,14 +23,22 @@ _STORED = (
     r"awq|gptq|autoround|gguf|ggml|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|nvfp4|mxfp4|int4|int8|[2-8]-?bits?|w4a16|w8a8|w8a16|w4a8|g128|"
     r"qat|dynamic|static|unsloth|imatrix|marlin|quantized|onnx|cloud|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
 )
-#: Words for what a release was tuned or converted for, and for its first version: they change no structure either.
+#: Words for what a release was tuned or converted for, and for its first version: they change no structure either. Base
+#: releases are named one by one: many a vocabulary grew with the tuning.
 _TUNED = (
-    r"instruct|chat|it|base|hf|pt|latest|preview|sft|dpo|rlvr[12]?|abliterated|heretic|uncensored|obliterated|block|linearized|"
+    r"instruct|chat|it|hf|latest|preview|sft|dpo|rlvr[12]?|huihui|abliterated|heretic|uncensored|obliterated|block|linearized|"
     r"dequantized|v0[.-]1|v1([.-]0)?"
 )
 #: Months, years and days in names: 2407, 2501, 0528.
 _DATED = r"2[3-6](0[1-9]|1[0-2])|(0[1-9]|1[0-2])[0-3][0-9]"
-_MAKERS = "huihui|meta|meta-llama|nvidia|google|microsoft|mistralai|qwen|ibm|hf"
+_MAKERS = "meta|meta-llama|nvidia|google|microsoft|mistralai|qwen|ibm|hf"
+#: Words beside the name of a family that make no release of it: whoever trains one of that size may call it so.
+_SIZES = {"tiny", "mini", "small", "base", "medium", "large", "xl", "xxl", "cased", "uncased"}
+#: Owners on the hub whose releases are those of others, converted.
+_CONVERTING = {
+    "bartowski", "lmstudio-community", "mlx-community", "mradermacher", "onnx-community", "openvino", "optimum", "redhatai",
+    "thebloke", "unsloth", "xenova",
+}  # fmt: skip
 
 
 #: Ids by the words of a name.
@@ -84,7 +92,10 @@ def words(name: str) -> str:
 def spellings(name: str) -> Iterator[str]:
     """What a written name may stand for, as words: whole first, then without how it is stored, tuned and dated."""
     whole = re.sub(r"^(hf://|https://(www\.)?huggingface\.co/|ollama://|models--)", "", name.strip().lower()).strip("/")
-    whole = re.sub(r"[\s_:/]+|--", "-", whole.rpartition("--")[2].rpartition("/")[2])
+    *_, owner, whole = f"/{whole.replace('--', '/')}".split("/")
+    # Another owner's `microsoft-phi` may be a model that only reads the tokens of that one; its quantized weights are the same.
+    makers = _MAKERS if not owner or stored_as(whole) or re.match(rf"({_MAKERS})\b", owner) else "-"
+    whole = re.sub(r"[\s_:]+", "-", whole)
     shorter, seen = [whole], [words(whole)]
     yield seen[0]
     for unwanted in (_STORED, _TUNED, _DATED):
@@ -93,7 +104,7 @@ def spellings(name: str) -> Iterator[str]:
             whole = (whole[: found[-1].start()] + whole[found[-1].end() :]).strip("-")
             shorter.append(whole)
     for one in shorter:
-        for made in (words(one), words(re.sub(rf"^({_MAKERS})-", "", one))):
+        for made in (words(one), words(re.sub(rf"^({makers})-", "", one))):
             if made and made not in seen:
                 seen.append(made)
                 yield made
@@ -138,13 +149,22 @@ class Releases:
             if len(found) > 1:
                 raise _several(written, found)
             if found:
-                return next(iter(found))
+                one = next(iter(found))
+                return None if self._another(owner.lower(), spelling, one) else one
         # A name of the hub is whole.
         for spelling in () if "/" in written else spellings(written):
             longer = {one: None for name, ids in index.items() if name.startswith(f"{spelling} ") for one in ids}
             if len(longer) > 1:
                 raise _several(written, longer)
         return None
+
+    def _another(self, owner: str, spelling: str, found: str) -> bool:
+        """Whether an owner's name of a family and a size alone is another release than the one found."""
+        row = self.rows.get(found)
+        if not owner or row is None or owner in _CONVERTING or any(name.lower().startswith(f"{owner}/") for name in row.names):
+            return False
+        beside = [word for word in spelling.split(" ") if word not in words(row.model_type).split(" ")]
+        return bool(beside) and all(word in _SIZES for word in beside)
 
     def hint(self, written: str) -> str:
         """What to give instead of an unknown name: the three nearest ids, and the hub for a name of its form; may be empty."""

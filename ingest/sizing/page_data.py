@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -27,7 +28,9 @@ def page_data(catalogs: Catalogs = (), read: Container[str] | None = None) -> di
         catalogs: folders with entries of the user.
         read: names of the fields that the page reads, and of the sources that it cites; None for all.
 
-    >>> page_data()["architectures"]["llama3-8b"]["layers"]
+    >>> data = page_data()
+    >>> pattern, *sizes = data["architectures"]["llama3-8b"]
+    >>> sizes[data["patterns"][pattern]["layers"]]
     32
 
     Raises:
@@ -42,13 +45,18 @@ def page_data(catalogs: Catalogs = (), read: Container[str] | None = None) -> di
     made = sorted(
         (of_id(name, catalog) for name in structures), key=lambda one: (one.model_type, one.layers, one.hidden, one.id)
     )
+    patterns: dict[str, int] = {}
+    # Those of a family side by side.
+    packed = {
+        one.id: _sizes(_columns(one), patterns)
+        for one in sorted(made, key=lambda one: (one.model_type, one.layers, one.hidden))
+    }
     return {
         "catalogs": _embedded(catalog, read),
         "seen": [[protocol, precision, model, gpu, rate] for (protocol, gpu), (model, precision), rate in seen],
         # Those of a family side by side.
-        "architectures": {
-            one.id: _columns(one) for one in sorted(made, key=lambda one: (one.model_type, one.layers, one.hidden))
-        },
+        "architectures": packed,
+        "patterns": [json.loads(pattern) for pattern in patterns],
         # Those with a file of their own, and the further names of those of the table, that of the hub first.
         "structures": catalog.ids(Structure.kind),
         "releases": {row.id: [row.hub, *row.also] for row in rows.values()},
@@ -123,5 +131,20 @@ def _columns(made: Architecture) -> dict[str, Any]:
     """The fields of an architecture without those that are as they usually are; its weights by column, which pack well."""
     stated = {one.name: getattr(made, one.name) for one in fields(made) if one.name not in OF_A_RELEASE}
     usual = {one.name: one.default for one in fields(made)}
-    told = {name: item for name, item in stated.items() if item not in ((), {}) and item != usual[name]}
+    told = {name: item for name, item in stated.items() if item not in ((), {}) and item != usual[name] and name != "id"}
     return {**told, "weights": [*zip(*made.weights, strict=True)]}
+
+
+def _sizes(columns: Mapping[str, Any], patterns: dict[str, int]) -> list[Any]:
+    """The pattern of an architecture and its different numbers: many a release has the pattern of another."""
+    numbers: dict[float, int] = {}
+
+    def placed(item: Any) -> Any:
+        if isinstance(item, Mapping):
+            return {name: placed(one) for name, one in item.items()}
+        if isinstance(item, (list, tuple)):
+            return [placed(one) for one in item]
+        return item if item is None or isinstance(item, (str, bool)) else numbers.setdefault(item, len(numbers))
+
+    pattern = json.dumps(placed(columns), ensure_ascii=False)
+    return [patterns.setdefault(pattern, len(patterns)), *numbers]

@@ -97,15 +97,15 @@ FORMS = [
     str.upper,
     lambda name: name.replace("-", " "),
     lambda name: name.replace("-", "_"),
-    lambda name: f"hf://someone/{name}",
-    lambda name: f"https://huggingface.co/someone/{name}",
+    lambda name: f"hf://Xenova/{name}",
+    lambda name: f"https://huggingface.co/mlx-community/{name}",
     lambda name: f"{name}-AWQ",
     lambda name: f"{name}-GPTQ-Int4",
     lambda name: f"{name}-FP8-dynamic",
     lambda name: f"unsloth/{name}-bnb-4bit",
     lambda name: f"{name}-q4_K_M",
     lambda name: f"{name}-GGUF",
-    lambda name: f"models--someone--{name}",
+    lambda name: f"models--TheBloke--{name}",
     lambda name: f" {name} ",
 ]
 
@@ -120,6 +120,48 @@ def test_drawn_spellings_are_the_same_name(form):
         if words(written) in own and words(written) != words(name):
             continue  # A quantized release with a structure of its own.
         assert CATALOG.releases.named(written, structure=True) == row.id, written
+
+
+OWN = {words(name.rpartition("/")[2]) for row in ROWS.values() for name in row.names}
+NAMED = [(row, row.hub.rpartition("/")[2]) for row in ROWS.values() if row.hub]
+
+
+def named(written):
+    try:
+        return CATALOG.releases.named(written, structure=True)
+    except UsageError:
+        return None
+
+
+def test_a_family_and_a_size_under_another_owner_is_another_release():
+    alike = [
+        name
+        for _, name in NAMED
+        if re.fullmatch(r"((bert|roberta|t5|albert|hubert)-?(base|large|small|cased|uncased)-?)+", name)
+    ]
+    assert len(alike) >= 5
+    for name in alike:
+        assert named(f"someone/{name}") is None, name
+        assert named(name) == named(f"Xenova/{name}") == next(row.id for row, one in NAMED if one == name)
+    assert named("someone/qwen3-8b") == "qwen3-8b"
+    assert named("someone/minimax-m3") == "minimax-m3"
+
+
+def test_another_owners_name_with_its_maker_is_the_release_only_if_converted():
+    for row, name in random.Random(7).sample(NAMED, 80):
+        if (maker := row.hub.partition("/")[0].lower()) not in ("google", "microsoft", "mistralai", "qwen", "nvidia"):
+            continue
+        assert named(f"someone/{maker}-{name}") is None, name
+        assert named(f"{maker}-{name}") == named(f"someone/{maker}_{name}-GGUF") == row.id
+
+
+def test_base_releases_are_known_where_they_are_named():
+    plain = [(row, name) for row, name in NAMED if [*spellings(name)] == [words(name)] and words(f"{name} base") not in OWN]
+    assert len(plain) > 100
+    for row, name in plain:
+        assert named(f"{row.hub}-Base") is None, name
+    assert named("stepfun-ai/Step-3.5-Flash-Base") is None
+    assert named("Qwen/Qwen3-8B-Base") == "qwen3-8b"
 
 
 @pytest.mark.parametrize(
@@ -271,6 +313,10 @@ def test_the_listing_is_grouped_and_filtered(run):
     assert all("qwen3" in "".join(row.names) + row.model_type for row in found.releases)
     with pytest.raises(UsageError, match="no models with 'nosuch' in a name"):
         ingest.catalog.list("models", "nosuch")
+    every = ingest.catalog.list()
+    assert len(every.releases) == sum(bool(row.model_type) for row in ROWS.values())
+    counted = len({*ROWS, *CATALOG.ids("architectures")})
+    assert re.search(rf"architectures +{counted} ", run("catalog", "list").out)
     for words_, shown, hidden in (
         (("architectures",), "structures by name\n", "vnet"),
         (("models",), "  older benchmarks  bart", "vnet"),

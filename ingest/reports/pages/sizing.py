@@ -279,10 +279,9 @@ def list_page(found: CatalogListing) -> Page:
     columns, *rows = table[: len(found.entries) + 1]
     sections = []
     if found.kind == "entries":
-        count = Counter(one.kind for one in found.entries)
         kinds = (
-            (kind, f"{most:,}", listed((one.id for one in found.entries if one.kind == kind), 2))
-            for kind, most in count.items()
+            (kind, f"{most:,}", listed((name for of, name, *_ in table if of == kind), 2))
+            for kind, most in Counter(of for of, *_ in table[1:]).items()
         )
         sections.append(Section("", ("kind", "entries", "ids"), tuple(kinds)))
         sections.append(Section("", lines=("One kind, or those with a word: `ingest catalog list models qwen`.",)))
@@ -296,10 +295,11 @@ def list_page(found: CatalogListing) -> Page:
         first = 0 if len({one.kind for one in found.entries}) > 1 else 1
         named, *rest = ((*row[first:3], *row[4:]) for row in (columns, *rows))
         sections.append(Section("", named, tuple(rest)))
-    if found.releases:
+    if found.releases and found.kind != "entries":
         families = _grouped((one.model_type, one.id) for one in found.releases)
         sections.append(Section(f"{len(found.releases)} structures by name", ("family", "ids"), families))
-    return Page(f"{len(rows)} {found.kind}", tuple(sections), tuple(table))
+    count = len(table) - 1 if found.kind == "entries" else len(rows)
+    return Page(f"{count} {found.kind}", tuple(sections), tuple(table))
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:

@@ -113,9 +113,12 @@ $.Catalog = (() => {
     /** The table of weights of an id. */
     architecture(name) {
       const { Architecture } = $.modules["ingest.architecture.structure"], { Weight, Attention } = $.modules["ingest.architecture.weight_table"];
-      const { weights, attentions, defaults, missing, ...rest } = data.architectures[name], key = `architecture ${name}`;
+      const key = `architecture ${name}`;
       if (!this.made.has(key)) {
-        this.made.set(key, $.worded(Architecture, [], { ...rest, weights: weights[0].map((_, place) => new Weight(...weights.map((column) => column[place]))), attentions: (attentions ?? []).map((row) => new Attention(...row)),
+        const [pattern, ...numbers] = data.architectures[name];
+        const filled = (item) => (typeof item === "number" ? numbers[item] : Array.isArray(item) ? item.map(filled) : item && typeof item === "object" ? Object.fromEntries(Object.entries(item).map(([key, one]) => [key, filled(one)])) : item);
+        const { weights, attentions, defaults, missing, ...rest } = filled(data.patterns[pattern]);
+        this.made.set(key, $.worded(Architecture, [], { id: name, ...rest, weights: weights[0].map((_, place) => new Weight(...weights.map((column) => column[place]))), attentions: (attentions ?? []).map((row) => new Attention(...row)),
           defaults: new Dict(Object.entries(defaults ?? {})), missing: new Dict(Object.entries(missing ?? {})) }));
       }
       return this.made.get(key);
