@@ -35,7 +35,7 @@ from ingest.architecture.layers import (
     tower_sizes,
 )
 from ingest.architecture.registry import class_suffix, families, family, register, resolved
-from ingest.architecture.weight_table import TableRow, Weight, aside, times
+from ingest.architecture.weight_table import TableRow, Weight, aside, by_hand, times
 
 #: Model types of text parts that are registered under another name.
 _ALIASES = {"exaone4_5_text": "exaone4", "ministral3": "ministral3_text"}
@@ -159,6 +159,14 @@ def llava(config: ModelConfig) -> Iterator[TableRow]:
     wide, bias = text_width(text), config.flag("multimodal_projector_bias", True)
     newline = [] if first else [Weight("newline", (wide,), "vision")]
     yield from aside([*tower, *_two_products(config, width, wide, bias), *newline])
+
+
+@family("composite")
+def composite(config: ModelConfig) -> Iterator[TableRow]:
+    """Any text model beside an encoder, whose tensors and those of the projection lie as rows in the table `beside`."""
+    yield from text_part(config, "llama", False, either=True)
+    tower = _named_tower(config, "clip_vision_model")[1] if "vision_config" in config.data else []
+    yield from aside([*tower, *by_hand(config.table("beside"))])
 
 
 @family("gemma3")
@@ -393,7 +401,7 @@ def cohere2_vision(config: ModelConfig) -> Iterator[TableRow]:
     yield from aside([*tower, *linear("projector.2", text_width(text), wide // 2, True)])
 
 
-_MINICPMV_TEXTS = {2.6: "qwen2", 4.0: "llama"}  # The text family of each version of MiniCPM-V whose code is described
+_MINICPMV_TEXTS = {2.5: "llama", 2.6: "qwen2", 4.0: "llama", 4.5: "qwen3"}  # The text family of each version whose code is described
 
 
 @family("minicpmv")
