@@ -45,18 +45,15 @@ def page_data(catalogs: Catalogs = (), read: Container[str] | None = None) -> di
     made = sorted(
         (of_id(name, catalog) for name in structures), key=lambda one: (one.model_type, one.layers, one.hidden, one.id)
     )
-    patterns: dict[str, int] = {}
+    patterns = _Patterns()
     # Those of a family side by side.
-    packed = {
-        one.id: _sizes(_columns(one), patterns)
-        for one in sorted(made, key=lambda one: (one.model_type, one.layers, one.hidden))
-    }
+    packed = {one.id: patterns.packed(one) for one in made}
     return {
         "catalogs": _embedded(catalog, read),
         "seen": [[protocol, precision, model, gpu, rate] for (protocol, gpu), (model, precision), rate in seen],
-        # Those of a family side by side.
         "architectures": packed,
-        "patterns": [json.loads(pattern) for pattern in patterns],
+        "patterns": [json.loads(pattern) for pattern in patterns.met],
+        "parts": [*patterns.parts],
         # Those with a file of their own, and the further names of those of the table, that of the hub first.
         "structures": catalog.ids(Structure.kind),
         "releases": {row.id: [row.hub, *row.also] for row in rows.values()},
@@ -127,24 +124,40 @@ class _Writer:
         return [self.texts.setdefault(one, len(self.texts)) if isinstance(one, str) else one for one in row]
 
 
-def _columns(made: Architecture) -> dict[str, Any]:
-    """The fields of an architecture without those that are as they usually are; its weights by column, which pack well."""
-    stated = {one.name: getattr(made, one.name) for one in fields(made) if one.name not in OF_A_RELEASE}
-    usual = {one.name: one.default for one in fields(made)}
-    told = {name: item for name, item in stated.items() if item not in ((), {}) and item != usual[name] and name != "id"}
-    return {**told, "weights": [*zip(*made.weights, strict=True)]}
+class _Patterns:
+    """Architectures as the number of a pattern and the numbers that fill it: many a release has the pattern of another.
 
+    Attributes:
+        parts: the place of the name and kind of each row of weights met so far.
+        met: the place of each pattern.
+    """
 
-def _sizes(columns: Mapping[str, Any], patterns: dict[str, int]) -> list[Any]:
-    """The pattern of an architecture and its different numbers: many a release has the pattern of another."""
-    numbers: dict[float, int] = {}
+    def __init__(self) -> None:
+        self.parts: dict[str, int] = {}
+        self.met: dict[str, int] = {}
 
-    def placed(item: Any) -> Any:
-        if isinstance(item, Mapping):
-            return {name: placed(one) for name, one in item.items()}
-        if isinstance(item, (list, tuple)):
-            return [placed(one) for one in item]
-        return item if item is None or isinstance(item, (str, bool)) else numbers.setdefault(item, len(numbers))
+    def packed(self, made: Architecture) -> list[Any]:
+        """The fields that are not as they usually are; weights by column, those that repeat another column left out."""
+        stated = {one.name: getattr(made, one.name) for one in fields(made) if one.name not in OF_A_RELEASE}
+        usual = {one.name: one.default for one in fields(made)}
+        told = {name: item for name, item in stated.items() if item not in ((), {}) and item != usual[name]}
+        names, shapes, kinds, counts, *others, positions = zip(*made.weights, strict=True)
+        keys = (f"{name}|{kind}" for name, kind in zip(names, kinds, strict=True))
+        parts = " ".join(str(self.parts.setdefault(key, len(self.parts))) for key in keys)
+        columns = [
+            shapes,
+            counts,
+            *(None if other == counts else other for other in others),
+            positions if any(positions) else None,
+        ]
+        numbers: dict[float, int] = {}
 
-    pattern = json.dumps(placed(columns), ensure_ascii=False)
-    return [patterns.setdefault(pattern, len(patterns)), *numbers]
+        def placed(item: Any) -> Any:
+            if isinstance(item, Mapping):
+                return {name: placed(one) for name, one in item.items()}
+            if isinstance(item, (list, tuple)):
+                return [placed(one) for one in item]
+            return item if item is None or isinstance(item, (str, bool)) else numbers.setdefault(item, len(numbers))
+
+        pattern = json.dumps(placed({**told, "id": "", "weights": [parts, *columns]}), ensure_ascii=False)
+        return [self.met.setdefault(pattern, len(self.met)), *numbers]

@@ -401,7 +401,12 @@ def cohere2_vision(config: ModelConfig) -> Iterator[TableRow]:
     yield from aside([*tower, *linear("projector.2", text_width(text), wide // 2, True)])
 
 
-_MINICPMV_TEXTS = {2.5: "llama", 2.6: "qwen2", 4.0: "llama", 4.5: "qwen3"}  # The text family of each version whose code is described
+_MINICPMV_TEXTS = {
+    2.5: "llama",
+    2.6: "qwen2",
+    4.0: "llama",
+    4.5: "qwen3",
+}  # The text family of each version whose code is described
 
 
 @family("minicpmv")

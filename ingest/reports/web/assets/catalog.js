@@ -117,8 +117,12 @@ $.Catalog = (() => {
       if (!this.made.has(key)) {
         const [pattern, ...numbers] = data.architectures[name];
         const filled = (item) => (typeof item === "number" ? numbers[item] : Array.isArray(item) ? item.map(filled) : item && typeof item === "object" ? Object.fromEntries(Object.entries(item).map(([key, one]) => [key, filled(one)])) : item);
-        const { weights, attentions, defaults, missing, ...rest } = filled(data.patterns[pattern]);
-        this.made.set(key, $.worded(Architecture, [], { id: name, ...rest, weights: weights[0].map((_, place) => new Weight(...weights.map((column) => column[place]))), attentions: (attentions ?? []).map((row) => new Attention(...row)),
+        const { weights: [parts, shapes, counts, active, passes, positions], attentions, defaults, missing, ...rest } = filled(data.patterns[pattern]);
+        const weights = parts.split(" ").map((part, at) => {
+          const [word, kind] = data.parts[part].split("|");
+          return new Weight(word, shapes[at], kind, counts[at], (active ?? counts)[at], (passes ?? counts)[at], positions?.[at] ?? 0);
+        });
+        this.made.set(key, $.worded(Architecture, [], { ...rest, id: name, weights, attentions: (attentions ?? []).map((row) => new Attention(...row)),
           defaults: new Dict(Object.entries(defaults ?? {})), missing: new Dict(Object.entries(missing ?? {})) }));
       }
       return this.made.get(key);
