@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from ingest.architecture.model_description import of_id
 from ingest.architecture.structure import Architecture
 from ingest.catalog.records import KINDS, Encoding, Model, Record, Shape, Statement, Structure, Tier, Value
+from ingest.catalog.releases import Release, words
 from ingest.catalog.store import CATALOGS, Catalog
 from ingest.sizing.published_rates import check_own_rates, seen_rates
 
@@ -29,7 +30,7 @@ def page_data(catalogs: Catalogs = (), read: Container[str] | None = None) -> di
         read: names of the fields that the page reads, and of the sources that it cites; None for all.
 
     >>> data = page_data()
-    >>> pattern, *sizes = data["architectures"]["llama3-8b"]
+    >>> names, pattern, *sizes = data["architectures"]["llama3-8b"]
     >>> sizes[data["patterns"][pattern]["layers"]]
     32
 
@@ -47,16 +48,15 @@ def page_data(catalogs: Catalogs = (), read: Container[str] | None = None) -> di
     )
     patterns = _Patterns()
     # Those of a family side by side.
-    packed = {one.id: patterns.packed(one) for one in made}
+    packed = {one.id: [_names(rows.get(one.id)), *patterns.packed(one)] for one in made}
     return {
         "catalogs": _embedded(catalog, read),
         "seen": [[protocol, precision, model, gpu, rate] for (protocol, gpu), (model, precision), rate in seen],
         "architectures": packed,
         "patterns": [json.loads(pattern) for pattern in patterns.met],
         "parts": [*patterns.parts],
-        # Those with a file of their own, and the further names of those of the table, that of the hub first.
+        # Those with a file of their own.
         "structures": catalog.ids(Structure.kind),
-        "releases": {row.id: [row.hub, *row.also] for row in rows.values()},
         "hash": catalog.content_hash(),
     }
 
@@ -122,6 +122,14 @@ class _Writer:
         """A row with the places of its texts."""
         self.cited.add(source)
         return [self.texts.setdefault(one, len(self.texts)) if isinstance(one, str) else one for one in row]
+
+
+def _names(row: Release | None) -> str | None:
+    """The further names of a row of the table, that of the hub first, by its owner alone where its name is the id."""
+    if row is None:
+        return None
+    owner, slash, name = row.hub.rpartition("/")
+    return " ".join([f"{owner}{slash}" if words(name) == words(row.id) else row.hub, *row.also])
 
 
 class _Patterns:

@@ -29,7 +29,7 @@ window.Ingest = (() => {
   for (const [kind, entries] of Object.entries(data.catalogs.entries)) lists[kind] = Object.entries(entries).map(([id, one]) => ({ id, name: one.name ?? id, class: one.family ?? one.holds }));
   // Those with an entry of their own first, then those that are known by their structure alone, as `catalog list` has them.
   const structures = Object.keys(data.architectures).filter((id) => !Object.hasOwn(data.catalogs.entries.models, id)).sort();
-  lists.models.push(...structures.map((id) => ({ id, name: id, note: data.releases[id]?.[0].split("/")[0] })));
+  lists.models.push(...structures.map((id) => ({ id, name: id, note: data.architectures[id][0]?.split(" ")[0].split("/")[0] })));
   /** The entry that a name stands for, in any spelling; null where it is none or several. */
   const meant = (kind, name) => {
     try {

@@ -93,7 +93,9 @@ $.Catalog = (() => {
     /** The structures that are known by name. */
     get releases() {
       if (!this.made.has("releases")) {
-        const named = Object.entries(data.releases).map(([id, names]) => [id, { id, model_type: data.structures.includes(id) ? "" : id, names: [id, ...names].filter(Boolean) }]);
+        const rows = Object.keys(data.architectures).filter((id) => data.architectures[id][0] !== null).sort();
+        const whole = (id) => data.architectures[id][0].split(" ").map((name) => (name.endsWith("/") ? name + id : name));
+        const named = rows.map((id) => [id, { id, model_type: data.structures.includes(id) ? "" : data.patterns[data.architectures[id][1]].model_type, names: [id, ...whole(id)].filter(Boolean) }]);
         const own = [...data.structures, ...this.ids("models")].map((id) => [id, id]);
         this.made.set("releases", new $.modules["ingest.catalog.releases"].Releases(new Dict(named), new Dict([...Object.entries(data.catalogs.aliases.models), ...own])));
       }
@@ -115,7 +117,7 @@ $.Catalog = (() => {
       const { Architecture } = $.modules["ingest.architecture.structure"], { Weight, Attention } = $.modules["ingest.architecture.weight_table"];
       const key = `architecture ${name}`;
       if (!this.made.has(key)) {
-        const [pattern, ...numbers] = data.architectures[name];
+        const [, pattern, ...numbers] = data.architectures[name];
         const filled = (item) => (typeof item === "number" ? numbers[item] : Array.isArray(item) ? item.map(filled) : item && typeof item === "object" ? Object.fromEntries(Object.entries(item).map(([key, one]) => [key, filled(one)])) : item);
         const { weights: [parts, shapes, counts, active, passes, positions], attentions, defaults, missing, ...rest } = filled(data.patterns[pattern]);
         const weights = parts.split(" ").map((part, at) => {
