@@ -31,7 +31,9 @@ _TUNED = (
 )
 #: Months, years and days in names: 2407, 2501, 0528.
 _DATED = r"2[3-6](0[1-9]|1[0-2])|(0[1-9]|1[0-2])[0-3][0-9]"
-_MAKERS = "meta|meta-llama|nvidia|google|microsoft|mistralai|qwen|ibm|hf"
+_MAKERS = "meta|meta-llama|nvidia|google|microsoft|mistralai|qwen|ibm|hf|databricks"
+#: Ends of names of services, after the size of a model.
+_SERVED = r"turbo|fast|lora"
 #: Words beside the name of a family that make no release of it: whoever trains one of that size may call it so.
 _SIZES = {"tiny", "mini", "small", "base", "medium", "large", "xl", "xxl", "cased", "uncased"}
 #: Owners on the hub whose releases are those of others, converted.
@@ -98,13 +100,16 @@ def spellings(name: str) -> Iterator[str]:
     whole = re.sub(r"[\s_:]+", "-", whole)
     shorter, seen = [whole], [words(whole)]
     yield seen[0]
+    # Services write qwen-v2p5-7b for Qwen 2.5.
+    whole = re.sub(r"(?<=\d)p(?=\d)", ".", re.sub(rf"(\d[bm].*)-({_SERVED})$", r"\1", whole))
+    shorter.append(whole)
     for unwanted in (_STORED, _TUNED, _DATED):
         # The last such word first: a release may be known by the others.
         while found := [*re.finditer(rf"(?:^|-)(?:{unwanted})(?=-|$)", whole)]:
             whole = (whole[: found[-1].start()] + whole[found[-1].end() :]).strip("-")
             shorter.append(whole)
     for one in shorter:
-        for made in (words(one), words(re.sub(rf"^({makers})-", "", one))):
+        for made in map(words, (one, re.sub(rf"^(({makers})-)+", "", one), re.sub(r"^([a-z]+)-v(?=\d)", r"\1-", one))):
             if made and made not in seen:
                 seen.append(made)
                 yield made

@@ -187,11 +187,42 @@ def test_base_releases_are_known_where_they_are_named():
         ("allenai/Olmo-3-7B-Instruct-SFT", "olmo-3-7b"),
         ("01-ai/Yi-34B-Chat-4bits", "yi-34b"),
         ("wizardlm2:8x22b", "mixtral-8x22b-v0.1"),
+        ("accounts/fireworks/models/qwen-v2p5-14b-instruct", "qwen2.5-14b"),
+        ("llama-v3p1-8b-instruct", "llama3-8b"),
+        ("meta-llama/Llama-3.3-70B-Instruct-Turbo", "llama3-70b"),
+        ("databricks-meta-llama-3-3-70b-instruct", "llama3-70b"),
+        ("whisper-large-v3-turbo", "whisper-large-v3-turbo"),
+        ("Qwen/Qwen-VL-Chat", "qwen-vl"),
+        ("liuhaotian/llava-v1.5-7b", "llava-v1.5-7b"),
     ],
 )
 def test_forms_of_ollama_ngc_and_the_hub(written, found):
     assert CATALOG.model_id(written) in (found, written)
     assert describe(written, CATALOG).id == found
+
+
+def test_a_text_model_beside_an_encoder_counts_both():
+    phi = describe("microsoft/Phi-3.5-vision-instruct", CATALOG)
+    assert (phi.layers, phi.hidden, phi.vocabulary) == (32, 3072, 32064)
+    # As safetensors lists: 3.82 billion of text, ViT-L/14 of 336 pixels, two products and two separators.
+    assert phi.parameters == 4_146_621_440
+    assert sum(row.parameters for row in phi.weights if row.kind == "vision") == 4_146_621_440 - 3_821_079_552
+    with pytest.raises(IngestError, match="beside"):
+        from_config(
+            "x",
+            "x.yaml",
+            {
+                "model_type": "composite",
+                "text_config": {
+                    "model_type": "llama",
+                    "hidden_size": 8,
+                    "intermediate_size": 8,
+                    "num_hidden_layers": 1,
+                    "num_attention_heads": 1,
+                    "vocab_size": 8,
+                },
+            },
+        )
 
 
 @pytest.mark.parametrize("written", ["llama3.1", "qwen3", "gemma", "mistral-small", "olmo", "qwen2.5:latest"])
