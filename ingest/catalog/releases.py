@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +32,7 @@ _TUNED = (
 )
 #: Months, years and days in names: 2407, 2501, 0528.
 _DATED = r"2[3-6](0[1-9]|1[0-2])|(0[1-9]|1[0-2])[0-3][0-9]"
-_MAKERS = "meta|meta-llama|nvidia|google|microsoft|mistralai|qwen|ibm|hf|databricks"
+_MAKERS = "meta|meta-llama|nvidia|google|microsoft|mistralai|qwen|ibm|hf|databricks-meta|databricks"
 #: Ends of names of services, after the size of a model.
 _SERVED = r"turbo|fast|lora"
 #: Words beside the name of a family that make no release of it: whoever trains one of that size may call it so.
@@ -109,7 +110,7 @@ def spellings(name: str) -> Iterator[str]:
             whole = (whole[: found[-1].start()] + whole[found[-1].end() :]).strip("-")
             shorter.append(whole)
     for one in shorter:
-        for made in map(words, (one, re.sub(rf"^(({makers})-)+", "", one), re.sub(r"^([a-z]+)-v(?=\d)", r"\1-", one))):
+        for made in map(words, (one, re.sub(X, "", one), re.sub(r"^([a-z]+)-v(?=\d)", r"\1-", one))):
             if made and made not in seen:
                 seen.append(made)
                 yield made
@@ -158,9 +159,9 @@ class Releases:
                 return None if self._another(owner.lower(), spelling, one) else one
         # A name of the hub is whole.
         for spelling in () if "/" in written else spellings(written):
-            longer = {one: None for name, ids in index.items() if name.startswith(f"{spelling} ") for one in ids}
+            longer = {one for name, ids in index.items() if name.startswith(f"{spelling} ") for one in ids}
             if len(longer) > 1:
-                raise _several(written, longer)
+                raise _several(written, sorted(longer, key=partial(_plainness, spelling)))
         return None
 
     def _another(self, owner: str, spelling: str, found: str) -> bool:
@@ -180,6 +181,12 @@ class Releases:
         ids = [*dict.fromkeys(next(iter(self._of_models[name])) for name in close)][:3]
         own = "; hf:// before it reads the hub" if re.fullmatch(r"[\w-]+/[\w.-]+", written) else "; or its config.json"
         return f"; nearest {', '.join(ids)}{own}" if ids else own if "/" in written else ""
+
+
+def _plainness(spelling: str, name: str) -> tuple[bool, int, list[tuple[int, str]]]:
+    """Releases of a family before what others made of them, short names before long ones, small numbers before large ones."""
+    parts = words(name).split()
+    return not words(name).startswith(spelling), len(parts), [(int(one), "") if one.isdigit() else (0, one) for one in parts]
 
 
 def _several(written: str, found: Iterable[str]) -> UsageError:
