@@ -110,7 +110,7 @@ def spellings(name: str) -> Iterator[str]:
             whole = (whole[: found[-1].start()] + whole[found[-1].end() :]).strip("-")
             shorter.append(whole)
     for one in shorter:
-        for made in map(words, (one, re.sub(X, "", one), re.sub(r"^([a-z]+)-v(?=\d)", r"\1-", one))):
+        for made in map(words, (one, re.sub(rf"^({makers})-", "", one), re.sub(r"^([a-z]+)-v(?=\d)", r"\1-", one))):
             if made and made not in seen:
                 seen.append(made)
                 yield made
