@@ -15,7 +15,7 @@ from ingest.errors import IngestError, UsageError, nearest
 from ingest.files import read_json_object
 
 _STORED = "the name says {word}: weights are counted at 16 bits; give the release's own folder, or --precision"
-_SIXTEEN = ("bf16", "fp16", "dynamic", "static", "unsloth")  # words that tell nothing about narrower weights
+_SIXTEEN = ("bf16", "fp16", "f16", "dynamic", "static", "unsloth")  # words that tell nothing about narrower weights
 
 #: Files of weights by their suffix.
 _WEIGHTS = (".gguf", ".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".onnx", ".nemo", ".h5", ".npz")

@@ -21,7 +21,8 @@ MOST_SHOWN = 6  # names that a refusal lists, fewer where a line of a terminal i
 WIDTH = 72  # letters of a refusal, after "ingest: "
 #: Words for how the weights are stored: they change no structure.
 _STORED = (
-    r"awq|gptq|autoround|gguf|ggml|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|nvfp4|mxfp4|int4|int8|[2-8]-?bits?|w4a16|w8a8|w8a16|w4a8|g128|"
+    r"awq|gptq|autoround|gguf\d?|ggml|mlc|q[0-8]f(16|32)(-[01])?|f16|f32|1k|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|"
+    r"nvfp4|mxfp4|int4|int8|[2-8]-?bits?|w4a16|w8a8|w8a16|w4a8|g128|"
     r"qat|dynamic|static|unsloth|imatrix|marlin|quantized|onnx|cloud|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
 )
 #: Words for what a release was tuned or converted for, and for its first version: they change no structure either. Base
@@ -98,7 +99,7 @@ def spellings(name: str) -> Iterator[str]:
     *_, owner, whole = f"/{whole.replace('--', '/')}".split("/")
     # Another owner's `microsoft-phi` may be a model that only reads the tokens of that one; its quantized weights are the same.
     makers = _MAKERS if not owner or stored_as(whole) or re.match(rf"({_MAKERS})\b", owner) else "-"
-    whole = re.sub(r"[\s_:]+", "-", whole)
+    whole = re.sub(r"[\s_:]+|[.](?=i?q\d|b?f(16|32)|gguf)", "-", whole)
     shorter, seen = [whole], [words(whole)]
     yield seen[0]
     # Services write qwen-v2p5-7b for Qwen 2.5.

@@ -114,6 +114,8 @@ FORMS = [
     lambda name: f"unsloth/{name}-bnb-4bit",
     lambda name: f"{name}-q4_K_M",
     lambda name: f"{name}-GGUF",
+    lambda name: f"{name}.Q4_K_M.gguf",
+    lambda name: f"{name}-q4f16_1-MLC",
     lambda name: f"models--TheBloke--{name}",
     lambda name: f" {name} ",
 ]
