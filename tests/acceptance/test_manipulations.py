@@ -12,23 +12,14 @@ from outputs import as_scripted, elbencho_json, ior_text, listed_anew, mdtest, s
 from plans import plan, times
 
 import ingest
-from ingest.acceptance import loads
 from ingest.acceptance.pack import steps_of_terms
 from ingest.acceptance.run_files import differences
 from ingest.acceptance.service_limits import DEGRADED, JUDGED
 from ingest.acceptance.test_spec import TOOLS, Observed, Run
 from ingest.site.service_records import records
 
+pytestmark = pytest.mark.usefixtures("short_rehearsal")
 READ, WRITE = "T-READ-01-fio", "T-WRITE-01-fio"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def short_rehearsal():
-    """A second on little data."""
-    with pytest.MonkeyPatch.context() as patched:
-        for name, value in {"REHEARSAL_SECONDS": 1, "REHEARSAL_BYTES": 8 * 2**20, "REHEARSAL_FILES": 200}.items():
-            patched.setattr(loads, name, value)
-        yield
 
 
 @pytest.fixture(scope="module")
