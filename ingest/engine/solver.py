@@ -267,10 +267,9 @@ class Quantities:
             except (MissingQuantity, CyclicQuantity) as error:
                 unknown[name] = message_of(error)
                 continue
-            most = math.inf if step.formula is None else step.formula.high
-            if most < math.inf and float(step.value) > most * (1 + ROUNDING):
+            if step.formula is not None and step.value > (most := step.formula.high) * (1 + ROUNDING):
                 # Such as a share of more than all the time: no run has it.
-                shown = (display(value, step.formula.unit, binary=False) for value in (found.pop(name).value, most))
+                shown = (display(float(value), step.formula.unit, binary=False) for value in (found.pop(name).value, most))
                 unknown[name] = BEYOND.format(*shown)
         tree = Tree(found if ranged else {})
         quantities = {

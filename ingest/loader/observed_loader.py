@@ -134,7 +134,7 @@ def find_latency(known: Quantities, seen: ObservedLoader, stalled_by: str, seed:
         hidden = Input(0).by_default("the latency of single reads is hidden behind the bandwidth", "latency")
         known.give({"sample_read_seconds": hidden})
         return
-    sizes = seen.values_of("loader_workers", "loader_prefetch", "samples_per_step")
+    sizes = {name: seen.value(name) for name in ("loader_workers", "loader_prefetch", "samples_per_step")}
     for name, option in (("loader_workers", "--workers"), ("samples_per_step", "--samples-per-step")):
         if sizes[name] is None:
             raise IngestError(

@@ -426,7 +426,7 @@ def interval_table(known: Quantities, mode: str) -> dict[str, list[dict[str, Any
     names = ("checkpoint_interval", "checkpoint_write_bandwidth", "checkpoint_overhead", "total_overhead")
     mark = "asked" if _stated(known, "checkpoint_interval") else "chosen"
     try:
-        rows = {known.value("checkpoint_interval"): {**known.values_of(*names), "mark": mark}}
+        rows: dict[float, dict[str, Any]] = {known.value("checkpoint_interval"): {**known.values_of(*names), "mark": mark}}
     except MissingQuantity:
         return {}
     for minutes in MINUTES:
