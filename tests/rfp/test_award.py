@@ -46,7 +46,8 @@ def test_a_system_that_is_priced_in_steps_alone_costs_its_steps():
     ("line", "total", "note"),
     [
         (("System", ONCE, 4, 100, 4_000), 400, "System: states 4,000.00, quantity times price of one is 400.00"),
-        (("System", ONCE, 4, 100, 400), 400, ""),
+        (("System", ONCE, 4, 100, 401.9), 400, ""),
+        (("System", ONCE, 4, 100, 402.1), 400, "System: states 402.10, quantity times price of one is 400.00"),
         (("System", ONCE, None, None, "on request"), None, "System: 'Price' is 'on request', which is no amount"),
         (("System", ONCE, None, None, 400, "plus taxes"), 400, "System: remark: plus taxes"),
     ],
