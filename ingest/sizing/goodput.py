@@ -322,9 +322,9 @@ def _bandwidths(sized: Quantities, known: Quantities, interrupts: Interrupts | N
         here.state("runs_simulated")
         steps = {name: (known if name == "restart_seconds" else planned).find(name) for name in SCHEDULE if name not in given}
         here.adopt({name: step for name, step in steps.items() if step is not None})
-        goodput = float(_simulated(here, interrupts).goodput.mean())
-        found = here.values_of("checkpoint_interval", "goodput_closed_form")
-        rows.append({"write_bandwidth": rate, **found, "goodput": goodput})
+        simulated = {"goodput": float(_simulated(here, interrupts).goodput.mean())}
+        interval, closed = (here.values_of(name) for name in ("checkpoint_interval", "goodput_closed_form"))
+        rows.append({"write_bandwidth": rate, **interval, **simulated, **closed})
     knee = knee_of([row["goodput"] for row in rows])
     gained = _with_gains(rows, known)
     gained[-1] |= {name: "" for name in gained[0] if name not in gained[-1]}
