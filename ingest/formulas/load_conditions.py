@@ -52,7 +52,7 @@ computed_quantity("bandwidth_with_headroom", "part_bandwidth * (1 + performance_
     "Bandwidth of one part of a load with the headroom of the site.", above=False,
     example="bandwidth_with_headroom(10e9, 0.2) -> 12000000000.0")  # fmt: skip
 computed_quantity("share_of_own_parts", "maximum(line_bandwidth - bandwidth_of_others, 0) / own_bandwidth", "1",
-    "What is left of a line after the parts of other kinds, over what its own parts ask for.", above=False,
+    "Share of its own parts that a line still has after the parts of other kinds.", above=False,
     example="share_of_own_parts(40e9, 10e9, 60e9) -> 0.5")  # fmt: skip
 computed_quantity("share_drawn", "minimum(1, most_bandwidth / own_bandwidth)", "1",
     "Share of its loads that the clients of one cluster draw.", above=False, high=1,
