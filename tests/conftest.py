@@ -254,6 +254,20 @@ def example_plan(name, samples=0):
     return ingest.plan(EXAMPLES / f"{name}.yaml", **({} if samples is None else {"samples": samples}))
 
 
+def seeds(few, many):
+    """Seeds of a test of drawn inputs: a few for each push, all of them with the slow tests."""
+    return [*range(few), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(few, many))]
+
+
+@pytest.fixture(scope="module")
+def short_rehearsal():
+    """A rehearsal of a second on little data: what fio prints is the same."""
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in {"REHEARSAL_SECONDS": 1, "REHEARSAL_BYTES": 8 * 2**20, "REHEARSAL_FILES": 200}.items():
+            patched.setattr(f"ingest.acceptance.loads.{name}", value)
+        yield
+
+
 @pytest.fixture(scope="session")
 def hpc_plan():
     return example_plan("hpc-128-nodes")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple
 
 from ingest.engine.array_tree import ArrayTree
@@ -93,8 +94,7 @@ def replaced(step: Step, by: Mapping[str, Step], done: dict[Step, Step], owner: 
 
 def columns_of(table: str, rows: Sequence[QuantityRow], owner: str = "") -> dict[str, Step]:
     """Every column of a table that a formula needs, by name."""
-    ending = f"_of_{table}"
-    columns = {name: name.removesuffix(ending) for name in INPUTS if name.endswith(ending)}
+    columns = _needed(f"_of_{table}")
     for row in rows:
         row.find_all(columns.values())
     known = [row.known.steps for row in rows]
@@ -102,6 +102,12 @@ def columns_of(table: str, rows: Sequence[QuantityRow], owner: str = "") -> dict
         name: column(name, tuple([steps[quantity] for steps in known if quantity in steps]), owner)
         for name, quantity in columns.items()
     }
+
+
+@cache
+def _needed(ending: str) -> dict[str, str]:
+    """The columns of a table, which end alike, each with the quantity of its rows; each year of a site asks for them."""
+    return {name: name.removesuffix(ending) for name in INPUTS if name.endswith(ending)}
 
 
 class Below(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ingest.engine.expression import Num
 from ingest.engine.messages import message_of
-from ingest.engine.ranges import Tree
+from ingest.engine.ranges import ROUNDING, Tree
 from ingest.engine.registry import (
     OUT_OF_RANGE,
     Formula,
@@ -30,11 +30,14 @@ from ingest.engine.registry import (
 )
 from ingest.engine.value import Input, Quantity
 from ingest.errors import CyclicQuantity, MissingQuantity, UsageError
+from ingest.units import display
 
 #: The classes of plain numbers.
 NUMBERS = frozenset({float, int})
 #: Sets of inputs whose routes are kept: more than the kinds of jobs of one site.
 MOST_KEPT = 200
+#: Why a result is missing that would be more than its quantity can be.
+BEYOND = "it would be {}, more than {}"
 
 
 class Route(NamedTuple):
@@ -238,6 +241,14 @@ class Quantities:
         self._names = start
         return {name: step for name in names if (step := self.find(name)) is not None}
 
+    def steps_of(self, *names: str) -> dict[str, Step]:
+        """Quantities and how they came about, by name."""
+        return {name: self.step(name) for name in names}
+
+    def values_of(self, *names: str) -> dict[str, float]:
+        """The values of quantities, by name."""
+        return {name: self.value(name) for name in names}
+
     def value(self, name: str) -> float:
         """The value of a quantity."""
         return float(self.step(name).value)
@@ -252,9 +263,14 @@ class Quantities:
                 unknown[name] = message_of(missing)
                 continue
             try:
-                found[name] = self.step(name)
+                found[name] = step = self.step(name)
             except (MissingQuantity, CyclicQuantity) as error:
                 unknown[name] = message_of(error)
+                continue
+            if step.formula is not None and step.value > (most := step.formula.high) * (1 + ROUNDING):
+                # Such as a share of more than all the time: no run has it.
+                shown = (display(float(value), step.formula.unit, binary=False) for value in (found.pop(name).value, most))
+                unknown[name] = BEYOND.format(*shown)
         tree = Tree(found if ranged else {})
         quantities = {
             name: Quantity(

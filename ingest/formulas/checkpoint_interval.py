@@ -35,6 +35,11 @@ computed_quantity("job_mean_time_to_interrupt", "1 / (counted_nodes * failures_p
     "Mean time to interrupt (MTTI) of a job that stops when any of its nodes fails.", source=MODEL,
     where="nodes in series: 1/(n·λ)", label="mean time to interrupt",
     example="job_mean_time_to_interrupt(2048, 0.0065 / 86_400) / 3600 -> 1.8028...")  # fmt: skip
+computed_quantity("interrupt_growth",
+    "log(larger_job_interrupt_rate / smaller_job_interrupt_rate) / log(larger_job_gpus / smaller_job_gpus)", "1",
+    "Power of its GPUs with which interrupts of a job grow between two published sizes.", source="arithmetic",
+    where="the slope of a straight line on logarithmic axes", above=False,
+    example="interrupt_growth(4.0, 2.0, 4000, 1000) -> 0.5")  # fmt: skip
 computed_quantity("failures_between_sizes",
     "smaller_job_interrupt_rate * (gpus / smaller_job_gpus) ** interrupt_growth / counted_nodes", "1/s/node",
     "Failure rate of a node of a job between two published sizes: the interrupts of a job grow from one to the other as a power"

@@ -141,8 +141,8 @@ input_quantity("gpus_of_failures", "GPU", "GPUs of the jobs whose failure rate w
 input_quantity("smaller_job_gpus", "GPU", "GPUs of the next smaller jobs whose interrupts were published.",
     whole=True)  # fmt: skip
 input_quantity("smaller_job_interrupt_rate", "1/s", "Interrupts per time of the next smaller published jobs.")
-input_quantity("interrupt_growth", "1", "Power of its GPUs with which interrupts of a job grow between two published sizes.",
-    above=False)  # fmt: skip
+input_quantity("larger_job_gpus", "GPU", "GPUs of the next larger jobs whose interrupts were published.", whole=True)
+input_quantity("larger_job_interrupt_rate", "1/s", "Interrupts per time of the next larger published jobs.")
 input_quantity("uptime_share", "1", "Uptime: share of the time in which the job makes progress.", high=1)
 input_quantity("checkpoint_interval", "s", "Checkpoint interval: computing between two checkpoints.",
     label="checkpoint interval")  # fmt: skip

@@ -32,6 +32,8 @@ computed_quantity("load_bandwidth", "total(parts_bandwidth)", "B/s", "Bandwidth 
 computed_quantity("share_of_load", "part_bandwidth / load_bandwidth", "1", "Share of one part in the bytes of a load.", high=1)
 computed_quantity("bandwidth_of_the_rest", "line_bandwidth - part_bandwidth", "B/s",
     "The bandwidth of a line less that of one part of its load.")  # fmt: skip
+input_quantity("own_bandwidth", "B/s", "Bandwidth that the loads of one kind or cluster ask for.")
+input_quantity("bandwidth_of_others", "B/s", "Bandwidth of the parts of a line that are of other kinds.", above=False)
 input_quantity("most_bandwidth", "B/s", "Most that the clients of one cluster draw.", above=False)
 input_quantity("most_bandwidths", "B/s", "Most that the clients of each cluster of a line draw.", above=False)
 input_quantity("drawn_bandwidth", "B/s", "Bandwidth of the loads of one cluster, at most what its clients draw.", above=False)
@@ -46,6 +48,15 @@ computed_quantity("bandwidth_of_clients",
     "B/s", "The part of a line that the clients of one cluster take: of their own loads, and of what others cannot draw.",
     above=False, needs="line_bandwidth drawn_bandwidth drawn_bandwidths most_bandwidth most_bandwidths least_bandwidth",
     example="bandwidth_of_clients(40e9, 30e9, [8e9, 30e9], 72e9, [8e9, 72e9], 1) -> 32000000000.0")  # fmt: skip
+computed_quantity("bandwidth_with_headroom", "part_bandwidth * (1 + performance_headroom)", "B/s",
+    "Bandwidth of one part of a load with the headroom of the site.", above=False,
+    example="bandwidth_with_headroom(10e9, 0.2) -> 12000000000.0")  # fmt: skip
+computed_quantity("share_of_own_parts", "maximum(line_bandwidth - bandwidth_of_others, 0) / own_bandwidth", "1",
+    "Share of its own parts that a line still has after the parts of other kinds.", above=False,
+    example="share_of_own_parts(40e9, 10e9, 60e9) -> 0.5")  # fmt: skip
+computed_quantity("share_drawn", "minimum(1, most_bandwidth / own_bandwidth)", "1",
+    "Share of its loads that the clients of one cluster draw.", above=False, high=1,
+    example="share_drawn(36e9, 72e9) -> 0.5")  # fmt: skip
 computed_quantity("requests_of_part", "part_share / read_request_bytes", "1/B",
     "Requests that one part of a load adds for each byte of the load.")  # fmt: skip
 computed_quantity("request_bytes_of_mix", "1 / total(requests_per_byte)", "B",

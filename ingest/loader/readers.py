@@ -151,7 +151,7 @@ def place_staging(known: Quantities, node: Node | None) -> None:
     known.link("dataset_bytes", known.step("job_dataset_bytes"))
     known.link("read_bandwidth_available", known.step("feed_read_bandwidth"))
     room = known.find("job_cache_bytes") or known.find("nvme_bytes_per_node")
-    share = {"dataset_bytes": known.value("dataset_bytes"), "nodes": known.value("nodes") / known.value("copies_staged")}
+    share = {**known.values_of("dataset_bytes"), "nodes": known.value("nodes") / known.value("copies_staged")}
     held = float(solve("dataset_share_per_node", share))
     if room is not None and held > room.value:
         sizes = f"{display(held, 'B')} per node for {display(room.value, 'B')} of drives"
@@ -180,11 +180,11 @@ def staged_steps(known: Quantities, loader: Loader, shared: Step, *, steps: int,
     if epoch is None:
         return own
     made = {"accelerator_utilization": shared, "staged_utilization": staged}
-    made |= {"epoch_seconds": epoch, "stage_seconds": known.step("stage_seconds")}
+    made |= {"epoch_seconds": epoch, **known.steps_of("stage_seconds")}
     for name in ("fed_epoch_seconds", "staged_epoch_seconds"):
         own[name] = derive(name, known.given, made)
     made |= {"staged_epoch_seconds": own["staged_epoch_seconds"]}
-    made |= {name: known.step(name) for name in ("stage_bytes", "job_epochs")}
+    made |= known.steps_of("stage_bytes", "job_epochs")
     own["epochs_read_bandwidth"] = linked("epochs_read_bandwidth", derive("staged_read_bandwidth", known.given, made))
     gain = derive("gain_of_staging", known.given, made)
     if gain.value > 0:

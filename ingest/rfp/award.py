@@ -137,7 +137,7 @@ def priced(rows: Rows | None, award: Award, sent: Rows | None = None) -> Price:
         limiting += [f"{item}: {limit}"] if limit else []
         if price is not None and counts != OPTION:
             times = award.years if counts == YEARLY else 1
-            (steps if counts == IN_STEPS else parts)[item] = price * times
+            (steps if counts == IN_STEPS else parts)[item] = _cost(price, times)
         if remark := one_line(str(line.get("Remarks") or "")):
             limiting.append(f"{item}: remark: {remark}")
     if steps and not any(item.startswith(SYSTEM) for item in parts):
@@ -146,7 +146,8 @@ def priced(rows: Rows | None, award: Award, sent: Rows | None = None) -> Price:
     if power and award.electricity_price is not None:
         energy = {"offered_power": power, "planned_years": award.years, "electricity_price_per_kwh": award.electricity_price}
         parts["electricity"] = float(solve("electricity_of_offer", energy))
-    total = sum(parts.values()) if any(item.startswith(SYSTEM) for item in parts) else None
+    is_whole = any(item.startswith(SYSTEM) for item in parts)
+    total = float(solve("offer_cost", {"item_costs": [*parts.values()]})) if is_whole else None
     stated = number_in(said.get(TOTAL, ""))
     if total is not None and stated and abs(stated / total - 1) > ROUNDED:
         notes.append(f"{TOTAL}: states {stated:,.2f}, its lines add up to {total:,.2f}")
@@ -173,9 +174,14 @@ def _price(line: Mapping[str, Any]) -> tuple[float | None, str, str]:
     one, many, price = read[UNIT_PRICE], read[QUANTITY], read[PRICE_HEAD]
     if one is None or many is None:
         return price, "", ""
-    if price is not None and abs(price - one * many) > ROUNDED * abs(one * many):
-        return one * many, f"states {price:,.2f}, {QUANTITY.lower()} times {UNIT_PRICE.lower()} is {one * many:,.2f}", ""
-    return one * many, "", ""
+    cost = _cost(one, many)
+    if price is not None and abs(price - cost) > ROUNDED * cost:
+        return cost, f"states {price:,.2f}, {QUANTITY.lower()} times {UNIT_PRICE.lower()} is {cost:,.2f}", ""
+    return cost, "", ""
+
+
+def _cost(price: float, count: float) -> float:
+    return float(solve("item_cost", {"item_price": price, "item_count": count}))
 
 
 class Ranked(NamedTuple):
@@ -206,7 +212,8 @@ def ranking(award: Award, shares: Mapping[str, Mapping[str, float]], costs: Mapp
         total = sum(points.values())
         if award.method == COST_PER_POINT:
             others = sum(value for name, value in points.items() if name != PRICE)
-            total = cost / others if cost and others else float("inf")
+            each = {"offer_cost": cost, "other_points": others}
+            total = float(solve("cost_per_point", each)) if cost and others else float("inf")
         found.append(Ranked(offer, 0, points, total, cost))
     found.sort(key=lambda one: one.total if award.method == COST_PER_POINT else -one.total)
     ranks = [1]

@@ -11,7 +11,7 @@ import posixpath
 import re
 import warnings
 import zipfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,6 +35,11 @@ _COMMENT = re.compile(
     rb'<(?:\w+:)?(?:threadedC|c)omment\b[^<>]*?\bref="[A-Z]+(\d+)"[^<>]*>(.*?)</(?:\w+:)?(?:threadedC|c)omment>', re.DOTALL
 )
 _ON_PAGE = re.compile(rb"<(?:\w+:)?(?:odd|even|first)(?:Header|Footer)>([^<]+)<")
+#: Parts of the number format of a cell: texts, what is in brackets, padding, digits with their separators.
+_FORMAT = re.compile(
+    r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|(?P<bracket>\[[^\]]*\])|[_*].|;'
+    r"|(?P<digits>General|[#0?](?:[#0?.,]*[#0?.])?(?:[eE][+-][#0?]+)?|,+)|(?P<other>[^;])"
+)
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^<>]*?\bref="([A-Z0-9:$]+)"')
 
 
@@ -78,7 +83,7 @@ def read_sheets(path: Path) -> dict[str, Sheet]:
             raise IngestError(f"{path}: {why}")
         merged = {name: _merged(path, package, book, name) for name in HEADS}
         said = {name: _comments(package, str(book[name]._worksheet_path).lstrip("/")) for name in HEADS}
-        stored = {name: _rows(path, book[name]) for name in HEADS}
+        stored = {name: _rows(path, book[name], _shown) for name in HEADS}
         # A sheet is parsed each time its rows are taken; styles and texts are loaded once.
         book._data_only = False
         live = {name: _rows(path, book[name]) for name in HEADS}
@@ -94,7 +99,7 @@ def other_sheets(path: Path) -> dict[str, Rows]:
         others = [sheet for sheet in book.worksheets if sheet.title not in HEADS]
         for sheet in others:
             _part_of(path, package, sheet)
-        return {str(sheet.title): _rows(path, sheet) for sheet in others}
+        return {str(sheet.title): _rows(path, sheet, _shown) for sheet in others}
 
 
 def page_texts(path: Path) -> dict[str, str]:
@@ -170,15 +175,41 @@ def _part_of(path: Path, package: zipfile.ZipFile, sheet: Any) -> str:
     return part
 
 
-def _rows(path: Path, sheet: Any) -> Rows:
-    """The rows of a sheet down to the last one that holds anything."""
-    cells = sheet.iter_rows(max_row=MOST_ROWS + 1, max_col=MOST_COLUMNS, values_only=True)
-    rows = [tuple(map(_double, row)) for row in itertools.islice(cells, MOST_ROWS + 1)]
+def _rows(path: Path, sheet: Any, read: Callable[[Any], Any] = lambda cell: cell.value) -> Rows:
+    """The rows of a sheet down to the last one that holds anything, as `read` has each cell."""
+    cells = sheet.iter_rows(max_row=MOST_ROWS + 1, max_col=MOST_COLUMNS)
+    rows = [tuple(_double(read(cell)) for cell in row) for row in itertools.islice(cells, MOST_ROWS + 1)]
     while rows and all(value is None for value in rows[-1]):
         rows.pop()
     if len(rows) > MOST_ROWS:
         raise IngestError(f"{path}: sheet '{sheet.title}' has more than {MOST_ROWS:,} rows, expected one for each requirement")
     return rows
+
+
+def _shown(cell: Any) -> Any:
+    """The value of a cell; of a number with words in its format, in thousands or hidden, the text that a reader sees."""
+    number = cell.value
+    if not isinstance(number, (int, float)) or isinstance(number, bool) or cell.number_format in (None, "General"):
+        return number
+    sections: list[list[re.Match[str]]] = [[]]
+    for part in _FORMAT.finditer(cell.number_format):
+        if part[0] == ";":
+            sections.append([])
+        else:
+            sections[-1].append(part)
+    if any(part["bracket"] and part[0][1:2] in "<=>" for section in sections for part in section):
+        chosen = [part for section in sections for part in section]  # which of them holds is for a person to see
+    else:
+        by_sign = 1 if number < 0 else 2 if number == 0 else 0
+        chosen = sections[by_sign if by_sign < len(sections) else 0]
+    words = [part["quoted"] or part["escaped"] or part["other"] or ("\0" if part["digits"] else "") for part in chosen]
+    before, _, after = "".join(words).partition("\0")
+    thousands = sum(part["digits"].count(",") for part in chosen if part["digits"] and set(part["digits"]) == {","})
+    if not (number == 0 and words) and not any(part["digits"] for part in chosen):
+        return f"{number:.15g} (not shown)"
+    if not thousands and not re.search(r"\w", before + after.replace("\0", "")):
+        return number
+    return f"{before}{number / 1000**thousands:.15g}{after}".replace("\0", "")
 
 
 def _double(value: Any) -> Any:

@@ -105,7 +105,7 @@ def of_clusters(
         yield finding("E05", row.step, owner=row.name, jobs=theirs, cluster=row.name)
     for row in jobs:
         cluster = str(row.words["cluster"])
-        sizes = {"nodes": row.step("nodes"), "cluster_nodes": counts[cluster]}
+        sizes = {**row.known.steps_of("nodes"), "cluster_nodes": counts[cluster]}
         yield finding("E06", sizes, owner=row.name, cluster=cluster)
 
 
@@ -113,7 +113,7 @@ def of_storage(storage: Quantities) -> Iterator[Finding | None]:
     """Fewer units fail than there are."""
     if "failed_servers" in storage.given:
         units = storage.step("storage_units") if "storage_units" in storage.given else storage.value("storage_units")
-        yield finding("E07", {"failed_servers": storage.step("failed_servers"), "storage_units": units}, owner="storage")
+        yield finding("E07", {**storage.steps_of("failed_servers"), "storage_units": units}, owner="storage")
 
 
 def of_choices(jobs: Sequence[QuantityRow], policies: Mapping[str, Policy], sized: Collection[str]) -> Iterator[Finding | None]:

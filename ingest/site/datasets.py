@@ -435,7 +435,7 @@ def mixed_bytes_of(data: Quantities, tokens_per_sample: Input | None) -> float |
         return float(of_sample.value)
     if tokens_per_sample is None:
         return None
-    given = {"mixed_token_bytes": data.value("mixed_token_bytes"), "tokens_per_sample": tokens_per_sample.value}
+    given = {**data.values_of("mixed_token_bytes"), "tokens_per_sample": tokens_per_sample.value}
     return float(solve("mixed_bytes_of_tokens", given))
 
 

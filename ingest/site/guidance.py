@@ -54,7 +54,7 @@ class ClusterGuidance(NamedTuple):
     @property
     def shared(self) -> Mapping[str, Step]:
         """The quantities as steps: one cell and one draw each."""
-        return {name: self.known.step(name) for name in (*self.known.given, "node_drawable_bandwidth")}
+        return self.known.steps_of(*self.known.given, "node_drawable_bandwidth")
 
 
 #: Beyond any node: nothing holds a load down that no known NIC carries.

@@ -162,7 +162,7 @@ def place_grown_checkpoints(known: Quantities, jobs: Sequence[QuantityRow], grow
                 own.adopt({name: step if factors is None else grown_step(step, factors, years)})
         later.append(QuantityRow(row.name, row.words, own))
     total = Quantities(known.given)
-    total.adopt({"performance_headroom": known.step("performance_headroom"), **columns_of("jobs", later)})
+    total.adopt(known.steps_of("performance_headroom") | columns_of("jobs", later))
     total.state(overlap)
     for name, workload in (("write", "workload_write_bandwidth"), ("restart", "workload_restart_bandwidth")):
         known.link(f"grown_{name}_bandwidth", total.step(workload))

@@ -328,7 +328,7 @@ class SiteJob:
             shown = known.find_all((*missed, *further))
             results = [name for name, step in shown.items() if name in missed or step.value]
             told = (*found.warnings, *unused_options(found, results, settings), *contradicted(known, _settings(policy)))
-        stated = {name: known.step(name) for name in inputs}
+        stated = known.steps_of(*inputs)
         steps = {**known.find_all((*SAVED, *DECIDING)), "gpus": gpus}
         # The GPUs that share one copy of the model, as stated, and those that share its experts.
         sizes = (known.given.get(name) for name in ("tensor_parallel", "pipeline_parallel"))
@@ -416,7 +416,7 @@ class SiteJob:
                         known.link("data_tokens", counted)
                         known.link("dataset_samples", known.step("samples_of_data_tokens"))
                     elif "dataset_samples" in data.given:
-                        known.adopt({"dataset_samples": data.step("dataset_samples")})
+                        known.adopt(data.steps_of("dataset_samples"))
                 known.state("length_in_epochs")
                 known.step("training_samples")
             except MissingQuantity:

@@ -78,14 +78,14 @@ class LineClients:
         return self.taken[value.line.id]
 
     def _taking(self, causes: Sequence[Cause]) -> Quantities:
-        rows, shared = [], {name: self.known.step(name) for name in ("performance_headroom", "significant_digits")}
+        rows, shared = [], self.known.steps_of("performance_headroom", "significant_digits")
         for cluster in self.clusters:
             own = [one for one in causes if one.row.words["cluster"] == cluster.name]
             if not own:
                 continue
             nodes = {(one.nodes.name, one.row.name): one.nodes for one in own}
             known = Quantities({}, cluster.name)
-            known.adopt({name: cluster.known.step(name) for name in ("node_drawable_bandwidth", "cluster_clients")})
+            known.adopt(cluster.known.steps_of("node_drawable_bandwidth", "cluster_clients"))
             known.adopt(shared)
             known.adopt({"taking_nodes_of_loads": column("taking_nodes_of_loads", (*nodes.values(),), cluster.name)})
             if unit_of(own[0].column) == "B/s":
@@ -105,22 +105,22 @@ class LineClients:
         line, own = value.line, kind_of_line(value.line.id)
         total = unit_of(line.metric) == "B/s"
         rates: dict[tuple[str, str], float] = {}
-        headroom = 1 + float(self.known.value("performance_headroom"))
         for one in self.causes(value) if own and line.operation in ("read", "write", MIXED) else ():
             key, rate = (kind_of_column(one.column, own), str(one.row.words["cluster"])), float(one.load.value)
-            rates[key] = rates.get(key, 0.0) + rate * headroom if total else max(rates.get(key, 0.0), rate)
+            rates[key] = rates.get(key, 0.0) + self._with_headroom(rate) if total else max(rates.get(key, 0.0), rate)
         if not total or line.operation == MIXED:
             return rates
         # What is no state and no cache: the reads of jobs as their nodes share them, the checkpoints that coincide.
         needed = float((value.step if value.compared is None else value.compared[0]).value)
         named, whole = (sum(rate for (kind, _), rate in rates.items() if (kind == own) is same) for same in (True, False))
-        rest = max(needed - whole, 0.0) / named if named else 0.0
+        parts = {"line_bandwidth": needed, "bandwidth_of_others": whole, "own_bandwidth": named}
+        rest = float(solve("share_of_own_parts", parts)) if named else 0.0
         rates = {key: rate * (rest if key[0] == own else 1) for key, rate in rates.items()}
         taking = self.taking(value)
         draws = {} if taking is None else taking.step("cluster_taking_bandwidth_of_clusters").inputs
         for most in draws:
             asked = sum(rate for (_, cluster), rate in rates.items() if cluster == most.owner)
-            share = min(1.0, float(most.value) / asked) if asked else 1.0
+            share = float(solve("share_drawn", {"most_bandwidth": most.value, "own_bandwidth": asked})) if asked else 1.0
             rates |= {key: rate * share for key, rate in rates.items() if key[1] == most.owner}
         return rates
 
@@ -170,7 +170,7 @@ class LineClients:
             float(solve("bandwidth_of_own_loads", {**line, "part_bandwidth": part, "most_bandwidth": limit}))
             for part, limit in zip(needed, most, strict=True)
         ]
-        line |= {"drawn_bandwidths": drawn, "most_bandwidths": most, "least_bandwidth": self.known.value("least_bandwidth")}
+        line |= {"drawn_bandwidths": drawn, "most_bandwidths": most, **self.known.values_of("least_bandwidth")}
         taken = [
             float(solve("bandwidth_of_clients", {**line, "drawn_bandwidth": own, "most_bandwidth": limit}))
             for own, limit in zip(drawn, most, strict=True)
@@ -216,8 +216,10 @@ class LineClients:
         rows = taking.step("cluster_taken_bandwidth_of_clusters").inputs
         sides = [{part.name: part.value for part in row.inputs} for row in rows]
         asked = [{"parts_bandwidth": one["taking_bandwidth_of_loads"]} for one in sides]
-        headroom = 1 + float(self.known.value("performance_headroom"))
         return len(rows) > 1 and any(
-            float(solve("load_bandwidth", loads)) * headroom > float(one["cluster_taking_bandwidth"]) * (1 + ROUNDING)
+            self._with_headroom(float(solve("load_bandwidth", loads))) > float(one["cluster_taking_bandwidth"]) * (1 + ROUNDING)
             for loads, one in zip(asked, sides, strict=True)
         )
+
+    def _with_headroom(self, rate: float) -> float:
+        return float(solve("bandwidth_with_headroom", {"part_bandwidth": rate, **self.known.values_of("performance_headroom")}))

@@ -215,7 +215,7 @@ class LoadConditions(LineClients):
         total = int(solve("queue_depth", {"readers_per_node": threads, "line_clients": clients}))
         mean = float(solve("implied_latency", {**load, "line_queue_depth": total}))
         # Threads are whole: their mean latency may exceed the one that a loader takes, the latency of 99 % may not.
-        latency_99 = {"latency_tail": self.known.value("latency_tail"), "mean_latency": min((mean, *taken))}
+        latency_99 = {**self.known.values_of("latency_tail"), "mean_latency": min((mean, *taken))}
         tail = float(solve("latency_99", latency_99))
         # A latency is asked for where somebody waits for each read: samples and the context of a turn, not copies.
         waits = any(one.of_loader or one.stated for one in parts if one.operation == "read")
@@ -224,7 +224,7 @@ class LoadConditions(LineClients):
     def duration(self, value: RequirementValue, entries: Sequence[Step]) -> float:
         """The duration of a test: as long as the load of the most demanding job lasts, within the limits of `test`."""
         line = value.line
-        limits = {name: self.known.value(name) for name in ("test_seconds", "shortest_test_seconds")}
+        limits = self.known.values_of("test_seconds", "shortest_test_seconds")
         if value.by_guidance and not line.streams:
             return limits["test_seconds"]
         if line.operation == MIXED:
@@ -304,7 +304,7 @@ class LoadConditions(LineClients):
             return
         stated = [entry.owner for entry in self.entries(value) if entry.owner in self.jobs]
         if stated:
-            known = {name: self.known.value(name) for name in ("client_latency", "medium_and_network_seconds")}
+            known = self.known.values_of("client_latency", "medium_and_network_seconds")
             sides = {"implied_latency": conditions.implied_latency, "least_latency": float(solve("least_latency", known))}
             yield finding("W40", sides, {"threads": "stated"}, min(stated), line=value.line.id, jobs=listed(sorted(stated)))
 

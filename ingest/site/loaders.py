@@ -57,7 +57,7 @@ def place_loaders(site: Site, jobs: Sequence[QuantityRow], storage: Quantities, 
                 place_threads(row.known, encoding, None, lambda name: catalog.get(Decoder, name))
                 if "thread_decode_rate" not in row.known.given:
                     row.known.give({"sample_decode_seconds": NO_DECODING})
-            row.known.adopt({"latency_tail": storage.step("latency_tail")})
+            row.known.adopt(storage.steps_of("latency_tail"))
             loader = _loader_of(row.known)
             where = f"runs of {USUAL_STEPS:,} steps, seed {USUAL_SEED}; median"
             best = tried(loader, steps=USUAL_STEPS, seed=USUAL_SEED).median

@@ -472,7 +472,7 @@ READS = "ingest_bandwidth_per_gpu"
 
 def bandwidth_by_nodes(job: QuantityRow) -> list[tuple[float, float]]:
     """Nodes and read bandwidth in B/s of one run on 1, 2, 4 … nodes, up to its own size."""
-    given = {name: job.known.value(name) for name in (READS, "gpus_per_node")}
+    given = job.known.values_of(READS, "gpus_per_node")
     sizes, size, most = [], 1.0, job.known.value("nodes")
     while size < most:
         sizes.append(size)

@@ -283,7 +283,7 @@ def plan_once(
     place_loaders(site, jobs, storage, catalog)
     for row, policy in ((one.row, one.policy) for one in planned if one.policy is not None):
         # What saves checkpoints has the times of the site; what saves synchronously stops its reads meanwhile.
-        row.known.adopt({name: storage.step(name) for name in ("create_seconds", "outage_restart_seconds")})
+        row.known.adopt(storage.steps_of("create_seconds", "outage_restart_seconds"))
         if policy.mode == "sync" and row.step("job_read_bandwidth") is not None:
             row.known.state("saves_stop_reads")
     serving = serving_rows(site, catalog)

@@ -52,6 +52,7 @@ class TermRecord:
         question: to the buyer, where the term is important.
         rank: of the question; 0 for none.
         kinds: of load that it is about; empty for a term of any site.
+        optional: a term only where its own key is in the site file.
     """
 
     id: str
@@ -77,6 +78,7 @@ class TermRecord:
     question: str = ""
     rank: int = 0
     kinds: str | tuple[str, ...] = ()
+    optional: bool = False
 
     @property
     def path(self) -> str:

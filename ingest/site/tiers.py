@@ -184,7 +184,7 @@ def _serving(site: Site, name: str, described: Mapping[str, Any], catalog: Catal
             **{**{key: item.value for key, item in numbers.items()}, "users": known.value("serving_users")},
         )
     stated = {OF_SESSIONS[key]: item for key, item in numbers.items()}
-    steps = _owned(site, keys, answer, stated, settings, known, {"serving_users": known.step("serving_users")})
+    steps = _owned(site, keys, answer, stated, settings, known, known.steps_of("serving_users"))
     known.link("serving_nodes", known.step("nodes"))
     names = [one for one in CACHES if answer.known.find(one) is not None]
     held = "kv_tier_capacity" if "kv_tier_capacity" in answer.known.given else "kv_tier_bytes"
@@ -321,7 +321,7 @@ def _owned(
         site.refuse(keys, in_site_words(answer.unmet), kind=RequirementNotMet)
     given = {name: Input(value, origin="user", where=".".join((*keys, "set", name))) for name, value in settings.items()}
     by = {name: Step(name, item.value, None, (), item, known.owner) for name, item in {**given, **stated}.items()}
-    by |= {name: known.step(name) for name in ("gpus", "gpus_per_node")} | dict(instead)
+    by |= known.steps_of("gpus", "gpus_per_node") | dict(instead)
     # What is counted over the kinds of attention is one number.
     where = "over the kinds of attention, the turns and their tokens"
     done: dict[Step, Step] = {}

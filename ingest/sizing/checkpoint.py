@@ -444,8 +444,8 @@ def _tables(saved: SavedCheckpoints) -> dict[str, list[dict[str, Any]]]:
     for word, who in READERS.items():
         step = known.find(f"restart_bytes_{word}")
         if step is not None:
-            read = {"restart_read_bytes": step.value, "restart_seconds": known.value("restart_seconds")}
-            row = {"restart_read_bytes": step.value, "restart_read_bandwidth": float(solve("restart_read_bandwidth", read))}
+            row = {"restart_read_bytes": step.value}
+            row["restart_read_bandwidth"] = float(solve("restart_read_bandwidth", row | known.values_of("restart_seconds")))
             readers.append({"readers": word, **row, "note": who})
     tables = {"files": [row._asdict() for row in saved.files], **interval_table(known, mode), **tier_table(known, mode)}
     return {name: table for name, table in {**tables, "readers": readers}.items() if table}

@@ -209,10 +209,10 @@ def usual_failures(gpus: float, entries: Iterable[Failures]) -> tuple[list[Failu
     if after in (0, len(points)) or (points[at].gpus.value == gpus and held[at] == points[at].rate):
         return [points[at].entry], failure_rate(points[at].entry, beside)
     pair, few, many = points[at : at + 2], held[at], held[at + 1]
-    growth = math.log(many / few) / math.log(pair[1].gpus.value / pair[0].gpus.value)
     counted = from_catalog(pair[0].entry.gpus_per_node)
     known = {"gpus": gpus, "smaller_job_gpus": pair[0].gpus.value, "smaller_job_interrupt_rate": few,
-             "interrupt_growth": growth, "gpus_per_counted_node": counted.value}  # fmt: skip
+             "larger_job_gpus": pair[1].gpus.value, "larger_job_interrupt_rate": many,
+             "gpus_per_counted_node": counted.value}  # fmt: skip
     each = float(solve("failures_between_sizes", known))
     ends = [each, *(end for point in beside for end in point.ends)]
     figure = pair[1].entry.rate or pair[1].entry.interrupts
@@ -426,7 +426,7 @@ def interval_table(known: Quantities, mode: str) -> dict[str, list[dict[str, Any
     names = ("checkpoint_interval", "checkpoint_write_bandwidth", "checkpoint_overhead", "total_overhead")
     mark = "asked" if _stated(known, "checkpoint_interval") else "chosen"
     try:
-        rows = {known.value("checkpoint_interval"): {**{name: known.value(name) for name in names}, "mark": mark}}
+        rows: dict[float, dict[str, Any]] = {known.value("checkpoint_interval"): {**known.values_of(*names), "mark": mark}}
     except MissingQuantity:
         return {}
     for minutes in MINUTES:
@@ -435,8 +435,9 @@ def interval_table(known: Quantities, mode: str) -> dict[str, list[dict[str, Any
         except UsageError:
             # No bandwidth keeps the overhead at this interval.
             continue
-        rows.setdefault(minutes * 60.0, {**{name: planned.value(name) for name in names}, "mark": ""})
-    return {"intervals": [row for _, row in sorted(rows.items())]}
+        rows.setdefault(minutes * 60.0, {**planned.values_of(*names), "mark": ""})
+    # An interval that would lose all the time is none.
+    return {"intervals": [row for _, row in sorted(rows.items()) if float(row[names[-1]]) < 1]}
 
 
 def interval_course(known: Quantities, mode: str) -> tuple[Point, list[Point], str]:

@@ -284,7 +284,7 @@ def _at_ends(known: Quantities) -> list[Quantities]:
 
     What one does not know of interrupts, restarts and drains moves the goodput more than chance does.
     """
-    tree = Tree({name: known.step(name) for name in ("goodput_closed_form", *OF_RUN)})
+    tree = Tree(known.steps_of("goodput_closed_form", *OF_RUN))
     found = []
     for corner in tree.corners("goodput_closed_form"):
         values = {name: Input(tree.value(name, corner)) for name in OF_RUN}
@@ -322,14 +322,9 @@ def _bandwidths(sized: Quantities, known: Quantities, interrupts: Interrupts | N
         here.state("runs_simulated")
         steps = {name: (known if name == "restart_seconds" else planned).find(name) for name in SCHEDULE if name not in given}
         here.adopt({name: step for name, step in steps.items() if step is not None})
-        rows.append(
-            {
-                "write_bandwidth": rate,
-                "checkpoint_interval": here.value("checkpoint_interval"),
-                "goodput": float(_simulated(here, interrupts).goodput.mean()),
-                "goodput_closed_form": here.value("goodput_closed_form"),
-            }
-        )
+        simulated = {"goodput": float(_simulated(here, interrupts).goodput.mean())}
+        interval, closed = (here.values_of(name) for name in ("checkpoint_interval", "goodput_closed_form"))
+        rows.append({"write_bandwidth": rate, **interval, **simulated, **closed})
     knee = knee_of([row["goodput"] for row in rows])
     gained = _with_gains(rows, known)
     gained[-1] |= {name: "" for name in gained[0] if name not in gained[-1]}

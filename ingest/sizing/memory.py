@@ -475,7 +475,7 @@ def _tables(
             fits = one.value("memory_left_for_partitions") > 0
             found = {"zero_stage": str(stage), "gpus_to_hold": one.value("gpus_to_hold") if fits else "does not fit"}
             widths = ("replicated_bytes_per_parameter", "partitioned_bytes_per_parameter")
-            rows.append({**found, **{name: one.value(name) for name in widths}})
+            rows.append({**found, **one.values_of(*widths)})
         return {"stages": rows}
     if not step or "model_state_bytes_per_gpu" in unknown:
         return {}

@@ -372,7 +372,7 @@ def _link(known: Quantities, tiers: Mapping[str, Quantities], away: Quantities, 
         known.state("updates_interleaved")
         known.link("plain_update_seconds", away.step("host_update_seconds"))
     else:
-        known.adopt({"host_update_seconds": away.step("host_update_seconds")})
+        known.adopt(away.steps_of("host_update_seconds"))
     how = "serial" if serial else "overlapped"
     known.link("offload_bytes_per_node", away.step("level_bytes_per_node"))
     known.link("drive_tier_bytes_per_node", slow.step("level_bytes_per_node"))
@@ -432,13 +432,13 @@ def _traffic(known: Quantities, parts: Mapping[str, Part], away: Quantities) -> 
     alone = {name: {f"level_{other}_share": Input(float(other == name)) for other in CLASSES} for name in CLASSES}
     for name in CLASSES:
         one = Quantities(alone[name])
-        one.adopt({key: away.step(key) for key in (*(f"held_{other}_bytes" for other in CLASSES), "moved_gradients_bytes",
-                                                   "weight_reads_per_step")})  # fmt: skip
+        one.adopt(
+            away.steps_of(*(f"held_{other}_bytes" for other in CLASSES), "moved_gradients_bytes", "weight_reads_per_step")
+        )
         row: dict[str, Any] = {
             "class": NAMES.get(name, name),
             "off_gpu": sum(parts[name].shares.get(tier, 0.0) for tier in AWAY),
-            "level_step_read_bytes": one.value("level_step_read_bytes"),
-            "level_step_write_bytes": one.value("level_step_write_bytes"),
+            **one.values_of("level_step_read_bytes", "level_step_write_bytes"),
         }
         intensity = known.find(f"{name}_intensity") if name != "gradients" else None
         row["arithmetic_intensity"] = intensity.value if intensity is not None else "see others"

@@ -442,7 +442,7 @@ def read_ceilings(plan: Plan, storage: Sequence[str], sizes: Sequence[float]) ->
         source, label = f"{entry.name}{units} ({how})", entry.name
         try:
             if formula:
-                given = {name: known.value(name) for name in inputs}
+                given = known.values_of(*inputs)
                 rates = [float(solve(formula, {**given, "nodes": size})) for size in (1, *sizes)]
                 rate = f"{display(rates.pop(0), 'B/s', binary=False)} for each node"
             else:

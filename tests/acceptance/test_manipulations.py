@@ -12,23 +12,19 @@ from outputs import as_scripted, elbencho_json, ior_text, listed_anew, mdtest, s
 from plans import plan, times
 
 import ingest
-from ingest.acceptance import loads
+from ingest.acceptance import run_files
 from ingest.acceptance.pack import steps_of_terms
 from ingest.acceptance.run_files import differences
 from ingest.acceptance.service_limits import DEGRADED, JUDGED
 from ingest.acceptance.test_spec import TOOLS, Observed, Run
+from ingest.acceptance.tools import elbencho, fio
+from ingest.acceptance.tools import ior as ior_files
+from ingest.acceptance.tools import mdtest as mdtest_files
 from ingest.site.service_records import records
 
+pytestmark = pytest.mark.usefixtures("short_rehearsal")
 READ, WRITE = "T-READ-01-fio", "T-WRITE-01-fio"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def short_rehearsal():
-    """A second on little data."""
-    with pytest.MonkeyPatch.context() as patched:
-        for name, value in {"REHEARSAL_SECONDS": 1, "REHEARSAL_BYTES": 8 * 2**20, "REHEARSAL_FILES": 200}.items():
-            patched.setattr(loads, name, value)
-        yield
+DAY = 86_400
 
 
 @pytest.fixture(scope="module")
@@ -374,3 +370,41 @@ def test_every_term_that_a_test_shows_has_its_test():
     tested = {one.id for one in records() if one.verification.startswith("test: ")}
     assert tested <= shown | {*steps_of_terms()}
     assert {"S-SEC-02", "S-CLI-03"} <= {*steps_of_terms()}
+
+
+def of_fio(rate=1e9, **changed):
+    """What does not agree in an entry of fio: a second, a thousand requests of 1 MB, one outstanding."""
+    spread = {"mean": changed.pop("mean", 1e6), "min": 0, "max": 1e9, "N": 1000}
+    part = {"runtime": 1000, "total_ios": 1000, "io_bytes": 10**9, "lat_ns": spread, **changed}
+    return [*fio._contradictions(part, rate, 1, 1, "read", "")]
+
+
+def of_ior(**changed):
+    figures = {"iops": 1024, "wrRdTime": 100.0, "totalTime": 100.0, **changed}
+    return [*ior_files._contradictions(figures, 1000, 1000, "")]
+
+
+def of_elbencho(rate):
+    return [*elbencho._contradictions(Observed("x", "read", rate, "B/s", seconds=1), {"bytes": 1e9}, "")]
+
+
+def of_mdtest(seconds):
+    load = Observed("x", "open", 10.0, "file/s", handled=10 * seconds)
+    return [*mdtest_files._contradictions([], load, "", "", "01/05/2026 10:00:00", "01/05/2026 10:01:40")]
+
+
+def of_clocks(days, span=0.0):
+    first = run_files.now() - days * DAY
+    runs = (run_files.Evidence("", "", 1, first + after * DAY, (), "", True, "") for after in (0, span))
+    return [*run_files._notes([*runs])]
+
+
+@pytest.mark.parametrize(("said", "agreeing", "apart"), [
+    (of_fio, 1.0200e9, 1.0209e9), (lambda mean: of_fio(mean=mean), 1.0505e6, 1.0519e6),
+    (lambda most: of_fio(bw_samples=2, bw_max=1e9 / 1024 / most), 1.495, 1.505),
+    (lambda time: of_ior(wrRdTime=100 / time), 1.0495, 1.0505), (lambda time: of_ior(totalTime=time), 95.3, 95.1),
+    (of_elbencho, 1.0520e9, 1.0530e9), (of_mdtest, 106.9, 107.1), (of_clocks, 89.9, 90.1),
+    (lambda span: of_clocks(40, span), 29.9, 30.1),
+])  # fmt: skip
+def test_figures_differ_by_no_more_than_their_tool_rounds(said, agreeing, apart):
+    assert (said(agreeing), len(said(apart))) == ([], 1)

@@ -13,20 +13,11 @@ from outputs import listed_anew, paced
 from plans import line, plan, times
 
 import ingest
-from ingest.acceptance import loads
 from ingest.acceptance.tools import fio
 from ingest.errors import IngestError
 
+pytestmark = pytest.mark.usefixtures("short_rehearsal")
 TESTS = [f"T-{name}-fio" for name in ("READ-01", "READ-02", "WRITE-01", "MIX-01", "META-01", "META-02")]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def short_rehearsal():
-    """A second on little data: what fio prints is the same."""
-    with pytest.MonkeyPatch.context() as patched:
-        for name, value in {"REHEARSAL_SECONDS": 1, "REHEARSAL_BYTES": 8 * 2**20, "REHEARSAL_FILES": 200}.items():
-            patched.setattr(loads, name, value)
-        yield
 
 
 @pytest.fixture(scope="module")

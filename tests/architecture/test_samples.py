@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from test_hostile_configs import CONFIGS
 
 import ingest
 from ingest.architecture import describe
@@ -11,7 +12,6 @@ from ingest.architecture.config_description import from_config
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, UsageError
-from tests.architecture.test_hostile_configs import CONFIGS
 
 CATALOG = Catalog()
 #: Models that see or hear, and a structure of the same model.

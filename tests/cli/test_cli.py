@@ -307,7 +307,7 @@ def test_nothing_is_cut_or_coloured_in_a_pipe(run, run_process):
         ("sweep", "nodes=1..64*2", "--model", "cosmoflow", "--gpu", "h100"),
         ("catalog", "list", "gpus"),
         ("catalog", "show", "resnet50"),
-        ("validate",),
+        pytest.param(("validate",), marks=pytest.mark.slow),
         ("validate", "ibrahim"),
         ("--help",),
         ("bw", "--help"),

@@ -38,7 +38,8 @@ def written(units, unit):
 def right_dimension(units, formula):
     """Whether the formula's result has the declared dimension; adding unlike things is an error of its own."""
     try:
-        result = formula.function(*(units.Quantity(2.0, written(units, unit_of(need))) for need in formula.needs))
+        values = ((2.0 + at, written(units, unit_of(need))) for at, need in enumerate(formula.needs))
+        result = formula.function(*(units.Quantity(*value) for value in values))
     except pint.DimensionalityError:
         return False
     return units.Quantity(1.0, written(units, formula.unit)).check(getattr(result, "dimensionality", units.dimensionless))

@@ -80,6 +80,7 @@ def _print(report: runner.Report) -> None:
 
 def _replay(paths: list[Path]) -> int:
     bad = 0
+    runner.load_commands()  # once, for all the processes that are forked
     one = runner.Worker(runner.seeds.Seeds(), 0, ())
     try:
         for path in paths:

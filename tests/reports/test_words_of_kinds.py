@@ -9,6 +9,7 @@ from pathlib import Path
 import docx
 import openpyxl
 import pytest
+from conftest import seeds
 
 import ingest
 from ingest.reports.charts.planning import charts_of, vendor_charts
@@ -18,7 +19,6 @@ from ingest.reports.document.word import as_docx
 from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 
-FAST = 6
 #: words of each kind, as a reader would search for them
 WORDS = {
     "training": r"\btrain|data loader|data set|\bepochs?\b|\bjobs?\b",
@@ -89,12 +89,8 @@ def told(document):
     return document._replace(sections=kept)
 
 
-def seeds():
-    return [*range(FAST), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(FAST, 60))]
-
-
 @pytest.mark.parametrize("terms", [{}, {"service": "suggested"}])
-@pytest.mark.parametrize("seed", seeds())
+@pytest.mark.parametrize("seed", seeds(3, 60))
 def test_no_document_names_a_kind_that_the_site_lacks(seed, terms):
     _, plan = LAW.planned(seed)
     site = LAW.drawn(seed) | terms

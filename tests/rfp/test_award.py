@@ -1,6 +1,7 @@
 """The award: what an offer costs over the years, points by criterion, ties, and how far points move before the order does."""
 
 import json
+from types import SimpleNamespace
 
 import openpyxl
 import pytest
@@ -12,6 +13,7 @@ import ingest
 from ingest.errors import UsageError
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 from ingest.rfp.award import IN_STEPS, ONCE, OPTION, STATED, YEARLY, Award, flips, priced, ranking
+from ingest.rfp.workbook_reader import _shown
 
 HEADS = ("Item", "Counts", "Quantity", "Price of one", "Price", "Remarks")
 SHARES = st.floats(0, 1)
@@ -46,7 +48,8 @@ def test_a_system_that_is_priced_in_steps_alone_costs_its_steps():
     ("line", "total", "note"),
     [
         (("System", ONCE, 4, 100, 4_000), 400, "System: states 4,000.00, quantity times price of one is 400.00"),
-        (("System", ONCE, 4, 100, 400), 400, ""),
+        (("System", ONCE, 4, 100, 401.9), 400, ""),
+        (("System", ONCE, 4, 100, 402.1), 400, "System: states 402.10, quantity times price of one is 400.00"),
         (("System", ONCE, None, None, "on request"), None, "System: 'Price' is 'on request', which is no amount"),
         (("System", ONCE, None, None, 400, "plus taxes"), 400, "System: remark: plus taxes"),
     ],
@@ -184,6 +187,34 @@ def test_text_beside_the_lines_is_for_a_person_to_decide(folder, tmp_path, sheet
         for word, verdict in (("accept", "COMPLIES"), ("reject", "DOES NOT COMPLY")):
             decided = ingest.response(path, sent=folder / "rfp.xlsx", decisions={"offer": {word: "talked"}})
             assert decided.verdict == verdict
+
+
+@pytest.mark.parametrize("sheet_", ["Vendor response", "Prices"])
+@pytest.mark.parametrize(("number_format", "told_of"), [
+    ("0.00", False), ("#,##0.0;[Red]-#,##0.0", False), ('_-* #,##0.0\\ "€"_-', False), ("[$EUR-407] #,##0", False),
+    ('0.00" at peak"', True), ('"up to "0.0', True), (";;;", True), ('[>=1]0.0" at peak";0.0', True),
+    ("0.0\\ \\e\\s\\t\\.", True),
+])  # fmt: skip
+def test_words_in_the_number_format_of_a_cell_are_part_of_it(folder, tmp_path, sheet_, number_format, told_of):
+    """Whatever the format adds to a number, or hides of it: the offer is judged by what a reader of the cell sees."""
+
+    def show(book) -> None:
+        sheet = book[sheet_]
+        (place,) = [columns(sheet)[head] for head in ("As-is value", "Price") if head in columns(sheet)]
+        cells = [sheet.cell(row, place) for row in range(2, sheet.max_row + 1)]
+        next(cell for cell in cells if isinstance(cell.value, float | int)).number_format = number_format
+
+    path = edited((folder / "cheap.xlsx").read_bytes(), show, tmp_path / "offer.xlsx")
+    found = ingest.response(path, sent=folder / "rfp.xlsx")
+    assert (found.verdict == "COMPLIES") is not told_of
+
+
+@pytest.mark.parametrize(("number_format", "number", "seen"), [
+    ('0.0,,," GB/s"', 16.6e9, "16.6 GB/s"), ('0"00"', 16, "1600"), ('0;-0" x"', 5, 5), ('0;-0;"-"', 0, 0),
+    ('"', 7, "7 (not shown)"),
+])  # fmt: skip
+def test_a_number_is_read_as_its_format_shows_it(number_format, number, seen):
+    assert _shown(SimpleNamespace(value=number, number_format=number_format)) == seen
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ingest.rfp.compliance import unasked
 from ingest.rfp.requirement_lines import RequirementLine
-from ingest.rfp.vendor_words import in_notation, limits, number_of, read_value
+from ingest.rfp.vendor_words import in_notation, limits, number_in, number_of, read_value
 from ingest.units import parse
 
 RATE = RequirementLine("R-READ-03", "mandatory", 433e9, "B/s", 22, statement="at least 433 GB/s from 22 clients",
@@ -88,6 +88,13 @@ def test_numbers_of_a_remark_are_held_against_what_is_asked():
     assert found("Measured with one client") == "states 1 client, without a value"
     assert found("Confirmed, 85 % of the value") == "states 85 %, which is not asked for"
     assert found("Sustained for ten seconds") == "states 10 seconds, less than is asked for"
+    assert found("Confirmed with 64 MiB transfers") == "states 64 MiB, which is not asked for"
+    assert found("Confirmed, 65 MiB of log") == found("Confirmed as in 1990") == ""
+    assert found("Confirmed as in 1989") == "states 1989, which is not asked for"
+
+
+def test_a_comma_before_three_digits_groups_an_amount_of_a_thousand():
+    assert (number_in("EUR 1,000"), number_in("EUR 0,999")) == (1000, None)
 
 
 def read(written, base="B/s", factor=1e9, required=433e9):

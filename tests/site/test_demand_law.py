@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from conftest import seeds
 
 import ingest
 from ingest.catalog.records import Node
@@ -25,7 +26,6 @@ CAUSES = {
     "R-KV-01": ("kv_peak_read_bandwidth",),
     "R-META-01": ("job_file_opens",),
 }
-FAST = 60
 
 
 def drawn(seed):
@@ -81,11 +81,7 @@ def delivered(node):
     return float("inf") if nics is None else 0.9 * nics.value
 
 
-def seeds():
-    return [*range(FAST), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(FAST, 300))]
-
-
-@pytest.mark.parametrize("seed", seeds())
+@pytest.mark.parametrize("seed", seeds(20, 300))
 def test_a_drawn_site_asks_for_what_its_consumers_draw(seed):
     site, plan = planned(seed)
     rates = [one for one in plan.requirements if one.priority == "mandatory" and one.unit.startswith("B/s")]
@@ -134,7 +130,7 @@ def test_a_drawn_site_asks_for_what_its_consumers_draw(seed):
     assert not [word for word, there in lacking.items() if word in words and not there]
 
 
-@pytest.mark.parametrize("seed", seeds())
+@pytest.mark.parametrize("seed", seeds(20, 300))
 def test_the_order_of_entries_changes_nothing(seed):
     site, plan = planned(seed)
     turned = {key: dict(reversed(part.items())) if key in TABLES else part for key, part in reversed(site.items())}
@@ -377,7 +373,7 @@ def test_nodes_that_stage_in_turn_are_counted_once():
     assert [(group.cluster, group.clients) for group in line.conditions.client_groups] == [("main", 4)]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(6, 12))
 def test_opens_follow_the_files_that_the_data_set_states(seed):
     """Whatever the files of the data set that the model is known for: a DICOM volume lies in 150, a shard holds thousands."""
     one = random.Random(seed)

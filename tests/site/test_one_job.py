@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from conftest import seeds
 
 import ingest
 from ingest.catalog.records import Model
@@ -13,7 +14,6 @@ from ingest.reports.answer_line import answer_line
 CATALOG = Catalog()
 NODES = sorted(CATALOG.ids("nodes"))
 MODELS = sorted(model.id for model in CATALOG.all(Model))
-FAST, ALL = 60, 600
 #: Options that `bw` and a job of a site have in common, and values of each.
 OPTIONS = {
     "sample_bytes": ("10 kB", "150 kB", "3 MB", "600 MB"),
@@ -63,7 +63,7 @@ def both(seed):
     return answer, ingest.plan(site, samples=0)
 
 
-@pytest.mark.parametrize("seed", [*range(FAST), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(FAST, ALL))])
+@pytest.mark.parametrize("seed", seeds(20, 600))
 def test_one_job_is_required_alike_by_both_commands(seed):
     answer, plan = both(seed)
     required = answer.results["mandatory_read_bandwidth"].value

@@ -5,6 +5,7 @@ import random
 
 import pytest
 import yaml
+from conftest import seeds
 
 import ingest
 from ingest.configuration import shipped_folder
@@ -87,10 +88,11 @@ def hostile(house, generator):
     return {"proc": generator.choice(("/proc/self/environ", "/proc/self/cmdline", "/dev/zero")), "home": "~/.ssh/id_rsa"}[way]
 
 
-def test_nothing_foreign_is_read_or_shown(house, monkeypatch):
+@pytest.mark.parametrize("seed", seeds(3, 10))
+def test_nothing_foreign_is_read_or_shown(house, monkeypatch, seed):
     monkeypatch.setenv("TOKEN", SECRET)
-    generator = random.Random(8)
-    for number in range(200):
+    generator = random.Random(seed)
+    for number in range(20):
         path, value = generator.choice(NAMED), hostile(house, generator)
         file = house / "own" / f"site{number}.yaml"
         file.write_text(yaml.safe_dump(site_with(path, value)), encoding="utf-8")

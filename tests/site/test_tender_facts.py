@@ -69,6 +69,12 @@ def test_suggested_terms_yield_to_single_keys():
     assert (found["S-IF-03"].status, found["S-IF-03"].value) == ("stated", None)
     assert "S-IF-07" not in found
     assert found["S-IF-05"].value == "required"
+    # Terms of few sites are there only by their own keys, whatever holds for the others.
+    few = {one.key: one for one in records() if one.optional}
+    assert len(few) == 14 and not {one.id for one in few.values()} & {*suggested, *found}  # noqa: PT018
+    for words, status in ((lambda one: one.suggested, "set"), (lambda _: "stated", "stated"), (lambda _: "open", "open")):
+        asked = terms(service={key: words(one) for key, one in few.items()})
+        assert {asked[one.id].status for one in few.values()} == {status}
     # Values that the plan holds elsewhere are no second copy.
     storage = {"warranty": "7 years", "latency": "0.2 ms", "protection": {"data": 8, "parity": 3}}
     found = terms(storage=storage, test={"latency_tail": 3})

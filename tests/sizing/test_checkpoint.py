@@ -185,3 +185,16 @@ def test_no_interval_keeps_a_waste_with_less_bandwidth(size, mtti, waste, stoppe
     del other["dump_seconds_allowed"]
     assume(solve("waste_left_for_dumps", best) > 1e-9)
     assert solve("dump_seconds_for_waste", other) <= best["dump_seconds_allowed"] * (1 + 1e-9) + 1e-9
+
+
+@given(st.floats(1e9, 1e15), st.floats(60, 7200), st.sampled_from(("sync", "async")))
+def test_a_share_of_more_than_all_the_time_is_no_result(parameters, interval, mode):
+    """Whatever model is saved however often: the job loses less than all its time, or the answer has no such share."""
+    options = {"write_bandwidth": 1e12, "interval": interval} if mode == "sync" else {"interval": interval}
+    answer = ingest.checkpoint(gpus=64, mode=mode, set={"parameters": parameters}, **options)
+    shares = [float(row["total_overhead"]) for row in answer.tables.get("intervals", ())]
+    shares += [float(item.value) for name, item in answer.results.items() if name.endswith("_overhead")]
+    assert all(share <= 1 for share in shares)
+    lost = answer.known.value("total_overhead")
+    assert ("total_overhead" in answer.results) is (lost <= 1)
+    assert lost <= 1 or ("more than" in answer.unknown["total_overhead"] and "no progress" in answer.unmet)

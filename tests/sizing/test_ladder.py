@@ -14,7 +14,7 @@ from ingest.errors import IngestError
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.evidence_ladder import RATE, scaling_factor
 from ingest.sizing.job import job_of
-from ingest.sizing.published_rates import RESIZED, TABLE, Run, Steps, beyond
+from ingest.sizing.published_rates import TABLE, Run, Steps, Submission, beyond, half_speeds
 
 HEADER = ",".join(Rate._fields) + "\n"
 SIZE_LOSS = solve("size_loss", {})
@@ -150,7 +150,7 @@ def test_the_range_opens_downwards_beyond_the_largest_run(toy, shipped):
     floor = shipped.get(Family, "vision").step_floor.value
     kept = (1 + floor) / (1 + 64 * floor) / 128**SIZE_LOSS
     assert (many.low, many.value) == pytest.approx((100 * kept, 100 / 128**SIZE_LOSS))
-    assert many.high == pytest.approx(many.value * RESIZED.factor)
+    assert many.high == pytest.approx(many.value * 1.4)
 
 
 def test_steps_with_few_samples_per_gpu_slow_a_job_down(toy):
@@ -167,6 +167,12 @@ def test_steps_with_few_samples_per_gpu_slow_a_job_down(toy):
     # Of a GPU with a run of one size, the steps are those that the other GPU shows.
     found = rung(toy(*runs, ("large", 30, 8, 1, "mlperf-training", "", 64)), "large", "measured", nodes=64)
     assert found.given[RATE].value == pytest.approx(30 * (0.5 / 2.5) / (8 / 10) / 64**SIZE_LOSS)
+
+
+@pytest.mark.parametrize(("share", "pairs"), [(1.19, 0), (1.21, 1)])
+def test_runs_tell_the_fixed_part_of_a_step_where_their_samples_differ_by_a_fifth(share, pairs):
+    runs = [Run(8, 10, 64 * share), Run(64, 9.9, 512)]
+    assert len([*half_speeds({Submission("g", "bf16", "p", "1", "s"): runs})]) == pairs
 
 
 @given(
