@@ -277,3 +277,11 @@ def test_published_queries_and_the_size_helper():
     found = ingest.validate("vector-indexes")
     assert [one for one in found.sets[0].results if not one.within] == []
     assert len(found.sets[0].results) == 14
+
+
+def test_usual_degrees_are_those_of_the_libraries():
+    graph, node = (ingest.vectors(vectors=10**6, dimensions=1000, index=index).given for index in ("hnsw", "diskann"))
+    assert (graph["index_degree"].value, node["index_degree"].value) == (16, 64)
+    # The longest code of DiskANN has 512 parts, and never more than the vector has dimensions.
+    assert node["code_parts"].value == 512
+    assert ingest.vectors(vectors=10**6, dimensions=64, index="diskann", code_bytes=64).given["code_parts"].value == 64
