@@ -57,7 +57,8 @@ input_quantity("codebook_entries", "1", "Entries of the codebook of each part of
 input_quantity("index_header_bytes", "B", "Bytes of an index file beside its records and lists.", above=False, default=0)
 input_quantity("bytes_per_id_digit", "B", "Bytes of a row id for each of its binary digits, where ids are packed.",
     above=False, default=0)  # fmt: skip
-computed_quantity("usual_lists", "ceil(4 * shard_vectors ** 0.5)", "1", "Lists that are usual for so many vectors.",
+computed_quantity("usual_lists", "ceil(minimum(4 * shard_vectors ** 0.5, shard_vectors))", "1",
+    "Lists that are usual for so many vectors.",
     source="faiss", where="guidelines: 4 to 16 √n lists", whole=True,
     example="usual_lists(1_000_000) -> 4000")  # fmt: skip
 computed_quantity("shard_vectors", "vectors / index_shards", "1", "Vectors of one shard.")

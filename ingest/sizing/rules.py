@@ -298,7 +298,7 @@ ROWS = (
               "{vectors_at_most}",
          words={"vectors": ("of documents",)}),
     Rule("W113", 31, **_said("the text of the vectors is not counted in the source", source="without text"),
-         supply=("documents", "tokens")),
+         supply=(Option("set.source_text_bytes", "SIZE"),)),
     Rule("W83", 7, **_said("no system of the catalog meets all mandatory lines ({why})", systems="none fits"),
          supply=("storage.at_least",), tender="R-READ R-WRITE R-RESTART R-CAP-03"),
     Rule("W79", 9, "read_density", ">", MOST_DENSE,

@@ -241,12 +241,24 @@ def _by_option(why: str) -> str:
 
 
 def _text_of_file(asked: dict[str, Any]) -> dict[str, Input]:
-    """The text that a measurement names in place of a number of documents."""
+    """The text that a measurement names in place of a number of documents; with `--tokens` its ratios alone.
+
+    Raises:
+        UsageError: nothing to index, or vectors and the text that they follow from.
+    """
+    text = [one for one in TEXT if asked[one] is not None]
+    if asked["vectors"] is not None and text:
+        raise option_error("vectors", f": found with --{text[0]}, expected one of them: both give the number of vectors")
+    if asked["vectors"] is None and not text and "vectors" not in settings_of(asked["set"]):
+        raise option_error("vectors", ": expected it, or the text behind the vectors: --documents, --tokens")
     if asked["documents"] is None or not is_file_name(asked["documents"]):
         return {}
-    file = read_measurement(Path(asked.pop("documents")), "--documents")
+    file = read_measurement(Path(asked["documents"]), "--documents")
     asked["documents"] = None
-    found = {name: file.needed(name) for name in ("documents", "tokens")}
+    found = {name: file.needed(name) for name in TEXT}
+    if asked["tokens"] is not None:
+        mean = float(solve("tokens_per_document", {name: item.value for name, item in found.items()}))
+        found = {"tokens_per_document": found["documents"]._replace(value=mean, low=None, high=None)}
     ratio = file.quantity("bytes_per_token")
     return found if ratio is None else {**found, "bytes_per_token": ratio}
 
@@ -357,9 +369,17 @@ def _check(known: Quantities, layout: Layout) -> None:
     """Refuse sizes that no index of this layout has.
 
     Raises:
-        UsageError: more lists than vectors, probes than lists, or a code that no vector of these dimensions has.
+        UsageError: fewer vectors than shards, lists or entries of a codebook, fewer lists than probes, or a code that
+            no vector of these dimensions has.
     """
     count, lists = known.value("shard_vectors"), known.value("index_lists")
+    if count < 1:
+        raise option_error("shards", f": found {known.value('index_shards'):,.0f}, expected at most one for each vector")
+    if known.value("codebook_entries") > count:
+        entries = f"{known.value('codebook_entries'):,.0f}"
+        raise option_error(
+            "vectors", f": found {count:,.0f} of a shard, expected at least {entries}, which a codebook has entries"
+        )
     if lists > count:
         raise option_error("lists", f": found {lists:,.0f}, expected at most the {count:,.0f} vectors of a shard")
     probes, code = (known.given.get(name) for name in ("probed_lists", "code_parts"))

@@ -217,6 +217,26 @@ def test_a_measurement_gives_documents_tokens_and_bytes(tmp_path):
     assert found["source_bytes"].value == pytest.approx((3000 + 12 * 32) * 4.4 + 15 * 256)
 
 
+def test_a_measured_part_of_a_corpus_gives_ratios_where_the_tokens_are_stated(tmp_path):
+    file = tmp_path / "m.json"
+    file.write_text(
+        '{"schema": "ingest/1", "command": "measure", "results": {"documents": {"value": 3}, "tokens": {"value": 3000},'
+        ' "bytes_per_token": {"value": 4.4}}}'
+    )
+    found = ingest.vectors(documents=str(file), tokens=10**6, chunk=256, overlap=32, dimensions=64, index="flat").results
+    assert found["vectors"].value == 1000 * 5
+
+
+def test_lists_are_usual_for_the_vectors_and_never_more_than_these():
+    assert ingest.vectors(vectors=10**6, dimensions=8, index="ivf-flat").given["index_lists"].value == 4000
+    assert ingest.vectors(vectors=10, dimensions=8, index="ivf-flat").given["index_lists"].value == 10
+
+
+def test_nothing_to_index_is_refused():
+    with pytest.raises(UsageError, match="the text behind the vectors"):
+        ingest.vectors(dimensions=8, index="flat")
+
+
 def test_an_embedding_model_gives_dimensions_and_a_rate():
     found = ingest.vectors(documents=1000, tokens=10**6, embedding="bert-large", index="flat", gpus=2, efficiency=0.4)
     assert found.given["vector_dimensions"].value == 1024
@@ -249,6 +269,10 @@ def test_recall_is_printed_as_it_was_given_and_moves_nothing():
         ({"index": "flat", "cached_share": 1.5}, "expected a number from 0 up to 1"),
         ({"index": "hnsw", "degree": 1}, "above 1"),
         ({"index": "flat", "recall": 1.2}, "recall"),
+        ({"index": "flat", "documents": 100}, "found with --documents, expected one of them"),
+        ({"index": "flat", "tokens": 100}, "found with --tokens, expected one of them"),
+        ({"index": "flat", "shards": 2_000_000}, "expected at most one for each vector"),
+        ({"index": "diskann", "shards": 10_000}, "found 100 of a shard, expected at least 256"),
     ],
 )
 def test_what_no_index_has_is_refused(options, words):
