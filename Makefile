@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE =
 WHEELHOUSE := build/wheelhouse
 WHEELS := .
 
-.PHONY: demo setup test test-slow fuzz mutants frozen frozen-record feed-runs dlio-runs audit lint docs linkcheck pictures dist wheelhouse bench bench-exact corpus observe-jobs observe-loop clean
+.PHONY: demo setup test test-slow fuzz mutants frozen frozen-record feed-runs dlio-runs index-files audit lint docs linkcheck pictures dist wheelhouse bench bench-exact corpus observe-jobs observe-loop clean
 
 demo: $(VENV)/.core                 ## set up .venv and run the main job
 	$(BIN)/ingest bw --model cosmoflow --gpu h100 --nodes 128
@@ -51,6 +51,13 @@ dlio-runs: $(VENV)/.all             ## runs of DLIO on a throttled disk, as root
 	rm -f build/dlio.csv && mkdir -p build
 	PYTHONPATH=tests $(BIN)/python tests/feed/dlio.py --dlio $(DLIO) --mpi $(MPI) -o build/dlio.csv
 	DLIO_RUNS=build/dlio.csv $(BIN)/python -m pytest -q tests/feed/test_dlio_runs.py
+
+index-files: $(VENV)/.all          ## files and queries of five index libraries, counted in a venv of their own; needs the network; 15 minutes
+	test -x build/indexes/bin/python || $(PYTHON) -m venv build/indexes
+	build/indexes/bin/python -m pip install --quiet --disable-pip-version-check faiss-cpu hnswlib usearch pylance diskannpy
+	build/indexes/bin/python -m pip install --quiet --disable-pip-version-check 'numpy>=2'
+	build/indexes/bin/python tests/vectors/record_files.py build
+	INDEX_FILES=$(CURDIR)/build $(BIN)/python -m pytest -q tests/sizing/test_vectors.py
 
 audit: $(VENV)/.all                 ## known vulnerabilities of the installed packages; needs the network
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip-audit>=2.7,<3'

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from common import CATALOG, GRADES, SHOW, aliases_part, entry_rows, limits, missing_part, notes_part, page, shown, table
 
-from ingest.catalog.records import STORAGE_CLASSES, Corpus, Format, Pipeline, Storage
+from ingest.catalog.records import STORAGE_CLASSES, Corpus, Format, Layout, Pipeline, Storage
 from ingest.engine.registry import unit_of
 from ingest.site.schema import TYPES, resolved, schema
 
@@ -107,6 +107,20 @@ def formats_page() -> str:
         "sequence where a request is 1 MiB or larger. The request is at most a file, a group or a record. `io_size`, `pattern` "
         "and `readers` of a job change what `plan` takes.",
         table(("id", "read pattern", "largest request", "readers per GPU", "range of readers"), reads),
+        "## Vector indexes\n\n`vectors --index KIND --layout LIBRARY` selects a layout. Versions are those whose files were "
+        "counted; what no row has is refused.",
+        table(
+            ("id", "index", "held against", "numbers", "beside a record", "beside a list", "header"),
+            entry_rows(
+                CATALOG.all(Layout),
+                "index",
+                "held_against",
+                lambda one: ", ".join(one.dtypes),
+                "entry_overhead_bytes",
+                "list_overhead_bytes",
+                "index_header_bytes",
+            ),
+        ),
         "## Compression\n\nStored bytes ÷ written bytes, by content.",
         table(("id", "holds", "typical", "range"), compressed),
         missing_part(found),

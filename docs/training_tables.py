@@ -188,6 +188,10 @@ ERRORS = {
         ("rules, 70B per rank: 14.23, once 11.23 GB", "GiB, one cell misprinted", "mlperf-checkpoints", "70B per rank"),
         ("405B per rank: 11.8 GB", "mean of the first replica", "mlperf-checkpoints", "405B per rank"),
     ),
+    "vectors": (
+        ("MLPerf Storage 3.0, 10M × 1,536 in 10 shards: 798.72 GB", "its helper", "vector-indexes", "size helper"),
+        ("the same index as DiskANN writes it", "shards divide the data", "vector-indexes", "size of the index"),
+    ),
     "failures": (
         ("Llama 3, table 5: 148 of 419 are 30.1 %", "the counts", "failures", "3-printed"),
         ("Llama 3, table 5: interrupts for 30.1 %", "492 interrupts", "failures", "3-other-reading"),

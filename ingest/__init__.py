@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ingest.sizing.offload import offload as offload
     from ingest.sizing.sweep import sweep as sweep
     from ingest.sizing.train import train as train
+    from ingest.sizing.vectors import vectors as vectors
     from ingest.storage.fit import fit as fit
     from ingest.validation import validate as validate
 
@@ -68,6 +69,7 @@ _PLACES = {
     "sweep": "ingest.sizing.sweep",
     "train": "ingest.sizing.train",
     "validate": "ingest.validation",
+    "vectors": "ingest.sizing.vectors",
     "verdict": "ingest.acceptance.verdict",
 }
 # What lower layers declare, show and check by stands above them: the package hands it down.

@@ -43,6 +43,7 @@ from ingest.sizing.published_rates import (
 )
 from ingest.sizing.train import train
 from ingest.sizing.transfer import transferred
+from ingest.sizing.vectors import vectors
 from ingest.units import display, parse
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ if TYPE_CHECKING:
 SET_KEYS = {"title", "source", "bar", "cases", "runs", "study", "note"}
 #: Commands that a case may run instead of a formula.
 COMMANDS: dict[str, Callable[..., Any]] = {
-    command.__name__: command for command in (bw, model_command, checkpoint, memory, train, dataset, offload, goodput, feed)
+    command.__name__: command
+    for command in (bw, model_command, checkpoint, memory, train, dataset, offload, goodput, feed, vectors)
 }
 CASE_KEYS = {
     "id",

@@ -516,6 +516,31 @@ class Decoder(Entry):
     gpu_rates: Mapping[str, Value] = values("sample/s")  # by id of the GPU
 
 
+class Layout(Entry):
+    """The files of a vector index as a library writes them; each value sets the quantity of its name."""
+
+    kind: ClassVar[str] = "layouts"
+    layout: str = REQUIRED_TEXT  # the library or product
+    index: str = REQUIRED_TEXT  # flat, hnsw, ivf-flat, ivf-pq, diskann
+    held_against: str = REQUIRED_TEXT  # the version whose files were counted
+    dtypes: tuple[str, ...] = TEXTS  # types of the numbers of a vector, the usual one first
+    stores: str = REQUIRED_TEXT  # one of `STORES`
+    entry_overhead_bytes: Value | None = value("B")
+    link_bytes: Value | None = value("B")
+    level_counts: Value | None = value("1")
+    list_overhead_bytes: Value | None = value("B")
+    codebook_entries: Value | None = value("1")
+    index_header_bytes: Value | None = value("B")
+    bytes_per_id_digit: Value | None = value("B")
+    code_parts_max: Value | None = value("1")
+    reads_per_list: Value | None = value("1")  # of an index whose lists stay on storage
+    reads_per_candidate: Value | None = value("1")  # of an index whose nodes stay on storage
+
+
+#: what a record of an index is: a vector, a vector with links, a code, or a node in a sector
+STORES = ("vectors", "graph", "codes", "sectors")
+
+
 class Structure(Entry):
     """A model described by the keys of its own `config.json`; `hyper_parameters` has them with their values, as in the file."""
 
@@ -545,6 +570,6 @@ class Rate(NamedTuple):
 
 
 _RECORDS = (Model, Gpu, Node, Storage, Protocol, Family, Scaling, Optimizer, Recipe, Failures, Corpus, Pipeline, Format,
-    Decoder)  # fmt: skip
+    Decoder, Layout)  # fmt: skip
 #: Every record of the catalogs by its kind, which is the name of its folder.
 KINDS: dict[str, type[Entry]] = {record.kind: record for record in _RECORDS}

@@ -21,7 +21,7 @@ def command() -> None:
     """List, show, compare, check and add entries: models, GPUs, nodes, storage, corpora and more.
 
     Kinds: models, gpus, nodes, storage, protocols, families, scaling, optimizers, recipes, failures, corpora, pipelines,
-    formats, decoders, architectures. Kinds may be singular or plural.
+    formats, decoders, layouts, architectures. Kinds may be singular or plural.
     """
 
 
@@ -34,7 +34,7 @@ def list_(kind: str | None, matching: str, form: str | None, output: str | None,
     """List the entries of a kind, or of all of them.
 
     KIND is models, gpus, nodes, storage, protocols, families, scaling, optimizers, recipes, failures, corpora, pipelines,
-    formats, decoders or architectures. WORD keeps entries whose names have it: `ingest catalog list models qwen`.
+    formats, decoders, layouts or architectures. WORD keeps entries whose names have it: `ingest catalog list models qwen`.
     """
     hand_over(commands.list(kind, matching, catalogs=catalogs), form, output)
 

@@ -343,6 +343,20 @@ COMMANDS: dict[str, Asked] = {
         without=("format",),
         run=_dataset,
     ),
+    "vectors": Asked(
+        """Vector index: bytes on disk and in memory, scratch of a build, reads of queries, load and rebuild.
+
+        Files are those that a library writes, in the version that its layout names; a layout that was not held against files
+        is refused. Recall depends on the data and is never derived.
+
+        \b
+        ingest vectors --vectors 100M --dimensions 768 --index hnsw
+        ingest vectors --vectors 10M --dimensions 1536 --index diskann --degree 64 --qps 500 --search-list 200
+        ingest vectors --documents corpus.json --chunk 512 --overlap 64 --dimensions 1024 --index ivf-pq --layout lance
+        """,
+        parts=(options_of, explain_option, output_options),
+        without=(),
+    ),
     "diff": Asked(
         """Differences between two plans, with the changed inputs behind each of them.
 

@@ -31,6 +31,7 @@ GROUPS = {
     "Data": {
         "measure": "Bytes per token, tokens and sizes of your own corpus.",
         "dataset": "Storage footprint of a data set: stages, formats, copies, files, inodes.",
+        "vectors": "Vector index: bytes on disk and in memory, reads of queries, load and rebuild.",
     },
     "Site": {
         "plan": "Requirement lines of a site for a tender, with their derivations.",

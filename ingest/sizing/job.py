@@ -14,7 +14,7 @@ from ingest.engine.frozen import EMPTY, Frozen
 from ingest.engine.messages import Message, Option, Setting, each_once, option_error
 from ingest.engine.question import option, quantities_in
 from ingest.engine.ranges import range_of
-from ingest.engine.registry import check_value, solve, unit_of
+from ingest.engine.registry import check_value, default_of, solve, unit_of
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, brief, expected_one_of, nearest, one_of
 from ingest.sizing import evidence_ladder
@@ -230,7 +230,7 @@ def quantities_of(names: Mapping[str, str], written: Mapping[str, Written | None
         name, shown = names.get(one, one), f"--{one.replace('_', '-')}"
         unit = unit_of(name)
         value = parse(text, unit, shown)
-        if unit in WHOLE and (value % 1 or value <= 0):
+        if unit in WHOLE and (value % 1 or value < 0 or (value == 0 and default_of(name) != 0)):
             kind = "a whole number" if value % 1 else "a number above 0"
             raise UsageError(f"{shown}: found {text}, expected {kind} ({unit})")
         if one == "gpus" and value > MOST_GPUS:

@@ -293,6 +293,12 @@ ROWS = (
     Rule("W75", 75, **_said("it settles nothing: {why}", decision="stale")),
     Rule("W109", 74, **_said("{points:g} points of the award for {criterion}, which no offer can earn: the tender {lacks}",
                              award="unearned")),
+    Rule("W112", 30, "vectors_at_least", "<", "vectors",
+         text="chunks are counted in documents of mean length; where the length varies there are {vectors_at_least} to "
+              "{vectors_at_most}",
+         words={"vectors": ("of documents",)}),
+    Rule("W113", 31, **_said("the text of the vectors is not counted in the source", source="without text"),
+         supply=(Option("set.source_text_bytes", "SIZE"),)),
     Rule("W83", 7, **_said("no system of the catalog meets all mandatory lines ({why})", systems="none fits"),
          supply=("storage.at_least",), tender="R-READ R-WRITE R-RESTART R-CAP-03"),
     Rule("W79", 9, "read_density", ">", MOST_DENSE,

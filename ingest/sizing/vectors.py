@@ -1,0 +1,406 @@
+"""`ingest vectors`: what a vector index asks of storage and memory, from its vectors or from the text behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, TypedDict, Unpack
+
+from ingest.catalog.records import Family, Gpu, Layout
+from ingest.catalog.store import Catalog, opened
+from ingest.corpus.measurement_file import is_file_name, read_measurement
+from ingest.engine.frozen import revised
+from ingest.engine.messages import Message, Option, option_error
+from ingest.engine.question import Question, Shown, filled, option, quantities_in
+from ingest.engine.registry import solve
+from ingest.engine.result import Answer
+from ingest.engine.solver import Quantities
+from ingest.engine.value import Input, assumed, derived
+from ingest.errors import MissingQuantity, one_of
+from ingest.sizing.dataset import USUAL_BYTES_PER_TOKEN, USUAL_TOKENS_PER_DOCUMENT
+from ingest.sizing.evidence_ladder import from_catalog, from_fields, peak_of
+from ingest.sizing.job import ONE_GPU, USUAL_GPU, Amount, CommonOptions, by_user, quantities_of, settings_of
+from ingest.sizing.resolve import model_structure
+from ingest.sizing.rules import finding, messages, unused, with_unused
+
+#: index -> the layout that is meant where none is named
+USUAL_LAYOUTS = {"flat": "faiss", "hnsw": "faiss", "ivf-flat": "faiss", "ivf-pq": "faiss", "diskann": "diskann"}
+#: type of a number of a vector -> its width
+WIDTHS = {"float32": 4, "float16": 2, "int8": 1}
+#: what a record of a layout is -> the cases that it states
+CASES = {
+    "vectors": ("records_kept", "vectors_kept"),
+    "graph": ("records_kept", "vectors_kept", "graph_kept"),
+    "codes": ("records_kept", "codes_kept"),
+    "sectors": ("nodes_in_sectors", "index_on_storage"),
+}
+#: What a text is given by.
+TEXT = ("documents", "tokens")
+#: The class of models that embed text.
+EMBEDS, PRECISION = "bert-translation", "bf16"
+USUAL_CHUNK = Input(512).by_default("chunks of 512 tokens, as most embedding models read", "chunk")
+DEFAULTS = {
+    "index_load_seconds": assumed(600, "copies of the index have 10 min to read it after a restart", "load_time"),
+    "rebuilds_per_day": assumed(1, "the index is written once a day, by rebuilds and compaction", "rebuilds_per_day"),
+}
+#: index -> neighbours of a node
+USUAL_DEGREES = {
+    "hnsw": Input(16, source="hnswlib", where="README.md: M=16 by default", grade="published").by_default(
+        "16 links, the default of hnswlib", "degree"
+    ),
+    "diskann": Input(64, source="mlperf-storage-vectordb", where="DiskANN of MLPerf Storage 3.0: max_degree 64").by_default(
+        "64 neighbours, as in MLPerf Storage 3.0", "degree"
+    ),
+}
+#: Results that no query moves.
+OF_LOAD = ("load_seconds", "index_load_bandwidth", "rebuild_write_bandwidth", "ingest_vectors_per_second")
+#: Results of indexes that queries read from storage.
+OF_READS = ("request_bytes", "latency_budget")
+#: What `vectors` answers.
+QUESTION = Question(
+    "vectors",
+    (
+        Shown("vectors"),
+        Shown("index_bytes"),
+        Shown("navigation_bytes", main=False),
+        Shown("memory_bytes"),
+        Shown("build_scratch_bytes"),
+        Shown("source_bytes"),
+        Shown("usable_bytes"),
+        Shown("reads_per_query"),
+        Shown("read_requests_per_second"),
+        Shown("request_bytes"),
+        Shown("read_bandwidth"),
+        Shown("latency_budget"),
+        Shown("load_seconds"),
+        Shown("index_load_bandwidth"),
+        Shown("rebuild_write_bandwidth"),
+        Shown("ingest_vectors_per_second"),
+    ),
+    (
+        ("Needs", {"read_requests_per_second": "{} random reads", "usable_bytes": "{} held", "memory_bytes": "{} of memory"}),
+        ("Needs", {"usable_bytes": "{} held", "memory_bytes": "{} of memory"}),
+    ),
+)
+#: result -> why it is missing, and how to supply it
+NOT_KNOWN = {
+    "read_requests_per_second": Message("the rate of queries is not known", supply=("qps",)),
+    "read_bandwidth": Message("the rate of queries is not known", supply=("qps",)),
+    "latency_budget": Message("the time that a query may wait for storage is not known", supply=("latency",)),
+}
+
+
+class IndexedOptions(TypedDict, total=False):
+    """The vectors, or the text behind them."""
+
+    vectors: Annotated[Amount, option("Vectors of the index, such as 100M.", quantity="vectors")]
+    dimensions: Annotated[Amount, option("Numbers of one vector.", quantity="vector_dimensions")]
+    documents: Annotated[
+        Amount | Path,
+        option(
+            "Documents of the text, or the JSON file of `ingest measure`; without them, one for each {tokens_per_document} "
+            "tokens.",
+            "N|FILE",
+            quantity="documents",
+            usual={"tokens_per_document": USUAL_TOKENS_PER_DOCUMENT},
+        ),
+    ]
+    tokens: Annotated[Amount, option("Tokens of the text.", quantity="tokens")]
+    chunk: Annotated[
+        Amount,
+        option("Tokens of a chunk; {default} by default.", quantity="chunk_tokens", usual={"chunk_tokens": USUAL_CHUNK}),
+    ]
+    overlap: Annotated[Amount, option("Tokens that chunks share; {default} by default.", quantity="chunk_overlap_tokens")]
+    embedding: Annotated[
+        str | None, option("Embedding model: catalog id, config.json or folder; gives dimensions and FLOPs.", "ID")
+    ]
+    gpu: Annotated[str | None, ONE_GPU]
+    gpus: Annotated[Amount, option("GPUs that embed.", quantity="gpus")]
+    efficiency: Annotated[Amount, option("Model FLOPs utilization of embedding.", "F", quantity="model_flops_utilization")]
+    metadata_bytes: Annotated[
+        Amount, option("Fields beside each vector; {default} by default.", "SIZE", quantity="metadata_bytes_per_vector")
+    ]
+
+
+class IndexOptions(TypedDict, total=False):
+    """The index."""
+
+    index: Annotated[str | None, option("{choices}.", "KIND", choices=USUAL_LAYOUTS)]
+    layout: Annotated[
+        str | None, option("Library or product that writes it (`ingest catalog list layouts`); Faiss, or DiskANN.", "ID")
+    ]
+    dtype: Annotated[str | None, option("Numbers of a vector: {choices}; those of the layout.", "TYPE", choices=WIDTHS)]
+    degree: Annotated[Amount, option("Neighbours of a node: M of HNSW, R of DiskANN.", quantity="index_degree")]
+    lists: Annotated[Amount, option("Lists of each shard; 4 √vectors by default.", quantity="index_lists")]
+    code_bytes: Annotated[Amount, option("Bytes of the code of a vector, 8 bits for each part.", quantity="code_parts")]
+    replicas: Annotated[Amount, option("Copies that answer queries; {default} by default.", quantity="index_replicas")]
+    shards: Annotated[Amount, option("Parts, each over its own vectors; {default} by default.", quantity="index_shards")]
+
+
+class QueryOptions(TypedDict, total=False):
+    """Queries, restarts and rebuilds."""
+
+    qps: Annotated[Amount, option("Queries in a second.", quantity="queries_per_second")]
+    search_list: Annotated[Amount, option("Candidates of a search of DiskANN.", quantity="search_list")]
+    beam: Annotated[Amount, option("Reads that a query has outstanding; {default} by default.", quantity="beam_width")]
+    cached_share: Annotated[
+        Amount, option("Share of the reads that memory answers; {default} by default.", "F", quantity="cached_read_share")
+    ]
+    cached_nodes: Annotated[Amount, option("Nodes of DiskANN held in memory; none by default.", quantity="cached_nodes")]
+    probes: Annotated[Amount, option("Lists that a query reads.", quantity="probed_lists")]
+    top_k: Annotated[Amount, option("Records that a query fetches from storage; none by default.", quantity="fetched_records")]
+    latency: Annotated[Amount, option("Time in which a query may wait for storage.", "TIME", quantity="query_latency")]
+    recall: Annotated[Amount, option("Recall that you measured with these settings; it is printed, never derived.", "F")]
+    load_time: Annotated[
+        Amount,
+        option("Time to load all copies; {default} by default.", "TIME", quantity="index_load_seconds", usual=DEFAULTS),
+    ]
+    load_bandwidth: Annotated[Amount, option("Read bandwidth of the load instead.", "RATE", quantity="index_load_bandwidth")]
+    rebuilds_per_day: Annotated[
+        Amount,
+        option("Times a day that the index is written; {default} by default.", quantity="rebuilds_per_day", usual=DEFAULTS),
+    ]
+
+
+class VectorsOptions(IndexedOptions, IndexOptions, QueryOptions, CommonOptions, total=False):
+    """The options of `vectors`."""
+
+
+#: option -> the quantity that it sets
+QUANTITIES = quantities_in(VectorsOptions)
+
+
+def vectors(**options: Unpack[VectorsOptions]) -> Answer:
+    """Bytes of a vector index on disk and in memory, reads of its queries, load and rebuild.
+
+    >>> answer = vectors(vectors=10_000, dimensions=128, index="diskann", degree=32)
+    >>> answer.results["index_bytes"].value
+    6832128
+
+    Raises:
+        UsageError: an option is out of range, unknown or contradicts another one, or a layout that was not held against files.
+        IngestError: an input is missing; names what to supply.
+    """
+    asked: dict[str, Any] = {**filled(VectorsOptions, options, "vectors")}
+    catalog, settings = opened(asked["catalogs"]), settings_of(asked["set"])
+    of_file = _text_of_file(asked)
+    numbers = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})
+    layout, dtype = _layout(asked, catalog)
+    if recall := asked["recall"]:
+        # Recall has no quantity: nothing follows from it, and it follows from nothing.
+        recall = quantities_of({"recall": "accelerator_utilization"}, {"recall": recall})["accelerator_utilization"]
+    given = {
+        **DEFAULTS,
+        **of_file,
+        **_embedded(asked, catalog, numbers),
+        **from_fields({name: getattr(layout, name) for name in layout.shapes if name != "code_parts_max"}),
+        "vector_element_bytes": derived(WIDTHS[dtype], dtype),
+        **by_user({**numbers, **settings}),
+    }
+    if layout.index in USUAL_DEGREES:
+        given.setdefault("index_degree", USUAL_DEGREES[layout.index])
+    try:
+        known, on_storage, stated = _built(given, layout, asked)
+    except MissingQuantity as error:
+        error.args = tuple(map(_by_option, error.args))
+        raise
+    reads = on_storage or given.get("fetched_records", Input(0)).value > 0
+    left_out = {*(() if reads else OF_READS), *(() if asked["embedding"] else ("ingest_vectors_per_second",)),
+                *(() if layout.stores == "sectors" else ("navigation_bytes",))}  # fmt: skip
+    results, missing = known.results([name for name in QUESTION.names if name not in left_out], ranged=True)
+    missing = {name: _by_option(why) for name, why in missing.items()}
+    unknown = {name: NOT_KNOWN.get(name, why) for name, why in missing.items()}
+    if (why := missing.get("reads_per_query")) is not None:
+        # What is not known of one query is not known of all.
+        unknown |= {name: why for name in missing if name not in OF_LOAD}
+    words = {"index": layout.index, "layout": layout.layout, "held_against": layout.held_against, "dtype": dtype,
+             "embedding": asked["embedding"], "recall": recall}  # fmt: skip
+    answer = Answer(
+        QUESTION,
+        f"{layout.name}: {known.value('vectors'):,.0f} vectors of {known.value('vector_dimensions'):,.0f} dimensions",
+        {name: {"value": word, "from": "user" if asked.get(name) else "default"} for name, word in words.items() if word},
+        known,
+        results,
+        unknown,
+        {},
+        tuple(_warnings(known, stated)),
+        catalog,
+    )
+    answer = with_unused(answer, settings)
+    used = {*answer.used, *(TEXT if stated else ())}
+    idle = [Option(one) for one, name in QUANTITIES.items() if name in numbers and name not in used]
+    return revised(answer, warnings=(*answer.warnings, *map(unused, idle)))
+
+
+def _by_option(why: str) -> str:
+    """A reason whose advice names the option of a quantity in place of `--set`."""
+    if not isinstance(why, Message):
+        return why
+    named = {f"set.{name}": Option(one) for one, name in QUANTITIES.items()}
+    return Message(*why.parts, supply=tuple(named.get(way.path, way) for way in why.supply))
+
+
+def _text_of_file(asked: dict[str, Any]) -> dict[str, Input]:
+    """The text that a measurement names in place of a number of documents; with `--tokens` its ratios alone.
+
+    Raises:
+        UsageError: nothing to index, or vectors and the text that they follow from.
+    """
+    text = [one for one in TEXT if asked[one] is not None]
+    if asked["vectors"] is not None and text:
+        raise option_error("vectors", f": found with --{text[0]}, expected one of them: both give the number of vectors")
+    if asked["vectors"] is None and not text and "vectors" not in settings_of(asked["set"]):
+        raise option_error("vectors", ": expected it, or the text behind the vectors: --documents, --tokens")
+    if asked["documents"] is None or not is_file_name(asked["documents"]):
+        return {}
+    file = read_measurement(Path(asked["documents"]), "--documents")
+    asked["documents"] = None
+    found = {name: file.needed(name) for name in TEXT}
+    if asked["tokens"] is not None:
+        mean = float(solve("tokens_per_document", {name: item.value for name, item in found.items()}))
+        found = {"tokens_per_document": found["documents"]._replace(value=mean, low=None, high=None)}
+    ratio = file.quantity("bytes_per_token")
+    return found if ratio is None else {**found, "bytes_per_token": ratio}
+
+
+def _layout(asked: Mapping[str, Any], catalog: Catalog) -> tuple[Layout, str]:
+    """The layout of an index, and the type of its numbers.
+
+    Raises:
+        UsageError: no index, or a layout or a type whose files were not counted.
+    """
+    index, library = asked["index"], asked["layout"]
+    if library in catalog.ids(Layout.kind) or (library and library.endswith((".yaml", ".yml"))):
+        found = catalog.get(Layout, library)
+        if index not in (None, found.index):
+            raise option_error("layout", f": found {found.id}, which is {found.index}, expected a layout of {index}")
+    else:
+        if index is None:
+            raise option_error("index", f": expected one of {', '.join(USUAL_LAYOUTS)}")
+        one_of("--index", index, USUAL_LAYOUTS)
+        known = [one for one in catalog.all(Layout) if one.index == index]
+        wanted = library or USUAL_LAYOUTS[index]
+        of_library = [one for one in known if one.layout == wanted]
+        if not of_library:
+            checked = ", ".join(sorted(one.layout for one in known))
+            raise option_error(
+                "layout",
+                f": no {index} files of '{wanted}' were counted; expected {checked}, or a YAML file of your own counts",
+            )
+        found = of_library[0]
+    dtype = asked["dtype"] or found.dtypes[0]
+    one_of("--dtype", dtype, WIDTHS)
+    if dtype not in found.dtypes:
+        raise option_error("dtype", f": no files of {found.name} in {dtype} were counted, expected {', '.join(found.dtypes)}")
+    return found, dtype
+
+
+def _embedded(asked: Mapping[str, Any], catalog: Catalog, numbers: Mapping[str, float]) -> dict[str, Input]:
+    """Dimensions and rate of an embedding model."""
+    if asked["embedding"] is None:
+        return {}
+    made = model_structure(asked["embedding"], catalog)
+    where = f"rows of {made.id}"
+    length = numbers.get("chunk_tokens", USUAL_CHUNK.value)
+    columns = {name: derived(column, where) for name, column in made.quantities(length).items()}
+    model = Quantities({**columns, "sequence_length": Input(length)})
+    found = {"embedding_flops_per_token": derived(model.value("forward_flops_per_token_full_attention"), where)}
+    if made.hidden:
+        found["vector_dimensions"] = derived(made.hidden, f"hidden size of {made.id}")
+    found["gpus"] = Input(1).by_default("one GPU embeds", "gpus")
+    share = catalog.get(Family, EMBEDS).efficiency
+    if share is not None:
+        found["model_flops_utilization"] = from_catalog(share).by_default("of training runs of encoders", "efficiency")
+    card = catalog.get(Gpu, asked["gpu"] or USUAL_GPU)
+    peak = peak_of(card, PRECISION)
+    return found if peak is None else {**found, "peak_flops_per_gpu": peak}
+
+
+def _built(given: dict[str, Input], layout: Layout, asked: Mapping[str, Any]) -> tuple[Quantities, bool, bool]:
+    """The quantities of an index, whether queries read it from storage, and whether its vectors follow from a text.
+
+    Raises:
+        UsageError: options that contradict each other.
+        MissingQuantity: an input of the size of the index is missing.
+    """
+    stated = "vectors" not in given
+    cases = ["vectors_indexed", *CASES[layout.stores]]
+    on_storage = "index_on_storage" in cases or layout.reads_per_list is not None
+    if layout.reads_per_list is not None:
+        cases += ["lists_on_storage", "index_on_storage"]
+    elif not on_storage:
+        cases.append("index_in_memory")
+        given["index_reads_per_query"] = Input(0, origin="rule", note="memory holds the index")
+    if "index_load_bandwidth" in given:
+        if asked["load_time"] is not None:
+            raise option_error("load_bandwidth", ": found with --load-time, expected one of them: each gives the other")
+        given.pop("index_load_seconds")
+        cases.append("index_load_rate_known")
+    else:
+        cases.append("index_load_time_known")
+    if stated:
+        cases.append("text_embedded")
+        given.setdefault("chunk_tokens", USUAL_CHUNK)
+        given.setdefault("bytes_per_token", USUAL_BYTES_PER_TOKEN)
+        if "documents" not in given and "tokens" in given:
+            given.setdefault("tokens_per_document", USUAL_TOKENS_PER_DOCUMENT)
+            cases.append("length_of_documents_known")
+    elif "embedding_flops_per_token" in given:
+        given.setdefault("chunk_tokens", USUAL_CHUNK)
+    overlap, chunk = (given.get(name, Input(0)).value for name in ("chunk_overlap_tokens", "chunk_tokens"))
+    if overlap and overlap >= chunk:
+        raise option_error("overlap", f": found {overlap:,.0f}, expected less than the {chunk:,.0f} tokens of a chunk")
+    known = Quantities(given)
+    known.state(*cases)
+    if layout.index.startswith("ivf"):
+        usual = float(solve("usual_lists", {"shard_vectors": known.value("shard_vectors")}))
+        known.give_default("index_lists", Input(usual, source="faiss", where="guidelines: 4 to 16 √n lists", grade="published")
+                           .by_default("4 √vectors lists", "lists"))  # fmt: skip
+    if layout.stores == "sectors":
+        size = min(given["vector_dimensions"].value, getattr(layout.code_parts_max, "value", 512))
+        known.give_default("code_parts", Input(size).by_default("the longest code that DiskANN keeps", "code_bytes"))
+    _check(known, layout)
+    known.step("vectors")
+    known.step("index_bytes")
+    return known, on_storage, stated
+
+
+def _check(known: Quantities, layout: Layout) -> None:
+    """Refuse sizes that no index of this layout has.
+
+    Raises:
+        UsageError: fewer vectors than shards, lists or entries of a codebook, fewer lists than probes, or a code that
+            no vector of these dimensions has.
+    """
+    count, lists = known.value("shard_vectors"), known.value("index_lists")
+    if count < 1:
+        raise option_error("shards", f": found {known.value('index_shards'):,.0f}, expected at most one for each vector")
+    if known.value("codebook_entries") > count:
+        entries = f"{known.value('codebook_entries'):,.0f}"
+        raise option_error(
+            "vectors", f": found {count:,.0f} of a shard, expected at least {entries}, which a codebook has entries"
+        )
+    if lists > count:
+        raise option_error("lists", f": found {lists:,.0f}, expected at most the {count:,.0f} vectors of a shard")
+    probes, code = (known.given.get(name) for name in ("probed_lists", "code_parts"))
+    if probes is not None and lists and probes.value > lists:
+        raise option_error("probes", f": found {probes.value:,.0f}, expected at most the {lists:,.0f} lists of a shard")
+    if code is None:
+        return
+    dimensions = known.value("vector_dimensions")
+    if layout.stores == "codes" and dimensions % code.value:
+        raise option_error("code_bytes", f": found {code.value:g}, expected a divisor of the {dimensions:,.0f} dimensions")
+    most = min(dimensions, getattr(layout.code_parts_max, "value", dimensions))
+    if code.value > most:
+        raise option_error("code_bytes", f": found {code.value:g}, expected at most {most:,.0f}")
+
+
+def _warnings(known: Quantities, stated: bool) -> Iterator[str]:
+    found = []
+    if stated and known.value("documents") > 1:
+        ends = {name: float(known.value(name)) for name in ("vectors_at_least", "vectors_at_most")}
+        found.append(finding("W112", {"vectors_at_least": ends["vectors_at_least"], "vectors": known.value("vectors_at_most")},
+                             {"vectors": "of documents"}, **{name: f"{end:,.0f}" for name, end in ends.items()}))  # fmt: skip
+    if not stated and "source_text_bytes" not in known.given:
+        found.append(finding("W113", {}, {"source": "without text"}))
+    yield from messages(found)

@@ -1,0 +1,311 @@
+"""`ingest vectors`: files that libraries wrote and their reads, relations between answers, and refusals."""
+
+import csv
+import os
+import statistics
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ingest
+from ingest.catalog.records import STORES, Layout
+from ingest.catalog.store import Catalog
+from ingest.errors import IngestError, UsageError
+from ingest.sizing.vectors import CASES
+
+#: `make index-files` judges files of its own.
+RECORDED = Path(os.environ.get("INDEX_FILES") or Path(__file__).parents[1] / "vectors")
+EXACT = ("flat", "ivf-flat", "ivf-pq", "diskann")
+OPTIONS = ("vectors", "dimensions", "degree", "lists", "code_bytes", "search_list", "probes")
+
+
+def recorded(name):
+    with (RECORDED / name).open(newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def asked(row):
+    words = {name: row[name] for name in ("layout", "index", "dtype") if row.get(name)}
+    return words | {name: float(row[name]) for name in OPTIONS if row.get(name)}
+
+
+def value(name, **options):
+    return ingest.vectors(**options).results[name].value
+
+
+def held_against(rows):
+    """The relative errors of the index by layout; to the byte where the layout has a fixed size."""
+    errors = {}
+    for row in rows:
+        found, counted = value("index_bytes", **asked(row)), int(row["bytes"])
+        if row["index"] in EXACT and row["layout"] != "lance":
+            assert found == counted, row
+        errors.setdefault((row["layout"], row["index"], row["dtype"]), []).append(abs(found / counted - 1))
+    return errors
+
+
+def test_files_of_five_libraries_have_the_bytes_of_their_layout():
+    errors = held_against(recorded("files.csv"))
+    assert {layout for layout, *_ in errors} == {"faiss", "hnswlib", "usearch", "lance", "diskann"}
+    assert {len(found) for found in errors.values()} == {12}
+    assert max(max(found) for found in errors.values()) <= 0.01
+
+
+def test_codes_that_diskann_holds_in_memory_have_the_bytes_of_their_files():
+    rows = [row for row in recorded("files.csv") if row["layout"] == "diskann"]
+    assert [value("navigation_bytes", **asked(row)) for row in rows] == [float(row["navigation_bytes"]) for row in rows]
+    assert [value("memory_bytes", **asked(row)) for row in rows] == [float(row["navigation_bytes"]) for row in rows]
+
+
+def test_layouts_name_the_versions_whose_files_were_counted():
+    versions = {(row["layout"], row["index"]): row["version"] for row in recorded("files.csv")}
+    for one in Catalog().all(Layout):
+        assert versions[one.layout, one.index] in one.held_against
+        assert one.stores in STORES
+    assert set(CASES) == set(STORES)
+
+
+@pytest.mark.parametrize("library", ["faiss", "usearch"])
+def test_files_written_now_have_the_bytes_of_their_layout(library, tmp_path):
+    pytest.importorskip(library)
+    from vectors import record_files
+
+    shapes = record_files.SHAPES
+    record_files.SHAPES = ((600, 32, 8, 8), (900, 48, 4, 8))
+    try:
+        errors = held_against(list(getattr(record_files, library)(tmp_path)))
+    finally:
+        record_files.SHAPES = shapes
+    assert max(max(found) for found in errors.values()) <= 0.01
+
+
+def test_a_query_of_diskann_reads_its_search_list():
+    rows = [row for row in recorded("reads.csv") if row["layout"] == "diskann" and not int(row["cached_nodes"])]
+    errors = [abs(value("reads_per_query", **asked(row)) / float(row["reads"]) - 1) for row in rows]
+    sizes = [abs(value("request_bytes", **asked(row)) * float(row["reads"]) / float(row["bytes"]) - 1) for row in rows]
+    assert len(rows) >= 10
+    assert statistics.median(errors) <= 0.1
+    assert max(sizes) < 1e-5
+
+
+def test_cached_nodes_answer_the_share_of_the_reads_that_is_stated():
+    rows = recorded("reads.csv")
+    shape = ("dimensions", "search_list", "beam")
+    cold = {tuple(row[one] for one in shape): float(row["reads"]) for row in rows if row["cached_nodes"] == "0"}
+    warm = [row for row in rows if row["cached_nodes"] not in ("", "0")]
+    assert len(warm) >= 10
+    errors = []
+    for row in warm:
+        share = 1 - float(row["reads"]) / cold[tuple(row[one] for one in shape)]
+        # The nodes near the entry are read most: a quarter of the nodes answers more than a quarter of the reads.
+        assert share > 0.25
+        errors.append(abs(value("reads_per_query", cached_share=share, **asked(row)) / float(row["reads"]) - 1))
+    assert statistics.median(errors) <= 0.1
+
+
+def test_a_query_of_lance_reads_each_list_twice():
+    rows = [row for row in recorded("reads.csv") if row["layout"] == "lance"]
+    errors, sizes = [], []
+    for row in rows:
+        # Probes are counted in lists that were loaded, a mean over queries.
+        per_list = value("reads_per_query", **{**asked(row), "probes": 1})
+        size = value("request_bytes", **{**asked(row), "probes": 1})
+        errors.append(abs(per_list * float(row["probes"]) / float(row["reads"]) - 1))
+        sizes.append(abs(size * per_list * float(row["probes"]) / float(row["bytes"]) - 1))
+    assert len(rows) == 16
+    assert statistics.median(errors) <= 0.1
+    assert statistics.median(sizes) <= 0.25
+
+
+KINDS = st.sampled_from(
+    [
+        {"index": "flat"},
+        {"index": "hnsw", "degree": 24},
+        {"index": "hnsw", "layout": "usearch", "dtype": "int8"},
+        {"index": "ivf-pq", "code_bytes": 16, "lists": 100},
+        {"index": "diskann", "degree": 40},
+        {"index": "ivf-flat", "layout": "lance", "lists": 100},
+    ]
+)
+COUNTS = st.integers(1_000, 10**9)
+DIMENSIONS = st.integers(1, 256).map(lambda number: 16 * number)
+GROWING = ("index_bytes", "memory_bytes", "build_scratch_bytes", "source_bytes", "usable_bytes", "rebuild_write_bandwidth")
+
+
+@given(kind=KINDS, vectors=COUNTS, more=st.integers(0, 10**8), dimensions=DIMENSIONS)
+def test_more_vectors_need_no_less(kind, vectors, more, dimensions):
+    few, many = (ingest.vectors(vectors=count, dimensions=dimensions, **kind).results for count in (vectors, vectors + more))
+    for name in GROWING:
+        assert few[name].value <= many[name].value, name
+
+
+@given(kind=KINDS, vectors=COUNTS, dimensions=DIMENSIONS, wider=st.integers(0, 100))
+def test_wider_vectors_need_no_less(kind, vectors, dimensions, wider):
+    narrow, wide = (
+        ingest.vectors(vectors=vectors, dimensions=one, **kind).results for one in (dimensions, dimensions + 16 * wider)
+    )
+    for name in GROWING:
+        assert narrow[name].value <= wide[name].value, name
+
+
+@given(kind=KINDS, vectors=st.integers(1_000, 10**7), dimensions=DIMENSIONS, shards=st.integers(1, 8))
+def test_shards_add_up_to_the_index(kind, vectors, dimensions, shards):
+    whole = ingest.vectors(vectors=vectors * shards, dimensions=dimensions, shards=shards, **kind).results
+    part = ingest.vectors(vectors=vectors, dimensions=dimensions, **kind).results
+    for name in ("index_bytes", "source_bytes"):
+        room = 1e-9 if kind.get("layout") != "lance" else 0.02  # row ids of Lance widen with the table
+        assert whole[name].value == pytest.approx(part[name].value * shards, rel=room), name
+
+
+def test_shards_never_multiply_the_data():
+    one, ten = (value("index_bytes", vectors=10**7, dimensions=1536, index="diskann", shards=shards) for shards in (1, 10))
+    assert (one, ten) == (81_920_004_096, 81_920_040_960)
+
+
+def test_every_shard_is_searched():
+    options = {"vectors": 10**6, "dimensions": 768, "index": "diskann", "qps": 100, "search_list": 50}
+    one, four = (ingest.vectors(shards=shards, **options).results for shards in (1, 4))
+    assert (one["reads_per_query"].value, four["reads_per_query"].value) == (50, 200)
+    assert four["read_bandwidth"].value == 100 * 200 * 4096
+
+
+def test_memory_answers_reads_and_a_fetch_adds_some():
+    options = {"vectors": 10**6, "dimensions": 768, "index": "diskann", "qps": 100, "search_list": 50, "latency": "10 ms"}
+    found = ingest.vectors(cached_share=0.2, top_k=10, **options).results
+    assert found["reads_per_query"].value == 50
+    assert found["latency_budget"].value == pytest.approx(0.01 / 13)
+    assert value("read_requests_per_second", vectors=10**6, dimensions=768, index="hnsw", qps=100) == 0
+
+
+def test_an_index_in_memory_is_read_once_by_each_replica():
+    options = {"vectors": 10**6, "dimensions": 768, "index": "flat", "replicas": 3}
+    found = ingest.vectors(load_time="2 min", **options).results
+    assert found["memory_bytes"].value == 3 * found["index_bytes"].value
+    assert found["index_load_bandwidth"].value == found["memory_bytes"].value / 120
+    rate = found["index_load_bandwidth"].value
+    assert value("load_seconds", load_bandwidth=rate, **options) == pytest.approx(120)
+    assert value("rebuild_write_bandwidth", **options) == found["memory_bytes"].value / 86_400
+    assert value("load_seconds", **options) == 600
+
+
+@given(documents=st.integers(1, 1000), tokens=st.integers(1, 10**6), chunk=st.integers(2, 2000), share=st.floats(0, 0.9))
+def test_a_document_makes_a_vector_for_each_chunk(documents, tokens, chunk, share):
+    overlap = int(chunk * share)
+    chunks = max(-(-(tokens - overlap) // (chunk - overlap)), 1)
+    found = ingest.vectors(
+        documents=documents, tokens=documents * tokens, chunk=chunk, overlap=overlap, dimensions=8, index="flat"
+    )
+    assert found.results["vectors"].value == documents * chunks
+    assert bool([line for line in found.warnings if "mean length" in line]) == (documents > 1)
+    kept = documents * (tokens + (chunks - 1) * overlap) * found.given["bytes_per_token"].value
+    assert found.results["source_bytes"].value == pytest.approx(kept + documents * chunks * 32)
+
+
+def test_a_measurement_gives_documents_tokens_and_bytes(tmp_path):
+    (tmp_path / "text").mkdir()
+    for number in range(3):
+        (tmp_path / "text" / f"{number}.txt").write_text("a few words of a text " * 200)
+    file = tmp_path / "m.json"
+    file.write_text(
+        '{"schema": "ingest/1", "command": "measure", "results": {"documents": {"value": 3}, "tokens": {"value": 3000},'
+        ' "bytes_per_token": {"value": 4.4}, "corpus_bytes": {"value": 13200}}}'
+    )
+    found = ingest.vectors(documents=str(file), chunk=256, overlap=32, dimensions=64, index="flat").results
+    assert found["vectors"].value == 3 * 5
+    assert found["source_bytes"].value == pytest.approx((3000 + 12 * 32) * 4.4 + 15 * 256)
+
+
+def test_a_measured_part_of_a_corpus_gives_ratios_where_the_tokens_are_stated(tmp_path):
+    file = tmp_path / "m.json"
+    file.write_text(
+        '{"schema": "ingest/1", "command": "measure", "results": {"documents": {"value": 3}, "tokens": {"value": 3000},'
+        ' "bytes_per_token": {"value": 4.4}}}'
+    )
+    found = ingest.vectors(documents=str(file), tokens=10**6, chunk=256, overlap=32, dimensions=64, index="flat").results
+    assert found["vectors"].value == 1000 * 5
+
+
+def test_lists_are_usual_for_the_vectors_and_never_more_than_these():
+    assert ingest.vectors(vectors=10**6, dimensions=8, index="ivf-flat").given["index_lists"].value == 4000
+    assert ingest.vectors(vectors=10, dimensions=8, index="ivf-flat").given["index_lists"].value == 10
+
+
+def test_nothing_to_index_is_refused():
+    with pytest.raises(UsageError, match="the text behind the vectors"):
+        ingest.vectors(dimensions=8, index="flat")
+
+
+def test_an_embedding_model_gives_dimensions_and_a_rate():
+    found = ingest.vectors(documents=1000, tokens=10**6, embedding="bert-large", index="flat", gpus=2, efficiency=0.4)
+    assert found.given["vector_dimensions"].value == 1024
+    flops = found.given["embedding_flops_per_token"].value
+    assert 2 * 302e6 < flops < 2 * 400e6
+    peak = found.given["peak_flops_per_gpu"].value
+    assert found.results["ingest_vectors_per_second"].value == pytest.approx(2 * peak * 0.4 / (flops * 512))
+
+
+def test_recall_is_printed_as_it_was_given_and_moves_nothing():
+    options = {"vectors": 10**6, "dimensions": 64, "index": "diskann", "search_list": 100, "qps": 10}
+    without, stated = ingest.vectors(**options), ingest.vectors(recall=0.95, **options)
+    assert stated.results == without.results
+    assert stated.inputs["recall"] == {"value": 0.95, "from": "user"}
+    assert not [name for name in {**without.results, **without.unknown, **without.inputs} if "recall" in name]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"index": "hnsw", "layout": "qdrant"}, "no hnsw files of 'qdrant' were counted"),
+        ({"index": "diskann", "layout": "faiss"}, "no diskann files of 'faiss' were counted"),
+        ({"index": "hnsw", "dtype": "int8"}, "in int8 were counted, expected float32"),
+        ({}, "--index: expected one of flat"),
+        ({"index": "ivf-pq", "code_bytes": 48}, "expected a divisor of the 64 dimensions"),
+        ({"index": "diskann", "code_bytes": 65}, "expected at most 64"),
+        ({"index": "ivf-flat", "lists": 2_000_000}, "expected at most the 1,000,000 vectors of a shard"),
+        ({"index": "ivf-flat", "layout": "lance", "lists": 100, "probes": 101}, "expected at most the 100 lists of a shard"),
+        ({"index": "flat", "load_time": "1 min", "load_bandwidth": "1 GB/s"}, "expected one of them"),
+        ({"index": "flat", "cached_share": 1.5}, "expected a number from 0 up to 1"),
+        ({"index": "hnsw", "degree": 1}, "above 1"),
+        ({"index": "flat", "recall": 1.2}, "recall"),
+        ({"index": "flat", "documents": 100}, "found with --documents, expected one of them"),
+        ({"index": "flat", "tokens": 100}, "found with --tokens, expected one of them"),
+        ({"index": "flat", "shards": 2_000_000}, "expected at most one for each vector"),
+        ({"index": "diskann", "shards": 10_000}, "found 100 of a shard, expected at least 256"),
+    ],
+)
+def test_what_no_index_has_is_refused(options, words):
+    with pytest.raises(UsageError, match=words):
+        ingest.vectors(vectors=10**6, dimensions=64, **options)
+
+
+def test_an_overlap_of_a_whole_chunk_is_refused():
+    with pytest.raises(UsageError, match="expected less than the 512 tokens"):
+        ingest.vectors(tokens=10**6, overlap=512, dimensions=64, index="flat")
+
+
+def test_a_code_that_is_not_stated_is_asked_for_by_its_option():
+    with pytest.raises(IngestError, match="--code-bytes"):
+        ingest.vectors(vectors=10**6, dimensions=64, index="ivf-pq")
+    found = ingest.vectors(vectors=10**6, dimensions=64, index="diskann")
+    assert "search_list" in found.unknown["reads_per_query"]
+
+
+def test_an_option_that_moves_nothing_is_named():
+    found = ingest.vectors(vectors=10**6, dimensions=64, index="flat", degree=10)
+    assert [line for line in found.warnings if "degree" in line and "changes nothing" in line]
+
+
+def test_published_queries_and_the_size_helper():
+    found = ingest.validate("vector-indexes")
+    assert [one for one in found.sets[0].results if not one.within] == []
+    assert len(found.sets[0].results) == 14
+
+
+def test_usual_degrees_are_those_of_the_libraries():
+    graph, node = (ingest.vectors(vectors=10**6, dimensions=1000, index=index).given for index in ("hnsw", "diskann"))
+    assert (graph["index_degree"].value, node["index_degree"].value) == (16, 64)
+    # The longest code of DiskANN has 512 parts, and never more than the vector has dimensions.
+    assert node["code_parts"].value == 512
+    assert ingest.vectors(vectors=10**6, dimensions=64, index="diskann", code_bytes=64).given["code_parts"].value == 64
