@@ -258,3 +258,36 @@ computed_quantity("rl_retained_bytes",
     "All that a job of reinforcement learning keeps on storage.", above=False, label="bytes on storage")  # fmt: skip
 computed_quantity("algorithm_retained_bytes", "checkpoint_retained_bytes * trained_models", "B",
     "Checkpoints on storage of all models that training changes.")  # fmt: skip
+
+# A site: each load is the smaller of what the job needs and what its nodes draw
+MODEL = "ingest-site-model"
+DRAWN = "a load is the smaller of what its job needs and what its nodes draw"
+computed_quantity("job_publish_bandwidth",
+    "minimum(maximum(publish_write_bandwidth, anchor_write_bandwidth) * concurrent_runs, job_drawable_bandwidth)", "B/s",
+    "Writes of versions by the trainers of all concurrent runs of a job, the larger of version and anchor.", source=MODEL,
+    where=DRAWN, above=False, label="writes of versions of the job",
+    example="job_publish_bandwidth(0.5e9, 0.3e9, 2, 72e9) -> 1000000000.0")  # fmt: skip
+computed_quantity("job_pull_bandwidth",
+    "minimum(maximum(pull_read_bandwidth, anchor_read_bandwidth) * concurrent_runs, job_drawable_bandwidth)", "B/s",
+    "Reads of versions by the rollout hosts of all concurrent runs of a job, the larger of version and anchor.", source=MODEL,
+    where=DRAWN, above=False, label="reads of versions of the job",
+    example="job_pull_bandwidth(79e9, 13e9, 1, 72e9) -> 72000000000.0")  # fmt: skip
+computed_quantity("job_join_bandwidth", "minimum(join_read_bandwidth * concurrent_runs, job_drawable_bandwidth)", "B/s",
+    "Reads of anchors and chains where all rollout hosts of a job join at once.", source=MODEL, where=DRAWN, above=False,
+    label="reads of joining hosts of the job")  # fmt: skip
+computed_quantity("job_trace_bandwidth", "minimum(trace_write_bandwidth * concurrent_runs, job_drawable_bandwidth)", "B/s",
+    "Writes of rollout traces by all concurrent runs of a job.", source=MODEL, where=DRAWN, above=False,
+    label="writes of traces of the job")  # fmt: skip
+computed_quantity("weights_of_runs_bytes", "weights_retained_bytes * concurrent_runs", "B",
+    "Versions of the weights that all runs of a job keep.", above=False, label="versions of weights of a job")  # fmt: skip
+computed_quantity("traces_of_runs_bytes", "traces_retained_bytes * concurrent_runs", "B",
+    "Traces that all runs of a job keep.", above=False, label="rollout traces of a job")  # fmt: skip
+computed_quantity("job_versions_per_day", "weights_written_per_day * concurrent_runs * share_of_time", "B",
+    "Bytes of versions that all runs of a job write in a day.", above=False, label="versions written per day")  # fmt: skip
+computed_quantity("job_traces_per_day", "trace_bytes_per_day * concurrent_runs * share_of_time", "B",
+    "Bytes of traces that all runs of a job write in a day.", above=False, label="traces written per day")  # fmt: skip
+for name, meaning in {"publish": "Writes of versions", "pull": "Reads of versions by all rollout hosts",
+                      "join": "Reads where all rollout hosts join at once", "trace": "Writes of rollout traces"}.items():
+    computed_quantity(f"site_{name}_bandwidth", f"total(job_{name}_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
+        f"{meaning}, of all jobs.", above=False, label=f"{meaning[0].lower()}{meaning[1:]} of the site",
+        example=f"site_{name}_bandwidth([10e9], 0.2) -> 12000000000.0")  # fmt: skip
