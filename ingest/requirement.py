@@ -75,7 +75,16 @@ SHOWN_BY: Mapping[str, str] = {
 }
 #: what several kinds have in common, for words that concern any of them
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "training": ("training reads", "checkpoint writes", "restores", "job starts", "staging", "model states", "published weights", "rollout traces"),
+    "training": (
+        "training reads",
+        "checkpoint writes",
+        "restores",
+        "job starts",
+        "staging",
+        "model states",
+        "published weights",
+        "rollout traces",
+    ),
     "checkpoints": ("checkpoint writes", "restores"),
     "serving": ("key-value caches", "weights of served models"),
     "data sets": ("training reads", "data loads", "preparation", "staging", "archived data"),

@@ -22,6 +22,10 @@ input_quantity("changed_share", "1", "Share of the parameters whose published va
     above=False, high=1, label="share of parameters that change")  # fmt: skip
 input_quantity("published_bytes_per_parameter", "B/parameter", "Width of a published weight; 2 in 16-bit precision.")
 input_quantity("position_bytes", "B/parameter", "Bytes of one position in a list of positions.")
+input_quantity("gap_bytes", "B/parameter", "Bytes of the gap between two positions.", default=2)
+input_quantity("single_byte", "B/parameter", "One byte for each parameter.", low=1, high=1, above=False, default=1)
+input_quantity("single_parameter", "parameter", "One parameter.", low=1, high=1, above=False, default=1)
+input_quantity("index_files", "file", "Files beside the shards of a version: their index.", default=1, whole=True)
 input_quantity("codec_factor", "1", "Bytes of a codec over those of the one that was measured.", high=10)
 input_quantity("pause_seconds", "s", "Time in which rollouts pause to take a version into use.")
 input_quantity("join_seconds", "s", "Time in which all hosts that join at once have read anchor and chain.")
@@ -34,11 +38,14 @@ input_quantity("broadcast_bandwidth", "B/s", "Rate at which full weights reach a
 computed_quantity("rollout_hosts_of_replicas", "ceil(rollout_replicas * replica_nodes)", "node",
     "Hosts of the engines that generate rollouts.", above=False, whole=True,
     example="rollout_hosts_of_replicas(12, 2) -> 24")  # fmt: skip
+computed_quantity("rollout_readers", "rollout_hosts / single_node", "1", "Readers of a version: one for each rollout host.",
+    above=False, whole=True)  # fmt: skip
 computed_quantity("rl_step_seconds", "step_rollouts * rollout_tokens / (rollout_hosts * rollout_token_rate)", "s",
     "Time of one step, where generation sets it.", label="time of one step")  # fmt: skip
 computed_quantity("version_seconds", "rl_step_seconds * maximum(publish_every, 1)", "s",
-    "Time from one published version to the next.", label="time between versions")  # fmt: skip
-computed_quantity("versions_published", "where(rollout_hosts * publish_every > 0, 1, 0)", "1",
+    "Time from one published version to the next.", label="time between versions",
+    example="version_seconds(60, 4), version_seconds(60, 0) -> (240, 60)")  # fmt: skip
+computed_quantity("versions_published", "where(rollout_readers * publish_every > 0, 1, 0)", "1",
     "1 where versions travel over storage, 0 where none is published or no host pulls.", above=False, high=1, whole=True,
     example="versions_published(48, 1), versions_published(0, 1), versions_published(48, 0) -> (1, 0, 0)")  # fmt: skip
 computed_quantity("versions_per_day", "versions_published * seconds_per_day / version_seconds", "1",
@@ -51,29 +58,32 @@ computed_quantity("share_counted", "minimum(maximum(changed_share, 1e-9), 0.9999
     "Share of the parameters that change, kept off 0 and 1 for its logarithm.", high=1,
     example="share_counted(0), share_counted(0.02) -> (1e-09, 0.02)")  # fmt: skip
 computed_quantity("position_entropy_bytes",
-    "(log(1 / share_counted) + (1 / share_counted - 1) * log(1 / (1 - share_counted))) / log(2) / 8", "B/parameter",
+    "(log(1 / share_counted) + (1 / share_counted - 1) * log(1 / maximum(1 - share_counted, 1e-9))) / log(2) / 8 * single_byte",
+    "B/parameter",
     "Least bytes that the position of one change takes, where any parameter is as likely to change.", source="shannon1948",
-    where="entropy of independent positions, H(p) ÷ p", example="round(position_entropy_bytes(0.02), 3) -> 0.884")  # fmt: skip
+    where="entropy of independent positions, H(p) ÷ p",
+    example="round(position_entropy_bytes(0.02, 1), 3) -> 0.884")  # fmt: skip
 computed_quantity("index_value_bytes", "position_bytes + published_bytes_per_parameter", "B/parameter",
     "Bytes of one change as a position and a value.", source="slime-delta", where="indices: 4 B per position",
     of="change_bytes", when="index_value", example="index_value_bytes(4, 2) -> 6")  # fmt: skip
-computed_quantity("gap_value_bytes", "2 + published_bytes_per_parameter", "B/parameter",
+computed_quantity("gap_value_bytes", "gap_bytes + published_bytes_per_parameter", "B/parameter",
     "Bytes of one change as the gap to the change before, in 16 bits, and a value.", source="slime-delta",
-    where="deltas: 16-bit gaps", of="change_bytes", when="gap_value", example="gap_value_bytes(2) -> 4")  # fmt: skip
+    where="deltas: 16-bit gaps", of="change_bytes", when="gap_value", example="gap_value_bytes(2, 2) -> 4")  # fmt: skip
 computed_quantity("gap_zstd_bytes", "1.2 * position_entropy_bytes + published_bytes_per_parameter", "B/parameter",
     "Bytes of one change as a gap under zstd and a value.", source=MEASURED, where="gaps: 1.2 times their entropy",
     of="change_bytes", when="gap_zstd", example="round(gap_zstd_bytes(0.884, 2), 2) -> 3.06")  # fmt: skip
 computed_quantity("sparse_zstd_bytes", "1.2 * position_entropy_bytes + 0.825 * published_bytes_per_parameter", "B/parameter",
     "Bytes of one change where zstd packs gaps and values.", source=MEASURED, where="values: 0.825 of their width",
     of="change_bytes", when="sparse_zstd", example="round(sparse_zstd_bytes(0.884, 2), 2) -> 2.71")  # fmt: skip
-computed_quantity("bitmask_bytes", "1 / share_counted / 8 + published_bytes_per_parameter", "B/parameter",
+computed_quantity("bitmask_bytes", "single_byte / share_counted / 8 + published_bytes_per_parameter", "B/parameter",
     "Bytes of one change where a bit tells of each parameter whether it changed.", source="slime-delta",
-    where="sparse_bitmask", of="change_bytes", when="bitmask", example="bitmask_bytes(0.03125, 2) -> 6.0")  # fmt: skip
+    where="sparse_bitmask", of="change_bytes", when="bitmask", example="bitmask_bytes(1, 0.03125, 2) -> 6.0")  # fmt: skip
 computed_quantity("xor_zstd_bytes",
-    "maximum(3.02 - 4.8 * share_counted ** 0.5 + 2.82 * share_counted, 1.563 * log(1 / share_counted) - 7.97)", "B/parameter",
+    "maximum(3.02 - 4.8 * share_counted ** 0.5 + 2.82 * share_counted, 1.563 * log(1 / share_counted) - 7.97)"
+    " * single_byte", "B/parameter",
     "Bytes of one change of 16-bit weights where zstd packs the exclusive or of two versions.", source=MEASURED,
     where="least squares over shares of 0.01 % to 25 %", of="change_bytes", when="xor_zstd",
-    example="round(xor_zstd_bytes(0.02), 2), round(xor_zstd_bytes(0.0003), 2) -> (2.4, 4.71)")  # fmt: skip
+    example="round(xor_zstd_bytes(0.02, 1), 2), round(xor_zstd_bytes(0.0003, 1), 2) -> (2.4, 4.71)")  # fmt: skip
 input_quantity("change_bytes", "B/parameter", "Bytes of a delta for each parameter that changes.",
     label="bytes per changed parameter")  # fmt: skip
 computed_quantity("delta_bytes", "minimum(parameters * changed_share * change_bytes * codec_factor, published_weights_bytes)",
@@ -94,7 +104,7 @@ computed_quantity("pull_seconds", "version_seconds / 2", "s", "Time in which all
 alternative("pull_seconds", "pause_seconds", when="pulled_in_pause")
 computed_quantity("publish_write_bandwidth", "publish_bytes / publish_seconds", "B/s", "Writes of a version in its time.",
     above=False, label="writes of a version")  # fmt: skip
-computed_quantity("pull_read_bandwidth", "rollout_hosts * publish_bytes / pull_seconds", "B/s",
+computed_quantity("pull_read_bandwidth", "rollout_readers * publish_bytes / pull_seconds", "B/s",
     "Reads of a version by all hosts in its time.", above=False, label="reads of a version by all hosts",
     example="pull_read_bandwidth(48, 16.38e9, 30) -> 26208000000.0")  # fmt: skip
 computed_quantity("anchor_bytes", "published_weights_bytes * versions_published", "B", "Bytes of an anchor.",
@@ -103,16 +113,16 @@ computed_quantity("anchor_seconds", "version_seconds * 1", "s", "Time in which a
     "hosts read it: that between two versions.", label="time to write an anchor, and to read it")  # fmt: skip
 computed_quantity("anchor_write_bandwidth", "anchor_bytes / anchor_seconds", "B/s", "Writes of an anchor in its time.",
     above=False, label="writes of an anchor")  # fmt: skip
-computed_quantity("anchor_read_bandwidth", "rollout_hosts * anchor_bytes / anchor_seconds", "B/s",
+computed_quantity("anchor_read_bandwidth", "rollout_readers * anchor_bytes / anchor_seconds", "B/s",
     "Reads of an anchor by all hosts in its time.", above=False, label="reads of an anchor by all hosts")  # fmt: skip
 computed_quantity("chain_bytes", "(anchor_every - 1) * delta_bytes", "B", "Deltas since the anchor, just before the next one.",
-    above=False)  # fmt: skip
+    above=False, example="chain_bytes(25, 0.33e9) -> 7920000000.0")  # fmt: skip
 computed_quantity("chain_of_full_versions", "published_weights_bytes * 0", "B", "No chain follows a full version.",
     above=False, of="chain_bytes", when="full_published")  # fmt: skip
 computed_quantity("join_read_bytes", "(published_weights_bytes + chain_bytes) * versions_published", "B",
     "Bytes that a host reads when it joins: the anchor and, at most, the whole chain.", above=False,
     label="bytes that a host reads to join", example="join_read_bytes(16.38e9, 7.92e9, 1) -> 24300000000.0")  # fmt: skip
-computed_quantity("join_read_bandwidth", "rollout_hosts * join_read_bytes / join_seconds", "B/s",
+computed_quantity("join_read_bandwidth", "rollout_readers * join_read_bytes / join_seconds", "B/s",
     "Reads of anchor and chain where all hosts join at once.", above=False,
     label="reads where all hosts join at once")  # fmt: skip
 
@@ -129,12 +139,12 @@ computed_quantity("weights_retained_bytes",
 computed_quantity("full_versions_retained_bytes", "weight_versions_kept * published_weights_bytes * versions_published", "B",
     "Weights on storage where each version is full.", above=False, of="weights_retained_bytes",
     when="full_published")  # fmt: skip
-computed_quantity("full_version_files", "ceil(published_weights_bytes / shard_bytes_max) + 1", "file",
+computed_quantity("full_version_files", "ceil(published_weights_bytes / shard_bytes_max) + index_files", "file",
     "Files of a full version: shards and their index.", source="sglang-pull-weights", where="weight_vN: a checkpoint folder",
-    whole=True, example="full_version_files(16.38e9, 5e9) -> 5")  # fmt: skip
-computed_quantity("delta_files", "ceil(delta_bytes / shard_bytes_max) + 1", "file",
+    whole=True, example="full_version_files(16.38e9, 5e9, 1) -> 5")  # fmt: skip
+computed_quantity("delta_files", "ceil(delta_bytes / shard_bytes_max) + index_files", "file",
     "Files of a delta: shards and their index.", source="sglang-pull-weights", where="weight_vN: a checkpoint folder",
-    whole=True, example="delta_files(0.33e9, 5e9) -> 2")  # fmt: skip
+    whole=True, example="delta_files(0.33e9, 5e9, 1) -> 2")  # fmt: skip
 computed_quantity("weight_files",
     "(anchors_stored * full_version_files + (versions_stored - anchors_stored) * delta_files) * versions_published", "file",
     "Files of the versions on storage.", above=False, whole=True, label="files of the versions on storage",
@@ -148,11 +158,12 @@ computed_quantity("mean_of_full_versions", "published_weights_bytes * 1", "B", "
     of="mean_version_bytes", when="full_published")  # fmt: skip
 computed_quantity("weights_written_per_day", "mean_version_bytes * versions_per_day", "B",
     "Weights that the trainer writes in a day.", above=False, label="weights written per day")  # fmt: skip
-computed_quantity("weights_read_per_day", "rollout_hosts * mean_version_bytes * versions_per_day", "B",
+computed_quantity("weights_read_per_day", "rollout_readers * mean_version_bytes * versions_per_day", "B",
     "Weights that all hosts pull in a day.", above=False, label="weights read per day")  # fmt: skip
 computed_quantity("least_anchor_spacing",
-    "maximum((2 * versions_per_day * (published_weights_bytes - delta_bytes)"
-    " / (maximum(rollout_hosts * host_joins_per_day, 1e-9) * maximum(delta_bytes, 1))) ** 0.5, 1)", "1",
+    "maximum((2 * versions_per_day * maximum(published_weights_bytes - delta_bytes, 0)"
+    " / (maximum(rollout_readers * host_joins_per_day, 1e-9) * maximum(delta_bytes, published_weights_bytes * 1e-9)))"
+    " ** 0.5, 1)", "1",
     "Versions from anchor to anchor at which the bytes written as anchors and those read as chains by joining hosts are least.",
     source="definition", where="least of writes and reads of joins: P·(F − D)/A + J·A·D/2",
     label="anchor spacing of least bytes",
@@ -164,12 +175,12 @@ computed_quantity("version_write_seconds_at_bandwidth", "publish_bytes / storage
     "Time that writing a version takes at the bandwidth of the storage.", above=False, of="version_write_seconds",
     when="write_bandwidth_known")  # fmt: skip
 computed_quantity("version_read_seconds", "pull_seconds * 1", "s", "Time that reading a version takes.")
-computed_quantity("version_read_seconds_at_bandwidth", "rollout_hosts * publish_bytes / storage_read_bandwidth", "s",
+computed_quantity("version_read_seconds_at_bandwidth", "rollout_readers * publish_bytes / storage_read_bandwidth", "s",
     "Time that reading a version takes at the bandwidth of the storage.", above=False, of="version_read_seconds",
     when="read_bandwidth_known")  # fmt: skip
 computed_quantity("sync_seconds", "(version_write_seconds + version_read_seconds) * versions_published", "s",
     "Time from the end of a step until all hosts have read its version over storage.", above=False,
-    label="time of a synchronization")  # fmt: skip
+    label="time of a synchronization", example="sync_seconds(30, 10, 1) -> 40")  # fmt: skip
 computed_quantity("sync_share", "sync_seconds / version_seconds", "1",
     "Synchronization over storage, as a share of the time between two versions; above 1 the hosts fall behind.",
     above=False, label="share of synchronization over storage")  # fmt: skip
@@ -177,13 +188,15 @@ computed_quantity("network_sync_share",
     "published_weights_bytes * versions_published / (broadcast_bandwidth * version_seconds)", "1",
     "Broadcast of full weights over the network instead, as a share of the time between two versions.", above=False,
     label="share of synchronization over the network")  # fmt: skip
-computed_quantity("reload_bandwidth_per_host", "published_weights_bytes * versions_published / pause_seconds", "B/s/node",
+computed_quantity("reload_bandwidth_per_host",
+    "published_weights_bytes * versions_published / pause_seconds / single_node", "B/s/node",
     "Reads of the weights from the NVMe of a host within the pause, where that is the second hop.", above=False,
     label="reads from local NVMe in the pause")  # fmt: skip
-computed_quantity("rewritten_page_share", "1 - (1 - share_counted) ** (page_bytes / published_bytes_per_parameter)", "1",
+computed_quantity("rewritten_page_share",
+    "1 - maximum(1 - share_counted, 1e-9) ** (page_bytes / published_bytes_per_parameter / single_parameter)", "1",
     "Share of the pages of a local copy that a delta changes.", high=1, source=MEASURED, where="changes are scattered",
-    needs="share_counted page_bytes published_bytes_per_parameter",
-    example="round(rewritten_page_share(0.02, 4096, 2), 6), round(rewritten_page_share(0.0001, 4096, 2), 2)"
+    needs="share_counted page_bytes published_bytes_per_parameter single_parameter",
+    example="round(rewritten_page_share(0.02, 4096, 2, 1), 6), round(rewritten_page_share(0.0001, 4096, 2, 1), 2)"
         " -> (1.0, 0.19)")  # fmt: skip
 computed_quantity("local_rewrite_bytes", "rewritten_page_share * published_weights_bytes * versions_published", "B",
     "Bytes that a host writes to its NVMe as it applies a version in place.", above=False,
@@ -193,9 +206,9 @@ computed_quantity("local_rewrite_bytes", "rewritten_page_share * published_weigh
 input_quantity("part_bytes", "B", "Bytes of one request for a part of a version.")
 input_quantity("open_requests", "1", "Requests that a host keeps open.", whole=True)
 input_quantity("part_latency", "s", "Time to the first byte of a request.")
-computed_quantity("version_requests", "ceil(publish_bytes / part_bytes) * (rollout_hosts / single_node)", "1",
-    "Requests with which all hosts read a version.", above=False,
-    label="requests of all hosts")  # fmt: skip
+computed_quantity("version_requests", "ceil(publish_bytes / part_bytes) * rollout_readers", "1",
+    "Requests with which all hosts read a version.", above=False, label="requests of all hosts",
+    example="version_requests(0.33e9, 8_388_608, 48) -> 1920")  # fmt: skip
 computed_quantity("version_requests_per_day", "version_requests * versions_per_day", "1", "Requests for versions in a day.",
     above=False, label="requests per day")  # fmt: skip
 computed_quantity("version_latency_seconds",
@@ -255,7 +268,8 @@ computed_quantity("algorithm_state_bytes",
     example="algorithm_state_bytes(2, 16e9, 96e9, 1, 16e9) -> 240000000000.0")  # fmt: skip
 computed_quantity("rl_retained_bytes",
     "weights_retained_bytes + traces_retained_bytes + sandbox_stored_bytes + algorithm_retained_bytes", "B",
-    "All that a job of reinforcement learning keeps on storage.", above=False, label="bytes on storage")  # fmt: skip
+    "All that a job of reinforcement learning keeps on storage.", above=False, label="bytes on storage",
+    example="rl_retained_bytes(40e9, 12e12, 0, 300e9) -> 12340000000000.0")  # fmt: skip
 computed_quantity("algorithm_retained_bytes", "checkpoint_retained_bytes * trained_models", "B",
     "Checkpoints on storage of all models that training changes.")  # fmt: skip
 
@@ -274,10 +288,10 @@ computed_quantity("job_pull_bandwidth",
     example="job_pull_bandwidth(79e9, 13e9, 1, 72e9) -> 72000000000.0")  # fmt: skip
 computed_quantity("job_join_bandwidth", "minimum(join_read_bandwidth * concurrent_runs, job_drawable_bandwidth)", "B/s",
     "Reads of anchors and chains where all rollout hosts of a job join at once.", source=MODEL, where=DRAWN, above=False,
-    label="reads of joining hosts of the job")  # fmt: skip
+    label="reads of joining hosts of the job", example="job_join_bandwidth(9e9, 1, 72e9) -> 9000000000.0")  # fmt: skip
 computed_quantity("job_trace_bandwidth", "minimum(trace_write_bandwidth * concurrent_runs, job_drawable_bandwidth)", "B/s",
     "Writes of rollout traces by all concurrent runs of a job.", source=MODEL, where=DRAWN, above=False,
-    label="writes of traces of the job")  # fmt: skip
+    label="writes of traces of the job", example="job_trace_bandwidth(5e6, 2, 72e9) -> 10000000.0")  # fmt: skip
 computed_quantity("weights_of_runs_bytes", "weights_retained_bytes * concurrent_runs", "B",
     "Versions of the weights that all runs of a job keep.", above=False, label="versions of weights of a job")  # fmt: skip
 computed_quantity("traces_of_runs_bytes", "traces_retained_bytes * concurrent_runs", "B",
@@ -286,8 +300,12 @@ computed_quantity("job_versions_per_day", "weights_written_per_day * concurrent_
     "Bytes of versions that all runs of a job write in a day.", above=False, label="versions written per day")  # fmt: skip
 computed_quantity("job_traces_per_day", "trace_bytes_per_day * concurrent_runs * share_of_time", "B",
     "Bytes of traces that all runs of a job write in a day.", above=False, label="traces written per day")  # fmt: skip
-for name, meaning in {"publish": "Writes of versions", "pull": "Reads of versions by all rollout hosts",
-                      "join": "Reads where all rollout hosts join at once", "trace": "Writes of rollout traces"}.items():
+for name, meaning in {
+    "publish": "Writes of versions",
+    "pull": "Reads of versions by all rollout hosts",
+    "join": "Reads where all rollout hosts join at once",
+    "trace": "Writes of rollout traces",
+}.items():
     computed_quantity(f"site_{name}_bandwidth", f"total(job_{name}_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
         f"{meaning}, of all jobs.", above=False, label=f"{meaning[0].lower()}{meaning[1:]} of the site",
         example=f"site_{name}_bandwidth([10e9], 0.2) -> 12000000000.0")  # fmt: skip

@@ -110,7 +110,7 @@ HELD = {
     "kv_": "key-value caches",
     "weights_of_runs": "versions of weights",
     "traces_of_runs": "rollout traces",
-    "weights": "weights of served models",
+    "served_weights": "weights of served models",
     "start_bytes": "software environments",
     "evaluation_bytes": "data of evaluations",
     "export_bytes": "exported models",
@@ -208,7 +208,7 @@ CLIENTS = {
 _READS = "of uncached {reads} from {clients} {depth} for {duration} at {fill} fill"
 _WRITES = "of {saves} from {clients} for {duration} at {fill} fill"
 _SUSTAIN = "sustain at least {value} "
-_PULLS = "of sequential {io} reads of the same new files, by each of {clients} {depth}, so that "
+_PULLS = "of sequential {io} reads of the same new files, by each of {clients} {depth} so that "
 _RESTARTS = "of uncached sequential {io} checkpoint reads ({readers}) from {clients} {depth} so that "
 
 LINES = (
@@ -324,7 +324,8 @@ LINES = (
          "new version of the weights is written {within}", "job_publish_bandwidth_of_jobs", "site", within="publish_seconds",
          phase="publish_seconds"),
     RequirementTemplate("R-SYNC-02", "site_pull_bandwidth", "mandatory", "read",
-         _SUSTAIN + _PULLS + "all rollout hosts have read a new version of the weights {within}",
+         _SUSTAIN + _PULLS + "all rollout hosts have read a new version of the weights {within}, and anchors in the time "
+         "allowed for them",
          "job_pull_bandwidth_of_jobs", "site", streams=True, within="pull_seconds", phase="pull_seconds"),
     RequirementTemplate("R-SYNC-03", "site_join_bandwidth", "mandatory", "read",
          _SUSTAIN + _PULLS + "all rollout hosts that join at once have read anchor and deltas {within}",

@@ -123,9 +123,10 @@ class PublishOptions(TypedDict, total=False):
     changed_share: Annotated[
         str | float | None,
         option(
-            "Share of the parameters that change from one version to the next, such as 2% or 1%..3%; with delta, 1%..3% "
-            "by default.",
+            "Share of the parameters that change from one version to the next, such as 2%, or two ends; with delta, "
+            "{default} by default.",
             "F|F..F",
+            usual="1%..3%",
         ),
     ]
     encoding: Annotated[
