@@ -83,7 +83,7 @@ PUBLISHED = ("publish_bytes", "publish_seconds", "publish_write_bandwidth", "anc
              "weights_written_per_day", "sync_share")  # fmt: skip
 PULLED = ("publish_bytes", "pull_seconds", "pull_read_bandwidth", "anchor_read_bandwidth", "join_seconds", "join_read_bytes",
           "join_read_bandwidth")  # fmt: skip
-TRACED = ("rl_step_seconds", "trace_write_bandwidth", "trace_bytes_per_day", "traces_retained_bytes")
+TRACED = ("trace_write_bandwidth", "trace_bytes_per_day", "traces_retained_bytes")
 #: keys of a checkpoint policy that say how large a checkpoint is, and the quantity that each is
 SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
 #: what a refusal says of a checkpoint below `set`, and the key that a policy has for it
@@ -361,8 +361,9 @@ class SiteJob:
             travels = found.known.value("versions_published") > 0
             if travels:
                 found.known.step("version_seconds")
-        names = (*((PULLED if rollouts else PUBLISHED) if travels else ()), *(TRACED if rollouts or not travels else ()))
-        known.adopt({name: step for name, step in found.known.find_all(names).items() if name not in found.left_out})
+        traced = [name for name in TRACED if name not in found.left_out] if rollouts or not travels else []
+        versions = (PULLED if rollouts else PUBLISHED) if travels else ()
+        known.adopt({name: found.known.step(name) for name in (*versions, *traced)})
         return () if rollouts else found.warnings
 
     def _place(self, known: Quantities) -> None:
