@@ -183,3 +183,19 @@ def test_eight_processes_pull_a_version_in_the_predicted_time(publish):
     assert {read for read, *_ in found} == {len(data)}
     took = max(end for *_, end in found) - min(start for _, start, _ in found)
     assert predicted == pytest.approx(took, rel=0.15)
+
+
+def test_what_nobody_states_is_as_published_or_assumed():
+    found = ingest.rl("qwen3-8b", rollout_hosts=4, step_time=60, publish="delta", rollouts=10, tokens=100, sandbox_image=1e9)
+    usual = {name: item["value"] for name, item in found.inputs.items() if item["from"] == "default"}
+    kept = {"anchor_every": 25, "weight_versions_kept": 2, "join_seconds": 600, "host_joins_per_day": 1, "publish_every": 1,
+            "changed_share": 0.02, "codec_factor": 1, "broadcast_bandwidth": 5e9, "rollout_record_bytes": 2000,
+            "trace_retention_seconds": 30 * 86_400, "sandbox_seconds": 60, "sandbox_images": 1}  # fmt: skip
+    assert {name: usual[name] for name in kept} == kept
+    bytes_of = ingest.rl("qwen3-8b", publish="delta", changed_share=0.02).results["publish_bytes"]
+    assert (bytes_of.low / bytes_of.value, bytes_of.high / bytes_of.value) == pytest.approx((0.8, 1.1))
+    share = found.given["changed_share"]
+    assert (share.low, share.high) == (0.01, 0.03)
+    assert found.results["trace_token_bytes"].value == 7.5 + 21 + 4.5
+    exact = ingest.rl("qwen3-8b", publish="delta", changed_share=0.02, encoding="index-value").results["publish_bytes"]
+    assert exact.low is None, "positions and values need no codec"
