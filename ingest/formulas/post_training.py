@@ -52,7 +52,10 @@ computed_quantity("versions_per_day", "versions_published * seconds_per_day / ve
     "Versions that are published in a day.", above=False)  # fmt: skip
 
 # The bytes of a version
-computed_quantity("published_weights_bytes", "parameters * published_bytes_per_parameter", "B",
+computed_quantity("published_parameters", "parameters * 1", "parameter",
+    "Parameters of a full version: all, or the adapters alone where training changes no others.")  # fmt: skip
+alternative("published_parameters", "trainable_parameters", when="adapters_published")
+computed_quantity("published_weights_bytes", "published_parameters * published_bytes_per_parameter", "B",
     "Bytes of a full version of the weights.", label="full version")  # fmt: skip
 computed_quantity("share_counted", "minimum(maximum(changed_share, 1e-9), 0.999999999)", "1",
     "Share of the parameters that change, kept off 0 and 1 for its logarithm.", high=1,
@@ -86,8 +89,9 @@ computed_quantity("xor_zstd_bytes",
     example="round(xor_zstd_bytes(0.02, 1), 2), round(xor_zstd_bytes(0.0003, 1), 2) -> (2.4, 4.71)")  # fmt: skip
 input_quantity("change_bytes", "B/parameter", "Bytes of a delta for each parameter that changes.",
     label="bytes per changed parameter")  # fmt: skip
-computed_quantity("delta_bytes", "minimum(parameters * changed_share * change_bytes * codec_factor, published_weights_bytes)",
-    "B", "Bytes of a version that holds only what changed; never more than a full one.", above=False, label="delta",
+computed_quantity("delta_bytes",
+    "minimum(published_parameters * changed_share * change_bytes * codec_factor, published_weights_bytes)", "B",
+    "Bytes of a version that holds only what changed; never more than a full one.", above=False, label="delta",
     example="delta_bytes(8.19e9, 0.02, 6, 1, 16.38e9) -> 982800000.0")  # fmt: skip
 computed_quantity("whole_version_bytes", "published_weights_bytes * versions_published", "B",
     "Bytes of one publication in full.", above=False)  # fmt: skip

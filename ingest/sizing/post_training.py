@@ -368,6 +368,8 @@ def rl(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[RlOpt
     found = post_training(asked, settings, catalog)
     known, left_out = found.known, found.left_out
     results, unknown = known.results([name for name in QUESTION.names if name not in left_out], ranged=True)
+    if known.find("version_seconds") is None:
+        unknown = dict.fromkeys(unknown, Message("the time of a step is not known", supply=("step_time", "tokens_per_second")))
     chosen = {"model": {"value": model, "from": "user"}} if model is not None else {}
     chosen |= {
         name: {"value": word, "from": "default" if found.usual.get(name) == word else "user"}
@@ -441,6 +443,9 @@ def post_training(
     saved = _saved(asked, given, settings, catalog, owner)
     known = Quantities(given, owner)
     known.adopt(saved.known.find_all(SAVED))
+    if saved.known.value("trainable_parameters") < saved.known.value("parameters"):
+        known.adopt({"trainable_parameters": saved.known.step("trainable_parameters")})
+        known.state("adapters_published")
     known.state(f"{publish}_published" if publish == "full" else "deltas_published", encoding.replace("-", "_"))
     if "rollout_replicas" in given and "rollout_hosts" not in given:
         known.state("rollout_replicas_stated")

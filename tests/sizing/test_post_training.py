@@ -93,6 +93,11 @@ def test_traces_sandboxes_and_states_follow_from_what_is_kept():
     assert ppo == 2 * grpo
 
 
+def test_of_adapters_only_they_travel():
+    adapters = ingest.checkpoint("qwen3-8b", optimizer="lora").results["checkpoint_weights_bytes"].value
+    assert value("publish_bytes", optimizer="lora") == adapters < FULL / 50
+
+
 def test_cautions_say_what_decides():
     assert "W107" in rules(publish="delta")
     assert "W107" not in rules(publish="delta", changed_share="1%..3%")
