@@ -43,9 +43,13 @@ TAKEN: Mapping[str, Any] = {
     "kind": tuple(LISTED),
 }
 #: what an option or argument of one command takes instead
+SIZED = ("checkpoint", "goodput", "memory", "rl", "train", "offload")
 TAKEN_BY: Mapping[tuple[str, str], Any] = {
-    **{(command, "model"): "architectures,models" for command in ("checkpoint", "goodput", "memory", "train", "offload")},
-    **{(command, "model_word"): "architectures,models" for command in ("checkpoint", "goodput", "memory", "train", "offload")},
+    **{(command, "model"): "architectures,models" for command in SIZED},
+    **{
+        (command, "model_word"): "architectures,models"
+        for command in ("checkpoint", "goodput", "memory", "rl", "train", "offload")
+    },
     ("model", "source"): "architectures",
     ("dataset", "words"): "formats",
     ("vectors", "layout"): "layouts",

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ingest.sizing.memory import memory as memory
     from ingest.sizing.model import model as model
     from ingest.sizing.offload import offload as offload
+    from ingest.sizing.post_training import rl as rl
     from ingest.sizing.sweep import sweep as sweep
     from ingest.sizing.train import train as train
     from ingest.sizing.vectors import vectors as vectors
@@ -66,6 +67,7 @@ _PLACES = {
     "plan": "ingest.site.planner",
     "report": "ingest.reports.plan_report",
     "response": "ingest.rfp.response",
+    "rl": "ingest.sizing.post_training",
     "sweep": "ingest.sizing.sweep",
     "train": "ingest.sizing.train",
     "validate": "ingest.validation",

@@ -58,6 +58,8 @@ LOADS: Mapping[str, str] = {
     "OFFLOAD": "model states",
     "KV": "key-value caches",
     "SERVE": "weights of served models",
+    "SYNC": "published weights",
+    "TRACE": "rollout traces",
     "GUIDE": "guidance",
 }
 #: what a site has where a line holds loads of several kinds
@@ -73,7 +75,16 @@ SHOWN_BY: Mapping[str, str] = {
 }
 #: what several kinds have in common, for words that concern any of them
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "training": ("training reads", "checkpoint writes", "restores", "job starts", "staging", "model states"),
+    "training": (
+        "training reads",
+        "checkpoint writes",
+        "restores",
+        "job starts",
+        "staging",
+        "model states",
+        "published weights",
+        "rollout traces",
+    ),
     "checkpoints": ("checkpoint writes", "restores"),
     "serving": ("key-value caches", "weights of served models"),
     "data sets": ("training reads", "data loads", "preparation", "staging", "archived data"),
@@ -91,6 +102,8 @@ TITLES: Mapping[str, tuple[Mapping[str, str], str]] = {
             "job starts": "start of jobs",
             "staging": "staging of data",
             "model states": "model states below GPU memory",
+            "published weights": "exchange of weights",
+            "rollout traces": "rollout traces",
         },
         "data on the nodes",
     ),

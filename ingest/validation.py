@@ -30,6 +30,7 @@ from ingest.sizing.goodput import goodput
 from ingest.sizing.memory import memory
 from ingest.sizing.model import model as model_command
 from ingest.sizing.offload import offload
+from ingest.sizing.post_training import rl
 from ingest.sizing.published_rates import (
     before_round,
     beyond,
@@ -53,7 +54,7 @@ SET_KEYS = {"title", "source", "bar", "cases", "runs", "study", "note"}
 #: Commands that a case may run instead of a formula.
 COMMANDS: dict[str, Callable[..., Any]] = {
     command.__name__: command
-    for command in (bw, model_command, checkpoint, memory, train, dataset, offload, goodput, feed, vectors)
+    for command in (bw, model_command, checkpoint, memory, train, dataset, offload, goodput, feed, rl, vectors)
 }
 CASE_KEYS = {
     "id",
@@ -306,15 +307,15 @@ def _case(path: Path, data: Mapping[str, Any], case: Mapping[str, Any], catalog:
     remark = " ".join(filter(None, (case.get("statement", ""), case.get("remark", ""))))
     if command is not None and "fits" in case:
         return _fitting_case(str(case["id"]), published, ours, (not answer.unmet, case["fits"]), source, where, remark, unit)
+    most = parse(case.get("published_up_to", case["published"]), unit, place)
     if command is not None and "ends" in case:
         ends = [_answered(COMMANDS[command], name, {**case[command], **end}, catalog) for end in case["ends"]]
-        most = parse(case.get("published_up_to", case["published"]), unit, place)
         return _ranged_case(str(case["id"]), (published, most), ours, ends, source, where, remark, unit)
     if "threshold" in case:
         return _sided_case(str(case["id"]), published, ours, parse(case["threshold"], unit, place), source, where, remark, unit)
     if command is not None and "tolerance" not in case:
         ends = [float(found.low or ours), float(found.high or ours)]
-        return _ranged_case(str(case["id"]), (published, published), ours, ends, source, where, remark, unit)
+        return _ranged_case(str(case["id"]), (published, most), ours, ends, source, where, remark, unit)
     return Case(str(case["id"]), unit, published, ours, expected, case["tolerance"], source, where, remark)
 
 
@@ -404,7 +405,7 @@ def _ranged_case(
     """A case that is within where the published figure, or a part of its range, lies between the ends computed for it."""
     low, high = min(ends), max(ends)
     inside = low <= published[1] and published[0] <= high
-    shown = f"{remark}; {what} {'inside' if inside else 'OUTSIDE'} the range"
+    shown = "; ".join(filter(None, (remark, f"{what} {'inside' if inside else 'OUTSIDE'} the range")))
     tolerance = abs(ours / published[0] - 1) * 1.0000001 if inside else 0.0
     return Case(name, unit, published[0], ours, published[0], tolerance, source, where, shown, high / low)
 

@@ -39,7 +39,7 @@ from ingest.engine.registry import check_value, default_of, solve
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, listed, one_of
 from ingest.files import read_text, sha256, write_folder
-from ingest.requirement import PRIORITIES, Requirement
+from ingest.requirement import LOADS, PRIORITIES, Requirement, kind_of_line
 from ingest.site.plan import MOST_YEARS
 from ingest.site.plan_file import SITE_SUFFIXES, Folders, lines_of, plan_data, plan_of_site, site_name
 from ingest.sizing.job import Written
@@ -296,8 +296,8 @@ def _writers(tool: str, line: Requirement, lines: Sequence[Requirement], setting
     accelerator, so it cannot be rehearsed, and tests the line with the highest rate only.
     """
     shared = [one for one in loads_of(line, line.id, setting) if one.files == "shared" and one.operation in DATA]
-    if tool == "fio" and any(one.pattern != "random" for one in shared):
-        # All its threads would read or write the same bytes at a time.
+    if tool == "fio" and any(one.pattern != "random" for one in shared) and kind_of_line(line.id) != LOADS["SYNC"]:
+        # All its threads would read or write the same bytes at a time, as hosts that pull new weights do.
         return ()
     if tool != "dlio":
         return (tool,)

@@ -228,6 +228,15 @@ COMMANDS: dict[str, Asked] = {
         ingest goodput llama3-405b --gpus 16384 --near-recovery 0.7 --persistent-every 10 --interval 2min
         """,
     ),
+    "rl": Asked(
+        """Weights that a trainer publishes and rollout hosts pull, traces, sandboxes and checkpoints of reinforcement learning.
+
+        \b
+        ingest rl qwen3-8b --rollout-hosts 48 --step-time 60s --publish full --pull-within 10s
+        ingest rl qwen3-8b --rollout-hosts 48 --step-time 60s --publish delta --changed-share 1%..3% --anchor-every 25
+        ingest rl qwen3-30b-a3b --rollout-hosts 16 --rollouts 1024 --tokens 8000 --tokens-per-second 8000 --trace ids,routing
+        """,
+    ),
     "train": Asked(
         """GPU-hours, duration, energy, carbon and cost of a training run, with the time that it loses.
 

@@ -22,6 +22,7 @@ GROUPS = {
         "memory": "Model states in GPU memory, and the GPUs and nodes that hold them.",
         "checkpoint": "Size, write bandwidth and interval of checkpoints, their overhead and their restore.",
         "goodput": "Share of a training run that is progress, by simulation, and what more write bandwidth gains.",
+        "rl": "Reinforcement learning: weights that are published and pulled, traces, sandboxes, checkpoints.",
         "train": "GPU-hours, duration, energy, carbon and cost of a training run, and its goodput.",
         "feed": "Whether GPUs wait for their loaders: utilization, readers, decoding, caches.",
         "offload": "Training and inference beyond GPU memory: tiers, traffic, step time, bandwidth.",

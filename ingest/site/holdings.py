@@ -38,12 +38,13 @@ def year_rows(
     """One row per year, each with the columns of the data sets in that year, and those of the jobs and their tiers."""
     shared = {**storage.steps, **of_jobs}
     rows: list[QuantityRow] = []
-    held = "dataset_bytes_held_of_datasets"
+    held, written = "dataset_bytes_held_of_datasets", "dataset_bytes_written_per_day_of_datasets"
     for year, present in enumerate(holdings):
         name = label_of(site, year)
         known = Quantities(storage.given, name, shared_inputs=True)
         of_data = _columns_by_tier(site, present, name)
         of_data[held] = column(held, (*of_data[held].inputs, *_read_besides(jobs, growth, year)), name)
+        of_data[written] = column(written, (*of_data[written].inputs, *_written_besides(jobs)), name)
         known.adopt({**shared, **_grown_columns(jobs, growth, year, name), **of_data})
         if tiers:
             known.state("tiers_shared")
@@ -57,7 +58,7 @@ def year_rows(
 
 
 #: what jobs read and write besides data sets and checkpoints; each is held once
-BESIDES = ("start_bytes", "evaluation_bytes", "export_bytes_of_runs")
+BESIDES = ("start_bytes", "evaluation_bytes", "export_bytes_of_runs", "weights_of_runs_bytes", "traces_of_runs_bytes")
 #: what of it is as large as the model of the job
 OF_MODEL = ("export_bytes_of_runs",)
 
@@ -70,6 +71,12 @@ def _read_besides(jobs: Sequence[QuantityRow], growth: Growth, year: int) -> Ite
             if step is not None and step.value:
                 factors = growth.parameters.get(row.name) if name in OF_MODEL and year else None
                 yield linked("dataset_bytes_held", step if factors is None else grown_step(step, factors, year), row.name)
+
+
+def _written_besides(jobs: Sequence[QuantityRow]) -> Iterator[Step]:
+    """Versions of weights and rollout traces, as bytes that are written in a day."""
+    steps = (row.step(name) for row in jobs for name in ("job_versions_per_day", "job_traces_per_day"))
+    yield from (linked("dataset_bytes_written_per_day", step, step.owner) for step in steps if step is not None and step.value)
 
 
 #: keys of `storage.at_least`, and what each holds up: of the whole site, and of a year

@@ -35,6 +35,8 @@ from ingest.sizing.evidence_choice import RateBasis, disputed, foreign_size, rat
 from ingest.sizing.evidence_ladder import RATE, from_catalog
 from ingest.sizing.job import QUANTITIES as JOB_QUANTITIES
 from ingest.sizing.job import Job, encoding_in
+from ingest.sizing.post_training import QUANTITIES as RL_OPTIONS
+from ingest.sizing.post_training import post_training
 from ingest.sizing.rules import LARGE_REQUEST, PAGE_CACHE, WARM_UP_SECONDS, contradictions
 from ingest.units import parse
 
@@ -64,6 +66,8 @@ OWN = {
 ANSWERED = frozenset({"W08", "W09", "W61", "W67", "W69"})
 #: Warnings of `bw` about the data set that the model is known for; a job of a site reads its own.
 OF_THE_MODELS_DATA = frozenset({"W14", "W16"})
+#: keys of `rl` and the quantity that each is
+RL_QUANTITIES = {**RL_OPTIONS, "changed_share": "changed_share"}
 #: quantities of a data set that the `bw` estimate of its jobs takes, and what they are called there
 OF_DATA = {"data_samples": "dataset_samples", "samples_in_file": "samples_per_file"}
 #: what the row of a job takes from the answer about its checkpoints
@@ -74,6 +78,12 @@ SAVED = (
     "checkpoint_retained_bytes", "checkpoints_retained", "restart_read_bytes", "restart_read_bandwidth", "restart_seconds",
     "job_mean_time_to_interrupt",
 )  # fmt: skip
+#: what the row of a job of reinforcement learning takes from the answer about it: of its trainers, and of its rollout hosts
+PUBLISHED = ("publish_bytes", "publish_seconds", "publish_write_bandwidth", "anchor_write_bandwidth", "weights_retained_bytes",
+             "weights_written_per_day", "sync_share")  # fmt: skip
+PULLED = ("publish_bytes", "pull_seconds", "pull_read_bandwidth", "anchor_read_bandwidth", "join_seconds", "join_read_bytes",
+          "join_read_bandwidth")  # fmt: skip
+TRACED = ("trace_write_bandwidth", "trace_bytes_per_day", "traces_retained_bytes")
 #: keys of a checkpoint policy that say how large a checkpoint is, and the quantity that each is
 SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
 #: what a refusal says of a checkpoint below `set`, and the key that a policy has for it
@@ -201,7 +211,7 @@ class SiteJob:
         basis: RateBasis | None = None
         given: Mapping[str, Input] = {}
         told: tuple[str, ...] = ()
-        if any(key in job for key in RATES):
+        if any(key in job for key in RATES) and "rl" not in job:
             with self.site.blaming(self.keys):
                 basis, given, told = self._reads()
         model = basis.model if basis is not None else None
@@ -232,6 +242,7 @@ class SiteJob:
             place_states(
                 self.site, self.name, self.node, known, self.catalog, stops=policy is not None and policy.mode == "sync"
             )
+        told += self._post_train(known) if "rl" in job else ()
         self._place(known)
         self._length(known, model)
         self._cache(known)
@@ -336,6 +347,24 @@ class SiteJob:
         experts = int(parse(policy.get("expert_parallel", 1), "1", "expert_parallel"))
         divisors = tuple(parts for parts in (shards, shards * experts if experts > 1 else 1) if parts > 1)
         return Policy(policy.get("mode", USUAL_MODE), stated, steps, divisors, known, told)
+
+    def _post_train(self, known: Quantities) -> tuple[str, ...]:
+        """Versions that the job publishes, or that its rollouts pull, and traces; the cautions about them."""
+        described, rollouts = self.described["rl"], "rollouts_of" in self.described
+        keys = "jobs", self.described.get("rollouts_of", self.name), "rl"
+        with self.site.blaming(keys):
+            numbers = {RL_QUANTITIES[key]: item for key, item in described.items() if isinstance(item, Input)}
+            numbers.setdefault("rollout_hosts", Input(0, note="training and rollouts on the same GPUs"))
+            words = {key: word for key, word in described.items() if isinstance(word, str) and key != "rollout_cluster"}
+            asked = {"model": self.described.get("model"), **words}
+            found = post_training(asked, _settings(self.described), self.catalog, numbers, self.name)
+            travels = found.known.value("versions_published") > 0
+            if travels:
+                found.known.step("version_seconds")
+        traced = [name for name in TRACED if name not in found.left_out] if rollouts or not travels else []
+        versions = (PULLED if rollouts else PUBLISHED) if travels else ()
+        known.adopt({name: found.known.step(name) for name in (*versions, *traced)})
+        return () if rollouts else found.warnings
 
     def _place(self, known: Quantities) -> None:
         """Where the job reads from: storage, or the NVMe of its nodes."""

@@ -26,6 +26,9 @@ UNCACHED = (
 KV_READS, KV_WRITES = "kv_peak_read_bandwidth_of_serving", "kv_write_bandwidth_of_serving"
 TIER_READS = ("job_offload_read_bandwidth_of_jobs", "job_offload_mean_read_bandwidth_of_jobs", KV_READS,
               "kv_read_bandwidth_of_serving")  # fmt: skip
+#: columns of the reads of versions: all clients read the same new files
+PULLED = ("job_pull_bandwidth_of_jobs", "job_join_bandwidth_of_jobs")
+NEW_FILES = "new files, which one client has written just before; requests bypass the caches of the clients"
 #: the column of the loads that stage data
 STAGED = "job_staging_bandwidth_of_jobs"
 #: operations that a phase of a job makes as one burst, which ends with its files
@@ -96,6 +99,8 @@ class LoadConditions(LineClients):
         operation = MIXED if line.operation == MIXED else "read"
         if line.column == KV_READS:
             shared["files"] = "shared"  # of all clients, which write over them
+        if line.column in PULLED:
+            return Conditions(operation, cache=NEW_FILES, files="shared", **pattern, **depth, **shared)
         return Conditions(operation, cache=UNCACHED, **pattern, **depth, **shared)
 
     def entries(self, value: RequirementValue) -> list[Step]:

@@ -433,6 +433,11 @@ TABLES = {
     "offload": ("jobs", ("storage_tier_bytes", "storage_tier_read_bandwidth_per_node", "storage_tier_write_bandwidth_per_node",
                          "nvme_tier_bytes", "nvme_tier_read_bandwidth_per_node", "nvme_tier_write_bandwidth_per_node",
                          "step_seconds_at_target", "update_seconds_allowed")),
+    "post_training": (
+        "jobs",
+        ("nodes", "publish_bytes", "publish_write_bandwidth", "pull_read_bandwidth", "anchor_write_bandwidth",
+         "anchor_read_bandwidth", "join_read_bytes", "join_read_bandwidth", "weights_retained_bytes", "trace_bytes_per_day"),
+    ),
     "serving": ("serving", ("serving_nodes", "kv_session_bytes", "kv_held_bytes", "kv_hit_share", "kv_read_bandwidth",
                             "kv_peak_turns", "kv_peak_read_bandwidth", "kv_write_bandwidth", "kv_block_bytes",
                             "kv_block_seconds", "serving_replicas", "replica_weights_bytes", "weights_load_bandwidth")),
@@ -464,6 +469,7 @@ NEEDED = {
     "preparation": "prepared_copies",
     "offload": "offload_stops",
     "loaders": "loader_utilization",
+    "post_training": "publish_bytes",
 }
 
 

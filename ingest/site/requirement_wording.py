@@ -108,7 +108,9 @@ HELD = {
     "checkpoint": "checkpoints",
     "offload": "model states off the GPUs",
     "kv_": "key-value caches",
-    "weights": "weights of served models",
+    "weights_of_runs": "versions of weights",
+    "traces_of_runs": "rollout traces",
+    "served_weights": "weights of served models",
     "start_bytes": "software environments",
     "evaluation_bytes": "data of evaluations",
     "export_bytes": "exported models",
@@ -157,6 +159,11 @@ RATIONALES = {
     "R-KV-04": Rationale("serving", "Below this rate a cache that is read costs more time than one that is computed again."),
     "R-SERVE-01": Rationale("serving", "A served model answers nobody before its weights have been read: at its start, after "
                             "an outage and when replicas are added."),
+    "R-SYNC-01": Rationale("loading", "Rollout hosts wait for new weights until the trainer has written them."),
+    "R-SYNC-02": Rationale("loading", "All rollout hosts read the same new files at the same moment; until then they generate "
+                           "with old weights, or wait."),
+    "R-SYNC-03": Rationale("loading", "After an outage all rollout hosts read the anchor and what was published since."),
+    "R-TRACE-01": Rationale("loading", "Rollouts are written while they are generated; what is lost cannot be repeated."),
     "R-META-01": Rationale("metadata", "Data loaders open files while they train, and a slow open delays a whole step."),
     "R-META-02": Rationale("metadata", "All ranks of a run create their checkpoint files at the same moment."),
     "R-META-03": Rationale("metadata", "All files of {held} must fit the metadata of the file system."),
@@ -201,6 +208,7 @@ CLIENTS = {
 _READS = "of uncached {reads} from {clients} {depth} for {duration} at {fill} fill"
 _WRITES = "of {saves} from {clients} for {duration} at {fill} fill"
 _SUSTAIN = "sustain at least {value} "
+_PULLS = "of sequential {io} reads of the same new files, by each of {clients} {depth} so that "
 _RESTARTS = "of uncached sequential {io} checkpoint reads ({readers}) from {clients} {depth} so that "
 
 LINES = (
@@ -311,6 +319,20 @@ LINES = (
          _SUSTAIN + "of uncached sequential {io} reads from {clients} {depth} so that all replicas of served models that start "
          "have read their weights {within}", "weights_load_bandwidth_of_serving", "site", streams=True,
          within="weights_load_seconds", phase="weights_load_seconds"),
+    RequirementTemplate("R-SYNC-01", "site_publish_bandwidth", "mandatory", "write",
+         _SUSTAIN + "of sequential {io} writes, one file per process, from {clients} for {duration} at {fill} fill, so that a "
+         "new version of the weights is written {within}", "job_publish_bandwidth_of_jobs", "site", within="publish_seconds",
+         phase="publish_seconds"),
+    RequirementTemplate("R-SYNC-02", "site_pull_bandwidth", "mandatory", "read",
+         _SUSTAIN + _PULLS + "all rollout hosts have read a new version of the weights {within}, and anchors in the time "
+         "allowed for them",
+         "job_pull_bandwidth_of_jobs", "site", streams=True, within="pull_seconds", phase="pull_seconds"),
+    RequirementTemplate("R-SYNC-03", "site_join_bandwidth", "mandatory", "read",
+         _SUSTAIN + _PULLS + "all rollout hosts that join at once have read anchor and deltas {within}",
+         "job_join_bandwidth_of_jobs", "site", streams=True, within="join_seconds", phase="join_seconds"),
+    RequirementTemplate("R-TRACE-01", "site_trace_bandwidth", "mandatory", "write",
+         _SUSTAIN + "of sequential {io} writes, one file per process, from {clients} for {duration} at {fill} fill (rollout "
+         "traces)", "job_trace_bandwidth_of_jobs", "site"),
     RequirementTemplate("R-META-01", "site_file_opens", "mandatory", "open",
          "open at least {value} for reading from {clients} with {threads} each for {duration}", "job_file_opens_of_jobs",
          "site"),

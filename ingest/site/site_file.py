@@ -168,10 +168,39 @@ def read_site(
     refused = {one.keys for one in found if not one.lacks}
     sound = _without(raw, refused) if refused else raw
     site = replace(site, data=_in_base_units(site, sound, schema.inlined(), (), found) if isinstance(sound, Mapping) else {})
+    site = replace(site, data=_with_rollouts(site.data, found))
     if further is not None and isinstance(sound, Mapping):
         found += further(site, found)
     site.refuse_all(one for one in found if not any(map(one.explained_by, found)))
     return site
+
+
+#: What the name of the rollouts of a job of reinforcement learning ends with.
+ROLLOUTS = "-rollouts"
+#: Keys of a job that its rollouts share.
+SHARED_BY_ROLLOUTS = ("kind", "model", "rl", "runs", "share")
+
+
+def _with_rollouts(data: Mapping[str, Any], found: list[Fault]) -> Mapping[str, Any]:
+    """The site with a job of its own for the rollouts of each job of reinforcement learning: they run on other nodes."""
+    jobs: dict[str, Any] = {}
+    for name, job in (data.get("jobs") or {}).items():
+        jobs[name] = job
+        described, place = job.get("rl") or {}, ("jobs", name)
+        if ("rl" in job) is not (job.get("kind") == "rl"):
+            found.append(Fault(place, "expected `kind: rl` and `rl`, both or none of them"))
+        elif ("rollout_cluster" in described) is not ("rollout_hosts" in described):
+            found.append(Fault((*place, "rl"), "expected `rollout_cluster` and `rollout_hosts`, both or none of them"))
+        elif "rollout_cluster" in described:
+            if described["rollout_cluster"] not in data.get("clusters", {}):
+                expected = expected_one_of(described["rollout_cluster"], [*data.get("clusters", {})])
+                why = f"found {described['rollout_cluster']}, {expected}"
+                found.append(Fault((*place, "rl", "rollout_cluster"), why))
+            elif described["rollout_hosts"].value and described.get("algorithm") != "dpo":
+                shared = {key: job[key] for key in SHARED_BY_ROLLOUTS if key in job}
+                own = {"cluster": described["rollout_cluster"], "nodes": described["rollout_hosts"], "rollouts_of": name}
+                jobs[name + ROLLOUTS] = {**shared, **own}
+    return {**data, "jobs": jobs} if jobs else data
 
 
 def own_files(

@@ -173,7 +173,10 @@ def test_each_line_stands_in_exactly_one_section(whole):
     sets = {**WHOLE["datasets"], "tape": {"bytes": "5 PB", "tier": "archive"}, "made": {"made_from": "tape", "ratio": 0.1}}
     stated = {**WHOLE, "datasets": sets, "migrate": {"bytes": "1 PB", "within": "9 days"},
               "growth": {"parameters": {"factor": 2, "every": "1 year"}}}  # fmt: skip
-    plans = (whole, plan(TIERS, samples=0), plan(stated, samples=0))
+    apart = {"rollout_cluster": "rollouts", "rollout_hosts": 2, "step_time": "60 s", "rollouts": 512, "tokens": 1000}
+    learning = {"kind": "rl", "cluster": "main", "nodes": 1, "model": "qwen3-8b", "rl": apart}
+    taught = {"clusters": {name: {"node": "dgx-h100", "count": 2} for name in ("main", "rollouts")}, "jobs": {"grpo": learning}}
+    plans = (whole, plan(TIERS, samples=0), plan(stated, samples=0), plan(taught, samples=0))
     assert {one.id for made in plans for one in made.requirements} == {line.id for line in LINES}
     written = [(document, lines) for made in plans for document, lines in (
         (tender_document(made), binding(made)), (buyer_report(made), made.requirements),

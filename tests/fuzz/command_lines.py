@@ -20,6 +20,7 @@ GOOD = {
     "model": "llama3-8b; mixtral-8x7b",
     "checkpoint": "llama3-8b --gpus 64; llama3-405b --gpus 16384",
     "goodput": "llama3-8b --gpus 64 --runs 5; llama3-405b --gpus 16384 --runs 5",
+    "rl": "qwen3-8b --rollout-hosts 4 --step-time 60s; qwen3-30b-a3b --step-time 60s --publish delta --changed-share 2%",
     "memory": "llama3-8b; --set parameters=7e9; llama3-8b --sequence-length 8192 --search",
     "train": "llama3-8b --tokens 1T --gpu h100 --gpus 64",
     "fit": "--read-bandwidth 500GB/s --capacity 1PB --storage ddn-ai400x2; --model unet3d --gpu h100 --storage nfs-tcp",

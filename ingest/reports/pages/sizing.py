@@ -176,7 +176,7 @@ def validation_page(validation: Validation) -> Page:
 
 
 #: Tables that a short page shows.
-MAIN_TABLES = ("layouts", "placement", "stages", "parts", "footprint")
+MAIN_TABLES = ("layouts", "placement", "stages", "parts", "footprint", "publishing")
 TITLES = {
     "files": "Files of one checkpoint",
     "intervals": "Checkpoint overhead and write bandwidth by interval",
@@ -198,6 +198,9 @@ TITLES = {
     "stored": "Stored tensors, by kind and type",
     "utilization": "Accelerator utilization, by workers per GPU",
     "epochs": "Reads and utilization, by epoch",
+    "publishing": "Full versions, or deltas by encoding",
+    "anchors": "Spacing of anchors: bytes written, and what a host reads to join",
+    "paths": "File system or object store: requests for a version, and the time of their latency",
 }
 #: rows of long tables on a page; CSV and JSON carry all of them
 MOST_SHOWN = {"layouts": 12, "rejected": 8}
@@ -209,7 +212,10 @@ HEADS = {"layouts": _SIZES, "rejected": _SIZES}
 #: columns that CSV and JSON carry in full and a page leaves to the sources
 HIDDEN = ("source", "where", "assumed")
 #: columns that a page leaves out where the table has a clearer one, and those in decimal units alone
-INSTEAD, DECIMAL = {"goodput_gain_share": "gpus_gained"}, ("write_bandwidth",)
+INSTEAD, DECIMAL = {"goodput_gain_share": "gpus_gained"}, (
+    "write_bandwidth", "publish_bytes", "pull_read_bandwidth", "weights_written_per_day", "join_read_bytes",
+    "join_read_bandwidth", "weights_retained_bytes", "part_bytes",
+)  # fmt: skip
 #: columns of tables that are no quantities of their own
 UNITS = {
     **dict.fromkeys(("bytes_each", "stored_bytes", "bytes_per_node", "stage_bytes", "kept_bytes", "bytes_per_gpu"), "B"),

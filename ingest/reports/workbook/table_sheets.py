@@ -26,6 +26,7 @@ TABLE_SHEETS = {
     "Metadata": "metadata",
     "Placement": "placement",
     "Offload": "offload",
+    "Post-training": "post_training",
     "Serving": "serving",
     "Loaders": "loaders",
 }
@@ -36,6 +37,7 @@ WORDS: Mapping[str, Sequence[str]] = {
     "Metadata": ("model",),
     "Placement": ("model", "data"),
     "Offload": ("model",),
+    "Post-training": ("cluster", "model"),
     "Loaders": ("model", "data"),
 }
 
