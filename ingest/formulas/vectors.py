@@ -44,8 +44,8 @@ computed_quantity("chunked_text_bytes",
 
 # One shard: records of one size, lists and codebooks
 input_quantity("code_parts", "1", "Parts of a code that stands for a vector, a byte each.", whole=True, label="bytes of a code")
-input_quantity("part_bytes", "B", "Width of a part of a code: 8 bits.", default=1)
-computed_quantity("code_bytes_per_vector", "code_parts * part_bytes", "B", "Code that stands for a vector.")
+input_quantity("code_part_bytes", "B", "Width of a part of a code: 8 bits.", default=1)
+computed_quantity("code_bytes_per_vector", "code_parts * code_part_bytes", "B", "Code that stands for a vector.")
 input_quantity("index_degree", "1", "Neighbours of a node: M of HNSW, R of DiskANN.", whole=True, low=1)
 input_quantity("index_lists", "1", "Lists into which the vectors of a shard are grouped.", above=False, whole=True, default=0)
 input_quantity("link_bytes", "B", "Width of a link to a neighbour.")
