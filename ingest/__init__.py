@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ingest.acceptance.accept import accept as accept
     from ingest.acceptance.path_benchmark import measure_storage as measure_storage
     from ingest.acceptance.verdict import verdict as verdict
+    from ingest.accounting.usage import usage as usage
     from ingest.corpus.measure import measure as measure
     from ingest.loader.feed import feed as feed
     from ingest.observation.calibration import calibrate as calibrate
@@ -67,6 +68,7 @@ _PLACES = {
     "response": "ingest.rfp.response",
     "sweep": "ingest.sizing.sweep",
     "train": "ingest.sizing.train",
+    "usage": "ingest.accounting.usage",
     "validate": "ingest.validation",
     "verdict": "ingest.acceptance.verdict",
 }

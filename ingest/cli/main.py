@@ -33,6 +33,7 @@ GROUPS = {
         "dataset": "Storage footprint of a data set: stages, formats, copies, files, inodes.",
     },
     "Site": {
+        "site": "Site file from what a cluster did: the accounting history of its scheduler.",
         "plan": "Requirement lines of a site for a tender, with their derivations.",
         "diff": "What changed between two plans, and why, by quantity.",
         "fit": "Storage systems that meet a need: bottleneck, headroom and units required.",
@@ -60,7 +61,7 @@ COMMANDS = {name: text for commands in GROUPS.values() for name, text in command
 
 
 #: Commands with a module of their own; all others are in the table of `ingest.cli.commands`.
-APART = ("plan", "fit", "response", "catalog", "observe", "completion")
+APART = ("site", "plan", "fit", "response", "catalog", "observe", "completion")
 #: package -> the extra that installs it
 EXTRA_OF = dict.fromkeys(("tokenizers", "datasets", "pyarrow", "fsspec", "pathspec", "tqdm"), "corpus") | {"darshan": "observe"}
 ABOUT = (
