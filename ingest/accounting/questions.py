@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ingest.sizing.rules import told
 
 if TYPE_CHECKING:
-    from ingest.accounting.usage import Usage
+    from ingest.accounting.result import Usage
 
 #: Classes with a smaller share of the GPU-hours are no question of their own.
 LEAST_SHARE = 0.01

@@ -12,7 +12,7 @@ from ingest.accounting.ledger import PARTS
 from ingest.units import display
 
 if TYPE_CHECKING:
-    from ingest.accounting.usage import ClassUse, ClusterUse, Usage
+    from ingest.accounting.result import ClassUse, ClusterUse, Usage
 
 #: Column in which comments begin.
 COMMENT = 44
@@ -50,12 +50,8 @@ def site_text(answer: Usage) -> str:
     lines += ["", "jobs:"]
     for one in answer.classes:
         lines += _job(one, next(each for each in answer.clusters if each.name == one.cluster))
-    lines += [
-        *TAIL.splitlines(),
-        *_at_least(answer),
-        "",
-        "questions:                       # a tender waits until each is answered, and its line deleted",
-    ]
+    lines += [*TAIL.splitlines(), *_at_least(answer), ""]
+    lines += _noted("questions:", "a tender waits until each is answered, and its line deleted")
     lines += [f"  {key}: {json.dumps(text, ensure_ascii=False)}" for key, text in answer.questions.items()]
     return "\n".join(lines) + "\n"
 

@@ -5,34 +5,30 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypedDict, Unpack
+from typing import Annotated, Any, TypedDict, Unpack
 
 import numpy
 from numpy.typing import NDArray
 
 from ingest.accounting import ledger as records
 from ingest.accounting.classes import BY_PARTITION, BY_SIZE, Classes, class_of_each, read_classes
-from ingest.accounting.concurrency import DAY, Profile, profile, starts_per_minute, week_by_hour, weighted_quantile
-from ingest.accounting.ledger import CODES, PARTS, UNKNOWN, shown_name
+from ingest.accounting.concurrency import Profile, profile, starts_per_minute, weighted_quantile
+from ingest.accounting.ledger import CODES, PARTS, shown_name
 from ingest.accounting.machines import Machine, machine_of
 from ingest.accounting.parts import part_bytes, part_of, read_parts
 from ingest.accounting.questions import questions_of, warnings_of
+from ingest.accounting.result import ClassUse, ClusterUse, Usage, window_of
 from ingest.accounting.runs import Runs, settled
 from ingest.accounting.site_text import site_text
 from ingest.accounting.sources import Asked, read_histories
 from ingest.accounting.tables import columns_of
 from ingest.catalog.store import Catalog, opened
-from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import filled, option
 from ingest.engine.registry import unit_of
-from ingest.engine.result import envelope, frame_of
 from ingest.engine.value import Quantity
 from ingest.errors import IngestError, UsageError
-
-if TYPE_CHECKING:
-    import pandas
 
 Array = NDArray[Any]
 HOUR = 3600
@@ -67,144 +63,6 @@ class UsageOptions(TypedDict, total=False):
     catalogs: Annotated[
         Sequence[str | Path], option("Folder with entries of your own. Repeatable.", "DIR", default=(), many=True)
     ]
-
-
-class ClassUse(NamedTuple):
-    """What the runs of one class did on one cluster.
-
-    Attributes:
-        name: of its job in the site file.
-        cluster: its cluster there.
-        jobs: allocations.
-        gpu_hours: of all of them.
-        share: of the GPU-hours of the history.
-        nodes: nodes of a run: the mean by GPU-hours, and the span of 90 % of them.
-        gpus: likewise.
-        concurrent: GPUs in use by share of time, and the most; the mean.
-        lengths: hours of a run: median, and the length that 95 % of the runs do not exceed.
-        ends: runs by how they ended.
-        mtti: seconds of one run to an interrupt by the system, and to any early end; None for too few.
-        starts: per minute, the number that 99 % of the minutes do not exceed, and the most.
-        read, written: bytes/s and GPU of the runs whose bytes are known: the mean, and the span of 90 % of their hours.
-        known_bytes: share of its GPU-hours whose bytes are known.
-        job: keys of its job from the user's map.
-    """
-
-    name: str
-    cluster: str
-    jobs: int
-    gpu_hours: float
-    share: float
-    nodes: tuple[float, float, float]
-    gpus: tuple[float, float, float]
-    concurrent: Mapping[str, float]
-    lengths: tuple[float, float]
-    ends: Mapping[str, int]
-    mtti: tuple[float | None, float | None]
-    starts: tuple[float, float]
-    read: tuple[float, float, float] | None
-    written: tuple[float, float, float] | None
-    known_bytes: float
-    job: Mapping[str, Any]
-
-
-class ClusterUse(NamedTuple):
-    """What ran on the GPUs of one kind.
-
-    Attributes:
-        name: in the site file.
-        machine: its node type and how that is known.
-        gpus: GPUs in use over time, in parts.
-        nodes: allocated nodes over time; those that runs share count for each.
-        size: nodes that hold the most GPUs in use.
-        gpu_hours: of all runs.
-    """
-
-    name: str
-    machine: Machine
-    gpus: Profile
-    nodes: Profile
-    size: int
-    gpu_hours: float
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Usage(InteractiveResult):
-    """What a cluster did.
-
-    Attributes:
-        runs: the allocations.
-        clusters, classes: what ran where.
-        results: quantities by name.
-        removed: rows left out, by reason.
-        coverage: shares of GPU-hours whose kind of GPU, bytes and model are known, and of allocations that are counted.
-        questions: what the history does not tell, by place in the site file.
-        warnings: one line each.
-    """
-
-    runs: Runs
-    clusters: tuple[ClusterUse, ...]
-    classes: tuple[ClassUse, ...]
-    results: Mapping[str, Quantity]
-    removed: Mapping[str, int]
-    coverage: Mapping[str, float]
-    questions: Mapping[str, str]
-    warnings: tuple[str, ...] = ()
-    catalog: Catalog | None = field(default=None, compare=False)
-
-    command = "site"
-    title = "What the cluster did"
-
-    @property
-    def window(self) -> tuple[int, int]:
-        """The first start and the last end."""
-        return window_of(self.runs)
-
-    @property
-    def site(self) -> str:
-        """The site file."""
-        return site_text(self)
-
-    def week(self) -> Array:
-        """Mean GPUs in use by day and hour of the week."""
-        found: Array = week_by_hour(self.total) / PARTS
-        return found
-
-    @property
-    def total(self) -> Profile:
-        """GPUs in use on all clusters, in parts."""
-        return profile(self.runs.start, self.runs.end, self.runs.gpus)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object."""
-        classes = [
-            {**{name: value for name, value in one._asdict().items() if name != "job"}, "ends": dict(one.ends)}
-            for one in self.classes
-        ]
-        clusters = [
-            {
-                "name": one.name,
-                "node": one.machine.node,
-                "known": one.machine.known,
-                "count": one.size,
-                "gpu_hours": one.gpu_hours,
-            }
-            for one in self.clusters
-        ]
-        body = {
-            "coverage": dict(self.coverage), "removed": dict(self.removed), "read_otherwise": dict(self.runs.notes),
-            "files": dict(self.runs.kinds), "clusters": clusters, "classes": classes, "questions": dict(self.questions),
-        }  # fmt: skip
-        return envelope(self.command, body, results=self.results, warnings=self.warnings)
-
-    def to_frame(self) -> pandas.DataFrame:
-        """One row per class."""
-        return frame_of([one._asdict() for one in self.classes], index="name")
-
-
-def window_of(runs: Runs) -> tuple[int, int]:
-    """The first start and the last end of a history."""
-    return int(runs.start.min(initial=0 if not len(runs.start) else runs.start[0])), int(runs.end.max(initial=0))
 
 
 def usage(*histories: str | Path, **options: Unpack[UsageOptions]) -> Usage:
@@ -286,8 +144,9 @@ def usage_of(runs: Runs, classes: Classes, catalog: Catalog, node: str | None = 
     results = {name: Quantity(value, unit_of(name)) for name, value in _results(runs, window, all_hours).items()}
     coverage = _coverage(runs, hours, clusters, named)
     results["coverage"] = Quantity(coverage["allocations"], "1")
-    answer = Usage(runs, tuple(clusters), tuple(named), results, runs.removed, coverage, {}, catalog=catalog)
-    return replace(answer, questions=questions_of(answer), warnings=tuple(warnings_of(answer)))
+    answer = Usage(runs, tuple(clusters), tuple(named), results, runs.removed, coverage, {})
+    asked = replace(answer, questions=questions_of(answer), warnings=tuple(warnings_of(answer)))
+    return replace(asked, site=site_text(asked))
 
 
 def _cluster_names(kinds: Sequence[tuple[str, str]], machines: Sequence[Machine]) -> list[str]:
@@ -405,6 +264,3 @@ def _coverage(runs: Runs, hours: Array, clusters: Sequence[ClusterUse], classes:
         "bytes": share(sum(one.gpu_hours * one.known_bytes for one in classes)),
         "model": share(sum(one.gpu_hours for one in classes if one.job.keys() & {"model", "samples_per_second"})),
     }
-
-
-__all__ = ["BINS", "DAY", "UNKNOWN", "ClassUse", "ClusterUse", "Usage", "UsageOptions", "usage"]

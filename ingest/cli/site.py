@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from ingest.accounting.usage import Usage, part, usage
+from ingest.accounting.result import Usage
+from ingest.accounting.usage import part, usage
 from ingest.cli.main import later
 from ingest.cli.options import options_of, output_options
 from ingest.cli.output import hand_over, tell_answer, tell_written, warn

@@ -3,6 +3,7 @@
 import datetime
 import random
 from collections import Counter
+from itertools import pairwise
 from typing import NamedTuple
 
 HEADER = "JobIDRaw|Partition|State|Submit|Start|End|ElapsedRaw|AllocNodes|AllocTRES|TRESUsageInTot|JobName|User|Account|WorkDir"
@@ -65,7 +66,7 @@ def tres(chance, run):
     return ",".join(parts)
 
 
-def drawn(seed, jobs, names=lambda chance: ("train", "alice", "physics", "/home/alice/run")):
+def drawn(seed, jobs, names=lambda: ("train", "alice", "physics", "/home/alice/run")):
     """A history of so many jobs with the eight poisons among them."""
     chance = random.Random(seed)
     rows, runs, poisons = [], [], Counter()
@@ -76,7 +77,7 @@ def drawn(seed, jobs, names=lambda chance: ("train", "alice", "physics", "/home/
         end = local(run.end) if end is None else end
         elapsed = run.end - run.start if elapsed is None else elapsed
         allocated = tres(chance, run) if allocated is None else allocated
-        cells = [ident, "gpu", state, local(run.start - 60), start, end, elapsed, run.nodes, allocated, usage, *names(chance)]
+        cells = [ident, "gpu", state, local(run.start - 60), start, end, elapsed, run.nodes, allocated, usage, *names()]
         rows.append("|".join(map(str, cells)))
 
     def one():
@@ -101,8 +102,8 @@ def drawn(seed, jobs, names=lambda chance: ("train", "alice", "physics", "/home/
                 runs.append(run)
                 run = run._replace(start=run.end + 300, end=run.end + 300 + run.end - run.start)
         elif kind < 0.03:
-            row(f"{ident}_[{chance.randrange(9)}-{chance.randrange(10, 99)}%4]", "PENDING", run, allocated="", start="Unknown", end="Unknown",
-                elapsed=0)  # fmt: skip
+            tasks = f"{ident}_[{chance.randrange(9)}-{chance.randrange(10, 99)}%4]"
+            row(tasks, "PENDING", run, allocated="", start="Unknown", end="Unknown", elapsed=0)
             poisons["never started"] += 1
             for task in range(3):
                 row(f"{ident}_{task}", "COMPLETED", run)
@@ -142,7 +143,7 @@ def levels(runs, amount=lambda run: run.gpus):
         changes[run.start] += amount(run)
         changes[run.end] -= amount(run)
     times, level, found = sorted(changes), 0, []
-    for time, after in zip(times, times[1:], strict=False):
+    for time, after in pairwise(times):
         level += changes[time]
         found.append((level, after - time))
     return found

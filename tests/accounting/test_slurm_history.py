@@ -138,15 +138,16 @@ def secret(chance):
 def test_no_name_reaches_an_output(tmp_path, run):
     chance, told = random.Random(9), []
 
-    def names(_):
+    def names():
         told.extend(secret(chance) for _ in range(4))
         return told[-4:]
 
     path = written(tmp_path, drawn(7, 1_200, names).text, f"{secret(chance).replace('/', '')}.txt")
     assert len(told) > 10_000
-    outputs = [run("site", "--from", str(path), "-o", "site.yaml"), run("site", "--from", str(path), "-v"),
-               run("site", "--from", str(path), "--format", "json"), run("site", "--from", str(path), "--format", "csv")]  # fmt: skip
-    texts = [one.out + one.err for one in outputs] + [(tmp_path / "site.yaml").read_text(encoding="utf-8")]
+    asked = (["-o", "site.yaml"], ["-v"], ["--format", "json"], ["--format", "csv"], ["-o", "usage.html"])
+    outputs = [run("site", "--from", str(path), *words) for words in asked]
+    texts = [one.out + one.err for one in outputs]
+    texts += [(tmp_path / name).read_text(encoding="utf-8") for name in ("site.yaml", "usage.html")]
     whole = "\n".join(texts)
     assert [name for name in told if name in whole] == []
 
@@ -156,7 +157,7 @@ BAD = {
     "binary": ("\0\0\0\0", "not a text"),
     "prose": ("Dear all,\n", "none of the histories that are read"),
     "columns": ("JobIDRaw|Start|AllocTRES\n1|2025-05-01T00:00:00|node=1\n", "no column end"),
-    "tres": ("JobIDRaw|Start|End\n1|2025-05-01T00:00:00|2025-05-01T00:00:00\n", "no column alloctres"),
+    "tres": ("JobIDRaw|Start|End\n1|2025-05-01T00:00:00|Unknown\n", "no column alloctres"),
     "aligned": ("JobID  JobName  State\n------ ------- ------\n1      x       COMPLETED\n", "none of the histories"),
     "nothing ran": ("JobIDRaw|State|Start|End|AllocTRES\n1|PENDING|Unknown|Unknown|\n", "no allocation that ran"),
 }

@@ -9,7 +9,7 @@ from ingest.reports.page import FLAT_HEADER, Page, Section, flat_cells, page_of,
 from ingest.units import display
 
 if TYPE_CHECKING:
-    from ingest.accounting.usage import Usage
+    from ingest.accounting.result import Usage
 
 #: Results that a short page leaves out.
 FURTHER = frozenset(("jobs_skipped", "history_seconds", "coverage", "starts_per_minute_max", "concurrent_nodes_p50",
