@@ -64,6 +64,11 @@ class Profile(NamedTuple):
         return found
 
 
+def window_of(start: Array, end: Array) -> tuple[int, int]:
+    """The first start and the last end; a moment where there are none."""
+    return (int(start.min()), int(end.max())) if len(start) else (0, 0)
+
+
 def profile(start: Array, end: Array, amount: Array, window: tuple[int, int] | None = None) -> Profile:
     """The sum of amounts over time, each from its start until its end.
 
@@ -72,7 +77,7 @@ def profile(start: Array, end: Array, amount: Array, window: tuple[int, int] | N
         amount: of each; sums of whole numbers are exact.
         window: the time that counts where it is longer than that of these runs.
     """
-    begin, finish = window or (int(start.min(initial=0)), int(end.max(initial=0)))
+    begin, finish = window or window_of(start, end)
     times = numpy.concatenate([start, end, [begin, finish]])
     changes = numpy.concatenate([amount, -amount, numpy.zeros(2, amount.dtype)])
     order = numpy.argsort(times, kind="stable")

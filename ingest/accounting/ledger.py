@@ -125,7 +125,7 @@ class Ledger:
         if key is not None:
             self.known.append(key)
 
-    def step(self, key: int, start: int, read: float = 0.0, written: float = 0.0) -> None:
+    def step(self, key: int, start: int, read: float = NAN, written: float = NAN) -> None:
         """A step of a job, with the bytes that it moved."""
         keys, starts, reads, writes = self._steps
         keys(key)

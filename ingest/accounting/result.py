@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from ingest.accounting.concurrency import Profile, profile, week_by_hour
+from ingest.accounting.concurrency import Profile, profile, week_by_hour, window_of
 from ingest.accounting.ledger import PARTS
 from ingest.accounting.machines import Machine
 from ingest.accounting.runs import Runs
@@ -112,7 +112,7 @@ class Usage(InteractiveResult):
     @property
     def window(self) -> tuple[int, int]:
         """The first start and the last end."""
-        return window_of(self.runs)
+        return window_of(self.runs.start, self.runs.end)
 
     def week(self) -> Array:
         """Mean GPUs in use by day and hour of the week."""
@@ -149,8 +149,3 @@ class Usage(InteractiveResult):
     def to_frame(self) -> pandas.DataFrame:
         """One row per class."""
         return frame_of([one._asdict() for one in self.classes], index="name")
-
-
-def window_of(runs: Runs) -> tuple[int, int]:
-    """The first start and the last end of a history."""
-    return int(runs.start.min(initial=0 if not len(runs.start) else runs.start[0])), int(runs.end.max(initial=0))

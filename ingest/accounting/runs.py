@@ -175,11 +175,12 @@ def _bytes_of(ledger: Ledger, key: Array, start: Array, read: Array, written: Ar
     if not len(key):
         return read, written, orphans
     for keys, starts, *amounts in moves:
-        counted = (amounts[0] > 0) | (amounts[1] > 0) if keys is steps["key"] else numpy.ones(len(keys), bool)
-        place = _last_tries(key, start, keys[counted], starts[counted])
         for column, amount in zip((read, written), amounts, strict=True):
-            sums = numpy.bincount(place[place >= 0], amount[counted][place >= 0], len(key))
-            hit = numpy.bincount(place[place >= 0], minlength=len(key)) > 0
+            counted = numpy.isfinite(amount)
+            place = _last_tries(key, start, keys[counted], starts[counted])
+            found = place >= 0
+            sums = numpy.bincount(place[found], amount[counted][found], len(key))
+            hit = numpy.bincount(place[found], minlength=len(key)) > 0
             column[hit] = numpy.nan_to_num(column[hit]) + sums[hit]
     return read, written, orphans
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ingest.accounting.ledger import (
     CODE_OF,
     CODES,
+    NAN,
     NEVER_STARTED,
     NO_END,
     NO_GPUS,
@@ -161,13 +162,13 @@ def elapsed_of(text: str) -> int:
 
 
 def bytes_moved(text: str) -> float:
-    """Bytes of `fs/disk` in a text of usage.
+    """Bytes of `fs/disk` in a text of usage; not a number where it does not count them.
 
     >>> bytes_moved("cpu=00:00:01,fs/disk=2012,mem=5K"), bytes_moved("fs/disk=1.5M"), bytes_moved("cpu=1")
-    (2012.0, 1572864.0, 0.0)
+    (2012.0, 1572864.0, nan)
     """
     found = _DISK.search(text) if "fs/disk=" in text else None
-    return float(found[1]) * UNITS[found[2]] if found else 0.0
+    return float(found[1]) * UNITS[found[2]] if found else NAN
 
 
 def delimiter_of(header: str) -> str:
@@ -302,7 +303,7 @@ class _Rows:
         except ValueError:
             self.ledger.leave_out(UNREADABLE)
             return
-        read, written = (bytes_moved(row[place]) if place >= 0 else 0.0 for place in self.moved)
+        read, written = (bytes_moved(row[place]) if place >= 0 else NAN for place in self.moved)
         self.ledger.step(self.key(ident.partition(".")[0], row), start, read, written)
 
 

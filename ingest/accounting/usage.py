@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from ingest.accounting import ledger as records
 from ingest.accounting.classes import BY_PARTITION, BY_SIZE, Classes, class_of_each, read_classes
-from ingest.accounting.concurrency import Profile, profile, starts_per_minute, weighted_quantile
+from ingest.accounting.concurrency import Profile, profile, starts_per_minute, weighted_quantile, window_of
 from ingest.accounting.ledger import CODES, PARTS, shown_name
 from ingest.accounting.machines import Machine, machine_of
 from ingest.accounting.parts import part_bytes, part_of, read_parts
 from ingest.accounting.questions import questions_of, warnings_of
-from ingest.accounting.result import ClassUse, ClusterUse, Usage, window_of
+from ingest.accounting.result import ClassUse, ClusterUse, Usage
 from ingest.accounting.runs import Runs, settled
 from ingest.accounting.site_text import site_text
 from ingest.accounting.sources import Asked, read_histories
@@ -113,7 +113,7 @@ def usage_of(runs: Runs, classes: Classes, catalog: Catalog, node: str | None = 
         raise IngestError(
             f"--from: no allocation that ran ({said or 'an empty history'}), expected the records of at least one"
         )
-    window = window_of(runs)
+    window = window_of(runs.start, runs.end)
     kinds = [*dict.fromkeys((group.cluster, group.gpu) for group in runs.groups)]
     of_group = numpy.array([kinds.index((group.cluster, group.gpu)) for group in runs.groups] or [0])
     of_run = of_group[runs.group] if len(runs.group) else numpy.zeros(0, int)

@@ -15,18 +15,9 @@ if TYPE_CHECKING:
 FURTHER = frozenset(("jobs_skipped", "history_seconds", "coverage", "starts_per_minute_max", "concurrent_nodes_p50",
                      "concurrent_nodes_p95", "bytes_read", "bytes_written"))  # fmt: skip
 CLASSES = (
-    "class",
-    "cluster",
-    "runs",
-    "GPU-hours",
-    "share",
-    "GPUs per run",
-    "in use, P99",
-    "max",
-    "median",
-    "P95",
-    "bytes/s/GPU read",
-)
+    "class", "cluster", "runs", "GPU-hours", "share", "GPUs per run", "GPUs in use: P99", "maximum", "length: median", "P95",
+    "read per GPU",
+)  # fmt: skip
 
 
 def usage_page(answer: Usage) -> Page:
