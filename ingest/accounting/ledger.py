@@ -78,6 +78,10 @@ COLUMNS = {
 }
 
 
+#: Those of the steps of jobs.
+STEPS = {"key": "Q", "name": "Q", "start": "q", "read": "d", "written": "d"}
+
+
 class Ledger:
     """The allocations of a history as they are read, the steps that tell their bytes, and what was left out."""
 
@@ -88,10 +92,10 @@ class Ledger:
         self.notes: Counter[str] = Counter()  # what was read in another way than recorded, by how often
         self.kinds: Counter[str] = Counter()  # files by kind
         self.local = False  # whether times are those of a local clock, without a zone
-        self.steps: dict[str, array[Any]] = {name: array(COLUMNS[name]) for name in ("key", "start", "read", "written")}
+        self.steps: dict[str, array[Any]] = {name: array(code) for name, code in STEPS.items()}
         self.waiting = array("Q")  # jobs that had not started, or never did
         self.known = array("Q")  # jobs of rows that were left out: their steps have a job
-        self.transfers: dict[int, list[float]] = {}  # bytes read and written by job, from elsewhere than the scheduler
+        self.transfers: dict[tuple[int, int], list[float]] = {}  # bytes read and written by job and source
         self._appends = [column.append for column in self.columns.values()]
         self._steps = [column.append for column in self.steps.values()]
 
@@ -125,19 +129,19 @@ class Ledger:
         if key is not None:
             self.known.append(key)
 
-    def step(self, key: int, start: int, read: float = NAN, written: float = NAN) -> None:
-        """A step of a job, with the bytes that it moved."""
-        keys, starts, reads, writes = self._steps
+    def step(self, key: int, name: int, start: int, read: float = NAN, written: float = NAN) -> None:
+        """A step of a job, by the number of its name, with the bytes that it moved."""
+        keys, names, starts, reads, writes = self._steps
         keys(key)
+        names(name)
         starts(start)
         reads(read)
         writes(written)
 
-    def moved(self, key: int, read: float, written: float) -> None:
-        """Bytes of a job that another source than the scheduler counted."""
-        found = self.transfers.setdefault(key, [0.0, 0.0])
-        found[0] += read
-        found[1] += written
+    def moved(self, key: int, source: int, read: float, written: float) -> None:
+        """Bytes of a job that another source than the scheduler counted; of several counts of one source the largest holds."""
+        found = self.transfers.setdefault((key, source), [0.0, 0.0])
+        found[:] = max(found[0], read), max(found[1], written)
 
 
 MASK = 2**64 - 1

@@ -51,7 +51,7 @@ def part_bytes(ledger: Ledger, part: str, accounts: bool) -> bytes:
         **{f"step_{name}": numpy.frombuffer(column, column.typecode) for name, column in ledger.steps.items()},
         "known": numpy.frombuffer(ledger.known, "Q"),
         "waiting": numpy.frombuffer(ledger.waiting, "Q"),
-        "moved_keys": numpy.fromiter(ledger.transfers, "Q", len(ledger.transfers)),
+        "moved_keys": numpy.array([*ledger.transfers], "Q").reshape(-1, 2),
         "moved_bytes": numpy.array([*ledger.transfers.values()]).reshape(-1, 2),
     }
     buffer = io.BytesIO()
@@ -107,4 +107,4 @@ def _append(whole: Ledger, found: dict[str, numpy.ndarray], groups: Sequence[Gro
     for name in ("known", "waiting"):
         getattr(whole, name).frombytes(found[name].tobytes())
     for key, moved in zip(found["moved_keys"].tolist(), found["moved_bytes"].tolist(), strict=True):
-        whole.moved(key, *moved)
+        whole.moved(key[0], key[1], *moved)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy
@@ -165,12 +166,12 @@ def _places(low: Array, high: Array) -> list[int]:
 def _bytes_of(ledger: Ledger, key: Array, start: Array, read: Array, written: Array, every: Array) -> tuple[Array, Array, int]:
     """Bytes of each run from its own record, its steps and other sources; and the steps whose job is not in the history."""
     read, written = read.copy(), written.copy()
-    steps = {name: numpy.frombuffer(column, dtype=column.typecode) for name, column in ledger.steps.items()}
+    steps = _once({name: numpy.frombuffer(column, dtype=column.typecode) for name, column in ledger.steps.items()})
     orphans = int(len(steps["key"]) - numpy.isin(steps["key"], every).sum())
     moves = [(steps["key"], steps["start"], steps["read"], steps["written"])]
     if ledger.transfers:
         moved = numpy.array([*ledger.transfers.values()])
-        keys = numpy.fromiter(ledger.transfers, dtype="Q", count=len(moved))
+        keys = numpy.fromiter((one for one, _ in ledger.transfers), dtype="Q", count=len(moved))
         moves.append((keys, numpy.full(len(moved), numpy.iinfo("q").max), moved[:, 0], moved[:, 1]))
     if not len(key):
         return read, written, orphans
@@ -183,6 +184,18 @@ def _bytes_of(ledger: Ledger, key: Array, start: Array, read: Array, written: Ar
             hit = numpy.bincount(place[found], minlength=len(key)) > 0
             column[hit] = numpy.nan_to_num(column[hit]) + sums[hit]
     return read, written, orphans
+
+
+def _once(steps: Mapping[str, Array]) -> Mapping[str, Array]:
+    """Each step once, with the most bytes that were recorded of it."""
+    order = numpy.lexsort((steps["start"], steps["name"], steps["key"]))
+    if not len(order):
+        return steps
+    own = {name: column[order] for name, column in steps.items()}
+    same = numpy.all([own[name][1:] == own[name][:-1] for name in ("key", "name", "start")], axis=0)
+    first = numpy.flatnonzero(numpy.append(True, ~same))
+    most = {name: numpy.fmax.reduceat(own[name], first) for name in ("read", "written")}
+    return {**{name: own[name][first] for name in ("key", "start")}, **most}
 
 
 def _last_tries(key: Array, start: Array, keys: Array, starts: Array) -> Array:

@@ -21,6 +21,7 @@ from ingest.accounting.ledger import (
     Group,
     Ledger,
     account_of,
+    digest,
     key_of,
     parts_of_type,
 )
@@ -238,6 +239,7 @@ class _Rows:
         self.days: dict[str, int] = {}
         self.allocated: dict[tuple[str, int], Allocated] = {}
         self.grouped: dict[tuple[str, ...], int] = {}
+        self.named: dict[str, int] = {}
 
     def key(self, ident: str, row: Sequence[str]) -> int:
         """The number of a job."""
@@ -304,7 +306,11 @@ class _Rows:
             self.ledger.leave_out(UNREADABLE)
             return
         read, written = (bytes_moved(row[place]) if place >= 0 else NAN for place in self.moved)
-        self.ledger.step(self.key(ident.partition(".")[0], row), start, read, written)
+        parent, _, name = ident.partition(".")
+        number = self.named.get(name)
+        if number is None:
+            number = self.named[name] = digest(name)
+        self.ledger.step(self.key(parent, row), number, start, read, written)
 
 
 def read_object(job: Mapping[str, Any], ledger: Ledger, accounts: bool = False) -> None:

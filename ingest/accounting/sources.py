@@ -158,7 +158,7 @@ def _read(lines: Iterator[str], place: str, ledger: Ledger, asked: Asked) -> Non
         tables.read_pod_list(whole, ledger)
     elif transfers.is_jobstats(line):
         ledger.kinds["jobstats"] += 1
-        transfers.read_jobstats(whole, ledger)
+        transfers.read_jobstats(whole, place, ledger)
     elif not line:
         raise IngestError(f"{place}: an empty file, expected {EXPECTED}")
     else:

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from ingest.accounting.ledger import Ledger, key_of
+from ingest.accounting.ledger import Ledger, digest, key_of
 from ingest.errors import IngestError, brief
 
 #: A log of Darshan has the job id in its name: user_program_id12345-6789_….
 _LOG = re.compile(r"_id(\d+)(?:-\d+)?_")
 _JOB = re.compile(r"\s*-?\s*job_id:\s*\"?([^\"\s]+)")
 _BYTES = re.compile(r"\s*(read|write)_bytes:.*?sum:\s*(\d+)")
+_TARGET = re.compile(r"\s*(\S+)\.job_stats=")
 _NUMBER = re.compile(r"(?:^|[^0-9])(\d{1,18})(?![0-9])")
 
 
@@ -41,7 +42,7 @@ def read_darshan(path: Path, ledger: Ledger) -> None:
     except (RuntimeError, OSError, ValueError, KeyError) as error:
         raise IngestError(f"{path}: a damaged Darshan log ({brief(str(error))}), expected a whole one") from None
     ledger.kinds["Darshan"] += 1
-    ledger.moved(key_of(found[1]), read, written)
+    ledger.moved(key_of(found[1]), digest(path.name), read, written)
 
 
 def is_jobstats(line: str) -> bool:
@@ -49,29 +50,36 @@ def is_jobstats(line: str) -> bool:
     return line.strip().startswith("job_stats:") or ".job_stats=" in line
 
 
-def read_jobstats(lines: Iterable[str], ledger: Ledger) -> None:
-    """Read snapshots of Lustre's `jobstats`, one for each target: counts grow until the job is cleared.
+def read_jobstats(lines: Iterable[str], place: str, ledger: Ledger) -> None:
+    """Read snapshots of Lustre's `jobstats`: counts of a job grow, so that of those of one target the largest holds.
 
-    The job is the number in `job_id`, as `jobid_var=SLURM_JOB_ID` writes it; ids without one belong to no job.
+    The job is the number in `job_id`, as `jobid_var=SLURM_JOB_ID` writes it; ids without one belong to no job. Snapshots whose
+    targets have no name are taken for those of different targets.
     """
-    key, targets, target = None, dict[tuple[int, int, str], float](), 0
+    key, source, unnamed, counts = None, digest(place), 0, {"read": 0.0, "write": 0.0}
+
+    def close() -> None:
+        if key is not None:
+            ledger.moved(key, source, counts["read"], counts["write"])
+        counts.update(read=0.0, write=0.0)
+
+    named = False
     for line in lines:
-        if is_jobstats(line):
-            target += 1
+        target, job, moved = _TARGET.match(line), _JOB.match(line), _BYTES.match(line)
+        if target is not None or line.strip().startswith("job_stats:"):
+            close()
             key = None
-            continue
-        job = _JOB.match(line)
-        if job is not None:
+            if target is not None:
+                source = digest(target[1])
+            elif not named:
+                unnamed += 1
+                source = digest(f"{place}:{unnamed}")
+            named = target is not None
+        elif job is not None:
+            close()
             number = _NUMBER.search(job[1].partition("@")[0].rpartition(".")[2])
             key = key_of(number[1]) if number else None
-            continue
-        moved = _BYTES.match(line)
-        if moved is not None and key is not None:
-            at = (target, key, moved[1])
-            targets[at] = max(targets.get(at, 0.0), float(moved[2]))
-    sums: dict[int, dict[str, float]] = {}
-    for (_, one, way), amount in targets.items():
-        found = sums.setdefault(one, {"read": 0.0, "write": 0.0})
-        found[way] += amount
-    for one, found in sums.items():
-        ledger.moved(one, found["read"], found["write"])
+        elif moved is not None:
+            counts[moved[1]] = float(moved[2])
+        named = named and target is not None
+    close()

@@ -114,8 +114,9 @@ def usage_of(runs: Runs, classes: Classes, catalog: Catalog, node: str | None = 
             f"--from: no allocation that ran ({said or 'an empty history'}), expected the records of at least one"
         )
     window = window_of(runs.start, runs.end)
-    kinds = [*dict.fromkeys((group.cluster, group.gpu) for group in runs.groups)]
-    of_group = numpy.array([kinds.index((group.cluster, group.gpu)) for group in runs.groups] or [0])
+    meant = _kinds(runs)
+    kinds = sorted({*meant})
+    of_group = numpy.array([kinds.index(kind) for kind in meant] or [0])
     of_run = of_group[runs.group] if len(runs.group) else numpy.zeros(0, int)
     machines = [machine_of(runs.only(of_run == place), kind, catalog, node) for place, kind in enumerate(kinds)]
     per_node = numpy.array([one.gpus_per_node for one in machines] or [1])[of_run] if len(of_run) else numpy.zeros(0)
@@ -147,6 +148,18 @@ def usage_of(runs: Runs, classes: Classes, catalog: Catalog, node: str | None = 
     answer = Usage(runs, tuple(clusters), tuple(named), results, runs.removed, coverage, {})
     asked = replace(answer, questions=questions_of(answer), warnings=tuple(warnings_of(answer)))
     return replace(asked, site=site_text(asked))
+
+
+def _kinds(runs: Runs) -> list[tuple[str, str]]:
+    """Cluster and kind of GPU of each group; GPUs without a kind are of the only one that their cluster has."""
+    known: dict[str, set[str]] = {}
+    for group in runs.groups:
+        known.setdefault(group.cluster, set()).update(filter(None, (group.gpu,)))
+    only = {cluster: next(iter(kinds)) for cluster, kinds in known.items() if len(kinds) == 1}
+    untold = numpy.array([not group.gpu and group.cluster in only for group in runs.groups] or [False])
+    if (count := int((untold[runs.group] & (runs.gpus > 0)).sum()) if len(runs.group) else 0) > 0:
+        runs.notes["kind of GPU not recorded, taken as the only kind of the cluster"] = count
+    return [(group.cluster, group.gpu or only.get(group.cluster, "")) for group in runs.groups]
 
 
 def _cluster_names(kinds: Sequence[tuple[str, str]], machines: Sequence[Machine]) -> list[str]:
