@@ -42,7 +42,7 @@ READ = {
     "read": ("tresusageintot",),
     "written": ("tresusageouttot",),
 }
-NEEDED = ("id", "start", "end", "gpus")
+NEEDED = ("start", "end", "gpus")
 #: Columns of free text, which may hold the delimiter.
 FREE = frozenset(
     ("jobname", "comment", "admincomment", "systemcomment", "workdir", "submitline", "account", "wckey", "reason", "extra",
@@ -176,7 +176,7 @@ def delimiter_of(header: str) -> str:
     """What parts the columns of a header of `sacct`; empty for a line that is none."""
     for mark in ("|", "\t", ";", ","):
         names = {name.strip().lower() for name in header.split(mark)}
-        if len(names) > 1 and not names.isdisjoint(READ["id"]):
+        if len(names) > 2 and (not names.isdisjoint(READ["id"]) or {"start", "end"} < names):
             return mark
     return ""
 
@@ -203,10 +203,12 @@ def read_rows(lines: Iterable[str], header: str, place: str, ledger: Ledger, acc
     ledger.local = True
     free = [place for place, name in enumerate(names) if name in FREE]
     reader = _Rows(names, at, ledger, accounts)
-    width, ident_at, mine = len(names), at["id"], names[at["id"]]
+    width, ident_at = len(names), at.get("id", -1)
     usage_at = [at[what] for what in ("read", "written") if what in at]
     last = ""
-    for line in lines:
+    if ident_at < 0:
+        ledger.notes["file without job ids, in which a row that is repeated counts again"] += 1
+    for number, line in enumerate(lines):
         row = line.rstrip("\n").split(mark)
         if len(row) != width:
             if len(row) < width or len(free) != 1:
@@ -215,13 +217,13 @@ def read_rows(lines: Iterable[str], header: str, place: str, ledger: Ledger, acc
                 continue
             # The one column of free text holds the delimiter: the columns around it tell where it begins and ends.
             row[free[0] : free[0] + len(row) - width + 1] = [""]
-        ident = row[ident_at]
+        ident = row[ident_at] if ident_at >= 0 else f"{place}:{number}"
         if "." in ident:
             if not ident.startswith(last) or ident[len(last)] != "." or any("fs/disk=" in row[place] for place in usage_at):
                 reader.step(ident, row)
         elif reader.row(ident, row):
             last = ident
-        elif ident.lower() == mine:  # the header of another file
+        elif row[reader.start].lower() == "start":  # the header of another file
             ledger.removed[UNREADABLE] -= 1
 
 
@@ -232,7 +234,7 @@ class _Rows:
         self.ledger = ledger
         self.is_gres = names[at["gpus"]].endswith("gres")
         self.requested = names[at["gpus"]].startswith("req")
-        self.id, self.start, self.end, self.gpus = (at[what] for what in NEEDED)
+        self.start, self.end, self.gpus = (at[what] for what in NEEDED)
         others = ("state", "elapsed", "nodes", "partition", "cluster", "read", "written")
         self.state, self.elapsed, self.nodes, self.partition, self.cluster, *self.moved = (at.get(one, -1) for one in others)
         self.account = at.get("account", -1) if accounts else -1

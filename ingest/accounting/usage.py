@@ -24,6 +24,7 @@ from ingest.accounting.runs import Runs, settled
 from ingest.accounting.site_text import site_text
 from ingest.accounting.sources import Asked, read_histories
 from ingest.accounting.tables import columns_of
+from ingest.catalog.records import Node
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.question import filled, option
 from ingest.engine.registry import unit_of
@@ -113,6 +114,8 @@ def usage_of(runs: Runs, classes: Classes, catalog: Catalog, node: str | None = 
         raise IngestError(
             f"--from: no allocation that ran ({said or 'an empty history'}), expected the records of at least one"
         )
+    if not (runs.gpus > 0).any():
+        runs = _gpus_of_nodes(runs, catalog, node)
     window = window_of(runs.start, runs.end)
     meant = _kinds(runs)
     kinds = sorted({*meant})
@@ -148,6 +151,21 @@ def usage_of(runs: Runs, classes: Classes, catalog: Catalog, node: str | None = 
     answer = Usage(runs, tuple(clusters), tuple(named), results, runs.removed, coverage, {})
     asked = replace(answer, questions=questions_of(answer), warnings=tuple(warnings_of(answer)))
     return replace(asked, site=site_text(asked))
+
+
+def _gpus_of_nodes(runs: Runs, catalog: Catalog, node: str | None) -> Runs:
+    """Runs of a machine whose scheduler counts nodes alone, with the GPUs of their nodes.
+
+    Raises:
+        IngestError: the node type is not given.
+    """
+    if node is None:
+        raise IngestError(
+            "--from: no run has GPUs, expected some; where the scheduler counts whole nodes alone, --node names their type"
+        )
+    each = catalog.get(Node, node).gpus_per_node.value
+    runs.notes["GPUs not recorded, counted as those of the nodes"] = len(runs.key)
+    return runs._replace(gpus=(numpy.maximum(runs.nodes, 0) * each * PARTS).astype("q"))
 
 
 def _kinds(runs: Runs) -> list[tuple[str, str]]:

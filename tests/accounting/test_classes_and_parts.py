@@ -168,3 +168,21 @@ def test_a_folder_without_histories_is_refused(tmp_path):
             ingest.usage(tmp_path / source)
     with pytest.raises(UsageError, match="no history"):
         ingest.usage()
+
+
+def test_a_machine_that_counts_nodes_alone_needs_its_node_type(tmp_path):
+    """Frontier's records, for example, have no GPUs among their resources."""
+    text = "JobID|State|Elapsed|NNodes|AllocTRES|Submit|Start|End\n"
+    text += "7|FAILED|02:00:00|32|cpu=3584,mem=16000G,node=32|2026-06-26T06:46:24|2026-06-26T06:59:05|2026-06-26T08:59:05\n"
+    history = written(tmp_path, text)
+    with pytest.raises(IngestError, match="no run has GPUs"):
+        ingest.usage(history)
+    answer = ingest.usage(history, node="frontier")
+    assert answer.results["gpu_hours"].value == 64 * answer.clusters[0].machine.gpus_per_node
+    assert answer.coverage["gpu"] == 1
+
+
+def test_rows_without_an_id_count_each(tmp_path):
+    text = "Cluster|Start|End|ElapsedRaw|NNodes|AllocTRES\n" + "c|1672531200|1672534800|3600|1|gres/gpu=4,node=1\n" * 2
+    answer = ingest.usage(written(tmp_path, text))
+    assert (answer.results["gpu_hours"].value, [*answer.runs.notes.values()]) == (8, [1])

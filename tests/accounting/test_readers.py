@@ -130,7 +130,7 @@ def test_a_table_is_read_by_the_columns_that_the_user_names(tmp_path):
     numbered = written(tmp_path, "1\t100\t3700\t0.5\n", "numbers")
     assert figures(numbered, columns="id=1,start=2,end=3,gpus=4")["gpu_hours"] == 0.5
     lasting = written(tmp_path, "t;d;n\n100;1-00:00:00;2\n", "durations")
-    assert figures(lasting, columns={"start": "t", "duration": "d", "nodes": "n"})["concurrent_nodes_max"] == 2
+    assert figures(lasting, columns={"start": "t", "duration": "d", "nodes": "n"}, node="dgx-h100")["concurrent_nodes_max"] == 2
     for columns, said in (("start=a", "no end or duration"), ("begin=a", "expected one of"), ("start=a,start=b", "twice")):
         with pytest.raises(UsageError, match=said):
             ingest.usage(numbered, columns=columns)
