@@ -206,6 +206,7 @@ def read_rows(lines: Iterable[str], header: str, place: str, ledger: Ledger, acc
     width, ident_at = len(names), at.get("id", -1)
     usage_at = [at[what] for what in ("read", "written") if what in at]
     last = ""
+    unnamed = digest(place)
     if ident_at < 0:
         ledger.notes["file without job ids, in which a row that is repeated counts again"] += 1
     for number, line in enumerate(lines):
@@ -217,7 +218,7 @@ def read_rows(lines: Iterable[str], header: str, place: str, ledger: Ledger, acc
                 continue
             # The one column of free text holds the delimiter: the columns around it tell where it begins and ends.
             row[free[0] : free[0] + len(row) - width + 1] = [""]
-        ident = row[ident_at] if ident_at >= 0 else f"{place}:{number}"
+        ident = row[ident_at] if ident_at >= 0 else f"{number} of {unnamed}"
         if "." in ident:
             if not ident.startswith(last) or ident[len(last)] != "." or any("fs/disk=" in row[place] for place in usage_at):
                 reader.step(ident, row)
