@@ -82,7 +82,7 @@ shown_by[:] = [lambda: import_module("ingest.reports.session")]
 met_by[:] = [lambda: import_module("ingest.storage.fit")]
 checked_by["structure"] = lambda: import_module("ingest.architecture.catalog_entries")
 checked_by["check_rates"] = lambda: import_module("ingest.sizing.published_rates")
-__all__ = ["__version__", "catalog", *_PLACES]
+__all__ = ["__version__", "catalog", "site", *_PLACES]
 
 
 def __getattr__(name: str) -> Any:
@@ -95,6 +95,8 @@ def __getattr__(name: str) -> Any:
         kinds = {argument: one.kind for argument, one in own.items()}
         table = {argument: (one.default, one.declared.text) for argument, one in own.items() if one.declared and not one.place}
         return globals().setdefault(name, checked(name, function, kinds, table, in_words_of_command))
+    if name == "site":  # the package, which is called as the command of this name
+        return import_module("ingest.site")
     from difflib import get_close_matches
 
     near = get_close_matches(name, __all__, n=1)

@@ -161,6 +161,11 @@ def test_growth_is_fitted_to_whole_quarters(tmp_path):
     assert answer.results["quarterly_growth"].value == pytest.approx(1)
 
 
+def test_the_function_of_the_command_has_its_name(tmp_path):
+    history = written(tmp_path, "\n".join([HEAD, *ROWS]))
+    assert ingest.site(history).to_dict() == ingest.usage(history).to_dict()
+
+
 def test_a_folder_without_histories_is_refused(tmp_path):
     (tmp_path / "empty").mkdir()
     for source, said in (("empty", "an empty folder"), ("gone", "cannot be read")):
