@@ -41,7 +41,11 @@ class Profile(NamedTuple):
 
     def quantile(self, share: float) -> float:
         """The level that is not exceeded for that share of the time."""
-        return weighted_quantile(self.levels, numpy.diff(self.times), share)
+        return self.quantiles(share)[0]
+
+    def quantiles(self, *shares: float) -> list[float]:
+        """The levels that are not exceeded for these shares of the time."""
+        return weighted_quantiles(self.levels, numpy.diff(self.times), *shares)
 
     def integral(self, at: Array) -> Array:
         """Level times time from the beginning until some times."""
@@ -87,18 +91,18 @@ def profile(start: Array, end: Array, amount: Array, window: tuple[int, int] | N
     return Profile(times[last], levels[:-1])
 
 
-def weighted_quantile(values: Array, weights: Array, share: float) -> float:
-    """The smallest value such that values up to it have that share of the weight.
+def weighted_quantiles(values: Array, weights: Array, *shares: float) -> list[float]:
+    """For each share the smallest value such that values up to it have that share of the weight.
 
-    >>> weighted_quantile(numpy.array([4, 8, 6]), numpy.array([98, 1, 1]), 0.99)
-    6.0
+    >>> weighted_quantiles(numpy.array([4, 8, 6]), numpy.array([98, 1, 1]), 0.5, 0.99)
+    [4.0, 6.0]
     """
     if not len(values) or not weights.sum():
-        return 0.0
-    order = numpy.argsort(values, kind="stable")
+        return [0.0 for _ in shares]
+    order = numpy.argsort(values)
     summed = numpy.cumsum(weights[order], dtype=float)
-    place = int(numpy.searchsorted(summed, share * summed[-1] * (1 - 1e-12), "left"))
-    return float(values[order][min(place, len(values) - 1)])
+    places = numpy.searchsorted(summed, numpy.array(shares) * summed[-1] * (1 - 1e-12), "left")
+    return [float(values[order[min(int(place), len(order) - 1)]]) for place in places]
 
 
 def starts_per_minute(start: Array, window: tuple[int, int]) -> tuple[float, float]:
@@ -108,7 +112,7 @@ def starts_per_minute(start: Array, window: tuple[int, int]) -> tuple[float, flo
     _, counts = numpy.unique(start // 60, return_counts=True)
     minutes = max(window[1] // 60 - window[0] // 60 + 1, len(counts))
     values, weights = numpy.append(counts, 0), numpy.append(numpy.ones(len(counts)), minutes - len(counts))
-    return weighted_quantile(values, weights, 0.99), float(counts.max())
+    return weighted_quantiles(values, weights, 0.99)[0], float(counts.max())
 
 
 def week_by_hour(found: Profile, offset: int = 0) -> Array:

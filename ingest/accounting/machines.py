@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -83,8 +82,8 @@ def gpus_on_a_node(runs: Runs) -> int:
 def is_regular(runs: Runs, seen: int) -> bool:
     """Whether most runs on several nodes have that many GPUs on each."""
     several = runs.nodes > 1
-    each = Counter((runs.gpus[several] // PARTS // runs.nodes[several]).tolist())
-    return bool(each) and each.most_common(1)[0][0] == seen
+    each, counts = numpy.unique(runs.gpus[several] // PARTS // runs.nodes[several], return_counts=True)
+    return bool(len(each)) and int(each[counts.argmax()]) == seen
 
 
 def _cards(name: str, catalog: Catalog) -> Iterator[Gpu]:

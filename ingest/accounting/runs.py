@@ -63,7 +63,9 @@ class Runs(NamedTuple):
     local: bool
 
     def only(self, chosen: Array) -> Runs:
-        """The runs of a mask or of places."""
+        """The runs of a mask."""
+        if chosen.all():
+            return self
         return self._replace(**{name: getattr(self, name)[chosen] for name in ARRAYS})
 
 

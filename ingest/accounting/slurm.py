@@ -56,6 +56,8 @@ NO_TIME = frozenset(("", "Unknown", "None", "N/A", "NONE", "UNKNOWN"))
 #: Texts of TRES that one reading remembers.
 MOST_KEPT = 100_000
 _DISK = re.compile(r"(?:^|,)fs/disk=([0-9.]+)([KMGTPE]?)")
+#: What of a text of resources is counted.
+COUNTED, NOTHING = re.compile(r"(?:^|(?<=,))(?:gres/gpu|node)[=:][^,]*").findall, "gres/gpu=0"
 _GRES = re.compile(r"(?:gres[/:])?gpu(?::([^:=,(]+))?[:=](\d+)")
 UNITS = {unit: 1024**power for power, unit in enumerate(("", "K", "M", "G", "T", "P", "E"))}
 
@@ -113,7 +115,7 @@ def gres_of(text: str, nodes: int) -> Allocated:
 
 
 def seconds_of(text: str, days: dict[str, int]) -> int:
-    """A time without a zone in seconds, or `UNKNOWN`; `days` remembers those of days.
+    """A time without a zone in seconds, or `UNKNOWN`; `days` remembers days and times of day.
 
     >>> seconds_of("1970-01-02T00:00:05", {}), seconds_of("Unknown", {}), seconds_of("1700000000", {})
     (86405, -1, 1700000000)
@@ -122,7 +124,10 @@ def seconds_of(text: str, days: dict[str, int]) -> int:
         day = days.get(text[:10])
         if day is None:
             day = days[text[:10]] = (datetime.date.fromisoformat(text[:10]).toordinal() - EPOCH) * 86_400
-        return day + int(text[11:13]) * 3600 + int(text[14:16]) * 60 + int(text[17:])
+        clock = days.get(text[10:])
+        if clock is None:
+            clock = days[text[10:]] = int(text[11:13]) * 3600 + int(text[14:16]) * 60 + int(text[17:])
+        return day + clock
     if text in NO_TIME:
         return UNKNOWN
     if text.isdigit():
@@ -272,7 +277,9 @@ class _Rows:
         if end == UNKNOWN and code != RUNNING and elapsed <= 0:
             ledger.leave_out(NO_END, key)
             return True
-        found = self.allocated.get((text, nodes)) or self.allocates(text, nodes)
+        # What else a text allocates differs from run to run.
+        told = text if self.is_gres or not text else ",".join(COUNTED(text)) or NOTHING
+        found = self.allocated.get((told, nodes)) or self.allocates(told, nodes)
         if found.gpus == UNKNOWN:
             ledger.leave_out(NO_GPUS, key)
             return True

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ingest.accounting import ledger as records
 from ingest.accounting.classes import BY_PARTITION, BY_SIZE, Classes, class_of_each, read_classes
-from ingest.accounting.concurrency import Profile, profile, starts_per_minute, weighted_quantile, window_of
+from ingest.accounting.concurrency import Profile, profile, starts_per_minute, weighted_quantiles, window_of
 from ingest.accounting.ledger import CODES, PARTS, shown_name
 from ingest.accounting.machines import Machine, machine_of
 from ingest.accounting.parts import part_bytes, part_of, read_parts
@@ -204,10 +204,10 @@ def _results(runs: Runs, window: tuple[int, int], gpu_hours: float) -> dict[str,
         "jobs": float(len(runs.key)),
         "jobs_skipped": float(sum(count for reason, count in runs.removed.items() if reason != records.NO_PARENT)),
         "history_seconds": float(window[1] - window[0]),
-        **{f"concurrent_gpus_{name}": gpus.quantile(share) / PARTS for name, share in SHARES.items()},
+        **{f"concurrent_gpus_{name}": level / PARTS for name, level in levels_of(gpus).items()},
         "concurrent_gpus_max": gpus.peak / PARTS,
         "concurrent_gpus_mean": gpus.mean / PARTS,
-        **{f"concurrent_nodes_{name}": nodes.quantile(share) for name, share in SHARES.items()},
+        **{f"concurrent_nodes_{name}": level for name, level in levels_of(nodes).items()},
         "concurrent_nodes_max": nodes.peak,
         "starts_per_minute_p99": starts[0],
         "starts_per_minute_max": starts[1],
@@ -219,12 +219,17 @@ def _results(runs: Runs, window: tuple[int, int], gpu_hours: float) -> dict[str,
             one = runs.only(known)
             rates = profile(one.start, one.end, moved[known] / (one.end - one.start), window)
             found[f"bytes_{way}"] = float(moved[known].sum())
-            found[f"bytes_{way}_per_run_p99"] = weighted_quantile(moved[known], numpy.ones(int(known.sum())), 0.99)
+            found[f"bytes_{way}_per_run_p99"] = weighted_quantiles(moved[known], numpy.ones(int(known.sum())), 0.99)[0]
             found[f"concurrent_{way}_bandwidth_p99"] = max(rates.quantile(0.99), 0.0)
             found[f"concurrent_{way}_bandwidth_max"] = rates.peak
     if (growth := growth_per_quarter(gpus)) is not None:
         found["quarterly_growth"] = growth
     return found
+
+
+def levels_of(level: Profile) -> dict[str, float]:
+    """The levels of `SHARES`, by name."""
+    return dict(zip(SHARES, level.quantiles(*SHARES.values()), strict=True))
 
 
 def quarters_of(begin: int, finish: int) -> Array:
@@ -249,8 +254,7 @@ def _span(values: Array, weights: Array) -> tuple[float, float, float]:
     """The mean by weight, and the span of 90 % of the weight."""
     total = float(weights.sum())
     mean = float((values * weights).sum() / total) if total else float(values.mean())
-    ends = (weighted_quantile(values, weights, share) if total else mean for share in (0.05, 0.95))
-    low, high = ends
+    low, high = weighted_quantiles(values, weights, 0.05, 0.95) if total else (mean, mean)
     return mean, min(low, mean), max(high, mean)
 
 
@@ -259,10 +263,10 @@ def _class_use(
 ) -> ClassUse:
     level = profile(runs.start, runs.end, runs.gpus, window)
     sizes = runs.gpus / PARTS
-    concurrent = {**{name: level.quantile(share) / PARTS for name, share in SHARES.items()}, "max": level.peak / PARTS}
+    concurrent = {**{name: one / PARTS for name, one in levels_of(level).items()}, "max": level.peak / PARTS}
     states = numpy.bincount(runs.state, minlength=len(CODES))
     ends = {word: int(states[code]) for word, code in CODES.items() if states[code]}
-    lengths = [weighted_quantile(runs.seconds, numpy.ones(len(runs.key)), share) / HOUR for share in (0.5, 0.95)]
+    lengths = [one / HOUR for one in weighted_quantiles(runs.seconds, numpy.ones(len(runs.key)), 0.5, 0.95)]
     run_seconds = float(runs.seconds.sum())
     interrupts = [sum(ends.get(word, 0) for word in words) for words in (BY_SYSTEM, EARLY)]
     mtti = tuple(run_seconds / count if count >= LEAST_INTERRUPTS else None for count in interrupts)
