@@ -89,6 +89,14 @@ def test_each_form_of_a_row_gives_its_hours(tmp_path, row):
     assert values(found)["gpu_hours"] == pytest.approx(ROWS[row], rel=1e-9)
 
 
+def test_a_run_longer_than_its_own_times_is_left_out(tmp_path):
+    row = "8|COMPLETED|2025-05-01T00:00:00|2025-05-01T01:00:00|{}|gres/gpu=1,node=1"
+    lines = [row.format(3602), row.format(3603).replace("8|", "9|", 1)]
+    answer = ingest.usage(written(tmp_path, "\n".join(["JobIDRaw|State|Start|End|ElapsedRaw|AllocTRES", *lines])))
+    assert answer.removed == {"longer elapsed time than from start to end": 1}
+    assert answer.coverage["allocations"] == 0.5
+
+
 def test_daily_files_tell_of_a_run_once(tmp_path):
     head = "JobIDRaw|State|Start|End|ElapsedRaw|AllocTRES\n"
     days = tmp_path / "days"
