@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from ingest.accounting.ledger import Ledger, digest, key_of
-from ingest.errors import IngestError, brief
+from ingest.corpus.native_calls import no_panic_message
+from ingest.errors import IngestError
 
 #: A log of Darshan has the job id in its name: user_program_id12345-6789_….
 _LOG = re.compile(r"_id(\d+)(?:-\d+)?_")
@@ -26,23 +28,33 @@ def read_darshan(path: Path, ledger: Ledger) -> None:
     """
     found = _LOG.search(path.name)
     if found is None:
-        raise IngestError(f"{path}: no job id in the name of this Darshan log, expected …_id12345-…")
+        raise IngestError(f"{path.parent}: a Darshan log without a job id in its name, expected …_id12345-…")
     import darshan
 
-    try:
-        report = darshan.DarshanReport(str(path), read_all=False)
-        read = written = 0.0
-        for module in ("POSIX", "STDIO"):
-            if module in report.modules:
-                report.mod_read_all_records(module, dtype="numpy")
-                names = report.counters[module]["counters"]
-                at = [names.index(f"{module}_BYTES_{way}") for way in ("READ", "WRITTEN")]
-                sums = [sum(float(record["counters"][place]) for record in report.records[module]) for place in at]
-                read, written = read + sums[0], written + sums[1]
-    except (RuntimeError, OSError, ValueError, KeyError) as error:
-        raise IngestError(f"{path}: a damaged Darshan log ({brief(str(error))}), expected a whole one") from None
+    why = ""
+    with no_panic_message():  # the library prints its own errors, at the end of the report too
+        try:
+            report = darshan.DarshanReport(str(path), read_all=False)
+            read, written = (sum(counts) for counts in zip((0.0, 0.0), *_moved(report), strict=True))
+        except (RuntimeError, OSError, ValueError, KeyError) as error:
+            why = type(error).__name__
+    if why:
+        raise IngestError(f"{path.parent}: a Darshan log of job {found[1]} is damaged ({why}), expected a whole one")
+    if any(one.get("partial_flag") for one in report.modules.values()):
+        ledger.notes["Darshan log that lacks records: bytes of its run are too low"] += 1
     ledger.kinds["Darshan"] += 1
     ledger.moved(key_of(found[1]), digest(path.name), read, written)
+
+
+def _moved(report: Any) -> Iterator[tuple[float, float]]:
+    """Bytes read and written of each file, by the modules that count calls of programs."""
+    for module in ("POSIX", "STDIO"):
+        if module in report.modules:
+            report.mod_read_all_records(module, dtype="numpy")
+            names = report.counters[module]["counters"]
+            read, written = (names.index(f"{module}_BYTES_{way}") for way in ("READ", "WRITTEN"))
+            for record in report.records[module]:
+                yield float(record["counters"][read]), float(record["counters"][written])
 
 
 def is_jobstats(line: str) -> bool:

@@ -22,7 +22,8 @@ for thing, unit, meaning in (("gpus", "GPU", "GPUs in use"), ("nodes", "node", "
     for level in ("p50", "p95", "p99", "max"):
         shown = "maximum" if level == "max" else level.upper()
         said = "the most at any time" if level == "max" else f"the number that {level[1:]} % of the time does not exceed"
-        input_quantity(f"concurrent_{thing}_{level}", unit, f"{meaning}: {said}.", above=False, label=f"{meaning}, {shown}")
+        input_quantity(f"concurrent_{thing}_{level}", unit, f"{meaning}: {said}.", above=False, whole=thing == "nodes",
+            label=f"{meaning}, {shown}")  # fmt: skip
 for way in ("read", "written"):
     input_quantity(f"bytes_{way}_per_run_p99", "B", f"Bytes {way} that 99 % of the runs do not exceed.", above=False,
         label=f"bytes {way} by a run, P99")  # fmt: skip
