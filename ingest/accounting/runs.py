@@ -23,6 +23,8 @@ from ingest.accounting.ledger import (
 Array = NDArray[Any]
 #: What a clock change moves the clock by, and by how much sums of whole seconds may miss it.
 HOUR, SLACK = 3600, 2
+#: Two changes of one kind are further apart than this: they are a year apart, to a few weeks.
+YEAR = 300 * 86_400
 #: No time of a history lies outside of these: 1990 to 2100, or seconds since the beginning of a trace.
 LATEST = 4_102_444_800
 #: Longest allocation that is believed, in seconds: ten years.
@@ -128,8 +130,8 @@ def true_times(start: Array, end: Array, elapsed: Array) -> tuple[Array, Array, 
     moved_on, moved_back = (known & (abs(differs - sign * HOUR) <= SLACK) for sign in (1, -1))
     # A clock that is set back shows an hour twice; one that moves on leaves it out. Times below are those of the clock.
     changes = sorted(
-        [(at, -1) for at in _places(start[moved_back], end[moved_back] + HOUR)]
-        + [(at, 1) for at in _places(start[moved_on] + HOUR, end[moved_on])]
+        [(at, -1) for at in _changes(start[moved_back], end[moved_back] + HOUR)]
+        + [(at, 1) for at in _changes(start[moved_on] + HOUR, end[moved_on])]
     )
     found_start, found_end, unclear = start.copy(), end.copy(), numpy.zeros(len(start), bool)
     for at, sign in changes:
@@ -147,12 +149,29 @@ def true_times(start: Array, end: Array, elapsed: Array) -> tuple[Array, Array, 
         unclear |= twice_start & twice_end & (abs(differs) <= SLACK)
         found_start += HOUR * (late_start & (start >= 0))
         found_end += HOUR * (late_end & (end >= 0))
-    return found_start, found_end, len(changes), int(unclear.sum())
+    # Runs that no change explains ended when their time had elapsed.
+    alone = (moved_on | moved_back) & (abs(found_end - found_start - elapsed) > SLACK)
+    found_end = numpy.where(alone, found_start + elapsed, found_end)
+    return found_start, found_end, len(changes) + int(alone.sum()), int(unclear.sum())
 
 
-def _places(low: Array, high: Array) -> list[int]:
-    """The fewest clock times such that one lies between the low and the high time of each run; a full hour where one fits."""
+def _changes(low: Array, high: Array) -> list[int]:
+    """The times of changes of one kind that most runs between a low and a high time show, at most one in a year."""
+    places = sorted(_places(low, high), key=lambda one: -one[1])
     found: list[int] = []
+    for at, count in places:
+        near = sum(others for other, others in places if abs(other - at) < YEAR)
+        if 2 * count > near and all(abs(other - at) >= YEAR for other in found):
+            found.append(at)
+    return found
+
+
+def _places(low: Array, high: Array) -> list[tuple[int, int]]:
+    """The fewest clock times such that one lies between the low and the high time of each run, with the runs of each.
+
+    It is a full hour where one fits.
+    """
+    found: list[tuple[int, int]] = []
     order = numpy.argsort(high, kind="stable")
     spans = [*zip(low[order].tolist(), high[order].tolist(), strict=True)]
     while spans:
@@ -160,7 +179,7 @@ def _places(low: Array, high: Array) -> list[int]:
         stabbed = [one for one in spans if one[0] <= first]
         bottom, top = max(one[0] for one in stabbed), first
         hour = top // HOUR * HOUR
-        found.append(hour if hour >= bottom else top)
+        found.append((hour if hour >= bottom else top, len(stabbed)))
         spans = [one for one in spans if one[0] > first]
     return found
 

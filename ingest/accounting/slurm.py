@@ -158,6 +158,8 @@ def elapsed_of(text: str) -> int:
     """
     if text.isdigit():
         return int(text)
+    if text.startswith("-"):
+        return UNKNOWN
     days, _, clock = text.rpartition("-")
     if not clock:
         return UNKNOWN

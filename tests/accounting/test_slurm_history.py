@@ -97,6 +97,16 @@ def test_a_run_longer_than_its_own_times_is_left_out(tmp_path):
     assert answer.coverage["allocations"] == 0.5
 
 
+def test_an_hour_that_no_change_of_the_clock_explains_moves_no_other_run(tmp_path):
+    rows = [
+        f"{day}|COMPLETED|2025-05-{day:02}T00:00:00|2025-05-{day:02}T01:00:00|7200|gres/gpu=1,node=1" for day in range(1, 21)
+    ]
+    rows += ["99|COMPLETED|2025-05-30T00:00:00|2025-05-30T01:00:00|3600|gres/gpu=1,node=1"]
+    answer = ingest.usage(written(tmp_path, "\n".join(["JobIDRaw|State|Start|End|ElapsedRaw|AllocTRES", *rows])))
+    assert values(answer)["gpu_hours"] == 41
+    assert values(answer)["history_seconds"] == 29 * 86_400 + 3600
+
+
 def test_daily_files_tell_of_a_run_once(tmp_path):
     head = "JobIDRaw|State|Start|End|ElapsedRaw|AllocTRES\n"
     days = tmp_path / "days"
