@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ingest.acceptance.accept import accept as accept
     from ingest.acceptance.path_benchmark import measure_storage as measure_storage
     from ingest.acceptance.verdict import verdict as verdict
+    from ingest.accounting.usage import usage as usage
     from ingest.corpus.measure import measure as measure
     from ingest.loader.feed import feed as feed
     from ingest.observation.calibration import calibrate as calibrate
@@ -70,6 +71,7 @@ _PLACES = {
     "rl": "ingest.sizing.post_training",
     "sweep": "ingest.sizing.sweep",
     "train": "ingest.sizing.train",
+    "usage": "ingest.accounting.usage",
     "validate": "ingest.validation",
     "vectors": "ingest.sizing.vectors",
     "verdict": "ingest.acceptance.verdict",
@@ -84,7 +86,7 @@ shown_by[:] = [lambda: import_module("ingest.reports.session")]
 met_by[:] = [lambda: import_module("ingest.storage.fit")]
 checked_by["structure"] = lambda: import_module("ingest.architecture.catalog_entries")
 checked_by["check_rates"] = lambda: import_module("ingest.sizing.published_rates")
-__all__ = ["__version__", "catalog", *_PLACES]
+__all__ = ["__version__", "catalog", "site", *_PLACES]
 
 
 def __getattr__(name: str) -> Any:
@@ -97,6 +99,8 @@ def __getattr__(name: str) -> Any:
         kinds = {argument: one.kind for argument, one in own.items()}
         table = {argument: (one.default, one.declared.text) for argument, one in own.items() if one.declared and not one.place}
         return globals().setdefault(name, checked(name, function, kinds, table, in_words_of_command))
+    if name == "site":  # the package, which is called as the command of this name
+        return import_module("ingest.site")
     from difflib import get_close_matches
 
     near = get_close_matches(name, __all__, n=1)

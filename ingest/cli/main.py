@@ -35,6 +35,7 @@ GROUPS = {
         "vectors": "Vector index: bytes on disk and in memory, reads of queries, load and rebuild.",
     },
     "Site": {
+        "site": "Site file from what a cluster did: the accounting history of its scheduler.",
         "plan": "Requirement lines of a site for a tender, with their derivations.",
         "diff": "What changed between two plans, and why, by quantity.",
         "fit": "Storage systems that meet a need: bottleneck, headroom and units required.",
@@ -63,7 +64,7 @@ COMMANDS = {name: text for commands in GROUPS.values() for name, text in command
 
 
 #: Commands with a module of their own; all others are in the table of `ingest.cli.commands`.
-APART = ("plan", "fit", "response", "catalog", "observe", "mcp", "completion")
+APART = ("site", "plan", "fit", "response", "catalog", "observe", "mcp", "completion")
 #: package -> the extra that installs it
 EXTRA_OF = dict.fromkeys(("tokenizers", "datasets", "pyarrow", "fsspec", "pathspec", "tqdm"), "corpus") | {
     "darshan": "observe",

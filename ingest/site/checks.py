@@ -335,6 +335,12 @@ def _late(step: Step, load: Timed, owner: str) -> Finding | None:
     return finding("W52", sides, owner=owner, line=load.line, who=load.who or owner, takes=takes)
 
 
+def of_questions(site: Site) -> Iterator[Finding | None]:
+    """The questions that a site file leaves open, each with the key that its answer changes."""
+    for key, text in site.section("questions").items():
+        yield finding("W115", words={"question": "open"}, owner=key, text=text)
+
+
 def of_line(name: str, value: Step, floor: Step | None, column: Step | None) -> Iterator[Finding | None]:
     """The rules that decide the priority and the conditions of a line: its reporting threshold, if any, and the column whose
     largest entry names the job that sets the conditions.

@@ -214,7 +214,7 @@ def _of_job(site: Site, keys: Keys, job: Mapping[str, Any]) -> Iterator[Fault]:
         yield from refusals(site, [finding("E06", sizes, owner=keys[-1], cluster=job["cluster"])])
     placed = job.get("placement", {})
     mode = placed.get("mode")
-    if not any(key in job for key in (*RATES, "checkpoint")):
+    if not any(key in job for key in (*RATES, "checkpoint")) and ".".join(keys) not in site.section("questions"):
         missing = "the read rate is missing, expected `model` or `samples_per_second` with `sample_bytes`"
         yield Fault(keys, missing, (*RATES, "checkpoint"))
     if "tokens" in job and "epochs" in job:

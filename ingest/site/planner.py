@@ -29,6 +29,7 @@ from ingest.site.checks import (
     of_each,
     of_headline,
     of_policies,
+    of_questions,
     of_replicas,
     of_storage,
     of_totals,
@@ -367,6 +368,7 @@ def plan_once(
         *(states_on_storage(row) for row in jobs),
         *(finding("W89", row.step, owner=row.name) for row in serving),
         *(of_replicas(row) for row in serving),
+        *of_questions(site),
         *totals,
         *units,
     ]

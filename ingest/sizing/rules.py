@@ -257,6 +257,11 @@ ROWS = (
               "one after the other"),
     Rule("W45", 45, **_said("no storage guidance is confirmed for {gpus}: these GPUs add nothing to the floor",
                             guidance="unconfirmed")),
+    Rule("W115", 8, **_said("{text}", question="open"), tender="R-"),
+    Rule("W116", 31, **_said("{percent} % of the allocations that ran are left out: their GPUs or times are not recorded, so "
+                             "that hours and concurrency are too low by about as much", history="incomplete")),
+    Rule("W117", 32, **_said("{percent} % of the GPU-hours ran on GPUs of an unknown kind: another node type stands in, whose "
+                             "nodes, NICs and guidance are not theirs", gpus="unknown"), supply=("clusters.*.node",)),
     Rule("W46", 8, "node_needed_read_bandwidth", ">", "node_drawable_bandwidth", factor=ROUNDED, of_job=True,
          what="reads that one node needs, against what it draws",
          text="its GPUs need {shown} of reads per node, of which a node draws {at_most}: they compute {drawn} % of the time, "

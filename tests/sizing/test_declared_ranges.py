@@ -135,6 +135,7 @@ BEYOND_ONE = {
 COUNTED = ("file", "node", "GPU", "GPU/node", "file/GPU")
 COUNT = re.compile(r"^(checkpoints|drives|units|metadata_servers|local_drives|mdts|clients|file_systems)(_|$)")
 IN_PARTS = {
+    **dict.fromkeys((f"concurrent_gpus_{level}" for level in ("mean", "p50", "p95", "p99", "max")), "slices of GPUs"),
     "gpus_fed": "the fraction is headroom",
     "gpus_fed_by_unit": "the fraction is headroom",
     "gpus_gained": "a rate of change",

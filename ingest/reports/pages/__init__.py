@@ -33,6 +33,7 @@ PAGES: Mapping[str, str] = {
     "Response": "response.response_page",
     "Scenarios": "sizing.scenarios_page",
     "Sweep": "sizing.sweep_page",
+    "Usage": "usage.usage_page",
     "Validation": "sizing.validation_page",
     "Verdict": "acceptance.verdict_page",
 }

@@ -66,6 +66,9 @@ SHOWN = {
     "placement": ("name", "job_dataset_bytes", "staging_seconds", "node_bytes_shared", "node_nvme_bytes", "cached_share"),
 }  # fmt: skip
 
+#: The need of a site whose jobs are all in question.
+NOTHING_KNOWN = "no rate or capacity that is known yet"
+
 
 def plan_page(plan: Plan, verbose: bool = False) -> Page:
     """The page of a plan: requirement lines, tables, what is missing, assumptions, sources; `verbose` lists open questions."""
@@ -108,7 +111,7 @@ def plan_page(plan: Plan, verbose: bool = False) -> Page:
         for row in found:
             values = {column: value for column, value in row.items() if column != "name"}
             flat += flat_cells(table, row["name"], values)
-    return page_of(title, sections, flat, joined("Needs", planned([plan]), len(plan.warnings), plan.unmet))
+    return page_of(title, sections, flat, joined("Needs", planned([plan]) or [NOTHING_KNOWN], len(plan.warnings), plan.unmet))
 
 
 def plans_page(plans: PlanScenarios) -> Page:

@@ -1,0 +1,161 @@
+"""Classes of runs: by size, by partition, or by the user's own map of partitions, accounts, sizes and durations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+from ingest.accounting.ledger import PARTS, account_of, shown_name
+from ingest.accounting.runs import Runs
+from ingest.catalog.yaml_reader import Kind, read_yaml
+from ingest.errors import UsageError, brief
+from ingest.units import parse
+
+Array = NDArray[Any]
+#: Classes by size: the most nodes that a run of each has.
+SIZES = {"1-node": 1, "2-4-nodes": 4, "5-16-nodes": 16, "17-64-nodes": 64, "65-256-nodes": 256}
+SMALL = ("no-gpu", "part-gpu", "1-gpu", "part-node")
+LARGEST = "over-256-nodes"
+BY_SIZE, BY_PARTITION = "size", "partition"
+#: Keys of a class that choose its runs; all others are keys of a job of the site file.
+CHOOSING = ("partition", "account", "gpus", "nodes", "duration")
+#: Keys of a job that the history gives.
+GIVEN = ("cluster", "runs", "share")
+FILE = Kind("a file of classes, by name: partition, account, gpus, nodes or duration, and keys of a job", "plan --new")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
+_HASH = re.compile(r"[0-9a-f]{12}")
+
+
+class Rule(NamedTuple):
+    """A class of the user's map.
+
+    Attributes:
+        name: of the class.
+        partition: pattern of the partition; empty for any.
+        account: hash of the account; empty for any.
+        spans: lowest and highest value by `gpus`, `nodes`, `duration`.
+        job: further keys of its job in the site file.
+    """
+
+    name: str
+    partition: str
+    account: str
+    spans: Mapping[str, tuple[float, float]]
+    job: Mapping[str, Any]
+
+
+class Classes(NamedTuple):
+    """How runs are parted: by `size`, by `partition`, or by the rules of a map and what these leave by size."""
+
+    by: str = BY_SIZE
+    rules: tuple[Rule, ...] = ()
+
+    @property
+    def accounts(self) -> bool:
+        """Whether a rule asks for accounts."""
+        return any(rule.account for rule in self.rules)
+
+
+def read_classes(written: str | Path | None) -> Classes:
+    """The classes: a word, or the file of a map.
+
+    Raises:
+        IngestError: a file that cannot be read.
+        UsageError: a class that chooses nothing, or a span that is none.
+    """
+    if written is None or str(written) in (BY_SIZE, BY_PARTITION):
+        return Classes(str(written or BY_SIZE))
+    found = read_yaml(Path(written), kind=FILE)
+    if not isinstance(found, Mapping) or not found:
+        raise UsageError(f"--classes: {written} holds no class, expected {FILE.name}; or {BY_SIZE}, {BY_PARTITION}")
+    return Classes("map", tuple(_rule(str(name), keys, str(written)) for name, keys in found.items()))
+
+
+def _rule(name: str, keys: Any, place: str) -> Rule:
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"--classes: {place}: class {brief(name)}, expected letters, digits, - and _")
+    if not isinstance(keys, Mapping) or not keys.keys() & {*CHOOSING}:
+        raise UsageError(f"--classes: {place}: {name} chooses no runs, expected one of {', '.join(CHOOSING)}")
+    for key in GIVEN:
+        if key in keys:
+            raise UsageError(f"--classes: {place}: {name}.{key} follows from the history, expected no such key")
+    spans = {key: _span(keys[key], key, f"--classes: {place}: {name}.{key}") for key in CHOOSING[2:] if key in keys}
+    account = str(keys.get("account") or "")
+    hashed = account if _HASH.fullmatch(account) or not account else account_of(account)
+    job = {key: value for key, value in keys.items() if key not in CHOOSING}
+    return Rule(name, str(keys.get("partition") or ""), hashed, spans, job)
+
+
+def _span(written: Any, key: str, place: str) -> tuple[float, float]:
+    """The lowest and the highest value of `8`, `8..64`, `64..` or `..64`; a duration with its unit."""
+    low, dots, high = str(written).partition("..")
+    unit = "s" if key == "duration" else "1"
+    ends = [parse(end.strip(), unit, place) if end.strip() else None for end in ((low, high) if dots else (low, low))]
+    least, most = (0.0 if ends[0] is None else ends[0]), (float("inf") if ends[1] is None else ends[1])
+    if ends == [None, None] or least > most:
+        raise UsageError(f"{place}: found {brief(written)}, expected such as 8, 8..64, 64.. or ..64")
+    return least, most
+
+
+def class_of_each(runs: Runs, classes: Classes, per_node: Array) -> tuple[list[str], Array]:
+    """The names of the classes, and the place among them of each run.
+
+    Args:
+        runs: the runs.
+        classes: how they are parted.
+        per_node: GPUs of a node of the cluster of each run.
+    """
+    sizes, place = by_size(runs.gpus, per_node)
+    names = list(sizes)
+    if classes.by == BY_PARTITION:
+        names, by_group = partitions(runs)
+        return names, by_group[runs.group] if len(runs.group) else place
+    place = place + len(classes.rules)
+    values = {"gpus": runs.gpus / PARTS, "nodes": runs.nodes, "duration": runs.seconds}
+    for at, rule in reversed([*enumerate(classes.rules)]):
+        fitting = numpy.array([_fits(rule, group.partition, group.account) for group in runs.groups] or [False])
+        chosen = fitting[runs.group] if len(runs.group) else numpy.zeros(0, bool)
+        for key, (least, most) in rule.spans.items():
+            chosen &= (values[key] >= least) & (values[key] <= most)
+        place = numpy.where(chosen, at, place)
+    return [*(rule.name for rule in classes.rules), *names], place
+
+
+def _fits(rule: Rule, partition: str, account: str) -> bool:
+    fits = not rule.partition or fnmatchcase(partition, rule.partition)
+    return fits and (not rule.account or rule.account == account)
+
+
+def by_size(gpus: Array, per_node: Array) -> tuple[Sequence[str], Array]:
+    """The names of the classes by size, and the place among them of each run.
+
+    >>> names, place = by_size(numpy.array([0, 3500, 7000, 28000, 56000, 112000]), numpy.full(6, 8))
+    >>> [names[one] for one in place]
+    ['no-gpu', 'part-gpu', '1-gpu', 'part-node', '1-node', '2-4-nodes']
+    """
+    nodes = gpus / PARTS / per_node
+    names = (*SMALL, *SIZES, LARGEST)
+    steps = numpy.searchsorted([*SIZES.values()], nodes - 1e-9, "left") + len(SMALL)
+    place = numpy.where(nodes < 1 - 1e-9, 3, steps)
+    place = numpy.where(gpus == PARTS, numpy.where(per_node > 1, 2, place), place)
+    place = numpy.where(gpus < PARTS, 1, place)
+    return names, numpy.where(gpus == 0, 0, place)
+
+
+def partitions(runs: Runs) -> tuple[list[str], Array]:
+    """A class for each partition, and the class of each group; a name that may be anything is numbered instead."""
+    names: dict[str, int] = {}
+    plain = [re.sub(r"[^A-Za-z0-9_-]", "-", shown_name(group.partition)) for group in runs.groups]
+    hidden = {name: place for place, name in enumerate(dict.fromkeys(
+        group.partition for group, shown in zip(runs.groups, plain, strict=True) if not shown), 1)}  # fmt: skip
+    places = [
+        names.setdefault(shown or f"partition-{hidden[group.partition]}", len(names))
+        for group, shown in zip(runs.groups, plain, strict=True)
+    ]
+    return [*names], numpy.array(places or [0])

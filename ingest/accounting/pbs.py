@@ -1,0 +1,101 @@
+"""PBS and Torque: accounting records, of which those of ends (`E`) and of requeues (`R`) tell an allocation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from ingest.accounting.ledger import CODES, NEVER_STARTED, NO_END, NO_GPUS, PARTS, UNREADABLE, Group, Ledger, account_of, key_of
+from ingest.accounting.ledger import UNKNOWN as UNKNOWN
+
+_RECORD = re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;([A-Za-z]);([^;]*);(.*)")
+#: A value with quotation marks may hold spaces: the account, the name of the project.
+_FIELD = re.compile(r'([A-Za-z_][\w.]*)=("[^"]*"|\S*)')
+#: Records of an allocation that ended; all others tell of queues, starts, reservations.
+ENDED = {"E": True, "R": True}
+#: Exit status of a job that the system ended: negative ones are PBS's own, above 256 signals.
+KILLED, REQUEUED = 256, "R"
+_CHUNK = re.compile(r"(\d+)(?::([^+]*))?")
+
+
+def is_record(line: str) -> bool:
+    """Whether a line is an accounting record."""
+    return _RECORD.match(line) is not None
+
+
+def read_records(lines: Iterable[str], ledger: Ledger, accounts: bool) -> None:
+    """Read accounting records."""
+    for line in lines:
+        found = _RECORD.match(line)
+        if found is None:
+            if line.strip():
+                ledger.leave_out(UNREADABLE)
+            continue
+        kind, ident, text = found.groups()
+        if kind == "D" or (kind == "A" and "=" not in text):
+            continue
+        if kind in ENDED:
+            _read_end(kind, ident, {name: value.strip('"') for name, value in _FIELD.findall(text)}, ledger, accounts)
+
+
+def _read_end(kind: str, ident: str, fields: Mapping[str, str], ledger: Ledger, accounts: bool) -> None:
+    key = key_of(ident)
+    start, end = (int(fields[name]) if fields.get(name, "").isdigit() else UNKNOWN for name in ("start", "end"))
+    elapsed = _clock(fields.get("resources_used.walltime", ""))
+    if start <= 0:
+        ledger.leave_out(NEVER_STARTED, key)
+        return
+    if end <= 0 and elapsed <= 0:
+        ledger.leave_out(NO_END, key)
+        return
+    # Walltime counts from the start of the script, end and start what was allocated.
+    end = end if end > 0 else start + elapsed
+    nodes, gpus = _allocated(fields)
+    if gpus == UNKNOWN:
+        ledger.leave_out(NO_GPUS, key)
+        return
+    account = account_of(fields.get("account") or fields.get("group", "")) if accounts else ""
+    group = Group("", fields.get("Resource_List.gpu_type", ""), fields.get("queue", ""), account)
+    ledger.add(key, start, end, UNKNOWN, gpus, nodes, ledger.group(group), _state(kind, fields.get("Exit_status", "0")))
+
+
+def _state(kind: str, status: str) -> int:
+    """How the job ended, by its exit status."""
+    try:
+        number = int(status)
+    except ValueError:
+        return CODES["other"]
+    if kind == REQUEUED or number < 0:
+        return CODES["interrupted"]
+    return CODES["cancelled" if number >= KILLED else "failed" if number else "completed"]
+
+
+def _allocated(fields: Mapping[str, str]) -> tuple[int, int]:
+    """Nodes and parts of GPUs: of the vnodes where they are listed, else of the resources.
+
+    >>> _allocated({"exec_vnode": "(n1:ncpus=8:ngpus=4)+(n2:ncpus=8:ngpus=4)"}), _allocated({"Resource_List.ngpus": "2"})
+    ((2, 56000), (-1, 14000))
+    >>> _allocated({"Resource_List.nodes": "2:ppn=32:gpus=2"}), _allocated({"Resource_List.ncpus": "4"})
+    ((2, 28000), (-1, 0))
+    """
+    nodes = int(fields["Resource_List.nodect"]) if fields.get("Resource_List.nodect", "").isdigit() else UNKNOWN
+    vnodes = fields.get("exec_vnode", "")
+    if vnodes:
+        hosts = {part.partition(":")[0].partition("[")[0] for part in re.split(r"\)\+\(|\+", vnodes.strip("()"))}
+        return len(hosts), PARTS * sum(map(int, re.findall(r":ngpus=(\d+)", vnodes)))
+    for name in ("Resource_List.ngpus", "Resource_List.gpus"):
+        if fields.get(name, "").isdigit():
+            return nodes, PARTS * int(fields[name])
+    asked = fields.get("Resource_List.nodes") or fields.get("Resource_List.select") or ""
+    gpus = count = 0
+    for number, further in _CHUNK.findall(asked):
+        each = re.search(r"(?:^|:)n?gpus=(\d+)", further)
+        gpus += int(number) * int(each[1]) if each else 0
+        count += int(number)
+    return count or nodes, PARTS * gpus
+
+
+def _clock(text: str) -> int:
+    """Seconds of `hours:minutes:seconds`."""
+    parts = text.split(":")
+    return sum(int(part) * 60**power for power, part in enumerate(reversed(parts))) if all(map(str.isdigit, parts)) else UNKNOWN

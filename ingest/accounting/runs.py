@@ -1,0 +1,229 @@
+"""The runs of a history, sound: true times across clock changes, each allocation once, bytes from its steps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+from ingest.accounting.ledger import (
+    BACKWARDS,
+    CONTRADICTS,
+    DUPLICATE,
+    NEVER_STARTED,
+    NO_PARENT,
+    UNKNOWN,
+    Group,
+    Ledger,
+)
+
+Array = NDArray[Any]
+#: What a clock change moves the clock by, and by how much sums of whole seconds may miss it.
+HOUR, SLACK = 3600, 2
+#: Two changes of one kind are further apart than this: they are a year apart, to a few weeks.
+YEAR = 300 * 86_400
+#: No time of a history lies outside of these: 1990 to 2100, or seconds since the beginning of a trace.
+LATEST = 4_102_444_800
+#: Longest allocation that is believed, in seconds: ten years.
+LONGEST = 315_576_000
+
+
+class Runs(NamedTuple):
+    """Allocations as columns, sorted by start, and what was left out.
+
+    Attributes:
+        key: number of the job.
+        start, end: seconds since 1970, half-open.
+        seconds: allocated time; less than from start to end where the job was suspended.
+        gpus: parts of a GPU.
+        nodes: `UNKNOWN` where not recorded.
+        group: number of the group.
+        state: how it ended, as its code.
+        read, written: bytes; not a number where they were not counted.
+        groups: by number.
+        removed, notes, kinds: counts, as of the ledger.
+        local: whether times are of a local clock.
+    """
+
+    key: Array
+    start: Array
+    end: Array
+    seconds: Array
+    gpus: Array
+    nodes: Array
+    group: Array
+    state: Array
+    read: Array
+    written: Array
+    groups: tuple[Group, ...]
+    removed: Counter[str]
+    notes: Counter[str]
+    kinds: Counter[str]
+    local: bool
+
+    def only(self, chosen: Array) -> Runs:
+        """The runs of a mask."""
+        if chosen.all():
+            return self
+        return self._replace(**{name: getattr(self, name)[chosen] for name in ARRAYS})
+
+
+ARRAYS = ("key", "start", "end", "seconds", "gpus", "nodes", "group", "state", "read", "written")
+
+
+def settled(ledger: Ledger) -> Runs:
+    """The sound runs of what was read."""
+    columns = {name: numpy.frombuffer(column, dtype=column.typecode) for name, column in ledger.columns.items()}
+    key, start, end, elapsed = (columns[name].copy() for name in ("key", "start", "end", "elapsed"))
+    removed, notes = Counter(ledger.removed), Counter(ledger.notes)
+    if ledger.local:
+        start, end, changes, unclear = true_times(start, end, elapsed)
+        notes += Counter({"clock change, found where elapsed and clock times differ by an hour": changes} if changes else {})
+        notes += Counter({"time within the hour that the clock repeats": unclear} if unclear else {})
+    open_end = end == UNKNOWN
+    # What runs at the time of the record, or whose end was lost, is known to have run until its elapsed time.
+    latest = int(max(start.max(initial=0), end.max(initial=0), (start + numpy.maximum(elapsed, 0)).max(initial=0)))
+    end = numpy.where(open_end, numpy.where(elapsed >= 0, start + elapsed, latest), end)
+    seconds = numpy.where(elapsed >= 0, elapsed, end - start)
+    length = end - start
+    backwards = (length < 0) | (start < 0) | (end > LATEST)
+    contradicting = ~backwards & ((seconds > length + SLACK) | (length > LONGEST))
+    removed += Counter({BACKWARDS: int(backwards.sum()), CONTRADICTS: int(contradicting.sum())})
+    suspended = ~backwards & ~contradicting & (seconds < length - SLACK)
+    if suspended.any():
+        notes["suspended for a part of its time: hours count what it was allocated"] += int(suspended.sum())
+    sound = ~backwards & ~contradicting
+    # Of several records of one try the one with an end counts, and of those the latest.
+    order = numpy.lexsort((end, ~open_end, start, key))
+    order = order[sound[order]]
+    same = (key[order][1:] == key[order][:-1]) & (start[order][1:] == start[order][:-1])
+    last = numpy.append(~same, True)[: len(order)]
+    removed[DUPLICATE] += int(len(order) - last.sum())
+    kept = order[last]
+    waiting = numpy.frombuffer(ledger.waiting, dtype="Q")
+    never = numpy.setdiff1d(waiting, key)
+    removed[NEVER_STARTED] += len(never)
+    # Earlier records of a job that ran later, or that never ran, say nothing more.
+    removed[DUPLICATE] += len(waiting) - len(never)
+    every = numpy.unique(numpy.concatenate([key, waiting, numpy.frombuffer(ledger.known, dtype="Q")]))
+    read, written, orphans = _bytes_of(ledger, key[kept], start[kept], columns["read"][kept], columns["written"][kept], every)
+    removed[NO_PARENT] += orphans
+    by_start = numpy.argsort(start[kept], kind="stable")
+    kept, read, written = kept[by_start], read[by_start], written[by_start]
+    own = {name: columns[name][kept] for name in ("gpus", "nodes", "group", "state")}
+    return Runs(
+        key=key[kept], start=start[kept], end=end[kept], seconds=seconds[kept], read=read, written=written,
+        groups=tuple(ledger.groups), removed=+removed, notes=notes, kinds=Counter(ledger.kinds), local=ledger.local, **own,
+    )  # fmt: skip
+
+
+def true_times(start: Array, end: Array, elapsed: Array) -> tuple[Array, Array, int, int]:
+    """Times of a local clock as times that pass evenly; how many changes of the clock were found; how many times are unclear.
+
+    Runs across a change show it: from start to end the clock passes an hour more or less than the time that elapsed.
+    """
+    known = (start >= 0) & (end >= 0) & (elapsed >= 0)
+    differs = end - start - elapsed
+    moved_on, moved_back = (known & (abs(differs - sign * HOUR) <= SLACK) for sign in (1, -1))
+    # A clock that is set back shows an hour twice; one that moves on leaves it out. Times below are those of the clock.
+    changes = sorted(
+        [(at, -1) for at in _changes(start[moved_back], end[moved_back] + HOUR)]
+        + [(at, 1) for at in _changes(start[moved_on] + HOUR, end[moved_on])]
+    )
+    found_start, found_end, unclear = start.copy(), end.copy(), numpy.zeros(len(start), bool)
+    for at, sign in changes:
+        if sign > 0:
+            # From `at` on the clock is an hour ahead of what has passed.
+            found_start -= HOUR * ((start >= at) & (start >= 0))
+            found_end -= HOUR * ((end >= at) & (end >= 0))
+            continue
+        first = at - HOUR  # the clock shows the times from `first` to `at` twice
+        late_start, late_end = start >= at, end >= at
+        twice_start, twice_end = (start >= first) & (start < at), (end >= first) & (end < at)
+        # The elapsed time says which of both: an end in the second pass of a start before it, and the other way round.
+        late_end |= twice_end & known & (abs(differs + HOUR) <= SLACK)
+        late_start |= twice_start & late_end & known & (abs(differs) <= SLACK) & ~twice_end
+        unclear |= twice_start & twice_end & (abs(differs) <= SLACK)
+        found_start += HOUR * (late_start & (start >= 0))
+        found_end += HOUR * (late_end & (end >= 0))
+    # Runs that no change explains ended when their time had elapsed.
+    alone = (moved_on | moved_back) & (abs(found_end - found_start - elapsed) > SLACK)
+    found_end = numpy.where(alone, found_start + elapsed, found_end)
+    return found_start, found_end, len(changes) + int(alone.sum()), int(unclear.sum())
+
+
+def _changes(low: Array, high: Array) -> list[int]:
+    """The times of changes of one kind that most runs between a low and a high time show, at most one in a year."""
+    places = sorted(_places(low, high), key=lambda one: -one[1])
+    found: list[int] = []
+    for at, count in places:
+        near = sum(others for other, others in places if abs(other - at) < YEAR)
+        if 2 * count > near and all(abs(other - at) >= YEAR for other in found):
+            found.append(at)
+    return found
+
+
+def _places(low: Array, high: Array) -> list[tuple[int, int]]:
+    """The fewest clock times such that one lies between the low and the high time of each run, with the runs of each.
+
+    It is a full hour where one fits.
+    """
+    found: list[tuple[int, int]] = []
+    order = numpy.argsort(high, kind="stable")
+    spans = [*zip(low[order].tolist(), high[order].tolist(), strict=True)]
+    while spans:
+        first = spans[0][1]
+        stabbed = [one for one in spans if one[0] <= first]
+        bottom, top = max(one[0] for one in stabbed), first
+        hour = top // HOUR * HOUR
+        found.append((hour if hour >= bottom else top, len(stabbed)))
+        spans = [one for one in spans if one[0] > first]
+    return found
+
+
+def _bytes_of(ledger: Ledger, key: Array, start: Array, read: Array, written: Array, every: Array) -> tuple[Array, Array, int]:
+    """Bytes of each run from its own record, its steps and other sources; and the steps whose job is not in the history."""
+    read, written = read.copy(), written.copy()
+    steps = _once({name: numpy.frombuffer(column, dtype=column.typecode) for name, column in ledger.steps.items()})
+    orphans = int(len(steps["key"]) - numpy.isin(steps["key"], every).sum())
+    moves = [(steps["key"], steps["start"], steps["read"], steps["written"])]
+    if ledger.transfers:
+        moved = numpy.array([*ledger.transfers.values()])
+        keys = numpy.fromiter((one for one, _ in ledger.transfers), dtype="Q", count=len(moved))
+        moves.append((keys, numpy.full(len(moved), numpy.iinfo("q").max), moved[:, 0], moved[:, 1]))
+    if not len(key):
+        return read, written, orphans
+    for keys, starts, *amounts in moves:
+        for column, amount in zip((read, written), amounts, strict=True):
+            counted = numpy.isfinite(amount)
+            place = _last_tries(key, start, keys[counted], starts[counted])
+            found = place >= 0
+            sums = numpy.bincount(place[found], amount[counted][found], len(key))
+            hit = numpy.bincount(place[found], minlength=len(key)) > 0
+            column[hit] = numpy.nan_to_num(column[hit]) + sums[hit]
+    return read, written, orphans
+
+
+def _once(steps: Mapping[str, Array]) -> Mapping[str, Array]:
+    """Each step once, with the most bytes that were recorded of it."""
+    order = numpy.lexsort((steps["start"], steps["name"], steps["key"]))
+    if not len(order):
+        return steps
+    own = {name: column[order] for name, column in steps.items()}
+    same = numpy.all([own[name][1:] == own[name][:-1] for name in ("key", "name", "start")], axis=0)
+    first = numpy.flatnonzero(numpy.append(True, ~same))
+    most = {name: numpy.fmax.reduceat(own[name], first) for name in ("read", "written")}
+    return {**{name: own[name][first] for name in ("key", "start")}, **most}
+
+
+def _last_tries(key: Array, start: Array, keys: Array, starts: Array) -> Array:
+    """The place of the last try of a job that had started by a time; `key` and `start` are sorted; -1 for none."""
+    low, high = numpy.searchsorted(key, keys, "left"), numpy.searchsorted(key, keys, "right")
+    place = high - 1
+    tries = high - low > 1
+    for at in numpy.flatnonzero(tries):
+        place[at] = low[at] + max(int(numpy.searchsorted(start[low[at] : high[at]], starts[at], "right")) - 1, 0)
+    return numpy.where(high > low, place, -1)

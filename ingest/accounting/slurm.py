@@ -1,0 +1,384 @@
+"""Slurm: the rows of `sacct -P` with columns in any order, and the objects of `sacct --json`."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ingest.accounting.ledger import (
+    CODE_OF,
+    CODES,
+    NAN,
+    NEVER_STARTED,
+    NO_END,
+    NO_GPUS,
+    PARTS,
+    REVOKED,
+    UNKNOWN,
+    UNREADABLE,
+    Group,
+    Ledger,
+    account_of,
+    digest,
+    key_of,
+    parts_of_type,
+)
+from ingest.errors import IngestError
+
+#: The columns that are read, and what each is; of two names for one thing the first that a header has.
+READ = {
+    "id": ("jobidraw", "jobid"),
+    "state": ("state",),
+    "start": ("start",),
+    "end": ("end",),
+    "elapsed": ("elapsedraw", "elapsed"),
+    "gpus": ("alloctres", "reqtres", "allocgres", "reqgres"),
+    "nodes": ("allocnodes", "nnodes"),
+    "partition": ("partition",),
+    "account": ("account",),
+    "cluster": ("cluster",),
+    "read": ("tresusageintot",),
+    "written": ("tresusageouttot",),
+}
+NEEDED = ("start", "end", "gpus")
+#: Columns of free text, which may hold the delimiter.
+FREE = frozenset(
+    ("jobname", "comment", "admincomment", "systemcomment", "workdir", "submitline", "account", "wckey", "reason", "extra",
+     "constraints", "stdout", "stderr", "stdin", "failednode")
+)  # fmt: skip
+#: The command whose output is read.
+COMMAND = "sacct -a -P --format=JobIDRaw,Cluster,Partition,State,Start,End,ElapsedRaw,AllocNodes,AllocTRES,TRESUsageInTot"
+EXPECTED = f"the output of `{COMMAND} -S DATE`"
+#: Times that are none.
+NO_TIME = frozenset(("", "Unknown", "None", "N/A", "NONE", "UNKNOWN"))
+#: Texts of TRES that one reading remembers.
+MOST_KEPT = 100_000
+_DISK = re.compile(r"(?:^|,)fs/disk=([0-9.]+)([KMGTPE]?)")
+#: What of a text of resources is counted.
+COUNTED, NOTHING = re.compile(r"(?:^|(?<=,))(?:gres/gpu|node)[=:][^,]*").findall, "gres/gpu=0"
+_GRES = re.compile(r"(?:gres[/:])?gpu(?::([^:=,(]+))?[:=](\d+)")
+UNITS = {unit: 1024**power for power, unit in enumerate(("", "K", "M", "G", "T", "P", "E"))}
+
+
+class Allocated(NamedTuple):
+    """GPUs in parts, their kind, and nodes; `UNKNOWN` for a number that is not recorded."""
+
+    gpus: int
+    gpu: str
+    nodes: int
+
+
+def tres_of(text: str) -> Allocated:
+    """What a text of trackable resources allocates: the total of GPUs counts once beside those of each type.
+
+    >>> tres_of("billing=64,cpu=64,gres/gpu=8,gres/gpu:h100=8,mem=1T,node=2")
+    Allocated(gpus=56000, gpu='h100', nodes=2)
+    >>> tres_of("cpu=4,gres/gpu:1g.10gb=2,gres/gpu=2,gres/gpumem=5G"), tres_of("cpu=4,mem=1G,node=1")
+    (Allocated(gpus=2000, gpu='', nodes=-1), Allocated(gpus=0, gpu='', nodes=1))
+    """
+    total = nodes = UNKNOWN
+    types: dict[str, int] = {}
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        if not value.isdigit():
+            continue
+        if name == "node":
+            nodes = int(value)
+        elif name == "gres/gpu":
+            total = int(value)
+        elif name.startswith("gres/gpu:"):
+            types[name[9:]] = int(value)
+    return _allocated(total, types, nodes)
+
+
+def _allocated(total: int, types: Mapping[str, int], nodes: int) -> Allocated:
+    """GPUs by type and in total: slices count as the sevenths that they are, what has no type as whole GPUs."""
+    typed = sum(types.values())
+    parts = sum(count * parts_of_type(kind) for kind, count in types.items()) + max(total - typed, 0) * PARTS
+    whole = {kind: count for kind, count in types.items() if parts_of_type(kind) == PARTS}
+    return Allocated(parts, max(whole, key=lambda kind: whole[kind], default=""), nodes)
+
+
+def gres_of(text: str, nodes: int) -> Allocated:
+    """What a text of generic resources, such as `gpu:a100:2`, allocates on one node; of several nodes it does not tell."""
+    found = _GRES.findall(text)
+    if not found:
+        return Allocated(UNKNOWN if "gpu" in text else 0, "", nodes)
+    types: dict[str, int] = {}
+    for kind, count in found:
+        types[kind] = types.get(kind, 0) + int(count)
+    plain = types.pop("", 0)
+    made = _allocated(plain + sum(types.values()), types, nodes)
+    return made if nodes == 1 else made._replace(gpus=UNKNOWN)
+
+
+def seconds_of(text: str, days: dict[str, int]) -> int:
+    """A time without a zone in seconds, or `UNKNOWN`; `days` remembers days and times of day.
+
+    >>> seconds_of("1970-01-02T00:00:05", {}), seconds_of("Unknown", {}), seconds_of("1700000000", {})
+    (86405, -1, 1700000000)
+    """
+    if len(text) == 19:
+        day = days.get(text[:10])
+        if day is None:
+            day = days[text[:10]] = (datetime.date.fromisoformat(text[:10]).toordinal() - EPOCH) * 86_400
+        clock = days.get(text[10:])
+        if clock is None:
+            clock = days[text[10:]] = int(text[11:13]) * 3600 + int(text[14:16]) * 60 + int(text[17:])
+        return day + clock
+    if text in NO_TIME:
+        return UNKNOWN
+    if text.isdigit():
+        return int(text)
+    return int(datetime.datetime.fromisoformat(text).timestamp())
+
+
+OTHER, RUNNING = CODES["other"], CODES["running"]
+#: What is said of histories that record no allocation.
+REQUESTED = "requested GPUs, as those allocated are not recorded"
+EPOCH = datetime.date(1970, 1, 1).toordinal()
+
+
+def count_of(text: str) -> int:
+    """A number of nodes, or `UNKNOWN`; `sacct` rounds large ones to `1K`.
+
+    >>> count_of("16"), count_of(""), count_of("1K")
+    (16, -1, -1)
+    """
+    return int(text) if text.isdigit() else UNKNOWN
+
+
+def elapsed_of(text: str) -> int:
+    """A duration in seconds as it is, or as `1-02:03:04`.
+
+    >>> elapsed_of("95"), elapsed_of("1-00:01:05"), elapsed_of("01:05"), elapsed_of("")
+    (95, 86465, 65, -1)
+    """
+    if text.isdigit():
+        return int(text)
+    if text.startswith("-"):
+        return UNKNOWN
+    days, _, clock = text.rpartition("-")
+    if not clock:
+        return UNKNOWN
+    found = 0
+    for part in clock.partition(".")[0].split(":"):
+        found = found * 60 + int(part)
+    return found + int(days or 0) * 86_400
+
+
+def bytes_moved(text: str) -> float:
+    """Bytes of `fs/disk` in a text of usage; not a number where it does not count them.
+
+    >>> bytes_moved("cpu=00:00:01,fs/disk=2012,mem=5K"), bytes_moved("fs/disk=1.5M"), bytes_moved("cpu=1")
+    (2012.0, 1572864.0, nan)
+    """
+    found = _DISK.search(text) if "fs/disk=" in text else None
+    return float(found[1]) * UNITS[found[2]] if found else NAN
+
+
+def delimiter_of(header: str) -> str:
+    """What parts the columns of a header of `sacct`; empty for a line that is none."""
+    for mark in ("|", "\t", ";", ","):
+        names = {name.strip().lower() for name in header.split(mark)}
+        if len(names) > 2 and (not names.isdisjoint(READ["id"]) or {"start", "end"} < names):
+            return mark
+    return ""
+
+
+def read_rows(lines: Iterable[str], header: str, place: str, ledger: Ledger, accounts: bool = False) -> None:
+    """Read the rows of `sacct -P` that follow a header.
+
+    Args:
+        lines: the rows.
+        header: their names.
+        place: the file, for refusals.
+        ledger: takes what is read.
+        accounts: whether classes ask for accounts.
+
+    Raises:
+        IngestError: a column is missing.
+    """
+    mark = delimiter_of(header)
+    names = [name.strip().lower().partition("%")[0] for name in header.rstrip("\r\n").split(mark)]
+    at = {what: names.index(name) for what, choices in READ.items() for name in choices[::-1] if name in names}
+    for what in NEEDED:
+        if what not in at:
+            raise IngestError(f"{place}: no column {' or '.join(READ[what])}, expected {EXPECTED}")
+    ledger.local = True
+    free = [place for place, name in enumerate(names) if name in FREE]
+    reader = _Rows(names, at, ledger, accounts)
+    width, ident_at = len(names), at.get("id", -1)
+    usage_at = [at[what] for what in ("read", "written") if what in at]
+    last = ""
+    unnamed = digest(place)
+    if ident_at < 0:
+        ledger.notes["file without job ids, in which a row that is repeated counts again"] += 1
+    for number, line in enumerate(lines):
+        row = line.rstrip("\n").split(mark)
+        if len(row) != width:
+            if len(row) < width or len(free) != 1:
+                if line.strip():
+                    ledger.leave_out(UNREADABLE)
+                continue
+            # The one column of free text holds the delimiter: the columns around it tell where it begins and ends.
+            row[free[0] : free[0] + len(row) - width + 1] = [""]
+        ident = row[ident_at] if ident_at >= 0 else f"{number} of {unnamed}"
+        if "." in ident:
+            if not ident.startswith(last) or ident[len(last)] != "." or any("fs/disk=" in row[place] for place in usage_at):
+                reader.step(ident, row)
+        elif reader.row(ident, row):
+            last = ident
+        elif row[reader.start].lower() == "start":  # the header of another file
+            ledger.removed[UNREADABLE] -= 1
+
+
+class _Rows:
+    """Reads rows of one header."""
+
+    def __init__(self, names: Sequence[str], at: Mapping[str, int], ledger: Ledger, accounts: bool) -> None:
+        self.ledger = ledger
+        self.is_gres = names[at["gpus"]].endswith("gres")
+        self.requested = names[at["gpus"]].startswith("req")
+        self.start, self.end, self.gpus = (at[what] for what in NEEDED)
+        others = ("state", "elapsed", "nodes", "partition", "cluster", "read", "written")
+        self.state, self.elapsed, self.nodes, self.partition, self.cluster, *self.moved = (at.get(one, -1) for one in others)
+        self.account = at.get("account", -1) if accounts else -1
+        self.days: dict[str, int] = {}
+        self.allocated: dict[tuple[str, int], Allocated] = {}
+        self.grouped: dict[tuple[str, ...], int] = {}
+        self.named: dict[str, int] = {}
+
+    def key(self, ident: str, row: Sequence[str]) -> int:
+        """The number of a job."""
+        return key_of(ident, row[self.cluster] if self.cluster >= 0 else "")
+
+    def row(self, ident: str, row: Sequence[str]) -> bool:
+        """Read a row of a job; returns whether it is one."""
+        ledger = self.ledger
+        key = self.key(ident, row)
+        state = row[self.state].partition(" ")[0].rstrip("+") if self.state >= 0 else "COMPLETED"
+        try:
+            start = seconds_of(row[self.start], self.days)
+            end = seconds_of(row[self.end], self.days)
+            elapsed = elapsed_of(row[self.elapsed]) if self.elapsed >= 0 else UNKNOWN
+            nodes = count_of(row[self.nodes]) if self.nodes >= 0 else UNKNOWN
+        except ValueError:
+            ledger.leave_out(UNREADABLE)
+            return False
+        text = row[self.gpus]
+        code = CODE_OF.get(state, OTHER)
+        if state in ("REVOKED", "RV"):
+            ledger.leave_out(REVOKED, key)
+            return True
+        if start == UNKNOWN or state in ("PENDING", "PD") or (not text and elapsed == 0 and code != RUNNING):
+            ledger.leave_out(NEVER_STARTED, key)
+            return True
+        if end == UNKNOWN and code != RUNNING and elapsed <= 0:
+            ledger.leave_out(NO_END, key)
+            return True
+        # What else a text allocates differs from run to run.
+        told = text if self.is_gres or not text else ",".join(COUNTED(text)) or NOTHING
+        found = self.allocated.get((told, nodes)) or self.allocates(told, nodes)
+        if found.gpus == UNKNOWN:
+            ledger.leave_out(NO_GPUS, key)
+            return True
+        named = (
+            row[self.cluster] if self.cluster >= 0 else "",
+            found.gpu,
+            row[self.partition] if self.partition >= 0 else "",
+            row[self.account] if self.account >= 0 else "",
+        )
+        group = self.grouped.get(named)
+        if group is None:
+            account = account_of(named[3]) if self.account >= 0 else ""
+            group = self.grouped[named] = ledger.group(Group(*named[:3], account))
+        ledger.add(key, start, end, elapsed, found.gpus, found.nodes, group, code)
+        if self.requested:
+            ledger.notes[REQUESTED] += 1
+        return True
+
+    def allocates(self, text: str, nodes: int) -> Allocated:
+        """What a text allocates, on so many nodes where the text does not tell."""
+        none = Allocated(UNKNOWN, "", nodes)
+        found = gres_of(text, nodes) if self.is_gres else tres_of(text) if text else none
+        found = found if found.nodes != UNKNOWN else found._replace(nodes=nodes)
+        if len(self.allocated) >= MOST_KEPT:
+            self.allocated.clear()
+        self.allocated[text, nodes] = found
+        return found
+
+    def step(self, ident: str, row: Sequence[str]) -> None:
+        """Read a row of a step."""
+        try:
+            start = seconds_of(row[self.start], self.days)
+        except ValueError:
+            self.ledger.leave_out(UNREADABLE)
+            return
+        read, written = (bytes_moved(row[place]) if place >= 0 else NAN for place in self.moved)
+        parent, _, name = ident.partition(".")
+        number = self.named.get(name)
+        if number is None:
+            number = self.named[name] = digest(name)
+        self.ledger.step(self.key(parent, row), number, start, read, written)
+
+
+def read_object(job: Mapping[str, Any], ledger: Ledger, accounts: bool = False) -> None:
+    """Read one object of the list `jobs` of `sacct --json`; its times are seconds since 1970."""
+    cluster = str(job.get("cluster") or "")
+    key = key_of(str(job.get("job_id")), cluster)
+    time = job.get("time") or {}
+    start, end, elapsed = (_number(time.get(name)) for name in ("start", "end", "elapsed"))
+    state = job.get("state")
+    state = state.get("current") if isinstance(state, Mapping) else state
+    word = str(next(iter(state), "") if isinstance(state, list) else state or "").partition(" ")[0]
+    allocated = (job.get("tres") or {}).get("allocated") or []
+    if word == "REVOKED":
+        ledger.leave_out(REVOKED, key)
+    elif start <= 0 or word == "PENDING" or (not allocated and elapsed <= 0 and word != "RUNNING"):
+        ledger.leave_out(NEVER_STARTED, key)
+    elif not allocated:
+        ledger.leave_out(NO_GPUS, key)
+    else:
+        code = CODE_OF.get(word, CODES["other"])
+        if end <= 0 and code != CODES["running"] and elapsed <= 0:
+            ledger.leave_out(NO_END, key)
+            return
+        total, types, nodes = UNKNOWN, dict[str, int](), _number(job.get("allocation_nodes"))
+        for one in allocated:
+            kind, name, count = one.get("type"), str(one.get("name") or ""), _number(one.get("count"))
+            if kind == "node":
+                nodes = count
+            elif kind == "gres" and name == "gpu":
+                total = count
+            elif kind == "gres" and name.startswith("gpu:"):
+                types[name[4:]] = count
+        found = _allocated(total, types, nodes)
+        account = account_of(str(job.get("account") or "")) if accounts else ""
+        group = ledger.group(Group(cluster, found.gpu, str(job.get("partition") or ""), account))
+        moved = _moved(job.get("steps") or [])
+        ledger.add(key, start, end if end > 0 else UNKNOWN, elapsed, found.gpus, nodes, group, code, *moved)
+
+
+def _moved(steps: Iterable[Mapping[str, Any]]) -> tuple[float, float]:
+    """Bytes of `fs/disk` that the steps of a job read and wrote; unknown where none counts them."""
+    found = []
+    for way in ("consumed", "requested"):
+        # Slurm calls what a step read `requested` or `consumed` by version: inputs are `requested.total` of data_parser.
+        totals = [
+            _number(one.get("count"))
+            for step in steps
+            for one in (((step.get("tres") or {}).get(way) or {}).get("total") or [])
+            if one.get("type") == "fs" and one.get("name") == "disk"
+        ]
+        found.append(float(sum(totals)) if totals else float("nan"))
+    return found[1], found[0]
+
+
+def _number(found: Any) -> int:
+    """A number as it is, or in the object that newer versions write; `UNKNOWN` for one that is not set."""
+    if isinstance(found, Mapping):
+        found = found.get("number") if found.get("set") and not found.get("infinite") else None
+    return int(found) if isinstance(found, (int, float)) else UNKNOWN

@@ -1,0 +1,168 @@
+"""Tables: any CSV whose columns the user names once, and the public pod list of Alibaba."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+
+from ingest.accounting.ledger import (
+    CODE_OF,
+    CODES,
+    NAN,
+    NEVER_STARTED,
+    NO_GPUS,
+    PARTS,
+    UNKNOWN,
+    UNREADABLE,
+    Group,
+    Ledger,
+    account_of,
+    digest,
+    key_of,
+)
+from ingest.accounting.slurm import NO_TIME, elapsed_of, seconds_of
+from ingest.errors import IngestError, UsageError, expected_one_of
+
+#: What a column of a table may be.
+ROLES = (
+    "id",
+    "start",
+    "end",
+    "duration",
+    "gpus",
+    "nodes",
+    "gpu",
+    "partition",
+    "account",
+    "cluster",
+    "state",
+    "read",
+    "written",
+)
+#: Thousandths of a GPU.
+THOUSAND = 1000
+
+
+def columns_of(text: str | Mapping[str, str] | None) -> dict[str, str]:
+    """The columns of a table by what each is, from `start=began,end=ended,gpus=devices`.
+
+    Raises:
+        UsageError: another role, one twice, or too few of them.
+    """
+    if not text:
+        return {}
+    pairs = [*text.items()] if isinstance(text, Mapping) else [part.partition("=")[::2] for part in text.split(",")]
+    found: dict[str, str] = {}
+    for role, name in pairs:
+        if role.strip() not in ROLES or not name.strip():
+            raise UsageError(
+                f"--columns: found '{role.strip()}={name.strip()}', {expected_one_of(role.strip(), ROLES)} with a column"
+            )
+        if role.strip() in found:
+            raise UsageError(f"--columns: found {role.strip()} twice, expected each once")
+        found[role.strip()] = name.strip()
+    for needed in (("start",), ("end", "duration"), ("gpus", "nodes")):
+        if not found.keys() & {*needed}:
+            raise UsageError(f"--columns: no {' or '.join(needed)}, expected such as start=began,end=ended,gpus=devices")
+    return found
+
+
+def read_table(lines: Iterable[str], place: str, ledger: Ledger, columns: Mapping[str, str], accounts: bool) -> None:
+    """Read a table with a header; names of columns, or their numbers from 1 on where it has none.
+
+    Raises:
+        IngestError: a column is missing.
+    """
+    lines = iter(lines)
+    first = next((line for line in lines if line.strip()), "")
+    mark = max("|\t;,", key=first.count)
+    header = next(csv.reader([first], delimiter=mark), [])
+    names = [name.strip() for name in header]
+    numbered = all(name.isdigit() for name in columns.values())
+    at: dict[str, int] = {}
+    for role, name in columns.items():
+        if numbered and 0 < int(name) <= len(names):
+            at[role] = int(name) - 1
+        elif name in names:
+            at[role] = names.index(name)
+        else:
+            raise IngestError(f"{place}: no column '{name}' for {role}, expected one of its {len(names)} columns")
+    ledger.local = True
+    rows = csv.reader(_chained(first, lines) if numbered else lines, delimiter=mark)
+    days: dict[str, int] = {}
+    for row in rows:
+        if row and (len(row) < len(names) or not _add_row(row, at, ledger, accounts, days)):
+            ledger.leave_out(UNREADABLE)
+
+
+def _chained(first: str, lines: Iterable[str]) -> Iterable[str]:
+    yield first
+    yield from lines
+
+
+def _add_row(row: Sequence[str], at: Mapping[str, int], ledger: Ledger, accounts: bool, days: dict[str, int]) -> bool:
+    """Add a row; returns whether it could be read."""
+    cell = {role: row[place].strip() for role, place in at.items()}
+    try:
+        start, end = (_time(cell.get(name, ""), days) for name in ("start", "end"))
+        duration = elapsed_of(cell["duration"].partition(".")[0]) if "duration" in cell else UNKNOWN
+        amounts = [round(float(cell[name]) * PARTS) if cell.get(name) else UNKNOWN for name in ("gpus", "nodes")]
+        moved = [float(cell[name]) if cell.get(name) else NAN for name in ("read", "written")]
+    except ValueError:
+        return False
+    gpus, nodes = amounts[0], (amounts[1] // PARTS if amounts[1] != UNKNOWN else UNKNOWN)
+    cluster = cell.get("cluster", "")
+    key = key_of(cell["id"], cluster) if "id" in cell else digest("\0".join(row))
+    if start == UNKNOWN:
+        ledger.leave_out(NEVER_STARTED, key)
+    elif "gpus" in cell and gpus == UNKNOWN:
+        ledger.leave_out(NO_GPUS, key)
+    else:
+        account = account_of(cell["account"]) if accounts and "account" in cell else ""
+        group = Group(cluster, cell.get("gpu", ""), cell.get("partition", ""), account)
+        running = end == UNKNOWN and duration == UNKNOWN
+        state = CODES["running"] if running else CODE_OF.get(cell.get("state", "Succeeded").partition(" ")[0], CODES["other"])
+        ledger.add(key, start, end, duration, max(gpus, 0), nodes, ledger.group(group), state, *moved)
+    return True
+
+
+def _time(text: str, days: dict[str, int]) -> int:
+    """A time, or seconds with a fraction."""
+    if text in NO_TIME:
+        return UNKNOWN
+    try:
+        return int(float(text))
+    except ValueError:
+        return seconds_of(text.replace(" ", "T"), days)
+
+
+#: The header of Alibaba's pod list (cluster-trace-gpu-v2023) has these names.
+POD_LIST = ("name", "num_gpu", "gpu_milli", "creation_time", "deletion_time", "scheduled_time")
+
+
+def is_pod_list(line: str) -> bool:
+    """Whether a line is the header of Alibaba's pod list."""
+    return {*POD_LIST} <= {*line.strip().split(",")}
+
+
+def read_pod_list(lines: Iterable[str], ledger: Ledger) -> None:
+    """Read Alibaba's pod list: seconds since its beginning; a pod of one GPU may ask for thousandths of it."""
+    reader = csv.DictReader(lines)
+    for row in reader:
+        try:
+            count, milli = int(row["num_gpu"]), int(row["gpu_milli"])
+            start = int(row["scheduled_time"]) if row["scheduled_time"] else UNKNOWN
+            end = int(row["deletion_time"]) if row["deletion_time"] else UNKNOWN
+        except (TypeError, ValueError):
+            ledger.leave_out(UNREADABLE)
+            continue
+        key = key_of(row["name"])
+        if start == UNKNOWN:
+            ledger.leave_out(NEVER_STARTED, key)
+            continue
+        kind = row.get("gpu_spec") or ""
+        gpus = count * milli * PARTS // THOUSAND
+        # `Running` is the phase at the last record: a pod that was deleted had ended by then.
+        state = CODE_OF.get(row.get("pod_phase") or "", CODES["other"])
+        ended = CODES["other"] if state == CODES["running"] and end != UNKNOWN else state
+        ledger.add(key, start, end, UNKNOWN, gpus, 1, ledger.group(Group("", kind if "|" not in kind else "")), ended)

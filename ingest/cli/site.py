@@ -1,0 +1,77 @@
+"""`ingest site`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ingest.accounting.result import Usage
+from ingest.accounting.usage import part, usage
+from ingest.cli.main import later
+from ingest.cli.options import options_of, output_options
+from ingest.cli.output import hand_over, tell_answer, tell_written, warn
+from ingest.errors import UsageError
+from ingest.files import check_target, write_whole
+from ingest.reports.page import SUFFIXES
+from ingest.reports.pages import page_for
+
+usage_document = later("ingest.reports.document.usage_document", "usage_document")
+as_docx = later("ingest.reports.document.word", "as_docx")
+as_html = later("ingest.reports.document.html", "as_html")
+usage_workbook = later("ingest.reports.workbook.usage_workbook", "usage_workbook")
+#: What a file may end in: a site file, a report, a part.
+SITE_FILES, PART = (".yaml", ".yml"), ".npz"
+DOCUMENTS = {".docx": as_docx, ".html": as_html}
+
+
+@click.command("site")
+@click.option("--from", "histories", multiple=True, metavar="HISTORY", help="File or folder of a history, or -. Repeatable.")
+@click.argument("further", nargs=-1, metavar="[HISTORY…]")
+@options_of(usage)
+@output_options
+def command(histories: tuple[str, ...], further: tuple[str, ...], form: str | None, output: str | None, **options: Any) -> None:
+    """Site file from what a cluster did: GPUs in use, runs by class, starts, interrupts, bytes.
+
+    HISTORY is what a scheduler recorded: `sacct -P` or `--json`, PBS accounting, the JSON of `kubectl get` pods, jobs or
+    workloads, a table with --columns; also compressed, and folders of daily files. Darshan logs and Lustre's job_stats add
+    bytes. Names of users, jobs and accounts reach no result. A file may end in .yaml (the site file), .docx, .xlsx or
+    .html (a report with charts), .json, .csv, .md or .txt.
+
+    \b
+    ingest site --from sacct.txt -o site.yaml
+    ingest site --from history/ --classes classes.yaml -o site.yaml
+    ingest site --from runs.csv --columns start=began,end=ended,gpus=devices -o usage.docx
+    ingest site --from history/ --part 2/8 -o 2.npz
+    ingest site --merge --from 1.npz 2.npz -o site.yaml
+    """
+    sources = (*histories, *further)
+    suffix = Path(output or "").suffix.lower()
+    if output is not None:
+        check_target(Path(output))
+    if options["part"]:
+        if output is None or suffix != PART:
+            raise UsageError(f"--part: expected -o with a file that ends in {PART}")
+        write_whole(output, part(*sources, **options))
+        tell_written(output)
+        return
+    known = (*SITE_FILES, *DOCUMENTS, *SUFFIXES)
+    if output is not None and suffix not in known:
+        raise UsageError(f"--output: '{output}' ends in '{suffix}', expected {', '.join(known)}")
+    answer = usage(*sources, **options)
+    if form is None and output is not None and suffix in (*SITE_FILES, *DOCUMENTS):
+        _write(answer, output, suffix)
+        return
+    hand_over(answer, form, None if suffix in SITE_FILES else output, usage_workbook)
+    if suffix in SITE_FILES and output is not None:
+        write_whole(output, answer.site)
+        tell_written(output)
+
+
+def _write(answer: Usage, output: str, suffix: str) -> None:
+    """Write the site file, or a report."""
+    write_whole(output, answer.site if suffix in SITE_FILES else DOCUMENTS[suffix](usage_document(answer)))
+    warn(answer.warnings)
+    tell_answer(page_for(answer))
+    tell_written(output)

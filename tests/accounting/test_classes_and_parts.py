@@ -1,0 +1,193 @@
+"""Classes by a user's map, parts that are put together, reports, and the same history a year later."""
+
+import hashlib
+import json
+import random
+
+import pytest
+import yaml
+from histories import drawn
+
+import ingest
+from ingest.errors import IngestError, UsageError
+
+HEAD = "JobIDRaw|Cluster|Partition|Account|State|Start|End|ElapsedRaw|AllocTRES"
+MAP = """\
+llm: {partition: "train*", gpus: 16.., model: llama3-8b, tokens: 1T, checkpoint: {mode: async, keep: 3}}
+vision: {account: physics, duration: 1 h.., model: resnet50}
+"""
+
+
+def row(ident, partition="train", account="chemistry", gpus=8, hours=2, kind="h100", cluster="c"):
+    end = f"2025-05-01T{hours:02}:00:00"
+    allocated = f"gres/gpu={gpus},gres/gpu:{kind}={gpus},node={-(-gpus // 8)}"
+    return f"{ident}|{cluster}|{partition}|{account}|COMPLETED|2025-05-01T00:00:00|{end}|{hours * 3600}|{allocated}"
+
+
+def written(tmp_path, text, name="history.txt"):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+ROWS = [row(1, gpus=32), row(2, account="physics"), row(3, account="physics", hours=0), row(4, "debug", gpus=1)]
+
+
+def test_a_map_gives_classes_their_models(tmp_path, run):
+    history, classes = written(tmp_path, "\n".join([HEAD, *ROWS])), written(tmp_path, MAP, "classes.yaml")
+    answer = ingest.usage(history, classes=classes)
+    assert {one.name: one.jobs for one in answer.classes} == {"llm": 1, "vision": 1, "1-node": 1, "1-gpu": 1}
+    assert answer.coverage["model"] == pytest.approx((64 + 16) / (64 + 16 + 2))
+    hashed = hashlib.sha256(b"physics").hexdigest()[:12]
+    by_hash = written(tmp_path, MAP.replace("physics", hashed), "hashed.yaml")
+    assert ingest.usage(history, classes=by_hash).to_dict() == answer.to_dict()
+    ran = run("site", "--from", str(history), "--classes", str(classes), "-o", "site.yaml")
+    planned = run("plan", "site.yaml", "--format", "json").data
+    assert {"R-WRITE-01", "R-READ-01"} <= {one["id"] for one in planned["requirements"]}
+    site = (tmp_path / "site.yaml").read_text()
+    assert yaml.safe_load(site)["jobs"]["llm"]["model"] == "llama3-8b"
+    assert "physics" not in site + ran.err
+    assert hashed not in site + ran.err
+
+
+def test_partitions_are_classes_where_their_names_may_be_shown(tmp_path):
+    rows = [row(1, "gpu-long"), row(2, "/home/alice"), row(3, "a b"), row(4, "gpu-long")]
+    answer = ingest.usage(written(tmp_path, "\n".join([HEAD, *rows])), classes="partition")
+    assert {one.name: one.jobs for one in answer.classes} == {"gpu-long": 2, "partition-1": 1, "partition-2": 1}
+
+
+FAULTS = {
+    "llm: {model: resnet50}": "chooses no runs",
+    "llm: {gpus: 8, runs: 3}": "follows from the history",
+    "llm: {gpus: 9..8}": "expected such as",
+    "llm: {duration: 5..}": "unit",
+    "'a b': {gpus: 8}": "expected letters",
+    "[]": "holds no class",
+}
+
+
+@pytest.mark.parametrize("text", FAULTS)
+def test_a_map_that_says_nothing_is_refused(tmp_path, text):
+    with pytest.raises(UsageError, match=FAULTS[text]):
+        ingest.usage(written(tmp_path, "\n".join([HEAD, *ROWS])), classes=written(tmp_path, text, "classes.yaml"))
+
+
+def test_parts_give_what_the_whole_gives(tmp_path, run):
+    days = tmp_path / "days"
+    days.mkdir()
+    head, *lines = drawn(11, 1_200).text.splitlines()
+    chance = random.Random(3)
+    for number in range(7):
+        # Each day repeats some rows of the others, and steps stand apart from their jobs.
+        own = lines[number::7] + chance.sample(lines, 60)
+        written(days, "\n".join([head, *own]), f"{number}.txt")
+    whole = run("site", "--from", str(days), "--format", "json").data
+    for number in (1, 2, 3):
+        assert run("site", "--from", str(days), "--part", f"{number}/3", "-o", f"{number}.npz").code == 0
+    merged = run("site", "--merge", "--from", "3.npz", "1.npz", "2.npz", "--format", "json").data
+    assert {**merged, "files": 0} == {**whole, "files": 0}
+    assert whole["removed"]["recorded more than once"] > 100
+    for words, said in (
+        (["--merge", "--from", "1.npz", "2.npz"], "part 3/3 is missing"),
+        (["--merge", "--from", "1.npz", "1.npz", "2.npz", "3.npz"], "twice"),
+        (["--merge", "--from", "days/0.txt"], "no part of a history"),
+        (["--from", "days", "--part", "4/3", "-o", "x.npz"], "expected such as 2/8"),
+        (["--from", "days", "--part", "1/9", "-o", "x.npz"], "at least one for each"),
+        (["--from", "days", "--part", "1/3", "-o", "x.yaml"], "ends in .npz"),
+    ):
+        ran = run("site", *words)
+        assert (said in ran.err, ran.err.count("\n")) == (True, 1), ran.err
+
+
+def test_a_part_holds_no_name(tmp_path):
+    from ingest.accounting.usage import part
+
+    history = written(tmp_path, "\n".join([HEAD, *ROWS]))
+    assert b"physics" not in part(history, part="1/1", classes=written(tmp_path, MAP, "classes.yaml"))
+
+
+@pytest.mark.parametrize("suffix", ["docx", "xlsx", "html", "md", "csv"])
+def test_a_report_is_written_whole(tmp_path, run, suffix):
+    history = written(tmp_path, drawn(12, 400).text)
+    ran = run("site", "--from", str(history), "-o", f"usage.{suffix}")
+    assert (ran.code, (tmp_path / f"usage.{suffix}").stat().st_size > 500) == (0, True)
+    assert run("site", "--from", str(history), "-o", "usage.pdf").code == 2
+
+
+def test_a_week_has_the_mean_of_the_whole(tmp_path):
+    answer = ingest.usage(written(tmp_path, drawn(13, 500).text))
+    assert answer.week().mean() == pytest.approx(answer.results["concurrent_gpus_mean"].value, rel=0.05)
+    assert answer.total.total == pytest.approx(answer.results["gpu_hours"].value * 7000 * 3600)
+
+
+def test_clusters_are_parted_by_machine_and_kind_of_gpu(tmp_path):
+    rows = [row(1, kind="nvidia_h100_80gb_hbm3"), row(2, kind="a100", cluster="d"), row(3, kind="G7", cluster="d")]
+    answer = ingest.usage(written(tmp_path, "\n".join([HEAD, *rows])))
+    assert [(one.name, one.machine.node, one.machine.known) for one in answer.clusters] == [
+        ("c-h100-sxm", "dgx-h100", True), ("d-G7", "dgx-h100", False), ("d-a100-80-sxm", "dgx-a100", True)]  # fmt: skip
+    assert "clusters.d-G7.node" in answer.questions
+    assert ingest.usage(written(tmp_path, "\n".join([HEAD, rows[2]])), node="dgx-b200").clusters[0].machine.node == "dgx-b200"
+
+
+def test_the_same_cluster_a_year_later_shows_what_changed(tmp_path, run):
+    for year, gpus in ((1, 16), (2, 64)):
+        rows = [row(ident, gpus=gpus) for ident in range(5)]
+        history = written(tmp_path, "\n".join([HEAD, *rows]), f"{year}.txt")
+        classes = written(tmp_path, MAP, "classes.yaml")
+        run("site", "--from", str(history), "--classes", str(classes), "-o", f"{year}.yaml")
+        (tmp_path / f"{year}.json").write_text(json.dumps(run("plan", f"{year}.yaml", "--format", "json").data))
+    changed = run("diff", "1.json", "2.json", "--format", "json").data
+    assert {"clusters.c-h100-sxm.count", "clusters.h100-sxm.count"} & {one["name"] for one in changed["written"]}
+    assert changed["requirements"]
+
+
+def test_an_interrupt_needs_five_to_give_a_mean_time(tmp_path):
+    for count, known in ((4, False), (5, True)):
+        rows = [row(ident).replace("COMPLETED", "NODE_FAIL") for ident in range(count)] + [row(99)]
+        (use,) = ingest.usage(written(tmp_path, "\n".join([HEAD, *rows]))).classes
+        assert (use.mtti[0] is not None) is known
+        assert not known or use.mtti[0] == pytest.approx((count + 1) * 7200 / count)
+
+
+def test_growth_is_fitted_to_whole_quarters(tmp_path):
+    rows = []
+    for quarter, gpus in enumerate((8, 16, 32, 64, 8)):
+        begin = f"202{4 + quarter // 4}-{1 + quarter % 4 * 3:02}-01T00:00:00"
+        end = (
+            f"202{4 + (quarter + 1) // 4}-{1 + (quarter + 1) % 4 * 3:02}-01T00:00:00" if quarter < 4 else "2025-01-20T00:00:00"
+        )
+        rows.append(f"{quarter}|c|gpu|a|COMPLETED|{begin}|{end}||gres/gpu={gpus},node={gpus // 8}")
+    answer = ingest.usage(written(tmp_path, "\n".join([HEAD, *rows])))
+    assert answer.results["quarterly_growth"].value == pytest.approx(1)
+
+
+def test_the_function_of_the_command_has_its_name(tmp_path):
+    history = written(tmp_path, "\n".join([HEAD, *ROWS]))
+    assert ingest.site(history).to_dict() == ingest.usage(history).to_dict()
+
+
+def test_a_folder_without_histories_is_refused(tmp_path):
+    (tmp_path / "empty").mkdir()
+    for source, said in (("empty", "an empty folder"), ("gone", "cannot be read")):
+        with pytest.raises(IngestError, match=said):
+            ingest.usage(tmp_path / source)
+    with pytest.raises(UsageError, match="no history"):
+        ingest.usage()
+
+
+def test_a_machine_that_counts_nodes_alone_needs_its_node_type(tmp_path):
+    """Frontier's records, for example, have no GPUs among their resources."""
+    text = "JobID|State|Elapsed|NNodes|AllocTRES|Submit|Start|End\n"
+    text += "7|FAILED|02:00:00|32|cpu=3584,mem=16000G,node=32|2026-06-26T06:46:24|2026-06-26T06:59:05|2026-06-26T08:59:05\n"
+    history = written(tmp_path, text)
+    with pytest.raises(IngestError, match="no run has GPUs"):
+        ingest.usage(history)
+    answer = ingest.usage(history, node="frontier")
+    assert answer.results["gpu_hours"].value == 64 * answer.clusters[0].machine.gpus_per_node
+    assert answer.coverage["gpu"] == 1
+
+
+def test_rows_without_an_id_count_each(tmp_path):
+    text = "Cluster|Start|End|ElapsedRaw|NNodes|AllocTRES\n" + "c|1672531200|1672534800|3600|1|gres/gpu=4,node=1\n" * 2
+    answer = ingest.usage(written(tmp_path, text))
+    assert (answer.results["gpu_hours"].value, [*answer.runs.notes.values()]) == (8, [1])

@@ -1,0 +1,240 @@
+"""Each kind of history that is read gives the runs that it tells of; bytes come from steps, Darshan names and Lustre."""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+import zstandard
+from histories import drawn, quantile
+
+import ingest
+from ingest.errors import IngestError, UsageError
+
+HEAD = "JobIDRaw|State|Start|End|ElapsedRaw|AllocTRES"
+
+
+def written(tmp_path, content, name="history"):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def figures(*sources, **options):
+    found = ingest.usage(*sources, **options).results
+    return {
+        name: found[name].value for name in ("gpu_hours", "jobs", "jobs_skipped", "concurrent_gpus_max", "concurrent_nodes_max")
+    }
+
+
+def slurm_object(ident, start, end, gpus, state="COMPLETED", **more):
+    allocated = [{"type": "cpu", "name": "", "count": 8}, {"type": "node", "name": "", "count": 1}]
+    allocated += [{"type": "gres", "name": "gpu", "count": gpus}, {"type": "gres", "name": "gpu:h100", "count": gpus}]
+    return {
+        "job_id": ident, "cluster": "c", "partition": "gpu", "account": "physics", "user": "alice", "name": "train",
+        "state": {"current": [state], "reason": "None"}, "tres": {"allocated": allocated}, "allocation_nodes": 1,
+        "time": {"start": start, "end": end, "elapsed": end - start if end else 3600}, **more,
+    }  # fmt: skip
+
+
+DISK = {"type": "fs", "name": "disk"}
+NUMBER = {"set": True, "infinite": False, "number": 36}
+STEP = {"tres": {"requested": {"total": [DISK | {"count": 7200}]}, "consumed": {"total": [DISK | {"count": NUMBER}]}}}
+
+
+def test_the_objects_of_sacct_give_what_its_rows_do(tmp_path):
+    jobs = [slurm_object(1, 1_000_000, 1_003_600, 8, steps=[STEP]), slurm_object(2, 1_000_000, 0, 4, "RUNNING"),
+            slurm_object(3, 0, 0, 4, "PENDING"), slurm_object(1, 1_000_000, 1_003_600, 8)]  # fmt: skip
+    text = json.dumps({"meta": {"slurm": {}}, "jobs": jobs, "warnings": []}, indent=1)
+    path = written(tmp_path, text)
+    assert figures(path) == {
+        "gpu_hours": 12,
+        "jobs": 2,
+        "jobs_skipped": 2,
+        "concurrent_gpus_max": 12,
+        "concurrent_nodes_max": 2,
+    }
+    moved = ingest.usage(written(tmp_path, json.dumps({"jobs": jobs[:1]}), "one")).results
+    assert (moved["bytes_read"].value, moved["bytes_written"].value) == (7200, 36)
+
+
+RECORD = "04/16/2025 10:00:00;{};{}.server;user=alice queue=gpu "
+VNODES = "(n1:ncpus=8:ngpus=4)+(n2:ncpus=8:ngpus=4)"
+PBS = [
+    ("S", 10, "start=1744817000"),
+    ("E", 10, f'account="a b" ctime=1 start=1744817000 exec_vnode={VNODES} Resource_List.ngpus=8 '
+              "Resource_List.nodect=2 end=1744820600 Exit_status=0 resources_used.walltime=00:59:59"),
+    ("R", 11, "start=1744817000 Resource_List.ngpus=2 Resource_List.nodect=1 end=1744818800 Exit_status=-3"),
+    ("E", 11, "start=1744820600 Resource_List.nodes=2:ppn=8:gpus=2 end=1744824200 Exit_status=271"),
+    ("D", 12, "requestor=bob@host"),
+    ("E", 13, "Resource_List.ngpus=2 end=1744824200 Exit_status=1"),
+]  # fmt: skip
+
+
+def test_accounting_records_of_pbs_tell_of_ends_and_requeues(tmp_path):
+    answer = ingest.usage(written(tmp_path, "\n".join(RECORD.format(kind, ident) + text for kind, ident, text in PBS)))
+    assert [answer.results[name].value for name in ("gpu_hours", "jobs", "jobs_skipped")] == [8 + 1 + 4, 3, 1]
+    ends = {word: sum(one.ends.get(word, 0) for one in answer.classes) for word in ("completed", "interrupted", "cancelled")}
+    assert ends == {"completed": 1, "interrupted": 1, "cancelled": 1}
+
+
+def pod(name, start, end, gpus, phase="Succeeded", resource="nvidia.com/gpu", **more):
+    status = {"phase": phase, **({"startTime": start} if start else {})}
+    if end:
+        status["containerStatuses"] = [{"state": {"terminated": {"finishedAt": end, "exitCode": 0}}}]
+    containers = [{"name": "main", "resources": {"limits": {resource: str(gpus)}, "requests": {"cpu": "8"}}}]
+    spec = {"containers": containers, "nodeSelector": {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}}
+    meta = {"name": name, "namespace": "team-alice", "uid": name}
+    return {"kind": "Pod", "metadata": meta, "status": status | more, "spec": spec}
+
+
+JOB = {
+    "kind": "Job", "metadata": {"name": "sweep", "namespace": "team", "uid": "j"},
+    "spec": {"parallelism": 4, "template": {"spec": {"containers": [{"resources": {"requests": {"amd.com/gpu": 2}}}]}}},
+    "status": {"startTime": "2025-05-01T00:00:00Z", "completionTime": "2025-05-01T01:00:00Z", "conditions": []},
+}  # fmt: skip
+EIGHT = [{"resources": {"requests": {"nvidia.com/gpu": "8"}}}]
+WORKLOAD = {
+    "kind": "Workload", "metadata": {"name": "w", "uid": "w"},
+    "spec": {"queueName": "alice", "podSets": [{"count": 2, "template": {"spec": {"containers": EIGHT}}}]},
+    "status": {"conditions": [{"type": "Admitted", "status": "True", "lastTransitionTime": "2025-05-01T00:00:00Z"},
+                              {"type": "Finished", "status": "True", "lastTransitionTime": "2025-05-01T00:30:00Z"}]},
+}  # fmt: skip
+DAY = "2025-05-01T"
+OBJECTS = {
+    "pods": ([pod("a", DAY + "00:00:00Z", DAY + "02:00:00Z", 8), pod("b", "", "", 8, "Pending")], 16, 1),
+    "a slice": ([pod("a", DAY + "00:00:00Z", DAY + "07:00:00Z", 1, resource="nvidia.com/mig-1g.10gb")], 1, 0),
+    "an evicted pod": ([pod("a", DAY + "00:00:00Z", DAY + "01:00:00Z", 2, "Failed", reason="Evicted")], 2, 0),
+    "a job": ([JOB], 8, 0),
+    "a workload": ([WORKLOAD], 8, 0),
+}
+
+
+@pytest.mark.parametrize("kind", OBJECTS)
+def test_objects_of_kubernetes_hold_gpus_from_start_to_end(tmp_path, kind):
+    objects, hours, skipped = OBJECTS[kind]
+    listed = {"apiVersion": "v1", "items": objects, "kind": "List"}
+    found = figures(written(tmp_path, json.dumps(listed)))
+    assert (found["gpu_hours"], found["jobs_skipped"]) == (pytest.approx(hours), skipped)
+    each = "\n".join(map(json.dumps, objects))
+    assert figures(written(tmp_path, each, "lines"))["gpu_hours"] == pytest.approx(hours)
+
+
+def test_a_table_is_read_by_the_columns_that_the_user_names(tmp_path):
+    rows = ['alice,2025-05-01 00:00:00,2025-05-01 02:00:00,4,"a,b"', "bob,,,2,x", "carol,2025-05-01T00:00:00,x,2,y"]
+    text = "\n".join(['who,began,ended,devices,"note"', *rows])
+    found = figures(written(tmp_path, text), columns="start=began,end=ended,gpus=devices")
+    assert (found["gpu_hours"], found["jobs"], found["jobs_skipped"]) == (8, 1, 2)
+    numbered = written(tmp_path, "1\t100\t3700\t0.5\n", "numbers")
+    assert figures(numbered, columns="id=1,start=2,end=3,gpus=4")["gpu_hours"] == 0.5
+    lasting = written(tmp_path, "t;d;n\n100;1-00:00:00;2\n", "durations")
+    assert figures(lasting, columns={"start": "t", "duration": "d", "nodes": "n"}, node="dgx-h100")["concurrent_nodes_max"] == 2
+    for columns, said in (("start=a", "no end or duration"), ("begin=a", "expected one of"), ("start=a,start=b", "twice")):
+        with pytest.raises(UsageError, match=said):
+            ingest.usage(numbered, columns=columns)
+    with pytest.raises(IngestError, match="no column 'gone'"):
+        ingest.usage(numbered, columns="start=gone,end=3,gpus=4")
+
+
+def test_a_pod_list_counts_thousandths_of_a_gpu(tmp_path):
+    head = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time"
+    rows = ["p0,1,1,1,460,,LS,Running,0,7200,0", "p1,1,1,8,1000,T4,BE,Succeeded,0,3600,10", "p2,1,1,1,1000,,LS,Pending,5,9,"]
+    answer = ingest.usage(written(tmp_path, "\n".join([head, *rows])))
+    assert answer.results["gpu_hours"].value == pytest.approx(0.92 + 8 * 3590 / 3600, rel=1e-12)
+    assert answer.removed == {"cancelled or pending before start": 1}
+
+
+PACKED = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstandard.ZstdCompressor().compress}
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_compressed_files_are_read_and_cut_ones_refused(tmp_path, kind):
+    text = drawn(1, 300).text
+    plain, packed = written(tmp_path, text), PACKED[kind](text.encode())
+    assert figures(written(tmp_path, packed, f"a.{kind}")) == figures(plain)
+    with pytest.raises(IngestError, match="damaged or cut short"):
+        ingest.usage(written(tmp_path, packed[: len(packed) // 2], f"b.{kind}"))
+
+
+def test_standard_input_is_read(monkeypatch):
+    text = drawn(2, 100).text
+
+    class Input:
+        buffer = io.BufferedReader(io.BytesIO(text.encode()))
+
+    monkeypatch.setattr("sys.stdin", Input)
+    assert ingest.usage("-").results["jobs"].value > 50
+
+
+ROW = "{0}|COMPLETED|2025-05-01T00:00:00|2025-05-01T01:00:00|3600|gres/gpu=8,node=1"
+STATS = """\
+obdfilter.lustre-OST000{1}.job_stats=
+job_stats:
+- job_id:          "7:node1"
+  snapshot_time:   1746057600
+  read_bytes:      { samples: 3, unit: bytes, min: 4096, max: 1048576, sum: {0} }
+  write_bytes:     { samples: 3, unit: bytes, min: 4096, max: 1048576, sum: 50 }
+- job_id:          kworker/3
+  read_bytes:      { samples: 3, unit: bytes, min: 4096, max: 1048576, sum: 999 }
+"""
+
+
+def test_bytes_of_lustre_go_to_their_jobs(tmp_path):
+    slurm = written(tmp_path, f"{HEAD}\n{ROW.format(7)}\n{ROW.format(8)}\n")
+    # Two targets, of which one shows a later snapshot too: counts grow.
+    shown = [STATS.replace("{0}", str(count)).replace("{1}", str(target)) for target, count in ((1, 100), (2, 100), (2, 300))]
+    stats = written(tmp_path, "".join(shown), "stats")
+    answer = ingest.usage(slurm, stats)
+    assert (answer.results["bytes_read"].value, answer.results["bytes_written"].value) == (400, 100)
+    assert answer.coverage["bytes"] == 0.5
+
+
+def test_bytes_of_darshan_go_to_the_job_in_the_name_of_the_log(tmp_path, run):
+    logs = tmp_path / "logs"
+    with ZipFile(Path(__file__).parents[1] / "observation" / "generated_jobs-darshan.zip") as packed:
+        name = next(name for name in packed.namelist() if "id623-" in name)
+        content = packed.read(name)
+    logs.mkdir()
+    (logs / Path(name).name).write_bytes(content)
+    slurm = written(tmp_path, f"{HEAD}\n{ROW.format(623)}\n{ROW.format(8)}\n")
+    answer = ingest.usage(slurm, logs)
+    assert (answer.results["bytes_read"].value > 1e6, answer.coverage["bytes"]) == (True, 0.5)
+    again = tmp_path / "more"
+    again.mkdir()
+    (again / Path(name).name).write_bytes(content)
+    assert ingest.usage(slurm, logs, again).results["bytes_read"] == answer.results["bytes_read"]
+    (logs / "alice_x_id8-1_2.darshan").write_bytes(b"none")
+    ran = run("site", "--from", str(slurm), str(logs), "-o", "site.yaml")
+    assert (ran.code, ran.err.count("\n"), "alice" in ran.err, (tmp_path / "site.yaml").exists()) == (1, 1, False, False)
+
+
+def test_bytes_of_concurrent_runs_add_up(tmp_path):
+    history = drawn(3, 1_500)
+    answer = ingest.usage(written(tmp_path, history.text))
+    known = [one for one in history.runs if one.read in {*answer.runs.read.tolist()}]
+    events = sorted([(one.start, one.read / (one.end - one.start)) for one in known]
+                    + [(one.end, -one.read / (one.end - one.start)) for one in known])  # fmt: skip
+    begin, finish = min(one.start for one in history.runs), max(one.end for one in history.runs)
+    spans, rate, last = [], 0.0, begin
+    for time, change in [*events, (finish, 0.0)]:
+        spans.append((rate, time - last))
+        rate, last = rate + change, time
+    assert answer.results["concurrent_read_bandwidth_p99"].value == pytest.approx(quantile(spans, 0.99), rel=0.03)
+
+
+CUT = {
+    "objects": '{"jobs": [{"job_id": 1, "time": {"start": 5}}, {"job_id"',
+    "words": "{not json",
+    "another list": '{"items": [{"kind": "Secret", "data": {"token": "hunter2"}}]}',
+    "numbers": '{"items": [1, 2]}',
+}
+
+
+@pytest.mark.parametrize("kind", CUT)
+def test_json_that_is_cut_or_of_another_kind_is_refused_without_its_content(tmp_path, run, kind):
+    ran = run("site", "--from", str(written(tmp_path, CUT[kind])), "-o", "site.yaml")
+    assert (ran.code, ran.err.count("\n"), "hunter2" in ran.err, (tmp_path / "site.yaml").exists()) == (1, 1, False, False)

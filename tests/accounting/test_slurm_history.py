@@ -1,0 +1,189 @@
+"""Accounting histories of Slurm: exact hours and concurrency, each poison counted, and no name in any output."""
+
+import random
+
+import pytest
+import yaml
+from histories import HEADER, drawn, levels, quantile
+
+import ingest
+
+WHY = {
+    "never started": "cancelled or pending before start",
+    "no parent": "step without its job",
+    "backwards": "end before start",
+    "no GPUs": "allocated GPUs not recorded",
+    "twice": "recorded more than once",
+}
+
+
+def written(tmp_path, text, name="sacct.txt"):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def values(answer):
+    return {name: one.value for name, one in answer.results.items()}
+
+
+def judge(history, answer):
+    """Hours, concurrency and removals are those of the truth; bytes of the concurrent runs within 3 %."""
+    found, truth = values(answer), levels(history.runs)
+    assert found["gpu_hours"] == pytest.approx(history.gpu_seconds / 3600, rel=1e-12)
+    assert found["jobs"] == len(history.runs)
+    assert (found["concurrent_gpus_max"], found["concurrent_gpus_p99"]) == (max(truth)[0], quantile(truth, 0.99))
+    nodes = levels(history.runs, lambda run: run.nodes)
+    assert (found["concurrent_nodes_max"], found["concurrent_nodes_p99"]) == (max(nodes)[0], quantile(nodes, 0.99))
+    assert answer.removed == {why: history.poisons[kind] for kind, why in WHY.items() if history.poisons[kind]}
+    assert found["jobs_skipped"] == sum(history.poisons.values()) - history.poisons["no parent"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_poisoned_history_gives_the_exact_hours_and_concurrency(tmp_path, seed):
+    history = drawn(seed, 2_000)
+    judge(history, ingest.usage(written(tmp_path, history.text)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_long_histories_give_the_exact_hours_and_concurrency(tmp_path, seed):
+    history = drawn(100 + seed, 100_000)
+    judge(history, ingest.usage(written(tmp_path, history.text)))
+
+
+def test_columns_may_stand_in_any_order(tmp_path):
+    history = drawn(4, 300)
+    order = random.Random(1).sample(range(len(HEADER.split("|"))), len(HEADER.split("|")))
+    lines = ["|".join([*(line.split("|")[place] for place in order), ""]) for line in history.text.splitlines()]
+    judge(history, ingest.usage(written(tmp_path, "\n".join(lines))))
+
+
+def test_a_delimiter_in_a_job_name_shifts_no_column(tmp_path):
+    header = "JobIDRaw|JobName|State|Start|End|ElapsedRaw|AllocTRES"
+    row = "7|a|b||c|COMPLETED|2025-05-01T00:00:00|2025-05-01T01:00:00|3600|gres/gpu=4,node=1"
+    answer = ingest.usage(written(tmp_path, f"{header}\n{row}\n"))
+    assert values(answer)["gpu_hours"] == 4
+    refused = written(tmp_path, f"{header.replace('State', 'Comment|State')}\n{row}\n")
+    with pytest.raises(ingest.errors.IngestError, match="1 row that does not fit the header"):
+        ingest.usage(refused)
+
+
+ROWS = {
+    "8|COMPLETED|2025-05-01T00:00:00|2025-05-01T02:00:00|7200|gres/gpu:a100=2,gres/gpu=2,node=1": 4,
+    # Slices are sevenths of a GPU, whatever the total beside them.
+    "8|COMPLETED|2025-05-01T00:00:00|2025-05-01T07:00:00|25200|gres/gpu:1g.10gb=1,gres/gpu=1,node=1": 1,
+    # A run of the time of the record counts until then.
+    "8|RUNNING|2025-05-01T00:00:00|Unknown|3600|gres/gpu=3,node=1": 3,
+    # Of a suspended run, what it was allocated counts.
+    "8|COMPLETED|2025-05-01T00:00:00|2025-05-01T05:00:00|7200|gres/gpu=2,node=1": 4,
+    "8+0|COMPLETED|2025-05-01T00:00:00|2025-05-01T01:00:00|1:00:00|gres/gpu=2,node=1": 2,
+    "8|COMPLETED|1746057600|1746061200|3600|cpu=4,gres/gpumem=80G,gres/gpu=5": 5,
+    "8|OUT_OF_MEMORY|2025-05-01T00:00:00|2025-05-02T00:00:00|1-00:00:00|gres/gpu=1,node=1": 24,
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_each_form_of_a_row_gives_its_hours(tmp_path, row):
+    found = ingest.usage(written(tmp_path, f"JobIDRaw|State|Start|End|ElapsedRaw|AllocTRES\n{row}\n"))
+    assert values(found)["gpu_hours"] == pytest.approx(ROWS[row], rel=1e-9)
+
+
+def test_a_run_longer_than_its_own_times_is_left_out(tmp_path):
+    row = "8|COMPLETED|2025-05-01T00:00:00|2025-05-01T01:00:00|{}|gres/gpu=1,node=1"
+    lines = [row.format(3602), row.format(3603).replace("8|", "9|", 1)]
+    answer = ingest.usage(written(tmp_path, "\n".join(["JobIDRaw|State|Start|End|ElapsedRaw|AllocTRES", *lines])))
+    assert answer.removed == {"longer elapsed time than from start to end": 1}
+    assert answer.coverage["allocations"] == 0.5
+
+
+def test_an_hour_that_no_change_of_the_clock_explains_moves_no_other_run(tmp_path):
+    rows = [
+        f"{day}|COMPLETED|2025-05-{day:02}T00:00:00|2025-05-{day:02}T01:00:00|7200|gres/gpu=1,node=1" for day in range(1, 21)
+    ]
+    rows += ["99|COMPLETED|2025-05-30T00:00:00|2025-05-30T01:00:00|3600|gres/gpu=1,node=1"]
+    answer = ingest.usage(written(tmp_path, "\n".join(["JobIDRaw|State|Start|End|ElapsedRaw|AllocTRES", *rows])))
+    assert values(answer)["gpu_hours"] == 41
+    assert values(answer)["history_seconds"] == 29 * 86_400 + 3600
+
+
+def test_daily_files_tell_of_a_run_once(tmp_path):
+    head = "JobIDRaw|State|Start|End|ElapsedRaw|AllocTRES\n"
+    days = tmp_path / "days"
+    days.mkdir()
+    written(
+        days, head + "1|PENDING|Unknown|Unknown|0|\n2|RUNNING|2025-05-01T20:00:00|Unknown|14400|gres/gpu=8,node=1\n", "1.txt"
+    )
+    written(days, head + "2|COMPLETED|2025-05-01T20:00:00|2025-05-02T06:00:00|36000|gres/gpu=8,node=1\n", "2.txt")
+    written(days, head + "1|COMPLETED|2025-05-03T00:00:00|2025-05-03T01:00:00|3600|gres/gpu=1,node=1\n", "3.txt")
+    answer = ingest.usage(days)
+    assert (values(answer)["gpu_hours"], values(answer)["jobs"]) == (81, 2)
+    assert answer.removed == {"recorded more than once": 2}
+
+
+def test_the_site_file_is_planned_as_it_is(tmp_path, run):
+    history = written(tmp_path, drawn(5, 1_000).text)
+    ran = run("site", "--from", str(history), "-o", "site.yaml", "--format", "json")
+    assert ran.data["results"]["concurrent_gpus_max"]["value"] > 0
+    site = (tmp_path / "site.yaml").read_text(encoding="utf-8")
+    planned = run("plan", "site.yaml", "--format", "json").data
+    assert {"R-READ-02", "R-READ-03"} <= {one["id"] for one in planned["requirements"]}
+    assert {one["id"] for one in planned["decisions"]} >= {"W115"}
+    # Each number of a cluster or job has a comment that says where it is from.
+    numbers = site[site.index("clusters:") : site.index("storage:")].splitlines()
+    assert all("#" in line for line in numbers if line.startswith("    ") and ":" in line.partition("#")[0])
+    assert run("report", "site.yaml", "--for-vendor", "-o", "rfp.md").code == 3
+
+
+def test_nodes_runs_and_share_give_back_the_hours(tmp_path):
+    answer = ingest.usage(written(tmp_path, drawn(6, 2_000).text))
+    site = yaml.safe_load(answer.site)
+    seconds = answer.results["history_seconds"].value
+    hours = sum(
+        one["nodes"] * (one["runs"]["typical"] if isinstance(one["runs"], dict) else one["runs"]) * 8
+        * float(one["share"].rstrip("%")) / 100 * seconds / 3600
+        for one in site["jobs"].values()
+    )  # fmt: skip
+    assert hours == pytest.approx(answer.results["gpu_hours"].value, rel=0.02)
+
+
+def secret(chance):
+    """A name, path or token as nobody else has it."""
+    word = "".join(chance.choices("abcdefghijklmnopqrstuvwxyzäß0123456789-_.", k=chance.randrange(8, 24)))
+    return chance.choice(["{}", "/home/{}/x", "hf_{}", "AKIA{}", "{}@example.org", "ünï {}", "{}: [x]"]).format(word)
+
+
+def test_no_name_reaches_an_output(tmp_path, run):
+    chance, told = random.Random(9), []
+
+    def names():
+        told.extend(secret(chance) for _ in range(4))
+        return told[-4:]
+
+    path = written(tmp_path, drawn(7, 1_200, names).text, f"{secret(chance).replace('/', '')}.txt")
+    assert len(told) > 10_000
+    asked = (["-o", "site.yaml"], ["-v"], ["--format", "json"], ["--format", "csv"], ["-o", "usage.html"])
+    outputs = [run("site", "--from", str(path), *words) for words in asked]
+    texts = [one.out + one.err for one in outputs]
+    texts += [(tmp_path / name).read_text(encoding="utf-8") for name in ("site.yaml", "usage.html")]
+    whole = "\n".join(texts)
+    assert [name for name in told if name in whole] == []
+
+
+BAD = {
+    "empty": ("", "an empty file"),
+    "binary": ("\0\0\0\0", "not a text"),
+    "prose": ("Dear all,\n", "none of the histories that are read"),
+    "columns": ("JobIDRaw|Start|AllocTRES\n1|2025-05-01T00:00:00|node=1\n", "no column end"),
+    "tres": ("JobIDRaw|Start|End\n1|2025-05-01T00:00:00|Unknown\n", "no column alloctres"),
+    "aligned": ("JobID  JobName  State\n------ ------- ------\n1      x       COMPLETED\n", "none of the histories"),
+    "nothing ran": ("JobIDRaw|State|Start|End|AllocTRES\n1|PENDING|Unknown|Unknown|\n", "no allocation that ran"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_a_bad_history_is_refused_in_one_line_and_nothing_is_written(tmp_path, run, kind):
+    text, said = BAD[kind]
+    ran = run("site", "--from", str(written(tmp_path, text)), "-o", "site.yaml")
+    assert (ran.code, said in ran.err, ran.err.count("\n"), ran.out) == (1, True, 1, "")
+    assert not (tmp_path / "site.yaml").exists()
