@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ingest.architecture.catalog_entries import at_length
@@ -41,6 +42,8 @@ OUTCOMES = GIVEN_RATES | {"achieved_flops_per_gpu", "model_flops_utilization"}
 EVIDENCE = ("measured", "emulated", "transferred")
 #: The precisions that train at different rates, the fastest first.
 FASTEST_FIRST = ("fp4", "fp8", "bf16", "tf32", "fp64")
+#: A job of up to so many times the GPUs of a run is of its size.
+REACH = 1.1
 #: Options of a job with which its rate is the user's own.
 OWN_RATES = ("samples_per_second", "achieved", "flops_per_sample")
 #: Samples of a data set and those that a rate was measured on, as many times apart, are not read in one way.
@@ -84,49 +87,81 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
     gpu, node = machine_of(job.gpu, job.node, catalog)
     # A utilization that users state is a share of the 16-bit peak, as is that of a class.
     share = "efficiency" in job.numbers or "model_flops_utilization" in job.settings
-    precision = job.precision or (FAMILIES[0][0] if share else usual_precision(rates, gpu))
     guidance = catalog.referred(Storage, gpu.guidance, by=gpu.path) if gpu is not None and gpu.guidance else None
     scaling = catalog.get(Scaling, job.scaling) if job.scaling in ("weak", "strong") else None
-    common = known_quantities(job, model, gpu, node, guidance, scaling, precision)
+    common = known_quantities(job, model, gpu, node, guidance, scaling)
+    sizes = {name: item.value for name, item in {**common, **by_user(job.settings)}.items()}
+    size = float(solve("gpus", sizes)) if gpu is not None and "gpus_per_node" in sizes and job.scaling == "published" else None
+    protocol = catalog.get(Protocol, job.protocol).id if job.protocol and own is not None else None
+    usual = Usual(job.precision or FAMILIES[0][0])
+    if job.precision is None and not share:
+        usual = usual_precision(rates, gpu, size, protocol)
+    precision = usual.precision
+    if gpu is not None and (top := peak_of(gpu, precision)) is not None:
+        common = {"peak_flops_per_gpu": top, **common}
     everything = {**common, **by_user(job.settings)}
     flops = everything.get("flops_per_sample")
-    found: list[EvidenceLevel] = []
-    size: float | None = None
-    if gpu is not None:
-        sized = "gpus_per_node" in everything and job.scaling == "published"
-        size = float(solve("gpus", {name: item.value for name, item in everything.items()})) if sized else None
-        # A site asks for the same ones many times.
-        key = ("levels", own and own.path, gpu.path, precision, job.protocol, job.basis, size, flops)
-        if key not in catalog.memory:
-            protocol = catalog.get(Protocol, job.protocol).id if job.protocol and own is not None else None
-            catalog.memory[key] = _levels(job, rates, gpu, precision, protocol, flops, size)
-        found = catalog.memory[key]
-    if model is not own:
-        # At another sequence length only the share of the peak applies.
-        found = [level for level in found if RATE not in level.given]
-    levels = choose(job, found, rates, gpu, precision, everything)
+
+    def levels_at(precision: str, size: float | None) -> list[EvidenceLevel]:
+        found: list[EvidenceLevel] = []
+        if gpu is not None:
+            # A site asks for the same ones many times.
+            key = ("levels", own and own.path, gpu.path, precision, job.protocol, job.basis, size, flops)
+            if key not in catalog.memory:
+                catalog.memory[key] = _levels(job, rates, gpu, precision, protocol, flops, size)
+            found = catalog.memory[key]
+        if model is not own:
+            # At another sequence length only the share of the peak applies.
+            found = [level for level in found if RATE not in level.given]
+        return choose(job, found, rates, gpu, precision, everything)
+
+    levels = levels_at(precision, size)
     if job.precision is None and rates is not None and gpu is not None and levels[0].basis in ("measured", "transferred"):
         levels = [_with_slower(levels[0], rates, gpu, precision, job.protocol, size), *levels[1:]]
+    if size is not None and usual.faster:
+        levels = [_with_faster(levels[0], size, usual.faster, levels_at), *levels[1:]]
     return RateBasis(job, model, gpu, node, guidance, rates, precision, levels, common, by_user(job.settings))
 
 
-def usual_precision(rates: PublishedRates | None, gpu: Gpu | None) -> str:
-    """Return the fastest precision at which training runs on GPUs of the generation are published.
+class Usual(NamedTuple):
+    """The precision in which a job computes, and the faster ones whose runs are all smaller, with the largest job of each."""
 
-    Where there are none, that of the best evidence there is: emulated or recalled on the GPU, runs on the GPU of the vendor
-    that is most like it, then any other; bf16 where there is nothing at all.
+    precision: str
+    faster: Mapping[str, float] = MappingProxyType({})
+
+
+def usual_precision(
+    rates: PublishedRates | None, gpu: Gpu | None, gpus: float | None = None, protocol: str | None = None
+) -> Usual:
+    """Return the fastest precision at which training runs of the size of the job are published on GPUs of the generation.
+
+    Where none is as large, that of the largest run. Where there are none, that of the best evidence there is: emulated or
+    recalled on the GPU, runs on the GPU of the vendor that is most like it, then any other; bf16 where there is nothing.
+
+    Args:
+        rates: the published rates of the model.
+        gpu: that of the job.
+        gpus: the size of the job; None for a job of any size.
+        protocol: that of the rates that count; None for all.
     """
     if rates is None or gpu is None or not rates.rows:
-        return FAMILIES[0][0]
-    runs = rates.of_runs()
-    own = {family_of(run.precision)[0] for run in runs if run.gpu == gpu.id}
-    fastest = min(map(FASTEST_FIRST.index, own), default=len(FASTEST_FIRST))
-    # The other GPUs are read only where they decide.
-    faster = [run for run in runs if FASTEST_FIRST.index(family_of(run.precision)[0]) < fastest]
-    faster = [run for run in faster if evidence_ladder.peak_of(gpu, run.precision)]
-    found = own | {family_of(run.precision)[0] for run in faster if are_of_a_generation(rates.gpu(run.gpu), gpu)}
-    if found:
-        return min(found, key=FASTEST_FIRST.index)
+        return Usual(FAMILIES[0][0])
+    size, reach = gpus or 0, dict[str, float]()
+    for precision in FASTEST_FIRST:
+        runs = [run for run in rates.of_runs() if run.precision in family_of(precision) and protocol in (None, run.protocol)]
+        most = max((run.gpus * REACH for run in runs if run.gpu == gpu.id), default=0.0)
+        if not most or most < size:
+            # The other GPUs are read only where they decide.
+            others = [run for run in runs if peak_of(gpu, run.precision) and are_of_a_generation(rates.gpu(run.gpu), gpu)]
+            most = max([most, *(run.gpus * REACH for run in others)])
+        if most >= max(size, 1):
+            return Usual(precision, reach)
+        if most:
+            reach[precision] = most
+    if reach:
+        largest = max(reach.values())
+        found = next(one for one in reach if reach[one] == largest)
+        return Usual(found, dict(list(reach.items())[: list(reach).index(found)]))
 
     def standing(rate: Rate) -> tuple[int, float]:
         weak = rate.grade == "assumed" or rates.is_emulation(rate.protocol)
@@ -140,15 +175,15 @@ def usual_precision(rates: PublishedRates | None, gpu: Gpu | None) -> str:
     usable = [
         (*standing(rate), FASTEST_FIRST.index(family_of(rate.precision)[0]))
         for rate in rates.rows
-        if rate.gpu == gpu.id or evidence_ladder.peak_of(gpu, rate.precision)
+        if protocol in (None, rate.protocol) and (rate.gpu == gpu.id or peak_of(gpu, rate.precision))
     ]
-    return FASTEST_FIRST[min(usable)[2]] if usable else FAMILIES[0][0]
+    return Usual(FASTEST_FIRST[min(usable)[2]] if usable else FAMILIES[0][0])
 
 
-def computed_in(model: Model | None, gpu: Gpu | None, catalog: Catalog) -> str:
-    """The precision in which runs of a model compute on a GPU, as words for a title, where they keep their weights in another:
+def computed_in(model: Model | None, gpu: Gpu | None, gpus: float | None, catalog: Catalog) -> str:
+    """The precision in which runs of a model compute on GPUs, as words for a title, where they keep their weights in another:
     what is multiplied in 8 or 4 bits is quantized for the product alone. Empty elsewhere."""
-    found = usual_precision(rates_of(model, catalog), gpu) if model is not None and gpu is not None else ""
+    found = usual_precision(rates_of(model, catalog), gpu, gpus).precision if model is not None and gpu is not None else ""
     return f"; computed in {found}" if found in FASTEST_FIRST[: FASTEST_FIRST.index("bf16")] else ""
 
 
@@ -173,6 +208,32 @@ def _with_slower(
         return level
     note = f"{rate.note}; down to that of runs at {' and '.join(found)}"
     return level._replace(given={RATE: rate._replace(low=low, note=note)}, note=note)
+
+
+def _with_faster(
+    level: EvidenceLevel, size: float, faster: Mapping[str, float], levels_at: Callable[[str, float], list[EvidenceLevel]]
+) -> EvidenceLevel:
+    """The level with a range that reaches up to the rate at faster precisions, at which no run is as large.
+
+    In all, the job is no slower than the largest job at each of those: a larger job never reads less than a smaller one.
+    """
+    own = float(solve(RATE, {name: item.value for name, item in level.given.items()}))
+    least = most = 1.0
+    for precision, gpus in faster.items():
+        try:
+            at_most, at_size = (levels_at(precision, one)[0].given for one in (gpus, size))
+        except IngestError:
+            continue
+        total, rate = (float(solve(RATE, {name: item.value for name, item in one.items()})) for one in (at_most, at_size))
+        least, most = max(least, total * gpus / size / own), max(most, rate / own)
+    if most == 1:
+        return level
+    name = RATE if RATE in level.given else "model_flops_utilization"
+    share = level.given[name]
+    note = f"{share.note}; up to that at {' and '.join(faster)}, at which no run is as large"
+    high = max((share.high or share.value) * least, share.value * most)
+    raised = share._replace(value=share.value * least, high=high, note=note)
+    return level._replace(given={**level.given, name: raised}, note=note)
 
 
 def are_of_a_generation(one: Gpu, other: Gpu) -> bool:

@@ -1,6 +1,7 @@
 """The ladder of evidence: each rung recomputed by hand from entries of our own."""
 
 import math
+import random
 
 import pytest
 from hypothesis import given
@@ -448,6 +449,39 @@ def test_gpus_of_a_generation_have_memory_of_a_speed(toy, write_entry, bandwidth
     for name, speed in (("small", 1), ("like", bandwidth)):
         write_entry("gpus", f"toy-{name}", gpu_text("NVIDIA", 100, speed).replace("peak_flops:\n", fp8))
     assert estimate(job_of(model="toy", gpu="toy-small"), catalog).precision == precision
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_faster_precision_is_taken_where_a_run_of_the_size_is_published(toy, seed):
+    chance = random.Random(seed)
+    largest = {one: chance.choice((8, 64, 512, 1024)) for one in chance.sample(("fp8", "bf16", "tf32"), 2)}
+    rows = [("small", chance.uniform(50, 300), most, most // 8, "paper", one) for one, most in largest.items()]
+    catalog, totals = toy(*rows), []
+    reach = {one: 1.1 * largest[one] for one in ("fp8", "bf16", "tf32") if one in largest}
+    for gpus in sorted({8, *(round(most * share) for most in largest.values() for share in (1, 1.09, 1.11, 2, 5))}):
+        answer = estimate(job_of(model="toy", gpu="toy-small", nodes=gpus, gpus_per_node=1), catalog)
+        own = [one for one, most in reach.items() if most >= gpus]
+        assert answer.precision == (own[0] if own else max(reach, key=reach.get))
+        totals.append(answer.results["ingest_bandwidth_per_job"].value)
+    assert totals == pytest.approx(sorted(totals))
+
+
+def test_a_job_larger_than_any_run_at_a_faster_precision_reaches_up_to_its_rate(toy):
+    catalog = toy(("small", 100, 512, 64, "paper"), ("small", 1000, 64, 8, "paper", "fp8"))
+    rate, fp8 = (rung(catalog, "small", "measured", nodes=20, precision=one).given[RATE] for one in (None, "fp8"))
+    # A job of 1.1 times 64 GPUs at fp8 sets the total of 160 GPUs.
+    at_most = rung(catalog, "small", "measured", nodes=70, gpus_per_node=1, precision="fp8").given[RATE].value
+    assert rate.value == pytest.approx(at_most * 70.4 / 160, rel=0.01)
+    assert rate.high == pytest.approx(fp8.value)
+    assert fp8.value > rate.value > rate.low
+    # Only runs of the protocol count.
+    assert rung(catalog, "small", "measured", nodes=12, protocol="paper").note.endswith("no run is as large")
+
+
+def test_the_published_run_of_405b_on_16384_gpus_is_answered_in_its_precision():
+    answer = ingest.train("llama3-405b", "h100", gpus=16384, tokens="15.6T")
+    assert answer.inputs["precision"]["value"] == "bf16"
+    assert answer.results["gpu_hours"].value == pytest.approx(30.84e6, rel=0.05)
 
 
 def test_the_range_of_the_usual_precision_reaches_down_to_slower_ones(toy):
