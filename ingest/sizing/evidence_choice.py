@@ -16,7 +16,17 @@ from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
 from ingest.errors import IngestError, UsageError
 from ingest.sizing import evidence_ladder
-from ingest.sizing.evidence_ladder import FAMILIES, RATE, EvidenceLevel, family_of, from_catalog, median, peak_of
+from ingest.sizing.evidence_ladder import (
+    FAMILIES,
+    FASTEST_FIRST,
+    RATE,
+    EvidenceLevel,
+    family_of,
+    from_catalog,
+    generation_of,
+    median,
+    peak_of,
+)
 from ingest.sizing.job import Job, by_user, encoding_in, known_quantities
 from ingest.sizing.published_rates import (
     DISAGREE,
@@ -40,8 +50,6 @@ GIVEN_RATES = {RATE, "samples_per_second_per_gpu", *(f"ingest_bandwidth_per_{par
 OUTCOMES = GIVEN_RATES | {"achieved_flops_per_gpu", "model_flops_utilization"}
 #: Kinds of evidence that tell of one rate; a share of the peak is none of its own.
 EVIDENCE = ("measured", "emulated", "transferred")
-#: The precisions that train at different rates, the fastest first.
-FASTEST_FIRST = ("fp4", "fp8", "bf16", "tf32", "fp64")
 #: A job of up to so many times the GPUs of a run is of its size.
 REACH = 1.1
 #: Options of a job with which its rate is the user's own.
@@ -238,9 +246,8 @@ def _with_faster(
 
 def are_of_a_generation(one: Gpu, other: Gpu) -> bool:
     """Whether two GPUs have a vendor and their fastest precision in common, and memory bandwidths within a factor of two."""
-    fastest = [min((FASTEST_FIRST.index(family_of(name)[0]) for name in gpu.peak_flops), default=-1) for gpu in (one, other)]
     speeds = [gpu.memory_bandwidth.value if gpu.memory_bandwidth else math.inf for gpu in (one, other)]
-    return (one.vendor, fastest[0]) == (other.vendor, fastest[1]) and 0.5 <= speeds[0] / speeds[1] <= 2
+    return generation_of(one) == generation_of(other) and 0.5 <= speeds[0] / speeds[1] <= 2
 
 
 def choose(
@@ -416,7 +423,7 @@ def efficiency(
             median(values), min(values), max(values), source="ingest-rates", grade="derived", note=note, parts=tuple(shares)
         )
     else:
-        shared = rates.utilization_of_class
+        shared = rates.utilization_of_class(gpu)
         if shared is None or precision not in FAMILIES[0]:
             # The utilization of a class is a share of the 16-bit peak.
             return None

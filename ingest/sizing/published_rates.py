@@ -17,7 +17,7 @@ from ingest.engine.messages import Message
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
 from ingest.errors import IngestError
-from ingest.sizing.evidence_ladder import BASE_GPUS, RATE, EvidenceLevel, family_of, median, peak_of
+from ingest.sizing.evidence_ladder import BASE_GPUS, RATE, EvidenceLevel, family_of, median, peak_of, utilization_of
 from ingest.sizing.rules import told
 from ingest.units import display, exact
 
@@ -110,10 +110,9 @@ class PublishedRates:
             self._emulations[protocol] = self.protocol(protocol).form == "emulation"
         return self._emulations[protocol]
 
-    @property
-    def utilization_of_class(self) -> Value | None:
-        """The share of the dense peak that models of its class reach."""
-        return self._catalog.referred(Family, self.model.efficiency_class, by=self.model.path).efficiency
+    def utilization_of_class(self, gpu: Gpu) -> Value | None:
+        """The share of the dense peak that models of its class reach on a GPU."""
+        return utilization_of(self._catalog.referred(Family, self.model.efficiency_class, by=self.model.path), gpu)
 
     @cached_property
     def steps(self) -> Steps:
