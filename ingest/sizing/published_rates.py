@@ -31,6 +31,8 @@ APART = 1.2
 DISAGREE = 1.5
 #: how the note of a rate begins whose job may have waited for its data
 LOWER_BOUND = "lower bound"
+#: The protocol of rates that are samples over the GPU-hours of a whole run, the time without progress included.
+WHOLE_RUNS = "gpu-hours"
 #: The rates of every model by GPU, written by `docs/generate.py`.
 TABLE = "rates-by-gpu.csv"
 Cells = Mapping[tuple[str, str], Mapping[tuple[str, str], float]]
@@ -351,9 +353,10 @@ def _middle(model: Model, rows: Sequence[Rate]) -> float:
 
 
 def samples_of(model: Model, rate: Rate) -> float | None:
-    """Return the rate in samples/s; from FLOP/s if only those are published and the FLOPs per sample are known."""
+    """Return the rate in samples/s while a run computes; from FLOP/s if only those are published and the FLOPs per sample are
+    known."""
     if rate.samples_per_second_per_gpu is not None:
-        return rate.samples_per_second_per_gpu
+        return rate.samples_per_second_per_gpu / (solve("whole_run_goodput", {}) if rate.protocol == WHOLE_RUNS else 1)
     if rate.achieved_flops_per_gpu is None or model.flops_per_sample is None:
         return None
     known = {"achieved_flops_per_gpu": rate.achieved_flops_per_gpu, "flops_per_sample": model.flops_per_sample.value}
@@ -496,7 +499,7 @@ def part_of(rates: PublishedRates, rate: ProtocolRate) -> Evidence:
         words = f"{rate.protocol}, emulated"
     else:
         span = f"{sizes[0]:,} to {sizes[-1]:,} GPUs" if len(sizes) > 1 else f"{sizes[0]:,} GPU{'s' if sizes[0] > 1 else ''}"
-        words = f"{rate.protocol}, {span}"
+        words = f"{rate.protocol}, {span}" + (", mean ÷ goodput" if rate.protocol == WHOLE_RUNS else "")
         there = [samples_of(model, row) or 0 for row in rate.rows if row.gpus == rate.size]
         if rate.gpus is not None and rate.published > median(there) * (1 + 1e-9):
             words += f", raised to the total of smaller runs: {exact(rate.published)}"

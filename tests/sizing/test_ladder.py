@@ -484,6 +484,18 @@ def test_the_published_run_of_405b_on_16384_gpus_is_answered_in_its_precision():
     assert answer.results["gpu_hours"].value == pytest.approx(30.84e6, rel=0.05)
 
 
+@pytest.mark.parametrize(("protocol", "rate"), [("paper", 90), ("gpu-hours", 100)])
+def test_the_mean_of_a_whole_run_is_below_the_rate_at_which_it_computes(toy, protocol, rate):
+    assert rung(toy(("small", 90, 8, 1, protocol)), "small", "measured").given[RATE].value == pytest.approx(rate)
+
+
+@pytest.mark.parametrize(("model", "hours"), [("llama2-13b", 368640), ("llama2-70b", 1720320)])
+def test_the_losses_of_a_whole_run_count_once(model, hours):
+    found = ingest.train(model, "a100", gpus=2048, tokens="2T").results["gpu_hours"]
+    assert found.value == pytest.approx(hours, rel=0.01)
+    assert found.low < hours < found.high
+
+
 def test_the_range_of_the_usual_precision_reaches_down_to_slower_ones(toy):
     catalog = toy(("small", 100, 8, 1, "paper"), ("small", 240, 8, 1, "paper", "fp8"), ("small", 10, 8, 1, "paper", "tf32"))
     rate = rung(catalog, "small", "measured").given[RATE]
