@@ -203,7 +203,7 @@ def _with_slower(
     slower = FASTEST_FIRST[FASTEST_FIRST.index(family_of(precision)[0]) + 1 : FASTEST_FIRST.index("bf16") + 1]
     runs = [
         run
-        for run in newest(rates.of_runs())
+        for run in newest(rates.model, rates.of_runs())
         if run.gpu == gpu.id and run.round in (rates.rounds(run.protocol)[-2:] or ("",)) and protocol in (None, run.protocol)
     ]
     found = {

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
-from ingest.catalog.records import Family, Rate, Scaling
+from ingest.catalog.records import Family, Model, Rate, Scaling
 from ingest.catalog.store import Catalog
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.evidence_ladder import RATE, scaling_factor
 from ingest.sizing.job import job_of
-from ingest.sizing.published_rates import RESIZED, TABLE, Run, Steps, beyond
+from ingest.sizing.published_rates import RESIZED, TABLE, Run, Steps, beyond, of_gpus
 
 HEADER = ",".join(Rate._fields) + "\n"
 SIZE_LOSS = solve("size_loss", {})
@@ -105,7 +105,7 @@ def test_a_rate_is_used_at_its_size_and_scaled_between_and_beyond(toy, nodes, to
 
 
 @pytest.mark.parametrize(
-    ("rows", "exponent"), [([(100, 8), (200, 16)], 1), ([(100, 8), (10, 16)], 0), ([(100, 8), (50, 32)], 0.5)]
+    ("rows", "exponent"), [([(100, 8), (200, 16)], 1), ([(100, 8), (45, 16)], 0), ([(100, 8), (50, 32)], 0.5)]
 )
 def test_the_scaling_exponent_stays_between_0_and_1(toy, rows, exponent):
     catalog = toy(*(("small", rate, gpus, gpus // 8, "paper") for rate, gpus in rows))
@@ -482,6 +482,16 @@ def test_the_published_run_of_405b_on_16384_gpus_is_answered_in_its_precision():
     answer = ingest.train("llama3-405b", "h100", gpus=16384, tokens="15.6T")
     assert answer.inputs["precision"]["value"] == "bf16"
     assert answer.results["gpu_hours"].value == pytest.approx(30.84e6, rel=0.05)
+
+
+@pytest.mark.parametrize(("gpus", "rate", "counts"), [(32, 40, False), (32, 40.4, True), (31, 40, True), (64, 20, False)])
+def test_a_run_slower_in_total_than_one_on_half_as_many_gpus_waits(toy, gpus, rate, counts):
+    catalog = toy(("small", 100, 16, 2, "paper"), ("small", rate, gpus, 4, "paper"))
+    model = catalog.get(Model, "toy")
+    assert {row.gpus for row in of_gpus(model, catalog.rates(model))} == ({16, gpus} if counts else {16})
+    both = rung(catalog, "small", "measured", nodes=gpus, gpus_per_node=1).given[RATE].value
+    alone = rung(toy(("small", 100, 16, 2, "paper")), "small", "measured", nodes=gpus, gpus_per_node=1).given[RATE].value
+    assert (alone == both) is not counts
 
 
 @pytest.mark.parametrize(("protocol", "rate"), [("paper", 90), ("gpu-hours", 100)])
