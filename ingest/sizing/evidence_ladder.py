@@ -71,7 +71,8 @@ def generation_of(gpu: Gpu) -> str:
     >>> generation_of(Catalog().get(Gpu, "a100"))
     'nvidia-bf16'
     """
-    return f"{gpu.vendor.lower()}-{next((one for one in FASTEST_FIRST if peak_of(gpu, one)), '')}"
+    fastest = (name for one in FASTEST_FIRST for name in family_of(one) if name in gpu.peak_flops)
+    return f"{gpu.vendor.lower()}-{next(fastest, '')}"
 
 
 def utilization_of(family: Family, gpu: Gpu) -> Value | None:
