@@ -330,7 +330,7 @@ def test_transfers_prefer_the_nearest_hardware(toy):
     catalog = with_seen(toy(("small", 900, 8, 1, "paper")), other={("z", "bf16"): 1})
     found = rung(catalog, "other", "transferred")
     assert found.given[RATE].low == pytest.approx(360)
-    assert found.given[RATE].high == 1000, "the dense peak ends it"
+    assert found.given[RATE].high == pytest.approx(810), "0.81 of the dense peak ends it"
     assert any("across vendors" in line for line in found.warnings)
     # A vendors own parts are preferred to those of another.
     catalog = toy(("small", 100, 8, 1, "paper"), ("other", 900, 8, 1, "paper"))
