@@ -36,6 +36,7 @@ from ingest.sizing.published_rates import (
     beyond,
     every_model,
     measured_models,
+    of_gpus,
     published,
     samples_of,
     steps_of,
@@ -455,8 +456,9 @@ def _rounds(catalog: Catalog) -> Iterator[Case]:
     for name in protocol.rounds[protocol.rounds.index(FIRST_ROUND) :]:
         for rates in before_round(catalog, name):
             cells: dict[tuple[str, str, int], list[Rate]] = {}
-            for row in catalog.rates(rates.model):
-                if (row.protocol, row.round) == (protocol.id, name) and samples_of(rates.model, row) is not None:
+            known = [row for row in catalog.rates(rates.model) if row.protocol == protocol.id and row.round <= name]
+            for row in of_gpus(rates.model, known):
+                if row.round == name and samples_of(rates.model, row) is not None:
                     cells.setdefault((row.gpu, evidence_ladder.family_of(row.precision)[0], row.gpus), []).append(row)
             for (gpu, precision, gpus), rows in cells.items():
                 asked = (rates, rates.gpu(gpu), precision, protocol.id, gpus)

@@ -364,6 +364,7 @@ class Family(Entry):
 
     kind: ClassVar[str] = "families"
     efficiency: Value | None = value("1")
+    efficiency_by_generation: Mapping[str, Value] = values("1")  # where GPUs of a vendor and fastest precision differ from it
     #: samples of a GPU at which the fixed part of a step takes half of its time, over those of the smaller of two runs
     step_floor: Value | None = value("1")
 

@@ -57,6 +57,8 @@ input_quantity("half_speed_samples", "sample/GPU", "Samples of one GPU for which
     above=False)  # fmt: skip
 input_quantity("size_loss", "1", "Exponent of the loss of runs with as many samples per GPU and step, with their size.",
     above=False, high=1, default=0.02, source="ingest-rates")  # fmt: skip
+input_quantity("whole_run_goodput", "1", "Share of the GPU-hours of a whole run in which it made progress.",
+    high=1, default=0.9, source="llama3-herd")  # fmt: skip
 input_quantity("scaling_exponent", "1", "Exponent of the total rate over the number of GPUs.", above=False, high=1)
 input_quantity("seen_ratios_product", "1", "Product of the speed ratios that other models showed on both GPUs.")
 input_quantity("seen_models", "1", "Other models that were measured on both GPUs.", above=False)

@@ -402,7 +402,9 @@ def saved_checkpoints(
         tuple(one.id for one in rated),
         groups,
         files,
-        computed_in(saved, card if gpu is not None else None, catalog) if width not in ("fp8", "fp4") else "",
+        computed_in(saved, card if gpu is not None else None, options.get("gpus"), catalog)
+        if width not in ("fp8", "fp4")
+        else "",
         unmet,
         (*sized.warnings, *warnings, *(ranks.warnings if ranks is not None else ()), *of_layout),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ingest.architecture.catalog_entries import at_length
@@ -15,7 +16,17 @@ from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
 from ingest.errors import IngestError, UsageError
 from ingest.sizing import evidence_ladder
-from ingest.sizing.evidence_ladder import FAMILIES, RATE, EvidenceLevel, family_of, from_catalog, median, peak_of
+from ingest.sizing.evidence_ladder import (
+    FAMILIES,
+    FASTEST_FIRST,
+    RATE,
+    EvidenceLevel,
+    family_of,
+    from_catalog,
+    generation_of,
+    median,
+    peak_of,
+)
 from ingest.sizing.job import Job, by_user, encoding_in, known_quantities
 from ingest.sizing.published_rates import (
     DISAGREE,
@@ -39,8 +50,10 @@ GIVEN_RATES = {RATE, "samples_per_second_per_gpu", *(f"ingest_bandwidth_per_{par
 OUTCOMES = GIVEN_RATES | {"achieved_flops_per_gpu", "model_flops_utilization"}
 #: Kinds of evidence that tell of one rate; a share of the peak is none of its own.
 EVIDENCE = ("measured", "emulated", "transferred")
-#: The precisions that train at different rates, the fastest first.
-FASTEST_FIRST = ("fp4", "fp8", "bf16", "tf32", "fp64")
+#: No published run reached more of the dense peak: 0.80, ResNet-50 with SSD on a V100 in fp32.
+MOST_OF_PEAK = 0.81
+#: A job of up to so many times the GPUs of a run is of its size.
+REACH = 1.1
 #: Options of a job with which its rate is the user's own.
 OWN_RATES = ("samples_per_second", "achieved", "flops_per_sample")
 #: Samples of a data set and those that a rate was measured on, as many times apart, are not read in one way.
@@ -84,49 +97,81 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
     gpu, node = machine_of(job.gpu, job.node, catalog)
     # A utilization that users state is a share of the 16-bit peak, as is that of a class.
     share = "efficiency" in job.numbers or "model_flops_utilization" in job.settings
-    precision = job.precision or (FAMILIES[0][0] if share else usual_precision(rates, gpu))
     guidance = catalog.referred(Storage, gpu.guidance, by=gpu.path) if gpu is not None and gpu.guidance else None
     scaling = catalog.get(Scaling, job.scaling) if job.scaling in ("weak", "strong") else None
-    common = known_quantities(job, model, gpu, node, guidance, scaling, precision)
+    common = known_quantities(job, model, gpu, node, guidance, scaling)
+    sizes = {name: item.value for name, item in {**common, **by_user(job.settings)}.items()}
+    size = float(solve("gpus", sizes)) if gpu is not None and "gpus_per_node" in sizes and job.scaling == "published" else None
+    protocol = catalog.get(Protocol, job.protocol).id if job.protocol and own is not None else None
+    usual = Usual(job.precision or FAMILIES[0][0])
+    if job.precision is None and not share:
+        usual = usual_precision(rates, gpu, size, protocol)
+    precision = usual.precision
+    if gpu is not None and (top := peak_of(gpu, precision)) is not None:
+        common = {"peak_flops_per_gpu": top, **common}
     everything = {**common, **by_user(job.settings)}
     flops = everything.get("flops_per_sample")
-    found: list[EvidenceLevel] = []
-    size: float | None = None
-    if gpu is not None:
-        sized = "gpus_per_node" in everything and job.scaling == "published"
-        size = float(solve("gpus", {name: item.value for name, item in everything.items()})) if sized else None
-        # A site asks for the same ones many times.
-        key = ("levels", own and own.path, gpu.path, precision, job.protocol, job.basis, size, flops)
-        if key not in catalog.memory:
-            protocol = catalog.get(Protocol, job.protocol).id if job.protocol and own is not None else None
-            catalog.memory[key] = _levels(job, rates, gpu, precision, protocol, flops, size)
-        found = catalog.memory[key]
-    if model is not own:
-        # At another sequence length only the share of the peak applies.
-        found = [level for level in found if RATE not in level.given]
-    levels = choose(job, found, rates, gpu, precision, everything)
+
+    def levels_at(precision: str, size: float | None) -> list[EvidenceLevel]:
+        found: list[EvidenceLevel] = []
+        if gpu is not None:
+            # A site asks for the same ones many times.
+            key = ("levels", own and own.path, gpu.path, precision, job.protocol, job.basis, size, flops)
+            if key not in catalog.memory:
+                catalog.memory[key] = _levels(job, rates, gpu, precision, protocol, flops, size)
+            found = catalog.memory[key]
+        if model is not own:
+            # At another sequence length only the share of the peak applies.
+            found = [level for level in found if RATE not in level.given]
+        return choose(job, found, rates, gpu, precision, everything)
+
+    levels = levels_at(precision, size)
     if job.precision is None and rates is not None and gpu is not None and levels[0].basis in ("measured", "transferred"):
         levels = [_with_slower(levels[0], rates, gpu, precision, job.protocol, size), *levels[1:]]
+    if size is not None and usual.faster:
+        levels = [_with_faster(levels[0], size, usual.faster, levels_at), *levels[1:]]
     return RateBasis(job, model, gpu, node, guidance, rates, precision, levels, common, by_user(job.settings))
 
 
-def usual_precision(rates: PublishedRates | None, gpu: Gpu | None) -> str:
-    """Return the fastest precision at which training runs on GPUs of the generation are published.
+class Usual(NamedTuple):
+    """The precision in which a job computes, and the faster ones whose runs are all smaller, with the largest job of each."""
 
-    Where there are none, that of the best evidence there is: emulated or recalled on the GPU, runs on the GPU of the vendor
-    that is most like it, then any other; bf16 where there is nothing at all.
+    precision: str
+    faster: Mapping[str, float] = MappingProxyType({})
+
+
+def usual_precision(
+    rates: PublishedRates | None, gpu: Gpu | None, gpus: float | None = None, protocol: str | None = None
+) -> Usual:
+    """Return the fastest precision at which training runs of the size of the job are published on GPUs of the generation.
+
+    Where none is as large, that of the largest run. Where there are none, that of the best evidence there is: emulated or
+    recalled on the GPU, runs on the GPU of the vendor that is most like it, then any other; bf16 where there is nothing.
+
+    Args:
+        rates: the published rates of the model.
+        gpu: that of the job.
+        gpus: the size of the job; None for a job of any size.
+        protocol: that of the rates that count; None for all.
     """
     if rates is None or gpu is None or not rates.rows:
-        return FAMILIES[0][0]
-    runs = rates.of_runs()
-    own = {family_of(run.precision)[0] for run in runs if run.gpu == gpu.id}
-    fastest = min(map(FASTEST_FIRST.index, own), default=len(FASTEST_FIRST))
-    # The other GPUs are read only where they decide.
-    faster = [run for run in runs if FASTEST_FIRST.index(family_of(run.precision)[0]) < fastest]
-    faster = [run for run in faster if evidence_ladder.peak_of(gpu, run.precision)]
-    found = own | {family_of(run.precision)[0] for run in faster if are_of_a_generation(rates.gpu(run.gpu), gpu)}
-    if found:
-        return min(found, key=FASTEST_FIRST.index)
+        return Usual(FAMILIES[0][0])
+    size, reach = gpus or 0, dict[str, float]()
+    for precision in FASTEST_FIRST:
+        runs = [run for run in rates.of_runs() if run.precision in family_of(precision) and protocol in (None, run.protocol)]
+        most = max((run.gpus * REACH for run in runs if run.gpu == gpu.id), default=0.0)
+        if not most or most < size:
+            # The other GPUs are read only where they decide.
+            others = [run for run in runs if peak_of(gpu, run.precision) and are_of_a_generation(rates.gpu(run.gpu), gpu)]
+            most = max([most, *(run.gpus * REACH for run in others)])
+        if most >= max(size, 1):
+            return Usual(precision, reach)
+        if most:
+            reach[precision] = most
+    if reach:
+        largest = max(reach.values())
+        found = next(one for one in reach if reach[one] == largest)
+        return Usual(found, dict(list(reach.items())[: list(reach).index(found)]))
 
     def standing(rate: Rate) -> tuple[int, float]:
         weak = rate.grade == "assumed" or rates.is_emulation(rate.protocol)
@@ -140,15 +185,15 @@ def usual_precision(rates: PublishedRates | None, gpu: Gpu | None) -> str:
     usable = [
         (*standing(rate), FASTEST_FIRST.index(family_of(rate.precision)[0]))
         for rate in rates.rows
-        if rate.gpu == gpu.id or evidence_ladder.peak_of(gpu, rate.precision)
+        if protocol in (None, rate.protocol) and (rate.gpu == gpu.id or peak_of(gpu, rate.precision))
     ]
-    return FASTEST_FIRST[min(usable)[2]] if usable else FAMILIES[0][0]
+    return Usual(FASTEST_FIRST[min(usable)[2]] if usable else FAMILIES[0][0])
 
 
-def computed_in(model: Model | None, gpu: Gpu | None, catalog: Catalog) -> str:
-    """The precision in which runs of a model compute on a GPU, as words for a title, where they keep their weights in another:
+def computed_in(model: Model | None, gpu: Gpu | None, gpus: float | None, catalog: Catalog) -> str:
+    """The precision in which runs of a model compute on GPUs, as words for a title, where they keep their weights in another:
     what is multiplied in 8 or 4 bits is quantized for the product alone. Empty elsewhere."""
-    found = usual_precision(rates_of(model, catalog), gpu) if model is not None and gpu is not None else ""
+    found = usual_precision(rates_of(model, catalog), gpu, gpus).precision if model is not None and gpu is not None else ""
     return f"; computed in {found}" if found in FASTEST_FIRST[: FASTEST_FIRST.index("bf16")] else ""
 
 
@@ -160,7 +205,7 @@ def _with_slower(
     slower = FASTEST_FIRST[FASTEST_FIRST.index(family_of(precision)[0]) + 1 : FASTEST_FIRST.index("bf16") + 1]
     runs = [
         run
-        for run in newest(rates.of_runs())
+        for run in newest(rates.model, rates.of_runs())
         if run.gpu == gpu.id and run.round in (rates.rounds(run.protocol)[-2:] or ("",)) and protocol in (None, run.protocol)
     ]
     found = {
@@ -175,11 +220,36 @@ def _with_slower(
     return level._replace(given={RATE: rate._replace(low=low, note=note)}, note=note)
 
 
+def _with_faster(
+    level: EvidenceLevel, size: float, faster: Mapping[str, float], levels_at: Callable[[str, float], list[EvidenceLevel]]
+) -> EvidenceLevel:
+    """The level with a range that reaches up to the rate at faster precisions, at which no run is as large.
+
+    In all, the job is no slower than the largest job at each of those: a larger job never reads less than a smaller one.
+    """
+    own = float(solve(RATE, {name: item.value for name, item in level.given.items()}))
+    least = most = 1.0
+    for precision, gpus in faster.items():
+        try:
+            at_most, at_size = (levels_at(precision, one)[0].given for one in (gpus, size))
+        except IngestError:
+            continue
+        total, rate = (float(solve(RATE, {name: item.value for name, item in one.items()})) for one in (at_most, at_size))
+        least, most = max(least, total * gpus / size / own), max(most, rate / own)
+    if most == 1:
+        return level
+    name = RATE if RATE in level.given else "model_flops_utilization"
+    share = level.given[name]
+    note = f"{share.note}; up to that at {' and '.join(faster)}, at which no run is as large"
+    high = max((share.high or share.value) * least, share.value * most)
+    raised = share._replace(value=share.value * least, high=high, note=note)
+    return level._replace(given={**level.given, name: raised}, note=note)
+
+
 def are_of_a_generation(one: Gpu, other: Gpu) -> bool:
     """Whether two GPUs have a vendor and their fastest precision in common, and memory bandwidths within a factor of two."""
-    fastest = [min((FASTEST_FIRST.index(family_of(name)[0]) for name in gpu.peak_flops), default=-1) for gpu in (one, other)]
     speeds = [gpu.memory_bandwidth.value if gpu.memory_bandwidth else math.inf for gpu in (one, other)]
-    return (one.vendor, fastest[0]) == (other.vendor, fastest[1]) and 0.5 <= speeds[0] / speeds[1] <= 2
+    return generation_of(one) == generation_of(other) and 0.5 <= speeds[0] / speeds[1] <= 2
 
 
 def choose(
@@ -241,10 +311,11 @@ def _levels(
 
 
 def _below(top: EvidenceLevel | None, level: EvidenceLevel | None) -> EvidenceLevel | None:
-    """A level of rates whose range ends at the dense peak."""
+    """A level of rates whose range ends below the dense peak."""
     if level is None or top is None or level.basis not in ("measured", "transferred"):
         return level
-    rate, most = level.given[RATE], float(solve(RATE, {name: item.value for name, item in top.given.items()}))
+    rate, peak = level.given[RATE], float(solve(RATE, {name: item.value for name, item in top.given.items()}))
+    most = MOST_OF_PEAK * peak
     ends = {name: min(end, most) for name in ("value", "low", "high") if (end := getattr(rate, name)) is not None}
     return level._replace(given={RATE: rate._replace(**ends)})
 
@@ -355,7 +426,7 @@ def efficiency(
             median(values), min(values), max(values), source="ingest-rates", grade="derived", note=note, parts=tuple(shares)
         )
     else:
-        shared = rates.utilization_of_class
+        shared = rates.utilization_of_class(gpu)
         if shared is None or precision not in FAMILIES[0]:
             # The utilization of a class is a share of the 16-bit peak.
             return None

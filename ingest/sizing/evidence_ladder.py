@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ingest.catalog.records import Gpu, Model, Scaling, Value
+from ingest.catalog.records import Family, Gpu, Model, Scaling, Value
 from ingest.engine.messages import Message, option_error
 from ingest.engine.value import Input
 from ingest.errors import IngestError, expected_one_of
@@ -24,6 +24,8 @@ BASES = ("measured", "emulated", "transferred", "efficiency", "peak")
 FAMILIES = (("bf16", "fp16"), ("tf32", "fp32"), ("fp8",), ("fp4",), ("fp64",))
 #: Those that a job trains or computes in.
 USUAL_PRECISIONS = sum(FAMILIES[:-1], ())
+#: The precisions that train at different rates, the fastest first.
+FASTEST_FIRST = ("fp4", "fp8", "bf16", "tf32", "fp64")
 
 #: Size up to which no scaling loss is assumed: the base of the scaling study.
 BASE_GPUS = 16
@@ -60,6 +62,22 @@ def family_of(precision: str) -> tuple[str, ...]:
         if precision in members:
             return members
     raise option_error("precision", f": found '{precision}', {expected_one_of(precision, sum(FAMILIES, ()))}")
+
+
+def generation_of(gpu: Gpu) -> str:
+    """Return the vendor of a GPU and its fastest precision.
+
+    >>> from ingest.catalog.store import Catalog
+    >>> generation_of(Catalog().get(Gpu, "a100"))
+    'nvidia-bf16'
+    """
+    fastest = (name for one in FASTEST_FIRST for name in family_of(one) if name in gpu.peak_flops)
+    return f"{gpu.vendor.lower()}-{next(fastest, '')}"
+
+
+def utilization_of(family: Family, gpu: Gpu) -> Value | None:
+    """Return the share of the dense peak that a class of models reaches on a GPU."""
+    return family.efficiency_by_generation.get(generation_of(gpu), family.efficiency)
 
 
 def peak_of(gpu: Gpu, precision: str) -> Input | None:

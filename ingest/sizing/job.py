@@ -316,7 +316,6 @@ def known_quantities(
     node: Node | None,
     guidance: Storage | None,  # what the vendor's reference architecture asks of storage for this GPU, at its highest level
     scaling: Scaling | None,  # the factors of `--scaling`, where it is weak or strong
-    precision: str,  # of the dense peak
 ) -> dict[str, Input]:
     """Return the inputs that are the same at every evidence level; a later source overrides an earlier one.
 
@@ -326,8 +325,6 @@ def known_quantities(
     options = {name: job.numbers[one] for one, name in QUANTITIES.items() if one in job.numbers and one not in RATE_OPTIONS}
     known = {**DEFAULTS, **gpus_in_node(gpu, node, *(["node", "gpus_per_node"] if job.node is None else []))}
     known |= from_fields({"storage_nic_bandwidth_per_node": node.storage_nic_bandwidth if node is not None else None})
-    if gpu is not None and (top := evidence_ladder.peak_of(gpu, precision)) is not None:
-        known["peak_flops_per_gpu"] = top
     if guidance is not None and guidance.read_bandwidth is not None and guidance.gpus_per_unit is not None:
         known |= from_fields({"guidance_read_bandwidth": guidance.read_bandwidth, "guidance_gpus": guidance.gpus_per_unit})
     if model is not None:

@@ -356,7 +356,7 @@ def memory(
     answer = Answer(
         UNSURE if unsure else QUESTION if step else STATES_ALONE,
         f"{'Memory' if step else 'Model states'} of {size.name}: {keeping}; ZeRO-{stage}, offload {offload}"
-        + (computed_in(size.entry, card, catalog) if gpu or node else ""),
+        + (computed_in(size.entry, card, fixed.get("gpus"), catalog) if gpu or node else ""),
         {name: {"value": word, "from": "user" if asked_for else "default"} for name, (word, asked_for) in words.items()},
         known,
         results,

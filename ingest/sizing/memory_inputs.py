@@ -406,8 +406,8 @@ LOSSES = {
         note="a loss over parts of the tokens",
     ),
     "plain": Input(
-        12, 10, 20, source="transformers", grade="derived", origin="user",
-        where="loss/loss_utils.py: 16-bit scores, a copy in 32 bits, their exponentials and gradient; 20 B by code of 2023",
+        12, 10, 14, source="transformers", grade="derived", origin="user",
+        where="loss/loss_utils.py: 16-bit scores, a copy in 32 bits, their exponentials and gradient; code of 2023 kept 20 B",
         note="a plain loss",
     ),
 }  # fmt: skip

@@ -14,7 +14,7 @@ from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, derived
 from ingest.errors import IngestError, UsageError, one_of
-from ingest.sizing.evidence_ladder import from_fields
+from ingest.sizing.evidence_ladder import from_fields, utilization_of
 from ingest.sizing.job import NODE, NODES, ONE_GPU, USUAL_GPU, Amount, CommonOptions, by_user, quantities_of, settings_of
 from ingest.sizing.offload_inference import InferenceOptions, inference
 from ingest.sizing.offload_serving import SessionOptions, serving
@@ -261,7 +261,7 @@ def offload(
     storage = catalog.get(Storage, asked["storage"]) if asked["storage"] is not None else None
     made = size.architecture
     kind = "llm" if made is None else efficiency_class("llm", made.parameters, made.parameters_active, made.recurrent_layers)
-    utilization = catalog.get(Family, kind).efficiency
+    utilization = utilization_of(catalog.get(Family, kind), card)
     job = OffloadJob(size, card, inside, node is not None, storage, utilization, asked, settings, catalog)
     if optimizer is None:
         return serving(job) if serves else inference(job)

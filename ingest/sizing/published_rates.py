@@ -17,7 +17,7 @@ from ingest.engine.messages import Message
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
 from ingest.errors import IngestError
-from ingest.sizing.evidence_ladder import BASE_GPUS, RATE, EvidenceLevel, family_of, median, peak_of
+from ingest.sizing.evidence_ladder import BASE_GPUS, RATE, EvidenceLevel, family_of, median, peak_of, utilization_of
 from ingest.sizing.rules import told
 from ingest.units import display, exact
 
@@ -31,6 +31,10 @@ APART = 1.2
 DISAGREE = 1.5
 #: how the note of a rate begins whose job may have waited for its data
 LOWER_BOUND = "lower bound"
+#: A run whose total is below so much of that of one on half as many GPUs waits: repeats differ by less.
+SLOWED = 0.8
+#: The protocol of rates that are samples over the GPU-hours of a whole run, the time without progress included.
+WHOLE_RUNS = "gpu-hours"
 #: The rates of every model by GPU, written by `docs/generate.py`.
 TABLE = "rates-by-gpu.csv"
 Cells = Mapping[tuple[str, str], Mapping[tuple[str, str], float]]
@@ -110,16 +114,17 @@ class PublishedRates:
             self._emulations[protocol] = self.protocol(protocol).form == "emulation"
         return self._emulations[protocol]
 
-    @property
-    def utilization_of_class(self) -> Value | None:
-        """The share of the dense peak that models of its class reach."""
-        return self._catalog.referred(Family, self.model.efficiency_class, by=self.model.path).efficiency
+    def utilization_of_class(self, gpu: Gpu) -> Value | None:
+        """The share of the dense peak that models of its class reach on a GPU."""
+        return utilization_of(self._catalog.referred(Family, self.model.efficiency_class, by=self.model.path), gpu)
 
     @cached_property
     def steps(self) -> Steps:
         """What its runs show of its steps."""
         floor = self._catalog.referred(Family, self.model.family, by=self.model.path).step_floor
-        return steps_of(submissions(self.model, self.of_runs()), math.inf if floor is None else floor.value)
+        return steps_of(
+            submissions(self.model, of_gpus(self.model, self.of_runs())), math.inf if floor is None else floor.value
+        )
 
     @property
     def seen(self) -> Cells:
@@ -352,9 +357,10 @@ def _middle(model: Model, rows: Sequence[Rate]) -> float:
 
 
 def samples_of(model: Model, rate: Rate) -> float | None:
-    """Return the rate in samples/s; from FLOP/s if only those are published and the FLOPs per sample are known."""
+    """Return the rate in samples/s while a run computes; from FLOP/s if only those are published and the FLOPs per sample are
+    known."""
     if rate.samples_per_second_per_gpu is not None:
-        return rate.samples_per_second_per_gpu
+        return rate.samples_per_second_per_gpu / (solve("whole_run_goodput", {}) if rate.protocol == WHOLE_RUNS else 1)
     if rate.achieved_flops_per_gpu is None or model.flops_per_sample is None:
         return None
     known = {"achieved_flops_per_gpu": rate.achieved_flops_per_gpu, "flops_per_sample": model.flops_per_sample.value}
@@ -432,7 +438,7 @@ def published(
     model = rates.model
     # An emulated accelerator sleeps as long in a job of any size.
     size = gpus if basis == "measured" else None
-    rows = newest(rates.of_runs(emulated=basis == "emulated"))
+    rows = newest(model, rates.of_runs(emulated=basis == "emulated"))
     at_size = protocol_rates(model, rows, precision, size, rates.steps)
     here = (rate for rate in at_size if rate.gpu == gpu.id and protocol in (None, rate.protocol))
     found = sorted(here, key=lambda rate: rate.value)
@@ -467,16 +473,28 @@ def published(
     return EvidenceLevel(basis, {RATE: given}, note, _warnings(rates, basis, found), by_protocol, size is not None)
 
 
-def newest(rows: Sequence[Rate]) -> list[Rate]:
+def of_gpus(model: Model, rows: Iterable[Rate]) -> list[Rate]:
+    """Return the rates without those of runs that in total are slower than one on half as many GPUs: what such a run waits for
+    is its network or its storage, and its rate says nothing of what GPUs consume."""
+    kept, groups = [], dict[tuple[object, ...], list[Rate]]()
+    for row in rows:
+        groups.setdefault((row.gpu, row.protocol, family_of(row.precision)), []).append(row)
+    for found in groups.values():
+        totals = [(row, row.gpus * (samples_of(model, row) or 0)) for row in found]
+        kept += [row for row, own in totals if all(2 * one.gpus > row.gpus or own > SLOWED * total for one, total in totals)]
+    return kept
+
+
+def newest(model: Model, rows: Iterable[Rate]) -> list[Rate]:
     """Return the rates of the newest round of each benchmark at each size: software improves from one to the next."""
 
     def group(row: Rate) -> tuple[object, ...]:
         return row.gpu, row.protocol, row.gpus, family_of(row.precision)
 
-    latest: dict[tuple[object, ...], str] = {}
-    for row in rows:
+    kept, latest = of_gpus(model, rows), dict[tuple[object, ...], str]()
+    for row in kept:
         latest[group(row)] = max(latest.get(group(row), ""), row.round)
-    return [row for row in rows if row.round == latest[group(row)]]
+    return [row for row in kept if row.round == latest[group(row)]]
 
 
 def floor_of(rates: PublishedRates, rate: ProtocolRate) -> Floor:
@@ -497,7 +515,7 @@ def part_of(rates: PublishedRates, rate: ProtocolRate) -> Evidence:
         words = f"{rate.protocol}, emulated"
     else:
         span = f"{sizes[0]:,} to {sizes[-1]:,} GPUs" if len(sizes) > 1 else f"{sizes[0]:,} GPU{'s' if sizes[0] > 1 else ''}"
-        words = f"{rate.protocol}, {span}"
+        words = f"{rate.protocol}, {span}" + (", mean ÷ goodput" if rate.protocol == WHOLE_RUNS else "")
         there = [samples_of(model, row) or 0 for row in rate.rows if row.gpus == rate.size]
         if rate.gpus is not None and rate.published > median(there) * (1 + 1e-9):
             words += f", raised to the total of smaller runs: {exact(rate.published)}"

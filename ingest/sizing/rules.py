@@ -148,7 +148,7 @@ ROWS = (
     Rule("W54", 13, **_said(" is a mean that may count many samples as one: {unread}", samples="unread"),
          subject="sample_bytes"),
     Rule("W05", 19, **_said("computed in {precision}, the precision of the best evidence on {gpu}, so that storage "
-                            "can feed it; `train` counts hours in bf16",
+                            "can feed it",
                             precision="the best evidence's"), supply=("precision",)),
     Rule("W06", 15, "rate_at_precision", ">", "samples_per_second_per_gpu", factor=FASTER,
          text="the {basis} rate at {precision} is higher, {rate} per GPU, and needs more read bandwidth",

@@ -69,8 +69,8 @@ class RunRateOptions(TypedDict, total=False):
     precision: Annotated[
         str | None,
         option(
-            "Precision of the arithmetic; by default the fastest at which runs on GPUs of the generation are published, as "
-            "for `ingest bw`.",
+            "Precision of the arithmetic; by default the fastest at which runs of the size are published on GPUs of the "
+            "generation, as for `ingest bw`.",
             "P",
             choices=USUAL_PRECISIONS,
         ),

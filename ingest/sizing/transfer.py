@@ -10,7 +10,7 @@ from ingest.catalog.records import Gpu, Model
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, median, peak_of
-from ingest.sizing.published_rates import ProtocolRate, PublishedRates, extrapolation, protocol_rates, scaled, typical
+from ingest.sizing.published_rates import ProtocolRate, PublishedRates, extrapolation, of_gpus, protocol_rates, scaled, typical
 from ingest.sizing.rules import told
 from ingest.units import display
 
@@ -131,7 +131,7 @@ def _are_recalled(transfers: Sequence[Transfer]) -> bool:
 
 def _transfers(rates: PublishedRates, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None) -> Iterator[Transfer]:
     """Every rate of a training run on another GPU, scaled to this one."""
-    for rate in protocol_rates(rates.model, rates.rows, precision, gpus, rates.steps):
+    for rate in protocol_rates(rates.model, of_gpus(rates.model, rates.rows), precision, gpus, rates.steps):
         if rate.gpu == gpu.id or protocol not in (None, rate.protocol) or rates.is_emulation(rate.protocol):
             continue
         source = rates.gpu(rate.gpu)

@@ -18,9 +18,9 @@ from ingest.engine.registry import solve, unit_of
 from ingest.errors import IngestError
 from ingest.sizing import bandwidth, evidence_ladder
 from ingest.sizing.evidence_choice import utilizations
-from ingest.sizing.evidence_ladder import FAMILIES
+from ingest.sizing.evidence_ladder import FAMILIES, generation_of
 from ingest.sizing.model import model
-from ingest.sizing.published_rates import TABLE, half_speeds, rates_of, submissions
+from ingest.sizing.published_rates import TABLE, half_speeds, protocol_rates, rates_of, submissions
 from ingest.sizing.train import train
 from ingest.units import parse, physical
 from ingest.validation import located
@@ -203,6 +203,37 @@ def test_the_efficiency_of_a_class_is_the_median_over_its_members(shipped, name)
         return
     tenths = statistics.quantiles(shares, n=10, method="inclusive")
     assert (shared.value, shared.low, shared.high) == pytest.approx((tenths[4], tenths[0], tenths[8]), rel=5e-3)
+
+
+@pytest.mark.parametrize("name", Catalog().ids("families"))
+def test_generations_differ_where_the_others_of_a_model_say_so(shipped, name):
+    """The share of a generation is stated where it predicts models left out better, by a tenth, than the class as a whole."""
+    pairs, protocols = [], defaultdict(set)
+    for entry in (one for one in entries(shipped, Model) if one.efficiency_class == name):
+        rates = rates_of(entry, shipped)
+        for share in utilizations(rates, "bf16"):
+            generation = generation_of(rates.gpu(share.what))
+            pairs.append((entry.id, generation, share.value))
+            runs = protocol_rates(entry, rates.of_runs(), "bf16")
+            protocols[generation] |= {rate.protocol for rate in runs if rate.gpu == share.what}
+
+    def middle(left_out, generation=None):
+        return statistics.median([one for of, on, one in pairs if of != left_out and generation in (None, on)] or [math.inf])
+
+    stated = shipped.get(Family, name).efficiency_by_generation
+    sizes = {on: sum(one[1] == on for one in pairs) for _, on, _ in pairs}
+    told = {on for on, count in sizes.items() if count >= 5 and len(protocols[on]) >= 2}
+    whole, split = (
+        statistics.median([abs(middle(of, on if on in by else None) / share - 1) for of, on, share in pairs] or [0])
+        for by in ((), told)
+    )
+    assert {*stated} == (told if split <= 0.9 * whole and len(told) > 1 else set())
+    for generation, shared in stated.items():
+        tenths = statistics.quantiles([one for *_, one in pairs], n=10, method="inclusive")
+        value = middle("", generation)
+        ends = [value * end / tenths[4] for end in (tenths[0], tenths[8])]
+        assert f"over {sizes[generation]} pairs" in shared.where
+        assert (shared.value, shared.low, shared.high) == pytest.approx((value, *ends), rel=5e-3)
 
 
 def test_the_floor_of_a_step_is_the_median_over_pairs_of_runs(shipped):

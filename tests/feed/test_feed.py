@@ -62,14 +62,14 @@ def test_a_given_utilization_that_is_missed_exits_with_3(run):
 
 
 def test_the_ranks_of_megatron_that_read():
-    """Tensor 8, pipeline 16 on 16,384 GPUs: 128 replicas, first and last stage; 14.16 MB/s of token ids."""
+    """Tensor 8, pipeline 16 on 16,384 GPUs: 128 replicas, first and last stage; 10.79 MB/s of token ids in bf16."""
     job = {"model": "llama3-405b", "gpu": "h100", "nodes": 2048, "steps": 50, "loader": "megatron"}
     found = feed(**job, tensor_parallel=8, pipeline_parallel=16).results
     assert (found["readers"].value, found["read_amplification"].value) == (256, 2)
-    assert found["amplified_read_bandwidth"].value == pytest.approx(28.32e6, rel=0.002)
+    assert found["amplified_read_bandwidth"].value == pytest.approx(21.58e6, rel=0.002)
     # A node of a stage holds one tensor group, whose rank 0 reads.
-    assert found["read_bandwidth_of_busiest_node"].value == pytest.approx(28.32e6 / 256, rel=0.002)
-    assert found["samples_per_second_per_reader"].value == pytest.approx(28.32e6 / 256 / 32768, rel=0.002)
+    assert found["read_bandwidth_of_busiest_node"].value == pytest.approx(21.58e6 / 256, rel=0.002)
+    assert found["samples_per_second_per_reader"].value == pytest.approx(21.58e6 / 256 / 32768, rel=0.002)
     context = feed(**job, tensor_parallel=8, pipeline_parallel=16, context_parallel=16).results
     assert (context["readers"].value, context["read_amplification"].value) == (256, 32)
     with pytest.raises(UsageError, match=r"16,384 GPUs, expected a multiple of tensor × pipeline × context = 48"):
