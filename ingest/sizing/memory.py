@@ -26,6 +26,7 @@ from ingest.sizing.job import (
     Amount,
     CommonOptions,
     gpus_in_node,
+    model_by_numbers,
     quantities_of,
     settings_of,
 )
@@ -264,7 +265,8 @@ def memory(
         IngestError: an input is missing; names what to supply.
     """
     asked: dict[str, Any] = {**filled(MemoryOptions, options, "memory")}
-    catalog, settings = opened(asked["catalogs"]), settings_of(asked["set"])
+    catalog = opened(asked["catalogs"])
+    model, settings = model_by_numbers(model, settings_of(asked["set"]))
     node, optimizer, recompute, attention = (asked[name] for name in ("node", "optimizer", "recompute", "attention"))
     offload, dropout, fp8_inputs = asked["offload"], asked["dropout"], asked["fp8_inputs"]
     named = gpu or (None if node else USUAL_GPU)

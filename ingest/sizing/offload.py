@@ -15,7 +15,18 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, derived
 from ingest.errors import IngestError, UsageError, one_of
 from ingest.sizing.evidence_ladder import from_fields
-from ingest.sizing.job import NODE, NODES, ONE_GPU, USUAL_GPU, Amount, CommonOptions, by_user, quantities_of, settings_of
+from ingest.sizing.job import (
+    NODE,
+    NODES,
+    ONE_GPU,
+    USUAL_GPU,
+    Amount,
+    CommonOptions,
+    by_user,
+    model_by_numbers,
+    quantities_of,
+    settings_of,
+)
 from ingest.sizing.offload_inference import InferenceOptions, inference
 from ingest.sizing.offload_serving import SessionOptions, serving
 from ingest.sizing.offload_tiers import (
@@ -233,6 +244,9 @@ def offload(
     catalog, settings, node = opened(asked["catalogs"]), settings_of(asked["set"]), asked["node"]
     stated = {name for name, value in asked.items() if value is not None}
     infers, serves = asked["inference"], "users" in stated
+    if infers or "parameters" in settings:
+        model, settings = model_by_numbers(model, settings)
+        asked["model"] = model
     for name in FOR_TRAINING if infers else FOR_INFERENCE:
         if name in stated:
             found, expected = ("with", "without") if infers else ("without", "with")

@@ -187,7 +187,7 @@ def inference(job: OffloadJob) -> Answer:
         results,
         unknown,
         {"placement": placement(known, parts, NAMES)},
-        tuple(_warnings(known, results, parts)),
+        (*size.warnings, *_warnings(known, results, parts)),
         job.sources,
         unmet=unmet(known),
         options=("gpu", *given),

@@ -167,7 +167,7 @@ def serving(job: OffloadJob) -> Answer:
         results,
         unknown,
         tables,
-        tuple(messages([finding("W99", words={"layers": kept})])),
+        (*size.warnings, *messages([finding("W99", words={"layers": kept})])),
         job.sources,
         options=("gpu", *given),
     )

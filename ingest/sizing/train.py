@@ -30,6 +30,7 @@ from ingest.sizing.job import (
     by_user,
     gpus_in_node,
     job_of,
+    model_by_numbers,
     quantities_of,
     settings_of,
 )
@@ -240,6 +241,8 @@ def train(
     """
     asked: dict[str, Any] = {**filled(TrainOptions, options, "train")}
     catalog, settings = opened(asked["catalogs"]), settings_of(asked["set"])
+    if "gpu_hours" not in settings:
+        model, settings = model_by_numbers(model, settings, alone=True)
     asked["gpus"] = gpus_of(asked["gpus"], asked["nodes"], catalog, gpu=gpu, node=asked["node"], settings=settings)
     numbers = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})
     fixed = {**numbers, **settings}
@@ -285,7 +288,7 @@ def train(
         chosen["currency"] = {"value": currency.currency, "from": currency.origins["currency"]}
     unmet = saved.unmet if saved is not None else ""
     answer = Answer(QUESTION, _title(run), chosen, known, results, unknown, {}, (), catalog, unmet, options=("gpu", *asked))
-    return revised(answer, warnings=tuple(_warnings(answer, run, numbers, settings)))
+    return revised(answer, warnings=tuple(dict.fromkeys(_warnings(answer, run, numbers, settings))))
 
 
 def _check(model: str | None, fixed: Mapping[str, float]) -> None:
