@@ -258,7 +258,13 @@ def model_by_numbers(
     described = numbers_in(settings, alone) if model is None else ""
     if not described:
         return model, dict(settings)
-    return described, {name: value for name, value in settings.items() if name not in Numbers._fields}
+    return described, shape_in(settings)[1]
+
+
+def shape_in(settings: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+    """The numbers of a model among settings, and the others."""
+    shape = {name: value for name, value in settings.items() if name in Numbers._fields}
+    return shape, {name: value for name, value in settings.items() if name not in shape}
 
 
 def settings_of(given: Settings) -> dict[str, float]:
