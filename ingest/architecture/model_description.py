@@ -91,8 +91,8 @@ def _from_yaml(path: Path, strict: bool) -> Architecture:
 
 #: Width of a head, ids of a vocabulary and experts of a token where no number states them: those of Llama 3 and Mixtral.
 HEAD_WIDTH, VOCABULARY, CHOSEN_EXPERTS = 128, 128_256, 2
-#: Widths of a gated block over the hidden size: the equivalent of four times without a gate, and what published models span.
-USUAL_WIDTH, LEAST_WIDTH, MOST_WIDTH = 8 / 3, 0.1, 10.7
+#: Widths of a gated block over the hidden size: the equivalent of four times without a gate; the least, and that of Gemma 7B.
+USUAL_WIDTH, LEAST_WIDTH, MOST_WIDTH = 8 / 3, 1, 8
 
 
 def of_numbers(source: str) -> Architecture:

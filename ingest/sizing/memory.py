@@ -280,10 +280,10 @@ def memory(
     if asked.pop("largest"):
         if model is not None or asked["search"] or (asked["gpus"] or asked["nodes"]) is None:
             raise option_error("largest", ": expected --gpus or --nodes, and neither a model nor --search")
-        shape, kept = shape_in(settings)
+        numbers, kept = shape_in(settings)
         fixed = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})
         step = math.lcm(*(int(fixed.get(one, 1)) for one in ("tensor_parallel", "pipeline_parallel")))
-        return largest_model(lambda made: memory(made, gpu, **{**asked, "set": kept, "catalogs": catalog}), shape, step)
+        return largest_model(lambda made: memory(made, gpu, **{**asked, "set": kept, "catalogs": catalog}), numbers, step)
     node, optimizer, recompute, attention = (asked[name] for name in ("node", "optimizer", "recompute", "attention"))
     offload, dropout, fp8_inputs = asked["offload"], asked["dropout"], asked["fp8_inputs"]
     named = gpu or (None if node else USUAL_GPU)

@@ -8,6 +8,7 @@ from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
+from ingest.architecture.hf_config import MAX_LAYERS
 from ingest.architecture.model_description import HEAD_WIDTH, of_numbers
 from ingest.architecture.structure import Architecture, Numbers, numbers_in
 from ingest.engine.frozen import revised
@@ -241,6 +242,8 @@ def largest_model(
 
     @cache
     def asked(size: int) -> tuple[str, Answer]:
+        if layers in of_one and size > MAX_LAYERS:
+            raise option_error("largest", f": more than {MAX_LAYERS / 2:,.0f} layers of this width fit: set a larger {width}")
         made = numbers_in({**shape, **{name: size * each for name, each in of_one.items()}})
         return made, ask(made)
 

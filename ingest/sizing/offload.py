@@ -227,9 +227,9 @@ class OffloadOptions(TrainingOptions, InferenceOptions, SessionOptions, CommonOp
 QUANTITIES = quantities_in(TrainingOptions)
 #: Options without an effect where a model trains, and where text is generated; those of sessions; and those of the other tiers.
 FOR_SESSIONS = ("users", "turns", "turn_time", "first_token_time", "retention")
-FOR_INFERENCE = ("prompt", "generate", "weight_bits", "kv", "hit", *FOR_SESSIONS)
+FOR_INFERENCE = ("prompt", "generate", "weight_bits", "price", "kv", "hit", *FOR_SESSIONS)
 FOR_TRAINING = ("gradients", "optimizer_states", "activations", "recipe", "sequence_length", "target", "optimizer_on_gpu")
-BESIDE_SESSIONS = ("kv", "batch", "parameters", "weight_bits")
+BESIDE_SESSIONS = ("kv", "price", "batch", "parameters", "weight_bits")
 
 
 def offload(
@@ -260,7 +260,7 @@ def offload(
         shape, kept = shape_in(settings)
         rest = {name: value for name, value in asked.items() if name != "model"} | {"set": kept, "catalogs": catalog}
         return largest_model(lambda made: offload(made, gpu, **rest), shape, 1, _beyond_nodes)
-    if infers or "parameters" in settings:
+    if infers or "parameters" in settings or "attention_heads" not in settings:
         model, settings = model_by_numbers(model, settings)
         asked["model"] = model
     for name in FOR_TRAINING if infers else FOR_INFERENCE:

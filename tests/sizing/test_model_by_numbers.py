@@ -43,7 +43,7 @@ def test_parameters_alone_train_and_say_what_is_not_counted():
 @given(
     layers=st.integers(2, 200),
     width=st.integers(8, 160).map(lambda heads: heads * 128),
-    wide=st.floats(0.5, 8),
+    wide=st.floats(1.05, 7.95),
     experts=st.sampled_from([0, 0, 4, 64]),
 )
 def test_drawn_numbers_add_up(layers, width, wide, experts):
@@ -58,6 +58,14 @@ def test_drawn_numbers_add_up(layers, width, wide, experts):
     else:
         # Causal attention adds 6 · layers · width · length to the 6 FLOPs of each parameter: 12 for both products, halved.
         assert made.flops_per_token(4096) == pytest.approx(6 * stated + 6 * layers * width * 4096, rel=1e-3)
+
+
+def test_what_numbers_leave_open_is_named():
+    notes = describe("layers=32 hidden_size=4096 experts=8").notes
+    assert notes == (
+        "not given, so usual: attention_heads = 32, key_value_heads = 32, vocabulary = 128,256, experts_per_token = 2",
+    )
+    assert describe("layers=4 hidden_size=512 attention_heads=4 key_value_heads=2 vocabulary=1000").notes == ()
 
 
 def test_a_decoder_without_parameters_has_twelve_squares_of_its_width():
@@ -81,3 +89,14 @@ def test_a_decoder_without_parameters_has_twelve_squares_of_its_width():
 def test_numbers_that_no_decoder_has_are_refused(numbers, words):
     with pytest.raises(UsageError, match=words):
         describe(numbers)
+
+
+@pytest.mark.parametrize(("width", "fits"), [(0.99, False), (1.01, True), (7.99, True), (8.01, False)])
+def test_feed_forward_blocks_are_as_wide_as_published_ones(width, fits):
+    # Without a vocabulary to speak of: 4 squares of attention, 3 of each width.
+    numbers = f"layers=10 hidden_size=12800 vocabulary=1 parameters={round(10 * 12800**2 * (4 + 3 * width))}"
+    if fits:
+        assert describe(numbers).hidden == 12800
+    else:
+        with pytest.raises(UsageError, match="parameters"):
+            describe(numbers)
