@@ -50,6 +50,8 @@ PEOPLE = ("client", "thread")
 COUNTED = ("sample", "document", "token", "GPU", "GPU-hour", "node", "file", "parameter")
 #: counted in billions too: `100B` of them
 BILLIONS = ("token", "parameter", "sample", "document")
+#: Letters behind a count, as people write it: 15t tokens are no tonnes, 8B parameters no bytes.
+SPOKEN = {"m": 10**6, "b": 10**9, "B": 10**9, "t": 10**12}
 #: these have a plural; "MiBs" is half of a rate
 PLURAL = (*(word for word in PLAIN if len(word) > 2), *COUNTED, "byte", "bit", "FLOP")
 SHORTHAND = {"bps": "b/s", "Bps": "B/s", "FLOPS": "FLOP/s"}
@@ -169,8 +171,10 @@ def parse(written: object, unit: str, what: str) -> float:
     (16777216, 35000000000000)
     >>> parse("400 Gb/s", "B/s/node", "nic"), parse("70%", "1", "--utilization"), parse("15T", "token", "--tokens")
     (50000000000, 0.7, 15000000000000)
-    >>> parse("100B", "token", "--tokens"), parse("0.1/kWh", "1/J", "--electricity-price") * 3.6e6
-    (100000000000, 0.1)
+    >>> parse("100B", "token", "--tokens"), parse("15t", "token", "--tokens"), parse("15m", "s", "--interval")
+    (100000000000, 15000000000000, 900)
+    >>> parse("0.1/kWh", "1/J", "--electricity-price") * 3.6e6
+    0.1
 
     Raises:
         UsageError: no number, not finite, an unknown unit, a unit of another kind, or none where one is needed.
@@ -182,7 +186,8 @@ def parse(written: object, unit: str, what: str) -> float:
     text = written.strip()
     match = _NUMBER.fullmatch(text) if len(text) <= MAX_TEXT else None
     if match is None or len(match[1]) > MAX_DIGITS:
-        raise UsageError(f"{what}: found {brief(written)}, expected a finite number, {_example(unit)}")
+        kind = f"; its kind goes to --{unit.lower()}" if unit in ("GPU", "node") and text[:1].isalpha() else ""
+        raise UsageError(f"{what}: found {brief(written)}, expected a finite number, {_example(unit)}{kind}")
     digits = match[1].replace("_", "").replace(",", "")
     number: float = float(digits) if re.search("[.eE]", digits) else int(digits)
     suffix = (match[2] or "").replace("\u03bc", "\u00b5")  # a Greek letter for the sign of the prefix
@@ -199,8 +204,10 @@ def parse(written: object, unit: str, what: str) -> float:
             raise UsageError(
                 f"{what}: found {brief(written)} without a unit, expected one, such as '{spelled[0]}' or '{spelled[1]}'"
             )
-    elif suffix == "B" and text == f"{match[1]}B" and unit in BILLIONS:
-        factor, base = 10**9, unit  # billions, as people write counts; none of them is measured in bytes
+    elif suffix in SPOKEN and text == f"{match[1]}{suffix}" and unit in BILLIONS:
+        factor, base = SPOKEN[suffix], unit
+    elif suffix == "m" and unit == "s":
+        factor, base = 60, unit  # minutes, as schedulers and clusters write them; no time is measured in metres
     else:
         try:
             factor, base = unit_factor(suffix)

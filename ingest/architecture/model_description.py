@@ -19,6 +19,9 @@ from ingest.units import parse
 _STORED = "the name says {word}: weights are counted at 16 bits; give the release's own folder, or --precision"
 _SIXTEEN = ("bf16", "fp16", "dynamic", "static", "unsloth")  # words that tell nothing about narrower weights
 
+#: Files of weights by their suffix.
+_WEIGHTS = (".gguf", ".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".onnx", ".nemo", ".h5", ".npz")
+
 
 def describe(source: str | Path, catalog: Catalog | None = None, *, strict: bool = False) -> Architecture:
     """Describe a model.
@@ -51,6 +54,9 @@ def describe(source: str | Path, catalog: Catalog | None = None, *, strict: bool
         return from_config(name, path, data, strict=strict)
     if path.suffix in (".yaml", ".yml"):
         return _from_yaml(path, strict)
+    if path.suffix.lower() in _WEIGHTS and path.is_file():
+        instead = "the folder of the release, or the config.json of the model that it was made from"
+        raise IngestError(f"{path}: found a file of weights, which is not read alone, expected {instead}")
     return _named(str(source), catalog or Catalog(), strict)
 
 

@@ -122,6 +122,12 @@ class Architecture:
         return sum(row.layers for row in self.attentions if row.state)
 
     @property
+    def cache_window(self) -> int:
+        """Tokens of a sequence that the cache holds at most; 0 where some layer keeps all of them, or none keeps any."""
+        reaches = [0 if row.reach else row.window for row in self.attentions if row.cached]
+        return max(reaches, default=0) if all(reaches) else 0
+
+    @property
     def released_row_bytes(self) -> list[float]:
         """Bytes of the release by row, from its headers or its quantization; empty where neither is there."""
         return [float(row.bytes) for row in self.stored] or list(self.row_bytes or ())

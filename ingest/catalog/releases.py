@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -141,9 +142,9 @@ class Releases:
                 return next(iter(found))
         # A name of the hub is whole.
         for spelling in () if "/" in written else spellings(written):
-            longer = {one: None for name, ids in index.items() if name.startswith(f"{spelling} ") for one in ids}
+            longer = {one for name, ids in index.items() if name.startswith(f"{spelling} ") for one in ids}
             if len(longer) > 1:
-                raise _several(written, longer)
+                raise _several(written, sorted(longer, key=partial(_plainness, spelling)))
         return None
 
     def hint(self, written: str) -> str:
@@ -155,6 +156,12 @@ class Releases:
         ids = [*dict.fromkeys(next(iter(self._of_models[name])) for name in close)][:3]
         own = "; hf:// before it reads the hub" if re.fullmatch(r"[\w-]+/[\w.-]+", written) else "; or its config.json"
         return f"; nearest {', '.join(ids)}{own}" if ids else own if "/" in written else ""
+
+
+def _plainness(spelling: str, name: str) -> tuple[bool, int, list[tuple[int, str]]]:
+    """Releases of a family before what others made of them, short names before long ones, small numbers before large ones."""
+    parts = words(name).split()
+    return not words(name).startswith(spelling), len(parts), [(int(one), "") if one.isdigit() else (0, one) for one in parts]
 
 
 def _several(written: str, found: Iterable[str]) -> UsageError:

@@ -12,6 +12,7 @@ from ingest.configuration import forget_configuration
 from ingest.errors import IngestError, expected_one_of
 from ingest.version import __version__
 
+instead_of = later("ingest.cli.guesses", "instead_of")
 in_words_of_command = later("ingest.engine.question", "in_words_of_command")
 #: The option of `observe` whose value is all the words that follow.
 COMMAND = "--command"
@@ -27,6 +28,11 @@ class Commands(click.Group):
         return command_of(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] == "version" or args == ["help"]:
+            click.echo(f"ingest, version {__version__}" if args[0] == "version" else self.get_help(ctx))
+            ctx.exit()
+        if args[0] == "help":
+            args = [*args[1:], "--help"]
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(f"no such command '{args[0]}', {expected_one_of(args[0], COMMANDS)}")
         ours = takewhile(lambda word: not word.startswith(COMMAND), args)  # the words behind it belong to a job
@@ -55,7 +61,7 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True)
-@click.version_option(__version__, prog_name="ingest")
+@click.version_option(__version__, "-V", "--version", prog_name="ingest")
 def command() -> None:
     """Run a subcommand."""
     click.get_current_context().call_on_close(forget_choices)
@@ -69,6 +75,12 @@ def run() -> int:
     except click.exceptions.NoArgsIsHelpError as error:
         code = 2
         tell(error.format_message())
+    except click.NoSuchOption as error:
+        asked = error.ctx.command.params if error.ctx is not None else ()
+        known = [name for one in asked for name in one.opts if name.startswith("--")]
+        here = f"; `{error.ctx.command_path} --help` lists them" if error.ctx is not None else ""
+        said = instead_of(error.option_name, known)
+        code = refuse(said if "; did" in said else said + here, code=2)
     except click.UsageError as error:
         code = refuse(error.format_message(), code=2)
     except click.Abort:

@@ -108,7 +108,7 @@ def overview() -> str:
     width = 80
     with suppress(OSError, ValueError, AttributeError):
         width = max(50, min(width, os.get_terminal_size(sys.stdout.fileno()).columns))
-    options = {"--version": "Show the version and exit.", "-h, --help": "Show this message and exit."}
+    options = {"-V, --version": "Show the version and exit.", "-h, --help": "Show this message and exit."}
     parts = ["Usage: ingest [OPTIONS] COMMAND [ARGS]...\n", *(_lines(text, width, "  ") + "\n" for text in ABOUT)]
     column = max(map(len, COMMANDS)) + 4
     for title, rows in (("Options:", options), *((f"{name}:", commands) for name, commands in GROUPS.items())):

@@ -389,6 +389,10 @@ def saved_checkpoints(
     unmet, warnings = plan_interval(known, mode, relaxed=relaxed)
     said = {"layout": layout, "zero_stage": str(groups.zero_stage) if groups is not None else ""}
     of_layout = messages(finding(rule, {}, said) for rule in ("W22", "W23"))
+    frozen = known.find("parameters")
+    if kind.adapters and frozen is not None:
+        base = display(frozen.value * given["weight_bytes_per_parameter"].value, "B", binary=False)
+        of_layout += messages([finding("W120", {}, {"saved": "adapters"}, base=base)])
     return SavedCheckpoints(
         known,
         sized,

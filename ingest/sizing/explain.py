@@ -11,7 +11,7 @@ from ingest.engine.expression import prose
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.messages import fact_of
 from ingest.engine.question import option
-from ingest.engine.registry import INPUTS, Step, unit_of
+from ingest.engine.registry import INPUTS, Step, is_quantity, unit_of
 from ingest.engine.result import Answer, Sources, frame_of
 from ingest.errors import UsageError
 from ingest.sizing.bandwidth import Scenarios, bw
@@ -229,7 +229,13 @@ def explain(
         UsageError: no such quantity, or several models, GPUs or numbers of nodes.
         IngestError: an input is missing; names what to supply.
     """
-    answer = bw(model, gpu, **options)
+    try:
+        answer = bw(model, gpu, **options)
+    except UsageError:
+        if not is_quantity(name):
+            first = "the first word is a quantity, such as ingest_bandwidth_per_job, then come model and GPU"
+            raise UsageError(f"no quantity is called '{name}'; {first}") from None
+        raise
     if isinstance(answer, Scenarios):
         count = len(answer.scenarios)
         raise UsageError(f"explain: found {count:,} scenarios, expected one model, GPU and number of nodes")

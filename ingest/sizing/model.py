@@ -16,7 +16,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, derived
 from ingest.errors import UsageError
 from ingest.sizing.job import Amount, CommonOptions, by_user, model_by_numbers, settings_of
-from ingest.sizing.offload_tiers import kept_elements, recurrent_state
+from ingest.sizing.offload_tiers import kept_elements, recurrent_state, windowed_cache
 from ingest.sizing.optimizer_states import WIDTHS, width_of
 from ingest.sizing.resolve import model_structure
 from ingest.sizing.rules import contradictions, finding, messages
@@ -248,7 +248,8 @@ def _attention(made: Architecture) -> list[dict[str, Any]]:
 
 def _warnings(made: Architecture, tokens: float) -> tuple[str, ...]:
     reach = {"sequence_length": tokens, "longest_sequence": made.longest or None}
-    found = [*map(str, messages([finding("W70", reach, model=made.id)])), *made.warnings]
+    said = messages([finding("W70", reach, model=made.id), windowed_cache(made, tokens)])
+    found = [*map(str, said), *made.warnings]
     sizes = {key: value for key, value in made.defaults.items() if not isinstance(value, bool) and value}
     if sizes:
         defaults = ", ".join(f"{key} = {value}" for key, value in sizes.items())

@@ -34,6 +34,7 @@ from ingest.sizing.offload_tiers import (
     tier_of,
     unknown_storage,
     unmet,
+    windowed_cache,
 )
 from ingest.sizing.rules import finding, messages, with_unused
 from ingest.units import display, percent
@@ -196,7 +197,7 @@ def inference(job: OffloadJob) -> Answer:
         results,
         unknown,
         {"placement": placement(known, parts, NAMES)},
-        (*size.warnings, *_warnings(known, results, parts)),
+        (*size.warnings, *_warnings(known, results, parts, made)),
         job.sources,
         unmet=unmet(known),
         options=("gpu", *given),
@@ -252,8 +253,13 @@ def _link(known: Quantities, parts: Mapping[str, Part]) -> None:
             known.link(f"offload_{way}_bandwidth_per_node", step)
 
 
-def _warnings(known: Quantities, results: Mapping[str, Quantity], parts: Mapping[str, Part]) -> Iterator[str]:
-    found = [finding("W92", {**results, "host_memory_per_node": known.find("host_memory_per_node")})]
+def _warnings(
+    known: Quantities, results: Mapping[str, Quantity], parts: Mapping[str, Part], made: Architecture
+) -> Iterator[str]:
+    found = [
+        windowed_cache(made, known.value("kv_context_tokens")),
+        finding("W92", {**results, "host_memory_per_node": known.find("host_memory_per_node")}),
+    ]
     if any(parts["kv"].shares.get(tier) for tier in AWAY):
         found.append(finding("W93", words={"kv": "off the GPU"}))
     routing, step = known.given.get("expert_read_excess"), known.find("decode_step_seconds")

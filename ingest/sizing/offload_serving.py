@@ -16,7 +16,7 @@ from ingest.engine.value import Input, assumed, derived
 from ingest.errors import IngestError
 from ingest.files import read_text
 from ingest.sizing.job import Amount, by_user, quantities_of
-from ingest.sizing.offload_tiers import OffloadJob, compute, kept_by_attention, machine, recurrent_state
+from ingest.sizing.offload_tiers import OffloadJob, compute, kept_by_attention, machine, recurrent_state, windowed_cache
 from ingest.sizing.rules import finding, messages, with_unused
 
 DEFAULTS = {
@@ -167,7 +167,10 @@ def serving(job: OffloadJob) -> Answer:
         results,
         unknown,
         tables,
-        (*size.warnings, *messages([finding("W99", words={"layers": kept})])),
+        (
+            *size.warnings,
+            *messages([finding("W99", words={"layers": kept}), windowed_cache(made, known.value("session_tokens"))]),
+        ),
         job.sources,
         options=("gpu", *given),
     )

@@ -253,6 +253,11 @@ def kept_elements(made: Architecture, tokens: float) -> list[float]:
     ]  # fmt: skip
 
 
+def windowed_cache(made: Architecture, tokens: float) -> Finding | None:
+    """What a cache that ends at a window leaves out of so many tokens."""
+    return finding("W121", {"kv_context_tokens": tokens, "cache_window": made.cache_window or None})
+
+
 def kept_by_attention(made: Architecture, known: Mapping[str, Input], turns: int = 1) -> list[float]:
     """What each kind of attention keeps of so many turns; see `kept_elements`."""
     tokens = {name: known[name].value for name in ("prompt_tokens", "generated_tokens")}

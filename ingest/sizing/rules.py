@@ -331,6 +331,11 @@ ROWS = (
                             entries="by reference")),
     Rule("W99", 99, **_said("each session is counted with one state of the linear or recurrent layers of this model: a server "
                             "that reuses parts of a session keeps a state for each of them", layers="recurrent")),
+    Rule("W121", 93, "kv_context_tokens", ">", "cache_window",
+         text="the cache ends at the last {at_most}, the window of every layer in this release: releases without the window, "
+         "and engines that ignore it, keep all {shown}"),
+    Rule("W120", 26, **_said("adapters and their states alone are counted: a stack that saves the whole model, as the "
+                             "sharded state of FSDP, writes the frozen base too, {base} more", saved="adapters")),
     Rule("W92", 92, "staged_host_bytes", ">", "host_memory_per_node",
          "weights are staged on the host at 16 bits before they are quantized: {shown} for host memory of {at_most}"),
     Rule("W93", 93, **_said("the key-value cache leaves the GPU: every step reads it over the host link, or attention runs on "

@@ -43,6 +43,20 @@ def test_the_bytes_of_gpt_oss_are_those_of_its_index(file, layers, experts, stor
     assert trained == 2 * wide["parameters"].value
 
 
+@pytest.mark.parametrize("where", ["config", "table"])
+def test_routed_experts_may_be_narrower_than_the_rest(where):
+    """DeepSeek V4: experts in four bits with a byte of scale for 32, all else in eight; an unknown type is no answer."""
+    rows = [Weight("expert.gate", (64, 32), "expert", 8, 2), Weight("shared_expert.gate", (64, 32), "expert", 1, 1)]
+
+    def stored(kind):
+        table = {"quant_method": "fp8"} | ({"expert_dtype": kind} if where == "table" else {})
+        return stored_row_bytes(rows, {"quantization_config": table} | ({"expert_dtype": kind} if where == "config" else {}), 1)
+
+    assert stored("fp4") == [8 * 2048 * 4.25 / 8, 2048]
+    assert stored("fp8") == stored(None) == [8 * 2048, 2048]
+    assert stored("int3") is stored(["fp4"]) is None
+
+
 def test_the_bytes_of_a_release_for_mlx_are_those_of_its_index(file):
     """Qwen3-14B in four bits: the file of MLX narrows the tables of words too."""
     qwen = {

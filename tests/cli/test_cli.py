@@ -16,7 +16,9 @@ from conftest import COMMAND, clean_environment, finished
 
 from ingest.cli import commands
 from ingest.cli.group import command
-from ingest.cli.main import APART, COMMANDS
+from ingest.cli.guesses import ELSEWHERE, instead_of
+from ingest.cli.main import APART, COMMANDS, command_of
+from ingest.units import parse
 
 JOB = ("bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "128")
 OWN_MODEL = (
@@ -386,3 +388,39 @@ def test_the_words_of_an_observed_command_may_be_empty(run):
 
 def test_the_table_of_commands_has_all_but_those_apart():
     assert [name for name in COMMANDS if name not in APART] == [*commands.COMMANDS]
+
+
+def test_options_of_other_tools_lead_to_ours():
+    """Each name of another tool, on each command that has the option, is answered by that option."""
+    tried, every = 0, set()
+    for name in COMMANDS:
+        known = {word for one in command_of(name).params for word in one.opts if word.startswith("--")}
+        every |= known
+        words = {word for ours, theirs in ELSEWHERE.items() if f"--{ours}" in known for word in theirs.split()}
+        for word in words - {one.removeprefix("--") for one in known}:
+            assert "; did you mean '--" in instead_of(f"--{word}", known), (name, word)
+            tried += 1
+    assert tried > 300
+    assert {f"--{ours}" for ours in ELSEWHERE} <= every
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("help", 0, "Usage: "), ("help catalog list", 0, "catalog list [OPTIONS]"), ("version", 0, "ingest, version "),
+        ("-V", 0, "ingest, version "), ("help bandwidth", 2, "no such command 'bandwidth'"),
+        ("bw cosmoflow h100 --json", 2, "did you mean '--format json'?"), ("bw --zebra", 2, "--help` lists them"),
+        ("checkpoint llama3-8b --tp 4", 2, "did you mean '--tensor-parallel'?"),
+        ("bw resnet50 --gpus h100", 2, "its kind goes to --gpu"), ("explain cosmoflow h100", 2, "the first word is a quantity"),
+        ("model llama3", 2, "may be llama3-8b, llama3-70b, llama3-405b and"),
+    ],
+)  # fmt: skip
+def test_guesses_get_an_answer_or_the_line_that_leads_there(run, line, code, said):
+    found = run(*line.split())
+    assert found.code == code
+    assert said in (found.err if code else found.out)
+
+
+@pytest.mark.parametrize(("short", "whole", "unit"), [("15t", "15T", "token"), ("2b", "2B", "sample"), ("15m", "15 min", "s")])
+def test_times_and_counts_as_people_write_them(short, whole, unit):
+    assert parse(short, unit, "") == parse(whole, unit, "")

@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import ingest
+from ingest.engine.messages import rule_of
 from ingest.engine.registry import solve
 
 GIB = 2**30
@@ -104,6 +105,14 @@ def test_lora_saves_its_adapters_alone(config):
     answer = ingest.checkpoint(str(config), optimizer="lora")
     per_layer = 16 * ((4096 + 4096) * 2 + (4096 + 1024) * 2 + (4096 + 14336) * 3)
     assert answer.results["checkpoint_bytes"].value == 14 * 32 * per_layer
+
+
+def test_adapters_say_what_a_stack_adds_that_saves_the_frozen_base(config):
+    base = ingest.model(config).results["weights_bytes"].display.split(" (")[0]
+    told = {one: [*filter(lambda line: rule_of(line) == "W120", ingest.checkpoint(config, gpus=8, optimizer=one).warnings)]
+            for one in ("lora", "adamw")}  # fmt: skip
+    assert [base in line for line in told["lora"]] == [True]
+    assert not told["adamw"]
 
 
 def test_precision_and_retention_set_what_is_kept():

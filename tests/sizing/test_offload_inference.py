@@ -6,6 +6,7 @@ import random
 import pytest
 
 import ingest
+from ingest.engine.messages import rule_of
 
 #: Llama-3-70B: 70,553,706,496 parameters, 80 layers, 8 key-value heads of 128
 WEIGHTS, PER_TOKEN = 70_553_706_496, 2 * 80 * 8 * 128 * 2
@@ -76,6 +77,16 @@ def test_windows_tiers_and_drives():
 
 #: Qwen3-30B-A3B: 48 layers of 128 experts of 3 matrices of 2,048 × 768, of which a token visits 8
 EXPERTS, OF_QWEN = 48 * 128 * 3 * 2048 * 768, 30_532_122_624
+
+
+@pytest.mark.parametrize(("tokens", "told"), [(4096, 0), (4097, 1)])
+def test_a_cache_that_ends_at_a_window_says_so(tokens, told):
+    """Mistral 7B had a window of 4,096 tokens in its first version alone."""
+    asked = {"inference": True, "gpu": "h200", "gpus": 1, "batch": 1, "generate": 1}
+    first, later = (ingest.offload(name, prompt=tokens - 1, **asked) for name in ("mistral-7b", "mistral-7b-v0.3"))
+    assert [rule_of(line) for line in first.warnings].count("W121") == told
+    assert "W121" not in [rule_of(line) for line in later.warnings]
+    assert later.results["kv_cache_bytes"].value == tokens * 131_072
 
 
 @pytest.mark.parametrize("batch", [1, 4, 64])

@@ -70,7 +70,7 @@ def test_a_session_of_a_hybrid_model_keeps_the_state_of_its_recurrent_layers(tmp
     low = {"set": {"bytes_per_recurrent_element": 2}}
     assert ingest.offload(str(tmp_path / "config.json"), **options, **low).results["kv_new_bytes"].value == turn + state / 2
     assert any("keeps a state for each of them" in str(line) for line in answer.warnings)
-    assert not ingest.offload("mistral-7b", **options).warnings
+    assert not ingest.offload("mistral-7b-v0.3", **options).warnings
     batch = ingest.offload(str(tmp_path / "config.json"), inference=True, batch=3, prompt=4000, generate=96, gpu="h100")
     assert batch.results["kv_cache_bytes"].value == 3 * (turn + state)
 

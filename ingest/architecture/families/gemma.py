@@ -136,12 +136,23 @@ def gemma3n(config: ModelConfig) -> Iterator[TableRow]:
     yield from aside([*seen, *heard, *_embedder(audio, hidden, wide)])
 
 
-@family("gemma4_text", "gemma4_unified_text")
+@family("gemma4_text")
 def gemma4_text(config: ModelConfig) -> Iterator[TableRow]:
-    """Gemma 4: wide heads in the layers with full attention, experts next to the dense network where switched on."""
+    """Gemma 4: wide heads in the layers with full attention, experts and inputs per layer where the file has them."""
+    yield from _gemma4(config, 512, 256)
+
+
+@family("gemma4_unified_text")
+def gemma4_unified_text(config: ModelConfig) -> Iterator[TableRow]:
+    """The text part of a Gemma 4 without encoders: its class has no inputs per layer."""
+    config.only("hidden_size_per_layer_input", 0)
+    yield from _gemma4(config, 1024, 0)
+
+
+def _gemma4(config: ModelConfig, near_tokens: int, side_width: int) -> Iterator[TableRow]:
     s = sizes(config, 2304, 9216, 30, 8, 262144, kv_heads=4, width=256)
     kinds = config.texts("layer_types", s.layers)
-    short, window = sliding(config, s.layers, 512, every=6)
+    short, window = sliding(config, s.layers, near_tokens, every=6)
     if (kinds is not None and kinds[-1] != "full_attention") or (kinds is None and s.layers % 6):
         raise config.refuse("layer_types", kinds and kinds[-1], "full_attention in the last layer")
     near = [kind == "sliding_attention" for kind in kinds] if kinds else [(layer + 1) % 6 > 0 for layer in range(s.layers)]
@@ -175,9 +186,9 @@ def gemma4_text(config: ModelConfig) -> Iterator[TableRow]:
         scales = [Weight("router.scale", (s.hidden,), "router"), Weight("expert.scale", (number,), "router")]
         rows += times(s.layers, [*parts, *scales])
     config.ignore("num_experts", "top_k_experts", "moe_intermediate_size")
-    narrow = config.integer("hidden_size_per_layer_input", 256, low=0)
-    words = config.integer("vocab_size_per_layer_input", 262144)
-    if narrow:
+    config.ignore("vocab_size_per_layer_input")
+    if narrow := side_width and config.integer("hidden_size_per_layer_input", side_width, low=0):
+        words = config.integer("vocab_size_per_layer_input", 262144)
         side = [*linear("layer_input.gate", narrow, s.hidden), *linear("layer_input.out", s.hidden, narrow), *s.norms(1)]
         rows += times(s.layers, side)
         rows += [Weight("layer_embedding", (words, s.layers * narrow), "other")]

@@ -206,7 +206,7 @@ def longcat_flash(config: ModelConfig) -> Iterator[TableRow]:
     config.only("num_hidden_layers", deep, 2 * deep)
     s = DecoderSizes(config, a.hidden, 0, deep, a.heads, a.heads, a.nope, config.size("vocab_size", 131072))
     number = config.integer("n_routed_experts|num_local_experts", 512)
-    empty = config.optional_integer("zero_expert_num", 0) or 0
+    empty = config.integer("zero_expert_num", 256, low=0)
     chosen = config.integer("moe_topk|num_experts_per_tok", 12)
     width = config.integer("expert_ffn_hidden_size|moe_intermediate_size", 2048)
     if chosen > number + empty:
