@@ -110,8 +110,10 @@ def of_numbers(source: str) -> Architecture:
     for part in source.split():
         name, _, written = part.partition("=")
         value = parse(written, "1", name) if name in Numbers._fields else 0
-        if value < 1 or value % 1:
-            raise UsageError(f"{part}: expected whole numbers by name, such as layers=32: {', '.join(Numbers._fields)}")
+        if value < 1 or value % 1 or name in stated:
+            raise UsageError(
+                f"{part}: expected whole numbers, each once by name, such as layers=32: {', '.join(Numbers._fields)}"
+            )
         stated[name] = int(value)
     given = Numbers(**stated)
     if given == Numbers(given.parameters):

@@ -31,6 +31,14 @@ def test_every_command_takes_a_structure_by_numbers():
     assert ingest.fit(set=PALM, gpu="h100", nodes=4, storage="ddn-ai400x2").results
 
 
+def test_a_sweep_over_the_size_of_a_model_names_the_models():
+    with pytest.raises(UsageError, match="expected the models instead"):
+        ingest.sweep(["layers=16,32"], gpu="h100", set={"hidden_size": 4096})
+    by_name = ingest.sweep(["nodes=1,2"], model="layers=16 hidden_size=4096,layers=32 hidden_size=4096", gpu="h100").to_frame()
+    rates = [*by_name["samples_per_second_per_gpu"]]
+    assert rates[0] == rates[1] > 1.5 * rates[2] == 1.5 * rates[3]
+
+
 def test_parameters_alone_train_and_say_what_is_not_counted():
     found = ingest.train(set={"parameters": "540e9", "goodput": 1}, gpu="h100", gpus=512, tokens="1e12", efficiency=0.4)
     assert found.results["gpu_hours"].value == pytest.approx(6 * 540e9 * 1e12 / (0.4 * 989.4e12) / 3600, rel=1e-3)
@@ -81,9 +89,10 @@ def test_a_decoder_without_parameters_has_twelve_squares_of_its_width():
         ("layers=320 hidden_size=4096 parameters=3e9", "too few"),
         ("layers=32 hidden_size=4096 attention_heads=3", "divide hidden_size"),
         ("layers=32.5 hidden_size=4096", "whole numbers"),
+        ("layers=32 hidden_size=4096 layers=3", "each once"),
         ("layers=32 hidden_size=4096 experts_per_token=2", "at most experts=0"),
         ("layers=32 hidden_size=4096 experts=4 experts_per_token=8", "at most experts=4"),
-        ("layers=32 hidden_size=4096 depth=2", "whole numbers by name"),
+        ("layers=32 hidden_size=4096 depth=2", "each once by name"),
     ],
 )
 def test_numbers_that_no_decoder_has_are_refused(numbers, words):
