@@ -31,6 +31,16 @@ def test_every_command_takes_a_structure_by_numbers():
     assert ingest.fit(set=PALM, gpu="h100", nodes=4, storage="ddn-ai400x2").results
 
 
+def test_a_site_takes_a_structure_by_numbers():
+    job = {"cluster": "main", "nodes": 16, "tokens": "1T", "checkpoint": {"mode": "async", "interval": "15 min", "keep": 3}}
+    site = {"clusters": {"main": {"node": "dgx-h100", "count": 16}}, "storage": {"protection": {"replicas": 2}}}
+    name = "layers=118 hidden_size=18432 parameters=540000000000"
+    one, other = (ingest.plan({**site, "jobs": {"own": job | how}}, samples=0) for how in ({"set": PALM}, {"model": name}))
+    lines = [{line.id: line.computed for line in plan.requirements} for plan in (one, other)]
+    assert lines[0] == lines[1]
+    assert lines[0]["R-RESTART-01"] == pytest.approx(14 * 540e9 / 120)
+
+
 def test_a_sweep_over_the_size_of_a_model_names_the_models():
     with pytest.raises(UsageError, match="expected the models instead"):
         ingest.sweep(["layers=16,32"], gpu="h100", set={"hidden_size": 4096})
