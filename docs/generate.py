@@ -32,6 +32,7 @@ import completion_index
 import decision_table
 import default_tables
 import evidence_tables
+import founding_notes
 import man_pages
 import pictures
 import prepared_catalogs
@@ -46,7 +47,7 @@ from ingest.cli.main import main as main_command
 
 STARTER = ROOT / "ingest" / "site" / "starter.yaml"
 LEXERS = {".yaml": "yaml", ".json": "json"}
-TABLES = decision_table.TABLES | default_tables.TABLES | evidence_tables.TABLES | training_tables.TABLES
+TABLES = decision_table.TABLES | default_tables.TABLES | evidence_tables.TABLES | founding_notes.TABLES | training_tables.TABLES
 
 
 def with_site(request: str) -> str:

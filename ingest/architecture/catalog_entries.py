@@ -7,7 +7,7 @@ from math import isqrt
 from pathlib import Path
 
 from ingest import architecture
-from ingest.architecture.structure import Architecture
+from ingest.architecture.structure import Architecture, is_numbers
 from ingest.catalog.records import SIZES, Encoding, Model, Structure, Value
 from ingest.catalog.store import MAX_NAME, Catalog
 from ingest.catalog.yaml_reader import read_yaml
@@ -82,7 +82,8 @@ def model_of(source: str, catalog: Catalog, sequence_length: float | None = None
     if made.vocabulary and not towers:
         width = solve("token_id_bytes", {"vocabulary": made.vocabulary})
         where = f"a vocabulary of {made.vocabulary:,} ids"
-        encodings["tokens"] = Encoding(stored=Value(width, "B/sample", "megatron-lm", "derived", where), format="megatron")
+        grade = "assumed" if is_numbers(source) and "vocabulary=" not in source else "derived"
+        encodings["tokens"] = Encoding(stored=Value(width, "B/sample", "megatron-lm", grade, where), format="megatron")
     seen = f"it has a tower for {' and '.join(towers)}, so its bytes are those of images, video or sound"
     return Model(
         id=made.id,
@@ -235,7 +236,7 @@ def _times(value: Value | None, factor: float) -> Value | None:
 def _describes_structure(source: str, catalog: Catalog) -> bool:
     if not isinstance(source, str) or len(source) > MAX_NAME:
         return False
-    if source.endswith(".json"):
+    if source.endswith(".json") or is_numbers(source):
         return True
     if source.endswith((".yaml", ".yml")) and Path(source).is_file():
         data = read_yaml(Path(source))

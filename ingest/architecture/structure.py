@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.architecture.weight_table import CHUNK, UNTRAINED, Attention, Weight
 from ingest.engine.expression import Num, minimum
@@ -176,3 +176,34 @@ class Architecture:
 def _share(row: Attention, sequence_length: Num) -> Num:
     """Queries of an attention layer per token of the sequence."""
     return row.queries / sequence_length if row.queries else 1
+
+
+class Numbers(NamedTuple):
+    """A decoder by its numbers, 0 where one is not given; parameters alone are a model whose attention is unknown."""
+
+    parameters: int = 0
+    layers: int = 0
+    hidden_size: int = 0
+    attention_heads: int = 0
+    key_value_heads: int = 0
+    vocabulary: int = 0
+    experts: int = 0
+    experts_per_token: int = 0
+
+
+def is_numbers(source: object) -> bool:
+    """Whether a source of a model is its numbers, as `numbers_in` writes them."""
+    return isinstance(source, str) and source.partition("=")[0] in Numbers._fields
+
+
+def numbers_in(settings: Mapping[str, float], alone: bool = False) -> str:
+    """The numbers of a model among settings, as a source; empty without layers and width, or `alone` parameters.
+
+    >>> numbers_in({"layers": 118, "hidden_size": 18432, "nodes": 4})
+    'layers=118 hidden_size=18432'
+    """
+    found = {name: settings[name] for name in Numbers._fields if name in settings}
+    total, *shape = Numbers._fields[:3]
+    if not found.keys() >= {*shape} and not (alone and total in found and not found.keys() & {*shape}):
+        return ""
+    return " ".join(f"{name}={value:.17g}" for name, value in found.items())

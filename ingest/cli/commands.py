@@ -189,10 +189,12 @@ COMMANDS: dict[str, Asked] = {
 
         \b
         ingest model llama3-405b --sequence-length 8192
+        ingest model --set layers=118 --set hidden_size=18432 --set parameters=540e9
         ingest model config.json --precision fp8 --format json
         ingest model path/of/a/release
         """,
-        parts=(_word("source", "ID|config.json|FOLDER"), options_of, output_options),
+        parts=(_word("source", "ID|config.json|FOLDER", required=False), options_of, output_options),
+        without=("source",),
     ),
     "memory": Asked(
         """Model states and activations in GPU memory, and the GPUs and nodes that hold them.

@@ -218,6 +218,9 @@ alternative("residual_bytes_per_gpu", "step_bytes_per_gpu", when="step_counted")
 # A transformer by rule of thumb, as founding papers count it
 input_quantity("layers", "1", "Transformer blocks.", whole=True)
 input_quantity("hidden_size", "1", "Width of the hidden state.", whole=True)
+input_quantity("key_value_heads", "1", "Heads of keys and values of one block.", whole=True)
+input_quantity("experts", "1", "Experts of one block.", whole=True)
+input_quantity("experts_per_token", "1", "Experts of a block that one token visits.", whole=True)
 input_quantity("block_parameter_factor", "parameter", "Parameters of one block over the squared width: the 12 in 12·nl·hd².",
     default=12)  # fmt: skip
 input_quantity("vector_parameter_factor", "parameter", "Biases and norms of one block over the width.", default=13)

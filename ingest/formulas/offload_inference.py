@@ -147,6 +147,14 @@ computed_quantity("generation_seconds",
     example="generation_seconds(17, 32, 1, 3) -> 110.0")  # fmt: skip
 computed_quantity("tokens_per_second", "inference_sequences * generated_tokens / generation_seconds", "token/s",
     "Tokens generated per second over all sequences, prefill included.", label="tokens per second")  # fmt: skip
+input_quantity("machine_price", "1", "Price of the machine with the tiers that it uses, in any currency.")
+computed_quantity(
+    "tokens_per_second_per_price",
+    "tokens_per_second / machine_price",
+    "token/s",
+    "Tokens per second for one unit of the price that is given: it compares tiers.",
+    label="tokens per second per price",
+)
 computed_quantity("decode_tokens_per_second", "decode_tokens / decode_step_seconds", "token/s",
     "Tokens per second over all sequences once the prompts are read.", label="tokens per second of decoding")  # fmt: skip
 computed_quantity("drive_read_bandwidth_to_match",

@@ -30,6 +30,28 @@ input_quantity("carbon_intensity", "kg/J", "Carbon dioxide equivalent emitted fo
 input_quantity("water_intensity", "L/J", "WUE: water that the site takes for the energy of its machines.",
     above=False, high=1e-5)  # fmt: skip
 
+# Tokens for which a training run of given work ends at the least loss
+HOFFMANN, BESIROGLU = "hoffmann2022", "besiroglu2024"
+input_quantity("tokens_per_parameter", "token/parameter", "Tokens of a compute-optimal run over its parameters.", default=20,
+    source=HOFFMANN)  # fmt: skip
+input_quantity("loss_of_size", "1", "A of L = E + A·N^−α + B·D^−β.", default=482.01, source=BESIROGLU)
+input_quantity("loss_of_data", "1", "B of L = E + A·N^−α + B·D^−β.", default=2085.43, source=BESIROGLU)
+input_quantity("loss_size_exponent", "1", "α of L = E + A·N^−α + B·D^−β.", high=1, default=0.3478, source=BESIROGLU)
+input_quantity("loss_data_exponent", "1", "β of L = E + A·N^−α + B·D^−β.", high=1, default=0.3658, source=BESIROGLU)
+input_quantity("one_parameter", "parameter", "One parameter.", low=1, high=1, above=False, default=1)
+input_quantity("one_token", "token", "One token.", low=1, high=1, above=False, default=1)
+computed_quantity("optimal_tokens_by_ratio", "tokens_per_parameter * parameters", "token",
+    "Compute-optimal tokens of a model, by the ratio that three approaches agree on.", source=HOFFMANN,
+    where="table 3: 20 to 22 tokens per parameter from 400 million to 10 trillion",
+    label="compute-optimal tokens by ratio")  # fmt: skip
+computed_quantity("optimal_tokens_by_loss",
+    "one_token * (loss_data_exponent * loss_of_data / (loss_size_exponent * loss_of_size)"
+    " * (parameters / one_parameter) ** loss_size_exponent) ** (1 / loss_data_exponent)", "token",
+    "Compute-optimal tokens of a model: where a FLOP more for data and one more for size lower the loss alike.",
+    source=BESIROGLU, where="replication of approach 3 of Hoffmann et al.; αA·N^−α = βB·D^−β",
+    label="compute-optimal tokens by loss",
+    example="round(optimal_tokens_by_loss(1, 0.3658, 2085.43, 0.3478, 482.01, 70e9, 1) / 70e9, 1) -> 18.4")  # fmt: skip
+
 computed_quantity("goodput", "(1 - total_overhead) * (1 - stall_fraction)", "1",
     "Share of the time in which the run makes progress: neither lost to checkpoints and failures nor spent on waiting.",
     label="goodput", high=1, example="round(goodput(0.1, 0.05), 3) -> 0.855")  # fmt: skip

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ingest.architecture.structure import numbers_in
 from ingest.catalog.records import READ_PATTERNS, Format, Model, Node
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow
@@ -330,7 +331,8 @@ class SiteJob:
             words = {name: policy[name] for name in POLICY_WORDS if name in policy}
             settings = _settings(policy) | {SIZED[key]: numbers.pop(key) for key in SIZED if key in numbers}
             asked = {**words, **numbers, "gpus": int(gpus.value), "gpu": self.described.get("gpu") or self.node.gpu}
-            asked["model"] = policy.get("model") or (None if "parameters" in settings else self.described.get("model"))
+            named = self.described.get("model") or numbers_in(_settings(self.described)) or None
+            asked["model"] = policy.get("model") or (None if "parameters" in settings else named)
             found = saved_checkpoints(asked, settings, self.catalog, {"gpus": gpus}, inputs, self.name, relaxed=True)
             if found.unmet:
                 raise RequirementNotMet(found.unmet)

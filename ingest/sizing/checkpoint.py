@@ -48,6 +48,7 @@ from ingest.sizing.job import (
     by_user,
     counts_of,
     gpus_in_node,
+    model_by_numbers,
     quantities_of,
     settings_of,
 )
@@ -250,8 +251,10 @@ def checkpoint(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpa
         UsageError: an option is out of range, unknown or contradicts another one.
         IngestError: an input is missing; names what to supply.
     """
-    asked: dict[str, Any] = {**filled(CheckpointOptions, options, "checkpoint"), "model": model}
-    catalog, settings = opened(asked["catalogs"]), settings_of(asked["set"])
+    asked: dict[str, Any] = {**filled(CheckpointOptions, options, "checkpoint")}
+    catalog = opened(asked["catalogs"])
+    model, settings = model_by_numbers(model, settings_of(asked["set"]))
+    asked["model"] = model
     asked["gpus"] = gpus_of(asked["gpus"], asked["nodes"], catalog, gpu=asked["gpu"] or USUAL_GPU, settings=settings)
     found = saved_checkpoints(asked, settings, catalog)
     known, sized, groups, files, mode = found.known, found.sized, found.groups, found.files, found.mode

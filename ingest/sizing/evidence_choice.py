@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ingest.architecture.catalog_entries import at_length
+from ingest.architecture.structure import is_numbers
 from ingest.catalog.records import Gpu, Model, Node, Protocol, Rate, Scaling, Storage
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
@@ -39,7 +40,7 @@ from ingest.sizing.published_rates import (
     rates_of,
     typical,
 )
-from ingest.sizing.resolve import machine_of, model_named
+from ingest.sizing.resolve import machine_of, model_named, model_structure
 from ingest.sizing.rules import ONE_EPOCH, applying, finding, told
 from ingest.sizing.transfer import transferred
 from ingest.units import display, exact
@@ -130,6 +131,10 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
         levels = [_with_slower(levels[0], rates, gpu, precision, job.protocol, size), *levels[1:]]
     if size is not None and usual.faster:
         levels = [_with_faster(levels[0], size, usual.faster, levels_at), *levels[1:]]
+    if is_numbers(job.model):
+        # What numbers leave open decides bytes and FLOPs of a token.
+        notes = model_structure(str(job.model), catalog).notes
+        levels = [levels[0]._replace(warnings=(*levels[0].warnings, *notes)), *levels[1:]]
     return RateBasis(job, model, gpu, node, guidance, rates, precision, levels, common, by_user(job.settings))
 
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
+from ingest.architecture.structure import Numbers, numbers_in
 from ingest.catalog.records import SIZES, Encoding, Gpu, Model, Node, Scaling, Storage, Value
 from ingest.catalog.store import CATALOGS, Catalog
 from ingest.corpus.measurement_file import bytes_per_token_of, sample_sizes_in
-from ingest.engine.frozen import EMPTY, Frozen
+from ingest.engine.frozen import EMPTY, Frozen, revised
 from ingest.engine.messages import Message, Option, Setting, each_once, option_error
 from ingest.engine.question import option, quantities_in
 from ingest.engine.ranges import range_of
@@ -166,7 +167,7 @@ class Job(Frozen):
     settings: Mapping[str, float] = EMPTY  # values of quantities by name; they override everything else
 
     def checked(self) -> Job:
-        """Return the job itself after checking its options.
+        """Return the job after checking its options, with the model that numbers among its settings describe.
 
         Raises:
             UsageError: a value out of range, a misspelt choice, or two options that exclude each other.
@@ -187,7 +188,14 @@ class Job(Frozen):
             raise UsageError(Message(*named, ": sets the rate already, expected no other rate and no ", Option("basis")))
         if self.model is None and not {"samples_per_second", "flops_per_sample"} & self.numbers.keys() and not self.settings:
             raise UsageError("--model is missing; expected an id (`ingest catalog list models`), or --samples-per-second")
-        return self
+        return self.named()
+
+    def named(self) -> Job:
+        """The job with the model that numbers among its settings describe, where neither a name nor a rate is given."""
+        if {"samples_per_second", "flops_per_sample"} & self.numbers.keys():
+            return self
+        model, settings = model_by_numbers(self.model, self.settings, alone=True)
+        return self if model == self.model else revised(self, model=model, settings=settings)
 
 
 def job_of(*, set: Settings = None, **options: Any) -> Job:
@@ -237,6 +245,26 @@ def quantities_of(names: Mapping[str, str], written: Mapping[str, Written | None
             raise UsageError(f"{shown}: found {text}, expected a whole number up to {MOST_GPUS:,.0f} (GPU)")
         found[name] = float(check_value(name, value, shown, text))
     return found
+
+
+def model_by_numbers(
+    model: str | None, settings: Mapping[str, float], alone: bool = False
+) -> tuple[str | None, dict[str, float]]:
+    """The model of a question, and the settings that are left: without a name, its layers, width and parameters name it.
+
+    >>> model_by_numbers(None, {"layers": 32, "hidden_size": 4096, "nodes": 2})
+    ('layers=32 hidden_size=4096', {'nodes': 2})
+    """
+    described = numbers_in(settings, alone) if model is None else ""
+    if not described:
+        return model, dict(settings)
+    return described, shape_in(settings)[1]
+
+
+def shape_in(settings: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+    """The numbers of a model among settings, and the others."""
+    shape = {name: value for name, value in settings.items() if name in Numbers._fields}
+    return shape, {name: value for name, value in settings.items() if name not in shape}
 
 
 def settings_of(given: Settings) -> dict[str, float]:

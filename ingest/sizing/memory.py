@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, TypedDict, Unpack
 
@@ -26,8 +27,10 @@ from ingest.sizing.job import (
     Amount,
     CommonOptions,
     gpus_in_node,
+    model_by_numbers,
     quantities_of,
     settings_of,
+    shape_in,
 )
 from ingest.sizing.memory_inputs import (
     ATTENTIONS,
@@ -49,7 +52,7 @@ from ingest.sizing.memory_inputs import (
     place_shares,
     places_of,
 )
-from ingest.sizing.memory_search import Layout, search
+from ingest.sizing.memory_search import Layout, largest_model, search
 from ingest.sizing.optimizer_states import STAGES, Trained, TrainedOptions, composed, zero_stage_of
 from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, optimizer_of, recipe_of, size_of
 from ingest.sizing.rules import contradictions, finding, messages, unused
@@ -238,6 +241,14 @@ class StateOptions(TrainedOptions, total=False):
         ),
     ]
     search: Annotated[bool, option("Finds the layouts that hold a step at sequence_length, fewest GPUs first.", default=False)]
+    largest: Annotated[
+        bool,
+        option(
+            "The largest model that these GPUs hold: by --set hidden_size or --set layers, else of width 128 × layers; "
+            "with --set experts, one of experts.",
+            default=False,
+        ),
+    ]
 
 
 class MemoryOptions(LayoutOptions, StepOptions, StateOptions, CommonOptions, total=False):
@@ -264,7 +275,15 @@ def memory(
         IngestError: an input is missing; names what to supply.
     """
     asked: dict[str, Any] = {**filled(MemoryOptions, options, "memory")}
-    catalog, settings = opened(asked["catalogs"]), settings_of(asked["set"])
+    catalog = opened(asked["catalogs"])
+    model, settings = model_by_numbers(model, settings_of(asked["set"]))
+    if asked.pop("largest"):
+        if model is not None or asked["search"] or (asked["gpus"] or asked["nodes"]) is None:
+            raise option_error("largest", ": expected --gpus or --nodes, and neither a model nor --search")
+        numbers, kept = shape_in(settings)
+        fixed = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})
+        step = math.lcm(*(int(fixed.get(one, 1)) for one in ("tensor_parallel", "pipeline_parallel")))
+        return largest_model(lambda made: memory(made, gpu, **{**asked, "set": kept, "catalogs": catalog}), numbers, step)
     node, optimizer, recompute, attention = (asked[name] for name in ("node", "optimizer", "recompute", "attention"))
     offload, dropout, fp8_inputs = asked["offload"], asked["dropout"], asked["fp8_inputs"]
     named = gpu or (None if node else USUAL_GPU)

@@ -1,13 +1,19 @@
-"""`ingest memory --search`: the parallel layouts that hold a training step, fewest GPUs first, and why others do not."""
+"""Searches over answers: the parallel layouts that hold a training step, and the largest size that a question accepts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
-from ingest.architecture.structure import Architecture
+from ingest.architecture.hf_config import MAX_LAYERS
+from ingest.architecture.model_description import HEAD_WIDTH, of_numbers
+from ingest.architecture.structure import Architecture, Numbers, numbers_in
+from ingest.engine.frozen import revised
+from ingest.engine.messages import option_error
+from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import UsageError
@@ -198,3 +204,57 @@ def rented(needed: int, group: int, gpus_per_node: int) -> int:
     part = next((one for one in parts if needed <= one <= gpus_per_node and one % group == 0), 0)
     whole = math.lcm(group, gpus_per_node)
     return part or -(-needed // whole) * whole
+
+
+def largest(fits: Callable[[int], bool], step: int = 1) -> int:
+    """The largest multiple of a step that fits, of which the next does not; 0 where the step itself does not fit.
+
+    >>> largest(lambda size: size <= 1000), largest(lambda size: size <= 1000, 3), largest(lambda size: False)
+    (1000, 999, 0)
+    """
+    low, high = 0, step
+    while fits(high):
+        low, high = high, 2 * high
+    while high - low > step:
+        middle = (low + high) // (2 * step) * step
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def largest_model(
+    ask: Callable[[str], Answer],
+    shape: Mapping[str, float],
+    step: int,
+    short: Callable[[Answer], str] = lambda answer: answer.unmet,
+) -> Answer:
+    """The answer about the largest decoder that its machine holds, with that one and the next larger in a table.
+
+    Width or layers vary where the other is part of the shape; else the width is 128 × the layers, as in GPT-3 175B (Llama 3.1
+    405B: 130). `short` says of an answer what its machine is short of.
+
+    Raises:
+        UsageError: a shape that leaves nothing to vary, or of which no model fits.
+    """
+    total, layers, width = Numbers._fields[:3]
+    if total in shape or {layers, width} <= shape.keys():
+        raise option_error("largest", ": found the size of the model, expected its layers or its width alone")
+    of_one = {name: each for name, each in ((layers, 1), (width, HEAD_WIDTH)) if name not in shape}
+
+    @cache
+    def asked(size: int) -> tuple[str, Answer]:
+        if layers in of_one and size > MAX_LAYERS:
+            raise option_error("largest", f": more than {MAX_LAYERS / 2:,.0f} layers of this width fit: set a larger {width}")
+        made = numbers_in({**shape, **{name: size * each for name, each in of_one.items()}})
+        return made, ask(made)
+
+    found = largest(lambda size: not short(asked(size)[1]), step)
+    if not found:
+        name, answer = asked(step)
+        raise UsageError(f"no model of this shape fits; {name}: {short(answer)}")
+    rows = []
+    for name, answer in map(asked, (found, found + step)):
+        made, why = of_numbers(name), short(answer)
+        numbers = {layers: made.layers, width: made.hidden, total: made.parameters}
+        rows.append({**numbers, "fits": "no" if why else "yes", "reason": why})
+    answer = asked(found)[1]
+    return revised(answer, title=f"The largest that fits. {answer.title}", tables={"largest": rows, **answer.tables})

@@ -14,7 +14,8 @@ from ingest.engine.registry import check_value
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, derived
-from ingest.sizing.job import Amount, CommonOptions, by_user, settings_of
+from ingest.errors import UsageError
+from ingest.sizing.job import Amount, CommonOptions, by_user, model_by_numbers, settings_of
 from ingest.sizing.offload_tiers import kept_elements, recurrent_state, windowed_cache
 from ingest.sizing.optimizer_states import WIDTHS, width_of
 from ingest.sizing.resolve import model_structure
@@ -106,9 +107,12 @@ class ModelAnswer(Answer):
 
 def model(
     source: Annotated[
-        str | Path,
-        option("Folder of a release or its URL, catalog id, config.json, or YAML file of the same keys or of rows of weights."),
-    ],
+        str | Path | None,
+        option(
+            "Folder of a release or its URL, catalog id, config.json, or YAML file of the same keys or of rows of weights; "
+            'left out with `set={"layers": N, "hidden_size": N}`.'
+        ),
+    ] = None,
     **options: Unpack[ModelOptions],
 ) -> ModelAnswer:
     """Parameters, weight bytes, FLOPs per token and key-value cache of a model.
@@ -124,7 +128,10 @@ def model(
     asked = filled(ModelOptions, options, "model")
     catalog, precision, written = opened(asked["catalogs"]), asked["precision"], asked["sequence_length"]
     width = width_of(precision or USUAL_PRECISION)
-    settings = settings_of(asked["set"])
+    named, settings = model_by_numbers(None if source is None else str(source), settings_of(asked["set"]), alone=True)
+    if named is None:
+        raise UsageError("the model is missing: expected a catalog id, a config.json, or --set layers=N --set hidden_size=N")
+    source = source or named
     made = model_structure(source, catalog, strict=asked["strict"])
     if written is not None:
         length = check_value("sequence_length", parse(written, "token", "--sequence-length"), "--sequence-length")

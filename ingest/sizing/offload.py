@@ -15,7 +15,20 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, derived
 from ingest.errors import IngestError, UsageError, one_of
 from ingest.sizing.evidence_ladder import from_fields, utilization_of
-from ingest.sizing.job import NODE, NODES, ONE_GPU, USUAL_GPU, Amount, CommonOptions, by_user, quantities_of, settings_of
+from ingest.sizing.job import (
+    NODE,
+    NODES,
+    ONE_GPU,
+    USUAL_GPU,
+    Amount,
+    CommonOptions,
+    by_user,
+    model_by_numbers,
+    quantities_of,
+    settings_of,
+    shape_in,
+)
+from ingest.sizing.memory_search import largest_model
 from ingest.sizing.offload_inference import InferenceOptions, inference
 from ingest.sizing.offload_serving import SessionOptions, serving
 from ingest.sizing.offload_tiers import (
@@ -188,6 +201,14 @@ class TrainingOptions(TypedDict, total=False):
     ]
     no_recompute: Annotated[bool, option("Keep all activations instead of recomputing them.", default=False)]
     no_overlap: Annotated[bool, option("Let compute wait for every transfer.", default=False)]
+    largest: Annotated[
+        bool,
+        option(
+            "The largest model that GPUs, hosts and drives of the nodes hold: by --set hidden_size or --set layers, else of "
+            "width 128 × layers; with --set experts, one of experts.",
+            default=False,
+        ),
+    ]
     optimizer_on_gpu: Annotated[
         str | None,
         option(
@@ -206,9 +227,9 @@ class OffloadOptions(TrainingOptions, InferenceOptions, SessionOptions, CommonOp
 QUANTITIES = quantities_in(TrainingOptions)
 #: Options without an effect where a model trains, and where text is generated; those of sessions; and those of the other tiers.
 FOR_SESSIONS = ("users", "turns", "turn_time", "first_token_time", "retention")
-FOR_INFERENCE = ("prompt", "generate", "weight_bits", "kv", "hit", *FOR_SESSIONS)
+FOR_INFERENCE = ("prompt", "generate", "weight_bits", "price", "kv", "hit", *FOR_SESSIONS)
 FOR_TRAINING = ("gradients", "optimizer_states", "activations", "recipe", "sequence_length", "target", "optimizer_on_gpu")
-BESIDE_SESSIONS = ("kv", "batch", "parameters", "weight_bits")
+BESIDE_SESSIONS = ("kv", "price", "batch", "parameters", "weight_bits")
 
 
 def offload(
@@ -233,6 +254,15 @@ def offload(
     catalog, settings, node = opened(asked["catalogs"]), settings_of(asked["set"]), asked["node"]
     stated = {name for name, value in asked.items() if value is not None}
     infers, serves = asked["inference"], "users" in stated
+    if asked.pop("largest"):
+        if model is not None or serves:
+            raise option_error("largest", ": expected neither a model nor --users")
+        shape, kept = shape_in(settings)
+        rest = {name: value for name, value in asked.items() if name != "model"} | {"set": kept, "catalogs": catalog}
+        return largest_model(lambda made: offload(made, gpu, **rest), shape, 1, _beyond_nodes)
+    if infers or "parameters" in settings or "attention_heads" not in settings:
+        model, settings = model_by_numbers(model, settings)
+        asked["model"] = model
     for name in FOR_TRAINING if infers else FOR_INFERENCE:
         if name in stated:
             found, expected = ("with", "without") if infers else ("without", "with")
@@ -266,6 +296,12 @@ def offload(
     if optimizer is None:
         return serving(job) if serves else inference(job)
     return _training(job, fixed, tiers, recipe, optimizer)
+
+
+def _beyond_nodes(answer: Answer) -> str:
+    """Why GPUs, hosts and drives of the nodes do not hold a model alone; empty where they do."""
+    shared = answer.known.value("storage_tier_bytes")
+    return answer.unmet or (f"{display(shared, 'B', binary=False)} would lie on shared storage" if shared else "")
 
 
 def _training(

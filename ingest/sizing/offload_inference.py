@@ -80,6 +80,7 @@ QUESTION = Question(
     "offload",
     (
         Shown("tokens_per_second"),
+        Shown("tokens_per_second_per_price", where="machine_price"),
         Shown("decode_tokens_per_second", main=False),
         Shown("tokens_per_second_bound", main=False),
         Shown("prefill_seconds", main=False),
@@ -114,6 +115,13 @@ class InferenceOptions(TypedDict, total=False):
         Amount,
         option("Width of a stored weight; {default} by default.", quantity="weight_bits", usual={"weight_bits": FULL_BITS}),
     ]
+    price: Annotated[
+        Amount,
+        option(
+            "Price of the machine with its tiers, in any currency, for the tokens per second per price.",
+            quantity="machine_price",
+        ),
+    ]
     kv: Annotated[
         str | None, option("Tier of the key-value cache: gpu, cpu, nvme, storage or fill.", "WHERE", choices=TIER_WORDS)
     ]
@@ -121,7 +129,7 @@ class InferenceOptions(TypedDict, total=False):
 
 #: option -> the quantity that it sets here
 QUANTITIES = {"batch": "inference_sequences", "prompt": "prompt_tokens", "generate": "generated_tokens",
-              "efficiency": "model_flops_utilization"}  # fmt: skip
+              "efficiency": "model_flops_utilization", "price": "machine_price"}  # fmt: skip
 
 
 def inference(job: OffloadJob) -> Answer:
@@ -165,7 +173,8 @@ def inference(job: OffloadJob) -> Answer:
     _link(best, parts)
     if (step := best.find("decode_tokens_per_second")) is not None:
         known.link("tokens_per_second_bound", step)
-    names = [name for name in QUESTION.names if bits < FULL_BITS or name != "staged_host_bytes"]
+    shown = [one.name for one in QUESTION.results if not one.where or one.where in known.given]
+    names = [name for name in shown if bits < FULL_BITS or name != "staged_host_bytes"]
     results, unknown = known.results(names, ranged=True)
     for name in DRIVES:
         if known.find(f"{name}_decode_seconds") is None or known.find(f"{name}_prefill_seconds") is None:
@@ -188,7 +197,7 @@ def inference(job: OffloadJob) -> Answer:
         results,
         unknown,
         {"placement": placement(known, parts, NAMES)},
-        tuple(_warnings(known, results, parts, made)),
+        (*size.warnings, *_warnings(known, results, parts, made)),
         job.sources,
         unmet=unmet(known),
         options=("gpu", *given),

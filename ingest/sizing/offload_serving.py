@@ -167,7 +167,10 @@ def serving(job: OffloadJob) -> Answer:
         results,
         unknown,
         tables,
-        tuple(messages([finding("W99", words={"layers": kept}), windowed_cache(made, known.value("session_tokens"))])),
+        (
+            *size.warnings,
+            *messages([finding("W99", words={"layers": kept}), windowed_cache(made, known.value("session_tokens"))]),
+        ),
         job.sources,
         options=("gpu", *given),
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ingest import architecture
 from ingest.architecture.catalog_entries import model_of
+from ingest.architecture.structure import is_numbers
 from ingest.catalog.records import Gpu, Model, Node, Optimizer, Recipe
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
@@ -140,7 +141,10 @@ def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float])
 
 
 def _is_architecture(source: str, catalog: Catalog) -> bool:
-    """A YAML file of hyper-parameters or rows instead of a catalog entry, or an id or alias of the catalogs' architectures."""
+    """A YAML file of hyper-parameters or rows instead of a catalog entry, an id or alias of the catalogs' architectures, or
+    numbers."""
+    if is_numbers(source):
+        return True
     if source.endswith((".yaml", ".yml")) and Path(source).is_file():
         data = read_yaml(Path(source))
         return isinstance(data, dict) and "sample" not in data

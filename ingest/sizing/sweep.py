@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import numpy
 
+from ingest.architecture.structure import Numbers
 from ingest.catalog.records import Scaling
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.frozen import revised
@@ -286,6 +287,9 @@ def sweep(
     taken = {*settings_of(asked["set"]), *(["nodes"] if nodes is not None else [])}
     for name in written.keys() & taken:
         raise UsageError(f"sweep: {name} is given as a range and as a value, expected one of them")
+    for name in written.keys() & {*Numbers._fields} if model is None else ():
+        # One evidence answers a sweep, and each size of a model has its own.
+        raise UsageError(f"sweep: {name} describes the model, expected the models instead: --model '{name}=… …,{name}=… …'")
     if isinstance(nodes, (str, list, tuple)):
         written["nodes"], nodes = nodes, None
     numbers = {name: _axis(name, values) for name, values in written.items()}

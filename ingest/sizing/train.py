@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
 from ingest.catalog.records import Gpu, Node
@@ -12,6 +13,7 @@ from ingest.configuration import configuration
 from ingest.engine.frozen import revised
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in
+from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, assumed
@@ -30,11 +32,14 @@ from ingest.sizing.job import (
     by_user,
     gpus_in_node,
     job_of,
+    model_by_numbers,
     quantities_of,
     settings_of,
 )
-from ingest.sizing.resolve import gpus_of, machine_of
+from ingest.sizing.memory_search import largest
+from ingest.sizing.resolve import gpus_of, machine_of, size_of
 from ingest.sizing.rules import contradictions, unused
+from ingest.units import parse
 
 #: Inputs that nobody has to give. Money, carbon and water have no default.
 DEFAULTS = {
@@ -52,11 +57,27 @@ MODEL = option('Catalog id, config.json or YAML file; may be left out with `set=
 GPU = option("Id or YAML file of the GPU.", "ID")
 
 
+#: law of the tokens at which a run of given work ends at the least loss -> the quantity that they are
+LAWS = {
+    "20 tokens per parameter (Hoffmann et al. 2022)": "optimal_tokens_by_ratio",
+    "loss by size and data (Besiroglu et al. 2024)": "optimal_tokens_by_loss",
+}
+#: Sizes of a model that fits a budget are whole multiples of so many parameters.
+SIZE_STEP = 1_000_000
+
+
 class RunLengthOptions(TypedDict, total=False):
     """How long the run is, and on which nodes."""
 
     tokens: Annotated[Written | None, option("Tokens of the whole run.", quantity="training_tokens")]
     samples: Annotated[Written | None, option("Samples of the whole run, instead of tokens.", quantity="training_samples")]
+    optimal: Annotated[
+        bool, option("Tokens by two laws of compute-optimal training, instead of a number; the first decides.", default=False)
+    ]
+    budget: Annotated[
+        Written | None,
+        option("With --optimal and without a model: GPU-hours of the run; model and tokens follow.", "GPU-HOURS"),
+    ]
     node: Annotated[str | None, NODE]
 
 
@@ -239,7 +260,13 @@ def train(
         IngestError: an input is missing; names what to supply.
     """
     asked: dict[str, Any] = {**filled(TrainOptions, options, "train")}
+    if asked.pop("optimal"):
+        return _optimal(model, gpu, asked)
+    if asked.pop("budget") is not None:
+        raise option_error("budget", ": found without --optimal, expected with it")
     catalog, settings = opened(asked["catalogs"]), settings_of(asked["set"])
+    if "gpu_hours" not in settings:
+        model, settings = model_by_numbers(model, settings, alone=True)
     asked["gpus"] = gpus_of(asked["gpus"], asked["nodes"], catalog, gpu=gpu, node=asked["node"], settings=settings)
     numbers = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})
     fixed = {**numbers, **settings}
@@ -285,7 +312,51 @@ def train(
         chosen["currency"] = {"value": currency.currency, "from": currency.origins["currency"]}
     unmet = saved.unmet if saved is not None else ""
     answer = Answer(QUESTION, _title(run), chosen, known, results, unknown, {}, (), catalog, unmet, options=("gpu", *asked))
-    return revised(answer, warnings=tuple(_warnings(answer, run, numbers, settings)))
+    return revised(answer, warnings=tuple(dict.fromkeys(_warnings(answer, run, numbers, settings))))
+
+
+def _optimal(model: str | None, gpu: str | None, asked: dict[str, Any]) -> Answer:
+    """The run whose tokens, and whose model if GPU-hours are given, the first of `LAWS` names; with those of all in a table."""
+    budget, settings = asked.pop("budget"), settings_of(asked.pop("set"))
+    catalog = asked["catalogs"] = opened(asked["catalogs"])
+    if asked["tokens"] is not None or asked["samples"] is not None:
+        raise option_error("optimal", ": found with --tokens or --samples, expected neither")
+    named, _ = model_by_numbers(model, settings, alone=True)
+    if (named is None) is (budget is None):
+        raise option_error("optimal", ": expected either a model or --budget")
+
+    def run(law: str, size: float, source: str | None = model) -> tuple[int, Answer]:
+        tokens = round(float(solve(law, {"parameters": size})))
+        numbers = settings if budget is None else {**settings, "parameters": size}
+        return tokens, train(source, gpu, **{**asked, "tokens": tokens, "set": numbers})
+
+    def fits(law: str, size: int) -> bool:
+        return hours is None or _hours(run(law, size)[1]) <= hours
+
+    answers, rows = [], []
+    hours = None if budget is None else float(parse(budget, "GPU-hour", "--budget"))
+    for law, quantity in LAWS.items():
+        if hours is None:
+            sized = size_of(named, catalog, settings)
+            made, size = sized.architecture, sized.given["parameters"].value
+            if made is not None and "active_weight_parameters" not in made.missing and made.parameters_active < made.parameters:
+                raise option_error(
+                    "optimal", f": found {sized.name}, whose tokens visit some experts: the laws are of dense models"
+                )
+        else:
+            size = largest(partial(fits, quantity), SIZE_STEP)
+            if not size:
+                raise option_error("budget", f": found {budget}, less than a model of {SIZE_STEP:,} parameters takes")
+        tokens, answer = run(quantity, size)
+        answers.append(answer)
+        took = {name: answer.results[name].value for name in ("gpu_hours", "training_seconds") if name in answer.results}
+        rows.append({"law": law, "parameters": size, "training_tokens": tokens, **took})
+    return revised(answers[0], tables={"laws": rows, **answers[0].tables})
+
+
+def _hours(answer: Answer) -> float:
+    """The GPU-hours of a run; without end where it makes no progress."""
+    return answer.results["gpu_hours"].value if "gpu_hours" in answer.results else math.inf
 
 
 def _check(model: str | None, fixed: Mapping[str, float]) -> None:

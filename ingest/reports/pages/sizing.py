@@ -176,7 +176,7 @@ def validation_page(validation: Validation) -> Page:
 
 
 #: Tables that a short page shows.
-MAIN_TABLES = ("layouts", "placement", "stages", "parts", "footprint", "publishing")
+MAIN_TABLES = ("laws", "largest", "layouts", "placement", "stages", "parts", "footprint", "publishing")
 TITLES = {
     "files": "Files of one checkpoint",
     "intervals": "Checkpoint overhead and write bandwidth by interval",
@@ -186,6 +186,8 @@ TITLES = {
     "tiers": "Tiers",
     "stages": "Model states, by ZeRO stage",
     "parts": "Memory of one GPU",
+    "largest": "The largest model that fits, and the next",
+    "laws": "Compute-optimal model and tokens, by published law",
     "layouts": "Layouts that fit, fewest GPUs first",
     "rejected": "Layouts that do not fit",
     "placement": "What lies where",

@@ -125,6 +125,10 @@ WRITTEN: Mapping[str, str] = {
         "(model, length) => length === null ? model : $.beyond('another sequence length needs the table of weights')"
     ),
     "ingest.architecture.catalog_entries:_describes_structure": "(source, catalog) => catalog.describes(source)",
+    "ingest.architecture.structure:Numbers": "Object.assign(class Numbers extends $.Plain {}, { _fields: [] })",
+    "ingest.architecture.structure:numbers_in": "() => ''",
+    "ingest.architecture.model_description:of_numbers": "() => $.beyond('a model by numbers needs the package')",
+    "ingest.sizing.memory_search:largest_model": "() => $.beyond('the largest model needs the package')",
     "ingest.architecture.model_description:describe": "(source, catalog) => _named($.str(source), catalog)",
     "ingest.architecture.model_description:of_id": "(name, catalog) => catalog.architecture(name)",
     "ingest.sizing.resolve:model_structure": "(source, catalog) => architecture.describe(source, catalog)",
