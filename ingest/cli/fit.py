@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ingest.cli.jobs import job_file
 from ingest.cli.main import later
 from ingest.cli.options import options_of, output_options, word_argument
 from ingest.cli.output import VERBOSE, chosen_option, hand_over
@@ -29,6 +30,7 @@ fit_workbook = later("ingest.reports.workbook.small_workbooks", "fit_workbook")
 @click.option("--explain", metavar="NAME", help="Show the derivation of one quantity of a single system instead.")
 @options_of(bw)
 @output_options
+@job_file("fit", fit)
 def command(form: str | None, output: str | None, explain: str | None, require: bool, **options: Any) -> None:
     """Storage systems that meet a need, with bottleneck, headroom and units required.
 

@@ -25,7 +25,7 @@ BARE = _DIGITS + _PREFIX + r"\s*"
 SMALL_BARE = r"^\s*\+?(?!0*\.?0*\s*$)(\d{1,3}|\d*\.\d*)\s*$"
 #: What may stand behind the number, by the physical part of the base unit.
 _SUFFIXES = {
-    "s": rf"({_PREFIX}|[muµn]s|[muµn]sec|s|secs?|mins?|h|hours?|d|days?|weeks?|years?)",
+    "s": rf"({_PREFIX}|[muµn]s|[muµn]sec|s|secs?|m|mins?|h|hours?|d|days?|weeks?|years?)",
     "B": rf"({_PREFIX}|{_PREFIX}i?B[\w/ ]*)",
     "FLOP": rf"({_PREFIX}|{_PREFIX}FLOP[\w/ ]*)",
     "1": rf"(%|{_PREFIX}\s*(1|samples?|tokens?|GPUs?|nodes?|files?|parameters?)?([/ ]\s*\w+)*)",
@@ -53,7 +53,7 @@ def limits_of(name: str) -> dict[str, Any]:
     """
     leaf = INPUTS.get(name, InputQuantity(name, unit_of(name), ""))
     suffix = _SUFFIXES[physical(leaf.unit).split("/")[0]]
-    billions = "(B|" + suffix[1:] if leaf.unit in BILLIONS else suffix
+    billions = "([Bbmt]|" + suffix[1:] if leaf.unit in BILLIONS else suffix
     found: dict[str, Any] = {"pattern": _DIGITS + billions + r"\s*$"}
     found["exclusiveMinimum" if leaf.above else "minimum"] = leaf.low
     return found if math.isinf(leaf.high) else {**found, "maximum": leaf.high}

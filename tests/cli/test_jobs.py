@@ -1,0 +1,105 @@
+"""Job files: what is asked in one command is asked of another without typing it again."""
+
+import random
+
+import pytest
+import yaml
+
+import ingest
+from ingest.cli.jobs import OF_A_JOB
+from ingest.engine.question import arguments_of
+from ingest.errors import IngestError
+from ingest.site.job_file import PARTS, job_of_options, options_of_job
+
+JOB = {"model": "llama3-8b", "gpu": "h100", "nodes": 16, "sequence_length": 8192,
+       "checkpoint": {"interval": "15 min", "tensor_parallel": 2}, "loader": {"workers": 6}}  # fmt: skip
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(entry):
+        path = tmp_path / "run.yaml"
+        path.write_text(yaml.safe_dump(entry, sort_keys=False), encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def test_each_command_about_a_job_has_a_part_of_the_entry():
+    assert set(OF_A_JOB) == set(PARTS)
+
+
+@pytest.mark.parametrize("command", OF_A_JOB)
+def test_what_is_saved_is_read_again(command, file):
+    """Drawn options of each command, those of no key of a site file among them."""
+    arguments = {name: one for name, one in arguments_of(getattr(ingest, command)).items() if one.declared}
+    chance, kept = random.Random(17), 0
+    for _ in range(60):
+        given = {}
+        for name in chance.sample(sorted(arguments), k=6):
+            declared = arguments[name].declared
+            words = list(declared.choices) or ["cosmoflow", "12", "3.5", "15 min", "a, b", "007", "yes"]
+            given[name] = True if declared.default is False else chance.choice(words)
+        if "set" in given:
+            given["set"] = ("gpus=3", "fill_limit=0.7")
+        entry = job_of_options(command, arguments, given)
+        read = options_of_job(file(entry), command, arguments)
+        assert {name: str(one) for name, one in read.items()} == {name: str(one) for name, one in given.items()}
+        kept += len(entry.keys() - {"options"})
+    assert kept > 20
+
+
+@pytest.mark.parametrize(
+    ("command", "typed"),
+    [
+        ("bw", "--sequence-length 8192"), ("fit", "--sequence-length 8192"), ("feed", "--sequence-length 8192 --workers 6"),
+        ("checkpoint", "--interval 15min --tensor-parallel 2"), ("goodput", "--interval 15min --tensor-parallel 2"),
+        ("train", "--interval 15min --tensor-parallel 2 --sequence-length 8192 --tokens 1T"),
+        ("memory", "--tensor-parallel 2 --sequence-length 8192"), ("offload", "--sequence-length 8192"),
+    ],
+)  # fmt: skip
+def test_one_file_serves_all_commands_about_a_job(command, typed, file, run):
+    front = ["--model", "llama3-8b"] if command in ("fit", "feed") else ["llama3-8b"]
+    more = ["--tokens", "1T"] if command == "train" else []
+    by_file = run(command, "--job", file(JOB), *more, "--format", "json").data
+    by_hand = run(command, *front, "--gpu", "h100", "--nodes", "16", *typed.split(), "--format", "json").data
+    assert by_file == by_hand
+
+
+def test_what_is_typed_overrides_the_file_and_is_saved(file, run, tmp_path):
+    saved = tmp_path / "saved.yaml"
+    typed = ["--gpus", "64", "--protocol", "mlperf-training", "--save-job", str(saved)]
+    asked = run("bw", "--job", file(JOB), *typed, "--format", "json")
+    again = run("bw", "--job", str(saved), "--format", "json")
+    assert asked.data == again.data
+    assert asked.data["results"]["gpus"]["value"] == 64
+    kept = {"model": "llama3-8b", "gpu": "h100", "sequence_length": 8192, "protocol": "mlperf-training"}
+    assert yaml.safe_load(saved.read_text(encoding="utf-8")) == {**kept, "options": {"gpus": 64}}
+
+
+def test_a_job_of_a_site_file_asks_what_the_plan_asks(run, tmp_path):
+    jobs = {"a": {"cluster": "main", "model": "unet3d", "nodes": 16}, "b": {"cluster": "main", "model": "cosmoflow"}}
+    site = {"clusters": {"main": {"node": "dgx-h100", "count": 32}}, "jobs": jobs}
+    path = tmp_path / "site.yaml"
+    path.write_text(yaml.safe_dump(site), encoding="utf-8")
+    for name, model, nodes in (("a", "unet3d", "16"), ("b", "cosmoflow", "32")):
+        by_site = run("bw", "--job", f"{path}#jobs.{name}", "--format", "json").data
+        by_hand = run("bw", model, "--node", "dgx-h100", "--nodes", nodes, "--format", "json").data
+        assert by_site["results"] == by_hand["results"]
+    refused = run("bw", "--job", f"{path}#jobs.c")
+    assert (refused.code, "expected one of jobs.a, jobs.b" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("modell: llama3-8b", "unknown key 'modell'"), ("nodes: many", "nodes"), ("- a", "expected an entry"),
+        ("nodes: 4\ncheckpoint: {intervall: 3 min}", "intervall"), ("options: 7", "expected options by name"), ("a: [", ":2"),
+    ],
+)  # fmt: skip
+def test_a_faulty_job_file_is_refused_in_its_own_words(text, said, tmp_path):
+    path = tmp_path / "run.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(IngestError) as refused:
+        options_of_job(str(path), "checkpoint", arguments_of(ingest.checkpoint))
+    assert said in "\n".join(refused.value.lines)
