@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ingest.catalog.records import Family, Gpu, Model, Protocol, Rate, Value
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import TABLE, Catalog
 from ingest.configuration import shipped_folder
 from ingest.engine.messages import Message
 from ingest.engine.registry import solve
@@ -31,8 +31,6 @@ APART = 1.2
 DISAGREE = 1.5
 #: how the note of a rate begins whose job may have waited for its data
 LOWER_BOUND = "lower bound"
-#: The rates of every model by GPU, written by `docs/generate.py`.
-TABLE = "rates-by-gpu.csv"
 Cells = Mapping[tuple[str, str], Mapping[tuple[str, str], float]]
 
 
@@ -433,9 +431,8 @@ def published(
     # An emulated accelerator sleeps as long in a job of any size.
     size = gpus if basis == "measured" else None
     rows = newest(rates.of_runs(emulated=basis == "emulated"))
-    at_size = protocol_rates(model, rows, precision, size, rates.steps)
-    here = (rate for rate in at_size if rate.gpu == gpu.id and protocol in (None, rate.protocol))
-    found = sorted(here, key=lambda rate: rate.value)
+    here = [row for row in rows if row.gpu == gpu.id and protocol in (None, row.protocol)]
+    found = sorted(protocol_rates(model, here, precision, size, rates.steps), key=lambda rate: rate.value)
     if not found:
         return None
     parts = tuple(part_of(rates, rate) for rate in found)
