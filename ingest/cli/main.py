@@ -52,6 +52,7 @@ GROUPS = {
     },
     "Tools": {
         "page": "Write one page that computes in a browser, without a network.",
+        "mcp": "Serve the commands as tools for assistants, over the Model Context Protocol.",
         "completion": "Print the script that completes commands and ids in bash, zsh or fish.",
     },
 }
@@ -60,9 +61,12 @@ COMMANDS = {name: text for commands in GROUPS.values() for name, text in command
 
 
 #: Commands with a module of their own; all others are in the table of `ingest.cli.commands`.
-APART = ("plan", "fit", "response", "catalog", "observe", "completion")
+APART = ("plan", "fit", "response", "catalog", "observe", "mcp", "completion")
 #: package -> the extra that installs it
-EXTRA_OF = dict.fromkeys(("tokenizers", "datasets", "pyarrow", "fsspec", "pathspec", "tqdm"), "corpus") | {"darshan": "observe"}
+EXTRA_OF = dict.fromkeys(("tokenizers", "datasets", "pyarrow", "fsspec", "pathspec", "tqdm"), "corpus") | {
+    "darshan": "observe",
+    "mcp": "mcp",
+}
 ABOUT = (
     "Storage sizing for AI training: what must storage do so that these GPUs never wait?",
     "Every number has a unit, a source and a range. `ingest explain` shows how it is derived.",

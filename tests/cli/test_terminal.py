@@ -211,7 +211,7 @@ def test_counts_are_written_as_people_write_them(run, written):
 
 
 @pytest.mark.parametrize(
-    ("written", "tokens"), [("100B", 1e11), ("0.5B", 5e8), ("100 G tokens", 1e11), ("100GB", None), ("9b", None)]
+    ("written", "tokens"), [("100B", 1e11), ("0.5B", 5e8), ("100 G tokens", 1e11), ("100GB", None), ("9b", 9e9), ("9bb", None)]
 )
 def test_site_files_read_counts_as_options_do(written, tokens):
     job = {"model": "llama3-70b", "cluster": "main", "nodes": 8, "tokens": written}

@@ -1,0 +1,201 @@
+"""`ingest mcp`: the answers of the commands for assistants, over the Model Context Protocol on standard input and output.
+
+Each tool is a command and returns the JSON of the command, with unit, range, source and cautions; a refusal stays one. Tools
+read files below the folder given, write none, and use no network.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+import ingest
+from ingest.engine.question import Argument, arguments_of
+from ingest.errors import IngestError, UsageError, brief, expected_one_of
+from ingest.reports.page import render
+from ingest.version import __version__
+
+#: Letters of the arguments of one call, a site among them.
+MOST_LETTERS = 1_000_000
+#: Systems of a comparison that a tool returns; more fill the memory of an assistant.
+MOST_SYSTEMS = 5
+ABOUT = (
+    "Storage sizing for AI training. Call a tool for every number: each has unit, range, evidence and source; never derive or "
+    "recall one. A refusal says what is missing: ask the user for it. Cautions belong in the answer. Sizes, rates and times "
+    "are text with a unit ('2.83 MB', '30 min')."
+)
+SIZE = ("model", "gpu", "gpus", "nodes")
+
+
+class Tool(NamedTuple):
+    """A command as a tool: what it answers, and the arguments that its schema lists; it takes all others of the command too."""
+
+    about: str
+    listed: tuple[str, ...]
+    open: bool = True  # whether it takes further options
+
+
+TOOLS = {
+    "bw": Tool("Read bandwidth that storage must deliver to a training job.",
+               (*SIZE, "node", "protocol", "precision", "sequence_length", "samples_per_second", "sample_bytes", "set")),
+    "model": Tool("Parameters, bytes, FLOPs and key-value cache of a model.", ("source", "sequence_length", "precision")),
+    "memory": Tool("GPU memory of a training job, and the GPUs that hold it.",
+                   (*SIZE, "sequence_length", "micro_batch", "recompute", "tensor_parallel", "zero_stage", "recipe")),
+    "checkpoint": Tool("Checkpoints: size, interval, write bandwidth, restore.",
+                       (*SIZE, "interval", "mtti", "waste", "mode", "layout", "optimizer", "write_bandwidth", "keep", "set")),
+    "train": Tool("Time, GPU-hours, energy and cost of a training run.",
+                  (*SIZE, "tokens", "samples", "precision", "efficiency")),
+    "dataset": Tool("Footprint of a data set.",
+                    ("tokens", "bytes_per_token", "corpus", "pipeline", "samples", "sample_bytes", "format", "copies")),
+    "fit": Tool("Storage systems of the catalog that meet a need or a site.",
+                ("plan", *SIZE, "storage", "read_bandwidth", "write_bandwidth", "capacity")),
+    "plan": Tool("Requirement lines of a site for a tender; `site` is a file, or its keys and values.",
+                 ("site", "years", "set")),
+    "explain": Tool("How one quantity of `bw` comes about, down to the datasheet.", ("name", *SIZE, "set")),
+    "catalog": Tool("Ids and names in the catalogs, of a kind (models, gpus, nodes, storage, …), by a word in them.",
+                    ("kind", "matching"), open=False),
+}  # fmt: skip
+
+
+def function_of(tool: str) -> Any:
+    """The public function that a tool asks."""
+    return ingest.catalog.list if tool == "catalog" else getattr(ingest, tool)
+
+
+def schema_of(tool: str) -> dict[str, Any]:
+    """The JSON Schema of a tool's arguments."""
+    known, properties = arguments_of(function_of(tool)), {}
+    for name in TOOLS[tool].listed:
+        properties[name] = {"type": list(_types(name, known[name])), **_described(known[name])}
+    needed = [name for name in TOOLS[tool].listed if known[name].required]
+    return {"type": "object", "properties": properties, **({"required": needed} if needed else {})}
+
+
+def _types(name: str, argument: Argument) -> Iterator[str]:
+    if name == "set":
+        yield "object"
+        return
+    yield "string"
+    if name == "site":
+        yield "object"
+    elif argument.declared is None or argument.declared.metavar == "N":
+        yield "number"
+
+
+def _described(argument: Argument) -> dict[str, str]:
+    """The beginning of an option's help, as far as it says what the option is."""
+    if argument.declared is None:
+        return {}
+    text = re.split(r"[:;.,(]( |$)|\s\[", argument.declared.text.replace("`", ""))[0]
+    return {"description": text}
+
+
+def called(tool: str, arguments: Mapping[str, Any], root: Path) -> str:
+    """The JSON of the command for the arguments of one call.
+
+    Raises:
+        UsageError: an unknown tool or argument, or a file outside the folder.
+        IngestError: what the command refuses.
+    """
+    if tool not in TOOLS:
+        raise UsageError(f"no such tool {brief(tool)}, {expected_one_of(tool, TOOLS)}")
+    if len(json.dumps(arguments)) > MOST_LETTERS:
+        raise UsageError(f"the arguments of {tool} have more than {MOST_LETTERS:,} letters")
+    function = function_of(tool)
+    known = arguments_of(function)
+    for name, value in arguments.items():
+        if name not in known or name in ("catalogs", "derivations", "output"):
+            raise UsageError(f"{tool}: no argument {brief(name)}, {expected_one_of(name, TOOLS[tool].listed)}")
+        for text in _texts(value):
+            _inside(text, root, name)
+    asked = dict(arguments)
+    if tool == "plan":
+        asked["root"] = root
+    answer = function(**asked)
+    if incomplete := getattr(answer, "incomplete", ""):
+        raise IngestError(incomplete)
+    return render(_no_page, partial(_shortened, tool, answer.to_dict()), "json")
+
+
+def _shortened(tool: str, found: dict[str, Any]) -> dict[str, Any]:
+    """A comparison with its first systems alone; any other result as it is."""
+    systems = [*found.get("results", {}).items()] if tool == "fit" else []
+    if len(systems) <= MOST_SYSTEMS:
+        return found
+    return {**found, "results": dict(systems[:MOST_SYSTEMS]), "left_off": len(systems) - MOST_SYSTEMS}
+
+
+def _no_page() -> Any:
+    raise AssertionError("JSON needs no page")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All text in a value, names of keys apart."""
+    if isinstance(value, str):
+        yield value
+    for one in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from _texts(one)
+
+
+def _inside(text: str, root: Path, name: str) -> None:
+    """Refuse a path that leaves the folder, and an address of a network."""
+    if "://" in text:
+        raise UsageError(f"{name}: {brief(text)} is an address; this server uses no network")
+    try:
+        path = (root / Path(text).expanduser()).resolve()
+        leads_out = not path.is_relative_to(root) and (path.exists() or ".." in Path(text).parts or Path(text).is_absolute())
+    except (OSError, ValueError, RuntimeError):
+        leads_out = True
+    if leads_out:
+        raise UsageError(f"{name}: {brief(text)} lies outside of the folder that this server reads")
+
+
+@click.command("mcp")
+@click.option("--root", default=".", metavar="DIR", show_default=True, help="The folder whose files tools may read.")
+def command(root: str) -> None:
+    """Serve the commands as tools for assistants, on standard input and output (Model Context Protocol).
+
+    \b
+    ingest mcp --root sites
+    """
+    import os
+
+    import anyio
+
+    folder = Path(root).resolve()
+    if not folder.is_dir():
+        raise UsageError(f"--root: found '{root}', expected a folder")
+    os.chdir(folder)
+    anyio.run(partial(_serve, folder))
+
+
+async def _serve(root: Path) -> None:
+    import anyio.to_thread
+    from mcp import types
+    from mcp.server.lowlevel import Server
+    from mcp.server.stdio import stdio_server
+
+    async def tools(*_: Any) -> Any:
+        listed = [types.Tool(name=name, description=one.about, input_schema=schema_of(name)) for name, one in TOOLS.items()]
+        return types.ListToolsResult(tools=listed)
+
+    async def call(_: Any, asked: Any) -> Any:
+        def answered() -> tuple[str, bool]:
+            try:
+                return called(asked.name, asked.arguments or {}, root), False
+            except IngestError as error:
+                return "\n".join(error.lines), True
+
+        # A call that is cancelled is given up; its thread ends by itself.
+        text, refused = await anyio.to_thread.run_sync(answered, abandon_on_cancel=True)
+        return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=refused)
+
+    server = Server("ingest", version=__version__, instructions=ABOUT, on_list_tools=tools, on_call_tool=call)
+    async with stdio_server() as (reads, writes):
+        await server.run(reads, writes, server.create_initialization_options())
