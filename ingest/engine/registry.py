@@ -106,8 +106,6 @@ class Alternative(NamedTuple):
 _declared: dict[str, Formula | InputQuantity] = {}
 #: quantity -> its alternatives, in the order in which they are tried
 _alternatives: dict[str, list[Alternative]] = {}
-#: case -> the quantities that have one; empty until it is asked for, and again when one is declared
-_decided: dict[str, list[str]] = {}
 Kind = TypeVar("Kind", Formula, InputQuantity)
 
 
@@ -194,7 +192,6 @@ def alternative(quantity: str, *formulas: str, when: str, optional: bool = False
         optional: those that cannot be computed are passed over, and after the last the quantity follows its own formula.
     """
     _alternatives.setdefault(quantity, []).extend(Alternative(one, when, optional) for one in formulas)
-    _decided.clear()
 
 
 def decided_by(case: str) -> list[str]:
@@ -204,14 +201,8 @@ def decided_by(case: str) -> list[str]:
         ValueError: no quantity has one.
     """
     for _ in range(2):
-        if not _decided:
-            found: dict[str, list[str]] = {}
-            for name, ways in [*_alternatives.items()]:
-                for when in {one.when for one in ways}:
-                    found.setdefault(when, []).append(name)
-            _decided.update(found)
-        if case in _decided:
-            return _decided[case]
+        if found := [name for name, ways in _alternatives.items() if any(one.when == case for one in ways)]:
+            return found
         for declare in declared_by:
             declare()
     raise ValueError(f"no quantity has an alternative for the case '{case}'")
