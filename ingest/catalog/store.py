@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from threading import local
+from time import time_ns
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ingest.catalog.names import Meaning, Pattern, meaning, patterns_of, plain, unwrapped
 from ingest.catalog.records import KINDS, Entry, Rate
-from ingest.catalog.releases import Releases, releases_in
+from ingest.catalog.releases import FILE, Releases, releases_in
 from ingest.catalog.schema import Reader, read_rates, read_sources
 from ingest.catalog.yaml_reader import ABSENT, line_of, prepared, read_yaml
 from ingest.configuration import Overlay, overlays_in_force, shipped_folder
@@ -30,12 +32,49 @@ CATALOGS = option("Folder with entries of your own; repeatable, the last one ove
 FIGURES = {"gpus": 2, "nodes": 2, "models": 1}
 #: Kinds whose names stand in the lines and labels of tools, or in addresses of hubs.
 UNWRAPPED = ("gpus", "nodes", "corpora")
+#: The rates of every model by GPU, written by `docs/generate.py`.
+TABLE = "rates-by-gpu.csv"
 MAX_NAME = 250  # Longer than any id or path; file systems refuse such names with various messages
 
 
 def opened(catalogs: Catalog | str | Path | Sequence[str | Path]) -> Catalog:
-    """Return an open catalog as it is, or a catalog with these folders on top."""
-    return catalogs if isinstance(catalogs, Catalog) else Catalog(catalogs)
+    """Return an open catalog as it is, or a catalog with these folders on top: what this thread has read is not read again."""
+    return catalogs if isinstance(catalogs, Catalog) else _kept(tuple(overlays_in_force(catalogs)))
+
+
+def _kept(overlays: tuple[Overlay, ...]) -> Catalog:
+    """A catalog that begins with what the last one of these overlays has read, unless a file of it changed.
+
+    Each call has a catalog of its own: entries and sources that a call brings in files of its own hold for that call alone.
+    """
+    known: dict[tuple[Overlay, ...], Catalog] = _THREAD.__dict__.setdefault("catalogs", {})
+    base = known.get(overlays)
+    if base is None or len(base.memory) > MOST_REMEMBERED or not base.is_current():
+        while len(known) >= MOST_KEPT:
+            known.pop(next(iter(known)))
+        base = known[overlays] = Catalog.__new__(Catalog)
+        base._open(overlays)
+    made = Catalog.__new__(Catalog)
+    made.__dict__.update(base.__dict__)
+    made._base, made._entries, made._own_sources = base, dict(base._entries), {}
+    return made
+
+
+#: The catalogs that each thread keeps, the results that one of them remembers, and of folders their state when they were read.
+MOST_KEPT, MOST_REMEMBERED = 4, 2000
+#: longer than the step in which file systems keep times
+STEP_NS = 100_000_000
+_THREAD = local()
+Stamp = tuple[int, int, int] | None
+
+
+def _stamp(path: Path | str) -> Stamp:
+    """What changes with a file or a folder; None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 class ShippedSources(dict[str, Any]):
@@ -72,6 +111,15 @@ class ShippedSources(dict[str, Any]):
 shipped_sources = lru_cache(maxsize=2)(ShippedSources)
 
 
+class FromFolders(cached_property[Made]):
+    """What follows from the folders alone: it is kept for later catalogs of them."""
+
+    if not TYPE_CHECKING:
+
+        def __get__(self, instance: Any, owner: Any = None) -> Any:
+            return super().__get__(instance and (instance._base or instance), owner)
+
+
 class Catalog:
     """All entries, the nearest overlay first: `overlays`, INGEST_CATALOGS, the user's configuration and folder, then shipped.
 
@@ -96,6 +144,31 @@ class Catalog:
         self._ids: dict[str, list[str]] = {}
         #: results that follow from the entries alone, computed once
         self.memory: dict[object, Any] = {}
+        # The catalog that keeps what this one reads, for later ones; and what was read, as it was before.
+        self._base: Catalog | None = None
+        self._is_clean = True
+        self._stamps: dict[str, Stamp] = {}
+        for folder in self.folders:
+            for place in ("", "architectures", *KINDS):
+                self._seen(folder / place)
+            for name in ("sources.yaml", "aliases.yaml", "names.yaml", f"architectures/{FILE}", TABLE):
+                self._seen(folder / name)
+
+    def _seen(self, path: Path) -> None:
+        """Note the state of what will be read."""
+        if (name := str(path)) not in self._stamps:
+            found = _stamp(name)
+            # The next edit may have the time of the last one, which file systems keep in steps: it is read again then.
+            self._stamps[name] = (0, 0, 0) if found and abs(time_ns() - found[0]) < STEP_NS else found
+
+    def is_current(self) -> bool:
+        """Whether no file changed that was read, none came or went, and all of them lie in the folders."""
+        return self._is_clean and all(_stamp(name) == stamp for name, stamp in self._stamps.items())
+
+    def _part(self) -> None:
+        """Begin anew with the next catalog: entries of a call's own, and their sources, hold for this one alone."""
+        if self._base is not None:
+            self._base._is_clean, self._base = False, None
 
     def __getstate__(self) -> dict[str, Any]:
         """The folders, and the sources of entries given by file: everything else is read again."""
@@ -114,7 +187,14 @@ class Catalog:
             raise UsageError(f"{record.kind}: found {brief(name)}, expected an id or a YAML file")
         key = (record.kind, name)
         if key not in self._entries:
-            self._entries[key] = self._load(record, self._find(record.kind, name))
+            path = self._find(record.kind, name)
+            if path.parent.parent not in self.folders:
+                self._part()
+            self._seen(path)
+            self._entries[key] = self._load(record, path)
+            # Other names may be files in the folder of another call.
+            if self._base is not None and (name in self.ids(record.kind) or name.lower() in self.aliases.get(record.kind, {})):
+                self._base._entries[key] = self._entries[key]
         return cast(AnyEntry, self._entries[key])
 
     def referred(self, record: type[AnyEntry], name: str, by: Path) -> AnyEntry:
@@ -159,12 +239,12 @@ class Catalog:
             return Meaning(same[0]) if len(same) == 1 else Meaning("", same)
         return meaning(name, self.patterns.get(kind, ()))
 
-    @cached_property
+    @FromFolders
     def patterns(self) -> dict[str, list[Pattern]]:
         """The words of the entries that tools print, by kind."""
         return {kind: patterns_of(names) for kind, names in self.names.items()}
 
-    @cached_property
+    @FromFolders
     def names(self) -> dict[str, dict[str, dict[str, str]]]:
         """The shipped table of names that tools print: `{kind: {words of the vendor: {entry: words}}}`."""
         found: dict[str, dict[str, dict[str, str]]] = read_yaml(self.folders[-1] / "names.yaml")
@@ -201,6 +281,7 @@ class Catalog:
     def _load(self, record: type[Entry], path: Path) -> Entry:
         data = read_yaml(path)
         if isinstance(data, dict) and "sources" in data:
+            self._part()
             self._own_sources.update(read_sources(path, data["sources"]))
         elif path.parent.parent == self.folders[-1]:
             return self._shipped_sources.once(record, path, data, lambda: self._reader(path).entry(record, data))
@@ -217,6 +298,8 @@ class Catalog:
             overlaid = [folder / model.kind / own.name for folder in self.folders]
             # A file given by its path is a model of its own, whatever its name.
             paths = overlaid if own in overlaid else [own]
+            for path in paths:
+                self._seen(path)
             self._rates[key] = tuple(rate for path in paths if path.exists() for _, rate in self.numbered_rates(path))
         return self._rates[key]
 
@@ -237,7 +320,7 @@ class Catalog:
             self._ids[kind] = sorted({path.stem for folder in self.folders for path in (folder / kind).glob("*.yaml")})
         return list(self._ids[kind])
 
-    @cached_property
+    @FromFolders
     def releases(self) -> Releases:
         """The structures that are known by name, and the names of models and structures with an entry of their own."""
         aliases = self.aliases.get("models", {})
@@ -265,13 +348,13 @@ class Catalog:
         """Return every entry of one kind."""
         return [self.get(record, name) for name in self.ids(record.kind)]
 
-    @cached_property
+    @FromFolders
     def sources(self) -> ChainMap[str, Source]:
         """All sources by id; those of a nearer folder override the others."""
         *paths, _ = [path for folder in self.folders if (path := folder / "sources.yaml").exists()]
         return ChainMap(*(read_sources(path, read_yaml(path)) for path in paths), self._shipped_sources)
 
-    @cached_property
+    @FromFolders
     def _shipped_sources(self) -> ShippedSources:
         path = self.folders[-1] / "sources.yaml"
         return shipped_sources(path, path.read_text(encoding="utf-8"))
@@ -280,7 +363,7 @@ class Catalog:
         """Return a source by id, also one from the file of an entry. Raises KeyError: an unknown source."""
         return self._own_sources.get(name) or self.sources[name]
 
-    @cached_property
+    @FromFolders
     def aliases(self) -> dict[str, dict[str, str]]:
         """Aliases by kind: `h100` for `h100-sxm`."""
         merged: dict[str, dict[str, str]] = {}

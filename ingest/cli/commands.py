@@ -13,7 +13,7 @@ import click
 
 import ingest
 from ingest.cli.jobs import OF_A_JOB, job_file
-from ingest.cli.main import later, loaded
+from ingest.cli.main import later, loaded, tell
 from ingest.cli.options import (
     OneOf,
     detail_options,
@@ -25,7 +25,7 @@ from ingest.cli.options import (
     output_options,
 )
 from ingest.cli.output import QUIET, chosen_option, hand_over, tell_answer, tell_written, warn
-from ingest.errors import IngestError, RequirementNotMet, UsageError
+from ingest.errors import IngestError, RequirementNotMet, UsageError, in_one_line
 from ingest.files import write_whole
 from ingest.reports.page import FORMATS, format_of, render
 from ingest.sizing.dataset import USUAL_FORMATS
@@ -111,12 +111,21 @@ def _sweep(function: Function, form: str | None, output: str | None, **options: 
 
 
 def _measure(function: Function, paths: tuple[str, ...], form: str | None, output: str | None, **options: Any) -> None:
+    part = options["part"]
+    if part is not None and (output is None or form is not None):
+        raise UsageError("--part: " + ("found --format, expected none" if output else "expected the file of the part, -o FILE"))
     try:
         answer = function(*paths, **options, progress=None if chosen_option(QUIET) else progress_on(sys.stderr))
     except KeyboardInterrupt as interrupted:
         if known := getattr(interrupted, "known", None):
             hand_over(known, form, output, warnings=())
         raise
+    if part is not None and output is not None:
+        answer.write(output)
+        if not chosen_option(QUIET):
+            tell(in_one_line(answer.title))
+        tell_written(output)
+        return
     hand_over(answer, form, output)
     if answer.unmet:
         raise IngestError(answer.unmet)
@@ -310,6 +319,8 @@ COMMANDS: dict[str, Asked] = {
         ingest measure books/ --exact --resume books.ledger
         ingest bw --model config.json --gpu h100 --bytes-per-token corpus.json
         ingest measure images/ --samples -o samples.json
+        ingest measure books/ --part 3/8 -o part3.json
+        ingest measure --merge part*.json -o corpus.json
         """,
         parts=(
             _word("paths", "PATH…"),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack
 
 from ingest.catalog.store import Catalog
 from ingest.corpus.files.names import FORMAT_NAMES
-from ingest.corpus.measurement import CorpusMeasurement
+from ingest.corpus.measurement import CorpusMeasurement, CorpusPart
 from ingest.corpus.types import Progress
 from ingest.engine.frozen import revised
 from ingest.engine.question import filled, option
@@ -59,6 +59,10 @@ class MeasureOptions(TypedDict, total=False):
     ]
     scheduler: Annotated[str | None, option("Address of a Dask scheduler whose workers count; counts everything.", "ADDRESS")]
     samples: Annotated[bool, option("Measure sizes of samples (images, records, files) instead of tokens.", default=False)]
+    part: Annotated[
+        str | None, option("Measure part i of n alone, for --merge; equal corpora have equal parts. Needs -o.", "i/n")
+    ]
+    merge: Annotated[bool, option("Add up parts: PATH… are the files that --part wrote, one of each part.", default=False)]
     strict: Annotated[
         bool, option("Fail if a file or document was skipped: unmet lists them, and the command exits with 1.", default=False)
     ]
@@ -70,11 +74,12 @@ class MeasureOptions(TypedDict, total=False):
     ]
 
 
-def measure(*paths: str | Path, **options: Unpack[MeasureOptions]) -> CorpusMeasurement:
+def measure(*sources: str | Path | CorpusPart, **options: Unpack[MeasureOptions]) -> CorpusMeasurement:
     """Measure bytes per token, tokens and sizes of a corpus.
 
     Args:
-        paths: folders, files, globs, URLs, `@list.txt`, or `-` for standard input.
+        sources: folders, files, globs, URLs, `@list.txt`, or `-` for standard input. With `merge` the files of parts, or the
+            results with `part`, which are a `CorpusPart` with a method `write`.
 
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -88,12 +93,26 @@ def measure(*paths: str | Path, **options: Unpack[MeasureOptions]) -> CorpusMeas
         Interrupted: a KeyboardInterrupt, with the measurement so far.
     """
     from ingest.corpus.open_corpus import OpenCorpus, TooLong
+    from ingest.corpus.parts import Share, merged, part_of_sizes
     from ingest.corpus.sample_sizes import measured_samples
 
     asked: dict[str, Any] = {**filled(MeasureOptions, options, "measure")}
     shown, catalog, exact = asked["progress"] or Progress(None), Catalog(asked["catalogs"]), asked["exact"]
     scheduler, resume, seed, threads = (asked[name] for name in ("scheduler", "resume", "seed", "threads"))
-    if asked["samples"]:
+    paths = [source for source in sources if not isinstance(source, CorpusPart)]
+    share = None if asked["part"] is None else Share.of(asked["part"])
+    if share is not None:
+        refuse_options(
+            "--part", {"--merge": asked["merge"], "--strict": asked["strict"], "standard input": "-" in map(str, paths)}
+        )
+    if asked["merge"]:
+        usual = filled(MeasureOptions, {}, "measure")
+        own = {name: asked[name] not in (default, str(default), []) for name, default in usual.items()}
+        refuse_options("--merge", {f"--{name.replace('_', '-')}": own[name] for name in usual if name not in WITH_MERGE})
+        answer = merged(sources, catalog)
+    elif asked["samples"] and share is not None:
+        return part_of_sizes(paths, share, asked["include"], asked["exclude"], catalog, shown)
+    elif asked["samples"]:
         answer = measured_samples(paths, asked["include"], asked["exclude"], catalog, shown)
     else:
         needs = {"--resume": resume is not None, "--scheduler": scheduler is not None, "standard input": "-" in map(str, paths)}
@@ -103,6 +122,10 @@ def measure(*paths: str | Path, **options: Unpack[MeasureOptions]) -> CorpusMeas
         start = None if seed is None else parse_whole(seed, "--seed", 0)
         workers = None if threads is None else parse_whole(threads, "--threads", 1)
         corpus = OpenCorpus(paths, asked, workers, catalog)
+        if share is not None and exact is False:
+            return corpus.part_of_sample(share, width, level, start, shown)
+        if share is not None:
+            return corpus.part(share, scheduler, shown)
         if corpus.listing.has_standard_input:
             counts_all = "standard input"
             refuse_sample(exact, counts_all)
@@ -117,6 +140,17 @@ def measure(*paths: str | Path, **options: Unpack[MeasureOptions]) -> CorpusMeas
     if answer.partial:
         raise Interrupted(answer)
     return answer
+
+
+#: options that decide how the sum of parts is shown; all others were set with the parts
+WITH_MERGE = ("merge", "strict", "progress", "catalogs")
+
+
+def refuse_options(option: str, given: Mapping[str, object]) -> None:
+    """Refuse what cannot be given with an option. Raises UsageError: some of it is."""
+    for name, value in given.items():
+        if value:
+            raise UsageError(f"{name}: found with {option}, expected one of them")
 
 
 def refuse_sample(exact: bool | None, counts_all: str) -> None:

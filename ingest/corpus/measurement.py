@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
@@ -14,6 +15,8 @@ from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
+from ingest.errors import IngestError
+from ingest.files import write_whole
 
 if TYPE_CHECKING:
     from ingest.corpus.counting.ledger import GroupTallies, Totals
@@ -77,6 +80,20 @@ class CorpusMeasurement(Answer):
         return {**super().to_dict(), **{name: getattr(self, name) for name in own}}
 
 
+class CorpusPart(CorpusMeasurement):
+    """A part of a measurement: no results, but what `--merge` adds up to some."""
+
+    part: str = ""  # as `--part` has it
+    ledger: bytes = b""  # what its file holds
+
+    def write(self, path: str | Path) -> None:
+        """Write the file of the part whole. Raises IngestError: it cannot be written."""
+        write_whole(path, self.ledger)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "part": self.part, "ledger": self.ledger.decode()}
+
+
 def measured_exactly(totals: Totals, vocabulary: Vocabulary, **about: Any) -> CorpusMeasurement:
     """The answer where every file was counted, or every file up to an interruption."""
     total = totals.total
@@ -93,7 +110,26 @@ def measured_exactly(totals: Totals, vocabulary: Vocabulary, **about: Any) -> Co
         "files_skipped": skipped_rows(totals.skipped),
         "parts_skipped": skipped_rows(totals.parts),
     }
-    return _answer(given, [name for name in QUESTION.names if divides.get(name, 1)], tables, vocabulary, **about)
+    return answered(given, [name for name in QUESTION.names if divides.get(name, 1)], tables, vocabulary, **about)
+
+
+def counted_exactly(
+    totals: Totals, named: str, vocabulary: Vocabulary, notes: tuple[str, ...], partial: str = "", why: str = "", **about: Any
+) -> CorpusMeasurement:
+    """The answer to an exact count of the corpus that titles name so. Raises IngestError: no file counts."""
+    if not totals.total.files and not partial:
+        raise IngestError(nothing_counted(named, totals.skipped.named))
+    title = f"{named}: counted exactly with {vocabulary.name}{why}"
+    about |= {"design": {"design": "exact"}, "partial": partial}
+    return measured_exactly(totals, vocabulary, title=title, warnings=notes, **about)
+
+
+def nothing_counted(named: str, skipped: Sequence[SkippedFile]) -> str:
+    """Return the message for a corpus in which no file counts."""
+    if not skipped:
+        return f"{named}: found no file, expected at least one"
+    first = skipped[0]
+    return f"{named}: nothing could be counted: {len(skipped):,} skipped, the first is {first.path}: {first.reason}"
 
 
 def measured_by_sample(
@@ -118,12 +154,13 @@ def measured_by_sample(
         "design": sampled.design,
     }
     design = {"design": "sampled"} | {name: getattr(sampled, name) for name in ("seed", "tolerance", "confidence", "met")}
-    return _answer(given, names, tables, vocabulary, design=design, partial=sampled.partial, **about)
+    return answered(given, names, tables, vocabulary, design=design, partial=sampled.partial, **about)
 
 
-def _answer(
+def answered(
     given: dict[str, Input], names: Sequence[str], tables: Tables, vocabulary: Vocabulary, **about: Any
 ) -> CorpusMeasurement:
+    """The answer with these quantities, of which those of these names are results."""
     known = Quantities({**given, "vocabulary": Input(vocabulary.size, origin="measured", note=f"ids of {vocabulary.name}")})
     record = {name: getattr(vocabulary, name) for name in ("name", "size", "sha256", "source")}
     return measurement_of(QUESTION, known, names, tables, tokenizer=record, **about)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from contextlib import suppress
 from math import isclose
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
@@ -12,7 +14,7 @@ from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.result import SCHEMA
 from ingest.engine.value import Input
 from ingest.errors import IngestError, brief
-from ingest.files import read_json_object
+from ingest.files import open_regular, read_json_object
 from ingest.units import display, parse
 
 OPTION, SIZES_OPTION = "--bytes-per-token", "--sample-bytes"
@@ -32,6 +34,8 @@ UNREAD, NOT_READ = "files of a format that is not read count as one sample each"
 SPEED = {"prepared_bytes": "bytes", "prepared_seconds": "seconds", "preparation_workers": "workers"}
 #: A result of `measure` with a hundred thousand skipped files is smaller.
 MOST_BYTES = 256 * 2**20
+#: of the first line of a part
+MOST_HEADER = 2**24
 #: units of earlier versions
 EARLIER_UNITS = {"documents": "sample"}
 #: totals with the counts and means that yield them, and how close an estimate of each comes
@@ -138,6 +142,8 @@ def read_measurement(path: Path, option: str) -> MeasurementFile:
     Raises IngestError: the file is unreadable, too large, not JSON, or another result.
     """
     place = f"{option}: {path}"
+    if is_part(path):
+        raise IngestError(f"{place} is a part of a measurement, expected the sum of all parts, of `ingest measure --merge`")
     data = read_json_object(path, "the JSON of `ingest measure`", place=place, most=MOST_BYTES)
     if data.get("schema") != SCHEMA or data.get("command") != "measure":
         found = f"command {brief(data['command'])}" if "command" in data else "another form"
@@ -150,6 +156,14 @@ def read_measurement(path: Path, option: str) -> MeasurementFile:
         if stated and number and each and not isclose(stated, number * each, rel_tol=CLOSE):
             raise IngestError(f"{place}: results.{total}: found {stated:g}, expected {number * each:g}, {count} × {mean}")
     return file
+
+
+def is_part(path: Path) -> bool:
+    """Whether a file begins as a part of a measurement does."""
+    with suppress(OSError, ValueError), open_regular(path) as file:
+        header = json.loads(file.readline(MOST_HEADER))
+        return isinstance(header, dict) and "ledger" in header
+    return False
 
 
 def _is_positive(found: Any) -> TypeGuard[float]:

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from ingest.catalog.store import Catalog
-from ingest.corpus.counting.ledger import GroupTallies
+from ingest.corpus.counting.ledger import GroupTallies, Shards
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.files.names import TEXTS, content_suffix, short_title
 from ingest.corpus.files.source import Meter, Unreadable
 from ingest.corpus.formats import ASIDE, NOT_READ, WHOLE_FILE, even_shares, folders_in, recognized, root_above, samples_of
 from ingest.corpus.measurement import CorpusMeasurement, measurement_of, skipped_rows
 from ingest.corpus.types import CorpusFile, LeftOut, Progress, SkippedFile, extension_of
-from ingest.engine.messages import Message
+from ingest.engine.messages import Message, rule_of
 from ingest.engine.question import Question, Shown
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
@@ -54,11 +54,42 @@ class SizeCounts:
         self.largest = max(self.largest, size)
         self._bytes[size.bit_length()] += size * times
         self._times[rounded(size) if self.rounded else size] += times
+        self._keep_few()
+
+    def merge(self, other: SizeCounts) -> None:
+        """Add the sizes of another distribution, as if each were added alone."""
+        self.count += other.count
+        self.bytes += other.bytes
+        self.largest = max(self.largest, other.largest)
+        self._bytes.update(other._bytes)
+        if other.rounded and not self.rounded:
+            self._round()
+        for size, times in other._times.items():
+            self._times[rounded(size) if self.rounded else size] += times
+        self._keep_few()
+
+    def _keep_few(self) -> None:
         if len(self._times) > self._most and not self.rounded:
-            self.rounded = True
-            before, self._times = self._times, Counter()
-            for exact, number in before.items():
-                self._times[rounded(exact)] += number
+            self._round()
+
+    def _round(self) -> None:
+        self.rounded = True
+        before, self._times = self._times, Counter()
+        for exact, number in before.items():
+            self._times[rounded(exact)] += number
+
+    def to_entry(self) -> list[Any]:
+        """The distribution in JSON."""
+        return [self.count, self.bytes, self.largest, self.rounded, list(self._times.items()), list(self._bytes.items())]
+
+    @classmethod
+    def from_entry(cls, entry: Sequence[Any]) -> SizeCounts:
+        """The distribution that `to_entry` gave."""
+        made = cls()
+        made.count, made.bytes, made.largest, made.rounded, times, sizes = entry
+        made._times.update(dict(times))
+        made._bytes.update(dict(sizes))
+        return made
 
     def percentiles(self, percentages: Sequence[int] = PERCENTILES) -> dict[int, int]:
         """Return, for each percentage, the smallest size that this percentage of sizes does not exceed."""
@@ -135,16 +166,93 @@ class SampleSizes:
             self.kinds.setdefault(kind, Counter())[extension] += found
         self.extensions.add(extension, (len(files), found, stored))
 
+    def merge(self, other: SampleSizes) -> None:
+        """Add what other files hold."""
+        self.samples.merge(other.samples)
+        self.files.merge(other.files)
+        self.forms.update(other.forms)
+        for kind, found in other.kinds.items():
+            self.kinds.setdefault(kind, Counter()).update(found)
+        for name, row in other.extensions.rows.items():
+            self.extensions.add(name, row)
+        self.skipped.note(*other.skipped.named)
+        self.large_texts += other.large_texts
+        self.notes.update(other.notes)
+        self.bytes_read += other.bytes_read
+
+    def to_entry(self) -> dict[str, Any]:
+        """The sizes in JSON."""
+        return {
+            "samples": self.samples.to_entry(),
+            "files": self.files.to_entry(),
+            "forms": self.forms,
+            "kinds": self.kinds,
+            "extensions": self.extensions.rows,
+            "skipped": self.skipped.named,
+            "large_texts": self.large_texts,
+            "notes": [(str(note), rule_of(note)) for note in self.notes],
+            "bytes_read": self.bytes_read,
+        }
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any]) -> SampleSizes:
+        """The sizes that `to_entry` gave."""
+        made = cls(SizeCounts.from_entry(entry["samples"]), SizeCounts.from_entry(entry["files"]), Counter(entry["forms"]))
+        made.kinds = {kind: Counter(found) for kind, found in entry["kinds"].items()}
+        made.extensions = GroupTallies(len(entry["extensions"]))
+        made.extensions.rows = entry["extensions"]
+        made.skipped.note(*(SkippedFile(*row) for row in entry["skipped"]))
+        made.large_texts, made.bytes_read = entry["large_texts"], entry["bytes_read"]
+        made.notes = dict.fromkeys(Message(text, rule=rule) if rule else text for text, rule in entry["notes"])
+        return made
+
 
 def sizes_of(listing: Sequence[CorpusFile], skipped: Sequence[SkippedFile], moved: Callable[[int], object]) -> SampleSizes:
     """Measure every file, or skip it with the reason; only files that may hold several samples are opened."""
-    sizes, shared = SampleSizes(), Meter()
+    sizes = SampleSizes()
     sizes.skipped.note(*skipped)
-    folders = folders_in(listing, shared, sizes.skipped.note)
-    for found in listing:
+    divided = SizeShards(listing, [file.stored_bytes for file in listing])
+    for number in range(len(divided)):
+        sizes.merge(divided.sizes_of(number, moved))
+    return sizes
+
+
+class SizeShards:
+    """The sizes of samples by the shards of a listing; the last shard is that of the folders that are one data set."""
+
+    def __init__(self, listing: Sequence[CorpusFile], sizes: Sequence[int]) -> None:
+        self.listing, self.shards = listing, Shards(listing, sizes)
+        self.meter, self.broken = Meter(), LeftOut()
+        self.folders = folders_in(listing, self.meter, self.broken.note)
+
+    def __len__(self) -> int:
+        return len(self.shards) + 1
+
+    def stored_bytes(self, number: int) -> int:
+        """The stored bytes of the files of a shard; none of the folders, whose files are not opened."""
+        return self.shards.stored_bytes(number) if number < len(self.shards) else 0
+
+    def sizes_of(self, number: int, moved: Callable[[int], object]) -> SampleSizes:
+        """The sizes of a shard."""
+        if number < len(self.shards):
+            return _sizes_of_files(self.shards[number].found, self.folders, moved)
+        sizes = SampleSizes(skipped=self.broken, bytes_read=self.meter.bytes_read)
+        for found in self.listing if self.folders else ():
+            if (root := root_above(found.path, self.folders)) is not None:
+                self.folders[root].files.append(found)
+        for root, folder in self.folders.items():
+            stored = sum(file.stored_bytes for file in folder.files)
+            sizes.notes.update(dict.fromkeys(filter(None, (folder.form.note,))))
+            counts = dict(even_shares(stored, folder.samples))
+            sizes.add(folder.form.title.lower(), extension_of(root.rstrip("/")), folder.files, counts)
+        return sizes
+
+
+def _sizes_of_files(files: Sequence[CorpusFile], folders: Mapping[str, object], moved: Callable[[int], object]) -> SampleSizes:
+    sizes = SampleSizes(extensions=GroupTallies(len(files)))
+    for found in files:
         moved(found.stored_bytes)
-        if (root := root_above(found.path, folders)) is not None:
-            folders[root].files.append(found)
+        if root_above(found.path, folders) is not None:
             continue
         meter, counts = Meter(), Counter[int]()
         try:
@@ -158,13 +266,6 @@ def sizes_of(listing: Sequence[CorpusFile], skipped: Sequence[SkippedFile], move
             sizes.notes.update(dict.fromkeys((*told, *filter(None, (form.note,)))))
             sizes.add(form.title.lower(), extension_of(found.path), [found], counts)
         sizes.bytes_read += meter.bytes_read
-    for root, folder in folders.items():
-        stored = sum(file.stored_bytes for file in folder.files)
-        sizes.notes.update(dict.fromkeys(filter(None, (folder.form.note,))))
-        sizes.add(
-            folder.form.title.lower(), extension_of(root.rstrip("/")), folder.files, dict(even_shares(stored, folder.samples))
-        )
-    sizes.bytes_read += shared.bytes_read
     return sizes
 
 
@@ -202,6 +303,11 @@ def measured_samples(
     progress.begin(sum(listing.sizes), 0)
     sizes = sizes_of(listing, listing.skipped, progress.moved)
     progress.clear()
+    return measured_sizes(sizes, named, listing.manifest_hash(), catalog)
+
+
+def measured_sizes(sizes: SampleSizes, named: str, manifest: str, catalog: Catalog) -> CorpusMeasurement:
+    """The answer with these sizes, of the corpus that titles name so. Raises IngestError: no file holds a sample."""
     if not sizes.samples.count:
         first = "".join(f": the first file left out is {one.path}: {one.reason}" for one in sizes.skipped.named[:1])
         raise IngestError(f"{named}: found no sample, expected at least one{first}")
@@ -229,5 +335,5 @@ def measured_samples(
         "files_skipped": skipped_rows(sizes.skipped),
     }
     design = {"design": "samples", "forms": dict(sizes.forms)}
-    about: dict[str, Any] = {"title": f"{named}: sizes of samples", "design": design, "manifest_hash": listing.manifest_hash()}
+    about: dict[str, Any] = {"title": f"{named}: sizes of samples", "design": design, "manifest_hash": manifest}
     return measurement_of(QUESTION, known, QUESTION.names, tables, catalog=catalog, warnings=tuple(notes), **about)

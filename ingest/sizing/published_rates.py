@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ingest.catalog.records import Family, Gpu, Model, Protocol, Rate, Value
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import TABLE, Catalog
 from ingest.configuration import shipped_folder
 from ingest.engine.messages import Message
 from ingest.engine.registry import solve
@@ -35,8 +35,6 @@ LOWER_BOUND = "lower bound"
 SLOWED = 0.8
 #: The protocol of rates that are samples over the GPU-hours of a whole run, the time without progress included.
 WHOLE_RUNS = "gpu-hours"
-#: The rates of every model by GPU, written by `docs/generate.py`.
-TABLE = "rates-by-gpu.csv"
 Cells = Mapping[tuple[str, str], Mapping[tuple[str, str], float]]
 
 

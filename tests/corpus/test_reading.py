@@ -6,8 +6,10 @@ import gzip
 import io
 import json
 import lzma
+import random
 import re
 import tarfile
+from operator import add
 
 import pyarrow
 import pyarrow.parquet
@@ -193,8 +195,9 @@ def test_an_empty_file_has_no_text(name, suffix, documents):
         (b"caf\xe9!", "not UTF-8 at byte 3"),
         (b"caf\xc3", "not UTF-8 at byte 3"),
         ("text".encode("utf-16"), "not UTF-8: it begins like UTF-16"),
-        (b"a" * CHUNK_BYTES + b"\xff", f"not UTF-8 at byte {CHUNK_BYTES}"),
-        ("é".encode() * CHUNK_BYTES + b"\0", f"binary: a NUL at byte {2 * CHUNK_BYTES}"),
+        (b"a" * 1996 + b"\0a\xff", "binary: a NUL at byte 1996"),
+        (b"a" * 1000 + b"\0" * 112, "binary: a NUL at byte 1000"),
+        (b"a" * CHUNK_BYTES + b"a\xff" * CHUNK_BYTES, f"not UTF-8 at byte {CHUNK_BYTES + 1}"),
         (b"\xed\xa0\x80", "not UTF-8 at byte 0"),
     ],
 )
@@ -202,6 +205,33 @@ def test_a_file_that_is_no_text_says_where(content, reason, documents):
     with pytest.raises(Unreadable) as refused:
         documents("a.txt", content)
     assert refused.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("content", "kept", "said"),
+    [
+        (b"a" * 1997 + b"\0a\xff", "a" * 1998, "2 B that are no text: NUL at byte 1,997, not UTF-8 at byte 1,999"),
+        (b"a" * 1000 + b"\0" * 111, "a" * 1000, "111 B that are no text: NUL at byte 1,000"),
+        (b"a" * CHUNK_BYTES + b"\xff", "a" * CHUNK_BYTES, f"1 B that are no text: not UTF-8 at byte {CHUNK_BYTES:,}"),
+        ("é".encode() * CHUNK_BYTES + b"\0", "é" * CHUNK_BYTES, f"1 B that are no text: NUL at byte {2 * CHUNK_BYTES:,}"),
+    ],
+)
+def test_damage_costs_itself_and_is_placed(content, kept, said, documents):
+    assert documents("a.txt", content) == ([kept], [said])
+
+
+def test_drawn_damage_leaves_the_rest_as_it_is(documents):
+    chance = random.Random(4)
+    for _ in range(20):
+        pieces = ["".join(chance.choices("aé文\U0001fae8 \n", k=chance.randint(2000, 150_000))).encode() for _ in range(5)]
+        damage = [chance.choice((b"\0", b"\0\0\0", b"\xff", b"\xe6\x96 ", b"\xed\xa0\x80", b"\xc3")) for _ in pieces]
+        content = b"".join(map(add, pieces, damage))
+        texts, notes = documents("a.txt", content)
+        assert texts == [content.decode("utf-8", "ignore").replace("\0", "")]
+        lost = len(content) - len(texts[0].encode())
+        places = [len(b"".join(map(add, pieces[:number], damage))) + len(pieces[number]) for number in (0, 1)]
+        assert notes[0].startswith(f"{lost} B that are no text: ")
+        assert f"at byte {places[0]:,}" in notes[0]
 
 
 def test_a_long_text_comes_in_pieces_that_end_between_characters(documents):

@@ -67,7 +67,7 @@ class Shards:
     """The shards of a listing with these stored bytes of its files, by number."""
 
     def __init__(self, listing: Sequence[CorpusFile], sizes: Sequence[int]) -> None:
-        self._listing = listing
+        self._listing, self._sizes = listing, sizes
         self._spans = shard_spans(sizes)
         self.total_bytes = sum(sizes)
 
@@ -77,6 +77,11 @@ class Shards:
     def __getitem__(self, number: int) -> Shard:
         span = self._spans[number]
         return Shard(number, self._listing[span.start : span.stop])
+
+    def stored_bytes(self, number: int) -> int:
+        """The stored bytes of a shard."""
+        span = self._spans[number]
+        return sum(self._sizes[span.start : span.stop])
 
 
 class GroupTallies:
@@ -125,6 +130,17 @@ class Totals:
                 sums.add(name, tally)
         self.skipped.note(*counted.skipped)
         self.parts.note(*counted.parts)
+
+
+class Kept(Totals):
+    """The shards of a part, each by itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shards: list[ShardCount] = []
+
+    def add(self, counted: ShardCount) -> None:
+        self.shards.append(counted)
 
 
 #: how every ledger begins, whatever its format
@@ -177,7 +193,7 @@ class Ledger:
         self.file.seek(0)
         intact = 0
         for number, line in enumerate(self.file, start=1):
-            if not line.endswith(b"\n") and (number > 1 or _entry_line(header).startswith(line)):
+            if not line.endswith(b"\n") and (number > 1 or entry_line(header).startswith(line)):
                 break  # A kill cuts off the header that this run would write, or a shard; any other file is the user's.
             try:
                 self._read_line(number, line, header)
@@ -192,36 +208,23 @@ class Ledger:
 
     def _read_line(self, number: int, line: bytes, header: dict[str, Any]) -> None:
         """Take up the header, which must be that of this run, or a shard; any other error where the line is damaged."""
-        if not line.endswith(b"\n"):
-            raise ValueError(line)
-        entry = json.loads(line)
-        form = entry.get("ledger")
-        if number == 1 and form != FORM:
-            if isinstance(form, str) and form.startswith(KIND):
-                expected = f"expected {FORM}: another version of ingest has written it; set a new file"
-                raise IngestError(f"--resume: '{self.path}' has the format {brief(form)}, {expected}")
-            raise IngestError(f"--resume: '{self.path}' is not a ledger of ingest measure, expected one or a new file")
-        stated = entry.pop("crc32")
-        if json.loads(_entry_line(entry))["crc32"] != stated:
-            raise ValueError(line)
+        entry = entry_in(
+            line, number == 1, f"--resume: '{self.path}'", "a ledger of ingest measure, expected one or a new file"
+        )
         if number > 1:
-            counted = _counted(entry)
+            counted = counted_in(entry)
             self.done[counted.number] = counted
-            return
-        for name, reason in IDENTITY.items():
-            if entry.get(name) != header[name]:
-                found = f"(found {entry.get(name)}, expected {header[name]})"
-                raise IngestError(f"--resume: '{self.path}' belongs to {reason} {found}; set a new file")
+        elif difference := difference_between(entry, header):
+            raise IngestError(f"--resume: '{self.path}' belongs to {difference}; set a new file")
 
     def finished(self, counted: ShardCount) -> None:
         """Record the counts of a shard; they are on disk on return."""
         self.done[counted.number] = counted
-        entry = counted._asdict()
-        self._append({"shard": entry.pop("number"), **entry})
+        self._append(entry_of(counted))
 
     def _append(self, entry: Mapping[str, Any]) -> None:
         try:
-            self.file.write(_entry_line(entry))
+            self.file.write(entry_line(entry))
             self.file.flush()
             os.fsync(self.file.fileno())
         except OSError as error:
@@ -233,13 +236,47 @@ class Ledger:
             self.file.close()
 
 
-def _entry_line(entry: Mapping[str, Any]) -> bytes:
+def entry_of(counted: ShardCount) -> dict[str, Any]:
+    """The counts of a shard as an entry."""
+    entry = counted._asdict()
+    return {"shard": entry.pop("number"), **entry}
+
+
+def entry_line(entry: Mapping[str, Any]) -> bytes:
     """An entry as it lies in the file, with its check sum: one digit that a disk has changed would be another corpus."""
     content = json.dumps(entry, separators=(",", ":"))
     return json.dumps({**entry, "crc32": f"{zlib.crc32(content.encode('ascii')):08x}"}, separators=(",", ":")).encode() + b"\n"
 
 
-def _counted(entry: dict[str, Any]) -> ShardCount:
+def entry_in(line: bytes, is_header: bool, place: str, expected: str) -> dict[str, Any]:
+    """The entry in a line.
+
+    Raises IngestError: another program or version has written the header; any other error where the line is damaged.
+    """
+    if not line.endswith(b"\n"):
+        raise ValueError(line)
+    entry: dict[str, Any] = json.loads(line)
+    form = entry.get("ledger")
+    if is_header and form != FORM:
+        if isinstance(form, str) and form.startswith(KIND):
+            other = f"expected {FORM}: another version of ingest has written it; set a new file"
+            raise IngestError(f"{place} has the format {brief(form)}, {other}")
+        raise IngestError(f"{place} is not {expected}")
+    stated = entry.pop("crc32")
+    if json.loads(entry_line(entry))["crc32"] != stated:
+        raise ValueError(line)
+    return entry
+
+
+def difference_between(found: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
+    """Why the counts under a header are not those of a run; empty where they are."""
+    for name, reason in IDENTITY.items():
+        if found.get(name) != expected[name]:
+            return f"{reason} (found {found.get(name)}, expected {expected[name]})"
+    return ""
+
+
+def counted_in(entry: dict[str, Any]) -> ShardCount:
     """The counts of a shard; ValueError, KeyError, TypeError or AttributeError where `Ledger.finished` has not written it."""
 
     def tally(row: list[Any]) -> Tally:

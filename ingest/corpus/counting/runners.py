@@ -310,11 +310,20 @@ class TooLong(Exception):
 
 
 class ExactCount:
-    """An exact count, in at most `limit` seconds; None for no limit."""
+    """An exact count of these shards, by number, or of all, in at most `limit` seconds; None for no limit."""
 
-    def __init__(self, listing: FileListing, shards: Shards, progress: Progress, limit: float | None) -> None:
+    def __init__(
+        self,
+        listing: FileListing,
+        shards: Shards,
+        progress: Progress,
+        limit: float | None,
+        numbers: Sequence[int] | None = None,
+        totals: Totals | None = None,
+    ) -> None:
         self.listing, self.shards, self.progress, self.limit = listing, shards, progress, limit
-        self.totals = Totals()
+        self.numbers = range(len(shards)) if numbers is None else numbers
+        self.totals = totals or Totals()
         self.totals.skipped.note(*listing.skipped)
         self.probed = False
 
@@ -324,15 +333,15 @@ class ExactCount:
         Returns the files counted, where the run was interrupted. Raises TooLong: the first second predicts more than the limit.
         """
         totals, progress = self.totals, self.progress
-        done = dict(ledger.done) if ledger is not None else {}
+        done = {number: ledger.done[number] for number in self.numbers if number in ledger.done} if ledger is not None else {}
         known = sum(one.total.stored_bytes for one in done.values())
         for counted in done.values():
             totals.add(counted)
         if ledger is not None and done:
             progress.say(f"resuming '{ledger.path}': {len(done):,} shards with {display(known, 'B')} are done")
-        progress.begin(self.shards.total_bytes, known)
+        progress.begin(sum(map(self.shards.stored_bytes, self.numbers)), known)
         try:
-            numbers = (number for number in range(len(self.shards)) if number not in done)
+            numbers = (number for number in self.numbers if number not in done)
             with closing(runner.run(numbers, self.moved)) as results:  # type: ignore[type-var]
                 for counted in results:
                     totals.add(counted)  # first, so that Ctrl-C while the ledger is written does not forget it

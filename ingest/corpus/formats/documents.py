@@ -36,6 +36,7 @@ from ingest.corpus.formats.rows import (
     LIMIT_BYTES,
     MOST_COLUMNS,
     TOO_LONG,
+    Damage,
     SkippedRows,
     columns_of,
     documents,
@@ -108,7 +109,7 @@ def _documents(
     if source.size == 0 and form not in ("text", AS_TEXT):
         return
     if form == AS_TEXT:
-        yield from _text(decompressed(source, compression), path)
+        yield from _text(decompressed(source, compression), path, note)
         return
     if form == "text" and not compression:
         head = source.read(CHUNK_BYTES)
@@ -117,7 +118,7 @@ def _documents(
         rows = json_form(head) if is_text else ""
         kind = (rows, "") if rows else None if is_text else kind_by_magic(head)
         if kind is None:
-            yield from _text(source, path, head)
+            yield from _text(source, path, note, head)
         else:
             source.seek(0)
             yield from _documents(source, *kind, text_field, note)
@@ -131,7 +132,7 @@ def _documents(
     if form == "text":  # compressed: only its content tells whether it holds rows
         head = stream.read(CHUNK_BYTES)
         if not (form := json_form(head)):
-            yield from _text(stream, path, head)
+            yield from _text(stream, path, note, head)
             return
         source.seek(0)
         stream = decompressed(source, compression)
@@ -144,18 +145,19 @@ def _documents(
         )
 
 
-def _text(stream: Stream, path: str, head: bytes = b"") -> Iterator[Chunk]:
-    """Yield the document of a plain-text stream; `head` are first bytes that have been read already."""
+def _text(stream: Stream, path: str, note: Note, head: bytes = b"") -> Iterator[Chunk]:
+    """Yield the document of a plain-text stream without its damage; `head` are first bytes that have been read already."""
     data, offset = head or stream.read(CHUNK_BYTES), 0
+    Damage(path).without(data[: whole_characters(data[:HEAD_BYTES])], 0)  # what is no text is refused at once
+    damage = Damage(path)
     while data:
         following = stream.read(CHUNK_BYTES)
         cut = whole_characters(data) if following else len(data)
-        if reason := not_text_reason(data[:cut], offset):
-            raise Unreadable(path, reason)
-        yield Chunk(data[:cut], not following)
+        yield Chunk(damage.without(data[:cut], offset), not following)
         offset, data = offset + cut, data[cut:] + following
     if not offset:
         yield Chunk(b"", True)
+    damage.tell(note)
 
 
 def _rows(texts: Callable[..., Iterator[bytes]], path: str, unit: str, note: Note, *arguments: object) -> Iterator[Chunk]:

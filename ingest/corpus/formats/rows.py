@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ingest.corpus.files.source import OUTPUT_BYTES, Stream
+from ingest.corpus.files.source import OUTPUT_BYTES, Stream, Unreadable
 from ingest.corpus.types import Chunk, Note, SkippedFile
 from ingest.errors import nearest
 
@@ -31,6 +31,12 @@ _NAMED = 2
 MOST_COLUMNS = 8
 #: a UTF-8 character has up to four bytes, of which a chunk may lack up to three at its end
 _LONGEST_TAIL = 3
+#: Damage at more places than one in so many bytes, or of a larger share of the bytes, is a file that holds no text.
+MOST_PLACES = 0.001
+MOST_DAMAGED = 0.1
+#: bytes that are decoded again after each damaged place
+_WINDOW = 2**16
+_NULS = re.compile(rb"\0+")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _KINDS = {type(None): "null", bool: "a truth value", list: "a list", dict: "an object", bytes: "bytes"}
 
@@ -52,6 +58,52 @@ def not_text_reason(data: bytes, offset: int = 0) -> str:
     except UnicodeDecodeError as error:
         return f"not UTF-8 at byte {offset + error.start}"
     return ""
+
+
+class Damage:
+    """The NUL bytes and invalid sequences of a text: they are left out, counted and placed; too many of them are no text."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.seen = self.places = self.bytes = 0
+        self._first: list[str] = []
+
+    def without(self, data: bytes, offset: int) -> bytes:
+        """Bytes, which begin at `offset` of the text, without their damage. Raises Unreadable: there is too much of it."""
+        self.seen += len(data)
+        if not (reason := not_text_reason(data, offset)):
+            return data
+        kept, place = [], 0
+        while place < len(data):
+            window = data[place : place + _WINDOW]
+            if place + _WINDOW < len(data):
+                window = window[: whole_characters(window)]
+            try:
+                window.decode("utf-8")
+                end = bad = place + len(window)
+            except UnicodeDecodeError as error:
+                end, bad = place + error.start, place + error.end
+            for found in _NULS.finditer(data, place, end):
+                self._add(found.end() - found.start(), f"NUL at byte {offset + found.start():,}", reason)
+            kept.append(data[place:end].replace(b"\0", b""))
+            if bad > end:
+                self._add(bad - end, f"not UTF-8 at byte {offset + end:,}", reason)
+            place = bad
+        return b"".join(kept)
+
+    def _add(self, size: int, what: str, reason: str) -> None:
+        self.places += 1
+        self.bytes += size
+        if len(self._first) < _NAMED:
+            self._first.append(what)
+        if self.places > MOST_PLACES * self.seen or self.bytes > MOST_DAMAGED * self.seen:
+            raise Unreadable(self.path, reason)
+
+    def tell(self, note: Note) -> None:
+        """Report the damage, which leaves no document out."""
+        if self.places:
+            more = f" and {self.places - _NAMED:,} more" if self.places > _NAMED else ""
+            note(SkippedFile(self.path, f"{self.bytes:,} B that are no text: {', '.join(self._first)}{more}", 0))
 
 
 def whole_characters(data: bytes) -> int:

@@ -28,6 +28,8 @@ def corpus_page(answer: CorpusMeasurement) -> Page:
     """Results with their intervals, the breakdown, what was left out, and with what it was measured; or sizes of samples."""
     if "sample_bytes" in answer.results:
         return samples_page(answer)
+    if not answer.results:  # a part, which has none before --merge
+        return page_of(answer.title, (), tuple(flat_rows(answer)), answer_line(answer))
     ranged = any(item.low is not None for item in answer.results.values())
     rows: list[tuple[str, ...]] = []
     for name, item in answer.results.items():

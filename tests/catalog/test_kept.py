@@ -1,0 +1,94 @@
+"""Calls in one process answer as a fresh process does, whatever was asked before, in any thread, and after a file changed."""
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from catalog.test_catalog_store import OWN_GPU
+
+import ingest
+from ingest.catalog import store
+from ingest.catalog.store import Catalog, opened
+from ingest.errors import UsageError
+
+MODELS = ("cosmoflow", "resnet50", "unet3d", "llama3-8b", "bert")
+GPUS = ("h100", "a100", "v100-sxm2", "H200", "mi300x")
+
+
+def drawn(chance):
+    """A call of one of the commands, as its name and its options."""
+    machine = {"gpu": chance.choice(GPUS), "nodes": chance.choice((1, 4, 64))}
+    return chance.choice(
+        [
+            ("bw", {"model": chance.choice(MODELS), **machine}),
+            ("checkpoint", {"model": chance.choice(("llama3-8b", "llama3-70b")), **machine}),
+            ("train", {"model": chance.choice(("llama3-8b", "llama3-70b")), "tokens": "1T", **machine}),
+            ("offload", {"model": chance.choice(("llama3-8b", "llama3-70b")), **machine}),
+        ]
+    )
+
+
+def answer(name, options):
+    try:
+        return getattr(ingest, name)(**options).to_dict()
+    except ingest.IngestError as error:
+        return str(error)
+
+
+def test_drawn_calls_in_threads_equal_those_with_a_catalog_of_their_own():
+    calls = [drawn(random.Random(number)) for number in range(40)]
+    expected = [answer(name, {**options, "catalogs": Catalog()}) for name, options in calls]
+    assert sum(isinstance(one, dict) for one in expected) > 25
+    with ThreadPoolExecutor(3) as threads:
+        assert list(threads.map(lambda call: answer(*call), calls * 2)) == expected * 2
+
+
+def peak(folder, gpu="own"):
+    return opened([folder]).get(store.KINDS["gpus"], gpu).name
+
+
+def test_a_file_that_changed_between_two_calls_is_seen(write_entry):
+    folder = write_entry("gpus", "own", OWN_GPU.format(name="First", peak=1))
+    assert peak(folder) == peak(folder) == "First"
+    for name in ("Other", "Third", "Other"):  # of one length, in one step of the clock
+        write_entry("gpus", "own", OWN_GPU.format(name=name, peak=1))
+        assert peak(folder) == name
+    write_entry("gpus", "h100-sxm", OWN_GPU.format(name="Nearer", peak=1))
+    assert peak(folder, "h100") == "Nearer"
+    (folder / "gpus" / "h100-sxm.yaml").unlink()
+    assert peak(folder, "h100") != "Nearer"
+    (folder / "aliases.yaml").write_text("gpus: {mine: own}\n", encoding="utf-8")
+    assert peak(folder, "mine") == "Other"
+    (folder / "gpus" / "own.yaml").unlink()
+    with pytest.raises(UsageError):
+        peak(folder)
+
+
+def test_a_file_of_one_call_is_not_that_of_the_next(tmp_path, monkeypatch):
+    for place in ("a", "b"):
+        (tmp_path / place).mkdir()
+        text = f"sources: {{lab: {{title: Laboratory {place}}}}}\n{OWN_GPU.format(name=place, peak=1)}"
+        (tmp_path / place / "own.yaml").write_text(text, encoding="utf-8")
+    for place in "aba":
+        monkeypatch.chdir(tmp_path / place)
+        catalog = opened(())
+        assert catalog.get(store.KINDS["gpus"], "own.yaml").name == place
+        assert catalog.source("lab").title == f"Laboratory {place}"
+        with pytest.raises(KeyError):
+            opened(()).source("lab")
+
+
+def test_the_sources_of_an_entry_of_ones_own_are_known_to_each_call(write_entry):
+    folder = write_entry("gpus", "own", "sources: {lab: {title: Laboratory}}\n" + OWN_GPU.format(name="Own", peak=1))
+    for _ in range(3):
+        catalog = opened([folder])
+        assert (catalog.get(store.KINDS["gpus"], "own").name, catalog.source("lab").title) == ("Own", "Laboratory")
+
+
+def test_nothing_is_read_twice(monkeypatch):
+    ingest.bw("unet3d", "h100", nodes=2)
+    read = []
+    monkeypatch.setattr(store, "read_yaml", read.append)
+    monkeypatch.setattr(store, "read_rates", lambda path, _: read.append(path))
+    assert ingest.bw("unet3d", "h100", nodes=2).results
+    assert read == []
