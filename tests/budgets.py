@@ -17,13 +17,13 @@ SMALL = 5
 CHOICES = ("choose", "choose_first", "withdraw")
 #: budget -> the most that is allowed
 BUDGETS = {
-    "lines of the package": 72_960,
-    "modules": 298,
+    "lines of the package": 80_100,
+    "modules": 331,
     "functions with at most five lines, %": 49.0,
     "choices outside the engine": 0,
-    "literals of quantity names outside the formulas": 5_156,
-    "lines of the tests": 46_800,
-    "pages of documentation": 101,
+    "literals of quantity names outside the formulas": 5_831,
+    "lines of the tests": 49_700,
+    "pages of documentation": 107,
     "arrows up, by import or by name": 0,
 }
 

@@ -55,7 +55,7 @@ REFUSALS = {
     "^--x: found '30 min 5 s', expected one number without blanks and one unit": [("30 min 5 s", "s")],
     "^--x: found '1min30s', expected one number without blanks and one unit": [("1min30s", "s")],
     r"unknown unit .*, for example 30 min$": [
-        (written, "s") for written in ("30M", "30 M", "15 T", "30 k", "30m", "1 month", "5 Gi", "30 ss")
+        (written, "s") for written in ("30M", "30 M", "15 T", "30 k", "1 month", "5 Gi", "30 ss")
     ],
     # a symbol has no plural
     "unknown unit": [(written, "B") for written in ("5 MiBs", "5 GBs", "5 kBs", "5 YB")],
