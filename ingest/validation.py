@@ -36,7 +36,6 @@ from ingest.sizing.published_rates import (
     beyond,
     every_model,
     measured_models,
-    of_gpus,
     published,
     samples_of,
     steps_of,
@@ -457,7 +456,7 @@ def _rounds(catalog: Catalog) -> Iterator[Case]:
         for rates in before_round(catalog, name):
             cells: dict[tuple[str, str, int], list[Rate]] = {}
             known = [row for row in catalog.rates(rates.model) if row.protocol == protocol.id and row.round <= name]
-            for row in of_gpus(rates.model, known):
+            for row in known:
                 if row.round == name and samples_of(rates.model, row) is not None:
                     cells.setdefault((row.gpu, evidence_ladder.family_of(row.precision)[0], row.gpus), []).append(row)
             for (gpu, precision, gpus), rows in cells.items():

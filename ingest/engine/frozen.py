@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping
 from typing import Any, ClassVar, NoReturn, TypeVar, dataclass_transform
 
 AnyFrozen = TypeVar("AnyFrozen", bound="Frozen")
-Value = TypeVar("Value")
 #: The default of a field that is a table without entries; nobody writes into it. It goes into JSON as it is.
 EMPTY: Mapping[str, Any] = {}
 
@@ -59,36 +57,6 @@ class Frozen:
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"{type(self).__name__} is frozen: '{name}' cannot be deleted")
-
-
-class Later(Sequence[Value]):
-    """Values that are computed when they are first asked for.
-
-    >>> found = Later(lambda: (1, 2))
-    >>> len(found), found[0], list(found), found == (1, 2)
-    (2, 1, [1, 2], True)
-    """
-
-    def __init__(self, make: Callable[[], tuple[Value, ...]]) -> None:
-        self._make = make
-
-    @cached_property
-    def _values(self) -> tuple[Value, ...]:
-        return self._make()
-
-    def __getitem__(self, place: Any) -> Any:
-        return self._values[place]
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __eq__(self, other: object) -> bool:
-        return self._values == (other._values if isinstance(other, Later) else other)
-
-    def __reduce__(self) -> Any:
-        return tuple, (self._values,)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def revised(record: AnyFrozen, **changes: Any) -> AnyFrozen:

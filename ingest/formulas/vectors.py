@@ -153,7 +153,7 @@ computed_quantity("source_of_vectors",
 alternative("usable_bytes", "indexed_bytes_held", when="vectors_indexed")
 computed_quantity("indexed_bytes_held",
     "source_bytes + (index_bytes + navigation_bytes) * index_replicas + build_scratch_bytes", "B",
-    "Data held: source, all copies of the index, and room for a build.", label="data held",
+    "Data held: source, all copies of the index, and room for a build.", label="data held with the index",
     example="indexed_bytes_held(3, 5, 2, 7, 3) -> 55")  # fmt: skip
 
 # Queries

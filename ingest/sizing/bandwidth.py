@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 from ingest.catalog.records import Gpu, Model, Node, Storage
 from ingest.catalog.store import Catalog, opened
 from ingest.corpus.measurement_file import PARTIAL, UNREAD
-from ingest.engine.frozen import Frozen, Later, revised
+from ingest.engine.frozen import Frozen, revised
 from ingest.engine.interactive import InteractiveResults
 from ingest.engine.messages import Message, Option, message_of, option_error
 from ingest.engine.question import Question, Shown, filled
@@ -178,11 +178,9 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
     }
     job, model, fixed, best = basis.job, basis.model, basis.fixed, basis.levels[0]
     plain = {name: item for name, item in fixed.items() if name not in OUTCOMES}
-    levels = Later(
-        lambda: tuple(
-            (level, _results(Quantities({**basis.common, **level.given, **(fixed if level is best else plain)}), clients)[0])
-            for level in basis.levels
-        )
+    levels = tuple(
+        (level, _results(Quantities({**basis.common, **level.given, **(fixed if level is best else plain)}), clients)[0])
+        for level in basis.levels
     )
     known = Quantities(basis.known)
     if "gpus_per_node" in known.given and (size := known.value("gpus")) > MOST_GPUS:

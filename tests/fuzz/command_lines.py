@@ -43,9 +43,12 @@ GOOD = {
     "completion": "bash; zsh; fish",
     "page": "-o calc.html",
     "measure-storage": "nowhere",
+    "vectors": "--vectors 1M --dimensions 768 --index hnsw; --vectors 100M --dimensions 128 --index diskann --qps 100",
+    "site": "--from nowhere.txt -o site2.yaml",
+    "mcp": "--root nowhere",
 }
 #: command -> its share where it is not 1: few options, or the better part of a second
-SHARES = {"validate": 0.3, "completion": 0.2, "page": 0.1, "measure-storage": 0.3}
+SHARES = {"validate": 0.3, "completion": 0.2, "page": 0.1, "measure-storage": 0.3, "mcp": 0.1}
 #: commands whose words stay as they are: another path would be measured, and all sets take seconds
 FIXED = ("validate", "measure-storage")
 #: options that reach the network, watch or start other processes, or run too long to try thousands of values

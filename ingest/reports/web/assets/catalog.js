@@ -95,7 +95,7 @@ $.Catalog = (() => {
       if (!this.made.has("releases")) {
         const rows = Object.keys(data.architectures).filter((id) => data.architectures[id][0] !== null).sort();
         const whole = (id) => data.architectures[id][0].split(" ").map((name) => (name.endsWith("/") ? name + id : name));
-        const named = rows.map((id) => [id, { id, model_type: data.structures.includes(id) ? "" : data.patterns[data.architectures[id][1]].model_type, names: [id, ...whole(id)].filter(Boolean) }]);
+        const named = rows.map((id) => [id, { id, hub: whole(id)[0], model_type: data.structures.includes(id) ? "" : data.patterns[data.architectures[id][1]].model_type, names: [id, ...whole(id)].filter(Boolean) }]);
         const own = [...data.structures, ...this.ids("models")].map((id) => [id, id]);
         this.made.set("releases", new $.modules["ingest.catalog.releases"].Releases(new Dict(named), new Dict([...Object.entries(data.catalogs.aliases.models), ...own])));
       }
