@@ -66,9 +66,7 @@ def files_of(sources: Sequence[str | Path]) -> list[Path]:
         if str(source) == STANDARD_INPUT:
             found.append(source)
         elif source.is_dir():
-            inside = sorted(
-                one for one in source.rglob("*") if one.is_file() and "/." not in f"/{one.relative_to(source).as_posix()}"
-            )
+            inside = sorted(one for one in source.rglob("*") if one.is_file() and "/." not in f"/{one.relative_to(source)}")
             if not inside:
                 raise IngestError(f"{source}: an empty folder, expected {EXPECTED}")
             found += inside

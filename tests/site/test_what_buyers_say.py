@@ -54,7 +54,9 @@ def test_a_line_is_the_larger_of_need_and_minimum(key):
 
 
 @pytest.mark.parametrize("key", MINIMUMS)
-@pytest.mark.parametrize("reads", [{}, {"jobs": {"a": {"cluster": "main", "samples_per_second": 1, "sample_bytes": "10 MB"}}}])
+@pytest.mark.parametrize(
+    "reads", [{}, {"jobs": {"a": {"cluster": "main", "nodes": 16, "samples_per_second": 1, "sample_bytes": "1 MB"}}}]
+)
 def test_a_minimum_is_a_line_where_no_job_needs_it(key, reads):
     name, much, _ = MINIMUMS[key]
     line = plan(**reads, datasets={"x": {"bytes": "1 TB"}}, storage={"at_least": {key: much}}).requirement(name)
