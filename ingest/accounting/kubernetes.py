@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping
 from typing import Any
 
 from ingest.accounting.ledger import CODE_OF, CODES, NEVER_STARTED, NO_END, PARTS, UNKNOWN, Group, Ledger, key_of, parts_of_type
+from ingest.accounting.slurm import seconds_of
 
 KINDS = frozenset(("Pod", "Job", "Workload"))
 #: Resources of GPUs end in one of these words; a slice has the name of its kind.
@@ -124,10 +124,7 @@ def _of_container(container: Mapping[str, Any]) -> int:
 
 def _time(text: Any) -> int:
     """A time such as `2025-03-01T10:00:00Z`."""
-    if not isinstance(text, str):
-        return UNKNOWN
     try:
-        found = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+        return seconds_of(text.replace("Z", "+00:00"), {}) if isinstance(text, str) else UNKNOWN
     except ValueError:
         return UNKNOWN
-    return int((found if found.tzinfo else found.replace(tzinfo=datetime.UTC)).timestamp())

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 #: Parts of a GPU in which allocations are counted: whole numbers for slices of sevenths and for thousandths.
 PARTS = 7000
+#: Larger numbers are none of a history.
+LARGEST = 2**62
 #: A number that is not known: a whole one, and an amount.
 UNKNOWN, NAN = -1, float("nan")
 #: How an allocation ended, by the words of the schedulers.
@@ -33,7 +35,7 @@ CODE_OF = {word: CODES[name] for name, words in ENDS.items() for word in words}
 #: Why a row is left out; each is counted.
 NEVER_STARTED = "cancelled or pending before start"
 REVOKED = "revoked: another cluster ran it"
-UNREADABLE = "row that does not fit the header"
+UNREADABLE = "row that cannot be read"
 NO_GPUS = "allocated GPUs not recorded"
 NO_END = "end not recorded"
 BACKWARDS = "end before start"
@@ -70,7 +72,7 @@ COLUMNS = {
     "end": "q",
     "elapsed": "q",
     "gpus": "q",
-    "nodes": "i",
+    "nodes": "q",
     "group": "i",
     "state": "b",
     "read": "d",
@@ -104,6 +106,9 @@ class Ledger:
         read: float = NAN, written: float = NAN,
     ) -> None:  # fmt: skip
         """An allocation: the values of `COLUMNS` in their order."""
+        if max(map(abs, (start, end, elapsed, gpus, nodes))) > LARGEST:
+            self.leave_out(UNREADABLE, key)
+            return
         one, two, three, four, five, six, seven, eight, nine, ten = self._appends
         one(key)
         two(start)

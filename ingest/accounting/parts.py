@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -17,19 +18,17 @@ from ingest.accounting.sources import files_of
 from ingest.errors import IngestError, UsageError
 from ingest.files import read_bytes
 
-FORMAT = 1
+FORMAT = 2
 EXPECTED = "a part that `ingest site --part i/n -o FILE.npz` wrote"
 _PART = re.compile(r"(\d{1,4})/(\d{1,4})")
 
 
-def part_of(histories: Sequence[str | Path], part: str | None) -> list[str | Path]:
-    """The files of one part: every n-th, from the i-th on.
+def part_of(histories: Sequence[str | Path], part: str) -> tuple[list[Path], str]:
+    """The files of one part, every n-th from the i-th on; and the hash of all names and sizes, by which parts belong together.
 
     Raises:
         UsageError: no such part, or fewer files than parts.
     """
-    if part is None:
-        return [*histories]
     found = _PART.fullmatch(part)
     number, count = map(int, found.groups()) if found else (0, 0)
     if not 1 <= number <= count:
@@ -37,14 +36,15 @@ def part_of(histories: Sequence[str | Path], part: str | None) -> list[str | Pat
     files = files_of(histories)
     if len(files) < count:
         raise UsageError(f"--part: found {len(files)} files, expected at least one for each of {count} parts")
-    return [*files[number - 1 :: count]]
+    listing = [(one.name, one.stat().st_size if one.is_file() else 0) for one in files]
+    return files[number - 1 :: count], sha256(json.dumps(listing).encode()).hexdigest()
 
 
-def part_bytes(ledger: Ledger, part: str, accounts: bool) -> bytes:
+def part_bytes(ledger: Ledger, part: str, listing: str, accounts: bool) -> bytes:
     """The file of a part: what was read, before anything that needs the whole history."""
     about = {
-        "format": FORMAT, "part": part, "accounts": accounts, "local": ledger.local, "groups": [*ledger.groups],
-        "removed": ledger.removed, "notes": ledger.notes, "kinds": ledger.kinds,
+        "format": FORMAT, "part": part, "listing": listing, "accounts": accounts, "local": ledger.local,
+        "groups": [*ledger.groups], "removed": ledger.removed, "notes": ledger.notes, "kinds": ledger.kinds,
     }  # fmt: skip
     arrays = {
         **{f"run_{name}": numpy.frombuffer(column, column.typecode) for name, column in ledger.columns.items()},
@@ -64,9 +64,9 @@ def read_parts(paths: Sequence[str | Path], accounts: bool) -> Ledger:
 
     Raises:
         IngestError: one cannot be read, or is missing.
-        UsageError: one is there twice, or was read without the accounts that classes ask for.
+        UsageError: one is there twice, is of another history, or was read without the accounts that classes ask for.
     """
-    whole, seen = Ledger(), dict[str, str]()
+    whole, seen, listing = Ledger(), dict[str, str](), ""
     for path in files_of(paths):
         place = str(path)
         try:
@@ -76,10 +76,13 @@ def read_parts(paths: Sequence[str | Path], accounts: bool) -> Ledger:
             groups = [Group(*group) for group in about["groups"]]
             if about["format"] != FORMAT:
                 raise ValueError
+            listing = listing or about["listing"]
         except (ValueError, KeyError, OSError, EOFError, BadZipFile, TypeError):
             raise IngestError(f"{place}: no part of a history, expected {EXPECTED}") from None
         if about["part"] in seen:
             raise UsageError(f"--merge: part {about['part']} is there twice, expected each part once")
+        if about["listing"] != listing:
+            raise UsageError(f"--merge: {place} is a part of another history, or its files have changed since the other parts")
         if accounts and not about["accounts"]:
             raise UsageError(f"--merge: part {about['part']} was read without accounts, expected --classes with --part too")
         seen[about["part"]] = place

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from ingest.accounting.ledger import CODES, NEVER_STARTED, NO_END, NO_GPUS, PARTS, UNREADABLE, Group, Ledger, account_of, key_of
 from ingest.accounting.ledger import UNKNOWN as UNKNOWN
+from ingest.accounting.slurm import elapsed_of
 
 _RECORD = re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;([A-Za-z]);([^;]*);(.*)")
 #: A value with quotation marks may hold spaces: the account, the name of the project.
@@ -41,7 +42,8 @@ def read_records(lines: Iterable[str], ledger: Ledger, accounts: bool) -> None:
 def _read_end(kind: str, ident: str, fields: Mapping[str, str], ledger: Ledger, accounts: bool) -> None:
     key = key_of(ident)
     start, end = (int(fields[name]) if fields.get(name, "").isdigit() else UNKNOWN for name in ("start", "end"))
-    elapsed = _clock(fields.get("resources_used.walltime", ""))
+    clock = fields.get("resources_used.walltime", "")
+    elapsed = elapsed_of(clock) if clock.replace(":", "").isdigit() else UNKNOWN
     if start <= 0:
         ledger.leave_out(NEVER_STARTED, key)
         return
@@ -93,9 +95,3 @@ def _allocated(fields: Mapping[str, str]) -> tuple[int, int]:
         gpus += int(number) * int(each[1]) if each else 0
         count += int(number)
     return count or nodes, PARTS * gpus
-
-
-def _clock(text: str) -> int:
-    """Seconds of `hours:minutes:seconds`."""
-    parts = text.split(":")
-    return sum(int(part) * 60**power for power, part in enumerate(reversed(parts))) if all(map(str.isdigit, parts)) else UNKNOWN

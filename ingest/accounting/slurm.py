@@ -53,6 +53,8 @@ COMMAND = "sacct -a -P --format=JobIDRaw,Cluster,Partition,State,Start,End,Elaps
 EXPECTED = f"the output of `{COMMAND} -S DATE`"
 #: Times that are none.
 NO_TIME = frozenset(("", "Unknown", "None", "N/A", "NONE", "UNKNOWN"))
+#: More digits are no number of seconds.
+MOST_DIGITS = 13
 #: Texts of TRES that one reading remembers.
 MOST_KEPT = 100_000
 _DISK = re.compile(r"(?:^|,)fs/disk=([0-9.]+)([KMGTPE]?)")
@@ -130,9 +132,11 @@ def seconds_of(text: str, days: dict[str, int]) -> int:
         return day + clock
     if text in NO_TIME:
         return UNKNOWN
-    if text.isdigit():
+    if text.isdigit() and len(text) < MOST_DIGITS:
         return int(text)
-    return int(datetime.datetime.fromisoformat(text).timestamp())
+    found = datetime.datetime.fromisoformat(text)
+    # Without a zone it is of the clock of the history, never of the machine that reads it.
+    return int((found if found.tzinfo else found.replace(tzinfo=datetime.UTC)).timestamp())
 
 
 OTHER, RUNNING = CODES["other"], CODES["running"]
@@ -214,7 +218,10 @@ def read_rows(lines: Iterable[str], header: str, place: str, ledger: Ledger, acc
     usage_at = [at[what] for what in ("read", "written") if what in at]
     last = ""
     unnamed = digest(place)
+    partition_at = at.get("partition", -1)
     if ident_at < 0:
+        if usage_at and partition_at < 0:  # bytes are those of steps, which would count as jobs
+            raise IngestError(f"{place}: no column {' or '.join(READ['id'])}, which tells steps from jobs, expected {EXPECTED}")
         ledger.notes["file without job ids, in which a row that is repeated counts again"] += 1
     for number, line in enumerate(lines):
         row = line.rstrip("\n").split(mark)
@@ -225,6 +232,8 @@ def read_rows(lines: Iterable[str], header: str, place: str, ledger: Ledger, acc
                 continue
             # The one column of free text holds the delimiter: the columns around it tell where it begins and ends.
             row[free[0] : free[0] + len(row) - width + 1] = [""]
+        if ident_at < 0 <= partition_at and not row[partition_at]:  # a step: its job alone has a partition
+            continue
         ident = row[ident_at] if ident_at >= 0 else f"{number} of {unnamed}"
         if "." in ident:
             if not ident.startswith(last) or ident[len(last)] != "." or any("fs/disk=" in row[place] for place in usage_at):

@@ -16,7 +16,7 @@ from typing import IO, Any, NamedTuple
 
 from ingest.accounting import kubernetes, pbs, slurm, tables, transfers
 from ingest.accounting.json_stream import objects_in
-from ingest.accounting.ledger import Ledger
+from ingest.accounting.ledger import UNREADABLE, Ledger
 from ingest.errors import IngestError, UsageError, cannot_be_read, listed
 from ingest.files import open_regular
 
@@ -37,6 +37,8 @@ MAGIC: Mapping[bytes, Callable[[IO[bytes]], Any]] = {
 }
 #: What decompressors raise for a damaged file.
 DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError)
+#: What reading an object raises that has a field of another type than the scheduler's.
+MISTYPED = (AttributeError, LookupError, TypeError, ValueError)
 #: Lines in which a file shows its kind, and letters of one.
 FIRST_LINES, LONGEST_LINE = 40, 2**24
 #: What a history is, for refusals.
@@ -64,7 +66,7 @@ def files_of(sources: Sequence[str | Path]) -> list[Path]:
         if str(source) == STANDARD_INPUT:
             found.append(source)
         elif source.is_dir():
-            inside = sorted(one for one in source.rglob("*") if one.is_file() and not _hidden(one.relative_to(source)))
+            inside = sorted(one for one in source.rglob("*") if one.is_file() and "/." not in f"/{one.relative_to(source)}")
             if not inside:
                 raise IngestError(f"{source}: an empty folder, expected {EXPECTED}")
             found += inside
@@ -76,10 +78,6 @@ def files_of(sources: Sequence[str | Path]) -> list[Path]:
     if twice:
         raise UsageError(f"--from: {listed(dict.fromkeys(twice))} is named twice, expected each file once")
     return found
-
-
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
 
 
 def read_histories(sources: Sequence[str | Path], asked: Asked) -> Ledger:
@@ -127,7 +125,8 @@ def _lines(file: IO[bytes]) -> Iterator[str]:
     try:
         yield from text
     finally:
-        text.detach()
+        if not file.closed:  # a refusal leaves the lines unread, and closes the file before them
+            text.detach()
 
 
 def _read(lines: Iterator[str], place: str, ledger: Ledger, asked: Asked) -> None:
@@ -148,7 +147,7 @@ def _read(lines: Iterator[str], place: str, ledger: Ledger, asked: Asked) -> Non
         _read_json(whole, place, ledger, asked)
     elif slurm.delimiter_of(line):
         ledger.kinds["sacct"] += 1
-        _skip_to(line, whole)
+        next(one for one in whole if one == line)
         slurm.read_rows(whole, line, place, ledger, asked.accounts)
     elif pbs.is_record(line):
         ledger.kinds["PBS accounting"] += 1
@@ -165,13 +164,6 @@ def _read(lines: Iterator[str], place: str, ledger: Ledger, asked: Asked) -> Non
         raise IngestError(f"{place}: none of the histories that are read, expected {EXPECTED}")
 
 
-def _skip_to(line: str, lines: Iterable[str]) -> None:
-    """Take lines until after that one."""
-    for one in lines:
-        if one == line:
-            return
-
-
 def _read_json(lines: Iterable[str], place: str, ledger: Ledger, asked: Asked) -> None:
     """Read the objects of a JSON document one by one.
 
@@ -181,15 +173,19 @@ def _read_json(lines: Iterable[str], place: str, ledger: Ledger, asked: Asked) -
     counted = 0
     for one in objects_in(lines, place):
         counted += 1
-        kind = _kind_of(one)
-        if kind == "sacct JSON":
-            slurm.read_object(one, ledger, asked.accounts)
-        elif kind:
-            kubernetes.read_object(one, ledger)
-        else:
-            raise IngestError(f"{place}: object {counted:,} is no job, pod or workload, expected {EXPECTED}")
+        kind = ""
+        try:
+            kind = _kind_of(one)
+            if not kind:
+                raise IngestError(f"{place}: object {counted:,} is no job, pod or workload, expected {EXPECTED}")
+            if kind == "sacct JSON":
+                slurm.read_object(one, ledger, asked.accounts)
+            else:
+                kubernetes.read_object(one, ledger)
+        except MISTYPED:
+            ledger.leave_out(UNREADABLE)
         if counted == 1:
-            ledger.kinds[kind] += 1
+            ledger.kinds[kind or "JSON"] += 1
     if not counted:
         ledger.kinds["empty list"] += 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from ingest.accounting.ledger import (
     CODE_OF,
@@ -88,16 +89,11 @@ def read_table(lines: Iterable[str], place: str, ledger: Ledger, columns: Mappin
         else:
             raise IngestError(f"{place}: no column '{name}' for {role}, expected one of its {len(names)} columns")
     ledger.local = True
-    rows = csv.reader(_chained(first, lines) if numbered else lines, delimiter=mark)
+    rows = csv.reader(chain([first], lines) if numbered else lines, delimiter=mark)
     days: dict[str, int] = {}
     for row in rows:
         if row and (len(row) < len(names) or not _add_row(row, at, ledger, accounts, days)):
             ledger.leave_out(UNREADABLE)
-
-
-def _chained(first: str, lines: Iterable[str]) -> Iterable[str]:
-    yield first
-    yield from lines
 
 
 def _add_row(row: Sequence[str], at: Mapping[str, int], ledger: Ledger, accounts: bool, days: dict[str, int]) -> bool:
@@ -108,14 +104,14 @@ def _add_row(row: Sequence[str], at: Mapping[str, int], ledger: Ledger, accounts
         duration = elapsed_of(cell["duration"].partition(".")[0]) if "duration" in cell else UNKNOWN
         amounts = [round(float(cell[name]) * PARTS) if cell.get(name) else UNKNOWN for name in ("gpus", "nodes")]
         moved = [float(cell[name]) if cell.get(name) else NAN for name in ("read", "written")]
-    except ValueError:
+    except (ValueError, OverflowError):
         return False
     gpus, nodes = amounts[0], (amounts[1] // PARTS if amounts[1] != UNKNOWN else UNKNOWN)
     cluster = cell.get("cluster", "")
     key = key_of(cell["id"], cluster) if "id" in cell else digest("\0".join(row))
     if start == UNKNOWN:
         ledger.leave_out(NEVER_STARTED, key)
-    elif "gpus" in cell and gpus == UNKNOWN:
+    elif ("gpus" in cell and gpus == UNKNOWN) or min(amounts) < UNKNOWN:
         ledger.leave_out(NO_GPUS, key)
     else:
         account = account_of(cell["account"]) if accounts and "account" in cell else ""

@@ -97,8 +97,8 @@ def part(*histories: str | Path, **options: Unpack[UsageOptions]) -> bytes:
         raise UsageError("--part: found --merge with it, expected one of them")
     classes = read_classes(given["classes"])
     asked = Asked(columns_of(given["columns"]), classes.accounts)
-    ledger = read_histories(part_of(_checked(histories), given["part"]), asked)
-    return part_bytes(ledger, given["part"], classes.accounts)
+    files, listing = part_of(_checked(histories), given["part"])
+    return part_bytes(read_histories(files, asked), given["part"], listing, classes.accounts)
 
 
 def _checked(histories: Sequence[str | Path]) -> Sequence[str | Path]:

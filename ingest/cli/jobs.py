@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from ingest.cli.main import later, tell
 from ingest.cli.options import note_output
 from ingest.engine.question import arguments_of
+from ingest.errors import RequirementNotMet
 from ingest.files import write_whole
 
 options_of_job = later("ingest.site.job_file", "options_of_job")
@@ -48,13 +49,19 @@ def job_file(command: str, function: Callable[..., Any]) -> Callable[[Callable[.
                 named = {one.partition("=")[0] for one in typed["set"]}
                 given["set"] = (*(one for one in read["set"] if one.partition("=")[0] not in named), *typed["set"])
             given = _without_rivals(given, typed)
-            run(**{**options, **dict.fromkeys(read.keys() - given.keys()), **given})
+            unmet = None
+            try:
+                run(**{**options, **dict.fromkeys(read.keys() - given.keys()), **given})
+            except RequirementNotMet as error:  # an answer, too
+                unmet = error
             if save_job is not None:
                 import yaml
 
                 entry = job_of_options(command, arguments, given)
                 write_whole(Path(save_job), yaml.safe_dump(entry, sort_keys=False, allow_unicode=True))
                 tell(f"wrote {save_job}")
+            if unmet is not None:
+                raise unmet
 
         return asked
 

@@ -82,9 +82,9 @@ def _types(name: str, argument: Argument) -> Iterator[str]:
         yield "object"
         return
     yield "string"
-    if name == "site":
+    if name in ("site", "plan"):
         yield "object"
-    elif argument.declared is None or argument.declared.metavar == "N":
+    elif argument.declared is not None and argument.declared.metavar == "N":
         yield "number"
 
 
@@ -112,8 +112,12 @@ def called(tool: str, arguments: Mapping[str, Any], root: Path) -> str:
     for name, value in arguments.items():
         if name not in known or name in ("catalogs", "derivations", "output"):
             raise UsageError(f"{tool}: no argument {brief(name)}, {expected_one_of(name, TOOLS[tool].listed)}")
+        if known[name].declared is None and not isinstance(value, str) and "object" not in _types(name, known[name]):
+            raise UsageError(f"{name}: found {brief(value)}, expected text")
         for text in _texts(value):
             _inside(text, root, name)
+    if lacking := next((name for name, one in known.items() if one.required and name not in arguments), ""):
+        raise UsageError(f"{tool}: no argument '{lacking}', expected one")
     asked = dict(arguments)
     if tool == "plan":
         asked["root"] = root

@@ -82,7 +82,8 @@ def job_of_options(command: str, arguments: Mapping[str, Argument], given: Mappi
             _put(entry, f"{PARTS[command][0]}set", {name: _written(one) for name, one in pairs})
             continue
         written = _written(plain)
-        for key in keys_of.get(option, ()):
+        # The model is that of the job, whichever command asks: all read it there.
+        for key in ("model",) if option == "model" else keys_of.get(option, ()):
             trial: dict[str, Any] = {}
             _put(trial, key, written)
             if not _faults(trial):
@@ -108,7 +109,8 @@ def _of_site(
     if name not in jobs:
         raise UsageError(f"--job: found '{place or file}', {expected_one_of(name, [f'jobs.{one}' for one in jobs])}")
     entry = dict(jobs[name] or {}) if isinstance(jobs[name], dict) or jobs[name] is None else {}
-    entry.setdefault("model", name)
+    if "samples_per_second" not in entry:
+        entry.setdefault("model", name)
     clusters, datasets = data.get("clusters") or {}, data.get("datasets") or {}
     cluster = clusters.get(entry.get("cluster", next(iter(clusters), None))) if isinstance(clusters, dict) else None
     given = _machines(cluster, entry, arguments) if isinstance(cluster, dict) else {}

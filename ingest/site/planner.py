@@ -41,7 +41,7 @@ from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, growth_of, s
 from ingest.site.decisions import check_decisions, owners_of, stale, unearned
 from ingest.site.faults import every_fault, faults_of
 from ingest.site.guidance import NO_GUIDANCE, UNLIMITED, ClusterGuidance, guidance_of, place_floors, unguided
-from ingest.site.holdings import elapsed_until, holdings_of, place_grown_checkpoints, place_minimums, year_rows
+from ingest.site.holdings import MINIMUMS, elapsed_until, holdings_of, place_grown_checkpoints, place_minimums, year_rows
 from ingest.site.jobs import place_transfers, plan_jobs
 from ingest.site.loaders import place_loaders
 from ingest.site.plan import MOST_YEARS, TABLES, Plan, PlanScenarios
@@ -329,12 +329,17 @@ def plan_once(
         left_out["R-READ-06"] = "evidence agrees about the rate of each job"
     staged = {name for name, job in site.section("jobs").items() if job.get("placement", {}).get("mode") == "stage"}
     reading = [row for row in jobs if row.name not in staged and row.step("job_read_bandwidth") is not None]
+    # What the buyer states is required whether or not a job needs it.
+    stated = site.section("storage").get("at_least", {})
+    unstated = [line.id for line in LINES if line.metric not in [MINIMUMS[key][0] for key in stated if key in MINIMUMS]]
     if not reading and not any(row.step("storage_tier_bytes") is not None for row in jobs):
-        left_out |= dict.fromkeys((line.id for line in LINES if line.id.startswith("R-READ")), NOT_READ)
-        known.state("no_job_reads")
+        left_out |= dict.fromkeys((name for name in unstated if name.startswith("R-READ")), NOT_READ)
+        if "read" not in stated:
+            known.state("no_job_reads")
     if not policies and not any(row.step("storage_tier_bytes") is not None for row in jobs):
-        left_out |= dict.fromkeys((line.id for line in LINES if line.id.startswith(("R-WRITE", "R-MIX"))), NOT_SAVED)
-        known.state("no_job_saves")
+        left_out |= dict.fromkeys((name for name in unstated if name.startswith(("R-WRITE", "R-MIX"))), NOT_SAVED)
+        if "write" not in stated:
+            known.state("no_job_saves")
     found, absent, tree = _found(known, left_out, {row.name: _hardness(row) for row in jobs})
     unopened = any(row.step("job_read_bandwidth") is not None and row.step("job_file_opens") is None for row in jobs)
     absent |= {"R-META-01": UNOPENED} if unopened and "R-META-01" in absent else {}

@@ -99,6 +99,23 @@ def test_parts_give_what_the_whole_gives(tmp_path, run):
         assert (said in ran.err, ran.err.count("\n")) == (True, 1), ran.err
 
 
+@pytest.mark.parametrize("change", ["another name", "a row more", "a file more"])
+def test_parts_of_another_history_are_refused(tmp_path, run, change):
+    for folder in ("one", "other"):
+        (tmp_path / folder).mkdir()
+        for number in range(3):
+            written(tmp_path / folder, "\n".join([HEAD, row(number)]), f"{number}.txt")
+    other = tmp_path / "other"
+    if change == "another name":
+        (other / "2.txt").rename(other / "3.txt")
+    else:
+        written(other, "\n".join([HEAD, row(1), row(7)]), "1.txt" if change == "a row more" else "3.txt")
+    for number, folder in ((1, "one"), (2, "other")):
+        assert run("site", "--from", folder, "--part", f"{number}/2", "-o", f"{number}.npz").code == 0
+    refused = run("site", "--merge", "--from", "1.npz", "2.npz")
+    assert (refused.code, "2.npz is a part of another history" in refused.err) == (2, True)
+
+
 def test_a_part_holds_no_name(tmp_path):
     from ingest.accounting.usage import part
 
@@ -191,3 +208,13 @@ def test_rows_without_an_id_count_each(tmp_path):
     text = "Cluster|Start|End|ElapsedRaw|NNodes|AllocTRES\n" + "c|1672531200|1672534800|3600|1|gres/gpu=4,node=1\n" * 2
     answer = ingest.usage(written(tmp_path, text))
     assert (answer.results["gpu_hours"].value, [*answer.runs.notes.values()]) == (8, [1])
+
+
+def test_without_ids_steps_are_no_jobs(tmp_path):
+    head, times = "Partition|Start|End|ElapsedRaw|AllocTRES|TRESUsageInTot", "1672531200|1672534800|3600|gres/gpu=4,node=1"
+    text = f"{head}\ngpu|{times}|\n|{times}|fs/disk=5M\n|{times}|\ngpu|{times}|\n"
+    answer = ingest.usage(written(tmp_path, text))
+    assert (answer.results["gpu_hours"].value, answer.results["jobs"].value) == (8, 2)
+    untold = "\n".join(line.partition("|")[2] for line in text.splitlines())
+    with pytest.raises(IngestError, match="which tells steps from jobs"):
+        ingest.usage(written(tmp_path, untold))

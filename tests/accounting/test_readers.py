@@ -1,10 +1,14 @@
 """Each kind of history that is read gives the runs that it tells of; bytes come from steps, Darshan names and Lustre."""
 
 import bz2
+import copy
+import functools
 import gzip
 import io
 import json
 import lzma
+import time as clock
+from contextlib import suppress
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -13,6 +17,7 @@ import zstandard
 from histories import drawn, quantile
 
 import ingest
+from ingest.accounting.slurm import seconds_of
 from ingest.errors import IngestError, UsageError
 
 HEAD = "JobIDRaw|State|Start|End|ElapsedRaw|AllocTRES"
@@ -238,3 +243,53 @@ CUT = {
 def test_json_that_is_cut_or_of_another_kind_is_refused_without_its_content(tmp_path, run, kind):
     ran = run("site", "--from", str(written(tmp_path, CUT[kind])), "-o", "site.yaml")
     assert (ran.code, ran.err.count("\n"), "hunter2" in ran.err, (tmp_path / "site.yaml").exists()) == (1, 1, False, False)
+
+
+JOB = {
+    "job_id": 1, "state": "COMPLETED", "time": {"start": 1_746_057_600, "end": 1_746_061_200, "elapsed": 3600}, "steps": [],
+    "tres": {"allocated": [{"type": "gres", "name": "gpu", "count": 8}]},
+}  # fmt: skip
+POD = {
+    "kind": "Pod", "metadata": {"uid": "a"}, "status": {"phase": "Running", "startTime": "2025-05-01T00:00:00Z"},
+    "spec": {"containers": [{"resources": {"limits": {"nvidia.com/gpu": 8}}}]},
+}  # fmt: skip
+
+
+def places(found, path=()):
+    """The places in an object, those of its parts among them."""
+    for key, inner in found.items() if isinstance(found, dict) else enumerate(found) if isinstance(found, list) else ():
+        yield (*path, key)
+        yield from places(inner, (*path, key))
+
+
+@pytest.mark.parametrize("whole", [JOB, POD], ids=["sacct", "pod"])
+def test_an_object_with_a_field_of_another_type_is_refused_or_left_out(tmp_path, whole):
+    for path in places(whole):
+        for wrong in (None, 5, -5, 10**30, "x", [], [5], ["x"], {}, True, 1.5):
+            one = copy.deepcopy(whole)
+            *above, last = path
+            functools.reduce(lambda part, key: part[key], above, one)[last] = wrong
+            history = written(tmp_path, json.dumps([whole, one]))
+            with suppress(IngestError):
+                answer = ingest.usage(history)
+                assert len({len(getattr(answer.runs, name)) for name in ("key", "start", "gpus", "written")}) == 1
+
+
+@pytest.mark.parametrize("amount", ["-8", "inf", "1e30", "nan", "x"])
+def test_amounts_that_are_none_are_left_out_of_a_table(tmp_path, amount):
+    text = f"t,e,n\n100,3700,2\n200,3800,{amount}\n"
+    assert (figures(written(tmp_path, text), columns="start=t,end=e,gpus=n"))["jobs_skipped"] == 1
+
+
+def test_times_without_a_zone_are_of_the_clock_of_the_history(monkeypatch):
+    monkeypatch.setenv("TZ", "America/New_York")
+    clock.tzset()
+    try:
+        assert (
+            seconds_of("2025-07-01T00:00", {})
+            == seconds_of("2025-07-01T00:00:00.5", {})
+            == seconds_of("2025-07-01T00:00:00", {})
+        )
+    finally:
+        monkeypatch.undo()
+        clock.tzset()

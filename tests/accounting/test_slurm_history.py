@@ -65,7 +65,7 @@ def test_a_delimiter_in_a_job_name_shifts_no_column(tmp_path):
     answer = ingest.usage(written(tmp_path, f"{header}\n{row}\n"))
     assert values(answer)["gpu_hours"] == 4
     refused = written(tmp_path, f"{header.replace('State', 'Comment|State')}\n{row}\n")
-    with pytest.raises(ingest.errors.IngestError, match="1 row that does not fit the header"):
+    with pytest.raises(ingest.errors.IngestError, match="1 row that cannot be read"):
         ingest.usage(refused)
 
 

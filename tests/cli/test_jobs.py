@@ -77,6 +77,30 @@ def test_what_is_typed_overrides_the_file_and_is_saved(file, run, tmp_path):
     assert yaml.safe_load(saved.read_text(encoding="utf-8")) == {**kept, "options": {"gpus": 64}}
 
 
+@pytest.mark.parametrize("command", sorted({*OF_A_JOB} - {"feed", "fit"}))
+def test_a_saved_job_says_its_model_to_all_commands(command, run, tmp_path):
+    saved = tmp_path / "saved.yaml"
+    typed = {"train": ["--tokens", "1T"], "offload": ["--batch", "1"]}.get(command, [])
+    asked = run(command, "llama3-8b", "--gpu", "h100", "--gpus", "8", *typed, "--save-job", str(saved))
+    assert asked.code == 0, asked.err
+    again = run("bw", "--job", str(saved), "--format", "json").data
+    assert {name: again["inputs"][name]["value"] for name in ("model", "gpu")} == {"model": "llama3-8b", "gpu": "h100-sxm"}
+
+
+def test_a_job_is_saved_whose_answer_is_no(run, tmp_path):
+    saved = tmp_path / "saved.yaml"
+    asked = run("memory", "llama3-405b", "--gpu", "h100", "--gpus", "8", "--save-job", str(saved))
+    assert (asked.code, yaml.safe_load(saved.read_text(encoding="utf-8"))["model"]) == (3, "llama3-405b")
+
+
+def test_a_job_of_a_site_file_with_rates_of_its_own_has_no_model(run, tmp_path):
+    job = {"cluster": "main", "nodes": 4, "samples_per_second": 1, "sample_bytes": "12.5 MB"}
+    path = tmp_path / "site.yaml"
+    path.write_text(yaml.safe_dump({"clusters": {"main": {"node": "dgx-h100"}}, "jobs": {"4-nodes": job}}), encoding="utf-8")
+    found = run("bw", "--job", str(path), "--format", "json").data["results"]
+    assert found["ingest_bandwidth_per_job"]["value"] == 4 * 8 * 12.5e6
+
+
 def test_a_job_of_a_site_file_asks_what_the_plan_asks(run, tmp_path):
     jobs = {"a": {"cluster": "main", "model": "unet3d", "nodes": 16}, "b": {"cluster": "main", "model": "cosmoflow"}}
     site = {"clusters": {"main": {"node": "dgx-h100", "count": 32}}, "jobs": jobs}

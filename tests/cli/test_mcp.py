@@ -25,6 +25,8 @@ HOSTILE = [
     ("bw", {"model": "unet3d", "gpu": "h100", "catalogs": ["/"]}, "no argument 'catalogs'"), ("bw", {"model": 7}, "model"),
     ("plan", {"site": {**SITE, "jobs": {"a": {"model": "/etc/passwd"}}}}, "outside of the folder"),
     ("plan", {"site": "none.yaml"}, "none.yaml"), ("bw", {"model": "cosmoflow"}, "--gpu is missing"),
+    ("plan", {}, "no argument 'site'"), ("explain", {}, "no argument 'name'"), ("catalog", {"kind": ["gpus"]}, "expected text"),
+    ("catalog", {"kind": "gpus", "matching": 5}, "expected text"), ("fit", {"plan": 5}, "found 5"),
     ("bw", {"model": "\u0000"}, ""), ("dataset", {"tokens": "1e999"}, "finite"),
 ]  # fmt: skip
 

@@ -53,6 +53,16 @@ def test_a_line_is_the_larger_of_need_and_minimum(key):
     assert (less.priority, less.rationale, less.remark) == ("mandatory", need.rationale, need.remark)
 
 
+@pytest.mark.parametrize("key", MINIMUMS)
+@pytest.mark.parametrize(
+    "reads", [{}, {"jobs": {"a": {"cluster": "main", "nodes": 16, "samples_per_second": 1, "sample_bytes": "1 MB"}}}]
+)
+def test_a_minimum_is_a_line_where_no_job_needs_it(key, reads):
+    name, much, _ = MINIMUMS[key]
+    line = plan(**reads, datasets={"x": {"bytes": "1 TB"}}, storage={"at_least": {key: much}}).requirement(name)
+    assert (line.display.partition(" (")[0], line.priority) == (much, "mandatory")
+
+
 def test_minimums_hold_in_all_years_and_without_a_known_protection():
     asked = plan(datasets={"x": {"bytes": "1 TB"}}, storage={"at_least": {"usable": "5 PB", "raw": "9 PB"}})
     assert {row["year_capacity_to_buy"] for row in asked.tables["capacity"]} == {5 * PB}
