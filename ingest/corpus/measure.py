@@ -74,11 +74,11 @@ class MeasureOptions(TypedDict, total=False):
     ]
 
 
-def measure(*sources: str | Path | CorpusPart, **options: Unpack[MeasureOptions]) -> CorpusMeasurement:
+def measure(*paths: str | Path | CorpusPart, **options: Unpack[MeasureOptions]) -> CorpusMeasurement:
     """Measure bytes per token, tokens and sizes of a corpus.
 
     Args:
-        sources: folders, files, globs, URLs, `@list.txt`, or `-` for standard input. With `merge` the files of parts, or the
+        paths: folders, files, globs, URLs, `@list.txt`, or `-` for standard input. With `merge` the files of parts, or the
             results with `part`, which are a `CorpusPart` with a method `write`.
 
     >>> import tempfile, pathlib
@@ -99,29 +99,29 @@ def measure(*sources: str | Path | CorpusPart, **options: Unpack[MeasureOptions]
     asked: dict[str, Any] = {**filled(MeasureOptions, options, "measure")}
     shown, catalog, exact = asked["progress"] or Progress(None), Catalog(asked["catalogs"]), asked["exact"]
     scheduler, resume, seed, threads = (asked[name] for name in ("scheduler", "resume", "seed", "threads"))
-    paths = [source for source in sources if not isinstance(source, CorpusPart)]
+    named = [path for path in paths if not isinstance(path, CorpusPart)]
     share = None if asked["part"] is None else Share.of(asked["part"])
     if share is not None:
         refuse_options(
-            "--part", {"--merge": asked["merge"], "--strict": asked["strict"], "standard input": "-" in map(str, paths)}
+            "--part", {"--merge": asked["merge"], "--strict": asked["strict"], "standard input": "-" in map(str, named)}
         )
     if asked["merge"]:
         usual = filled(MeasureOptions, {}, "measure")
         own = {name: asked[name] not in (default, str(default), []) for name, default in usual.items()}
         refuse_options("--merge", {f"--{name.replace('_', '-')}": own[name] for name in usual if name not in WITH_MERGE})
-        answer = merged(sources, catalog)
+        answer = merged(paths, catalog)
     elif asked["samples"] and share is not None:
-        return part_of_sizes(paths, share, asked["include"], asked["exclude"], catalog, shown)
+        return part_of_sizes(named, share, asked["include"], asked["exclude"], catalog, shown)
     elif asked["samples"]:
-        answer = measured_samples(paths, asked["include"], asked["exclude"], catalog, shown)
+        answer = measured_samples(named, asked["include"], asked["exclude"], catalog, shown)
     else:
-        needs = {"--resume": resume is not None, "--scheduler": scheduler is not None, "standard input": "-" in map(str, paths)}
+        needs = {"--resume": resume is not None, "--scheduler": scheduler is not None, "standard input": "-" in map(str, named)}
         counts_all = next((name for name, is_there in needs.items() if is_there), "")
         refuse_sample(exact, counts_all)
         width, level = (parse_share(asked[name], f"--{name}") for name in ("tolerance", "confidence"))
         start = None if seed is None else parse_whole(seed, "--seed", 0)
         workers = None if threads is None else parse_whole(threads, "--threads", 1)
-        corpus = OpenCorpus(paths, asked, workers, catalog)
+        corpus = OpenCorpus(named, asked, workers, catalog)
         if share is not None and exact is False:
             return corpus.part_of_sample(share, width, level, start, shown)
         if share is not None:

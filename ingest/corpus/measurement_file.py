@@ -160,7 +160,7 @@ def read_measurement(path: Path, option: str) -> MeasurementFile:
 
 def is_part(path: Path) -> bool:
     """Whether a file begins as a part of a measurement does."""
-    with suppress(OSError, ValueError), open_regular(path) as file:
+    with suppress(OSError, ValueError, RecursionError), open_regular(path) as file:
         header = json.loads(file.readline(MOST_HEADER))
         return isinstance(header, dict) and "ledger" in header
     return False

@@ -116,7 +116,7 @@ computed_quantity("anchor_bytes", "published_weights_bytes * versions_published"
 computed_quantity("no_anchor_bytes", "published_weights_bytes * 0", "B", "No anchor lies between full versions.",
     above=False, of="anchor_bytes", when="full_published")  # fmt: skip
 computed_quantity("anchor_seconds", "version_seconds * 1", "s", "Time in which an anchor is written, and as much in which all "
-    "hosts read it: that between two versions.", label="time to write an anchor, and to read it")  # fmt: skip
+    "hosts read it: that between two versions.", label="time to write an anchor and to read it")  # fmt: skip
 computed_quantity("anchor_write_bandwidth", "anchor_bytes / anchor_seconds", "B/s", "Writes of an anchor in its time.",
     above=False, label="writes of an anchor")  # fmt: skip
 computed_quantity("anchor_read_bandwidth", "rollout_readers * anchor_bytes / anchor_seconds", "B/s",
