@@ -48,7 +48,7 @@ PLAIN = {
 #: counted in sentences, never in units that are written
 PEOPLE = ("client", "thread")
 COUNTED = ("sample", "document", "token", "GPU", "GPU-hour", "node", "file", "parameter")
-#: counted in billions too: `100B` of them
+#: counted in billions too: `100B` of them; a plain number is, because it has no bytes to be taken for
 BILLIONS = ("token", "parameter", "sample", "document")
 #: Letters behind a count, as people write it: 15t tokens are no tonnes, 8B parameters no bytes.
 SPOKEN = {"m": 10**6, "b": 10**9, "B": 10**9, "t": 10**12}
@@ -204,7 +204,7 @@ def parse(written: object, unit: str, what: str) -> float:
             raise UsageError(
                 f"{what}: found {brief(written)} without a unit, expected one, such as '{spelled[0]}' or '{spelled[1]}'"
             )
-    elif suffix in SPOKEN and text == f"{match[1]}{suffix}" and unit in BILLIONS:
+    elif suffix in SPOKEN and text == f"{match[1]}{suffix}" and unit in (*BILLIONS, "1"):
         factor, base = SPOKEN[suffix], unit
     elif suffix == "m" and unit == "s":
         factor, base = 60, unit  # minutes, as schedulers and clusters write them; no time is measured in metres
@@ -291,10 +291,10 @@ def needs_unit(number: float, unit: str, prefix: str = "") -> tuple[str, ...]:
 
 def _as_count(digits: str, suffix: str, unit: str) -> str:
     """What a count that is written as bytes probably means: 100G for 100GB tokens; empty for anything else."""
-    if unit not in BILLIONS or suffix[-1:] != "B" or suffix[:-1] not in DECIMAL:
+    if unit not in (*BILLIONS, "1") or suffix[-1:] != "B" or suffix[:-1] not in DECIMAL:
         return ""
     meant = f"{digits}{suffix[:-1] or 'B'}"
-    return f"; did you mean '{meant}', {parse(meant, unit, ''):,.0f} {unit}s?"
+    return f"; did you mean '{meant}', {parse(meant, unit, ''):,.0f}{'' if unit == '1' else f' {unit}s'}?"
 
 
 def _finite(number: float, written: object, unit: str, what: str) -> float:

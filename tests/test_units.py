@@ -27,6 +27,7 @@ WRITTEN = [
     ("1_000", "sample", 1000), ("1,500", "B", 1500), ("1,500 B", "B", 1500), ("1,500.5 GB", "B", 1500.5e9),
     ("1,500,000 kB", "B", 1.5e9), ("310", "sample/s/GPU", 310), ("310 samples/s", "sample/s/GPU", 310),
     ("700 W", "W/GPU", 700), ("1.2 MJ", "J", 1_200_000), (310, "sample/s/GPU", 310), (0.5, "1", 0.5),
+    ("1B", "1", 10**9), ("2.5b", "1", 2.5e9),
 ]  # fmt: skip
 
 OTHER_KIND = [
@@ -47,6 +48,7 @@ REFUSALS = {
         ("1,500 GB", "B"), ("2,830MB", "B/sample"), ("1,500 min", "s"), ("-1,500 k", "sample"),
     ],
     "finite": [(written, "B") for written in (math.nan, math.inf, -math.inf, "1e999", "1e308 TB")],
+    r"did you mean '1G', 1,000,000,000\?$": [("1GB", "1")],
     "unknown unit .*did you mean 'MiB'": [("16 MIB", "B")],
     "unknown unit .*did you mean 'TFLOP'": [("35 TFLOQ/s", "B")],
     "unknown unit .*did you mean 'sample'": [("3 samlpes/s", "B")],

@@ -19,6 +19,7 @@ from ingest.cli.options import (
     detail_options,
     explain_option,
     format_option,
+    model_alone,
     model_argument,
     note_output,
     options_of,
@@ -247,6 +248,7 @@ COMMANDS: dict[str, Asked] = {
         ingest rl qwen3-8b --rollout-hosts 48 --step-time 60s --publish delta --changed-share 1%..3% --anchor-every 25
         ingest rl qwen3-30b-a3b --rollout-hosts 16 --rollouts 1024 --tokens 8000 --tokens-per-second 8000 --trace ids,routing
         """,
+        parts=(model_alone, options_of, explain_option, output_options),
     ),
     "train": Asked(
         """GPU-hours, duration, energy, carbon and cost of a training run, with the time that it loses.

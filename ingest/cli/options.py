@@ -129,16 +129,12 @@ def word_argument(name: str) -> Callable[[Command], Command]:
     )
 
 
-#: The model and the kind of its GPUs: words, or the options of the same names.
-model_argument = stacked(
-    [
-        word_argument("model"),
-        word_argument("gpu"),
-        click.option(
-            "--model", metavar="ID", callback=_one_word, help="Id, alias, YAML file or config.json of the model; or MODEL."
-        ),
-    ]
+_model = click.option(
+    "--model", metavar="ID", callback=_one_word, help="Id, alias, YAML file or config.json of the model; or MODEL."
 )
+#: The model, and the kind of its GPUs: words, or the options of the same names.
+model_alone = stacked([word_argument("model"), _model])
+model_argument = stacked([word_argument("model"), word_argument("gpu"), _model])
 explain_option = click.option("--explain", metavar="NAME", help="Show the derivation of one quantity instead.")
 
 

@@ -198,6 +198,7 @@ class Shown(NamedTuple):
     unless: str = ""  # a result next to which a short page leaves it out
     #: the input without which nobody misses it, or the words of the question, such as `sync`, to which it belongs
     where: str = ""
+    label: str = ""  # its words in this question, where its quantity is a result of other questions too
 
 
 class Question(NamedTuple):

@@ -500,6 +500,19 @@ def steps_below(roots: Iterable[Step]) -> list[Step]:
     return list(found)
 
 
+def needs_below(names: Iterable[str]) -> set[str]:
+    """The names of quantities, and of all that their own formulas rest on.
+
+    >>> sorted(needs_below(["chunk_step_tokens"]))
+    ['chunk_overlap_tokens', 'chunk_step_tokens', 'chunk_tokens']
+    """
+    found, new = set[str](), set(names)
+    while new:
+        found |= new
+        new = {need for name in new for need in getattr(_declaration(name), "needs", ())} - found
+    return found
+
+
 def solve(name: str, given: Mapping[str, Num]) -> Num:
     """Compute a quantity from what is given.
 

@@ -131,6 +131,13 @@ computed_quantity("join_read_bytes", "(published_weights_bytes + chain_bytes) * 
 computed_quantity("join_read_bandwidth", "rollout_readers * join_read_bytes / join_seconds", "B/s",
     "Reads of anchor and chain where all hosts join at once.", above=False,
     label="reads where all hosts join at once")  # fmt: skip
+computed_quantity("version_write_bandwidth", "maximum(publish_write_bandwidth, anchor_write_bandwidth)", "B/s",
+    "Writes of versions that storage must take: the larger of version and anchor.", above=False,
+    label="write bandwidth for versions", example="version_write_bandwidth(0.5e9, 0.3e9) -> 500000000.0")  # fmt: skip
+computed_quantity("version_read_bandwidth",
+    "maximum(maximum(pull_read_bandwidth, anchor_read_bandwidth), join_read_bandwidth)", "B/s",
+    "Reads of versions that storage must deliver: the largest of version, anchor and hosts that join.", above=False,
+    label="read bandwidth for versions", example="version_read_bandwidth(2e9, 13e9, 3e9) -> 13000000000.0")  # fmt: skip
 
 # What lies on storage, and what is written in a day
 computed_quantity("versions_stored", "weight_versions_kept + anchor_every - 1", "1",

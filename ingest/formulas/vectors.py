@@ -227,7 +227,7 @@ input_quantity("rebuilds_per_day", "1", "Times a day that the whole index is wri
     above=False, default=1)  # fmt: skip
 computed_quantity("rebuild_write_bandwidth",
     "((index_bytes + navigation_bytes) * index_replicas + build_files_bytes) * rebuilds_per_day / seconds_per_day", "B/s",
-    "Writes of rebuilds and compaction, spread over the day.", label="writes of rebuilds",
+    "Writes of rebuilds and compaction, spread over the day.", label="mean writes of rebuilds",
     example="rebuild_write_bandwidth(3, 5, 2, 7, 3, 5) -> 13.8")  # fmt: skip
 input_quantity("embedding_flops_per_token", "FLOP/token", "Forward pass of an embedding model.")
 computed_quantity("ingest_vectors_per_second",

@@ -31,8 +31,8 @@ SMALLEST_KIND = 0.01
 STAR, GUIDED = "*", "*guidance"
 #: Parts of an answer at most and at least, and the letters beyond which the last part is left out: a terminal's line.
 MOST, LEAST, LINE = 3, 2, 80
-#: What the line leaves out where it is zero: nobody decodes.
-UNSAID_AS_ZERO = ("decode_cores_per_node",)
+#: What the line leaves out where it is zero: nobody decodes, memory answers all queries.
+UNSAID_AS_ZERO = ("decode_cores_per_node", "read_requests_per_second")
 #: Evidence of a rate that depends on the precision of the arithmetic.
 OF_ARITHMETIC = ("measured", "transferred", "efficiency", "peak")
 
@@ -64,7 +64,9 @@ def results_line(
 def _value(name: str, quantity: Quantity) -> str:
     if is_share(name, quantity.unit):
         return f"{quantity.value * 100:,.3g} %"
-    return display(quantity.value, quantity.unit.removesuffix("/GPU").removesuffix("/node"), binary=False)
+    # Of a plain rate, the wording says what comes in a second.
+    unit = "1" if quantity.unit == "1/s" else quantity.unit.removesuffix("/GPU").removesuffix("/node")
+    return display(quantity.value, unit, binary=False)
 
 
 def answer_line(answer: Answer) -> str:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from ingest.configuration import configuration
@@ -126,11 +127,11 @@ def range_text(name: str, quantity: Quantity) -> str:
     return low if low == high else joined_ends(low, high, " – ")
 
 
-def unknown_section(unknown: Mapping[str, str]) -> Section:
-    """Quantities that are not known, by reason."""
+def unknown_section(unknown: Mapping[str, str], own: Mapping[str, str] = MappingProxyType({})) -> Section:
+    """Quantities that are not known, by reason; `own` has the labels of the question."""
     reasons: dict[str, list[str]] = {}
     for name, why in unknown.items():
-        reasons.setdefault(why, []).append(plain(name))
+        reasons.setdefault(why, []).append(own.get(name) or plain(name))
     return Section("Not known", lines=tuple(f"{', '.join(names)}: {why}" for why, names in reasons.items()))
 
 

@@ -306,7 +306,7 @@ def _results(known: Quantities, clients: Clients) -> tuple[dict[str, Quantity], 
     found: dict[str, Step] = {}
     unknown: dict[str, str] = {}
     stalled = any(known.given[name].value != 1 for name in ("accelerator_utilization", "scaling_efficiency"))
-    for name, *_, where in QUESTION.results:
+    for name, where in ((one.name, one.where) for one in QUESTION.results):
         try:
             if name not in CLIENTS:
                 found[name] = known.step(name)

@@ -247,6 +247,14 @@ def quantities_of(names: Mapping[str, str], written: Mapping[str, Written | None
     return found
 
 
+def by_option(names: Mapping[str, str], why: str) -> str:
+    """A reason whose advice names the option of a quantity in place of `--set`; `names` has the quantities by option."""
+    if not isinstance(why, Message):
+        return why
+    named = {f"set.{name}": Option(one) for one, name in names.items()}
+    return Message(*why.parts, supply=tuple(named.get(way.path, way) for way in why.supply))
+
+
 def model_by_numbers(
     model: str | None, settings: Mapping[str, float], alone: bool = False
 ) -> tuple[str | None, dict[str, float]]:

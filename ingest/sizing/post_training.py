@@ -10,7 +10,7 @@ from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in
-from ingest.engine.registry import solve, steps_below
+from ingest.engine.registry import needs_below, solve, steps_below
 from ingest.engine.result import Answer, Deferred
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived
@@ -18,11 +18,11 @@ from ingest.errors import UsageError, one_of
 from ingest.formulas.post_training import MEASURED
 from ingest.sizing.checkpoint import SavedCheckpoints, saved_checkpoints
 from ingest.sizing.evidence_ladder import from_catalog
-from ingest.sizing.job import SIZED_MODEL, Amount, CommonOptions, by_user, quantities_of, settings_of
+from ingest.sizing.job import SIZED_MODEL, Amount, CommonOptions, by_option, by_user, quantities_of, settings_of
 from ingest.sizing.optimizer_states import WIDTHS
 from ingest.sizing.resolve import ModelSize, size_of
 from ingest.sizing.rules import contradictions, finding, messages, unused
-from ingest.units import parse
+from ingest.units import parse_whole
 
 #: How versions travel.
 PUBLISHED = {"full": "each version is whole", "delta": "each version holds what changed, with an anchor now and then"}
@@ -114,48 +114,32 @@ class PublishOptions(TypedDict, total=False):
     ]
     every: Annotated[
         Amount,
-        option(
-            "Optimizer steps from one version to the next, {default} by default; 0 publishes none.",
-            quantity="publish_every",
-            usual=DEFAULTS,
-        ),
-    ]
+        option("Optimizer steps from one version to the next, {default} by default; 0 publishes none.",
+               quantity="publish_every", usual=DEFAULTS),
+    ]  # fmt: skip
     changed_share: Annotated[
         str | float | None,
-        option(
-            "Share of the parameters that change from one version to the next, such as 2%, or two ends; with delta, "
-            "{default} by default.",
-            "F|F..F",
-            usual="1%..3%",
-        ),
-    ]
+        option("Share of the parameters that change from one version to the next, such as 2%, or two ends; with delta, "
+               "{default} by default.", "F|F..F", usual="1%..3%"),
+    ]  # fmt: skip
     encoding: Annotated[
         str | None,
-        option(
-            f"How a delta is written: {{choices}}; {USUAL_ENCODING} for 16-bit weights, {PLAIN_ENCODING} for others.",
-            "NAME",
-            choices=ENCODINGS,
-        ),
-    ]
+        option(f"How a delta is written: {{choices}}; {USUAL_ENCODING} for 16-bit weights, {PLAIN_ENCODING} for others.",
+               "NAME", choices=ENCODINGS),
+    ]  # fmt: skip
     precision: Annotated[
         str, option("Precision of the published weights: bf16, fp16, fp8, …", "P", default="bf16", choices=WIDTHS.keys())
     ]
     anchor_every: Annotated[
         Amount,
-        option(
-            "Versions from one anchor, a full version, to the next; {default} by default.",
-            quantity="anchor_every",
-            usual=DEFAULTS,
-        ),
-    ]
+        option("Versions from one anchor, a full version, to the next; {default} by default.", quantity="anchor_every",
+               usual=DEFAULTS),
+    ]  # fmt: skip
     keep: Annotated[
         Amount,
-        option(
-            "Newest versions that a host must be able to build; {default} by default.",
-            quantity="weight_versions_kept",
-            usual=DEFAULTS,
-        ),
-    ]
+        option("Newest versions that a host must be able to build; {default} by default.", quantity="weight_versions_kept",
+               usual=DEFAULTS),
+    ]  # fmt: skip
 
 
 class PullOptions(TypedDict, total=False):
@@ -163,23 +147,17 @@ class PullOptions(TypedDict, total=False):
 
     rollout_hosts: Annotated[
         Amount,
-        option(
-            "Hosts that generate rollouts, {default} by default; 0 where training and rollouts share GPUs.",
-            quantity="rollout_hosts",
-            usual=DEFAULTS,
-        ),
-    ]
+        option("Hosts that generate rollouts, {default} by default; 0 where training and rollouts share GPUs.",
+               quantity="rollout_hosts", usual=DEFAULTS),
+    ]  # fmt: skip
     rollout_replicas: Annotated[
         Amount, option("Engines that generate rollouts, instead of their hosts.", quantity="rollout_replicas")
     ]
     step_time: Annotated[
         Amount,
-        option(
-            "Time of one optimizer step; else from --rollouts, --tokens and --tokens-per-second.",
-            "TIME",
-            quantity="rl_step_seconds",
-        ),
-    ]
+        option("Time of one optimizer step; else from --rollouts, --tokens and --tokens-per-second.", "TIME",
+               quantity="rl_step_seconds"),
+    ]  # fmt: skip
     tokens_per_second: Annotated[Amount, option("Tokens/s that one rollout host generates.", quantity="rollout_token_rate")]
     publish_within: Annotated[
         Amount,
@@ -187,43 +165,29 @@ class PullOptions(TypedDict, total=False):
     ]
     pull_within: Annotated[
         Amount,
-        option(
-            "Time in which all hosts read a version; the pause, else half of the time between versions.",
-            "TIME",
-            quantity="pull_seconds",
-        ),
-    ]
+        option("Time in which all hosts read a version; the pause, else half of the time between versions.", "TIME",
+               quantity="pull_seconds"),
+    ]  # fmt: skip
     pause: Annotated[
         Amount, option("Time in which rollouts pause to take a version into use.", "TIME", quantity="pause_seconds")
     ]
     anchor_within: Annotated[
         Amount,
-        option(
-            "Time to write an anchor, and as much to read it; that between versions by default.",
-            "TIME",
-            quantity="anchor_seconds",
-        ),
-    ]
+        option("Time to write an anchor, and as much to read it; that between versions by default.", "TIME",
+               quantity="anchor_seconds"),
+    ]  # fmt: skip
     join_within: Annotated[
         Amount,
-        option(
-            "Time in which all hosts that join at once read anchor and chain; {default} by default.",
-            "TIME",
-            quantity="join_seconds",
-            usual=DEFAULTS,
-        ),
-    ]
+        option("Time in which all hosts that join at once read anchor and chain; {default} by default.", "TIME",
+               quantity="join_seconds", usual=DEFAULTS),
+    ]  # fmt: skip
     write_bandwidth: Annotated[Amount, option("Write bandwidth of the storage.", "RATE", quantity="storage_write_bandwidth")]
     read_bandwidth: Annotated[Amount, option("Read bandwidth of the storage.", "RATE", quantity="storage_read_bandwidth")]
     network_bandwidth: Annotated[
         Amount,
-        option(
-            "Rate of a broadcast of full weights over the network, to compare with; {default} by default.",
-            "RATE",
-            quantity="broadcast_bandwidth",
-            usual=DEFAULTS,
-        ),
-    ]
+        option("Rate of a broadcast of full weights over the network, to compare with; {default} by default.", "RATE",
+               quantity="broadcast_bandwidth", usual=DEFAULTS),
+    ]  # fmt: skip
 
 
 class TraceOptions(TypedDict, total=False):
@@ -234,11 +198,9 @@ class TraceOptions(TypedDict, total=False):
     trace: Annotated[
         str | None,
         option(
-            f"What traces keep of a token: ids, logprobs, text, routing (the experts of each layer), top=K; {USUAL_KEPT} by "
-            "default, none for no traces.",
-            "PARTS",
-        ),
-    ]
+               f"What traces keep of a token: ids, logprobs, text, routing (the experts of each layer), top=K; {USUAL_KEPT} by "
+               "default, none for no traces.", "PARTS"),
+    ]  # fmt: skip
     trace_format: Annotated[
         str, option("How traces are written: {choices}.", "FORMAT", default=USUAL_TRACE, choices=TRACES.keys())
     ]
@@ -266,13 +228,9 @@ class TrainerOptions(TypedDict, total=False):
 
     algorithm: Annotated[
         str,
-        option(
-            "grpo (policy and reference), ppo (and critic and reward model) or dpo (policy and reference, no rollouts).",
-            "NAME",
-            default=USUAL_ALGORITHM,
-            choices=ALGORITHMS.keys(),
-        ),
-    ]
+        option("grpo (policy and reference), ppo (and critic and reward model) or dpo (policy and reference, no rollouts).",
+               "NAME", default=USUAL_ALGORITHM, choices=ALGORITHMS.keys()),
+    ]  # fmt: skip
     trainer_gpus: Annotated[Amount, option("GPUs that train, for checkpoints.", quantity="trainer_gpus")]
     optimizer: Annotated[str | None, option("Optimizer of the trainer, as of `checkpoint`.", "ID")]
     interval: Annotated[Amount, option("Time between checkpoints, as of `checkpoint`.", "TIME")]
@@ -288,6 +246,8 @@ QUANTITIES = quantities_in(RlOptions)
 QUESTION = Question(
     "rl",
     (
+        Shown("version_write_bandwidth"),
+        Shown("version_read_bandwidth"),
         Shown("published_weights_bytes"),
         Shown("publish_bytes"),
         Shown("change_bytes", main=False),
@@ -330,9 +290,9 @@ QUESTION = Question(
         (
             "Needs",
             {
-                "publish_write_bandwidth": "{} write",
-                "pull_read_bandwidth": "{} read",
-                "weights_retained_bytes": "{} of versions",
+                "version_read_bandwidth": "{} read of versions",
+                "rl_retained_bytes": "{} held",
+                "version_write_bandwidth": "{} write of versions",
             },
         ),
         ("Publishes", {"publish_bytes": "{} per version"}),
@@ -368,6 +328,9 @@ def rl(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[RlOpt
     found = post_training(asked, settings, catalog)
     known, left_out = found.known, found.left_out
     results, unknown = known.results([name for name in QUESTION.names if name not in left_out], ranged=True)
+    first: dict[object, str] = {}  # one reason for all that the same inputs would supply
+    unknown = {name: first.setdefault(getattr(one, "supply", one), one) for name, why in unknown.items()
+               if (one := by_option(QUANTITIES, why))}  # fmt: skip
     if known.find("version_seconds") is None:
         unknown = dict.fromkeys(unknown, Message("the time of a step is not known", supply=("step_time", "tokens_per_second")))
     chosen = {"model": {"value": model, "from": "user"}} if model is not None else {}
@@ -386,7 +349,7 @@ def rl(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[RlOpt
         results,
         unknown,
         Deferred(lambda: _tables(known, catalog)),
-        (*found.warnings, *_unused(known, results, asked, settings), *contradictions(known, settings)),
+        (*found.warnings, *_unused(known, (results, unknown), asked, settings), *contradictions(known, settings)),
         catalog,
         options=("gpus", *asked),
     )
@@ -533,7 +496,7 @@ def _traced(asked: Mapping[str, Any], size: ModelSize) -> dict[str, Input]:
     for part in (one.strip() for one in kept.split(",") if kept != "none"):
         word, equals, count = part.partition("=")
         if word == "top" and equals:
-            found = float(parse(count, "1", "--trace top")) * (table["ids"] + table["logprobs"])
+            found = parse_whole(count, "--trace top", 0) * (table["ids"] + table["logprobs"])
             given["traced_top_bytes"] = Input(found, note=where)
             continue
         one_of("--trace", part, [*KEPT_OF_TOKENS, "top=K", "none"])
@@ -572,9 +535,11 @@ def _saved(
                              owner=owner, relaxed=True)  # fmt: skip
 
 
-def _unused(known: Quantities, results: Iterable[str], asked: Mapping[str, Any], settings: Iterable[str]) -> Iterator[Message]:
-    """Warnings about options on which none of the results depends."""
-    used = {step.name for step in steps_below(map(known.step, results))}
+def _unused(
+    known: Quantities, results: tuple[Iterable[str], Iterable[str]], asked: Mapping[str, Any], settings: Iterable[str]
+) -> Iterator[Message]:
+    """Warnings about options on which no result depends, of those that are known and those that are not."""
+    used = {step.name for step in steps_below(map(known.step, results[0]))} | needs_below(results[1])
     named = {**QUANTITIES, "trainer_gpus": "gpus", "changed_share": "changed_share", "encoding": "change_bytes",
              "optimizer": "checkpoint_bytes", "interval": "checkpoint_interval"}  # fmt: skip
     yield from (unused(Option(one)) for one, name in named.items() if asked.get(one) is not None and name not in used)

@@ -12,14 +12,14 @@ from ingest.corpus.measurement_file import is_file_name, read_measurement
 from ingest.engine.frozen import revised
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in
-from ingest.engine.registry import solve
+from ingest.engine.registry import needs_below, solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived
 from ingest.errors import MissingQuantity, one_of
 from ingest.sizing.dataset import USUAL_BYTES_PER_TOKEN, USUAL_TOKENS_PER_DOCUMENT
 from ingest.sizing.evidence_ladder import from_catalog, from_fields, peak_of
-from ingest.sizing.job import ONE_GPU, USUAL_GPU, Amount, CommonOptions, by_user, quantities_of, settings_of
+from ingest.sizing.job import ONE_GPU, USUAL_GPU, Amount, CommonOptions, by_option, by_user, quantities_of, settings_of
 from ingest.sizing.resolve import model_structure
 from ingest.sizing.rules import finding, messages, unused, with_unused
 
@@ -54,8 +54,10 @@ USUAL_DEGREES = {
 }
 #: Results that no query moves.
 OF_LOAD = ("load_seconds", "index_load_bandwidth", "rebuild_write_bandwidth", "ingest_vectors_per_second")
-#: Results of indexes that queries read from storage.
-OF_READS = ("request_bytes", "latency_budget")
+#: Results of queries that read storage, and those that are zero of queries that memory answers.
+OF_READS, OF_RATES = ("request_bytes", "latency_budget"), ("read_requests_per_second", "read_bandwidth")
+#: Parts of the answer in one line, of any index.
+HELD = {"usable_bytes": "{} held", "memory_bytes": "{} of memory", "index_load_bandwidth": "{} to load"}
 #: What `vectors` answers.
 QUESTION = Question(
     "vectors",
@@ -66,21 +68,18 @@ QUESTION = Question(
         Shown("memory_bytes"),
         Shown("build_scratch_bytes"),
         Shown("source_bytes"),
-        Shown("usable_bytes"),
+        Shown("usable_bytes", label="data held"),
         Shown("reads_per_query"),
         Shown("read_requests_per_second"),
-        Shown("request_bytes"),
+        Shown("request_bytes", label="mean size of a read"),
         Shown("read_bandwidth"),
         Shown("latency_budget"),
-        Shown("load_seconds"),
+        Shown("load_seconds", label="time to load all copies"),
         Shown("index_load_bandwidth"),
         Shown("rebuild_write_bandwidth"),
         Shown("ingest_vectors_per_second"),
     ),
-    (
-        ("Needs", {"read_requests_per_second": "{} random reads", "usable_bytes": "{} held", "memory_bytes": "{} of memory"}),
-        ("Needs", {"usable_bytes": "{} held", "memory_bytes": "{} of memory"}),
-    ),
+    (("Needs", {"read_requests_per_second": "{} random reads/s", **HELD}), ("Needs", HELD)),
 )
 #: result -> why it is missing, and how to supply it
 NOT_KNOWN = {
@@ -200,15 +199,17 @@ def vectors(**options: Unpack[VectorsOptions]) -> Answer:
     if layout.index in USUAL_DEGREES:
         given.setdefault("index_degree", USUAL_DEGREES[layout.index])
     try:
-        known, on_storage, stated = _built(given, layout, asked)
+        known, stated = _built(given, layout, asked)
     except MissingQuantity as error:
-        error.args = tuple(map(_by_option, error.args))
+        error.args = tuple(by_option(QUANTITIES, why) for why in error.args)
         raise
-    reads = on_storage or given.get("fetched_records", Input(0)).value > 0
-    left_out = {*(() if reads else OF_READS), *(() if asked["embedding"] else ("ingest_vectors_per_second",)),
+    reads = known.find("reads_per_query")
+    in_memory = reads is not None and not reads.value
+    left_out = {*(OF_READS if in_memory else ()), *(OF_RATES if in_memory and asked["qps"] is None else ()),
+                *(() if asked["embedding"] else ("ingest_vectors_per_second",)),
                 *(() if layout.stores == "sectors" else ("navigation_bytes",))}  # fmt: skip
     results, missing = known.results([name for name in QUESTION.names if name not in left_out], ranged=True)
-    missing = {name: _by_option(why) for name, why in missing.items()}
+    missing = {name: by_option(QUANTITIES, why) for name, why in missing.items()}
     unknown = {name: NOT_KNOWN.get(name, why) for name, why in missing.items()}
     if (why := missing.get("reads_per_query")) is not None:
         # What is not known of one query is not known of all.
@@ -227,17 +228,9 @@ def vectors(**options: Unpack[VectorsOptions]) -> Answer:
         catalog,
     )
     answer = with_unused(answer, settings)
-    used = {*answer.used, *(TEXT if stated else ())}
+    used = {*answer.used, *(TEXT if stated else ()), *needs_below(unknown)}
     idle = [Option(one) for one, name in QUANTITIES.items() if name in numbers and name not in used]
     return revised(answer, warnings=(*answer.warnings, *map(unused, idle)))
-
-
-def _by_option(why: str) -> str:
-    """A reason whose advice names the option of a quantity in place of `--set`."""
-    if not isinstance(why, Message):
-        return why
-    named = {f"set.{name}": Option(one) for one, name in QUANTITIES.items()}
-    return Message(*why.parts, supply=tuple(named.get(way.path, way) for way in why.supply))
 
 
 def _text_of_file(asked: dict[str, Any]) -> dict[str, Input]:
@@ -316,8 +309,8 @@ def _embedded(asked: Mapping[str, Any], catalog: Catalog, numbers: Mapping[str, 
     return found if peak is None else {**found, "peak_flops_per_gpu": peak}
 
 
-def _built(given: dict[str, Input], layout: Layout, asked: Mapping[str, Any]) -> tuple[Quantities, bool, bool]:
-    """The quantities of an index, whether queries read it from storage, and whether its vectors follow from a text.
+def _built(given: dict[str, Input], layout: Layout, asked: Mapping[str, Any]) -> tuple[Quantities, bool]:
+    """The quantities of an index, and whether its vectors follow from a text.
 
     Raises:
         UsageError: options that contradict each other.
@@ -325,10 +318,9 @@ def _built(given: dict[str, Input], layout: Layout, asked: Mapping[str, Any]) ->
     """
     stated = "vectors" not in given
     cases = ["vectors_indexed", *CASES[layout.stores]]
-    on_storage = "index_on_storage" in cases or layout.reads_per_list is not None
     if layout.reads_per_list is not None:
         cases += ["lists_on_storage", "index_on_storage"]
-    elif not on_storage:
+    elif "index_on_storage" not in cases:
         cases.append("index_in_memory")
         given["index_reads_per_query"] = Input(0, origin="rule", note="memory holds the index")
     if "index_load_bandwidth" in given:
@@ -362,7 +354,7 @@ def _built(given: dict[str, Input], layout: Layout, asked: Mapping[str, Any]) ->
     _check(known, layout)
     known.step("vectors")
     known.step("index_bytes")
-    return known, on_storage, stated
+    return known, stated
 
 
 def _check(known: Quantities, layout: Layout) -> None:
@@ -389,10 +381,10 @@ def _check(known: Quantities, layout: Layout) -> None:
         return
     dimensions = known.value("vector_dimensions")
     if layout.stores == "codes" and dimensions % code.value:
-        raise option_error("code_bytes", f": found {code.value:g}, expected a divisor of the {dimensions:,.0f} dimensions")
+        raise option_error("code_bytes", f": found {code.value:,.0f}, expected a divisor of the {dimensions:,.0f} dimensions")
     most = min(dimensions, getattr(layout.code_parts_max, "value", dimensions))
     if code.value > most:
-        raise option_error("code_bytes", f": found {code.value:g}, expected at most {most:,.0f}")
+        raise option_error("code_bytes", f": found {code.value:,.0f}, expected at most {most:,.0f}")
 
 
 def _warnings(known: Quantities, stated: bool) -> Iterator[str]:

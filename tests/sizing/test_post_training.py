@@ -10,6 +10,7 @@ from sizing.weight_versions import RATES, SHAPES, Shape, ThrottledPath, encoded,
 import ingest
 from ingest.engine.messages import rule_of
 from ingest.errors import IngestError, UsageError
+from ingest.reports.answer_line import answer_line
 from ingest.sizing.post_training import ENCODINGS
 
 JOB = {"model": "qwen3-8b", "rollout_hosts": 48, "step_time": "60 s", "pull_within": "10 s"}
@@ -32,6 +33,25 @@ def test_all_hosts_pull_each_version_once_within_their_time():
     assert value("pull_read_bandwidth", rollout_hosts=None, rollout_replicas=24, set={"replica_nodes": 2}) == 48 * FULL / 10
     step = {"step_time": None, "rollouts": 1000, "tokens": 6000, "tokens_per_second": 2500}
     assert value("publish_write_bandwidth", **step) == FULL / (1000 * 6000 / (48 * 2500) / 2)
+
+
+def test_the_answer_is_the_largest_of_version_anchor_and_join_and_all_that_is_held():
+    for options, largest in (({}, 48 * FULL / 10), ({"publish": "delta"}, 48 * FULL / 60),
+                             ({"pull_within": "30 min", "join_within": "1 min"}, 48 * FULL / 60)):  # fmt: skip
+        found = ingest.rl(**{**JOB, **options})
+        assert found["version_read_bandwidth"].value == largest
+        held = found["rl_retained_bytes"].display.split(" (")[0]
+        assert answer_line(found).startswith(f"Needs {found['version_read_bandwidth'].display.split(' (')[0]} read of")
+        assert f" · {held} held" in answer_line(found)
+    assert value("version_write_bandwidth", publish="delta") == FULL / 60
+
+
+def test_what_is_missing_is_asked_for_by_its_option_once(run):
+    found = ingest.rl(**JOB, rollouts=100)
+    (why,) = set(found.unknown.values())
+    assert (len(found.unknown), str(why)[-12:]) == (5, "set --tokens")
+    assert "W13" not in rules(rollouts=100), "it counts as soon as the tokens are known"
+    assert "h200" in run("rl", "qwen3-8b", "h200").refusal, "no GPU decides what travels"
 
 
 def test_a_host_that_joins_reads_the_anchor_and_the_whole_chain():
@@ -119,6 +139,7 @@ def test_cautions_say_what_decides():
         ({"encoding": "zip"}, "encoding"),
         ({"algorithm": "dpo"}, "no rollouts"),
         ({"trace": "ids,routes"}, "trace"),
+        ({"trace": "ids,top=-3"}, "expected a whole number from 0"),
         ({"rollout_hosts": 0, "step_time": None, "rollouts": 10, "tokens": 10, "tokens_per_second": 5}, "step-time"),
     ],
 )

@@ -18,6 +18,8 @@ from ingest.sizing.vectors import CASES
 #: `make index-files` judges files of its own.
 RECORDED = Path(os.environ.get("INDEX_FILES") or Path(__file__).parents[1] / "vectors")
 EXACT = ("flat", "ivf-flat", "ivf-pq", "diskann")
+MEASURED = """{"schema": "ingest/1", "command": "measure", "results": {"documents": {"value": 3}, "tokens": {"value": 3000},
+ "bytes_per_token": {"value": 4.4}, "corpus_bytes": {"value": 13200}}}"""
 OPTIONS = ("vectors", "dimensions", "degree", "lists", "code_bytes", "search_list", "probes")
 
 
@@ -159,12 +161,9 @@ def test_shards_add_up_to_the_index(kind, vectors, dimensions, shards):
         assert whole[name].value == pytest.approx(part[name].value * shards, rel=room), name
 
 
-def test_shards_never_multiply_the_data():
+def test_shards_never_multiply_the_data_and_all_are_searched():
     one, ten = (value("index_bytes", vectors=10**7, dimensions=1536, index="diskann", shards=shards) for shards in (1, 10))
     assert (one, ten) == (81_920_004_096, 81_920_040_960)
-
-
-def test_every_shard_is_searched():
     options = {"vectors": 10**6, "dimensions": 768, "index": "diskann", "qps": 100, "search_list": 50}
     one, four = (ingest.vectors(shards=shards, **options).results for shards in (1, 4))
     assert (one["reads_per_query"].value, four["reads_per_query"].value) == (50, 200)
@@ -177,6 +176,18 @@ def test_memory_answers_reads_and_a_fetch_adds_some():
     assert found["reads_per_query"].value == 50
     assert found["latency_budget"].value == pytest.approx(0.01 / 13)
     assert value("read_requests_per_second", vectors=10**6, dimensions=768, index="hnsw", qps=100) == 0
+    # Where memory answers all reads there is neither a size nor a time of one, and the rate needs no queries.
+    assert not {"request_bytes", "latency_budget"} & {*ingest.vectors(cached_share=1, **options).results}
+    assert ingest.vectors(vectors="1B", dimensions=768, index="hnsw").unknown == {}
+
+
+def test_a_page_has_the_words_of_an_index_and_the_rate_of_its_load(run):
+    page = run("vectors", "--vectors", "100M", "--dimensions", "768", "--index", "hnsw", "--qps", "9").out
+    assert "Needs 950.5 GB held · 321.6 GB of memory · 536 MB/s to load" in page
+    assert all(words in page for words in ("  data held  ", "  time to load all copies  "))
+    index = ("--index", "diskann", "--search-list", 50, "--qps", 9)
+    page = run("vectors", "--vectors", "1M", "--dimensions", 768, *index).out
+    assert all(words in page for words in ("Needs 450 random reads/s", "  mean size of a read  "))
 
 
 def test_an_index_in_memory_is_read_once_by_each_replica():
@@ -194,9 +205,8 @@ def test_an_index_in_memory_is_read_once_by_each_replica():
 def test_a_document_makes_a_vector_for_each_chunk(documents, tokens, chunk, share):
     overlap = int(chunk * share)
     chunks = max(-(-(tokens - overlap) // (chunk - overlap)), 1)
-    found = ingest.vectors(
-        documents=documents, tokens=documents * tokens, chunk=chunk, overlap=overlap, dimensions=8, index="flat"
-    )
+    text = {"documents": documents, "tokens": documents * tokens, "chunk": chunk, "overlap": overlap}
+    found = ingest.vectors(dimensions=8, index="flat", **text)
     assert found.results["vectors"].value == documents * chunks
     assert bool([line for line in found.warnings if "mean length" in line]) == (documents > 1)
     kept = documents * (tokens + (chunks - 1) * overlap) * found.given["bytes_per_token"].value
@@ -204,14 +214,8 @@ def test_a_document_makes_a_vector_for_each_chunk(documents, tokens, chunk, shar
 
 
 def test_a_measurement_gives_documents_tokens_and_bytes(tmp_path):
-    (tmp_path / "text").mkdir()
-    for number in range(3):
-        (tmp_path / "text" / f"{number}.txt").write_text("a few words of a text " * 200)
     file = tmp_path / "m.json"
-    file.write_text(
-        '{"schema": "ingest/1", "command": "measure", "results": {"documents": {"value": 3}, "tokens": {"value": 3000},'
-        ' "bytes_per_token": {"value": 4.4}, "corpus_bytes": {"value": 13200}}}'
-    )
+    file.write_text(MEASURED)
     found = ingest.vectors(documents=str(file), chunk=256, overlap=32, dimensions=64, index="flat").results
     assert found["vectors"].value == 3 * 5
     assert found["source_bytes"].value == pytest.approx((3000 + 12 * 32) * 4.4 + 15 * 256)
@@ -219,10 +223,7 @@ def test_a_measurement_gives_documents_tokens_and_bytes(tmp_path):
 
 def test_a_measured_part_of_a_corpus_gives_ratios_where_the_tokens_are_stated(tmp_path):
     file = tmp_path / "m.json"
-    file.write_text(
-        '{"schema": "ingest/1", "command": "measure", "results": {"documents": {"value": 3}, "tokens": {"value": 3000},'
-        ' "bytes_per_token": {"value": 4.4}}}'
-    )
+    file.write_text(MEASURED)
     found = ingest.vectors(documents=str(file), tokens=10**6, chunk=256, overlap=32, dimensions=64, index="flat").results
     assert found["vectors"].value == 1000 * 5
 
@@ -230,11 +231,6 @@ def test_a_measured_part_of_a_corpus_gives_ratios_where_the_tokens_are_stated(tm
 def test_lists_are_usual_for_the_vectors_and_never_more_than_these():
     assert ingest.vectors(vectors=10**6, dimensions=8, index="ivf-flat").given["index_lists"].value == 4000
     assert ingest.vectors(vectors=10, dimensions=8, index="ivf-flat").given["index_lists"].value == 10
-
-
-def test_nothing_to_index_is_refused():
-    with pytest.raises(UsageError, match="the text behind the vectors"):
-        ingest.vectors(dimensions=8, index="flat")
 
 
 def test_an_embedding_model_gives_dimensions_and_a_rate():
@@ -280,9 +276,10 @@ def test_what_no_index_has_is_refused(options, words):
         ingest.vectors(vectors=10**6, dimensions=64, **options)
 
 
-def test_an_overlap_of_a_whole_chunk_is_refused():
-    with pytest.raises(UsageError, match="expected less than the 512 tokens"):
-        ingest.vectors(tokens=10**6, overlap=512, dimensions=64, index="flat")
+def test_nothing_to_index_and_an_overlap_of_a_whole_chunk_are_refused():
+    for text, words in (({}, "the text behind the vectors"), ({"tokens": 10**6, "overlap": 512}, "less than the 512 tokens")):
+        with pytest.raises(UsageError, match=words):
+            ingest.vectors(dimensions=64, index="flat", **text)
 
 
 def test_a_code_that_is_not_stated_is_asked_for_by_its_option():
@@ -292,9 +289,10 @@ def test_a_code_that_is_not_stated_is_asked_for_by_its_option():
     assert "search_list" in found.unknown["reads_per_query"]
 
 
-def test_an_option_that_moves_nothing_is_named():
-    found = ingest.vectors(vectors=10**6, dimensions=64, index="flat", degree=10)
-    assert [line for line in found.warnings if "degree" in line and "changes nothing" in line]
+def test_an_option_that_moves_nothing_is_named_and_none_that_waits_for_another():
+    for options, idle in (({"index": "flat", "degree": 10}, 1), ({"index": "diskann", "qps": 100}, 0)):
+        found = ingest.vectors(vectors=10**6, dimensions=64, **options)
+        assert len([line for line in found.warnings if "changes nothing" in line]) == idle
 
 
 def test_published_queries_and_the_size_helper():

@@ -228,13 +228,14 @@ UNITS = {
 
 def answer_page(answer: Answer) -> Page:
     """The page of an answer: results, tables, what is not known, assumptions, sources."""
-    rows = tuple(_value_row(name, item) for name, item in answer.results.items())
+    own = {one.name: one.label for one in answer.question.results if one.label}
+    rows = tuple((own.get(name, plain(name)), *_value_row(name, item)[1:]) for name, item in answer.results.items())
     ranged = any(row[2] for row in rows)
     columns = ("", "value", "range") if ranged else ("", "")
     main = main_rows(answer)
     sections = [Section("", columns, tuple(row if ranged else row[:2] for row in rows), main=main)]
     sections += [_answer_table(name, rows) for name, rows in answer.tables.items()]
-    sections += [unknown_section(answer.unknown), assumptions_section(answer.assumptions)]
+    sections += [unknown_section(answer.unknown, own), assumptions_section(answer.assumptions)]
     sections.append(sources_section(answer.sources, places=True))
     return page_of(answer.title, sections, flat_rows(answer), answer_line(answer))
 
