@@ -17,12 +17,12 @@ SMALL = 5
 CHOICES = ("choose", "choose_first", "withdraw")
 #: budget -> the most that is allowed
 BUDGETS = {
-    "lines of the package": 80_100,
+    "lines of the package": 80_065,
     "modules": 331,
-    "functions with at most five lines, %": 49.0,
+    "functions with at most five lines, %": 48.9,
     "choices outside the engine": 0,
-    "literals of quantity names outside the formulas": 5_831,
-    "lines of the tests": 49_700,
+    "literals of quantity names outside the formulas": 5_835,
+    "lines of the tests": 49_845,
     "pages of documentation": 107,
     "arrows up, by import or by name": 0,
 }
