@@ -295,13 +295,13 @@ ROWS = (
                            "bandwidth. The write lines are set where half the bandwidth costs another point, at {kept} %",
                            goal="near the pole"), supply=("checkpoint.waste", "checkpoint.interval", "checkpoint.mtti"),
          tender="R-WRITE"),
-    Rule("W107", 8, **_said("the share of parameters that change decides the bytes of a delta: 1 % to 3 % is usual, and 0.02 % "
+    Rule("W107", 9, **_said("the share of parameters that change decides the bytes of a delta: 1 % to 3 % is usual, and 0.02 % "
                             "to 50 % are published; the first deltas of a run show it", share="default"),
          supply=("changed_share",)),
     Rule("W108", 7, "sync_share", ">", 1.0, factor=ROUNDED,
          text="versions follow each other faster than they are written and read: that takes {value:.3g} times the time between "
               "two of them", supply=("every", "publish_within", "pull_within")),
-    Rule("W110", 8, "delta_bytes", ">=", "published_weights_bytes",
+    Rule("W110", 9, "delta_bytes", ">=", "published_weights_bytes",
          text="at this share a delta is no smaller than a full version", supply=("publish full", "encoding")),
     Rule("W111", 8, "anchor_read_bandwidth", ">", "pull_read_bandwidth", factor=ROUNDED,
          text="anchors need {shown} of reads, deltas {at_most}: all hosts read each anchor in the time between two versions",

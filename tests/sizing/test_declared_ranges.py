@@ -109,6 +109,7 @@ def test_storage_and_declared_quantities_keep_their_ranges():
 #: A share of a whole; what such a name means beyond 1 is under `BEYOND_ONE`.
 SHARE = re.compile(r"(^|_)(share|fraction|efficiency|utilization|overhead|duty|coverage|probability|delivery|hit|goodput)(_|$)")
 BEYOND_ONE = {
+    "share_of_own_parts": "a line may ask for more than its own parts: rounding and headroom",
     "storage_nic_share": "above 1 the NIC is the bottleneck",
     "guidance_share": "reads may exceed the guidance",
     "client_share": "above 1 one client does not suffice",

@@ -12,7 +12,7 @@ REFUSED = {
         ("llama3-8b --readers al", 2, "did you mean 'all'"),
         ("llama3-8b --precision bf61", 2, "did you mean 'bf16'"),
         ("llama3-8b --failures lama3", 2, "did you mean 'llama3'"),
-        ("llama3-8 --gpus 8", 2, "nearest llama3-8b,"),
+        ("llama3-8 --gpus 8", 2, "may be llama3-8b,"),
         ("llama3-8b --gpus 0", 2, "--gpus: found 0"),
         ("llama3-8b --gpus -8", 2, "--gpus: found -8"),
         ("llama3-8b --gpus 8.5", 2, "whole number"),
