@@ -1,7 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := corpus,vocabularies,formats,s3,cluster,charts,observe,frames,test,lint,docs
+EXTRAS := corpus,vocabularies,formats,s3,cluster,charts,mcp,observe,frames,test,lint,docs
 SEED := 18
 COUNT := 20000
 RELATIONS := 3000
