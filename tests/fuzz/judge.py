@@ -23,6 +23,7 @@ TOLD = ("ingest: ", "wrote ", "replaced ", "added ")
 PARTIAL = ("bw", "measure", "catalog")
 #: A file that a command continues.
 CONTINUED = "--resume"
+SAVED = "--save-job"  # writes a job file
 
 
 def patience() -> float:
@@ -59,7 +60,7 @@ def _breaches(case: Case, outcome: Outcome) -> Iterator[Finding]:
 
 def _is_read(name: str, words: tuple[str, ...]) -> bool:
     """Whether a command reads a file, or a folder above it, and none of its options names it to be written."""
-    written = [after for word, after in pairwise(words) if word in (*OUTPUT, CONTINUED)]
+    written = [after for word, after in pairwise(words) if word in (*OUTPUT, CONTINUED, SAVED)]
     written += [word.partition("=")[2] for word in words if word.startswith("--output=")]
     return words.count(name) > written.count(name) or not any(name == one or name.startswith(f"{one}/") for one in written)
 
