@@ -71,7 +71,8 @@ def instead_of(option: str, known: Collection[str]) -> str:
         return _line(option, option.replace("_", "-").lower())
     meant = (f"--{ours}" for ours, theirs in ELSEWHERE.items() if re.sub("[0-9]", "", written) in theirs.split())
     found = next((one for one in meant if one in known), "")
-    close = [found] if found else get_close_matches(option, known, cutoff=0.66)
+    bare = {one.removeprefix("--"): one for one in known}  # two dashes in common make no likeness
+    close = [found] if found else [bare[one] for one in get_close_matches(option.removeprefix("--"), bare, cutoff=0.66)]
     return _line(option, "' or '".join(close)) if close else f"no such option '{option}'"
 
 

@@ -19,7 +19,7 @@ from ingest.files import write_whole
 options_of_job = later("ingest.site.job_file", "options_of_job")
 job_of_options = later("ingest.site.job_file", "job_of_options")
 #: The commands that ask about a job; `ingest.site.job_file` knows the part of an entry that each reads.
-OF_A_JOB = ("bw", "memory", "checkpoint", "goodput", "train", "feed", "offload", "fit")
+OF_A_JOB = ("bw", "memory", "checkpoint", "goodput", "train", "feed", "offload", "fit", "rl")
 
 #: What is typed -> what a file says in other words, which gives way
 RIVALS = {"gpus": ("nodes", "gpus_per_node"), "nodes": ("gpus",), "gpu": ("node",), "node": ("gpu",), "samples": ("tokens",),

@@ -22,6 +22,7 @@ from ingest.site.schema import Fault, inlined, problems
 PARTS = {
     "bw": ("",), "fit": ("",), "feed": ("loader.", ""), "train": ("", "checkpoint."), "offload": ("offload.", ""),
     "checkpoint": ("checkpoint.", ""), "goodput": ("checkpoint.", ""), "memory": ("checkpoint.", ""),
+    "rl": ("rl.", "checkpoint.", ""),
 }  # fmt: skip
 #: Keys that bear the name of an option of another meaning, or say where in a site a job is.
 APART = ("cluster", "data", "priority", "options", "set")

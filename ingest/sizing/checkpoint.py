@@ -391,8 +391,9 @@ def saved_checkpoints(
     of_layout = messages(finding(rule, {}, said) for rule in ("W22", "W23"))
     frozen = known.find("parameters")
     if kind.adapters and frozen is not None:
-        base = display(frozen.value * given["weight_bytes_per_parameter"].value, "B", binary=False)
-        of_layout += messages([finding("W120", {}, {"saved": "adapters"}, base=base)])
+        weights = {"saved_parameters": frozen.value, "weight_bytes_per_parameter": given["weight_bytes_per_parameter"].value}
+        base = solve("checkpoint_weights_bytes", weights)
+        of_layout += messages([finding("W120", {}, {"saved": "adapters"}, base=display(base, "B", binary=False))])
     return SavedCheckpoints(
         known,
         sized,
