@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from ingest.accounting.classes import Machine
 from ingest.accounting.concurrency import Profile, profile, week_by_hour, window_of
 from ingest.accounting.ledger import PARTS
-from ingest.accounting.machines import Machine
 from ingest.accounting.runs import Runs
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.result import envelope, frame_of

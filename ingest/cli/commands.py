@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 import click
 
 import ingest
-from ingest.cli.jobs import OF_A_JOB, job_file
 from ingest.cli.main import later, loaded, tell
 from ingest.cli.options import (
+    OF_A_JOB,
     OneOf,
     detail_options,
     explain_option,
     format_option,
+    job_file,
     model_alone,
     model_argument,
     note_output,

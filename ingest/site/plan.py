@@ -22,11 +22,10 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError, nearest
 from ingest.requirement import SHOWN_BY, Requirement, headline, is_of, kind_of_line, kinds_of, lines_for_vendors
-from ingest.site.decisions import Decision, decisions_of
 from ingest.site.guidance import ClusterGuidance, guidance_rows
 from ingest.site.requirement_writer import WrittenRequirement
 from ingest.site.scenarios import Expectation
-from ingest.site.service import DocumentFacts, OpenQuestion, ServiceTerm, open_questions
+from ingest.site.service import Decision, DocumentFacts, OpenQuestion, ServiceTerm, decisions_of, open_questions
 from ingest.site.service_records import OPEN
 from ingest.site.site_file import Site
 from ingest.sizing.bandwidth import estimate

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from string import ascii_uppercase
 
 from ingest.errors import listed
-from ingest.reports.answer_line import joined
-from ingest.reports.page import Page, Section, page_of
+from ingest.reports.page import Page, Section, joined, page_of
 from ingest.requirement import INFORMATION
 from ingest.rfp.compliance import ANSWERED, MET, PARTLY, SLIP, UNASKED, LineVerdict
 from ingest.rfp.offer_verdict import MOST_LISTED, Comparison, Response, credit
