@@ -84,26 +84,18 @@ BARS = ("tolerance", "median", "p80", "p90", "p95", "coverage_low", "coverage_hi
 
 @dataclass(frozen=True)
 class Case:
-    """A published figure and the computed one.
-
-    Attributes:
-        published: as in the source, in base units.
-        ours: computed from the published inputs.
-        expected: the published figure; computed by hand from the published inputs where these contradict it.
-        tolerance: largest difference of `ours` from `expected`, relative.
-        width: high end over low end of the predicted range; 1 where none is predicted.
-    """
+    """A published figure and the computed one."""
 
     id: str
     unit: str
-    published: float
-    ours: float
-    expected: float
-    tolerance: float
+    published: float  # as in the source, in base units
+    ours: float  # computed from the published inputs
+    expected: float  # the published figure; computed by hand from the published inputs where these contradict it
+    tolerance: float  # largest difference of `ours` from `expected`, relative
     source: str
     where: str
     remark: str = ""
-    width: float = 1.0
+    width: float = 1.0  # high end over low end of the predicted range; 1 where none is predicted
 
     @property
     def error(self) -> float:

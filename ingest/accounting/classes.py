@@ -35,21 +35,13 @@ _HASH = re.compile(r"[0-9a-f]{12}")
 
 
 class Rule(NamedTuple):
-    """A class of the user's map.
+    """A class of the user's map."""
 
-    Attributes:
-        name: of the class.
-        partition: pattern of the partition; empty for any.
-        account: hash of the account; empty for any.
-        spans: lowest and highest value by `gpus`, `nodes`, `duration`.
-        job: further keys of its job in the site file.
-    """
-
-    name: str
-    partition: str
-    account: str
-    spans: Mapping[str, tuple[float, float]]
-    job: Mapping[str, Any]
+    name: str  # of the class
+    partition: str  # pattern of the partition; empty for any
+    account: str  # hash of the account; empty for any
+    spans: Mapping[str, tuple[float, float]]  # lowest and highest value by `gpus`, `nodes`, `duration`
+    job: Mapping[str, Any]  # further keys of its job in the site file
 
 
 class Classes(NamedTuple):
@@ -170,23 +162,14 @@ _VENDOR = re.compile(r"^(nvidia|tesla|amd|instinct|geforce)[-_ ]+", re.IGNORECAS
 
 
 class Machine(NamedTuple):
-    """A node type.
+    """A node type."""
 
-    Attributes:
-        gpu: the kind of GPU as it may be shown; empty where none is known.
-        node: id of the node type.
-        gpus_per_node: of that node type.
-        known: whether the history, or the user, tells it.
-        seen: the most GPUs that runs have on one node.
-        how: where it comes from, in words.
-    """
-
-    gpu: str
-    node: str
-    gpus_per_node: float
-    known: bool
-    seen: int
-    how: str
+    gpu: str  # the kind of GPU as it may be shown; empty where none is known
+    node: str  # id of the node type
+    gpus_per_node: float  # of that node type
+    known: bool  # whether the history, or the user, tells it
+    seen: int  # the most GPUs that runs have on one node
+    how: str  # where it comes from, in words
 
 
 def machine_of(runs: Runs, kind: tuple[str, str], catalog: Catalog, node: str | None = None) -> Machine:

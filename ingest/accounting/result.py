@@ -23,88 +23,54 @@ Array = NDArray[Any]
 
 
 class ClassUse(NamedTuple):
-    """What the runs of one class did on one cluster.
+    """What the runs of one class did on one cluster."""
 
-    Attributes:
-        name: of its job in the site file.
-        cluster: its cluster there.
-        jobs: allocations.
-        gpu_hours: of all of them.
-        share: of the GPU-hours of the history.
-        nodes: nodes of a run: the mean by GPU-hours, and the span of 90 % of them.
-        gpus: likewise.
-        concurrent: GPUs in use by share of time, and the most; the mean.
-        lengths: hours of a run: median, and the length that 95 % of the runs do not exceed.
-        ends: runs by how they ended.
-        mtti: seconds of one run to an interrupt by the system, and to any early end; None for too few.
-        starts: per minute, the number that 99 % of the minutes do not exceed, and the most.
-        read, written: bytes/s and GPU of the runs whose bytes are known: the mean, and the span of 90 % of their hours.
-        known_bytes: share of its GPU-hours whose bytes are known.
-        job: keys of its job from the user's map.
-    """
-
-    name: str
-    cluster: str
-    jobs: int
-    gpu_hours: float
-    share: float
-    nodes: tuple[float, float, float]
-    gpus: tuple[float, float, float]
-    concurrent: Mapping[str, float]
-    lengths: tuple[float, float]
-    ends: Mapping[str, int]
+    name: str  # of its job in the site file
+    cluster: str  # its cluster there
+    jobs: int  # allocations
+    gpu_hours: float  # of all of them
+    share: float  # of the GPU-hours of the history
+    nodes: tuple[float, float, float]  # nodes of a run: the mean by GPU-hours, and the span of 90 % of them
+    gpus: tuple[float, float, float]  # likewise
+    concurrent: Mapping[str, float]  # GPUs in use by share of time, and the most; the mean
+    lengths: tuple[float, float]  # hours of a run: median, and the length that 95 % of the runs do not exceed
+    ends: Mapping[str, int]  # runs by how they ended
+    #: seconds of one run to an interrupt by the system, and to any early end; None for too few
     mtti: tuple[float | None, float | None]
-    starts: tuple[float, float]
+    starts: tuple[float, float]  # per minute, the number that 99 % of the minutes do not exceed, and the most
+    #: read, written: bytes/s and GPU of the runs whose bytes are known: the mean, and the span of 90 % of their hours
     read: tuple[float, float, float] | None
     written: tuple[float, float, float] | None
-    known_bytes: float
-    job: Mapping[str, Any]
+    known_bytes: float  # share of its GPU-hours whose bytes are known
+    job: Mapping[str, Any]  # keys of its job from the user's map
 
 
 class ClusterUse(NamedTuple):
-    """What ran on the GPUs of one kind.
+    """What ran on the GPUs of one kind."""
 
-    Attributes:
-        name: in the site file.
-        machine: its node type and how that is known.
-        gpus: GPUs in use over time, in parts.
-        nodes: allocated nodes over time; those that runs share count for each.
-        size: nodes that hold the most GPUs in use.
-        gpu_hours: of all runs.
-    """
-
-    name: str
-    machine: Machine
-    gpus: Profile
-    nodes: Profile
-    size: int
-    gpu_hours: float
+    name: str  # in the site file
+    machine: Machine  # its node type and how that is known
+    gpus: Profile  # GPUs in use over time, in parts
+    nodes: Profile  # allocated nodes over time; those that runs share count for each
+    size: int  # nodes that hold the most GPUs in use
+    gpu_hours: float  # of all runs
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Usage(InteractiveResult):
-    """What a cluster did.
+    """What a cluster did."""
 
-    Attributes:
-        runs: the allocations.
-        clusters, classes: what ran where.
-        results: quantities by name.
-        removed: rows left out, by reason.
-        coverage: shares of GPU-hours whose kind of GPU, bytes and model are known, and of allocations that are counted.
-        questions: what the history does not tell, by place in the site file.
-        warnings: one line each.
-        site: the site file.
-    """
-
-    runs: Runs
+    runs: Runs  # the allocations
+    #: clusters, classes: what ran where
     clusters: tuple[ClusterUse, ...]
     classes: tuple[ClassUse, ...]
-    results: Mapping[str, Quantity]
-    removed: Mapping[str, int]
+    results: Mapping[str, Quantity]  # quantities by name
+    removed: Mapping[str, int]  # rows left out, by reason
+    #: shares of GPU-hours whose kind of GPU, bytes and model are known, and of allocations that are counted
     coverage: Mapping[str, float]
-    questions: Mapping[str, str]
-    warnings: tuple[str, ...] = ()
-    site: str = ""
+    questions: Mapping[str, str]  # what the history does not tell, by place in the site file
+    warnings: tuple[str, ...] = ()  # one line each
+    site: str = ""  # the site file
 
     command = "site"
     title = "What the cluster did"

@@ -37,19 +37,12 @@ PRACTICE = {
 
 
 class ClusterGuidance(NamedTuple):
-    """What the reference architecture says about the GPUs of one cluster.
+    """What the reference architecture says about the GPUs of one cluster."""
 
-    Attributes:
-        gpu: of the cluster.
-        levels: those that may be the floor, the lowest first.
-        floor: the one that is; None for no floor.
-        known: the quantities of the floor and of a node, which the cluster and its jobs share.
-    """
-
-    gpu: str
-    levels: tuple[Storage, ...]
-    floor: Storage | None
-    known: Quantities
+    gpu: str  # of the cluster
+    levels: tuple[Storage, ...]  # those that may be the floor, the lowest first
+    floor: Storage | None  # the one that is; None for no floor
+    known: Quantities  # the quantities of the floor and of a node, which the cluster and its jobs share
 
     @property
     def shared(self) -> Mapping[str, Step]:

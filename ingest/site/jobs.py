@@ -125,23 +125,14 @@ TIMES = {
 
 
 class Policy(NamedTuple):
-    """The checkpoints of a job.
+    """The checkpoints of a job."""
 
-    Attributes:
-        mode: `sync` or `async`.
-        stated: the values of the site file, by quantity.
-        steps: what follows, by quantity.
-        divisors: into how many equal parts the checkpoint shares out the GPUs of the job.
-        known: the quantities of `checkpoint`.
-        warnings: of `checkpoint`.
-    """
-
-    mode: str
-    stated: Mapping[str, Step]
-    steps: Mapping[str, Step]
-    divisors: tuple[int, ...]
-    known: Quantities
-    warnings: tuple[str, ...]
+    mode: str  # `sync` or `async`
+    stated: Mapping[str, Step]  # the values of the site file, by quantity
+    steps: Mapping[str, Step]  # what follows, by quantity
+    divisors: tuple[int, ...]  # into how many equal parts the checkpoint shares out the GPUs of the job
+    known: Quantities  # the quantities of `checkpoint`
+    warnings: tuple[str, ...]  # of `checkpoint`
 
 
 class JobPlan(NamedTuple):

@@ -44,43 +44,27 @@ MOST_YEARS = 30
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Plan(InteractiveResult):
-    """The storage requirements of a site.
+    """The storage requirements of a site."""
 
-    Attributes:
-        site: the file, checked.
-        catalog: where entries and sources come from.
-        years: planned for after the start.
-        known: the site's own quantities; every total follows from it, its columns are steps over the rows.
-        rows: rows by table: `jobs`, `clusters`, `datasets`, `holdings` (each data set in each year), `years`.
-        lines: the requirements, each with the quantities and rules behind its wording.
-        absent: why a line is not there, by id, with the keys that supply it as data.
-        warnings: plain words.
-        chosen: the values that `set` gives this scenario, by path.
-        tree: the values of the requirements with all their steps, to compute them again with other inputs.
-        expectations: the assertions of the file, held against the requirements.
-        questions: the `bw` question of each job, by its name.
-        findings: the rules held against the site; where an outcome turns, the site is to be planned again.
-        guidance: what the reference architecture says about the GPUs of each cluster.
-        document: the cover of the tender.
-        service: the terms that the workload does not determine.
-    """
-
-    site: Site
-    catalog: Catalog
-    years: int
-    known: Quantities
+    site: Site  # the file, checked
+    catalog: Catalog  # where entries and sources come from
+    years: int  # planned for after the start
+    known: Quantities  # the site's own quantities; every total follows from it, its columns are steps over the rows
+    #: rows by table: `jobs`, `clusters`, `datasets`, `holdings` (each data set in each year), `years`
     rows: Mapping[str, list[QuantityRow]]
-    lines: tuple[WrittenRequirement, ...]
-    absent: Mapping[str, str]
-    warnings: tuple[str, ...]
-    chosen: Mapping[str, Any]
-    tree: ArrayTree
-    expectations: tuple[Expectation, ...]
-    questions: Mapping[str, Job]
+    lines: tuple[WrittenRequirement, ...]  # the requirements, each with the quantities and rules behind its wording
+    absent: Mapping[str, str]  # why a line is not there, by id, with the keys that supply it as data
+    warnings: tuple[str, ...]  # plain words
+    chosen: Mapping[str, Any]  # the values that `set` gives this scenario, by path
+    tree: ArrayTree  # the values of the requirements with all their steps, to compute them again with other inputs
+    expectations: tuple[Expectation, ...]  # the assertions of the file, held against the requirements
+    questions: Mapping[str, Job]  # the `bw` question of each job, by its name
+    #: the rules held against the site; where an outcome turns, the site is to be planned again
     findings: tuple[Finding, ...] = ()
+    #: what the reference architecture says about the GPUs of each cluster
     guidance: Mapping[str, ClusterGuidance] = field(default_factory=dict)
-    document: DocumentFacts = DocumentFacts()
-    service: tuple[ServiceTerm, ...] = ()
+    document: DocumentFacts = DocumentFacts()  # the cover of the tender
+    service: tuple[ServiceTerm, ...] = ()  # the terms that the workload does not determine
 
     command = "plan"
 

@@ -129,20 +129,14 @@ STATES = {"format": "two formats of plans", "version": "two versions of ingest",
 
 
 class Change(NamedTuple):
-    """One thing that differs; None where it is not there.
+    """One thing that differs; None where it is not there."""
 
-    Attributes:
-        name: id of the requirement, path in the site file, or name of the input.
-        before, after: values in base units, or as written.
-        unit: of both.
-        why: the changed inputs that it rests on.
-    """
-
-    name: str
+    name: str  # id of the requirement, path in the site file, or name of the input
+    #: before, after: values in base units, or as written
     before: Any
     after: Any
-    unit: str = ""
-    why: tuple[str, ...] = ()
+    unit: str = ""  # of both
+    why: tuple[str, ...] = ()  # the changed inputs that it rests on
 
     @property
     def ratio(self) -> float | None:
@@ -155,19 +149,12 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PlanDiff(InteractiveResult):
-    """What changed between two plans.
+    """What changed between two plans."""
 
-    Attributes:
-        requirements: lines that changed, came or went.
-        written: changed values of the site files, by path.
-        inputs: quantities that went in with other values, by name: the catalogs' included.
-        notes: other catalogs, versions or formats, and the defaults that changed with them.
-    """
-
-    requirements: tuple[Change, ...]
-    written: tuple[Change, ...]
-    inputs: tuple[Change, ...]
-    notes: tuple[str, ...]
+    requirements: tuple[Change, ...]  # lines that changed, came or went
+    written: tuple[Change, ...]  # changed values of the site files, by path
+    inputs: tuple[Change, ...]  # quantities that went in with other values, by name: the catalogs' included
+    notes: tuple[str, ...]  # other catalogs, versions or formats, and the defaults that changed with them
 
     command = "diff"
     warnings: tuple[str, ...] = ()

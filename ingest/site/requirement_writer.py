@@ -92,45 +92,30 @@ def _held(value: RequirementValue, words_of: Mapping[str, str] = HELD) -> str:
 
 @dataclass(frozen=True)
 class WrittenRequirement:
-    """A requirement, and the quantities and rules that its wording follows.
+    """A requirement, and the quantities and rules that its wording follows."""
 
-    Attributes:
-        requirement: the requirement.
-        step: its value.
-        tested: the quantities that its conditions name.
-        floor: the rate below which it is for information only; None where its value is above.
-        findings: the rules that decided its priority and conditions.
-        most: the most that the line may demand; None where nothing limits it.
-    """
-
-    requirement: Requirement
-    step: Step
-    tested: tuple[Step, ...]
-    floor: Step | None
-    findings: tuple[Finding, ...]
-    most: Step | None = None
+    requirement: Requirement  # the requirement
+    step: Step  # its value
+    tested: tuple[Step, ...]  # the quantities that its conditions name
+    floor: Step | None  # the rate below which it is for information only; None where its value is above
+    findings: tuple[Finding, ...]  # the rules that decided its priority and conditions
+    most: Step | None = None  # the most that the line may demand; None where nothing limits it
 
 
 @dataclass(frozen=True)
 class RequirementWriter:
-    """Writes the requirement lines of a site.
-
-    Attributes:
-        jobs, serving: the rows of the jobs and of the serving workloads, by name.
-        clusters: the rows of the clusters.
-        spread: low and high end of each line, where known.
-        guidance: the names of the levels that are the floor of the site.
-        assumed_below: the names of the assumed inputs below each tested quantity, as far as they were asked for.
-    """
+    """Writes the requirement lines of a site."""
 
     site: Site
     known: Quantities
+    #: jobs, serving: the rows of the jobs and of the serving workloads, by name
     jobs: Mapping[str, QuantityRow]
     serving: Mapping[str, QuantityRow]
-    clusters: Sequence[QuantityRow]
+    clusters: Sequence[QuantityRow]  # the rows of the clusters
     derivations: DerivationWriter
-    spread: Mapping[str, tuple[float, float]]
-    guidance: str = ""
+    spread: Mapping[str, tuple[float, float]]  # low and high end of each line, where known
+    guidance: str = ""  # the names of the levels that are the floor of the site
+    #: the names of the assumed inputs below each tested quantity, as far as they were asked for
     assumed_below: dict[Step, frozenset[str]] = field(default_factory=dict)
 
     @cached_property

@@ -85,19 +85,12 @@ _HOLDS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.
 
 
 class Expectation(NamedTuple):
-    """One assertion, held against the plan.
+    """One assertion, held against the plan."""
 
-    Attributes:
-        text: as the file says.
-        id: of the requirement that it speaks of.
-        met: whether it holds; False too where the plan has no such requirement.
-        found: the value, in words.
-    """
-
-    text: str
-    id: str
-    met: bool
-    found: str
+    text: str  # as the file says
+    id: str  # of the requirement that it speaks of
+    met: bool  # whether it holds; False too where the plan has no such requirement
+    found: str  # the value, in words
 
     @property
     def message(self) -> str:

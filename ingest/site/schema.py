@@ -90,17 +90,11 @@ TYPES = {
 
 
 class Fault(NamedTuple):
-    """What is wrong with one key of a site file.
+    """What is wrong with one key of a site file."""
 
-    Attributes:
-        keys: its path.
-        message: one line, without its place.
-        lacks: the keys, any of which is missing there; empty for any other fault.
-    """
-
-    keys: tuple[str, ...]
-    message: str
-    lacks: tuple[str, ...] = ()
+    keys: tuple[str, ...]  # its path
+    message: str  # one line, without its place
+    lacks: tuple[str, ...] = ()  # the keys, any of which is missing there; empty for any other fault
 
     def explained_by(self, other: Fault) -> bool:
         """Whether a key is missing because another fault leaves it out: it is refused, or written under another name."""

@@ -37,25 +37,15 @@ UNCERTAIN = {
 
 @dataclass(frozen=True)
 class DocumentFacts:
-    """The cover of a tender; a text that the site file does not give is empty.
+    """The cover of a tender; a text that the site file does not give is empty."""
 
-    Attributes:
-        title: of the tender.
-        buyer: the organisation that buys.
-        reference: the buyer's own number of the tender.
-        issued: day of issue, as `2026-05-04`.
-        answers_by: last day, or minute, for offers, as `2026-06-30` or `2026-06-30 12:00`.
-        contact: who answers questions.
-        purchase: one sentence that says in figures what is bought.
-    """
-
-    title: str = ""
-    buyer: str = ""
-    reference: str = ""
-    issued: str = ""
-    answers_by: str = ""
-    contact: str = ""
-    purchase: str = ""
+    title: str = ""  # of the tender
+    buyer: str = ""  # the organisation that buys
+    reference: str = ""  # the buyer's own number of the tender
+    issued: str = ""  # day of issue, as `2026-05-04`
+    answers_by: str = ""  # last day, or minute, for offers, as `2026-06-30` or `2026-06-30 12:00`
+    contact: str = ""  # who answers questions
+    purchase: str = ""  # one sentence that says in figures what is bought
 
 
 def document_facts(site: Site) -> DocumentFacts:
@@ -100,47 +90,26 @@ def with_purchase(facts: DocumentFacts, lines: Sequence[Requirement], clusters: 
 
 @dataclass(frozen=True)
 class ServiceTerm:
-    """One term of a tender.
+    """One term of a tender."""
 
-    Attributes:
-        id: stable, such as `S-AVAIL-01`.
-        key: of the site file that sets it, such as `service.availability`; empty for a term that is always stated.
-        theme: a key of `THEMES`.
-        name: a few words.
-        text: the mandatory clause, with the value where it is set; else the request that the Vendor states a value.
-        value: as people read it; None where the buyer has not set one.
-        suggested: the suggested value.
-        reason: of the suggestion.
-        verification: the evidence at acceptance or in operation.
-        type: share, time, rate, power, number, text, choice, yes or fixed.
-        quantity: the value in base units; None for words.
-        unit: of the quantity.
-        bound: the value as a bound that an offered value is compared with, such as `at least 99.9 %`; empty for none.
-        status: `set`; `stated` where the Vendor states the value; `open` where the buyer has not decided.
-        grade: of the suggestion: published or assumed.
-        source: the title of its source.
-        question: to the buyer, where the term is important.
-        rank: of the question; 0 for none.
-    """
-
-    id: str
-    key: str
-    theme: str
-    name: str
-    text: str
-    value: str | None
-    suggested: str
-    reason: str
-    verification: str
-    type: str = "text"
-    quantity: float | None = None
-    unit: str = ""
-    bound: str = ""
-    status: str = "set"
-    grade: str = "assumed"
-    source: str = ""
-    question: str = ""
-    rank: int = 0
+    id: str  # stable, such as `S-AVAIL-01`
+    key: str  # of the site file that sets it, such as `service.availability`; empty for a term that is always stated
+    theme: str  # a key of `THEMES`
+    name: str  # a few words
+    text: str  # the mandatory clause, with the value where it is set; else the request that the Vendor states a value
+    value: str | None  # as people read it; None where the buyer has not set one
+    suggested: str  # the suggested value
+    reason: str  # of the suggestion
+    verification: str  # the evidence at acceptance or in operation
+    type: str = "text"  # share, time, rate, power, number, text, choice, yes or fixed
+    quantity: float | None = None  # the value in base units; None for words
+    unit: str = ""  # of the quantity
+    bound: str = ""  # the value as a bound that an offered value is compared with, such as `at least 99.9 %`; empty for none
+    status: str = "set"  # `set`; `stated` where the Vendor states the value; `open` where the buyer has not decided
+    grade: str = "assumed"  # of the suggestion: published or assumed
+    source: str = ""  # the title of its source
+    question: str = ""  # to the buyer, where the term is important
+    rank: int = 0  # of the question; 0 for none
 
     def to_dict(self) -> dict[str, Any]:
         """The term as JSON."""
@@ -247,19 +216,12 @@ def _value(record: TermRecord, given: Any, known: Quantities) -> tuple[str | Non
 
 
 class OpenQuestion(NamedTuple):
-    """What the site file does not determine.
+    """What the site file does not determine."""
 
-    Attributes:
-        key: of the site file that answers it.
-        question: to the buyer.
-        suggested: the value in use, or the suggested one.
-        reason: why it matters.
-    """
-
-    key: str
-    question: str
-    suggested: str
-    reason: str
+    key: str  # of the site file that answers it
+    question: str  # to the buyer
+    suggested: str  # the value in use, or the suggested one
+    reason: str  # why it matters
 
 
 def open_questions(
@@ -322,23 +284,14 @@ SEVERAL = "it is open for {owners}; accept each by its name"
 
 
 class Decision(NamedTuple):
-    """A finding that the buyer decides.
+    """A finding that the buyer decides."""
 
-    Attributes:
-        id: of its rule, such as `W46`.
-        lines: ids of the requirement lines that it concerns.
-        of: the job or workload that it is about, else its line; empty for the whole site.
-        why: what is wrong with them, in the words of a site file.
-        settle: the key of the site file that accepts it; a changed value settles it too.
-        reason: of the buyer, who accepted it; empty while it is open.
-    """
-
-    id: str
-    lines: tuple[str, ...]
-    of: str
-    why: str
-    settle: str
-    reason: str = ""
+    id: str  # of its rule, such as `W46`
+    lines: tuple[str, ...]  # ids of the requirement lines that it concerns
+    of: str  # the job or workload that it is about, else its line; empty for the whole site
+    why: str  # what is wrong with them, in the words of a site file
+    settle: str  # the key of the site file that accepts it; a changed value settles it too
+    reason: str = ""  # of the buyer, who accepted it; empty while it is open
 
     def to_dict(self) -> dict[str, Any]:
         """The decision as JSON; its reason where it is settled."""

@@ -38,19 +38,12 @@ TABLES = ("clusters", "jobs", "serving", "datasets")
 
 @dataclass(frozen=True)
 class Site:
-    """A site file, checked by the schema.
+    """A site file, checked by the schema."""
 
-    Attributes:
-        path: the file; None for a site given as data.
-        data: keys and values; a quantity is an `Input` in base units, a date a `datetime.date`.
-        written: the same as written, after `--set`.
-        changed: paths that `--set` changed.
-    """
-
-    path: Path | None
-    data: Mapping[str, Any]
-    written: Mapping[str, Any]
-    changed: tuple[Keys, ...] = ()
+    path: Path | None  # the file; None for a site given as data
+    data: Mapping[str, Any]  # keys and values; a quantity is an `Input` in base units, a date a `datetime.date`
+    written: Mapping[str, Any]  # the same as written, after `--set`
+    changed: tuple[Keys, ...] = ()  # paths that `--set` changed
 
     def place(self, keys: Keys) -> str:
         """The place of a key, for messages: file, line and key; or `--set` where that is to blame."""

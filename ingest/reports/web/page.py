@@ -30,33 +30,20 @@ from ingest.version import __version__
 
 
 class Field(NamedTuple):
-    """One input.
+    """One input."""
 
-    Attributes:
-        name: the option of the command.
-        start: the value that the page begins with.
-        kind: `choice`, `number`, `quantity` or `text`.
-        source: the kind of entries to choose from, in place of the words that the option declares.
-        optional: what the choice of no entry is called, and `optional_value` its value.
-        more: whether it stands under the further inputs.
-        label: in place of the label of its quantity.
-        place: whether the command takes it by its place, without the name of the option.
-        among: the classes of the entries to choose from.
-        stated: whether it is told even where it is as the command has it by default.
-    """
-
-    name: str
-    start: str = ""
-    kind: str = "quantity"
-    source: str = ""
-    optional: str = ""
+    name: str  # the option of the command
+    start: str = ""  # the value that the page begins with
+    kind: str = "quantity"  # `choice`, `number`, `quantity` or `text`
+    source: str = ""  # the kind of entries to choose from, in place of the words that the option declares
+    optional: str = ""  # what the choice of no entry is called, and `optional_value` its value
     optional_value: str = ""
-    more: bool = False
-    label: str = ""
+    more: bool = False  # whether it stands under the further inputs
+    label: str = ""  # in place of the label of its quantity
     placeholder: str = ""
-    place: bool = False
-    among: tuple[str, ...] = ()
-    stated: bool = False
+    place: bool = False  # whether the command takes it by its place, without the name of the option
+    among: tuple[str, ...] = ()  # the classes of the entries to choose from
+    stated: bool = False  # whether it is told even where it is as the command has it by default
 
     def described(self, argument: Argument | None, quantity: str) -> dict[str, Any]:
         """The field as the page reads it.
