@@ -165,11 +165,7 @@ def expected_one_of(found: object, choices: Iterable[str]) -> str:
 
 
 def one_of(option: str, found: object, choices: Iterable[str]) -> None:
-    """Refuse a word that is not among the choices.
-
-    Raises:
-        UsageError: another word, with the nearest one.
-    """
+    """Refuse a word that is not among the choices. Raises UsageError: another word, with the nearest one."""
     words = list(choices)
     if found not in words:
         raise UsageError(f"{option}: found '{found}', {expected_one_of(found, words)}")

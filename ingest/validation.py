@@ -491,8 +491,7 @@ def validate(name: str | None = None, *, catalogs: Annotated[Sequence[str | Path
     >>> validate("ibrahim").results["ibrahim"].passed
     True
 
-    Raises:
-        UsageError: an unknown set.
+    Raises UsageError: an unknown set.
     """
     catalog = opened(catalogs)
     known = {path.stem: path for path in sorted((shipped_folder() / "published").glob("*.yaml"))}

@@ -202,8 +202,7 @@ def read_rows(lines: Iterable[str], header: str, place: str, ledger: Ledger, acc
         ledger: takes what is read.
         accounts: whether classes ask for accounts.
 
-    Raises:
-        IngestError: a column is missing.
+    Raises IngestError: a column is missing.
     """
     mark = delimiter_of(header)
     names = [name.strip().lower().partition("%")[0] for name in header.rstrip("\r\n").split(mark)]

@@ -37,8 +37,7 @@ LONGEST_CHUNK = 2**18
 def objects_in(lines: Iterable[str], place: str) -> Iterator[Mapping[str, Any]]:
     """The entries of the list `jobs` or `items` of a document, of a list, or documents that follow each other.
 
-    Raises:
-        IngestError: it is cut short or no JSON.
+    Raises IngestError: it is cut short or no JSON.
     """
     decoder, buffer, inside, found_any = json.JSONDecoder(), "", False, False
     for chunk in _chunks(lines):
@@ -149,8 +148,7 @@ class Asked(NamedTuple):
 def files_of(sources: Sequence[str | Path]) -> list[Path]:
     """The files of a history: those named, and all in the folders named.
 
-    Raises:
-        IngestError: one is not there, or a folder is empty.
+    Raises IngestError: one is not there, or a folder is empty.
     """
     found: list[Path] = []
     for source in map(Path, sources):
@@ -174,8 +172,7 @@ def files_of(sources: Sequence[str | Path]) -> list[Path]:
 def read_histories(sources: Sequence[str | Path], asked: Asked) -> Ledger:
     """Read the files of a history in one pass.
 
-    Raises:
-        IngestError: no allocation in any of them, or one that cannot be read or is of no known kind.
+    Raises IngestError: no allocation in any of them, or one that cannot be read or is of no known kind.
     """
     ledger = Ledger()
     for path in files_of(sources):
@@ -221,11 +218,7 @@ def _lines(file: IO[bytes]) -> Iterator[str]:
 
 
 def _read(lines: Iterator[str], place: str, ledger: Ledger, asked: Asked) -> None:
-    """Hand the lines of a file to the reader of its kind.
-
-    Raises:
-        IngestError: it is of none.
-    """
+    """Hand the lines of a file to the reader of its kind. Raises IngestError: it is of none."""
     first = [*islice(lines, FIRST_LINES)]
     if any("\0" in line or len(line) > LONGEST_LINE for line in first):
         raise IngestError(f"{place}: not a text, expected {EXPECTED}")
@@ -258,8 +251,7 @@ def _read(lines: Iterator[str], place: str, ledger: Ledger, asked: Asked) -> Non
 def _read_json(lines: Iterable[str], place: str, ledger: Ledger, asked: Asked) -> None:
     """Read the objects of a JSON document one by one.
 
-    Raises:
-        IngestError: it is cut short, or none of the objects is of a job.
+    Raises IngestError: it is cut short, or none of the objects is of a job.
     """
     counted = 0
     for one in objects_in(lines, place):
@@ -296,8 +288,7 @@ _PART = re.compile(r"(\d{1,4})/(\d{1,4})")
 def part_of(histories: Sequence[str | Path], part: str) -> tuple[list[Path], str]:
     """The files of one part, every n-th from the i-th on; and the hash of all names and sizes, by which parts belong together.
 
-    Raises:
-        UsageError: no such part, or fewer files than parts.
+    Raises UsageError: no such part, or fewer files than parts.
     """
     found = _PART.fullmatch(part)
     number, count = map(int, found.groups()) if found else (0, 0)

@@ -157,8 +157,7 @@ def usage_of(runs: Runs, classes: Classes, catalog: Catalog, node: str | None = 
 def _gpus_of_nodes(runs: Runs, catalog: Catalog, node: str | None) -> Runs:
     """Runs of a machine whose scheduler counts nodes alone, with the GPUs of their nodes.
 
-    Raises:
-        IngestError: the node type is not given.
+    Raises IngestError: the node type is not given.
     """
     if node is None:
         raise IngestError(

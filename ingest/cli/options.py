@@ -109,11 +109,7 @@ def _given_word(ctx: click.Context, parameter: click.Parameter, value: str | Non
 
 
 def _one_word(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """The value of an option, or the word before the options that stands for it.
-
-    Raises:
-        UsageError: two different ones.
-    """
+    """The value of an option, or the word before the options that stands for it. Raises UsageError: two different ones."""
     name = parameter.name or ""
     word = ctx.meta.get(WORD.format(name))
     if word is not None and value not in (None, word):

@@ -76,8 +76,7 @@ def hand_over(
         warnings: one line each; those of the result by default.
         alternative: the command that writes a workbook instead.
 
-    Raises:
-        UsageError: a workbook is requested of a command that has none.
+    Raises UsageError: a workbook is requested of a command that has none.
     """
     chosen, page = format_of(output, form, book is not None), cache(page or partial(page_for, answer))
     data, warnings = data or answer.to_dict, getattr(answer, "warnings", ()) if warnings is None else warnings

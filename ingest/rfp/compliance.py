@@ -259,8 +259,7 @@ def judge(
         contradictions: what the line says against other lines of the offer.
         decided: what a person has decided, `accept` of its reservations, or `reject` of the line, and why.
 
-    Raises:
-        UsageError: an acceptance of a line without reservations.
+    Raises UsageError: an acceptance of a line without reservations.
     """
     found = _judged(requirement, offer, optimized, confirmed)
     limits = [*contradictions, *(_limits(requirement, offer) if offer is not None else ())]

@@ -66,8 +66,7 @@ def level_in(site: Site) -> str | None:
 def guidance_of(site: Site, catalog: Catalog, storage: Quantities) -> dict[str, ClusterGuidance]:
     """The guidance for each cluster, and what one of its nodes draws from the storage.
 
-    Raises:
-        IngestError: a level that no GPU of the site has; with its line.
+    Raises IngestError: a level that no GPU of the site has; with its line.
     """
     word = level_in(site)
     wanted = () if word == NO_FLOOR else ((word,) if word is not None else ()) + USUAL_LEVELS

@@ -143,11 +143,7 @@ class Plan(InteractiveResult):
         return {name: why for name, why in self.absent.items() if is_of(named[name], self.kinds)}
 
     def requirement(self, name: str) -> Requirement:
-        """A requirement by id, or by the name of its quantity.
-
-        Raises:
-            UsageError: there is none, with the nearest one.
-        """
+        """A requirement by id, or by the name of its quantity. Raises UsageError: there is none, with the nearest one."""
         for one in self.requirements:
             if name in (one.id, one.metric, one.metric.removeprefix("site_")):
                 return one
@@ -286,11 +282,7 @@ class Plan(InteractiveResult):
         return sources_of(places_of(cited), self.catalog.source)
 
     def sensitivity(self, name: str) -> list[Effect]:
-        """The effect of each uncertain input on a requirement, the largest first.
-
-        Raises:
-            UsageError: no such requirement.
-        """
+        """The effect of each uncertain input on a requirement, the largest first. Raises UsageError: no such requirement."""
         return self._effects[self.requirement(name).id]
 
     @cached_property
@@ -298,11 +290,7 @@ class Plan(InteractiveResult):
         return effects(self.tree)
 
     def explain(self, name: str) -> list[str]:
-        """The whole derivation of a requirement: every row of every column.
-
-        Raises:
-            UsageError: no such requirement.
-        """
+        """The whole derivation of a requirement: every row of every column. Raises UsageError: no such requirement."""
         step = self.steps[self.requirement(name).id]
         everything = max(map(len, self.rows.values()))
         return DerivationWriter(self.catalog, everything, everything).lines(step)

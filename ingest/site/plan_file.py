@@ -50,8 +50,7 @@ def plan_of_site(path: str | Path, catalogs: Folders = (), years: int | None = N
 def lines_of(path: str | Path, data: Mapping[str, Any]) -> list[Requirement]:
     """The requirement lines of a plan as data.
 
-    Raises:
-        IngestError: not the plan of one site, as `ingest plan` writes it, with the key; or a format not known yet.
+    Raises IngestError: not the plan of one site, as `ingest plan` writes it, with the key; or a format not known yet.
     """
     if "scenarios" in data:
         raise IngestError(f"{path}: found several scenarios, expected the plan of one")
@@ -91,11 +90,7 @@ def site_name(path: str | Path, data: Mapping[str, Any]) -> str:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """The JSON object in a file that `ingest` wrote.
-
-    Raises:
-        IngestError: no such file, too large, or no JSON object.
-    """
+    """The JSON object in a file that `ingest` wrote. Raises IngestError: no such file, too large, or no JSON object."""
     return read_json_object(path, "a JSON object", most=MOST_BYTES)
 
 
@@ -107,8 +102,7 @@ def check_object(data: Mapping[str, Any], against: Path, what: object) -> None:
         against: the file of the schema.
         what: the file that holds the object.
 
-    Raises:
-        IngestError: the first violation, with its keys; an entry of a list by its id, where it has one.
+    Raises IngestError: the first violation, with its keys; an entry of a list by its id, where it has one.
     """
     for keys, problem, _ in problems(data, schema_in(against)):
         place = keys
@@ -190,8 +184,7 @@ def diff(before: str | Path | Mapping[str, Any], after: str | Path | Mapping[str
         before: the JSON of a plan: a file, or the object itself.
         after: likewise.
 
-    Raises:
-        IngestError: no such file, or not a plan.
+    Raises IngestError: no such file, or not a plan.
     """
     old, new = plans = _plan(before, "BEFORE"), _plan(after, "AFTER")
     inputs = tuple(_changes(_values(old["inputs"]), _values(new["inputs"])))

@@ -264,11 +264,7 @@ def with_decisions(text: str, catalogs: Catalog | str | Path | Sequence[str | Pa
 def plan_once(
     site: Site, years: int | None, samples: int | None, seed: int, catalog: Catalog, chosen: Mapping[str, Any]
 ) -> Plan:
-    """Plan one site.
-
-    Raises:
-        IngestError: a site that cannot be, with the line.
-    """
+    """Plan one site. Raises IngestError: a site that cannot be, with the line."""
     check_decisions(site)
     cover, overlap = document_facts(site), site.section("overlap")
     growth = growth_of(site, catalog)

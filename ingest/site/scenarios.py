@@ -31,8 +31,7 @@ def scenarios_of(given: Mapping[str, Any] | Sequence[str] | None) -> list[dict[s
     >>> scenarios_of({"jobs.a.model": "resnet50", "years": 3})
     [{'jobs.a.model': 'resnet50', 'years': 3}]
 
-    Raises:
-        UsageError: no `PATH=VALUE`, an unknown path, a path twice, or too many scenarios.
+    Raises UsageError: no `PATH=VALUE`, an unknown path, a path twice, or too many scenarios.
     """
 
     def setting(text: str) -> tuple[str, str]:
@@ -99,11 +98,7 @@ class Expectation(NamedTuple):
 
 
 def expectations(site: Site, requirements: Sequence[Requirement]) -> tuple[Expectation, ...]:
-    """Hold every assertion of the file against the plan.
-
-    Raises:
-        IngestError: an assertion that is none, with its line.
-    """
+    """Hold every assertion of the file against the plan. Raises IngestError: an assertion that is none, with its line."""
     by_id = {one.id: one for one in requirements}
     found = []
     for number, text in enumerate(site.data.get("expect") or ()):

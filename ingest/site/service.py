@@ -51,8 +51,7 @@ class DocumentFacts:
 def document_facts(site: Site) -> DocumentFacts:
     """The section `document` of a site file.
 
-    Raises:
-        IngestError: a date that is none, or a deadline before the issue, with the line.
+    Raises IngestError: a date that is none, or a deadline before the issue, with the line.
     """
     described = {key: one_line(value) for key, value in site.section("document").items()}
     days = {}
@@ -125,8 +124,7 @@ def service_terms(site: Site, known: Quantities, catalog: Catalog, lines: Sequen
         catalog: with the sources of suggestions.
         lines: its requirement lines, which the terms name.
 
-    Raises:
-        IngestError: a value of another unit, or out of range, with the line.
+    Raises IngestError: a value of another unit, or out of range, with the line.
     """
     section = site.data.get("service") or {}
     written = {OTHERS: section} if isinstance(section, str) else section
@@ -368,8 +366,7 @@ def unearned(site: Site, lines: Iterable[Requirement], terms: Iterable[ServiceTe
 def check_decisions(site: Site) -> None:
     """Refuse the decisions of a site file that no rule asks for, and those that are accepted both in total and by name.
 
-    Raises:
-        UsageError: with the line.
+    Raises UsageError: with the line.
     """
     for name, said in site.section("decisions").items():
         if name not in DECIDED:
@@ -404,11 +401,7 @@ class Undecided(RequirementNotMet):
 
 
 def refuse_undecided(decisions: Sequence[Decision]) -> None:
-    """Refuse to write a tender while decisions are open.
-
-    Raises:
-        Undecided: with each of them.
-    """
+    """Refuse to write a tender while decisions are open. Raises Undecided: with each of them."""
     left = [one for one in decisions if not one.reason]
     if left:
         head = f"the tender waits for {len(left)} decision{'s' if len(left) > 1 else ''} of the buyer"

@@ -63,8 +63,7 @@ class Site:
             kind: `RequirementNotMet` where the value is fine, but asks for what has no room or is too slow; `IngestError` where
                 a fact or a file is missing.
 
-        Raises:
-            IngestError: of that kind.
+        Raises IngestError: of that kind.
         """
         raise self.error(keys, message, kind)
 
@@ -77,8 +76,7 @@ class Site:
     def refuse_all(self, faults: Iterable[Fault]) -> None:
         """Refuse the site because of all its faults, in the order of its keys; nothing where there are none.
 
-        Raises:
-            UsageError: one fault, or `Faults`, a line each.
+        Raises UsageError: one fault, or `Faults`, a line each.
         """
         found = sorted(dict.fromkeys(faults), key=lambda one: _position(self.written, one.keys))
         if len(found) == 1:
@@ -371,8 +369,7 @@ def new_site(
         models: ids or aliases, a list or text with commas.
         catalogs: folders with entries of your own.
 
-    Raises:
-        UsageError: an unknown id, with the nearest one; fewer nodes than models; a GPU without a usual node.
+    Raises UsageError: an unknown id, with the nearest one; fewer nodes than models; a GPU without a usual node.
     """
     catalog = opened(catalogs)
     card, count = catalog.get(Gpu, gpu), parse_whole(nodes, "--nodes", 1, MOST_NODES)
