@@ -98,13 +98,7 @@ def _span(written: Any, key: str, place: str) -> tuple[float, float]:
 
 
 def class_of_each(runs: Runs, classes: Classes, per_node: Array) -> tuple[list[str], Array]:
-    """The names of the classes, and the place among them of each run.
-
-    Args:
-        runs: the runs.
-        classes: how they are parted.
-        per_node: GPUs of a node of the cluster of each run.
-    """
+    """The names of the classes, and the place among them of each run; `per_node` are the GPUs of a node of its cluster."""
     sizes, place = by_size(runs.gpus, per_node)
     names = list(sizes)
     if classes.by == BY_PARTITION:
@@ -113,17 +107,15 @@ def class_of_each(runs: Runs, classes: Classes, per_node: Array) -> tuple[list[s
     place = place + len(classes.rules)
     values = {"gpus": runs.gpus / PARTS, "nodes": runs.nodes, "duration": runs.seconds}
     for at, rule in reversed([*enumerate(classes.rules)]):
-        fitting = numpy.array([_fits(rule, group.partition, group.account) for group in runs.groups] or [False])
+        named = [not rule.partition or fnmatchcase(group.partition, rule.partition) for group in runs.groups]
+        fitting = numpy.array(
+            [fits and rule.account in ("", group.account) for fits, group in zip(named, runs.groups, strict=True)] or [False]
+        )
         chosen = fitting[runs.group] if len(runs.group) else numpy.zeros(0, bool)
         for key, (least, most) in rule.spans.items():
             chosen &= (values[key] >= least) & (values[key] <= most)
         place = numpy.where(chosen, at, place)
     return [*(rule.name for rule in classes.rules), *names], place
-
-
-def _fits(rule: Rule, partition: str, account: str) -> bool:
-    fits = not rule.partition or fnmatchcase(partition, rule.partition)
-    return fits and (not rule.account or rule.account == account)
 
 
 def by_size(gpus: Array, per_node: Array) -> tuple[Sequence[str], Array]:
@@ -173,15 +165,10 @@ class Machine(NamedTuple):
 
 
 def machine_of(runs: Runs, kind: tuple[str, str], catalog: Catalog, node: str | None = None) -> Machine:
-    """The node type of the runs of one kind of GPU.
-
-    Args:
-        runs: those runs.
-        kind: cluster and GPU, as the scheduler calls them.
-        catalog: node types.
-        node: the node type that the user names.
-    """
-    seen = gpus_on_a_node(runs)
+    """The node type of the runs of one kind, a cluster and a GPU as the scheduler calls them; the user may name the `node`."""
+    # The most GPUs that a run has on each of its nodes.
+    told = runs.nodes > 0
+    seen = int(numpy.ceil(runs.gpus[told] / PARTS / runs.nodes[told]).max(initial=0))
     if node is not None:
         found = catalog.get(Node, node)
         return Machine(shown_name(kind[1]), found.id, found.gpus_per_node.value, True, seen, "--node")
@@ -199,16 +186,8 @@ def machine_of(runs: Runs, kind: tuple[str, str], catalog: Catalog, node: str | 
         if chosen is not None:
             how = f"usual node of {card.id}" if chosen is usual else f"node of {card.id} with {seen} GPUs"
             return Machine(card.id, chosen.id, chosen.gpus_per_node.value, True, seen, how)
-        return Machine(card.id, STAND_IN, catalog.get(Node, STAND_IN).gpus_per_node.value, False, seen, "stands in")
-    return Machine(shown_name(kind[1]), STAND_IN, catalog.get(Node, STAND_IN).gpus_per_node.value, False, seen, "stands in")
-
-
-def gpus_on_a_node(runs: Runs) -> int:
-    """The most GPUs that a run has on each of its nodes."""
-    known = runs.nodes > 0
-    if not known.any():
-        return 0
-    return int(numpy.ceil(runs.gpus[known] / PARTS / runs.nodes[known]).max(initial=0))
+    name = shown_name(kind[1]) if card is None else card.id
+    return Machine(name, STAND_IN, catalog.get(Node, STAND_IN).gpus_per_node.value, False, seen, "stands in")
 
 
 def is_regular(runs: Runs, seen: int) -> bool:

@@ -42,7 +42,6 @@ BACKWARDS = "end before start"
 CONTRADICTS = "longer elapsed time than from start to end"
 DUPLICATE = "recorded more than once"
 NO_PARENT = "step without its job"
-REASONS = (NEVER_STARTED, REVOKED, UNREADABLE, NO_GPUS, NO_END, BACKWARDS, CONTRADICTS, DUPLICATE, NO_PARENT)
 #: A slice of a GPU as NVIDIA names it: the sevenths of its compute.
 _SLICE = re.compile(r"(?:^|[^0-9a-z])([1-7])g\.\d+gb", re.IGNORECASE)
 #: Numbers of a GPU in the names of devices, which differ by site: a name of other letters could be anything.

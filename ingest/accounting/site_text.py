@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -58,18 +59,9 @@ def site_text(answer: Usage) -> str:
 
 def _noted(line: str, *comments: str) -> Iterator[str]:
     """A line, and comments on it that begin in one column."""
-    width = 132 - COMMENT
-    parts: list[str] = []
-    for comment in comments:
-        words = ""
-        for word in comment.split():
-            if words and len(words) + len(word) >= width:
-                parts.append(words)
-                words = ""
-            words = f"{words} {word}".strip()
-        parts.append(words)
-    for number, comment in enumerate(parts):
-        yield f"{(line + '  ' if not number else '').ljust(COMMENT)}# {comment}"
+    wrapper = textwrap.TextWrapper(132 - COMMENT, break_long_words=False, break_on_hyphens=False)
+    for number, part in enumerate(part for comment in comments for part in wrapper.wrap(comment)):
+        yield f"{(line + '  ' if not number else '').ljust(COMMENT)}# {part}"
 
 
 def _coverage(answer: Usage) -> Iterator[str]:
@@ -187,14 +179,14 @@ def _hours(value: float) -> str:
 
 def _at_least(answer: Usage) -> Iterator[str]:
     """The aggregate rates that were measured, as the least that is bought."""
-    rates = {
-        key: answer.results.get(f"concurrent_{way}_bandwidth_p99") for key, way in (("read", "read"), ("write", "written"))
+    found = {
+        key: rate.value
+        for key, way in (("read", "read"), ("write", "written"))
+        if (rate := answer.results.get(f"concurrent_{way}_bandwidth_p99")) is not None and rate.value >= LEAST_RATE
     }
-    if any(rate is not None and rate.value >= 1e6 for rate in rates.values()):
+    if found:
         yield from _noted("  at_least:", "means over whole runs: peaks within a run are higher")
-        for key, rate in rates.items():
-            if rate is not None and rate.value >= 1e6:
-                shown = f"{math.ceil(rate.value / 1e6)} MB/s"
-                share = f"P99 over time of all runs together; {answer.coverage['bytes']:.1%} of the GPU-hours have bytes"
-                yield from _noted(f"    {key}: {shown}", share)
+        share = f"P99 over time of all runs together; {answer.coverage['bytes']:.1%} of the GPU-hours have bytes"
+        for key, rate in found.items():
+            yield from _noted(f"    {key}: {math.ceil(rate / 1e6)} MB/s", share)
         yield "    because: aggregate of the accounting history"

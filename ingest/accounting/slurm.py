@@ -193,14 +193,7 @@ def delimiter_of(header: str) -> str:
 
 
 def read_rows(lines: Iterable[str], header: str, place: str, ledger: Ledger, accounts: bool = False) -> None:
-    """Read the rows of `sacct -P` that follow a header.
-
-    Args:
-        lines: the rows.
-        header: their names.
-        place: the file, for refusals.
-        ledger: takes what is read.
-        accounts: whether classes ask for accounts.
+    """Read the rows of `sacct -P` that follow a header, with accounts where classes ask for them.
 
     Raises IngestError: a column is missing.
     """

@@ -258,8 +258,11 @@ def _read_json(lines: Iterable[str], place: str, ledger: Ledger, asked: Asked) -
         counted += 1
         kind = ""
         try:
-            kind = _kind_of(one)
-            if not kind:
+            if "job_id" in one and isinstance(one.get("time"), Mapping):
+                kind = "sacct JSON"
+            elif kubernetes.is_object(one):
+                kind = "Kubernetes"
+            else:
                 raise IngestError(f"{place}: object {counted:,} is no job, pod or workload, expected {EXPECTED}")
             if kind == "sacct JSON":
                 slurm.read_object(one, ledger, asked.accounts)
@@ -271,13 +274,6 @@ def _read_json(lines: Iterable[str], place: str, ledger: Ledger, asked: Asked) -
             ledger.kinds[kind or "JSON"] += 1
     if not counted:
         ledger.kinds["empty list"] += 1
-
-
-def _kind_of(one: Mapping[str, Any]) -> str:
-    """The kind of an object; empty for one of no kind that is read."""
-    if "job_id" in one and isinstance(one.get("time"), Mapping):
-        return "sacct JSON"
-    return "Kubernetes" if kubernetes.is_object(one) else ""
 
 
 FORMAT = 2

@@ -42,8 +42,6 @@ LOST = (records.NO_GPUS, records.NO_END, records.BACKWARDS, records.CONTRADICTS,
 BY_SYSTEM, EARLY = ("interrupted",), ("interrupted", "failed")
 #: Fewer interrupts give no rate.
 LEAST_INTERRUPTS = 5
-#: Times of the chart of concurrency.
-BINS = 400
 
 
 class UsageOptions(TypedDict, total=False):
@@ -232,17 +230,10 @@ def levels_of(level: Profile) -> dict[str, float]:
     return dict(zip(SHARES, level.quantiles(*SHARES.values()), strict=True))
 
 
-def quarters_of(begin: int, finish: int) -> Array:
-    """The beginnings of the quarters that lie whole within a time, and the end of the last."""
-    months = numpy.arange("1969-01", "2101-01", 3, dtype="datetime64[M]")
-    times = months.astype("datetime64[s]").astype("q")
-    inside: Array = times[(times >= begin) & (times <= finish)]
-    return inside
-
-
 def growth_per_quarter(gpus: Profile) -> float | None:
     """Growth of the GPUs in use from quarter to quarter, fitted to all whole quarters; None for fewer than three."""
-    edges = quarters_of(int(gpus.times[0]), int(gpus.times[-1]))
+    quarters = numpy.arange("1969-01", "2101-01", 3, dtype="datetime64[M]").astype("datetime64[s]").astype("q")
+    edges = quarters[(quarters >= gpus.times[0]) & (quarters <= gpus.times[-1])]
     means = gpus.means(edges) if len(edges) > 3 else numpy.zeros(0)
     if len(means) < 3 or (means <= 0).any():
         return None
@@ -301,8 +292,6 @@ def _coverage(runs: Runs, hours: Array, clusters: Sequence[ClusterUse], classes:
     }
 
 
-#: Classes with a smaller share of the GPU-hours are no question of their own.
-LEAST_SHARE = 0.01
 RATES = frozenset(("model", "samples_per_second", "checkpoint"))
 
 

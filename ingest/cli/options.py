@@ -32,11 +32,7 @@ class OneOf(click.Choice[str]):
 
 
 class DeclaredOption(click.Option):
-    """An option with the words to choose from, which shells complete.
-
-    Args:
-        words: those words.
-    """
+    """An option with the words to choose from, which shells complete."""
 
     def __init__(self, *names: Any, words: Iterable[object] = (), **settings: Any) -> None:
         super().__init__(*names, **settings)
@@ -143,12 +139,7 @@ CALLBACKS = {"gpu": _one_word, "derivations": note_output, "output": note_output
 
 
 def options_of(function: Callable[..., Any], *without: str) -> Callable[[Command], Command]:
-    """Add the options that a public function declares.
-
-    Args:
-        function: the function that the command calls.
-        without: those that the command declares itself.
-    """
+    """Add the options that a public function declares, without those that its command declares itself."""
     found = arguments_of(function).values()
     taken = [one for one in found if one.name not in without and not (one.required and one.place)]
     return stacked([_option(one, one.declared) for one in taken if one.declared is not None])
@@ -207,7 +198,9 @@ def job_file(command: str, function: Callable[..., Any]) -> Callable[[Callable[.
             if read.get("set") and typed.get("set"):
                 named = {one.partition("=")[0] for one in typed["set"]}
                 given["set"] = (*(one for one in read["set"] if one.partition("=")[0] not in named), *typed["set"])
-            given = _without_rivals(given, typed)
+            # Without those that say in other words what was typed.
+            gone = {other for name in typed for other in RIVALS.get(name, ()) if other not in typed}
+            given = {name: one for name, one in given.items() if name not in gone}
             unmet = None
             try:
                 run(**{**options, **dict.fromkeys(read.keys() - given.keys()), **given})
@@ -225,9 +218,3 @@ def job_file(command: str, function: Callable[..., Any]) -> Callable[[Callable[.
         return asked
 
     return decorate
-
-
-def _without_rivals(given: dict[str, Any], typed: dict[str, Any]) -> dict[str, Any]:
-    """The options without those that say in other words what was typed."""
-    gone = {other for name in typed for other in RIVALS.get(name, ()) if other not in typed}
-    return {name: one for name, one in given.items() if name not in gone}

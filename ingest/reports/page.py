@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ingest.engine.result import Answer
     from ingest.engine.value import Quantity
     from ingest.observation.calibration import Calibration
-    from ingest.requirement import Requirement
     from ingest.site.plan import Plan
     from ingest.storage.fit_result import Fits
 
@@ -388,17 +387,15 @@ def planned(plans: Sequence[Plan]) -> list[str]:
     for operation, around in PLANNED.items():
         found = [(one, one.headline[operation]) for one in plans if operation in one.headline]
         if found:
-            kinds = (kind for _, line in found for kind in main_kinds(line))
-            loads = dict.fromkeys(kinds)
+            # Without the kinds that make up less than a hundredth of a line.
+            main = (
+                [one.kind for one in line.loads if one.value >= line.value * SMALLEST_KIND] or [line.kind] for _, line in found
+            )
+            loads = dict.fromkeys(chain.from_iterable(main))
             star = STAR if any(line.id in one.guided for one, line in found) else ""
             shown = around.format(_between([line.value for _, line in found], found[0][1].unit))
             parts.append(shown + (f" ({listed(loads)})" if not loads.keys() <= {*USUAL_LOADS} else "") + star)
     return [*parts, GUIDED] if any(part.endswith(STAR) for part in parts) else parts
-
-
-def main_kinds(line: Requirement) -> list[str]:
-    """The kinds of load that make up a line, without those of less than a hundredth."""
-    return [one.kind for one in line.loads if one.value >= line.value * SMALLEST_KIND] or [line.kind]
 
 
 def _between(values: Sequence[float], unit: str) -> str:
