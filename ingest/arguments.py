@@ -45,7 +45,6 @@ def checked(
 
     Args:
         name: its name in the package.
-        function: the function.
         kinds: the types of its arguments.
         options: those of its arguments that its table of options declares, each with its default and its help.
         reworded: a refusal in words of these arguments.

@@ -117,7 +117,6 @@ def read_bytes(path: str | Path, expected: str, *, place: str = "", most: int = 
     """The content of a file.
 
     Args:
-        path: the file.
         expected: what it should be, for the refusal.
         place: the option that names it, and its path; the path by default.
         most: its largest size in bytes.
@@ -150,10 +149,7 @@ def read_text(path: str | Path, expected: str, *, place: str = "", most: int = M
 def read_json_object(
     path: str | Path, expected: str, *, place: str = "", most: int = MOST_BYTES, infinite: bool = False
 ) -> dict[str, Any]:
-    """The JSON object in a file; the arguments are those of `read_bytes`.
-
-    Args:
-        infinite: `NaN` and `Infinity` are numbers.
+    """The JSON object in a file; the arguments are those of `read_bytes`. Where `infinite`, `NaN` and `Infinity` are numbers.
 
     Raises IngestError: as `read_text`, or the file is no JSON object, or has a key twice; with the line.
     """

@@ -134,9 +134,6 @@ def lines_for_vendors(lines: Sequence[Line]) -> tuple[Line, ...]:
     """The lines that bind a vendor, and the information that one of them names by its id.
 
     Other information would show a vendor how far the requirements exceed what the workload needs.
-
-    Args:
-        lines: all lines of a plan.
     """
     named = " ".join(one.statement for one in lines if one.priority != INFORMATION)
     return tuple(one for one in lines if one.priority != INFORMATION or one.id in named)
@@ -166,9 +163,7 @@ def kind_of_line(name: str) -> str:
 def kinds_of(lines: Sequence[Requirement], grows: bool = False) -> frozenset[str]:
     """The kinds of load that a site has, and the groups that they belong to: no document names any other.
 
-    Args:
-        lines: all lines of a plan.
-        grows: whether a later year asks for more than the first.
+    Of all lines of its plan, and of whether it `grows`: a later year asks for more than the first.
     """
     found = {SHOWN_BY.get(one.id, one.kind) for one in lines} | ({GROWTH} if grows else set())
     found |= {part.kind for one in lines for part in one.loads} | ({TOGETHER} if any(one.loads for one in lines) else set())
@@ -184,12 +179,10 @@ def is_of(needed: str | Sequence[str], kinds: frozenset[str]) -> bool:
 def said_of(text: str | Sequence[str | Mapping[str, Any]], kinds: frozenset[str]) -> str:
     """A text without the parts that concern kinds of load of which a site has none.
 
+    Of a part, `of` names the kinds, `without` those with which it is left out.
+
     >>> said_of(["Reads.", {"of": "restores", "text": "Restores."}], frozenset({"training reads"}))
     'Reads.'
-
-    Args:
-        text: the whole text, or its parts; `of` names the kinds of a part, `without` those with which it is left out.
-        kinds: of the site.
     """
     if isinstance(text, str):
         return text
@@ -225,13 +218,9 @@ def loads_in_words(loads: Sequence[HeldLoad]) -> str:
 
 
 def least_accepted(value: float, unit: str) -> float:
-    """Return what meets a required value: the value itself or what is printed of it, whichever is lower.
+    """Return what meets a required value in base units: the value itself or what is printed of it, whichever is lower.
 
     The two are one number since values are rounded; plans and forms of before state others than they print.
-
-    Args:
-        value: that is required, in base units.
-        unit: its base unit.
 
     >>> least_accepted(265_245_076_866.5, "B/s"), least_accepted(984_496_892_142.8, "B/s")
     (265200000000, 984496892142.8)

@@ -123,17 +123,17 @@ class Case:
         """Whether the published inputs give another figure than the published one."""
         return not math.isclose(self.published, self.expected, rel_tol=self.tolerance)
 
-    def _called(self, rightly: bool, remark: str, **more: float) -> Case:
+    def _called(self, rightly: bool, remark: str) -> Case:
         """The case, within where it is called rightly, whatever its error."""
         tolerance = abs(self.ours / self.published - 1) * 1.0000001 if rightly else 0.0
-        return replace(self, tolerance=tolerance, remark=remark.strip(), **more)
+        return replace(self, tolerance=tolerance, remark=remark.strip())
 
     def ranged(self, ends: Sequence[float], most: float | None = None, what: str = "published") -> Case:
         """Within where the published figure, or a part of its range up to `most`, lies between the ends computed for it."""
         low, high = min(ends), max(ends)
         inside = low <= (self.published if most is None else most) and self.published <= high
         shown = "; ".join(filter(None, (self.remark, f"{what} {'inside' if inside else 'OUTSIDE'} the range")))
-        return self._called(inside, shown, width=high / low)
+        return replace(self._called(inside, shown), width=high / low)
 
     def fitting(self, fits: bool, found: bool) -> Case:
         """Within where a layout is called as it was found: it fits the room, or runs out of it.
@@ -141,7 +141,7 @@ class Case:
         The error printed is the distance from a full GPU; that of the set counts the layouts that are called wrongly.
         """
         shown = f"{self.remark} {'Ran' if found else 'Out of memory'}; called {'fitting' if fits else 'too large'}."
-        return self._called(fits == found, shown, expected=self.ours if fits == found else self.published)
+        return replace(self._called(fits == found, shown), expected=self.ours if fits == found else self.published)
 
     def sided(self, threshold: float) -> Case:
         """Within where the published and the computed figure lie on the same side of a threshold."""

@@ -9,7 +9,7 @@ from rfp.offers import ONE_JOB
 
 import ingest
 from ingest.acceptance.tools import ior, mdtest
-from ingest.acceptance.tools.parsing import named_test
+from ingest.acceptance.tools.job_files import named_test
 from ingest.architecture import registry, stored_weights
 from ingest.errors import IngestError, UsageError
 from ingest.files import open_regular, read_bytes, read_json_object

@@ -36,11 +36,7 @@ class Influence(NamedTuple):
 
 def influences(plan: Plan, inputs: Iterable[Sequence[Step]]) -> list[Influence]:
     """The influence of inputs, the largest first: each at the end of its range that moves a requirement further, or changed by
-    a tenth.
-
-    Args:
-        plan: of the site.
-        inputs: the steps of each input, all with one value; a column is none.
+    a tenth. The steps of an input all have one value; a column is none.
     """
     import numpy
 

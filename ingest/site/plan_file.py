@@ -95,12 +95,7 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def check_object(data: Mapping[str, Any], against: Path, what: object) -> None:
-    """Refuse the JSON of a command that breaks its schema.
-
-    Args:
-        data: the JSON object.
-        against: the file of the schema.
-        what: the file that holds the object.
+    """Refuse the JSON object of a command, in the file `what`, that breaks the schema in another file.
 
     Raises IngestError: the first violation, with its keys; an entry of a list by its id, where it has one.
     """

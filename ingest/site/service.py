@@ -69,12 +69,7 @@ def document_facts(site: Site) -> DocumentFacts:
 
 
 def with_purchase(facts: DocumentFacts, lines: Sequence[Requirement], clusters: Mapping[str, Any]) -> DocumentFacts:
-    """The cover with the sentence that says what is bought.
-
-    Args:
-        lines: the requirement lines; only mandatory ones count.
-        clusters: the section `clusters` of the site file, in base units.
-    """
+    """The cover with the sentence that says what is bought: by the mandatory lines, for the clusters of the site file."""
     named = headline(lines)
     asked = [*(named[one] for one in ("hold", "read", "write") if one in named)]
     asked += [one for one in lines if one.id == RESTORES and one.priority == "mandatory" and one not in asked]
@@ -118,11 +113,7 @@ class ServiceTerm:
 def service_terms(site: Site, known: Quantities, catalog: Catalog, lines: Sequence[Requirement]) -> tuple[ServiceTerm, ...]:
     """The terms of a site: set, to be stated by the Vendor, or open; those about loads that it has.
 
-    Args:
-        site: the site file; its section `service` is `suggested`, or keys and values.
-        known: the quantities of the storage, for terms whose value another section holds.
-        catalog: with the sources of suggestions.
-        lines: its requirement lines, which the terms name.
+    Of terms whose value another section of the site file holds, `known` has the quantity; the terms name the lines.
 
     Raises IngestError: a value of another unit, or out of range, with the line.
     """
@@ -225,12 +216,7 @@ class OpenQuestion(NamedTuple):
 def open_questions(
     document: DocumentFacts, service: Sequence[ServiceTerm], used: Sequence[Step], jobs: Sequence[QuantityRow]
 ) -> tuple[OpenQuestion, ...]:
-    """The open questions, the most important first.
-
-    Args:
-        used: the given quantities that the requirements rest on.
-        jobs: the jobs, with the evidence levels of their rates.
-    """
+    """The open questions, the most important first; `used` are the given quantities that the requirements rest on."""
     lacking = {key: words for key, words in COVER.items() if not getattr(document, key)}
     found = []
     if lacking:

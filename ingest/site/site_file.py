@@ -57,13 +57,8 @@ class Site:
     def refuse(self, keys: Keys, message: str, *, kind: type[IngestError] = UsageError) -> NoReturn:
         """Refuse the site because of one key.
 
-        Args:
-            keys: its path.
-            message: what is wrong.
-            kind: `RequirementNotMet` where the value is fine, but asks for what has no room or is too slow; `IngestError` where
-                a fact or a file is missing.
-
-        Raises IngestError: of that kind.
+        Raises IngestError: of that kind; `RequirementNotMet` where the value is fine, but asks for what has no room or is too
+            slow, `IngestError` itself where a fact or a file is missing.
         """
         raise self.error(keys, message, kind)
 

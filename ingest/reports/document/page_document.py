@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ingest.accounting.site_text import days
+from ingest.accounting.result import days
 from ingest.configuration import decimal_units
 from ingest.reports.charts.chart import lacking
 from ingest.reports.charts.usage import charts_of_usage

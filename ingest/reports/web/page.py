@@ -48,9 +48,8 @@ class Field(NamedTuple):
     def described(self, argument: Argument | None, quantity: str) -> dict[str, Any]:
         """The field as the page reads it.
 
-        Args:
-            argument: the option of the command; None for a key of a site file that no option is.
-            quantity: the quantity whose label and unit it has; empty where it has its own.
+        The option of the command is None for a key of a site file that no option is; the quantity whose label and unit it has
+        is empty where it has its own.
         """
         declared = argument.declared if argument is not None else None
         usual, words = (declared.default, declared.choices) if declared is not None else (None, ())

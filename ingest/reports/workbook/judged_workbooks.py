@@ -10,7 +10,7 @@ import numpy
 
 from ingest.acceptance.verdict import SHARE, Verdict
 from ingest.accounting.ledger import PARTS
-from ingest.accounting.site_text import days
+from ingest.accounting.result import days
 from ingest.configuration import decimal_units
 from ingest.reports.charts.usage import DAYS, steps_of
 from ingest.reports.labels import capitalised, plain
