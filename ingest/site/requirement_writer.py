@@ -137,7 +137,7 @@ class RequirementWriter:
         floor = limit if limit is not None and float(step.value) < float(limit.value) else None
         # The value is rounded towards the stricter side, then held to the most that the line may demand.
         most = self.loads.limit(value)
-        required = self._rounded(step)
+        required = self._rounded(float(step.value))
         if most is not None:
             given = {"computed_requirement": float(step.value), "significant_digits": self._digits}
             required = float(solve("limited_requirement", {**given, "requirement_limit": float(most.value)}))
@@ -207,13 +207,12 @@ class RequirementWriter:
             )
         return self.assumed_below[step]
 
-    def _rounded(self, step: Step) -> float:
-        given = {"computed_requirement": float(step.value), "significant_digits": self._digits}
-        return float(solve("rounded_requirement", given))
+    def _rounded(self, value: float) -> float:
+        return float(solve("rounded_requirement", {"computed_requirement": value, "significant_digits": self._digits}))
 
     def _shown(self, step: Step) -> str:
         """A value beside that of a line, rounded as the line."""
-        return stated(self._rounded(step), unit_of(step.name), self._digits)
+        return stated(self._rounded(float(step.value)), unit_of(step.name), self._digits)
 
     def _choices(self, value: RequirementValue, conditions: Conditions, limit: Step | None) -> Iterator[Finding | None]:
         """The choices that the wording of a line follows."""
@@ -309,11 +308,7 @@ class RequirementWriter:
 
     def _late(self, seconds: float, times: float) -> float:
         """The time that a load takes at the rate that its nodes draw, rounded up where it is not the one allowed."""
-        if times == 1:
-            return seconds
-        return float(
-            solve("rounded_requirement", {"computed_requirement": seconds * times, "significant_digits": self._digits})
-        )
+        return seconds if times == 1 else self._rounded(seconds * times)
 
     def _job(self, name: str) -> Mapping[str, Any]:
         described: Mapping[str, Any] = self.site.section("jobs").get(name, {})

@@ -12,7 +12,7 @@ from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.messages import Message, fact_of, in_site_words
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
-from ingest.errors import RequirementNotMet, UsageError, brief, expected_one_of, listed
+from ingest.errors import Faults, RequirementNotMet, UsageError, brief, expected_one_of, listed
 from ingest.requirement import INFORMATION, Requirement, headline, is_of, kinds_of
 from ingest.site.service_records import NONE, OPEN, OTHERS, STATED, UNITS, DefaultRecord, TermRecord, default_records, records
 from ingest.site.site_file import Site
@@ -380,10 +380,7 @@ def _each(found: Iterable[Finding], lines: Sequence[Requirement]) -> Iterator[De
 class Undecided(RequirementNotMet):
     """Decisions of a site are open: a tender is not written over them (exit code 3)."""
 
-    @property
-    def lines(self) -> list[str]:
-        """One line for each decision."""
-        return str(self).split("\n")
+    lines = Faults.lines
 
 
 def refuse_undecided(decisions: Sequence[Decision]) -> None:

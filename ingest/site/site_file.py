@@ -17,7 +17,7 @@ from ingest.engine.value import Input
 from ingest.errors import Faults, IngestError, RequirementNotMet, UsageError, brief, expected_one_of, listed
 from ingest.files import confined
 from ingest.site import schema
-from ingest.site.schema import Fault, number
+from ingest.site.schema import NAMED, Fault, number
 from ingest.sizing.job import names_of
 from ingest.sizing.resolve import model_named
 from ingest.text import visible
@@ -32,8 +32,6 @@ SELF = "value"
 KINDS = (RequirementNotMet, UsageError, IngestError)
 #: faults of one file that are printed
 MOST_FAULTS = 50
-#: tables whose rows have names of the user's own
-TABLES = ("clusters", "jobs", "serving", "datasets")
 
 
 @dataclass(frozen=True)
@@ -136,7 +134,7 @@ def read_site(
     changed = tuple(tuple(name.split(".")) for name in settings or {})
     for keys, value in zip(changed, (settings or {}).values(), strict=True):
         dotted = ".".join(keys)
-        table = raw.get(keys[0]) if isinstance(raw, Mapping) and keys[0] in TABLES else None
+        table = raw.get(keys[0]) if isinstance(raw, Mapping) and keys[0] in NAMED else None
         if isinstance(table, Mapping) and len(keys) > 2 and keys[1] not in table:
             raise UsageError(f"--set {dotted}: {unknown_name(keys[1], keys[0], table)}")
         # A value from the command line is text: the schema says of which type it is.
