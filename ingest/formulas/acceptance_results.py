@@ -149,13 +149,12 @@ input_quantity("criterion_points", "1", "Points of a criterion of the award.", a
 input_quantity("share_earned", "1", "Share of the points of a criterion that an offer earns.", above=False, high=1)
 computed_quantity("electricity_of_offer",
     "offered_power / watts_per_kilowatt * hours_of_a_year * planned_years * electricity_price_per_kwh", "1",
-    "Price of the electricity that an offered system takes over the planned years.",
-    example="electricity_of_offer(10_000, 1000, 8760, 5, 0.2) -> 87600.0")  # fmt: skip
+    "Price of the electricity that an offered system takes over the planned years.")  # fmt: skip
 computed_quantity("item_cost", "item_price * item_count", "1", "Cost of an item of an offer.", above=False)
 computed_quantity("offer_cost", "total(item_costs)", "1", "Cost of an offer over the planned years.")
 computed_quantity("cost_per_point", "offer_cost / other_points", "1",
     "Cost of an offer for each point of the criteria other than the price.")  # fmt: skip
-computed_quantity("price_share", "lowest_cost / offer_cost", "1",
-    "Share of the points of the price that an offer earns.", high=1, example="price_share(1e6, 2e6) -> 0.5")  # fmt: skip
-computed_quantity("award_points", "criterion_points * share_earned", "1",
-    "Points that an offer earns by one criterion.", above=False, example="award_points(40, 0.5) -> 20.0")  # fmt: skip
+computed_quantity("price_share", "lowest_cost / offer_cost", "1", "Share of the points of the price that an offer earns.",
+    high=1)  # fmt: skip
+computed_quantity("award_points", "criterion_points * share_earned", "1", "Points that an offer earns by one criterion.",
+    above=False)  # fmt: skip

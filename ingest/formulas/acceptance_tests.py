@@ -1,7 +1,6 @@
 """Acceptance tests: load, data set, duration and pass limits."""
 
-from ingest.engine.expression import Num, ceil, maximum, minimum
-from ingest.engine.registry import computed_quantity, formula, input_quantity
+from ingest.engine.registry import computed_quantity, input_quantity
 
 # The requirement under test
 input_quantity("required_bandwidth", "B/s", "Bandwidth that a requirement line demands of the whole system.")
@@ -115,21 +114,10 @@ computed_quantity("whole_seconds", "ceil(acceptance_seconds)", "s", "Duration of
 computed_quantity("ramp_seconds", "minimum(longest_ramp_seconds, acceptance_seconds * ramp_share)", "s",
     "Time that a test runs before it is measured.", needs="acceptance_seconds longest_ramp_seconds ramp_share",
     example="ramp_seconds(1800, 60, 0.2), ramp_seconds(300, 60, 0.2), ramp_seconds(60, 60, 0.2) -> (60, 60, 12.0)")  # fmt: skip
-
-
-@formula("s")
-def longest_run_seconds(
-    acceptance_seconds: Num, ramp_seconds: Num, client_start_seconds: Num, files_looked_up: Num, lookup_seconds: Num
-) -> Num:
-    """Time of a run beyond which its clients did not measure at the same time.
-
-    >>> longest_run_seconds(300, 60, 10, 0, 0.002), longest_run_seconds(300, 0, 10, 36_000, 0.002)
-    (420, 382)
-    """
-    starts = maximum(ramp_seconds, client_start_seconds)
-    return ceil(acceptance_seconds + ramp_seconds + starts + files_looked_up * lookup_seconds)
-
-
+computed_quantity("longest_run_seconds",
+    "ceil(acceptance_seconds + ramp_seconds + maximum(ramp_seconds, client_start_seconds) + files_looked_up * lookup_seconds)",
+    "s", "Time of a run beyond which its clients did not measure at the same time.",
+    example="longest_run_seconds(300, 60, 10, 0, 0), longest_run_seconds(300, 0, 10, 36_000, 0.002) -> (420, 382)")  # fmt: skip
 computed_quantity("seconds_of_runs", "test_runs * (acceptance_seconds + ramp_seconds)", "s",
     "Time of all runs of a test.", example="seconds_of_runs(3, 1800, 60) -> 5580")  # fmt: skip
 computed_quantity("files_seconds", "files_handled / required_file_rate", "s",
@@ -145,18 +133,11 @@ computed_quantity("uncached_bytes", "server_cache_bytes * server_cache_multiple 
 computed_quantity("memory_rule_bytes", "client_memory_bytes * dataset_memory_multiple * clients_under_test", "B",
     "Data set of a test that reads through the page cache: DLIO and MLPerf Storage.", source="mlperf-storage-v2",
     where="data set at least five times the clients' memory")  # fmt: skip
-
-
-@formula("1")
-def folders_of_client(dataset_clients: Num, clients_under_test: Num, own_folder: Num) -> Num:
-    """Folders that each client of a test reads: an equal part of those of all clients, none of which it wrote.
-
-    >>> folders_of_client(64, 64, 1), folders_of_client(64, 20, 1), folders_of_client(64, 1, 1), folders_of_client(1, 1, 1)
-    (1, 3, 63.0, 1)
-    """
-    return maximum(minimum(-ceil(-(dataset_clients / clients_under_test)), (dataset_clients - own_folder) / own_folder), 1)
-
-
+computed_quantity("folders_of_client",
+    "maximum(minimum(-ceil(-(dataset_clients / clients_under_test)), (dataset_clients - own_folder) / own_folder), 1)", "1",
+    "Folders that each client of a test reads: an equal part of those of all clients, none of which it wrote.",
+    example="folders_of_client(64, 64, 1), folders_of_client(64, 20, 1), folders_of_client(64, 1, 1), folders_of_client(1, 1, "
+    "1) -> (1, 3, 63.0, 1)")  # fmt: skip
 computed_quantity("files_of_thread", "-ceil(-(acceptance_files_per_client * folders_of_client / threads_per_client))", "file",
     "Files that one thread of a read test reads.", whole=True,
     example="files_of_thread(32, 1, 8), files_of_thread(32, 63, 8), files_of_thread(32, 1, 5) -> (4, 252, 6)")  # fmt: skip

@@ -133,13 +133,11 @@ computed_quantity("supported_read_bandwidth",
     "ingest_bandwidth_per_job * (supported_rate / unstalled_samples_per_second_per_gpu)"
     " * (measured_sample_bytes / sample_bytes)", "B/s",
     "Read bandwidth of a job at the rate that all evidence supports, on samples of the size that it was measured on.",
-    label="read bandwidth that the evidence supports",
-    example="supported_read_bandwidth(800e9, 100, 400, 1e6, 1e6) -> 200000000000.0")  # fmt: skip
+    label="read bandwidth that the evidence supports")  # fmt: skip
 computed_quantity("run_drawn_read_bandwidth", "minimum(run_needed_read_bandwidth, run_drawable_bandwidth)", "B/s",
     "Read bandwidth of a run whose data are not cached, at most what its nodes draw.", source=MODEL,
-    where="a load is the smaller of what its job needs and what its nodes draw", label="read bandwidth that one run draws",
-    example="run_drawn_read_bandwidth(793e9, 72e9), run_drawn_read_bandwidth(20e9, 72e9)"
-        " -> (72000000000.0, 20000000000.0)")  # fmt: skip
+    where="a load is the smaller of what its job needs and what its nodes draw",
+    label="read bandwidth that one run draws")  # fmt: skip
 alternative("run_drawn_read_bandwidth", "run_needed_read_bandwidth", when="nics_unknown")
 computed_quantity("run_loader_bandwidth", "run_needed_read_bandwidth * minimum(loader_utilization / accepted_utilization, 1)",
     "B/s", "Reads of the loaders of one run, where decoding keeps its GPUs busy for less of the time than is accepted.",

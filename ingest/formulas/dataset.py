@@ -199,8 +199,8 @@ input_quantity("objects_per_document", "1/document", "Images or videos that a do
 input_quantity("object_bytes", "B", "Bytes of one image or video that a corpus names by reference, as it is downloaded.",
     label="size of what an entry refers to")  # fmt: skip
 computed_quantity("referred_bytes", "documents * objects_per_document * object_bytes", "B",
-    "Bytes of all images or videos that the documents of a corpus name by reference.", label="what the entries refer to",
-    example="referred_bytes(141e6, 2.5, 60e3) -> 21150000000000.0")  # fmt: skip
+    "Bytes of all images or videos that the documents of a corpus name by reference.",
+    label="what the entries refer to")  # fmt: skip
 computed_quantity("dataset_with_objects", "content_bytes + shards * shard_overhead_bytes + referred_bytes", "B",
     "One copy of the training data set, with what its documents refer to.", of="dataset_bytes", when="entries_refer",
     example="dataset_with_objects(1_002_000, 10, 42, 5_000_000) -> 6002420")  # fmt: skip

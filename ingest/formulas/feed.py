@@ -1,7 +1,6 @@
 """From storage to the step of a GPU: loaders, readers, caches, shuffling, the host link, samples of several parts."""
 
-from ingest.engine.expression import Num, minimum
-from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantity
 
 # The loader
 input_quantity("loader_workers", "1/GPU", "Worker processes that load for one GPU.",
@@ -88,30 +87,13 @@ computed_quantity("step_computation_seconds",
 computed_quantity("sample_decode_seconds", "1 / decode_samples_per_second_per_core", "s/sample",
     "Time of one core to decode and augment one sample.", label="decoding time of a sample", above=False)  # fmt: skip
 computed_quantity("decoded_per_core", "1 / sample_decode_seconds", "sample/s", "Samples that one core decodes each second.")
-
-
-@formula("1", source="little1961", label="load of the workers", above=False)
-def workers_load(
-    unstalled_samples_per_second_per_gpu: Num,
-    sample_read_seconds: Num,
-    cache_hit_fraction: Num,
-    sample_decode_seconds: Num,
-    gpus_per_loader: Num,
-    loader_workers: Num,
-) -> Num:
-    """Time to load the samples of a second over the time of the workers, each of which loads one sample after the other.
-
-    >>> round(workers_load(400, 0.02, 0, 0.004, 1, 8), 3)
-    1.2
-    """
-    return (
-        unstalled_samples_per_second_per_gpu
-        * gpus_per_loader
-        * (sample_read_seconds * (1 - cache_hit_fraction) + sample_decode_seconds)
-        / loader_workers
-    )
-
-
+computed_quantity("workers_load",
+    "unstalled_samples_per_second_per_gpu * gpus_per_loader"
+    " * (sample_read_seconds * (1 - cache_hit_fraction) + sample_decode_seconds) / loader_workers", "1",
+    "Time to load the samples of a second over the time of the workers, each of which loads one sample after the other.",
+    needs="unstalled_samples_per_second_per_gpu sample_read_seconds cache_hit_fraction sample_decode_seconds gpus_per_loader "
+    "loader_workers", source="little1961", label="load of the workers", above=False,
+    example="round(workers_load(400, 0.02, 0, 0.004, 1, 8), 3) -> 1.2")  # fmt: skip
 computed_quantity("storage_load", "amplified_read_bandwidth / feed_read_bandwidth", "1",
     "Reads of GPUs that never wait over the bandwidth that storage gives to the job.", label="load of the storage",
     above=False)  # fmt: skip
@@ -149,8 +131,7 @@ computed_quantity("data_parallel_replicas", "gpus / (tensor_parallel * pipeline_
     where="GPUs ÷ (tensor × pipeline × context)")  # fmt: skip
 computed_quantity("reading_stages", "minimum(pipeline_parallel, 2)", "1",
     "Pipeline stages that read the data: the first, and the last one for its labels.", source="megatron-lm",
-    where="DeepSpeed issue 4255: the first and the last stage read",
-    example="reading_stages(1), reading_stages(16) -> (1, 2)")  # fmt: skip
+    where="DeepSpeed issue 4255: the first and the last stage read")  # fmt: skip
 computed_quantity("readers_of_stages", "data_parallel_replicas * context_parallel * reading_stages", "1",
     "Ranks that read where tensor rank 0 of the first and of the last pipeline stage reads.", source="megatron-lm",
     where="issue 441: rank 0 of each tensor group builds the data sets")  # fmt: skip
@@ -242,20 +223,11 @@ computed_quantity("shuffle_bytes_per_node", "shuffle_samples * sample_bytes * lo
     label="memory of the shuffle buffers")  # fmt: skip
 computed_quantity("shuffle_block_bytes", "shuffle_samples * sample_bytes", "B",
     "Bytes that are read in one run before they are shuffled.", label="bytes of one block")  # fmt: skip
-
-
-@formula("1", high=1, label="mixing score")
-def mixing_score(shuffle_samples: Num, samples_per_file: Num, interleaved_shards: Num, single_file: Num) -> Num:
-    """Samples of a buffer over those of the shards that it mixes: below 1, neighbours in a shard stay near each other.
-
-    No figure of the accuracy that this costs is published, and none follows from it.
-
-    >>> mixing_score(1000, 1251, 10, 1), mixing_score(20_000, 1251, 10, 1)
-    (0.07993605115907274, 1)
-    """
-    return minimum(1, shuffle_samples / (samples_per_file * interleaved_shards * single_file))
-
-
+# No figure of the accuracy that this costs is published, and none follows from it.
+computed_quantity("mixing_score", "minimum(1, shuffle_samples / (samples_per_file * interleaved_shards * single_file))", "1",
+    "Samples of a buffer over those of the shards that it mixes: below 1, neighbours in a shard stay near each other.", high=1,
+    label="mixing score",
+    example="mixing_score(1000, 1251, 10, 1), mixing_score(20_000, 1251, 10, 1) -> (0.07993605115907274, 1)")  # fmt: skip
 computed_quantity("mosaic_block_samples", "maximum(4_000_000 / canonical_nodes, 262_144)", "1",
     "Samples of a shuffled block as MosaicML Streaming sets it.", source="mosaicml-streaming",
     where="shuffle_block_size: the larger of 4,000,000 ÷ canonical nodes and 2^18",

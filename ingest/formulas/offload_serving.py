@@ -92,8 +92,7 @@ computed_quantity("kv_recompute_bandwidth",
     "kv_token_bytes / session_tokens * (achieved_flops_per_gpu * gpus) / (forward_flops_per_parameter * parameters_active)",
     "B/s", "Reads below which the GPUs compute the key-value cache of a token again sooner than they read it.",
     source="kaplan2020", where="sec. 2.1: 2·N per token, without attention over the context", above=False,
-    label="reads at which recomputing is as fast",
-    example="kv_recompute_bandwidth(3.93216e9, 12_000, 400e12, 8, 2, 70e9) -> 7489828571.428571")  # fmt: skip
+    label="reads at which recomputing is as fast")  # fmt: skip
 computed_quantity("kv_turn_bandwidth", "kv_hit_bytes / first_token_seconds", "B/s",
     "Rate at which one turn reads its reused context.", label="read rate of one turn")  # fmt: skip
 computed_quantity("kv_mean_turns", "turn_rate * first_token_seconds", "1",

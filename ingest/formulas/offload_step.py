@@ -1,7 +1,6 @@
 """Time of a training step whose states lie below GPU memory: transfers, efficiency, bandwidth for a target, wear of drives."""
 
-from ingest.engine.expression import Num, maximum
-from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantity
 
 INFINITY = "zero-infinity2021"
 
@@ -123,41 +122,13 @@ input_quantity("interleave_every", "1", "Each k-th part of the optimizer states 
 
 computed_quantity("update_parameters", "parameters * level_optimizer_share", "parameter",
     "Parameters whose optimizer states lie off the GPU.")  # fmt: skip
-
-
-@formula("s", source="deep-optimizer-states2024", where="derived: CPU path, link, update on the GPU",
-    label="interleaved optimizer step")  # fmt: skip
-def interleaved_update_seconds(
-    update_parameters: Num,
-    interleave_every: Num,
-    host_optimizer_rate_per_node: Num,
-    nodes_in_job: Num,
-    optimizer_bytes_per_parameter: Num,
-    weight_bytes_per_parameter: Num,
-    host_link_bandwidth_of_job: Num,
-    update_traffic_bytes: Num,
-    memory_bandwidth_per_gpu: Num,
-    gpus: Num,
-) -> Num:
-    """Time of the optimizer step where each k-th part moves to the GPU and back while the CPUs update the others.
-
-    >>> round(interleaved_update_seconds(12.58e9, 2, 3.34e9, 1, 12, 2, 100e9, 30, 1.555e12, 4), 3)
-    1.883
-    """
-    return (
-        update_parameters
-        / interleave_every
-        * maximum(
-            (interleave_every - 1) / (host_optimizer_rate_per_node * nodes_in_job),
-            maximum(
-                (optimizer_bytes_per_parameter + (interleave_every - 1) * weight_bytes_per_parameter)
-                / host_link_bandwidth_of_job,
-                update_traffic_bytes / (memory_bandwidth_per_gpu * gpus),
-            ),
-        )
-    )
-
-
+computed_quantity("interleaved_update_seconds",
+    "update_parameters / interleave_every * maximum((interleave_every - 1) / (host_optimizer_rate_per_node * nodes_in_job), "
+    "maximum((optimizer_bytes_per_parameter + (interleave_every - 1) * weight_bytes_per_parameter)"
+    " / host_link_bandwidth_of_job, update_traffic_bytes / (memory_bandwidth_per_gpu * gpus)))", "s",
+    "Time of the optimizer step where each k-th part moves to the GPU and back while the CPUs update the others.",
+    source="deep-optimizer-states2024", where="derived: CPU path, link, update on the GPU", label="interleaved optimizer step",
+    example="round(interleaved_update_seconds(12.58e9, 2, 3.34e9, 1, 12, 2, 100e9, 30, 1.555e12, 4), 3) -> 1.883")  # fmt: skip
 computed_quantity("interleaved_up_bytes",
     "update_parameters * (optimizer_bytes_per_parameter + (interleave_every - 1) * weight_bytes_per_parameter)"
     " / interleave_every", "B",

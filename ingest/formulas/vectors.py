@@ -17,8 +17,7 @@ input_quantity("chunk_tokens", "token", "Tokens of one chunk of text, which one 
 input_quantity("chunk_overlap_tokens", "token", "Tokens that a chunk shares with the one before it.",
     above=False, whole=True, default=0)  # fmt: skip
 input_quantity("one_document", "document", "Chunks are counted in each document.", default=1)
-computed_quantity("chunk_step_tokens", "chunk_tokens - chunk_overlap_tokens", "token", "Tokens from one chunk to the next.",
-    example="chunk_step_tokens(512, 64) -> 448")  # fmt: skip
+computed_quantity("chunk_step_tokens", "chunk_tokens - chunk_overlap_tokens", "token", "Tokens from one chunk to the next.")
 computed_quantity("chunks_per_document",
     "maximum(ceil((tokens / documents * one_document - chunk_overlap_tokens) / chunk_step_tokens), 1)",
     "1", "Chunks of a document of mean length.", whole=True,
@@ -232,5 +231,4 @@ computed_quantity("rebuild_write_bandwidth",
 input_quantity("embedding_flops_per_token", "FLOP/token", "Forward pass of an embedding model.")
 computed_quantity("ingest_vectors_per_second",
     "gpus * peak_flops_per_gpu * model_flops_utilization / (embedding_flops_per_token * chunk_tokens)", "1/s",
-    "Vectors that GPUs embed in a second.", label="vectors embedded per second",
-    example="ingest_vectors_per_second(8, 1e15, 0.25, 1e9, 500) -> 4000.0")  # fmt: skip
+    "Vectors that GPUs embed in a second.", label="vectors embedded per second")  # fmt: skip
