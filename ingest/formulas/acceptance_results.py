@@ -1,7 +1,5 @@
 """Output of test tools in base units, measured rates against required rates, and the effort of the runs."""
 
-from __future__ import annotations
-
 from ingest.engine.registry import computed_quantity, input_quantity
 
 # What was measured

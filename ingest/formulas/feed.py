@@ -45,15 +45,11 @@ input_quantity("accelerator_utilization_p90", "1", "Utilization that one simulat
 input_quantity("dataset_shards", "1", "Shards of a streamed data set.", whole=True)
 input_quantity("gpus_per_loader", "1", "GPUs that work on the batches of one loader.",
     whole=True, default=1, label="GPUs per loader")  # fmt: skip
-alternative("gpus_per_loader", "gpus_of_replica", when="read_by_stages")
 input_quantity("readers", "1", "Processes that read the data set of the job.")
 alternative("readers", "readers_of_workers", when="read_by_workers")
-alternative("readers", "readers_of_stages", when="read_by_stages")
 input_quantity("readers_of_busiest_node", "1/node", "Processes that read the data set on the node with the most of them.")
-alternative("readers_of_busiest_node", "readers_of_every_node", when="read_by_workers")
 alternative("readers_of_busiest_node", "readers_of_stage_node", when="read_by_stages")
 input_quantity("read_amplification", "1", "Times that each sample is read in one epoch.", low=1, above=False)
-alternative("read_amplification", "amplification_of_stages", when="read_by_stages")
 alternative("read_amplification", "amplification_of_copies", when="whole_read_by_each")
 alternative("read_amplification", "amplification_of_shards", when="shards_parted")
 input_quantity("later_hit_share", "1", "Share of the reads of later epochs that the cache serves.",
@@ -65,7 +61,7 @@ input_quantity("job_epochs", "1", "Epochs of the job.", low=1, above=False, labe
 
 computed_quantity("gpus_of_replica", "tensor_parallel * pipeline_parallel * context_parallel / single_gpu", "1",
     "GPUs that one reading rank feeds, where tensor, pipeline and context ranks work on one batch.", source="megatron-lm",
-    where="GPUs of one replica: tensor × pipeline × context")  # fmt: skip
+    where="GPUs of one replica: tensor × pipeline × context", of="gpus_per_loader", when="read_by_stages")  # fmt: skip
 computed_quantity("read_seconds_in_order", "file_open_seconds / samples_per_file + sample_bytes / stream_bandwidth", "s/sample",
     "Mean time to read one sample of files that are read in order: its share of the open, and its bytes.",
     above=False,
@@ -134,10 +130,10 @@ computed_quantity("reading_stages", "minimum(pipeline_parallel, 2)", "1",
     where="DeepSpeed issue 4255: the first and the last stage read")  # fmt: skip
 computed_quantity("readers_of_stages", "data_parallel_replicas * context_parallel * reading_stages", "1",
     "Ranks that read where tensor rank 0 of the first and of the last pipeline stage reads.", source="megatron-lm",
-    where="issue 441: rank 0 of each tensor group builds the data sets")  # fmt: skip
+    where="issue 441: rank 0 of each tensor group builds the data sets", of="readers", when="read_by_stages")  # fmt: skip
 computed_quantity("amplification_of_stages", "context_parallel * reading_stages", "1",
     "Times that a sample is read where each context rank and both end stages read it.", source="megatron-lm",
-    where="issue 441; DeepSpeed issue 4255: first and last stage")  # fmt: skip
+    where="issue 441; DeepSpeed issue 4255: first and last stage", of="read_amplification", when="read_by_stages")  # fmt: skip
 computed_quantity("readers_of_workers", "gpus * loader_workers", "1",
     "Processes that read where each GPU has workers of its own.", label="processes that read", whole=True)  # fmt: skip
 computed_quantity("amplification_of_copies", "readers_of_workers", "1",
@@ -162,7 +158,7 @@ computed_quantity("readers_of_stage_node", "maximum(gpus_per_node / tensor_paral
     example="readers_of_stage_node(8, 8, 1), readers_of_stage_node(8, 2, 1), readers_of_stage_node(4, 8, 1)"
         " -> (1.0, 4.0, 1.0)")  # fmt: skip
 computed_quantity("readers_of_every_node", "gpus_per_node * loader_workers", "1/node",
-    "Readers on a node whose GPUs all have workers.")  # fmt: skip
+    "Readers on a node whose GPUs all have workers.", of="readers_of_busiest_node", when="read_by_workers")  # fmt: skip
 computed_quantity("read_bandwidth_of_busiest_node", "read_bandwidth_per_reader * readers_of_busiest_node", "B/s/node",
     "Read bandwidth of the node with the most readers.", label="read bandwidth of the node that reads most")  # fmt: skip
 computed_quantity("partitioned_cache_bandwidth_per_node",

@@ -91,8 +91,6 @@ computed_quantity("held_activations_bytes",
     "Activation checkpoints of one step over all GPUs.", source=INFINITY, where="eq. 3: 2·bsz·seq·hd·nl/ci",
     label="kept activations")  # fmt: skip
 
-alternative("held_activations_bytes", "stored_activations_bytes", when="activations_stored")
-
 computed_quantity("moved_gradients_bytes", "parameters * minimum(gradient_bytes_per_parameter, update_gradient_bytes)", "B",
     "Gradients that move to the optimizer in one step: at most as wide as the optimizer takes them.", source=INFINITY,
     where="sec. 4: 2·16·parameters of optimizer traffic, a gradient of 4 B among them",
@@ -112,7 +110,7 @@ computed_quantity("stored_activations_bytes",
     "activation_bytes * step_sequences * sequence_elements * layers"
     " * (16 * hidden_size + 2 * attention_heads * sequence_elements)", "B",
     "Activations of one step over all GPUs if none is recomputed; scores of attention in full.", source=INFINITY,
-    where="figure 2a: eq. 5 over all layers",
+    where="figure 2a: eq. 5 over all layers", of="held_activations_bytes", when="activations_stored",
     example="round(stored_activations_bytes(2, 32, 1024, 128, 25_600, 256) / 2**40, 2) -> 7.13")  # fmt: skip
 computed_quantity("offload_working_bytes_per_gpu",
     "model_state_working_memory * operator_share_per_gpu + activation_working_memory + residual_bytes_per_gpu", "B/GPU",

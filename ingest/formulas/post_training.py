@@ -9,7 +9,6 @@ MEASURED = "ingest-weight-versions"
 input_quantity("trainer_gpus", "GPU", "GPUs that train.", whole=True)
 input_quantity("rollout_hosts", "node", "Hosts that generate rollouts, each of which pulls a version once; none where training "
     "and rollouts share GPUs.", above=False, whole=True, label="rollout hosts")  # fmt: skip
-alternative("rollout_hosts", "rollout_hosts_of_replicas", when="rollout_replicas_stated")
 input_quantity("rollout_replicas", "1", "Engines that generate rollouts.", above=False, whole=True)
 input_quantity("step_rollouts", "1", "Rollouts of one step.", above=False, whole=True)
 input_quantity("rollout_tokens", "token", "Mean tokens of a rollout, prompt included.")
@@ -36,7 +35,7 @@ input_quantity("broadcast_bandwidth", "B/s", "Rate at which full weights reach a
 
 # The rhythm
 computed_quantity("rollout_hosts_of_replicas", "ceil(rollout_replicas * replica_nodes)", "node",
-    "Hosts of the engines that generate rollouts.", above=False, whole=True,
+    "Hosts of the engines that generate rollouts.", above=False, whole=True, of="rollout_hosts", when="rollout_replicas_stated",
     example="rollout_hosts_of_replicas(12, 2) -> 24")  # fmt: skip
 computed_quantity("rollout_readers", "rollout_hosts / single_node", "1", "Readers of a version: one for each rollout host.",
     above=False, whole=True)  # fmt: skip

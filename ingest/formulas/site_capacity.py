@@ -185,17 +185,15 @@ computed_quantity("site_write_floor", "total(cluster_write_floor_of_clusters)", 
     "Write bandwidth that the guidance asks for, for all clusters of the site.", label="writes of the guidance")  # fmt: skip
 computed_quantity("run_read_floor", "minimum(gpus, guidance_scale) * guidance_read_bandwidth_per_gpu", "B/s",
     "Read bandwidth that the guidance asks for, for the GPUs of one run.", label="reads of the guidance for a run",
-    example="run_read_floor(128, 1024, 15e9 / 256) -> 7500000000.0")  # fmt: skip
+    of="run_restart_floor", when="guided_saves", example="run_read_floor(128, 1024, 15e9 / 256) -> 7500000000.0")  # fmt: skip
 computed_quantity("run_guidance_writes", "minimum(gpus, guidance_scale) * guidance_write_bandwidth_per_gpu", "B/s",
     "Write bandwidth that the guidance asks for, for the GPUs of one run.", label="writes of the guidance for a run",
-    example="run_guidance_writes(128, 1024, 7e9 / 256) -> 3500000000.0")  # fmt: skip
+    of="run_write_floor", when="guided_saves", example="run_guidance_writes(128, 1024, 7e9 / 256) -> 3500000000.0")  # fmt: skip
 
 input_quantity("run_write_floor", "B/s", "Writes of the guidance for a run that saves checkpoints.",
     above=False, label="writes of the guidance for a run that saves")  # fmt: skip
-alternative("run_write_floor", "run_guidance_writes", when="guided_saves")
 input_quantity("run_restart_floor", "B/s", "Reads of the guidance for a run that restores checkpoints.",
     above=False, label="reads of the guidance for a run that restores")  # fmt: skip
-alternative("run_restart_floor", "run_read_floor", when="guided_saves")
 
 computed_quantity("node_read_floor", "minimum(guidance_client_read_bandwidth, node_drawable_bandwidth)", "B/s/node",
     "Read bandwidth that the guidance asks for, for a single node; at most what it draws.",

@@ -30,7 +30,6 @@ input_quantity("grown_read_bandwidth", "B/s", "Aggregate read bandwidth of concu
     above=False, label="aggregate read bandwidth of the workload in the last year")  # fmt: skip
 
 # What totals follow from where the site has more than training on cold data
-alternative("site_cold_read_bandwidth", "site_cold_reads", when="data_cached")
 alternative("site_node_local_bytes", "node_local_with_caches", when="caches_on_nodes")
 alternative("cluster_clients", "clients_with_serving", when="cluster_serves")
 alternative("cluster_clients", "cluster_nodes", when="cluster_prepares")
@@ -185,8 +184,8 @@ computed_quantity("cluster_cold_read_bandwidth",
     label="cold read bandwidth of the cluster",
     example="cluster_cold_read_bandwidth([100e9, 60e9], [2e9, 1e9], 64) -> 128000000000.0")  # fmt: skip
 computed_quantity("site_cold_reads", "total(cluster_cold_read_bandwidth_of_clusters) * (1 + performance_headroom)", "B/s",
-    "Aggregate read bandwidth of all jobs that can run concurrently while nothing is cached.",
-    example="site_cold_reads([10e9, 20e9], 0) -> 30000000000.0")  # fmt: skip
+    "Aggregate read bandwidth of all jobs that can run concurrently while nothing is cached.", of="site_cold_read_bandwidth",
+    when="data_cached", example="site_cold_reads([10e9, 20e9], 0) -> 30000000000.0")  # fmt: skip
 computed_quantity("site_grown_read_bandwidth", "minimum(grown_read_bandwidth, site_drawable_bandwidth)", "B/s",
     "Read bandwidth in the last year of the plan: that of the grown workload, at most what the clients draw.",
     source=MODEL, where="at most what the nodes can take", label="aggregate read bandwidth in the last year")  # fmt: skip

@@ -98,7 +98,6 @@ input_quantity("workload_write_bandwidth", "B/s", "Write bandwidth of concurrent
     above=False, label="aggregate write bandwidth of the workload")  # fmt: skip
 alternative("workload_write_bandwidth", "overlapping_write_bandwidth", when="checkpoints_overlap")
 alternative("workload_write_bandwidth", "simultaneous_write_bandwidth", when="checkpoints_coincide")
-alternative("workload_write_bandwidth", "alternating_write_bandwidth", when="checkpoints_alternate")
 alternative("stopped_read_share", "stopped_share_with_tiers", when="tiers_shared")
 alternative("site_mixed_bandwidth", "site_alternating_with_tiers", when="reads_alternate_with_saves")
 alternative("site_mixed_bandwidth", "site_mixed_with_tiers", when="tiers_shared")
@@ -171,11 +170,11 @@ def overlapping_write_bandwidth(
     ) * (1 + performance_headroom)
 
 
-computed_quantity("alternating_write_bandwidth",
-    "maximum(workload_largest_write_bandwidth, site_sustained_write_bandwidth)", "B/s",
-    "Checkpoint write bandwidth where runs alternate: asynchronous checkpoints may drain without a pause.", source=MODEL,
+computed_quantity("alternating_write_bandwidth", "maximum(workload_largest_write_bandwidth, site_sustained_write_bandwidth)",
+    "B/s", "Checkpoint write bandwidth where runs alternate: asynchronous checkpoints may drain without a pause.", source=MODEL,
     where="a single run, but never less than what all of them write on average",
-    label="write bandwidth of alternating checkpoints")  # fmt: skip
+    label="write bandwidth of alternating checkpoints", of="workload_write_bandwidth",
+    when="checkpoints_alternate")  # fmt: skip
 computed_quantity("stopped_read_share",
     "total(job_stopped_read_bandwidth_of_jobs) / maximum(total(job_read_bandwidth_of_jobs), least_bandwidth)", "1",
     "Share of the reads whose runs wait while they save synchronously.", label="share of reads that saves stop", high=1,
