@@ -6,7 +6,7 @@ import math
 
 from ingest.engine.expression import Num, minimum, where
 from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
-from ingest.formulas.checkpoint_interval import MODEL
+from ingest.formulas.checkpoint import MODEL
 
 LLAMA = "llama1"
 
