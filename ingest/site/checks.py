@@ -28,7 +28,7 @@ from ingest.site.site_file import Keys, Site
 from ingest.sizing.checkpoint_schedule import is_sized_by_waste
 from ingest.sizing.dataset import by_reference
 from ingest.sizing.rule import place_of_largest
-from ingest.sizing.rules import MOST_DENSE, OF_EACH_JOB, Finding, Valued, applying, finding
+from ingest.sizing.rules import MOST_DENSE, ROWS, Finding, Valued, applying, finding
 from ingest.units import display, percent
 
 #: Rules of a job that `plan` prints, each with its place below the job; `bw` and `checkpoint` print the others.
@@ -189,7 +189,7 @@ def of_each(
         facts["disputed"] = "" if ratio is None else ratio.where
         facts["drawn"] = "" if drawn is None else percent(float(drawn.value))
         known = partial(_compared, row, policy)
-        for rule in OF_EACH_JOB:
+        for rule in (row for row in ROWS if row.of_job):
             if rule.id != "W32" or facts["size"]:
                 yield finding(rule.id, known, words, row.name, **facts)
 

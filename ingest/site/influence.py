@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ingest.engine.array_tree import Uses
-from ingest.engine.derivation_graph import is_column
+from ingest.engine.derivation_graph import Uses, is_column
 from ingest.engine.ranges import uncertain
 from ingest.engine.registry import INPUTS, Step
 from ingest.site.plan import Plan

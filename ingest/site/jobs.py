@@ -12,11 +12,10 @@ from ingest.architecture.structure import numbers_in
 from ingest.catalog.records import READ_PATTERNS, Format, Model, Node
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow
-from ingest.engine.frozen import revised
 from ingest.engine.messages import rule_of
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, assumed, derived
+from ingest.engine.value import Input, assumed, derived, revised
 from ingest.errors import CatalogError, IngestError, MissingQuantity, RequirementNotMet, expected_one_of
 from ingest.site.datasets import REPACKED, mixed_bytes_of, model_of, read_of_mixture
 from ingest.site.schema import loads_of_jobs

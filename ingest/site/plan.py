@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
 from ingest.engine import met_by
-from ingest.engine.array_tree import ArrayTree
-from ingest.engine.derivation_graph import QuantityRow, is_column
+from ingest.engine.derivation_graph import ArrayTree, QuantityRow, is_column
 from ingest.engine.interactive import InteractiveResult, InteractiveResults
 from ingest.engine.messages import Message, in_site_words
 from ingest.engine.monte_carlo import Effect, effects

@@ -221,8 +221,7 @@ ROOTS: Mapping[str, tuple[str, ...]] = {
     "ingest.engine.expression": ("prose", "record"),
     "ingest.engine.registry": ("unit_of", "INPUTS"),
     "ingest.engine.messages": ("fact_of",),
-    "ingest.catalog.store": ("Catalog",),
-    "ingest.catalog.names": ("meaning", "patterns_of", "plain", "unwrapped"),
+    "ingest.catalog.store": ("Catalog", "meaning", "patterns_of", "plain", "unwrapped"),
     "ingest.catalog.releases": ("Releases",),
     "ingest.catalog.records": ("KINDS", "Value", "Statement", "Encoding", "Tier", "Rate"),
     "ingest.engine.value": ("Source",),
@@ -231,10 +230,9 @@ ROOTS: Mapping[str, tuple[str, ...]] = {
 }
 #: Fields of formulas that no question of the page is about.
 BESIDE = (
-    "acceptance_results", "acceptance_tests", "feed",
-    "load_conditions", "memory_activations", "mlperf_storage", "observation", "offload", "offload_inference",
-    "offload_serving", "offload_step", "site_capacity", "site_datasets", "site_demand",
-    "site_jobs", "site_tiers", "site_totals", "site_transfers", "training",
+    "acceptance_tests", "feed", "load_conditions", "memory_activations", "mlperf_storage", "observation", "offload",
+    "offload_inference", "site_capacity", "site_datasets", "site_demand", "site_jobs", "site_tiers", "site_totals",
+    "site_transfers", "training",
 )  # fmt: skip
 #: The questions of the page, in order.
 QUESTIONS = ("yaml.js", "arithmetic.js")
@@ -287,8 +285,8 @@ WRITTEN: Mapping[str, str] = {
     "ingest.engine.question:options_in": (
         "(table) => [...table.entries()].map(([name, declared]) => new Argument(name, null, declared, declared.default))"
     ),
-    "ingest.engine.frozen:Frozen": "class Frozen extends $.Plain {}",
-    "ingest.engine.frozen:revised": '$.library("dataclasses").replace',
+    "ingest.engine.value:Frozen": "class Frozen extends $.Plain {}",
+    "ingest.engine.value:revised": '$.library("dataclasses").replace',
     "ingest.engine.messages:Message": "$.message((...given) => _worded(...given), (path) => new Option(path))",
     "ingest.engine.registry:new_step": "(fields) => new Step(...fields)",
     "ingest.engine.registry:value_of": "(step) => step.value",
@@ -320,7 +318,7 @@ WRITTEN: Mapping[str, str] = {
     "ingest.engine.interactive:InteractiveResult": "class InteractiveResult extends $.Plain {}",
     "ingest.site.plan:Plan": "class Plan extends $.Plain {}",
     "ingest.site.plan_file:plan_of_site": "() => $.beyond('the page reads no files')",
-    "ingest.storage.fit_options:_of_site": "() => $.beyond('the page reads no files')",
+    "ingest.storage.need:_of_site": "() => $.beyond('the page reads no files')",
     "ingest.storage.system_quantities:read_prices": "() => $.beyond('the page reads no files')",
     "ingest.storage.existing:stock_of": "() => []",
     "ingest.storage.existing:measured_entry": "() => $.beyond('the page reads no files')",
