@@ -78,7 +78,8 @@ def run() -> int:
     except click.NoSuchOption as error:
         asked = error.ctx.command.params if error.ctx is not None else ()
         known = [name for one in asked for name in one.opts if name.startswith("--")]
-        here = f"; `{error.ctx.command_path} --help` lists them" if error.ctx is not None else ""
+        listing = next(name for name in ("--help-all", "--help") if name in (*known, "--help"))
+        here = f"; `{error.ctx.command_path} {listing}` lists them" if error.ctx is not None else ""
         said = instead_of(error.option_name, known)
         code = refuse(said if "; did" in said else said + here, code=2)
     except click.UsageError as error:

@@ -39,6 +39,64 @@ class DeclaredOption(click.Option):
         self.words = tuple(map(str, words))
 
 
+#: command -> the options that its `--help` lists, those that most people use; a command that is not named here lists all
+USUAL = {
+    "bw": "model gpu nodes gpus node precision utilization samples_per_second sample_bytes set verbose form output",
+    "memory": "model gpu nodes tensor_parallel pipeline_parallel sequence_length micro_batch recompute zero_stage search "
+    "verbose output",
+    "checkpoint": "model gpu gpus nodes failures mtti interval waste mode keep write_bandwidth verbose output",
+    "goodput": "model gpu gpus nodes duration failures mtti interval mode write_bandwidth restore_bandwidth verbose output",
+    "rl": "model publish every changed_share rollout_hosts step_time publish_within pull_within rollouts tokens trace output",
+    "train": "model gpu gpus nodes tokens samples optimal precision efficiency mtti price_gpu_hour verbose output",
+    "feed": "model gpu nodes samples_per_second sample_bytes loader workers prefetch batch read_bandwidth cache_memory output",
+    "offload": "model gpu nodes batch sequence_length optimizer_states recipe storage inference target largest output",
+    "sweep": "model gpu nodes precision utilization samples_per_second sample_bytes sequence_length set catalogs form output",
+    "explain": "model gpu nodes gpus node precision utilization samples_per_second sample_bytes set verbose form output",
+    "measure": "exact tokenizer tolerance text_field include exclude resume samples part merge verbose form output",
+    "dataset": "tokens bytes_per_token samples sample_bytes raw_bytes corpus pipeline holds copies epochs set words output",
+    "vectors": "vectors dimensions tokens embedding index layout dtype replicas qps latency recall verbose output",
+    "plan": "years root catalogs set check explain new nodes gpu models verbose form output",
+    "fit": "storage client protection units read_bandwidth write_bandwidth capacity require model gpu nodes verbose output",
+    "accept": "folder tool scale hosts server_cache client_memory most_data repeats years step allowed_deviation force",
+    "observe": "pid window path gpus samples_per_step tokens_per_sample workers prefetch real synthetic job form output",
+}
+#: key of a context whose help lists every option
+EVERY_OPTION = "ingest.every_option"
+
+
+def _help_of_all(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.meta[EVERY_OPTION] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+class BriefCommand(click.Command):
+    """A command whose `--help` lists its usual options, and `--help-all` every one."""
+
+    def __init__(self, name: str | None, **settings: Any) -> None:
+        super().__init__(name, **settings)
+        if name in USUAL:
+            several = sum(isinstance(one, click.Option) for one in self.params) + 2  # with the two of help
+            self.params.append(
+                click.Option(
+                    ["--help-all"],
+                    is_flag=True,
+                    is_eager=True,
+                    expose_value=False,
+                    callback=_help_of_all,
+                    help=f"Show all {several} options and exit.",
+                )
+            )
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the options in a help text."""
+        usual = USUAL[str(self.name)].split() if self.name in USUAL and EVERY_OPTION not in ctx.meta else None
+        shown = [one for one in self.get_params(ctx) if usual is None or one.name in usual or "--help" in one.opts[-1]]
+        with formatter.section("Options" if usual is None else "Usual options"):
+            formatter.write_dl([record for one in shown if (record := one.get_help_record(ctx)) is not None])
+
+
 def stacked(options: list[Callable[[Command], Command]]) -> Callable[[Command], Command]:
     """Combine options into one decorator, listed in this order in the help."""
 
