@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.catalog import checked_by
 from ingest.engine import declared_by, met_by, shown_by
+from ingest.errors import IngestError as IngestError
 from ingest.version import __version__
 
 if TYPE_CHECKING:
