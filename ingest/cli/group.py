@@ -9,9 +9,10 @@ import click
 from ingest.cli.main import COMMANDS, INTERRUPTED, command_of, later, overview, refuse, tell
 from ingest.cli.output import forget_choices
 from ingest.configuration import forget_configuration
-from ingest.errors import IngestError, expected_one_of
+from ingest.errors import IngestError
 from ingest.version import __version__
 
+command_instead_of = later("ingest.cli.guesses", "command_instead_of")
 instead_of = later("ingest.cli.guesses", "instead_of")
 in_words_of_command = later("ingest.engine.question", "in_words_of_command")
 #: The option of `observe` whose value is all the words that follow.
@@ -34,7 +35,7 @@ class Commands(click.Group):
         if args[0] == "help":
             args = [*args[1:], "--help"]
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(f"no such command '{args[0]}', {expected_one_of(args[0], COMMANDS)}")
+            ctx.fail(command_instead_of(args[0], COMMANDS))
         ours = takewhile(lambda word: not word.startswith(COMMAND), args)  # the words behind it belong to a job
         for before, word in pairwise(ours):
             option, equals, value = word.partition("=")

@@ -425,6 +425,10 @@ def test_options_of_other_tools_lead_to_ours():
         ("bw cosmoflow h100 --json", 2, "did you mean '--format json'?"), ("bw --zebra", 2, "--help-all` lists them"),
         ("checkpoint llama3-8b --tp 4", 2, "did you mean '--tensor-parallel'?"),
         ("bw resnet50 --gpus h100", 2, "its kind goes to --gpu"), ("explain cosmoflow h100", 2, "the first word is a quantity"),
+        ("bandwidth unet3d h100", 2, "did you mean 'ingest bw'?"), ("gpus", 2, "did you mean 'ingest catalog list gpus'?"),
+        ("catalog models", 2, "did you mean 'ingest catalog list models'?"), ("catalog h100", 2, "`ingest catalog show h100`"),
+        ("checkpoint llama3-8b --interval 30m", 1, "; set --nodes"),
+        ("fit --read 5GB/s", 2, "did you mean '--read-bandwidth'?"),
         ("model llama3", 2, "may be llama3-8b, llama3-70b, llama3-405b and"),
     ],
 )  # fmt: skip
