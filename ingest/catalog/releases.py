@@ -29,16 +29,19 @@ _STORED = (
 #: releases are named one by one: many a vocabulary grew with the tuning.
 _TUNED = (
     r"instruct|chat|it|hf|latest|preview|sft|dpo|rlvr[12]?|huihui|abliterated|heretic|uncensored|obliterated|block|linearized|"
-    r"dequantized|v0[.-]1|v1([.-]0)?|\d{1,3}k"
+    r"dequantized|v0[.-]1|v1([.-]0)?|\d{1,3}k|thinking|reasoning"
 )
 #: Months, years and days in names: 2407, 2501, 0528.
 _DATED = r"2[3-6](0[1-9]|1[0-2])|(0[1-9]|1[0-2])[0-3][0-9]"
 _MAKERS = (
     "meta|meta-llama|nvidia|google|microsoft|mistralai|mistral|qwen|ibm|hf|databricks-meta|databricks|system.ai|snowflake|alibaba|"
-    "openai|deepseek|moonshot|minimax|zai"
+    "openai|deepseek|moonshot|moonshotai|minimax|zai"
 )
 #: Ends of names of services: after the size of a model, and of any name. `turbo` alone may be a model of its own.
-_SERVED, _OFFERED = r"turbo|fast|lora|long|basic", r"fast|highspeed|ultrafast|spot|us|eu|maas|v?\d+:\d+"
+_SERVED, _OFFERED = (
+    r"turbo|fast|lora|long|basic|instant|versatile",
+    (r"fast|highspeed|ultrafast|spot|us|eu|maas|v?\d+:\d+|priority|free"),
+)
 #: Words beside the name of a family that make no release of it: whoever trains one of that size may call it so.
 _SIZES = {"tiny", "mini", "small", "base", "medium", "large", "xl", "xxl", "cased", "uncased"}
 #: Owners on the hub whose releases are those of others, converted.
@@ -102,8 +105,8 @@ def spellings(name: str) -> Iterator[str]:
     *_, owner, whole = f"/{whole.replace('--', '/')}".split("/")
     # Another owner's `microsoft-phi` may be a model that only reads the tokens of that one; its quantized weights are the same.
     makers = _MAKERS if not owner or stored_as(whole) or re.match(rf"({_MAKERS})\b", owner) else "-"
-    whole = re.sub(r"^(fw-|(us|eu|apac|global)\.)", "", whole)  # services, and their regions
-    offered = re.sub(rf"(-({_OFFERED}))+$", "", whole)
+    whole = re.sub(r"^(fw-|(us|us-gov|eu|apac|global|jp|au|in|ca)\.)", "", whole)  # services, and their regions
+    offered = re.sub(rf"([-:]({_OFFERED}))+$", "", whole)
     whole, offered = (re.sub(r"[\s_:]+|[.](?=i?q\d|b?f(16|32)|gguf|w\da\d)", "-", one) for one in (whole, offered))
     shorter, seen = [whole], [words(whole)]
     yield seen[0]
