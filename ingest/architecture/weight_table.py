@@ -184,7 +184,8 @@ def by_hand(config: ModelConfig) -> Iterator[TableRow]:
     for row in config.tables("attention"):
         state = row.integer("state", 0, low=0)
         # A linear or recurrent layer has no heads that look at other tokens.
-        heads, key = (row.integer(names, 0 if state else REQUIRED, low=0 if state else 1) for names in ("heads", "key|head_dim"))
+        default, low = (0, 0) if state else (REQUIRED, 1)
+        heads, key = (row.integer(names, default, low=low) for names in ("heads", "key|head_dim"))
         value = row.integer("value", key, low=0)
         kv_heads = row.integer("kv_heads", heads)
         yield Attention(
