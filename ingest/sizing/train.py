@@ -62,6 +62,8 @@ LAWS = {
     "20 tokens per parameter (Hoffmann et al. 2022)": "optimal_tokens_by_ratio",
     "loss by size and data (Besiroglu et al. 2024)": "optimal_tokens_by_loss",
 }
+#: Ends of the global batch over the usual one: P10 and P90 of published runs.
+BATCH_ENDS = (0.35, 4.0)
 #: Sizes of a model that fits a budget are whole multiples of so many parameters.
 SIZE_STEP = 1_000_000
 
@@ -275,7 +277,7 @@ def train(
     rate = saved = None
     if "gpu_hours" not in fixed:
         rating = {name: asked[name] for name in filled(RunRateOptions, {}, "train")}
-        rating |= {"model": model, "gpu": gpu, "node": asked["node"]}
+        rating |= {"model": model, "gpu": gpu, "node": asked["node"], "batch_tokens": _batch(fixed)}
         each = gpus_in_node(card, node).get("gpus_per_node")
         if "gpus" in fixed and each is not None:
             rating["nodes"] = math.ceil(fixed["gpus"] / each.value)
@@ -352,6 +354,16 @@ def _optimal(model: str | None, gpu: str | None, asked: dict[str, Any]) -> Answe
         took = {name: answer.results[name].value for name in ("gpu_hours", "training_seconds") if name in answer.results}
         rows.append({"law": law, "parameters": size, "training_tokens": tokens, **took})
     return revised(answers[0], tables={"laws": rows, **answers[0].tables})
+
+
+def _batch(fixed: Mapping[str, float]) -> Input | None:
+    """The global batch of a run of so many tokens; None where it is not counted in tokens."""
+    if "run_batch_tokens" in fixed:
+        return Input(fixed["run_batch_tokens"], origin="user")
+    if "training_tokens" not in fixed:
+        return None
+    value = float(solve("run_batch_tokens", {"training_tokens": fixed["training_tokens"]}))
+    return Input(value, *(value * end for end in BATCH_ENDS))
 
 
 def _hours(answer: Answer) -> float:
