@@ -31,6 +31,7 @@ from ingest.sizing.evidence_ladder import (
 from ingest.sizing.job import Job, by_user, encoding_in, known_quantities
 from ingest.sizing.published_rates import (
     DISAGREE,
+    LONE,
     PublishedRates,
     check_own_rates,
     newest,
@@ -436,8 +437,11 @@ def efficiency(
     elif shares:
         values = [share.value for share in shares]
         note = f"utilization of {model.name} on {len(shares)} GPU{'s' if len(shares) > 1 else ''}"
+        # Another job is no repeat of the few that were measured.
+        middle = median(values)
+        low, high = min(*values, middle / LONE.factor), max(*values, middle * LONE.factor)
         given = Input(
-            median(values), min(values), max(values), source="ingest-rates", grade="derived", note=note, parts=tuple(shares)
+            middle, low, min(high, MOST_OF_PEAK), source="ingest-rates", grade="derived", note=note, parts=tuple(shares)
         )
     else:
         shared = rates.utilization_of_class(gpu)

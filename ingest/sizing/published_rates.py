@@ -587,4 +587,6 @@ def extrapolation(rates: Sequence[ProtocolRate]) -> list[Message]:
     size = max(row.gpus for rate in far for row in rate.rows)
     names = ", ".join(dict.fromkeys(rate.protocol for rate in far))
     largest = f"{size:,} GPU{'s' if size > 1 else ''}"
-    return [told("W63", protocols=names, largest=largest, gpus=far[0].gpus)]
+    least = min(far, key=lambda rate: rate.value / rate.published)
+    share, low = (rate / least.published for rate in (least.value, least.low or least.value))
+    return [told("W63", protocols=names, largest=largest, gpus=far[0].gpus, share=share, low=low)]
