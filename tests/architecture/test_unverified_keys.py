@@ -77,7 +77,7 @@ def test_what_changes_no_weight_is_passed_over(file, key, value):
 #: Sizes that decide weights, cached elements or work of a model of text, and where one decides nothing, by other keys.
 SIZES = {
     "hidden_size": "", "kv_lora_rank": "", "q_lora_rank": "", "v_head_dim": "", "qk_nope_head_dim": "", "index_head_dim": "",
-    "index_n_heads": "", "index_topk": "deepseek_v4", "vocab_size": "wav2vec2 hubert", "num_hidden_layers": "Eagle bart whisper",
+    "index_n_heads": "", "index_topk": "deepseek_v4", "vocab_size": "wav2vec2 hubert", "num_hidden_layers": "Eagle bart",
     "mamba_d_state": "layer_types", "num_key_value_heads": "kv_lora_rank kv_n_heads", "head_dim": "kv_lora_rank",
     "moe_intermediate_size": "gemma4 nemotron_h", "num_experts": "gemma4", "n_routed_experts": "nemotron_h",
     "intermediate_size": "nemotron_h granitemoehybrid qwen3_5_moe",
