@@ -362,13 +362,12 @@ def _optimal(model: str | None, gpu: str | None, asked: dict[str, Any]) -> Answe
 
 def _as_trained(rate: RateBasis, saved: Answer, catalog: Catalog) -> RateBasis:
     """The rate of a run that trains some of the parameters: the evidence is of runs that train all of them."""
-    few, whole = (saved.known.find(name) for name in ("trainable_parameters", "parameters"))
-    run = rate.model.optimizer if rate.model is not None else ""
-    if few is None or whole is None or few.value >= whole.value or (run and catalog.get(Optimizer, run).adapters):
+    step, run = saved.known.find("trained_work_share"), rate.model.optimizer if rate.model is not None else ""
+    if step is None or step.value >= 1 or (run and catalog.get(Optimizer, run).adapters):
         # The work and the rates of a model that is itself such a run are its own.
         return rate
     first, work, why = rate.levels[0], "flops_per_sample", "frozen weights need no gradients of their own"
-    share = float(solve("trained_work_share", {few.name: few.value, whole.name: whole.value}))
+    share = float(step.value)
     common, given = dict(rate.common), dict(first.given)
     for found in (common, given):
         if work in found and found[work].origin != "user":

@@ -68,22 +68,6 @@ def test_every_id_that_has_a_config_is_in_the_comparison():
     assert len(TEXTS) >= 20
 
 
-@pytest.mark.parametrize("name", TEXTS)
-def test_a_model_of_text_needs_the_same_per_token_by_id_and_by_its_config(name):
-    entry = CATALOG.get(Model, name)
-    length = (entry.sequence_length or entry.tokens_per_sample).value
-    place = next(path for folder in CATALOG.folders if (path := folder / "architectures" / f"{name}.yaml").is_file())
-    made = model_of(str(place), CATALOG, length)
-    assert (made.sample, made.family) == ("one token", entry.family)
-    assert within(entry, made.flops_per_sample.value * entry.tokens_per_sample.value)
-    asked = {"gpu": "h100", "nodes": 1, "basis": "peak", "precision": "bf16", "bytes_per_token": 4}
-    own = ingest.bw(model=str(place), sequence_length=length, **asked).results["ingest_bandwidth_per_job"].value
-    stored = ingest.bw(model=name, **asked).results["ingest_bandwidth_per_job"].value
-    assert own / stored == pytest.approx(
-        entry.flops_per_sample.value / entry.tokens_per_sample.value / made.flops_per_sample.value
-    )
-
-
 def _sized(model, length):
     """Hours of a run, memory of a GPU and bytes of a checkpoint, with what a published run chose left out."""
     asked = {"gpu": "h100", "gpus": 64}
@@ -103,6 +87,9 @@ RELEASED = {one["name"]: one["config"] for one in PUBLISHED if one["name"] in CA
 @pytest.mark.parametrize("name", [*ANSWERED, *RELEASED])
 def test_hours_memory_and_checkpoint_are_the_same_by_id_and_by_config(name, file):
     place = file(RELEASED[name]) if name in RELEASED else shipped_folder() / "architectures" / f"{name}.yaml"
+    if name in TEXTS:
+        entry, made = CATALOG.get(Model, name), model_of(str(place), CATALOG)
+        assert (made.sample, made.family) == ("one token", entry.family)
     for length in (2048, 8192):
         try:
             stored = _sized(name, length)

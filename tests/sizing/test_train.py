@@ -115,11 +115,9 @@ def test_what_cannot_be_meant_is_refused(options, words):
 
 
 def test_the_batch_of_a_run_is_the_median_of_published_ones_over_the_root_of_their_tokens():
-    cases = read_yaml(shipped_folder() / "published/run-batches.yaml")["cases"]
-    batches = [
-        parse(case["published"], "token", "") / (parse(case["given"]["training_tokens"], "token", "") / 1e12) ** 0.5
-        for case in cases
-    ]
+    path = shipped_folder() / "published/run-batches.yaml"
+    runs = [(case["published"], case["given"]["training_tokens"]) for case in read_yaml(path)["cases"]]
+    batches = [parse(batch, "token", "") / (parse(tokens, "token", "") / 1e12) ** 0.5 for batch, tokens in runs]
     tenths = statistics.quantiles(batches, n=10, method="inclusive")
     assert solve("batch_of_trillion", {}) == pytest.approx(tenths[4], rel=0.01)
     assert pytest.approx([tenths[0] / tenths[4], tenths[8] / tenths[4]], rel=0.02) == [*BATCH_ENDS]
