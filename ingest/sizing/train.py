@@ -296,7 +296,8 @@ def train(
         ):
             raise option_error("samples", f": one sample of {rate.model.id} is one token, expected --tokens N")
     lossless = bool({"goodput", "gpu_hours", "total_overhead"} & fixed.keys())
-    if not lossless or (rate is not None and (asked["optimizer"] or asked["frozen"])):
+    few = asked["frozen"] or (asked["optimizer"] and catalog.get(Optimizer, asked["optimizer"]).adapters)
+    if not lossless or (rate is not None and few):
         saving = {name: asked[name] for name in filled(SavingOptions, {}, "train")}
         saving |= {"gpus": asked["gpus"], "gpu": card.id if card is not None and gpu is None else gpu}
         try:
