@@ -14,7 +14,7 @@ import click
 import ingest
 from ingest.cli.main import later, loaded, tell
 from ingest.cli.options import (
-    OF_A_JOB,
+    BriefCommand,
     OneOf,
     detail_options,
     explain_option,
@@ -520,8 +520,8 @@ def command(name: str) -> click.Command:
             shown = {one: options.pop(one) for one in ("form", "output", "explain") if one in options}
             _told(asked, function(**options), **shown)
 
-    if name in OF_A_JOB:
+    if name in ingest.OF_A_JOB:
         run = job_file(name, getattr(module, called))(run)
     for part in reversed(asked.parts):
         run = (options_of(getattr(module, called), *asked.without) if part is options_of else part)(run)
-    return click.command(name, help=asked.text)(run)
+    return click.command(name, cls=BriefCommand, help=asked.text)(run)
