@@ -13,7 +13,7 @@ import ingest
 from ingest.errors import UsageError
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 from ingest.rfp.award import IN_STEPS, ONCE, OPTION, STATED, YEARLY, Award, flips, priced, ranking
-from ingest.rfp.workbook_reader import _shown
+from ingest.rfp.workbook_reader import _formatted
 
 HEADS = ("Item", "Counts", "Quantity", "Price of one", "Price", "Remarks")
 SHARES = st.floats(0, 1)
@@ -54,7 +54,7 @@ def test_a_system_that_is_priced_in_steps_alone_costs_its_steps():
         (("System", ONCE, None, None, 400, "plus taxes"), 400, "System: remark: plus taxes"),
     ],
 )
-def test_a_price_that_differs_or_cannot_be_read_is_shown(line, total, note):
+def test_a_price_that_differs_or_cannot_be_read_is_formatted(line, total, note):
     found = priced(sheet(line), Award({"price": 1}))
     assert (found.total, [*found.notes, *found.limits]) == (total, [note] if note else [])
 
@@ -214,7 +214,7 @@ def test_words_in_the_number_format_of_a_cell_are_part_of_it(folder, tmp_path, s
     ('"', 7, "7 (not shown)"),
 ])  # fmt: skip
 def test_a_number_is_read_as_its_format_shows_it(number_format, number, seen):
-    assert _shown(SimpleNamespace(value=number, number_format=number_format)) == seen
+    assert _formatted(SimpleNamespace(value=number, number_format=number_format)) == seen
 
 
 @pytest.mark.parametrize(
