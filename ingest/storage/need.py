@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple, TypedDict
 
 from ingest.catalog.records import WITHOUT_GPUS, Decoder, Node
 from ingest.catalog.store import Catalog
-from ingest.engine.messages import Message, Option
+from ingest.engine.messages import Message, Option, rule_of
 from ingest.engine.question import option, quantities_in
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.value import Input
@@ -363,7 +363,9 @@ def _of_site(plan: str | Path | Plan, question: Job, catalog: Catalog, priority:
         existing = tuple(Listed(site.place(("storage", "existing", str(number))), item, folder) for number, item in items)
         need = from_requirements(plan.requirements, f"plan {site.name}", priority)
         # What a system is bought for is no firmer than what it was counted from.
-        need = replace(need, existing=existing, notes=(*need.notes, *(one for one in plan.warnings if one.rule in OF_EVIDENCE)))
+        need = replace(
+            need, existing=existing, notes=(*need.notes, *(one for one in plan.warnings if rule_of(one) in OF_EVIDENCE))
+        )
     else:
         data = plan_data(plan)
         rows, described, fabric = data.get("tables", {}).get("clusters", ()), {}, {}
