@@ -54,7 +54,7 @@ def test_a_system_that_is_priced_in_steps_alone_costs_its_steps():
         (("System", ONCE, None, None, 400, "plus taxes"), 400, "System: remark: plus taxes"),
     ],
 )
-def test_a_price_that_differs_or_cannot_be_read_is_formatted(line, total, note):
+def test_a_price_that_differs_or_cannot_be_read_is_shown(line, total, note):
     found = priced(sheet(line), Award({"price": 1}))
     assert (found.total, [*found.notes, *found.limits]) == (total, [note] if note else [])
 
