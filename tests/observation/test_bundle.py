@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
-from ingest.errors import IngestError
 from ingest.observation.observation import NUMBERS, Figure, Observation, SizeBin, Window, bundle_of
 
 LOGS = Path(__file__).with_name("logs")
@@ -82,20 +81,85 @@ def test_the_property_can_fail():
     assert "alice" in json.dumps(seen.to_dict())
 
 
-def test_a_bundle_becomes_entries(tmp_path, run):
-    ran = run("observe", LOGS / "megatron.log", "--synthetic", "228 sample/s", "--bundle", "-o", tmp_path / "b.json")
-    assert ran.code == 0, ran.err
-    text = (tmp_path / "b.json").read_text()
+@pytest.fixture
+def job(tmp_path, run):
+    path = tmp_path / "job.json"
+    run("observe", LOGS / "megatron.log", "--synthetic", "228 sample/s", "-o", path)
+    data = json.loads(path.read_text())
+    data["results"]["bytes_read_per_sample"] = Figure(4096.0, "B/sample", "processes").to_dict()
+    path.write_text(json.dumps(data))
+    return path
+
+
+def bundled(run, job, name="b.json", licence="CC0-1.0", source="lab cluster, 2026"):
+    words = ("--model", "llama2-7b", "--gpu", "h100", "--nodes", 2)
+    return run("calibrate", job, *words, "--bundle", job.with_name(name), "--licence", licence, "--source", source)
+
+
+def test_a_bundle_joins_the_catalogs_and_is_taken_out_again(job, run, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
+    asked = {"model": "llama2-7b", "gpu": "h100", "nodes": 2}
+    before, bundle = ingest.bw(**asked).to_dict(), job.with_name("b.json")
+    assert bundled(run, job).code == 0
+    text = bundle.read_text()
     assert "megatron.log" not in text
-    words = ("--model", "llama2-7b", "--gpu", "h100", "--nodes", 2, "-o", tmp_path / "own")
-    ran = run("catalog", "add", tmp_path / "b.json", *words)
-    assert ran.code == 0, ran.err
-    again = ingest.bw(model="llama2-7b", gpu="h100", nodes=2, protocol="own", catalogs=tmp_path / "own")
+    assert run("catalog", "add", bundle).code == 0
     seen = json.loads(text)["results"]["demanded_samples_per_second_per_gpu"]["value"]
-    assert again.results["samples_per_second_per_gpu"].value == pytest.approx(seen)
-    (tmp_path / "b.json").write_text(text.replace('"unit": "sample/s/GPU"', '"unit": "furlong"'))
-    with pytest.raises(IngestError, match="found unit 'furlong'"):
-        ingest.calibrate(tmp_path / "b.json", model="llama2-7b", gpu="h100")
+    assert ingest.bw(**asked, protocol="own").results["samples_per_second_per_gpu"].value == pytest.approx(seen)
+    assert "own" in json.dumps(ingest.bw(**asked).to_dict()["rungs"][0])
+    assert "  own-" in (tmp_path / "settings/ingest/catalogs/models/llama2-7b.yaml").read_text()
+    # Another one stays when this one goes; the folder is then as it was before.
+    other = job.with_name("c.json")
+    bundled(run, job, "c.json", source="another lab")
+    mine = {path: path.read_bytes() for path in (tmp_path / "settings").rglob("*.*")}
+    assert run("catalog", "add", other).code == run("catalog", "remove", other).code == 0
+    assert {path: path.read_bytes() for path in (tmp_path / "settings").rglob("*.*")} == mine
+    assert run("catalog", "remove", bundle).code == 0
+    assert [*(tmp_path / "settings").rglob("*.*")] == []
+    assert ingest.bw(**asked).to_dict() == before
+    assert run("catalog", "remove", bundle).code == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda data: data.pop("contribution"), "states no licence and source"),
+        (lambda data: data["contribution"].pop("licence"), "states no licence and source"),
+        (lambda data: data["contribution"].update(licence="mine"), "licence: found 'mine'"),
+        (lambda data: data["contribution"].update(source=""), "source: found ''"),
+        (lambda data: data["contribution"].update(source="/home/alice"), "source: found '/home/alice'"),
+        (lambda data: data["contribution"].update(source="a\n  url: x"), "no path, no address"),
+        (lambda data: data["contribution"].update(source="node17.example"), "no path, no address"),
+        (lambda data: data["contribution"].update(model="../../x"), "expected ids"),
+        (lambda data: data["contribution"].update(gpu=["h100"]), "expected ids"),
+        (lambda data: data["contribution"].update(nodes=True), "expected ids"),
+        (lambda data: data["contribution"].update(model="gpt-nonsense"), "gpt-nonsense"),
+        (lambda data: data["contribution"].update(host="x"), "states no licence and source"),
+        (lambda data: data.update(bundle=False), "states no licence and source"),
+        (lambda data: data.update(schema="ingest/1"), "expected ingest/observation/1"),
+        (lambda data: data["facts"].update(host="gpu-node-017"), "'facts': found"),
+        (lambda data: data["results"]["window_seconds"].update(note="alice"), "'results': found"),
+        (lambda data: data.update(hosts=["x"]), "'hosts': found"),
+    ],
+)
+def test_a_hostile_bundle_is_refused_in_one_line(change, words, job, run, tmp_path):
+    bundled(run, job)
+    data = json.loads(job.with_name("b.json").read_text())
+    change(data)
+    job.with_name("b.json").write_text(json.dumps(data))
+    ran = run("catalog", "add", job.with_name("b.json"), "-o", tmp_path / "own")
+    assert ran.code in (1, 2)
+    assert words in ran.err
+    assert ran.err.count("\n") == 1
+    assert not (tmp_path / "own").exists()
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("--licence", "CC0-1.0"), ("--licence", "CC0-1.0", "--source", "run of alice at 10.1.2.3")]
+)
+def test_no_bundle_is_written_without_licence_and_source(words, job, run):
+    ran = run("calibrate", job, "--model", "llama2-7b", "--gpu", "h100", "--bundle", job.with_name("b.json"), *words)
+    assert (ran.code, job.with_name("b.json").exists()) == (2, False)
 
 
 def test_an_observation_is_shown_and_bundled_again(tmp_path, run):
