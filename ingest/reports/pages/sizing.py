@@ -25,6 +25,7 @@ from ingest.reports.page import (
     unknown_section,
     value_text,
 )
+from ingest.sizing.evidence_ladder import ALL, KINDS, PastError
 from ingest.units import display, physical
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from ingest.sizing.bandwidth import Estimate, Scenarios
     from ingest.sizing.explain import Explanation
     from ingest.sizing.sweep import Sweep
-    from ingest.validation import Validation
+    from ingest.validation import History, Validation
 
 
 #: What the answer of several scenarios in one line is about.
@@ -173,6 +174,35 @@ def validation_page(validation: Validation) -> Page:
     cases = ((one.name, *row) for one in validation.sets for row in attributes(("id", *columns), one.results))
     title = f"Published results, {len(validation.sets)} set{'s' if len(validation.sets) != 1 else ''}"
     return Page(title, tuple(sections), (("set", "case", *columns), *cases))
+
+
+def history_page(history: History) -> Page:
+    """The page of `ingest validate --history`: all rates of a level together and each round, in full each group of figures."""
+
+    def percent(share: float | None) -> str:
+        return "" if share is None else f"{share * 100:.1f} %"
+
+    columns = ("set", "level", "figures", "answered", "median", "P80", "inside")
+    rows = tuple(
+        (
+            "all rates" if one.set == ALL else f"{one.set} {one.round}".strip(),
+            one.level,
+            f"{one.kind} {one.commit}".strip(),
+            f"{one.answered:,} of {one.cases:,}",
+            *map(percent, (one.median_error, one.p80_error, one.inside / one.answered if one.inside else None)),
+        )
+        for one in history.rows
+    )
+    main = tuple(at for at, one in enumerate(history.rows) if one.is_pooled or (one.kind == "left out" and one.set == "rounds"))
+    lines = tuple(f"{kind}: {words}" for kind, words in KINDS.items())
+    answer = "; ".join(f"{level} {error:.0%}".replace("%", " %") for level, error in history.results.items())
+    title = "Errors before the product held the figures, and after: median, 80th percentile, share inside the range"
+    return Page(
+        title,
+        (Section("", columns, rows, lines, main=main or None),),
+        (PastError._fields, *history.rows),
+        f"Median error on unseen rates: {answer}" if answer else title,
+    )
 
 
 #: Tables that a short page shows.
