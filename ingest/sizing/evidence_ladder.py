@@ -79,6 +79,11 @@ class PastError(NamedTuple):
         """Whether it takes all rates of a level together."""
         return self.round == ALL
 
+    @property
+    def figures(self) -> dict[str, float | None]:
+        """What JSON states of it beside a level."""
+        return {"median": self.median_error, "p80": self.p80_error, "rates": self.answered}
+
 
 @cache
 def past_errors() -> tuple[PastError, ...]:
@@ -96,6 +101,18 @@ def past_errors() -> tuple[PastError, ...]:
 def blind_error(level: str) -> PastError | None:
     """How far answers of a level were off on rates that the product had not seen; None for levels without any."""
     return next((one for one in past_errors() if (one.set, one.level, one.kind) == (ALL, level, "before")), None)
+
+
+def blind_words(level: str) -> str:
+    """That error in words; empty for levels without any.
+
+    >>> blind_words("peak")
+    ''
+    """
+    one = blind_error(level)
+    if one is None or one.median_error is None or one.p80_error is None:
+        return ""
+    return f"blind error {one.median_error * 100:.0f} % (P80 {one.p80_error * 100:.0f} %) on {one.answered} unseen rates"
 
 
 def from_catalog(value: Value) -> Input:

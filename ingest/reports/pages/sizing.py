@@ -25,7 +25,7 @@ from ingest.reports.page import (
     unknown_section,
     value_text,
 )
-from ingest.sizing.evidence_ladder import ALL, KINDS, PastError
+from ingest.sizing.evidence_ladder import ALL, KINDS, PastError, blind_words
 from ingest.units import display, physical
 
 if TYPE_CHECKING:
@@ -87,7 +87,11 @@ def _ladder(answer: Estimate) -> Section:
         typical = display(rate.value, rate.unit).removesuffix(f" {counted}/s")
         shown = display(read.value, read.unit, binary=False) if read else ""
         rows.append((("> " if position == 0 else "  ") + rung.basis, typical, spread, shown))
-    notes = tuple(f"{rung.basis}: {rung.note}" for rung, results in answer.levels if results)
+    notes = tuple(
+        f"{rung.basis}: {'; '.join(filter(None, (rung.note, blind_words(rung.basis))))}"
+        for rung, results in answer.levels
+        if results
+    )
     columns = ("  level", f"{counted}/s/GPU", "low – high", "read per GPU")
     return Section("Evidence levels, the one in use first", columns, tuple(rows), notes, detail="evidence level")
 
