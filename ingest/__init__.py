@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from ingest.observation.observe import observe as observe
     from ingest.reports.plan_report import report as report
     from ingest.reports.web.page import page as page
-    from ingest.rfp.response import response as response
-    from ingest.site.plan_diff import diff as diff
+    from ingest.rfp.offer_verdict import response as response
+    from ingest.site.plan_file import diff as diff
     from ingest.site.planner import plan as plan
     from ingest.sizing.bandwidth import bw as bw
     from ingest.sizing.checkpoint import checkpoint as checkpoint
@@ -53,7 +53,7 @@ _PLACES = {
     "calibrate": "ingest.observation.calibration",
     "checkpoint": "ingest.sizing.checkpoint",
     "dataset": "ingest.sizing.dataset",
-    "diff": "ingest.site.plan_diff",
+    "diff": "ingest.site.plan_file",
     "explain": "ingest.sizing.explain",
     "feed": "ingest.loader.feed",
     "fit": "ingest.storage.fit",
@@ -67,7 +67,7 @@ _PLACES = {
     "page": "ingest.reports.web.page",
     "plan": "ingest.site.planner",
     "report": "ingest.reports.plan_report",
-    "response": "ingest.rfp.response",
+    "response": "ingest.rfp.offer_verdict",
     "rl": "ingest.sizing.post_training",
     "sweep": "ingest.sizing.sweep",
     "train": "ingest.sizing.train",

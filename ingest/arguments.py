@@ -45,7 +45,6 @@ def checked(
 
     Args:
         name: its name in the package.
-        function: the function.
         kinds: the types of its arguments.
         options: those of its arguments that its table of options declares, each with its default and its help.
         reworded: a refusal in words of these arguments.
@@ -113,8 +112,7 @@ def _choices(kind: Any) -> tuple[Any, ...]:
 def _fitted(value: Any, kind: Any) -> Any:
     """A value as a declared type has it; a path where only text is declared becomes text.
 
-    Raises:
-        _Misfit: it is of another type, or something in it is.
+    Raises _Misfit: it is of another type, or something in it is.
     """
     choices = _choices(kind)
     if isinstance(value, os.PathLike) and Path not in choices:
@@ -139,11 +137,7 @@ def _can_be_path(name: str | bytes) -> bool:
 
 
 def _as(value: Any, kind: Any) -> Any:
-    """A value as one type has it.
-
-    Raises:
-        _Misfit: it is of another type, or something in it is.
-    """
+    """A value as one type has it. Raises _Misfit: it is of another type, or something in it is."""
     of, inner = get_origin(kind) or kind, get_args(kind)
     if of is Any:
         return value

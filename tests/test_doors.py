@@ -253,7 +253,7 @@ def test_a_requirement_line_takes_two_files(house):
 
 
 LANDING = """
-columns("jobs", job_landing_bandwidth="B/s")
+columns("jobs", "B/s", "job_landing_bandwidth")
 input_quantity("landing_bytes", "B", "Bytes that an instrument lands.")
 input_quantity("landing_seconds", "s", "Time within which an instrument lands its bytes.")
 computed_quantity("job_landing_bandwidth", "minimum(landing_bytes / landing_seconds, job_drawable_bandwidth)", "B/s",

@@ -157,7 +157,9 @@ def counted_runs(
     reasons: dict[str, str] = {}
     evidence: list[Evidence] = []
     contents = {path: content for content, path in read.items()}
-    for run in sorted(found, key=_order):
+    parts = re.compile(r"(\d{1,9})")
+    # Run 2 before run 10.
+    for run in sorted(found, key=lambda one: [(int(part) if part.isdigit() else -1, part) for part in parts.split(one.file)]):
         record, number = _record_of(run, recorded_runs)
         content = contents.get(Path(run.file), "")
         recorded = None if record is None else content in record.hashes.values()
@@ -176,11 +178,6 @@ def counted_runs(
         runs[ident], reasons[ident] = [], why
         evidence = [one._replace(why=one.why or why) if one.test == ident else one for one in evidence]
     return CountedRuns(runs, refused, reasons, tuple(evidence), tuple(_notes(evidence)))
-
-
-def _order(run: Run) -> tuple[tuple[int, str], ...]:
-    """Sorts runs by file: run 2 before run 10."""
-    return tuple((int(part) if part.isdigit() else -1, part) for part in re.split(r"(\d{1,9})", run.file))
 
 
 def _record_of(run: Run, listed_runs: set[str]) -> tuple[Record | None, int | None]:

@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from ingest.cli.jobs import job_file
 from ingest.cli.main import later
-from ingest.cli.options import options_of, output_options, word_argument
+from ingest.cli.options import job_file, options_of, output_options, word_argument
 from ingest.cli.output import VERBOSE, chosen_option, hand_over
 from ingest.engine.question import arguments_of
 from ingest.errors import RequirementNotMet, UsageError

@@ -1,16 +1,20 @@
-"""Options that several commands share."""
+"""Options that several commands share; a job asked from a file, and what was asked kept in one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import wraps
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
+from ingest.cli.main import later, tell
 from ingest.cli.output import QUIET, VERBOSE, choose
 from ingest.engine.question import Argument, Declared, arguments_of
-from ingest.errors import expected_one_of
-from ingest.files import note_outputs
+from ingest.errors import RequirementNotMet, expected_one_of
+from ingest.files import note_outputs, write_whole
 from ingest.reports.page import FORMATS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -28,11 +32,7 @@ class OneOf(click.Choice[str]):
 
 
 class DeclaredOption(click.Option):
-    """An option with the words to choose from, which shells complete.
-
-    Args:
-        words: those words.
-    """
+    """An option with the words to choose from, which shells complete."""
 
     def __init__(self, *names: Any, words: Iterable[object] = (), **settings: Any) -> None:
         super().__init__(*names, **settings)
@@ -105,11 +105,7 @@ def _given_word(ctx: click.Context, parameter: click.Parameter, value: str | Non
 
 
 def _one_word(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """The value of an option, or the word before the options that stands for it.
-
-    Raises:
-        UsageError: two different ones.
-    """
+    """The value of an option, or the word before the options that stands for it. Raises UsageError: two different ones."""
     name = parameter.name or ""
     word = ctx.meta.get(WORD.format(name))
     if word is not None and value not in (None, word):
@@ -143,12 +139,7 @@ CALLBACKS = {"gpu": _one_word, "derivations": note_output, "output": note_output
 
 
 def options_of(function: Callable[..., Any], *without: str) -> Callable[[Command], Command]:
-    """Add the options that a public function declares.
-
-    Args:
-        function: the function that the command calls.
-        without: those that the command declares itself.
-    """
+    """Add the options that a public function declares, without those that its command declares itself."""
     found = arguments_of(function).values()
     taken = [one for one in found if one.name not in without and not (one.required and one.place)]
     return stacked([_option(one, one.declared) for one in taken if one.declared is not None])
@@ -173,3 +164,57 @@ def _option(argument: Argument, declared: Declared) -> Callable[[Command], Comma
         help=text,
         callback=CALLBACKS.get(name),
     )
+
+
+options_of_job = later("ingest.site.job_file", "options_of_job")
+job_of_options = later("ingest.site.job_file", "job_of_options")
+#: The commands that ask about a job; `ingest.site.job_file` knows the part of an entry that each reads.
+OF_A_JOB = ("bw", "memory", "checkpoint", "goodput", "train", "feed", "offload", "fit", "rl")
+
+#: What is typed -> what a file says in other words, which gives way
+RIVALS = {"gpus": ("nodes", "gpus_per_node"), "nodes": ("gpus",), "gpu": ("node",), "node": ("gpu",), "samples": ("tokens",),
+          "tokens": ("samples",)}  # fmt: skip
+
+
+def job_file(command: str, function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let a command take its options from a job file; those of the command line override them."""
+    arguments = arguments_of(function)
+
+    def decorate(run: Callable[..., Any]) -> Callable[..., Any]:
+        @click.option("--job", metavar="FILE", help="A job: an entry of `jobs:` of a site file, or SITE.yaml#jobs.NAME.")
+        @click.option("--save-job", metavar="FILE", callback=note_output, help="Write what is asked as such an entry.")
+        @wraps(run)
+        def asked(job: str | None, save_job: str | None, **options: Any) -> Any:
+            source = click.get_current_context().get_parameter_source
+            # A word before the options stands for one.
+            typed = {
+                name: one
+                for name, one in options.items()
+                if (known := arguments.get(name))
+                and (source(name) is ParameterSource.COMMANDLINE or one not in (known.default, ()))
+            }
+            read = options_of_job(job, command, arguments) if job is not None else {}
+            given = {**read, **typed}
+            if read.get("set") and typed.get("set"):
+                named = {one.partition("=")[0] for one in typed["set"]}
+                given["set"] = (*(one for one in read["set"] if one.partition("=")[0] not in named), *typed["set"])
+            # Without those that say in other words what was typed.
+            gone = {other for name in typed for other in RIVALS.get(name, ()) if other not in typed}
+            given = {name: one for name, one in given.items() if name not in gone}
+            unmet = None
+            try:
+                run(**{**options, **dict.fromkeys(read.keys() - given.keys()), **given})
+            except RequirementNotMet as error:  # an answer, too
+                unmet = error
+            if save_job is not None:
+                import yaml
+
+                entry = job_of_options(command, arguments, given)
+                write_whole(Path(save_job), yaml.safe_dump(entry, sort_keys=False, allow_unicode=True))
+                tell(f"wrote {save_job}")
+            if unmet is not None:
+                raise unmet
+
+        return asked
+
+    return decorate

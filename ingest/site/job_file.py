@@ -55,7 +55,7 @@ def options_of_job(source: str, command: str, arguments: Mapping[str, Argument])
     if not isinstance(own, dict):
         raise IngestError(f"{file}: {OWN}: found {own!r}, expected options by name")
     if faults := _faults({key: one for key, one in entry.items() if key != OWN}):
-        raise IngestError(*(_line(file, fault) for fault in faults))
+        raise IngestError(*(f"{file}: {'.'.join(fault.keys)}: {fault.message}" for fault in faults))
     flat = dict(_flat(entry))
     settings: dict[str, Any] = {}
     for option, keys in _keys_of(command, arguments).items():
@@ -202,7 +202,3 @@ def _put(entry: dict[str, Any], key: str, value: Any) -> None:
     for one in above:
         entry = entry.setdefault(one, {})
     entry[last] = value
-
-
-def _line(file: str, fault: Fault) -> str:
-    return f"{file}: {'.'.join(fault.keys)}: {fault.message}"

@@ -15,8 +15,7 @@ import pytest
 from conftest import COMMAND, clean_environment, finished
 
 from ingest.cli import commands
-from ingest.cli.group import command
-from ingest.cli.guesses import ELSEWHERE, instead_of
+from ingest.cli.group import ELSEWHERE, command, instead_of
 from ingest.cli.main import APART, COMMANDS, command_of
 from ingest.units import parse
 

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 import ingest
-from ingest.cli.jobs import OF_A_JOB
+from ingest.cli.options import OF_A_JOB
 from ingest.engine.question import arguments_of
 from ingest.errors import IngestError
 from ingest.site.job_file import PARTS, job_of_options, options_of_job

@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from browser import chromium, written_page
 from playwright.sync_api import expect
 
-from ingest.reports.web.forms import FORMS
+from ingest.reports.web.page import FORMS
 
 TABS = tuple(FORMS)
 #: What the browser would complain about, kept by the page itself.
