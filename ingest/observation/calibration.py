@@ -198,11 +198,12 @@ def calibrate(
         raise UsageError("--licence and --source: no bundle is written, expected --bundle FILE with them")
     if bundle is not None and others:
         raise UsageError("--bundle: found several observations, expected one")
-    stated = None if bundle is None else (_licence(licence, "--licence"), _source(source, "--source"))
+    if bundle is not None:
+        _check_terms(licence, source, "--")
     if not others:
         answer = _one(observation, None, **asked)
-        if bundle is not None and stated is not None:
-            write_bundle(Path(bundle), observation, answer, *stated)
+        if bundle is not None:
+            write_bundle(Path(bundle), observation, answer, licence, source)
         return answer
     if asked["nodes"] is not None:
         raise UsageError("--nodes: each of several observations states its GPUs, expected none")
@@ -379,32 +380,22 @@ def write_entries(folder: Path, files: Mapping[str, str]) -> None:
     write_all(targets)
 
 
-def _licence(found: object, place: str) -> str:
-    if found not in LICENCES:
-        raise UsageError(f"{place}: found {_shown(found)}, {expected_one_of(str(found), LICENCES)}")
-    return str(found)
-
-
-def _shown(found: object) -> str:
-    return "none" if found is None else brief(found)
-
-
-def _source(found: object, place: str) -> str:
-    """The text of a source that names no place and no machine; the names of this machine and of its user are among them."""
-    if not isinstance(found, str) or not SOURCE.fullmatch(found) or ADDRESS.search(found) or not found.strip():
-        raise UsageError(f"{place}: found {_shown(found)}, expected 3 to 120 letters, digits and spaces: no path, no address")
+def _check_terms(licence: object, source: object, place: str) -> None:
+    """Refuse a licence that others cannot use, and a source that may name a place, or names this machine or its user."""
+    if licence not in LICENCES:
+        raise UsageError(f"{place}licence: found {brief(licence or '')}, {expected_one_of(str(licence), LICENCES)}")
+    text = source if isinstance(source, str) and SOURCE.fullmatch(source) and not ADDRESS.search(source) else ""
     own = {socket.gethostname().partition(".")[0].lower(), getpass.getuser().lower()}
-    if named := own & set(re.findall(r"[\w-]+", found.lower())):
-        raise UsageError(f"{place}: found '{named.pop()}', the name of this machine or of its user, expected none of both")
-    return found
+    if not text.strip() or own & set(re.findall(r"[\w-]+", text.lower())):
+        expected = "expected 3 to 120 letters, digits and spaces: no path, no address, no name of this machine or its user"
+        raise UsageError(f"{place}source: found {brief(source or '')}, {expected}")
 
 
 def write_bundle(bundle: Path, observation: str | Path, made: Calibration, licence: str, source: str) -> None:
     """Write the numbers of an observation, with what they are of, for others."""
-    seen = read_observation(observation)
-    overlay(seen, made.answer, "own")  # refuses what makes no entry
-    nodes = round(made.answer.known.value("gpus") / made.answer.known.value("gpus_per_node"))
-    stated = Contribution(made.model, made.gpu, max(1, nodes), made.answer.precision, licence, source)
+    seen, answer = read_observation(observation), made.answer
+    overlay(seen, answer, PROTOCOL)  # refuses what makes no entry
+    stated = Contribution(made.model, made.gpu, max(1, round(answer.known.value("nodes"))), answer.precision, licence, source)
     write_whole(bundle, json.dumps({**bundle_of(seen), "contribution": stated._asdict()}, indent=1) + "\n")
 
 
@@ -421,15 +412,21 @@ def read_bundle(bundle: str | Path) -> Contribution:
     for key in dict.fromkeys((*plain, *data)):
         if key not in ("contribution", "version") and data.get(key) != plain.get(key):
             raise IngestError(f"{bundle}: {brief(key)}: found {brief(data.get(key))}, which no bundle holds, expected {BUNDLE}")
+    found = Contribution(**stated)
     try:
-        _licence(stated["licence"], f"{bundle}: licence")
-        _source(stated["source"], f"{bundle}: source")
+        _check_terms(found.licence, found.source, f"{bundle}: ")
     except UsageError as error:
         raise IngestError(str(error)) from None
-    nodes, words = stated["nodes"], (stated["model"], stated["gpu"], stated["precision"])
-    if not all(isinstance(word, str) and WORD.fullmatch(word) for word in words) or type(nodes) is not int or nodes < 1:
-        raise IngestError(f"{bundle}: found {brief((*words, nodes))}, expected ids of a model and a GPU, a precision and nodes")
-    return Contribution(**stated)
+    words = (found.model, found.gpu, found.precision)
+    if (
+        not all(isinstance(word, str) and WORD.fullmatch(word) for word in words)
+        or type(found.nodes) is not int
+        or found.nodes < 1
+    ):
+        raise IngestError(
+            f"{bundle}: found {brief((*words, found.nodes))}, expected ids of a model and a GPU, a precision, nodes"
+        )
+    return found
 
 
 def add_bundle(
@@ -440,19 +437,18 @@ def add_bundle(
 ) -> Calibration:
     """Take a bundle, the JSON of `ingest calibrate --bundle`, into the catalogs, after its entries have been checked.
 
-    Raises:
-        IngestError: the file is no bundle, has no licence or source, or its entries do not pass `catalog check`.
+    Raises IngestError: the file is no bundle, has no licence or source, or its entries do not pass `catalog check`.
     """
-    stated = read_bundle(bundle)
+    *asked, licence, source = read_bundle(bundle)
     folder, identity = Path(output) if output is not None else user_folder(), identity_of(bundle)
     known = (*catalogs, folder) if folder.is_dir() and output is not None else tuple(catalogs)
-    asked = {"model": stated.model, "gpu": stated.gpu, "nodes": stated.nodes, "precision": stated.precision}
     with tempfile.TemporaryDirectory() as trial:
-        made = _one(bundle, None, output=trial, tolerance=None, catalogs=known, encoding_id=identity, **asked)
+        options = dict(zip(Contribution._fields, asked, strict=False))
+        made = _one(bundle, None, output=trial, tolerance=None, catalogs=known, encoding_id=identity, **options)
         problems = check(trial, catalogs=known).problems
     if problems:
         raise IngestError(f"{bundle}: its entries do not pass the check of catalogs: {problems[0].removeprefix(f'{trial}/')}")
-    title = f'{identity}:\n  title: {json.dumps(stated.source)}\n  kind: measurement\n  note: "licence {stated.licence}"\n'
+    title = f'{identity}:\n  title: "{source}"\n  kind: measurement\n  note: "licence {licence}"\n'
     write_entries(folder, {**made.files, SOURCES: title})
     return made
 
@@ -468,28 +464,13 @@ def remove_bundle(bundle: str, *, output: Annotated[str | Path | None, FOLDER] =
     """
     folder = Path(output) if output is not None else user_folder()
     identity = bundle if IDENTITY.fullmatch(bundle) else identity_of(bundle)
-    changed: dict[Path, str] = {}
-    for path in (folder / SOURCES, *sorted(folder.glob("models/*.csv")), *sorted(folder.glob("models/*.yaml"))):
-        text = path.read_text(encoding="utf-8") if path.is_file() else ""
-        if path.name == SOURCES:
-            left = re.sub(rf"^{identity}:\n(?:  .*\n)+", "", text, flags=re.MULTILINE)
-        elif path.suffix == ".csv":
-            left = "".join(line for line in text.splitlines(keepends=True) if f",{identity}," not in line)
-            left = "" if left.count("\n") == 1 else left
-        else:
-            left = OWN.sub(lambda found: "" if f"source: {identity}," in found[0] else found[0], text)
-            shipped = shipped_folder() / "models" / path.name
-            same = (
-                shipped.is_file()
-                and left.removesuffix("\nencodings:\n").rstrip() == shipped.read_text(encoding="utf-8").rstrip()
-            )
-            left = "" if left != text and same else left
-        if left != text:
-            changed[path] = left
+    texts = {path: path.read_text(encoding="utf-8") for path in [*folder.glob(SOURCES), *sorted(folder.glob("models/*.*"))]}
+    left = {path: _without(identity, path, text) for path, text in texts.items()}
+    changed = {path: text for path, text in left.items() if text != texts[path]}
     if not changed:
         raise IngestError(f"'{folder}' has no entry of {identity}")
     protocol = folder / "protocols" / f"{PROTOCOL}.yaml"
-    if not IDENTITY.search(changed.get(folder / SOURCES, "")) and protocol.is_file():
+    if protocol.is_file() and not IDENTITY.search(left.get(folder / SOURCES, "")):
         changed[protocol] = ""
     write_all({path: text for path, text in changed.items() if text})
     for path in [path for path, text in changed.items() if not text]:
@@ -498,6 +479,19 @@ def remove_bundle(bundle: str, *, output: Annotated[str | Path | None, FOLDER] =
             path.parent.rmdir()
             folder.rmdir()
     return tuple(changed)
+
+
+def _without(identity: str, path: Path, text: str) -> str:
+    """A file of entries without those of a source; empty where nothing of the user's own is left."""
+    if path.name == SOURCES:
+        return re.sub(rf"^{identity}:\n(?:  .*\n)+", "", text, flags=re.MULTILINE)
+    if path.suffix == ".csv":
+        rows = [line for line in text.splitlines(keepends=True) if f",{identity}," not in line]
+        return "".join(rows) if len(rows) > 1 else ""
+    left = OWN.sub(lambda found: "" if f"source: {identity}," in found[0] else found[0], text)
+    shipped = shipped_folder() / path.parent.name / path.name
+    same = shipped.is_file() and left.removesuffix("\nencodings:\n").rstrip() == shipped.read_text(encoding="utf-8").rstrip()
+    return "" if left != text and same else left
 
 
 class Point(NamedTuple):

@@ -120,6 +120,10 @@ def test_a_bundle_joins_the_catalogs_and_is_taken_out_again(job, run, tmp_path, 
     assert run("catalog", "remove", bundle).code == 1
 
 
+#: A rate beyond the dense peak.
+FAST = Figure(1e9, "sample/s/GPU", "training log").to_dict()
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -133,6 +137,8 @@ def test_a_bundle_joins_the_catalogs_and_is_taken_out_again(job, run, tmp_path, 
         (lambda data: data["contribution"].update(model="../../x"), "expected ids"),
         (lambda data: data["contribution"].update(gpu=["h100"]), "expected ids"),
         (lambda data: data["contribution"].update(nodes=True), "expected ids"),
+        (lambda data: data["results"].update(demanded_samples_per_second_per_gpu=FAST), "the check of catalogs"),
+        (lambda data: data["results"]["demanded_samples_per_second_per_gpu"].update(value=7), "'results': found"),
         (lambda data: data["contribution"].update(model="gpt-nonsense"), "gpt-nonsense"),
         (lambda data: data["contribution"].update(host="x"), "states no licence and source"),
         (lambda data: data.update(bundle=False), "states no licence and source"),
