@@ -7,6 +7,7 @@ import errno
 import gc
 import os
 import stat
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
@@ -321,6 +322,11 @@ def _end(number: int, _: Any) -> None:
 
 def _unwritable(target: Path, why: str | None) -> IngestError:
     return IngestError(f"--output: '{target}' cannot be written: {why}")
+
+
+def now() -> float:
+    """The time in seconds; that of SOURCE_DATE_EPOCH where a file is to be the same byte for byte."""
+    return float(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
 
 
 def sha256(content: bytes) -> str:

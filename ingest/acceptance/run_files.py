@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -24,7 +23,7 @@ from ingest.acceptance.tools import COMPANIONS, runs_in
 from ingest.acceptance.tools.dlio import flat
 from ingest.acceptance.tools.fio import sections
 from ingest.errors import IngestError, cannot_be_read, listed
-from ingest.files import read_bytes, read_text, sha256
+from ingest.files import now, read_bytes, read_text, sha256
 from ingest.units import display
 
 #: Files in which scripts write the hash of their list of tests, next to results.
@@ -111,11 +110,6 @@ def clock_of(run: Run) -> float | None:
         with suppress(ValueError):
             return datetime.strptime(written, form).replace(tzinfo=UTC).timestamp()
     return None
-
-
-def now() -> float:
-    """The time of this verdict, of the environment where a reproducible one is wanted."""
-    return float(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
 
 
 @cache

@@ -14,7 +14,7 @@ import click
 import ingest
 from ingest.cli.main import later, loaded, tell
 from ingest.cli.options import (
-    OF_A_JOB,
+    BriefCommand,
     OneOf,
     detail_options,
     explain_option,
@@ -460,6 +460,7 @@ COMMANDS: dict[str, Asked] = {
         \b
         ingest validate
         ingest validate mlperf-storage
+        ingest validate --history
         """,
         parts=(_word("name", "[SET]", required=False), options_of, output_options),
         book=None,
@@ -486,7 +487,8 @@ COMMANDS: dict[str, Asked] = {
 
         \b
         ingest calibrate job.json --model unet3d --gpu h100 -o own
-        ingest calibrate job.json --model unet3d --gpu h100 --bundle b.json --licence CC0-1.0 --source 'lab cluster, 2026'
+        ingest calibrate job.json --model unet3d --gpu h100 --bundle b.json \\
+          --licence CC0-1.0 --source 'lab cluster, 2026'
         ingest calibrate 8.json 32.json 128.json --model unet3d --gpu h100 -o own
         ingest plan site.yaml --catalogs own --set jobs.train.protocol=own
         """,
@@ -523,8 +525,8 @@ def command(name: str) -> click.Command:
             shown = {one: options.pop(one) for one in ("form", "output", "explain") if one in options}
             _told(asked, function(**options), **shown)
 
-    if name in OF_A_JOB:
+    if name in ingest.OF_A_JOB:
         run = job_file(name, getattr(module, called))(run)
     for part in reversed(asked.parts):
         run = (options_of(getattr(module, called), *asked.without) if part is options_of else part)(run)
-    return click.command(name, help=asked.text)(run)
+    return click.command(name, cls=BriefCommand, help=asked.text)(run)

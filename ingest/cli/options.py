@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from ingest import JOB
 from ingest.cli.main import later, tell
 from ingest.cli.output import QUIET, VERBOSE, choose
 from ingest.engine.question import Argument, Declared, arguments_of
@@ -37,6 +38,64 @@ class DeclaredOption(click.Option):
     def __init__(self, *names: Any, words: Iterable[object] = (), **settings: Any) -> None:
         super().__init__(*names, **settings)
         self.words = tuple(map(str, words))
+
+
+#: command -> the options that its `--help` lists, those that most people use; a command that is not named here lists all
+USUAL = {
+    "bw": "model gpu nodes gpus node precision utilization samples_per_second sample_bytes set verbose form output",
+    "memory": "model gpu nodes tensor_parallel pipeline_parallel sequence_length micro_batch recompute zero_stage search "
+    "verbose output",
+    "checkpoint": "model gpu gpus nodes failures mtti interval waste mode keep write_bandwidth verbose output",
+    "goodput": "model gpu gpus nodes duration failures mtti interval mode write_bandwidth restore_bandwidth verbose output",
+    "rl": "model publish every changed_share rollout_hosts step_time publish_within pull_within rollouts tokens trace output",
+    "train": "model gpu gpus nodes tokens samples optimal precision efficiency mtti price_gpu_hour verbose output",
+    "feed": "model gpu nodes samples_per_second sample_bytes loader workers prefetch batch read_bandwidth cache_memory output",
+    "offload": "model gpu nodes batch sequence_length optimizer_states recipe storage inference target largest output",
+    "sweep": "model gpu nodes precision utilization samples_per_second sample_bytes sequence_length set catalogs form output",
+    "explain": "model gpu nodes gpus node precision utilization samples_per_second sample_bytes set verbose form output",
+    "measure": "exact tokenizer tolerance text_field include exclude resume samples part merge verbose form output",
+    "dataset": "tokens bytes_per_token samples sample_bytes raw_bytes corpus pipeline holds copies epochs set words output",
+    "vectors": "vectors dimensions tokens embedding index layout dtype replicas qps latency recall verbose output",
+    "plan": "years root catalogs set check explain new nodes gpu models verbose form output",
+    "fit": "storage client protection units read_bandwidth write_bandwidth capacity require model gpu nodes verbose output",
+    "accept": "folder tool scale hosts server_cache client_memory most_data repeats years step allowed_deviation force",
+    "observe": "pid window path gpus samples_per_step tokens_per_sample workers prefetch real synthetic job form output",
+}
+#: key of a context whose help lists every option
+EVERY_OPTION = "ingest.every_option"
+
+
+def _help_of_all(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.meta[EVERY_OPTION] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+class BriefCommand(click.Command):
+    """A command whose `--help` lists its usual options, and `--help-all` every one."""
+
+    def __init__(self, name: str | None, **settings: Any) -> None:
+        super().__init__(name, **settings)
+        if name in USUAL:
+            several = sum(isinstance(one, click.Option) for one in self.params) + 2  # with the two of help
+            self.params.append(
+                click.Option(
+                    ["--help-all"],
+                    is_flag=True,
+                    is_eager=True,
+                    expose_value=False,
+                    callback=_help_of_all,
+                    help=f"Show all {several} options and exit.",
+                )
+            )
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the options in a help text."""
+        usual = USUAL[str(self.name)].split() if self.name in USUAL and EVERY_OPTION not in ctx.meta else None
+        shown = [one for one in self.get_params(ctx) if usual is None or one.name in usual or "--help" in one.opts[-1]]
+        with formatter.section("Options" if usual is None else "Usual options"):
+            formatter.write_dl([record for one in shown if (record := one.get_help_record(ctx)) is not None])
 
 
 def stacked(options: list[Callable[[Command], Command]]) -> Callable[[Command], Command]:
@@ -166,14 +225,8 @@ def _option(argument: Argument, declared: Declared) -> Callable[[Command], Comma
     )
 
 
-options_of_job = later("ingest.site.job_file", "options_of_job")
+asked_from = later("ingest.site.job_file", "asked_from")
 job_of_options = later("ingest.site.job_file", "job_of_options")
-#: The commands that ask about a job; `ingest.site.job_file` knows the part of an entry that each reads.
-OF_A_JOB = ("bw", "memory", "checkpoint", "goodput", "train", "feed", "offload", "fit", "rl")
-
-#: What is typed -> what a file says in other words, which gives way
-RIVALS = {"gpus": ("nodes", "gpus_per_node"), "nodes": ("gpus",), "gpu": ("node",), "node": ("gpu",), "samples": ("tokens",),
-          "tokens": ("samples",)}  # fmt: skip
 
 
 def job_file(command: str, function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -181,7 +234,7 @@ def job_file(command: str, function: Callable[..., Any]) -> Callable[[Callable[.
     arguments = arguments_of(function)
 
     def decorate(run: Callable[..., Any]) -> Callable[..., Any]:
-        @click.option("--job", metavar="FILE", help="A job: an entry of `jobs:` of a site file, or SITE.yaml#jobs.NAME.")
+        @click.option("--job", metavar="FILE", help=JOB)
         @click.option("--save-job", metavar="FILE", callback=note_output, help="Write what is asked as such an entry.")
         @wraps(run)
         def asked(job: str | None, save_job: str | None, **options: Any) -> Any:
@@ -193,23 +246,16 @@ def job_file(command: str, function: Callable[..., Any]) -> Callable[[Callable[.
                 if (known := arguments.get(name))
                 and (source(name) is ParameterSource.COMMANDLINE or one not in (known.default, ()))
             }
-            read = options_of_job(job, command, arguments) if job is not None else {}
-            given = {**read, **typed}
-            if read.get("set") and typed.get("set"):
-                named = {one.partition("=")[0] for one in typed["set"]}
-                given["set"] = (*(one for one in read["set"] if one.partition("=")[0] not in named), *typed["set"])
-            # Without those that say in other words what was typed.
-            gone = {other for name in typed for other in RIVALS.get(name, ()) if other not in typed}
-            given = {name: one for name, one in given.items() if name not in gone}
+            given = asked_from(job, command, arguments, typed) if job is not None else typed
             unmet = None
             try:
-                run(**{**options, **dict.fromkeys(read.keys() - given.keys()), **given})
+                run(**{**options, **given})
             except RequirementNotMet as error:  # an answer, too
                 unmet = error
             if save_job is not None:
                 import yaml
 
-                entry = job_of_options(command, arguments, given)
+                entry = job_of_options(command, arguments, {name: one for name, one in given.items() if one is not None})
                 write_whole(Path(save_job), yaml.safe_dump(entry, sort_keys=False, allow_unicode=True))
                 tell(f"wrote {save_job}")
             if unmet is not None:

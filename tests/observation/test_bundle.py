@@ -10,6 +10,9 @@ import ingest
 from ingest.observation.observation import NUMBERS, Figure, Observation, Window, bundle_of
 
 LOGS = Path(__file__).with_name("logs")
+#: A rate beyond the dense peak.
+FAST = Figure(1e9, "sample/s/GPU", "training log").to_dict()
+SIZE = Figure(4096.0, "B/sample", "processes").to_dict()
 #: what nobody gives away, inside other letters
 SECRETS = ("/home/alice", "gpu-node-017", "alice", "train.py --secret", "10.1.2.3")
 
@@ -55,7 +58,7 @@ def job(tmp_path, run):
     path = tmp_path / "job.json"
     run("observe", LOGS / "megatron.log", "--synthetic", "228 sample/s", "-o", path)
     data = json.loads(path.read_text())
-    data["results"]["bytes_read_per_sample"] = Figure(4096.0, "B/sample", "processes").to_dict()
+    data["results"]["bytes_read_per_sample"] = SIZE
     path.write_text(json.dumps(data))
     return path
 
@@ -89,38 +92,31 @@ def test_a_bundle_joins_the_catalogs_and_is_taken_out_again(job, run, tmp_path, 
     assert run("catalog", "remove", bundle).code == 1
 
 
-#: A rate beyond the dense peak.
-FAST = Figure(1e9, "sample/s/GPU", "training log").to_dict()
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda data: data.pop("contribution"), "states no licence and source"),
-        (lambda data: data["contribution"].pop("licence"), "states no licence and source"),
-        (lambda data: data["contribution"].update(licence="mine"), "licence: found 'mine'"),
-        (lambda data: data["contribution"].update(source=""), "source: found ''"),
-        (lambda data: data["contribution"].update(source="/home/alice"), "source: found '/home/alice'"),
-        (lambda data: data["contribution"].update(source="a\n  url: x"), "no path, no address"),
-        (lambda data: data["contribution"].update(source="node17.example"), "no path, no address"),
-        (lambda data: data["contribution"].update(model="../../x"), "expected ids"),
-        (lambda data: data["contribution"].update(gpu=["h100"]), "expected ids"),
-        (lambda data: data["contribution"].update(nodes=True), "expected ids"),
-        (lambda data: data["results"].update(demanded_samples_per_second_per_gpu=FAST), "the check of catalogs"),
-        (lambda data: data["results"]["demanded_samples_per_second_per_gpu"].update(value=7), "'results': found"),
-        (lambda data: data["contribution"].update(model="gpt-nonsense"), "gpt-nonsense"),
-        (lambda data: data["contribution"].update(host="x"), "states no licence and source"),
-        (lambda data: data.update(bundle=False), "states no licence and source"),
-        (lambda data: data.update(schema="ingest/1"), "expected ingest/observation/1"),
-        (lambda data: data["facts"].update(host="gpu-node-017"), "'facts': found"),
-        (lambda data: data["results"]["window_seconds"].update(note="alice"), "'results': found"),
-        (lambda data: data.update(hosts=["x"]), "'hosts': found"),
-    ],
-)
-def test_a_hostile_bundle_is_refused_in_one_line(change, words, job, run, tmp_path):
+@pytest.mark.parametrize(("place", "change", "words"), [
+    ("", {"contribution": None}, "states no licence and source"),
+    ("contribution", {"licence": "mine"}, "licence: found 'mine'"),
+    ("contribution", {"licence": None}, "licence: found ''"),
+    ("contribution", {"source": ""}, "source: found ''"),
+    ("contribution", {"source": "/home/alice"}, "source: found '/home/alice'"),
+    ("contribution", {"source": "a\n  url: x"}, "no path, no address"),
+    ("contribution", {"source": "node17.example"}, "no path, no address"),
+    ("contribution", {"model": "../../x"}, "expected ids"),
+    ("contribution", {"gpu": ["h100"]}, "expected ids"),
+    ("contribution", {"nodes": True}, "expected ids"),
+    ("contribution", {"model": "gpt-nonsense"}, "gpt-nonsense"),
+    ("contribution", {"host": "x"}, "states no licence and source"),
+    ("results", {"demanded_samples_per_second_per_gpu": FAST}, "the check of catalogs"),
+    ("", {"bundle": False}, "states no licence and source"),
+    ("", {"schema": "ingest/1"}, "expected ingest/observation/1"),
+    ("", {"hosts": ["x"]}, "'hosts': found"),
+    ("facts", {"host": "gpu-node-017"}, "'facts': found"),
+    ("results", {"bytes_read_per_sample": {**SIZE, "note": "alice"}}, "'results': found"),
+    ("results", {"bytes_read_per_sample": {**SIZE, "value": 7}}, "'results': found"),
+])  # fmt: skip
+def test_a_hostile_bundle_is_refused_in_one_line(place, change, words, job, run, tmp_path):
     bundled(run, job)
     data = json.loads(job.with_name("b.json").read_text())
-    change(data)
+    (data[place] if place else data).update(change)
     job.with_name("b.json").write_text(json.dumps(data))
     ran = run("catalog", "add", job.with_name("b.json"), "-o", tmp_path / "own")
     assert ran.code in (1, 2)

@@ -63,7 +63,7 @@ def both(seed):
     return answer, ingest.plan(site, samples=0)
 
 
-@pytest.mark.parametrize("seed", seeds(20, 600))
+@pytest.mark.parametrize("seed", seeds(8, 600))
 def test_one_job_is_required_alike_by_both_commands(seed):
     answer, plan = both(seed)
     required = answer.results["mandatory_read_bandwidth"].value
