@@ -395,7 +395,7 @@ def write_bundle(bundle: Path, observation: str | Path, made: Calibration, licen
     """Write the numbers of an observation, with what they are of, for others."""
     seen, answer = read_observation(observation), made.answer
     overlay(seen, answer, PROTOCOL)  # refuses what makes no entry
-    stated = Contribution(made.model, made.gpu, max(1, round(answer.known.value("nodes"))), answer.precision, licence, source)
+    stated = Contribution(made.model, made.gpu, max(1, round(answer.nodes)), answer.precision, licence, source)
     write_whole(bundle, json.dumps({**bundle_of(seen), "contribution": stated._asdict()}, indent=1) + "\n")
 
 
