@@ -248,9 +248,9 @@ def _one(observation: str | Path, gpus: int | None, *, output: str | Path | None
     return Calibration(answer.model.id, answer.gpu.id, rows, files, folder, tuple(warnings), answer, unmet)
 
 
-def identity_of(observation: str | Path) -> str:
+def identity_of(observation: str | Path, expected: str = EXPECTED) -> str:
     """The source of the entries that carry an observation."""
-    return f"own-{sha256(read_bytes(observation, EXPECTED, most=MOST_BYTES))[:12]}"
+    return f"own-{sha256(read_bytes(observation, expected, most=MOST_BYTES))[:12]}"
 
 
 def _compared(answer: Estimate, seen: Observation) -> Iterator[Comparison]:
@@ -463,7 +463,7 @@ def remove_bundle(bundle: str, *, output: Annotated[str | Path | None, FOLDER] =
         IngestError: the folder has no entry of it.
     """
     folder = Path(output) if output is not None else user_folder()
-    identity = bundle if IDENTITY.fullmatch(bundle) else identity_of(bundle)
+    identity = bundle if IDENTITY.fullmatch(bundle) else identity_of(bundle, "a bundle, or an id such as own-0123456789ab")
     texts = {path: path.read_text(encoding="utf-8") for path in [*folder.glob(SOURCES), *sorted(folder.glob("models/*.*"))]}
     left = {path: _without(identity, path, text) for path, text in texts.items()}
     changed = {path: text for path, text in left.items() if text != texts[path]}
