@@ -28,6 +28,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
+import accuracy_history
 import completion_index
 import decision_table
 import default_tables
@@ -47,7 +48,14 @@ from ingest.cli.main import main as main_command
 
 STARTER = ROOT / "ingest" / "site" / "starter.yaml"
 LEXERS = {".yaml": "yaml", ".json": "json"}
-TABLES = decision_table.TABLES | default_tables.TABLES | evidence_tables.TABLES | founding_notes.TABLES | training_tables.TABLES
+TABLES = (
+    accuracy_history.TABLES
+    | decision_table.TABLES
+    | default_tables.TABLES
+    | evidence_tables.TABLES
+    | founding_notes.TABLES
+    | training_tables.TABLES
+)
 
 
 def with_site(request: str) -> str:
@@ -146,6 +154,7 @@ def fill(text: str, root: str = "") -> str:
 def pages() -> Iterator[tuple[Path, str]]:
     """Every file that this script maintains, with its content; generated files first, because blocks may include them."""
     yield rates_by_gpu.PATH, rates_by_gpu.content()
+    yield accuracy_history.TABLE, accuracy_history.content(accuracy_history.kept())
     yield prepared_catalogs.PATH, prepared_catalogs.content()
     yield completion_index.PATH, completion_index.content()
     for name, text in man_pages.pages().items():
@@ -177,7 +186,8 @@ def main() -> int:
         stale += [str(path.relative_to(ROOT)) for path in sample]
         if not check:
             sample_pages.write()
-    stale += [str(path.relative_to(ROOT)) for path in pictures.stale(write=not check)]
+    for path in (*accuracy_history.stale(not check), *pictures.stale(write=not check)):
+        stale.append(str(path.relative_to(ROOT)))
     print("\n".join(f"{'stale' if check else 'written'}: {name}" for name in stale) or "everything is up to date")
     failed = 0
     os.chdir(ROOT)  # examples name files of the checkout

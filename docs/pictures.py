@@ -1,4 +1,4 @@
-"""Pictures of the how-to pages: what a job reaches by the bandwidth of its drives, with its own point marked."""
+"""Pictures of the pages: errors over time, and what a job reaches by the bandwidth of its drives, with its own point marked."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import accuracy_history
 from common import DOCS
 
 import ingest
@@ -76,6 +77,7 @@ def _curve(name: str, options: dict[str, Any], own: float, quantity: str, what: 
 
 def charts() -> Iterator[Chart]:
     """The pictures."""
+    yield accuracy_history.chart()
     note = "1 trillion parameters, all states on NVMe, 4 DGX-2, 5 sequences on each GPU"
     yield _curve("offload-training", TRAINING, 25.6e9, "offload_efficiency", "step efficiency in percent", 100, note)
     note = "Llama-3-70B, 16-bit weights on NVMe, one H200, batch 96"
@@ -91,8 +93,9 @@ def stale(write: bool) -> list[Path]:
     """The pictures that do not say what their charts say, written anew on request; renderers may draw them differently."""
     found = []
     for chart in charts():
-        path, own = path_of(chart), chart.alt.partition("the job: ")[2].partition(";")[0]
-        if not path.exists() or own not in path.read_text(encoding="utf-8"):
+        path = path_of(chart)
+        drawn = path.read_text(encoding="utf-8") if path.exists() else ""
+        if not all(line in drawn for line in chart.spec["title"]["text"]):
             found.append(path)
             if write and not lacking():
                 path.write_text(chart.svg(), encoding="utf-8")

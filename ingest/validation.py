@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
 
 import numpy
 
@@ -17,6 +17,7 @@ from ingest.catalog.store import CATALOGS, Catalog, opened
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.configuration import shipped_folder
 from ingest.engine.interactive import InteractiveResult
+from ingest.engine.question import option
 from ingest.engine.registry import is_quantity, solve, unit_of
 from ingest.engine.result import envelope, frame_of
 from ingest.errors import CatalogError, UsageError, expected_one_of, nearest
@@ -26,6 +27,7 @@ from ingest.sizing.bandwidth import bw
 from ingest.sizing.checkpoint import checkpoint
 from ingest.sizing.dataset import dataset
 from ingest.sizing.decoding import decode_share
+from ingest.sizing.evidence_ladder import KINDS, PastError, past_errors
 from ingest.sizing.goodput import goodput
 from ingest.sizing.memory import memory
 from ingest.sizing.model import model as model_command
@@ -273,6 +275,27 @@ class Validation(InteractiveResult):
         return frame_of([{"set": one["set"], **case} for one in self.to_dict()["sets"] for case in one["details"]])
 
 
+@dataclass(frozen=True, repr=False, eq=False)
+class History(InteractiveResult):
+    """The result of `validate --history`: errors before and after the product held the figures."""
+
+    rows: tuple[PastError, ...]
+
+    @property
+    def results(self) -> dict[str, float]:
+        """The median error on figures that the product had not seen, by evidence level."""
+        pools = {one.level: one.median_error for one in self.rows if one.is_pooled and one.kind == "before"}
+        return {level: pools[level] or 0.0 for level in evidence_ladder.BASES if level in pools}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return envelope("validate", {"kinds": KINDS, "history": [one._asdict() for one in self.rows]})
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per group of figures."""
+        return frame_of([one._asdict() for one in self.rows])
+
+
 def _read(path: Path, catalog: Catalog) -> ValidatedSet:
     data = read_yaml(path)
     _known_keys(path, data, SET_KEYS)
@@ -449,11 +472,32 @@ STUDIES = {
 }
 
 
-def validate(name: str | None = None, *, catalogs: Annotated[Sequence[str | Path] | Catalog, CATALOGS] = ()) -> Validation:
+HISTORY_OPTION = option("Print the errors over time instead: before the product held the figures, and after.")
+
+
+@overload
+def validate(
+    name: str | None = None, *, history: Literal[False] = False, catalogs: Sequence[str | Path] | Catalog = ()
+) -> Validation: ...
+
+
+@overload
+def validate(
+    name: str | None = None, *, history: bool, catalogs: Sequence[str | Path] | Catalog = ()
+) -> Validation | History: ...
+
+
+def validate(
+    name: str | None = None,
+    *,
+    history: Annotated[bool, HISTORY_OPTION] = False,
+    catalogs: Annotated[Sequence[str | Path] | Catalog, CATALOGS] = (),
+) -> Validation | History:
     """Reproduce published results: published, ours, error.
 
     Args:
         name: a set, for example `ibrahim`; all sets by default.
+        history: the errors over time instead, by set, round and evidence level.
 
     >>> validate("ibrahim").results["ibrahim"].passed
     True
@@ -464,4 +508,6 @@ def validate(name: str | None = None, *, catalogs: Annotated[Sequence[str | Path
     known = {path.stem: path for path in sorted((shipped_folder() / "published").glob("*.yaml"))}
     if name is not None and name not in known:
         raise UsageError(f"unknown set '{name}', {expected_one_of(name, known)}")
+    if history:
+        return History(tuple(one for one in past_errors() if name in (None, one.set)))
     return Validation(tuple(_read(path, catalog) for stem, path in known.items() if name in (None, stem)))

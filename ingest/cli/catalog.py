@@ -11,7 +11,7 @@ from ingest.cli.main import tell
 from ingest.cli.options import options_of, output_options
 from ingest.cli.output import hand_over, tell_written, warn
 from ingest.errors import IngestError, expected_one_of, in_one_line, listed
-from ingest.observation.calibration import add_bundle
+from ingest.observation.calibration import add_bundle, remove_bundle
 from ingest.reports.page import as_text, terminal_width
 from ingest.reports.pages.sizing import check_page, settings_page
 
@@ -119,11 +119,24 @@ def new(kind: str, name: str, output: str | None) -> None:
 @click.argument("bundle", metavar="BUNDLE")
 @options_of(add_bundle)
 def add(bundle: str, **options: Any) -> None:
-    """Take the bundle of an observed job into your catalogs, after its entries have passed the check.
+    """Take a bundle, an observed job of others, into your catalogs, after its entries have passed the check.
 
     \b
-    ingest catalog add bundle.json --model unet3d --gpu h100
+    ingest catalog add bundle.json
     """
     made = add_bundle(bundle, **options)
     warn(made.warnings)
-    tell(in_one_line(f"added {len(made.files)} files: {listed(made.files)}"))
+    tell(in_one_line(f"added {len(made.files)} files: {listed(made.files)}; take them out: ingest catalog remove {bundle}"))
+
+
+@command.command("remove")
+@click.argument("bundle", metavar="BUNDLE|ID")
+@options_of(remove_bundle)
+def remove(bundle: str, **options: Any) -> None:
+    """Take the entries of a bundle out of your catalogs: by its file, or by the id of its source.
+
+    \b
+    ingest catalog remove bundle.json
+    ingest catalog remove own-0123456789ab
+    """
+    tell(in_one_line(f"taken out of {listed(map(str, remove_bundle(bundle, **options)))}"))

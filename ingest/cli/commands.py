@@ -167,6 +167,8 @@ def _verdict(function: Function, form: str | None, output: str | None, partial: 
 
 def _calibrate(function: Function, observations: tuple[str, ...], form: str | None, **options: Any) -> None:
     _told(COMMANDS["calibrate"], function(*observations, **options), form)
+    if options["bundle"] is not None:
+        tell_written(options["bundle"])
 
 
 #: command -> what it asks
@@ -458,6 +460,7 @@ COMMANDS: dict[str, Asked] = {
         \b
         ingest validate
         ingest validate mlperf-storage
+        ingest validate --history
         """,
         parts=(_word("name", "[SET]", required=False), options_of, output_options),
         book=None,
@@ -484,6 +487,8 @@ COMMANDS: dict[str, Asked] = {
 
         \b
         ingest calibrate job.json --model unet3d --gpu h100 -o own
+        ingest calibrate job.json --model unet3d --gpu h100 --bundle b.json \\
+          --licence CC0-1.0 --source 'lab cluster, 2026'
         ingest calibrate 8.json 32.json 128.json --model unet3d --gpu h100 -o own
         ingest plan site.yaml --catalogs own --set jobs.train.protocol=own
         """,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import getpass
 import io
+import json
 import math
 import re
+import socket
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,29 +19,42 @@ from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
 from ingest.catalog.commands import check
 from ingest.catalog.records import SIZES, Model
-from ingest.catalog.store import CATALOGS, Catalog
-from ingest.configuration import user_folder
+from ingest.catalog.store import CATALOGS
+from ingest.configuration import shipped_folder, user_folder
 from ingest.corpus.estimators import student_quantile
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import filled, option
 from ingest.engine.registry import solve, unit_of
 from ingest.engine.result import envelope
 from ingest.engine.value import Quantity
-from ingest.errors import IngestError, UsageError
-from ingest.files import check_target, sha256, write_all
-from ingest.observation.observation import Figure, Observation, read_observation
+from ingest.errors import IngestError, UsageError, brief, expected_one_of
+from ingest.files import check_target, read_bytes, read_json_object, sha256, write_all, write_whole
+from ingest.observation.observation import EXPECTED, MOST_BYTES, Figure, Observation, bundle_of, read_observation
 from ingest.sizing.bandwidth import Estimate, bw
 from ingest.sizing.job import LEVELS, PRECISION
 from ingest.sizing.published_rates import LOWER_BOUND
 from ingest.units import parse_share
 
 PROTOCOL = "own"
+#: The encoding of a model's entry that carries an observation; that of a bundle has the id of its source.
+OWN = re.compile(rf"^  {PROTOCOL}(?:-[0-9a-f]+)?:\n(?:    .*\n)+", re.MULTILINE)
+SOURCES = "sources.yaml"
+BUNDLE = "the JSON of `ingest calibrate … --bundle FILE --licence ID --source TEXT`"
+#: An id, or a precision.
+WORD = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*")
 COLUMNS = ("gpu", "precision", "samples_per_second_per_gpu", "achieved_flops_per_gpu", "gpus", "nodes", "protocol", "round",
            "source", "where", "grade", "note")  # fmt: skip
 #: A rate that a user typed is only recalled.
 GRADES = {"measured": "measured", "given": "assumed"}
 #: Figures within this share of an estimate without a range agree with it.
 AGREES_WITHIN = 0.05
+#: Licences, by their SPDX ids, under which anyone may use contributed figures and pass them on.
+LICENCES = ("CC0-1.0", "CC-BY-4.0", "CDLA-Permissive-2.0", "ODC-By-1.0", "PDDL-1.0")
+#: What the text of a source may hold: words, no path, no address.
+SOURCE = re.compile(r"(?:\w|[ ,;:()'&+-]|(?<=\d)\.(?=\d)){3,120}")
+ADDRESS = re.compile(r"\d+\.\d+\.\d|\w:\w")
+#: Sources of entries that carry observations: `own-` and the start of the file's SHA-256.
+IDENTITY = re.compile(r"own-[0-9a-f]{12}")
 RATES = ("demanded_samples_per_second_per_gpu", "samples_per_second_per_gpu")
 #: quantity of the estimate -> the figures of an observation that it is held against, the best first
 HELD_AGAINST = {
@@ -77,6 +93,17 @@ class Comparison(NamedTuple):
         return {"observation": place, **row} if place else row
 
 
+class Contribution(NamedTuple):
+    """What a bundle states beside its numbers."""
+
+    model: str  # ids
+    gpu: str
+    nodes: int
+    precision: str
+    licence: str
+    source: str  # where the figures come from, in a few words
+
+
 class Scaling(NamedTuple):
     """What several observations show together, by name."""
 
@@ -95,7 +122,7 @@ class Calibration(InteractiveResult):
     files: Mapping[str, str]  # path inside the overlay -> content
     folder: str  # where the overlay was written; empty where it was not
     warnings: tuple[str, ...]
-    catalog: Catalog
+    answer: Estimate
     unmet: str = ""  # the quantity that differs by more than the tolerance
     scaling: Scaling | None = None  # what several observations show together; None for one
 
@@ -114,11 +141,14 @@ class Calibration(InteractiveResult):
             "comparison": [one.to_dict() for one in self.rows],
             "overlay": {"folder": self.folder, "files": [*self.files]},
         }
-        return envelope("calibrate", body, catalog=self.catalog, inputs=inputs, results=self.results, warnings=[*self.warnings])
+        return envelope(
+            "calibrate", body, catalog=self.answer.catalog, inputs=inputs, results=self.results, warnings=[*self.warnings]
+        )
 
 
 MODEL = option("Id, alias or YAML file of the model that was trained.", "ID")
 GPU = option("Id, alias or YAML file of the GPU that it ran on.", "ID")
+FOLDER = option("Folder of the entries. [default: your own catalogs]", "DIR")
 NODES = option("Nodes of the job, one by default.")
 
 
@@ -133,6 +163,14 @@ class CalibrateOptions(TypedDict, total=False):
     precision: Annotated[str | None, PRECISION]
     tolerance: Annotated[
         float | str | None, option("Share by which the samples per second may differ before the command exits with 3.", "F")
+    ]
+    bundle: Annotated[
+        str | Path | None,
+        option("File for the numbers, the model and the GPU alone, for others: needs --licence and --source.", "FILE"),
+    ]
+    licence: Annotated[str | None, option("Licence of a bundle: {choices}.", "ID", choices=LICENCES)]
+    source: Annotated[
+        str | None, option("Where the figures of a bundle come from, without names of people and machines.", "TEXT")
     ]
     catalogs: Annotated[Sequence[str | Path], CATALOGS]
 
@@ -155,8 +193,18 @@ def calibrate(
         IngestError: the file is no observation, or has nothing to compare.
     """
     asked: dict[str, Any] = {**filled(CalibrateOptions, options, "calibrate"), "model": model, "gpu": gpu}
+    bundle, licence, source = (asked.pop(name) for name in ("bundle", "licence", "source"))
+    if bundle is None and (licence, source) != (None, None):
+        raise UsageError("--licence and --source: no bundle is written, expected --bundle FILE with them")
+    if bundle is not None and others:
+        raise UsageError("--bundle: found several observations, expected one")
+    if bundle is not None:
+        _check_terms(licence, source, "--")
     if not others:
-        return _one(observation, None, **asked)
+        answer = _one(observation, None, **asked)
+        if bundle is not None:
+            write_bundle(Path(bundle), observation, answer, licence, source)
+        return answer
     if asked["nodes"] is not None:
         raise UsageError("--nodes: each of several observations states its GPUs, expected none")
     places = (observation, *others)
@@ -173,7 +221,7 @@ def calibrate(
 
 
 def _one(observation: str | Path, gpus: int | None, *, output: str | Path | None, tolerance: float | str | None,
-         catalogs: Sequence[str | Path], **options: Any) -> Calibration:  # fmt: skip
+         catalogs: Sequence[str | Path], encoding_id: str = PROTOCOL, **options: Any) -> Calibration:  # fmt: skip
     allowed = None if tolerance is None else parse_share(tolerance, "--tolerance")
     seen = read_observation(observation)
     answer = bw(gpus=gpus, catalogs=catalogs, **options)
@@ -183,8 +231,8 @@ def _one(observation: str | Path, gpus: int | None, *, output: str | Path | None
     if not rows:
         known = ", ".join(sorted({name for names in HELD_AGAINST.values() for name in names}))
         raise IngestError(f"{observation}: nothing to compare, expected one of {known}")
-    identity = "own-" + sha256(Path(observation).read_bytes())[:12]
-    files = overlay(seen, answer, identity) if output is not None else {}
+    identity = identity_of(observation)
+    files = overlay(seen, answer, identity, encoding_id) if output is not None else {}
     if output is not None:
         write_entries(Path(output), files)
     warnings = list(_warnings(seen, rows, answer))
@@ -197,7 +245,12 @@ def _one(observation: str | Path, gpus: int | None, *, output: str | Path | None
     if allowed is not None and ratio is not None and abs(ratio - 1) > allowed:
         unmet = f"the observed rate is {ratio:.3g} times the estimate, more than {allowed:.0%} off"
     folder = str(output or "")
-    return Calibration(answer.model.id, answer.gpu.id, rows, files, folder, tuple(warnings), Catalog(catalogs), unmet)
+    return Calibration(answer.model.id, answer.gpu.id, rows, files, folder, tuple(warnings), answer, unmet)
+
+
+def identity_of(observation: str | Path, expected: str = EXPECTED) -> str:
+    """The source of the entries that carry an observation."""
+    return f"own-{sha256(read_bytes(observation, expected, most=MOST_BYTES))[:12]}"
 
 
 def _compared(answer: Estimate, seen: Observation) -> Iterator[Comparison]:
@@ -252,7 +305,7 @@ def _warnings(seen: Observation, rows: Sequence[Comparison], answer: Estimate) -
         yield f"the observed job had {gpus:,} GPUs, the estimate is of {answer.known.value('gpus'):,.0f}: set --nodes"
 
 
-def overlay(seen: Observation, answer: Estimate, identity: str) -> dict[str, str]:
+def overlay(seen: Observation, answer: Estimate, identity: str, encoding: str = PROTOCOL) -> dict[str, str]:
     """Entries that carry an observation, by path: a row of rates, its bytes per sample, the protocol and the source.
 
     Raises IngestError: the observation has neither a rate per GPU nor bytes per sample.
@@ -270,7 +323,7 @@ def overlay(seen: Observation, answer: Estimate, identity: str) -> dict[str, str
         return f"window of {figure.window.seconds:.6g} s" if figure.window else "window of the whole run"
 
     files = {
-        "sources.yaml": f'{identity}:\n  title: "Observation of a job of one\'s own"\n  kind: measurement\n',
+        SOURCES: f'{identity}:\n  title: "Observation of a job of one\'s own"\n  kind: measurement\n',
         f"protocols/{PROTOCOL}.yaml": "name: Observed on a job of one's own\nform: training-log\n"
         'advice: "The job as it ran: stalls taken out where a rate on synthetic data is known, else a lower bound."\n',
     }
@@ -286,13 +339,15 @@ def overlay(seen: Observation, answer: Estimate, identity: str) -> dict[str, str
         files[f"models/{model.id}.csv"] = text.getvalue()
     if size is not None:
         places = f'source: {identity}, where: "{where(size)}", grade: {GRADES[size.basis]}'
-        files[f"models/{model.id}.yaml"] = _with_encoding(model, size, seen.figures.get("read_bytes_per_open"), places)
+        files[f"models/{model.id}.yaml"] = _with_encoding(
+            model, encoding, size, seen.figures.get("read_bytes_per_open"), places
+        )
     return files
 
 
-def _with_encoding(model: Model, size: Figure, per_open: Figure | None, places: str) -> str:
+def _with_encoding(model: Model, name: str, size: Figure, per_open: Figure | None, places: str) -> str:
     """The entry of a model with the observed bytes per sample as its first encoding, which is the default."""
-    lines = [f"  {PROTOCOL}:", f"    stored: {{value: {size.value!r}, unit: B/sample, {places}}}"]
+    lines = [f"  {name}:", f"    stored: {{value: {size.value!r}, unit: B/sample, {places}}}"]
     if per_open is not None and per_open.value > 0:
         given = {"read_bytes_per_open": per_open.value, "observed_bytes_per_sample": size.value}
         each = float(solve("observed_samples_per_file", given))
@@ -300,8 +355,8 @@ def _with_encoding(model: Model, size: Figure, per_open: Figure | None, places: 
             lines.append(
                 f"    samples_per_file: {{value: {each!r}, unit: sample/file, {places.replace('measured', 'derived')}}}"
             )
-    # An entry that carries another observation already gets this one in its place.
-    text = re.sub(rf"\n  {PROTOCOL}:\n(?:    .*\n)+", "\n", model.path.read_text(encoding="utf-8"))
+    # An entry that carries an observation under this name already gets this one in its place.
+    text = OWN.sub(lambda found: found[0] * (not found[0].startswith(lines[0])), model.path.read_text(encoding="utf-8"))
     if "\nencodings:\n" not in text:
         return text.rstrip("\n") + "\nencodings:\n" + "\n".join(lines) + "\n"
     return text.replace("\nencodings:\n", "\nencodings:\n" + "\n".join(lines) + "\n", 1)
@@ -316,7 +371,7 @@ def write_entries(folder: Path, files: Mapping[str, str]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         check_target(path)
     for path, content in targets.items():
-        if not path.is_file() or (path.name != "sources.yaml" and path.suffix != ".csv"):
+        if not path.is_file() or (path.name != SOURCES and path.suffix != ".csv"):
             continue
         kept, lines = path.read_text(encoding="utf-8"), content.splitlines()
         # Of a table the row is new, of the sources the whole entry below its first line.
@@ -325,30 +380,118 @@ def write_entries(folder: Path, files: Mapping[str, str]) -> None:
     write_all(targets)
 
 
+def _check_terms(licence: object, source: object, place: str) -> None:
+    """Refuse a licence that others cannot use, and a source that may name a place, or names this machine or its user."""
+    if licence not in LICENCES:
+        raise UsageError(f"{place}licence: found {brief(licence or '')}, {expected_one_of(str(licence), LICENCES)}")
+    text = source if isinstance(source, str) and SOURCE.fullmatch(source) and not ADDRESS.search(source) else ""
+    own = {socket.gethostname().partition(".")[0].lower(), getpass.getuser().lower()}
+    if not text.strip() or own & set(re.findall(r"[\w-]+", text.lower())):
+        expected = "expected 3 to 120 letters, digits and spaces: no path, no address, no name of this machine or its user"
+        raise UsageError(f"{place}source: found {brief(source or '')}, {expected}")
+
+
+def write_bundle(bundle: Path, observation: str | Path, made: Calibration, licence: str, source: str) -> None:
+    """Write the numbers of an observation, with what they are of, for others."""
+    seen, answer = read_observation(observation), made.answer
+    overlay(seen, answer, PROTOCOL)  # refuses what makes no entry
+    stated = Contribution(made.model, made.gpu, max(1, round(answer.nodes)), answer.precision, licence, source)
+    write_whole(bundle, json.dumps({**bundle_of(seen), "contribution": stated._asdict()}, indent=1) + "\n")
+
+
+def read_bundle(bundle: str | Path) -> Contribution:
+    """What a bundle states, after all of it has been checked.
+
+    Raises IngestError: it has another key, text or figure than `calibrate --bundle` writes, or no licence or source.
+    """
+    data = read_json_object(bundle, BUNDLE, most=MOST_BYTES)
+    stated = data.get("contribution")
+    if data.get("bundle") is not True or not isinstance(stated, dict) or set(stated) != set(Contribution._fields):
+        raise IngestError(f"{bundle}: states no licence and source, expected {BUNDLE}")
+    plain = bundle_of(read_observation(bundle))
+    for key in dict.fromkeys((*plain, *data)):
+        if key not in ("contribution", "version") and data.get(key) != plain.get(key):
+            raise IngestError(f"{bundle}: {brief(key)}: found {brief(data.get(key))}, which no bundle holds, expected {BUNDLE}")
+    found = Contribution(**stated)
+    try:
+        _check_terms(found.licence, found.source, f"{bundle}: ")
+    except UsageError as error:
+        raise IngestError(str(error)) from None
+    words = (found.model, found.gpu, found.precision)
+    if (
+        not all(isinstance(word, str) and WORD.fullmatch(word) for word in words)
+        or type(found.nodes) is not int
+        or found.nodes < 1
+    ):
+        raise IngestError(
+            f"{bundle}: found {brief((*words, found.nodes))}, expected ids of a model and a GPU, a precision, nodes"
+        )
+    return found
+
+
 def add_bundle(
     bundle: str | Path,
     *,
-    model: Annotated[str, MODEL],
-    gpu: Annotated[str, GPU],
-    output: Annotated[str | Path | None, option("Folder of the entries. [default: your own catalogs]", "DIR")] = None,
-    nodes: Annotated[int | str | None, NODES] = None,
-    precision: Annotated[str | None, PRECISION] = None,
+    output: Annotated[str | Path | None, FOLDER] = None,
     catalogs: Annotated[Sequence[str | Path], CATALOGS] = (),
 ) -> Calibration:
-    """Take a bundle, the JSON of `ingest observe --bundle`, into the catalogs, after its entries have been checked.
+    """Take a bundle, the JSON of `ingest calibrate --bundle`, into the catalogs, after its entries have been checked.
 
-    Raises:
-        UsageError: an unknown model or GPU.
-        IngestError: the file is no bundle, or its entries do not pass `catalog check`.
+    Raises IngestError: the file is no bundle, has no licence or source, or its entries do not pass `catalog check`.
     """
-    folder = Path(output) if output is not None else user_folder()
+    *asked, licence, source = read_bundle(bundle)
+    folder, identity = Path(output) if output is not None else user_folder(), identity_of(bundle)
+    known = (*catalogs, folder) if folder.is_dir() and output is not None else tuple(catalogs)
     with tempfile.TemporaryDirectory() as trial:
-        made = calibrate(bundle, model=model, gpu=gpu, nodes=nodes, precision=precision, output=trial, catalogs=catalogs)
-        problems = check(trial, catalogs=catalogs).problems
+        options = dict(zip(Contribution._fields, asked, strict=False))
+        made = _one(bundle, None, output=trial, tolerance=None, catalogs=known, encoding_id=identity, **options)
+        problems = check(trial, catalogs=known).problems
     if problems:
         raise IngestError(f"{bundle}: its entries do not pass the check of catalogs: {problems[0].removeprefix(f'{trial}/')}")
-    write_entries(folder, made.files)
+    title = f'{identity}:\n  title: "{source}"\n  kind: measurement\n  note: "licence {licence}"\n'
+    write_entries(folder, {**made.files, SOURCES: title})
     return made
+
+
+def remove_bundle(bundle: str, *, output: Annotated[str | Path | None, FOLDER] = None) -> tuple[Path, ...]:
+    """Take the entries of a bundle, or of an observation, out of the catalogs; returns the files that changed.
+
+    Args:
+        bundle: the file that was added, or the id of its source, such as `own-0123456789ab`.
+
+    Raises:
+        IngestError: the folder has no entry of it.
+    """
+    folder = Path(output) if output is not None else user_folder()
+    identity = bundle if IDENTITY.fullmatch(bundle) else identity_of(bundle, "a bundle, or an id such as own-0123456789ab")
+    texts = {path: path.read_text(encoding="utf-8") for path in [*folder.glob(SOURCES), *sorted(folder.glob("models/*.*"))]}
+    left = {path: _without(identity, path, text) for path, text in texts.items()}
+    changed = {path: text for path, text in left.items() if text != texts[path]}
+    if not changed:
+        raise IngestError(f"'{folder}' has no entry of {identity}")
+    protocol = folder / "protocols" / f"{PROTOCOL}.yaml"
+    if protocol.is_file() and not IDENTITY.search(left.get(folder / SOURCES, "")):
+        changed[protocol] = ""
+    write_all({path: text for path, text in changed.items() if text})
+    for path in [path for path, text in changed.items() if not text]:
+        path.unlink()
+        with suppress(OSError):  # other entries are kept there
+            path.parent.rmdir()
+            folder.rmdir()
+    return tuple(changed)
+
+
+def _without(identity: str, path: Path, text: str) -> str:
+    """A file of entries without those of a source; empty where nothing of the user's own is left."""
+    if path.name == SOURCES:
+        return re.sub(rf"^{identity}:\n(?:  .*\n)+", "", text, flags=re.MULTILINE)
+    if path.suffix == ".csv":
+        rows = [line for line in text.splitlines(keepends=True) if f",{identity}," not in line]
+        return "".join(rows) if len(rows) > 1 else ""
+    left = OWN.sub(lambda found: "" if f"source: {identity}," in found[0] else found[0], text)
+    shipped = shipped_folder() / path.parent.name / path.name
+    same = shipped.is_file() and left.removesuffix("\nencodings:\n").rstrip() == shipped.read_text(encoding="utf-8").rstrip()
+    return "" if left != text and same else left
 
 
 class Point(NamedTuple):

@@ -21,7 +21,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Frozen, Input, Quantity, assumed, revised
 from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.evidence_choice import OUTCOMES, RateBasis, disputed, foreign_size, rate_basis_of, reads_again
-from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, from_catalog, from_fields
+from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, blind_error, family_of, from_catalog, from_fields
 from ingest.sizing.job import (
     CLIENTS,
     GPU,
@@ -153,6 +153,7 @@ class Estimate(Answer, Frozen, kw_only=True):
                 "results": values(results),
                 "note": level.note,
                 **({"protocols": level.protocols} if level.protocols else {}),
+                **({"blind_error": blind.figures} if (blind := blind_error(level.basis)) else {}),
             }
             for level, results in self.levels
         ]

@@ -9,11 +9,14 @@ peak        dense peak ÷ FLOPs per sample: an upper bound, never chosen by `aut
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Mapping
+from functools import cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ingest.catalog.records import Family, Gpu, Model, Scaling, Value
+from ingest.configuration import shipped_folder
 from ingest.engine.messages import Message, option_error
 from ingest.engine.value import Input
 from ingest.errors import IngestError, expected_one_of
@@ -40,6 +43,76 @@ class EvidenceLevel(NamedTuple):
     warnings: tuple[str, ...] = ()
     protocols: Mapping[str, float] = MappingProxyType({})  # the rate under each protocol
     is_sized: bool = False  # whether the rate depends on the size of the job
+
+
+#: How a row of the history of errors came about.
+KINDS = {
+    "before": "the product of the commit before the one that brought the figures, run on them; its authors may have known them",
+    "after": "the product of the commit that brought the figures, run on them in the same way",
+    "recorded": "a whole set, as the page on accuracy printed it at that commit",
+    "left out": "the product of today, the figures withheld from it",
+}
+HISTORY = "history.csv"
+#: The set, or the round, of a row that takes others together.
+ALL = "all"
+
+
+class PastError(NamedTuple):
+    """A row of the history of errors: figures that were asked for together, and how far the answers were off."""
+
+    set: str  # of `ingest validate`; `rates`: those of training runs outside MLPerf Training
+    round: str
+    level: str  # evidence level of the answers; empty for sets without levels
+    kind: str  # how it came about
+    commit: str  # the one that brought the figures
+    date: str
+    version: str  # of the product that answered
+    cases: int
+    answered: int
+    median_error: float | None
+    p80_error: float | None
+    inside: int | None  # answers whose range, or tolerance, holds the figure
+    width: float | None  # median of high over low
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether it takes all rates of a level together."""
+        return self.round == ALL
+
+    @property
+    def figures(self) -> dict[str, float | None]:
+        """What JSON states of it beside a level."""
+        return {"median": self.median_error, "p80": self.p80_error, "rates": self.answered}
+
+
+@cache
+def past_errors() -> tuple[PastError, ...]:
+    """The history of errors."""
+    with (shipped_folder() / "published" / HISTORY).open(encoding="utf-8", newline="") as lines:
+        rows = [*csv.DictReader(lines)]
+    numbers = {"cases": int, "answered": int, "inside": int, "median_error": float, "p80_error": float, "width": float}
+
+    def cell(name: str, text: str) -> Any:
+        return text if name not in numbers else numbers[name](text) if text else None
+
+    return tuple(PastError(**{name: cell(name, text) for name, text in row.items()}) for row in rows)
+
+
+def blind_error(level: str) -> PastError | None:
+    """How far answers of a level were off on rates that the product had not seen; None for levels without any."""
+    return next((one for one in past_errors() if (one.set, one.level, one.kind) == (ALL, level, "before")), None)
+
+
+def blind_words(level: str) -> str:
+    """That error in words; empty for levels without any.
+
+    >>> blind_words("peak")
+    ''
+    """
+    one = blind_error(level)
+    if one is None or one.median_error is None or one.p80_error is None:
+        return ""
+    return f"blind error {one.median_error * 100:.0f} % (P80 {one.p80_error * 100:.0f} %) on {one.answered} unseen rates"
 
 
 def from_catalog(value: Value) -> Input:

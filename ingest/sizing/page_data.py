@@ -13,6 +13,7 @@ from ingest.architecture.structure import Architecture
 from ingest.catalog.records import KINDS, Encoding, Model, Record, Shape, Statement, Structure, Tier, Value
 from ingest.catalog.releases import Release, words
 from ingest.catalog.store import CATALOGS, Catalog
+from ingest.sizing.evidence_ladder import BASES, blind_error
 from ingest.sizing.published_rates import check_own_rates, seen_rates
 
 Catalogs = Annotated[str | Path | Sequence[str | Path], CATALOGS]
@@ -58,6 +59,7 @@ def page_data(catalogs: Catalogs = (), read: Container[str] | None = None) -> di
         # Those with a file of their own.
         "structures": catalog.ids(Structure.kind),
         "hash": catalog.content_hash(),
+        "blind": [list(one) for level in BASES if (one := blind_error(level))],
     }
 
 

@@ -46,7 +46,9 @@ def files() -> Seeds:
         told("observe", "observation.json", "--bundle", "-o", "bundle.json")
         job = ("--gpus", "8", "--samples-per-step", "256", "--synthetic", "2500 sample/s", "--workers", "4")
         told("observe", "metrics.csv", *job, "-o", "stalled.json")
-        made = {name: Path(name).read_bytes() for name in ("bundle.json", "stalled.json")}
+        stated = ("--bundle", "contribution.json", "--licence", "CC0-1.0", "--source", "a drawn job")
+        told("calibrate", "stalled.json", "--model", "resnet50", "--gpu", "h100", *stated)
+        made = {name: Path(name).read_bytes() for name in ("bundle.json", "contribution.json", "stalled.json")}
     chosen = {
         "one-job.yaml": seeds.sites[0],
         "observation.json": seeds.observation.replace(f"{ROOT}/", ""),

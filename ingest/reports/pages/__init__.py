@@ -23,6 +23,7 @@ PAGES: Mapping[str, str] = {
     "Explanation": "sizing.explanation_page",
     "Fit": "storage.fit_page",
     "Fits": "storage.fits_page",
+    "History": "sizing.history_page",
     "Observation": "observation.observation_page",
     "ObservedJob": "acceptance.observed_job_page",
     "PathBenchmark": "acceptance.measured_page",

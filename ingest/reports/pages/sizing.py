@@ -27,6 +27,7 @@ from ingest.reports.page import (
     unknown_section,
     value_text,
 )
+from ingest.sizing.evidence_ladder import ALL, KINDS, PastError, blind_words
 from ingest.units import display, exact, physical
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from ingest.sizing.bandwidth import Estimate, Scenarios
     from ingest.sizing.explain import Explanation
     from ingest.sizing.sweep import Sweep
-    from ingest.validation import Validation
+    from ingest.validation import History, Validation
 
 #: What the answer of several scenarios in one line is about.
 MANDATORY = "mandatory_read_bandwidth"
@@ -88,7 +89,11 @@ def _ladder(answer: Estimate) -> Section:
         typical = display(rate.value, rate.unit).removesuffix(f" {counted}/s")
         shown = display(read.value, read.unit, binary=False) if read else ""
         rows.append((("> " if position == 0 else "  ") + rung.basis, typical, spread, shown))
-    notes = tuple(f"{rung.basis}: {rung.note}" for rung, results in answer.levels if results)
+    notes = tuple(
+        f"{rung.basis}: {'; '.join(filter(None, (rung.note, blind_words(rung.basis))))}"
+        for rung, results in answer.levels
+        if results
+    )
     columns = ("  level", f"{counted}/s/GPU", "low – high", "read per GPU")
     return Section("Evidence levels, the one in use first", columns, tuple(rows), notes, detail="evidence level")
 
@@ -175,6 +180,35 @@ def validation_page(validation: Validation) -> Page:
     cases = ((one.name, *row) for one in validation.sets for row in attributes(("id", *columns), one.results))
     title = f"Published results, {len(validation.sets)} set{'s' if len(validation.sets) != 1 else ''}"
     return Page(title, tuple(sections), (("set", "case", *columns), *cases))
+
+
+def history_page(history: History) -> Page:
+    """The page of `ingest validate --history`: all rates of a level together and each round, in full each group of figures."""
+
+    def percent(share: float | None) -> str:
+        return "" if share is None else f"{share * 100:.1f} %"
+
+    columns = ("set", "level", "figures", "answered", "median", "P80", "inside")
+    rows = tuple(
+        (
+            "all rates" if one.set == ALL else f"{one.set} {one.round}".strip(),
+            one.level,
+            f"{one.kind} {one.commit}".strip(),
+            f"{one.answered:,} of {one.cases:,}",
+            *map(percent, (one.median_error, one.p80_error, one.inside / one.answered if one.inside else None)),
+        )
+        for one in history.rows
+    )
+    main = tuple(at for at, one in enumerate(history.rows) if one.is_pooled or (one.kind == "left out" and one.set == "rounds"))
+    lines = tuple(f"{kind}: {words}" for kind, words in KINDS.items())
+    answer = "; ".join(f"{level} {error:.0%}".replace("%", " %") for level, error in history.results.items())
+    title = "Errors before the product held the figures, and after: median, 80th percentile, share inside the range"
+    return Page(
+        title,
+        (Section("", columns, rows, lines, main=main or None),),
+        (PastError._fields, *history.rows),
+        f"Median error on unseen rates: {answer}" if answer else title,
+    )
 
 
 #: Tables that a short page shows.

@@ -216,6 +216,7 @@ ROOTS: Mapping[str, tuple[str, ...]] = {
     "ingest.architecture.structure": ("Architecture",),
     "ingest.architecture.weight_table": ("Weight", "Attention"),
     "ingest.reports.pages.sizing": ("_value_row", "_rate_of", "_answer_table"),
+    "ingest.sizing.evidence_ladder": ("blind_words",),
     "ingest.reports.labels": ("plain", "capitalised"),
     "ingest.reports.page": ("value_text", "range_text"),
     "ingest.engine.expression": ("prose", "record"),
@@ -301,6 +302,7 @@ WRITTEN: Mapping[str, str] = {
         '"changed"), { $p: null })'
     ),
     "ingest.catalog.records:Entry": _ENTRY,
+    "ingest.sizing.evidence_ladder:past_errors": "() => $.data.blind.map((row) => new PastError(...row))",
     "ingest.sizing.published_rates:seen_rates": "(catalog) => catalog.seen",
     "ingest.sizing.published_rates:check_own_rates": "() => null",
     "ingest.architecture.catalog_entries:at_length": (

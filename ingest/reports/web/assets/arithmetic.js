@@ -84,11 +84,12 @@ window.Ingest = (() => {
       return [...answer.results.entries()].map(([name, item]) => rowOf(name, item));
     },
     more(answer, options) {
+      const blind = of("sizing.evidence_ladder", "blind_words");
       const rate = of("reports.pages.sizing", "_rate_of")(answer), unit = of("engine.registry", "unit_of")(rate).replace(/\/s\/GPU$/, "s/s");
       const rungs = answer.levels.filter(([, results]) => results.has(rate)).map(([level, results], place) => {
         const [, display, range] = of("reports.pages.sizing", "_value_row")(rate, results.at(rate));
         const { value, low, high } = results.at(rate);
-        return { level: level.basis, label: level.basis, value, low, high, display, range, unit, used: place === 0, bound: level.basis === "peak", why: text(level.note) };
+        return { level: level.basis, label: level.basis, value, low, high, display, range, unit, used: place === 0, bound: level.basis === "peak", why: [text(level.note), blind(level.basis)].filter(Boolean).join("; ") };
       });
       // The estimate stands beside the bandwidth to require where both differ.
       const said = [...$.m.items(answer.question.headlines[0][1])], both = said.some(([name]) => name === "ingest_bandwidth_per_job");
