@@ -11,7 +11,7 @@ from ingest.reports.answer_line import fits_line, of_several
 from ingest.reports.labels import capitalised, plain
 from ingest.reports.page import Page, Section, assumptions_section, page_of, sources_section, value_text
 from ingest.storage.fit_result import BEYOND, MISFIT, OPEN, SO_FAR, UNKNOWN, VERDICTS, Fit, Fits
-from ingest.storage.units_required import COUNTED
+from ingest.storage.system_quantities import COUNTED
 from ingest.units import display
 
 if TYPE_CHECKING:
