@@ -155,6 +155,9 @@ class Quantity(NamedTuple):
     def __repr__(self) -> str:
         return f"<{self}>"
 
+    def __float__(self) -> float:
+        return float(self.value)
+
     def to_dict(self) -> dict[str, Any]:
         """The value of a result in JSON: numbers in base units, `display` for people."""
         spread = {"low": self.low, "high": self.high} if self.low is not None else {}

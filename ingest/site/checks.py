@@ -261,17 +261,11 @@ def of_headline(lines: Sequence[Requirement], clusters: Sequence[QuantityRow]) -
 
 
 class Timed(NamedTuple):
-    """A load that has to be moved in a time.
+    """A load that has to be moved in a time."""
 
-    Attributes:
-        line: the id of the line that asks for it.
-        within: the time, by its quantity.
-        who: moves it; empty for a job or a served model, which is called by its name.
-    """
-
-    line: str
-    within: str
-    who: str = ""
+    line: str  # the id of the line that asks for it
+    within: str  # the time, by its quantity
+    who: str = ""  # moves it; empty for a job or a served model, which is called by its name
 
 
 #: The loads that have to be moved in a time, by quantity; those of the site are the same in all years, or of the worst.

@@ -37,7 +37,6 @@ from ingest.site.checks import (
     warnings_of,
 )
 from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, growth_of, source_rows
-from ingest.site.decisions import check_decisions, owners_of, stale, unearned
 from ingest.site.faults import every_fault, faults_of
 from ingest.site.guidance import NO_GUIDANCE, UNLIMITED, ClusterGuidance, guidance_of, place_floors, unguided
 from ingest.site.holdings import MINIMUMS, elapsed_until, holdings_of, place_grown_checkpoints, place_minimums, year_rows
@@ -47,7 +46,7 @@ from ingest.site.plan import MOST_YEARS, TABLES, Plan, PlanScenarios
 from ingest.site.requirement_wording import LINES, RequirementValue
 from ingest.site.requirement_writer import RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
-from ingest.site.service import document_facts, service_terms, with_purchase
+from ingest.site.service import check_decisions, document_facts, owners_of, service_terms, stale, unearned, with_purchase
 from ingest.site.site_file import Site, own_files, read_site
 from ingest.site.tiers import serving_rows, states_on_storage, tier_columns
 from ingest.site.training_day import YearBandwidth
@@ -256,11 +255,7 @@ def with_decisions(text: str, catalogs: Catalog | str | Path | Sequence[str | Pa
 def plan_once(
     site: Site, years: int | None, samples: int | None, seed: int, catalog: Catalog, chosen: Mapping[str, Any]
 ) -> Plan:
-    """Plan one site.
-
-    Raises:
-        IngestError: a site that cannot be, with the line.
-    """
+    """Plan one site. Raises IngestError: a site that cannot be, with the line."""
     check_decisions(site)
     cover, overlap = document_facts(site), site.section("overlap")
     growth = growth_of(site, catalog)
