@@ -37,8 +37,8 @@ DRAWN = {
     "ingest/acceptance/*.py": "accepted run_interval service_limits verdict_outputs loads_and_data verdict_bad mended accept"
     " limits_of_tests inspection table verdict_fio",
     "ingest/rfp/*.py": "unit_slips compliance comparison response hostile_workbook",
-    "ingest/observation/*.py": "steady_window scaling log_agreement training_logs profiles observed_job calibration loop"
-    " feed/recorded_runs darshan_and_dftracer",
+    "ingest/observation/*.py": "steady_window scaling log_agreement training_logs data_waits profiles observed_job calibration"
+    " loop feed/recorded_runs darshan_and_dftracer",
     "ingest/loader/*.py": "feed/stall feed/recorded_runs feed/feed feed/latency_line observation/loop site/preparation"
     " sizing/thresholds",
     "ingest/storage/*.py": "units_of_systems compare existing plans limits_of_fits fits market services sizing/thresholds"
@@ -47,11 +47,11 @@ DRAWN = {
     " site_properties site_refusals site_examples rounding site_lines demand_law what_buyers_say one_job rfp/comparison"
     " sizing/thresholds workbook/charts site_reads",
     "ingest/sizing/checkpoint*.py": "checkpoint checkpoint_layout checkpoint_practice goodput thresholds",
-    "ingest/sizing/memory*.py": "memory modelling oracles thresholds",
+    "ingest/sizing/memory*.py": "memory modelling oracles thresholds inverse_questions",
     "ingest/sizing/offload*.py": "thresholds offload offload_inference offload_serving formulas/kv_benchmark",
     "ingest/sizing/[gr][ou]*.py": "thresholds rules goodput evidence estimate checkpoint dataset offload train feed/feed"
     " storage/fits site/site_numbers",
-    "ingest/sizing/train.py": "train thresholds",
+    "ingest/sizing/train.py": "train thresholds inverse_questions",
     "ingest/sizing/d[ae]*.py": "dataset feed/feed thresholds",
     "ingest/sizing/[bejst]*.py": "thresholds ladder evidence estimate axes train sweep rules sizing_refusals site/one_job",
     "ingest/sizing/published_rates.py": "ladder evidence thresholds estimate",

@@ -201,7 +201,7 @@ def given_of_part(requirement: Requirement, part: MixPart, setting: Setting) -> 
 
 
 def given_for(requirement: Requirement, setting: Setting) -> dict[str, Num]:
-    """Inputs of the formulas in `ingest.formulas.acceptance_tests`, defaults of the formulas among them."""
+    """Inputs of the formulas in `ingest.formulas.acceptance`, defaults of the formulas among them."""
     conditions = requirement.conditions
     threads = conditions.threads or USUAL_THREADS
     whole_rate = requirement.value

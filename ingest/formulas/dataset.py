@@ -6,7 +6,9 @@ from ingest.engine.registry import alternative, computed_quantity, input_quantit
 input_quantity("payload_bytes", "B", "Bytes of the data set before any format adds to it: token ids, text or samples.")
 input_quantity("records", "sample", "Documents, packed sequences or samples that the format stores as separate records.")
 alternative("payload_bytes", "tokenized_bytes", when="holds_tokens")
+alternative("payload_bytes", "clean_bytes", when="holds_text")
 alternative("payload_bytes", "samples_bytes", when="holds_samples")
+alternative("records", "packed_sequences", when="sequences_packed")
 alternative("records", "document_records", when="holds_tokens")
 alternative("records", "document_records", when="holds_text")
 alternative("records", "dataset_samples", when="holds_samples")
@@ -49,7 +51,7 @@ input_quantity("epochs", "1", "Epochs: passes over the data set.", default=1)
 input_quantity("opens_per_file", "1", "Opens of each file in one epoch.", default=1)
 
 computed_quantity("clean_bytes", "tokens * bytes_per_token", "B",
-    "Text after filtering and deduplication, without compression.", of="payload_bytes", when="holds_text")  # fmt: skip
+    "Text after filtering and deduplication, without compression.")  # fmt: skip
 
 alternative("clean_bytes", "samples_bytes", when="holds_samples")
 
@@ -62,7 +64,7 @@ computed_quantity("documents_by_length", "ceil(tokens / tokens_per_document)", "
         " -> (25000000000, 219)")  # fmt: skip
 computed_quantity("document_records", "documents * records_per_document", "sample", "Documents as records of a format.")
 computed_quantity("packed_sequences", "ceil(tokens / sequence_length) * one_sequence", "sample",
-    "Sequences of equal length into which all documents are packed.", of="records", when="sequences_packed",
+    "Sequences of equal length into which all documents are packed.",
     example="packed_sequences(15_000_000_000_000, 8192, 1) -> 1831054688")  # fmt: skip
 computed_quantity("bytes_kept", "pipeline_output_bytes / pipeline_input_bytes", "1",
     "Bytes that came out of a pipeline over bytes that went in, each as it was stored.")  # fmt: skip

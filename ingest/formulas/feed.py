@@ -48,8 +48,10 @@ input_quantity("gpus_per_loader", "1", "GPUs that work on the batches of one loa
 input_quantity("readers", "1", "Processes that read the data set of the job.")
 alternative("readers", "readers_of_workers", when="read_by_workers")
 input_quantity("readers_of_busiest_node", "1/node", "Processes that read the data set on the node with the most of them.")
+alternative("readers_of_busiest_node", "readers_of_every_node", when="read_by_workers")
 alternative("readers_of_busiest_node", "readers_of_stage_node", when="read_by_stages")
 input_quantity("read_amplification", "1", "Times that each sample is read in one epoch.", low=1, above=False)
+alternative("read_amplification", "amplification_of_stages", when="read_by_stages")
 alternative("read_amplification", "amplification_of_copies", when="whole_read_by_each")
 alternative("read_amplification", "amplification_of_shards", when="shards_parted")
 input_quantity("later_hit_share", "1", "Share of the reads of later epochs that the cache serves.",
@@ -133,7 +135,7 @@ computed_quantity("readers_of_stages", "data_parallel_replicas * context_paralle
     where="issue 441: rank 0 of each tensor group builds the data sets", of="readers", when="read_by_stages")  # fmt: skip
 computed_quantity("amplification_of_stages", "context_parallel * reading_stages", "1",
     "Times that a sample is read where each context rank and both end stages read it.", source="megatron-lm",
-    where="issue 441; DeepSpeed issue 4255: first and last stage", of="read_amplification", when="read_by_stages")  # fmt: skip
+    where="issue 441; DeepSpeed issue 4255: first and last stage")  # fmt: skip
 computed_quantity("readers_of_workers", "gpus * loader_workers", "1",
     "Processes that read where each GPU has workers of its own.", label="processes that read", whole=True)  # fmt: skip
 computed_quantity("amplification_of_copies", "readers_of_workers", "1",
@@ -158,7 +160,7 @@ computed_quantity("readers_of_stage_node", "maximum(gpus_per_node / tensor_paral
     example="readers_of_stage_node(8, 8, 1), readers_of_stage_node(8, 2, 1), readers_of_stage_node(4, 8, 1)"
         " -> (1.0, 4.0, 1.0)")  # fmt: skip
 computed_quantity("readers_of_every_node", "gpus_per_node * loader_workers", "1/node",
-    "Readers on a node whose GPUs all have workers.", of="readers_of_busiest_node", when="read_by_workers")  # fmt: skip
+    "Readers on a node whose GPUs all have workers.")  # fmt: skip
 computed_quantity("read_bandwidth_of_busiest_node", "read_bandwidth_per_reader * readers_of_busiest_node", "B/s/node",
     "Read bandwidth of the node with the most readers.", label="read bandwidth of the node that reads most")  # fmt: skip
 computed_quantity("partitioned_cache_bandwidth_per_node",

@@ -37,8 +37,8 @@ computed_quantity("resident_parameters_per_gpu",
     "parameters_per_gpu * (1 - expert_share + expert_share * tensor_parallel / (expert_parallel * expert_tensor_parallel))",
     "parameter/GPU", "Parameters whose replicated states one GPU holds: its shard, with its share of the experts.",
     needs="parameters_per_gpu expert_share expert_parallel expert_tensor_parallel tensor_parallel",
-    example="round(resident_parameters_per_gpu(41.9e9, 0.975, 64, 1, 1) / 1e9, 2), resident_parameters_per_gpu(10e9, 1, 8, 4, "
-    "4), resident_parameters_per_gpu(10e9, 1, 8, 1, 4) -> (1.69, 1250000000.0, 5000000000.0)")  # fmt: skip
+    example="resident_parameters_per_gpu(10e9, 1, 8, 4, 4), resident_parameters_per_gpu(10e9, 0.5, 8, 1, 4)"
+    " -> (1250000000.0, 7500000000.0)")  # fmt: skip
 computed_quantity("model_state_bytes_per_gpu",
     "resident_parameters_per_gpu * replicated_bytes_per_parameter"
     " + parameters_per_gpu * partitioned_bytes_per_parameter / partition_ranks", "B/GPU",

@@ -102,6 +102,7 @@ computed_quantity("selective_saving", "score_bytes / (score_bytes + layer_activa
 computed_quantity("kept_activation_bytes", "layer_activation_bytes + score_bytes", "B/GPU",
     "Activations of one micro-batch over all layers.", source=KORTHIKANTI, where="sec. 5 and table 2")  # fmt: skip
 
+alternative("kept_activation_bytes", "partly_recomputed_bytes", when="some_layers_recomputed")
 alternative("kept_activation_bytes", "layer_input_bytes", when="all_layers_recomputed")
 
 computed_quantity("layer_input_bytes", "tokens_in_flight * activation_width * layer_input_elements / sequence_ranks", "B/GPU",
@@ -115,8 +116,8 @@ computed_quantity("partly_recomputed_bytes",
     "layer_input_bytes * recomputed_layer_share + (layer_activation_bytes + score_bytes) * (1 - recomputed_layer_share)",
     "B/GPU", "Activations of one micro-batch over all layers, of which some keep their input alone.", source="megatron-lm",
     where="--recompute-method block: layers of each rank",
-    needs="layer_input_bytes layer_activation_bytes score_bytes recomputed_layer_share", of="kept_activation_bytes",
-    when="some_layers_recomputed", example="partly_recomputed_bytes(64, 3200, 0, 0.25) -> 2416.0")  # fmt: skip
+    needs="layer_input_bytes layer_activation_bytes score_bytes recomputed_layer_share",
+    example="partly_recomputed_bytes(64, 3200, 0, 0.25) -> 2416.0")  # fmt: skip
 computed_quantity("recomputed_layer_bytes", "(layer_activation_bytes + score_bytes) / transformer_layers", "B/GPU",
     "Activations of the one layer that is computed again at a time.", above=False,
     example="recomputed_layer_bytes(3200, 0, 32) -> 100.0")  # fmt: skip

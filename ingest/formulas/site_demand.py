@@ -91,6 +91,7 @@ input_quantity("weight_versions", "1", "Versions of the weights of a served mode
 input_quantity("single_reader", "1", "A single reader of the weights.", low=1, high=1, above=False, default=1)
 input_quantity("weight_readers", "1", "Times that a replica reads all its weights when it starts.")
 alternative("weight_readers", "nodes_that_read_weights", when="weights_read_by_nodes")
+alternative("weight_readers", "ranks_that_read_weights", when="weights_read_by_ranks")
 alternative("weight_readers", "single_reader", when="weights_read_once")
 alternative("served_users", "stated_users", when="generation_unknown")
 alternative("serving_replicas", "stated_replicas", when="replicas_stated")
@@ -104,7 +105,7 @@ computed_quantity("nodes_that_read_weights", "ceil(replica_nodes / single_node)"
     "Nodes of a replica, each of which reads all weights into its page cache.",
     example="nodes_that_read_weights(2.625, 1), nodes_that_read_weights(0.5, 1) -> (3, 1)")  # fmt: skip
 computed_quantity("ranks_that_read_weights", "ceil(replica_nodes * gpus_per_node / single_gpu)", "1",
-    "Tensor-parallel ranks of a replica, each of which reads all weights.", of="weight_readers", when="weights_read_by_ranks",
+    "Tensor-parallel ranks of a replica, each of which reads all weights.",
     example="ranks_that_read_weights(2, 8, 1), ranks_that_read_weights(0.5, 8, 1) -> (16, 4)")  # fmt: skip
 computed_quantity("served_weights_bytes", "replica_weights_bytes * weight_versions", "B",
     "Weights of a served model on storage: all versions that are kept.",

@@ -4,6 +4,8 @@ from ingest.engine.registry import alternative, computed_quantity, input_quantit
 
 MODEL = "ingest-site-model"
 
+alternative("training_samples", "samples_of_tokens", when="length_in_tokens")
+
 # One job
 input_quantity("concurrent_runs", "1", "Runs of the job at the same time.", whole=True, default=1, label="concurrent runs")
 input_quantity("share_of_time", "1", "Share of the time in which the job runs.", high=1, default=1, label="share of time")
@@ -122,7 +124,7 @@ computed_quantity("samples_of_epochs", "training_epochs * dataset_samples", "sam
 computed_quantity("samples_of_data_tokens", "data_tokens / tokens_per_sample", "sample",
     "Samples of one epoch of a data set of tokens.")  # fmt: skip
 computed_quantity("samples_of_tokens", "training_tokens / tokens_per_sample", "sample",
-    "Samples of a training run on so many tokens.", of="training_samples", when="length_in_tokens")  # fmt: skip
+    "Samples of a training run on so many tokens.")  # fmt: skip
 computed_quantity("run_seconds", "training_samples / samples_per_second_per_job", "s",
     "Duration of one run that never waits for storage.", label="duration of a run")  # fmt: skip
 computed_quantity("job_write_bandwidth", "run_write_bandwidth * concurrent_runs", "B/s",

@@ -33,6 +33,7 @@ from ingest.sizing.published_rates import (
     DISAGREE,
     LONE,
     PublishedRates,
+    Run,
     check_own_rates,
     newest,
     part_of,
@@ -250,16 +251,16 @@ def _with_faster(
         except IngestError:
             continue
         at_most, at_size = map(_rate, found)
-        run = {"published_samples_per_second_per_gpu": at_most, "published_gpus": gpus, "gpus": size, RATE: own}
-        least, most = max(least, float(solve("size_raise", run))), max(most, at_size / own)
+        raised = float(solve("size_raise", {**Run(gpus, at_most).beside(size), RATE: own}))
+        least, most = max(least, raised), max(most, at_size / own)
     if most == 1:
         return level
     name = RATE if RATE in level.given else "model_flops_utilization"
     share = level.given[name]
     note = f"{share.note}; up to that at {' and '.join(faster)}, at which no run is as large"
     high = max((share.high or share.value) * least, share.value * most)
-    raised = share._replace(value=share.value * least, high=high, note=note)
-    return level._replace(given={**level.given, name: raised}, note=note)
+    higher = share._replace(value=share.value * least, high=high, note=note)
+    return level._replace(given={**level.given, name: higher}, note=note)
 
 
 def _rate(level: EvidenceLevel) -> float:

@@ -25,17 +25,12 @@ from ingest.units import display, parse
 AROUND = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 #: The knee: a bandwidth whose doubling gains less than this share of the time.
 KNEE = 0.005
-#: What a simulation needs of a schedule, and the closed form with it.
-SCHEDULE = (
-    "checkpoint_bytes", "checkpoint_interval", "checkpoint_write_bandwidth", "checkpoint_dump_seconds",
-    "checkpoint_staging_seconds", "stopped_share", "persistent_every", "job_mean_time_to_interrupt", "restart_read_bytes",
-    "restart_seconds", "reschedule_seconds",
-)  # fmt: skip
-#: What is simulated of a run, where what is not known of it moves.
-OF_RUN = (
-    "checkpoint_interval", "checkpoint_dump_seconds", "checkpoint_staging_seconds", "stopped_share",
-    "job_mean_time_to_interrupt", "restart_seconds", "reschedule_seconds", "near_restore_seconds",
-)  # fmt: skip
+#: What is simulated of the schedule of a run.
+PLANNED = ("checkpoint_interval", "checkpoint_dump_seconds", "checkpoint_staging_seconds", "stopped_share",
+           "job_mean_time_to_interrupt", "restart_seconds", "reschedule_seconds")  # fmt: skip
+#: What a simulation needs of a schedule, and the closed form with it; what is simulated, where what is not known of it moves.
+SCHEDULE = (*PLANNED, "checkpoint_bytes", "checkpoint_write_bandwidth", "persistent_every", "restart_read_bytes")
+OF_RUN = (*PLANNED, "near_restore_seconds")
 #: The results that are simulated: the field of `Shares` of each.
 SIMULATED = {
     "goodput": "goodput",
@@ -294,14 +289,12 @@ def _at_ends(known: Quantities) -> list[Quantities]:
 
 def _simulated(known: Quantities, interrupts: Interrupts | None) -> Shares:
     """Simulate the schedule of these quantities."""
-    saves = ("checkpoint_interval", "checkpoint_staging_seconds", "checkpoint_dump_seconds", "stopped_share")
-    interval, staging, dump, stopped = map(known.value, saves)
-    restores = ("reschedule_seconds", "restart_seconds", "near_recovery_share", "near_restore_seconds")
-    reschedule, restore, share, near = map(known.value, restores)
+    interval, dump, staging, stopped, interrupt, restore, reschedule = map(known.value, PLANNED)
+    share, near = map(known.value, ("near_recovery_share", "near_restore_seconds"))
     pool = (int(known.value("spare_nodes")), known.value("repair_seconds")) if "spare_nodes" in known.given else ()
     return simulated(
         Schedule(interval, staging, dump, stopped, int(known.value("persistent_every"))),
-        interrupts or Interrupts((1.0,), (known.value("job_mean_time_to_interrupt"),)),
+        interrupts or Interrupts((1.0,), (interrupt,)),
         Restart(reschedule, restore, share, near, *pool),
         duration=known.value("training_seconds"),
         runs=int(known.value("simulated_runs")),

@@ -155,7 +155,7 @@ class Submission(NamedTuple):
 class Run(NamedTuple):
     """What a submission shows at one size: the medians of its runs."""
 
-    gpus: int
+    gpus: float
     rate: float  # samples/s per GPU
     batch: float | None = None  # samples of one step of the whole job
 
@@ -164,11 +164,15 @@ class Run(NamedTuple):
         """Samples of one GPU in one step."""
         return self.batch / self.gpus if self.batch is not None else None
 
+    def beside(self, gpus: float) -> dict[str, float]:
+        """The quantities of the run, and of a job of another size."""
+        return {"published_samples_per_second_per_gpu": self.rate, "published_gpus": self.gpus, "gpus": gpus}
+
 
 class Steps(NamedTuple):
     """What the runs of a model show of its steps."""
 
-    batches: tuple[tuple[int, float], ...] = ()  # GPUs and batch of each run that states it
+    batches: tuple[tuple[float, float], ...] = ()  # GPUs and batch of each run that states it
     half_speeds: tuple[float, ...] = ()  # the samples per GPU at which the fixed part takes half of a step, by pairs of runs
     floor: float = math.inf  # that number over the samples of the smaller run, of the class of the model
     exponents: tuple[tuple[str, str, float], ...] = ()  # of the total rate over the GPUs, from 0 to 1, by protocol and GPU
@@ -313,8 +317,7 @@ def beyond(run: Run, gpus: float, steps: Steps, exponent: float | None = None) -
 
 def _by_power(run: Run, gpus: float, exponent: float) -> tuple[float, str]:
     """The rate per GPU where the total grows with a power of the GPUs, and the factor in words."""
-    known = {"published_samples_per_second_per_gpu": run.rate, "published_gpus": run.gpus, "gpus": gpus}
-    value = float(solve("samples_per_second_per_gpu_at_size", {**known, "scaling_exponent": exponent}))
+    value = float(solve("samples_per_second_per_gpu_at_size", {**run.beside(gpus), "scaling_exponent": exponent}))
     return value, f"({gpus:,.0f} ÷ {run.gpus:,})^({exponent:.3g} - 1)"
 
 
@@ -331,8 +334,7 @@ def _in_steps(run: Run, gpus: float, samples: float, batch: float, half: float) 
     loss = float(solve("size_loss", {}))
     at = min(gpus, max(full, (1 - loss) * batch / (loss * half)) if half else math.inf)
     given = {"step_samples": min(samples, batch / at), "published_step_samples": samples, "half_speed_samples": half}
-    known = {"published_samples_per_second_per_gpu": run.rate, "published_gpus": run.gpus, "gpus": at, **given}
-    value = float(solve("samples_per_second_per_gpu_in_steps", known)) * at / gpus
+    value = float(solve("samples_per_second_per_gpu_in_steps", {**run.beside(at), **given})) * at / gpus
     now, then = (display(number, "1") for number in (given["step_samples"], samples))
     return value, f"{value / run.rate:.4g}: {now} samples per GPU and step instead of {then}"
 

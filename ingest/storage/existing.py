@@ -19,7 +19,9 @@ from ingest.storage.data_path import ROUNDING, judge, opens_of, shown_only
 from ingest.storage.need import REQUIRABLE, Need
 from ingest.storage.system_quantities import (
     MEASURED,
+    Spare,
     System,
+    count_units,
     in_tier,
     known_of,
     of_tier,
@@ -27,7 +29,6 @@ from ingest.storage.system_quantities import (
     provision,
     with_technology,
 )
-from ingest.storage.units_required import Spare, count_units
 from ingest.text import one_line
 from ingest.units import display, parse, written_in_file
 

@@ -28,10 +28,16 @@ from ingest.storage.existing import measured_entry, stock_of, without
 from ingest.storage.fit_result import QUESTION, RESULTS, Fit, Fits
 from ingest.storage.need import ALL, PLAIN, REQUIRABLE, FitOptions, Need, StorageOptions, from_numbers, names_job, need_of
 from ingest.storage.system_quantities import (
+    DEGRADED,
+    FURTHER,
     MEASURED,
     Prices,
+    Spare,
     System,
+    alternatives,
     check_prices,
+    count_units,
+    decides,
     in_order,
     in_tier,
     known_of,
@@ -42,7 +48,6 @@ from ingest.storage.system_quantities import (
     with_drives,
     with_technology,
 )
-from ingest.storage.units_required import DEGRADED, FURTHER, Spare, alternatives, count_units, decides
 from ingest.units import display, parse
 
 COMPARED = ("system", "service", "software")  # Classes that `all` compares; entries of other classes are given by id

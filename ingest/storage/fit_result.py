@@ -19,8 +19,7 @@ from ingest.storage import data_path
 from ingest.storage.data_path import OF_LARGEST_DRIVES, LayerVerdict, bound_behind, question_of
 from ingest.storage.existing import NOTHING, LineStock, Stock
 from ingest.storage.need import REQUIRABLE, Need, need_in
-from ingest.storage.system_quantities import MEASURED, System, known_of
-from ingest.storage.units_required import DEGRADED, FURTHER
+from ingest.storage.system_quantities import DEGRADED, FURTHER, MEASURED, System, known_of
 from ingest.units import display
 
 if TYPE_CHECKING:

@@ -33,6 +33,10 @@ def test_warm_up_and_tail_are_cut(noise):
     assert found.window.seconds + found.window.cut_before + found.window.cut_after == 83
 
 
+def test_a_series_of_400_intervals_is_searched_one_by_one():
+    assert part([5.0] * 51 + [100.0] * 349).first == 51
+
+
 def test_a_part_that_is_too_short_is_no_steady_state():
     least = int(100 * LEAST_SHARE)
     for length, steady in ((least, True), (least - 1, False)):

@@ -171,6 +171,7 @@ def test_weights_are_complete_and_numbers_from_zero():
     for given in ({"R-A": 1}, {"R-A": -1, "R-B": 1}, {"R-A": 0, "R-B": 0}, {"R-A": True, "R-B": 1}, {"R-A": "x", "R-B": 1}):
         with pytest.raises(UsageError, match="--weights"):
             weights_of(["R-A", "R-B"], given)
+    assert weights_of(["R-A", "R-B"], {"R-A": 0, "R-B": 2}) == {"R-A": 0, "R-B": 2}
     answer = Response("a.xlsx", (valued(80e9), valued(100e9, ident="R-B")), (), False)
     assert ingest.rfp.offer_verdict.Comparison((answer,), {"R-A": 3, "R-B": 1}, Award({"price": 100})).scores == (
         pytest.approx(0.85),

@@ -231,7 +231,7 @@ ROOTS: Mapping[str, tuple[str, ...]] = {
 }
 #: Fields of formulas that no question of the page is about.
 BESIDE = (
-    "acceptance_tests", "feed", "load_conditions", "memory_activations", "mlperf_storage", "observation", "offload",
+    "acceptance", "feed", "load_conditions", "memory_activations", "mlperf_storage", "observation", "offload",
     "offload_inference", "site_capacity", "site_datasets", "site_demand", "site_jobs", "site_tiers", "site_totals",
     "site_transfers", "training",
 )  # fmt: skip
