@@ -9,7 +9,7 @@ import ingest
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError
-from ingest.reports.answer_line import answer_line
+from ingest.reports.page import answer_line
 
 CATALOG = Catalog()
 NODES = sorted(CATALOG.ids("nodes"))

@@ -10,7 +10,7 @@ from sizing.weight_versions import RATES, SHAPES, Shape, ThrottledPath, encoded,
 import ingest
 from ingest.engine.messages import rule_of
 from ingest.errors import IngestError, UsageError
-from ingest.reports.answer_line import answer_line
+from ingest.reports.page import answer_line
 from ingest.sizing.post_training import ENCODINGS
 
 JOB = {"model": "qwen3-8b", "rollout_hosts": 48, "step_time": "60 s", "pull_within": "10 s"}

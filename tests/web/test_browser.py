@@ -8,7 +8,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from ingest.reports.web.forms import FORMS
+from ingest.reports.web.page import FORMS
 
 TABS = tuple(FORMS)
 #: What the browser would complain about, kept by the page itself.
