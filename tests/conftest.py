@@ -209,6 +209,7 @@ def write_entry(tmp_path):
 
 def pytest_configure() -> None:
     """Where nothing may be skipped for a missing part, every part must be there."""
+    gc.disable()  # what is collected stays
     missing = [part for part in ("fio", "soffice") if shutil.which(part) is None]
     if os.environ.get("INGEST_TEST_ALL") and missing:
         raise pytest.UsageError(f"INGEST_TEST_ALL allows no skip for a missing part, and {', '.join(missing)} is missing")
@@ -229,6 +230,7 @@ def pytest_collection_finish() -> None:
     """What was collected stays: garbage is not looked for among it, and a fork does not copy it."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(trylast=True)
