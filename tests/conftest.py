@@ -194,6 +194,23 @@ def small(tmp_path_factory):
     return small_vocabulary(tmp_path_factory.mktemp("small"))
 
 
+@pytest.fixture(scope="session")
+def browser():
+    """One browser for all tests of the page."""
+    from browser import chromium
+
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def url(tmp_path_factory):
+    """The page, written once."""
+    from browser import written_page
+
+    return written_page(tmp_path_factory.mktemp("page"))
+
+
 @pytest.fixture
 def write_entry(tmp_path):
     """Write an entry of the user's own into an overlay folder and return that folder."""
