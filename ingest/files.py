@@ -126,10 +126,11 @@ def read_bytes(path: str | Path, expected: str, *, place: str = "", most: int = 
     """
     try:
         with open_regular(path) as file:
-            raw = file.read(most + 1)
+            size = os.fstat(file.fileno()).st_size
+            raw = file.read(most + 1) if size <= most else b""  # what is too large is not read, and it may grow meanwhile
     except OSError as error:
         raise IngestError(cannot_be_read(place or path, error.strerror, expected)) from None
-    if len(raw) > most:
+    if max(size, len(raw)) > most:
         raise IngestError(cannot_be_read(place or path, f"larger than {most:,} bytes", expected))
     return raw
 

@@ -194,6 +194,23 @@ def small(tmp_path_factory):
     return small_vocabulary(tmp_path_factory.mktemp("small"))
 
 
+@pytest.fixture(scope="session")
+def browser():
+    """One browser for all tests of the page."""
+    from browser import chromium
+
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def url(tmp_path_factory):
+    """The page, written once."""
+    from browser import written_page
+
+    return written_page(tmp_path_factory.mktemp("page"))
+
+
 @pytest.fixture
 def write_entry(tmp_path):
     """Write an entry of the user's own into an overlay folder and return that folder."""
@@ -209,6 +226,7 @@ def write_entry(tmp_path):
 
 def pytest_configure() -> None:
     """Where nothing may be skipped for a missing part, every part must be there."""
+    gc.disable()  # what is collected stays
     missing = [part for part in ("fio", "soffice") if shutil.which(part) is None]
     if os.environ.get("INGEST_TEST_ALL") and missing:
         raise pytest.UsageError(f"INGEST_TEST_ALL allows no skip for a missing part, and {', '.join(missing)} is missing")
@@ -229,6 +247,7 @@ def pytest_collection_finish() -> None:
     """What was collected stays: garbage is not looked for among it, and a fork does not copy it."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

@@ -35,9 +35,24 @@ def wheel(distributions):
 def installed(wheel, tmp_path_factory):
     """A folder with the installed wheel and nothing else of ours."""
     target = tmp_path_factory.mktemp("installed")
-    words = ["pip", "install", "--no-deps", "--no-index", "--quiet", "--disable-pip-version-check", "--target", str(target)]
-    subprocess.run([sys.executable, "-m", *words, str(wheel)], check=True, timeout=300, capture_output=True)
+    words = ["pip", "install", "--no-deps", "--no-index", "--no-compile", "--quiet", "--disable-pip-version-check", "--target"]
+    subprocess.run([sys.executable, "-m", *words, str(target), str(wheel)], check=True, timeout=300, capture_output=True)
     return target
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory):
+    """The folder of `make wheelhouse`."""
+    folder = tmp_path_factory.mktemp("wheelhouse") / "wheels"
+    words = ["make", "-s", "-o", ".venv/.core", "wheelhouse", f"BIN={Path(sys.executable).parent}", f"WHEELHOUSE={folder}"]
+    subprocess.run(words, cwd=ROOT, check=True, timeout=600, capture_output=True)
+    return folder
+
+
+def environment(folder):
+    """A new environment, and pip as it works on it: the pip of the tests, since one of its own takes seconds to unpack."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True, timeout=120)
+    return f"{sys.executable} -m pip --python {folder}/bin/python"
 
 
 def asked(installed, cwd, code, *words):
@@ -80,10 +95,8 @@ def test_twine_accepts_both_distributions(distributions):
     assert (done.returncode, done.stdout.count("PASSED")) == (0, 2), done.stdout
 
 
-def test_the_sdist_builds_the_wheel_of_the_checkout(wheel, tmp_path):
-    words = ["pip", "wheel", str(ROOT), "--no-deps", "--quiet", "--disable-pip-version-check", "-w", str(tmp_path)]
-    subprocess.run([sys.executable, "-m", *words], check=True, timeout=300, capture_output=True)
-    (direct,) = tmp_path.glob("*.whl")
+def test_the_sdist_builds_the_wheel_of_the_checkout(wheel, wheels):
+    (direct,) = wheels.glob("ingest_sizing-*.whl")
     contents = [{name: book.read(name) for name in book.namelist()} for book in map(zipfile.ZipFile, (wheel, direct))]
     assert contents[0] == contents[1]
 
@@ -100,15 +113,11 @@ def test_the_wheel_names_its_licence_and_needs_little(wheel):
     assert needed & {"pandas", "pyarrow", "datasets", "tokenizers"} == set()
 
 
-def test_a_folder_of_wheels_installs_without_a_network(tmp_path):
+def test_a_folder_of_wheels_installs_without_a_network(wheels, tmp_path):
     """`make wheelhouse`, then a new environment in which pip asks no index and reads no settings."""
-    wheels = tmp_path / "wheels"
-    words = ["make", "-s", "-o", ".venv/.core", "wheelhouse", f"BIN={Path(sys.executable).parent}", f"WHEELHOUSE={wheels}"]
-    subprocess.run(words, cwd=ROOT, check=True, timeout=600, capture_output=True)
-    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "new")], check=True, timeout=120)
     bare = clean_environment(PIP_CONFIG_FILE=os.devnull, PIP_FIND_LINKS="", PIP_EXTRA_INDEX_URL="", PYTHONPATH="")
-    words = ["-m", "pip", "install", "-q", "--no-index", "--find-links", str(wheels), "ingest-sizing"]
-    subprocess.run([tmp_path / "new/bin/python", *words], env=bare, check=True, timeout=300, capture_output=True)
+    words = ["install", "-q", "--no-index", "--no-compile", "--find-links", str(wheels), "ingest-sizing"]
+    subprocess.run([*environment(tmp_path / "new").split(), *words], env=bare, check=True, timeout=300, capture_output=True)
     words = ["bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "128", "--format", "json"]
     done = subprocess.run([tmp_path / "new/bin/ingest", *words], env=bare, cwd=tmp_path, capture_output=True, check=True)
     assert json.loads(done.stdout)["results"]["ingest_bandwidth_per_job"]["value"] == pytest.approx(827.5e9, rel=0.01)
@@ -126,9 +135,10 @@ def test_the_steps_of_the_image_run(tmp_path):
         subprocess.run(["cp", "-r", str(ROOT / path), str(tmp_path / "source")], check=True)
     runs = [words.partition("python ")[2] for step, words in steps if step == "RUN"]
     for place, run in enumerate(runs):
-        subprocess.run([sys.executable, "-m", "venv", str(tmp_path / f"env{place}")], check=True, timeout=120)
-        command = f"{tmp_path}/env{place}/bin/python {run}".replace("/wheels", f"{tmp_path}/wheels")
-        subprocess.run(["bash", "-euc", command], cwd=tmp_path / "source", check=True, timeout=300, capture_output=True)
+        assert run.startswith("-m pip ")
+        command = run.replace("-m pip", environment(tmp_path / f"env{place}"), 1).replace(" /wheels", f" {tmp_path}/wheels")
+        how = {"cwd": tmp_path / "source", "env": {**os.environ, "PIP_NO_COMPILE": "1"}, "timeout": 300}
+        subprocess.run(["bash", "-euc", command], check=True, capture_output=True, **how)
     done = subprocess.run([tmp_path / "env1/bin/ingest", "--version"], capture_output=True, encoding="utf-8", check=True)
     assert done.stdout.startswith("ingest, version ")
     last = {step: words for step, words in steps if step in ("USER", "ENTRYPOINT")}

@@ -25,7 +25,7 @@ def shipped_sets():
 @pytest.fixture
 def tampered(tmp_path, monkeypatch):
     folder = tmp_path / "catalogs"
-    shutil.copytree(shipped_folder(), folder)
+    shutil.copytree(shipped_folder() / "published", folder / "published")
     monkeypatch.setattr(validation, "shipped_folder", lambda: folder)
 
     def change(name, old, new):

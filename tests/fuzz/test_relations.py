@@ -10,9 +10,9 @@ import ingest
 
 
 def test_a_few_scenarios_break_no_relation():
-    times, first = run(seed=45, count=25, seconds=60)
+    times, first = run(seed=45, count=8, seconds=60)
     assert first == {}
-    assert times == {"scenarios": 25}
+    assert times == {"scenarios": 8}
 
 
 def test_a_relation_that_is_broken_is_found(monkeypatch):

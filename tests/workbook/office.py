@@ -1,5 +1,6 @@
 """LibreOffice, headless: opens workbooks, recalculates every formula, and gives the values back."""
 
+import contextlib
 import html
 import os
 import re
@@ -78,11 +79,11 @@ def recalculated(books: Mapping[str, tuple[Path, Mapping[str, float]]], folder: 
 def values(path: Path) -> Values:
     import openpyxl
 
-    book = openpyxl.load_workbook(path, data_only=True)
-    return {
-        sheet.title: {cell.coordinate: cell.value for row in sheet.iter_rows() for cell in row if cell.value is not None}
-        for sheet in book
-    }
+    with contextlib.closing(openpyxl.load_workbook(path, data_only=True, read_only=True)) as book:
+        return {
+            sheet.title: {cell.coordinate: cell.value for row in sheet.iter_rows() for cell in row if cell.value is not None}
+            for sheet in book.worksheets
+        }
 
 
 def heading(cells: Mapping[str, object], head: str) -> str:

@@ -35,13 +35,15 @@ def same(ours: object, theirs: object) -> bool:
     return ours == theirs
 
 
-SYSTEMS = ingest.fit(read_bandwidth="500GB/s", write_bandwidth="300GB/s", capacity="1PB", storage="all")
+@pytest.fixture(scope="module")
+def systems():
+    return ingest.fit(read_bandwidth="500GB/s", write_bandwidth="300GB/s", capacity="1PB", storage="all")
 
 
 @pytest.fixture(scope="module")
-def books(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def books(systems, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("books")
-    made = {name: sizing_workbook(ask(), "A title") for name, (ask, _) in CASES.items()} | {"fit": fit_workbook(SYSTEMS)}
+    made = {name: sizing_workbook(ask(), "A title") for name, (ask, _) in CASES.items()} | {"fit": fit_workbook(systems)}
     for name, content in made.items():
         (folder / f"{name}.xlsx").write_bytes(content)
     return {name: folder / f"{name}.xlsx" for name in made}
@@ -106,8 +108,8 @@ def test_a_value_out_of_range_turns_a_check_red(fresh):
     assert any(str(value).startswith("A check fails") for value in sheets["Read-me"].values())
 
 
-def test_a_comparison_of_systems_follows_its_need(books, fresh):
-    judged = [layer.holds for one in SYSTEMS.systems for layer in one.layers]
+def test_a_comparison_of_systems_follows_its_need(systems, books, fresh):
+    judged = [layer.holds for one in systems.systems for layer in one.layers]
     holds = heading(values(books["fit"])["Results"], "Holds")
     shown, more = (
         [fresh[name]["Results"][f"{holds}{row}"] for row in range(2, len(judged) + 2)] for name in ("fit", "fit moved")
