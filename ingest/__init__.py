@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.catalog import checked_by
 from ingest.engine import declared_by, met_by, shown_by
-from ingest.errors import IngestError as IngestError
 from ingest.version import __version__
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from ingest.acceptance.verdict import verdict as verdict
     from ingest.accounting.usage import usage as usage
     from ingest.corpus.measure import measure as measure
+    from ingest.errors import IngestError as IngestError
     from ingest.loader.feed import feed as feed
     from ingest.observation.calibration import calibrate as calibrate
     from ingest.observation.observe import observe as observe
@@ -112,6 +112,8 @@ def __getattr__(name: str) -> Any:
 
         kinds, table = {**kinds, "job": str | Path | None}, {**table, "job": (None, JOB)}
         return globals().setdefault(name, checked(name, function, kinds, table, in_words_of_command, from_file))
+    if name == "IngestError":  # what every refusal is
+        return import_module("ingest.errors").IngestError
     if name == "site":  # the package, which is called as the command of this name
         return import_module("ingest.site")
     from difflib import get_close_matches
