@@ -32,9 +32,11 @@ def plan_data(path: str | Path, catalogs: Folders = ()) -> Mapping[str, Any]:
     return plan_of_site(path, catalogs).to_dict()
 
 
-def plan_of_site(path: str | Path, catalogs: Folders = (), years: int | None = None) -> Plan:
-    """The plan of a site file, for the years that it names if none are given."""
-    planned = plan(path, samples=0, catalogs=catalogs, years=years)
+def plan_of_site(
+    path: str | Path, catalogs: Folders = (), years: int | None = None, changed: Mapping[str, Any] | None = None
+) -> Plan:
+    """The plan of a site file, for the years that it names if none are given, with other values at some of its keys."""
+    planned = plan(path, samples=0, catalogs=catalogs, years=years, set=changed)
     assert isinstance(planned, Plan), "several scenarios come from `set` only"
     return planned
 

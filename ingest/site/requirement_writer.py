@@ -101,6 +101,8 @@ class WrittenRequirement:
         floor: the rate below which it is for information only; None where its value is above.
         findings: the rules that decided its priority and conditions.
         most: the most that the line may demand; None where nothing limits it.
+        below: the rate below which it would be for information only; None where it counts at any size.
+        priority: its priority from that rate on.
     """
 
     requirement: Requirement
@@ -109,6 +111,8 @@ class WrittenRequirement:
     floor: Step | None
     findings: tuple[Finding, ...]
     most: Step | None = None
+    below: Step | None = None
+    priority: str = INFORMATION
 
 
 @dataclass(frozen=True)
@@ -177,7 +181,7 @@ class RequirementWriter:
         sentence = sentence[0].upper() + sentence[1:]
         if value.by_buyer is not None:
             # What the buyer states is required whatever the jobs need.
-            allowed, floor = "mandatory", None
+            allowed, floor, limit = "mandatory", None, None
             stated, needed = value.by_buyer
             if float(stated.value) >= float(step.value):
                 because = self.site.section("storage")["at_least"].get("because")
@@ -211,7 +215,8 @@ class RequirementWriter:
             loads if len(loads) > 1 else (),
         )
         choices = [*self._choices(value, conditions, limit), *sides]
-        return WrittenRequirement(requirement, step, tested, floor, tuple(one for one in choices if one is not None), most)
+        decided = tuple(one for one in choices if one is not None)
+        return WrittenRequirement(requirement, step, tested, floor, decided, most, limit, allowed)
 
     def _assumed_below(self, step: Step) -> frozenset[str]:
         """The names of the assumed inputs below a tested quantity; many lines test the same ones."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
@@ -18,6 +18,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, brief, expected_one_of
 from ingest.site.plan import Plan
+from ingest.site.plan_file import SITE_SUFFIXES, plan_of_site
 from ingest.sizing.bandwidth import sized
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import Job, job_of, quantities_of
@@ -26,7 +27,8 @@ from ingest.storage import data_path
 from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
 from ingest.storage.existing import measured_entry, stock_of, without
 from ingest.storage.fit_options import ALL, FitOptions, StorageOptions, names_job, need_of
-from ingest.storage.fit_result import QUESTION, RESULTS, Fit, Fits
+from ingest.storage.fit_result import MISFIT, QUESTION, RESULTS, UNKNOWN, Fit, Fits
+from ingest.storage.flips import MOST_SYSTEMS, flips_of
 from ingest.storage.need import PLAIN, REQUIRABLE, Need, from_numbers
 from ingest.storage.system_quantities import (
     MEASURED,
@@ -270,6 +272,14 @@ def _fit(system: System, need: Need, terms: Terms, catalog: Catalog) -> Fit:
     return found if tier is None else _of_tier(found, known, terms.prices)
 
 
+def chosen(found: Fit, terms: Terms, catalog: Catalog) -> Callable[[Need], Fit]:
+    """The verdict on a system as it is chosen, for any need: with its size of drive and so many units, or in its tier."""
+    system = next(one for one in _systems(found.entry, terms, catalog) if one.label == found.label)
+    if found.entry.family in OWNED and not found.entry.fixed:
+        terms = terms._replace(units=found.answer.known.value("units"))
+    return lambda need: _fit(system, need, terms, catalog)
+
+
 def _of_tier(found: Fit, known: Quantities, prices: Prices | None) -> Fit:
     """The verdict on a tier: its cost, and the file systems that together meet the need which one of them does not."""
     short = [one for one in found.layers if one.holds is False]
@@ -374,7 +384,8 @@ def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
     catalog, gpus = opened(asked.pop("catalogs")), asked.pop("gpus")
     plain = from_numbers(**{name: given[name] for name in PLAIN})
     job = sized(job_of(**asked).named(), quantities_of({}, {"gpus": gpus}).get("gpus"), catalog)
-    need = need_of(plan, plain, job, catalog, given["priority"])
+    site = _site_of(plan, catalog) if given["flip"] else None
+    need = need_of(site or plan, plain, job, catalog, given["priority"])
     listed = ids_in(given["storage"])
     if not listed:
         raise UsageError(f"--storage: found {brief(str(given['storage']))}, expected ids with commas between, or all")
@@ -390,7 +401,25 @@ def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
     used = {name for one in found.systems for name in one.answer.used}
     notes = [unused(Option(f"set.{name}")) for name in settings if name not in used]
     notes += without_unit({"capacity": plain.get("required_usable_bytes")})
+    if site is not None:
+        # Those that can be chosen, or all that are named.
+        able = [one for one in found.systems if not found.compared or one.verdict not in (UNKNOWN, MISFIT)][:MOST_SYSTEMS]
+        held = [chosen(one, terms, catalog)(found.need) for one in able if not one.ruled_out]
+        found = replace(found, flips=flips_of(site, held, given["priority"]))
     return replace(found, need=replace(found.need, notes=(*found.need.notes, *notes)))
+
+
+def _site_of(plan: str | Path | None, catalog: Catalog) -> Plan:
+    """The plan of a site file, whose inputs are turned.
+
+    Raises UsageError: another source of needs, or storage in place.
+    """
+    if plan is None or Path(plan).suffix.lower() not in SITE_SUFFIXES:
+        raise UsageError("--flip: the inputs of a site are turned, expected SITE.yaml")
+    found = plan_of_site(plan, catalog)
+    if found.site.section("storage").get("existing"):
+        raise UsageError("--flip: the site has storage in place, whose share of each need is not turned; leave out `existing`")
+    return found
 
 
 def unmeetable(plan: Plan) -> Iterator[Finding]:

@@ -51,6 +51,9 @@ class TermOptions(TypedDict, total=False):
         bool, option("Require the whole read rate with one failure domain down and the rest rebuilding.", default=False)
     ]
     no_spare: Annotated[bool, option("Count units without a spare failure domain.", default=False)]
+    flip: Annotated[
+        bool, option("Show at which value of each input of the site a chosen system no longer meets a line.", default=False)
+    ]
     sites: Annotated[bool, option("Compare installations that exist once as well.", default=False)]
     prices: Annotated[
         str | Path | None, option("YAML file with date, currency and prices of a TiB for a month, by service and tier.", "FILE")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from ingest.engine.registry import unit_of
 from ingest.reports.answer_line import fits_line, of_several
-from ingest.reports.labels import capitalised, plain
+from ingest.reports.labels import capitalised, counted, joined_ends, plain
 from ingest.reports.page import Page, Section, assumptions_section, page_of, sources_section, value_text
-from ingest.storage.fit_result import BEYOND, MISFIT, OPEN, SO_FAR, UNKNOWN, VERDICTS, Fit, Fits
+from ingest.storage.fit_result import BEYOND, MISFIT, OPEN, SO_FAR, UNKNOWN, VERDICTS, Fit, Fits, Flip
 from ingest.storage.units_required import COUNTED
 from ingest.units import display
 
@@ -35,6 +35,9 @@ LAYERS = ("layer", "needed", "ceiling", "headroom", "holds", "")
 MANY = 20
 #: Shares below this one are shown as such.
 LEAST_SHARE = 1e-4
+#: Inputs that turn the verdict on a system which a short page shows.
+MOST_FLIPS = 5
+FLIP_COLUMNS = ("input", "today", "turns at", "", "range")
 TITLES = {UNKNOWN: "What nobody has published: ask these"}
 UNITS_OPEN = "fits as far as known, number of units open"
 ORDER = "Order: share of the ceilings known, published before recalled, headroom"
@@ -53,6 +56,7 @@ def fits_page(found: Fits, in_full: bool = False) -> Page:
     if in_full or len(found.systems) <= MOST_IN_FULL:
         for one in found.systems:
             sections += _in_full(one, alone=len(found.systems) == 1)
+    sections += flip_sections(found, in_full)
     first = found.systems[0] if found.systems else None
     decided = (_failing(first) or _units(first) or first.question) if first is not None else ""
     # One row per system in base units.
@@ -88,6 +92,39 @@ def _in_place(found: Fits) -> Section:
         rows.append((one.id, one.priority, shown(one.need, one.unit), have, missing))
     said = (found.nothing_missing,) if found.nothing_missing else ()
     return Section("Storage in place", ("line", "priority", "need", "have", "missing"), tuple(rows), said)
+
+
+def flip_sections(found: Fits, in_full: bool = False) -> Iterator[Section]:
+    """The inputs at which each chosen system no longer meets a line, the first of each to do so; all lines in full."""
+    if found.flips is None:
+        return
+    for one in found.systems:
+        own = [flip for flip in found.flips.flips if flip.system == one.entry.id]
+        steady = [row for row in found.flips.steady if row.system == one.entry.id]
+        if not own and not steady:
+            continue
+        rows = []
+        for flip in own:
+            span = ""
+            if flip.low is not None and flip.high is not None:
+                low, high = (_input_text(flip, end) for end in (flip.low, flip.high))
+                span = joined_ends(low, high, " – ") + (", undecided today" if flip.inside_range else "")
+            turns = f"{flip.sign} {_input_text(flip, flip.flips_at)}"
+            rows.append((flip.input, _input_text(flip, flip.value), turns, f"{flip.requirement} {flip.then}", span))
+        first = {(flip.input, flip.flips_at > flip.value): at for at, flip in reversed([*enumerate(own)])}
+        main = tuple(sorted(first.values())[:MOST_FLIPS])
+        undecided = len({flip.input for flip in own if flip.inside_range})
+        said = (
+            f"undecided: {counted(undecided, 'input')} may well turn it" if undecided else "no input turns it within its range"
+        )
+        yield Section(f"{_amount(one)}: {said}", FLIP_COLUMNS, tuple(rows), folded=2, main=None if in_full else main)
+    left_out = tuple(f"{name}: {why}" for name, why in found.flips.refused.items())
+    yield Section("Not turned: plan again with other values", lines=left_out, detail="input")
+
+
+def _input_text(flip: Flip, value: float) -> str:
+    """A value of an input as people read it."""
+    return display(value, flip.unit, binary=False, digits=3)
 
 
 def _named(one: Fit) -> str:
