@@ -103,6 +103,7 @@ class WrittenRequirement:
         most: the most that the line may demand; None where nothing limits it.
         below: the rate below which it would be for information only; None where it counts at any size.
         priority: its priority from that rate on.
+        reads: of each job whose reads make it up, their bandwidth, request size and pattern.
     """
 
     requirement: Requirement
@@ -113,6 +114,7 @@ class WrittenRequirement:
     most: Step | None = None
     below: Step | None = None
     priority: str = INFORMATION
+    reads: tuple[tuple[Step, Step, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,7 @@ class RequirementWriter:
         )
         choices = [*self._choices(value, conditions, limit), *sides]
         decided = tuple(one for one in choices if one is not None)
-        return WrittenRequirement(requirement, step, tested, floor, decided, most, limit, allowed)
+        return WrittenRequirement(requirement, step, tested, floor, decided, most, limit, allowed, self.loads.reads_of(value))
 
     def _assumed_below(self, step: Step) -> frozenset[str]:
         """The names of the assumed inputs below a tested quantity; many lines test the same ones."""

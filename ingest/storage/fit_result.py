@@ -309,9 +309,9 @@ class Flip(NamedTuple):
         return self.low is not None and self.high is not None and self.low <= self.flips_at <= self.high
 
     @property
-    def times(self) -> float:
-        """The value at the flip over that of today."""
-        return self.flips_at / self.value if self.value else float("inf")
+    def distance(self) -> float:
+        """How many times the value, or what part of it, lies at the flip: at least 1."""
+        return max(self.flips_at / self.value, self.value / self.flips_at) if self.value and self.flips_at else float("inf")
 
     @property
     def sign(self) -> str:

@@ -8,18 +8,20 @@ assumes that a line rises or falls throughout, or that it has no jumps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from ingest.engine.ranges import Tree
-from ingest.engine.registry import FORMULAS, INPUTS, Step, unit_of
+from ingest.engine.registry import FORMULAS, INPUTS, Step, steps_below, unit_of
 from ingest.requirement import PRIORITIES
 from ingest.site.influence import SiteInput, site_inputs
+from ingest.site.load_conditions import LoadPart, mean_request, mix_of
 from ingest.site.plan import Plan
 from ingest.storage.data_path import INSTALLED, ROUNDING, LayerVerdict
 from ingest.storage.fit_result import LINE_FAILS, LINE_HOLDS, LINE_OPEN, Fit, Flip, Flips, Steady
-from ingest.storage.need import TO_BUY, need_in
+from ingest.storage.need import TO_BUY, io_size_of, need_in
 
 #: Systems of which flips are shown where none is named.
 MOST_SYSTEMS = 5
@@ -38,6 +40,8 @@ STRUCTURAL = frozenset((
 #: Parts into which a bracket is split at a time.
 PARTS = 16
 HELD, _READS, _NODE = "required_usable_bytes", "read_bandwidth_needed", "node_read_bandwidth_needed"
+#: Conditions of the need that those of the largest read line are: clients, and bytes of a request.
+CONDITIONS = ("nodes", "io_bytes")
 
 
 def flips_of(plan: Plan, systems: Sequence[Fit], priority: str) -> Flips:
@@ -59,8 +63,21 @@ def flips_of(plan: Plan, systems: Sequence[Fit], priority: str) -> Flips:
                     flips.append(found)
                 else:
                     steady.append(found)
-    flips.sort(key=lambda one: (not one.inside_range, max(one.times, 1 / one.times) if one.times else float("inf")))
+    flips.sort(key=lambda one: (not one.inside_range, one.then != LINE_FAILS, one.distance))
     return Flips(tuple(flips), tuple(steady), refused)
+
+
+class Required(NamedTuple):
+    """What the lines require for many values of an input.
+
+    Attributes:
+        lines: a row for each line, a column for each value.
+        clients, sizes: of the largest read line for each value: its clients, and the mean size of their requests.
+    """
+
+    lines: Any
+    clients: Any
+    sizes: Any
 
 
 class _Lines:
@@ -77,10 +94,17 @@ class _Lines:
         self.names = [one.requirement.id for one in self.lines]
         self.needs = [need_in(one.requirement) for one in self.lines]
         self.digits = plan.known.value("significant_digits")
+        #: Jobs whose model decides what a sample of another size is worth.
+        self.modelled = {row.name for row in plan.rows["jobs"] if row.words.get("model")}
         #: The rules by which a site is refused: a value and its limit.
         refusals = (one for one in plan.findings if one.rule.kind == "refusal" and isinstance(one.value, Step))
         self.rules: list[tuple[Any, Any, Any]] = [(one.rule, one.value, one.limit) for one in refusals]
-        ends = [*map(_ends, self.lines), *(rule[1:] for rule in self.rules)]
+        #: The lines of which the largest has the clients and the requests of the need, by number.
+        self.reading = [
+            place for place, one in enumerate(self.lines) if self.needs[place] == _READS and one.requirement.conditions.clients
+        ]
+        reads = (read[:2] for place in self.reading for read in self.lines[place].reads)
+        ends = [*map(_ends, self.lines), *(rule[1:] for rule in self.rules), *reads]
         steps = (step for pair in ends for step in pair if isinstance(step, Step))
         self.tree = Tree({str(place): step for place, step in enumerate(steps)})
         # What a simulation found from its inputs follows no formula.
@@ -92,20 +116,43 @@ class _Lines:
     def reached(self, one: SiteInput) -> list[int]:
         """The lines that rest on an input, by number."""
         above = {*one.steps, *self.tree.above(one.steps)}
-        return [place for place, line in enumerate(self.lines) if not above.isdisjoint(_ends(line))]
+        sizes = {read[1] for place in self.reading for read in self.lines[place].reads}
+        sized = not above.isdisjoint(sizes)
+        return [
+            place
+            for place, line in enumerate(self.lines)
+            if not above.isdisjoint(_ends(line)) or (sized and self.needs[place] == _READS)
+        ]
 
-    def at(self, one: SiteInput, values: Any, above: Sequence[Step], moving: Sequence[int]) -> Any:
-        """What each line requires, a row for each, where an input has many values, a column for each."""
+    def at(self, one: SiteInput, values: Any, above: Sequence[Step], moving: Sequence[int]) -> Required:
+        """What each line requires where an input has many values."""
         import numpy
 
-        known = self.tree.again(dict.fromkeys(one.steps, values), above)
+        known: dict[Step, Any] = self.tree.again(dict.fromkeys(one.steps, values), above)
         found = numpy.tile(self.today, (1, len(values)))
         computed = numpy.empty((len(moving), len(values)))
         for row, place in enumerate(moving):
             step = self.lines[place].step
             computed[row] = known.get(step, step.value)
         found[moving] = self._required(computed, known, moving)
-        return found
+        largest = numpy.array(self.reading)[found[self.reading].argmax(axis=0)] if self.reading else []
+        clients = numpy.array([float(self.lines[place].requirement.conditions.clients) for place in largest])
+        sizes = numpy.array([self._mean_request(place, known, column) for column, place in enumerate(largest)])
+        return Required(found, clients, sizes)
+
+    def _mean_request(self, place: int, known: Mapping[Step, Any], column: int) -> float:
+        """The mean size of the reads of a line, as its mix states it, for one of the values of an input."""
+        line = self.lines[place]
+
+        def now(step: Step) -> float:
+            values = known.get(step, step.value)
+            return float(values[column] if getattr(values, "ndim", 0) else values)
+
+        if all(step not in known for read in line.reads for step in read[:2]):
+            return io_size_of(line.requirement.conditions) or math.nan
+        parts = [LoadPart("", now(rate), now(size), pattern) for rate, size, pattern in line.reads]
+        mix = mix_of(parts) if all(math.isfinite(one.bandwidth) and math.isfinite(one.io_size) for one in parts) else ()
+        return mean_request(mix) if mix else math.nan
 
     def refused(self, one: SiteInput, values: Any, above: Sequence[Step]) -> Any:
         """Whether the site would be refused, for each value of an input."""
@@ -143,10 +190,16 @@ class _Carried:
         import numpy
 
         known, self.system, self.lines = system.answer.known, system, lines
-        layers = [one for one in system.layers if one.ceiling and not one.unsure and one.layer != INSTALLED]
-        ends = [(known.step(one.layer.need), known.step(one.layer.ceiling)) for one in layers]
+        # What the outstanding reads of the lines limit is left out: planning sets them anew for each value.
+        layers, ends = list[LayerVerdict](), list[tuple[Step, Step]]()
+        for one in system.layers:
+            if one.ceiling and not one.unsure and one.layer != INSTALLED:
+                pair = known.step(one.layer.need), known.step(one.layer.ceiling)
+                if not _waits(pair):
+                    layers.append(one)
+                    ends.append(pair)
         self.tree = Tree({f"{place} {end}": step for place, pair in enumerate(ends) for end, step in enumerate(pair)})
-        leaves = ((name, known.find(name)) for name in dict.fromkeys(lines.needs))
+        leaves = ((name, known.find(name)) for name in (*dict.fromkeys(lines.needs), *CONDITIONS))
         self.leaves = {name: step for name, step in leaves if step is not None and step.formula is None}
         self.above = self.tree.above(self.leaves.values())
         resting = {name: {leaf, *self.tree.above([leaf])} for name, leaf in self.leaves.items()}
@@ -158,13 +211,14 @@ class _Carried:
         #: The lines that a known ceiling of the system decides.
         self.decides = sum((rows for *_, rows in self.layers), numpy.zeros(len(lines.needs), bool)).astype(bool)
 
-    def verdicts(self, required: Any) -> Iterator[tuple[LayerVerdict, Any]]:
+    def verdicts(self, needed: Required) -> Iterator[tuple[LayerVerdict, Any]]:
         """Each layer, and of each line whether the layer carries it."""
         import numpy
 
+        required, *conditions = needed
         shape, needs = required.shape, numpy.array(self.lines.needs)
-        given = {}
-        for name in self.leaves:
+        given = {name: item for name, item in zip(CONDITIONS, conditions, strict=True) if name in self.leaves and len(item)}
+        for name in self.leaves.keys() - {*CONDITIONS}:
             own = needs == name
             # Of several lines for one need the largest counts, but each is judged as if it were alone.
             given[name] = numpy.where(own[:, None], required, required[own].max(axis=0))
@@ -173,19 +227,26 @@ class _Carried:
             given[_NODE] = numpy.minimum(given[_NODE], given[_READS])
         values = self.tree.again({self.leaves[name]: item for name, item in given.items()}, self.above)
         for layer, need, ceiling, rows in self.layers:
-            needed, most = (numpy.asarray(values.get(step, step.value)) for step in (need, ceiling))
-            yield layer, numpy.broadcast_to(needed <= most * (1 + ROUNDING), shape) | ~rows[:, None]
+            least, most = (numpy.asarray(values.get(step, step.value)) for step in (need, ceiling))
+            yield layer, numpy.broadcast_to(~(least > most * (1 + ROUNDING)), shape) | ~rows[:, None]
 
-    def carried(self, required: Any) -> Any:
+    def carried(self, required: Required) -> Any:
         """Whether all layers carry each line, a row for each line."""
         import numpy
 
         return numpy.logical_and.reduce([holds for _, holds in self.verdicts(required)])
 
 
+def _waits(ends: Iterable[Step]) -> bool:
+    """Whether a need or a ceiling rests on the outstanding reads of a client."""
+    return any(step.name == "requests_in_flight_per_node" for step in steps_below(ends))
+
+
 def _refusal(one: SiteInput, lines: _Lines) -> str:
     """Why an input is not turned; empty where it is."""
-    if not STRUCTURAL.isdisjoint(step.name for step in one.steps):
+    names = {step.name for step in one.steps}
+    of_model = any(step.name == "sample_bytes" and step.owner in lines.modelled for step in one.steps)
+    if of_model or not STRUCTURAL.isdisjoint(names):
         return "it decides more than its formulas"
     if not lines.simulated.isdisjoint(one.steps):
         return "a simulation follows from it"
@@ -265,7 +326,9 @@ def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator
     values = _allowed(_values(one), one.value, partial(lines.refused, one, above=above), whole)
     today = int(numpy.flatnonzero(values == one.value)[0])
     required = lines.at(one, values, above, moving)
-    moved, brackets = numpy.ptp(required, axis=1) > 0, list[_Bracket]()
+    moved, brackets = numpy.ptp(required.lines, axis=1) > 0, list[_Bracket]()
+    if len(required.sizes) and numpy.ptp(required.sizes) > 0:
+        moved |= numpy.array(lines.needs) == _READS
     for system in held:
         holds = system.carried(required)
         for place in numpy.flatnonzero(moved & system.decides).tolist():

@@ -214,7 +214,7 @@ def _conditions(counting: Sequence[Requirement]) -> tuple[dict[str, Input], str]
         found = {
             "nodes": conditions.clients,
             # The size of writes says nothing about reads.
-            "io_bytes": _io_size(conditions) if reads else None,
+            "io_bytes": io_size_of(conditions) if reads else None,
             "requests_in_flight_per_node": in_flight,
         }
         given = {
@@ -229,7 +229,7 @@ def _conditions(counting: Sequence[Requirement]) -> tuple[dict[str, Input], str]
     return {}, ""
 
 
-def _io_size(conditions: Conditions) -> float | None:
+def io_size_of(conditions: Conditions) -> float | None:
     """Bytes of one read; of several patterns the mean over their requests."""
     reads = [part for part in conditions.mix if part.operation == "read"]
     if not reads:
