@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ingest.engine.array_tree import Uses
 from ingest.engine.derivation_graph import is_column
 from ingest.engine.messages import Message
-from ingest.engine.ranges import uncertain
+from ingest.engine.ranges import Uncertain, uncertain
 from ingest.engine.registry import INPUTS, Step, unit_of
 from ingest.errors import UsageError
 from ingest.site.plan import Plan
@@ -73,6 +73,18 @@ class SiteInput(NamedTuple):
     keys: tuple[str, ...]
     low: float | None = None
     high: float | None = None
+
+    @property
+    def uncertain(self) -> Uncertain:
+        """The input as one with a range.
+
+        Raises:
+            ValueError: it has none.
+        """
+        found = uncertain(self.steps[0].name, self.steps[0].source)
+        if found is None:
+            raise ValueError(f"{self.name} has no range")
+        return found
 
     @property
     def value(self) -> float:

@@ -404,8 +404,9 @@ def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
     if site is not None:
         # Those that can be chosen, or all that are named.
         able = [one for one in found.systems if not found.compared or one.verdict not in (UNKNOWN, MISFIT)][:MOST_SYSTEMS]
-        held = [chosen(one, terms, catalog)(found.need) for one in able if not one.ruled_out]
-        found = replace(found, flips=flips_of(site, held, given["priority"]))
+        able = [one for one in able if not one.ruled_out]
+        held = [chosen(one, terms, catalog)(found.need) for one in able]
+        found = replace(found, flips=flips_of(site, able, held, given["priority"]))
     return replace(found, need=replace(found.need, notes=(*found.need.notes, *notes)))
 
 

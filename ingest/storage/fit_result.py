@@ -333,6 +333,38 @@ class Steady(NamedTuple):
     tried_high: float
 
 
+class InputEffect(NamedTuple):
+    """What the range of an input does to how much of a system is bought.
+
+    Attributes:
+        share: its total effect: of the variance of the units, or of the capacity of a service.
+        at_low, at_high: units, or capacity, with the input alone at the ends of its range.
+    """
+
+    system: str
+    input: str
+    share: float
+    at_low: float
+    at_high: float
+
+
+class Observation(NamedTuple):
+    """The one observation to make first.
+
+    Attributes:
+        what: it takes.
+        command: that makes it.
+        inputs: that it determines.
+        narrows, undecided: how many verdicts of systems on lines it narrows, of how many that are undecided.
+    """
+
+    what: str
+    command: str
+    inputs: tuple[str, ...]
+    narrows: int
+    undecided: int
+
+
 class Flips(NamedTuple):
     """What would change the verdicts.
 
@@ -340,11 +372,15 @@ class Flips(NamedTuple):
         flips: the nearest first, those inside the range of their input before all others.
         steady: inputs without a flip.
         refused: why inputs were not turned, by their name.
+        effects: of the inputs that have a range, the largest of each system first.
+        observation: to make first; None where no verdict is undecided, or nothing observes its inputs.
     """
 
     flips: tuple[Flip, ...]
     steady: tuple[Steady, ...]
     refused: Mapping[str, str]
+    effects: tuple[InputEffect, ...] = ()
+    observation: Observation | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
@@ -352,6 +388,8 @@ class Flips(NamedTuple):
             "flips": [one.to_dict() for one in self.flips],
             "steady": [one._asdict() for one in self.steady],
             "not_turned": dict(self.refused),
+            "effects": [one._asdict() for one in self.effects],
+            "observation": None if self.observation is None else self.observation._asdict(),
         }
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from ingest.engine.monte_carlo import draw
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import FORMULAS, INPUTS, Step, steps_below, unit_of
 from ingest.requirement import PRIORITIES
@@ -20,7 +21,7 @@ from ingest.site.influence import SiteInput, site_inputs
 from ingest.site.load_conditions import LoadPart, mean_request, mix_of
 from ingest.site.plan import Plan
 from ingest.storage.data_path import INSTALLED, ROUNDING, LayerVerdict
-from ingest.storage.fit_result import LINE_FAILS, LINE_HOLDS, LINE_OPEN, Fit, Flip, Flips, Steady
+from ingest.storage.fit_result import LINE_FAILS, LINE_HOLDS, LINE_OPEN, Fit, Flip, Flips, InputEffect, Observation, Steady
 from ingest.storage.need import TO_BUY, io_size_of, need_in
 
 #: Systems of which flips are shown where none is named.
@@ -44,27 +45,125 @@ HELD, _READS, _NODE = "required_usable_bytes", "read_bandwidth_needed", "node_re
 CONDITIONS = ("nodes", "io_bytes")
 
 
-def flips_of(plan: Plan, systems: Sequence[Fit], priority: str) -> Flips:
-    """The flips of systems as they are chosen, over the inputs of a site."""
+#: Draws behind the share of an input in the variance, and their seed.
+DRAWS, SEED = 32_768, 0
+#: What observes a quantity, and the command; the braces take the job or the data set.
+A_JOB = ("an hour of {}", "ingest observe --pid PID --path DATA --window 1h -o {}.json")
+A_SAMPLE = ("a sample of the data of {}", "ingest measure PATH --samples -o {}.json")
+A_PATH = ("a fio run on the storage in use", "ingest measure-storage PATH -o path.json")
+A_HISTORY = ("the accounting records of the cluster", "ingest site --from HISTORY -o usage.yaml")
+OBSERVED: Mapping[str, tuple[str, str]] = {
+    **dict.fromkeys(("unstalled_samples_per_second_per_gpu", "model_flops_utilization", "request_bytes", "readers_per_gpu",
+                     "staging_bandwidth_per_gpu", "staging_fixed_seconds", "drain_time", "restart_seconds"), A_JOB),
+    **dict.fromkeys(("sample_bytes", "data_sample_bytes", "data_bytes_per_token"), A_SAMPLE),
+    "client_latency": A_PATH,
+    **dict.fromkeys(("failures_per_node_second", "observed_interrupts"), A_HISTORY),
+}  # fmt: skip
+
+
+def flips_of(plan: Plan, systems: Sequence[Fit], held: Sequence[Fit], priority: str) -> Flips:
+    """The flips of systems over the inputs of a site, the effects of its uncertain inputs, and what to observe first.
+
+    Args:
+        plan: of the site.
+        systems, held: as their units are counted, and with these units fixed.
+        priority: the lowest of the lines that count.
+    """
     import numpy
 
-    lines, flips, steady, refused = _Lines(plan, priority), list[Flip](), list[Steady](), dict[str, str]()
-    held = [_Carried(one, lines) for one in systems]
-    with numpy.errstate(all="ignore"):
-        for one in site_inputs(plan):
-            if not lines.reached(one):
-                continue
+    lines, refused, inputs = _Lines(plan, priority), dict[str, str](), list[SiteInput]()
+    for one in site_inputs(plan):
+        if lines.reached(one):
             why = _refusal(one, lines)
             if why:
                 refused[one.name] = why
-                continue
-            for found in _turned(one, lines, held):
-                if isinstance(found, Flip):
-                    flips.append(found)
-                else:
-                    steady.append(found)
+            else:
+                inputs.append(one)
+    carried = [_Carried(one, lines) for one in held]
+    with numpy.errstate(all="ignore"):
+        found = [row for one in inputs for row in _turned(one, lines, carried)]
+        effects = tuple(_effects([one for one in inputs if one.low is not None], lines, systems))
+    flips = [row for row in found if isinstance(row, Flip)]
     flips.sort(key=lambda one: (not one.inside_range, one.then != LINE_FAILS, one.distance))
-    return Flips(tuple(flips), tuple(steady), refused)
+    steady = tuple(row for row in found if isinstance(row, Steady))
+    return Flips(tuple(flips), steady, refused, effects, _observation(inputs, flips, effects))
+
+
+def _effects(inputs: Sequence[SiteInput], lines: _Lines, systems: Sequence[Fit]) -> Iterator[InputEffect]:
+    """The total effect of each uncertain input on how much of each system is bought, by Jansen's estimator."""
+    import numpy
+
+    draws = [[draw(one.uncertain, DRAWS, SEED + turn) for one in inputs] for turn in (0, 1)]
+    steps = [step for one in inputs for step in one.steps]
+    base = {step: drawn for one, drawn in zip(inputs, draws[0], strict=True) for step in one.steps}
+    base = lines.tree.again(base, lines.tree.above(steps))
+    above = [lines.tree.above(one.steps) for one in inputs]
+    again = [
+        lines.all_of(lines.tree.again({**base, **dict.fromkeys(one.steps, other)}, over), DRAWS)
+        for one, other, over in zip(inputs, draws[1], above, strict=True)
+    ]
+    ends = [
+        lines.all_of(lines.tree.again(dict.fromkeys(one.steps, numpy.array([one.low, one.high])), over), 2)
+        for one, over in zip(inputs, above, strict=True)
+    ]
+    for system in systems:
+        amount = _Amount(system, lines)
+        drawn = amount.of(lines.all_of(base, DRAWS))
+        if not (spread := float(numpy.var(drawn))):
+            continue
+        found = [
+            InputEffect(
+                system.entry.id,
+                one.name,
+                min(float(((drawn - amount.of(other)) ** 2).mean() / 2 / spread), 1.0),
+                *map(float, amount.of(pair)),
+            )
+            for one, other, pair in zip(inputs, again, ends, strict=True)
+        ]
+        yield from sorted((one for one in found if one.share), key=lambda one: -one.share)
+
+
+class _Amount:
+    """How much of a system the lines take: its units, or the capacity of a service."""
+
+    def __init__(self, system: Fit, lines: _Lines) -> None:
+        known, self.needs = system.answer.known, lines.needs
+        self.step = known.step("tier_capacity" if system.entry.tiers else "units_required")
+        leaves = ((name, known.find(name)) for name in dict.fromkeys(lines.needs))
+        self.leaves = {name: step for name, step in leaves if step is not None and step.formula is None}
+        tree = Tree({"": self.step})
+        self.tree, self.above = tree, tree.above(self.leaves.values())
+
+    def of(self, required: Any) -> Any:
+        """For each draw of the lines."""
+        import numpy
+
+        needs = numpy.array(self.needs)
+        given = {step: required[needs == name].max(axis=0) for name, step in self.leaves.items()}
+        return numpy.zeros(required.shape[1:]) + self.tree.again(given, self.above).get(self.step, self.step.value)
+
+
+def _observation(inputs: Sequence[SiteInput], flips: Sequence[Flip], effects: Sequence[InputEffect]) -> Observation | None:
+    """The observation that narrows most of the undecided verdicts; of several the one whose inputs have the most effect."""
+    open_ = [one for one in flips if one.inside_range]
+    shares: dict[str, float] = {}
+    for effect in effects:
+        shares[effect.input] = shares.get(effect.input, 0) + effect.share
+    ways: dict[tuple[str, str], list[str]] = {}
+    for one in inputs:
+        first = one.steps[0]
+        if first.name in OBSERVED:
+            what, command = (text.format(first.owner or "job") for text in OBSERVED[first.name])
+            ways.setdefault((what, command), []).append(one.name)
+    found = [
+        Observation(*way, tuple(names), len({one[:2] for one in open_ if one.input in names}), len({one[:2] for one in open_}))
+        for way, names in ways.items()
+    ]
+    return max(
+        (one for one in found if one.narrows),
+        key=lambda one: (one.narrows, sum(shares.get(name, 0) for name in one.inputs)),
+        default=None,
+    )
 
 
 class Required(NamedTuple):
@@ -153,6 +252,13 @@ class _Lines:
         parts = [LoadPart("", now(rate), now(size), pattern) for rate, size, pattern in line.reads]
         mix = mix_of(parts) if all(math.isfinite(one.bandwidth) and math.isfinite(one.io_size) for one in parts) else ()
         return mean_request(mix) if mix else math.nan
+
+    def all_of(self, known: Mapping[Step, Any], count: int) -> Any:
+        """What each line requires, a row for each, for so many values of the steps that are known."""
+        import numpy
+
+        computed = [numpy.broadcast_to(known.get(one.step, one.step.value), count) for one in self.lines]
+        return self._required(numpy.array(computed, float), known, slice(None))
 
     def refused(self, one: SiteInput, values: Any, above: Sequence[Step]) -> Any:
         """Whether the site would be refused, for each value of an input."""

@@ -9,6 +9,7 @@ import yaml
 from conftest import EXAMPLES, seeds
 from test_demand_law import drawn
 
+import ingest
 from ingest.catalog.store import Catalog
 from ingest.engine.registry import steps_below
 from ingest.errors import IngestError, UsageError
@@ -33,7 +34,7 @@ class Chosen:
         found = fits.fit_need(need, storage, CATALOG)
         first = [one for one in found.systems if one.verdict not in (fits.UNKNOWN, fits.MISFIT)][: flips.MOST_SYSTEMS]
         self.judge = {one.entry.id: fits.chosen(one, fits.ONE_SPARE, CATALOG) for one in first}
-        self.flips = flips.flips_of(self.plan, [judge(found.need) for judge in self.judge.values()], "mandatory")
+        self.flips = flips.flips_of(self.plan, first, [judge(found.need) for judge in self.judge.values()], "mandatory")
         self.inputs = {one.name: one for one in site_inputs(self.plan)}
 
     def verdict(self, system, line, name, value):
@@ -101,3 +102,41 @@ def test_the_flips_of_a_drawn_site_are_those_of_planning_again(seed):
         if chosen.inputs[row.input].keys:
             ends = {chosen.verdict(row.system, row.requirement, row.input, end) for end in (row.tried_low, row.tried_high)}
             assert len(ends - {None}) <= 1, row
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_shares_of_the_variance_are_those_of_many_draws(path, monkeypatch):
+    site = yaml.safe_load(path.read_text(encoding="utf-8"))
+    found = Chosen(site).flips.effects
+    monkeypatch.setattr(flips, "DRAWS", 100_000)
+    monkeypatch.setattr(flips, "SEED", 10)
+    many = {(one.system, one.input): one.share for one in Chosen(site).flips.effects}
+    largest = [one for system in {one.system for one in found} for one in [row for row in found if row.system == system][:3]]
+    assert all(abs(one.share - many.get((one.system, one.input), 0)) <= 0.05 for one in largest)
+
+
+def test_an_undecided_verdict_names_the_observation_that_narrows_it():
+    found = ingest.fit(EXAMPLES / "hpc-128-nodes.yaml", flip=True, storage="ddn-ai400x2").flips
+    first = found.flips[0]
+    assert (first.input, first.requirement, first.inside_range, first.then) == (
+        "jobs.climate.samples_per_second", "R-READ-01", True, "fails",
+    )  # fmt: skip
+    assert found.observation.command == "ingest observe --pid PID --path DATA --window 1h -o climate.json"
+    assert found.effects[0].input == first.input
+    assert "jobs.climate.nodes" in found.refused
+
+
+def test_a_page_of_80_columns_shows_the_flips(run):
+    shown = run("fit", EXAMPLES / "hpc-128-nodes.yaml", "--flip", "--storage", "ddn-ai400x2,ddn-ai400x").out
+    assert "range 19.8 – 38.9 samples/s, undecided today" in shown
+    assert "Measure first: an hour of climate; it narrows" in shown
+
+
+def test_flips_need_a_site(tmp_path):
+    with pytest.raises(UsageError, match=r"--flip: the inputs of a site are turned, expected SITE\.yaml"):
+        ingest.fit(read_bandwidth="1 GB/s", flip=True)
+    site = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))
+    site["storage"]["existing"] = ["ddn-ai400x2"]
+    (tmp_path / "site.yaml").write_text(yaml.safe_dump(site), encoding="utf-8")
+    with pytest.raises(UsageError, match="storage in place"):
+        ingest.fit(tmp_path / "site.yaml", flip=True)

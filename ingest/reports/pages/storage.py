@@ -37,6 +37,8 @@ MANY = 20
 LEAST_SHARE = 1e-4
 #: Inputs that turn the verdict on a system which a short page shows.
 MOST_FLIPS = 5
+#: Inputs whose share in the variance a page shows, and the least of these shares.
+MOST_EFFECTS, LEAST_EFFECT = 3, 0.01
 FLIP_COLUMNS = ("input", "today", "turns at", "", "range")
 TITLES = {UNKNOWN: "What nobody has published: ask these"}
 UNITS_OPEN = "fits as far as known, number of units open"
@@ -111,13 +113,21 @@ def flip_sections(found: Fits, in_full: bool = False) -> Iterator[Section]:
                 span = joined_ends(low, high, " – ") + (", undecided today" if flip.inside_range else "")
             turns = f"{flip.sign} {_input_text(flip, flip.flips_at)}"
             rows.append((flip.input, _input_text(flip, flip.value), turns, f"{flip.requirement} {flip.then}", span))
-        first = {(flip.input, flip.flips_at > flip.value): at for at, flip in reversed([*enumerate(own)])}
-        main = tuple(sorted(first.values())[:MOST_FLIPS])
+        nearest = {(flip.input, flip.flips_at > flip.value): at for at, flip in reversed([*enumerate(own)])}
+        main = tuple(sorted(nearest.values())[:MOST_FLIPS])
         undecided = len({flip.input for flip in own if flip.inside_range})
         said = (
             f"undecided: {counted(undecided, 'input')} may well turn it" if undecided else "no input turns it within its range"
         )
-        yield Section(f"{_amount(one)}: {said}", FLIP_COLUMNS, tuple(rows), folded=2, main=None if in_full else main)
+        effects = [effect for effect in found.flips.effects if effect.system == one.entry.id and effect.share >= LEAST_EFFECT]
+        shares = ", ".join(f"{effect.share * 100:.0f} % by {effect.input}" for effect in effects[:MOST_EFFECTS])
+        what = "capacity" if one.entry.tiers else "units"
+        lines = (f"Variance of the {what} to buy: {shares}",) if shares else ()
+        yield Section(f"{_amount(one)}: {said}", FLIP_COLUMNS, tuple(rows), lines, 2, main=None if in_full else main)
+    first = found.flips.observation
+    if first is not None:
+        narrowed = f"Measure first: {first.what}; it narrows {first.narrows} of {counted(first.undecided, 'undecided verdict')}"
+        yield Section(narrowed, lines=(first.command,))
     left_out = tuple(f"{name}: {why}" for name, why in found.flips.refused.items())
     yield Section("Not turned: plan again with other values", lines=left_out, detail="input")
 
