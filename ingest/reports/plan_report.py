@@ -30,6 +30,7 @@ from ingest.reports.workbook.vendor_workbook import vendor_workbook
 from ingest.site.decisions import refuse_undecided
 from ingest.site.plan import Plan
 from ingest.site.planner import SiteOptions, YearsOptions, plan
+from ingest.storage.fit import fit_plan
 from ingest.text import all_visible
 from ingest.version import FORMAT
 
@@ -235,7 +236,8 @@ class ReportWriter:
         if self.for_vendor:
             return tender_document(self.plan, () if self.no_charts else vendor_charts(self.plan))
         charts = () if self.no_charts else charts_of(self.plan, self.storage)
-        return buyer_report(self.plan, charts, derivations=self.derivations is None)
+        found = fit_plan(self.plan, self.storage) if self.storage else None
+        return buyer_report(self.plan, charts, self.derivations is None, found)
 
 
 def rendered(document: Document, suffix: str, template: str | Path | None = None) -> bytes:

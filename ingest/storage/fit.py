@@ -17,6 +17,7 @@ from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, brief, expected_one_of
+from ingest.requirement import PRIORITIES
 from ingest.site.plan import Plan
 from ingest.site.plan_file import SITE_SUFFIXES, plan_of_site
 from ingest.sizing.bandwidth import sized
@@ -402,12 +403,25 @@ def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
     notes = [unused(Option(f"set.{name}")) for name in settings if name not in used]
     notes += without_unit({"capacity": plain.get("required_usable_bytes")})
     if site is not None:
-        # Those that can be chosen, or all that are named.
-        able = [one for one in found.systems if not found.compared or one.verdict not in (UNKNOWN, MISFIT)][:MOST_SYSTEMS]
-        able = [one for one in able if not one.ruled_out]
-        held = [chosen(one, terms, catalog)(found.need) for one in able]
-        found = replace(found, flips=flips_of(site, able, held, given["priority"]))
+        found = with_flips(found, site, terms, given["priority"])
     return replace(found, need=replace(found.need, notes=(*found.need.notes, *notes)))
+
+
+def with_flips(found: Fits, plan: Plan, terms: Terms = ONE_SPARE, priority: str = PRIORITIES[0]) -> Fits:
+    """The comparison with what would change the verdicts on the first systems that can be chosen, or on all that are named."""
+    able = [one for one in found.systems if not found.compared or one.verdict not in (UNKNOWN, MISFIT)][:MOST_SYSTEMS]
+    able = [one for one in able if not one.ruled_out]
+    held = [chosen(one, terms, found.catalog)(found.need) for one in able]
+    return replace(found, flips=flips_of(plan, able, held, priority))
+
+
+def fit_plan(plan: Plan, storage: Sequence[str]) -> Fits:
+    """Systems compared with the mandatory lines of a plan, with their flips; without where storage is in place.
+
+    Raises UsageError: an unknown id.
+    """
+    found = fit_need(need_of(plan, {}, Job(), plan.catalog), ids_in(storage), plan.catalog)
+    return found if found.need.existing else with_flips(found, plan)
 
 
 def _site_of(plan: str | Path | None, catalog: Catalog) -> Plan:

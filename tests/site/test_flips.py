@@ -126,10 +126,13 @@ def test_an_undecided_verdict_names_the_observation_that_narrows_it():
     assert "jobs.climate.nodes" in found.refused
 
 
-def test_a_page_of_80_columns_shows_the_flips(run):
+def test_page_and_document_show_the_flips(run, tmp_path):
     shown = run("fit", EXAMPLES / "hpc-128-nodes.yaml", "--flip", "--storage", "ddn-ai400x2,ddn-ai400x").out
-    assert "range 19.8 – 38.9 samples/s, undecided today" in shown
+    assert "19.8 – 38.9 samples/s, undecided today" in shown
     assert "Measure first: an hour of climate; it narrows" in shown
+    report = ingest.report(EXAMPLES / "hpc-128-nodes.yaml", output=tmp_path / "buyer.md", storage="ddn-ai400x2")
+    assert report
+    assert "R-READ-01 fails | 19.8 – 38.9 samples/s, undecided today" in (tmp_path / "buyer.md").read_text(encoding="utf-8")
 
 
 def test_flips_need_a_site(tmp_path):

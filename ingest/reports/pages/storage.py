@@ -105,16 +105,9 @@ def flip_sections(found: Fits, in_full: bool = False) -> Iterator[Section]:
         steady = [row for row in found.flips.steady if row.system == one.entry.id]
         if not own and not steady:
             continue
-        rows = []
-        for flip in own:
-            span = ""
-            if flip.low is not None and flip.high is not None:
-                low, high = (_input_text(flip, end) for end in (flip.low, flip.high))
-                span = joined_ends(low, high, " – ") + (", undecided today" if flip.inside_range else "")
-            turns = f"{flip.sign} {_input_text(flip, flip.flips_at)}"
-            rows.append((flip.input, _input_text(flip, flip.value), turns, f"{flip.requirement} {flip.then}", span))
-        nearest = {(flip.input, flip.flips_at > flip.value): at for at, flip in reversed([*enumerate(own)])}
-        main = tuple(sorted(nearest.values())[:MOST_FLIPS])
+        rows = [flip_row(flip) for flip in own]
+        shown = first_flips(found, one.entry.id)
+        main = tuple(at for at, flip in enumerate(own) if flip in shown)
         undecided = len({flip.input for flip in own if flip.inside_range})
         said = (
             f"undecided: {counted(undecided, 'input')} may well turn it" if undecided else "no input turns it within its range"
@@ -130,6 +123,23 @@ def flip_sections(found: Fits, in_full: bool = False) -> Iterator[Section]:
         yield Section(narrowed, lines=(first.command,))
     left_out = tuple(f"{name}: {why}" for name, why in found.flips.refused.items())
     yield Section("Not turned: plan again with other values", lines=left_out, detail="input")
+
+
+def flip_row(flip: Flip) -> tuple[str, str, str, str, str]:
+    """A flip as people read it: the input, its value, where the verdict turns, what it is there, and the range of the input."""
+    span = ""
+    if flip.low is not None and flip.high is not None:
+        low, high = (_input_text(flip, end) for end in (flip.low, flip.high))
+        span = joined_ends(low, high, " – ") + (", undecided today" if flip.inside_range else "")
+    turns = f"{flip.sign} {_input_text(flip, flip.flips_at)}"
+    return flip.input, _input_text(flip, flip.value), turns, f"{flip.requirement} {flip.then}", span
+
+
+def first_flips(found: Fits, system: str) -> list[Flip]:
+    """The flips of a system that a short page shows: of each input and side the nearest."""
+    own = [flip for flip in found.flips.flips if flip.system == system] if found.flips is not None else []
+    nearest = {(flip.input, flip.flips_at > flip.value): flip for flip in reversed(own)}
+    return [flip for flip in own if nearest[flip.input, flip.flips_at > flip.value] is flip][:MOST_FLIPS]
 
 
 def _input_text(flip: Flip, value: float) -> str:
