@@ -4,6 +4,7 @@ import random
 from dataclasses import replace
 from importlib import import_module
 
+import openpyxl
 import pytest
 import yaml
 from conftest import EXAMPLES, seeds
@@ -123,6 +124,7 @@ def test_an_undecided_verdict_names_the_observation_that_narrows_it():
     )  # fmt: skip
     assert found.observation.command == "ingest observe --pid PID --path DATA --window 1h -o climate.json"
     assert found.effects[0].input == first.input
+    assert 0.9 < found.effects[0].share < 0.99
     assert "jobs.climate.nodes" in found.refused
 
 
@@ -130,9 +132,13 @@ def test_page_and_document_show_the_flips(run, tmp_path):
     shown = run("fit", EXAMPLES / "hpc-128-nodes.yaml", "--flip", "--storage", "ddn-ai400x2,ddn-ai400x").out
     assert "19.8 – 38.9 samples/s, undecided today" in shown
     assert "Measure first: an hour of climate; it narrows" in shown
-    report = ingest.report(EXAMPLES / "hpc-128-nodes.yaml", output=tmp_path / "buyer.md", storage="ddn-ai400x2")
-    assert report
-    assert "R-READ-01 fails | 19.8 – 38.9 samples/s, undecided today" in (tmp_path / "buyer.md").read_text(encoding="utf-8")
+    files = [tmp_path / "buyer.md", tmp_path / "buyer.xlsx"]
+    ingest.report(EXAMPLES / "hpc-128-nodes.yaml", output=files, storage="ddn-ai400x2")
+    assert "R-READ-01 fails | 19.8 – 38.9 samples/s, undecided today" in files[0].read_text(encoding="utf-8")
+    heads, first, *_ = openpyxl.load_workbook(files[1])["Flips"].iter_rows(values_only=True)
+    row = dict(zip(heads, first, strict=True))
+    assert (row["Input"], row["Then"], row["Today undecided"]) == ("jobs.climate.samples_per_second", "fails", "undecided")
+    assert row["Value"] < row["Turns at"] < row["High"]
 
 
 def test_flips_need_a_site(tmp_path):
