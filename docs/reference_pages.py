@@ -26,6 +26,7 @@ from ingest.catalog.records import (
     Recipe,
 )
 from ingest.cli.group import command
+from ingest.cli.options import EVERY_OPTION
 from ingest.sizing.rules import RETIRED, ROWS
 
 #: module of families -> its heading, where the name alone is an abbreviation
@@ -39,6 +40,7 @@ def commands_page() -> str:
 
     def walk(found: click.Command, parent: click.Context | None, name: str) -> Iterator[str]:
         context = click.Context(found, info_name=name, parent=parent, terminal_width=80, max_content_width=80)
+        context.meta[EVERY_OPTION] = True
         yield f"## `{context.command_path}`\n\n```text\n{found.get_help(context)}\n```"
         if isinstance(found, click.Group):
             for inner in found.list_commands(context):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.catalog import checked_by
 from ingest.engine import declared_by, met_by, shown_by
+from ingest.errors import IngestError as IngestError
 from ingest.version import __version__
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from ingest.observation.observe import observe as observe
     from ingest.reports.plan_report import report as report
     from ingest.reports.web.page import page as page
-    from ingest.rfp.response import response as response
-    from ingest.site.plan_diff import diff as diff
+    from ingest.rfp.offer_verdict import response as response
+    from ingest.site.plan_file import diff as diff
     from ingest.site.planner import plan as plan
     from ingest.sizing.bandwidth import bw as bw
     from ingest.sizing.checkpoint import checkpoint as checkpoint
@@ -53,7 +54,7 @@ _PLACES = {
     "calibrate": "ingest.observation.calibration",
     "checkpoint": "ingest.sizing.checkpoint",
     "dataset": "ingest.sizing.dataset",
-    "diff": "ingest.site.plan_diff",
+    "diff": "ingest.site.plan_file",
     "explain": "ingest.sizing.explain",
     "feed": "ingest.loader.feed",
     "fit": "ingest.storage.fit",
@@ -67,7 +68,7 @@ _PLACES = {
     "page": "ingest.reports.web.page",
     "plan": "ingest.site.planner",
     "report": "ingest.reports.plan_report",
-    "response": "ingest.rfp.response",
+    "response": "ingest.rfp.offer_verdict",
     "rl": "ingest.sizing.post_training",
     "sweep": "ingest.sizing.sweep",
     "train": "ingest.sizing.train",
@@ -76,6 +77,10 @@ _PLACES = {
     "vectors": "ingest.sizing.vectors",
     "verdict": "ingest.acceptance.verdict",
 }
+#: The commands that ask about a job, which a file may hold; `ingest.site.job_file` knows the part of it that each reads.
+OF_A_JOB = ("bw", "memory", "checkpoint", "goodput", "train", "feed", "offload", "fit", "rl")
+#: Their option for it.
+JOB = "A job: an entry of `jobs:` of a site file, or SITE.yaml#jobs.NAME."
 # What lower layers declare, show and check by stands above them: the package hands it down.
 declared_by[:] = [
     # The fields of `bw`, which starts often: a name of theirs costs no import of the others.
@@ -98,7 +103,15 @@ def __getattr__(name: str) -> Any:
         own = arguments_of(function)
         kinds = {argument: one.kind for argument, one in own.items()}
         table = {argument: (one.default, one.declared.text) for argument, one in own.items() if one.declared and not one.place}
-        return globals().setdefault(name, checked(name, function, kinds, table, in_words_of_command))
+        if name not in OF_A_JOB:
+            return globals().setdefault(name, checked(name, function, kinds, table, in_words_of_command))
+        from pathlib import Path
+
+        def from_file(job: str | Path, given: dict[str, Any]) -> Any:
+            return import_module("ingest.site.job_file").asked_from(job, name, own, given)
+
+        kinds, table = {**kinds, "job": str | Path | None}, {**table, "job": (None, JOB)}
+        return globals().setdefault(name, checked(name, function, kinds, table, in_words_of_command, from_file))
     if name == "site":  # the package, which is called as the command of this name
         return import_module("ingest.site")
     from difflib import get_close_matches

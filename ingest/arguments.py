@@ -38,6 +38,7 @@ def checked(
     kinds: Mapping[str, Any],
     options: Mapping[str, tuple[Any, str]],
     reworded: Callable[[IngestError, Collection[str]], IngestError] = lambda error, _: error,
+    from_file: Callable[[Any, dict[str, Any]], Any] | None = None,
 ) -> Callable[..., Any]:
     """A public function that checks the types of its arguments before it runs, and refuses in one line that is seen whole.
 
@@ -45,10 +46,10 @@ def checked(
 
     Args:
         name: its name in the package.
-        function: the function.
         kinds: the types of its arguments.
         options: those of its arguments that its table of options declares, each with its default and its help.
         reworded: a refusal in words of these arguments.
+        from_file: the arguments that the file of its option `job` holds, under those given beside it.
     """
     signature = inspect.signature(function)
     parameters = signature.parameters.values()
@@ -67,8 +68,11 @@ def checked(
         fitting = [
             _argument(place, value, kinds) for place, value in zip(chain(by_place, repeat(further)), given, strict=False)
         ]
+        fitted = {place: _argument(place, value, kinds) for place, value in named.items()}
         try:
-            return function(*fitting, **{place: _argument(place, value, kinds) for place, value in named.items()})
+            if from_file is not None and (job := fitted.pop("job", None)) is not None:
+                fitting, fitted = [], from_file(job, {**dict(zip(by_place, fitting, strict=False)), **fitted})
+            return function(*fitting, **fitted)
         except IngestError as error:
             error.args = ("\n".join(map(in_one_line, reworded(error, kinds).lines)),)
             raise
@@ -113,8 +117,7 @@ def _choices(kind: Any) -> tuple[Any, ...]:
 def _fitted(value: Any, kind: Any) -> Any:
     """A value as a declared type has it; a path where only text is declared becomes text.
 
-    Raises:
-        _Misfit: it is of another type, or something in it is.
+    Raises _Misfit: it is of another type, or something in it is.
     """
     choices = _choices(kind)
     if isinstance(value, os.PathLike) and Path not in choices:
@@ -139,11 +142,7 @@ def _can_be_path(name: str | bytes) -> bool:
 
 
 def _as(value: Any, kind: Any) -> Any:
-    """A value as one type has it.
-
-    Raises:
-        _Misfit: it is of another type, or something in it is.
-    """
+    """A value as one type has it. Raises _Misfit: it is of another type, or something in it is."""
     of, inner = get_origin(kind) or kind, get_args(kind)
     if of is Any:
         return value

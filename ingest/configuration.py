@@ -28,19 +28,13 @@ _PACKAGE = Path(__file__).parent
 
 
 class Configuration(NamedTuple):
-    """What holds unless an option says otherwise.
+    """What holds unless an option says otherwise."""
 
-    Attributes:
-        catalogs: folders of entries, the last one overrides; with the place that names each, for messages.
-        units: `decimal` or `binary`.
-        currency: of prices that the user gives; empty where it is unknown.
-        origins: where each setting comes from, by its key.
-    """
-
+    #: folders of entries, the last one overrides; with the place that names each, for messages
     catalogs: tuple[tuple[Path, str], ...] = ()
-    units: str = DECIMAL
-    currency: str = ""
-    origins: Mapping[str, str] = {}
+    units: str = DECIMAL  # `decimal` or `binary`
+    currency: str = ""  # of prices that the user gives; empty where it is unknown
+    origins: Mapping[str, str] = {}  # where each setting comes from, by its key
 
 
 def configuration_folder() -> Path:

@@ -12,13 +12,10 @@ MOST_LETTERS = 300
 
 
 class IngestError(Exception):
-    """Something cannot be done: a bad file, a missing fact (exit code 1).
-
-    Attributes:
-        fault: the key of a file that is to blame, as its path, and what is wrong with it; None where no key is.
-    """
+    """Something cannot be done: a bad file, a missing fact (exit code 1)."""
 
     exit_code = 1
+    #: the key of a file that is to blame, as its path, and what is wrong with it; None where no key is
     fault: tuple[tuple[str, ...], str] | None = None
 
     @property
@@ -168,11 +165,7 @@ def expected_one_of(found: object, choices: Iterable[str]) -> str:
 
 
 def one_of(option: str, found: object, choices: Iterable[str]) -> None:
-    """Refuse a word that is not among the choices.
-
-    Raises:
-        UsageError: another word, with the nearest one.
-    """
+    """Refuse a word that is not among the choices. Raises UsageError: another word, with the nearest one."""
     words = list(choices)
     if found not in words:
         raise UsageError(f"{option}: found '{found}', {expected_one_of(found, words)}")

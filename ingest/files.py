@@ -7,6 +7,7 @@ import errno
 import gc
 import os
 import stat
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
@@ -63,8 +64,7 @@ def will_replace(path: str | Path) -> bool:
 def refuse_output(identity: Identity) -> None:
     """Refuse at once to read a file that the command would replace: for an input whose reading takes long.
 
-    Raises:
-        UsageError: the command that runs would replace it.
+    Raises UsageError: the command that runs would replace it.
     """
     if identity in _outputs:
         raise UsageError(f"-o: '{_outputs[identity]}' is also read; expected another file")
@@ -101,8 +101,7 @@ OUTSIDE = "`plan --root DIR` names a wider folder"
 def open_regular(path: str | Path) -> BinaryIO:
     """Open a file for reading; never a device or a pipe, which may have no end or no writer.
 
-    Raises:
-        OSError: no such file, no permission, not a regular file, or outside of what is `confined`.
+    Raises OSError: no such file, no permission, not a regular file, or outside of what is `confined`.
     """
     _refuse_outside(path)
     file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))  # noqa: SIM115
@@ -119,13 +118,11 @@ def read_bytes(path: str | Path, expected: str, *, place: str = "", most: int = 
     """The content of a file.
 
     Args:
-        path: the file.
         expected: what it should be, for the refusal.
         place: the option that names it, and its path; the path by default.
         most: its largest size in bytes.
 
-    Raises:
-        IngestError: no such file, no permission, not a regular file or a larger one.
+    Raises IngestError: no such file, no permission, not a regular file or a larger one.
     """
     try:
         with open_regular(path) as file:
@@ -140,8 +137,7 @@ def read_bytes(path: str | Path, expected: str, *, place: str = "", most: int = 
 def read_text(path: str | Path, expected: str, *, place: str = "", most: int = MOST_BYTES) -> str:
     """The text of a file, with its lines ended by line feeds; the arguments are those of `read_bytes`.
 
-    Raises:
-        IngestError: as `read_bytes`, or the file is not UTF-8; with the line.
+    Raises IngestError: as `read_bytes`, or the file is not UTF-8; with the line.
     """
     raw = read_bytes(path, expected, place=place, most=most)
     try:
@@ -154,13 +150,9 @@ def read_text(path: str | Path, expected: str, *, place: str = "", most: int = M
 def read_json_object(
     path: str | Path, expected: str, *, place: str = "", most: int = MOST_BYTES, infinite: bool = False
 ) -> dict[str, Any]:
-    """The JSON object in a file; the arguments are those of `read_bytes`.
+    """The JSON object in a file; the arguments are those of `read_bytes`. Where `infinite`, `NaN` and `Infinity` are numbers.
 
-    Args:
-        infinite: `NaN` and `Infinity` are numbers.
-
-    Raises:
-        IngestError: as `read_text`, or the file is no JSON object, or has a key twice; with the line.
+    Raises IngestError: as `read_text`, or the file is no JSON object, or has a key twice; with the line.
     """
     import json
 
@@ -196,8 +188,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def write_whole(path: str | Path, content: str | bytes) -> None:
     """Write a file under a temporary name and rename it, so that it is never half-written.
 
-    Raises:
-        IngestError: the folder does not exist or cannot be written.
+    Raises IngestError: the folder does not exist or cannot be written.
     """
     write_all({Path(path): content})
 
@@ -244,8 +235,7 @@ def write_all(contents: Mapping[Path, str | bytes]) -> None:
 def check_target(target: Path) -> None:
     """Refuse a file that cannot be written, before any work is done for it.
 
-    Raises:
-        IngestError: its folder does not exist or cannot be written, or a folder, a block device or a socket has its name.
+    Raises IngestError: its folder does not exist or cannot be written, or a folder, a block device or a socket has its name.
     """
     final = _followed(target)
     if final.is_symlink():
@@ -276,8 +266,7 @@ def _is_file(target: Path) -> bool:
 def _open_stream(target: Path) -> BinaryIO:
     """A terminal, a device or a pipe, open for writing; a pipe without a reader would wait for ever.
 
-    Raises:
-        OSError: nothing reads the pipe.
+    Raises OSError: nothing reads the pipe.
     """
     try:
         descriptor = os.open(target, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
@@ -333,6 +322,11 @@ def _end(number: int, _: Any) -> None:
 
 def _unwritable(target: Path, why: str | None) -> IngestError:
     return IngestError(f"--output: '{target}' cannot be written: {why}")
+
+
+def now() -> float:
+    """The time in seconds; that of SOURCE_DATE_EPOCH where a file is to be the same byte for byte."""
+    return float(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
 
 
 def sha256(content: bytes) -> str:

@@ -134,9 +134,6 @@ def lines_for_vendors(lines: Sequence[Line]) -> tuple[Line, ...]:
     """The lines that bind a vendor, and the information that one of them names by its id.
 
     Other information would show a vendor how far the requirements exceed what the workload needs.
-
-    Args:
-        lines: all lines of a plan.
     """
     named = " ".join(one.statement for one in lines if one.priority != INFORMATION)
     return tuple(one for one in lines if one.priority != INFORMATION or one.id in named)
@@ -166,9 +163,7 @@ def kind_of_line(name: str) -> str:
 def kinds_of(lines: Sequence[Requirement], grows: bool = False) -> frozenset[str]:
     """The kinds of load that a site has, and the groups that they belong to: no document names any other.
 
-    Args:
-        lines: all lines of a plan.
-        grows: whether a later year asks for more than the first.
+    Of all lines of its plan, and of whether it `grows`: a later year asks for more than the first.
     """
     found = {SHOWN_BY.get(one.id, one.kind) for one in lines} | ({GROWTH} if grows else set())
     found |= {part.kind for one in lines for part in one.loads} | ({TOGETHER} if any(one.loads for one in lines) else set())
@@ -184,12 +179,10 @@ def is_of(needed: str | Sequence[str], kinds: frozenset[str]) -> bool:
 def said_of(text: str | Sequence[str | Mapping[str, Any]], kinds: frozenset[str]) -> str:
     """A text without the parts that concern kinds of load of which a site has none.
 
+    Of a part, `of` names the kinds, `without` those with which it is left out.
+
     >>> said_of(["Reads.", {"of": "restores", "text": "Restores."}], frozenset({"training reads"}))
     'Reads.'
-
-    Args:
-        text: the whole text, or its parts; `of` names the kinds of a part, `without` those with which it is left out.
-        kinds: of the site.
     """
     if isinstance(text, str):
         return text
@@ -225,13 +218,9 @@ def loads_in_words(loads: Sequence[HeldLoad]) -> str:
 
 
 def least_accepted(value: float, unit: str) -> float:
-    """Return what meets a required value: the value itself or what is printed of it, whichever is lower.
+    """Return what meets a required value in base units: the value itself or what is printed of it, whichever is lower.
 
     The two are one number since values are rounded; plans and forms of before state others than they print.
-
-    Args:
-        value: that is required, in base units.
-        unit: its base unit.
 
     >>> least_accepted(265_245_076_866.5, "B/s"), least_accepted(984_496_892_142.8, "B/s")
     (265200000000, 984496892142.8)
@@ -242,19 +231,12 @@ def least_accepted(value: float, unit: str) -> float:
 
 
 class MixPart(NamedTuple):
-    """One part of a load of several access patterns.
+    """One part of a load of several access patterns."""
 
-    Attributes:
-        share: of the bytes per second of the line.
-        operation: `read` or `write`.
-        io_size: bytes of one request.
-        pattern: `random` or `sequential`.
-    """
-
-    share: float
-    operation: str
-    io_size: int
-    pattern: str
+    share: float  # of the bytes per second of the line
+    operation: str  # `read` or `write`
+    io_size: int  # bytes of one request
+    pattern: str  # `random` or `sequential`
 
     @property
     def requests(self) -> str:
@@ -272,30 +254,19 @@ class MixPart(NamedTuple):
 
 
 class HeldLoad(NamedTuple):
-    """What one kind of load adds to a line that holds several.
+    """What one kind of load adds to a line that holds several."""
 
-    Attributes:
-        kind: a value of `LOADS`.
-        value: its part of the value of the line, in base units.
-    """
-
-    kind: str
-    value: float
+    kind: str  # a value of `LOADS`
+    value: float  # its part of the value of the line, in base units
 
 
 class ClientGroup(NamedTuple):
-    """The clients of a line on one cluster.
+    """The clients of a line on one cluster."""
 
-    Attributes:
-        cluster: its name.
-        node: their node type.
-        clients: how many take part.
-        bandwidth: B/s of all of them together, where an equal share is more than one of them draws; else None.
-    """
-
-    cluster: str
-    node: str
-    clients: int
+    cluster: str  # its name
+    node: str  # their node type
+    clients: int  # how many take part
+    #: B/s of all of them together, where an equal share is more than one of them draws; else None
     bandwidth: float | None = None
 
     def words(self, node: str = "") -> str:
@@ -314,40 +285,25 @@ class ClientGroup(NamedTuple):
 
 @dataclass(frozen=True)
 class Conditions:
-    """Under which a value holds; a bare number of bytes per second cannot be tested.
+    """Under which a value holds; a bare number of bytes per second cannot be tested."""
 
-    Attributes:
-        clients: nodes that take part concurrently.
-        client_groups: the clients of each cluster.
-        threads: of each client.
-        queue_depth: most outstanding requests of all clients together.
-        implied_latency: mean latency in seconds at which that queue depth yields the value.
-        latency_99: seconds within which 99 % of the requests are to be answered.
-        io_size: bytes of one request.
-        pattern: `random` or `sequential`.
-        mix: the parts of a load of several patterns, by share of its bytes; empty where `io_size` and `pattern` say it all.
-        operation: `read`, `write`, `open`, `create` or `hold`, for capacity; `read and write` concurrently, or `read or
-            write` alternately, each with the requests of the lines that the statement names.
-        files: `file per process` or `shared`.
-        duration: seconds.
-        fill: share of the capacity that is in use meanwhile.
-        cache: the rule about caches, in words.
-    """
-
+    #: `read`, `write`, `open`, `create` or `hold`, for capacity; `read and write` concurrently, or `read or write` alternately,
+    #: each with the requests of the lines that the statement names
     operation: str
-    clients: int | None = None
-    threads: int | None = None
-    queue_depth: int | None = None
-    implied_latency: float | None = None
-    latency_99: float | None = None
-    io_size: int | None = None
-    pattern: str = ""
+    clients: int | None = None  # nodes that take part concurrently
+    threads: int | None = None  # of each client
+    queue_depth: int | None = None  # most outstanding requests of all clients together
+    implied_latency: float | None = None  # mean latency in seconds at which that queue depth yields the value
+    latency_99: float | None = None  # seconds within which 99 % of the requests are to be answered
+    io_size: int | None = None  # bytes of one request
+    pattern: str = ""  # `random` or `sequential`
+    #: the parts of a load of several patterns, by share of its bytes; empty where `io_size` and `pattern` say it all
     mix: tuple[MixPart, ...] = ()
-    files: str = ""
-    duration: float | None = None
-    fill: float | None = None
-    cache: str = ""
-    client_groups: tuple[ClientGroup, ...] = ()
+    files: str = ""  # `file per process` or `shared`
+    duration: float | None = None  # seconds
+    fill: float | None = None  # share of the capacity that is in use meanwhile
+    cache: str = ""  # the rule about caches, in words
+    client_groups: tuple[ClientGroup, ...] = ()  # the clients of each cluster
 
     @property
     def groups_in_words(self) -> str:
@@ -362,48 +318,28 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Requirement:
-    """One requirement line.
+    """One requirement line."""
 
-    Attributes:
-        id: stable, such as `R-READ-01`; the same in every document and file.
-        priority: one of `PRIORITIES`.
-        statement: a sentence with *shall* or *should*.
-        metric: the quantity, by name.
-        value: in base units, rounded towards the stricter side; the threshold of its test.
-        unit: its base unit.
-        conditions: under which it holds.
-        derivation: lines from the formula down to the given values.
-        assumptions: names of the assumed quantities that it rests on.
-        low, high: the range of what was computed, where one is known.
-        computed: the value before rounding; None in plans of before.
-        digits: significant digits of the value.
-        rationale: one sentence for the Vendor: why it is required.
-        remark: for the Buyer alone: which guidance decides the value, and what the workload needs.
-        kind: of its load, such as `restores`, a value of `LOADS`; of several the largest, empty for none.
-        loads: the part of each kind, the largest first, where it holds several.
-        limited_by: what its consumers can draw, where that is less than they need; empty where it is not.
-        theme: a key of `THEMES`.
-    """
-
-    id: str
-    priority: str
-    statement: str
-    metric: str
-    value: float
-    unit: str
-    conditions: Conditions
-    derivation: tuple[str, ...] = ()
-    assumptions: tuple[str, ...] = ()
+    id: str  # stable, such as `R-READ-01`; the same in every document and file
+    priority: str  # one of `PRIORITIES`
+    statement: str  # a sentence with *shall* or *should*
+    metric: str  # the quantity, by name
+    value: float  # in base units, rounded towards the stricter side; the threshold of its test
+    unit: str  # its base unit
+    conditions: Conditions  # under which it holds
+    derivation: tuple[str, ...] = ()  # lines from the formula down to the given values
+    assumptions: tuple[str, ...] = ()  # names of the assumed quantities that it rests on
+    #: low, high: the range of what was computed, where one is known
     low: float | None = None
     high: float | None = None
-    computed: float | None = None
-    digits: int = 3
-    rationale: str = ""
-    theme: str = ""
-    remark: str = ""
-    kind: str = ""
-    limited_by: str = ""
-    loads: tuple[HeldLoad, ...] = ()
+    computed: float | None = None  # the value before rounding; None in plans of before
+    digits: int = 3  # significant digits of the value
+    rationale: str = ""  # one sentence for the Vendor: why it is required
+    theme: str = ""  # a key of `THEMES`
+    remark: str = ""  # for the Buyer alone: which guidance decides the value, and what the workload needs
+    kind: str = ""  # of its load, such as `restores`, a value of `LOADS`; of several the largest, empty for none
+    limited_by: str = ""  # what its consumers can draw, where that is less than they need; empty where it is not
+    loads: tuple[HeldLoad, ...] = ()  # the part of each kind, the largest first, where it holds several
 
     @property
     def load(self) -> str:

@@ -53,8 +53,7 @@ def checked_id(found: object, where: str) -> str:
     >>> checked_id("R-READ-01", "plan.json")
     'R-READ-01'
 
-    Raises:
-        IngestError: anything else.
+    Raises IngestError: anything else.
     """
     if isinstance(found, str) and _ID.fullmatch(found):
         return found
@@ -69,8 +68,7 @@ def checked_host(found: str, where: str) -> str:
     >>> checked_host("node-001.example.org", "hosts.txt")
     'node-001.example.org'
 
-    Raises:
-        IngestError: anything else.
+    Raises IngestError: anything else.
     """
     if _HOST.fullmatch(found):
         return found

@@ -128,8 +128,7 @@ def unit_factor(text: str) -> tuple[float, str]:
     >>> unit_factor("TFLOP/s"), unit_factor("Gb/s"), unit_factor("GiB")
     ((1000000000000.0, 'FLOP/s'), (125000000.0, 'B/s'), (1073741824, 'B'))
 
-    Raises:
-        UsageError: an unknown unit, with the nearest one that exists.
+    Raises UsageError: an unknown unit, with the nearest one that exists.
     """
     for short, full in SHORTHAND.items():
         if text.endswith(short):
@@ -176,8 +175,7 @@ def parse(written: object, unit: str, what: str) -> float:
     >>> parse("0.1/kWh", "1/J", "--electricity-price") * 3.6e6
     0.1
 
-    Raises:
-        UsageError: no number, not finite, an unknown unit, a unit of another kind, or none where one is needed.
+    Raises UsageError: no number, not finite, an unknown unit, a unit of another kind, or none where one is needed.
     """
     if isinstance(written, bool) or not isinstance(written, (int, float, str)):
         raise UsageError(f"{what}: found {brief(written)}, expected a finite number, {_example(unit)}")
@@ -248,8 +246,7 @@ def parse_whole(written: object, what: str, least: int, most: int | None = None)
     >>> parse_whole("10k", "--samples", 0)
     10000
 
-    Raises:
-        UsageError: no whole number, or out of range.
+    Raises UsageError: no whole number, or out of range.
     """
     number = parse(written, "1", what)
     if number % 1 or number < least or (most is not None and number > most):
@@ -264,8 +261,7 @@ def parse_share(written: object, what: str) -> float:
     >>> parse_share("0.5%", "--tolerance")
     0.005
 
-    Raises:
-        UsageError: no number, or not a part of the whole.
+    Raises UsageError: no number, or not a part of the whole.
     """
     share = parse(written, "1", what)
     if not 0 < share < 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -76,34 +76,27 @@ CASE_KEYS = {
 #: The benchmark whose rounds judge the rates of the earlier ones, and the first that does.
 ROUNDS_OF, FIRST_ROUND = "mlperf-training", "v2.1"
 #: What JSON tells of a set, and what JSON and CSV tell of a case.
-_ERRORS = ("median_absolute_error", "p80_absolute_error", "p90_absolute_error", "p95_absolute_error")
-FIGURES = ("title", "cases", "within_tolerance", *_ERRORS, "median_width", "passed")
+FIGURES = ("title", "cases", "within_tolerance", "median_absolute_error")
 DETAILS = ("id", "unit", "published", "ours", "expected", "error", "tolerance", "within", "source", "where", "remark")
-BARS = ("tolerance", "median", "p80", "p90", "p95", "coverage_low", "coverage_high", "sides", "width")
+#: Percentiles of the errors, and all that a bar may limit.
+PERCENTILES = {"p80": 0.8, "p90": 0.9, "p95": 0.95}
+BARS = ("tolerance", "median", *PERCENTILES, "coverage_low", "coverage_high", "sides", "width")
 
 
 @dataclass(frozen=True)
 class Case:
-    """A published figure and the computed one.
-
-    Attributes:
-        published: as in the source, in base units.
-        ours: computed from the published inputs.
-        expected: the published figure; computed by hand from the published inputs where these contradict it.
-        tolerance: largest difference of `ours` from `expected`, relative.
-        width: high end over low end of the predicted range; 1 where none is predicted.
-    """
+    """A published figure and the computed one."""
 
     id: str
     unit: str
-    published: float
-    ours: float
-    expected: float
-    tolerance: float
+    published: float  # as in the source, in base units
+    ours: float  # computed from the published inputs
+    expected: float  # the published figure; computed by hand from the published inputs where these contradict it
+    tolerance: float  # largest difference of `ours` from `expected`, relative
     source: str
     where: str
     remark: str = ""
-    width: float = 1.0
+    width: float = 1.0  # high end over low end of the predicted range; 1 where none is predicted
 
     @property
     def error(self) -> float:
@@ -129,6 +122,32 @@ class Case:
     def contradicted(self) -> bool:
         """Whether the published inputs give another figure than the published one."""
         return not math.isclose(self.published, self.expected, rel_tol=self.tolerance)
+
+    def _called(self, rightly: bool, remark: str) -> Case:
+        """The case, within where it is called rightly, whatever its error."""
+        tolerance = abs(self.ours / self.published - 1) * 1.0000001 if rightly else 0.0
+        return replace(self, tolerance=tolerance, remark=remark.strip())
+
+    def ranged(self, ends: Sequence[float], most: float | None = None, what: str = "published") -> Case:
+        """Within where the published figure, or a part of its range up to `most`, lies between the ends computed for it."""
+        low, high = min(ends), max(ends)
+        inside = low <= (self.published if most is None else most) and self.published <= high
+        shown = "; ".join(filter(None, (self.remark, f"{what} {'inside' if inside else 'OUTSIDE'} the range")))
+        return replace(self._called(inside, shown), width=high / low)
+
+    def fitting(self, fits: bool, found: bool) -> Case:
+        """Within where a layout is called as it was found: it fits the room, or runs out of it.
+
+        The error printed is the distance from a full GPU; that of the set counts the layouts that are called wrongly.
+        """
+        shown = f"{self.remark} {'Ran' if found else 'Out of memory'}; called {'fitting' if fits else 'too large'}."
+        return replace(self._called(fits == found, shown), expected=self.ours if fits == found else self.published)
+
+    def sided(self, threshold: float) -> Case:
+        """Within where the published and the computed figure lie on the same side of a threshold."""
+        passes = self.published >= threshold
+        shown = f"{self.remark} {'Passes' if passes else 'Fails'} {display(threshold, self.unit, binary=False)}."
+        return self._called((self.ours >= threshold) == passes, shown)
 
 
 @dataclass(frozen=True)
@@ -156,22 +175,10 @@ class ValidatedSet:
         return evidence_ladder.median(self._errors)
 
     @property
-    def p80_absolute_error(self) -> float:
-        """80th percentile of the errors (nearest rank)."""
-        return self._percentile(0.8)
-
-    @property
-    def p90_absolute_error(self) -> float:
-        """90th percentile of the errors (nearest rank)."""
-        return self._percentile(0.9)
-
-    @property
-    def p95_absolute_error(self) -> float:
-        """95th percentile of the errors (nearest rank)."""
-        return self._percentile(0.95)
-
-    def _percentile(self, share: float) -> float:
-        return sorted(self._errors)[math.ceil(share * self.cases) - 1]
+    def percentiles(self) -> dict[str, float]:
+        """Percentiles of the errors (nearest rank), by name."""
+        errors = sorted(self._errors)
+        return {name: errors[math.ceil(share * self.cases) - 1] for name, share in PERCENTILES.items()}
 
     @property
     def median_width(self) -> float:
@@ -189,9 +196,7 @@ class ValidatedSet:
         held = {
             "tolerance": self.within_tolerance == self.cases,
             "median": self.median_absolute_error <= self.bar.get("median", 0),
-            "p80": self.p80_absolute_error <= self.bar.get("p80", 0),
-            "p90": self.p90_absolute_error <= self.bar.get("p90", 0),
-            "p95": self.p95_absolute_error <= self.bar.get("p95", 0),
+            **{name: error <= self.bar.get(name, 0) for name, error in self.percentiles.items()},
             "coverage_low": covered >= self.bar.get("coverage_low", 0),
             "coverage_high": covered <= self.bar.get("coverage_high", 1),
             "sides": covered >= self.bar.get("sides", 0),
@@ -205,9 +210,7 @@ class ValidatedSet:
         words = {
             "tolerance": "every case within its tolerance",
             "median": "median error at most {:.3g} %",
-            "p80": "80th percentile at most {:.3g} %",
-            "p90": "90th percentile at most {:.3g} %",
-            "p95": "95th percentile at most {:.3g} %",
+            **{name: f"{name[1:]}th percentile at most {{:.3g}} %" for name in PERCENTILES},
             "coverage_low": "at least {:.3g} % within the range",
             "coverage_high": "at most {:.3g} %",
             "sides": "at least {:.3g} % on the published side of the threshold",
@@ -223,7 +226,7 @@ class ValidatedSet:
         if "width" not in self.bar:
             return ""
         return (
-            f"median error {self.median_absolute_error:.1%}, 80th percentile {self.p80_absolute_error:.1%}, "
+            f"median error {self.median_absolute_error:.1%}, 80th percentile {self.percentiles['p80']:.1%}, "
             f"{self.within_tolerance / self.cases:.1%} inside ranges of a median width of ×{self.median_width:.2f}"
         ).replace("%", " %")
 
@@ -238,7 +241,10 @@ class ValidatedSet:
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
         details = [{key: getattr(case, key) for key in DETAILS} for case in self.results]
-        return {"set": self.name, **{key: getattr(self, key) for key in FIGURES}, "bar": dict(self.bar), "details": details}
+        figures = {key: getattr(self, key) for key in FIGURES}
+        figures |= {f"{name}_absolute_error": error for name, error in self.percentiles.items()}
+        figures |= {"median_width": self.median_width, "passed": self.passed}
+        return {"set": self.name, **figures, "bar": dict(self.bar), "details": details}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -292,7 +298,6 @@ def _case(path: Path, data: Mapping[str, Any], case: Mapping[str, Any], catalog:
     name, place = case["quantity"], f"{path.name} {case['id']}"
     unit = unit_of(name)
     published = parse(case["published"], unit, place)
-    expected = parse(case.get("expected", case["published"]), unit, place)
     command = next((key for key in COMMANDS if key in case), None)
     if command is not None:
         answer = COMMANDS[command](**located(path, case[command]), catalogs=catalog)
@@ -305,18 +310,19 @@ def _case(path: Path, data: Mapping[str, Any], case: Mapping[str, Any], catalog:
     if source not in catalog.sources:
         raise CatalogError(f"{path}: case {case['id']}: unknown source '{source}'{nearest(source, catalog.sources)}")
     remark = " ".join(filter(None, (case.get("statement", ""), case.get("remark", ""))))
+    found_case = Case(str(case["id"]), unit, published, ours, published, 0.0, source, where, remark)
     if command is not None and "fits" in case:
-        return _fitting_case(str(case["id"]), published, ours, (not answer.unmet, case["fits"]), source, where, remark, unit)
-    most = parse(case.get("published_up_to", case["published"]), unit, place)
-    if command is not None and "ends" in case:
-        ends = [_answered(COMMANDS[command], name, {**case[command], **end}, catalog) for end in case["ends"]]
-        return _ranged_case(str(case["id"]), (published, most), ours, ends, source, where, remark, unit)
+        return found_case.fitting(not answer.unmet, case["fits"])
     if "threshold" in case:
-        return _sided_case(str(case["id"]), published, ours, parse(case["threshold"], unit, place), source, where, remark, unit)
-    if command is not None and "tolerance" not in case:
+        return found_case.sided(parse(case["threshold"], unit, place))
+    if command is not None and ("ends" in case or "tolerance" not in case):
         ends = [float(found.low or ours), float(found.high or ours)]
-        return _ranged_case(str(case["id"]), (published, most), ours, ends, source, where, remark, unit)
-    return Case(str(case["id"]), unit, published, ours, expected, case["tolerance"], source, where, remark)
+        if "ends" in case:
+            answers = (COMMANDS[command](**{**case[command], **end}, catalogs=catalog) for end in case["ends"])
+            ends = [float(one.results[name].value) for one in answers]
+        return found_case.ranged(ends, parse(case.get("published_up_to", case["published"]), unit, place))
+    expected = parse(case.get("expected", case["published"]), unit, place)
+    return replace(found_case, expected=expected, tolerance=case["tolerance"])
 
 
 def located(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -341,12 +347,6 @@ def _of_tier(words: str, catalog: Catalog) -> dict[str, float]:
     limits = {field: getattr(tier, field) for field in Tier.shapes}
     limits["client_bandwidth"] = tier.client_read_bandwidth
     return {f"tier_{field}": item.value for field, item in limits.items() if item and is_quantity(f"tier_{field}")}
-
-
-def _answered(command: Callable[..., Any], name: str, options: Mapping[str, Any], catalog: Catalog) -> float:
-    """The result of a command, so that the case tests the whole path from the catalogs."""
-    results: Mapping[str, Any] = command(**options, catalogs=catalog).results
-    return float(results[name].value)
 
 
 def _runs(path: Path, data: Mapping[str, Any]) -> Iterator[Case]:
@@ -387,49 +387,8 @@ def _transfer_case(name: str, measured: float, row: Rate, level: evidence_ladder
     predicted = level.given[evidence_ladder.RATE]
     low, high = predicted.low or predicted.value, predicted.high or predicted.value
     unit = unit_of(evidence_ladder.RATE)
-    found = (measured, measured)
-    return _ranged_case(name, found, predicted.value, (low, high), row.source, row.where, level.note, unit, "measured")
-
-
-def _ranged_case(
-    name: str,
-    published: tuple[float, float],
-    ours: float,
-    ends: Sequence[float],
-    source: str,
-    where: str,
-    remark: str,
-    unit: str,
-    what: str = "published",
-) -> Case:
-    """A case that is within where the published figure, or a part of its range, lies between the ends computed for it."""
-    low, high = min(ends), max(ends)
-    inside = low <= published[1] and published[0] <= high
-    shown = "; ".join(filter(None, (remark, f"{what} {'inside' if inside else 'OUTSIDE'} the range")))
-    tolerance = abs(ours / published[0] - 1) * 1.0000001 if inside else 0.0
-    return Case(name, unit, published[0], ours, published[0], tolerance, source, where, shown, high / low)
-
-
-def _fitting_case(
-    name: str, room: float, ours: float, fits: tuple[bool, bool], source: str, where: str, remark: str, unit: str
-) -> Case:
-    """A case that is within where a layout is called as it was found: it fits the room, or runs out of it."""
-    ours_fits, found = fits
-    shown = f"{remark} {'Ran' if found else 'Out of memory'}; called {'fitting' if ours_fits else 'too large'}."
-    same = ours_fits == found
-    # The error printed is the distance from a full GPU; that of the set counts the layouts that are called wrongly.
-    tolerance = abs(ours / room - 1) * 1.0000001 if same else 0.0
-    return Case(name, unit, room, ours, ours if same else room, tolerance, source, where, shown.strip())
-
-
-def _sided_case(
-    name: str, published: float, ours: float, threshold: float, source: str, where: str, remark: str, unit: str
-) -> Case:
-    """A case that is within where the published and the computed figure lie on the same side of a threshold."""
-    same = (ours >= threshold) == (published >= threshold)
-    shown = f"{remark} {'Passes' if published >= threshold else 'Fails'} {display(threshold, unit, binary=False)}."
-    tolerance = abs(ours / published - 1) * 1.0000001 if same else 0.0
-    return Case(name, unit, published, ours, published, tolerance, source, where, shown.strip())
+    case = Case(name, unit, measured, predicted.value, measured, 0.0, row.source, row.where, level.note)
+    return case.ranged((low, high), what="measured")
 
 
 def _scaled_pairs(catalog: Catalog) -> Iterator[Case]:
@@ -445,8 +404,8 @@ def _scaled_pairs(catalog: Catalog) -> Iterator[Case]:
                 value, low, factor = beyond(small, large.gpus, steps, steps.exponent(key.protocol, key.gpu))
                 name = f"{rates.model.id} on {key.gpu}, {key.precision}: {small.gpus:,} to {large.gpus:,} GPUs"
                 where = " ".join(filter(None, (key.protocol, key.round, key.submitter)))
-                ends, measured = (low, value, small.rate), (large.rate, large.rate)
-                yield _ranged_case(name, measured, value, ends, "ingest-rates", where, factor, unit)
+                case = Case(name, unit, large.rate, value, large.rate, 0.0, "ingest-rates", where, factor)
+                yield case.ranged((low, value, small.rate))
 
 
 def _rounds(catalog: Catalog) -> Iterator[Case]:
@@ -499,8 +458,7 @@ def validate(name: str | None = None, *, catalogs: Annotated[Sequence[str | Path
     >>> validate("ibrahim").results["ibrahim"].passed
     True
 
-    Raises:
-        UsageError: an unknown set.
+    Raises UsageError: an unknown set.
     """
     catalog = opened(catalogs)
     known = {path.stem: path for path in sorted((shipped_folder() / "published").glob("*.yaml"))}

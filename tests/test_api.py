@@ -94,3 +94,10 @@ def test_a_gpu_comes_second_by_its_place():
         assert by_place.to_dict()["results"] == by_name.to_dict()["results"]
     with pytest.raises(TypeError, match="multiple values for argument 'gpu'"):
         ingest.checkpoint("llama3-8b", "h100", gpu="h100")
+
+
+def test_a_result_is_a_number_and_a_refusal_has_a_name():
+    found = ingest.bw("cosmoflow", "h100", nodes=128)["ingest_bandwidth_per_job"]
+    assert float(found) == found.value
+    with pytest.raises(ingest.IngestError, match="did you mean 'cosmoflow'"):
+        ingest.bw("cosmofolw", "h100")

@@ -81,8 +81,8 @@ def test_a_gpu_takes_one_file(house):
 def test_an_option_of_bw_takes_one_line(house):
     new = '    scaling_share: Annotated[Written | None, option("Linear share.", "F", quantity="scaling_efficiency")]\n'
     house.edit("ingest/sizing/job.py", "    cache_hit: Annotated[", f"{new}    cache_hit: Annotated[")
-    assert "--scaling-share F" in house.ingest("bw", "--help")
-    assert "--scaling-share F" in house.ingest("explain", "--help")
+    assert "--scaling-share F" in house.ingest("bw", "--help-all")
+    assert "--scaling-share F" in house.ingest("explain", "--help-all")
     name = "ingest_bandwidth_per_job"
     whole, half = (json.loads(house.ingest(*JOB, *more, "--format", "json")) for more in ((), ("--scaling-share", "0.5")))
     assert half["results"][name]["value"] == pytest.approx(whole["results"][name]["value"] / 2)
@@ -253,7 +253,7 @@ def test_a_requirement_line_takes_two_files(house):
 
 
 LANDING = """
-columns("jobs", job_landing_bandwidth="B/s")
+columns("jobs", "B/s", "job_landing_bandwidth")
 input_quantity("landing_bytes", "B", "Bytes that an instrument lands.")
 input_quantity("landing_seconds", "s", "Time within which an instrument lands its bytes.")
 computed_quantity("job_landing_bandwidth", "minimum(landing_bytes / landing_seconds, job_drawable_bandwidth)", "B/s",

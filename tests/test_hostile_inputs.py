@@ -9,13 +9,13 @@ from rfp.offers import ONE_JOB
 
 import ingest
 from ingest.acceptance.tools import ior, mdtest
-from ingest.acceptance.tools.parsing import named_test
+from ingest.acceptance.tools.job_files import named_test
 from ingest.architecture import registry, stored_weights
 from ingest.errors import IngestError, UsageError
 from ingest.files import open_regular, read_bytes, read_json_object
 from ingest.observation.sources.training_logs import torchtitan
 from ingest.reports.document.model import Table
-from ingest.reports.document.word_template import FIELD
+from ingest.reports.document.word import FIELD
 from ingest.rfp import workbook_reader
 from ingest.site import scenarios
 from ingest.site.schema import keeps, limits_of

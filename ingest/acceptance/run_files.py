@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -24,7 +23,7 @@ from ingest.acceptance.tools import COMPANIONS, runs_in
 from ingest.acceptance.tools.dlio import flat
 from ingest.acceptance.tools.fio import sections
 from ingest.errors import IngestError, cannot_be_read, listed
-from ingest.files import read_bytes, read_text, sha256
+from ingest.files import now, read_bytes, read_text, sha256
 from ingest.units import display
 
 #: Files in which scripts write the hash of their list of tests, next to results.
@@ -113,11 +112,6 @@ def clock_of(run: Run) -> float | None:
     return None
 
 
-def now() -> float:
-    """The time of this verdict, of the environment where a reproducible one is wanted."""
-    return float(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
-
-
 @cache
 def _records(path: Path) -> Mapping[str, Record]:
     """The runs that a script recorded, by the name of their file or folder."""
@@ -157,7 +151,9 @@ def counted_runs(
     reasons: dict[str, str] = {}
     evidence: list[Evidence] = []
     contents = {path: content for content, path in read.items()}
-    for run in sorted(found, key=_order):
+    parts = re.compile(r"(\d{1,9})")
+    # Run 2 before run 10.
+    for run in sorted(found, key=lambda one: [(int(part) if part.isdigit() else -1, part) for part in parts.split(one.file)]):
         record, number = _record_of(run, recorded_runs)
         content = contents.get(Path(run.file), "")
         recorded = None if record is None else content in record.hashes.values()
@@ -176,11 +172,6 @@ def counted_runs(
         runs[ident], reasons[ident] = [], why
         evidence = [one._replace(why=one.why or why) if one.test == ident else one for one in evidence]
     return CountedRuns(runs, refused, reasons, tuple(evidence), tuple(_notes(evidence)))
-
-
-def _order(run: Run) -> tuple[tuple[int, str], ...]:
-    """Sorts runs by file: run 2 before run 10."""
-    return tuple((int(part) if part.isdigit() else -1, part) for part in re.split(r"(\d{1,9})", run.file))
 
 
 def _record_of(run: Run, listed_runs: set[str]) -> tuple[Record | None, int | None]:

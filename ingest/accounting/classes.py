@@ -1,9 +1,9 @@
-"""Classes of runs: by size, by partition, or by the user's own map of partitions, accounts, sizes and durations."""
+"""What runs were of: the node type of their kind of GPU, and classes by size, by partition, or by the user's own map."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from ingest.accounting.ledger import PARTS, account_of, shown_name
 from ingest.accounting.runs import Runs
+from ingest.catalog.records import Gpu, Node
+from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import Kind, read_yaml
-from ingest.errors import UsageError, brief
+from ingest.errors import IngestError, UsageError, brief
 from ingest.units import parse
 
 Array = NDArray[Any]
@@ -33,21 +35,13 @@ _HASH = re.compile(r"[0-9a-f]{12}")
 
 
 class Rule(NamedTuple):
-    """A class of the user's map.
+    """A class of the user's map."""
 
-    Attributes:
-        name: of the class.
-        partition: pattern of the partition; empty for any.
-        account: hash of the account; empty for any.
-        spans: lowest and highest value by `gpus`, `nodes`, `duration`.
-        job: further keys of its job in the site file.
-    """
-
-    name: str
-    partition: str
-    account: str
-    spans: Mapping[str, tuple[float, float]]
-    job: Mapping[str, Any]
+    name: str  # of the class
+    partition: str  # pattern of the partition; empty for any
+    account: str  # hash of the account; empty for any
+    spans: Mapping[str, tuple[float, float]]  # lowest and highest value by `gpus`, `nodes`, `duration`
+    job: Mapping[str, Any]  # further keys of its job in the site file
 
 
 class Classes(NamedTuple):
@@ -104,13 +98,7 @@ def _span(written: Any, key: str, place: str) -> tuple[float, float]:
 
 
 def class_of_each(runs: Runs, classes: Classes, per_node: Array) -> tuple[list[str], Array]:
-    """The names of the classes, and the place among them of each run.
-
-    Args:
-        runs: the runs.
-        classes: how they are parted.
-        per_node: GPUs of a node of the cluster of each run.
-    """
+    """The names of the classes, and the place among them of each run; `per_node` are the GPUs of a node of its cluster."""
     sizes, place = by_size(runs.gpus, per_node)
     names = list(sizes)
     if classes.by == BY_PARTITION:
@@ -119,17 +107,15 @@ def class_of_each(runs: Runs, classes: Classes, per_node: Array) -> tuple[list[s
     place = place + len(classes.rules)
     values = {"gpus": runs.gpus / PARTS, "nodes": runs.nodes, "duration": runs.seconds}
     for at, rule in reversed([*enumerate(classes.rules)]):
-        fitting = numpy.array([_fits(rule, group.partition, group.account) for group in runs.groups] or [False])
+        named = [not rule.partition or fnmatchcase(group.partition, rule.partition) for group in runs.groups]
+        fitting = numpy.array(
+            [fits and rule.account in ("", group.account) for fits, group in zip(named, runs.groups, strict=True)] or [False]
+        )
         chosen = fitting[runs.group] if len(runs.group) else numpy.zeros(0, bool)
         for key, (least, most) in rule.spans.items():
             chosen &= (values[key] >= least) & (values[key] <= most)
         place = numpy.where(chosen, at, place)
     return [*(rule.name for rule in classes.rules), *names], place
-
-
-def _fits(rule: Rule, partition: str, account: str) -> bool:
-    fits = not rule.partition or fnmatchcase(partition, rule.partition)
-    return fits and (not rule.account or rule.account == account)
 
 
 def by_size(gpus: Array, per_node: Array) -> tuple[Sequence[str], Array]:
@@ -159,3 +145,64 @@ def partitions(runs: Runs) -> tuple[list[str], Array]:
         for group, shown in zip(runs.groups, plain, strict=True)
     ]
     return [*names], numpy.array(places or [0])
+
+
+#: The node type that stands for one whose kind of GPU is not known.
+STAND_IN = "dgx-h100"
+#: What vendors write before the name of a GPU.
+_VENDOR = re.compile(r"^(nvidia|tesla|amd|instinct|geforce)[-_ ]+", re.IGNORECASE)
+
+
+class Machine(NamedTuple):
+    """A node type."""
+
+    gpu: str  # the kind of GPU as it may be shown; empty where none is known
+    node: str  # id of the node type
+    gpus_per_node: float  # of that node type
+    known: bool  # whether the history, or the user, tells it
+    seen: int  # the most GPUs that runs have on one node
+    how: str  # where it comes from, in words
+
+
+def machine_of(runs: Runs, kind: tuple[str, str], catalog: Catalog, node: str | None = None) -> Machine:
+    """The node type of the runs of one kind, a cluster and a GPU as the scheduler calls them; the user may name the `node`."""
+    # The most GPUs that a run has on each of its nodes.
+    told = runs.nodes > 0
+    seen = int(numpy.ceil(runs.gpus[told] / PARTS / runs.nodes[told]).max(initial=0))
+    if node is not None:
+        found = catalog.get(Node, node)
+        return Machine(shown_name(kind[1]), found.id, found.gpus_per_node.value, True, seen, "--node")
+    card = next(_cards(kind[1], catalog), None)
+    if card is not None:
+        nodes = [catalog.get(Node, one) for one in catalog.ids(Node.kind)]
+        fitting = [one for one in nodes if one.gpu == card.id and one.gpus_per_node.value == seen]
+        usual = catalog.get(Node, card.usual_node) if card.usual_node else None
+        chosen: Node | None = None
+        if usual is not None and (usual.gpus_per_node.value >= seen or not fitting):
+            wide = [one for one in fitting if seen > 1 and is_regular(runs, seen) and usual.gpus_per_node.value != seen]
+            chosen = wide[0] if wide else usual
+        elif fitting:
+            chosen = fitting[0]
+        if chosen is not None:
+            how = f"usual node of {card.id}" if chosen is usual else f"node of {card.id} with {seen} GPUs"
+            return Machine(card.id, chosen.id, chosen.gpus_per_node.value, True, seen, how)
+    name = shown_name(kind[1]) if card is None else card.id
+    return Machine(name, STAND_IN, catalog.get(Node, STAND_IN).gpus_per_node.value, False, seen, "stands in")
+
+
+def is_regular(runs: Runs, seen: int) -> bool:
+    """Whether most runs on several nodes have that many GPUs on each."""
+    several = runs.nodes > 1
+    each, counts = numpy.unique(runs.gpus[several] // PARTS // runs.nodes[several], return_counts=True)
+    return bool(len(each)) and int(each[counts.argmax()]) == seen
+
+
+def _cards(name: str, catalog: Catalog) -> Iterator[Gpu]:
+    """The GPUs of the catalog that a name may mean, the longest part of it first: `nvidia_h100_80gb_hbm3` is an H100."""
+    words = [word for word in re.split(r"[-_ ]+", _VENDOR.sub("", name.strip().lower())) if word]
+    for length in range(len(words), 0, -1):
+        for mark in ("-", "_", ""):
+            try:
+                yield catalog.get(Gpu, mark.join(words[:length]))
+            except IngestError:
+                continue

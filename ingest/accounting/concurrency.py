@@ -8,7 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-HOUR, DAY, WEEK = 3600, 86_400, 604_800
+HOUR, DAY = 3600, 86_400
 #: 1 January 1970 was a Thursday: seconds from then to the first Monday.
 MONDAY = 4 * DAY
 
@@ -74,12 +74,9 @@ def window_of(start: Array, end: Array) -> tuple[int, int]:
 
 
 def profile(start: Array, end: Array, amount: Array, window: tuple[int, int] | None = None) -> Profile:
-    """The sum of amounts over time, each from its start until its end.
+    """The sum of amounts over time, each from its start until its end in seconds, half-open; sums of whole numbers are exact.
 
-    Args:
-        start, end: seconds, half-open.
-        amount: of each; sums of whole numbers are exact.
-        window: the time that counts where it is longer than that of these runs.
+    The `window` is the time that counts where it is longer than that of these runs.
     """
     begin, finish = window or window_of(start, end)
     times = numpy.concatenate([start, end, [begin, finish]])
@@ -115,20 +112,15 @@ def starts_per_minute(start: Array, window: tuple[int, int]) -> tuple[float, flo
     return weighted_quantiles(values, weights, 0.99)[0], float(counts.max())
 
 
-def week_by_hour(found: Profile, offset: int = 0) -> Array:
-    """The mean level in each hour of the week, Monday first: seven rows of 24; not a number for an hour that never passed.
-
-    Args:
-        found: the level over time.
-        offset: seconds by which the clock of the site is ahead of these times.
-    """
+def week_by_hour(found: Profile) -> Array:
+    """The mean level in each hour of the week, Monday first: seven rows of 24; not a number for an hour that never passed."""
     begin, finish = int(found.times[0]), int(found.times[-1])
     edges = numpy.arange(begin // HOUR * HOUR, finish + HOUR, HOUR)
     if len(edges) < 2:
         return numpy.full((7, 24), numpy.nan)
     inside = numpy.clip(edges, begin, finish)
     sums, lengths = numpy.diff(found.integral(inside)), numpy.diff(inside)
-    hours = (edges[:-1] + offset - MONDAY) // HOUR % (7 * 24)
+    hours = (edges[:-1] - MONDAY) // HOUR % (7 * 24)
     total, time = (numpy.bincount(hours, weights, 7 * 24) for weights in (sums, lengths))
     with numpy.errstate(invalid="ignore"):
         found_mean: Array = (total / time).reshape(7, 24)

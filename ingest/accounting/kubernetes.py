@@ -40,9 +40,7 @@ def read_object(one: Mapping[str, Any], ledger: Ledger) -> None:
         ledger.leave_out(NO_END, key)
         return
     if kind == "Workload":
-        sets = [
-            (part.get("count", 1), (part.get("template") or NO_DATA).get("spec") or NO_DATA) for part in spec.get("podSets", ())
-        ]
+        sets = [(part.get("count", 1), _template(part)) for part in spec.get("podSets", ())]
         queue = str(spec.get("queueName") or "")
     else:
         pods = spec if kind == "Pod" else _template(spec)

@@ -42,7 +42,6 @@ BACKWARDS = "end before start"
 CONTRADICTS = "longer elapsed time than from start to end"
 DUPLICATE = "recorded more than once"
 NO_PARENT = "step without its job"
-REASONS = (NEVER_STARTED, REVOKED, UNREADABLE, NO_GPUS, NO_END, BACKWARDS, CONTRADICTS, DUPLICATE, NO_PARENT)
 #: A slice of a GPU as NVIDIA names it: the sevenths of its compute.
 _SLICE = re.compile(r"(?:^|[^0-9a-z])([1-7])g\.\d+gb", re.IGNORECASE)
 #: Numbers of a GPU in the names of devices, which differ by site: a name of other letters could be anything.
@@ -50,19 +49,12 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,31}")
 
 
 class Group(NamedTuple):
-    """What allocations have in common.
+    """What allocations have in common."""
 
-    Attributes:
-        cluster: the machine, as its scheduler calls it.
-        gpu: the kind of GPU, likewise.
-        partition: partition, queue or namespace.
-        account: the beginning of the hash of the account.
-    """
-
-    cluster: str = ""
-    gpu: str = ""
-    partition: str = ""
-    account: str = ""
+    cluster: str = ""  # the machine, as its scheduler calls it
+    gpu: str = ""  # the kind of GPU, likewise
+    partition: str = ""  # partition, queue or namespace
+    account: str = ""  # the beginning of the hash of the account
 
 
 #: The columns of a ledger and the type of each: an id, seconds since 1970 by the clock of the history, parts of a GPU, bytes.

@@ -1,20 +1,25 @@
-"""What a cluster did: the result of `ingest site`."""
+"""What a cluster did: the result of `ingest site`, and its site file, in which a comment says where each number comes from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import datetime
+import json
+import math
+import textwrap
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from ingest.accounting.classes import Machine
 from ingest.accounting.concurrency import Profile, profile, week_by_hour, window_of
 from ingest.accounting.ledger import PARTS
-from ingest.accounting.machines import Machine
 from ingest.accounting.runs import Runs
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.result import envelope, frame_of
 from ingest.engine.value import Quantity
+from ingest.units import display
 
 if TYPE_CHECKING:
     import pandas
@@ -23,88 +28,54 @@ Array = NDArray[Any]
 
 
 class ClassUse(NamedTuple):
-    """What the runs of one class did on one cluster.
+    """What the runs of one class did on one cluster."""
 
-    Attributes:
-        name: of its job in the site file.
-        cluster: its cluster there.
-        jobs: allocations.
-        gpu_hours: of all of them.
-        share: of the GPU-hours of the history.
-        nodes: nodes of a run: the mean by GPU-hours, and the span of 90 % of them.
-        gpus: likewise.
-        concurrent: GPUs in use by share of time, and the most; the mean.
-        lengths: hours of a run: median, and the length that 95 % of the runs do not exceed.
-        ends: runs by how they ended.
-        mtti: seconds of one run to an interrupt by the system, and to any early end; None for too few.
-        starts: per minute, the number that 99 % of the minutes do not exceed, and the most.
-        read, written: bytes/s and GPU of the runs whose bytes are known: the mean, and the span of 90 % of their hours.
-        known_bytes: share of its GPU-hours whose bytes are known.
-        job: keys of its job from the user's map.
-    """
-
-    name: str
-    cluster: str
-    jobs: int
-    gpu_hours: float
-    share: float
-    nodes: tuple[float, float, float]
-    gpus: tuple[float, float, float]
-    concurrent: Mapping[str, float]
-    lengths: tuple[float, float]
-    ends: Mapping[str, int]
+    name: str  # of its job in the site file
+    cluster: str  # its cluster there
+    jobs: int  # allocations
+    gpu_hours: float  # of all of them
+    share: float  # of the GPU-hours of the history
+    nodes: tuple[float, float, float]  # nodes of a run: the mean by GPU-hours, and the span of 90 % of them
+    gpus: tuple[float, float, float]  # likewise
+    concurrent: Mapping[str, float]  # GPUs in use by share of time, and the most; the mean
+    lengths: tuple[float, float]  # hours of a run: median, and the length that 95 % of the runs do not exceed
+    ends: Mapping[str, int]  # runs by how they ended
+    #: seconds of one run to an interrupt by the system, and to any early end; None for too few
     mtti: tuple[float | None, float | None]
-    starts: tuple[float, float]
+    starts: tuple[float, float]  # per minute, the number that 99 % of the minutes do not exceed, and the most
+    #: read, written: bytes/s and GPU of the runs whose bytes are known: the mean, and the span of 90 % of their hours
     read: tuple[float, float, float] | None
     written: tuple[float, float, float] | None
-    known_bytes: float
-    job: Mapping[str, Any]
+    known_bytes: float  # share of its GPU-hours whose bytes are known
+    job: Mapping[str, Any]  # keys of its job from the user's map
 
 
 class ClusterUse(NamedTuple):
-    """What ran on the GPUs of one kind.
+    """What ran on the GPUs of one kind."""
 
-    Attributes:
-        name: in the site file.
-        machine: its node type and how that is known.
-        gpus: GPUs in use over time, in parts.
-        nodes: allocated nodes over time; those that runs share count for each.
-        size: nodes that hold the most GPUs in use.
-        gpu_hours: of all runs.
-    """
-
-    name: str
-    machine: Machine
-    gpus: Profile
-    nodes: Profile
-    size: int
-    gpu_hours: float
+    name: str  # in the site file
+    machine: Machine  # its node type and how that is known
+    gpus: Profile  # GPUs in use over time, in parts
+    nodes: Profile  # allocated nodes over time; those that runs share count for each
+    size: int  # nodes that hold the most GPUs in use
+    gpu_hours: float  # of all runs
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Usage(InteractiveResult):
-    """What a cluster did.
+    """What a cluster did."""
 
-    Attributes:
-        runs: the allocations.
-        clusters, classes: what ran where.
-        results: quantities by name.
-        removed: rows left out, by reason.
-        coverage: shares of GPU-hours whose kind of GPU, bytes and model are known, and of allocations that are counted.
-        questions: what the history does not tell, by place in the site file.
-        warnings: one line each.
-        site: the site file.
-    """
-
-    runs: Runs
+    runs: Runs  # the allocations
+    #: clusters, classes: what ran where
     clusters: tuple[ClusterUse, ...]
     classes: tuple[ClassUse, ...]
-    results: Mapping[str, Quantity]
-    removed: Mapping[str, int]
+    results: Mapping[str, Quantity]  # quantities by name
+    removed: Mapping[str, int]  # rows left out, by reason
+    #: shares of GPU-hours whose kind of GPU, bytes and model are known, and of allocations that are counted
     coverage: Mapping[str, float]
-    questions: Mapping[str, str]
-    warnings: tuple[str, ...] = ()
-    site: str = ""
+    questions: Mapping[str, str]  # what the history does not tell, by place in the site file
+    warnings: tuple[str, ...] = ()  # one line each
+    site: str = ""  # the site file
 
     command = "site"
     title = "What the cluster did"
@@ -149,3 +120,180 @@ class Usage(InteractiveResult):
     def to_frame(self) -> pandas.DataFrame:
         """One row per class."""
         return frame_of([one._asdict() for one in self.classes], index="name")
+
+
+#: Column in which comments begin.
+COMMENT = 44
+HEAD = """\
+# A site for `ingest plan`, counted from the accounting history of a cluster.
+# Comments say where each number comes from. Edit what you know better, answer the `questions`, then run: ingest plan FILE
+"""
+TAIL = """\
+
+storage:
+  protection: {data: 8, parity: 2}
+  fill_limit: 85%
+  headroom: 20%
+"""
+#: Rates below this are no requirement; a number of bytes without a unit is at least a thousand.
+LEAST_RATE, LEAST_BYTES = 1e6, 1000
+#: Times before this are those of a trace that begins at zero.
+FIRST_YEAR = 631_152_000
+
+
+def site_text(answer: Usage) -> str:
+    """The site file of a history."""
+    lines = [
+        *HEAD.splitlines(),
+        *_coverage(answer),
+        "",
+        "format: 2",
+        "name: Site from an accounting history",
+        *_start(answer),
+        "years: 5",
+    ]
+    lines += ["", "clusters:"]
+    for cluster in answer.clusters:
+        lines += _cluster(cluster)
+    lines += ["", "jobs:"]
+    for one in answer.classes:
+        lines += _job(one, next(each for each in answer.clusters if each.name == one.cluster))
+    lines += [*TAIL.splitlines(), *_at_least(answer), ""]
+    lines += _noted("questions:", "a tender waits until each is answered, and its line deleted")
+    lines += [f"  {key}: {json.dumps(text, ensure_ascii=False)}" for key, text in answer.questions.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _noted(line: str, *comments: str) -> Iterator[str]:
+    """A line, and comments on it that begin in one column."""
+    wrapper = textwrap.TextWrapper(132 - COMMENT, break_long_words=False, break_on_hyphens=False)
+    for number, part in enumerate(part for comment in comments for part in wrapper.wrap(comment)):
+        yield f"{(line + '  ' if not number else '').ljust(COMMENT)}# {part}"
+
+
+def _coverage(answer: Usage) -> Iterator[str]:
+    """What was counted, and what was left out."""
+    begin, finish = answer.window
+    results = answer.results
+    files = ", ".join(f"{count:,} × {kind}" for kind, count in answer.runs.kinds.items())
+    yield "#"
+    yield f"# History: {days(begin)} to {days(finish)} ({(finish - begin) / 86_400:,.1f} days); {files}."
+    counted = f"{len(answer.runs.key):,} allocations, {results['gpu_hours'].value:,.0f} GPU-hours"
+    shares = answer.coverage
+    yield f"# Counted: {counted}; {shares['allocations']:.2%} of the allocations that ran."
+    known = f"kind of GPU {shares['gpu']:.1%}, bytes {shares['bytes']:.1%}, model {shares['model']:.1%}"
+    yield f"# Known of the GPU-hours: {known}."
+    for reason, count in answer.removed.items():
+        yield f"# Left out: {count:,} × {reason}."
+    for note, count in answer.runs.notes.items():
+        yield f"# Read otherwise: {count:,} × {note}."
+    peak = results["concurrent_gpus_max"].value
+    levels = ", ".join(f"{name.upper()} {results[f'concurrent_gpus_{name}'].value:,.6g}" for name in ("p50", "p95", "p99"))
+    yield f"# GPUs in use, by share of time: {levels}, at most {peak:,.6g}; mean {results['concurrent_gpus_mean'].value:,.4g}."
+    starts = results["starts_per_minute_p99"].value, results["starts_per_minute_max"].value
+    yield f"# Starts per minute: P99 {starts[0]:,.0f}, at most {starts[1]:,.0f}."
+    if "quarterly_growth" in results:
+        yield f"# GPUs in use grow {results['quarterly_growth'].value:+.1%} per quarter, fitted to all whole quarters."
+
+
+def days(time: int) -> str:
+    """A time as a date; of a trace that begins at zero, its day."""
+    if time < FIRST_YEAR:
+        return f"day {time / 86_400:.1f} of the trace"
+    return datetime.datetime.fromtimestamp(time, datetime.UTC).strftime("%Y-%m-%d")
+
+
+def _start(answer: Usage) -> Iterator[str]:
+    finish = answer.window[1]
+    if finish >= FIRST_YEAR:
+        year = datetime.datetime.fromtimestamp(finish, datetime.UTC).year + 1
+        yield from _noted(f"start: {year}", "the year after the history; year 0 of the plan")
+
+
+def _cluster(cluster: ClusterUse) -> Iterator[str]:
+    machine, level, nodes = cluster.machine, cluster.gpus, cluster.nodes
+    yield f"  {cluster.name}:"
+    seen = f"runs have up to {machine.seen} GPUs on a node" if machine.seen else "nodes of the runs are not recorded"
+    how = machine.how if machine.known else f"OPEN: {machine.node} stands in"
+    yield from _noted(f"    node: {machine.node}", f"{how}; {seen}")
+    most, usual = level.peak / PARTS, level.quantile(0.99) / PARTS
+    used = f"{most:,.6g} GPUs in use at most, P99 {usual:,.6g}, in nodes of {machine.gpus_per_node:g}"
+    allocated = f"nodes allocated: P99 {nodes.quantile(0.99):,.0f}, at most {nodes.peak:,.0f}; shared ones count for each run"
+    yield from _noted(f"    count: {cluster.size}", used, allocated)
+
+
+def _job(one: ClassUse, cluster: ClusterUse) -> Iterator[str]:
+    per_node = cluster.machine.gpus_per_node
+    nodes, runs, share = sizes_of(one, cluster)
+    ends = ", ".join(f"{count:,} {word}" for word, count in one.ends.items())
+    yield f"  {one.name}:"
+    hours = f"{one.gpu_hours:,.0f} GPU-hours in {one.jobs:,} runs: {one.share:.1%} of the hours"
+    lengths = f"runs last {_hours(one.lengths[0])} (median), {_hours(one.lengths[1])} (P95); ended: {ends}"
+    yield from _noted(f"    cluster: {one.cluster}", hours, lengths)
+    size = f"GPUs of a run: {one.gpus[0]:,.4g} on average by GPU-hours, 90 % of them {one.gpus[1]:,.4g} to {one.gpus[2]:,.4g}"
+    packed = (f"packed on whole nodes of {per_node:g} GPUs",) if one.gpus[2] < per_node else ()
+    yield from _noted(f"    nodes: {nodes}", size, *packed)
+    levels = one.concurrent
+    used = ", ".join(
+        f"{name.upper() if name != 'max' else 'maximum'} {levels[name]:,.6g}" for name in ("p50", "p95", "p99", "max")
+    )
+    yield from _noted(f"    runs: {_flow(runs)}", f"GPUs of the class in use: {used}")
+    yield from _noted(f"    share: {share}", f"{levels['mean']:,.4g} GPUs in use on average, over those of these runs")
+    starts = max(1, math.ceil(one.starts[0] * one.gpus[0] / per_node / nodes))
+    if starts < runs["typical"]:
+        often = f"starts per minute: P99 {one.starts[0]:,.0f}, at most {one.starts[1]:,.0f}"
+        yield from _noted(f"    starts: {starts}", often)
+    if one.read is not None and not one.job.keys() & {"model", "samples_per_second"}:
+        yield from _noted("    samples_per_second: 1", "one sample stands for what a GPU reads in a second")
+        mean, low, high = (max(round(value), LEAST_BYTES) for value in one.read)
+        covered = f"bytes/s of a GPU over whole runs, mean and 90 % of the GPU-hours; {one.known_bytes:.1%} of them have bytes"
+        yield from _noted(f"    sample_bytes: {_flow({'low': low, 'typical': mean, 'high': high})}", covered)
+    if one.written is not None and one.written[0] > 0:
+        each, total = (display(rate, "B/s", binary=False) for rate in (one.written[0], one.written[0] * levels["p99"]))
+        yield from _noted("    # checkpoint:", f"a GPU writes {each} on average, those of the P99 {total}")
+    system, early = one.mtti
+    if system is not None or early is not None:
+        ended = {"an end by the system": system, "any early end, failures included": early}
+        words = ", ".join(f"{_hours(value / 3600)} to {what}" for what, value in ended.items() if value)
+        yield from _noted(
+            f"    # checkpoint: mtti: {math.floor((system or early or 0) / 60)} min", f"mean time of a run: {words}"
+        )
+    for key, value in one.job.items():
+        yield from _noted(f"    {key}: {json.dumps(value, ensure_ascii=False)}", "from --classes")
+
+
+def sizes_of(one: ClassUse, cluster: ClusterUse) -> tuple[int, Mapping[str, int], str]:
+    """Whole nodes of a run, concurrent runs, and the share of the time, whose product is the mean of the GPUs in use."""
+    per_node = cluster.machine.gpus_per_node
+    nodes = min(max(1, round(one.gpus[0] / per_node)), max(cluster.size, 1))
+    each = nodes * per_node
+    most = max(cluster.size // nodes, 1)
+    low, typical, high = (min(max(1, math.ceil(one.concurrent[name] / each - 1e-9)), most) for name in ("p95", "p99", "max"))
+    share = min(one.concurrent["mean"] / (typical * each), 1.0)
+    return nodes, {"low": low, "typical": typical, "high": high}, f"{max(math.floor(share * 1e4) / 100, 0.01):g}%"
+
+
+def _flow(span: Mapping[str, Any]) -> str:
+    """A span as YAML; one number where it has no width."""
+    if len({*span.values()}) == 1:
+        return str(span["typical"])
+    return "{" + ", ".join(f"{name}: {value}" for name, value in span.items()) + "}"
+
+
+def _hours(value: float) -> str:
+    return display(value * 3600, "s")
+
+
+def _at_least(answer: Usage) -> Iterator[str]:
+    """The aggregate rates that were measured, as the least that is bought."""
+    found = {
+        key: measured.value
+        for key, way in (("read", "read"), ("write", "written"))
+        if (measured := answer.results.get(f"concurrent_{way}_bandwidth_p99")) is not None and measured.value >= LEAST_RATE
+    }
+    if found:
+        yield from _noted("  at_least:", "means over whole runs: peaks within a run are higher")
+        share = f"P99 over time of all runs together; {answer.coverage['bytes']:.1%} of the GPU-hours have bytes"
+        for key, rate in found.items():
+            yield from _noted(f"    {key}: {math.ceil(rate / 1e6)} MB/s", share)
+        yield "    because: aggregate of the accounting history"

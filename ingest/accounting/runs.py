@@ -32,37 +32,26 @@ LONGEST = 315_576_000
 
 
 class Runs(NamedTuple):
-    """Allocations as columns, sorted by start, and what was left out.
+    """Allocations as columns, sorted by start, and what was left out."""
 
-    Attributes:
-        key: number of the job.
-        start, end: seconds since 1970, half-open.
-        seconds: allocated time; less than from start to end where the job was suspended.
-        gpus: parts of a GPU.
-        nodes: `UNKNOWN` where not recorded.
-        group: number of the group.
-        state: how it ended, as its code.
-        read, written: bytes; not a number where they were not counted.
-        groups: by number.
-        removed, notes, kinds: counts, as of the ledger.
-        local: whether times are of a local clock.
-    """
-
-    key: Array
+    key: Array  # number of the job
+    #: start, end: seconds since 1970, half-open
     start: Array
     end: Array
-    seconds: Array
-    gpus: Array
-    nodes: Array
-    group: Array
-    state: Array
+    seconds: Array  # allocated time; less than from start to end where the job was suspended
+    gpus: Array  # parts of a GPU
+    nodes: Array  # `UNKNOWN` where not recorded
+    group: Array  # number of the group
+    state: Array  # how it ended, as its code
+    #: read, written: bytes; not a number where they were not counted
     read: Array
     written: Array
-    groups: tuple[Group, ...]
+    groups: tuple[Group, ...]  # by number
+    #: removed, notes, kinds: counts, as of the ledger
     removed: Counter[str]
     notes: Counter[str]
     kinds: Counter[str]
-    local: bool
+    local: bool  # whether times are of a local clock
 
     def only(self, chosen: Array) -> Runs:
         """The runs of a mask."""

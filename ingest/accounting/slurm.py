@@ -193,17 +193,9 @@ def delimiter_of(header: str) -> str:
 
 
 def read_rows(lines: Iterable[str], header: str, place: str, ledger: Ledger, accounts: bool = False) -> None:
-    """Read the rows of `sacct -P` that follow a header.
+    """Read the rows of `sacct -P` that follow a header, with accounts where classes ask for them.
 
-    Args:
-        lines: the rows.
-        header: their names.
-        place: the file, for refusals.
-        ledger: takes what is read.
-        accounts: whether classes ask for accounts.
-
-    Raises:
-        IngestError: a column is missing.
+    Raises IngestError: a column is missing.
     """
     mark = delimiter_of(header)
     names = [name.strip().lower().partition("%")[0] for name in header.rstrip("\r\n").split(mark)]

@@ -1,24 +1,114 @@
-"""Files of a history: opened, decompressed and handed line by line to the reader of their kind."""
+"""Files of a history: opened, decompressed and handed line by line, or object by object, to the reader of their kind."""
 
 from __future__ import annotations
 
 import bz2
 import gzip
 import io
+import json
 import lzma
+import re
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
+from zipfile import BadZipFile
+
+import numpy
 
 from ingest.accounting import kubernetes, pbs, slurm, tables, transfers
-from ingest.accounting.json_stream import objects_in
-from ingest.accounting.ledger import UNREADABLE, Ledger
+from ingest.accounting.ledger import UNREADABLE, Group, Ledger
 from ingest.errors import IngestError, UsageError, cannot_be_read, listed
-from ingest.files import open_regular
+from ingest.files import open_regular, read_bytes
+
+#: The lists whose entries are objects of a history.
+_LIST = re.compile(r'"(?:jobs|items)"\s*:\s*\[')
+#: Letters that one object may have, and those that come before the list.
+LONGEST_OBJECT, LONGEST_HEAD = 2**25, 2**22
+#: Letters that are read between two attempts to take objects.
+LONGEST_CHUNK = 2**18
+
+
+def objects_in(lines: Iterable[str], place: str) -> Iterator[Mapping[str, Any]]:
+    """The entries of the list `jobs` or `items` of a document, of a list, or documents that follow each other.
+
+    Raises IngestError: it is cut short or no JSON.
+    """
+    decoder, buffer, inside, found_any = json.JSONDecoder(), "", False, False
+    for chunk in _chunks(lines):
+        buffer += chunk
+        if not inside:
+            head = buffer.lstrip()
+            begins = _LIST.search(head)
+            if head.startswith("["):
+                buffer, inside = head[1:], True
+            elif begins is not None:
+                buffer, inside = head[begins.end() :], True
+            elif len(head) > LONGEST_HEAD:
+                break
+            else:
+                continue
+        at = 0
+        while True:
+            at = _past(buffer, at)
+            if at >= len(buffer) or buffer[at] == "]":
+                break
+            try:
+                one, end = decoder.raw_decode(buffer, at)
+            except (ValueError, RecursionError):
+                if len(buffer) - at > LONGEST_OBJECT:
+                    raise IngestError(f"{place}: no whole JSON, expected a list of objects") from None
+                break
+            if not isinstance(one, Mapping):
+                raise IngestError(f"{place}: an entry of the list is no object, expected jobs, pods or workloads")
+            found_any = True
+            yield one
+            at = end
+        if at < len(buffer) and buffer[at] == "]":
+            return
+        buffer = buffer[at:]
+    if inside or found_any:
+        raise IngestError(f"{place}: JSON that is cut short, expected the whole list")
+    yield from _documents(decoder, buffer, place)
+
+
+def _documents(decoder: json.JSONDecoder, text: str, place: str) -> Iterator[Mapping[str, Any]]:
+    """Objects that follow each other, one for a line or one alone."""
+    at = _past(text, 0)
+    while at < len(text):
+        try:
+            one, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            raise IngestError(f"{place}: no whole JSON, expected an object or a list of objects") from None
+        if not isinstance(one, Mapping):
+            raise IngestError(f"{place}: JSON of another kind, expected an object or a list of objects")
+        yield one
+        at = _past(text, at)
+
+
+def _past(text: str, at: int) -> int:
+    """The next place that is neither space nor comma."""
+    while at < len(text) and text[at] in " \t\r\n,":
+        at += 1
+    return at
+
+
+def _chunks(lines: Iterable[str]) -> Iterator[str]:
+    """Lines joined to longer texts."""
+    parts: list[str] = []
+    size = 0
+    for line in lines:
+        parts.append(line)
+        size += len(line)
+        if size > LONGEST_CHUNK:
+            yield "".join(parts)
+            parts, size = [], 0
+    yield "".join(parts)
 
 
 def _zstd(file: IO[bytes]) -> IO[bytes]:
@@ -58,8 +148,7 @@ class Asked(NamedTuple):
 def files_of(sources: Sequence[str | Path]) -> list[Path]:
     """The files of a history: those named, and all in the folders named.
 
-    Raises:
-        IngestError: one is not there, or a folder is empty.
+    Raises IngestError: one is not there, or a folder is empty.
     """
     found: list[Path] = []
     for source in map(Path, sources):
@@ -83,8 +172,7 @@ def files_of(sources: Sequence[str | Path]) -> list[Path]:
 def read_histories(sources: Sequence[str | Path], asked: Asked) -> Ledger:
     """Read the files of a history in one pass.
 
-    Raises:
-        IngestError: no allocation in any of them, or one that cannot be read or is of no known kind.
+    Raises IngestError: no allocation in any of them, or one that cannot be read or is of no known kind.
     """
     ledger = Ledger()
     for path in files_of(sources):
@@ -130,11 +218,7 @@ def _lines(file: IO[bytes]) -> Iterator[str]:
 
 
 def _read(lines: Iterator[str], place: str, ledger: Ledger, asked: Asked) -> None:
-    """Hand the lines of a file to the reader of its kind.
-
-    Raises:
-        IngestError: it is of none.
-    """
+    """Hand the lines of a file to the reader of its kind. Raises IngestError: it is of none."""
     first = [*islice(lines, FIRST_LINES)]
     if any("\0" in line or len(line) > LONGEST_LINE for line in first):
         raise IngestError(f"{place}: not a text, expected {EXPECTED}")
@@ -167,16 +251,18 @@ def _read(lines: Iterator[str], place: str, ledger: Ledger, asked: Asked) -> Non
 def _read_json(lines: Iterable[str], place: str, ledger: Ledger, asked: Asked) -> None:
     """Read the objects of a JSON document one by one.
 
-    Raises:
-        IngestError: it is cut short, or none of the objects is of a job.
+    Raises IngestError: it is cut short, or none of the objects is of a job.
     """
     counted = 0
     for one in objects_in(lines, place):
         counted += 1
         kind = ""
         try:
-            kind = _kind_of(one)
-            if not kind:
+            if "job_id" in one and isinstance(one.get("time"), Mapping):
+                kind = "sacct JSON"
+            elif kubernetes.is_object(one):
+                kind = "Kubernetes"
+            else:
                 raise IngestError(f"{place}: object {counted:,} is no job, pod or workload, expected {EXPECTED}")
             if kind == "sacct JSON":
                 slurm.read_object(one, ledger, asked.accounts)
@@ -190,8 +276,95 @@ def _read_json(lines: Iterable[str], place: str, ledger: Ledger, asked: Asked) -
         ledger.kinds["empty list"] += 1
 
 
-def _kind_of(one: Mapping[str, Any]) -> str:
-    """The kind of an object; empty for one of no kind that is read."""
-    if "job_id" in one and isinstance(one.get("time"), Mapping):
-        return "sacct JSON"
-    return "Kubernetes" if kubernetes.is_object(one) else ""
+FORMAT = 2
+A_PART = "a part that `ingest site --part i/n -o FILE.npz` wrote"
+_PART = re.compile(r"(\d{1,4})/(\d{1,4})")
+
+
+def part_of(histories: Sequence[str | Path], part: str) -> tuple[list[Path], str]:
+    """The files of one part, every n-th from the i-th on; and the hash of all names and sizes, by which parts belong together.
+
+    Raises UsageError: no such part, or fewer files than parts.
+    """
+    found = _PART.fullmatch(part)
+    number, count = map(int, found.groups()) if found else (0, 0)
+    if not 1 <= number <= count:
+        raise UsageError(f"--part: found '{part}', expected such as 2/8")
+    files = files_of(histories)
+    if len(files) < count:
+        raise UsageError(f"--part: found {len(files)} files, expected at least one for each of {count} parts")
+    listing = [(one.name, one.stat().st_size if one.is_file() else 0) for one in files]
+    return files[number - 1 :: count], sha256(json.dumps(listing).encode()).hexdigest()
+
+
+def part_bytes(ledger: Ledger, part: str, listing: str, accounts: bool) -> bytes:
+    """The file of a part: what was read, before anything that needs the whole history."""
+    about = {
+        "format": FORMAT, "part": part, "listing": listing, "accounts": accounts, "local": ledger.local,
+        "groups": [*ledger.groups], "removed": ledger.removed, "notes": ledger.notes, "kinds": ledger.kinds,
+    }  # fmt: skip
+    arrays = {
+        **{f"run_{name}": numpy.frombuffer(column, column.typecode) for name, column in ledger.columns.items()},
+        **{f"step_{name}": numpy.frombuffer(column, column.typecode) for name, column in ledger.steps.items()},
+        "known": numpy.frombuffer(ledger.known, "Q"),
+        "waiting": numpy.frombuffer(ledger.waiting, "Q"),
+        "moved_keys": numpy.array([*ledger.transfers], "Q").reshape(-1, 2),
+        "moved_bytes": numpy.array([*ledger.transfers.values()]).reshape(-1, 2),
+    }
+    buffer = io.BytesIO()
+    numpy.savez_compressed(buffer, allow_pickle=False, about=numpy.frombuffer(json.dumps(about).encode(), "u1"), **arrays)
+    return buffer.getvalue()
+
+
+def read_parts(paths: Sequence[str | Path], accounts: bool) -> Ledger:
+    """Put parts together.
+
+    Raises:
+        IngestError: one cannot be read, or is missing.
+        UsageError: one is there twice, is of another history, or was read without the accounts that classes ask for.
+    """
+    whole, seen, listing = Ledger(), dict[str, str](), ""
+    for path in files_of(paths):
+        place = str(path)
+        try:
+            with numpy.load(io.BytesIO(read_bytes(path, A_PART)), allow_pickle=False) as file:
+                found = {name: file[name] for name in file.files}
+            about = json.loads(found["about"].tobytes())
+            groups = [Group(*group) for group in about["groups"]]
+            if about["format"] != FORMAT:
+                raise ValueError
+            listing = listing or about["listing"]
+        except (ValueError, KeyError, OSError, EOFError, BadZipFile, TypeError):
+            raise IngestError(f"{place}: no part of a history, expected {A_PART}") from None
+        if about["part"] in seen:
+            raise UsageError(f"--merge: part {about['part']} is there twice, expected each part once")
+        if about["listing"] != listing:
+            raise UsageError(f"--merge: {place} is a part of another history, or its files have changed since the other parts")
+        if accounts and not about["accounts"]:
+            raise UsageError(f"--merge: part {about['part']} was read without accounts, expected --classes with --part too")
+        seen[about["part"]] = place
+        _append(whole, found, groups)
+        whole.local |= bool(about["local"])
+        for name in ("removed", "notes", "kinds"):
+            getattr(whole, name).update(Counter(about[name]))
+    counts = {part.partition("/")[2] for part in seen}
+    if len(counts) != 1:
+        raise UsageError("--merge: found parts of different divisions, expected those of one")
+    missing = [
+        f"{number}/{count}" for count in counts for number in range(1, int(count) + 1) if f"{number}/{count}" not in seen
+    ]
+    if missing:
+        raise IngestError(f"--merge: part {missing[0]} is missing, expected all {len(seen) + len(missing)} parts")
+    return whole
+
+
+def _append(whole: Ledger, found: dict[str, numpy.ndarray], groups: Sequence[Group]) -> None:
+    numbers = numpy.array([whole.group(group) for group in groups] or [0], "i")
+    found["run_group"] = numbers[found["run_group"]]
+    for kind, columns in (("run", whole.columns), ("step", whole.steps)):
+        for name, column in columns.items():
+            column.frombytes(found[f"{kind}_{name}"].astype(column.typecode).tobytes())
+    for name in ("known", "waiting"):
+        getattr(whole, name).frombytes(found[name].tobytes())
+    for key, moved in zip(found["moved_keys"].tolist(), found["moved_bytes"].tolist(), strict=True):
+        whole.moved(key[0], key[1], *moved)

@@ -47,8 +47,7 @@ THOUSAND = 1000
 def columns_of(text: str | Mapping[str, str] | None) -> dict[str, str]:
     """The columns of a table by what each is, from `start=began,end=ended,gpus=devices`.
 
-    Raises:
-        UsageError: another role, one twice, or too few of them.
+    Raises UsageError: another role, one twice, or too few of them.
     """
     if not text:
         return {}
@@ -71,8 +70,7 @@ def columns_of(text: str | Mapping[str, str] | None) -> dict[str, str]:
 def read_table(lines: Iterable[str], place: str, ledger: Ledger, columns: Mapping[str, str], accounts: bool) -> None:
     """Read a table with a header; names of columns, or their numbers from 1 on where it has none.
 
-    Raises:
-        IngestError: a column is missing.
+    Raises IngestError: a column is missing.
     """
     lines = iter(lines)
     first = next((line for line in lines if line.strip()), "")

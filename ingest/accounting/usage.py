@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
 import numpy
 from numpy.typing import NDArray
 
 from ingest.accounting import ledger as records
-from ingest.accounting.classes import BY_PARTITION, BY_SIZE, Classes, class_of_each, read_classes
+from ingest.accounting.classes import BY_PARTITION, BY_SIZE, Classes, Machine, class_of_each, machine_of, read_classes
 from ingest.accounting.concurrency import Profile, profile, starts_per_minute, weighted_quantiles, window_of
 from ingest.accounting.ledger import CODES, PARTS, shown_name
-from ingest.accounting.machines import Machine, machine_of
-from ingest.accounting.parts import part_bytes, part_of, read_parts
-from ingest.accounting.questions import questions_of, warnings_of
-from ingest.accounting.result import ClassUse, ClusterUse, Usage
+from ingest.accounting.result import ClassUse, ClusterUse, Usage, site_text
 from ingest.accounting.runs import Runs, settled
-from ingest.accounting.site_text import site_text
-from ingest.accounting.sources import Asked, read_histories
+from ingest.accounting.sources import Asked, part_bytes, part_of, read_histories, read_parts
 from ingest.accounting.tables import columns_of
 from ingest.catalog.records import Node
 from ingest.catalog.store import Catalog, opened
@@ -30,6 +26,10 @@ from ingest.engine.question import filled, option
 from ingest.engine.registry import unit_of
 from ingest.engine.value import Quantity
 from ingest.errors import IngestError, UsageError
+from ingest.sizing.rules import told
+
+if TYPE_CHECKING:
+    from ingest.accounting.result import Usage
 
 Array = NDArray[Any]
 HOUR = 3600
@@ -41,8 +41,6 @@ LOST = (records.NO_GPUS, records.NO_END, records.BACKWARDS, records.CONTRADICTS,
 BY_SYSTEM, EARLY = ("interrupted",), ("interrupted", "failed")
 #: Fewer interrupts give no rate.
 LEAST_INTERRUPTS = 5
-#: Times of the chart of concurrency.
-BINS = 400
 
 
 class UsageOptions(TypedDict, total=False):
@@ -156,8 +154,7 @@ def usage_of(runs: Runs, classes: Classes, catalog: Catalog, node: str | None = 
 def _gpus_of_nodes(runs: Runs, catalog: Catalog, node: str | None) -> Runs:
     """Runs of a machine whose scheduler counts nodes alone, with the GPUs of their nodes.
 
-    Raises:
-        IngestError: the node type is not given.
+    Raises IngestError: the node type is not given.
     """
     if node is None:
         raise IngestError(
@@ -232,17 +229,10 @@ def levels_of(level: Profile) -> dict[str, float]:
     return dict(zip(SHARES, level.quantiles(*SHARES.values()), strict=True))
 
 
-def quarters_of(begin: int, finish: int) -> Array:
-    """The beginnings of the quarters that lie whole within a time, and the end of the last."""
-    months = numpy.arange("1969-01", "2101-01", 3, dtype="datetime64[M]")
-    times = months.astype("datetime64[s]").astype("q")
-    inside: Array = times[(times >= begin) & (times <= finish)]
-    return inside
-
-
 def growth_per_quarter(gpus: Profile) -> float | None:
     """Growth of the GPUs in use from quarter to quarter, fitted to all whole quarters; None for fewer than three."""
-    edges = quarters_of(int(gpus.times[0]), int(gpus.times[-1]))
+    quarters = numpy.arange("1969-01", "2101-01", 3, dtype="datetime64[M]").astype("datetime64[s]").astype("q")
+    edges = quarters[(quarters >= gpus.times[0]) & (quarters <= gpus.times[-1])]
     means = gpus.means(edges) if len(edges) > 3 else numpy.zeros(0)
     if len(means) < 3 or (means <= 0).any():
         return None
@@ -299,3 +289,39 @@ def _coverage(runs: Runs, hours: Array, clusters: Sequence[ClusterUse], classes:
         "bytes": share(sum(one.gpu_hours * one.known_bytes for one in classes)),
         "model": share(sum(one.gpu_hours for one in classes if one.job.keys() & {"model", "samples_per_second"})),
     }
+
+
+RATES = frozenset(("model", "samples_per_second", "checkpoint"))
+
+
+def questions_of(answer: Usage) -> dict[str, str]:
+    """Questions by the key of the site file that an answer changes."""
+    found: dict[str, str] = {}
+    for cluster in answer.clusters:
+        if not cluster.machine.known:
+            kind = f"GPUs of kind {cluster.machine.gpu}" if cluster.machine.gpu else "the kind of GPU"
+            found[f"clusters.{cluster.name}.node"] = (
+                f"which node type is this? The history does not tell {kind}: {cluster.machine.node} stands in"
+            )
+    for one in answer.classes:
+        if not one.job.keys() & RATES and one.read is None:
+            found[f"jobs.{one.name}"] = (
+                f"which models do these runs train ({one.share:.1%} of the GPU-hours)? No line has their reads and "
+                "checkpoints; set `model`, or `samples_per_second` and `sample_bytes`, and `checkpoint`"
+            )
+        elif not one.job.keys() & RATES:
+            found[f"jobs.{one.name}"] = (
+                f"which data and checkpoints have these runs ({one.share:.1%} of the GPU-hours)? The history tells bytes "
+                "alone; set `data`, `io_size` and `checkpoint`"
+            )
+    found["datasets"] = "how much data is kept, and for how long? Records of jobs do not tell; list `datasets` and `reserve`"
+    return found
+
+
+def warnings_of(answer: Usage) -> Iterator[str]:
+    """What a reader of the numbers has to know."""
+    lost = 1 - answer.coverage["allocations"]
+    if lost > 0:
+        yield told("W116", percent=f"{lost * 100:.2g}")
+    if answer.coverage["gpu"] < 1:
+        yield told("W117", percent=f"{(1 - answer.coverage['gpu']) * 100:.3g}")

@@ -1,6 +1,6 @@
 """The keys of a model's configuration: each is checked, and recorded as read.
 
-What no family reads is judged by `ingest.architecture.unverified_keys`.
+What no family reads is judged by `ingest.architecture.config_description`.
 """
 
 from __future__ import annotations

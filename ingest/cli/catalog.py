@@ -10,13 +10,29 @@ from ingest.catalog import commands
 from ingest.cli.main import tell
 from ingest.cli.options import options_of, output_options
 from ingest.cli.output import hand_over, tell_written, warn
-from ingest.errors import IngestError, in_one_line, listed
+from ingest.errors import IngestError, expected_one_of, in_one_line, listed
 from ingest.observation.calibration import add_bundle
 from ingest.reports.page import as_text, terminal_width
 from ingest.reports.pages.sizing import check_page, settings_page
 
 
-@click.group("catalog", context_settings={"help_option_names": ["-h", "--help"]})
+class CatalogGroup(click.Group):
+    """A group whose kinds and entries people type in place of what to do with them."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]
+        if word in self.commands or word.startswith("-"):
+            return super().resolve_command(ctx, args)
+        choices = expected_one_of(word, self.commands)
+        if "did you mean" not in choices:
+            try:
+                choices += f"; did you mean 'ingest catalog list {commands.kind_of(word).kind}'?"
+            except IngestError:
+                choices += f"; `ingest catalog show {word}` shows an entry"
+        raise click.UsageError(f"no such command 'catalog {word}', {choices}", ctx)
+
+
+@click.group("catalog", cls=CatalogGroup, context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
     """List, show, compare, check and add entries: models, GPUs, nodes, storage, corpora and more.
 

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 import click
 
 import ingest
-from ingest.cli.jobs import OF_A_JOB, job_file
 from ingest.cli.main import later, loaded, tell
 from ingest.cli.options import (
+    BriefCommand,
     OneOf,
     detail_options,
     explain_option,
     format_option,
+    job_file,
     model_alone,
     model_argument,
     note_output,
@@ -46,24 +47,17 @@ verdict_workbook = later("ingest.reports.workbook.judged_workbooks", "verdict_wo
 
 
 class Asked(NamedTuple):
-    """A command, and the function of the same name that it asks.
+    """A command, and the function of the same name that it asks."""
 
-    Attributes:
-        text: its help.
-        parts: its words and options in the order of its help; `options_of` stands for those that the function declares.
-        without: those of them that another part declares.
-        book: makes the workbook, if it has one.
-        cautions: the warnings of its answer, where they are no attribute of that name.
-        needs: a result without which there is no answer, and the one whose absence says why.
-        run: asks the function and prints the answer, for a command that does it in a way of its own.
-    """
-
-    text: str
+    text: str  # its help
+    #: its words and options in the order of its help; `options_of` stands for those that the function declares
     parts: tuple[Callable[..., Any], ...] = (model_argument, options_of, explain_option, output_options)
-    without: tuple[str, ...] = ("model",)
-    book: Callable[..., bytes] | None = sizing_workbook
+    without: tuple[str, ...] = ("model",)  # those of them that another part declares
+    book: Callable[..., bytes] | None = sizing_workbook  # makes the workbook, if it has one
+    #: the warnings of its answer, where they are no attribute of that name
     cautions: Callable[[Any], Sequence[str]] | None = None
-    needs: tuple[str, str] = ("", "")
+    needs: tuple[str, str] = ("", "")  # a result without which there is no answer, and the one whose absence says why
+    #: asks the function and prints the answer, for a command that does it in a way of its own
     run: Callable[..., None] | None = None
 
 
@@ -526,8 +520,8 @@ def command(name: str) -> click.Command:
             shown = {one: options.pop(one) for one in ("form", "output", "explain") if one in options}
             _told(asked, function(**options), **shown)
 
-    if name in OF_A_JOB:
+    if name in ingest.OF_A_JOB:
         run = job_file(name, getattr(module, called))(run)
     for part in reversed(asked.parts):
         run = (options_of(getattr(module, called), *asked.without) if part is options_of else part)(run)
-    return click.command(name, help=asked.text)(run)
+    return click.command(name, cls=BriefCommand, help=asked.text)(run)

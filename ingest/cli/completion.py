@@ -187,7 +187,9 @@ def completer(takes: str | Sequence[str], index: Mapping[str, Any]) -> Complete:
         folders.append(shipped_folder())
         if takes == "entry":
             named = context.params.get("words") or ()
-            kinds = [kind for kind in index["kinds"] if not named or kind == _plural(named[0], index["kinds"])]
+            # Kinds may be singular or plural.
+            meant = named and (named[0], {"family": "families", "corpus": "corpora"}.get(named[0], f"{named[0]}s"))
+            kinds = [kind for kind in index["kinds"] if not named or kind in meant]
             own = () if named else index["kinds"]
             return _starting(incomplete, [*own, *sorted({one for kind in kinds for one in ids(kind, folders)})])
         kinds = takes.split(",") if takes else []
@@ -197,12 +199,6 @@ def completer(takes: str | Sequence[str], index: Mapping[str, Any]) -> Complete:
         return found or [CompletionItem(incomplete, type="file")]
 
     return complete
-
-
-def _plural(kind: str, kinds: Iterable[str]) -> str:
-    """The kind of a word in the singular or the plural."""
-    singulars = {"family": "families", "corpus": "corpora", "storage": "storage"}
-    return kind if kind in kinds else singulars.get(kind, f"{kind}s")
 
 
 def _starting(incomplete: str, words: Iterable[str]) -> list[CompletionItem]:

@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from ingest.cli.jobs import job_file
 from ingest.cli.main import later
-from ingest.cli.options import options_of, output_options, word_argument
+from ingest.cli.options import BriefCommand, job_file, options_of, output_options, word_argument
 from ingest.cli.output import VERBOSE, chosen_option, hand_over
 from ingest.engine.question import arguments_of
 from ingest.errors import RequirementNotMet, UsageError
@@ -22,7 +21,7 @@ from ingest.storage.fit import fit
 fit_workbook = later("ingest.reports.workbook.small_workbooks", "fit_workbook")
 
 
-@click.command("fit")
+@click.command("fit", cls=BriefCommand)
 @click.argument("plan", required=False, metavar="[SITE.yaml|plan.json|MODEL]")
 @word_argument("gpu")
 @options_of(fit, *arguments_of(bw))

@@ -19,6 +19,7 @@ import ingest
 from ingest.engine.question import Argument, arguments_of
 from ingest.errors import IngestError, UsageError, brief, expected_one_of
 from ingest.reports.page import render
+from ingest.reports.pages import page_for
 from ingest.version import __version__
 
 #: Letters of the arguments of one call, a site among them.
@@ -124,19 +125,12 @@ def called(tool: str, arguments: Mapping[str, Any], root: Path) -> str:
     answer = function(**asked)
     if incomplete := getattr(answer, "incomplete", ""):
         raise IngestError(incomplete)
-    return render(_no_page, partial(_shortened, tool, answer.to_dict()), "json")
-
-
-def _shortened(tool: str, found: dict[str, Any]) -> dict[str, Any]:
-    """A comparison with its first systems alone; any other result as it is."""
+    found = answer.to_dict()
+    # A comparison with its first systems alone.
     systems = [*found.get("results", {}).items()] if tool == "fit" else []
-    if len(systems) <= MOST_SYSTEMS:
-        return found
-    return {**found, "results": dict(systems[:MOST_SYSTEMS]), "left_off": len(systems) - MOST_SYSTEMS}
-
-
-def _no_page() -> Any:
-    raise AssertionError("JSON needs no page")
+    if len(systems) > MOST_SYSTEMS:
+        found |= {"results": dict(systems[:MOST_SYSTEMS]), "left_off": len(systems) - MOST_SYSTEMS}
+    return render(partial(page_for, answer), lambda: found, "json")
 
 
 def _texts(value: Any) -> Iterator[str]:

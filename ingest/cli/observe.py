@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from ingest.cli.group import COMMAND
-from ingest.cli.options import options_of, output_options
+from ingest.cli.options import BriefCommand, options_of, output_options
 from ingest.cli.output import hand_over
 from ingest.observation.observation import CountSource, LogSource, bundle_of, declared_sources
 from ingest.observation.observe import observe
 
 
-class ObserveCommand(click.Command):
+class ObserveCommand(BriefCommand):
     """A command whose option `--command` takes all words after it: they belong to the job."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

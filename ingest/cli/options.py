@@ -1,16 +1,21 @@
-"""Options that several commands share."""
+"""Options that several commands share; a job asked from a file, and what was asked kept in one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import wraps
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
+from ingest import JOB
+from ingest.cli.main import later, tell
 from ingest.cli.output import QUIET, VERBOSE, choose
 from ingest.engine.question import Argument, Declared, arguments_of
-from ingest.errors import expected_one_of
-from ingest.files import note_outputs
+from ingest.errors import RequirementNotMet, expected_one_of
+from ingest.files import note_outputs, write_whole
 from ingest.reports.page import FORMATS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -28,15 +33,69 @@ class OneOf(click.Choice[str]):
 
 
 class DeclaredOption(click.Option):
-    """An option with the words to choose from, which shells complete.
-
-    Args:
-        words: those words.
-    """
+    """An option with the words to choose from, which shells complete."""
 
     def __init__(self, *names: Any, words: Iterable[object] = (), **settings: Any) -> None:
         super().__init__(*names, **settings)
         self.words = tuple(map(str, words))
+
+
+#: command -> the options that its `--help` lists, those that most people use; a command that is not named here lists all
+USUAL = {
+    "bw": "model gpu nodes gpus node precision utilization samples_per_second sample_bytes set verbose form output",
+    "memory": "model gpu nodes tensor_parallel pipeline_parallel sequence_length micro_batch recompute zero_stage search "
+    "verbose output",
+    "checkpoint": "model gpu gpus nodes failures mtti interval waste mode keep write_bandwidth verbose output",
+    "goodput": "model gpu gpus nodes duration failures mtti interval mode write_bandwidth restore_bandwidth verbose output",
+    "rl": "model publish every changed_share rollout_hosts step_time publish_within pull_within rollouts tokens trace output",
+    "train": "model gpu gpus nodes tokens samples optimal precision efficiency mtti price_gpu_hour verbose output",
+    "feed": "model gpu nodes samples_per_second sample_bytes loader workers prefetch batch read_bandwidth cache_memory output",
+    "offload": "model gpu nodes batch sequence_length optimizer_states recipe storage inference target largest output",
+    "sweep": "model gpu nodes precision utilization samples_per_second sample_bytes sequence_length set catalogs form output",
+    "explain": "model gpu nodes gpus node precision utilization samples_per_second sample_bytes set verbose form output",
+    "measure": "exact tokenizer tolerance text_field include exclude resume samples part merge verbose form output",
+    "dataset": "tokens bytes_per_token samples sample_bytes raw_bytes corpus pipeline holds copies epochs set words output",
+    "vectors": "vectors dimensions tokens embedding index layout dtype replicas qps latency recall verbose output",
+    "plan": "years root catalogs set check explain new nodes gpu models verbose form output",
+    "fit": "storage client protection units read_bandwidth write_bandwidth capacity require model gpu nodes verbose output",
+    "accept": "folder tool scale hosts server_cache client_memory most_data repeats years step allowed_deviation force",
+    "observe": "pid window path gpus samples_per_step tokens_per_sample workers prefetch real synthetic job form output",
+}
+#: key of a context whose help lists every option
+EVERY_OPTION = "ingest.every_option"
+
+
+def _help_of_all(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.meta[EVERY_OPTION] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+class BriefCommand(click.Command):
+    """A command whose `--help` lists its usual options, and `--help-all` every one."""
+
+    def __init__(self, name: str | None, **settings: Any) -> None:
+        super().__init__(name, **settings)
+        if name in USUAL:
+            several = sum(isinstance(one, click.Option) for one in self.params) + 2  # with the two of help
+            self.params.append(
+                click.Option(
+                    ["--help-all"],
+                    is_flag=True,
+                    is_eager=True,
+                    expose_value=False,
+                    callback=_help_of_all,
+                    help=f"Show all {several} options and exit.",
+                )
+            )
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the options in a help text."""
+        usual = USUAL[str(self.name)].split() if self.name in USUAL and EVERY_OPTION not in ctx.meta else None
+        shown = [one for one in self.get_params(ctx) if usual is None or one.name in usual or "--help" in one.opts[-1]]
+        with formatter.section("Options" if usual is None else "Usual options"):
+            formatter.write_dl([record for one in shown if (record := one.get_help_record(ctx)) is not None])
 
 
 def stacked(options: list[Callable[[Command], Command]]) -> Callable[[Command], Command]:
@@ -105,11 +164,7 @@ def _given_word(ctx: click.Context, parameter: click.Parameter, value: str | Non
 
 
 def _one_word(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """The value of an option, or the word before the options that stands for it.
-
-    Raises:
-        UsageError: two different ones.
-    """
+    """The value of an option, or the word before the options that stands for it. Raises UsageError: two different ones."""
     name = parameter.name or ""
     word = ctx.meta.get(WORD.format(name))
     if word is not None and value not in (None, word):
@@ -143,12 +198,7 @@ CALLBACKS = {"gpu": _one_word, "derivations": note_output, "output": note_output
 
 
 def options_of(function: Callable[..., Any], *without: str) -> Callable[[Command], Command]:
-    """Add the options that a public function declares.
-
-    Args:
-        function: the function that the command calls.
-        without: those that the command declares itself.
-    """
+    """Add the options that a public function declares, without those that its command declares itself."""
     found = arguments_of(function).values()
     taken = [one for one in found if one.name not in without and not (one.required and one.place)]
     return stacked([_option(one, one.declared) for one in taken if one.declared is not None])
@@ -173,3 +223,44 @@ def _option(argument: Argument, declared: Declared) -> Callable[[Command], Comma
         help=text,
         callback=CALLBACKS.get(name),
     )
+
+
+asked_from = later("ingest.site.job_file", "asked_from")
+job_of_options = later("ingest.site.job_file", "job_of_options")
+
+
+def job_file(command: str, function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let a command take its options from a job file; those of the command line override them."""
+    arguments = arguments_of(function)
+
+    def decorate(run: Callable[..., Any]) -> Callable[..., Any]:
+        @click.option("--job", metavar="FILE", help=JOB)
+        @click.option("--save-job", metavar="FILE", callback=note_output, help="Write what is asked as such an entry.")
+        @wraps(run)
+        def asked(job: str | None, save_job: str | None, **options: Any) -> Any:
+            source = click.get_current_context().get_parameter_source
+            # A word before the options stands for one.
+            typed = {
+                name: one
+                for name, one in options.items()
+                if (known := arguments.get(name))
+                and (source(name) is ParameterSource.COMMANDLINE or one not in (known.default, ()))
+            }
+            given = asked_from(job, command, arguments, typed) if job is not None else typed
+            unmet = None
+            try:
+                run(**{**options, **given})
+            except RequirementNotMet as error:  # an answer, too
+                unmet = error
+            if save_job is not None:
+                import yaml
+
+                entry = job_of_options(command, arguments, {name: one for name, one in given.items() if one is not None})
+                write_whole(Path(save_job), yaml.safe_dump(entry, sort_keys=False, allow_unicode=True))
+                tell(f"wrote {save_job}")
+            if unmet is not None:
+                raise unmet
+
+        return asked
+
+    return decorate

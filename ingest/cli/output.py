@@ -69,15 +69,12 @@ def hand_over(
     and other formats hold everything; of a file, standard error says the answer and what was written.
 
     Args:
-        answer: the result.
-        form, output: `--format` and `--output`.
         book: builds the workbook of the result; None if the command has none.
         page, data: build the result as a page or as plain values; as a session shows it by default, and its `to_dict`.
-        warnings: one line each; those of the result by default.
+        warnings: those of the result by default.
         alternative: the command that writes a workbook instead.
 
-    Raises:
-        UsageError: a workbook is requested of a command that has none.
+    Raises UsageError: a workbook is requested of a command that has none.
     """
     chosen, page = format_of(output, form, book is not None), cache(page or partial(page_for, answer))
     data, warnings = data or answer.to_dict, getattr(answer, "warnings", ()) if warnings is None else warnings

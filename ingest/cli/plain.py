@@ -27,11 +27,9 @@ WORDS = ("model", "gpu")
 
 
 def plain_options(words: Sequence[str], function: Callable[..., Any]) -> dict[str, Any] | None:
-    """The options of a command that prints the result of a function; None for a line that click has to read.
+    """The options of a command that prints the result of a public function; None for a line that click has to read.
 
-    Args:
-        words: the line behind the name of the command; the first words may be the model and the GPU.
-        function: the public function; its parameters with a default are the options.
+    The line is that behind the name of the command; its first words may be the model and the GPU.
     """
     arguments = arguments_of(function)
     repeatable = [name for name, one in arguments.items() if one.declared is not None and one.declared.many]

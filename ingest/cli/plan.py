@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ingest.cli.main import later
-from ingest.cli.options import options_of, output_options
+from ingest.cli.options import BriefCommand, options_of, output_options
 from ingest.cli.output import VERBOSE, chosen_option, hand_over, tell_written
 from ingest.engine.result import envelope
 from ingest.errors import RequirementNotMet, UsageError
@@ -25,7 +25,7 @@ from ingest.site.site_file import new_site
 model_workbook = later("ingest.reports.workbook.model_workbook", "model_workbook")
 
 
-@click.command("plan")
+@click.command("plan", cls=BriefCommand)
 @click.argument("site", required=False, metavar="SITE.yaml")
 @options_of(plan)
 @click.option("--check", is_flag=True, help="Exit with 3 if an `expect` of the file is not met.")

@@ -21,7 +21,7 @@ from ingest.reports.document.html import as_html
 from ingest.reports.document.page_document import response_document
 from ingest.reports.document.word import as_docx
 from ingest.reports.pages import page_for
-from ingest.rfp.response import response
+from ingest.rfp.offer_verdict import response
 from ingest.text import one_line
 from ingest.version import __version__
 

@@ -17,10 +17,10 @@ from ingest.files import check_target, write_whole
 from ingest.reports.page import SUFFIXES
 from ingest.reports.pages import page_for
 
-usage_document = later("ingest.reports.document.usage_document", "usage_document")
+usage_document = later("ingest.reports.document.page_document", "usage_document")
 as_docx = later("ingest.reports.document.word", "as_docx")
 as_html = later("ingest.reports.document.html", "as_html")
-usage_workbook = later("ingest.reports.workbook.usage_workbook", "usage_workbook")
+usage_workbook = later("ingest.reports.workbook.judged_workbooks", "usage_workbook")
 #: What a file may end in: a site file, a report, a part.
 SITE_FILES, PART = (".yaml", ".yml"), ".npz"
 DOCUMENTS = {".docx": as_docx, ".html": as_html}

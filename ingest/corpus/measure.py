@@ -10,8 +10,8 @@ from ingest.catalog.store import Catalog
 from ingest.corpus.files.names import FORMAT_NAMES
 from ingest.corpus.measurement import CorpusMeasurement, CorpusPart
 from ingest.corpus.types import Progress
-from ingest.engine.frozen import revised
 from ingest.engine.question import filled, option
+from ingest.engine.value import revised
 from ingest.errors import UsageError
 from ingest.units import parse_share, parse_whole
 

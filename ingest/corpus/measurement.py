@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
 from ingest.corpus.types import LeftOut, SkippedFile, Vocabulary
-from ingest.engine.frozen import EMPTY
 from ingest.engine.question import Question, Shown
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input
+from ingest.engine.value import EMPTY, Input
 from ingest.errors import IngestError
 from ingest.files import write_whole
 

@@ -19,7 +19,7 @@ from ingest.corpus.tokenizers.engines import CHECKED_FILES, TRAINING_FILES, begi
 from ingest.corpus.tokenizers.splitter import split_rule_for
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 from ingest.corpus.types import Progress, root_of
-from ingest.engine.frozen import revised
+from ingest.engine.value import revised
 from ingest.errors import IngestError
 from ingest.version import __version__
 

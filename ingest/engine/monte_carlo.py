@@ -11,8 +11,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ingest.engine.array_tree import ArrayTree
-from ingest.engine.derivation_graph import gather
+from ingest.engine.derivation_graph import ArrayTree, gather
 from ingest.engine.ranges import Uncertain
 from ingest.engine.registry import INPUTS
 

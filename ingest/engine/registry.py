@@ -460,10 +460,15 @@ def _link(name: str, other: str) -> Formula:
     return Formula(name, unchanged, (other,), unit_of(name), "definition", "")
 
 
+#: What every command about a job takes as an option of that name.
+JOB_SIZES = ("gpus", "nodes")
+
+
 @lru_cache(maxsize=1024)
 def _missing(name: str, wanted: str, unit: str) -> Message:
     needed = f" (needed for {wanted})" if wanted else ""
-    return Message(f"{name} is not known{needed}, expected in {unit}", supply=(f"set.{name}",))
+    supply = (name,) if name in JOB_SIZES else (f"set.{name}",)
+    return Message(f"{name} is not known{needed}, expected in {unit}", supply=supply)
 
 
 def in_order(roots: Iterable[Step]) -> list[Step]:

@@ -6,12 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from ingest.engine.frozen import EMPTY, Frozen
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import Question, in_words_of
 from ingest.engine.registry import Step, steps_below, unit_of
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity, Source
+from ingest.engine.value import EMPTY, Frozen, Input, Quantity, Source
 from ingest.version import __version__
 
 if TYPE_CHECKING:

@@ -1,7 +1,5 @@
 """Read bandwidth that storage must deliver so that no GPU waits for data."""
 
-from __future__ import annotations
-
 from ingest.engine.registry import alternative, computed_quantity, input_quantity
 
 MODEL = "ingest-site-model"
@@ -29,8 +27,8 @@ computed_quantity("gpus", "nodes * gpus_per_node", "GPU", "GPUs of the job.", lo
 alternative("gpus", "gpus_to_hold", when="fewest_gpus")
 alternative("gpus", "gpus_of_one_node", when="one_node")
 
-computed_quantity("ingest_bandwidth_per_job", "ingest_bandwidth_per_gpu * gpus", "B/s",
-    "Read bandwidth of the whole job.", label="read bandwidth per job")  # fmt: skip
+computed_quantity("ingest_bandwidth_per_job", "ingest_bandwidth_per_gpu * gpus", "B/s", "Read bandwidth of the whole job.",
+    label="read bandwidth per job", of="run_needed_read_bandwidth", when="evidence_supports_estimate")  # fmt: skip
 computed_quantity("samples_per_second_per_job", "samples_per_second_per_gpu * gpus", "sample/s",
     "Samples that the whole job consumes each second.")  # fmt: skip
 computed_quantity("file_opens_per_second_per_job",
@@ -65,7 +63,7 @@ computed_quantity("achieved_flops_per_gpu", "peak_flops_per_gpu * model_flops_ut
     where="appendix B, model FLOPs utilization")  # fmt: skip
 computed_quantity("unstalled_samples_per_second_per_gpu", "achieved_flops_per_gpu / flops_per_sample", "sample/s/GPU",
     "Samples per second that one GPU consumes when it never waits for storage.", source="ibrahim2021", where="sec. III",
-    label="training rate per GPU")  # fmt: skip
+    label="training rate per GPU", of="supported_rate", when="rates_agree")  # fmt: skip
 computed_quantity("implied_flops_utilization",
     "unstalled_samples_per_second_per_gpu * flops_per_sample / peak_flops_per_gpu", "1",
     "Share of the dense peak that a rate of samples implies.", source="palm2022", where="appendix B, model FLOPs utilization",
@@ -90,6 +88,10 @@ computed_quantity("samples_per_second_per_gpu_at_size",
     "Rate per GPU of a job of another size: the total rate grows with a power of the number of GPUs.",
     source="ingest-scaling-study", where="power law fitted within one round and submitter",
     example="round(samples_per_second_per_gpu_at_size(577_318, 256, 128, 0.5)) -> 408225")  # fmt: skip
+computed_quantity("size_raise",
+    "published_samples_per_second_per_gpu * published_gpus / gpus / unstalled_samples_per_second_per_gpu", "1",
+    "Rate of a job that in total is as fast as a published run, over its own rate.",
+    example="size_raise(400, 512, 1024, 160) -> 1.25")  # fmt: skip
 computed_quantity("samples_per_second_per_gpu_in_steps",
     "published_samples_per_second_per_gpu * (step_samples / (step_samples + half_speed_samples))"
     " / (published_step_samples / (published_step_samples + half_speed_samples)) / (gpus / published_gpus) ** size_loss",
@@ -121,26 +123,20 @@ computed_quantity("run_drawable_bandwidth", "node_drawable_bandwidth * nodes", "
     "Most that the nodes of one run draw from shared storage.", label="what the nodes of a run draw")  # fmt: skip
 computed_quantity("run_needed_read_bandwidth", "ingest_bandwidth_per_job * bandwidth_growth", "B/s",
     "Read bandwidth at which no GPU of a run waits, whether its nodes can draw it or not.",
-    label="read bandwidth that one run needs")  # fmt: skip
-alternative("run_needed_read_bandwidth", "ingest_bandwidth_per_job", when="evidence_supports_estimate")
-alternative("run_needed_read_bandwidth", "supported_read_bandwidth", when="evidence_weighed")
+    label="read bandwidth that one run needs", of="run_drawn_read_bandwidth", when="nics_unknown")  # fmt: skip
 input_quantity("supported_rate", "sample/s/GPU", "Training rate of a GPU that all kinds of evidence support.",
     label="training rate that all evidence supports")  # fmt: skip
-alternative("supported_rate", "unstalled_samples_per_second_per_gpu", when="rates_agree")
 input_quantity("measured_sample_bytes", "B/sample", "Bytes of the samples on which the rate of a model was measured.")
 alternative("measured_sample_bytes", "sample_bytes", when="samples_alike")
 computed_quantity("supported_read_bandwidth",
     "ingest_bandwidth_per_job * (supported_rate / unstalled_samples_per_second_per_gpu)"
     " * (measured_sample_bytes / sample_bytes)", "B/s",
     "Read bandwidth of a job at the rate that all evidence supports, on samples of the size that it was measured on.",
-    label="read bandwidth that the evidence supports",
-    example="supported_read_bandwidth(800e9, 100, 400, 1e6, 1e6) -> 200000000000.0")  # fmt: skip
+    label="read bandwidth that the evidence supports", of="run_needed_read_bandwidth", when="evidence_weighed")  # fmt: skip
 computed_quantity("run_drawn_read_bandwidth", "minimum(run_needed_read_bandwidth, run_drawable_bandwidth)", "B/s",
     "Read bandwidth of a run whose data are not cached, at most what its nodes draw.", source=MODEL,
-    where="a load is the smaller of what its job needs and what its nodes draw", label="read bandwidth that one run draws",
-    example="run_drawn_read_bandwidth(793e9, 72e9), run_drawn_read_bandwidth(20e9, 72e9)"
-        " -> (72000000000.0, 20000000000.0)")  # fmt: skip
-alternative("run_drawn_read_bandwidth", "run_needed_read_bandwidth", when="nics_unknown")
+    where="a load is the smaller of what its job needs and what its nodes draw",
+    label="read bandwidth that one run draws")  # fmt: skip
 computed_quantity("run_loader_bandwidth", "run_needed_read_bandwidth * minimum(loader_utilization / accepted_utilization, 1)",
     "B/s", "Reads of the loaders of one run, where decoding keeps its GPUs busy for less of the time than is accepted.",
     label="what the loaders of a run draw", example="run_loader_bandwidth(20e9, 0.45, 0.9) -> 10000000000.0")  # fmt: skip
@@ -160,23 +156,20 @@ input_quantity("run_read_bandwidth", "B/s", "Read bandwidth of one run: cold, or
 alternative("run_read_bandwidth", "run_cached_read_bandwidth", "run_cold_read_bandwidth", when="data_read", optional=True)
 input_quantity("job_cache_bytes", "B/node", "Bytes of a data set that one node can cache.",
     above=False, label="cache of a node")  # fmt: skip
-alternative("job_cache_bytes", "cache_bytes_per_node", when="cache_in_memory")
 input_quantity("cached_share", "1", "Share of the data set that the caches hold.",
     above=False, high=1, label="cached share of the data set")  # fmt: skip
 alternative("cached_share", "node_cache_hit", when="cache_hits_stated")
 alternative("cached_share", "share_in_one_node", when="cache_of_recent_reads")
 alternative("cached_share", "share_in_one_node", when="cache_pinned")
 alternative("cached_share", "share_in_one_node", when="cache_of_each_node")
-alternative("cached_share", "share_in_all_nodes", when="cache_partitioned")
 input_quantity("miss_share", "1", "Share of the reads after the warm-up that storage serves.",
     above=False, high=1, label="share of reads that miss the caches")  # fmt: skip
 input_quantity("warm_up_bytes", "B", "Bytes that the caches of one run read from storage as they fill.",
     above=False, label="bytes that fill the caches of a run")  # fmt: skip
 input_quantity("job_dataset_bytes", "B", "Bytes of the data set that the job reads.", label="data set read by the job")
 alternative("job_dataset_bytes", "stored_dataset_bytes", when="dataset_on_nodes")
-alternative("job_dataset_bytes", "dataset_bytes_of_model", when="dataset_of_model")
 computed_quantity("dataset_bytes_of_model", "dataset_samples * data_sample_bytes", "B",
-    "Bytes of the data set that a model is known for, as stored.")  # fmt: skip
+    "Bytes of the data set that a model is known for, as stored.", of="job_dataset_bytes", when="dataset_of_model")  # fmt: skip
 input_quantity("node_cache_hit", "1", "Share of later reads that the nodes' NVMe serves.", above=False, high=1)
 computed_quantity("run_cold_read_bandwidth", "run_drawn_read_bandwidth * cold_share", "B/s",
     "Read bandwidth of one run while nothing of its data set is cached.", label="cold read bandwidth of one run")  # fmt: skip
@@ -187,7 +180,7 @@ computed_quantity("share_in_one_node", "minimum(1, job_cache_bytes * single_node
     example="share_in_one_node(1e12, 1, 4e12), share_in_one_node(1e12, 1, 150e9) -> (0.25, 1)")  # fmt: skip
 computed_quantity("share_in_all_nodes", "minimum(1, job_cache_bytes * nodes / job_dataset_bytes)", "1",
     "Share of a data set that a partitioned cache holds: each node keeps another part and serves it to the others.",
-    label="share of the data set that all nodes cache", high=1,
+    label="share of the data set that all nodes cache", high=1, of="cached_share", when="cache_partitioned",
     example="share_in_all_nodes(1e12, 8, 16e12) -> 0.5")  # fmt: skip
 computed_quantity("lru_miss_share", "(1 - cached_share) * (1 - log(maximum(1 - cached_share, 1e-12)))", "1",
     "Share of reads that miss an LRU cache of this share of a data set that is shuffled anew in each epoch.",
@@ -207,7 +200,7 @@ computed_quantity("run_cached_read_bandwidth",
     example="run_cached_read_bandwidth(15e9, 0.0, 600e9, 600), run_cached_read_bandwidth(15e9, 0.9, 600e9, 600)"
         " -> (1000000000.0, 13500000000.0)")  # fmt: skip
 computed_quantity("cache_bytes_per_node", "host_memory_per_node * cache_memory_share", "B/node",
-    "Host memory of a node that can cache the data set.")  # fmt: skip
+    "Host memory of a node that can cache the data set.", of="job_cache_bytes", when="cache_in_memory")  # fmt: skip
 computed_quantity("mandatory_read_bandwidth", "run_read_bandwidth", "B/s",
     "Read bandwidth that a tender for one job makes mandatory: supported by all evidence, drawn by its nodes, after caches.",
     label="read bandwidth to require")  # fmt: skip

@@ -1,6 +1,12 @@
-"""Checkpoints: size, files, bytes read by a restore, retention."""
+"""Checkpoints: size, files, bytes read by a restore, retention; their interval, overhead, and the bandwidth that limits it.
 
-from ingest.engine.registry import computed_quantity
+M is the job's mean time to interrupt, δ the time of one dump or drain, τ the interval (computing between two checkpoints),
+k the number of checkpoints per persistent one, b the stall for staging, s the share of training that stops while a
+checkpoint is written (1 where GPUs wait for the dump), w the overhead (share of time lost).
+"""
+
+from ingest.engine.expression import Num, minimum, where
+from ingest.engine.registry import computed_quantity, formula
 
 computed_quantity("trainable_parameters", "parameters * trainable_share", "parameter",
     "Parameters that training changes: all of them, or the adapters of a LoRA.")  # fmt: skip
@@ -82,3 +88,209 @@ computed_quantity("staging_bandwidth", "staging_bandwidth_per_gpu * gpus", "B/s"
     "Aggregate rate at which all GPUs copy a checkpoint into host memory.")  # fmt: skip
 computed_quantity("node_tier_bandwidth", "checkpoint_bytes / checkpoint_interval", "B/s",
     "Aggregate rate at which all nodes drain every checkpoint to their own NVMe within an interval.")  # fmt: skip
+
+
+MODEL = "ingest-checkpoint-model"
+
+
+computed_quantity("nodes_in_job", "ceil(gpus / gpus_per_node)", "node",
+    "Nodes that the job's GPUs fill.", whole=True, example="nodes_in_job(16_384, 8) -> 2048")  # fmt: skip
+computed_quantity("failures_per_node_second", "observed_interrupts / observed_seconds / observed_nodes", "1/s/node",
+    "Failure rate of one node, from interrupts counted on a cluster.", label="failure rate of a node")  # fmt: skip
+computed_quantity("failures_per_thousand_node_days", "failures_per_node_second * seconds_per_day * 1000", "1/node",
+    "Failures of one node in 1,000 days, as studies of failures print them.", label="failures per thousand node-days",
+    example="failures_per_thousand_node_days(0.0065 / 86_400, 86_400) -> 6.5")  # fmt: skip
+computed_quantity("observed_mean_time_to_interrupt", "observed_seconds / observed_interrupts", "s",
+    "Mean time to interrupt (MTTI) that the counted interrupts show.", label="observed mean time to interrupt")  # fmt: skip
+computed_quantity("interrupts_share", "interrupts_of_cause / observed_interrupts", "1",
+    "Share of the interrupts that one cause accounts for.", high=1)  # fmt: skip
+computed_quantity("failures_per_gpu_second", "observed_interrupts / observed_seconds / observed_gpus", "1/s/GPU",
+    "Failure rate of one GPU with its share of the node.")  # fmt: skip
+computed_quantity("observed_gpus", "observed_nodes * gpus_per_node", "GPU", "GPUs of the observed cluster.", whole=True)
+computed_quantity("gpus_per_counted_node", "gpus_per_node", "GPU/node",
+    "GPUs of a node as its failures are counted: those of the source of the rate, whatever box the job runs in.",
+    whole=True)  # fmt: skip
+computed_quantity("counted_nodes", "ceil(gpus / gpus_per_counted_node)", "node",
+    "Nodes of a job as its failures are counted: failures belong to GPUs and hosts, not to boxes.", whole=True,
+    label="nodes as failures are counted", example="counted_nodes(256, 8) -> 32")  # fmt: skip
+computed_quantity("job_mean_time_to_interrupt", "1 / (counted_nodes * failures_per_node_second)", "s",
+    "Mean time to interrupt (MTTI) of a job that stops when any of its nodes fails.", source=MODEL,
+    where="nodes in series: 1/(n·λ)", label="mean time to interrupt",
+    example="job_mean_time_to_interrupt(2048, 0.0065 / 86_400) / 3600 -> 1.8028...")  # fmt: skip
+computed_quantity("interrupt_growth",
+    "log(larger_job_interrupt_rate / smaller_job_interrupt_rate) / log(larger_job_gpus / smaller_job_gpus)", "1",
+    "Power of its GPUs with which interrupts of a job grow between two published sizes.", source="arithmetic",
+    where="the slope of a straight line on logarithmic axes", above=False,
+    example="interrupt_growth(4.0, 2.0, 4000, 1000) -> 0.5")  # fmt: skip
+computed_quantity("failures_between_sizes",
+    "smaller_job_interrupt_rate * (gpus / smaller_job_gpus) ** interrupt_growth / counted_nodes", "1/s/node",
+    "Failure rate of a node of a job between two published sizes: the interrupts of a job grow from one to the other as a power"
+    " of its GPUs.", label="failure rate of a node between published sizes", source="arithmetic",
+    where="a straight line between the two on logarithmic axes",
+    example="failures_between_sizes(2.0, 4000, 1000, 0.5, 500) -> 0.008")  # fmt: skip
+computed_quantity("repair_seconds_allowed", "job_mean_time_to_interrupt * (1 - uptime_share) / uptime_share", "s",
+    "Longest repair time, restart included, that still leaves the required uptime.", source="limelead-quartz",
+    where="note on availability", example="repair_seconds_allowed(2.5 * 3600, 0.9) / 60 -> 16.666...")  # fmt: skip
+computed_quantity("checkpoint_dump_seconds", "checkpoint_bytes / checkpoint_write_bandwidth", "s",
+    "Time to write one checkpoint: δ.", label="time to write a checkpoint")  # fmt: skip
+computed_quantity("young_interval", "(2 * checkpoint_dump_seconds * job_mean_time_to_interrupt) ** 0.5", "s",
+    "Optimal checkpoint interval, to first order: √(2δM).", source="young1974", where="eq. 4",
+    example="round(young_interval(300, 3600), 2) -> 1469.69")  # fmt: skip
+
+
+@formula("s", source="daly2006", where="eq. 37")
+def daly_interval(checkpoint_dump_seconds: Num, job_mean_time_to_interrupt: Num) -> Num:
+    """Optimal checkpoint interval, to higher order; M itself where a dump takes 2M or longer.
+
+    >>> round(daly_interval(300, 3600), 2), daly_interval(7200, 3600)
+    (1276.5, 3600)
+    """
+    return where(
+        checkpoint_dump_seconds < 2 * job_mean_time_to_interrupt,
+        (2 * checkpoint_dump_seconds * job_mean_time_to_interrupt) ** 0.5
+        * (
+            1
+            + (checkpoint_dump_seconds / (2 * job_mean_time_to_interrupt)) ** 0.5 / 3
+            + checkpoint_dump_seconds / (2 * job_mean_time_to_interrupt) / 9
+        )
+        - checkpoint_dump_seconds,
+        job_mean_time_to_interrupt,
+    )
+
+
+computed_quantity("least_waste", "(2 * checkpoint_dump_seconds / job_mean_time_to_interrupt) ** 0.5", "1",
+    "Checkpoint overhead (share of time lost) at the optimal interval: √(2δ/M).", source="young1974",
+    where="the overhead at Young's interval, without restarts", label="least checkpoint overhead", high=1,
+    example="round(least_waste(11.364, 3.093 * 3600), 4) -> 0.0452")  # fmt: skip
+computed_quantity("practised_interval", "minimum(longest_interval, interval_share * job_mean_time_to_interrupt)", "s",
+    "Interval of asynchronous checkpoints as practised: a share of the mean time to interrupt, and at most an hour.",
+    source=MODEL, where="min(1 h, M/10)", label="checkpoint interval as practised",
+    example="practised_interval(3600, 0.1, 11_134) -> 1113.4")  # fmt: skip
+computed_quantity("least_overhead_interval",
+    "minimum(longest_interval, (2 * (stopped_share * checkpoint_dump_seconds + persistent_every * checkpoint_staging_seconds)"
+    " * job_mean_time_to_interrupt) ** 0.5 / persistent_every)", "s",
+    "Interval at which a given dump time loses least, and at most an hour.", source="young1974",
+    where="√(2(s·δ + k·b)·M)/k, at most an hour", label="interval of least overhead",
+    example="round(least_overhead_interval(3600, 1, 11.364, 1, 0, 3.093 * 3600), 1) -> 503.1")  # fmt: skip
+computed_quantity("drained_interval",
+    "maximum(practised_interval, checkpoint_dump_seconds / (drain_fraction * persistent_every))", "s",
+    "Practised interval, or a longer one where a given bandwidth takes longer to drain a checkpoint.", source=MODEL,
+    where="the longest of the practised interval and S/(x·k·B)", label="interval that the drain allows",
+    example="drained_interval(1113.4, 2000, 1, 1) -> 2000.0")  # fmt: skip
+computed_quantity("waste_left_after_restores", "waste_allowed - restart_waste", "1",
+    "Allowed overhead that remains for checkpoints and repeated work.", source=MODEL, where="w − R/M",
+    label="overhead left beside restores", high=1)  # fmt: skip
+
+
+@formula("s", source=MODEL,
+    where="M·(√(s² + 2(W·s + k·b/M)) − s)/k, which takes the least bandwidth for the overhead W; at most an hour",
+    label="interval for the allowed overhead")  # fmt: skip
+def interval_for_waste(
+    longest_interval: Num,
+    stopped_share: Num,
+    waste_left_after_restores: Num,
+    persistent_every: Num,
+    checkpoint_staging_seconds: Num,
+    job_mean_time_to_interrupt: Num,
+) -> Num:
+    """Interval at which the allowed overhead takes the least write bandwidth, and at most an hour.
+
+    >>> round(interval_for_waste(3600, 1, 0.05, 1, 0, 11_134), 1)
+    543.4
+    """
+    return minimum(
+        longest_interval,
+        job_mean_time_to_interrupt
+        * (
+            (
+                stopped_share * stopped_share
+                + 2
+                * (
+                    waste_left_after_restores * stopped_share
+                    + persistent_every * checkpoint_staging_seconds / job_mean_time_to_interrupt
+                )
+            )
+            ** 0.5
+            - stopped_share
+        )
+        / persistent_every,
+    )
+
+
+computed_quantity("overhead_without_writing",
+    "checkpoint_staging_seconds / checkpoint_interval"
+    " + persistent_every * checkpoint_interval / (2 * job_mean_time_to_interrupt) + restart_waste", "1",
+    "Share of time that an interval loses at any bandwidth: staging, half an interval of repeated work, and restores.",
+    source=MODEL, where="b/τ + k·τ/2M + R/M", label="overhead without writing", high=1,
+    example="round(overhead_without_writing(0, 900, 1, 3.093 * 3600, 0.01), 4) -> 0.0504")  # fmt: skip
+computed_quantity("least_overhead_without_writing",
+    "restart_waste + (2 * persistent_every * checkpoint_staging_seconds / job_mean_time_to_interrupt) ** 0.5", "1",
+    "Share of time that staging, repeated work and restores take at any interval.", source=MODEL,
+    where="R/M + √(2·k·b/M), at the best interval", label="least overhead without writing", high=1,
+    example="round(least_overhead_without_writing(0.01, 1, 1.8, 3600), 4) -> 0.0416")  # fmt: skip
+computed_quantity("waste_left_for_dumps", "waste_allowed - overhead_without_writing", "1",
+    "Allowed overhead that remains for writing at an interval; at zero or below no bandwidth suffices.", source=MODEL,
+    where="w − b/τ − k·τ/2M − R/M", label="overhead left for writing", high=1)  # fmt: skip
+computed_quantity("longest_interval_for_waste",
+    "2 * waste_left_after_restores * job_mean_time_to_interrupt / persistent_every", "s",
+    "Interval whose repeated work alone takes the allowed overhead.", source=MODEL, where="2·W·M/k",
+    label="longest interval for the allowed overhead",
+    example="longest_interval_for_waste(0.05, 10_000, 1) -> 1000.0")  # fmt: skip
+computed_quantity("dump_seconds_for_waste",
+    "waste_left_for_dumps / (stopped_share / (persistent_every * checkpoint_interval) + 1 / job_mean_time_to_interrupt)", "s",
+    "Time that writing a checkpoint may take within the allowed overhead.", source=MODEL,
+    where="(W − b/τ − k·τ/2M)/(s/(k·τ) + 1/M)", label="time to write for the allowed overhead",
+    example="round(dump_seconds_for_waste(0.0096, 1, 1, 900, 3.093 * 3600), 2) -> 7.99")  # fmt: skip
+computed_quantity("drain_window", "minimum(drain_fraction * persistent_every * checkpoint_interval, drain_time)", "s",
+    "Time in which an asynchronous checkpoint drains: a share of its interval, and at most the time allowed.", source=MODEL,
+    where="min(x·k·τ, t)", label="drain window",
+    example="drain_window(0.1, 1, 3600, 120), drain_window(0.1, 1, 600, 120) -> (120, 60.0)")  # fmt: skip
+computed_quantity("drain_share_of_interval", "drain_fraction * persistent_every * checkpoint_interval", "s",
+    "Share of the interval in which an asynchronous checkpoint drains.", source=MODEL, where="x·k·τ",
+    label="share of the interval for the drain", of="drain_window", when="drained_within_share")  # fmt: skip
+computed_quantity("drain_window_for_waste", "minimum(dump_seconds_for_waste, drain_window)", "s",
+    "Drain window that keeps the allowed overhead and ends in time.",
+    label="drain window for the allowed overhead")  # fmt: skip
+computed_quantity("bandwidth_for_dump", "checkpoint_bytes / dump_seconds_allowed", "B/s",
+    "Write bandwidth that writes a checkpoint within the time allowed.",
+    label="write bandwidth of the dump or drain time allowed")  # fmt: skip
+computed_quantity("checkpoint_staging_seconds",
+    "staging_fixed_seconds + checkpoint_bytes_per_rank_max / staging_bandwidth_per_gpu", "s",
+    "Stall per asynchronous checkpoint: time in which GPUs wait for its copy into host memory.", source=MODEL,
+    where="fixed part + bytes per GPU ÷ staging rate", label="time to stage a checkpoint",
+    example="round(checkpoint_staging_seconds(0.5, 988e9 / 1_856, 1.7e9), 2) -> 0.81")  # fmt: skip
+computed_quantity("staging_overhead", "checkpoint_staging_seconds / checkpoint_interval", "1",
+    "Share of time in which GPUs wait for the copy of an asynchronous checkpoint into host memory.",
+    label="training time lost to staging", high=1)  # fmt: skip
+computed_quantity("writing_overhead", "stopped_share * checkpoint_dump_seconds / (persistent_every * checkpoint_interval)", "1",
+    "Share of time lost while checkpoints are written: the slow-down of a drain, or all of a dump.", source=MODEL,
+    where="s·δ/(k·τ)", label="training time lost while checkpoints are written", high=1)  # fmt: skip
+computed_quantity("lost_work_overhead",
+    "(persistent_every * checkpoint_interval / 2 + checkpoint_dump_seconds) / job_mean_time_to_interrupt", "1",
+    "Share of time spent again on work since the last checkpoint: half an interval, and the dump or drain.", source="young1974",
+    where="(k·τ/2 + δ)/M", label="work repeated after interrupts", high=1,
+    example="round(lost_work_overhead(1, 1113.4, 111.34, 11_134), 4) -> 0.06")  # fmt: skip
+computed_quantity("restart_waste", "restart_seconds / job_mean_time_to_interrupt", "1",
+    "Goodput loss from restores: share of time that the job spends reading checkpoints after interrupts.",
+    label="goodput loss from restores", high=1)  # fmt: skip
+computed_quantity("checkpoint_overhead", "staging_overhead + writing_overhead + lost_work_overhead + restart_waste", "1",
+    "Storage's part of the time lost: staging, writing, repeated work and restores.", source=MODEL,
+    where="b/τ + s·δ/(k·τ) + (k·τ/2 + δ)/M + R/M", label="checkpoint overhead", high=1,
+    example="round(checkpoint_overhead(0.001, 0.05, 0.06, 0.01), 3) -> 0.121")  # fmt: skip
+computed_quantity("restart_overhead", "(restart_seconds + reschedule_seconds) / job_mean_time_to_interrupt", "1",
+    "Share of time that restarts take: detection, new nodes and start of the job, and the restore.", source="kokolis2024",
+    where="u0 of E[ETTR], and the restore", label="time lost to restarts", high=1,
+    example="round(restart_overhead(120, 600, 11_134), 4) -> 0.0647")  # fmt: skip
+computed_quantity("total_overhead", "checkpoint_overhead + reschedule_seconds / job_mean_time_to_interrupt", "1",
+    "Share of time lost: storage's part, and detection, new nodes and start of the job after each interrupt.",
+    source="kokolis2024", where="1 − E[ETTR]", label="total overhead", high=1,
+    example="round(total_overhead(0.12, 600, 11_134), 4) -> 0.1739")  # fmt: skip
+computed_quantity("checkpoint_stall_fraction",
+    "checkpoint_stall_seconds / (checkpoint_interval + checkpoint_stall_seconds)", "1",
+    "Share of time in which GPUs wait for checkpoints.", label="checkpoint stall fraction", high=1,
+    example="round(checkpoint_stall_fraction(11.364, 495.5), 4) -> 0.0224")  # fmt: skip
+computed_quantity("drain_duty",
+    "checkpoint_dump_seconds / (persistent_every * (checkpoint_interval + checkpoint_stall_seconds))", "1",
+    "Share of time in which a run writes checkpoints to shared storage.", where="δ/(k·(τ + stall))",
+    label="share of time in which a run writes checkpoints", high=1,
+    example="round(drain_duty(111.34, 1, 1113.4, 0.704), 4) -> 0.0999")  # fmt: skip

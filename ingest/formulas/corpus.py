@@ -1,7 +1,5 @@
 """A corpus of text: its size on storage, as text and as tokens, and estimates from a sample with their intervals."""
 
-from __future__ import annotations
-
 from ingest.engine.registry import alternative, computed_quantity, input_quantity
 
 input_quantity("corpus_bytes", "B", "Text of the corpus, as UTF-8.", above=False, whole=True)

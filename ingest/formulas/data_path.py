@@ -1,7 +1,5 @@
 """Data path: the ceiling of each layer from drives to GPU, small reads, latency; what a byte of a service buys."""
 
-from __future__ import annotations
-
 from ingest.engine.registry import alternative, computed_quantity, input_quantity
 
 # The layers between GPU and storage

@@ -6,9 +6,7 @@ from ingest.engine.registry import alternative, computed_quantity, input_quantit
 input_quantity("payload_bytes", "B", "Bytes of the data set before any format adds to it: token ids, text or samples.")
 input_quantity("records", "sample", "Documents, packed sequences or samples that the format stores as separate records.")
 alternative("payload_bytes", "tokenized_bytes", when="holds_tokens")
-alternative("payload_bytes", "clean_bytes", when="holds_text")
 alternative("payload_bytes", "samples_bytes", when="holds_samples")
-alternative("records", "packed_sequences", when="sequences_packed")
 alternative("records", "document_records", when="holds_tokens")
 alternative("records", "document_records", when="holds_text")
 alternative("records", "dataset_samples", when="holds_samples")
@@ -51,10 +49,9 @@ input_quantity("epochs", "1", "Epochs: passes over the data set.", default=1)
 input_quantity("opens_per_file", "1", "Opens of each file in one epoch.", default=1)
 
 computed_quantity("clean_bytes", "tokens * bytes_per_token", "B",
-    "Text after filtering and deduplication, without compression.")  # fmt: skip
+    "Text after filtering and deduplication, without compression.", of="payload_bytes", when="holds_text")  # fmt: skip
 
 alternative("clean_bytes", "samples_bytes", when="holds_samples")
-alternative("clean_bytes", "clean_bytes_of_raw", when="raw_input_stated")
 
 computed_quantity("tokens_of_text", "clean_bytes / bytes_per_token", "token", "Tokens of a text whose size is known.")
 computed_quantity("samples_bytes", "dataset_samples * sample_bytes", "B",
@@ -65,7 +62,7 @@ computed_quantity("documents_by_length", "ceil(tokens / tokens_per_document)", "
         " -> (25000000000, 219)")  # fmt: skip
 computed_quantity("document_records", "documents * records_per_document", "sample", "Documents as records of a format.")
 computed_quantity("packed_sequences", "ceil(tokens / sequence_length) * one_sequence", "sample",
-    "Sequences of equal length into which all documents are packed.",
+    "Sequences of equal length into which all documents are packed.", of="records", when="sequences_packed",
     example="packed_sequences(15_000_000_000_000, 8192, 1) -> 1831054688")  # fmt: skip
 computed_quantity("bytes_kept", "pipeline_output_bytes / pipeline_input_bytes", "1",
     "Bytes that came out of a pipeline over bytes that went in, each as it was stored.")  # fmt: skip
@@ -75,7 +72,7 @@ computed_quantity("tokens_kept", "pipeline_output_tokens / pipeline_input_tokens
 computed_quantity("raw_bytes", "clean_bytes * pipeline_output_share / bytes_kept", "B",
     "Raw input that a pipeline needs for that much clean text.")  # fmt: skip
 computed_quantity("clean_bytes_of_raw", "raw_bytes * bytes_kept / pipeline_output_share", "B",
-    "Clean text that a pipeline makes of that much raw input.")  # fmt: skip
+    "Clean text that a pipeline makes of that much raw input.", of="clean_bytes", when="raw_input_stated")  # fmt: skip
 computed_quantity("extracted_bytes", "raw_bytes * extracted_share", "B",
     "Text extracted from the raw input, before anything is filtered.")  # fmt: skip
 
@@ -117,7 +114,6 @@ computed_quantity("mdts", "ceil(inodes / mdt_inodes)", "1",
 input_quantity("id_bits", "1/token", "Bits of one token id of the vocabulary.", whole=True)
 input_quantity("stored_id_bytes", "B/token", "Width of a token id in the format.")
 alternative("stored_id_bytes", "packed_id_bytes", when="ids_packed")
-alternative("stored_id_bytes", "own_limit_id_bytes", when="ids_by_own_limit")
 input_quantity("format_narrow_vocabulary", "1", "Ids that the format stores in two bytes.", whole=True)
 input_quantity("bits_per_byte", "1/B", "A byte.", default=8)
 
@@ -153,11 +149,10 @@ input_quantity("files_per_shard", "1", "Files that make up one shard.", whole=Tr
 computed_quantity("packed_id_bytes", "id_bits / bits_per_byte", "B/token",
     "Bytes of one token id where a dictionary packs ids into as few bits as they need.", source="apache-parquet",
     where="encodings, RLE_DICTIONARY: indices take as many bits as the largest")  # fmt: skip
-computed_quantity("own_limit_id_bytes",
-    "where(vocabulary > format_narrow_vocabulary, wide_id_bytes, narrow_id_bytes)", "B/token",
-    "Bytes of one token id in a format that draws its own line between two and four bytes.", source="megatron-lm",
+computed_quantity("own_limit_id_bytes", "where(vocabulary > format_narrow_vocabulary, wide_id_bytes, narrow_id_bytes)",
+    "B/token", "Bytes of one token id in a format that draws its own line between two and four bytes.", source="megatron-lm",
     where="megatron/core/datasets/indexed_dataset.py, optimal_dtype",
-    needs="vocabulary format_narrow_vocabulary narrow_id_bytes wide_id_bytes",
+    needs="vocabulary format_narrow_vocabulary narrow_id_bytes wide_id_bytes", of="stored_id_bytes", when="ids_by_own_limit",
     example="own_limit_id_bytes(65_499, 65_499, 2, 4), own_limit_id_bytes(65_536, 65_499, 2, 4) -> (2, 4)")  # fmt: skip
 computed_quantity("id_width_factor", "stored_id_bytes / token_id_bytes", "1",
     "Width of an id in the format over the width that the vocabulary needs.")  # fmt: skip
@@ -199,8 +194,8 @@ input_quantity("objects_per_document", "1/document", "Images or videos that a do
 input_quantity("object_bytes", "B", "Bytes of one image or video that a corpus names by reference, as it is downloaded.",
     label="size of what an entry refers to")  # fmt: skip
 computed_quantity("referred_bytes", "documents * objects_per_document * object_bytes", "B",
-    "Bytes of all images or videos that the documents of a corpus name by reference.", label="what the entries refer to",
-    example="referred_bytes(141e6, 2.5, 60e3) -> 21150000000000.0")  # fmt: skip
+    "Bytes of all images or videos that the documents of a corpus name by reference.",
+    label="what the entries refer to")  # fmt: skip
 computed_quantity("dataset_with_objects", "content_bytes + shards * shard_overhead_bytes + referred_bytes", "B",
     "One copy of the training data set, with what its documents refer to.", of="dataset_bytes", when="entries_refer",
     example="dataset_with_objects(1_002_000, 10, 42, 5_000_000) -> 6002420")  # fmt: skip

@@ -1,7 +1,6 @@
 """From storage to the step of a GPU: loaders, readers, caches, shuffling, the host link, samples of several parts."""
 
-from ingest.engine.expression import Num, minimum
-from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantity
 
 # The loader
 input_quantity("loader_workers", "1/GPU", "Worker processes that load for one GPU.",
@@ -46,15 +45,11 @@ input_quantity("accelerator_utilization_p90", "1", "Utilization that one simulat
 input_quantity("dataset_shards", "1", "Shards of a streamed data set.", whole=True)
 input_quantity("gpus_per_loader", "1", "GPUs that work on the batches of one loader.",
     whole=True, default=1, label="GPUs per loader")  # fmt: skip
-alternative("gpus_per_loader", "gpus_of_replica", when="read_by_stages")
 input_quantity("readers", "1", "Processes that read the data set of the job.")
 alternative("readers", "readers_of_workers", when="read_by_workers")
-alternative("readers", "readers_of_stages", when="read_by_stages")
 input_quantity("readers_of_busiest_node", "1/node", "Processes that read the data set on the node with the most of them.")
-alternative("readers_of_busiest_node", "readers_of_every_node", when="read_by_workers")
 alternative("readers_of_busiest_node", "readers_of_stage_node", when="read_by_stages")
 input_quantity("read_amplification", "1", "Times that each sample is read in one epoch.", low=1, above=False)
-alternative("read_amplification", "amplification_of_stages", when="read_by_stages")
 alternative("read_amplification", "amplification_of_copies", when="whole_read_by_each")
 alternative("read_amplification", "amplification_of_shards", when="shards_parted")
 input_quantity("later_hit_share", "1", "Share of the reads of later epochs that the cache serves.",
@@ -66,7 +61,7 @@ input_quantity("job_epochs", "1", "Epochs of the job.", low=1, above=False, labe
 
 computed_quantity("gpus_of_replica", "tensor_parallel * pipeline_parallel * context_parallel / single_gpu", "1",
     "GPUs that one reading rank feeds, where tensor, pipeline and context ranks work on one batch.", source="megatron-lm",
-    where="GPUs of one replica: tensor × pipeline × context")  # fmt: skip
+    where="GPUs of one replica: tensor × pipeline × context", of="gpus_per_loader", when="read_by_stages")  # fmt: skip
 computed_quantity("read_seconds_in_order", "file_open_seconds / samples_per_file + sample_bytes / stream_bandwidth", "s/sample",
     "Mean time to read one sample of files that are read in order: its share of the open, and its bytes.",
     above=False,
@@ -88,30 +83,13 @@ computed_quantity("step_computation_seconds",
 computed_quantity("sample_decode_seconds", "1 / decode_samples_per_second_per_core", "s/sample",
     "Time of one core to decode and augment one sample.", label="decoding time of a sample", above=False)  # fmt: skip
 computed_quantity("decoded_per_core", "1 / sample_decode_seconds", "sample/s", "Samples that one core decodes each second.")
-
-
-@formula("1", source="little1961", label="load of the workers", above=False)
-def workers_load(
-    unstalled_samples_per_second_per_gpu: Num,
-    sample_read_seconds: Num,
-    cache_hit_fraction: Num,
-    sample_decode_seconds: Num,
-    gpus_per_loader: Num,
-    loader_workers: Num,
-) -> Num:
-    """Time to load the samples of a second over the time of the workers, each of which loads one sample after the other.
-
-    >>> round(workers_load(400, 0.02, 0, 0.004, 1, 8), 3)
-    1.2
-    """
-    return (
-        unstalled_samples_per_second_per_gpu
-        * gpus_per_loader
-        * (sample_read_seconds * (1 - cache_hit_fraction) + sample_decode_seconds)
-        / loader_workers
-    )
-
-
+computed_quantity("workers_load",
+    "unstalled_samples_per_second_per_gpu * gpus_per_loader"
+    " * (sample_read_seconds * (1 - cache_hit_fraction) + sample_decode_seconds) / loader_workers", "1",
+    "Time to load the samples of a second over the time of the workers, each of which loads one sample after the other.",
+    needs="unstalled_samples_per_second_per_gpu sample_read_seconds cache_hit_fraction sample_decode_seconds gpus_per_loader "
+    "loader_workers", source="little1961", label="load of the workers", above=False,
+    example="round(workers_load(400, 0.02, 0, 0.004, 1, 8), 3) -> 1.2")  # fmt: skip
 computed_quantity("storage_load", "amplified_read_bandwidth / feed_read_bandwidth", "1",
     "Reads of GPUs that never wait over the bandwidth that storage gives to the job.", label="load of the storage",
     above=False)  # fmt: skip
@@ -149,14 +127,13 @@ computed_quantity("data_parallel_replicas", "gpus / (tensor_parallel * pipeline_
     where="GPUs ÷ (tensor × pipeline × context)")  # fmt: skip
 computed_quantity("reading_stages", "minimum(pipeline_parallel, 2)", "1",
     "Pipeline stages that read the data: the first, and the last one for its labels.", source="megatron-lm",
-    where="DeepSpeed issue 4255: the first and the last stage read",
-    example="reading_stages(1), reading_stages(16) -> (1, 2)")  # fmt: skip
+    where="DeepSpeed issue 4255: the first and the last stage read")  # fmt: skip
 computed_quantity("readers_of_stages", "data_parallel_replicas * context_parallel * reading_stages", "1",
     "Ranks that read where tensor rank 0 of the first and of the last pipeline stage reads.", source="megatron-lm",
-    where="issue 441: rank 0 of each tensor group builds the data sets")  # fmt: skip
+    where="issue 441: rank 0 of each tensor group builds the data sets", of="readers", when="read_by_stages")  # fmt: skip
 computed_quantity("amplification_of_stages", "context_parallel * reading_stages", "1",
     "Times that a sample is read where each context rank and both end stages read it.", source="megatron-lm",
-    where="issue 441; DeepSpeed issue 4255: first and last stage")  # fmt: skip
+    where="issue 441; DeepSpeed issue 4255: first and last stage", of="read_amplification", when="read_by_stages")  # fmt: skip
 computed_quantity("readers_of_workers", "gpus * loader_workers", "1",
     "Processes that read where each GPU has workers of its own.", label="processes that read", whole=True)  # fmt: skip
 computed_quantity("amplification_of_copies", "readers_of_workers", "1",
@@ -181,7 +158,7 @@ computed_quantity("readers_of_stage_node", "maximum(gpus_per_node / tensor_paral
     example="readers_of_stage_node(8, 8, 1), readers_of_stage_node(8, 2, 1), readers_of_stage_node(4, 8, 1)"
         " -> (1.0, 4.0, 1.0)")  # fmt: skip
 computed_quantity("readers_of_every_node", "gpus_per_node * loader_workers", "1/node",
-    "Readers on a node whose GPUs all have workers.")  # fmt: skip
+    "Readers on a node whose GPUs all have workers.", of="readers_of_busiest_node", when="read_by_workers")  # fmt: skip
 computed_quantity("read_bandwidth_of_busiest_node", "read_bandwidth_per_reader * readers_of_busiest_node", "B/s/node",
     "Read bandwidth of the node with the most readers.", label="read bandwidth of the node that reads most")  # fmt: skip
 computed_quantity("partitioned_cache_bandwidth_per_node",
@@ -242,20 +219,11 @@ computed_quantity("shuffle_bytes_per_node", "shuffle_samples * sample_bytes * lo
     label="memory of the shuffle buffers")  # fmt: skip
 computed_quantity("shuffle_block_bytes", "shuffle_samples * sample_bytes", "B",
     "Bytes that are read in one run before they are shuffled.", label="bytes of one block")  # fmt: skip
-
-
-@formula("1", high=1, label="mixing score")
-def mixing_score(shuffle_samples: Num, samples_per_file: Num, interleaved_shards: Num, single_file: Num) -> Num:
-    """Samples of a buffer over those of the shards that it mixes: below 1, neighbours in a shard stay near each other.
-
-    No figure of the accuracy that this costs is published, and none follows from it.
-
-    >>> mixing_score(1000, 1251, 10, 1), mixing_score(20_000, 1251, 10, 1)
-    (0.07993605115907274, 1)
-    """
-    return minimum(1, shuffle_samples / (samples_per_file * interleaved_shards * single_file))
-
-
+# No figure of the accuracy that this costs is published, and none follows from it.
+computed_quantity("mixing_score", "minimum(1, shuffle_samples / (samples_per_file * interleaved_shards * single_file))", "1",
+    "Samples of a buffer over those of the shards that it mixes: below 1, neighbours in a shard stay near each other.", high=1,
+    label="mixing score",
+    example="mixing_score(1000, 1251, 10, 1), mixing_score(20_000, 1251, 10, 1) -> (0.07993605115907274, 1)")  # fmt: skip
 computed_quantity("mosaic_block_samples", "maximum(4_000_000 / canonical_nodes, 262_144)", "1",
     "Samples of a shuffled block as MosaicML Streaming sets it.", source="mosaicml-streaming",
     where="shuffle_block_size: the larger of 4,000,000 ÷ canonical nodes and 2^18",

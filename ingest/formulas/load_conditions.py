@@ -2,7 +2,7 @@
 
 import math
 
-from ingest.engine.expression import Num, ceil, maximum, minimum, where
+from ingest.engine.expression import Num, ceil, maximum, minimum
 from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
 
 #: A rounding error makes no further reader.
@@ -65,25 +65,17 @@ computed_quantity("request_bytes_of_mix", "1 / total(requests_per_byte)", "B",
 computed_quantity("queue_depth_of_client", "ceil(line_queue_depth / line_clients)", "1/node",
     "Outstanding requests of one client where the clients of a requirement line share them.",
     label="queue depth of one client of a line", example="queue_depth_of_client(1024, 100) -> 11")  # fmt: skip
-
-
-@formula("1", source="little1961", where="requests in flight are their rate times their latency")
-def readers_of_part(
-    readers_per_node: Num, nodes: Num, part_share: Num, line_bandwidth: Num, client_latency: Num, read_request_bytes: Num
-) -> Num:
-    """Concurrent reads of one job: those of its data loaders, or more where its rate needs more at the latency of a client.
-
-    >>> readers_of_part(32, 4, 1, 1e9, 0.0005, 1_000_000), readers_of_part(1, 4, 1, 100e9, 0.0005, 1_000_000)
-    (128, 52)
-    """
-    needed = part_share * line_bandwidth * client_latency / (read_request_bytes * nodes)
-    return ceil(maximum(readers_per_node, needed)) * nodes
-
-
+computed_quantity("readers_of_part",
+    "ceil(maximum(readers_per_node, part_share * line_bandwidth * client_latency / (read_request_bytes * nodes))) * nodes", "1",
+    "Concurrent reads of one job: those of its data loaders, or more where its rate needs more at the latency of a client.",
+    needs="readers_per_node nodes part_share line_bandwidth client_latency read_request_bytes", source="little1961",
+    where="requests in flight are their rate times their latency",
+    example="readers_of_part(32, 4, 1, 1e9, 0.0005, 1_000_000), readers_of_part(1, 4, 1, 100e9, 0.0005, 1_000_000) -> "
+    "(128, 52)")  # fmt: skip
 computed_quantity("reads_ahead_per_node", "readers_per_node * loader_prefetch", "1/node",
     "Reads that the loaders of one node have outstanding: workers times batches ahead.", source="pytorch",
-    where="a worker reads ahead as many batches as its prefetch factor", label="reads ahead of the loaders of a node",
-    example="reads_ahead_per_node(32, 2) -> 64")  # fmt: skip
+    where="a worker reads ahead as many batches as its prefetch factor",
+    label="reads ahead of the loaders of a node")  # fmt: skip
 computed_quantity("load_nodes", "total(line_nodes)", "node",
     "Nodes of all jobs of a line, those that alternate on the same nodes counted each.")  # fmt: skip
 computed_quantity("nodes_taking_part", "nodes * minimum(1, line_clients / load_nodes)", "node",
@@ -122,21 +114,13 @@ alternative("mean_latency", "loader_latency", when="loader_stated")
 computed_quantity("least_latency", "minimum(client_latency, medium_and_network_seconds)", "s",
     "Latency below which no client is known to read: of medium and network, or of a client that does better.",
     label="least plausible latency")  # fmt: skip
-
-
-@formula("s", label="time for which a run reads at its bandwidth")
-def read_phase_seconds(
-    warm_up_bytes: Num, run_read_bandwidth: Num, run_cold_read_bandwidth: Num, miss_share: Num, endless_seconds: Num
-) -> Num:
-    """Time for which a run reads at its bandwidth: until its caches are full, or without an end where misses need as much.
-
-    >>> read_phase_seconds(600e9, 1e9, 15e9, 0.0, 1e12), read_phase_seconds(600e9, 14e9, 15e9, 14 / 15, 1e12)
-    (600.0, 1000000000000.0)
-    """
-    misses = run_cold_read_bandwidth * miss_share
-    return where(misses < run_read_bandwidth, warm_up_bytes / run_read_bandwidth, endless_seconds)
-
-
+computed_quantity("read_phase_seconds",
+    "where(run_cold_read_bandwidth * miss_share < run_read_bandwidth, warm_up_bytes / run_read_bandwidth, endless_seconds)",
+    "s", "Time for which a run reads at its bandwidth: until its caches are full, or without an end where misses need as much.",
+    needs="warm_up_bytes run_read_bandwidth run_cold_read_bandwidth miss_share endless_seconds",
+    label="time for which a run reads at its bandwidth",
+    example="read_phase_seconds(600e9, 1e9, 15e9, 0.0, 1e12), read_phase_seconds(600e9, 14e9, 15e9, 14 / 15, 1e12) -> (600.0, "
+    "1000000000000.0)")  # fmt: skip
 computed_quantity("cold_phase_seconds", "warm_up_bytes / run_cold_read_bandwidth", "s",
     "Time for which a run reads at its cold bandwidth: until its caches are full.",
     label="time in which cold caches fill")  # fmt: skip

@@ -5,8 +5,7 @@ ZeRO spreads parts of the states over the replicas; offload moves parts off the 
 on the GPU.
 """
 
-from ingest.engine.expression import Num, ceil, maximum
-from ingest.engine.registry import computed_quantity, formula
+from ingest.engine.registry import computed_quantity
 
 ZERO = "zero2020"
 
@@ -33,24 +32,13 @@ computed_quantity("parameters_per_gpu",
 computed_quantity("partition_ranks", "minimum(data_parallel, shard_group)", "1",
     "Replicas that share the partitioned states: all of them, or those of one group in hybrid sharding.", source="fsdp2023",
     where="sec. 3.2.2: sharding factor")  # fmt: skip
-
-
-@formula("parameter/GPU")
-def resident_parameters_per_gpu(
-    parameters_per_gpu: Num, expert_share: Num, expert_parallel: Num, expert_tensor_parallel: Num, tensor_parallel: Num
-) -> Num:
-    """Parameters whose replicated states one GPU holds: its shard, with its share of the experts.
-
-    Experts may be divided among other ranks of a pipeline stage than the tensor ranks of the layers.
-
-    >>> round(resident_parameters_per_gpu(41.9e9, 0.975, 64, 1, 1) / 1e9, 2)
-    1.69
-    >>> resident_parameters_per_gpu(10e9, 1, 8, 4, 4), resident_parameters_per_gpu(10e9, 1, 8, 1, 4)
-    (1250000000.0, 5000000000.0)
-    """
-    return parameters_per_gpu * (1 - expert_share + expert_share * tensor_parallel / (expert_parallel * expert_tensor_parallel))
-
-
+# Experts may be divided among other ranks of a pipeline stage than the tensor ranks of the layers.
+computed_quantity("resident_parameters_per_gpu",
+    "parameters_per_gpu * (1 - expert_share + expert_share * tensor_parallel / (expert_parallel * expert_tensor_parallel))",
+    "parameter/GPU", "Parameters whose replicated states one GPU holds: its shard, with its share of the experts.",
+    needs="parameters_per_gpu expert_share expert_parallel expert_tensor_parallel tensor_parallel",
+    example="round(resident_parameters_per_gpu(41.9e9, 0.975, 64, 1, 1) / 1e9, 2), resident_parameters_per_gpu(10e9, 1, 8, 4, "
+    "4), resident_parameters_per_gpu(10e9, 1, 8, 1, 4) -> (1.69, 1250000000.0, 5000000000.0)")  # fmt: skip
 computed_quantity("model_state_bytes_per_gpu",
     "resident_parameters_per_gpu * replicated_bytes_per_parameter"
     " + parameters_per_gpu * partitioned_bytes_per_parameter / partition_ranks", "B/GPU",
@@ -62,41 +50,15 @@ computed_quantity("memory_left_for_partitions",
     "Memory of one GPU that partitioned states may fill; at zero or below no number of GPUs holds the model.",
     source="ingest-checkpoint-model", where="M·u − replicated − residual",
     example="memory_left_for_partitions(80e9, 0.9, 17e9, 0, 0) -> 72000000000.0")  # fmt: skip
-
-
-@formula("GPU", source="ingest-checkpoint-model", where="the smallest N with replicated + partitioned/N within the memory",
-    whole=True)  # fmt: skip
-def gpus_to_hold(
-    parameters: Num,
-    partitioned_bytes_per_parameter: Num,
-    memory_left_for_partitions: Num,
-    tensor_parallel: Num,
-    pipeline_parallel: Num,
-    largest_stage_factor: Num,
-    replica_group: Num,
-) -> Num:
-    """GPUs that hold the model; whole replicas of tensor × pipeline GPUs, in whole groups that share experts or sequences.
-
-    >>> gpus_to_hold(17e9, 16, 72e9, 1, 1, 1, 1)
-    4
-    """
-    return (
-        maximum(
-            ceil(
-                parameters
-                * largest_stage_factor
-                * partitioned_bytes_per_parameter
-                / memory_left_for_partitions
-                / (tensor_parallel * pipeline_parallel * replica_group)
-            ),
-            1,
-        )
-        * tensor_parallel
-        * pipeline_parallel
-        * replica_group
-    )
-
-
+computed_quantity("gpus_to_hold",
+    "maximum(ceil(parameters * largest_stage_factor * partitioned_bytes_per_parameter / memory_left_for_partitions"
+    " / (tensor_parallel * pipeline_parallel * replica_group)), 1) * tensor_parallel * pipeline_parallel * replica_group",
+    "GPU",
+    "GPUs that hold the model; whole replicas of tensor × pipeline GPUs, in whole groups that share experts or sequences.",
+    needs="parameters partitioned_bytes_per_parameter memory_left_for_partitions tensor_parallel pipeline_parallel "
+    "largest_stage_factor replica_group", source="ingest-checkpoint-model",
+    where="the smallest N with replicated + partitioned/N within the memory", whole=True,
+    example="gpus_to_hold(17e9, 16, 72e9, 1, 1, 1, 1) -> 4")  # fmt: skip
 computed_quantity("nodes_to_hold", "ceil(gpus_to_hold / gpus_per_node)", "node",
     "Nodes that these GPUs fill.", whole=True, example="nodes_to_hold(4, 8) -> 1")  # fmt: skip
 computed_quantity("offloaded_bytes",

@@ -102,7 +102,6 @@ computed_quantity("selective_saving", "score_bytes / (score_bytes + layer_activa
 computed_quantity("kept_activation_bytes", "layer_activation_bytes + score_bytes", "B/GPU",
     "Activations of one micro-batch over all layers.", source=KORTHIKANTI, where="sec. 5 and table 2")  # fmt: skip
 
-alternative("kept_activation_bytes", "partly_recomputed_bytes", when="some_layers_recomputed")
 alternative("kept_activation_bytes", "layer_input_bytes", when="all_layers_recomputed")
 
 computed_quantity("layer_input_bytes", "tokens_in_flight * activation_width * layer_input_elements / sequence_ranks", "B/GPU",
@@ -116,8 +115,8 @@ computed_quantity("partly_recomputed_bytes",
     "layer_input_bytes * recomputed_layer_share + (layer_activation_bytes + score_bytes) * (1 - recomputed_layer_share)",
     "B/GPU", "Activations of one micro-batch over all layers, of which some keep their input alone.", source="megatron-lm",
     where="--recompute-method block: layers of each rank",
-    needs="layer_input_bytes layer_activation_bytes score_bytes recomputed_layer_share",
-    example="partly_recomputed_bytes(64, 3200, 0, 0.25) -> 2416.0")  # fmt: skip
+    needs="layer_input_bytes layer_activation_bytes score_bytes recomputed_layer_share", of="kept_activation_bytes",
+    when="some_layers_recomputed", example="partly_recomputed_bytes(64, 3200, 0, 0.25) -> 2416.0")  # fmt: skip
 computed_quantity("recomputed_layer_bytes", "(layer_activation_bytes + score_bytes) / transformer_layers", "B/GPU",
     "Activations of the one layer that is computed again at a time.", above=False,
     example="recomputed_layer_bytes(3200, 0, 32) -> 100.0")  # fmt: skip
@@ -164,63 +163,23 @@ computed_quantity("last_stage_share",
 computed_quantity("last_stage_logit_bytes", "tokens_in_flight * scored_words * logit_width / tensor_parallel", "B/GPU",
     "Scores of the vocabulary that the last stage keeps for one micro-batch until the loss is known.", source=KORTHIKANTI,
     where="sec. 4.3: 4·s·b·v of logits in full precision", above=False)  # fmt: skip
-
-
-@formula("B/GPU", source="pytorch", where="distributed/pipelining/stage.py: fwd_cache", above=False)
-def kept_output_bytes(
-    kept_stage_outputs: Num,
-    tokens_in_flight: Num,
-    residual_elements: Num,
-    activation_width: Num,
-    sequence_ranks: Num,
-    pipeline_parallel: Num,
-    virtual_stages: Num,
-    micro_batches: Num,
-) -> Num:
-    """Outputs that the fullest pipeline stage keeps of the micro-batches in flight; Megatron frees them once they are sent.
-
-    >>> kept_output_bytes(1, 32_768, 16_384, 2, 8, 8, 1, 8) / 2**20, kept_output_bytes(1, 32_768, 16_384, 2, 8, 1, 1, 8)
-    (1024.0, 0.0)
-    """
-    return (
-        kept_stage_outputs
-        * tokens_in_flight
-        * residual_elements
-        * activation_width
-        / sequence_ranks
-        * minimum(
-            where(virtual_stages > 1, pipeline_parallel * (virtual_stages + 1) - 1, pipeline_parallel),
-            micro_batches * virtual_stages,
-        )
-        * where(pipeline_parallel > 1, 1, 0)
-    )
-
-
-@formula("B/GPU", source=KORTHIKANTI, where="sec. 4.2.3", label="activations per GPU", above=False)
-def activation_bytes_per_gpu(
-    kept_activation_bytes: Num,
-    first_stage_share: Num,
-    last_stage_share: Num,
-    last_stage_logit_bytes: Num,
-    recomputed_layer_bytes: Num,
-    kept_output_bytes: Num,
-) -> Num:
-    """Activations on a GPU of the fuller of the first and the last pipeline stage, without logits.
-
-    >>> activation_bytes_per_gpu(100, 1, 0.25, 30, 5, 0), activation_bytes_per_gpu(100, 1, 1, 30, 5, 2)
-    (105, 107)
-    """
-    return (
-        where(
-            kept_activation_bytes * first_stage_share > kept_activation_bytes * last_stage_share + last_stage_logit_bytes,
-            kept_activation_bytes * first_stage_share,
-            kept_activation_bytes * last_stage_share,
-        )
-        + recomputed_layer_bytes
-        + kept_output_bytes
-    )
-
-
+computed_quantity("kept_output_bytes",
+    "kept_stage_outputs * tokens_in_flight * residual_elements * activation_width / sequence_ranks"
+    " * minimum(where(virtual_stages > 1, pipeline_parallel * (virtual_stages + 1) - 1, pipeline_parallel), "
+    "micro_batches * virtual_stages) * where(pipeline_parallel > 1, 1, 0)", "B/GPU",
+    "Outputs that the fullest pipeline stage keeps of the micro-batches in flight; Megatron frees them once they are sent.",
+    needs="kept_stage_outputs tokens_in_flight residual_elements activation_width sequence_ranks pipeline_parallel "
+    "virtual_stages micro_batches", source="pytorch", where="distributed/pipelining/stage.py: fwd_cache", above=False,
+    example="kept_output_bytes(1, 32_768, 16_384, 2, 8, 8, 1, 8) / 2**20, kept_output_bytes(1, 32_768, 16_384, 2, 8, 1, 1, 8) "
+    "-> (1024.0, 0.0)")  # fmt: skip
+computed_quantity("activation_bytes_per_gpu",
+    "where(kept_activation_bytes * first_stage_share > kept_activation_bytes * last_stage_share + last_stage_logit_bytes, "
+    "kept_activation_bytes * first_stage_share, kept_activation_bytes * last_stage_share) + recomputed_layer_bytes"
+    " + kept_output_bytes", "B/GPU",
+    "Activations on a GPU of the fuller of the first and the last pipeline stage, without logits.", source=KORTHIKANTI,
+    where="sec. 4.2.3", label="activations per GPU", above=False,
+    example="activation_bytes_per_gpu(100, 1, 0.25, 30, 5, 0), activation_bytes_per_gpu(100, 1, 1, 30, 5, 2) -> "
+    "(105, 107)")  # fmt: skip
 computed_quantity("logit_bytes_per_gpu",
     "where(kept_activation_bytes * first_stage_share > kept_activation_bytes * last_stage_share"
     " + last_stage_logit_bytes, 0 * last_stage_logit_bytes, last_stage_logit_bytes)", "B/GPU",
@@ -232,32 +191,15 @@ computed_quantity("gather_bytes_per_gpu",
     "B/GPU", "Weights that are gathered from their partitions while they are used, and the gradients of one such part.",
     source="fsdp2023", where="sec. 3.4: two all-gathers in flight", label="gather buffers per GPU", above=False,
     example="gather_bytes_per_gpu(855_654_400, 2, 2, 2, 1) / 1e9 -> 5.1339264")  # fmt: skip
-
-
-@formula("B/GPU", source=KORTHIKANTI, where="sec. 4.2.2: all-gather and reduce-scatter around the matrices",
-    label="gathered tokens per GPU", above=False)  # fmt: skip
-def gathered_token_bytes_per_gpu(
-    tokens_in_flight: Num,
-    residual_elements: Num,
-    activation_width: Num,
-    gathered_token_copies: Num,
-    sequence_ranks: Num,
-    single_gpu: Num,
-) -> Num:
-    """Activations that sequence parallelism gathers from the tensor ranks around a matrix; none without it.
-
-    >>> gathered_token_bytes_per_gpu(131_072, 8192, 2, 3, 8, 1) / 2**30, gathered_token_bytes_per_gpu(131_072, 8192, 2, 3, 1, 1)
-    (6.0, 0.0)
-    """
-    return (
-        tokens_in_flight
-        * residual_elements
-        * activation_width
-        * where(sequence_ranks > single_gpu, gathered_token_copies, 0)
-        / single_gpu
-    )
-
-
+computed_quantity("gathered_token_bytes_per_gpu",
+    "tokens_in_flight * residual_elements * activation_width * where(sequence_ranks > single_gpu, gathered_token_copies, 0)"
+    " / single_gpu", "B/GPU",
+    "Activations that sequence parallelism gathers from the tensor ranks around a matrix; none without it.",
+    needs="tokens_in_flight residual_elements activation_width gathered_token_copies sequence_ranks single_gpu",
+    source=KORTHIKANTI, where="sec. 4.2.2: all-gather and reduce-scatter around the matrices", label="gathered tokens per GPU",
+    above=False,
+    example="gathered_token_bytes_per_gpu(131_072, 8192, 2, 3, 8, 1) / 2**30, gathered_token_bytes_per_gpu(131_072, 8192, 2, "
+    "3, 1, 1) -> (6.0, 0.0)")  # fmt: skip
 computed_quantity("reserve_bytes_per_gpu",
     "fragment_share * (activation_bytes_per_gpu + logit_bytes_per_gpu + gather_bytes_per_gpu"
     " + gathered_token_bytes_per_gpu + bucket_bytes_per_gpu)", "B/GPU",

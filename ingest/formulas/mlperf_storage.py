@@ -53,8 +53,7 @@ computed_quantity("benchmark_data_bytes", "benchmark_files * benchmark_file_byte
 computed_quantity("benchmark_index_bytes",
     "vectors * vector_dimensions * vector_element_bytes * benchmark_index_factor * index_shards", "B",
     "Size of a vector index as the benchmark states it: raw vectors with an overhead, once for each shard.",
-    source="mlperf-storage-vectordb", where="README, vectordb datasize",
-    example="benchmark_index_bytes(10_000_000, 1536, 4, 1.3, 10) -> 798720000000.0")  # fmt: skip
+    source="mlperf-storage-vectordb", where="README, vectordb datasize")  # fmt: skip
 input_quantity("benchmark_index_factor", "1", "Index over raw vectors, as the benchmark assumes.",
     default=1.3, source="mlperf-storage-vectordb")  # fmt: skip
 

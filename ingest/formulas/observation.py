@@ -1,7 +1,5 @@
 """Figures of an observed job: rates, request sizes and stalls from counters, logs and traces."""
 
-from __future__ import annotations
-
 from ingest.engine.registry import computed_quantity, input_quantity
 
 input_quantity("window_seconds", "s", "Steady part of an observation, with its edges cut.", label="steady window")

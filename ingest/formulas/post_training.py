@@ -9,7 +9,6 @@ MEASURED = "ingest-weight-versions"
 input_quantity("trainer_gpus", "GPU", "GPUs that train.", whole=True)
 input_quantity("rollout_hosts", "node", "Hosts that generate rollouts, each of which pulls a version once; none where training "
     "and rollouts share GPUs.", above=False, whole=True, label="rollout hosts")  # fmt: skip
-alternative("rollout_hosts", "rollout_hosts_of_replicas", when="rollout_replicas_stated")
 input_quantity("rollout_replicas", "1", "Engines that generate rollouts.", above=False, whole=True)
 input_quantity("step_rollouts", "1", "Rollouts of one step.", above=False, whole=True)
 input_quantity("rollout_tokens", "token", "Mean tokens of a rollout, prompt included.")
@@ -36,7 +35,7 @@ input_quantity("broadcast_bandwidth", "B/s", "Rate at which full weights reach a
 
 # The rhythm
 computed_quantity("rollout_hosts_of_replicas", "ceil(rollout_replicas * replica_nodes)", "node",
-    "Hosts of the engines that generate rollouts.", above=False, whole=True,
+    "Hosts of the engines that generate rollouts.", above=False, whole=True, of="rollout_hosts", when="rollout_replicas_stated",
     example="rollout_hosts_of_replicas(12, 2) -> 24")  # fmt: skip
 computed_quantity("rollout_readers", "rollout_hosts / single_node", "1", "Readers of a version: one for each rollout host.",
     above=False, whole=True)  # fmt: skip
@@ -68,10 +67,10 @@ computed_quantity("position_entropy_bytes",
     example="round(position_entropy_bytes(0.02, 1), 3) -> 0.884")  # fmt: skip
 computed_quantity("index_value_bytes", "position_bytes + published_bytes_per_parameter", "B/parameter",
     "Bytes of one change as a position and a value.", source="slime-delta", where="indices: 4 B per position",
-    of="change_bytes", when="index_value", example="index_value_bytes(4, 2) -> 6")  # fmt: skip
+    of="change_bytes", when="index_value")  # fmt: skip
 computed_quantity("gap_value_bytes", "gap_bytes + published_bytes_per_parameter", "B/parameter",
     "Bytes of one change as the gap to the change before, in 16 bits, and a value.", source="slime-delta",
-    where="deltas: 16-bit gaps", of="change_bytes", when="gap_value", example="gap_value_bytes(2, 2) -> 4")  # fmt: skip
+    where="deltas: 16-bit gaps", of="change_bytes", when="gap_value")  # fmt: skip
 computed_quantity("gap_zstd_bytes", "1.2 * position_entropy_bytes + published_bytes_per_parameter", "B/parameter",
     "Bytes of one change as a gap under zstd and a value.", source=MEASURED, where="gaps: 1.2 times their entropy",
     of="change_bytes", when="gap_zstd", example="round(gap_zstd_bytes(0.884, 2), 2) -> 3.06")  # fmt: skip
@@ -109,8 +108,7 @@ alternative("pull_seconds", "pause_seconds", when="pulled_in_pause")
 computed_quantity("publish_write_bandwidth", "publish_bytes / publish_seconds", "B/s", "Writes of a version in its time.",
     above=False, label="writes of a version")  # fmt: skip
 computed_quantity("pull_read_bandwidth", "rollout_readers * publish_bytes / pull_seconds", "B/s",
-    "Reads of a version by all hosts in its time.", above=False, label="reads of a version by all hosts",
-    example="pull_read_bandwidth(48, 16.38e9, 30) -> 26208000000.0")  # fmt: skip
+    "Reads of a version by all hosts in its time.", above=False, label="reads of a version by all hosts")  # fmt: skip
 computed_quantity("anchor_bytes", "published_weights_bytes * versions_published", "B", "Bytes of an anchor.",
     above=False)  # fmt: skip
 computed_quantity("no_anchor_bytes", "published_weights_bytes * 0", "B", "No anchor lies between full versions.",
@@ -133,7 +131,7 @@ computed_quantity("join_read_bandwidth", "rollout_readers * join_read_bytes / jo
     label="reads where all hosts join at once")  # fmt: skip
 computed_quantity("version_write_bandwidth", "maximum(publish_write_bandwidth, anchor_write_bandwidth)", "B/s",
     "Writes of versions that storage must take: the larger of version and anchor.", above=False,
-    label="write bandwidth for versions", example="version_write_bandwidth(0.5e9, 0.3e9) -> 500000000.0")  # fmt: skip
+    label="write bandwidth for versions")  # fmt: skip
 computed_quantity("version_read_bandwidth",
     "maximum(maximum(pull_read_bandwidth, anchor_read_bandwidth), join_read_bandwidth)", "B/s",
     "Reads of versions that storage must deliver: the largest of version, anchor and hosts that join.", above=False,
@@ -262,7 +260,7 @@ input_quantity("sandbox_images", "1", "Different images on storage.", above=Fals
 input_quantity("sandbox_hosts", "node", "Hosts that start sandboxes without a cached image.", above=False, whole=True)
 input_quantity("sandbox_seconds", "s", "Time in which these hosts have read an image.")
 computed_quantity("sandbox_read_bytes", "sandbox_image_bytes * sandbox_hosts / single_node", "B",
-    "Images that cold hosts read.", above=False, example="sandbox_read_bytes(2e9, 48, 1) -> 96000000000.0")  # fmt: skip
+    "Images that cold hosts read.", above=False)  # fmt: skip
 computed_quantity("sandbox_read_bandwidth", "sandbox_read_bytes / sandbox_seconds", "B/s",
     "Reads of images by cold hosts in their time.", above=False, label="reads of sandbox images")  # fmt: skip
 computed_quantity("sandbox_stored_bytes", "sandbox_image_bytes * sandbox_images", "B", "Images on storage.",

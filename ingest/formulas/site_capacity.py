@@ -48,10 +48,11 @@ computed_quantity("site_migration_bandwidth",
 
 # The archive tier
 input_quantity("archive_reserve_bytes", "B", "Capacity of the archive tier besides its data sets.", above=False, default=0)
-columns("archived", dataset_bytes_held="B", dataset_load_bandwidth="B/s", dataset_refresh_bandwidth="B/s",
-    dataset_preparation_write_bandwidth="B/s")  # fmt: skip
-columns("recalled", dataset_preparation_bandwidth="B/s")
-columns("years", year_archive_bytes="B", year_archive_write_bandwidth="B/s", year_archive_read_bandwidth="B/s")
+columns("archived", "B", "dataset_bytes_held")
+columns("archived", "B/s", "dataset_load_bandwidth dataset_refresh_bandwidth dataset_preparation_write_bandwidth")
+columns("recalled", "B/s", "dataset_preparation_bandwidth")
+columns("years", "B", "year_archive_bytes")
+columns("years", "B/s", "year_archive_write_bandwidth year_archive_read_bandwidth")
 computed_quantity("year_archive_bytes", "total(dataset_bytes_held_of_archived) + archive_reserve_bytes", "B",
     "Bytes that the archive tier has to hold in one year.", label="archived data",
     example="year_archive_bytes([1e15, 2e15], 5e14) -> 3500000000000000.0")  # fmt: skip
@@ -69,11 +70,9 @@ computed_quantity("year_archive_read_bandwidth",
 computed_quantity("site_archive_bytes", "largest(year_archive_bytes_of_years)", "B",
     "Bytes that the archive tier has to hold in the most demanding year.", label="archive capacity")  # fmt: skip
 computed_quantity("site_archive_write_bandwidth", "largest(year_archive_write_bandwidth_of_years)", "B/s",
-    "Write bandwidth of the archive tier in the most demanding year.", label="archive write bandwidth",
-    example="site_archive_write_bandwidth([1e9, 2e9]) -> 2000000000.0")  # fmt: skip
+    "Write bandwidth of the archive tier in the most demanding year.", label="archive write bandwidth")  # fmt: skip
 computed_quantity("site_archive_read_bandwidth", "largest(year_archive_read_bandwidth_of_years)", "B/s",
-    "Read bandwidth of the archive tier in the most demanding year.", label="archive read bandwidth",
-    example="site_archive_read_bandwidth([1e9, 2e9]) -> 2000000000.0")  # fmt: skip
+    "Read bandwidth of the archive tier in the most demanding year.", label="archive read bandwidth")  # fmt: skip
 
 # Checkpoints that grow with the parameters of the models
 input_quantity("parameter_growth_factor", "1", "Parameters of a model after one period, over those before.",
@@ -186,17 +185,15 @@ computed_quantity("site_write_floor", "total(cluster_write_floor_of_clusters)", 
     "Write bandwidth that the guidance asks for, for all clusters of the site.", label="writes of the guidance")  # fmt: skip
 computed_quantity("run_read_floor", "minimum(gpus, guidance_scale) * guidance_read_bandwidth_per_gpu", "B/s",
     "Read bandwidth that the guidance asks for, for the GPUs of one run.", label="reads of the guidance for a run",
-    example="run_read_floor(128, 1024, 15e9 / 256) -> 7500000000.0")  # fmt: skip
+    of="run_restart_floor", when="guided_saves", example="run_read_floor(128, 1024, 15e9 / 256) -> 7500000000.0")  # fmt: skip
 computed_quantity("run_guidance_writes", "minimum(gpus, guidance_scale) * guidance_write_bandwidth_per_gpu", "B/s",
     "Write bandwidth that the guidance asks for, for the GPUs of one run.", label="writes of the guidance for a run",
-    example="run_guidance_writes(128, 1024, 7e9 / 256) -> 3500000000.0")  # fmt: skip
+    of="run_write_floor", when="guided_saves", example="run_guidance_writes(128, 1024, 7e9 / 256) -> 3500000000.0")  # fmt: skip
 
 input_quantity("run_write_floor", "B/s", "Writes of the guidance for a run that saves checkpoints.",
     above=False, label="writes of the guidance for a run that saves")  # fmt: skip
-alternative("run_write_floor", "run_guidance_writes", when="guided_saves")
 input_quantity("run_restart_floor", "B/s", "Reads of the guidance for a run that restores checkpoints.",
     above=False, label="reads of the guidance for a run that restores")  # fmt: skip
-alternative("run_restart_floor", "run_read_floor", when="guided_saves")
 
 computed_quantity("node_read_floor", "minimum(guidance_client_read_bandwidth, node_drawable_bandwidth)", "B/s/node",
     "Read bandwidth that the guidance asks for, for a single node; at most what it draws.",

@@ -37,8 +37,12 @@ input_quantity("source_sample_bytes", "B/sample", "Stored bytes of one sample of
 input_quantity("source_token_bytes", "B/token", "Stored bytes of one token of a data set of a mixture.",
     label="stored bytes of a token")  # fmt: skip
 input_quantity("source_samples_in_file", "sample/file", "Samples in one file of a data set of a mixture.")
-columns("sources", source_weight="1", source_bytes="B", source_samples="sample", weighted_sample_bytes="B/sample",
-    weighted_token_bytes="B/token", weighted_files="file/sample")  # fmt: skip
+columns("sources", "1", "source_weight")
+columns("sources", "B", "source_bytes")
+columns("sources", "sample", "source_samples")
+columns("sources", "B/sample", "weighted_sample_bytes")
+columns("sources", "B/token", "weighted_token_bytes")
+columns("sources", "file/sample", "weighted_files")
 
 # Growth by a factor or an amount, and data with a lifetime
 computed_quantity("capacity_growth", "capacity_growth_factor ** (elapsed_seconds / growth_period_seconds)", "1",
@@ -52,7 +56,7 @@ input_quantity("created_growth", "1", "Bytes that have arrived until now, over t
 input_quantity("created_growth_before", "1", "Bytes that had arrived a year ago, over those at the start of the plan.",
     above=False, default=0)  # fmt: skip
 input_quantity("expired_growth", "1", "Bytes past their lifetime, over those at the start of the plan.", above=False)
-columns("growing", bytes_at_start="B")
+columns("growing", "B", "bytes_at_start")
 # Data that expire come first: what is deleted counts whatever they grow by.
 computed_quantity("growth_less_expired", "created_growth - expired_growth", "1",
     "Bytes now, over those at the start of the plan: what has arrived, less what is past its lifetime.",
@@ -87,9 +91,7 @@ computed_quantity("arriving_bytes_per_day",
 computed_quantity("bytes_at_start", "data_bytes * data_copies * versions_held", "B",
     "Bytes of a data set held before it grows.", label="data before growth")  # fmt: skip
 computed_quantity("bytes_that_grow", "total(bytes_at_start_of_growing)", "B",
-    "Bytes of all data sets that share the growth of a site, before they grow.",
-    label="data that grow together",
-    example="bytes_that_grow([1e12, 2e12]) -> 3000000000000.0")  # fmt: skip
+    "Bytes of all data sets that share the growth of a site, before they grow.", label="data that grow together")  # fmt: skip
 
 input_quantity("dataset_bytes_held_before", "B", "Bytes of a data set held in the year before.", above=False)
 input_quantity("seconds_per_year", "s", "A year of 365.25 days.",

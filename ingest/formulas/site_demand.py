@@ -37,9 +37,7 @@ computed_quantity("cluster_moving_drawable_bandwidth", "node_drawable_bandwidth 
     "Most that the nodes of a cluster draw that load, prepare and move data sets.",
     label="what the nodes that move data draw")  # fmt: skip
 computed_quantity("site_moving_drawable_bandwidth", "total(cluster_moving_drawable_bandwidth_of_clusters)", "B/s",
-    "Most that all nodes draw that load, prepare and move data sets.",
-    label="what all nodes that move data draw",
-    example="site_moving_drawable_bandwidth([360e9, 0]) -> 360000000000.0")  # fmt: skip
+    "Most that all nodes draw that load, prepare and move data sets.", label="what all nodes that move data draw")  # fmt: skip
 computed_quantity("cluster_loading_clients",
     "maximum(cluster_moving_clients, minimum(total(exporting_nodes_of_jobs), cluster_clients))", "node",
     "Nodes of a cluster that load data sets, or whose jobs export models meanwhile.", whole=True,
@@ -57,8 +55,7 @@ computed_quantity("cluster_drawable_bandwidth", "node_drawable_bandwidth * clust
     "Most that those nodes of a cluster draw that run at the same time.",
     label="what the clients of a cluster draw")  # fmt: skip
 computed_quantity("site_drawable_bandwidth", "total(cluster_drawable_bandwidth_of_clusters)", "B/s",
-    "Most that all nodes of the site draw that run at the same time.", label="what all clients draw",
-    example="site_drawable_bandwidth([576e9, 360e9]) -> 936000000000.0")  # fmt: skip
+    "Most that all nodes of the site draw that run at the same time.", label="what all clients draw")  # fmt: skip
 input_quantity("taking_bandwidth_of_loads", "B/s", "Bandwidth of each load of a requirement line on one cluster.", above=False)
 computed_quantity("cluster_taken_bandwidth",
     "minimum(total(taking_bandwidth_of_loads) * (1 + performance_headroom), cluster_taking_bandwidth)", "B/s",
@@ -67,8 +64,7 @@ computed_quantity("cluster_taken_bandwidth",
     label="what the loads of a cluster draw",
     example="cluster_taken_bandwidth([30e9, 50e9], 0.2, 72e9) -> 72000000000.0")  # fmt: skip
 computed_quantity("taken_bandwidth", "total(cluster_taken_bandwidth_of_clusters)", "B/s",
-    "Loads of a requirement line, on each cluster at most what its nodes draw.",
-    example="taken_bandwidth([72e9, 7e9]) -> 79000000000.0")  # fmt: skip
+    "Loads of a requirement line, on each cluster at most what its nodes draw.")  # fmt: skip
 computed_quantity("taking_bandwidth", "total(cluster_taking_bandwidth_of_clusters)", "B/s",
     "Most that all nodes draw that take part in a requirement line.")  # fmt: skip
 input_quantity("suggested_ratio", "1", "Highest rate that one kind of evidence suggests, over the one that all support.", low=1,
@@ -95,7 +91,6 @@ input_quantity("weight_versions", "1", "Versions of the weights of a served mode
 input_quantity("single_reader", "1", "A single reader of the weights.", low=1, high=1, above=False, default=1)
 input_quantity("weight_readers", "1", "Times that a replica reads all its weights when it starts.")
 alternative("weight_readers", "nodes_that_read_weights", when="weights_read_by_nodes")
-alternative("weight_readers", "ranks_that_read_weights", when="weights_read_by_ranks")
 alternative("weight_readers", "single_reader", when="weights_read_once")
 alternative("served_users", "stated_users", when="generation_unknown")
 alternative("serving_replicas", "stated_replicas", when="replicas_stated")
@@ -109,7 +104,7 @@ computed_quantity("nodes_that_read_weights", "ceil(replica_nodes / single_node)"
     "Nodes of a replica, each of which reads all weights into its page cache.",
     example="nodes_that_read_weights(2.625, 1), nodes_that_read_weights(0.5, 1) -> (3, 1)")  # fmt: skip
 computed_quantity("ranks_that_read_weights", "ceil(replica_nodes * gpus_per_node / single_gpu)", "1",
-    "Tensor-parallel ranks of a replica, each of which reads all weights.",
+    "Tensor-parallel ranks of a replica, each of which reads all weights.", of="weight_readers", when="weights_read_by_ranks",
     example="ranks_that_read_weights(2, 8, 1), ranks_that_read_weights(0.5, 8, 1) -> (16, 4)")  # fmt: skip
 computed_quantity("served_weights_bytes", "replica_weights_bytes * weight_versions", "B",
     "Weights of a served model on storage: all versions that are kept.",
@@ -119,8 +114,7 @@ computed_quantity("earlier_tokens", "(session_turns - 1) / 2 * (prompt_tokens + 
     example="earlier_tokens(8, 1500, 500) -> 7000.0")  # fmt: skip
 computed_quantity("computed_turn_rate", "nodes / replica_nodes * sequences_of_replica / generation_seconds", "1/s",
     "Turns per second that all replicas of a served model prefill and decode.",
-    label="turns that the GPUs compute per second",
-    example="round(computed_turn_rate(16, 1, 128, 12.75), 1) -> 160.6")  # fmt: skip
+    label="turns that the GPUs compute per second")  # fmt: skip
 computed_quantity("served_users", "minimum(stated_users, ceil(computed_turn_rate * turn_seconds))", "1",
     "Users whose turns the replicas compute, one after the other in the time between two turns.", source=MODEL,
     where="no turn reads a cache that no GPU computes on", label="users that the GPUs serve", whole=True,

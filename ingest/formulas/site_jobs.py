@@ -9,7 +9,6 @@ input_quantity("concurrent_runs", "1", "Runs of the job at the same time.", whol
 input_quantity("share_of_time", "1", "Share of the time in which the job runs.", high=1, default=1, label="share of time")
 input_quantity("training_epochs", "1", "Epochs of a training run.", label="epochs of a run")
 input_quantity("training_samples", "sample", "Samples of the whole training run.", label="samples of a training run")
-alternative("training_samples", "samples_of_tokens", when="length_in_tokens")
 input_quantity("request_bytes", "B", "Largest read request of a reader.", label="largest read request")
 input_quantity("readers_per_node", "1/node", "Concurrent reads that the data loaders of one node issue.",
     label="readers per node")  # fmt: skip
@@ -17,7 +16,6 @@ alternative("readers_per_node", "requests_in_flight_of_readers", when="loaders_r
 input_quantity("packed_read_bytes", "B", "Read-ahead: smallest read from a file of many samples.",
     default=131_072, label="read-ahead size")  # fmt: skip
 input_quantity("exporting_nodes", "node", "Nodes of all concurrent runs of a job that exports models.", above=False, whole=True)
-alternative("exporting_nodes", "nodes_at_once", when="exports_models")
 input_quantity("one_sample", "sample", "A single sample.", low=1, high=1, above=False, default=1)
 input_quantity("one_file", "file", "A single file.", low=1, high=1, above=False, default=1)
 input_quantity("samples_in_one", "sample/file", "A single sample in a file.", low=1, high=1, above=False, default=1)
@@ -84,8 +82,8 @@ computed_quantity("job_sustained_read_bandwidth",
     "run_drawn_read_bandwidth * warm_share * concurrent_runs * share_of_time", "B/s",
     "Sustained read bandwidth of a job: later epochs, averaged over the share of time in which it runs.",
     label="sustained read bandwidth of the job")  # fmt: skip
-computed_quantity("nodes_at_once", "nodes * concurrent_runs", "node",
-    "Nodes of all concurrent runs of a job.", label="nodes of concurrent runs", whole=True)  # fmt: skip
+computed_quantity("nodes_at_once", "nodes * concurrent_runs", "node", "Nodes of all concurrent runs of a job.",
+    label="nodes of concurrent runs", whole=True, of="exporting_nodes", when="exports_models")  # fmt: skip
 computed_quantity("nodes_on_average", "nodes_at_once * share_of_time", "node", "Mean number of nodes that a job occupies.")
 
 input_quantity("read_request_bytes", "B", "Size of one read.", label="read size")
@@ -124,7 +122,7 @@ computed_quantity("samples_of_epochs", "training_epochs * dataset_samples", "sam
 computed_quantity("samples_of_data_tokens", "data_tokens / tokens_per_sample", "sample",
     "Samples of one epoch of a data set of tokens.")  # fmt: skip
 computed_quantity("samples_of_tokens", "training_tokens / tokens_per_sample", "sample",
-    "Samples of a training run on so many tokens.")  # fmt: skip
+    "Samples of a training run on so many tokens.", of="training_samples", when="length_in_tokens")  # fmt: skip
 computed_quantity("run_seconds", "training_samples / samples_per_second_per_job", "s",
     "Duration of one run that never waits for storage.", label="duration of a run")  # fmt: skip
 computed_quantity("job_write_bandwidth", "run_write_bandwidth * concurrent_runs", "B/s",

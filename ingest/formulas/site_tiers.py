@@ -1,7 +1,6 @@
 """Model states and key-value caches of a site below GPU memory: their part in reads, writes, capacity and endurance."""
 
-from ingest.engine.expression import Num, maximum, total
-from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantity
 from ingest.formulas.site_totals import columns
 
 MODEL = "ingest-site-model"
@@ -24,38 +23,22 @@ input_quantity("serving_nodes", "node", "Nodes that serve a model.", whole=True)
 input_quantity("weights_load_seconds", "s", "Time in which replicas that start have read their weights.")
 input_quantity("offload_stops", "1", "Whether the runs of a job move no states while they save a checkpoint.",
     above=False, high=1, whole=True)  # fmt: skip
-columns(
-    "jobs",
-    job_offload_read_bandwidth="B/s",
-    job_offload_write_bandwidth="B/s",
-    job_offload_mean_read_bandwidth="B/s",
-    job_offload_stopped_bandwidth="B/s",
-    storage_tier_read_bandwidth_per_node="B/s/node",
-    storage_tier_write_bandwidth_per_node="B/s/node",
-    job_offload_bytes="B",
-    job_offload_bytes_per_day="B",
-    nvme_tier_read_bandwidth_per_node="B/s/node",
-    nvme_tier_write_bandwidth_per_node="B/s/node",
-    nvme_target_bytes_per_day="B/node",
-    nvme_writes_per_day="1",
-)
-columns(
-    "serving",
-    kv_peak_read_bandwidth="B/s",
-    kv_read_bandwidth="B/s",
-    kv_write_bandwidth="B/s",
-    kv_held_bytes="B",
-    kv_recompute_bandwidth="B/s",
-    kv_bytes_written_per_day="B",
-    weights_load_bandwidth="B/s",
-    served_weights_bytes="B",
-    serving_nodes="node",
-    serving_nodes_bandwidth="B/s",
-    local_kv_read_bandwidth_per_node="B/s/node",
-    local_kv_write_bandwidth_per_node="B/s/node",
-    local_kv_bytes_per_node="B/node",
-    local_kv_bytes_per_day="B/node",
-)
+columns("jobs", "B/s",
+    "job_offload_read_bandwidth job_offload_write_bandwidth job_offload_mean_read_bandwidth "
+    "job_offload_stopped_bandwidth")  # fmt: skip
+columns("jobs", "B/s/node",
+    "storage_tier_read_bandwidth_per_node storage_tier_write_bandwidth_per_node "
+    "nvme_tier_read_bandwidth_per_node nvme_tier_write_bandwidth_per_node")  # fmt: skip
+columns("jobs", "B", "job_offload_bytes job_offload_bytes_per_day")
+columns("jobs", "B/node", "nvme_target_bytes_per_day")
+columns("jobs", "1", "nvme_writes_per_day")
+columns("serving", "B/s",
+    "kv_peak_read_bandwidth kv_read_bandwidth kv_write_bandwidth kv_recompute_bandwidth weights_load_bandwidth "
+    "serving_nodes_bandwidth")  # fmt: skip
+columns("serving", "B", "kv_held_bytes kv_bytes_written_per_day served_weights_bytes")
+columns("serving", "node", "serving_nodes")
+columns("serving", "B/s/node", "local_kv_read_bandwidth_per_node local_kv_write_bandwidth_per_node")
+columns("serving", "B/node", "local_kv_bytes_per_node local_kv_bytes_per_day")
 
 computed_quantity("job_offload_read_bandwidth",
     "minimum(storage_tier_read_bandwidth_per_node, node_drawable_bandwidth) * nodes_at_once", "B/s",
@@ -175,52 +158,21 @@ computed_quantity("site_writes_with_tiers", "maximum(workload_writes_with_tiers,
     "states and key-value caches; at least the guidance, where the buyer signs it.",
     example="site_writes_with_tiers(9e9, 14e9, 1), "
         "site_writes_with_tiers(9e9, 14e9, 0) -> (14000000000.0, 9000000000.0)")  # fmt: skip
-
-
-@formula("1", high=1)
-def stopped_share_with_tiers(
-    job_stopped_read_bandwidth_of_jobs: Num,
-    job_offload_stopped_bandwidth_of_jobs: Num,
-    job_read_bandwidth_of_jobs: Num,
-    job_offload_read_bandwidth_of_jobs: Num,
-    kv_peak_read_bandwidth_of_serving: Num,
-    least_bandwidth: Num,
-) -> Num:
-    """Share of the reads whose runs wait while they save synchronously; serving never waits.
-
-    >>> stopped_share_with_tiers([10e9], [20e9], [10e9], [20e9], [30e9], 1)
-    0.5
-    """
-    return (total(job_stopped_read_bandwidth_of_jobs) + total(job_offload_stopped_bandwidth_of_jobs)) / maximum(
-        total(job_read_bandwidth_of_jobs)
-        + total(job_offload_read_bandwidth_of_jobs)
-        + total(kv_peak_read_bandwidth_of_serving),
-        least_bandwidth,
-    )
-
-
-@formula("B/s", source=MODEL, where="states and caches are written while data are read and checkpoints are written")
-def site_mixed_with_tiers(
-    workload_read_bandwidth: Num,
-    stopped_read_share: Num,
-    workload_write_bandwidth: Num,
-    simultaneous_write_bandwidth: Num,
-    beyond_memory_write_bandwidth: Num,
-    least_bandwidth: Num,
-) -> Num:
-    """Aggregate bandwidth of all reads and writes that coincide, those of states and caches among them.
-
-    >>> site_mixed_with_tiers(30e9, 0, 10e9, 40e9, 5e9, 1), site_mixed_with_tiers(30e9, 0, 0, 0, 5e9, 1)
-    (45000000000.0, 35000000000.0)
-    """
-    return beyond_memory_write_bandwidth + maximum(
-        workload_read_bandwidth,
-        workload_write_bandwidth
-        + workload_read_bandwidth
-        * (1 - stopped_read_share * workload_write_bandwidth / maximum(simultaneous_write_bandwidth, least_bandwidth)),
-    )
-
-
+computed_quantity("stopped_share_with_tiers",
+    "(total(job_stopped_read_bandwidth_of_jobs) + total(job_offload_stopped_bandwidth_of_jobs))"
+    " / maximum(total(job_read_bandwidth_of_jobs) + total(job_offload_read_bandwidth_of_jobs)"
+    " + total(kv_peak_read_bandwidth_of_serving), least_bandwidth)", "1",
+    "Share of the reads whose runs wait while they save synchronously; serving never waits.", high=1,
+    example="stopped_share_with_tiers([10e9], [20e9], [10e9], [20e9], [30e9], 1) -> 0.5")  # fmt: skip
+computed_quantity("site_mixed_with_tiers",
+    "beyond_memory_write_bandwidth + maximum(workload_read_bandwidth, workload_write_bandwidth + workload_read_bandwidth"
+    " * (1 - stopped_read_share * workload_write_bandwidth / maximum(simultaneous_write_bandwidth, least_bandwidth)))", "B/s",
+    "Aggregate bandwidth of all reads and writes that coincide, those of states and caches among them.",
+    needs="workload_read_bandwidth stopped_read_share workload_write_bandwidth simultaneous_write_bandwidth "
+    "beyond_memory_write_bandwidth least_bandwidth", source=MODEL,
+    where="states and caches are written while data are read and checkpoints are written",
+    example="site_mixed_with_tiers(30e9, 0, 10e9, 40e9, 5e9, 1), site_mixed_with_tiers(30e9, 0, 0, 0, 5e9, 1) -> "
+    "(45000000000.0, 35000000000.0)")  # fmt: skip
 computed_quantity("site_alternating_with_tiers",
     "beyond_memory_write_bandwidth + maximum(workload_read_bandwidth, workload_write_bandwidth)", "B/s",
     "Aggregate bandwidth of reads or checkpoints, whichever is more, and of the writes of states and caches.", source=MODEL,
@@ -231,58 +183,19 @@ computed_quantity("write_share_with_tiers",
     "minimum((workload_write_bandwidth + beyond_memory_write_bandwidth) / site_mixed_bandwidth, 1)", "1",
     "Share of writes in the bytes of all that coincides.", high=1,
     example="write_share_with_tiers(10e9, 5e9, 45e9) -> 0.3333333333333333")  # fmt: skip
-
-
-@formula("B")
-def year_bytes_with_tiers(
-    dataset_bytes_held_of_datasets: Num,
-    job_checkpoint_bytes_held_of_jobs: Num,
-    dataset_scratch_bytes_held_of_datasets: Num,
-    job_offload_bytes_of_jobs: Num,
-    kv_held_bytes_of_serving: Num,
-    served_weights_bytes_of_serving: Num,
-) -> Num:
-    """Data held in one year: data sets, scratch space, checkpoints, offloaded states, key-value caches and served weights.
-
-    >>> year_bytes_with_tiers([1e12], [5e12], [], [20e12], [4e12], [0.3e12])
-    30300000000000.0
-    """
-    return (
-        total(dataset_bytes_held_of_datasets)
-        + total(job_checkpoint_bytes_held_of_jobs)
-        + total(dataset_scratch_bytes_held_of_datasets)
-        + total(job_offload_bytes_of_jobs)
-        + total(kv_held_bytes_of_serving)
-        + total(served_weights_bytes_of_serving)
-    )
-
-
-@formula("B")
-def year_writes_with_tiers(
-    job_checkpoint_bytes_per_day_of_jobs: Num,
-    dataset_bytes_written_per_day_of_datasets: Num,
-    dataset_bytes_added_per_day_of_datasets: Num,
-    dataset_scratch_added_per_day_of_datasets: Num,
-    dataset_scratch_written_per_day_of_datasets: Num,
-    job_offload_bytes_per_day_of_jobs: Num,
-    kv_bytes_written_per_day_of_serving: Num,
-) -> Num:
-    """Bytes per day that clients write in one year; scratch space, offloaded states and key-value caches among them.
-
-    >>> year_writes_with_tiers([500e12], [1e12], [2e12], [], [], [700e12], [97e12])
-    1300000000000000.0
-    """
-    return (
-        total(job_checkpoint_bytes_per_day_of_jobs)
-        + total(dataset_bytes_written_per_day_of_datasets)
-        + total(dataset_bytes_added_per_day_of_datasets)
-        + total(dataset_scratch_added_per_day_of_datasets)
-        + total(dataset_scratch_written_per_day_of_datasets)
-        + total(job_offload_bytes_per_day_of_jobs)
-        + total(kv_bytes_written_per_day_of_serving)
-    )
-
-
+computed_quantity("year_bytes_with_tiers",
+    "total(dataset_bytes_held_of_datasets) + total(job_checkpoint_bytes_held_of_jobs)"
+    " + total(dataset_scratch_bytes_held_of_datasets) + total(job_offload_bytes_of_jobs) + total(kv_held_bytes_of_serving)"
+    " + total(served_weights_bytes_of_serving)", "B",
+    "Data held in one year: data sets, scratch space, checkpoints, offloaded states, key-value caches and served weights.",
+    example="year_bytes_with_tiers([1e12], [5e12], [], [20e12], [4e12], [0.3e12]) -> 30300000000000.0")  # fmt: skip
+computed_quantity("year_writes_with_tiers",
+    "total(job_checkpoint_bytes_per_day_of_jobs) + total(dataset_bytes_written_per_day_of_datasets)"
+    " + total(dataset_bytes_added_per_day_of_datasets) + total(dataset_scratch_added_per_day_of_datasets)"
+    " + total(dataset_scratch_written_per_day_of_datasets) + total(job_offload_bytes_per_day_of_jobs)"
+    " + total(kv_bytes_written_per_day_of_serving)", "B",
+    "Bytes per day that clients write in one year; scratch space, offloaded states and key-value caches among them.",
+    example="year_writes_with_tiers([500e12], [1e12], [2e12], [], [], [700e12], [97e12]) -> 1300000000000000.0")  # fmt: skip
 computed_quantity("clients_with_serving",
     "minimum(total(nodes_at_once_of_jobs) + total(serving_nodes_of_serving), cluster_nodes)", "node",
     "Nodes of a cluster that train or serve concurrently.", whole=True,

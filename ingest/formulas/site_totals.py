@@ -30,7 +30,6 @@ input_quantity("grown_read_bandwidth", "B/s", "Aggregate read bandwidth of concu
     above=False, label="aggregate read bandwidth of the workload in the last year")  # fmt: skip
 
 # What totals follow from where the site has more than training on cold data
-alternative("site_cold_read_bandwidth", "site_cold_reads", when="data_cached")
 alternative("site_node_local_bytes", "node_local_with_caches", when="caches_on_nodes")
 alternative("cluster_clients", "clients_with_serving", when="cluster_serves")
 alternative("cluster_clients", "cluster_nodes", when="cluster_prepares")
@@ -40,95 +39,44 @@ alternative("site_sustained_read_bandwidth", "sustained_reads_with_tiers", when=
 alternative("site_write_bandwidth", "site_writes_with_tiers", when="tiers_shared")
 
 
-def columns(table: str, **units: str) -> None:
-    """Declare columns of a table of the site: an input for each quantity, with its unit."""
-    for name, unit in units.items():
+def columns(table: str, unit: str, names: str) -> None:
+    """Declare columns of a table of the site: an input for each of the quantities of a unit."""
+    for name in names.split():
         input_quantity(f"{name}_of_{table}", unit, f"Column {name} of all {table} of the site.", above=False)
 
 
-columns(
-    "jobs",
-    job_read_bandwidth="B/s",
-    job_suggested_read_bandwidth="B/s",
-    node_read_bandwidth="B/s/node",
-    run_read_bandwidth="B/s",
-    job_cold_read_bandwidth="B/s",
-    node_cold_read_bandwidth="B/s/node",
-    job_sustained_read_bandwidth="B/s",
-    job_write_bandwidth="B/s",
-    run_write_bandwidth="B/s",
-    job_sustained_write_bandwidth="B/s",
-    run_restart_bandwidth="B/s",
-    job_restart_bandwidth="B/s",
-    job_file_opens="file/s",
-    run_file_creates="file/s",
-    job_staging_bandwidth="B/s",
-    node_kept_bytes="B/node",
-    job_checkpoint_bytes_held="B",
-    job_checkpoint_files_held="file",
-    job_checkpoint_bytes_per_day="B",
-    run_read_floor="B/s",
-    node_read_floor="B/s/node",
-    run_write_floor="B/s",
-    run_restart_floor="B/s",
-    runs_writing="1",
-    write_variance="B^2/s^2",
-    write_third_moment="B^3/s^3",
-    job_stopped_read_bandwidth="B/s",
-    job_export_bandwidth="B/s",
-    job_start_bandwidth="B/s",
-    job_start_opens="file/s",
-    job_evaluation_bandwidth="B/s",
-    job_publish_bandwidth="B/s",
-    job_pull_bandwidth="B/s",
-    job_join_bandwidth="B/s",
-    job_trace_bandwidth="B/s",
-    nodes_at_once="node",
-    nodes_on_average="node",
-    exporting_nodes="node",
-)
-columns(
-    "clusters",
-    cluster_read_bandwidth="B/s",
-    cluster_cold_read_bandwidth="B/s",
-    cluster_clients="node",
-    cluster_nodes="node",
-    cluster_gpus="GPU",
-    cluster_read_floor="B/s",
-    cluster_write_floor="B/s",
-    cluster_drawable_bandwidth="B/s",
-    cluster_taking_clients="node",
-    cluster_taking_bandwidth="B/s",
-    cluster_taken_bandwidth="B/s",
-    cluster_moving_clients="node",
-    cluster_moving_drawable_bandwidth="B/s",
-    cluster_loading_clients="node",
-    cluster_loading_drawable_bandwidth="B/s",
-)
-columns(
-    "datasets",
-    dataset_bytes_held="B",
-    dataset_files_held="file",
-    dataset_bytes_written_per_day="B",
-    dataset_bytes_added_per_day="B",
-    dataset_load_bandwidth="B/s",
-    dataset_refresh_bandwidth="B/s",
-    dataset_preparation_bandwidth="B/s",
-    dataset_preparation_write_bandwidth="B/s",
-    dataset_scratch_bytes_held="B",
-    dataset_scratch_added_per_day="B",
-    dataset_scratch_written_per_day="B",
-)
-columns(
-    "years",
-    year_bytes_written_per_day="B",
-    year_usable_bytes="B",
-    year_planned_bytes="B",
-    year_files="file",
-    year_load_bandwidth="B/s",
-    year_preparation_bandwidth="B/s",
-    year_preparation_write_bandwidth="B/s",
-)
+columns("jobs", "B/s",
+    "job_read_bandwidth job_suggested_read_bandwidth run_read_bandwidth job_cold_read_bandwidth "
+    "job_sustained_read_bandwidth job_write_bandwidth run_write_bandwidth job_sustained_write_bandwidth "
+    "run_restart_bandwidth job_restart_bandwidth job_staging_bandwidth run_read_floor run_write_floor "
+    "run_restart_floor job_stopped_read_bandwidth job_export_bandwidth job_start_bandwidth "
+    "job_evaluation_bandwidth job_publish_bandwidth job_pull_bandwidth job_join_bandwidth job_trace_bandwidth")  # fmt: skip
+columns("jobs", "B/s/node", "node_read_bandwidth node_cold_read_bandwidth node_read_floor")
+columns("jobs", "file/s", "job_file_opens run_file_creates job_start_opens")
+columns("jobs", "B/node", "node_kept_bytes")
+columns("jobs", "B", "job_checkpoint_bytes_held job_checkpoint_bytes_per_day")
+columns("jobs", "file", "job_checkpoint_files_held")
+columns("jobs", "1", "runs_writing")
+columns("jobs", "B^2/s^2", "write_variance")
+columns("jobs", "B^3/s^3", "write_third_moment")
+columns("jobs", "node", "nodes_at_once nodes_on_average exporting_nodes")
+columns("clusters", "B/s",
+    "cluster_read_bandwidth cluster_cold_read_bandwidth cluster_read_floor cluster_write_floor "
+    "cluster_drawable_bandwidth cluster_taking_bandwidth cluster_taken_bandwidth "
+    "cluster_moving_drawable_bandwidth cluster_loading_drawable_bandwidth")  # fmt: skip
+columns("clusters", "node",
+    "cluster_clients cluster_nodes cluster_taking_clients cluster_moving_clients cluster_loading_clients")  # fmt: skip
+columns("clusters", "GPU", "cluster_gpus")
+columns("datasets", "B",
+    "dataset_bytes_held dataset_bytes_written_per_day dataset_bytes_added_per_day dataset_scratch_bytes_held "
+    "dataset_scratch_added_per_day dataset_scratch_written_per_day")  # fmt: skip
+columns("datasets", "file", "dataset_files_held")
+columns("datasets", "B/s",
+    "dataset_load_bandwidth dataset_refresh_bandwidth dataset_preparation_bandwidth "
+    "dataset_preparation_write_bandwidth")  # fmt: skip
+columns("years", "B", "year_bytes_written_per_day year_usable_bytes year_planned_bytes")
+columns("years", "file", "year_files")
+columns("years", "B/s", "year_load_bandwidth year_preparation_bandwidth year_preparation_write_bandwidth")
 
 computed_quantity("cluster_read_bandwidth",
     "minimum(total(job_read_bandwidth_of_jobs), largest(node_read_bandwidth_of_jobs) * cluster_nodes)", "B/s",
@@ -236,8 +184,8 @@ computed_quantity("cluster_cold_read_bandwidth",
     label="cold read bandwidth of the cluster",
     example="cluster_cold_read_bandwidth([100e9, 60e9], [2e9, 1e9], 64) -> 128000000000.0")  # fmt: skip
 computed_quantity("site_cold_reads", "total(cluster_cold_read_bandwidth_of_clusters) * (1 + performance_headroom)", "B/s",
-    "Aggregate read bandwidth of all jobs that can run concurrently while nothing is cached.",
-    example="site_cold_reads([10e9, 20e9], 0) -> 30000000000.0")  # fmt: skip
+    "Aggregate read bandwidth of all jobs that can run concurrently while nothing is cached.", of="site_cold_read_bandwidth",
+    when="data_cached", example="site_cold_reads([10e9, 20e9], 0) -> 30000000000.0")  # fmt: skip
 computed_quantity("site_grown_read_bandwidth", "minimum(grown_read_bandwidth, site_drawable_bandwidth)", "B/s",
     "Read bandwidth in the last year of the plan: that of the grown workload, at most what the clients draw.",
     source=MODEL, where="at most what the nodes can take", label="aggregate read bandwidth in the last year")  # fmt: skip

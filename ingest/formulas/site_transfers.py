@@ -69,8 +69,7 @@ computed_quantity("year_load_bandwidth",
     "Write bandwidth of one year: first loads of data sets, or later versions of them while models are exported.",
     label="load bandwidth of a year", example="year_load_bandwidth(1.5e9, 1e9, [2e9], 0) -> 3000000000.0")  # fmt: skip
 computed_quantity("site_load_bandwidth", "largest(year_load_bandwidth_of_years)", "B/s",
-    "Write bandwidth that loads data sets in the most demanding year.", label="load bandwidth",
-    example="site_load_bandwidth([1.5e9, 3e9]) -> 3000000000.0")  # fmt: skip
+    "Write bandwidth that loads data sets in the most demanding year.", label="load bandwidth")  # fmt: skip
 computed_quantity("year_preparation_bandwidth",
     "minimum(total(dataset_preparation_bandwidth_of_datasets) * (1 + performance_headroom), site_moving_drawable_bandwidth)",
     "B/s", "Read bandwidth of one year that makes data sets from their origins, at most what the nodes draw that prepare.",
@@ -78,8 +77,8 @@ computed_quantity("year_preparation_bandwidth",
     example="year_preparation_bandwidth([0.5e9, 1e9], 0.2, 360e9), year_preparation_bandwidth([833e9], 0, 360e9)"
         " -> (1800000000.0, 360000000000.0)")  # fmt: skip
 computed_quantity("site_preparation_bandwidth", "largest(year_preparation_bandwidth_of_years)", "B/s",
-    "Read bandwidth that makes data sets from their origins in the most demanding year.", label="preparation bandwidth",
-    example="site_preparation_bandwidth([0.5e9, 1e9]) -> 1000000000.0")  # fmt: skip
+    "Read bandwidth that makes data sets from their origins in the most demanding year.",
+    label="preparation bandwidth")  # fmt: skip
 computed_quantity("site_start_bandwidth",
     "maximum(largest(job_start_bandwidth_of_jobs), largest(job_evaluation_bandwidth_of_jobs)) * (1 + performance_headroom)",
     "B/s", "Read bandwidth of the job whose start or evaluation reads the most.", label="start bandwidth",
@@ -99,7 +98,6 @@ input_quantity("workload_write_bandwidth", "B/s", "Write bandwidth of concurrent
     above=False, label="aggregate write bandwidth of the workload")  # fmt: skip
 alternative("workload_write_bandwidth", "overlapping_write_bandwidth", when="checkpoints_overlap")
 alternative("workload_write_bandwidth", "simultaneous_write_bandwidth", when="checkpoints_coincide")
-alternative("workload_write_bandwidth", "alternating_write_bandwidth", when="checkpoints_alternate")
 alternative("stopped_read_share", "stopped_share_with_tiers", when="tiers_shared")
 alternative("site_mixed_bandwidth", "site_alternating_with_tiers", when="reads_alternate_with_saves")
 alternative("site_mixed_bandwidth", "site_mixed_with_tiers", when="tiers_shared")
@@ -172,40 +170,24 @@ def overlapping_write_bandwidth(
     ) * (1 + performance_headroom)
 
 
-computed_quantity("alternating_write_bandwidth",
-    "maximum(workload_largest_write_bandwidth, site_sustained_write_bandwidth)", "B/s",
-    "Checkpoint write bandwidth where runs alternate: asynchronous checkpoints may drain without a pause.", source=MODEL,
+computed_quantity("alternating_write_bandwidth", "maximum(workload_largest_write_bandwidth, site_sustained_write_bandwidth)",
+    "B/s", "Checkpoint write bandwidth where runs alternate: asynchronous checkpoints may drain without a pause.", source=MODEL,
     where="a single run, but never less than what all of them write on average",
-    label="write bandwidth of alternating checkpoints")  # fmt: skip
+    label="write bandwidth of alternating checkpoints", of="workload_write_bandwidth",
+    when="checkpoints_alternate")  # fmt: skip
 computed_quantity("stopped_read_share",
     "total(job_stopped_read_bandwidth_of_jobs) / maximum(total(job_read_bandwidth_of_jobs), least_bandwidth)", "1",
     "Share of the reads whose runs wait while they save synchronously.", label="share of reads that saves stop", high=1,
     example="stopped_read_share([10e9], [10e9, 30e9], 1) -> 0.25")  # fmt: skip
-
-
-@formula("B/s", source=MODEL,
-    where="synchronous saves stop the reads of their own runs; at least the reads or the writes alone",
-    label="aggregate bandwidth of concurrent reads and writes")  # fmt: skip
-def site_mixed_bandwidth(
-    workload_read_bandwidth: Num,
-    stopped_read_share: Num,
-    workload_write_bandwidth: Num,
-    simultaneous_write_bandwidth: Num,
-    least_bandwidth: Num,
-) -> Num:
-    """Aggregate bandwidth of checkpoint writes and of the reads that go on meanwhile.
-
-    >>> site_mixed_bandwidth(30e9, 0, 10e9, 40e9, 1), site_mixed_bandwidth(30e9, 1, 40e9, 40e9, 1)
-    (40000000000.0, 40000000000.0)
-    """
-    return maximum(
-        workload_read_bandwidth,
-        workload_write_bandwidth
-        + workload_read_bandwidth
-        * (1 - stopped_read_share * workload_write_bandwidth / maximum(simultaneous_write_bandwidth, least_bandwidth)),
-    )
-
-
+computed_quantity("site_mixed_bandwidth",
+    "maximum(workload_read_bandwidth, workload_write_bandwidth + workload_read_bandwidth"
+    " * (1 - stopped_read_share * workload_write_bandwidth / maximum(simultaneous_write_bandwidth, least_bandwidth)))", "B/s",
+    "Aggregate bandwidth of checkpoint writes and of the reads that go on meanwhile.",
+    needs="workload_read_bandwidth stopped_read_share workload_write_bandwidth simultaneous_write_bandwidth least_bandwidth",
+    source=MODEL, where="synchronous saves stop the reads of their own runs; at least the reads or the writes alone",
+    label="aggregate bandwidth of concurrent reads and writes",
+    example="site_mixed_bandwidth(30e9, 0, 10e9, 40e9, 1), site_mixed_bandwidth(30e9, 1, 40e9, 40e9, 1) -> (40000000000.0, "
+    "40000000000.0)")  # fmt: skip
 computed_quantity("mixed_write_share", "minimum(workload_write_bandwidth / site_mixed_bandwidth, 1)", "1",
     "Share of the bytes of concurrent reads and checkpoint writes that are writes.",
     label="share of writes in concurrent reads and writes", high=1,

@@ -1,7 +1,6 @@
 """Staging on local drives, caching, prefetching, bandwidth after a failure, preparation and decoding."""
 
-from ingest.engine.expression import Num, total
-from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantity
 
 # Failure
 input_quantity("rebuild_share", "1", "Share of the bandwidth that a rebuild takes.", above=False, high=0.99)
@@ -124,8 +123,7 @@ computed_quantity("preparation_core_hours", "origin_bytes * preparation_passes /
     label="core-hours of a preparation")  # fmt: skip
 computed_quantity("dataset_result_bandwidth", "data_bytes * data_copies * capacity_growth * present / preparation_seconds",
     "B/s", "Write bandwidth of a data set that is made without intermediate files.", label="writes of a data set as it is made",
-    of="dataset_preparation_write_bandwidth", when="made_in_one_pass",
-    example="dataset_result_bandwidth(150e12, 1, 1, 1, 3600) / 1e9 -> 41.666...")  # fmt: skip
+    of="dataset_preparation_write_bandwidth", when="made_in_one_pass")  # fmt: skip
 computed_quantity("year_preparation_write_bandwidth",
     "minimum(total(dataset_preparation_write_bandwidth_of_datasets) * (1 + performance_headroom),"
     " site_moving_drawable_bandwidth)", "B/s",
@@ -133,38 +131,21 @@ computed_quantity("year_preparation_write_bandwidth",
     label="preparation writes of a year",
     example="year_preparation_write_bandwidth([0.5e9, 1e9], 0.2, 360e9) -> 1800000000.0")  # fmt: skip
 computed_quantity("site_preparation_write_bandwidth", "largest(year_preparation_write_bandwidth_of_years)", "B/s",
-    "Write bandwidth that makes data sets from their origins in the most demanding year.", label="preparation write bandwidth",
-    example="site_preparation_write_bandwidth([0.5e9, 1e9]) -> 1000000000.0")  # fmt: skip
+    "Write bandwidth that makes data sets from their origins in the most demanding year.",
+    label="preparation write bandwidth")  # fmt: skip
 computed_quantity("year_bytes_with_scratch",
     "total(dataset_bytes_held_of_datasets) + total(job_checkpoint_bytes_held_of_jobs)"
     " + total(dataset_scratch_bytes_held_of_datasets)", "B",
     "Data held in one year while data sets are prepared: data sets, retained checkpoints and scratch space.",
     label="data held with scratch space",
     example="year_bytes_with_scratch([1e12, 2e12], [5e12], [1e12]) -> 9000000000000.0")  # fmt: skip
-
-
-@formula("B", label="writes per day with scratch space")
-def year_writes_with_scratch(
-    job_checkpoint_bytes_per_day_of_jobs: Num,
-    dataset_bytes_written_per_day_of_datasets: Num,
-    dataset_bytes_added_per_day_of_datasets: Num,
-    dataset_scratch_added_per_day_of_datasets: Num,
-    dataset_scratch_written_per_day_of_datasets: Num,
-) -> Num:
-    """Bytes per day that clients write in one year in which data sets are prepared, scratch space included.
-
-    >>> year_writes_with_scratch([500e12], [1e12], [2e12], [4e12], [3e12])
-    510000000000000.0
-    """
-    return (
-        total(job_checkpoint_bytes_per_day_of_jobs)
-        + total(dataset_bytes_written_per_day_of_datasets)
-        + total(dataset_bytes_added_per_day_of_datasets)
-        + total(dataset_scratch_added_per_day_of_datasets)
-        + total(dataset_scratch_written_per_day_of_datasets)
-    )
-
-
+computed_quantity("year_writes_with_scratch",
+    "total(job_checkpoint_bytes_per_day_of_jobs) + total(dataset_bytes_written_per_day_of_datasets)"
+    " + total(dataset_bytes_added_per_day_of_datasets) + total(dataset_scratch_added_per_day_of_datasets)"
+    " + total(dataset_scratch_written_per_day_of_datasets)", "B",
+    "Bytes per day that clients write in one year in which data sets are prepared, scratch space included.",
+    label="writes per day with scratch space",
+    example="year_writes_with_scratch([500e12], [1e12], [2e12], [4e12], [3e12]) -> 510000000000000.0")  # fmt: skip
 input_quantity("decode_samples_per_second_per_core", "sample/s", "Samples that one CPU core decodes each second.")
 alternative("decode_samples_per_second_per_core", "decoded_per_core", when="time_of_decoding_known")
 alternative("decode_samples_per_second_per_core", "decode_rate_of_images", when="several_images")

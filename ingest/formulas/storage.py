@@ -1,7 +1,5 @@
 """Storage systems: protection, raw capacity, drives, units, metadata servers."""
 
-from __future__ import annotations
-
 from ingest.engine.registry import alternative, computed_quantity, input_quantity
 
 # The need

@@ -6,7 +6,7 @@ import math
 
 from ingest.engine.expression import Num, minimum, where
 from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
-from ingest.formulas.checkpoint_interval import MODEL
+from ingest.formulas.checkpoint import MODEL
 
 LLAMA = "llama1"
 
@@ -18,7 +18,6 @@ alternative("rated_power_per_gpu", "power_per_gpu", when="power_given")
 input_quantity("power_load", "1", "Mean power of the machines over their power at full load.", high=1, default=1)
 input_quantity("host_power_per_gpu", "W/GPU", "Power of the host, its NICs and fans, for each GPU.",
     above=False, high=20_000, label="host power per GPU")  # fmt: skip
-alternative("host_power_per_gpu", "host_power_of_node", when="power_of_node_known")
 input_quantity("node_power", "W/node", "Power of one node at full load.", label="power of a node")
 input_quantity("storage_power", "W", "Power of the storage that serves the run.", above=False)
 input_quantity("pue", "1", "PUE: energy of the site over the energy of its machines.",
@@ -71,8 +70,8 @@ computed_quantity("power_drawn_per_gpu", "(power_per_gpu + host_power_per_gpu) *
     "Mean power of one GPU with its share of the host.", label="power drawn per GPU",
     needs="power_per_gpu power_load host_power_per_gpu", example="power_drawn_per_gpu(700, 0.8, 575) -> 1020.0")  # fmt: skip
 computed_quantity("host_power_of_node", "node_power / gpus_per_node - rated_power_per_gpu", "W/GPU",
-    "Power of a node beyond that of its GPUs, for each of them; a cap on the GPUs leaves it as it is.",
-    example="host_power_of_node(10_200, 8, 700) -> 575.0")  # fmt: skip
+    "Power of a node beyond that of its GPUs, for each of them; a cap on the GPUs leaves it as it is.", of="host_power_per_gpu",
+    when="power_of_node_known", example="host_power_of_node(10_200, 8, 700) -> 575.0")  # fmt: skip
 computed_quantity("storage_energy", "storage_power * wall_clock_seconds", "J",
     "Energy of the storage over the run.", label="energy of the storage")  # fmt: skip
 computed_quantity("machine_energy", "gpu_hours * seconds_per_hour * power_drawn_per_gpu + storage_energy", "J",

@@ -3,7 +3,7 @@
 from ingest.engine.registry import alternative, computed_quantity
 
 computed_quantity("parameters", "total(weight_parameters)", "parameter",
-    "All parameters of a model; a tied matrix counts once.")  # fmt: skip
+    "All parameters of a model; a tied matrix counts once.", of="parameters_active", when="all_parameters_active")  # fmt: skip
 
 alternative("parameters", "block_parameters", when="equal_blocks")
 
@@ -15,8 +15,6 @@ computed_quantity("parameters_trained", "parameters + parameters_mtp", "paramete
     label="parameters with prediction modules")  # fmt: skip
 computed_quantity("parameters_active", "total(active_weight_parameters)", "parameter",
     "Parameters without the routed experts that a token does not visit; embedding and head in full.")  # fmt: skip
-
-alternative("parameters_active", "parameters", when="all_parameters_active")
 
 computed_quantity("parameters_embedding", "total(embedding_weight_parameters)", "parameter",
     "Parameters of the token embedding table.")  # fmt: skip

@@ -1,7 +1,5 @@
 """What a cluster did, as its accounting history tells: concurrency, starts and bytes of its runs."""
 
-from __future__ import annotations
-
 from ingest.engine.registry import input_quantity
 
 input_quantity("jobs", "1", "Allocations of the history that ran and are counted.", above=False, label="runs counted")

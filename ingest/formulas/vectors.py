@@ -6,7 +6,6 @@ FILES, DISKANN = "ingest-index-files", "diskann"
 
 # What is indexed
 input_quantity("vectors", "1", "Vectors of the index.", whole=True)
-alternative("vectors", "vectors_of_text", when="text_embedded")
 input_quantity("vector_dimensions", "1", "Numbers of one vector.", whole=True, high=1_000_000, label="dimensions")
 input_quantity("vector_element_bytes", "B", "Width of one number of a vector in the index.")
 input_quantity("source_element_bytes", "B", "Width of one number of a vector beside the index.", above=False, default=4)
@@ -17,15 +16,14 @@ input_quantity("chunk_tokens", "token", "Tokens of one chunk of text, which one 
 input_quantity("chunk_overlap_tokens", "token", "Tokens that a chunk shares with the one before it.",
     above=False, whole=True, default=0)  # fmt: skip
 input_quantity("one_document", "document", "Chunks are counted in each document.", default=1)
-computed_quantity("chunk_step_tokens", "chunk_tokens - chunk_overlap_tokens", "token", "Tokens from one chunk to the next.",
-    example="chunk_step_tokens(512, 64) -> 448")  # fmt: skip
+computed_quantity("chunk_step_tokens", "chunk_tokens - chunk_overlap_tokens", "token", "Tokens from one chunk to the next.")
 computed_quantity("chunks_per_document",
     "maximum(ceil((tokens / documents * one_document - chunk_overlap_tokens) / chunk_step_tokens), 1)",
     "1", "Chunks of a document of mean length.", whole=True,
     needs="tokens documents one_document chunk_overlap_tokens chunk_step_tokens",
     example="chunks_per_document(1_000_000, 1_000, 1, 64, 448) -> 3")  # fmt: skip
 computed_quantity("vectors_of_text", "documents / one_document * chunks_per_document", "1",
-    "Vectors of a corpus, one for each chunk.")  # fmt: skip
+    "Vectors of a corpus, one for each chunk.", of="vectors", when="text_embedded")  # fmt: skip
 computed_quantity("vectors_at_least",
     "maximum(documents / one_document,"
     " (tokens - documents / one_document * chunk_overlap_tokens) / chunk_step_tokens)", "1",
@@ -35,12 +33,11 @@ computed_quantity("vectors_at_most", "documents / one_document + tokens / chunk_
     "Most chunks of a corpus, whatever the lengths of its documents.",
     example="vectors_at_most(1_000, 1, 1_000_000, 500) -> 3000.0")  # fmt: skip
 input_quantity("source_text_bytes", "B", "Text that is kept beside the vectors.", above=False, default=0)
-alternative("source_text_bytes", "chunked_text_bytes", when="text_embedded")
 computed_quantity("chunked_text_bytes",
     "(tokens + (vectors - documents / one_document) * chunk_overlap_tokens) * bytes_per_token", "B",
     "Text of all chunks, overlaps in both of them.", label="text of all chunks",
-    needs="tokens vectors documents one_document chunk_overlap_tokens bytes_per_token",
-    example="chunked_text_bytes(1_000_000, 3_000, 1_000, 1, 64, 4) -> 4512000.0")  # fmt: skip
+    needs="tokens vectors documents one_document chunk_overlap_tokens bytes_per_token", of="source_text_bytes",
+    when="text_embedded", example="chunked_text_bytes(1_000_000, 3_000, 1_000, 1, 64, 4) -> 4512000.0")  # fmt: skip
 
 # One shard: records of one size, lists and codebooks
 input_quantity("code_parts", "1", "Parts of a code that stands for a vector, a byte each.", whole=True, label="bytes of a code")
@@ -67,12 +64,11 @@ input_quantity("record_vector_bytes", "B", "A vector of a record, or the code in
 alternative("record_vector_bytes", "code_bytes_per_vector", when="codes_kept")
 alternative("record_vector_bytes", "stored_vector_bytes", when="vectors_kept")
 input_quantity("record_link_bytes", "B", "Links of a record.", above=False, default=0)
-alternative("record_link_bytes", "graph_link_bytes", when="graph_kept")
-computed_quantity("graph_link_bytes",
-    "link_bytes * (2 * index_degree + (index_degree + level_counts) / (index_degree - 1))", "B",
-    "Links of a node of HNSW: twice the degree on the lowest level, and the mean of the upper levels.",
+computed_quantity("graph_link_bytes", "link_bytes * (2 * index_degree + (index_degree + level_counts) / (index_degree - 1))",
+    "B", "Links of a node of HNSW: twice the degree on the lowest level, and the mean of the upper levels.",
     source="malkov2018", where="sec. 4.1: level = ⌊-ln(uniform) / ln M⌋; a node has 1 / (M - 1) upper levels on average",
-    label="links of a node", example="graph_link_bytes(4, 16, 0) -> 132.26666666666668")  # fmt: skip
+    label="links of a node", of="record_link_bytes", when="graph_kept",
+    example="graph_link_bytes(4, 16, 0) -> 132.26666666666668")  # fmt: skip
 computed_quantity("record_bytes",
     "record_vector_bytes + record_link_bytes + entry_overhead_bytes"
     " + bytes_per_id_digit * ceil(log(maximum(vectors, 2)) / log(2))", "B", "One record of the index.",
@@ -83,15 +79,13 @@ computed_quantity("list_bytes", "vector_dimensions * centre_element_bytes + list
 computed_quantity("codebook_bytes", "codebook_entries * vector_dimensions * centre_element_bytes", "B",
     "Codebooks of all parts of a vector.")  # fmt: skip
 input_quantity("shard_index_bytes", "B", "Index file of one shard.")
-alternative("shard_index_bytes", "shard_record_bytes", when="records_kept")
 computed_quantity("shard_record_bytes",
     "shard_vectors * record_bytes + index_lists * list_bytes + codebook_bytes + index_header_bytes", "B",
-    "Index file of one shard: records, lists, codebooks and header.", source=FILES,
+    "Index file of one shard: records, lists, codebooks and header.", source=FILES, of="shard_index_bytes", when="records_kept",
     example="shard_record_bytes(20_000, 24, 256, 520, 131_072, 180) -> 744372")  # fmt: skip
 
 # One shard of DiskANN: nodes in whole sectors, and codes that are held in memory
 input_quantity("sector_bytes", "B", "Size of a sector of an index file.", default=4096, source=DISKANN)
-alternative("shard_index_bytes", "shard_sector_bytes", when="nodes_in_sectors")
 computed_quantity("node_bytes", "stored_vector_bytes + link_bytes * (index_degree + 1)", "B",
     "Node of DiskANN: the vector, the number of its links, and the links.", source=DISKANN,
     where="src/disk_utils.cpp, create_disk_layout: max_node_len", example="node_bytes(512, 4, 32) -> 644")  # fmt: skip
@@ -99,10 +93,9 @@ computed_quantity("nodes_per_sector", "maximum(floor(sector_bytes / node_bytes),
     example="nodes_per_sector(4096, 644), nodes_per_sector(4096, 6404) -> (6, 1)")  # fmt: skip
 computed_quantity("sectors_per_node", "ceil(node_bytes / sector_bytes)", "1", "Sectors that the read of a node takes.",
     example="sectors_per_node(644, 4096), sectors_per_node(6404, 4096) -> (1, 2)")  # fmt: skip
-computed_quantity("shard_sector_bytes",
-    "(ceil(shard_vectors / nodes_per_sector) * sectors_per_node + 1) * sector_bytes", "B",
+computed_quantity("shard_sector_bytes", "(ceil(shard_vectors / nodes_per_sector) * sectors_per_node + 1) * sector_bytes", "B",
     "Index file of one shard of DiskANN: nodes in whole sectors, and a sector of header.", source=DISKANN,
-    where="src/disk_utils.cpp, create_disk_layout",
+    where="src/disk_utils.cpp, create_disk_layout", of="shard_index_bytes", when="nodes_in_sectors",
     example="shard_sector_bytes(10_000, 6, 1, 4096), shard_sector_bytes(5_000, 1, 2, 4096) -> (6832128, 40964096)")  # fmt: skip
 input_quantity("navigation_bytes", "B", "Files beside the index that are held in memory to find the way in it.",
     above=False, default=0)  # fmt: skip
@@ -116,9 +109,8 @@ computed_quantity("codes_of_shards",
 input_quantity("cached_nodes", "1", "Nodes of an index on storage that are held in memory.", above=False, default=0)
 
 # The index
-alternative("index_bytes", "index_of_shards", when="vectors_indexed")
 computed_quantity("index_of_shards", "shard_index_bytes * index_shards", "B", "One copy of the index: all its shards.",
-    label="index")  # fmt: skip
+    label="index", of="index_bytes", when="vectors_indexed")  # fmt: skip
 input_quantity("memory_of_copy", "B", "Memory of one copy of the index.")
 alternative("memory_of_copy", "navigation_in_memory", when="index_on_storage")
 alternative("memory_of_copy", "index_bytes", when="index_in_memory")
@@ -127,9 +119,8 @@ computed_quantity("navigation_in_memory", "navigation_bytes + resident_index_byt
     example="navigation_in_memory(3, 5, 2, 7) -> 22")  # fmt: skip
 input_quantity("resident_index_bytes", "B", "Part of an index on storage that a query engine holds in memory.",
     above=False, default=0)  # fmt: skip
-alternative("resident_index_bytes", "lists_of_shards", when="lists_on_storage")
 computed_quantity("lists_of_shards", "index_shards * (index_lists * list_bytes + codebook_bytes)", "B",
-    "Centres of the lists and codebooks of all shards.",
+    "Centres of the lists and codebooks of all shards.", of="resident_index_bytes", when="lists_on_storage",
     example="lists_of_shards(3, 5, 2, 7) -> 51")  # fmt: skip
 input_quantity("read_node_bytes", "B", "Node of an index as it is cached.", above=False, default=0)
 alternative("read_node_bytes", "node_bytes", when="nodes_in_sectors")
@@ -145,16 +136,14 @@ input_quantity("build_header_bytes", "B", "Headers of the files of a build.", de
 computed_quantity("build_scratch_bytes", "build_files_bytes + index_bytes + navigation_bytes", "B",
     "Room for a build: its own files, and the new index while the old one answers.", label="build scratch",
     example="build_scratch_bytes(3, 5, 2) -> 10")  # fmt: skip
-alternative("source_bytes", "source_of_vectors", when="vectors_indexed")
 computed_quantity("source_of_vectors",
     "source_text_bytes + vectors * (vector_dimensions * source_element_bytes + metadata_bytes_per_vector)", "B",
-    "Text, vectors and metadata that the index is made from.", label="source",
+    "Text, vectors and metadata that the index is made from.", label="source", of="source_bytes", when="vectors_indexed",
     example="source_of_vectors(3, 1_000_000, 768, 7, 3) -> 5379000003")  # fmt: skip
-alternative("usable_bytes", "indexed_bytes_held", when="vectors_indexed")
 computed_quantity("indexed_bytes_held",
     "source_bytes + (index_bytes + navigation_bytes) * index_replicas + build_scratch_bytes", "B",
-    "Data held: source, all copies of the index, and room for a build.", label="data held with the index",
-    example="indexed_bytes_held(3, 5, 2, 7, 3) -> 55")  # fmt: skip
+    "Data held: source, all copies of the index, and room for a build.", label="data held with the index", of="usable_bytes",
+    when="vectors_indexed", example="indexed_bytes_held(3, 5, 2, 7, 3) -> 55")  # fmt: skip
 
 # Queries
 input_quantity("queries_per_second", "1/s", "Queries that the index answers in a second.")
@@ -179,30 +168,26 @@ computed_quantity("reads_per_query", "index_reads_per_query * (1 - cached_read_s
     example="reads_per_query(200, 0.5, 10) -> 110.0")  # fmt: skip
 input_quantity("index_request_bytes", "B", "Size of a read of the index.", above=False)
 alternative("index_request_bytes", "node_request_bytes", when="nodes_in_sectors")
-alternative("index_request_bytes", "list_request_bytes", when="lists_on_storage")
 computed_quantity("node_request_bytes", "sectors_per_node * sector_bytes", "B", "Read of a node: whole sectors.")
 computed_quantity("list_request_bytes", "record_bytes * shard_vectors / index_lists / reads_per_list", "B",
-    "Mean read of a list of mean length.")  # fmt: skip
+    "Mean read of a list of mean length.", of="index_request_bytes", when="lists_on_storage")  # fmt: skip
 computed_quantity("read_requests_per_second", "queries_per_second * reads_per_query", "1/s", "Random reads of all queries.",
     label="random reads", above=False)  # fmt: skip
-alternative("read_bandwidth", "query_read_bandwidth", when="vectors_indexed")
-alternative("request_bytes", "query_request_bytes", when="vectors_indexed")
 input_quantity("read_block_bytes", "B", "Block of which a small read takes whole ones.", default=4096)
 computed_quantity("fetched_record_bytes", "ceil(source_bytes / vectors / read_block_bytes) * read_block_bytes", "B",
     "Read of a record beside the index.",
     example="fetched_record_bytes(5_000_000_000, 1_000_000, 4_096) -> 8192")  # fmt: skip
 input_quantity("query_index_bytes", "B", "Bytes of the index that a query reads.", above=False, default=0)
-alternative("query_index_bytes", "bytes_of_index_reads", when="index_on_storage")
 computed_quantity("bytes_of_index_reads", "index_reads_per_query * (1 - cached_read_share) * index_request_bytes", "B",
-    "Bytes of the index that a query reads from storage.", above=False,
+    "Bytes of the index that a query reads from storage.", above=False, of="query_index_bytes", when="index_on_storage",
     example="bytes_of_index_reads(200, 0.5, 4_096) -> 409600.0")  # fmt: skip
 computed_quantity("query_read_bytes", "query_index_bytes + fetched_records * fetched_record_bytes", "B",
     "Bytes that a query reads from storage.", above=False,
     example="query_read_bytes(3, 5, 2) -> 13")  # fmt: skip
 computed_quantity("query_request_bytes", "query_read_bytes / reads_per_query", "B", "Mean read of a query.",
-    label="size of a read")  # fmt: skip
-computed_quantity("query_read_bandwidth", "queries_per_second * query_read_bytes", "B/s",
-    "Read bandwidth of all queries.", label="read bandwidth of queries", above=False)  # fmt: skip
+    label="size of a read", of="request_bytes", when="vectors_indexed")  # fmt: skip
+computed_quantity("query_read_bandwidth", "queries_per_second * query_read_bytes", "B/s", "Read bandwidth of all queries.",
+    label="read bandwidth of queries", above=False, of="read_bandwidth", when="vectors_indexed")  # fmt: skip
 input_quantity("query_latency", "s", "Time in which a query may wait for storage.")
 computed_quantity("outstanding_queries", "queries_per_second * query_latency", "1",
     "Queries that are answered at the same time.", source="little1961", where="number = arrival rate × time")  # fmt: skip
@@ -217,12 +202,11 @@ alternative("loaded_index_bytes", "index_bytes", when="index_in_memory")
 input_quantity("index_load_seconds", "s", "Time in which all copies have read what they hold in memory.")
 alternative("index_load_seconds", "load_seconds_at_rate", when="index_load_rate_known")
 input_quantity("index_load_bandwidth", "B/s", "Read bandwidth of storage while copies of the index start.")
-alternative("index_load_bandwidth", "load_bandwidth_in_time", when="index_load_time_known")
 alternative("load_seconds", "index_load_seconds", when="vectors_indexed")
 computed_quantity("load_seconds_at_rate", "loaded_index_bytes * index_replicas / index_load_bandwidth", "s",
     "Time in which all copies have read what they hold in memory, at a bandwidth.")  # fmt: skip
 computed_quantity("load_bandwidth_in_time", "loaded_index_bytes * index_replicas / index_load_seconds", "B/s",
-    "Read bandwidth that loads all copies in a time.")  # fmt: skip
+    "Read bandwidth that loads all copies in a time.", of="index_load_bandwidth", when="index_load_time_known")  # fmt: skip
 input_quantity("rebuilds_per_day", "1", "Times a day that the whole index is written: rebuilds and compaction.",
     above=False, default=1)  # fmt: skip
 computed_quantity("rebuild_write_bandwidth",
@@ -232,5 +216,4 @@ computed_quantity("rebuild_write_bandwidth",
 input_quantity("embedding_flops_per_token", "FLOP/token", "Forward pass of an embedding model.")
 computed_quantity("ingest_vectors_per_second",
     "gpus * peak_flops_per_gpu * model_flops_utilization / (embedding_flops_per_token * chunk_tokens)", "1/s",
-    "Vectors that GPUs embed in a second.", label="vectors embedded per second",
-    example="ingest_vectors_per_second(8, 1e15, 0.25, 1e9, 500) -> 4000.0")  # fmt: skip
+    "Vectors that GPUs embed in a second.", label="vectors embedded per second")  # fmt: skip

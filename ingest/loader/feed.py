@@ -11,13 +11,12 @@ from typing import Annotated, Any, TypedDict, Unpack
 
 from ingest.catalog.records import SIZES, Decoder
 from ingest.catalog.store import Catalog, opened
-from ingest.engine.frozen import EMPTY, revised
 from ingest.engine.messages import Message, Option
 from ingest.engine.question import Question, Shown, filled, option, quantities_in
 from ingest.engine.registry import Step, derive, solve, unit_of
 from ingest.engine.result import Answer, Deferred, inputs_below
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity, assumed
+from ingest.engine.value import EMPTY, Input, Quantity, assumed, revised
 from ingest.errors import UsageError, one_of
 from ingest.loader.observed_loader import CAUSES, OBSERVED, USUAL_NODE, ObservedLoader, find_latency, observed_loader
 from ingest.loader.readers import LOADERS, NEVER, USUAL_LOADER, place_cache, share_data, shuffle_of, staged_steps, warnings_of

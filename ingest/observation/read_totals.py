@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ingest.engine.frozen import EMPTY
 from ingest.engine.registry import solve
+from ingest.engine.value import EMPTY
 from ingest.errors import IngestError
 from ingest.observation.observation import Figure, Reading, SizeBin, Window, figure_of
 from ingest.observation.steady_window import LEAST_OF_MEAN, parts_cut, steady_part

@@ -27,9 +27,9 @@ from ingest.reports.page import Page, as_csv
 from ingest.reports.pages.plan import requirement_wording
 from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
-from ingest.site.decisions import refuse_undecided
 from ingest.site.plan import Plan
 from ingest.site.planner import SiteOptions, YearsOptions, plan
+from ingest.site.service import refuse_undecided
 from ingest.storage.fit import fit_plan
 from ingest.text import all_visible
 from ingest.version import FORMAT

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from ingest.engine.interactive import InteractiveResult
     from ingest.engine.value import Quantity
     from ingest.requirement import Requirement
-    from ingest.site.plan import Plan
-    from ingest.sizing.bandwidth import Estimate, Scenarios
-    from ingest.storage.fit_result import Fits
+    from ingest.sizing.bandwidth import Scenarios
+
+    #: Rates by name, with their ranges.
+    Rates = Iterable[tuple[str, Quantity | Requirement | None]]
 
 #: Rows of the first table, characters of a line, and warnings that a session shows without being asked.
 MOST_ROWS, MOST_LETTERS, MOST_WARNINGS = 8, 118, 3
@@ -51,7 +52,8 @@ def as_html(result: InteractiveResult) -> str:
     first, *others = page.sections or (Section(""),)
     heading = "<br>".join(map(escape, as_text(page._replace(sections=())).split("\n")))
     parts = [f"<strong>{heading}</strong>", *_section(first)]
-    parts += filter(None, [next((CHARTS[one.__name__](result) for one in type(result).__mro__ if one.__name__ in CHARTS), "")])
+    drawn = next((CHARTS[one.__name__] for one in type(result).__mro__ if one.__name__ in CHARTS), None)
+    parts += filter(None, [range_bars(drawn[0], drawn[1](result))] if drawn is not None else ())
     for one in others:
         title = escape(one.title) or "More"
         parts.append(f"<details><summary>{title}</summary>{''.join(_section(one))}</details>")
@@ -88,7 +90,7 @@ LINEAR = 30
 MOST_NAME = 36
 
 
-def range_bars(title: str, rates: Iterable[tuple[str, Quantity | Requirement | None]]) -> str:
+def range_bars(title: str, rates: Rates) -> str:
     """Bars of rates with their ranges as plain SVG; empty for fewer than two above zero, which a table says better.
 
     >>> from ingest.engine.value import Quantity
@@ -138,28 +140,25 @@ def range_bars(title: str, rates: Iterable[tuple[str, Quantity | Requirement | N
     return "".join([*parts, "</svg>"])
 
 
-def _levels(answer: Estimate) -> str:
-    reads = [(level.basis, results.get("ingest_bandwidth_per_gpu")) for level, results in answer.levels]
-    return range_bars("Read bandwidth per GPU by evidence level", reads)
-
-
-def _reads(answers: Scenarios) -> str:
-    found = []
+def _scenarios(answers: Scenarios) -> Rates:
     for one in answers.scenarios[:MOST_CELLS]:
         words = (one.model.id if one.model else "", one.gpu.id if one.gpu else "", f"{one.nodes:,.0f} nodes")
-        found.append((" · ".join(filter(None, words)), one.results.get("mandatory_read_bandwidth")))
-    return range_bars("Read bandwidth to require", found)
+        yield " · ".join(filter(None, words)), one.results.get("mandatory_read_bandwidth")
 
 
-def _requirements(answer: Plan) -> str:
-    lines = [(f"{one.id} {plain(one.metric)}", one) for one in answer.requirements if one.unit == "B/s"]
-    return range_bars("Bandwidth by requirement", lines)
-
-
-def _systems(answer: Fits) -> str:
-    reads = [(one.entry.id, one.results.get("read_bandwidth_available")) for one in answer.systems[:MOST_ROWS]]
-    return range_bars("Read bandwidth of the units required", reads)
-
-
-#: class of a result -> its chart
-CHARTS: Mapping[str, Callable[[Any], str]] = {"Estimate": _levels, "Fits": _systems, "Plan": _requirements, "Scenarios": _reads}
+#: class of a result -> the title of its chart, and the rates that it shows
+CHARTS: Mapping[str, tuple[str, Callable[[Any], Rates]]] = {
+    "Estimate": (
+        "Read bandwidth per GPU by evidence level",
+        lambda answer: ((level.basis, results.get("ingest_bandwidth_per_gpu")) for level, results in answer.levels),
+    ),
+    "Fits": (
+        "Read bandwidth of the units required",
+        lambda found: ((one.entry.id, one.results.get("read_bandwidth_available")) for one in found.systems[:MOST_ROWS]),
+    ),
+    "Plan": (
+        "Bandwidth by requirement",
+        lambda plan: ((f"{one.id} {plain(one.metric)}", one) for one in plan.requirements if one.unit == "B/s"),
+    ),
+    "Scenarios": ("Read bandwidth to require", _scenarios),
+}

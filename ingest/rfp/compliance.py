@@ -259,8 +259,7 @@ def judge(
         contradictions: what the line says against other lines of the offer.
         decided: what a person has decided, `accept` of its reservations, or `reject` of the line, and why.
 
-    Raises:
-        UsageError: an acceptance of a line without reservations.
+    Raises UsageError: an acceptance of a line without reservations.
     """
     found = _judged(requirement, offer, optimized, confirmed)
     limits = [*contradictions, *(_limits(requirement, offer) if offer is not None else ())]
@@ -454,7 +453,8 @@ def contradictions(requirements: Sequence[RequirementLine], offers: Mapping[str,
     what is usable; and a rate is no more than the outstanding requests over the latency that is offered for a small read.
     """
     found: dict[str, list[str]] = {}
-    values = {one.id: value for one in requirements if (value := _offered(offers.get(one.id))) is not None}
+    read = ((one.id, offers[one.id]) for one in requirements if one.id in offers)
+    values = {ident: offer.as_is for ident, offer in read if offer.as_is is not None and not offer.faults}
     unit = {one.id: physical(one.unit) for one in requirements}
 
     def over(ident: str, most: float, why: str) -> None:
@@ -462,7 +462,8 @@ def contradictions(requirements: Sequence[RequirementLine], offers: Mapping[str,
             shown = (display(value, unit[ident], binary=False) for value in (values[ident], most))
             found.setdefault(ident, []).append("{} is more than {}, {}".format(*shown, why))
 
-    small_read = bound_value(offers[SMALL_READ].stated.get(form.AS_IS, "")) if SMALL_READ in offers else None
+    time = offers[SMALL_READ].stated.get(form.AS_IS, "") if SMALL_READ in offers else ""
+    small_read = _parsed(time, "s") if any(mark.isalpha() for mark in time) else None
     for one in requirements:
         if one.id not in values:
             continue
@@ -478,11 +479,6 @@ def contradictions(requirements: Sequence[RequirementLine], offers: Mapping[str,
         if small_read and one.outstanding and unit[one.id] == "B/s":
             over(one.id, one.outstanding / small_read, f"what the outstanding requests reach at the latency of {SMALL_READ}")
     return found
-
-
-def _offered(offer: OfferLine | None) -> float | None:
-    """The value of a line as delivered."""
-    return None if offer is None or offer.faults else offer.as_is
 
 
 def meant_instead(offered: float, required: float, unit: ResponseUnit) -> float | None:
@@ -524,11 +520,6 @@ def binary_note(offered: float, required: float, unit: ResponseUnit) -> str:
     if abs(ratio / expected - 1) > OF_BINARY:
         return ""
     return f"offered / required is {ratio:.3f}, the ratio of {pair}: confirm the unit"
-
-
-def bound_value(offered: str) -> float | None:
-    """A time that a term states, in seconds; None for other words."""
-    return _parsed(offered, "s") if any(mark.isalpha() for mark in offered) else None
 
 
 def bound_kept(bound: str, offered: str) -> bool | None:

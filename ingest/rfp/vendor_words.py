@@ -182,10 +182,9 @@ def in_notation(written: str) -> str:
 def read_value(
     written: str, in_base: Callable[[str], float | None], plausible: Callable[[float], bool], unit: Callable[[float], float]
 ) -> Read:
-    """Read a value with its unit in any notation.
+    """Read the value of a cell with its unit in any notation.
 
     Args:
-        written: the text of a cell.
         in_base: reads `450 GB/s` in base units, None for another unit.
         plausible: whether a value in base units may be meant.
         unit: brings a bare number into base units.

@@ -28,7 +28,7 @@ from ingest.site.site_file import Keys, Site
 from ingest.sizing.checkpoint_schedule import is_sized_by_waste
 from ingest.sizing.dataset import by_reference
 from ingest.sizing.rule import place_of_largest
-from ingest.sizing.rules import MOST_DENSE, OF_EACH_JOB, Finding, Valued, applying, finding
+from ingest.sizing.rules import MOST_DENSE, ROWS, Finding, Valued, applying, finding
 from ingest.units import display, percent
 
 #: Rules of a job that `plan` prints, each with its place below the job; `bw` and `checkpoint` print the others.
@@ -189,7 +189,7 @@ def of_each(
         facts["disputed"] = "" if ratio is None else ratio.where
         facts["drawn"] = "" if drawn is None else percent(float(drawn.value))
         known = partial(_compared, row, policy)
-        for rule in OF_EACH_JOB:
+        for rule in (row for row in ROWS if row.of_job):
             if rule.id != "W32" or facts["size"]:
                 yield finding(rule.id, known, words, row.name, **facts)
 
@@ -261,17 +261,11 @@ def of_headline(lines: Sequence[Requirement], clusters: Sequence[QuantityRow]) -
 
 
 class Timed(NamedTuple):
-    """A load that has to be moved in a time.
+    """A load that has to be moved in a time."""
 
-    Attributes:
-        line: the id of the line that asks for it.
-        within: the time, by its quantity.
-        who: moves it; empty for a job or a served model, which is called by its name.
-    """
-
-    line: str
-    within: str
-    who: str = ""
+    line: str  # the id of the line that asks for it
+    within: str  # the time, by its quantity
+    who: str = ""  # moves it; empty for a job or a served model, which is called by its name
 
 
 #: The loads that have to be moved in a time, by quantity; those of the site are the same in all years, or of the worst.

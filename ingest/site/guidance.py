@@ -37,19 +37,12 @@ PRACTICE = {
 
 
 class ClusterGuidance(NamedTuple):
-    """What the reference architecture says about the GPUs of one cluster.
+    """What the reference architecture says about the GPUs of one cluster."""
 
-    Attributes:
-        gpu: of the cluster.
-        levels: those that may be the floor, the lowest first.
-        floor: the one that is; None for no floor.
-        known: the quantities of the floor and of a node, which the cluster and its jobs share.
-    """
-
-    gpu: str
-    levels: tuple[Storage, ...]
-    floor: Storage | None
-    known: Quantities
+    gpu: str  # of the cluster
+    levels: tuple[Storage, ...]  # those that may be the floor, the lowest first
+    floor: Storage | None  # the one that is; None for no floor
+    known: Quantities  # the quantities of the floor and of a node, which the cluster and its jobs share
 
     @property
     def shared(self) -> Mapping[str, Step]:
@@ -73,8 +66,7 @@ def level_in(site: Site) -> str | None:
 def guidance_of(site: Site, catalog: Catalog, storage: Quantities) -> dict[str, ClusterGuidance]:
     """The guidance for each cluster, and what one of its nodes draws from the storage.
 
-    Raises:
-        IngestError: a level that no GPU of the site has; with its line.
+    Raises IngestError: a level that no GPU of the site has; with its line.
     """
     word = level_in(site)
     wanted = () if word == NO_FLOOR else ((word,) if word is not None else ()) + USUAL_LEVELS

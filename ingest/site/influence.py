@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ingest.engine.array_tree import Uses
-from ingest.engine.derivation_graph import is_column
+from ingest.engine.derivation_graph import Uses, is_column
 from ingest.engine.messages import Message
 from ingest.engine.ranges import Uncertain, uncertain
 from ingest.engine.registry import INPUTS, Step, unit_of
@@ -42,15 +41,10 @@ OF_THE_SITE = ("clusters", "growth", "jobs", "outage", "overlap", "reserve", "se
 
 
 class Influence(NamedTuple):
-    """What one input does to the requirements that bind.
+    """What one input does to the requirements that bind."""
 
-    Attributes:
-        steps: of the input: one value, wherever it is used.
-        moved: the relative change of each requirement that it changes, by id, the largest first.
-    """
-
-    steps: tuple[Step, ...]
-    moved: Mapping[str, float]
+    steps: tuple[Step, ...]  # of the input: one value, wherever it is used
+    moved: Mapping[str, float]  # the relative change of each requirement that it changes, by id, the largest first
 
     @property
     def weight(self) -> float:
@@ -148,11 +142,7 @@ def _keys_of(step: Step, plan: Plan) -> Iterator[str]:
 
 def influences(plan: Plan, inputs: Iterable[Sequence[Step]]) -> list[Influence]:
     """The influence of inputs, the largest first: each at the end of its range that moves a requirement further, or changed by
-    a tenth.
-
-    Args:
-        plan: of the site.
-        inputs: the steps of each input, all with one value; a column is none.
+    a tenth. The steps of an input all have one value; a column is none.
     """
     import numpy
 
@@ -213,17 +203,11 @@ class Entries:
 
 
 class Turned(NamedTuple):
-    """The steps that belong to single jobs, where inputs change them.
+    """The steps that belong to single jobs, where inputs change them."""
 
-    Attributes:
-        inputs: the input of each.
-        positions: the step.
-        values: its values, with the input at both ends.
-    """
-
-    inputs: Any
-    positions: Any
-    values: Any
+    inputs: Any  # the input of each
+    positions: Any  # the step
+    values: Any  # its values, with the input at both ends
 
 
 class TurnedTree:

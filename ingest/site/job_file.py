@@ -28,9 +28,29 @@ PARTS = {
 APART = ("cluster", "data", "priority", "options", "set")
 KIND = Kind("a job", "--save-job")
 OWN = "options"
+#: What is given beside the file -> what the file says in other words, which gives way
+RIVALS = {"gpus": ("nodes", "gpus_per_node"), "nodes": ("gpus",), "gpu": ("node",), "node": ("gpu",), "samples": ("tokens",),
+          "tokens": ("samples",)}  # fmt: skip
 
 
-def options_of_job(source: str, command: str, arguments: Mapping[str, Argument]) -> dict[str, Any]:
+def asked_from(source: str | Path, command: str, arguments: Mapping[str, Argument], typed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a file under those given beside it, which override them.
+
+    Raises:
+        IngestError, UsageError: as `options_of_job`.
+    """
+    read = options_of_job(source, command, arguments)
+    given = {**read, **typed}
+    if read.get("set") and (own := typed.get("set")):
+        written = [own] if isinstance(own, str) else own
+        pairs = [f"{name}={one}" for name, one in written.items()] if isinstance(written, Mapping) else written
+        named = {one.partition("=")[0] for one in pairs}
+        given["set"] = (*(one for one in read["set"] if one.partition("=")[0] not in named), *pairs)
+    gone = {other for name in typed for other in RIVALS.get(name, ()) if other not in typed}
+    return given | dict.fromkeys(gone & read.keys())
+
+
+def options_of_job(source: str | Path, command: str, arguments: Mapping[str, Argument]) -> dict[str, Any]:
     """Return the options that a file gives a command.
 
     Args:
@@ -42,7 +62,7 @@ def options_of_job(source: str, command: str, arguments: Mapping[str, Argument])
         IngestError: a file that cannot be read, or with keys that a job does not have; each in one line.
         UsageError: no job of that name.
     """
-    file, _, place = source.partition("#")
+    file, _, place = str(source).partition("#")
     data = read_yaml(Path(file), KIND)
     if not isinstance(data, dict):
         raise IngestError(f"{file}: found no keys and values, expected an entry of `jobs:` of a site file")
@@ -55,7 +75,7 @@ def options_of_job(source: str, command: str, arguments: Mapping[str, Argument])
     if not isinstance(own, dict):
         raise IngestError(f"{file}: {OWN}: found {own!r}, expected options by name")
     if faults := _faults({key: one for key, one in entry.items() if key != OWN}):
-        raise IngestError(*(_line(file, fault) for fault in faults))
+        raise IngestError(*(f"{file}: {'.'.join(fault.keys)}: {fault.message}" for fault in faults))
     flat = dict(_flat(entry))
     settings: dict[str, Any] = {}
     for option, keys in _keys_of(command, arguments).items():
@@ -202,7 +222,3 @@ def _put(entry: dict[str, Any], key: str, value: Any) -> None:
     for one in above:
         entry = entry.setdefault(one, {})
     entry[last] = value
-
-
-def _line(file: str, fault: Fault) -> str:
-    return f"{file}: {'.'.join(fault.keys)}: {fault.message}"

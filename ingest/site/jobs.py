@@ -12,11 +12,10 @@ from ingest.architecture.structure import numbers_in
 from ingest.catalog.records import READ_PATTERNS, Format, Model, Node
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow
-from ingest.engine.frozen import revised
 from ingest.engine.messages import rule_of
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, assumed, derived
+from ingest.engine.value import Input, assumed, derived, revised
 from ingest.errors import CatalogError, IngestError, MissingQuantity, RequirementNotMet, expected_one_of
 from ingest.site.datasets import REPACKED, mixed_bytes_of, model_of, read_of_mixture
 from ingest.site.schema import loads_of_jobs
@@ -125,23 +124,14 @@ TIMES = {
 
 
 class Policy(NamedTuple):
-    """The checkpoints of a job.
+    """The checkpoints of a job."""
 
-    Attributes:
-        mode: `sync` or `async`.
-        stated: the values of the site file, by quantity.
-        steps: what follows, by quantity.
-        divisors: into how many equal parts the checkpoint shares out the GPUs of the job.
-        known: the quantities of `checkpoint`.
-        warnings: of `checkpoint`.
-    """
-
-    mode: str
-    stated: Mapping[str, Step]
-    steps: Mapping[str, Step]
-    divisors: tuple[int, ...]
-    known: Quantities
-    warnings: tuple[str, ...]
+    mode: str  # `sync` or `async`
+    stated: Mapping[str, Step]  # the values of the site file, by quantity
+    steps: Mapping[str, Step]  # what follows, by quantity
+    divisors: tuple[int, ...]  # into how many equal parts the checkpoint shares out the GPUs of the job
+    known: Quantities  # the quantities of `checkpoint`
+    warnings: tuple[str, ...]  # of `checkpoint`
 
 
 class JobPlan(NamedTuple):
@@ -160,8 +150,7 @@ class JobPlan(NamedTuple):
 def plan_jobs(site: Site, catalog: Catalog, data: Mapping[str, QuantityRow]) -> list[JobPlan]:
     """The plan of each job; `data` holds the row of each data set.
 
-    Raises:
-        IngestError: a job that cannot be answered, with its line.
+    Raises IngestError: a job that cannot be answered, with its line.
     """
     answers: dict[object, Any] = {}
     return [
@@ -200,11 +189,7 @@ class SiteJob:
             return self.catalog.get(Node, self.cluster["node"])
 
     def plan(self) -> JobPlan:
-        """Its plan.
-
-        Raises:
-            IngestError: it cannot be answered; with its line.
-        """
+        """Its plan. Raises IngestError: it cannot be answered; with its line."""
         job = self.described
         sizes = {"nodes": job["nodes"], "gpus_per_node": from_catalog(self.node.gpus_per_node)}
         own = {quantity: job[key] for key, quantity in OWN.items() if key in job}
@@ -305,11 +290,7 @@ class SiteJob:
         return basis, {**own, **said, **taken}, warnings
 
     def _warnings(self, question: Job) -> tuple[str, ...]:
-        """The warnings of `bw`, which are asked for once for each kind of job.
-
-        Raises:
-            IngestError: what is missing.
-        """
+        """The warnings of `bw`, which are asked for once for each kind of job. Raises IngestError: what is missing."""
         # What fits the caches is judged by the data set of the site, not by the one that the model is known for.
         own = {**question.settings, "cache_hit_fraction": 0.0}
         answer = estimate(revised(question, settings=own), self.catalog)
@@ -545,8 +526,7 @@ def _settings(described: Mapping[str, Any]) -> dict[str, float]:
 def stated_in(policy: Mapping[str, Any], keys: Keys) -> dict[str, Input]:
     """The numbers that a checkpoint policy states, each with its key in the site file.
 
-    Raises:
-        UsageError: a retention or a quantity of `set` that is no number.
+    Raises UsageError: a retention or a quantity of `set` that is no number.
     """
     named = {**QUANTITIES, **SIZED}
     found = {named[key]: item for key, item in policy.items() if isinstance(item, Input)}

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
 from ingest.engine import met_by
-from ingest.engine.array_tree import ArrayTree
-from ingest.engine.derivation_graph import QuantityRow, is_column
+from ingest.engine.derivation_graph import ArrayTree, QuantityRow, is_column
 from ingest.engine.interactive import InteractiveResult, InteractiveResults
 from ingest.engine.messages import Message, in_site_words
 from ingest.engine.monte_carlo import Effect, effects
@@ -22,11 +21,10 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError, nearest
 from ingest.requirement import SHOWN_BY, Requirement, headline, is_of, kind_of_line, kinds_of, lines_for_vendors
-from ingest.site.decisions import Decision, decisions_of
 from ingest.site.guidance import ClusterGuidance, guidance_rows
 from ingest.site.requirement_writer import WrittenRequirement
 from ingest.site.scenarios import Expectation
-from ingest.site.service import DocumentFacts, OpenQuestion, ServiceTerm, open_questions
+from ingest.site.service import Decision, DocumentFacts, OpenQuestion, ServiceTerm, decisions_of, open_questions
 from ingest.site.service_records import OPEN
 from ingest.site.site_file import Site
 from ingest.sizing.bandwidth import estimate
@@ -45,43 +43,27 @@ MOST_YEARS = 30
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Plan(InteractiveResult):
-    """The storage requirements of a site.
+    """The storage requirements of a site."""
 
-    Attributes:
-        site: the file, checked.
-        catalog: where entries and sources come from.
-        years: planned for after the start.
-        known: the site's own quantities; every total follows from it, its columns are steps over the rows.
-        rows: rows by table: `jobs`, `clusters`, `datasets`, `holdings` (each data set in each year), `years`.
-        lines: the requirements, each with the quantities and rules behind its wording.
-        absent: why a line is not there, by id, with the keys that supply it as data.
-        warnings: plain words.
-        chosen: the values that `set` gives this scenario, by path.
-        tree: the values of the requirements with all their steps, to compute them again with other inputs.
-        expectations: the assertions of the file, held against the requirements.
-        questions: the `bw` question of each job, by its name.
-        findings: the rules held against the site; where an outcome turns, the site is to be planned again.
-        guidance: what the reference architecture says about the GPUs of each cluster.
-        document: the cover of the tender.
-        service: the terms that the workload does not determine.
-    """
-
-    site: Site
-    catalog: Catalog
-    years: int
-    known: Quantities
+    site: Site  # the file, checked
+    catalog: Catalog  # where entries and sources come from
+    years: int  # planned for after the start
+    known: Quantities  # the site's own quantities; every total follows from it, its columns are steps over the rows
+    #: rows by table: `jobs`, `clusters`, `datasets`, `holdings` (each data set in each year), `years`
     rows: Mapping[str, list[QuantityRow]]
-    lines: tuple[WrittenRequirement, ...]
-    absent: Mapping[str, str]
-    warnings: tuple[str, ...]
-    chosen: Mapping[str, Any]
-    tree: ArrayTree
-    expectations: tuple[Expectation, ...]
-    questions: Mapping[str, Job]
+    lines: tuple[WrittenRequirement, ...]  # the requirements, each with the quantities and rules behind its wording
+    absent: Mapping[str, str]  # why a line is not there, by id, with the keys that supply it as data
+    warnings: tuple[str, ...]  # plain words
+    chosen: Mapping[str, Any]  # the values that `set` gives this scenario, by path
+    tree: ArrayTree  # the values of the requirements with all their steps, to compute them again with other inputs
+    expectations: tuple[Expectation, ...]  # the assertions of the file, held against the requirements
+    questions: Mapping[str, Job]  # the `bw` question of each job, by its name
+    #: the rules held against the site; where an outcome turns, the site is to be planned again
     findings: tuple[Finding, ...] = ()
+    #: what the reference architecture says about the GPUs of each cluster
     guidance: Mapping[str, ClusterGuidance] = field(default_factory=dict)
-    document: DocumentFacts = DocumentFacts()
-    service: tuple[ServiceTerm, ...] = ()
+    document: DocumentFacts = DocumentFacts()  # the cover of the tender
+    service: tuple[ServiceTerm, ...] = ()  # the terms that the workload does not determine
 
     command = "plan"
 
@@ -160,11 +142,7 @@ class Plan(InteractiveResult):
         return {name: why for name, why in self.absent.items() if is_of(named[name], self.kinds)}
 
     def requirement(self, name: str) -> Requirement:
-        """A requirement by id, or by the name of its quantity.
-
-        Raises:
-            UsageError: there is none, with the nearest one.
-        """
+        """A requirement by id, or by the name of its quantity. Raises UsageError: there is none, with the nearest one."""
         for one in self.requirements:
             if name in (one.id, one.metric, one.metric.removeprefix("site_")):
                 return one
@@ -303,11 +281,7 @@ class Plan(InteractiveResult):
         return sources_of(places_of(cited), self.catalog.source)
 
     def sensitivity(self, name: str) -> list[Effect]:
-        """The effect of each uncertain input on a requirement, the largest first.
-
-        Raises:
-            UsageError: no such requirement.
-        """
+        """The effect of each uncertain input on a requirement, the largest first. Raises UsageError: no such requirement."""
         return self._effects[self.requirement(name).id]
 
     @cached_property
@@ -315,11 +289,7 @@ class Plan(InteractiveResult):
         return effects(self.tree)
 
     def explain(self, name: str) -> list[str]:
-        """The whole derivation of a requirement: every row of every column.
-
-        Raises:
-            UsageError: no such requirement.
-        """
+        """The whole derivation of a requirement: every row of every column. Raises UsageError: no such requirement."""
         step = self.steps[self.requirement(name).id]
         everything = max(map(len, self.rows.values()))
         return DerivationWriter(self.catalog, everything, everything).lines(step)

@@ -11,8 +11,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 from ingest.catalog.records import WITHOUT_GPUS, Storage
 from ingest.catalog.store import CATALOGS, Catalog, opened
 from ingest.configuration import decimal_units
-from ingest.engine.array_tree import ArrayTree
-from ingest.engine.derivation_graph import QuantityRow, all_below, columns_of
+from ingest.engine.derivation_graph import ArrayTree, QuantityRow, all_below, columns_of
 from ingest.engine.messages import Message, message_of, of_owner
 from ingest.engine.monte_carlo import USUAL_SAMPLES, samples_for, spread
 from ingest.engine.question import filled, option
@@ -38,7 +37,6 @@ from ingest.site.checks import (
     warnings_of,
 )
 from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, growth_of, source_rows
-from ingest.site.decisions import check_decisions, owners_of, stale, unearned
 from ingest.site.faults import every_fault, faults_of
 from ingest.site.guidance import NO_GUIDANCE, UNLIMITED, ClusterGuidance, guidance_of, place_floors, unguided
 from ingest.site.holdings import MINIMUMS, elapsed_until, holdings_of, place_grown_checkpoints, place_minimums, year_rows
@@ -48,7 +46,7 @@ from ingest.site.plan import MOST_YEARS, TABLES, Plan, PlanScenarios
 from ingest.site.requirement_wording import LINES, RequirementValue
 from ingest.site.requirement_writer import RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
-from ingest.site.service import document_facts, service_terms, with_purchase
+from ingest.site.service import check_decisions, document_facts, owners_of, service_terms, stale, unearned, with_purchase
 from ingest.site.site_file import Site, own_files, read_site
 from ingest.site.tiers import serving_rows, states_on_storage, tier_columns
 from ingest.site.training_day import YearBandwidth
@@ -61,8 +59,6 @@ from ingest.units import parse_whole
 #: The decisions of a site file that was written for the buyer.
 DECISIONS = "decisions:                       # accepted for now, so that a tender can be drafted: decide each, then say why"
 ACCEPTED = '{name}: {{accept: "not decided yet: an example written by ingest plan --new"}}'
-#: Why the lines of jobs are absent where none reads or saves.
-NOT_READ, NOT_SAVED = "no job reads data", "no job saves checkpoints"
 #: keys of `storage` and `test`, and the quantity that each is
 STORAGE = {
     "fill_limit": "fill_limit",
@@ -87,8 +83,6 @@ RESERVE = {
 }
 HOMES = {"users": "home_users", "quota": "home_quota"}
 MIGRATE = {"bytes": "migrated_bytes", "files": "migrated_files", "within": "migration_seconds"}
-#: quantities of the storage whose defaults are those of every year
-SAME_IN_ALL_YEARS = ("filesystem_efficiency", "servers_left", "failed_servers")
 OUTAGE = {"restart_time": "outage_restart_seconds"}
 TEST = {
     "create_time": "create_seconds",
@@ -152,10 +146,6 @@ MISSING = {
 MOST_SAMPLES = 1_000_000
 #: the checkpoints that write together, by `overlap.checkpoints`
 WRITES = {None: "checkpoints_overlap", True: "checkpoints_coincide", False: "checkpoints_alternate"}
-#: clients in tests of the whole site
-SITE_CLIENTS = ("site_clients", "moving_clients", "loading_clients", "single_node")
-#: what the nodes draw that load, prepare and move data sets
-MOVED = "site_moving_drawable_bandwidth"
 #: quantities of a job that are the same in every year
 SAME_EVERY_YEAR = ("ingest_bandwidth_per_job", "cold_share", "warm_share", "concurrent_runs", "nodes", "miss_share",
                    "warm_up_bytes", "warm_up_seconds", "starting_runs", "job_offload_read_bandwidth",
@@ -265,11 +255,7 @@ def with_decisions(text: str, catalogs: Catalog | str | Path | Sequence[str | Pa
 def plan_once(
     site: Site, years: int | None, samples: int | None, seed: int, catalog: Catalog, chosen: Mapping[str, Any]
 ) -> Plan:
-    """Plan one site.
-
-    Raises:
-        IngestError: a site that cannot be, with the line.
-    """
+    """Plan one site. Raises IngestError: a site that cannot be, with the line."""
     check_decisions(site)
     cover, overlap = document_facts(site), site.section("overlap")
     growth = growth_of(site, catalog)
@@ -300,7 +286,7 @@ def plan_once(
     refuse(site, [*sizes, *units])
     holdings = holdings_of(site, data, horizon, growth)
     of_jobs = columns_of("jobs", jobs)
-    drawn = {MOVED: moving.step(MOVED)}
+    drawn = moving.steps_of("site_moving_drawable_bandwidth")
     by_year = year_rows(site, jobs, {**of_jobs, **tiers, **drawn}, holdings, storage, growth, tiers=bool(tiers))
     known = storage.with_inputs({})
     known.adopt({**of_jobs, **drawn})
@@ -333,11 +319,12 @@ def plan_once(
     stated = site.section("storage").get("at_least", {})
     unstated = [line.id for line in LINES if line.metric not in [MINIMUMS[key][0] for key in stated if key in MINIMUMS]]
     if not reading and not any(row.step("storage_tier_bytes") is not None for row in jobs):
-        left_out |= dict.fromkeys((name for name in unstated if name.startswith("R-READ")), NOT_READ)
+        left_out |= dict.fromkeys((name for name in unstated if name.startswith("R-READ")), "no job reads data")
         if "read" not in stated:
             known.state("no_job_reads")
     if not policies and not any(row.step("storage_tier_bytes") is not None for row in jobs):
-        left_out |= dict.fromkeys((name for name in unstated if name.startswith(("R-WRITE", "R-MIX"))), NOT_SAVED)
+        unsaved = (name for name in unstated if name.startswith(("R-WRITE", "R-MIX")))
+        left_out |= dict.fromkeys(unsaved, "no job saves checkpoints")
         if "write" not in stated:
             known.state("no_job_saves")
     found, absent, tree = _found(known, left_out, {row.name: _hardness(row) for row in jobs})
@@ -347,8 +334,7 @@ def plan_once(
         row.find_all(("read_request_bytes", "samples_per_file", "readers_per_node", "read_phase_seconds", "cold_phase_seconds"))
         if row.known.find("staging_bandwidth_of_run") is None:
             row.known.link("staging_bandwidth_of_run", known.step("site_read_bandwidth"))
-    for name in SITE_CLIENTS:
-        known.step(name)
+    known.steps_of("site_clients", "moving_clients", "loading_clients", "single_node")  # clients in tests of the whole site
     totals = [*of_totals(site, known), *of_transfers((*jobs, *serving), known, by_year), unguided(guidance, site)]
     for whose, rows in tables.items():
         shown = [name for of, quantities in TABLES.values() if of == whose for name in quantities]
@@ -358,18 +344,19 @@ def plan_once(
         one.freeze()
     ends = spread(tree, samples_for(tree, samples), seed)
     known.step("workload_node_read_bandwidth")
-    named = listed(sorted({one.floor.name for one in guidance.values() if one.floor is not None}))
     by_name, served = ({row.name: row for row in rows} for rows in (jobs, serving))
+    named = listed(sorted({one.floor.name for one in guidance.values() if one.floor is not None}))
     writer = RequirementWriter(site, known, by_name, served, clusters, DerivationWriter(catalog), ends, named)
     lines = tuple(writer.write(one) for one in found.values())
+    offloading = [row for row in jobs if row.step("offload_stops") is not None]
     held = [
         *sizes,
         *of_choices(jobs, policies, sized),
         *of_policies(policies),
         *of_each(jobs, policies, site, catalog),
         *of_drains(site, jobs),
-        *(finding("W90", row.step, owner=row.name) for row in jobs if row.step("offload_stops") is not None),
-        *(one for row in jobs if row.step("offload_stops") is not None for one in bounds(row.known, row.name)),
+        *(finding("W90", row.step, owner=row.name) for row in offloading),
+        *(one for row in offloading for one in bounds(row.known, row.name)),
         *(states_on_storage(row) for row in jobs),
         *(finding("W89", row.step, owner=row.name) for row in serving),
         *(of_replicas(row) for row in serving),
@@ -494,8 +481,8 @@ def _storage(site: Site, catalog: Catalog) -> Quantities:
         known.state("homes_have_quotas")
     if "storage_units" in known.given:
         known.link("servers_left", known.step("working_units"))
-    for name in (*known.given, *RESERVE.values(), *SAME_IN_ALL_YEARS):
-        known.step(name)  # one step for all years: one cell, one draw
+    # One step for all years: one cell, one draw.
+    known.steps_of(*known.given, *RESERVE.values(), "filesystem_efficiency", "servers_left", "failed_servers")
     return known
 
 
@@ -568,13 +555,10 @@ def bandwidth_by_year(plan: Plan) -> list[YearBandwidth]:
     return found
 
 
-#: what of a job makes its load hard: its clients, the size of its reads, the readers of a client
-LOADED_BY = ("nodes", "read_request_bytes", "readers_per_node")
-
-
 def _hardness(row: QuantityRow) -> tuple[float, ...]:
     """How hard the load of a job is for storage beside its rate: fewer clients, random and smaller reads, more readers."""
-    nodes, size, readers = (float(step.value) if (step := row.known.find(name)) is not None else 0.0 for name in LOADED_BY)
+    loaded_by = ("nodes", "read_request_bytes", "readers_per_node")
+    nodes, size, readers = (float(step.value) if (step := row.known.find(name)) is not None else 0.0 for name in loaded_by)
     return -nodes, float(row.words.get("pattern") == "random"), -size, -readers
 
 

@@ -12,67 +12,38 @@ from ingest.engine.registry import Step
 
 
 class Floor(NamedTuple):
-    """What the guidance holds a line up to.
+    """What the guidance holds a line up to."""
 
-    Attributes:
-        workload: the quantity that the workload needs.
-        guidance: the quantity of the guidance.
-        column: for a single run, the column of the guidance for each run; its largest entry names the run.
-        with_tiers: what the workload needs where states or caches lie below GPU memory.
-    """
-
-    workload: str
-    guidance: str
-    column: str = ""
-    with_tiers: str = ""
+    workload: str  # the quantity that the workload needs
+    guidance: str  # the quantity of the guidance
+    column: str = ""  # for a single run, the column of the guidance for each run; its largest entry names the run
+    with_tiers: str = ""  # what the workload needs where states or caches lie below GPU memory
 
 
 class Beside(NamedTuple):
-    """A second column of a line, where it has the largest entry.
+    """A second column of a line, where it has the largest entry."""
 
-    Attributes:
-        column: its name.
-        within: the time that its jobs allow, by its quantity; the load lasts as long.
-    """
-
-    column: str
-    within: str
+    column: str  # its name
+    within: str  # the time that its jobs allow, by its quantity; the load lasts as long
 
 
 class RequirementTemplate(NamedTuple):
-    """The id, the quantity and the wording of one requirement line.
+    """The id, the quantity and the wording of one requirement line."""
 
-    Attributes:
-        id: stable.
-        metric: the quantity, by name.
-        priority: unless the jobs behind it say otherwise.
-        operation: of `Conditions`.
-        says: the sentence after *shall* or *should*; `{…}` are the value and its conditions.
-        column: the column whose largest entry names the job that sets the conditions; empty for none.
-        clients: who takes part, a key of `CLIENTS`; empty where the conditions of a rate do not apply.
-        streams: whether it is read in large blocks, whatever the samples.
-        within: the time that a job allows, by its quantity; empty where no time is behind the value.
-        phase: how long the load of a job lasts, by its quantity; empty for a load without an end.
-        floor: what the guidance holds the line up to; None where the workload alone counts.
-        at_any_size: whether it stays a requirement below the reporting threshold.
-        inspected: what shows at acceptance that it is met, where no performance test does.
-        beside: a second column, whose largest entry may name the job instead; None for none.
-    """
-
-    id: str
-    metric: str
-    priority: str
-    operation: str
-    says: str
-    column: str = ""
-    clients: str = ""
-    streams: bool = False
-    within: str = ""
-    phase: str = ""
-    floor: Floor | None = None
-    at_any_size: bool = False
-    inspected: str = "the vendor's documents"
-    beside: Beside | None = None
+    id: str  # stable
+    metric: str  # the quantity, by name
+    priority: str  # unless the jobs behind it say otherwise
+    operation: str  # of `Conditions`
+    says: str  # the sentence after *shall* or *should*; `{…}` are the value and its conditions
+    column: str = ""  # the column whose largest entry names the job that sets the conditions; empty for none
+    clients: str = ""  # who takes part, a key of `CLIENTS`; empty where the conditions of a rate do not apply
+    streams: bool = False  # whether it is read in large blocks, whatever the samples
+    within: str = ""  # the time that a job allows, by its quantity; empty where no time is behind the value
+    phase: str = ""  # how long the load of a job lasts, by its quantity; empty for a load without an end
+    floor: Floor | None = None  # what the guidance holds the line up to; None where the workload alone counts
+    at_any_size: bool = False  # whether it stays a requirement below the reporting threshold
+    inspected: str = "the vendor's documents"  # what shows at acceptance that it is met, where no performance test does
+    beside: Beside | None = None  # a second column, whose largest entry may name the job instead; None for none
 
 
 class Rationale(NamedTuple):
@@ -184,16 +155,11 @@ RATIONALES = {
 
 
 class Clients(NamedTuple):
-    """Who takes part in a line: of the job that sets the conditions, or of the site where no job or workload has the load.
+    """Who takes part in a line: of the job that sets the conditions, or of the site where no job or workload has the load."""
 
-    Attributes:
-        how_many: nodes.
-        limit: what they draw, above which no line asks for anything.
-        of_cluster: the nodes of a cluster that move data; all that run jobs where jobs and workloads cause the load.
-    """
-
-    how_many: str
-    limit: str
+    how_many: str  # nodes
+    limit: str  # what they draw, above which no line asks for anything
+    #: the nodes of a cluster that move data; all that run jobs where jobs and workloads cause the load
     of_cluster: str = "cluster_clients"
 
 
@@ -411,20 +377,13 @@ def kind_of_column(name: str, own: str) -> str:
 
 @dataclass(frozen=True)
 class RequirementValue:
-    """The value of a requirement line, and the quantities behind it.
+    """The value of a requirement line, and the quantities behind it."""
 
-    Attributes:
-        line: the line.
-        step: the value.
-        columns: the columns that it rests on, the topmost first.
-        assumed: the names of the assumed inputs that it rests on.
-        hardness: by job, how hard its load is for storage: of equal rates the hardest decides, whatever its name.
-    """
-
-    line: RequirementTemplate
-    step: Step
-    columns: list[Step]
-    assumed: frozenset[str]
+    line: RequirementTemplate  # the line
+    step: Step  # the value
+    columns: list[Step]  # the columns that it rests on, the topmost first
+    assumed: frozenset[str]  # the names of the assumed inputs that it rests on
+    #: by job, how hard its load is for storage: of equal rates the hardest decides, whatever its name
     hardness: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @cached_property

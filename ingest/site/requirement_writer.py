@@ -92,51 +92,34 @@ def _held(value: RequirementValue, words_of: Mapping[str, str] = HELD) -> str:
 
 @dataclass(frozen=True)
 class WrittenRequirement:
-    """A requirement, and the quantities and rules that its wording follows.
+    """A requirement, and the quantities and rules that its wording follows."""
 
-    Attributes:
-        requirement: the requirement.
-        step: its value.
-        tested: the quantities that its conditions name.
-        floor: the rate below which it is for information only; None where its value is above.
-        findings: the rules that decided its priority and conditions.
-        most: the most that the line may demand; None where nothing limits it.
-        below: the rate below which it would be for information only; None where it counts at any size.
-        priority: its priority from that rate on.
-        reads: of each job whose reads make it up, their bandwidth, request size and pattern.
-    """
-
-    requirement: Requirement
-    step: Step
-    tested: tuple[Step, ...]
-    floor: Step | None
-    findings: tuple[Finding, ...]
-    most: Step | None = None
-    below: Step | None = None
-    priority: str = INFORMATION
+    requirement: Requirement  # the requirement
+    step: Step  # its value
+    tested: tuple[Step, ...]  # the quantities that its conditions name
+    floor: Step | None  # the rate below which it is for information only; None where its value is above
+    findings: tuple[Finding, ...]  # the rules that decided its priority and conditions
+    most: Step | None = None  # the most that the line may demand; None where nothing limits it
+    below: Step | None = None  # the rate below which it would be for information only; None where it counts at any size
+    priority: str = INFORMATION  # its priority from that rate on
+    #: of each job whose reads make it up: bandwidth, request size and pattern
     reads: tuple[tuple[Step, Step, str], ...] = ()
 
 
 @dataclass(frozen=True)
 class RequirementWriter:
-    """Writes the requirement lines of a site.
-
-    Attributes:
-        jobs, serving: the rows of the jobs and of the serving workloads, by name.
-        clusters: the rows of the clusters.
-        spread: low and high end of each line, where known.
-        guidance: the names of the levels that are the floor of the site.
-        assumed_below: the names of the assumed inputs below each tested quantity, as far as they were asked for.
-    """
+    """Writes the requirement lines of a site."""
 
     site: Site
     known: Quantities
+    #: jobs, serving: the rows of the jobs and of the serving workloads, by name
     jobs: Mapping[str, QuantityRow]
     serving: Mapping[str, QuantityRow]
-    clusters: Sequence[QuantityRow]
+    clusters: Sequence[QuantityRow]  # the rows of the clusters
     derivations: DerivationWriter
-    spread: Mapping[str, tuple[float, float]]
-    guidance: str = ""
+    spread: Mapping[str, tuple[float, float]]  # low and high end of each line, where known
+    guidance: str = ""  # the names of the levels that are the floor of the site
+    #: the names of the assumed inputs below each tested quantity, as far as they were asked for
     assumed_below: dict[Step, frozenset[str]] = field(default_factory=dict)
 
     @cached_property
@@ -158,7 +141,7 @@ class RequirementWriter:
         floor = limit if limit is not None and float(step.value) < float(limit.value) else None
         # The value is rounded towards the stricter side, then held to the most that the line may demand.
         most = self.loads.limit(value)
-        required = self._rounded(step)
+        required = self._rounded(float(step.value))
         if most is not None:
             given = {"computed_requirement": float(step.value), "significant_digits": self._digits}
             required = float(solve("limited_requirement", {**given, "requirement_limit": float(most.value)}))
@@ -229,13 +212,12 @@ class RequirementWriter:
             )
         return self.assumed_below[step]
 
-    def _rounded(self, step: Step) -> float:
-        given = {"computed_requirement": float(step.value), "significant_digits": self._digits}
-        return float(solve("rounded_requirement", given))
+    def _rounded(self, value: float) -> float:
+        return float(solve("rounded_requirement", {"computed_requirement": value, "significant_digits": self._digits}))
 
     def _shown(self, step: Step) -> str:
         """A value beside that of a line, rounded as the line."""
-        return stated(self._rounded(step), unit_of(step.name), self._digits)
+        return stated(self._rounded(float(step.value)), unit_of(step.name), self._digits)
 
     def _choices(self, value: RequirementValue, conditions: Conditions, limit: Step | None) -> Iterator[Finding | None]:
         """The choices that the wording of a line follows."""
@@ -331,11 +313,7 @@ class RequirementWriter:
 
     def _late(self, seconds: float, times: float) -> float:
         """The time that a load takes at the rate that its nodes draw, rounded up where it is not the one allowed."""
-        if times == 1:
-            return seconds
-        return float(
-            solve("rounded_requirement", {"computed_requirement": seconds * times, "significant_digits": self._digits})
-        )
+        return seconds if times == 1 else self._rounded(seconds * times)
 
     def _job(self, name: str) -> Mapping[str, Any]:
         described: Mapping[str, Any] = self.site.section("jobs").get(name, {})

@@ -31,8 +31,7 @@ def scenarios_of(given: Mapping[str, Any] | Sequence[str] | None) -> list[dict[s
     >>> scenarios_of({"jobs.a.model": "resnet50", "years": 3})
     [{'jobs.a.model': 'resnet50', 'years': 3}]
 
-    Raises:
-        UsageError: no `PATH=VALUE`, an unknown path, a path twice, or too many scenarios.
+    Raises UsageError: no `PATH=VALUE`, an unknown path, a path twice, or too many scenarios.
     """
 
     def setting(text: str) -> tuple[str, str]:
@@ -85,19 +84,12 @@ _HOLDS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.
 
 
 class Expectation(NamedTuple):
-    """One assertion, held against the plan.
+    """One assertion, held against the plan."""
 
-    Attributes:
-        text: as the file says.
-        id: of the requirement that it speaks of.
-        met: whether it holds; False too where the plan has no such requirement.
-        found: the value, in words.
-    """
-
-    text: str
-    id: str
-    met: bool
-    found: str
+    text: str  # as the file says
+    id: str  # of the requirement that it speaks of
+    met: bool  # whether it holds; False too where the plan has no such requirement
+    found: str  # the value, in words
 
     @property
     def message(self) -> str:
@@ -106,11 +98,7 @@ class Expectation(NamedTuple):
 
 
 def expectations(site: Site, requirements: Sequence[Requirement]) -> tuple[Expectation, ...]:
-    """Hold every assertion of the file against the plan.
-
-    Raises:
-        IngestError: an assertion that is none, with its line.
-    """
+    """Hold every assertion of the file against the plan. Raises IngestError: an assertion that is none, with its line."""
     by_id = {one.id: one for one in requirements}
     found = []
     for number, text in enumerate(site.data.get("expect") or ()):

@@ -38,8 +38,7 @@ def number(value: object, name: str, word: str = "typical") -> float:
     >>> number("2 days", "retention_seconds")
     172800.0
 
-    Raises:
-        UsageError: no number, of another unit, or out of range.
+    Raises UsageError: no number, of another unit, or out of range.
     """
     what = name if word == "typical" else word
     return float(check_value(name, parse(value, unit_of(name), what), what, value))
@@ -90,17 +89,11 @@ TYPES = {
 
 
 class Fault(NamedTuple):
-    """What is wrong with one key of a site file.
+    """What is wrong with one key of a site file."""
 
-    Attributes:
-        keys: its path.
-        message: one line, without its place.
-        lacks: the keys, any of which is missing there; empty for any other fault.
-    """
-
-    keys: tuple[str, ...]
-    message: str
-    lacks: tuple[str, ...] = ()
+    keys: tuple[str, ...]  # its path
+    message: str  # one line, without its place
+    lacks: tuple[str, ...] = ()  # the keys, any of which is missing there; empty for any other fault
 
     def explained_by(self, other: Fault) -> bool:
         """Whether a key is missing because another fault leaves it out: it is refused, or written under another name."""
@@ -168,11 +161,7 @@ def below(node: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
 
 
 def node_at(keys: Sequence[str], what: str) -> Mapping[str, Any]:
-    """The node of a path such as `clusters.main.count`.
-
-    Raises:
-        UsageError: no such key, with the nearest one.
-    """
+    """The node of a path such as `clusters.main.count`. Raises UsageError: no such key, with the nearest one."""
     node: Mapping[str, Any] = schema()
     for depth, key in enumerate(keys):
         inner = below(node, key)

@@ -1,20 +1,22 @@
-"""What a tender says besides its requirement lines: its cover, terms that the workload does not determine, open questions."""
+"""What a tender says besides its requirement lines: cover, terms of service, open questions, and decisions of the buyer."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow
+from ingest.engine.messages import Message, fact_of, in_site_words
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
-from ingest.errors import UsageError, brief, listed
+from ingest.errors import Faults, RequirementNotMet, UsageError, brief, expected_one_of, listed
 from ingest.requirement import INFORMATION, Requirement, headline, is_of, kinds_of
 from ingest.site.service_records import NONE, OPEN, OTHERS, STATED, UNITS, DefaultRecord, TermRecord, default_records, records
 from ingest.site.site_file import Site
+from ingest.sizing.rules import RULES, Finding, finding
 from ingest.text import one_line
 from ingest.units import display
 
@@ -35,32 +37,21 @@ UNCERTAIN = {
 
 @dataclass(frozen=True)
 class DocumentFacts:
-    """The cover of a tender; a text that the site file does not give is empty.
+    """The cover of a tender; a text that the site file does not give is empty."""
 
-    Attributes:
-        title: of the tender.
-        buyer: the organisation that buys.
-        reference: the buyer's own number of the tender.
-        issued: day of issue, as `2026-05-04`.
-        answers_by: last day, or minute, for offers, as `2026-06-30` or `2026-06-30 12:00`.
-        contact: who answers questions.
-        purchase: one sentence that says in figures what is bought.
-    """
-
-    title: str = ""
-    buyer: str = ""
-    reference: str = ""
-    issued: str = ""
-    answers_by: str = ""
-    contact: str = ""
-    purchase: str = ""
+    title: str = ""  # of the tender
+    buyer: str = ""  # the organisation that buys
+    reference: str = ""  # the buyer's own number of the tender
+    issued: str = ""  # day of issue, as `2026-05-04`
+    answers_by: str = ""  # last day, or minute, for offers, as `2026-06-30` or `2026-06-30 12:00`
+    contact: str = ""  # who answers questions
+    purchase: str = ""  # one sentence that says in figures what is bought
 
 
 def document_facts(site: Site) -> DocumentFacts:
     """The section `document` of a site file.
 
-    Raises:
-        IngestError: a date that is none, or a deadline before the issue, with the line.
+    Raises IngestError: a date that is none, or a deadline before the issue, with the line.
     """
     described = {key: one_line(value) for key, value in site.section("document").items()}
     days = {}
@@ -78,12 +69,7 @@ def document_facts(site: Site) -> DocumentFacts:
 
 
 def with_purchase(facts: DocumentFacts, lines: Sequence[Requirement], clusters: Mapping[str, Any]) -> DocumentFacts:
-    """The cover with the sentence that says what is bought.
-
-    Args:
-        lines: the requirement lines; only mandatory ones count.
-        clusters: the section `clusters` of the site file, in base units.
-    """
+    """The cover with the sentence that says what is bought: by the mandatory lines, for the clusters of the site file."""
     named = headline(lines)
     asked = [*(named[one] for one in ("hold", "read", "write") if one in named)]
     asked += [one for one in lines if one.id == RESTORES and one.priority == "mandatory" and one not in asked]
@@ -98,47 +84,26 @@ def with_purchase(facts: DocumentFacts, lines: Sequence[Requirement], clusters: 
 
 @dataclass(frozen=True)
 class ServiceTerm:
-    """One term of a tender.
+    """One term of a tender."""
 
-    Attributes:
-        id: stable, such as `S-AVAIL-01`.
-        key: of the site file that sets it, such as `service.availability`; empty for a term that is always stated.
-        theme: a key of `THEMES`.
-        name: a few words.
-        text: the mandatory clause, with the value where it is set; else the request that the Vendor states a value.
-        value: as people read it; None where the buyer has not set one.
-        suggested: the suggested value.
-        reason: of the suggestion.
-        verification: the evidence at acceptance or in operation.
-        type: share, time, rate, power, number, text, choice, yes or fixed.
-        quantity: the value in base units; None for words.
-        unit: of the quantity.
-        bound: the value as a bound that an offered value is compared with, such as `at least 99.9 %`; empty for none.
-        status: `set`; `stated` where the Vendor states the value; `open` where the buyer has not decided.
-        grade: of the suggestion: published or assumed.
-        source: the title of its source.
-        question: to the buyer, where the term is important.
-        rank: of the question; 0 for none.
-    """
-
-    id: str
-    key: str
-    theme: str
-    name: str
-    text: str
-    value: str | None
-    suggested: str
-    reason: str
-    verification: str
-    type: str = "text"
-    quantity: float | None = None
-    unit: str = ""
-    bound: str = ""
-    status: str = "set"
-    grade: str = "assumed"
-    source: str = ""
-    question: str = ""
-    rank: int = 0
+    id: str  # stable, such as `S-AVAIL-01`
+    key: str  # of the site file that sets it, such as `service.availability`; empty for a term that is always stated
+    theme: str  # a key of `THEMES`
+    name: str  # a few words
+    text: str  # the mandatory clause, with the value where it is set; else the request that the Vendor states a value
+    value: str | None  # as people read it; None where the buyer has not set one
+    suggested: str  # the suggested value
+    reason: str  # of the suggestion
+    verification: str  # the evidence at acceptance or in operation
+    type: str = "text"  # share, time, rate, power, number, text, choice, yes or fixed
+    quantity: float | None = None  # the value in base units; None for words
+    unit: str = ""  # of the quantity
+    bound: str = ""  # the value as a bound that an offered value is compared with, such as `at least 99.9 %`; empty for none
+    status: str = "set"  # `set`; `stated` where the Vendor states the value; `open` where the buyer has not decided
+    grade: str = "assumed"  # of the suggestion: published or assumed
+    source: str = ""  # the title of its source
+    question: str = ""  # to the buyer, where the term is important
+    rank: int = 0  # of the question; 0 for none
 
     def to_dict(self) -> dict[str, Any]:
         """The term as JSON."""
@@ -148,14 +113,9 @@ class ServiceTerm:
 def service_terms(site: Site, known: Quantities, catalog: Catalog, lines: Sequence[Requirement]) -> tuple[ServiceTerm, ...]:
     """The terms of a site: set, to be stated by the Vendor, or open; those about loads that it has.
 
-    Args:
-        site: the site file; its section `service` is `suggested`, or keys and values.
-        known: the quantities of the storage, for terms whose value another section holds.
-        catalog: with the sources of suggestions.
-        lines: its requirement lines, which the terms name.
+    Of terms whose value another section of the site file holds, `known` has the quantity; the terms name the lines.
 
-    Raises:
-        IngestError: a value of another unit, or out of range, with the line.
+    Raises IngestError: a value of another unit, or out of range, with the line.
     """
     section = site.data.get("service") or {}
     written = {OTHERS: section} if isinstance(section, str) else section
@@ -245,30 +205,18 @@ def _value(record: TermRecord, given: Any, known: Quantities) -> tuple[str | Non
 
 
 class OpenQuestion(NamedTuple):
-    """What the site file does not determine.
+    """What the site file does not determine."""
 
-    Attributes:
-        key: of the site file that answers it.
-        question: to the buyer.
-        suggested: the value in use, or the suggested one.
-        reason: why it matters.
-    """
-
-    key: str
-    question: str
-    suggested: str
-    reason: str
+    key: str  # of the site file that answers it
+    question: str  # to the buyer
+    suggested: str  # the value in use, or the suggested one
+    reason: str  # why it matters
 
 
 def open_questions(
     document: DocumentFacts, service: Sequence[ServiceTerm], used: Sequence[Step], jobs: Sequence[QuantityRow]
 ) -> tuple[OpenQuestion, ...]:
-    """The open questions, the most important first.
-
-    Args:
-        used: the given quantities that the requirements rest on.
-        jobs: the jobs, with the evidence levels of their rates.
-    """
+    """The open questions, the most important first; `used` are the given quantities that the requirements rest on."""
     lacking = {key: words for key, words in COVER.items() if not getattr(document, key)}
     found = []
     if lacking:
@@ -305,3 +253,139 @@ def _shown(record: DefaultRecord, step: Step, jobs: Sequence[QuantityRow]) -> st
     values = sorted(float(one.value) for row in jobs if (one := row.step(record.shows)) is not None)
     ends = list(dict.fromkeys(display(value, unit_of(record.shows)) for value in (values[0], values[-1]))) if values else []
     return " to ".join(ends)
+
+
+#: Lines that a decision names; of more it names the first.
+MOST_LINES = 3
+#: The rules that a buyer decides, by id.
+DECIDED = {name: rule for name, rule in RULES.items() if rule.tender}
+#: The key of a reason.
+ACCEPT = "accept"
+SETTLE, SETTLE_ONE = "decisions: {{{id}: {{accept: reason}}}}", "decisions: {{{id}: {{{of}: {{accept: reason}}}}}}"
+#: Why an acceptance settles nothing.
+CLOSED = "the rule does not apply"
+SEVERAL = "it is open for {owners}; accept each by its name"
+
+
+class Decision(NamedTuple):
+    """A finding that the buyer decides."""
+
+    id: str  # of its rule, such as `W46`
+    lines: tuple[str, ...]  # ids of the requirement lines that it concerns
+    of: str  # the job or workload that it is about, else its line; empty for the whole site
+    why: str  # what is wrong with them, in the words of a site file
+    settle: str  # the key of the site file that accepts it; a changed value settles it too
+    reason: str = ""  # of the buyer, who accepted it; empty while it is open
+
+    def to_dict(self) -> dict[str, Any]:
+        """The decision as JSON; its reason where it is settled."""
+        return {name: [*part] if isinstance(part, tuple) else part for name, part in self._asdict().items() if part != ""}
+
+    @property
+    def text(self) -> str:
+        """The decision in one line."""
+        return f"{self.id} ({self.concerned}) {self.why}. Settle: {self.settle}"
+
+    @property
+    def concerned(self) -> str:
+        """Its lines, or the first of many."""
+        return f"{self.lines[0]} and {len(self.lines) - 1} more" if len(self.lines) > MOST_LINES else listed(self.lines)
+
+
+def decisions_of(site: Site, found: Iterable[Finding], lines: Sequence[Requirement]) -> tuple[Decision, ...]:
+    """The decisions of a site, open and settled, the most severe first."""
+    accepted: Mapping[str, Any] = site.section("decisions")
+    made = [*_each(found, lines)]
+    owners = owners_of(made)
+    settled = []
+    for one in made:
+        alone = len(owners[one.id]) == 1
+        said = accepted.get(one.id, {})
+        said = said if alone and ACCEPT in said else said.get(one.of, {})
+        way = (SETTLE if alone else SETTLE_ONE).format(id=one.id, of=one.of)
+        settle = " or ".join(filter(None, (one.settle, way)))
+        settled.append(one._replace(reason=str(said.get(ACCEPT, "")), settle=settle))
+    return tuple(settled)
+
+
+def owners_of(decided: Iterable[Decision]) -> dict[str, list[str]]:
+    """What each rule is open for or settled for, by its id."""
+    found: dict[str, list[str]] = {}
+    for one in decided:
+        found.setdefault(one.id, [])
+        found[one.id] += [one.of] if one.of not in found[one.id] else []
+    return found
+
+
+def stale(site: Site, decided: Iterable[Decision]) -> list[str]:
+    """One line for each acceptance of a site file that settles nothing."""
+    if not site.section("decisions"):
+        return []
+    owners, found = owners_of(decided), []
+    for name, said in site.section("decisions").items():
+        known = owners.get(name, [])
+        lost: list[tuple[tuple[str, ...], str]] = [((one,), CLOSED) for one in said if one not in {ACCEPT, *known}]
+        if ACCEPT in said and len(known) != 1:
+            lost = [((), SEVERAL.format(owners=listed(sorted(known))) if known else CLOSED)]
+        for below, why in lost:
+            one = finding("W75", words={"decision": "stale"}, why=why)
+            assert one is not None, "its words decide"
+            found.append(in_site_words(Message(f"{site.place(('decisions', name, *below))}: ", one.message())))
+    return found
+
+
+def unearned(site: Site, lines: Iterable[Requirement], terms: Iterable[ServiceTerm]) -> list[Message]:
+    """A line for each criterion of the award that gives points for what the tender lacks."""
+    lacking = {
+        "targets": "" if any(one.priority == "target" for one in lines) else "has no target",
+        "terms": "" if any(one.value is None for one in terms) else "asks no question",
+    }
+    found = []
+    for criterion, lacks in lacking.items():
+        points = site.section("award").get(criterion)
+        one = finding("W109", {}, {"award": "unearned"}, points=points, criterion=criterion, lacks=lacks)
+        if lacks and points and one is not None:
+            found.append(one.message())
+    return found
+
+
+def check_decisions(site: Site) -> None:
+    """Refuse the decisions of a site file that no rule asks for, and those that are accepted both in total and by name.
+
+    Raises UsageError: with the line.
+    """
+    for name, said in site.section("decisions").items():
+        if name not in DECIDED:
+            site.refuse(("decisions", name), f"unknown decision '{name}', {expected_one_of(name, DECIDED)}")
+        if ACCEPT in said and len(said) > 1:
+            names = listed(one for one in said if one != ACCEPT)
+            site.refuse(("decisions", name), f"found `accept` beside {names}, expected it below each name alone")
+
+
+def _each(found: Iterable[Finding], lines: Sequence[Requirement]) -> Iterator[Decision]:
+    """One decision for each rule and owner whose lines a vendor would have to meet or answer."""
+    told: dict[tuple[str, str], None] = {}
+    for one in sorted((one for one in found if one.true and one.rule.id in DECIDED), key=lambda one: one.rule.rank):
+        line = str(one.facts.get("line", ""))
+        concerned = tuple(known.id for known in lines if known.id.startswith(tuple((line or one.rule.tender).split())))
+        message = one.message()
+        why = in_site_words(fact_of(message))
+        why = f"{one.owner}: {why}" if one.owner and not why.startswith(("R-", one.owner)) else why
+        if concerned and (one.rule.id, why) not in told:
+            told[one.rule.id, why] = None
+            ways = " or ".join(way.in_site_file for way in message.supply)
+            yield Decision(one.rule.id, concerned, one.owner or line, why, ways)
+
+
+class Undecided(RequirementNotMet):
+    """Decisions of a site are open: a tender is not written over them (exit code 3)."""
+
+    lines = Faults.lines
+
+
+def refuse_undecided(decisions: Sequence[Decision]) -> None:
+    """Refuse to write a tender while decisions are open. Raises Undecided: with each of them."""
+    left = [one for one in decisions if not one.reason]
+    if left:
+        head = f"the tender waits for {len(left)} decision{'s' if len(left) > 1 else ''} of the buyer"
+        raise Undecided("\n".join([head, *(one.text for one in left)]))

@@ -27,58 +27,33 @@ LONGEST_TEXT = 300
 
 @dataclass(frozen=True)
 class TermRecord:
-    """One record of `service.yaml`.
+    """One record of `service.yaml`."""
 
-    Attributes:
-        id: stable, such as `S-AVAIL-01`.
-        type: share, time, rate, power, number, text, choice, yes, or fixed.
-        theme: a key of `THEMES`.
-        name: a few words.
-        suggested: as a site file writes it.
-        reason: of the suggestion.
-        verification: the evidence at acceptance or in operation.
-        grade: of the suggestion: published or assumed.
-        source: its id in the catalogs.
-        key: below `service`; empty for a term that is always stated, or set elsewhere.
-        of: the key that sets the value, where it is not below `service`.
-        quantity: of the plan that holds the value of `of`.
-        value: of a fixed term.
-        unit: behind a number.
-        low, high: limits of a number, in base units.
-        sense: `at least` or `at most`, where an offered value can be compared with the number.
-        options: the clause by choice.
-        text: the clause with `{value}`.
-        states: what the Vendor states where no value is set.
-        question: to the buyer, where the term is important.
-        rank: of the question; 0 for none.
-        kinds: of load that it is about; empty for a term of any site.
-        optional: a term only where its own key is in the site file.
-    """
-
-    id: str
-    type: str
-    theme: str
-    name: str
-    suggested: Any
-    reason: str
-    verification: str
-    grade: str
-    source: str = ""
-    key: str = ""
-    of: str = ""
-    quantity: str = ""
-    value: str = ""
-    unit: str = ""
+    id: str  # stable, such as `S-AVAIL-01`
+    type: str  # share, time, rate, power, number, text, choice, yes, or fixed
+    theme: str  # a key of `THEMES`
+    name: str  # a few words
+    suggested: Any  # as a site file writes it
+    reason: str  # of the suggestion
+    verification: str  # the evidence at acceptance or in operation
+    grade: str  # of the suggestion: published or assumed
+    source: str = ""  # its id in the catalogs
+    key: str = ""  # below `service`; empty for a term that is always stated, or set elsewhere
+    of: str = ""  # the key that sets the value, where it is not below `service`
+    quantity: str = ""  # of the plan that holds the value of `of`
+    value: str = ""  # of a fixed term
+    unit: str = ""  # behind a number
+    #: low, high: limits of a number, in base units
     low: float = 0
     high: float = float("inf")
-    sense: str = ""
-    options: Mapping[str, str] | None = None
-    text: str = ""
-    states: str = ""
-    question: str = ""
-    rank: int = 0
-    kinds: str | tuple[str, ...] = ()
-    optional: bool = False
+    sense: str = ""  # `at least` or `at most`, where an offered value can be compared with the number
+    options: Mapping[str, str] | None = None  # the clause by choice
+    text: str = ""  # the clause with `{value}`
+    states: str = ""  # what the Vendor states where no value is set
+    question: str = ""  # to the buyer, where the term is important
+    rank: int = 0  # of the question; 0 for none
+    kinds: str | tuple[str, ...] = ()  # of load that it is about; empty for a term of any site
+    optional: bool = False  # a term only where its own key is in the site file
 
     @property
     def path(self) -> str:
@@ -91,8 +66,7 @@ class TermRecord:
         >>> [one.number("99.9 %") for one in records() if one.key == "availability"]
         [0.999]
 
-        Raises:
-            UsageError: not a number, of another unit, a time without its unit, or out of range.
+        Raises UsageError: not a number, of another unit, a time without its unit, or out of range.
         """
         found = float(f"{parse(written_in_file(written), UNITS[self.type], self.name):.12g}")
         above = self.type in ("time", "rate", "power")
@@ -128,23 +102,14 @@ class TermRecord:
 
 
 class DefaultRecord(NamedTuple):
-    """A default of the plan that the buyer may know better.
+    """A default of the plan that the buyer may know better."""
 
-    Attributes:
-        quantity: its name.
-        key: that sets it.
-        question: to the buyer.
-        reason: the effect of another value.
-        rank: of the question.
-        shows: the quantity whose value the question shows; `quantity` where empty.
-    """
-
-    quantity: str
-    key: str
-    question: str
-    reason: str
-    rank: int
-    shows: str = ""
+    quantity: str  # its name
+    key: str  # that sets it
+    question: str  # to the buyer
+    reason: str  # the effect of another value
+    rank: int  # of the question
+    shows: str = ""  # the quantity whose value the question shows; `quantity` where empty
 
 
 @cache

@@ -17,7 +17,7 @@ from ingest.engine.value import Input
 from ingest.errors import Faults, IngestError, RequirementNotMet, UsageError, brief, expected_one_of, listed
 from ingest.files import confined
 from ingest.site import schema
-from ingest.site.schema import Fault, number
+from ingest.site.schema import NAMED, Fault, number
 from ingest.sizing.job import names_of
 from ingest.sizing.resolve import model_named
 from ingest.text import visible
@@ -32,25 +32,16 @@ SELF = "value"
 KINDS = (RequirementNotMet, UsageError, IngestError)
 #: faults of one file that are printed
 MOST_FAULTS = 50
-#: tables whose rows have names of the user's own
-TABLES = ("clusters", "jobs", "serving", "datasets")
 
 
 @dataclass(frozen=True)
 class Site:
-    """A site file, checked by the schema.
+    """A site file, checked by the schema."""
 
-    Attributes:
-        path: the file; None for a site given as data.
-        data: keys and values; a quantity is an `Input` in base units, a date a `datetime.date`.
-        written: the same as written, after `--set`.
-        changed: paths that `--set` changed.
-    """
-
-    path: Path | None
-    data: Mapping[str, Any]
-    written: Mapping[str, Any]
-    changed: tuple[Keys, ...] = ()
+    path: Path | None  # the file; None for a site given as data
+    data: Mapping[str, Any]  # keys and values; a quantity is an `Input` in base units, a date a `datetime.date`
+    written: Mapping[str, Any]  # the same as written, after `--set`
+    changed: tuple[Keys, ...] = ()  # paths that `--set` changed
 
     def place(self, keys: Keys) -> str:
         """The place of a key, for messages: file, line and key; or `--set` where that is to blame."""
@@ -64,14 +55,8 @@ class Site:
     def refuse(self, keys: Keys, message: str, *, kind: type[IngestError] = UsageError) -> NoReturn:
         """Refuse the site because of one key.
 
-        Args:
-            keys: its path.
-            message: what is wrong.
-            kind: `RequirementNotMet` where the value is fine, but asks for what has no room or is too slow; `IngestError` where
-                a fact or a file is missing.
-
-        Raises:
-            IngestError: of that kind.
+        Raises IngestError: of that kind; `RequirementNotMet` where the value is fine, but asks for what has no room or is too
+            slow, `IngestError` itself where a fact or a file is missing.
         """
         raise self.error(keys, message, kind)
 
@@ -84,8 +69,7 @@ class Site:
     def refuse_all(self, faults: Iterable[Fault]) -> None:
         """Refuse the site because of all its faults, in the order of its keys; nothing where there are none.
 
-        Raises:
-            UsageError: one fault, or `Faults`, a line each.
+        Raises UsageError: one fault, or `Faults`, a line each.
         """
         found = sorted(dict.fromkeys(faults), key=lambda one: _position(self.written, one.keys))
         if len(found) == 1:
@@ -150,7 +134,7 @@ def read_site(
     changed = tuple(tuple(name.split(".")) for name in settings or {})
     for keys, value in zip(changed, (settings or {}).values(), strict=True):
         dotted = ".".join(keys)
-        table = raw.get(keys[0]) if isinstance(raw, Mapping) and keys[0] in TABLES else None
+        table = raw.get(keys[0]) if isinstance(raw, Mapping) and keys[0] in NAMED else None
         if isinstance(table, Mapping) and len(keys) > 2 and keys[1] not in table:
             raise UsageError(f"--set {dotted}: {unknown_name(keys[1], keys[0], table)}")
         # A value from the command line is text: the schema says of which type it is.
@@ -378,8 +362,7 @@ def new_site(
         models: ids or aliases, a list or text with commas.
         catalogs: folders with entries of your own.
 
-    Raises:
-        UsageError: an unknown id, with the nearest one; fewer nodes than models; a GPU without a usual node.
+    Raises UsageError: an unknown id, with the nearest one; fewer nodes than models; a GPU without a usual node.
     """
     catalog = opened(catalogs)
     card, count = catalog.get(Gpu, gpu), parse_whole(nodes, "--nodes", 1, MOST_NODES)

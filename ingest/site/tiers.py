@@ -86,8 +86,7 @@ LOCAL = {
 def settings_in(site: Site, keys: Keys, described: Mapping[str, Any]) -> dict[str, float]:
     """The quantities that the key `set` of a workload gives, in base units.
 
-    Raises:
-        IngestError: a quantity that does not exist or has another value; with its line.
+    Raises IngestError: a quantity that does not exist or has another value; with its line.
     """
     found = {}
     for name, written in described.get("set", {}).items():
@@ -106,8 +105,7 @@ def place_states(site: Site, name: str, node: Node, known: Quantities, catalog: 
 
     `stops` tells whether its runs wait while they save.
 
-    Raises:
-        IngestError: a job that cannot be placed; with its line.
+    Raises IngestError: a job that cannot be placed; with its line.
     """
     job = site.section("jobs")[name]
     described, keys = job["offload"], ("jobs", name, "offload")
@@ -144,11 +142,7 @@ def place_states(site: Site, name: str, node: Node, known: Quantities, catalog: 
 
 
 def serving_rows(site: Site, catalog: Catalog) -> list[QuantityRow]:
-    """One row for each serving workload.
-
-    Raises:
-        IngestError: a workload that cannot be answered; with its line.
-    """
+    """One row for each serving workload. Raises IngestError: a workload that cannot be answered; with its line."""
     return [_serving(site, name, described, catalog) for name, described in site.section("serving").items()]
 
 
@@ -209,8 +203,7 @@ def _replicas(described: Mapping[str, Any], node: Node, known: Quantities, keys:
     besides, at most those of a server's default. A turn prefills its prompt alone, and its decode steps read the context of
     all earlier turns too: on average of half a session.
 
-    Raises:
-        IngestError: a model that cannot be served; with its line.
+    Raises IngestError: a model that cannot be served; with its line.
     """
     nodes, each = known.value("nodes"), known.value("gpus_per_node")
     usual = {"prompt_tokens": SESSIONS["prompt_tokens"], "generated_tokens": SESSIONS["generated_tokens"]}
@@ -276,8 +269,7 @@ def _replicas(described: Mapping[str, Any], node: Node, known: Quantities, keys:
 def _weights(site: Site, name: str, described: Mapping[str, Any], known: Quantities, catalog: Catalog) -> None:
     """Give a serving workload the weights that lie on storage, and what its replicas read of them when they start.
 
-    Raises:
-        IngestError: a model whose parameters are not known; with its line.
+    Raises IngestError: a model whose parameters are not known; with its line.
     """
     keys = ("serving", name)
     settings = settings_in(site, keys, described)
@@ -314,8 +306,7 @@ def _owned(
 ) -> Callable[[str], Step]:
     """The steps of an answer, by name, as quantities of a job or workload whose inputs are those of the site file.
 
-    Raises:
-        RequirementNotMet: states or caches without room; with the line.
+    Raises RequirementNotMet: states or caches without room; with the line.
     """
     if answer.unmet:
         site.refuse(keys, in_site_words(answer.unmet), kind=RequirementNotMet)

@@ -45,19 +45,12 @@ REQUESTS = (
 
 
 class TrainingDay(NamedTuple):
-    """The load of a day, which begins with the start of all jobs; means over steps of equal length, in B/s.
+    """The load of a day, which begins with the start of all jobs; means over steps of equal length, in B/s."""
 
-    Attributes:
-        reads: of data sets by training jobs.
-        copies: reads that stage data sets on the nodes, and the restore.
-        writes: of checkpoints.
-        restored: the job of which a run is interrupted at noon; empty where no job restores.
-    """
-
-    reads: tuple[float, ...]
-    copies: tuple[float, ...]
-    writes: tuple[float, ...]
-    restored: str
+    reads: tuple[float, ...]  # of data sets by training jobs
+    copies: tuple[float, ...]  # reads that stage data sets on the nodes, and the restore
+    writes: tuple[float, ...]  # of checkpoints
+    restored: str  # the job of which a run is interrupted at noon; empty where no job restores
 
 
 class RequestShare(NamedTuple):
@@ -97,21 +90,13 @@ class DayLoad:
 
 
 class Run(NamedTuple):
-    """One run of a job on the day: it starts at 0 and ends after the share of the day in which its job runs.
+    """One run of a job on the day: it starts at 0 and ends after the share of the day in which its job runs."""
 
-    Attributes:
-        row: its job.
-        end: seconds since the start of the day.
-        shift: share of a checkpoint interval by which its checkpoints are late.
-        weight: the runs that it stands for.
-        pause: when it is interrupted and when it trains again; empty for no interrupt.
-    """
-
-    row: QuantityRow
-    end: float
-    shift: float
-    weight: float = 1.0
-    pause: tuple[float, float] | tuple[()] = ()
+    row: QuantityRow  # its job
+    end: float  # seconds since the start of the day
+    shift: float  # share of a checkpoint interval by which its checkpoints are late
+    weight: float = 1.0  # the runs that it stands for
+    pause: tuple[float, float] | tuple[()] = ()  # when it is interrupted and when it trains again; empty for no interrupt
 
     def alive(self) -> Iterator[tuple[float, float]]:
         """When it runs: until its end, without the pause."""

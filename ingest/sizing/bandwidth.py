@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 from ingest.catalog.records import Gpu, Model, Node, Storage
 from ingest.catalog.store import Catalog, opened
 from ingest.corpus.measurement_file import PARTIAL, UNREAD
-from ingest.engine.frozen import Frozen, revised
 from ingest.engine.interactive import InteractiveResults
 from ingest.engine.messages import Message, Option, message_of, option_error
 from ingest.engine.question import Question, Shown, filled
@@ -19,7 +18,7 @@ from ingest.engine.ranges import Tree
 from ingest.engine.registry import Step, derive, solve, unit_of
 from ingest.engine.result import Answer, cited_by, scenarios, values
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity, assumed
+from ingest.engine.value import Frozen, Input, Quantity, assumed, revised
 from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.evidence_choice import OUTCOMES, RateBasis, disputed, foreign_size, rate_basis_of, reads_again
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, from_catalog, from_fields

@@ -232,15 +232,16 @@ def _with_faster(
 
     In all, the job is no slower than the largest job at each of those: a larger job never reads less than a smaller one.
     """
-    own = float(solve(RATE, {name: item.value for name, item in level.given.items()}))
+    own = _rate(level)
     least = most = 1.0
     for precision, gpus in faster.items():
         try:
-            at_most, at_size = (levels_at(precision, one)[0].given for one in (gpus, size))
+            found = [levels_at(precision, one)[0] for one in (gpus, size)]
         except IngestError:
             continue
-        total, rate = (float(solve(RATE, {name: item.value for name, item in one.items()})) for one in (at_most, at_size))
-        least, most = max(least, total * gpus / size / own), max(most, rate / own)
+        at_most, at_size = map(_rate, found)
+        run = {"published_samples_per_second_per_gpu": at_most, "published_gpus": gpus, "gpus": size, RATE: own}
+        least, most = max(least, float(solve("size_raise", run))), max(most, at_size / own)
     if most == 1:
         return level
     name = RATE if RATE in level.given else "model_flops_utilization"
@@ -249,6 +250,11 @@ def _with_faster(
     high = max((share.high or share.value) * least, share.value * most)
     raised = share._replace(value=share.value * least, high=high, note=note)
     return level._replace(given={**level.given, name: raised}, note=note)
+
+
+def _rate(level: EvidenceLevel) -> float:
+    """The rate per GPU at a level."""
+    return float(solve(RATE, {name: item.value for name, item in level.given.items()}))
 
 
 def are_of_a_generation(one: Gpu, other: Gpu) -> bool:
@@ -319,8 +325,7 @@ def _below(top: EvidenceLevel | None, level: EvidenceLevel | None) -> EvidenceLe
     """A level of rates whose range ends below the dense peak."""
     if level is None or top is None or level.basis not in ("measured", "transferred"):
         return level
-    rate, peak = level.given[RATE], float(solve(RATE, {name: item.value for name, item in top.given.items()}))
-    most = MOST_OF_PEAK * peak
+    rate, most = level.given[RATE], MOST_OF_PEAK * _rate(top)
     ends = {name: min(end, most) for name in ("value", "low", "high") if (end := getattr(rate, name)) is not None}
     return level._replace(given={RATE: rate._replace(**ends)})
 

@@ -11,12 +11,11 @@ from ingest.architecture.structure import Numbers, numbers_in
 from ingest.catalog.records import SIZES, Encoding, Gpu, Model, Node, Scaling, Storage, Value
 from ingest.catalog.store import CATALOGS, Catalog
 from ingest.corpus.measurement_file import bytes_per_token_of, sample_sizes_in
-from ingest.engine.frozen import EMPTY, Frozen, revised
 from ingest.engine.messages import Message, Option, Setting, each_once, option_error
 from ingest.engine.question import option, quantities_in
 from ingest.engine.ranges import range_of
 from ingest.engine.registry import check_value, default_of, solve, unit_of
-from ingest.engine.value import Input
+from ingest.engine.value import EMPTY, Frozen, Input, revised
 from ingest.errors import IngestError, UsageError, brief, expected_one_of, nearest, one_of
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import BASES, RATE, USUAL_PRECISIONS, from_catalog, from_fields

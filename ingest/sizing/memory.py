@@ -8,12 +8,11 @@ from typing import Annotated, Any, TypedDict, Unpack
 
 from ingest.catalog.records import Node, Optimizer, Recipe
 from ingest.catalog.store import Catalog, opened
-from ingest.engine.frozen import revised
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity
+from ingest.engine.value import Input, Quantity, revised
 from ingest.errors import UsageError, one_of
 from ingest.sizing.checkpoint_files import check_division, expert_share
 from ingest.sizing.evidence_choice import computed_in

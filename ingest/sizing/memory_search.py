@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 from ingest.architecture.hf_config import MAX_LAYERS
 from ingest.architecture.model_description import HEAD_WIDTH, of_numbers
 from ingest.architecture.structure import Architecture, Numbers, numbers_in
-from ingest.engine.frozen import revised
 from ingest.engine.messages import option_error
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input
+from ingest.engine.value import Input, revised
 from ingest.errors import UsageError
 from ingest.sizing.memory_inputs import LATENT, PLACES, MemoryJob, ParallelSizes
 from ingest.units import display

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
@@ -338,6 +339,9 @@ def rl(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[RlOpt
         name: {"value": word, "from": "default" if found.usual.get(name) == word else "user"}
         for name, word in found.words.items()
     }
+    # What changes the choice: full or delta, the spacing of anchors, a file system or an object store.
+    tables = {"publishing": partial(_publishing, known), "anchors": partial(_anchors, known),
+              "paths": partial(_paths, known, catalog)}  # fmt: skip
     hosts = int(known.value("rollout_hosts"))
     where = f"{hosts:,} rollout host{'s' if hosts != 1 else ''}" if hosts else "training and rollouts on the same GPUs"
     title = f"Reinforcement learning of {found.size.name}: {', '.join(found.words.values())}, {where}"
@@ -348,7 +352,7 @@ def rl(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[RlOpt
         known,
         results,
         unknown,
-        Deferred(lambda: _tables(known, catalog)),
+        Deferred(lambda: {name: rows for name, table in tables.items() if (rows := [*table()])}),
         (*found.warnings, *_unused(known, (results, unknown), asked, settings), *contradictions(known, settings)),
         catalog,
         options=("gpus", *asked),
@@ -397,9 +401,9 @@ def post_training(
         del given["rollout_hosts"]
     if algorithm in OFFLINE:
         given["rollout_hosts"] = Input(0, note=f"{algorithm} generates no rollouts")
-    for name, one in (("rollout_hosts", "rollout_hosts"), ("rollout_replicas", "rollout_replicas")):
+    for name in ("rollout_hosts", "rollout_replicas"):
         if algorithm in OFFLINE and numbers.get(name):
-            raise option_error(one, f": found {numbers[name]:g} with --algorithm {algorithm}, which generates no rollouts")
+            raise option_error(name, f": found {numbers[name]:g} with --algorithm {algorithm}, which generates no rollouts")
     if not given.get("rollout_hosts", EXACT).value and "rl_step_seconds" not in given and "rollout_token_rate" in given:
         why = ": found tokens per second of a rollout host and no such host, expected the time of a step"
         raise UsageError(Message(Option("tokens_per_second"), why, supply=("step_time",)))
@@ -414,12 +418,7 @@ def post_training(
         known.state("rollout_replicas_stated")
     if "pause_seconds" in given and "pull_seconds" not in given:
         known.state("pulled_in_pause")
-    for name, case in (
-        ("storage_write_bandwidth", "write_bandwidth_known"),
-        ("storage_read_bandwidth", "read_bandwidth_known"),
-    ):
-        if name in given:
-            known.state(case)
+    known.state(*(f"{way}_bandwidth_known" for way in ("write", "read") if f"storage_{way}_bandwidth" in given))
     if "sandbox_image_bytes" in given:
         if "sandbox_hosts" not in given:
             known.link("sandbox_hosts", known.step("rollout_hosts"))
@@ -436,16 +435,11 @@ def post_training(
         *(name for name in OF_CHECKPOINTS if known.find(name) is None),
     }
     words = {"publish": publish, **({"encoding": encoding} if publish == "delta" else {}), "algorithm": algorithm}
-    cautions = [
-        finding(
-            "W107",
-            words={"share": "default" if publish == "delta" and known.given["changed_share"].origin == "default" else ""},
-        ),
-        finding("W108", known.find),
-        *([finding("W110", known.find), finding("W111", known.find)] if publish == "delta" else []),
-    ]
-    told = (*size.warnings, *messages(cautions))
-    return PostTraining(known, size, saved, words, usual, frozenset(left_out), told)
+    cautions = [finding("W108", known.find)]
+    if publish == "delta":
+        cautions += [finding("W107", words={"share": known.given["changed_share"].origin})]
+        cautions += [finding("W110", known.find), finding("W111", known.find)]
+    return PostTraining(known, size, saved, words, usual, frozenset(left_out), (*size.warnings, *messages(cautions)))
 
 
 def _usual_encoding(width: float) -> str:
@@ -527,9 +521,8 @@ def _saved(
     asked: Mapping[str, Any], given: Mapping[str, Input], settings: Mapping[str, float], catalog: Catalog, owner: str
 ) -> SavedCheckpoints:
     """The checkpoints of the trainer, of one model that it trains."""
-    gpus = given.get("trainer_gpus")
     saving = {"model": asked["model"], "optimizer": asked.get("optimizer"), "interval": asked.get("interval")}
-    saving["gpus"] = None if gpus is None else int(gpus.value)
+    saving["gpus"] = int(given["trainer_gpus"].value) if "trainer_gpus" in given else None
     sizes = {name: value for name, value in settings.items() if name in ("parameters", "trainable_parameters")}
     return saved_checkpoints({name: one for name, one in saving.items() if one is not None or name == "model"}, sizes, catalog,
                              owner=owner, relaxed=True)  # fmt: skip
@@ -544,12 +537,6 @@ def _unused(
              "optimizer": "checkpoint_bytes", "interval": "checkpoint_interval"}  # fmt: skip
     yield from (unused(Option(one)) for one, name in named.items() if asked.get(one) is not None and name not in used)
     yield from (unused(Option(f"set.{name}")) for name in settings if name not in used)
-
-
-def _tables(known: Quantities, catalog: Catalog) -> dict[str, list[dict[str, Any]]]:
-    """What changes the choice: full or delta, the spacing of anchors, a file system or an object store."""
-    found = {"publishing": [*_publishing(known)], "anchors": [*_anchors(known)], "paths": [*_paths(known, catalog)]}
-    return {name: rows for name, rows in found.items() if rows}
 
 
 def _with(known: Quantities, publish: str, encoding: str, **inputs: float) -> Quantities:
@@ -608,7 +595,6 @@ def _paths(known: Quantities, catalog: Catalog) -> Iterator[dict[str, Any]]:
                "version_latency_seconds": float(solve("version_latency_seconds", given)),
                "version_requests": float(solve("version_requests", given))}  # fmt: skip
         if per_day is not None:
-            row["version_requests_per_day"] = float(
-                solve("version_requests_per_day", {**given, "versions_per_day": per_day.value})
-            )
+            given["versions_per_day"] = per_day.value
+            row["version_requests_per_day"] = float(solve("version_requests_per_day", given))
         yield row

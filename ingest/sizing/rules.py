@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from ingest.engine.frozen import revised
 from ingest.engine.messages import Message, Option, Setting, rule_of
 from ingest.engine.registry import Step, is_quantity, solve, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity
+from ingest.engine.value import Input, Quantity, revised
 from ingest.sizing.rule import SIGNS, Rule
 from ingest.units import display, percent
 
@@ -93,9 +92,7 @@ def _said(what: str, **words: str | Sequence[str]) -> dict[str, Any]:
     return {"quantity": "", "sign": "", "limit": 0.0, "text": what, "words": listed}
 
 
-_OWN_RATE = ("measured", "given", "efficiency")
 _NOT_MEASURED = ("given", "emulated", "transferred", "efficiency", "peak")
-_UNUSED = " changes nothing here: the results do not depend on it"
 
 _STEP_READS = (
     "what does a step read of a sample? Samples have {shown}, its rate was measured on {at_most}: a loader that reads a crop, "
@@ -138,9 +135,9 @@ ROWS = (
     # Warnings: the answer would mislead.
     Rule("W01", 10, **_said("the peak rate is an upper bound, of which measured training runs reach between 1/80 and 1/2: "
                             "do not size storage for it", basis="peak")),
-    Rule("W02", 7, "implied_flops_utilization", ">", 1.0, words={"basis": _OWN_RATE}, at_high_end=True,
-         text="the rate times the FLOPs per sample exceeds the dense peak: either the FLOPs are too high (padding, sequences "
-              "shorter than the maximum), or the run used a lower precision than its log states"),
+    Rule("W02", 7, "implied_flops_utilization", ">", 1.0, words={"basis": ("measured", "given", "efficiency")},
+         at_high_end=True, text="the rate times the FLOPs per sample exceeds the dense peak: either the FLOPs are too high "
+              "(padding, sequences shorter than the maximum), or the run used a lower precision than its log states"),
     Rule("W03", 12, **_said("decoded bytes are what the host hands to the GPU, not what storage moves", sample="decoded"),
          supply=(Option("encoding", "stored"),)),
     Rule("W04", 13, **_said(" was measured on {part}: files are read in the order of their paths, so the rest may differ",
@@ -148,8 +145,7 @@ ROWS = (
     Rule("W54", 13, **_said(" is a mean that may count many samples as one: {unread}", samples="unread"),
          subject="sample_bytes"),
     Rule("W05", 19, **_said("computed in {precision}, the precision of the best evidence on {gpu}, so that storage "
-                            "can feed it",
-                            precision="the best evidence's"), supply=("precision",)),
+                            "can feed it", precision="the best evidence's"), supply=("precision",)),
     Rule("W06", 15, "rate_at_precision", ">", "samples_per_second_per_gpu", factor=FASTER,
          text="the {basis} rate at {precision} is higher, {rate} per GPU, and needs more read bandwidth",
          supply=(Option("precision", "{precision}"),)),
@@ -204,7 +200,7 @@ ROWS = (
          subject="encoding"),
     Rule("W28", 10, "departure", ">", MOST_DEPARTURE,
          text=": found {found}, but the other inputs give {computed}: results that rest on one contradict those of the other"),
-    Rule("W13", 61, **_said(_UNUSED, option="unused")),
+    Rule("W13", 61, **_said(" changes nothing here: the results do not depend on it", option="unused")),
     # Checkpoints.
     Rule("W20", 8, "checkpoint_dump_seconds", ">=", "job_mean_time_to_interrupt", factor=0.5, words={"mode": ("sync",)},
          what="duration of a dump, against half the mean time to interrupt", of_job=True,
@@ -311,8 +307,7 @@ ROWS = (
                              award="unearned")),
     Rule("W112", 30, "vectors_at_least", "<", "vectors",
          text="chunks are counted in documents of mean length; where the length varies there are {vectors_at_least} to "
-              "{vectors_at_most}",
-         words={"vectors": ("of documents",)}),
+              "{vectors_at_most}", words={"vectors": ("of documents",)}),
     Rule("W113", 31, **_said("the text of the vectors is not counted in the source", source="without text"),
          supply=(Option("set.source_text_bytes", "SIZE"),)),
     Rule("W83", 7, **_said("no system of the catalog meets all mandatory lines ({why})", systems="none fits"),
@@ -441,8 +436,6 @@ ROWS = (
 RETIRED = ("W21", "E03", "C10", "W18", "W47", "W49")
 #: The rules by id.
 RULES: Mapping[str, Rule] = {rule.id: rule for rule in ROWS}
-#: The rules that each job of a site has a check for.
-OF_EACH_JOB = tuple(rule for rule in ROWS if rule.of_job)
 
 
 class Finding(NamedTuple):
@@ -493,14 +486,10 @@ class Finding(NamedTuple):
         return Message(*(() if first is None else (first,)), text, supply=tuple(ways), rule=rule.id)
 
 
-#: Names to quantities; what is None or missing is unknown.
-Lookup = Callable[[str], "Valued | float | None"]
-
-
 def finding(
     rule: str,  # its id
-    # the quantities by name, or how to look one up
-    quantities: Mapping[str, Valued | float | None] | Lookup = MappingProxyType({}),
+    # the quantities by name, or how to look one up; what is None or missing is unknown
+    quantities: Mapping[str, Valued | float | None] | Callable[[str], Valued | float | None] = MappingProxyType({}),
     words: Mapping[str, str] = MappingProxyType({}),  # facts that are not quantities: the mode, the basis
     owner: str = "",  # the job, cluster or requirement line
     **facts: Any,  # values that the texts of the rule name besides the numbers
@@ -553,11 +542,7 @@ def ranked(lines: Iterable[str]) -> list[str]:
 
 
 def told(rule: str, subject: Option | None = None, **facts: Any) -> Message:
-    """The line of a rule that the words of a case decide alone.
-
-    >>> told("W62", smallest=512)
-    'the smallest published run used 512 GPUs: the rate includes its scaling loss'
-    """
+    """The line of a rule that the words of a case decide alone."""
     return Finding(RULES[rule], "", facts=facts).message(subject)
 
 
@@ -567,11 +552,7 @@ def refusal(found: Finding | None) -> str:
 
 
 def unused(option: Option) -> Message:
-    """The warning that no result depends on an option.
-
-    >>> unused(Option("cache_hit"))
-    '--cache-hit changes nothing here: the results do not depend on it'
-    """
+    """The warning that no result depends on an option."""
     return told("W13", option)
 
 

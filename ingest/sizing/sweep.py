@@ -17,11 +17,11 @@ import numpy
 from ingest.architecture.structure import Numbers
 from ingest.catalog.records import Scaling
 from ingest.catalog.store import Catalog, opened
-from ingest.engine.frozen import revised
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import filled, option
 from ingest.engine.registry import OUT_OF_RANGE, check_value, derive, solve, unit_of
 from ingest.engine.result import envelope, frame_of
+from ingest.engine.value import revised
 from ingest.errors import MissingQuantity, UsageError, brief
 from ingest.files import write_whole
 from ingest.sizing import evidence_ladder

@@ -10,13 +10,12 @@ from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 from ingest.catalog.records import Gpu, Node
 from ingest.catalog.store import opened
 from ingest.configuration import configuration
-from ingest.engine.frozen import revised
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity, assumed
+from ingest.engine.value import Input, Quantity, assumed, revised
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.bandwidth import rate_warnings
 from ingest.sizing.checkpoint import JobSizeOptions, SavedStateOptions, WriteOptions, checkpoint

@@ -9,13 +9,12 @@ from typing import Annotated, Any, TypedDict, Unpack
 from ingest.catalog.records import Family, Gpu, Layout
 from ingest.catalog.store import Catalog, opened
 from ingest.corpus.measurement_file import is_file_name, read_measurement
-from ingest.engine.frozen import revised
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in
 from ingest.engine.registry import needs_below, solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, assumed, derived
+from ingest.engine.value import Input, assumed, derived, revised
 from ingest.errors import MissingQuantity, one_of
 from ingest.sizing.dataset import USUAL_BYTES_PER_TOKEN, USUAL_TOKENS_PER_DOCUMENT
 from ingest.sizing.evidence_ladder import from_catalog, from_fields, peak_of

@@ -10,7 +10,7 @@ from ingest.engine.messages import Message, Option
 from ingest.engine.registry import FORMULAS, Step, solve, unit_of
 from ingest.engine.solver import Quantities
 from ingest.errors import MissingQuantity
-from ingest.formulas.acceptance_results import headroom_fraction, shortfall_factor
+from ingest.formulas.acceptance_tests import headroom_fraction, shortfall_factor
 from ingest.storage.need import Need
 from ingest.storage.system_quantities import MEASURED, opens_only_shown, reads_at_random, reads_small
 from ingest.storage.units_required import has_metadata_servers, of_metadata_servers

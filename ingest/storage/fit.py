@@ -27,10 +27,9 @@ from ingest.sizing.rules import Finding, finding, unused, without_unit
 from ingest.storage import data_path
 from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
 from ingest.storage.existing import measured_entry, stock_of, without
-from ingest.storage.fit_options import ALL, FitOptions, StorageOptions, names_job, need_of
 from ingest.storage.fit_result import MISFIT, QUESTION, RESULTS, UNKNOWN, Fit, Fits
 from ingest.storage.flips import MOST_SYSTEMS, flips_of
-from ingest.storage.need import PLAIN, REQUIRABLE, Need, from_numbers
+from ingest.storage.need import ALL, PLAIN, REQUIRABLE, FitOptions, Need, StorageOptions, from_numbers, names_job, need_of
 from ingest.storage.system_quantities import (
     MEASURED,
     Prices,

@@ -6,9 +6,8 @@ from contextlib import suppress
 
 import pytest
 
-from ingest.catalog.names import meaning, plain, unwrapped, words_of
 from ingest.catalog.records import Corpus, Gpu, Node
-from ingest.catalog.store import MAX_NAME
+from ingest.catalog.store import MAX_NAME, meaning, plain, unwrapped, words_of
 from ingest.errors import UsageError
 
 UUID = "(UUID: GPU-513536b6-7d19-9063-b049-1e69664bb298)"

@@ -15,9 +15,9 @@ import pytest
 from conftest import COMMAND, clean_environment, finished
 
 from ingest.cli import commands
-from ingest.cli.group import command
-from ingest.cli.guesses import ELSEWHERE, instead_of
+from ingest.cli.group import ELSEWHERE, command, instead_of
 from ingest.cli.main import APART, COMMANDS, command_of
+from ingest.cli.options import USUAL
 from ingest.units import parse
 
 JOB = ("bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "128")
@@ -251,6 +251,18 @@ def test_every_option_has_help(name):
     assert [option.name for option in options if not option.help] == []
 
 
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "catalog"])
+def test_help_lists_fifteen_options_at_most_and_help_all_every_one(run, name):
+    """A usual option that was renamed would be missed here: each one that the table names is listed."""
+    known = {one.name: one.opts[-1] for one in command_of(name).params if isinstance(one, click.Option)}
+    long = "--help-all" if name in USUAL else "--help"
+    brief, every = ({*re.findall(r"^  (?:-\w, )?(--[\w-]+)", run(name, asked).out, re.M)} for asked in ("--help", long))
+    usual = USUAL.get(name, "").split() or [*known]
+    assert brief == {known[one] for one in usual} | {"--help"} | ({"--help-all"} if name in USUAL else set())
+    assert len(brief) <= 15
+    assert every == {*known.values(), "--help"}
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -409,9 +421,13 @@ def test_options_of_other_tools_lead_to_ours():
     [
         ("help", 0, "Usage: "), ("help catalog list", 0, "catalog list [OPTIONS]"), ("version", 0, "ingest, version "),
         ("-V", 0, "ingest, version "), ("help bandwidth", 2, "no such command 'bandwidth'"),
-        ("bw cosmoflow h100 --json", 2, "did you mean '--format json'?"), ("bw --zebra", 2, "--help` lists them"),
+        ("bw cosmoflow h100 --json", 2, "did you mean '--format json'?"), ("bw --zebra", 2, "--help-all` lists them"),
         ("checkpoint llama3-8b --tp 4", 2, "did you mean '--tensor-parallel'?"),
         ("bw resnet50 --gpus h100", 2, "its kind goes to --gpu"), ("explain cosmoflow h100", 2, "the first word is a quantity"),
+        ("bandwidth unet3d h100", 2, "did you mean 'ingest bw'?"), ("gpus", 2, "did you mean 'ingest catalog list gpus'?"),
+        ("catalog models", 2, "did you mean 'ingest catalog list models'?"), ("catalog h100", 2, "`ingest catalog show h100`"),
+        ("checkpoint llama3-8b --interval 30m", 1, "; set --nodes"),
+        ("fit --read 5GB/s", 2, "did you mean '--read-bandwidth'?"),
         ("model llama3", 2, "may be llama3-8b, llama3-70b, llama3-405b and"),
     ],
 )  # fmt: skip

@@ -1,12 +1,15 @@
 """Job files: what is asked in one command is asked of another without typing it again."""
 
+import json
 import random
+import re
+from pathlib import Path
 
 import pytest
 import yaml
 
 import ingest
-from ingest.cli.jobs import OF_A_JOB
+from ingest import OF_A_JOB
 from ingest.engine.question import arguments_of
 from ingest.errors import IngestError
 from ingest.site.job_file import PARTS, job_of_options, options_of_job
@@ -64,6 +67,21 @@ def test_one_file_serves_all_commands_about_a_job(command, typed, file, run):
     by_file = run(command, "--job", file(JOB), *more, "--format", "json").data
     by_hand = run(command, *front, "--gpu", "h100", "--nodes", "16", *typed.split(), "--format", "json").data
     assert by_file == by_hand
+    named = {name.replace("-", "_"): one for name, one in re.findall(r"--([\w-]+) (\S+)", " ".join(more))}
+    in_python = getattr(ingest, command)(job=Path(file(JOB)), **named).to_dict()
+    assert json.loads(json.dumps(in_python)) == by_hand
+
+
+def test_in_python_what_is_given_overrides_the_file(file):
+    """A word in front, a mapping of `set`, and a number that says in other words what the file says."""
+    path = file({**JOB, "options": {"set": {"epochs": 3, "accelerator_utilization": 0.7}}})
+    found = ingest.bw("llama3-70b", job=path, gpus=64, set={"epochs": 2})
+    assert (found["gpus"].value, found.inputs["model"]["value"]) == (64, "llama3-70b")
+    assert found.inputs["accelerator_utilization"]["value"] == 0.7
+    with pytest.raises(IngestError, match="expected text"):
+        ingest.bw(job=3)
+    with pytest.raises(TypeError, match="job"):
+        ingest.model("llama3-8b", job=path)
 
 
 def test_what_is_typed_overrides_the_file_and_is_saved(file, run, tmp_path):

@@ -53,7 +53,7 @@ def without_click(words):
     return found and (found, chosen_option(VERBOSE), chosen_option(QUIET))
 
 
-@pytest.mark.parametrize("name", [name for name in OPTIONS if name not in ("--job", "--save-job")])
+@pytest.mark.parametrize("name", [name for name in OPTIONS if name not in ("--job", "--save-job", "--help-all")])
 def test_every_option_is_read_as_click_reads_it(name):
     words = [name] if name in ("-v", "-q", "--verbose", "--quiet") else [name, "json"]
     assert without_click(words) == by_click(words) is not None

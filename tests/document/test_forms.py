@@ -8,9 +8,15 @@ import pytest
 from conftest import EXAMPLES, example_plan
 
 from ingest.acceptance.accept import KINDS_OF_TOOL, rows_of, shown_by
-from ingest.reports.document.composition import Composition, acceptance_table, response_table
 from ingest.reports.document.model import Paragraph, Table
-from ingest.reports.document.plan_documents import buyer_report, spread, tender_document
+from ingest.reports.document.plan_documents import (
+    Composition,
+    acceptance_table,
+    buyer_report,
+    response_table,
+    spread,
+    tender_document,
+)
 from ingest.site.load_conditions import UNCACHED
 from ingest.site.planner import plan
 from ingest.site.requirement_wording import LINES

@@ -13,7 +13,7 @@ from ingest.engine.registry import FORMULAS
 from ingest.reports.document.derivations import place_of
 from ingest.reports.document.model import Bullets, DerivationListing, Document, Paragraph, Table
 from ingest.reports.document.plan_documents import buyer_report, tender_document
-from ingest.reports.document.word_template import SECTIONS, VALUES
+from ingest.reports.document.word import SECTIONS, VALUES
 
 ROOT = Path(__file__).parents[2]
 SITES = ("hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes")

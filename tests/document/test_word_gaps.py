@@ -9,8 +9,8 @@ from conftest import example_plan
 
 from ingest.cli.group import command
 from ingest.reports.document.plan_documents import tender_document
+from ingest.reports.document.word import SECTIONS as OF_KINDS
 from ingest.reports.document.word import template_warnings
-from ingest.reports.document.word_template import SECTIONS as OF_KINDS
 
 #: The site meets what guidance asks for, so that its document has no section about it.
 SECTIONS = {name: title for name, title in OF_KINDS["vendor"].items() if name != "guidance"}

@@ -22,8 +22,7 @@ from ingest.cli.group import command
 from ingest.errors import IngestError, UsageError
 from ingest.reports.charts.bandwidth import Bar, demand
 from ingest.reports.document.model import Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table
-from ingest.reports.document.word import as_docx
-from ingest.reports.document.word_template import SECTIONS, VALUES, WHOLE
+from ingest.reports.document.word import SECTIONS, VALUES, WHOLE, as_docx
 from ingest.reports.plan_report import report
 
 ROOT = Path(__file__).parents[2]

@@ -52,7 +52,7 @@ SHARES = {"validate": 0.3, "completion": 0.2, "page": 0.1, "measure-storage": 0.
 #: commands whose words stay as they are: another path would be measured, and all sets take seconds
 FIXED = ("validate", "measure-storage")
 #: options that reach the network, watch or start other processes, or run too long to try thousands of values
-NEVER = ("--scheduler", "--help", "--pid", "--command", "--window")
+NEVER = ("--scheduler", "--help", "--pid", "--command", "--window", "--help-all")
 #: metavar or option -> catalogs whose ids it takes
 ID_KINDS = {
     **{f"--{kind[:-1]}": (kind,) for kind in ("gpus", "nodes", "optimizers", "recipes", "pipelines", "protocols", "formats")},

@@ -166,7 +166,7 @@ def expects_json(case: Case) -> bool:
     """Whether standard output holds JSON."""
     words = case.words
     forms = [after for word, after in pairwise(words) if word == "--format"]
-    other = {*OUTPUT, "--new", "--schema", "--help", "-h", "--version", "new"}
+    other = {*OUTPUT, "--new", "--schema", "--help", "--help-all", "-h", "--version", "new"}
     written = other & set(words) or any(word.startswith("--output=") for word in words)
     return forms[-1:] == ["json"] and not written
 

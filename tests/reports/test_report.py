@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import re
+import zipfile
 
 import pytest
 from conftest import EXAMPLES
@@ -162,3 +164,14 @@ def test_terminal_and_document_call_a_quantity_by_one_name(tmp_path):
     for name in ("site_read_bandwidth", "site_usable_bytes", "job_read_bandwidth", "data_bytes", "checkpoint_bytes"):
         assert plain(name) in page
         assert label(name) in text
+
+
+def test_a_document_is_the_same_bytes_whenever_it_is_written(tmp_path, monkeypatch):
+    """Word files hold no time; a workbook that of SOURCE_DATE_EPOCH."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    for name, created in (("tender.docx", "2013-12-23"), ("model.xlsx", "2023-11-14")):
+        ingest.report(next(EXAMPLES.glob("*.yaml")), output=tmp_path / name)
+        with zipfile.ZipFile(tmp_path / name) as package:
+            assert {one.date_time[0] for one in package.infolist()} == {1980}
+            properties = package.read("docProps/core.xml").decode()
+        assert re.findall(r"created[^>]*>(\d{4}-\d\d-\d\d)", properties) == [created]

@@ -18,8 +18,7 @@ from ingest.site.influence import site_inputs
 from ingest.site.planner import plan
 from ingest.sizing.job import Job
 from ingest.storage import flips
-from ingest.storage.fit_options import need_of
-from ingest.storage.need import need_in
+from ingest.storage.need import need_in, need_of
 
 fits = import_module("ingest.storage.fit")
 CATALOG = Catalog()

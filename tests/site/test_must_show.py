@@ -4,7 +4,7 @@ import pytest
 from conftest import SITES, example_plan
 
 import ingest
-from ingest.engine.array_tree import ArrayTree
+from ingest.engine.derivation_graph import ArrayTree
 from ingest.engine.monte_carlo import effects
 from ingest.engine.registry import Formula, Step
 from ingest.engine.value import Input

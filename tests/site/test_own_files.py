@@ -88,7 +88,7 @@ def hostile(house, generator):
     return {"proc": generator.choice(("/proc/self/environ", "/proc/self/cmdline", "/dev/zero")), "home": "~/.ssh/id_rsa"}[way]
 
 
-@pytest.mark.parametrize("seed", seeds(3, 10))
+@pytest.mark.parametrize("seed", seeds(1, 10))
 def test_nothing_foreign_is_read_or_shown(house, monkeypatch, seed):
     monkeypatch.setenv("TOKEN", SECRET)
     generator = random.Random(seed)

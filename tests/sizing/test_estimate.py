@@ -39,7 +39,7 @@ def assert_sound(answer):
 
 
 #: Every model with some GPUs and every GPU with some models for each push, all pairs before an issue is closed.
-PAIRS = [(model, GPUS[number % 5 :: 5]) for number, model in enumerate(MODELS)]
+PAIRS = [(model, GPUS[number % 12 :: 12]) for number, model in enumerate(MODELS)]
 
 
 @pytest.mark.parametrize(("model", "gpus"), [*PAIRS, *(pytest.param(one, GPUS, marks=pytest.mark.slow) for one in MODELS)])

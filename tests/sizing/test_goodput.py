@@ -239,7 +239,8 @@ def test_settings_and_options_are_one():
     ("published", "within"), [((0.79, 0.79), False), ((0.81, 0.81), True), ((0.91, 0.91), False), ((0.7, 0.81), True)]
 )
 def test_a_published_figure_passes_inside_the_range_of_its_inputs(published, within):
-    case = validation._ranged_case("a", published, 0.85, (0.9, 0.8), "daly2006", "", "r", "1")
+    low, high = published
+    case = validation.Case("a", "1", low, 0.85, low, 0.0, "daly2006", "", "r").ranged((0.9, 0.8), high)
     assert case.within is within
     assert ("OUTSIDE" in case.remark) is not within
 

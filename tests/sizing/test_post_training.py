@@ -10,7 +10,7 @@ from sizing.weight_versions import RATES, SHAPES, Shape, ThrottledPath, encoded,
 import ingest
 from ingest.engine.messages import rule_of
 from ingest.errors import IngestError, UsageError
-from ingest.reports.answer_line import answer_line
+from ingest.reports.page import answer_line
 from ingest.sizing.post_training import ENCODINGS
 
 JOB = {"model": "qwen3-8b", "rollout_hosts": 48, "step_time": "60 s", "pull_within": "10 s"}
@@ -178,7 +178,7 @@ def check_versions(shapes, rates, steps, capsys):
 
 
 def test_versions_of_a_small_model_are_as_large_as_predicted(capsys):
-    check_versions([Shape(2_000, 256, 512, 3)], (1e-6, 1e-5), 1, capsys)
+    check_versions([Shape(2_000, 256, 512, 3)], (1e-6,), 1, capsys)
 
 
 @pytest.mark.slow
@@ -197,7 +197,8 @@ def test_eight_processes_pull_a_version_in_the_predicted_time(publish):
     delta = {"changed_share": share_of(old, new), "encoding": "index-value"} if publish == "delta" else {}
     sized = ingest.rl(**job, **delta, set={"parameters": sum(one.size for one in new.values())})
     predicted = sized["sync_seconds"].value - 1
-    context, path = multiprocessing.get_context("spawn"), ThrottledPath(data, rate)
+    context, path = multiprocessing.get_context("forkserver"), ThrottledPath(data, rate)
+    context.set_forkserver_preload([pull.__module__])  # imported once for all hosts
     ready, ended = context.Barrier(8), context.Queue()
     hosts = [context.Process(target=pull, args=(path.port, ready, ended)) for _ in range(8)]
     for host in hosts:

@@ -11,9 +11,8 @@ import ingest
 from ingest.catalog.store import Catalog
 from ingest.sizing.job import job_of
 from ingest.storage.fit import COMPARED, Terms, _best, _entries, rank
-from ingest.storage.fit_options import need_of
 from ingest.storage.fit_result import VERDICTS
-from ingest.storage.need import from_numbers
+from ingest.storage.need import from_numbers, need_of
 from ingest.storage.system_quantities import changed
 
 CATALOG = Catalog()

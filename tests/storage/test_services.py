@@ -14,8 +14,7 @@ from ingest.errors import IngestError
 from ingest.sizing.job import job_of
 from ingest.storage import fit
 from ingest.storage.fit import Terms, fit_need
-from ingest.storage.fit_options import need_of
-from ingest.storage.need import from_numbers
+from ingest.storage.need import from_numbers, need_of
 from ingest.storage.system_quantities import System, changed, in_order, of_tier, read_prices
 
 CATALOG = Catalog()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from browser import chromium, written_page
 
-from ingest.reports.web.forms import FORMS
+from ingest.reports.web.page import FORMS
 
 PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "page.png"
 #: Name of a form: width and height of the window, colours.

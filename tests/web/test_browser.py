@@ -6,10 +6,9 @@ import shlex
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from axe_playwright_python.sync_playwright import Axe
-from browser import chromium, written_page
 from playwright.sync_api import expect
 
-from ingest.reports.web.forms import FORMS
+from ingest.reports.web.page import FORMS
 
 TABS = tuple(FORMS)
 #: What the browser would complain about, kept by the page itself.
@@ -26,17 +25,6 @@ UNEXPLAINED = """(tab) => {
         .filter(([, tree]) => tree === null || below(tree).some((one) => one.sources.some(({ title }) => !title)))
         .map(([name]) => name);
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory):
-    return written_page(tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from office import all_converted, office
 
-from ingest.reports.document.word_template import SECTIONS
+from ingest.reports.document.word import SECTIONS
 from ingest.reports.plan_report import report
 
 ROOT = Path(__file__).parents[2]

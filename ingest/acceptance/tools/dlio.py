@@ -10,8 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from ingest.acceptance.test_spec import Load, Observed, Run
-from ingest.acceptance.tools.job_files import Task, data_scripts, launch, own_script, repeated, script
-from ingest.acceptance.tools.parsing import named_test, number, parsed, table
+from ingest.acceptance.tools.job_files import (
+    Task,
+    data_scripts,
+    launch,
+    named_test,
+    number,
+    own_script,
+    parsed,
+    repeated,
+    script,
+    table,
+)
 from ingest.engine.expression import Num
 from ingest.engine.registry import solve
 from ingest.errors import IngestError

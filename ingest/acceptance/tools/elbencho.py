@@ -13,8 +13,7 @@ from typing import Any
 
 from ingest.acceptance.loads import SHARED_FILES, USUAL_THREADS
 from ingest.acceptance.test_spec import Load, Observed, Run
-from ingest.acceptance.tools.job_files import Task, data_scripts, own_script, repeated
-from ingest.acceptance.tools.parsing import WAITING, group, number, parsed, table
+from ingest.acceptance.tools.job_files import WAITING, Task, data_scripts, group, number, own_script, parsed, repeated, table
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 

@@ -18,8 +18,18 @@ from typing import Any
 from ingest.acceptance.loads import FILES_PER_THREAD, SHARED_FILES, SMALL_FILE, folders_of
 from ingest.acceptance.service_limits import lowest_second
 from ingest.acceptance.test_spec import DATA, METADATA, Load, Observed, Run
-from ingest.acceptance.tools.job_files import Task, file_bytes, repeated, script
-from ingest.acceptance.tools.parsing import WAITING, named_test, number, parsed, rows, table
+from ingest.acceptance.tools.job_files import (
+    WAITING,
+    Task,
+    file_bytes,
+    named_test,
+    number,
+    parsed,
+    repeated,
+    rows,
+    script,
+    table,
+)
 from ingest.engine.expression import total
 from ingest.engine.registry import solve
 from ingest.errors import IngestError

@@ -8,8 +8,20 @@ from dataclasses import replace
 from typing import Any
 
 from ingest.acceptance.test_spec import Load, Observed, Run
-from ingest.acceptance.tools.job_files import Task, data_scripts, launch, own_script, repeated
-from ingest.acceptance.tools.parsing import errors_in, group, named_test, number, parsed, rows, table
+from ingest.acceptance.tools.job_files import (
+    Task,
+    data_scripts,
+    errors_in,
+    group,
+    launch,
+    named_test,
+    number,
+    own_script,
+    parsed,
+    repeated,
+    rows,
+    table,
+)
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, listed
 

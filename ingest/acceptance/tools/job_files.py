@@ -1,16 +1,21 @@
-"""What the job files of all tools share: the test that they are written for, and the frame of its scripts."""
+"""What the job files of all tools have in common, and their results."""
 
 from __future__ import annotations
 
+import json
+import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from ingest.acceptance.loads import Setting, given_for
 from ingest.acceptance.test_spec import DATA, Load
 from ingest.engine.expression import Num
 from ingest.engine.registry import solve
+from ingest.errors import IngestError, brief
 from ingest.requirement import Requirement
 
 
@@ -145,3 +150,58 @@ def launch(clients: int, threads: int, rehearsal: bool) -> str:
     """The line that sets how MPI starts one rank for each thread; LAUNCH replaces it for srun or another MPI."""
     placed = "" if rehearsal else f" -N {threads} --hostfile $HOSTS"
     return f"LAUNCH=${{LAUNCH:-mpirun -np {clients * threads}{placed}}}"
+
+
+#: Least share of the time that threads wait for their requests: the rest is their own work, such as new contents for writes.
+WAITING = {"read": 0.25, "write": 0.05}
+
+
+def named_test(text: str, suffix: str) -> str:
+    """The last test id with one of these suffixes in a text; empty where there is none."""
+    ids = re.findall(rf"(?<![\w-])T-[A-Za-z0-9_-]+-(?:{suffix})\b", text)
+    return ids[-1] if ids else ""
+
+
+def number(found: object, where: str) -> float:
+    """A finite number from 0; an IngestError for anything else."""
+    try:
+        value = float(found) if isinstance(found, (int, float, str)) and not isinstance(found, bool) else math.nan
+    except (ValueError, OverflowError):
+        value = math.nan
+    if not math.isfinite(value) or value < 0:
+        raise IngestError(f"{where}: found {brief(found)}, expected a number from 0")
+    return value
+
+
+def errors_in(text: str, pattern: re.Pattern[str]) -> str:
+    """The number of errors among a tool's output, in words; empty without any."""
+    count = len(pattern.findall(text))
+    return f"{count} errors" if count else ""
+
+
+def group(pattern: str, text: str) -> str:
+    """The first group of a pattern where it first matches a line of a text; empty where it does not."""
+    found = re.search(pattern, text, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def parsed(text: str, start: int, path: str, whose: str) -> tuple[Any, int]:
+    """The JSON value at a position of a text, and the position after it; an IngestError where it is cut off or too deep."""
+    try:
+        return json.JSONDecoder().raw_decode(text, start)
+    except (ValueError, RecursionError):
+        raise IngestError(f"{path}: found {whose} cut off, expected all of it") from None
+
+
+def table(found: object, where: str) -> Mapping[str, Any]:
+    """A JSON object; an IngestError for anything else."""
+    if not isinstance(found, dict):
+        raise IngestError(f"{where}: found {brief(found)}, expected a JSON object")
+    return found
+
+
+def rows(found: object, where: str) -> list[Mapping[str, Any]]:
+    """A JSON list of objects; an IngestError for anything else."""
+    if not isinstance(found, list):
+        raise IngestError(f"{where}: found {brief(found)}, expected a list")
+    return [table(item, f"{where}[{position}]") for position, item in enumerate(found)]

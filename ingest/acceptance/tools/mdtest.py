@@ -9,8 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from ingest.acceptance.test_spec import Load, Observed, Run
-from ingest.acceptance.tools.job_files import Task, launch, own_script, repeated
-from ingest.acceptance.tools.parsing import errors_in, group, named_test, number
+from ingest.acceptance.tools.job_files import Task, errors_in, group, launch, named_test, number, own_script, repeated
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 

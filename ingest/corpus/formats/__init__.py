@@ -38,43 +38,29 @@ HEAD_BYTES = 2**16
 
 
 class SampleFormat(NamedTuple):
-    """A format whose files hold many samples, which `measure --samples` finds without decoding them.
+    """A format whose files hold many samples, which `measure --samples` finds without decoding them."""
 
-    Attributes:
-        title: as messages name it; in lower case its name in JSON.
-        sizes: yields the sizes of the samples of an open file; it raises Unreadable where the file is broken.
-        suffixes: of its files, in lower case, without that of a compression.
-        names: whether a name is of the format, where no suffix tells; it goes before all suffixes.
-        magic: the first bytes of its files, which decide where no name does.
-        tells: whether a file is of the format, where no magic is fixed: by its first bytes, and the file itself.
-        packed: whether `sizes` decompresses by itself; files of other formats are decompressed for it.
-        note: a caution about the counts.
-    """
-
-    title: str
+    title: str  # as messages name it; in lower case its name in JSON
+    #: yields the sizes of the samples of an open file; it raises Unreadable where the file is broken
     sizes: Callable[[Source, CorpusFile], SizesAndCounts]
-    suffixes: tuple[str, ...] = ()
+    suffixes: tuple[str, ...] = ()  # of its files, in lower case, without that of a compression
+    #: whether a name is of the format, where no suffix tells; it goes before all suffixes
     names: Callable[[str], bool] | None = None
-    magic: bytes = b""
+    magic: bytes = b""  # the first bytes of its files, which decide where no name does
+    #: whether a file is of the format, where no magic is fixed: by its first bytes, and the file itself
     tells: Callable[[bytes, Source, CorpusFile], bool] | None = None
-    packed: bool = False
-    note: str = ""
+    packed: bool = False  # whether `sizes` decompresses by itself; files of other formats are decompressed for it
+    note: str = ""  # a caution about the counts
 
 
 class FolderFormat(NamedTuple):
-    """A format whose data set is a folder of many files.
+    """A format whose data set is a folder of many files."""
 
-    Attributes:
-        title: as messages name it; in lower case its name in JSON.
-        samples: the number of samples, by the content of its marks, by path below the folder; None if it is of another format.
-        marks: the ends of paths, of which each tells that the folder above it is of the format.
-        note: a caution about the counts.
-    """
-
-    title: str
+    title: str  # as messages name it; in lower case its name in JSON
+    #: the number of samples, by the content of its marks, by path below the folder; None if it is of another format
     samples: Callable[[dict[str, bytes]], int | None]
-    marks: tuple[str, ...]
-    note: str = ""
+    marks: tuple[str, ...]  # the ends of paths, of which each tells that the folder above it is of the format
+    note: str = ""  # a caution about the counts
 
 
 @cache

@@ -144,11 +144,6 @@ _MAGIC, _PAGE_AT, _DEPTH_AT, _ENTRIES_AT, _ROOT_AT, _TRANSACTION_AT = 0xBEEFC0DE
 _LEAF_HEAD, _SUBTREE = struct.Struct("<QHHHH"), 0x02
 
 
-def is_lmdb(head: bytes, *_: object) -> bool:
-    """Whether first bytes are a meta page."""
-    return head[_META_AT : _META_AT + 4] == _MAGIC.to_bytes(4, "little")
-
-
 def lmdb_samples(source: Source, file: CorpusFile) -> SizesAndCounts:
     """Entries of the main database; where each of these is a database, their entries."""
     page = _META.unpack(_exactly_at(source, _META_AT, _META.size))[_PAGE_AT]
@@ -195,7 +190,8 @@ SAMPLES = (
         note="each item of LitData counts as a sample; TokensLoader cuts several samples, of a block of tokens, out of one",
     ),
     SampleFormat(
-        "LMDB", lmdb_samples, (".mdb", ".lmdb"), tells=is_lmdb,
+        "LMDB", lmdb_samples, (".mdb", ".lmdb"),
+        tells=lambda head, *_: head[_META_AT : _META_AT + 4] == _MAGIC.to_bytes(4, "little"),  # a meta page
         note="each entry of LMDB counts as a sample, also keys such as num-samples and entries that hold a part of a sample",
     ),
 )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from ingest.accounting.ledger import PARTS
-from ingest.accounting.site_text import FIRST_YEAR
+from ingest.accounting.result import FIRST_YEAR
 from ingest.reports.charts.chart import DARK, HEIGHT, LIGHT, SIGNAL, WIDTH, Chart, channel, layer, made, plot
 
 if TYPE_CHECKING:

@@ -1,18 +1,24 @@
-"""The document of a page, for readers who file it: its tables and lists, one section each."""
+"""The document of a page, for readers who file it: its tables and lists, one section each; of a history, with charts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ingest.accounting.result import days
 from ingest.configuration import decimal_units
-from ingest.reports.document.model import Block, Bullets, Document, DocumentSection, Table
+from ingest.reports.charts.chart import lacking
+from ingest.reports.charts.usage import charts_of_usage
+from ingest.reports.document.model import Block, Bullets, Document, DocumentSection, Figure, Paragraph, Table
+from ingest.reports.labels import capitalised
 from ingest.reports.page import Page, Section
 from ingest.reports.pages.acceptance import verdict_page, verdict_word
+from ingest.reports.pages.observation import usage_page
 from ingest.version import __version__
 
 if TYPE_CHECKING:
     from ingest.acceptance.verdict import Verdict
+    from ingest.accounting.result import Usage
 
 #: What a table of offers shows, by the first word of its section.
 CAPTIONS = {
@@ -53,3 +59,30 @@ def _blocks(section: Section, caption: str, heads: tuple[str, ...]) -> Iterator[
         yield Table(caption, heads, section.rows)
     if section.lines:
         yield Bullets(section.lines)
+
+
+#: Captions of the figures, in the order of the charts.
+FIGURES = ("GPUs in use over time", "GPU-hours by class", "Runs by size", "A week by hour")
+HEADS = {"": ("Quantity", "Value"), "Known": ("Of the GPU-hours, or of the allocations", "Share")}
+#: Names of sections, by the title of the part of the page.
+TITLES = {"": "What was counted"}
+
+
+@decimal_units()
+def usage_document(answer: Usage) -> Document:
+    """The report of a history."""
+    begin, finish = answer.window
+    page = usage_page(answer)
+    sections = []
+    for number, one in enumerate(page.sections, start=1):
+        title = TITLES.get(one.title, one.title)
+        blocks = _blocks(one, title, HEADS.get(one.title) or tuple(map(capitalised, one.columns)))
+        sections.append(DocumentSection(f"part-{number}", title, tuple(blocks)))
+    why = lacking()
+    figures: tuple[Block, ...] = (Paragraph(f"The document has no charts, {why}."),)
+    if not why:
+        figures = tuple(Figure(chart, caption) for chart, caption in zip(charts_of_usage(answer), FIGURES, strict=False))
+    sections.insert(1, DocumentSection("charts", "Charts", figures))
+    local = "; times are those of the site's clock" if answer.runs.local else ""
+    said = f"From an accounting history of {days(begin)} to {days(finish)}{local}. Made by ingest {__version__}."
+    return Document(f"{page.title}: {page.answer}", said, tuple(sections))

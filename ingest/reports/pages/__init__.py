@@ -18,7 +18,7 @@ PAGES: Mapping[str, str] = {
     "CatalogEntry": "sizing.entry_page",
     "CatalogListing": "sizing.list_page",
     "Comparison": "response.comparison_page",
-    "CorpusMeasurement": "corpus.corpus_page",
+    "CorpusMeasurement": "sizing.corpus_page",
     "Estimate": "sizing.estimate_page",
     "Explanation": "sizing.explanation_page",
     "Fit": "storage.fit_page",
@@ -33,7 +33,7 @@ PAGES: Mapping[str, str] = {
     "Response": "response.response_page",
     "Scenarios": "sizing.scenarios_page",
     "Sweep": "sizing.sweep_page",
-    "Usage": "usage.usage_page",
+    "Usage": "observation.usage_page",
     "Validation": "sizing.validation_page",
     "Verdict": "acceptance.verdict_page",
 }

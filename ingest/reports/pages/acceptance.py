@@ -10,9 +10,8 @@ from ingest.acceptance.pack import required_rate
 from ingest.acceptance.path_benchmark import QUESTION, PathBenchmark
 from ingest.acceptance.test_spec import TOOLS
 from ingest.acceptance.verdict import ACCEPTED, SHARE, TIMES, Verdict
-from ingest.reports.answer_line import joined, results_line
 from ingest.reports.labels import counted, plain
-from ingest.reports.page import Page, Section, attributes, page_of
+from ingest.reports.page import Page, Section, attributes, joined, page_of, results_line
 from ingest.units import display
 
 if TYPE_CHECKING:

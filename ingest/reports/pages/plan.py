@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.engine.registry import is_quantity, unit_of
-from ingest.reports.answer_line import joined, planned
 from ingest.reports.labels import counted, is_share, plain, span
 from ingest.reports.page import (
     FLAT_HEADER,
@@ -15,7 +14,9 @@ from ingest.reports.page import (
     assumptions_section,
     attributes,
     flat_cells,
+    joined,
     page_of,
+    planned,
     sources_section,
 )
 from ingest.requirement import INFORMATION, Requirement
@@ -23,7 +24,7 @@ from ingest.units import display
 
 if TYPE_CHECKING:
     from ingest.site.plan import Plan, PlanScenarios
-    from ingest.site.plan_diff import Change, PlanDiff
+    from ingest.site.plan_file import Change, PlanDiff
 
 TITLES = {
     "jobs": "Jobs",

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from string import ascii_uppercase
 
 from ingest.errors import listed
-from ingest.reports.answer_line import joined
-from ingest.reports.page import Page, Section, page_of
+from ingest.reports.page import Page, Section, joined, page_of
 from ingest.requirement import INFORMATION
 from ingest.rfp.compliance import ANSWERED, MET, PARTLY, SLIP, UNASKED, LineVerdict
 from ingest.rfp.offer_verdict import MOST_LISTED, Comparison, Response, credit
@@ -34,13 +33,15 @@ def response_page(answer: Response, verbose: bool = False) -> Page:
         offered = "" if one.offered is None else display(one.offered, line.unit, binary=False)
         rows.append((line.id, line.priority, required, offered, margin_text(one), one.verdict))
     # The file, which values count, and what they are compared with.
+    price = answer.price
+    cost = "" if price.total is None else f"{price.total:,.0f} {price.currency} over the planned years".replace("  ", " ")
     basis = (answer.path, _counted(answer), answer.sent and f"sent: {answer.sent}", answer.reservations)
     sections = [
         Section("", ("", ""), (), ("; ".join(filter(None, basis)),)),
         Section("Lines that matter" if hidden else "Lines", heads, tuple(rows), more),
         Section("Notes", lines=tuple(_grouped_notes(shown))),
         Section("Beside the lines", lines=answer.beside),
-        Section("Prices", lines=_prices(answer)),
+        Section("Prices", lines=tuple(filter(None, (cost, *price.notes)))),
         Section("Differences from the requirements sent", lines=answer.changes),
     ]
     flat = [(*(line.to_dict()[column] for column in FLAT), line.notes) for line in answer.lines]
@@ -123,13 +124,6 @@ def comparison_page(found: Comparison, verbose: bool = False) -> Page:
     complying = f": {', '.join(found.complying)}" if found.complying else ""
     title = f"{len(found.complying)} of {len(found.offers)} offers comply{complying}; {_counted(found.offers[0])}"
     return page_of(title, sections, (("offer", *FLAT, "note"), *flat), joined("", [title], len(found.warnings)))
-
-
-def _prices(answer: Response) -> tuple[str, ...]:
-    """What an offer costs over the planned years, and what is to be read next to it."""
-    price = answer.price
-    total = "" if price.total is None else f"{price.total:,.0f} {price.currency} over the planned years".replace("  ", " ")
-    return tuple(filter(None, (total, *price.notes)))
 
 
 def _ranking(found: Comparison) -> Iterator[Section]:

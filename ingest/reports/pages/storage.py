@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ingest.engine.registry import unit_of
-from ingest.reports.answer_line import fits_line, of_several
 from ingest.reports.labels import capitalised, counted, joined_ends, plain
-from ingest.reports.page import Page, Section, assumptions_section, page_of, sources_section, value_text
+from ingest.reports.page import Page, Section, assumptions_section, fits_line, of_several, page_of, sources_section, value_text
 from ingest.storage.fit_result import BEYOND, MISFIT, OPEN, SO_FAR, UNKNOWN, VERDICTS, Fit, Fits, Flip
 from ingest.storage.units_required import COUNTED
 from ingest.units import display

@@ -13,7 +13,18 @@ from ingest.files import garbage_collection_paused
 from ingest.reports.labels import capitalised, plain, texts, unit_word
 from ingest.reports.workbook.derivation_cells import FIRST, MOST_ALONE, SITE, PlanCells, limits_of, meaning_of, size_of
 from ingest.reports.workbook.plan_inputs import knobs_of, write_plan_inputs
-from ingest.reports.workbook.results_sheet import GOODPUT, INTERVALS, RESULTS, UTILIZATION, ResultsSheet
+from ingest.reports.workbook.results_sheet import (
+    GOODPUT,
+    INTERVALS,
+    RESULTS,
+    TABLE_SHEETS,
+    UTILIZATION,
+    ResultsSheet,
+    TableSheet,
+    table_sheets,
+    write_guidance,
+    write_table,
+)
 from ingest.reports.workbook.sheet import (
     CellContent,
     CellFormula,
@@ -25,7 +36,6 @@ from ingest.reports.workbook.sheet import (
     range_check,
     style_of,
 )
-from ingest.reports.workbook.table_sheets import TABLE_SHEETS, TableSheet, table_sheets, write_guidance, write_table
 from ingest.reports.workbook.workbook_writer import (
     CHANGED,
     FREE,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from ingest.files import now
 from ingest.reports.labels import texts, unit_word
 from ingest.reports.workbook.derivation_cells import Cells, line_of
 from ingest.reports.workbook.sheet import (
@@ -128,7 +130,7 @@ class WorkbookWriter:
         self._buffer = io.BytesIO()
         as_text = dict.fromkeys(("strings_to_formulas", "strings_to_urls", "strings_to_numbers", "nan_inf_to_errors"), False)
         self.book = Workbook(self._buffer, {"constant_memory": by_row, **as_text})
-        self.book.set_properties({"title": visible(title), "comments": about})
+        self.book.set_properties({"title": visible(title), "comments": about, "created": datetime.fromtimestamp(now(), UTC)})
         self.book.set_calc_mode("auto")
         self.styles, self.layouts = Styles(self.book), sheets
         self.sheets = {name: self.book.add_worksheet(name, numbered_sheet()) for name in sheets}

@@ -49,7 +49,7 @@ $.Catalog = (() => {
     }
     /** What a name means that is neither an id nor an alias. */
     meaning(kind, name) {
-      const { meaning, patterns_of, plain, unwrapped, Meaning } = $.modules["ingest.catalog.names"], wrapped = ["gpus", "nodes", "corpora"].includes(kind);
+      const { meaning, patterns_of, plain, unwrapped, Meaning } = $.modules["ingest.catalog.store"], wrapped = ["gpus", "nodes", "corpora"].includes(kind);
       const wanted = plain(wrapped ? unwrapped(name) : name), aliases = Object.entries(data.catalogs.aliases[kind] ?? {});
       const same = [...new Set([...this.ids(kind).map((id) => [id, id]), ...aliases].filter(([written]) => plain(written) === wanted).map(([, id]) => id))];
       if (same.length) return same.length === 1 ? new Meaning(same[0]) : new Meaning("", same);
