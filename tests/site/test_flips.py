@@ -104,6 +104,7 @@ def test_the_flips_of_a_drawn_site_are_those_of_planning_again(seed):
             assert len(ends - {None}) <= 1, row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
 def test_the_shares_of_the_variance_are_those_of_many_draws(path, monkeypatch):
     site = yaml.safe_load(path.read_text(encoding="utf-8"))
