@@ -153,8 +153,9 @@ def _observation(inputs: Sequence[SiteInput], flips: Sequence[Flip], effects: Se
     for one in inputs:
         first = one.steps[0]
         if first.name in OBSERVED:
-            what, command = (text.format(first.owner or "job") for text in OBSERVED[first.name])
-            ways.setdefault((what, command), []).append(one.name)
+            what, command = OBSERVED[first.name]
+            way = what.format(first.owner or "a job"), command.format(first.owner or "job")
+            ways.setdefault(way, []).append(one.name)
     found = [
         Observation(*way, tuple(names), len({one[:2] for one in open_ if one.input in names}), len({one[:2] for one in open_}))
         for way, names in ways.items()
