@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
+from typing import Annotated, Any, NamedTuple, Unpack
 
 from ingest.acceptance.datasets import memory_of, network_of, server_cache_of, with_capacity, with_data
 from ingest.acceptance.judgement import MOST_RUNS
@@ -42,6 +42,7 @@ from ingest.files import read_text, sha256, write_folder
 from ingest.requirement import LOADS, PRIORITIES, Requirement, kind_of_line
 from ingest.site.plan import MOST_YEARS
 from ingest.site.plan_file import SITE_SUFFIXES, Folders, lines_of, plan_data, plan_of_site, site_name
+from ingest.site.planner import RootOptions
 from ingest.sizing.job import Written
 from ingest.text import checked_host
 from ingest.units import display, parse, parse_whole, physical
@@ -96,7 +97,7 @@ def check_bounds(line: Requirement, where: str) -> None:
         raise IngestError(f"{where}: {line.id}: fill: found {fill:g}, expected a share up to 1")
 
 
-class AcceptOptions(TypedDict, total=False):
+class AcceptOptions(RootOptions, total=False):
     """The options of `accept`."""
 
     tool: Annotated[
@@ -173,7 +174,7 @@ def accept(plan: str | Path, folder: str | Path, **options: Unpack[AcceptOptions
     tools = [*each_once("tool", ((name, None) for name in ([tool] if isinstance(tool, str) else tool or TOOLS[:1])))]
     for name in tools:
         one_of("--tool", name, TOOLS)
-    data, step = _planned(plan, catalogs, asked["years"], asked["step"])
+    data, step = _planned(plan, catalogs, asked["root"], asked["years"], asked["step"])
     lines = lines_of(Path(plan), data)
     for line in lines:
         check_bounds(line, str(plan))
@@ -220,23 +221,23 @@ def accept(plan: str | Path, folder: str | Path, **options: Unpack[AcceptOptions
 
 
 def _planned(
-    path: str | Path, catalogs: Folders, years: int | str | None, step: int | str | None
+    path: str | Path, catalogs: Folders, root: str | Path | None, years: int | str | None, step: int | str | None
 ) -> tuple[Mapping[str, Any], str]:
     """The plan up to a year or a delivery step, and the words that name it."""
     if years is None and step is None:
-        return plan_data(path, catalogs), ""
+        return plan_data(path, catalogs, root), ""
     name, written = ("--years", years) if step is None else ("--step", step)
     if years is not None and step is not None:
         raise UsageError("--years and --step: found both, expected one of them")
     if Path(path).suffix.lower() not in SITE_SUFFIXES:
         raise UsageError(f"{name}: found the plan {path}, expected a site file, which is planned for the years")
     found = parse_whole(written, name, 0, MOST_YEARS)
-    whole = plan_of_site(path, catalogs)
+    whole = plan_of_site(path, catalogs, root=root)
     steps = [str(row["name"]) for row in whole.tables.get("capacity", ())]
     if step is not None and found >= len(steps):
         raise UsageError(f"--step: found {found}, expected one of 0 to {len(steps) - 1}, the steps of the tender")
     words = f", step {found} ({steps[found]})" if step is not None else f", {found} years after the start"
-    return plan_of_site(path, catalogs, found).to_dict(), words
+    return plan_of_site(path, catalogs, found, root).to_dict(), words
 
 
 def _tests(lines: Sequence[Requirement], tools: Sequence[str], setting: Setting) -> tuple[list[AcceptanceTest], dict[str, str]]:

@@ -171,7 +171,7 @@ def counted_runs(
             refused[run.file] = why
         runs[ident], reasons[ident] = [], why
         evidence = [one._replace(why=one.why or why) if one.test == ident else one for one in evidence]
-    return CountedRuns(runs, refused, reasons, tuple(evidence), tuple(_notes(evidence)))
+    return CountedRuns(runs, refused, reasons, tuple(evidence), (*_notes(evidence), *_copies(runs)))
 
 
 def _record_of(run: Run, listed_runs: set[str]) -> tuple[Record | None, int | None]:
@@ -243,6 +243,19 @@ def _notes(evidence: Sequence[Evidence]) -> Iterator[str]:
         yield f"the oldest run is {(now() - min(clocks)) / 86_400:,.0f} days old"
     if clocks and max(clocks) - min(clocks) > LONG:
         yield f"the runs span {(max(clocks) - min(clocks)) / 86_400:,.0f} days"
+
+
+def _copies(runs: Mapping[str, Sequence[Run]]) -> Iterator[str]:
+    """Runs, or threads of one, whose figures are those of another to the last digit, which nobody measures twice."""
+    figures: dict[tuple[object, ...], list[str]] = {}
+    for run in (run for some in runs.values() for run in some):
+        seen = tuple((load.rate, load.seconds, load.latency_seconds, load.handled) for load in run.loads)
+        figures.setdefault(seen, []).append(run.file)
+        if copied := sum(load.alike for load in run.loads):
+            yield f"{run.test}: {copied} threads of {run.file} have the figures of another one to the last digit"
+    for files in figures.values():
+        if len(files) > 1:
+            yield f"runs with the same figures to the last digit: {listed(files)}"
 
 
 def _gathered(paths: Iterable[str | Path], read: dict[str, Path], seen: set[str]) -> tuple[list[Run], dict[str, str]]:

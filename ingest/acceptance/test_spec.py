@@ -109,6 +109,7 @@ class Observed:
     #: the options that fio recorded, each set of them once; None for an entry without
     recorded: tuple[Mapping[str, str] | None, ...] = ()
     contradictions: tuple[str, ...] = ()  # figures of the result that do not agree with each other, in words
+    alike: int = 0  # threads whose requests and latencies are those of another one to the last digit
 
 
 @dataclass(frozen=True)

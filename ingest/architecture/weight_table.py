@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ingest.architecture.hf_config import MAX_NUMBER, ModelConfig
+from ingest.architecture.hf_config import MAX_NUMBER, REQUIRED, ModelConfig
 
 KINDS = (
     "embedding", "position", "attention", "mlp", "expert", "router", "norm", "head", "ssm", "conv", "recurrent", "vision",
@@ -171,7 +171,7 @@ def by_hand(config: ModelConfig) -> Iterator[TableRow]:
     Raises IngestError: a row without shape, or with an unknown key or kind.
     """
     for row in config.tables("weights"):
-        count = row.integer("count", 1)
+        count = row.integer("count", 1, low=0)
         shape = row.integers("shape")
         if not shape or any(not 0 < width <= MAX_NUMBER for width in shape):
             raise row.refuse("shape", shape, "a list of whole numbers above 0, (output, input) for a matrix")
@@ -182,7 +182,10 @@ def by_hand(config: ModelConfig) -> Iterator[TableRow]:
             row.text("name", kind), tuple(shape), kind, count, active, row.integer("passes", 0 if looked_up else active, low=0)
         )
     for row in config.tables("attention"):
-        heads, key = row.integer("heads"), row.integer("key|head_dim")
+        state = row.integer("state", 0, low=0)
+        # A linear or recurrent layer has no heads that look at other tokens.
+        default, low = (0, 0) if state else (REQUIRED, 1)
+        heads, key = (row.integer(names, default, low=low) for names in ("heads", "key|head_dim"))
         value = row.integer("value", key, low=0)
         kv_heads = row.integer("kv_heads", heads)
         yield Attention(
@@ -194,6 +197,8 @@ def by_hand(config: ModelConfig) -> Iterator[TableRow]:
             row.integer("cached", kv_heads * (key + value), low=0),
             row.integer("window", 0, low=0),
             row.flag("causal", True),
+            state=state,
+            reach=row.text("reach", "", choices=("", CHUNK, CHOSEN)),
         )
     for part in config.parts:
         for name in part.data:

@@ -22,20 +22,26 @@ WIDTH = 72  # letters of a refusal, after "ingest: "
 #: Words for how the weights are stored: they change no structure.
 _STORED = (
     r"awq|gptq|autoround|gguf\d?|ggml|mlc|q[0-8]f(16|32)(-[01])?|f16|f32|1k|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|"
-    r"nvfp4|mxfp4|int4|int8|[2-8]-?bits?|w4a16|w8a8|w8a16|w4a8|g128|"
+    r"nvfp4|mxfp[48]|int4|int8|[2-8]-?bits?|w[48]a(16|8|4)|w4afp8|w-[a-z0-9]+-a-[a-z0-9]+|g128|ct|paddle|diffusers|"
     r"qat|dynamic|static|unsloth|imatrix|marlin|quantized|onnx|cloud|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
 )
 #: Words for what a release was tuned or converted for, and for its first version: they change no structure either. Base
 #: releases are named one by one: many a vocabulary grew with the tuning.
 _TUNED = (
     r"instruct|chat|it|hf|latest|preview|sft|dpo|rlvr[12]?|huihui|abliterated|heretic|uncensored|obliterated|block|linearized|"
-    r"dequantized|v0[.-]1|v1([.-]0)?"
+    r"dequantized|v0[.-]1|v1([.-]0)?|\d{1,3}k|thinking|reasoning"
 )
 #: Months, years and days in names: 2407, 2501, 0528.
 _DATED = r"2[3-6](0[1-9]|1[0-2])|(0[1-9]|1[0-2])[0-3][0-9]"
-_MAKERS = "meta|meta-llama|nvidia|google|microsoft|mistralai|qwen|ibm|hf|databricks-meta|databricks"
-#: Ends of names of services, after the size of a model.
-_SERVED = r"turbo|fast|lora"
+_MAKERS = (
+    "meta|meta-llama|nvidia|google|microsoft|mistralai|mistral|qwen|ibm|hf|databricks-meta|databricks|system.ai|snowflake|alibaba|"
+    "openai|deepseek|moonshot|moonshotai|minimax|zai"
+)
+#: Ends of names of services: after the size of a model, and of any name. `turbo` alone may be a model of its own.
+_SERVED, _OFFERED = (
+    r"turbo|fast|lora|long|basic|instant|versatile",
+    (r"fast|highspeed|ultrafast|spot|us|eu|maas|v?\d+:\d+|priority|free"),
+)
 #: Words beside the name of a family that make no release of it: whoever trains one of that size may call it so.
 _SIZES = {"tiny", "mini", "small", "base", "medium", "large", "xl", "xxl", "cased", "uncased"}
 #: Owners on the hub whose releases are those of others, converted.
@@ -99,11 +105,13 @@ def spellings(name: str) -> Iterator[str]:
     *_, owner, whole = f"/{whole.replace('--', '/')}".split("/")
     # Another owner's `microsoft-phi` may be a model that only reads the tokens of that one; its quantized weights are the same.
     makers = _MAKERS if not owner or stored_as(whole) or re.match(rf"({_MAKERS})\b", owner) else "-"
-    whole = re.sub(r"[\s_:]+|[.](?=i?q\d|b?f(16|32)|gguf)", "-", whole)
+    whole = re.sub(r"^(fw-|(us|us-gov|eu|apac|global|jp|au|in|ca)\.)", "", whole)  # services, and their regions
+    offered = re.sub(rf"([-:]({_OFFERED}))+$", "", whole)
+    whole, offered = (re.sub(r"[\s_:]+|[.](?=i?q\d|b?f(16|32)|gguf|w\da\d)", "-", one) for one in (whole, offered))
     shorter, seen = [whole], [words(whole)]
     yield seen[0]
-    # Services write qwen-v2p5-7b for Qwen 2.5.
-    whole = re.sub(r"(?<=\d)p(?=\d)", ".", re.sub(rf"(\d[bm].*)-({_SERVED})$", r"\1", whole))
+    # Services write qwen-v2p5-7b for Qwen 2.5, and qwen25-7b.
+    whole = re.sub(r"(?<=\d)p(?=\d)", ".", re.sub(rf"(\d[bm].*)-({_SERVED})$", r"\1", offered))
     shorter.append(whole)
     for unwanted in (_STORED, _TUNED, _DATED):
         # The last such word first: a release may be known by the others.
@@ -111,7 +119,10 @@ def spellings(name: str) -> Iterator[str]:
             whole = (whole[: found[-1].start()] + whole[found[-1].end() :]).strip("-")
             shorter.append(whole)
     for one in shorter:
-        for made in map(words, (one, re.sub(rf"^({makers})-", "", one), re.sub(r"^([a-z]+)-v(?=\d)", r"\1-", one))):
+        own = re.sub(rf"^({makers})[-.]", "", one)
+        for made in map(
+            words, (one, own, re.sub(r"^([a-z]+)-v(?=\d)", r"\1-", one), re.sub(r"^([a-z]+[1-5])(\d)(?=-)", r"\1.\2", own))
+        ):
             if made and made not in seen:
                 seen.append(made)
                 yield made

@@ -113,6 +113,13 @@ class MeasurementFile(NamedTuple):
         return Input(float(rate), origin="measured", grade="measured", note=self.note)
 
     @property
+    def doubt(self) -> str:
+        """That files of a format that is not read count as samples; empty where there are none."""
+        forms = self.table("design").get("forms")
+        unread = forms.get(NOT_READ) if isinstance(forms, dict) else None
+        return f"{unread:,} {UNREAD}" if isinstance(unread, int) and unread > 0 else ""
+
+    @property
     def note(self) -> str:
         """Design, tokenizer, date and skipped files of the measurement, in one line."""
         skipped = self.data["results"].get("files_skipped")
@@ -121,6 +128,7 @@ class MeasurementFile(NamedTuple):
             f"{self.path.name}: {how or 'measured'} with {self.table('tokenizer').get('name') or 'a tokenizer not named'}",
             str(self.data.get("date") or "no date"),
             *([PARTIAL] if self.data.get("partial") else []),
+            *([self.doubt] if self.doubt else []),
             *([f"{count:,.0f} of its files could not be read"] if isinstance(count, (int, float)) and count > 0 else []),
         ]
         return ", ".join(parts)
@@ -216,9 +224,7 @@ def sample_sizes_in(path: Path) -> dict[str, Input]:
     tables = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     sizes: dict[str, Any] = {str(row.get("size")): row.get("bytes") for row in tables}
     noted = [f"{name} {display(sizes[name], 'B', binary=False)}" for name in NOTED_PERCENTILES if _is_positive(sizes.get(name))]
-    forms = file.table("design").get("forms")
-    unread = forms.get(NOT_READ) if isinstance(forms, dict) else None
-    doubt = f"; {unread:,} {UNREAD}" if isinstance(unread, int) and unread > 0 else ""
+    doubt = f"; {file.doubt}" if file.doubt else ""
     spread = f"; of single samples {', '.join(noted)}" if noted else ""
     found = {"sample_bytes": Input(mean.value, origin="user", note=f"mean of {path.name}{spread}{doubt}")}
     if in_file is not None:

@@ -51,6 +51,21 @@ computed_quantity("optimal_tokens_by_loss",
     label="compute-optimal tokens by loss",
     example="round(optimal_tokens_by_loss(1, 0.3658, 2085.43, 0.3478, 482.01, 70e9, 1) / 70e9, 1) -> 18.4")  # fmt: skip
 
+computed_quantity("trained_work_share", "(2 + trainable_parameters / parameters) / 3", "1",
+    "FLOPs of a run that trains few parameters over those of one that trains all: frozen weights need no gradients.",
+    source="arithmetic", where="2 FLOPs per weight forward, 2 for the gradients of activations, 2 for those of a weight",
+    high=1, example="round(trained_work_share(0, 8e9), 3), trained_work_share(8e9, 8e9) -> (0.667, 1.0)")  # fmt: skip
+
+# The batch with which a language model is trained
+BATCHES = "ingest-batches"
+input_quantity("batch_of_trillion", "token", "Global batch of a pre-training run of a trillion tokens.", default=3.4e6,
+    source=BATCHES)  # fmt: skip
+input_quantity("trillion_tokens", "token", "A trillion tokens.", low=1e12, high=1e12, above=False, default=1e12)
+computed_quantity("run_batch_tokens", "batch_of_trillion * (training_tokens / trillion_tokens) ** 0.5", "token",
+    "Tokens of one step of a whole pre-training run: practice grows it with the root of the tokens.", source=BATCHES,
+    where="catalogs/published/run-batches.yaml", label="global batch of the run",
+    example="round(run_batch_tokens(3.4e6, 4e12, 1e12)) -> 6800000")  # fmt: skip
+
 computed_quantity("goodput", "(1 - total_overhead) * (1 - stall_fraction)", "1",
     "Share of the time in which the run makes progress: neither lost to checkpoints and failures nor spent on waiting.",
     label="goodput", high=1, example="round(goodput(0.1, 0.05), 3) -> 0.855")  # fmt: skip

@@ -302,7 +302,7 @@ def format_of(output: str | None, requested: str | None, book: bool = True) -> s
     return SUFFIXES[suffix]
 
 
-def render(page: Callable[[], Page], data: Callable[[], Mapping[str, Any]], form: str, width: int | None = None) -> str:
+def render(page: Callable[[], Page], data: Callable[[], Mapping[str, Any]], form: str) -> str:
     """Return a result as text in one of the formats; only what the format needs is built."""
     if form == "json":
         import json
@@ -311,7 +311,7 @@ def render(page: Callable[[], Page], data: Callable[[], Mapping[str, Any]], form
     made = page()
     if form == "csv":
         return as_csv(made)
-    return as_markdown(made) if form == "markdown" else as_text(made, width)
+    return as_markdown(made) if form == "markdown" else as_text(made)
 
 
 def terminal_width(stream: TextIO | None = None) -> int | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
@@ -49,6 +51,8 @@ TOTAL, CURRENCY, TAXES, VALID_UNTIL, POWER = (
 UNIT_HEAD = "Unit"
 #: An amount of money: digits, and the name or sign of a currency.
 _MONEY = r"[\d.,'’\s]+|[€$£¥]|\b[A-Z]{3}\b"
+#: The name of a currency, or its sign.
+_CURRENCY = re.compile(r"[€$£¥()\s]*(?:[^\W\d_]+(?: [^\W\d_]+)?)?[€$£¥()\s]*")
 #: How the lines of the system begin: all at once, and in steps.
 SYSTEM = "System"
 #: A total that differs by more than this share from what its lines add up to is shown.
@@ -152,6 +156,11 @@ def priced(rows: Rows | None, award: Award, sent: Rows | None = None) -> Price:
     if total is not None and stated and abs(stated / total - 1) > ROUNDED:
         notes.append(f"{TOTAL}: states {stated:,.2f}, its lines add up to {total:,.2f}")
     notes += [f"{item}: {said[item]}" for item in (TAXES, VALID_UNTIL) if said.get(item)]
+    if not _CURRENCY.fullmatch(said.get(CURRENCY, "")):
+        limiting.append(f"{CURRENCY}: {said[CURRENCY]}")
+    with suppress(ValueError):
+        if datetime.date.fromisoformat(said.get(VALID_UNTIL, "")[:10]) < datetime.date.today():
+            limiting.append(f"{VALID_UNTIL}: {said[VALID_UNTIL]}, which is past")
     return Price(total, said.get(CURRENCY, ""), parts, tuple(notes), tuple(limiting))
 
 
@@ -172,6 +181,8 @@ def _price(line: Mapping[str, Any]) -> tuple[float | None, str, str]:
         if isinstance(written, str) and re.sub(_MONEY, "", written).strip(" .,"):
             return read[PRICE_HEAD] if head == PRICE_HEAD else None, "", f"'{head}' says {shown!r}"
     one, many, price = read[UNIT_PRICE], read[QUANTITY], read[PRICE_HEAD]
+    if many is not None and (many < 1 or many != int(many)):
+        return price, "", f"'{QUANTITY}' is {many:g}, expected a whole number from 1"
     if one is None or many is None:
         return price, "", ""
     cost = _cost(one, many)

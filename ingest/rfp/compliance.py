@@ -15,7 +15,7 @@ from ingest.requirement import ANSWER, INFORMATION, least_accepted
 from ingest.rfp import response_form as form
 from ingest.rfp.requirement_lines import MANDATORY, RequirementLine, in_base_units, is_value
 from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit, units_offered
-from ingest.rfp.vendor_words import POSTPONES, Counted, in_notation, limiting, limits, number_in, read_value
+from ingest.rfp.vendor_words import REFERENCES, Counted, in_notation, limiting, limits, more_than, number_in, read_value
 from ingest.rfp.workbook_reader import SAME, Sheet, SheetLine, is_formula
 from ingest.text import visible
 from ingest.units import display, parse, physical
@@ -358,11 +358,18 @@ def _limits(requirement: RequirementLine, offer: OfferLine) -> Iterator[str]:
     if requirement.value is None and bound_kept(requirement.bound, offer.stated.get(form.AS_IS, "")) is None:
         texts.append(offer.stated.get(form.AS_IS, ""))
 
-    yield from (why for text in texts if text and (why := limits(text, partial(unasked, requirement))))
+    required = f"{requirement.statement} {requirement.bound} {requirement.conditions}"
+    yield from (visible(why) for text in texts if text and (why := limits(text, partial(unasked, requirement), required)))
     for field in form.FIELDS:
         text = offer.stated.get(field.head, "")
-        if field.kind == form.TEXT and field.head != form.REMARKS and (word := limiting(text, POSTPONES)):
-            yield f"{field.head}: {visible(text)}; {word}"
+        if field.kind != form.TEXT or field.head == form.REMARKS:
+            continue
+        # Names of products and files are of any words: those that limit tell, and beside the names of files all others.
+        text = REFERENCES.sub(" ", text)
+        if word := limiting(text) or (field.head == form.LOG and more_than(re.sub(r"\S*[./_\\]\S*", " ", text))):
+            yield f"{field.head}: {visible(offer.stated[field.head])}; {word}"
+    if any(f"'{form.BASIS}'" in fault for fault in offer.noted):
+        yield f"{form.BASIS}: not known"
 
 
 def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) -> str:
@@ -427,7 +434,7 @@ def _unasked_share(found: Counted, stated: str, shown: str) -> str:
     rest = re.sub(r"^(?:%|per\s?cent)\s*", "", found.after)
     if re.match(r"(?:above|over|more|better|higher|faster|margin|headroom|spare|confirmed)\b", rest):
         return ""
-    if re.search(r"(?:exceeded|surpassed|better|higher|faster)\s+by\s*$", found.before):
+    if re.search(r"(?:exceed\w*|surpass\w*|better|higher|faster|confirmed)\b[^.,;]*\bby\s*$", found.before):
         return ""
     asked = {one for one, word in _counts(stated) if word.startswith("%")}
     if re.match(r"(?:of\s+)?(?:fill|full|filled|used|usage)\b", rest) and asked:

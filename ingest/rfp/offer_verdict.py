@@ -48,7 +48,7 @@ from ingest.rfp.requirement_lines import (
     stated_lines,
 )
 from ingest.rfp.response_form import COMPLY, NO, PRICES_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET
-from ingest.rfp.workbook_reader import Rows, other_sheets, page_texts, read_sheets
+from ingest.rfp.workbook_reader import OF_THE_PAGE, PROPERTY, Rows, other_sheets, page_texts, read_sheets
 
 if TYPE_CHECKING:
     import pandas
@@ -422,12 +422,14 @@ def response(
     if not 1 <= len(paths) <= MOST_OFFERS:
         raise UsageError(f"OFFER: found {len(paths)} offers, expected 1 to {MOST_OFFERS}")
     lines: list[RequirementLine] = []
-    sheet, others, award, page_of = None, dict[str, Rows](), Award.read(None), dict[str, str]()
+    sheet, others, award, page_of = None, dict[str, Rows](), Award.read(None), dict[str, list[str]]()
+    own = set[str]()
     if place is not None and place.suffix.lower() == ".json":
         lines, award = planned_lines(place), Award.read(planned_award(place))
     elif place is not None:
         sheets, others, page_of = read_sheets(place), other_sheets(place), page_texts(place)
         lines, sheet, award = stated_lines(sheets), sheets[REQUIREMENTS_SHEET], Award.read(others.get(AWARD_SHEET))
+        own = {text for one in sheets.values() for text in one.loose}
     offers = []
     for path in paths:
         returned, beside = read_sheets(path), other_sheets(path)
@@ -444,9 +446,11 @@ def response(
         if others:
             changed += sheet_differences(others, beside)
         cost = priced(beside.get(PRICES_SHEET), award, others.get(PRICES_SHEET))
-        loose = [text for one in returned.values() for text in one.loose]
-        said = page_texts(path)
-        loose += [f"{name}: {text}" for name, text in said.items() if text and text != page_of.get(name, text)]
+        loose = [text for one in returned.values() for text in one.loose if text not in own]
+        for name, texts in page_texts(path).items():
+            # Without the workbook that was sent, nothing tells whose headers and properties are.
+            told = [text for text in texts if page_of or not text.startswith((OF_THE_PAGE, PROPERTY))]
+            loose += [f"{name or 'workbook'}: {text}" for text in told if text not in page_of.get(name, ())]
         loose += [f"{PRICES_SHEET}: {note}" for note in cost.limits]
         whole = decided.get(OFFER)
         offers.append(Response(str(path), verdicts, tuple(changed), optimized, str(place or ""), cost, tuple(loose), whole))

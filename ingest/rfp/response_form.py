@@ -30,6 +30,7 @@ COMPLY, AS_IS, OPTIMIZED, REMARKS = "Comply", "As-is value", "Optimized value", 
 #: The unit of both values, where a vendor picks another one; forms of formats 1 and 2 lack it.
 OFFERED_UNIT = "Unit of the values"
 BASIS, NODES, CLIENT_MEMORY = "Measured or projected", "Client nodes", "Memory of each client"
+LOG = "Log file"
 YES, NO, PARTIAL = "yes", "no", "partial"
 MEASURED, PROJECTED = "measured", "projected"
 
@@ -51,7 +52,7 @@ FIELDS = (
     FormField(NODES, COUNT),
     FormField(CLIENT_MEMORY, TEXT),
     FormField("Software and version", TEXT),
-    FormField("Log file", TEXT),
+    FormField(LOG, TEXT),
     FormField(REMARKS, TEXT),
 )
 #: The headings that each sheet must have; a sheet of requirements has `Value`, `Required`, or both.

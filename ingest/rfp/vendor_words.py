@@ -1,13 +1,14 @@
 """What vendors write into a form: values in any notation, and remarks that confirm, or limit what they are written next to.
 
-A remark confirms plainly where it has a word of consent, no word that limits, and no number that the requirement does not ask
-for. Whatever else it says a person decides on: the words of limits are those of general English, not those of known offers.
+A remark confirms plainly where it has a word of consent, no word that limits, no number that the requirement does not ask for,
+and no word that is neither the requirement's own nor one of those with which offers confirm. Whatever else it says, in whatever
+language, a person decides on: the words are those of general English, not those of known offers.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -23,10 +24,14 @@ NOTATIONS = tuple(
         (r"\bbytes?\b", "B", True),
         (r"\b([KMGTPEkmgtpe]i?[Bb])ps\b", r"\1/s", False),
         (r"\b([kMGTPE])(?=B\b|iB\b)", r"\1", False),
-        (r"\b(?:mio|mn|mln)\b\.?", "million", True),
+        (r"\b(?:thousands?|tsd)\b\.?\s*(?=[a-z])", "k", True),
+        (r"\b(?:mio|mn|mln|milli?on(?:e[ns]|s)?)\b\.?\s*(?=[a-z])", "M", True),
+        (r"\b(?:bn|mrd|billions?|milliarde?[ns]?)\b\.?\s*(?=[a-z])", "G", True),
     )
 )  # fmt: skip
 _NUMBER = re.compile(r"[+]?\d(?:[\d.,'_’]|[  ](?=\d{3}(?!\d)))*(?:[eE][+-]?\d+)?")
+_WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+_UNIT_WORD = re.compile(r"(?:[kKMGTPE]i?)?[Bb]|[kM]?W|k?Hz|ms|s|h|min|GbE|[kKMGTPE]")
 _UNITS = re.compile(r"\s*([^\W\d_%]+(?:\s?/\s?[^\W\d_]+)*|%)")
 #: Words that a unit may have, such as `million files per second`.
 MOST_UNIT_WORDS = 4
@@ -35,7 +40,7 @@ AT_LEAST = re.compile(r"^(?:>=?|≥|=|at least|min(?:imum|\.)?|no less than|over
 
 #: What a remark refers to: the numbers in it are those of pages, tests, versions and days.
 REFERENCES = re.compile(
-    r"\b(?:pages?|pp?\.|sections?|sect?\.|chapters?|ch\.|annex(?:es)?|appendi(?:x|ces)|attachments?|att\.|figures?|fig\.|tables?"
+    r"\b(?:pages?|pp?\.|sections?|sect?\.|chapters?|ch\.|annex(?:es)?|appendi(?:x|ces)|annexe|anexo|allegato|anhang|anlage|seite|kapitel|abschnitt|p[áa]gina|chapitre|attachments?|att\.|figures?|fig\.|tables?"
     r"|lines?|items?|rows?|tests?|documents?|doc\.|reports?|no\.|nr\.|log|versions?|ver\.|release|firmware|kernel|client|contract"
     r"|number|isbn|iso|iec|en|nist|rfc|rhel|sc|io|fio|ior|mdtest|elbencho|lustre)(?:\s+(?:no\.?|nr\.?|id|number))?[\s:#]*[A-Z]?\d[\w./–-]*"
     r"|\bprice\s+(?:sheet|list|table)s?\b|\bsheet\s+prices\b|\b\d{1,2}(?:st|nd|rd|th|\.)?\s+(?:of\s+)?(?:jan|feb|mar|apr|may|jun|jul"
@@ -51,7 +56,12 @@ DENIALS = re.compile(
     r"other|and|or|use\s+of|data)\s+)*(?:deviations?|exceptions?|exclusions?|reservations?|restrictions?|limitations?|conditions?"
     r"|caveats?|qualifications?|(?:extra|additional|separate|further)\s+\w+|surcharges?|costs?|charges?|limits?|remarks?"
     r"|comments?|reduction|compression|deduplication|cach(?:e|es|ing)|tuning|optimi[sz]ations?)"
-    r"(?:\s+(?:is|are|was|were)\s+(?:\w+\s+)?(?:needed|required|necessary|applied|used|made|foreseen))?\b"
+    r"(?:\s+(?:(?:is|are|was|were)\s+(?:\w+\s+)?)?(?:needed|required|necessary|applied|used|made|foreseen|counted|assumed))?\b"
+    r"|\bnot\s+an?\s+(?:burst|peak|average|estimate|projection|target)\b|\b(?:ohne|keine?|sans|aucune?|sin|senza|nessuna)\s+"
+    r"(?:(?:jede|weitere|autre|ning[uú]n)\w*\s+)?(?:einschränkung|vorbehalt|ausnahme|abweichung|aufpreis|mehrkosten|zusatzkosten|r[ée]serve"
+    r"|restric|exception|excepci|supplément|surcoût|dérogation|reserva|limitaci|coste|riserv|limitazion|eccezion|costi)\w*(?:\s+adicional)?"
+    r"|\bwill\s+be\s+(?:demonstrated|shown|proven|proved|verified|met|fulfilled|kept|honou?red)\b|^none\W*$"
+    r"|\b(?:read|noted|understood|acknowledged)\s+and\s+(?:accepted|agreed|confirmed|approved)\b|\bafter\s+(?:data\s+)?(?:parity|protection|redundancy|spares|raid)\b"
     r"|\b(?:data\s+)?(?:reduction|compression|deduplication|cach(?:e|es|ing))(?:\s+(?:and|or)\s+\w+)*\s+(?:(?:is|are|was|were)\s+)?"
     r"(?:off|disabled|switched\s+off|turned\s+off|not\s+(?:used|counted|needed))\b"
     r"|\bun(?:cached|compressed|limited|restricted|conditional(?:ly)?|reserved(?:ly)?)\b|\bincompressible\b|\bnot\s+only\b"
@@ -70,12 +80,11 @@ POSTPONING = (
     r"|preview|prototype|by\s+(?:q\d|h\d|\d{4}|end|mid)|[qh][1-4]\s*/?\s*20\d\d|tbd|tbc|tba|(?:on|upon|under)\s+(?:request|demand|nda)"
     r"|nda|preparation|prelimin\w*|drafts?|intend\w*|intention|once|until|till"
 )
-POSTPONES = re.compile(rf"\b(?:{POSTPONING})\b", re.IGNORECASE)
 #: Stems of words that limit, condition, postpone or contradict, some of them of other languages, and marks that do.
 LIMITS = re.compile(
     rf"\b(?:{POSTPONING}"
     r"|if|when|whenever|while|unless|only|solely|except\w*|exclud\w*|excl|exclusive|however|but|although|though|apart|aside"
-    r"|save\s+(?:for|where|that)|provided\s+(?:that|the|you|customer|buyer)|providing|assum\w+|subject|condition\w*|depend\w*|contingent"
+    r"|save\s+(?:for|where|that)|provided(?=\s+(?!as|in|with|by|at|for|from|free|under|and|to|on|within)\w)|providing|assum\w+|subject|condition\w*|depend\w*|contingent"
     r"|estimat\w*|predict\w*|theor\w*|calculat\w*|extrapolat\w*|simulat\w*|target\w*|goals?|aims?|experiment\w*|after|before|beyond"
     r"|typical\w*|average\w*|nominal\w*|peak\w*|burst\w*|instantan\w*|max|maximum|maximal\w*|up\s?to|as\s+much\s+as"
     r"|best(?:\s|-)(?:effort|case|possible)|in\s+the\s+best|approx\w*|about|around|circa|ca|roughly|nearly|almost|close\s+to|effective\w*"
@@ -94,16 +103,45 @@ LIMITS = re.compile(
     r"|expir\w*|valid\s+(?:until|for|through)|ramp\w*|staged|tun(?:ed|ing)|optimi[sz]\w*|ideal\w*|certain|specific|suitable|sufficient\w*"
     r"|adequate\w*|reasonabl\w*|efforts?|as\s+far|where(?:ver)?|possibl[ey]|probabl\w*|likely|read-?only|empty|fresh"
     r"|vorbehalt\w*|bedingt|teilweise|nicht|ohne|sofern|falls|nur|sous|r[ée]serve|sauf|partiel\w*|riserva|salvo|parcial\w*)\b"
-    r"|[~≈*<≤?¹²³†‡…\u0370-\u03bb\u03bd-\u04ff]|\.\.\.|\b\d+\s*:\s*1\b",
+    r"|[~≈*<≤?¹²³†‡…\u0370-\u03bb\u03bd-\u04ff\u202a-\u202e\u2066-\u2069]|\.\.\.|\b\d+\s*:\s*1\b",
     re.IGNORECASE,
 )
 #: Stems of words that consent, and references that stand alone.
 CONSENTS = re.compile(
-    r"\b(?:yes|ok|okay|compl(?:y|ies|iant|iance|ied|iantly)|conform\w*|confirm\w*|met|meets?|fulfil\w*|satisf\w*|accept\w*|agreed?"
-    r"|agrees|includ\w+|support(?:s|ed)?|guarantee\w*|warrant\w*|commit\w*|exceed\w*|surpass\w*|better|native\w*|provid\w+"
-    r"|deliver\w*|sustain\w*|reach\w*|achiev\w*|measured|tested|verified|validated|proven|certified|witnessed"
+    r"\b(?:yes|ok|okay|compl(?:y|ies|iant|iance|ied|iantly)|conform\w*|conf[ei]rm\w*|met|binding|performed|meets?|fulfil\w*|satisf\w*|accept\w*|agreed?"
+    r"|agrees|inclu\w+|support(?:s|ed)?|guarantee\w*|warrant\w*|commit\w*|exceed\w*|surpass\w*|better|native\w*|provid\w+"
+    r"|ja|oui|s[ií]|erf[üu]ll\w*|bestätigt?|zugesichert|garanti\w*|nachgewiesen|eingehalten|enthalten|inbegriffen|konform\w*|respect\w*"
+    r"|compris\w*|cumpl\w*|soddisf\w*|deliver\w*|sustain\w*|reach\w*|achiev\w*|measured|tested|verified|validated|proven|certified|witnessed"
     r"|see|refer|attached|enclosed|as\s+(?:requested|required|specified|stated|described|asked|demanded)|fully|full|complete(?:ly)?"
     r"|unconditional\w*|ready|available|enabled|default|standard|throughout|always|covered|part\s+of|granted|secured|done)\b",
+    re.IGNORECASE,
+)
+#: The other words with which offers confirm, those of measurements and references among them; none of them alone does.
+PLAIN_WORDS = re.compile(
+    r"an?|the|this|that|these|those|it|its|ours?|we|us|you|yours?|they|their|them|which|who|whose|all|each|every|any|both|to|of|in|is"
+    r"|on|at|by|for|from|with|and|or|as|are|was|were|be|been|being|has|have|had|do|does|did|will|shall|can|so|such|also|well|per|over"
+    r"|under|during|within|through|via|into|than|then|here|there|above|across|against|same|even|more|very|own|out|holds?|held|keeps?"
+    r"|kept|shows?|shown|demonstrat\w+|prov(?:es?|en|ed)|runs?|ran|submit\w*|list(?:s|ed)?|describe[sd]?|states?|document\w*"
+    r"|attach\w*|enclos\w*|detail\w*|performances?|obtained|record(?:s|ed)?|observed?|used?|using|appl(?:y|ies|ied)|hereby"
+    r"|declar\w*|undertake\w*|promise[sd]?|assur\w*|ensur\w*|acknowledg\w*|noted|contractual(?:ly)?|firm(?:ly)?"
+    r"|fixed|exact(?:ly)?|precise(?:ly)?|entire(?:ly)?|whole|wholly|total(?:ly)?|clear(?:ly)?|correct|true|right|certificat\w*"
+    r"|requir\w*|request(?:s|ed)?|specif(?:y|ied|ications?)|expect|demand|clauses?|points?|items?|values?|figures?|numbers?"
+    r"|rates?|results?|tests?|testing|measur\w*|logs?|reports?|data|sheets?|datasheets?|brochures?|manuals?|guides?|handbooks?|lines?|paragraphs?|articles?|tables?|files?"
+    r"|offer(?:s|ed|ing)?|propos\w*|bids?|tenders?|responses?|answers?|remarks?|comments?|questions?|contracts?|prices?|scope"
+    r"|supply|supplied|jobs?|configur\w*|designs?|settings?|written|since|itself|sub|systems?|solutions?|products?|platforms?|storage|clusters?|hardware|software|appliances?|servers?"
+    r"|clients?|nodes?|drives?|racks?|features?|functions?|functionality|capabilit\w*|capacity|usable|net|throughput|bandwidth|latency"
+    r"|reads?|writes?|reading|writing|uncached|direct|i|o|threads?|process(?:es)?|streams?|queue|depth|blocks?|sizes?|random|incompressible|sequential|aggregate|mandatory|years?|terms?|months?|weeks?"
+    r"|days?|hours?|minutes?|seconds?|long|duration|period|warranty|services?|maintenance|team|administrators?|departments?|legal|management|experts?|specialists?|engineers?|engineering|staff|vendors?"
+    r"|suppliers?|manufacturers?|company|technical|commercial|base|basic|normal|factory|box|production|current(?:ly)?|already|today|now"
+    r"|licen[cs]e[sd]?|activ(?:e|ated)|protocols?|site|margins?|headroom|conservative|continuous(?:ly)?|constant(?:ly)?|permanent(?:ly)?"
+    r"|steady|sets?|samples?|cop(?:y|ies)|first|last|shipment|order|proof|evidence|validation|verification|inspection|repetitions?|times"
+    r"|higher|faster|greater|larger|good|pleas\w*|thank\w*|kindly|nothing|add|parts?|spares?|parity|protection|load|conditions?|identical"
+    r"|versions?|release|pages?|sections?|annex|appendix|chapter|time|round|clock|[acg]li|[ag]?ui|apis?|encrypt\w*|redundan\w*|snapshots?"
+    r"|quotas?|aes|fips|posix|rdma|nfs|smb|csi|kerberos|ldap|snmp|roce|infiniband|ethernet|nvme|fio|ior|mdtest|elbencho|dlio"
+    r"|de[rnsm]|die|das|ein\w*|und|im|ist|sind|wird|werden|wir|bei|zu[rm]?|siehe|seite|anlage|anhang|abschnitt|kapitel|preis|angebot"
+    r"|abnahme|voll|vollständig|vollumfänglich|wie|gefordert|verlangt|gemäß|datenblatt|anforderung\w*|wert\w*|auch|alle[nrs]?"
+    r"|l[ea]s?|du|dans|aux?|al|prix|notre|offre|voir|annexe|est|sont|sera|à|réception|recette|et|valeur|exigence|fiche|technique"
+    r"|el|los?|del|en|precio|oferta|ver|página|anexo|se|demostrará|recepción|valor|requisito|y|il|nel|prezzo|vedi|pagina|allegato",
     re.IGNORECASE,
 )
 #: Numbers in words, where a noun follows that is counted.
@@ -223,11 +261,15 @@ def _scaled(plausible: Callable[[float], bool], factor: float, number: float) ->
     return plausible(number * factor)
 
 
-def limiting(text: str, words: re.Pattern[str] = LIMITS) -> str:
+def limiting(text: str) -> str:
     """The words of a text that limit what it is written next to, as a phrase; empty where there are none."""
-    said = dict.fromkeys(" ".join(found[0].lower().split()) for found in words.finditer(text))
-    shown = ", ".join(f"'{word}'" for word in [*said][:MOST_WORDS])
-    return f"limits: {shown}{', …' if len(said) > MOST_WORDS else ''}" if said else ""
+    said = [" ".join(found[0].lower().split()) for found in LIMITS.finditer(text)]
+    return f"limits: {_quoted(said)}" if said else ""
+
+
+def _quoted(words: Sequence[str]) -> str:
+    said = [*dict.fromkeys(words)]
+    return ", ".join([f"'{word}'" for word in said[:MOST_WORDS]] + ["…"] * (len(said) > MOST_WORDS))
 
 
 class Counted(NamedTuple):
@@ -238,11 +280,11 @@ class Counted(NamedTuple):
     after: str  # the words after it
 
 
-def limits(remark: str, asked: Callable[[Counted, bool], str]) -> str:
+def limits(remark: str, asked: Callable[[Counted, bool], str], required: str = "") -> str:
     """Why a person has to read a remark; empty for a plain confirmation.
 
     `asked` tells what is wrong with a number, empty where it is as the requirement asks; the second argument tells whether
-    another number of the remark is a value that meets the requirement.
+    another number of the remark is a value that meets the requirement. The words of what is `required` may be repeated.
 
     >>> limits("Fully compliant, see page 12.", lambda *_: "x"), limits("Confirmed without exception", lambda *_: "x")
     ('', '')
@@ -250,6 +292,8 @@ def limits(remark: str, asked: Callable[[Counted, bool], str]) -> str:
     "limits: 'subject'"
     >>> limits("1 failure", lambda found, _: f"states {found.number:g}, which is not asked for")
     'states 1, which is not asked for'
+    >>> limits("Tested with zero-filled files", lambda *_: "")
+    "says more: 'zero-filled'"
     """
     text = _SPELLED.sub(lambda found: str(SPELLED[found[1].lower()]), remark)
     text = DENIALS.sub(" confirmed ", REFERENCES.sub(" see ", text))
@@ -265,4 +309,20 @@ def limits(remark: str, asked: Callable[[Counted, bool], str]) -> str:
     for one in numbers:
         if why := asked(one, plain):
             return why
-    return "" if CONSENTS.search(text) or plain or not re.search(r"\w", text) else "neither confirms nor denies"
+    if not CONSENTS.search(text) and not plain and re.search(r"\w", text):
+        return "neither confirms nor denies"
+    return more_than(text, required)
+
+
+def more_than(text: str, required: str = "") -> str:
+    """The words of a text that are neither plain nor those of what is required, as a phrase; empty where there are none."""
+    own = {word.rstrip("s") for word in _WORD.findall(required.lower())}
+    more = [word for word in _WORD.findall(text) if not (word.lower().rstrip("s") in own or _is_plain(word))]
+    return f"says more: {_quoted(more)}" if more else ""
+
+
+def _is_plain(word: str) -> bool:
+    """Whether a word, or each part of a compound, confirms, belongs to a confirmation, or is a unit."""
+    return all(
+        CONSENTS.fullmatch(part) or PLAIN_WORDS.fullmatch(part) or _UNIT_WORD.fullmatch(part) for part in word.split("-")
+    )

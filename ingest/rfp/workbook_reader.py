@@ -35,6 +35,24 @@ _COMMENT = re.compile(
     rb'<(?:\w+:)?(?:threadedC|c)omment\b[^<>]*?\bref="[A-Z]+(\d+)"[^<>]*>(.*?)</(?:\w+:)?(?:threadedC|c)omment>', re.DOTALL
 )
 _ON_PAGE = re.compile(rb"<(?:\w+:)?(?:odd|even|first)(?:Header|Footer)>([^<]+)<")
+#: Of a page: the fonts and fields of its header; texts that show when a cell is chosen; rows and columns that do not show.
+_CODES = re.compile(r'&(?:"[^"]*"|\d+|K[0-9A-F]{6}|[A-Z])')
+_ON_CELLS = re.compile(rb'\b(?:prompt|promptTitle|tooltip)="([^"]+)"')
+_HIDDEN = re.compile(
+    rb'<(?:\w+:)?(row|col)\b(?=[^<>]*\b(?:hidden="(?:1|true)"|(?:ht|width)="0?(?:\.\d*)?"))[^<>]*?\b(?:r|min)="(\d+)"'
+)
+#: Of a workbook: texts of drawings, constants with a name, properties, and cells that are struck out or white in part.
+_DRAWN = re.compile(rb"<(?:\w+:)?t\b[^<>]*>([^<]+)</")
+_NAMED = re.compile(rb"<(?:\w+:)?definedName\b[^<>]*>([^<]*(?:&quot;|\")[^<]*)<")
+_PROPERTIES = re.compile(rb"<(?:\w+:)?(title|subject|keywords|description|category|contentStatus)\b[^<>]*>([^<]+)<")
+_IN_PART = re.compile(rb'<(?:\w+:)?rPr>(?:(?!</(?:\w+:)?rPr>).)*<(?:\w+:)?(?:strike\b|color rgb="(?:FF|00)FFFFFF")', re.DOTALL)
+#: What only a comparison with the workbook that was sent can tell to be the vendor's.
+OF_THE_PAGE, PROPERTY = "header or footer", "property"
+#: Characters that do not show.
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2028\u2029\u2060-\u2064\ufeff]")
+#: Points below which nobody reads a text.
+LEAST_POINTS = 4
+WHITE = ("FFFFFFFF", "00FFFFFF")
 #: Parts of the number format of a cell: texts, what is in brackets, padding, digits with their separators.
 _FORMAT = re.compile(
     r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|(?P<bracket>\[[^\]]*\])|[_*].|;'
@@ -102,8 +120,9 @@ def other_sheets(path: Path) -> dict[str, Rows]:
         return {str(sheet.title): _rows(path, sheet, _shown) for sheet in others}
 
 
-def page_texts(path: Path) -> dict[str, str]:
-    """What stands beside the cells of each sheet: the header and footer of its page, and comments where no line is read.
+def page_texts(path: Path) -> dict[str, list[str]]:
+    """What stands beside the cells of each sheet and, without a name, of the workbook: headers and footers of pages, prompts,
+    drawings, properties, comments where no line is read; and what is hidden.
 
     Raises IngestError: no workbook; in one line.
     """
@@ -111,11 +130,31 @@ def page_texts(path: Path) -> dict[str, str]:
     with _opened(path) as (package, book):
         for sheet in book.worksheets:
             part = _part_of(path, package, sheet)
-            said = [html.unescape(text.decode("utf-8", "replace")) for text in _ON_PAGE.findall(package.read(part))]
+            content = package.read(part)
+            said = [f"{OF_THE_PAGE}: {_CODES.sub(' ', _text(one))}" for one in _ON_PAGE.findall(content)]
+            said += [_text(one) for one in _ON_CELLS.findall(content)]
+            hidden = [(kind.decode(), int(at)) for kind, at in _HIDDEN.findall(content)]
+            said += [f"{kind} {at} is hidden" for kind, at in hidden if at <= (MOST_ROWS if kind == "row" else MOST_COLUMNS)]
+            said += ["the sheet is hidden"] * (sheet.sheet_state != "visible")
             if sheet.title not in HEADS:
                 said += [text for _, text in sorted(_comments(package, part).items())]
-            found[str(sheet.title)] = "; ".join(" ".join(text.split()) for text in said)
+            found[str(sheet.title)] = [" ".join(text.split()) for text in said]
+        names = package.namelist()
+        drawn = [name for name in names if name.startswith(("xl/drawings/", "xl/charts/")) and name.endswith(".xml")]
+        said = [_text(one) for name in drawn for one in _DRAWN.findall(package.read(name))]
+        said += [f"a picture: {name}" for name in names if name.startswith("xl/media/")]
+        said += [_text(one) for one in _NAMED.findall(package.read("xl/workbook.xml"))]
+        if "docProps/core.xml" in names:
+            stated = _PROPERTIES.findall(package.read("docProps/core.xml"))
+            said += [f"{PROPERTY} {name.decode()}: {_text(one)}" for name, one in stated]
+        if "xl/sharedStrings.xml" in names and _IN_PART.search(package.read("xl/sharedStrings.xml")):
+            said.append("a cell is struck out or white in part")
+        found[""] = [" ".join(text.split()) for text in said]
     return found
+
+
+def _text(written: bytes) -> str:
+    return html.unescape(written.decode("utf-8", "replace"))
 
 
 @contextlib.contextmanager
@@ -187,6 +226,21 @@ def _rows(path: Path, sheet: Any, read: Callable[[Any], Any] = lambda cell: cell
 
 
 def _shown(cell: Any) -> Any:
+    """The value of a cell as a reader sees it: a text where it is struck out, or in the colour of its ground, or tiny."""
+    value = _formatted(cell)
+    if value in (None, "") or cell.row == 1:
+        return value
+    font, fill = cell.font, cell.fill
+    colour = font.color
+    ground = fill.fgColor.rgb if fill.fill_type == "solid" else WHITE[0]
+    is_white = colour is not None and (
+        (colour.type == "rgb" and colour.rgb in (*WHITE, ground)) or (colour.type == "theme" and colour.theme == 0)
+    )
+    mark = "struck out" if font.strike else "not shown" if is_white or (font.sz or LEAST_POINTS) < LEAST_POINTS else ""
+    return f"{value:.15g} ({mark})" if mark and isinstance(value, float) else f"{value} ({mark})" if mark else value
+
+
+def _formatted(cell: Any) -> Any:
     """The value of a cell; of a number with words in its format, in thousands or hidden, the text that a reader sees."""
     number = cell.value
     if not isinstance(number, (int, float)) or isinstance(number, bool) or cell.number_format in (None, "General"):
@@ -213,7 +267,9 @@ def _shown(cell: Any) -> Any:
 
 
 def _double(value: Any) -> Any:
-    """A number as spreadsheet programs hold it, however many digits the file has; other values as they are."""
+    """A number as spreadsheet programs hold it, however many digits the file has; a text without what does not show."""
+    if isinstance(value, str):
+        return _INVISIBLE.sub("", value)
     if not isinstance(value, int) or abs(value) <= 2**53:
         return value
     try:
@@ -275,15 +331,18 @@ def _sheet(path: Path, name: str, stored: Rows, live: Rows, merged: Sequence[str
 def _loose(
     name: str, heads: Sequence[str], rows: Rows, answered: Collection[int], comments: Mapping[int, str]
 ) -> Iterator[str]:
-    """Text where no answer stands: in a column that the form lacks, in a row without an id, in a comment on neither."""
+    """What stands where no answer does: in a column that the form lacks, in a row without an id, in a comment on neither."""
     own = {*HEADS[name], OFFERED_UNIT}
     for number, row in enumerate(rows, start=1):
         for head, value in zip(heads, row, strict=False):
             # Headings of requirements differ by the version that wrote them; the form has its own, and margins.
             foreign = not head or (name == RESPONSE_SHEET and head not in own and not head.startswith("Margin"))
-            if isinstance(value, str) and value.strip() and (foreign or (number > 1 and number not in answered)):
-                yield f"{name}, row {number}: {' '.join(value.split())}"
-    yield from (f"{name}, comment in row {row}: {text}" for row, text in comments.items() if row not in answered)
+            words = " ".join(str(value).split()) if value is not None else ""
+            if words and (foreign or (number > 1 and number not in answered)):
+                yield f"{name}, row {number}: {words}"
+    # An answer has the comments on its own row.
+    own_rows = answered if name == RESPONSE_SHEET else ()
+    yield from (f"{name}, comment in row {row}: {text}" for row, text in comments.items() if row not in own_rows)
 
 
 def is_formula(written: Any) -> bool:

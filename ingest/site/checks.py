@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ingest.catalog.records import Corpus
 from ingest.catalog.store import Catalog
+from ingest.corpus.measurement_file import UNREAD
 from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.messages import Message, in_site_words
 from ingest.engine.registry import Step, solve, steps_below, unit_of
@@ -367,7 +368,7 @@ def warnings_of(
     lines = [(one, _placed(site, one)) for one in placed]
     lines += [(one, one.message()) for one in told if one.rule.id in OF_SITE]
     lines += [(one, one.message()) for one in applying(_together(site, told, jobs, data, catalog))]
-    lines += [*_absent_data(site, years), *_without_unit(site), *_disagreeing(site, jobs, data, catalog)]
+    lines += [*_absent_data(site, years), *_without_unit(site), *_unread(site, data), *_disagreeing(site, jobs, data, catalog)]
     return [in_site_words(line) for one, line in sorted(lines, key=lambda pair: pair[0].rule.rank)]
 
 
@@ -429,6 +430,14 @@ def _absent_data(site: Site, years: int) -> Iterator[tuple[Finding, Message]]:
             planned = f"{span[0]} to {span[-1]}" if years else f"{span[0]}"
             for one in applying([finding("W39", words={"data": "absent in all years"}, years=planned)]):
                 yield one, Message(f"{site.place(('datasets', name))}: ", one.message())
+
+
+def _unread(site: Site, data: Mapping[str, QuantityRow]) -> Iterator[tuple[Finding, Message]]:
+    """Data sets whose measured samples may be many each."""
+    for name, row in data.items():
+        if any(UNREAD in item.note for item in row.known.given.values()):
+            for one in applying([finding("W54", words={"samples": "unread"}, unread=UNREAD)]):
+                yield one, Message(f"{site.place(('datasets', name, 'measured'))}: ", one.message())
 
 
 def _disagreeing(

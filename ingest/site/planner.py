@@ -173,14 +173,19 @@ class SamplesOptions(TypedDict, total=False):
     ]
 
 
-class SiteOptions(TypedDict, total=False):
-    """Options of every command that plans a site."""
+class RootOptions(TypedDict, total=False):
+    """The option of every command that reads a site file."""
 
-    seed: Annotated[str | int, option("Seed of the Monte Carlo draws.", default=0)]
     root: Annotated[
         str | Path | None,
         option("Folder within which the site file may name files. [default: the folder of the site file]", "DIR"),
     ]
+
+
+class SiteOptions(RootOptions, total=False):
+    """Options of every command that plans a site."""
+
+    seed: Annotated[str | int, option("Seed of the Monte Carlo draws.", default=0)]
     catalogs: Annotated[Catalog | str | Path | Sequence[str | Path], CATALOGS]
     set: Annotated[
         Mapping[str, Any] | Sequence[str] | None,

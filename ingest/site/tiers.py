@@ -206,15 +206,9 @@ def _replicas(described: Mapping[str, Any], node: Node, known: Quantities, keys:
     Raises IngestError: a model that cannot be served; with its line.
     """
     nodes, each = known.value("nodes"), known.value("gpus_per_node")
-    usual = {"prompt_tokens": SESSIONS["prompt_tokens"], "generated_tokens": SESSIONS["generated_tokens"]}
-    tokens = {
-        one: described.get(key, usual[one]).value
-        for key, one in (("prompt", "prompt_tokens"), ("generate", "generated_tokens"))
-    }
-    turns = described.get("turns", SESSIONS["session_turns"]).value
+    session = {key: described.get(key, SESSIONS[OF_SESSIONS[key]]).value for key in ("prompt", "generate", "turns")}
     bits = {"weight_bits": described["weight_bits"].value} if "weight_bits" in described else {}
-
-    earlier = float(solve("earlier_tokens", {**tokens, "session_turns": turns}))
+    earlier = float(solve("earlier_tokens", {OF_SESSIONS[key]: value for key, value in session.items()}))
 
     def generation(replica: float, batch: float, reused: float = 0) -> Answer:
         with site.blaming(keys):
@@ -224,8 +218,8 @@ def _replicas(described: Mapping[str, Any], node: Node, known: Quantities, keys:
                 node=node.id,
                 gpus=round(replica * each),
                 batch=batch,
-                prompt=tokens["prompt_tokens"] + reused,
-                generate=tokens["generated_tokens"],
+                prompt=session["prompt"] + reused,
+                generate=session["generate"],
                 catalogs=catalog,
                 **bits,
             )
@@ -250,7 +244,7 @@ def _replicas(described: Mapping[str, Any], node: Node, known: Quantities, keys:
     parts = {one: float(step.value) for one, step in turn.items() if step is not None}
     seconds = solve("generation_seconds", parts) if len(parts) == len(turn) else None
     said = (
-        f"{replica:g} nodes per replica, {batch:,.0f} sequences at a time, {tokens['prompt_tokens']:,.0f} tokens prefilled, "
+        f"{replica:g} nodes per replica, {batch:,.0f} sequences at a time, {session['prompt']:,.0f} tokens prefilled, "
         f"decoded after {earlier:,.0f} more"
     )
     known.give(

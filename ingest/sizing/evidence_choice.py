@@ -31,6 +31,7 @@ from ingest.sizing.evidence_ladder import (
 from ingest.sizing.job import Job, by_user, encoding_in, known_quantities
 from ingest.sizing.published_rates import (
     DISAGREE,
+    LONE,
     PublishedRates,
     check_own_rates,
     newest,
@@ -94,7 +95,7 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
     model = own and at_length(own, length, catalog, {**job.numbers, **job.settings})
     if own is not None:
         check_own_rates(catalog, own)
-    rates = rates_of(own, catalog) if own is not None else None
+    rates = rates_of(own, catalog, _batch_in_samples(job, own)) if own is not None else None
     gpu, node = machine_of(job.gpu, job.node, catalog)
     # A utilization that users state is a share of the 16-bit peak, as is that of a class.
     share = "efficiency" in job.numbers or "model_flops_utilization" in job.settings
@@ -117,7 +118,7 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
         found: list[EvidenceLevel] = []
         if gpu is not None:
             # A site asks for the same ones many times.
-            key = ("levels", own and own.path, gpu.path, precision, job.protocol, job.basis, size, flops)
+            key = ("levels", own and own.path, gpu.path, precision, job.protocol, job.basis, size, flops, rates and rates.batch)
             if key not in catalog.memory:
                 catalog.memory[key] = _levels(job, rates, gpu, precision, protocol, flops, size)
             found = catalog.memory[key]
@@ -136,6 +137,15 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
         notes = model_structure(str(job.model), catalog).notes
         levels = [levels[0]._replace(warnings=(*levels[0].warnings, *notes)), *levels[1:]]
     return RateBasis(job, model, gpu, node, guidance, rates, precision, levels, common, by_user(job.settings))
+
+
+def _batch_in_samples(job: Job, model: Model) -> Input | None:
+    """The global batch of a job in samples of its model; None where it states none, or where no sample has tokens."""
+    batch, tokens = job.batch_tokens, model.tokens_per_sample
+    if batch is None or tokens is None:
+        return None
+    low, high = ((end if end is not None else batch.value) / tokens.value for end in (batch.low, batch.high))
+    return batch._replace(value=batch.value / tokens.value, low=low, high=high)
 
 
 class Usual(NamedTuple):
@@ -432,8 +442,11 @@ def efficiency(
     elif shares:
         values = [share.value for share in shares]
         note = f"utilization of {model.name} on {len(shares)} GPU{'s' if len(shares) > 1 else ''}"
+        # Another job is no repeat of the few that were measured.
+        middle = median(values)
+        low, high = min(*values, middle / LONE.factor), max(*values, middle * LONE.factor)
         given = Input(
-            median(values), min(values), max(values), source="ingest-rates", grade="derived", note=note, parts=tuple(shares)
+            middle, low, min(high, MOST_OF_PEAK), source="ingest-rates", grade="derived", note=note, parts=tuple(shares)
         )
     else:
         shared = rates.utilization_of_class(gpu)

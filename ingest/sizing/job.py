@@ -162,6 +162,7 @@ class Job(Frozen):
     numbers: Mapping[str, float] = EMPTY  # the options that set a quantity, in base units, as far as they are given
     sample_sizes: Mapping[str, Input] = EMPTY  # of samples that were measured
     bytes_per_token: Input | None = None
+    batch_tokens: Input | None = None  # tokens of one step of a whole run; None where a benchmark's batch is as good
     scaling: str = "published"
     settings: Mapping[str, float] = EMPTY  # values of quantities by name; they override everything else
 

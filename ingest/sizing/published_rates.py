@@ -77,11 +77,14 @@ class PublishedRates:
         catalog: where they are published.
         before: a round of a benchmark: only rates of its earlier rounds count, as on the day before it was published.
         seen: the rates of other models by GPU on that day.
+        batch: samples of one step of the job; None for the largest batch of a published run of its size.
     """
 
-    def __init__(self, model: Model, catalog: Catalog, before: str = "", seen: Cells | None = None) -> None:
+    def __init__(
+        self, model: Model, catalog: Catalog, before: str = "", seen: Cells | None = None, batch: Input | None = None
+    ) -> None:
         self.model, self._catalog, self._file = model, catalog, model.path.with_suffix(".csv")
-        self._before, self._seen = before, seen
+        self._before, self._seen, self.batch = before, seen, batch
         self._emulations: dict[str, bool] = {}
 
     @cached_property
@@ -122,7 +125,7 @@ class PublishedRates:
         floor = self._catalog.referred(Family, self.model.family, by=self.model.path).step_floor
         return steps_of(
             submissions(self.model, of_gpus(self.model, self.of_runs())), math.inf if floor is None else floor.value
-        )
+        )._replace(batch=self.batch)
 
     @property
     def seen(self) -> Cells:
@@ -130,11 +133,11 @@ class PublishedRates:
         return seen_rates(self._catalog) if self._seen is None else self._seen
 
 
-def rates_of(model: Model, catalog: Catalog) -> PublishedRates:
-    """The published rates of a model, opened once."""
-    key = ("rates", model.path, model.flops_per_sample)
+def rates_of(model: Model, catalog: Catalog, batch: Input | None = None) -> PublishedRates:
+    """The published rates of a model, opened once; with the `batch` of a job."""
+    key = ("rates", model.path, model.flops_per_sample, batch)
     if key not in catalog.memory:
-        catalog.memory[key] = PublishedRates(model, catalog)
+        catalog.memory[key] = PublishedRates(model, catalog, batch=batch)
     found: PublishedRates = catalog.memory[key]
     return found
 
@@ -169,6 +172,7 @@ class Steps(NamedTuple):
     half_speeds: tuple[float, ...] = ()  # the samples per GPU at which the fixed part takes half of a step, by pairs of runs
     floor: float = math.inf  # that number over the samples of the smaller run, of the class of the model
     exponents: tuple[tuple[str, str, float], ...] = ()  # of the total rate over the GPUs, from 0 to 1, by protocol and GPU
+    batch: Input | None = None  # that of the job, where it is its own
 
     def batch_on(self, gpus: float) -> float | None:
         """The largest batch that a published run used on at most so many GPUs."""
@@ -232,7 +236,9 @@ def protocol_rates(
             value = _middle(model, small)
             found.append(ProtocolRate(protocol, gpu, value, small, None, value, max(row.gpus for row in small)))
         return found
-    return [_at_size(model, rows, gpus, steps or Steps()) for rows in groups.values()]
+    steps = steps or Steps()
+    found = [_at_size(model, rows, gpus, steps) for rows in groups.values()]
+    return [_in_batch(model, groups[one.gpu, one.protocol], one, steps) for one in found] if steps.batch else found
 
 
 def _at_size(model: Model, rows: Sequence[Rate], gpus: float, steps: Steps) -> ProtocolRate:
@@ -255,6 +261,27 @@ def _at_size(model: Model, rows: Sequence[Rate], gpus: float, steps: Steps) -> P
     exponent = math.log(totals[above] / totals[below]) / math.log(above / below)
     value, factor = _by_power(Run(below, published), gpus, exponent)
     return made._replace(value=value, factor=factor)
+
+
+def _in_batch(model: Model, rows: Sequence[Rate], rate: ProtocolRate, steps: Steps) -> ProtocolRate:
+    """The rate of a job that states its batch: a benchmark on many GPUs cuts a small one into pieces, a whole run has its own.
+
+    The job is at least as fast as each smaller run at the samples per GPU and step that its batch leaves.
+    """
+    gpus, own = rate.gpus or 0, steps.batch or Input(0)
+    low = rate.low or rate.value
+    for size in sorted({row.gpus for row in rows if row.gpus <= gpus}):
+        there = tuple(row for row in rows if row.gpus == size)
+        run = Run(size, _middle(model, there), _batch(there) or steps.batch_on(size))
+        if run.batch is None or run.step_samples is None:
+            continue
+        half = steps.half_speed(run.step_samples)
+        least, _ = _in_steps(run, gpus, run.step_samples, max(own.low or own.value, run.batch), half)
+        value, factor = _in_steps(run, gpus, run.step_samples, max(own.value, run.batch), half)
+        low = max(low, least)
+        if value > rate.value:
+            rate = rate._replace(value=value, rows=there, published=run.rate, size=size, factor=factor)
+    return rate._replace(low=min(low, rate.value))
 
 
 def _batch(rows: Iterable[Rate]) -> float | None:
@@ -560,4 +587,6 @@ def extrapolation(rates: Sequence[ProtocolRate]) -> list[Message]:
     size = max(row.gpus for rate in far for row in rate.rows)
     names = ", ".join(dict.fromkeys(rate.protocol for rate in far))
     largest = f"{size:,} GPU{'s' if size > 1 else ''}"
-    return [told("W63", protocols=names, largest=largest, gpus=far[0].gpus)]
+    least = min(far, key=lambda rate: rate.value / rate.published)
+    share, low = (rate / least.published for rate in (least.value, least.low or least.value))
+    return [told("W63", protocols=names, largest=largest, gpus=far[0].gpus, share=share, low=low)]

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
-from ingest.catalog.records import Gpu, Node
-from ingest.catalog.store import opened
+from ingest.catalog.records import Gpu, Node, Optimizer
+from ingest.catalog.store import Catalog, opened
 from ingest.configuration import configuration
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in
@@ -21,7 +21,7 @@ from ingest.sizing.bandwidth import rate_warnings
 from ingest.sizing.checkpoint import JobSizeOptions, SavedStateOptions, WriteOptions, checkpoint
 from ingest.sizing.checkpoint_schedule import USUAL_MODE, ScheduleOptions
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
-from ingest.sizing.evidence_ladder import USUAL_PRECISIONS, from_catalog, from_fields
+from ingest.sizing.evidence_ladder import RATE, USUAL_PRECISIONS, from_catalog, from_fields
 from ingest.sizing.job import (
     LEVELS,
     NODE,
@@ -61,6 +61,10 @@ LAWS = {
     "20 tokens per parameter (Hoffmann et al. 2022)": "optimal_tokens_by_ratio",
     "loss by size and data (Besiroglu et al. 2024)": "optimal_tokens_by_loss",
 }
+#: The global batch of a run, which the user may set.
+BATCH = "run_batch_tokens"
+#: Ends of the global batch over the usual one: P10 and P90 of published runs.
+BATCH_ENDS = (0.35, 2.4)
 #: Sizes of a model that fits a budget are whole multiples of so many parameters.
 SIZE_STEP = 1_000_000
 
@@ -274,7 +278,7 @@ def train(
     rate = saved = None
     if "gpu_hours" not in fixed:
         rating = {name: asked[name] for name in filled(RunRateOptions, {}, "train")}
-        rating |= {"model": model, "gpu": gpu, "node": asked["node"]}
+        rating |= {"model": model, "gpu": gpu, "node": asked["node"], "batch_tokens": _batch(fixed)}
         each = gpus_in_node(card, node).get("gpus_per_node")
         if "gpus" in fixed and each is not None:
             rating["nodes"] = math.ceil(fixed["gpus"] / each.value)
@@ -291,7 +295,9 @@ def train(
             and rate.model.sample_unit == "token"
         ):
             raise option_error("samples", f": one sample of {rate.model.id} is one token, expected --tokens N")
-    if not {"goodput", "gpu_hours", "total_overhead"} & fixed.keys():
+    lossless = bool({"goodput", "gpu_hours", "total_overhead"} & fixed.keys())
+    few = asked["frozen"] or (asked["optimizer"] and catalog.get(Optimizer, asked["optimizer"]).adapters)
+    if not lossless or (rate is not None and few):
         saving = {name: asked[name] for name in filled(SavingOptions, {}, "train")}
         saving |= {"gpus": asked["gpus"], "gpu": card.id if card is not None and gpu is None else gpu}
         try:
@@ -301,7 +307,9 @@ def train(
         except IngestError as error:
             # The checkpoints of the model are unknown.
             raise IngestError(Message(str(error), supply=(Option("set.goodput", "SHARE"),))) from None
-    run = Run(model, card, node, fixed, rate, saved)
+        # The plan tells which weights are trained, too.
+        rate = rate and _as_trained(rate, saved, catalog)
+    run = Run(model, card, node, fixed, rate, None if lossless else saved)
     known = _known(run)
     results, unknown = _results(known, fixed)
     chosen = _chosen(run, asked["mode"])
@@ -309,7 +317,7 @@ def train(
     if "training_cost" in results and currency.currency:
         # Where the configuration of the user names it; no price is converted.
         chosen["currency"] = {"value": currency.currency, "from": currency.origins["currency"]}
-    unmet = saved.unmet if saved is not None else ""
+    unmet = run.saved.unmet if run.saved is not None else ""
     answer = Answer(QUESTION, _title(run), chosen, known, results, unknown, {}, (), catalog, unmet, options=("gpu", *asked))
     return revised(answer, warnings=tuple(dict.fromkeys(_warnings(answer, run, numbers, settings))))
 
@@ -351,6 +359,39 @@ def _optimal(model: str | None, gpu: str | None, asked: dict[str, Any]) -> Answe
         took = {name: answer.results[name].value for name in ("gpu_hours", "training_seconds") if name in answer.results}
         rows.append({"law": law, "parameters": size, "training_tokens": tokens, **took})
     return revised(answers[0], tables={"laws": rows, **answers[0].tables})
+
+
+def _as_trained(rate: RateBasis, saved: Answer, catalog: Catalog) -> RateBasis:
+    """The rate of a run that trains some of the parameters: the evidence is of runs that train all of them."""
+    step, run = saved.known.find("trained_work_share"), rate.model.optimizer if rate.model is not None else ""
+    if step is None or step.value >= 1 or (run and catalog.get(Optimizer, run).adapters):
+        # The work and the rates of a model that is itself such a run are its own.
+        return rate
+    first, work, why = rate.levels[0], "flops_per_sample", "frozen weights need no gradients of their own"
+    share = float(step.value)
+    common, given = dict(rate.common), dict(first.given)
+    for found in (common, given):
+        if work in found and found[work].origin != "user":
+            found[work] = _times(found[work], share, why)
+    if RATE in given and first.basis != "given":
+        given[RATE] = _times(given[RATE], 1 / share, why)
+    return rate._replace(common=common, levels=[first._replace(given=given), *rate.levels[1:]])
+
+
+def _times(item: Input, factor: float, why: str) -> Input:
+    """An input and its range times a factor, which its note names."""
+    low, high = (end if end is None else end * factor for end in (item.low, item.high))
+    note = f"{item.note}; " if item.note else ""
+    return item._replace(value=item.value * factor, low=low, high=high, note=f"{note}× {factor:.3g}: {why}")
+
+
+def _batch(fixed: Mapping[str, float]) -> Input | None:
+    """The global batch of a run of so many tokens; None where it is not counted in tokens."""
+    if BATCH in fixed:
+        return Input(fixed[BATCH], origin="user")
+    tokens = {name: fixed[name] for name in ("training_tokens",) if name in fixed}
+    value = float(solve(BATCH, tokens)) if tokens else 0
+    return Input(value, low=value * BATCH_ENDS[0], high=value * BATCH_ENDS[1]) if value else None
 
 
 def _hours(answer: Answer) -> float:
@@ -465,5 +506,8 @@ def _warnings(answer: Answer, run: Run, numbers: Mapping[str, float], settings: 
         return
     shown = {name: Option(option) for option, name in QUANTITIES.items() if name in numbers}
     shown |= {name: Option(f"set.{name}") for name in settings}
-    yield from (unused(option) for name, option in shown.items() if name not in answer.used)
-    yield from contradictions(answer.known, settings)
+    # The evidence of a rate by its size takes the batch in.
+    used = {*answer.used} | ({BATCH} if run.rate is not None and run.rate.levels[0].is_sized else {*()})
+    yield from (unused(option) for name, option in shown.items() if name not in used)
+    # A batch is a choice, which none of the others fixes.
+    yield from contradictions(answer.known, {name: item for name, item in settings.items() if name != BATCH})

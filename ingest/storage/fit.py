@@ -384,8 +384,12 @@ def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
     catalog, gpus = opened(asked.pop("catalogs")), asked.pop("gpus")
     plain = from_numbers(**{name: given[name] for name in PLAIN})
     job = sized(job_of(**asked).named(), quantities_of({}, {"gpus": gpus}).get("gpus"), catalog)
+<<<<<<< HEAD
     site = _site_of(plan, catalog) if given["flip"] else None
     need = need_of(site or plan, plain, job, catalog, given["priority"])
+=======
+    need = need_of(plan, plain, job, catalog, given["priority"], given["root"])
+>>>>>>> integrate
     listed = ids_in(given["storage"])
     if not listed:
         raise UsageError(f"--storage: found {brief(str(given['storage']))}, expected ids with commas between, or all")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple, TypedDict
 
 from ingest.catalog.records import WITHOUT_GPUS, Decoder, Node
 from ingest.catalog.store import Catalog
-from ingest.engine.messages import Message, Option
+from ingest.engine.messages import Message, Option, rule_of
 from ingest.engine.question import option, quantities_in
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.value import Input
@@ -17,6 +17,7 @@ from ingest.errors import IngestError, UsageError, one_of
 from ingest.requirement import PRIORITIES, Conditions, Requirement
 from ingest.site.plan import Plan
 from ingest.site.plan_file import SITE_SUFFIXES, lines_of, plan_data, plan_of_site
+from ingest.site.planner import RootOptions
 from ingest.sizing.bandwidth import Estimate, estimate
 from ingest.sizing.decoding import decoding_of, encoding_chosen
 from ingest.sizing.evidence_ladder import from_fields
@@ -284,7 +285,7 @@ class TermOptions(TypedDict, total=False):
     ]
 
 
-class StorageOptions(SystemOptions, NeedOptions, TermOptions, total=False):
+class StorageOptions(SystemOptions, NeedOptions, TermOptions, RootOptions, total=False):
     """The options of `fit` beside the job."""
 
 
@@ -299,11 +300,18 @@ class FitOptions(StorageOptions, JobOptions, BandwidthOptions, total=False):
     """The options of `fit`."""
 
 
+#: Rules on what a plan was counted from.
+OF_EVIDENCE = ("W54",)
 READS, NODES = "cluster_read_bandwidth", "cluster_nodes"
 
 
 def need_of(
-    plan: str | Path | Plan | None, plain: Mapping[str, Input], question: Job, catalog: Catalog, priority: str = "mandatory"
+    plan: str | Path | Plan | None,
+    plain: Mapping[str, Input],
+    question: Job,
+    catalog: Catalog,
+    priority: str = "mandatory",
+    root: str | Path | None = None,
 ) -> Need:
     """The need of a plan, as a site file, JSON or itself, or of a job, whose machine and settings hold for other needs too.
 
@@ -318,7 +326,7 @@ def need_of(
         raise UsageError("--model: the plan sets the reads already; expected one of the two")
     if plan is not None:
         if not isinstance(plan, Plan) and Path(plan).suffix.lower() in SITE_SUFFIXES:
-            plan = plan_of_site(plan, catalog)
+            plan = plan_of_site(plan, catalog, root=root)
         need = _of_site(plan, question, catalog, priority)
         _refuse_twice(plain.keys() & need.given.keys(), "plan")
     elif names_job(question):
@@ -356,7 +364,11 @@ def _of_site(plan: str | Path | Plan, question: Job, catalog: Catalog, priority:
         folder = site.path.parent if site.path is not None else Path()
         items = enumerate(site.section("storage").get("existing", ()))
         existing = tuple(Listed(site.place(("storage", "existing", str(number))), item, folder) for number, item in items)
-        need = replace(from_requirements(plan.requirements, f"plan {site.name}", priority), existing=existing)
+        need = from_requirements(plan.requirements, f"plan {site.name}", priority)
+        # What a system is bought for is no firmer than what it was counted from.
+        need = replace(
+            need, existing=existing, notes=(*need.notes, *(one for one in plan.warnings if rule_of(one) in OF_EVIDENCE))
+        )
     else:
         data = plan_data(plan)
         rows, described, fabric = data.get("tables", {}).get("clusters", ()), {}, {}

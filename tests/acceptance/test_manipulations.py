@@ -206,6 +206,30 @@ def test_an_edited_result_of_fio_is_not_valid_even_where_its_hash_was_edited_too
     assert word in " ".join([why, *words])
 
 
+def test_nobody_measures_the_same_figures_twice(copied):
+    first, second = (copied / f"results/{READ}.run{run}.json" for run in (1, 2))
+    found = json.loads(first.read_text())
+    second.write_text(json.dumps({**found, "timestamp_ms": json.loads(second.read_text())["timestamp_ms"]}))
+    listed_anew(second)
+    assert "runs with the same figures to the last digit" in " ".join(words_on(copied, READ)[1])
+    found["jobs"][1] |= {"read": found["jobs"][0]["read"]}
+    first.write_text(json.dumps(found))
+    listed_anew(first)
+    assert "1 threads of " in " ".join(words_on(copied, READ)[1])
+
+
+def test_a_rate_that_is_raised_by_what_its_tool_rounds_gains_nothing(copied):
+    before = ingest.verdict(copied, copied / "results").results["R-READ-01"].measured
+    for run in (1, 2):
+        path = copied / f"results/{READ}.run{run}.json"
+        found = json.loads(path.read_text())
+        parts(times_of(1.019, "bw_bytes"))(found)
+        path.write_text(json.dumps(found))
+        listed_anew(path)
+    answer = ingest.verdict(copied, copied / "results")
+    assert (answer.refused, answer.results["R-READ-01"].measured) == ({}, pytest.approx(before, rel=1e-3))
+
+
 def renumber(results, numbers):
     for old, new in numbers.items():
         (results / f"{READ}.run{old}.json").rename(results / f"{READ}.run{new}.json")
@@ -383,7 +407,7 @@ def of_fio(rate=1e9, **changed):
 
 def of_ior(**changed):
     figures = {"iops": 1024, "wrRdTime": 100.0, "totalTime": 100.0, **changed}
-    return [*ior_files._contradictions(figures, 1000, 1000, "")]
+    return ior_files._contradictions(figures, 1000, 1000, "")[0]
 
 
 def of_elbencho(rate):

@@ -419,10 +419,13 @@ def test_weights_by_hand(tmp_path):
         "weights:\n"
         "- {name: words, shape: [100, 64], kind: embedding}\n"
         "- {name: up, shape: [128, 64], kind: expert, count: 8, active: 2}\n"
+        "- {name: scan, shape: [64, 3], kind: ssm, count: 0, passes: 5}\n"
         "attention:\n"
         "- {heads: 4, kv_heads: 2, key: 16, layers: 2}\n"
+        "- {name: recurrent, state: 96, layers: 5}\n"
     )
     made = describe(path)
+    assert (made.recurrent_layers, [row.multiply_adds for row in made.weights if not row.count]) == (5, [64 * 3 * 5])
     assert (made.parameters, made.parameters_active) == (6400 + 8 * 8192, 6400 + 2 * 8192)
     assert made.kv_cache_bytes_per_token() == 2 * 2 * 2 * (16 + 16)
     path.write_text("weights:\n- {name: words, shape: [100, 0]}\n")

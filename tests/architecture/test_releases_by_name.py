@@ -203,6 +203,21 @@ def test_base_releases_are_known_where_they_are_named():
         ("meta-llama/Llama-3.3-70B-Instruct-Turbo", "llama3-70b"),
         ("databricks-meta-llama-3-3-70b-instruct", "llama3-70b"),
         ("whisper-large-v3-turbo", "whisper-large-v3-turbo"),
+        ("us.meta.llama3-3-70b-instruct-v1:0", "llama3-70b"),
+        ("us-gov.openai.gpt-oss-120b-1:0", "gpt-oss-120b"),
+        ("oci/meta.llama-3.3-70b-instruct-fp8-dynamic", "llama3-70b"),
+        ("azure_ai/FW-Kimi-K3", "kimi-k3"),
+        ("databricks/system.ai.kimi-k3", "kimi-k3"),
+        ("lambda_ai/qwen25-coder-32b-instruct", "qwen2.5-32b"),
+        ("qwen2p5-coder-32b-instruct-128k", "qwen2.5-32b"),
+        ("accounts/fireworks/routers/glm-5p3-flash-us", "glm-5.3-flash"),
+        ("minimax-m2.5-highspeed", "minimax-m2"),
+        ("llama-3.1-8b-instant", "llama3-8b"),
+        ("RedHatAI/Meta-Llama-3.1-8B-Instruct-quantized.w8a8", "llama3-8b"),
+        ("amd/gpt-oss-120b-w-mxfp4-a-fp8", "gpt-oss-120b"),
+        ("google/gemma-4-31B-it-qat-w4a16-ct", "gemma-4-31b"),
+        ("baidu/ernie-4.5-300b-a47b-paddle", "ernie-4.5-300b-a47b"),
+        ("qwen3.6-27b-thinking", "qwen3.6-27b"),
         ("Qwen/Qwen-VL-Chat", "qwen-vl"),
         ("liuhaotian/llava-v1.5-7b", "llava-v1.5-7b"),
     ],
@@ -234,6 +249,13 @@ def test_a_text_model_beside_an_encoder_counts_both():
                 },
             },
         )
+
+
+@pytest.mark.parametrize(
+    "written", ["zai-org/glm-5-turbo", "moonshotai/kimi-k3.1", "gpt-35", "xiaomi/mimo-v2.6-pro", "nosuch/us.one"]
+)
+def test_a_later_version_or_a_model_of_its_own_is_not_the_nearest_release(written):
+    assert named(written) is None
 
 
 @pytest.mark.parametrize("written", ["llama3.1", "qwen3", "gemma", "mistral-small", "olmo", "qwen2.5:latest"])

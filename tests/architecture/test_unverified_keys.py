@@ -1,12 +1,15 @@
 """Keys that a family has not looked at: answered with a warning, refused where the user is strict, never passed over."""
 
 import json
+import random
 from pathlib import Path
 
 import pytest
+from test_hostile_configs import CONFIGS
 
 import ingest
 from ingest.architecture import describe
+from ingest.architecture.config_description import from_config
 from ingest.architecture.hf_config import ModelConfig
 from ingest.architecture.registry import draft
 from ingest.errors import IngestError
@@ -69,6 +72,43 @@ def test_no_structure_is_passed_over(file, key):
 )  # fmt: skip
 def test_what_changes_no_weight_is_passed_over(file, key, value):
     assert ingest.model(file(**{key: value}), strict=True).unverified_keys == ()
+
+
+#: Sizes that decide weights, cached elements or work of a model of text, and where one decides nothing, by other keys.
+SIZES = {
+    "hidden_size": "", "kv_lora_rank": "", "q_lora_rank": "", "v_head_dim": "", "qk_nope_head_dim": "", "index_head_dim": "",
+    "index_n_heads": "", "index_topk": "deepseek_v4", "vocab_size": "wav2vec2 hubert", "num_hidden_layers": "Eagle bart",
+    "mamba_d_state": "layer_types", "num_key_value_heads": "kv_lora_rank kv_n_heads", "head_dim": "kv_lora_rank",
+    "moe_intermediate_size": "gemma4 nemotron_h", "num_experts": "gemma4", "n_routed_experts": "nemotron_h",
+    "intermediate_size": "nemotron_h granitemoehybrid qwen3_5_moe",
+}  # fmt: skip
+
+
+def test_a_size_that_is_changed_or_misspelt_is_seen():
+    """Of 4,000 drawn variants of one key none leaves weights, cache, work and cautions as they were."""
+
+    def seen(config):
+        try:
+            made = from_config("one", "config.json", config)
+            rows = [(row.name, row.shape, row.count) for row in made.weights]
+            return rows, made.attentions, made.flops_per_token(32_768), made.unverified_keys, made.notes
+        except IngestError as refused:
+            return str(refused)
+
+    draw, tried, seen_before = random.Random(44), 0, {}
+    while tried < 4000:
+        number = draw.randrange(len(CONFIGS))
+        config, key = CONFIGS[number], draw.choice([*SIZES])
+        value, words = config.get(key), json.dumps(config)
+        if type(value) is not int or value < 2 or any(word in words for word in f"text_config {SIZES[key]}".split()):
+            tried += 1 / 100
+            continue
+        if number not in seen_before:
+            seen_before[number] = seen(config)
+        others = {name: item for name, item in config.items() if name != key}
+        for variant in ({**config, key: 2 * value}, {**others, key + "s": 2 * value}):
+            tried += 1
+            assert isinstance(seen_before[number], str) or seen(variant) != seen_before[number], (key, config)
 
 
 def test_a_repeated_size_must_be_a_size_of_the_model(file):

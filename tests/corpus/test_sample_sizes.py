@@ -406,6 +406,11 @@ def test_what_is_not_read_is_counted_in_a_caution(tmp_path):
     (tmp_path / "m.json").write_text(json.dumps(found.to_dict()))
     told = ingest.bw(model="resnet50", gpu="h100", sample_bytes=str(tmp_path / "m.json")).warnings
     assert [line for line in told if getattr(line, "rule", "") == "W54"]
+    site = tmp_path / "site.yaml"
+    site.write_text("clusters: {c: {node: dgx-h100, count: 8}}\ndatasets: {d: {measured: m.json}}\n"
+                    "jobs: {a: {cluster: c, nodes: 8, model: resnet50, data: d}}\n")  # fmt: skip
+    for lines in (ingest.plan(site, samples=0).warnings, ingest.fit(site, storage="vast-ceres").warnings):
+        assert any("datasets.d.measured: sample_bytes is a mean that may count many" in line for line in lines)
 
 
 def test_samples_of_several_kinds_are_told(tmp_path):

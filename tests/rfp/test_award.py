@@ -13,7 +13,7 @@ import ingest
 from ingest.errors import UsageError
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 from ingest.rfp.award import IN_STEPS, ONCE, OPTION, STATED, YEARLY, Award, flips, priced, ranking
-from ingest.rfp.workbook_reader import _shown
+from ingest.rfp.workbook_reader import _formatted
 
 HEADS = ("Item", "Counts", "Quantity", "Price of one", "Price", "Remarks")
 SHARES = st.floats(0, 1)
@@ -214,7 +214,7 @@ def test_words_in_the_number_format_of_a_cell_are_part_of_it(folder, tmp_path, s
     ('"', 7, "7 (not shown)"),
 ])  # fmt: skip
 def test_a_number_is_read_as_its_format_shows_it(number_format, number, seen):
-    assert _shown(SimpleNamespace(value=number, number_format=number_format)) == seen
+    assert _formatted(SimpleNamespace(value=number, number_format=number_format)) == seen
 
 
 @pytest.mark.parametrize(
@@ -239,3 +239,18 @@ def test_points_that_no_offer_can_earn_are_a_caution():
     assert [one for one in said if "of the award" in one] == [
         "30 points of the award for terms, which no offer can earn: the tender asks no question"
     ]
+
+
+@pytest.mark.parametrize(("quantity", "limited"), [(1, False), (12, False), (0.5, True), (0, True), (1.5, True)])
+def test_a_quantity_that_is_no_whole_number_from_one_is_left_to_a_person(quantity, limited):
+    rows = [("Item", "Counts", "Quantity", "Price of one"), ("System, all capacity at delivery", "once", quantity, 1e6)]
+    assert bool(priced(rows, Award({"price": 100})).limits) is limited
+
+
+@pytest.mark.parametrize(("item", "said", "limited"), [
+    ("Currency", "EUR", False), ("Currency", "US dollars", False), ("Currency", "EUR at 1.30, adjustable", True),
+    ("Valid until", "2020-01-01", True), ("Valid until", "9999-01-01", False), ("Valid until", "60 days", False),
+])  # fmt: skip
+def test_a_currency_with_words_and_a_validity_that_is_past_are_left_to_a_person(item, said, limited):
+    rows = [("Item", "Counts", "Price"), ("System, all capacity at delivery", "once", 1e6), (item, "stated", said)]
+    assert bool(priced(rows, Award({"price": 100})).limits) is limited

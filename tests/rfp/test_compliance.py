@@ -154,7 +154,15 @@ RESERVATIONS = [
      ("projected", "remark: a b", "Comply is blank", "neither confirms nor denies")),
     ({"Measured_or_projected": "measured", "Remarks": "  ", "Log_file": "run.log"}, "met", ()),
     ({"Remarks": "x" * 4_000}, "with reservations", (f"remark: {'x' * 4_000}", "neither confirms nor denies")),
-    ({"Remarks": "yes \u202eeasy"}, "met", ("remark: yes \ufffdeasy",)),
+    ({"Remarks": "yes \u202eeasy"}, "with reservations", ("remark: yes \ufffdeasy", "limits: '\ufffd'")),
+    ({"Measured_or_projected": "simulated"}, "with reservations",
+     ("not read: I2 ('Measured or projected'): found 'simulated', expected one of measured, projected",
+      "Measured or projected: not known")),
+    ({"Software_and_version": "6.1 with cache module"}, "with reservations",
+     ("Software and version: 6.1 with cache module; limits: 'cache'",)),
+    ({"Log_file": "runs/read.log, on 4 times the drives"}, "met", ()),
+    ({"Log_file": "runs/read.log of a laboratory"}, "with reservations",
+     ("Log file: runs/read.log of a laboratory; says more: 'laboratory'",)),
 ]  # fmt: skip
 
 

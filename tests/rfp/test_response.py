@@ -10,7 +10,12 @@ from pathlib import Path
 import openpyxl
 import pytest
 from offers import ONE_JOB, columns, edited, everything_met, filled, on_form, told, uncalculated
+from openpyxl.comments import Comment
 from openpyxl.packaging.custom import IntProperty
+from openpyxl.styles import Font
+from openpyxl.workbook.defined_name import DefinedName
+from openpyxl.worksheet.datavalidation import DataValidation
+from openpyxl.worksheet.hyperlink import Hyperlink
 
 import ingest
 from ingest.errors import IngestError, UsageError
@@ -69,6 +74,40 @@ def test_an_offer_that_meets_everything_complies(plan, offer, sent):
     assert list(answer.to_frame()["result"]) == ["met"] * len(answer.lines)
     with pytest.raises(UsageError, match=r"expected a file that ends in \.xlsx"):
         ingest.response("offer.ods")
+
+
+#: What stands beside the answers, or does not show.
+BESIDE = {
+    "a comment on a requirement": lambda book: setattr(book[REQUIREMENTS_SHEET]["C2"], "comment", Comment("a burst", "v")),
+    "a number beside the form": lambda book: setattr(book[RESPONSE_SHEET]["AH3"], "value", 0.5),
+    "a hidden row": lambda book: setattr(book[RESPONSE_SHEET].row_dimensions[2], "hidden", True),
+    "a hidden column": lambda book: setattr(book[RESPONSE_SHEET].column_dimensions["O"], "hidden", True),
+    "a row without height": lambda book: setattr(book[RESPONSE_SHEET].row_dimensions[2], "height", 0.5),
+    "a hidden sheet": lambda book: setattr(book["Terms"], "sheet_state", "hidden"),
+    "white text": lambda book: setattr(book[RESPONSE_SHEET]["G2"], "font", Font(color="FFFFFFFF")),
+    "text in the colour of its cell": lambda book: setattr(book[RESPONSE_SHEET]["G2"], "font", Font(color="FFFFF2CC")),
+    "text that is struck out": lambda book: setattr(book[RESPONSE_SHEET]["F2"], "font", Font(strike=True)),
+    "tiny text": lambda book: setattr(book[RESPONSE_SHEET]["F2"], "font", Font(size=3)),
+    "a prompt": lambda book: book[RESPONSE_SHEET].add_data_validation(DataValidation(prompt="a burst", sqref="G2")),
+    "a hint of a link": lambda book: setattr(book[RESPONSE_SHEET]["G2"], "hyperlink", Hyperlink("G2", tooltip="a burst")),
+    "a named text": lambda book: book.defined_names.add(DefinedName("Note", attr_text='"a burst"')),
+    "a property": lambda book: setattr(book.properties, "description", "a burst"),
+    "a footer": lambda book: setattr(book[RESPONSE_SHEET].oddFooter.center, "text", "a burst"),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_what_stands_beside_the_answers_or_is_hidden_is_left_to_a_person(plan, workbook, sent, tmp_path, name):
+    def change(book):
+        sheet = book[RESPONSE_SHEET]
+        for row in range(2, sheet.max_row + 1):
+            for head, value in everything_met(plan).get(sheet.cell(row, 1).value, {}).items():
+                sheet.cell(row, columns(sheet)[head]).value = value
+        BESIDE[name](book)
+
+    answer = ingest.response(edited(workbook, change, tmp_path / "offer.xlsx"), sent=sent)
+    assert answer.verdict == "COMPLIES WITH RESERVATIONS"
+    assert answer.changes == ()
 
 
 def test_without_the_workbook_that_was_sent_a_warning_says_what_the_verdict_rests_on(plan, offer):

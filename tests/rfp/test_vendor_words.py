@@ -30,6 +30,10 @@ LIMITING = """
     excluded from warranty | without encryption | the average over the day | once tuning is complete | limited to two sites
     may vary | should be possible | target, not commitment | we assume jumbo frames | available after phase 2
     warranty of 3 years | provided that quotas are off | beta feature | similar | an equivalent level | raw | nominal
+    tested with zero-filled files | provided traffic is balanced evenly | Confirmado con datos comprimibles
+    available to one tenant
+    Confirmed, gemessen bei leerem Dateisystem | Compliant. Valeur garantie pendant deux ans | Yes, Linux clients
+    met with a replication factor of one | supported by the community | warranty covers labour | met; writes stay in DRAM
     expected | first year included, then quoted | lower with encryption | in most cases | TBD | n/a | 12 months
 """.replace("\n", " | ").split(" | ")
 #: And what confirms.
@@ -43,7 +47,13 @@ PLAIN = (
     Measured without cache | Measured with incompressible data, compression switched off | Sustained for 30 min as required
     The offered system exceeds the requirement | Fulfilled | Compliant with T-READ-03 | 433 GB/s sustained | Conforms
     Verified in acceptance of 2026-03-14 | Acknowledged and accepted | Complies, refer to annex B3 | Covered by our standard
-    warranty | Read and accepted in full | Provided | Delivered as requested | Confirmed for all 22 clients
+    warranty | Erfüllt. | Im Preis enthalten. | Ohne Einschränkung erfüllt. | Inclus dans le prix, sans réserve.
+    Cumple, ver anexo 2.
+    Will be demonstrated at acceptance. | Usable capacity after parity and spares, no data reduction counted, confirmed
+    We exceed the requirement by 12 % | Understood and accepted. | None.
+    Measured with fio 3.36, direct I/O, log file attached.
+    Documented in the administrator guide, chapter 7. | Sustained over one hour, not a burst. | Fully met by design.
+    Read and accepted in full | Provided | Delivered as requested | Confirmed for all 22 clients
 """.replace("\n    offer", " offer")
     .replace("\n    warranty", " warranty")
     .replace("\n", " | ")
@@ -56,7 +66,7 @@ def remarks(table):
 
 
 def found(remark, line=RATE):
-    return limits(remark, partial(unasked, line))
+    return limits(remark, partial(unasked, line), f"{line.statement} {line.bound} {line.conditions}")
 
 
 @pytest.mark.parametrize("remark", remarks(LIMITING))
@@ -67,6 +77,11 @@ def test_what_limits_is_left_to_a_person(remark):
 @pytest.mark.parametrize("remark", remarks(PLAIN))
 def test_what_confirms_is_not(remark):
     assert found(remark) == ""
+
+
+@given(st.sampled_from(remarks(PLAIN)), st.text("bcdfghjkqvwxyzäöéß", min_size=4, max_size=12))
+def test_a_word_that_no_confirmation_has_is_left_to_a_person(plain, word):
+    assert found(f"{plain} {word}") or found(f"{plain} with {word}")
 
 
 @given(st.sampled_from(remarks(PLAIN)), st.sampled_from(remarks(LIMITING)), st.booleans())

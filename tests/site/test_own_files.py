@@ -117,6 +117,10 @@ def test_a_wider_root_lets_a_site_name_more(shared, house):
     with pytest.raises(IngestError, match=r"outside of the folder of the site file .*--root"):
         ingest.plan(shared, samples=0)
     assert ingest.plan(shared, samples=0, root=house).requirements
+    assert ingest.fit(shared, storage="vast-ceres", root=house).systems
+    with pytest.raises(IngestError, match=r"outside of the folder of the site file .*--root"):
+        ingest.accept(shared, house / "tests")
+    assert ingest.accept(shared, house / "tests", root=house).tests
     (house / "own" / "node.yaml").write_bytes((house / "own-node.yaml").read_bytes())
     shared.write_text(yaml.safe_dump(site_with("clusters.c.node", "./node.yaml")), encoding="utf-8")
     assert ingest.plan(shared, samples=0).requirements  # wherever the command runs

@@ -1,9 +1,17 @@
 """`ingest train`: the arithmetic of published runs, what a run loses, and what it refuses."""
 
+import random
+import statistics
+from itertools import pairwise
+
 import pytest
 
 import ingest
+from ingest.catalog.yaml_reader import read_yaml
+from ingest.configuration import shipped_folder
 from ingest.engine.registry import solve
+from ingest.sizing.train import BATCH_ENDS
+from ingest.units import parse
 
 CONTRACT = {"training_seconds", "gpu_hours", "training_energy", "goodput"}
 GIVEN = {"training_carbon", "training_water", "training_cost", "gpu_cost", "electricity_cost", "stall_cost_per_year"}
@@ -104,3 +112,55 @@ def test_a_run_that_makes_no_progress_has_no_duration(run, mtti, code):
 def test_what_cannot_be_meant_is_refused(options, words):
     with pytest.raises(ingest.errors.IngestError, match=words.replace("(", r"\(")):
         ingest.train(**{**RUN, **options})
+
+
+def test_the_batch_of_a_run_is_the_median_of_published_ones_over_the_root_of_their_tokens():
+    path = shipped_folder() / "published/run-batches.yaml"
+    runs = [(case["published"], case["given"]["training_tokens"]) for case in read_yaml(path)["cases"]]
+    batches = [parse(batch, "token", "") / (parse(tokens, "token", "") / 1e12) ** 0.5 for batch, tokens in runs]
+    tenths = statistics.quantiles(batches, n=10, method="inclusive")
+    assert solve("batch_of_trillion", {}) == pytest.approx(tenths[4], rel=0.01)
+    assert pytest.approx([tenths[0] / tenths[4], tenths[8] / tenths[4]], rel=0.02) == [*BATCH_ENDS]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_run_keeps_its_batch_as_its_gpus_grow(seed):
+    """Hours of all GPUs never fall with their number, a run is never longer for them, and a larger batch never slows it."""
+    draw = random.Random(seed)
+    model = draw.choice(["llama3-8b", "llama3-70b", "llama3-405b", "deepseek-v3", "gpt-oss-20b", "mixtral-8x22b", "gpt3-175b"])
+    fixed = {"gpu": draw.choice(["h100", "b200", "a100", "mi300x"]), "tokens": draw.choice(["300B", "2T", "15T"])}
+    batch = {"run_batch_tokens": f"{draw.choice([1, 4, 16, 64])}M"}
+
+    def hours(gpus, **settings):
+        return ingest.train(model, gpus=gpus, set={"goodput": 0.9, **settings}, precision="bf16", **fixed).results["gpu_hours"]
+
+    for small, large in pairwise(64 * 4**power for power in range(5)):
+        first, last = hours(small, **batch), hours(large, **batch)
+        assert first.value <= last.value * (1 + 1e-9)
+        assert last.value / large <= first.value / small * (1 + 1e-9)
+        assert hours(large, run_batch_tokens=4e9).value <= last.value * (1 + 1e-9)
+        assert last.low <= last.value <= last.high
+
+
+def test_hours_at_thousands_of_gpus_are_those_of_a_run_and_not_of_a_benchmark():
+    # 1.3M GPU-hours are published; the batch of the benchmark, 128 sequences in 8,192 pieces, takes 8M.
+    run = {"gpu": "h100", "gpus": 8192, "tokens": "15T"}
+    assert 0.65e6 < ingest.train("llama3-8b", **run).results["gpu_hours"].value < 2.6e6
+    assert ingest.train("llama3-8b", **run, set={"run_batch_tokens": "1M"}).results["gpu_hours"].value > 4e6
+
+
+def test_a_run_that_trains_adapters_computes_two_thirds():
+    run = {"gpu": "h100", "gpus": 8, "tokens": "1B", "precision": "bf16", "set": {"goodput": 0.9}}
+
+    def rate(model, **options):
+        found = ingest.train(model, **{**run, **options}).results
+        return found["tokens_per_second_per_gpu"].value, found["implied_flops_utilization"].value
+
+    for model in ("llama3-8b", "llama3-70b", "qwen2.5-7b"):
+        whole, share = rate(model)
+        adapted, alike = rate(model, optimizer="lora")
+        assert adapted / whole == pytest.approx(1.5, rel=0.01)
+        assert alike == pytest.approx(share)
+    # The work of a model that is such a run is its own, and so is a rate that is given.
+    assert rate("llama3-70b-lora") == pytest.approx(rate("llama3-70b-lora", optimizer="lora"))
+    assert rate("llama3-8b", optimizer="lora", samples_per_second=2)[0] == 2 * 8192

@@ -196,7 +196,11 @@ def _run(facts: Mapping[str, Any], path: str) -> Run:
         direct=_SWITCH.get(str(facts.get("direct")).lower()),
         latency_seconds=latency,
     )
-    load = replace(load, contradictions=tuple(_contradictions(load, facts, path)))
+    # Milliseconds and requests per second are whole numbers: beyond that the lower of several figures counts.
+    by_bytes = (count("bytes") or 0) / (load.seconds - 1e-3) if load.seconds and load.seconds > 1e-3 else 0
+    by_requests = ((count("iops") or -1) + 1) * (load.io_bytes or 0)
+    least = min(filter(None, (load.rate, by_bytes, by_requests)), default=load.rate)
+    load = replace(load, rate=least, contradictions=tuple(_contradictions(load, facts, path)))
     version, began, command = (str(facts.get(name, "")) for name in ("version", "ISO date", "command"))
     return Run("elbencho", path, load.name, (load,), version, began=began, command=command)
 

@@ -8,8 +8,10 @@ clients and threads reads all of one data set.
 
 from __future__ import annotations
 
+import json
 import re
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -287,15 +289,19 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
     seconds = (max(ends) if metadata else min(ends)) / 1000
     depth = int(number(options.get("iodepth", 1), f"{where}: iodepth"))
     files = {"files_handled": requests, "measured_seconds": seconds or 1e-3}
+    stated: list[float] = []
     rates: list[float] = []
     clients: dict[tuple[str, str], float] = {}
     for job, part in zip(jobs, moving, strict=True):
         if "bw_bytes" in part:
-            rates.append(number(part["bw_bytes"], f"{where}: bw_bytes"))
+            stated.append(number(part["bw_bytes"], f"{where}: bw_bytes"))
         else:
             # Older versions print KiB/s alone.
             older = {"reported_kibibytes_per_second": number(part.get("bw"), f"{where}: bw")}
-            rates.append(float(solve("bandwidth_from_kibibytes", older)))
+            stated.append(float(solve("bandwidth_from_kibibytes", older)))
+        spent, done = (number(part.get(key, 0), f"{where}: {key}") for key in ("runtime", "io_bytes"))
+        # Milliseconds are whole numbers: beyond that the lower of two figures counts.
+        rates.append(min(stated[-1], done / (spent - 1) * 1000) if spent > 1 and done else stated[-1])
         client = (str(job.get("hostname")), str(job.get("port")))
         clients[client] = clients.get(client, 0) + rates[-1]
     pace = {"slowest_client_rate": min(clients.values()), "mean_client_rate": statistics.fmean(clients.values())}
@@ -315,10 +321,11 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
         one = {str(key): str(value) for key, value in {**shared, **own}.items()} if isinstance(own, dict) else None
         if one not in recorded:
             recorded.append(one)
-    each = [(entry, rate, threads / len(jobs), depth) for entry, rate in zip(moving, rates, strict=True)]
+    each = [(entry, rate, threads / len(jobs), depth) for entry, rate in zip(moving, stated, strict=True)]
     told = [text for one in each for text in _contradictions(*one, "" if metadata else direction, where)]
     # One of a kind: each thread has its own figures.
     unlike = {text.partition(":")[0]: text for text in reversed(told)}
+    spreads = Counter(json.dumps([part.get("total_ios"), part.get("lat_ns"), part.get("clat_ns")]) for part in moving)
     logs = sorted(Path(path).with_suffix(LOGS).glob(f"{name}_bw.*.log*"))
     return Observed(
         name=name,
@@ -345,6 +352,7 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
         slowest_client=float(solve("slowest_client_share", pace)) if len(clients) > 1 and any(clients.values()) else None,
         recorded=tuple(recorded),
         contradictions=tuple(unlike.values()),
+        alike=len(moving) - len(spreads),
     )
 
 

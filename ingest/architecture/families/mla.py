@@ -8,9 +8,9 @@ from typing import NamedTuple
 from ingest.architecture.families.decoders import dense_first
 from ingest.architecture.families.linear_attention import DELTA_CHUNK
 from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig, Required
-from ingest.architecture.layers import DecoderSizes, gated_mlp, linear, norm, prediction
+from ingest.architecture.layers import DecoderSizes, gated_mlp, linear, norm, prediction, windowed
 from ingest.architecture.registry import family, register
-from ingest.architecture.weight_table import Attention, TableRow, Weight, recurrent, routed, times, work
+from ingest.architecture.weight_table import CHOSEN, Attention, TableRow, Weight, recurrent, routed, times, work
 
 
 class Latent(NamedTuple):
@@ -70,12 +70,12 @@ def latent(
     )
 
 
-def _index(config: ModelConfig, a: Latent, heads: int) -> tuple[int, int]:
-    """Heads of the indexer and their width."""
+def _index(config: ModelConfig, a: Latent, heads: int) -> tuple[int, int, int]:
+    """Heads of the indexer, their width, and the tokens that they choose for a query."""
     if not a.q_rank:
         raise config.refuse("q_lora_rank", None, "a rank: the indexer reads the latent of Q")
-    config.ignore("layer_types", "index_topk")
-    return config.integer("index_n_heads", heads), config.integer("index_head_dim", 128)
+    config.ignore("layer_types")
+    return config.integer("index_n_heads", heads), config.integer("index_head_dim", 128), config.integer("index_topk", 2048)
 
 
 class DeepSeek(NamedTuple):
@@ -121,8 +121,9 @@ class DeepSeek(NamedTuple):
         width, chosen = config.whole(moe_intermediate_size=self.expert, num_experts_per_tok=self.chosen)
         number = config.integer("n_routed_experts|num_experts|num_local_experts", self.number)
         shared = width * config.integer("n_shared_experts", self.shared, low=0)
-        mixer = [*a.attention(), *s.norms(2), *each]
-        indexer = [*(a.indexer(*index) if index else ())]
+        seen = windowed(a.attention(), 1, index[2], CHOSEN) if index else a.attention()
+        mixer = [*seen, *s.norms(2), *each]
+        indexer = [*(a.indexer(*index[:2]) if index else ())]
         experts = [*s.experts(number, chosen, width, shared=shared, shared_bias=mlp_bias), *s.norms(int(self.last_norm))]
         yield from s.frame([
             *times(deep, mixer),
