@@ -40,17 +40,9 @@ def plan_data(path: str | Path, catalogs: Folders = (), root: str | Path | None 
     return plan_of_site(path, catalogs, root=root).to_dict()
 
 
-<<<<<<< HEAD
-def plan_of_site(
-    path: str | Path, catalogs: Folders = (), years: int | None = None, changed: Mapping[str, Any] | None = None
-) -> Plan:
-    """The plan of a site file, for the years that it names if none are given, with other values at some of its keys."""
-    planned = plan(path, samples=0, catalogs=catalogs, years=years, set=changed)
-=======
 def plan_of_site(path: str | Path, catalogs: Folders = (), years: int | None = None, root: str | Path | None = None) -> Plan:
     """The plan of a site file, for the years that it names if none are given."""
     planned = plan(path, samples=0, catalogs=catalogs, years=years, root=root)
->>>>>>> integrate
     assert isinstance(planned, Plan), "several scenarios come from `set` only"
     return planned
 

@@ -384,12 +384,8 @@ def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
     catalog, gpus = opened(asked.pop("catalogs")), asked.pop("gpus")
     plain = from_numbers(**{name: given[name] for name in PLAIN})
     job = sized(job_of(**asked).named(), quantities_of({}, {"gpus": gpus}).get("gpus"), catalog)
-<<<<<<< HEAD
-    site = _site_of(plan, catalog) if given["flip"] else None
-    need = need_of(site or plan, plain, job, catalog, given["priority"])
-=======
-    need = need_of(plan, plain, job, catalog, given["priority"], given["root"])
->>>>>>> integrate
+    site = _site_of(plan, catalog, given["root"]) if given["flip"] else None
+    need = need_of(site or plan, plain, job, catalog, given["priority"], given["root"])
     listed = ids_in(given["storage"])
     if not listed:
         raise UsageError(f"--storage: found {brief(str(given['storage']))}, expected ids with commas between, or all")
@@ -427,14 +423,14 @@ def fit_plan(plan: Plan, storage: Sequence[str]) -> Fits:
     return found if found.need.existing else with_flips(found, plan)
 
 
-def _site_of(plan: str | Path | None, catalog: Catalog) -> Plan:
+def _site_of(plan: str | Path | None, catalog: Catalog, root: str | Path | None) -> Plan:
     """The plan of a site file, whose inputs are turned.
 
     Raises UsageError: another source of needs, or storage in place.
     """
     if plan is None or Path(plan).suffix.lower() not in SITE_SUFFIXES:
         raise UsageError("--flip: the inputs of a site are turned, expected SITE.yaml")
-    found = plan_of_site(plan, catalog)
+    found = plan_of_site(plan, catalog, root=root)
     if found.site.section("storage").get("existing"):
         raise UsageError("--flip: the site has storage in place, whose share of each need is not turned; leave out `existing`")
     return found
