@@ -66,7 +66,7 @@ def spread(tree: ArrayTree, samples: int, seed: int) -> dict[str, tuple[float, f
     import numpy
 
     with numpy.errstate(all="ignore"):
-        found = _run(tree, {one: _draw(one, samples, seed) for one in tree.uncertain}, samples)
+        found = _run(tree, {one: draw(one, samples, seed) for one in tree.uncertain}, samples)
         ends = {name: numpy.percentile(values, (10, 90)) for name, values in found.items()}
     # Where draws overflow there is no high end: the typical value has no range.
     return {name: (float(low), float(high)) for name, (low, high) in ends.items() if low < high and numpy.isfinite(high)}
@@ -258,7 +258,7 @@ def _called(function: Callable[..., Any], values: Sequence[Any]) -> Any:
         return math.inf
 
 
-def _draw(one: Uncertain, samples: int, seed: int) -> Any:
+def draw(one: Uncertain, samples: int, seed: int) -> Any:
     """Draws of one quantity, from a stream of its own."""
     import numpy
 

@@ -30,6 +30,7 @@ from ingest.reports.workbook.vendor_workbook import vendor_workbook
 from ingest.site.plan import Plan
 from ingest.site.planner import SiteOptions, YearsOptions, plan
 from ingest.site.service import refuse_undecided
+from ingest.storage.fit import fit_plan
 from ingest.text import all_visible
 from ingest.version import FORMAT
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from ingest.engine.value import Quantity
     from ingest.reports.document.model import Document
+    from ingest.storage.fit_result import Fits
 
 
 #: Formats of a document, and of all files of a report.
@@ -100,8 +102,8 @@ class PaperOptions(TypedDict, total=False):
     storage: Annotated[
         str | Sequence[str],
         option(
-            "Ids of the storage catalog, as fit takes them: systems whose ceilings the chart of bandwidth against nodes shows; "
-            "for the buyer's .docx, .md, .html and .pdf.",
+            "Ids of the storage catalog, as fit takes them: systems whose ceilings the chart of bandwidth against nodes shows, "
+            "and whose flips a table; for the buyer's .docx, .md, .html, .pdf and .xlsx.",
             "ID…",
             many=True,
             default=(),
@@ -183,10 +185,9 @@ def _check(
         raise UsageError("--template fills a .docx, expected --output with one")
     if storage and for_vendor:
         raise UsageError("--storage: systems are not named to vendors, expected without --for-vendor")
-    if storage and suffixes.isdisjoint(DOCUMENTS):
-        raise UsageError(
-            f"--storage is for the charts of a document, expected --output with one of {', '.join(sorted(DOCUMENTS))}"
-        )
+    if storage and suffixes.isdisjoint((".xlsx", *DOCUMENTS)):
+        expected = ", ".join(sorted((".xlsx", *DOCUMENTS)))
+        raise UsageError(f"--storage is for a document or a workbook, expected --output with one of {expected}")
     for _, path, _ in every:
         check_target(path)
 
@@ -212,7 +213,7 @@ class ReportWriter:
     def _content(self, suffix: str) -> bytes:
         """The file of a suffix; vendors receive requirement lines as their statements say them, and a workbook to fill in."""
         if suffix == ".xlsx":
-            return (vendor_workbook if self.for_vendor else model_workbook)(self.plan)
+            return vendor_workbook(self.plan) if self.for_vendor else model_workbook(self.plan, self.found)
         if suffix == ".json":
             data = self.plan.to_dict()
             if self.for_vendor:
@@ -235,7 +236,12 @@ class ReportWriter:
         if self.for_vendor:
             return tender_document(self.plan, () if self.no_charts else vendor_charts(self.plan))
         charts = () if self.no_charts else charts_of(self.plan, self.storage)
-        return buyer_report(self.plan, charts, derivations=self.derivations is None)
+        return buyer_report(self.plan, charts, self.derivations is None, self.found)
+
+    @cached_property
+    def found(self) -> Fits | None:
+        """The systems named, with what would change the verdict on each; None where none is named."""
+        return fit_plan(self.plan, self.storage) if self.storage else None
 
 
 def rendered(document: Document, suffix: str, template: str | Path | None = None) -> bytes:

@@ -7,9 +7,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ingest.engine.derivation_graph import Uses, is_column
-from ingest.engine.ranges import uncertain
-from ingest.engine.registry import INPUTS, Step
+from ingest.engine.messages import Message
+from ingest.engine.ranges import Uncertain, uncertain
+from ingest.engine.registry import INPUTS, Step, unit_of
+from ingest.errors import UsageError
 from ingest.site.plan import Plan
+from ingest.site.schema import node_at
 
 #: By how much an input without a range is changed, as a share of its value; a count changes by one at least.
 CHANGE = 0.1
@@ -19,6 +22,22 @@ SMALLEST = 1e-6
 MOST_NUMBERS = 3_000_000
 #: Turns of a column that are summed at a time.
 AT_A_TIME = 128
+#: Keys of the site file that replace a value of the catalogs, by quantity; the owner goes into the braces.
+KEYS = {
+    "accelerator_utilization": "jobs.{}.utilization",
+    "capacity_growth_factor": "datasets.{}.growth.capacity",
+    "concurrent_runs": "jobs.{}.runs",
+    "data_copies": "datasets.{}.copies",
+    "fill_limit": "storage.fill_limit",
+    "growth_period_seconds": "datasets.{}.growth.every",
+    "parameters": "jobs.{}.checkpoint.parameters",
+    "performance_headroom": "storage.headroom",
+    "unstalled_samples_per_second_per_gpu": "jobs.{}.samples_per_second",
+}
+#: Defaults of which the key says more than the value: that no other limit holds.
+ALONE = frozenset(("drain_time", "drain_fraction"))
+#: Sections of a site file whose keys need no owner; any other key is one of a job.
+OF_THE_SITE = ("clusters", "growth", "jobs", "outage", "overlap", "reserve", "serving", "storage", "test")
 
 
 class Influence(NamedTuple):
@@ -31,6 +50,94 @@ class Influence(NamedTuple):
     def weight(self) -> float:
         """The sum of the changes; no requirement counts more than twice its value."""
         return sum(min(change, 1.0) for change in self.moved.values())
+
+
+class SiteInput(NamedTuple):
+    """An input of a site that may turn out otherwise: one value, wherever it is used.
+
+    Attributes:
+        name: the key of the site file that sets it; its quantity and whose it is where no key does.
+        steps: all that have the value.
+        keys: every key that sets it; empty where none does.
+        low, high: its range; None where it has none.
+    """
+
+    name: str
+    steps: tuple[Step, ...]
+    keys: tuple[str, ...]
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def uncertain(self) -> Uncertain:
+        """The input as one with a range.
+
+        Raises:
+            ValueError: it has none.
+        """
+        found = uncertain(self.steps[0].name, self.steps[0].source)
+        if found is None:
+            raise ValueError(f"{self.name} has no range")
+        return found
+
+    @property
+    def value(self) -> float:
+        """Its value today."""
+        return float(self.steps[0].value)
+
+
+def site_inputs(plan: Plan) -> list[SiteInput]:
+    """The inputs behind the requirements that a key of the site file sets, or that have a range.
+
+    A value that several jobs take from one source is one input; so is a key, whatever quantities it sets.
+    """
+    alike: dict[tuple[Any, ...], list[Step]] = {}
+    for step in plan.used:
+        item = step.source
+        if item is not None and isinstance(step.value, (int, float)):
+            user = item.origin == "user" and bool(item.where)
+            key = (item.where,) if user else (step.name, step.value, item.low, item.high, item.source, item.where)
+            alike.setdefault(key, []).append(step)
+    found = []
+    for steps in alike.values():
+        first, keys = steps[0], tuple(dict.fromkeys(key for step in steps for key in _keys_of(step, plan)))
+        known = uncertain(first.name, first.source)
+        if keys or known is not None:
+            owners = sorted({step.owner for step in steps} - {""})
+            name = keys[0] if keys else ": ".join(filter(None, (owners[0] if owners else "", first.name)))
+            more = max(len(keys), len(owners) if not keys else 0) - 1
+            name += f" and {more} more" if more > 0 else ""
+            found.append(SiteInput(name, tuple(steps), keys, *((known.low, known.high) if known is not None else ())))
+    return sorted(found, key=lambda one: one.name)
+
+
+def _keys_of(step: Step, plan: Plan) -> Iterator[str]:
+    """The keys of the site file that set a step to a number of its unit."""
+    item = step.source
+    assert item is not None
+    if item.origin == "user":
+        paths = [item.where] if item.where else []
+    else:
+        ways = item.note.supply if isinstance(item.note, Message) else ()
+        path = (KEYS.get(step.name, "") if item.origin == "default" or item.low is not None else "") or (
+            ways[0].in_site_file if ways and step.name not in ALONE else ""
+        )
+        jobs = plan.site.section("jobs")
+        owners = [step.owner] if step.owner else [name for name, job in jobs.items() if path.partition(".")[0] in job]
+        path = path.replace("datasets.*", "datasets.{}")
+        if "{}" in path or path.partition(".")[0] in OF_THE_SITE:
+            paths = [path.format(step.owner)] if step.owner or "{}" not in path else []
+        else:
+            paths = [f"jobs.{owner}.{path}" for owner in owners if path and owner in jobs]
+    for path in paths:
+        *_, last = parts = path.split(".")
+        try:
+            sets = node_at(parts, path).get("x-quantity") or (last if last == step.name else "")
+        except UsageError:
+            continue
+        known = item.origin == "user" or sets == step.name or path == KEYS.get(step.name, "").format(step.owner)
+        if sets and known and unit_of(sets) == unit_of(step.name):
+            yield path
 
 
 def influences(plan: Plan, inputs: Iterable[Sequence[Step]]) -> list[Influence]:

@@ -125,6 +125,19 @@ class LoadConditions(LineClients):
             return [one._replace(bandwidth=one.nodes) for one in placed]
         return self._with_guidance(value, placed, clients)
 
+    def reads_of(self, value: RequirementValue) -> tuple[tuple[Step, Step, str], ...]:
+        """Bandwidth, request size and pattern of each job whose reads alone make up a line; none where others do too."""
+        line = value.line
+        beside = any(one.column in TIER_READS and one.column != line.column for one in self.causes(value))
+        if line.operation != "read" or value.by_guidance or beside or line.column == KV_READS:
+            return ()
+        found = []
+        for entry in self.entries(value):
+            row = None if line.streams else self._row(line, entry)
+            size = self.known.step("stream_request_bytes") if row is None else row.known.step("read_request_bytes")
+            found.append((entry, size, "sequential" if row is None else str(row.words["pattern"])))
+        return tuple(found)
+
     def _with_guidance(self, value: RequirementValue, parts: Sequence[LoadPart], clients: int) -> list[LoadPart]:
         """The reads of the workload, each in its own pattern, and what the guidance adds to them, in sequence."""
         assert value.compared is not None

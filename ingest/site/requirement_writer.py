@@ -100,6 +100,10 @@ class WrittenRequirement:
     floor: Step | None  # the rate below which it is for information only; None where its value is above
     findings: tuple[Finding, ...]  # the rules that decided its priority and conditions
     most: Step | None = None  # the most that the line may demand; None where nothing limits it
+    below: Step | None = None  # the rate below which it would be for information only; None where it counts at any size
+    priority: str = INFORMATION  # its priority from that rate on
+    #: of each job whose reads make it up: bandwidth, request size and pattern
+    reads: tuple[tuple[Step, Step, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -162,7 +166,7 @@ class RequirementWriter:
         sentence = sentence[0].upper() + sentence[1:]
         if value.by_buyer is not None:
             # What the buyer states is required whatever the jobs need.
-            allowed, floor = "mandatory", None
+            allowed, floor, limit = "mandatory", None, None
             stated, needed = value.by_buyer
             if float(stated.value) >= float(step.value):
                 because = self.site.section("storage")["at_least"].get("because")
@@ -196,7 +200,8 @@ class RequirementWriter:
             loads if len(loads) > 1 else (),
         )
         choices = [*self._choices(value, conditions, limit), *sides]
-        return WrittenRequirement(requirement, step, tested, floor, tuple(one for one in choices if one is not None), most)
+        decided = tuple(one for one in choices if one is not None)
+        return WrittenRequirement(requirement, step, tested, floor, decided, most, limit, allowed, self.loads.reads_of(value))
 
     def _assumed_below(self, step: Step) -> frozenset[str]:
         """The names of the assumed inputs below a tested quantity; many lines test the same ones."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
@@ -17,7 +17,9 @@ from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, brief, expected_one_of
+from ingest.requirement import PRIORITIES
 from ingest.site.plan import Plan
+from ingest.site.plan_file import SITE_SUFFIXES, plan_of_site
 from ingest.sizing.bandwidth import sized
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import Job, job_of, quantities_of
@@ -25,7 +27,8 @@ from ingest.sizing.rules import Finding, finding, unused, without_unit
 from ingest.storage import data_path
 from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
 from ingest.storage.existing import measured_entry, stock_of, without
-from ingest.storage.fit_result import QUESTION, RESULTS, Fit, Fits
+from ingest.storage.fit_result import MISFIT, QUESTION, RESULTS, UNKNOWN, Fit, Fits
+from ingest.storage.flips import MOST_SYSTEMS, flips_of
 from ingest.storage.need import ALL, PLAIN, REQUIRABLE, FitOptions, Need, StorageOptions, from_numbers, names_job, need_of
 from ingest.storage.system_quantities import (
     DEGRADED,
@@ -274,6 +277,14 @@ def _fit(system: System, need: Need, terms: Terms, catalog: Catalog) -> Fit:
     return found if tier is None else _of_tier(found, known, terms.prices)
 
 
+def chosen(found: Fit, terms: Terms, catalog: Catalog) -> Callable[[Need], Fit]:
+    """The verdict on a system as it is chosen, for any need: with its size of drive and so many units, or in its tier."""
+    system = next(one for one in _systems(found.entry, terms, catalog) if one.label == found.label)
+    if found.entry.family in OWNED and not found.entry.fixed:
+        terms = terms._replace(units=found.answer.known.value("units"))
+    return lambda need: _fit(system, need, terms, catalog)
+
+
 def _of_tier(found: Fit, known: Quantities, prices: Prices | None) -> Fit:
     """The verdict on a tier: its cost, and the file systems that together meet the need which one of them does not."""
     short = [one for one in found.layers if one.holds is False]
@@ -378,7 +389,8 @@ def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
     catalog, gpus = opened(asked.pop("catalogs")), asked.pop("gpus")
     plain = from_numbers(**{name: given[name] for name in PLAIN})
     job = sized(job_of(**asked).named(), quantities_of({}, {"gpus": gpus}).get("gpus"), catalog)
-    need = need_of(plan, plain, job, catalog, given["priority"], given["root"])
+    site = _site_of(plan, catalog, given["root"]) if given["flip"] else None
+    need = need_of(site or plan, plain, job, catalog, given["priority"], given["root"])
     listed = ids_in(given["storage"])
     if not listed:
         raise UsageError(f"--storage: found {brief(str(given['storage']))}, expected ids with commas between, or all")
@@ -394,7 +406,39 @@ def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
     used = {name for one in found.systems for name in one.answer.used}
     notes = [unused(Option(f"set.{name}")) for name in settings if name not in used]
     notes += without_unit({"capacity": plain.get("required_usable_bytes")})
+    if site is not None:
+        found = with_flips(found, site, terms, given["priority"])
     return replace(found, need=replace(found.need, notes=(*found.need.notes, *notes)))
+
+
+def with_flips(found: Fits, plan: Plan, terms: Terms = ONE_SPARE, priority: str = PRIORITIES[0]) -> Fits:
+    """The comparison with what would change the verdicts on the first systems that can be chosen, or on all that are named."""
+    able = [one for one in found.systems if not found.compared or one.verdict not in (UNKNOWN, MISFIT)][:MOST_SYSTEMS]
+    able = [one for one in able if not one.ruled_out]
+    held = [chosen(one, terms, found.catalog)(found.need) for one in able]
+    return replace(found, flips=flips_of(plan, able, held, priority))
+
+
+def fit_plan(plan: Plan, storage: Sequence[str]) -> Fits:
+    """Systems compared with the mandatory lines of a plan, with their flips; without where storage is in place.
+
+    Raises UsageError: an unknown id.
+    """
+    found = fit_need(need_of(plan, {}, Job(), plan.catalog), ids_in(storage), plan.catalog)
+    return found if found.need.existing else with_flips(found, plan)
+
+
+def _site_of(plan: str | Path | None, catalog: Catalog, root: str | Path | None) -> Plan:
+    """The plan of a site file, whose inputs are turned.
+
+    Raises UsageError: another source of needs, or storage in place.
+    """
+    if plan is None or Path(plan).suffix.lower() not in SITE_SUFFIXES:
+        raise UsageError("--flip: the inputs of a site are turned, expected SITE.yaml")
+    found = plan_of_site(plan, catalog, root=root)
+    if found.site.section("storage").get("existing"):
+        raise UsageError("--flip: the site has storage in place, whose share of each need is not turned; leave out `existing`")
+    return found
 
 
 def unmeetable(plan: Plan) -> Iterator[Finding]:

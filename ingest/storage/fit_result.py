@@ -271,6 +271,127 @@ def _is_recalled(step: Step) -> bool:
     return any(_is_recalled(inner) for inner in step.inputs if inner.name != "units")
 
 
+#: Verdicts on one requirement line.
+LINE_HOLDS, LINE_FAILS, LINE_OPEN = LINE_VERDICTS = ("holds", "fails", "not known")
+
+
+class Flip(NamedTuple):
+    """A value of an input at which the verdict on a requirement line turns.
+
+    Attributes:
+        system, requirement: their ids.
+        layer: of the data path that turns it.
+        input: the key of the site file, or the quantity.
+        unit: of the three values.
+        value, flips_at: today, and where the verdict turns.
+        whole: whether the input is whole.
+        verdict, then: on the line, today and behind it: one of `LINE_VERDICTS`.
+        low, high: the range of the input; None where it has none.
+    """
+
+    system: str
+    requirement: str
+    layer: str
+    input: str
+    unit: str
+    value: float
+    flips_at: float
+    whole: bool
+    verdict: str
+    then: str
+    low: float | None
+    high: float | None
+
+    @property
+    def inside_range(self) -> bool:
+        """Whether the input may well be there: the verdict is undecided today."""
+        return self.low is not None and self.high is not None and self.low <= self.flips_at <= self.high
+
+    @property
+    def distance(self) -> float:
+        """How many times the value, or what part of it, lies at the flip: at least 1."""
+        return max(self.flips_at / self.value, self.value / self.flips_at) if self.value and self.flips_at else float("inf")
+
+    @property
+    def sign(self) -> str:
+        """On which side of the value the verdict is another one."""
+        return (">" if self.flips_at > self.value else "<") if not self.whole else "≥" if self.flips_at > self.value else "≤"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return {**self._asdict(), "inside_range": self.inside_range}
+
+
+class Steady(NamedTuple):
+    """An input that moves a line of a system without a flip between two values, which were both tried."""
+
+    system: str
+    requirement: str
+    input: str
+    tried_low: float
+    tried_high: float
+
+
+class InputEffect(NamedTuple):
+    """What the range of an input does to how much of a system is bought.
+
+    Attributes:
+        share: its total effect: of the variance of the units, or of the capacity of a service.
+        at_low, at_high: units, or capacity, with the input alone at the ends of its range.
+    """
+
+    system: str
+    input: str
+    share: float
+    at_low: float
+    at_high: float
+
+
+class Observation(NamedTuple):
+    """The one observation to make first.
+
+    Attributes:
+        what: it takes.
+        command: that makes it.
+        inputs: that it determines.
+        narrows, undecided: how many verdicts of systems on lines it narrows, of how many that are undecided.
+    """
+
+    what: str
+    command: str
+    inputs: tuple[str, ...]
+    narrows: int
+    undecided: int
+
+
+class Flips(NamedTuple):
+    """What would change the verdicts.
+
+    Attributes:
+        flips: the nearest first, those inside the range of their input before all others.
+        steady: inputs without a flip.
+        refused: why inputs were not turned, by their name.
+        effects: of the inputs that have a range, the largest of each system first.
+        observation: to make first; None where no verdict is undecided, or nothing observes its inputs.
+    """
+
+    flips: tuple[Flip, ...]
+    steady: tuple[Steady, ...]
+    refused: Mapping[str, str]
+    effects: tuple[InputEffect, ...] = ()
+    observation: Observation | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "flips": [one.to_dict() for one in self.flips],
+            "steady": [one._asdict() for one in self.steady],
+            "not_turned": dict(self.refused),
+            "effects": [one._asdict() for one in self.effects],
+            "observation": None if self.observation is None else self.observation._asdict(),
+        }
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Fits(InteractiveResult):
     """The answer of `fit`: systems by verdict, then by headroom."""
@@ -280,6 +401,7 @@ class Fits(InteractiveResult):
     catalog: Catalog
     compared: bool = False  # all systems of the catalogs were compared, so that one that fits meets `--require`
     stock: tuple[Stock, ...] = ()  # what the storage in place delivers; the need is what it leaves missing
+    flips: Flips | None = None  # what would change the verdicts, where that is asked for
 
     command = QUESTION.command
     RESULTS = tuple(RESULTS)
@@ -367,6 +489,7 @@ class Fits(InteractiveResult):
         }
         sources = list({source["id"]: source for one in self.systems for source in one.answer.sources}.values())
         body |= {"nothing_missing": self.nothing_missing} if self.nothing_missing else {}
+        body |= {} if self.flips is None else self.flips.to_dict()
         return envelope(self.command, body, catalog=self.catalog, sources=sources, warnings=self.warnings)
 
     def to_frame(self) -> pandas.DataFrame:

@@ -219,7 +219,7 @@ def _conditions(counting: Sequence[Requirement]) -> tuple[dict[str, Input], str]
         found = {
             "nodes": conditions.clients,
             # The size of writes says nothing about reads.
-            "io_bytes": _io_size(conditions) if reads else None,
+            "io_bytes": io_size_of(conditions) if reads else None,
             "requests_in_flight_per_node": in_flight,
         }
         given = {
@@ -234,7 +234,7 @@ def _conditions(counting: Sequence[Requirement]) -> tuple[dict[str, Input], str]
     return {}, ""
 
 
-def _io_size(conditions: Conditions) -> float | None:
+def io_size_of(conditions: Conditions) -> float | None:
     """Bytes of one read; of several patterns the mean over their requests."""
     reads = [part for part in conditions.mix if part.operation == "read"]
     if not reads:
@@ -276,6 +276,9 @@ class TermOptions(TypedDict, total=False):
         bool, option("Require the whole read rate with one failure domain down and the rest rebuilding.", default=False)
     ]
     no_spare: Annotated[bool, option("Count units without a spare failure domain.", default=False)]
+    flip: Annotated[
+        bool, option("Show at which value of each input of the site a chosen system no longer meets a line.", default=False)
+    ]
     sites: Annotated[bool, option("Compare installations that exist once as well.", default=False)]
     prices: Annotated[
         str | Path | None, option("YAML file with date, currency and prices of a TiB for a month, by service and tier.", "FILE")

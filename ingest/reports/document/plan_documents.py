@@ -16,6 +16,7 @@ from ingest.reports.charts.chart import Chart
 from ingest.reports.document.derivations import derivation_listings, place_of
 from ingest.reports.document.model import Block, Bullets, Cover, Document, DocumentSection, Figure, Paragraph, Subheading, Table
 from ingest.reports.labels import capitalised, is_share, label, plain, span, texts
+from ingest.reports.pages.storage import first_flips, flip_row
 from ingest.requirement import INFORMATION, Requirement, is_of, said_of, theme_title
 from ingest.rfp.award import Award
 from ingest.site.plan import COLUMN_KINDS
@@ -28,6 +29,7 @@ from ingest.version import __version__
 if TYPE_CHECKING:
     from ingest.site.plan import Plan
     from ingest.site.service import ServiceTerm
+    from ingest.storage.fit_result import Fits
 
 #: Columns that fit a page, and rows per table where a wider table is turned.
 MOST_COLUMNS, BESIDE = 8, 5
@@ -291,13 +293,24 @@ MOST_EFFECTS = 2
 
 
 @decimal_units()
-def buyer_report(plan: Plan, charts: Sequence[Chart] = (), derivations: bool = True) -> Document:
-    """The buyer's own report of a plan; `derivations` tells whether the derivation of each value is an appendix."""
-    return BuyerReport("buyer", plan, charts).document(derivations)
+def buyer_report(plan: Plan, charts: Sequence[Chart] = (), derivations: bool = True, found: Fits | None = None) -> Document:
+    """The buyer's own report of a plan.
+
+    Args:
+        plan: of the site.
+        charts: of the plan.
+        derivations: whether the derivation of each value is an appendix.
+        found: systems of which the report says what would change the verdict.
+    """
+    report = BuyerReport("buyer", plan, charts)
+    report.found = found
+    return report.document(derivations)
 
 
 class BuyerReport(Composition):
-    """Writes the buyer's report of a plan."""
+    """Writes the buyer's report of a plan; `found` are systems whose verdicts may turn."""
+
+    found: Fits | None = None
 
     def document(self, derivations: bool) -> Document:
         """The whole document."""
@@ -389,6 +402,12 @@ class BuyerReport(Composition):
         if rows:
             yield self.clause("sensitivity")
             yield form("sensitivity", rows)
+        turned = [
+            (one.entry.id, *flip_row(flip)) for one in self.found.systems for flip in first_flips(self.found, one.entry.id)
+        ] if self.found is not None else []  # fmt: skip
+        if turned:
+            yield self.clause("flips")
+            yield form("flips", turned)
 
     def _sources(self) -> Iterator[Block]:
         plan = self.plan

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ingest.engine.registry import unit_of
-from ingest.reports.labels import capitalised, plain
+from ingest.reports.labels import capitalised, counted, joined_ends, plain
 from ingest.reports.page import Page, Section, assumptions_section, fits_line, of_several, page_of, sources_section, value_text
-from ingest.storage.fit_result import BEYOND, MISFIT, OPEN, SO_FAR, UNKNOWN, VERDICTS, Fit, Fits
+from ingest.storage.fit_result import BEYOND, MISFIT, OPEN, SO_FAR, UNKNOWN, VERDICTS, Fit, Fits, Flip
 from ingest.storage.system_quantities import COUNTED
 from ingest.units import display
 
@@ -34,6 +34,11 @@ LAYERS = ("layer", "needed", "ceiling", "headroom", "holds", "")
 MANY = 20
 #: Shares below this one are shown as such.
 LEAST_SHARE = 1e-4
+#: Inputs that turn the verdict on a system which a short page shows.
+MOST_FLIPS = 5
+#: Inputs whose share in the variance a page shows, and the least of these shares.
+MOST_EFFECTS, LEAST_EFFECT = 3, 0.01
+FLIP_COLUMNS = ("input", "today", "turns at", "", "range")
 TITLES = {UNKNOWN: "What nobody has published: ask these"}
 UNITS_OPEN = "fits as far as known, number of units open"
 ORDER = "Order: share of the ceilings known, published before recalled, headroom"
@@ -52,6 +57,7 @@ def fits_page(found: Fits, in_full: bool = False) -> Page:
     if in_full or len(found.systems) <= MOST_IN_FULL:
         for one in found.systems:
             sections += _in_full(one, alone=len(found.systems) == 1)
+    sections += flip_sections(found, in_full)
     first = found.systems[0] if found.systems else None
     decided = (_failing(first) or _units(first) or first.question) if first is not None else ""
     # One row per system in base units.
@@ -87,6 +93,57 @@ def _in_place(found: Fits) -> Section:
         rows.append((one.id, one.priority, shown(one.need, one.unit), have, missing))
     said = (found.nothing_missing,) if found.nothing_missing else ()
     return Section("Storage in place", ("line", "priority", "need", "have", "missing"), tuple(rows), said)
+
+
+def flip_sections(found: Fits, in_full: bool = False) -> Iterator[Section]:
+    """The inputs at which each chosen system no longer meets a line, the first of each to do so; all lines in full."""
+    if found.flips is None:
+        return
+    for one in found.systems:
+        own = [flip for flip in found.flips.flips if flip.system == one.entry.id]
+        steady = [row for row in found.flips.steady if row.system == one.entry.id]
+        if not own and not steady:
+            continue
+        rows = [flip_row(flip) for flip in own]
+        shown = first_flips(found, one.entry.id)
+        main = tuple(at for at, flip in enumerate(own) if flip in shown)
+        undecided = len({flip.input for flip in own if flip.inside_range})
+        said = (
+            f"undecided: {counted(undecided, 'input')} may well turn it" if undecided else "no input turns it within its range"
+        )
+        effects = [effect for effect in found.flips.effects if effect.system == one.entry.id and effect.share >= LEAST_EFFECT]
+        shares = ", ".join(f"{effect.share * 100:.0f} % by {effect.input}" for effect in effects[:MOST_EFFECTS])
+        what = "capacity" if one.entry.tiers else "units"
+        lines = (f"Variance of the {what} to buy: {shares}",) if shares else ()
+        yield Section(f"{_amount(one)}: {said}", FLIP_COLUMNS, tuple(rows), lines, 2, main=None if in_full else main)
+    first = found.flips.observation
+    if first is not None:
+        narrowed = f"Measure first: {first.what}; it narrows {first.narrows} of {counted(first.undecided, 'undecided verdict')}"
+        yield Section(narrowed, lines=(first.command,))
+    left_out = tuple(f"{name}: {why}" for name, why in found.flips.refused.items())
+    yield Section("Not turned: plan again with other values", lines=left_out, detail="input")
+
+
+def flip_row(flip: Flip) -> tuple[str, str, str, str, str]:
+    """A flip as people read it: the input, its value, where the verdict turns, what it is there, and the range of the input."""
+    span = ""
+    if flip.low is not None and flip.high is not None:
+        low, high = (_input_text(flip, end) for end in (flip.low, flip.high))
+        span = joined_ends(low, high, " – ") + (", undecided today" if flip.inside_range else "")
+    turns = f"{flip.sign} {_input_text(flip, flip.flips_at)}"
+    return flip.input, _input_text(flip, flip.value), turns, f"{flip.requirement} {flip.then}", span
+
+
+def first_flips(found: Fits, system: str) -> list[Flip]:
+    """The flips of a system that a short page shows: of each input and side the nearest."""
+    own = [flip for flip in found.flips.flips if flip.system == system] if found.flips is not None else []
+    nearest = {(flip.input, flip.flips_at > flip.value): flip for flip in reversed(own)}
+    return [flip for flip in own if nearest[flip.input, flip.flips_at > flip.value] is flip][:MOST_FLIPS]
+
+
+def _input_text(flip: Flip, value: float) -> str:
+    """A value of an input as people read it."""
+    return display(value, flip.unit, binary=False, digits=3)
 
 
 def _named(one: Fit) -> str:

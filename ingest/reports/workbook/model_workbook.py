@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from ingest.requirement import Requirement
     from ingest.site.plan import Plan
     from ingest.sizing.rules import Finding
+    from ingest.storage.fit_result import Fits, Flips
 
 #: The sections of the sheet Read-me that a change of inputs strikes out or that may be empty.
 QUESTIONS = "Open questions: what the site file does not determine"
@@ -73,17 +74,17 @@ ROUNDED, LIMITED = "rounded_requirement", "limited_requirement"
 
 
 @decimal_units()
-def model_workbook(plan: Plan) -> bytes:
-    """The buyer's workbook of a plan."""
+def model_workbook(plan: Plan, found: Fits | None = None) -> bytes:
+    """The buyer's workbook of a plan; `found` are systems of which a sheet says what would change the verdict."""
     with garbage_collection_paused():
-        return ModelWorkbook(plan).content()
+        return ModelWorkbook(plan, found.flips if found is not None else None).content()
 
 
 class ModelWorkbook:
     """Writes the sheets of a plan."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+    def __init__(self, plan: Plan, flips: Flips | None = None) -> None:
+        self.plan, self.flips = plan, flips
         self.tables = table_sheets(plan)
         shown = [step for table in self.tables.values() for steps in table.steps for step in steps if step is not None]
         # What checks compare; what turns computed values into required ones, and thresholds below which none is required.
@@ -106,6 +107,7 @@ class ModelWorkbook:
         absent |= {name for name, found in drawn.items() if found is None}
         absent |= set() if is_of(GUIDED, plan.kinds) else {"Guidance"}
         absent |= set() if plan.decided else {"Decisions"}
+        absent |= {"Flips"} if self.flips is None else set()
         sheets = {name: one for name, one in layouts("model").items() if name not in absent}
         book = WorkbookWriter(f"Storage requirements of {plan.site.name}", sheets)
         results = ResultsSheet(plan, book, cells, knobs_of(plan, cells))
@@ -121,6 +123,8 @@ class ModelWorkbook:
             self._decisions(book.sheet("Decisions"))
         lines = self._requirements(book.sheet(form.REQUIREMENTS_SHEET))
         self._sensitivity(book.sheet("Sensitivity"))
+        if self.flips is not None:
+            write_flips(self.flips, book.sheet("Flips"))
         book.evidence(plan.assumptions, plan.sources)
         checks = book.checks(checks_of(plan, cells, self.tables, lines))
         hidden = [f"{name} ({said})" if (said := BEHIND.get(name)) else name for name, one in sheets.items() if one.hidden]
@@ -234,6 +238,19 @@ class ModelWorkbook:
                 sheet.row(one.id, *shown, one.unit, swing)
         strike(sheet, "Value", "Swing")
         sheet.close()
+
+
+def write_flips(found: Flips, sheet: SheetWriter) -> None:
+    """Where the verdict on each system turns, at the inputs of the plan, those inside the range of their input first."""
+    for one in found.flips:
+        look = style_of("", one.unit)
+        values = [None if value is None else NumberCell(value, look) for value in (one.value, one.flips_at, one.low, one.high)]
+        sheet.row(
+            one.system, one.requirement, one.layer, one.input, *values[:2], one.verdict, one.then, *values[2:], one.unit,
+            "undecided" if one.inside_range else "",
+        )  # fmt: skip
+    strike(sheet, "Value", "Today undecided")
+    sheet.close()
 
 
 #: name, what is expected, formula

@@ -21,7 +21,7 @@ from ingest.reports.workbook.sheet import (
     style_of,
     validation,
 )
-from ingest.site.influence import influences
+from ingest.site.influence import KEYS, influences
 from ingest.site.plan import Plan
 from ingest.units import BINARY, COUNTED, exact, scale_of
 
@@ -123,18 +123,6 @@ MOST, MOST_ALIKE, MOST_MOVED = 15, 3, 3
 #: Quantities of which the most effective input is a knob, whatever it moves.
 ALWAYS = (("nodes",), ("cluster_nodes",), ("performance_headroom",), ("capacity_growth_factor",), ("keep_last",),
           ("checkpoint_interval", "longest_interval"), ("fill_limit",))  # fmt: skip
-#: Keys of the site file that replace a value of the catalogs, by quantity; the owner goes into the braces.
-KEYS = {
-    "accelerator_utilization": "jobs.{}.utilization",
-    "capacity_growth_factor": "datasets.{}.growth.capacity",
-    "concurrent_runs": "jobs.{}.runs",
-    "data_copies": "datasets.{}.copies",
-    "fill_limit": "storage.fill_limit",
-    "growth_period_seconds": "datasets.{}.growth.every",
-    "parameters": "jobs.{}.checkpoint.parameters",
-    "performance_headroom": "storage.headroom",
-    "unstalled_samples_per_second_per_gpu": "jobs.{}.samples_per_second",
-}
 
 
 class Knob(NamedTuple):

@@ -1,0 +1,469 @@
+"""Flips: the value of each input of a site at which a chosen system no longer meets a requirement line, or begins to.
+
+A system is held as it is chosen today: so many units, or the tier of a service, whose capacity follows the need. The lines
+are computed again from the recorded formulas for many values of one input at a time, and compared with the ceilings of the
+system; between the last value with the verdict of today and the first with another one, bisection finds the flip. Nothing here
+assumes that a line rises or falls throughout, or that it has no jumps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from ingest.engine.monte_carlo import draw
+from ingest.engine.ranges import Tree
+from ingest.engine.registry import FORMULAS, INPUTS, Step, steps_below, unit_of
+from ingest.requirement import PRIORITIES
+from ingest.site.influence import SiteInput, site_inputs
+from ingest.site.load_conditions import LoadPart, mean_request, mix_of
+from ingest.site.plan import Plan
+from ingest.storage.data_path import INSTALLED, ROUNDING, LayerVerdict
+from ingest.storage.fit_result import LINE_FAILS, LINE_HOLDS, LINE_OPEN, Fit, Flip, Flips, InputEffect, Observation, Steady
+from ingest.storage.need import TO_BUY, io_size_of, need_in
+
+#: Systems of which flips are shown where none is named.
+MOST_SYSTEMS = 5
+#: How many times the value of today, and what part of it, is searched, within the limits of the input.
+FAR = 100.0
+#: Values on each side of that of today; between neighbours the verdict is taken to change once.
+POINTS = 48
+#: Relative distance of the last value with one verdict from the first with the other.
+CLOSE = 1e-6
+#: Inputs that decide more than the recorded formulas hold, such as which run of a benchmark is the evidence: they are planned
+#: again instead.
+STRUCTURAL = frozenset((
+    "nodes", "cluster_nodes", "significant_digits", "session_turns", "prompt_tokens", "generated_tokens", "sequences_per_gpu",
+    "sequence_length",
+))  # fmt: skip
+#: Parts into which a bracket is split at a time.
+PARTS = 16
+HELD, _READS, _NODE = "required_usable_bytes", "read_bandwidth_needed", "node_read_bandwidth_needed"
+#: Conditions of the need that those of the largest read line are: clients, and bytes of a request.
+CONDITIONS = ("nodes", "io_bytes")
+
+
+#: Draws behind the share of an input in the variance, and their seed.
+DRAWS, SEED = 32_768, 0
+#: What observes a quantity, and the command; the braces take the job or the data set.
+A_JOB = ("an hour of {}", "ingest observe --pid PID --path DATA --window 1h -o {}.json")
+A_SAMPLE = ("a sample of the data of {}", "ingest measure PATH --samples -o {}.json")
+A_PATH = ("a fio run on the storage in use", "ingest measure-storage PATH -o path.json")
+A_HISTORY = ("the accounting records of the cluster", "ingest site --from HISTORY -o usage.yaml")
+OBSERVED: Mapping[str, tuple[str, str]] = {
+    **dict.fromkeys(("unstalled_samples_per_second_per_gpu", "model_flops_utilization", "request_bytes", "readers_per_gpu",
+                     "staging_bandwidth_per_gpu", "staging_fixed_seconds", "drain_time", "restart_seconds"), A_JOB),
+    **dict.fromkeys(("sample_bytes", "data_sample_bytes", "data_bytes_per_token"), A_SAMPLE),
+    "client_latency": A_PATH,
+    **dict.fromkeys(("failures_per_node_second", "observed_interrupts"), A_HISTORY),
+}  # fmt: skip
+
+
+def flips_of(plan: Plan, systems: Sequence[Fit], held: Sequence[Fit], priority: str) -> Flips:
+    """The flips of systems over the inputs of a site, the effects of its uncertain inputs, and what to observe first.
+
+    Args:
+        plan: of the site.
+        systems, held: as their units are counted, and with these units fixed.
+        priority: the lowest of the lines that count.
+    """
+    import numpy
+
+    lines, refused, inputs = _Lines(plan, priority), dict[str, str](), list[SiteInput]()
+    for one in site_inputs(plan):
+        if lines.reached(one):
+            why = _refusal(one, lines)
+            if why:
+                refused[one.name] = why
+            else:
+                inputs.append(one)
+    carried = [_Carried(one, lines) for one in held]
+    with numpy.errstate(all="ignore"):
+        found = [row for one in inputs for row in _turned(one, lines, carried)]
+        effects = tuple(_effects([one for one in inputs if one.low is not None], lines, systems))
+    flips = [row for row in found if isinstance(row, Flip)]
+    flips.sort(key=lambda one: (not one.inside_range, one.then != LINE_FAILS, one.distance))
+    steady = tuple(row for row in found if isinstance(row, Steady))
+    return Flips(tuple(flips), steady, refused, effects, _observation(inputs, flips, effects))
+
+
+def _effects(inputs: Sequence[SiteInput], lines: _Lines, systems: Sequence[Fit]) -> Iterator[InputEffect]:
+    """The total effect of each uncertain input on how much of each system is bought, by Jansen's estimator."""
+    import numpy
+
+    draws = [[draw(one.uncertain, DRAWS, SEED + turn) for one in inputs] for turn in (0, 1)]
+    steps = [step for one in inputs for step in one.steps]
+    base = {step: drawn for one, drawn in zip(inputs, draws[0], strict=True) for step in one.steps}
+    base = lines.tree.again(base, lines.tree.above(steps))
+    above = [lines.tree.above(one.steps) for one in inputs]
+    again = [
+        lines.all_of(lines.tree.again({**base, **dict.fromkeys(one.steps, other)}, over), DRAWS)
+        for one, other, over in zip(inputs, draws[1], above, strict=True)
+    ]
+    ends = [
+        lines.all_of(lines.tree.again(dict.fromkeys(one.steps, numpy.array([one.low, one.high])), over), 2)
+        for one, over in zip(inputs, above, strict=True)
+    ]
+    for system in systems:
+        amount = _Amount(system, lines)
+        drawn = amount.of(lines.all_of(base, DRAWS))
+        if not (spread := float(numpy.var(drawn))):
+            continue
+        found = [
+            InputEffect(
+                system.entry.id,
+                one.name,
+                min(float(((drawn - amount.of(other)) ** 2).mean() / 2 / spread), 1.0),
+                *map(float, amount.of(pair)),
+            )
+            for one, other, pair in zip(inputs, again, ends, strict=True)
+        ]
+        yield from sorted((one for one in found if one.share), key=lambda one: -one.share)
+
+
+class _Amount:
+    """How much of a system the lines take: its units, or the capacity of a service."""
+
+    def __init__(self, system: Fit, lines: _Lines) -> None:
+        known, self.needs = system.answer.known, lines.needs
+        self.step = known.step("tier_capacity" if system.entry.tiers else "units_required")
+        leaves = ((name, known.find(name)) for name in dict.fromkeys(lines.needs))
+        self.leaves = {name: step for name, step in leaves if step is not None and step.formula is None}
+        tree = Tree({"": self.step})
+        self.tree, self.above = tree, tree.above(self.leaves.values())
+
+    def of(self, required: Any) -> Any:
+        """For each draw of the lines."""
+        import numpy
+
+        needs = numpy.array(self.needs)
+        given = {step: required[needs == name].max(axis=0) for name, step in self.leaves.items()}
+        return numpy.zeros(required.shape[1:]) + self.tree.again(given, self.above).get(self.step, self.step.value)
+
+
+def _observation(inputs: Sequence[SiteInput], flips: Sequence[Flip], effects: Sequence[InputEffect]) -> Observation | None:
+    """The observation that narrows most of the undecided verdicts; of several the one whose inputs have the most effect."""
+    open_ = [one for one in flips if one.inside_range]
+    shares: dict[str, float] = {}
+    for effect in effects:
+        shares[effect.input] = shares.get(effect.input, 0) + effect.share
+    ways: dict[tuple[str, str], list[str]] = {}
+    for one in inputs:
+        first = one.steps[0]
+        if first.name in OBSERVED:
+            what, command = OBSERVED[first.name]
+            way = what.format(first.owner or "a job"), command.format(first.owner or "job")
+            ways.setdefault(way, []).append(one.name)
+    found = [
+        Observation(*way, tuple(names), len({one[:2] for one in open_ if one.input in names}), len({one[:2] for one in open_}))
+        for way, names in ways.items()
+    ]
+    return max(
+        (one for one in found if one.narrows),
+        key=lambda one: (one.narrows, sum(shares.get(name, 0) for name in one.inputs)),
+        default=None,
+    )
+
+
+class Required(NamedTuple):
+    """What the lines require for many values of an input.
+
+    Attributes:
+        lines: a row for each line, a column for each value.
+        clients, sizes: of the largest read line for each value: its clients, and the mean size of their requests.
+    """
+
+    lines: Any
+    clients: Any
+    sizes: Any
+
+
+class _Lines:
+    """The requirement lines that set a need, as functions of the inputs of the site."""
+
+    def __init__(self, plan: Plan, priority: str) -> None:
+        import numpy
+
+        counted = PRIORITIES[: PRIORITIES.index(priority) + 1]
+        able = [one for one in plan.lines if need_in(one.requirement) and one.priority in counted]
+        buys = any(one.requirement.metric == TO_BUY for one in able)
+        # Where capacity to buy is a line, the data held set no need.
+        self.lines = [one for one in able if not buys or need_in(one.requirement) != HELD or one.requirement.metric == TO_BUY]
+        self.names = [one.requirement.id for one in self.lines]
+        self.needs = [need_in(one.requirement) for one in self.lines]
+        self.digits = plan.known.value("significant_digits")
+        #: Jobs whose model decides what a sample of another size is worth.
+        self.modelled = {row.name for row in plan.rows["jobs"] if row.words.get("model")}
+        #: The rules by which a site is refused: a value and its limit.
+        refusals = (one for one in plan.findings if one.rule.kind == "refusal" and isinstance(one.value, Step))
+        self.rules: list[tuple[Any, Any, Any]] = [(one.rule, one.value, one.limit) for one in refusals]
+        #: The lines of which the largest has the clients and the requests of the need, by number.
+        self.reading = [
+            place for place, one in enumerate(self.lines) if self.needs[place] == _READS and one.requirement.conditions.clients
+        ]
+        reads = (read[:2] for place in self.reading for read in self.lines[place].reads)
+        ends = [*map(_ends, self.lines), *(rule[1:] for rule in self.rules), *reads]
+        steps = (step for pair in ends for step in pair if isinstance(step, Step))
+        self.tree = Tree({str(place): step for place, step in enumerate(steps)})
+        # What a simulation found from its inputs follows no formula.
+        self.simulated = {
+            part for step in self.tree.order if step.formula is None and step.inputs for part in Tree({"": step}).order
+        }
+        self.today = self._required(numpy.array([[float(one.step.value)] for one in self.lines]), {}, slice(None))
+
+    def reached(self, one: SiteInput) -> list[int]:
+        """The lines that rest on an input, by number."""
+        above = {*one.steps, *self.tree.above(one.steps)}
+        sizes = {read[1] for place in self.reading for read in self.lines[place].reads}
+        sized = not above.isdisjoint(sizes)
+        return [
+            place
+            for place, line in enumerate(self.lines)
+            if not above.isdisjoint(_ends(line)) or (sized and self.needs[place] == _READS)
+        ]
+
+    def at(self, one: SiteInput, values: Any, above: Sequence[Step], moving: Sequence[int]) -> Required:
+        """What each line requires where an input has many values."""
+        import numpy
+
+        known: dict[Step, Any] = self.tree.again(dict.fromkeys(one.steps, values), above)
+        found = numpy.tile(self.today, (1, len(values)))
+        computed = numpy.empty((len(moving), len(values)))
+        for row, place in enumerate(moving):
+            step = self.lines[place].step
+            computed[row] = known.get(step, step.value)
+        found[moving] = self._required(computed, known, moving)
+        largest = numpy.array(self.reading)[found[self.reading].argmax(axis=0)] if self.reading else []
+        clients = numpy.array([float(self.lines[place].requirement.conditions.clients) for place in largest])
+        sizes = numpy.array([self._mean_request(place, known, column) for column, place in enumerate(largest)])
+        return Required(found, clients, sizes)
+
+    def _mean_request(self, place: int, known: Mapping[Step, Any], column: int) -> float:
+        """The mean size of the reads of a line, as its mix states it, for one of the values of an input."""
+        line = self.lines[place]
+
+        def now(step: Step) -> float:
+            values = known.get(step, step.value)
+            return float(values[column] if getattr(values, "ndim", 0) else values)
+
+        if all(step not in known for read in line.reads for step in read[:2]):
+            return io_size_of(line.requirement.conditions) or math.nan
+        parts = [LoadPart("", now(rate), now(size), pattern) for rate, size, pattern in line.reads]
+        mix = mix_of(parts) if all(math.isfinite(one.bandwidth) and math.isfinite(one.io_size) for one in parts) else ()
+        return mean_request(mix) if mix else math.nan
+
+    def all_of(self, known: Mapping[Step, Any], count: int) -> Any:
+        """What each line requires, a row for each, for so many values of the steps that are known."""
+        import numpy
+
+        computed = [numpy.broadcast_to(known.get(one.step, one.step.value), count) for one in self.lines]
+        return self._required(numpy.array(computed, float), known, slice(None))
+
+    def refused(self, one: SiteInput, values: Any, above: Sequence[Step]) -> Any:
+        """Whether the site would be refused, for each value of an input."""
+        import numpy
+
+        known, found = self.tree.again(dict.fromkeys(one.steps, values), above), numpy.zeros(len(values), bool)
+        for rule, *ends in self.rules:
+            value, limit = (known.get(end, end.value) if isinstance(end, Step) else end for end in ends)
+            found |= rule.compares(value, limit)
+        return found
+
+    def _required(self, computed: Any, known: Mapping[Step, Any], moving: Any) -> Any:
+        """The values of lines, rounded and limited; nothing where a line is for information only."""
+        import numpy
+
+        rounded = FORMULAS["rounded_requirement"].function(computed, self.digits)
+        found = numpy.where(computed > 0, rounded, 0.0)
+        for row, line in enumerate(numpy.array(self.lines, object)[moving]):
+            if line.most is not None:
+                found[row] = numpy.minimum(found[row], known.get(line.most, line.most.value))
+            if line.below is not None:
+                found[row] = numpy.where(computed[row] < known.get(line.below, line.below.value), 0.0, found[row])
+        return found
+
+
+def _ends(line: Any) -> tuple[Any, ...]:
+    """What decides the value of a line: itself, the most that it may be, and what it has to reach."""
+    return line.step, line.most, line.below
+
+
+class _Carried:
+    """What a system carries of each line."""
+
+    def __init__(self, system: Fit, lines: _Lines) -> None:
+        import numpy
+
+        known, self.system, self.lines = system.answer.known, system, lines
+        # What the outstanding reads of the lines limit is left out: planning sets them anew for each value.
+        layers, ends = list[LayerVerdict](), list[tuple[Step, Step]]()
+        for one in system.layers:
+            if one.ceiling and not one.unsure and one.layer != INSTALLED:
+                pair = known.step(one.layer.need), known.step(one.layer.ceiling)
+                if not _waits(pair):
+                    layers.append(one)
+                    ends.append(pair)
+        self.tree = Tree({f"{place} {end}": step for place, pair in enumerate(ends) for end, step in enumerate(pair)})
+        leaves = ((name, known.find(name)) for name in (*dict.fromkeys(lines.needs), *CONDITIONS))
+        self.leaves = {name: step for name, step in leaves if step is not None and step.formula is None}
+        self.above = self.tree.above(self.leaves.values())
+        resting = {name: {leaf, *self.tree.above([leaf])} for name, leaf in self.leaves.items()}
+        #: The layers that carry a line: need, ceiling, and the lines whose needs they carry.
+        self.layers = [
+            (layer, *pair, numpy.array([pair[0] in resting.get(of, ()) for of in lines.needs]))
+            for layer, pair in zip(layers, ends, strict=True)
+        ]
+        #: The lines that a known ceiling of the system decides.
+        self.decides = sum((rows for *_, rows in self.layers), numpy.zeros(len(lines.needs), bool)).astype(bool)
+
+    def verdicts(self, needed: Required) -> Iterator[tuple[LayerVerdict, Any]]:
+        """Each layer, and of each line whether the layer carries it."""
+        import numpy
+
+        required, *conditions = needed
+        shape, needs = required.shape, numpy.array(self.lines.needs)
+        given = {name: item for name, item in zip(CONDITIONS, conditions, strict=True) if name in self.leaves and len(item)}
+        for name in self.leaves.keys() - {*CONDITIONS}:
+            own = needs == name
+            # Of several lines for one need the largest counts, but each is judged as if it were alone.
+            given[name] = numpy.where(own[:, None], required, required[own].max(axis=0))
+        if _NODE in given and _READS in given:
+            # One node reads no more than all of them.
+            given[_NODE] = numpy.minimum(given[_NODE], given[_READS])
+        values = self.tree.again({self.leaves[name]: item for name, item in given.items()}, self.above)
+        for layer, need, ceiling, rows in self.layers:
+            least, most = (numpy.asarray(values.get(step, step.value)) for step in (need, ceiling))
+            yield layer, numpy.broadcast_to(~(least > most * (1 + ROUNDING)), shape) | ~rows[:, None]
+
+    def carried(self, required: Required) -> Any:
+        """Whether all layers carry each line, a row for each line."""
+        import numpy
+
+        return numpy.logical_and.reduce([holds for _, holds in self.verdicts(required)])
+
+
+def _waits(ends: Iterable[Step]) -> bool:
+    """Whether a need or a ceiling rests on the outstanding reads of a client."""
+    return any(step.name == "requests_in_flight_per_node" for step in steps_below(ends))
+
+
+def _refusal(one: SiteInput, lines: _Lines) -> str:
+    """Why an input is not turned; empty where it is."""
+    names = {step.name for step in one.steps}
+    of_model = any(step.name == "sample_bytes" and step.owner in lines.modelled for step in one.steps)
+    if of_model or not STRUCTURAL.isdisjoint(names):
+        return "it decides more than its formulas"
+    if not lines.simulated.isdisjoint(one.steps):
+        return "a simulation follows from it"
+    if not one.value and _limits(one)[1] == float("inf"):
+        return "it is 0 today"
+    return ""
+
+
+def _limits(one: SiteInput) -> tuple[float, float, bool]:
+    """The smallest and the largest value that an input may have, and whether it is whole."""
+    found = [INPUTS.get(step.name) or FORMULAS[step.name] for step in one.steps]
+    whole = any(item.whole for item in found)
+    return max(item.low + (whole and item.above) for item in found), min(item.high for item in found), whole
+
+
+def _values(one: SiteInput) -> Any:
+    """The values of an input that are tried, in order; that of today among them."""
+    import numpy
+
+    low, high, whole = _limits(one)
+    low, high = max(low, one.value / FAR), min(high, max(one.value * FAR, one.value or high))
+    spaced = numpy.geomspace if one.value and low > 0 else numpy.linspace
+    ends = [end for end in (one.low, one.high) if end is not None]
+    values = numpy.concatenate([spaced(low, one.value, POINTS + 1), spaced(one.value, high, POINTS + 1), ends])
+    values[[0, POINTS, POINTS + 1, 2 * POINTS + 1]] = low, one.value, one.value, high
+    return numpy.unique(numpy.round(values) if whole else values)
+
+
+def _allowed(values: Any, today: float, refused: Callable[[Any], Any], whole: bool) -> Any:
+    """The values around that of today up to the first on each side at which the site is refused, and the last before it."""
+    import numpy
+
+    kept = [today]
+    for side in (values[values > today], values[values < today][::-1]):
+        wrong = numpy.flatnonzero(refused(side))
+        kept += side[: wrong[0] if len(wrong) else None].tolist()
+        if len(wrong):
+            last, first = (side[wrong[0] - 1] if wrong[0] else today), side[wrong[0]]
+            while not _close(last, first, whole):
+                parts = _split(last, first, whole)
+                at = int(numpy.flatnonzero(refused(parts))[0])
+                last, first = parts[at - 1], parts[at]
+            kept.append(float(last))
+    return numpy.unique(kept)
+
+
+def _close(kept: float, turned: float, whole: bool) -> bool:
+    """Whether nothing is left between two values."""
+    apart = abs(turned - kept)
+    return apart <= 1 if whole else apart <= CLOSE * max(abs(turned), abs(kept))
+
+
+def _split(kept: float, turned: float, whole: bool) -> Any:
+    """Values from one to the other, both included."""
+    import numpy
+
+    spaced = numpy.geomspace if kept * turned > 0 else numpy.linspace
+    values = spaced(kept, turned, PARTS + 1)
+    values[[0, -1]] = kept, turned
+    return numpy.round(values) if whole else values
+
+
+class _Bracket(NamedTuple):
+    """Two values between which the verdict of a system on a line turns: the one with the verdict of today first."""
+
+    system: _Carried
+    line: int
+    kept: float
+    turned: float
+
+
+def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator[Flip | Steady]:
+    """The nearest flip of each system and line above and below the value of today; the ends where there is none."""
+    import numpy
+
+    above, moving, whole = lines.tree.above(one.steps), lines.reached(one), _limits(one)[2]
+    values = _allowed(_values(one), one.value, partial(lines.refused, one, above=above), whole)
+    today = int(numpy.flatnonzero(values == one.value)[0])
+    required = lines.at(one, values, above, moving)
+    moved, brackets = numpy.ptp(required.lines, axis=1) > 0, list[_Bracket]()
+    if len(required.sizes) and numpy.ptp(required.sizes) > 0:
+        moved |= numpy.array(lines.needs) == _READS
+    for system in held:
+        holds = system.carried(required)
+        for place in numpy.flatnonzero(moved & system.decides).tolist():
+            other = numpy.flatnonzero(holds[place] != holds[place, today])
+            near = [*other[other > today][:1], *other[other < today][-1:]]
+            brackets += [_Bracket(system, place, *map(float, values[[at - 1 if at > today else at + 1, at]])) for at in near]
+            if not near:
+                yield Steady(system.system.entry.id, lines.names[place], one.name, float(values[0]), float(values[-1]))
+    while any(not _close(item.kept, item.turned, whole) for item in brackets):
+        parts = [_split(item.kept, item.turned, whole) for item in brackets]
+        required = lines.at(one, numpy.concatenate(parts), above, moving)
+        verdicts = {system: system.carried(required) for system in {item.system for item in brackets}}
+        for at, (item, values) in enumerate(zip(brackets, parts, strict=True)):
+            holds = verdicts[item.system][item.line, at * (PARTS + 1) : (at + 1) * (PARTS + 1)]
+            first = int(numpy.flatnonzero(holds != holds[0])[0])
+            brackets[at] = item._replace(kept=float(values[first - 1]), turned=float(values[first]))
+    if brackets:
+        required = lines.at(one, numpy.array([end for item in brackets for end in item[2:]]), above, moving)
+    for at, item in enumerate(brackets):
+        rows = [(layer, *holds[item.line, 2 * at : 2 * at + 2].tolist()) for layer, holds in item.system.verdicts(required)]
+        before, after = (_verdict([(row[0], row[end]) for row in rows]) for end in (1, 2))
+        layer = next(layer for layer, kept, turned in rows if kept != turned)
+        name = item.system.system.entry.id, lines.names[item.line], layer.layer.name, one.name, unit_of(one.steps[0].name)
+        yield Flip(*name, one.value, item.turned, whole, before, after, one.low, one.high)
+
+
+def _verdict(layers: Sequence[tuple[LayerVerdict, bool]]) -> str:
+    """The verdict on a line: what is above a rate that was only demonstrated, or below a bound, is not known."""
+    if any(not holds and not layer.at_least for layer, holds in layers):
+        return LINE_FAILS
+    return LINE_OPEN if any(layer.at_most or not holds for layer, holds in layers) else LINE_HOLDS

@@ -1,0 +1,151 @@
+"""Flips of verdicts, compared with bisection that plans the whole site again."""
+
+import random
+from dataclasses import replace
+from importlib import import_module
+
+import openpyxl
+import pytest
+import yaml
+from conftest import EXAMPLES, seeds
+from test_demand_law import drawn
+
+import ingest
+from ingest.catalog.store import Catalog
+from ingest.engine.registry import steps_below
+from ingest.errors import IngestError, UsageError
+from ingest.site.influence import site_inputs
+from ingest.site.planner import plan
+from ingest.sizing.job import Job
+from ingest.storage import flips
+from ingest.storage.need import need_in, need_of
+
+fits = import_module("ingest.storage.fit")
+CATALOG = Catalog()
+NEAR = 0.005
+
+
+class Chosen:
+    """A site, the systems that are chosen for it, and the verdict on each line by planning again."""
+
+    def __init__(self, site, storage=("all",)):
+        self.site, self.plan = site, plan(site, samples=0, catalogs=CATALOG)
+        need = need_of(self.plan, {}, Job(), CATALOG)
+        found = fits.fit_need(need, storage, CATALOG)
+        first = [one for one in found.systems if one.verdict not in (fits.UNKNOWN, fits.MISFIT)][: flips.MOST_SYSTEMS]
+        self.judge = {one.entry.id: fits.chosen(one, fits.ONE_SPARE, CATALOG) for one in first}
+        self.flips = flips.flips_of(self.plan, first, [judge(found.need) for judge in self.judge.values()], "mandatory")
+        self.inputs = {one.name: one for one in site_inputs(self.plan)}
+
+    def verdict(self, system, line, name, value):
+        """By the planner; None where it refuses the site."""
+        changed = dict.fromkeys(self.inputs[name].keys, value)
+        try:
+            again = plan(self.site, samples=0, catalogs=CATALOG, set=changed)
+        except (IngestError, UsageError):
+            return None
+        lines = {one.id: one for one in again.requirements if one.priority == "mandatory"}
+        if line not in lines:
+            return "holds"
+        need, of = need_of(again, {}, Job(), CATALOG), need_in(lines[line])
+        given = {**need.given, of: need.given[of]._replace(value=lines[line].value)}
+        reads, one_node = (given.get(key) for key in ("read_bandwidth_needed", "node_read_bandwidth_needed"))
+        if reads is not None and one_node is not None and one_node.value > reads.value:
+            given["node_read_bandwidth_needed"] = reads
+        found = self.judge[system](replace(need, given=given))
+        known = found.answer.known
+        short = [
+            layer
+            for layer in found.layers
+            if layer.ceiling and not layer.unsure and layer.layer != flips.INSTALLED
+            and not flips._waits([known.step(layer.layer.need), known.step(layer.layer.ceiling)])
+            and known.step(of) in steps_below([known.step(layer.layer.need)]) and layer.need > layer.ceiling * (1 + 1e-12)
+        ]  # fmt: skip
+        return "fails" if any(not one.at_least for one in short) else "not known" if short else "holds"
+
+    def sides(self, one):
+        """A value just before a flip, and one just behind it."""
+        up = one.flips_at > one.value
+        if one.whole:
+            return one.flips_at - (1 if up else -1), one.flips_at
+        before, behind = one.flips_at * (1 - NEAR), one.flips_at * (1 + NEAR)
+        return (before, behind) if up else (behind, before)
+
+    def check(self, one):
+        """The verdict of today holds up to the flip and turns there; half-way it is still that of today."""
+        if not self.inputs[one.input].keys:
+            return
+        before, behind = self.sides(one)
+        asked = one.system, one.requirement, one.input
+        assert self.verdict(*asked, before) == one.verdict, one
+        assert self.verdict(*asked, behind) == one.then, one
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_flips_of_an_example_are_those_of_planning_again(path):
+    chosen = Chosen(yaml.safe_load(path.read_text(encoding="utf-8")))
+    assert chosen.flips.flips
+    for one in random.Random(path.stem).sample(chosen.flips.flips, 3):
+        chosen.check(one)
+
+
+@pytest.mark.parametrize("seed", seeds(6, 200))
+def test_the_flips_of_a_drawn_site_are_those_of_planning_again(seed):
+    try:
+        chosen = Chosen(drawn(seed))
+    except (IngestError, UsageError):
+        pytest.skip("no site, or one without a need")
+    one = random.Random(seed)
+    for flip in one.sample(chosen.flips.flips, min(2, len(chosen.flips.flips))):
+        chosen.check(flip)
+    for row in one.sample(chosen.flips.steady, min(1, len(chosen.flips.steady))):
+        if chosen.inputs[row.input].keys:
+            ends = {chosen.verdict(row.system, row.requirement, row.input, end) for end in (row.tried_low, row.tried_high)}
+            assert len(ends - {None}) <= 1, row
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_shares_of_the_variance_are_those_of_many_draws(path, monkeypatch):
+    site = yaml.safe_load(path.read_text(encoding="utf-8"))
+    found = Chosen(site).flips.effects
+    monkeypatch.setattr(flips, "DRAWS", 100_000)
+    monkeypatch.setattr(flips, "SEED", 10)
+    many = {(one.system, one.input): one.share for one in Chosen(site).flips.effects}
+    largest = [one for system in {one.system for one in found} for one in [row for row in found if row.system == system][:3]]
+    assert all(abs(one.share - many.get((one.system, one.input), 0)) <= 0.05 for one in largest)
+
+
+def test_an_undecided_verdict_names_the_observation_that_narrows_it():
+    found = ingest.fit(EXAMPLES / "hpc-128-nodes.yaml", flip=True, storage="ddn-ai400x2").flips
+    first = found.flips[0]
+    assert (first.input, first.requirement, first.inside_range, first.then) == (
+        "jobs.climate.samples_per_second", "R-READ-01", True, "fails",
+    )  # fmt: skip
+    assert found.observation.command == "ingest observe --pid PID --path DATA --window 1h -o climate.json"
+    assert found.effects[0].input == first.input
+    assert 0.9 < found.effects[0].share < 0.99
+    assert "jobs.climate.nodes" in found.refused
+
+
+def test_page_and_document_show_the_flips(run, tmp_path):
+    shown = run("fit", EXAMPLES / "hpc-128-nodes.yaml", "--flip", "--storage", "ddn-ai400x2,ddn-ai400x").out
+    assert "19.8 – 38.9 samples/s, undecided today" in shown
+    assert "Measure first: an hour of climate; it narrows" in shown
+    files = [tmp_path / "buyer.md", tmp_path / "buyer.xlsx"]
+    ingest.report(EXAMPLES / "hpc-128-nodes.yaml", output=files, storage="ddn-ai400x2")
+    assert "R-READ-01 fails | 19.8 – 38.9 samples/s, undecided today" in files[0].read_text(encoding="utf-8")
+    heads, first, *_ = openpyxl.load_workbook(files[1])["Flips"].iter_rows(values_only=True)
+    row = dict(zip(heads, first, strict=True))
+    assert (row["Input"], row["Then"], row["Today undecided"]) == ("jobs.climate.samples_per_second", "fails", "undecided")
+    assert row["Value"] < row["Turns at"] < row["High"]
+
+
+def test_flips_need_a_site(tmp_path):
+    with pytest.raises(UsageError, match=r"--flip: the inputs of a site are turned, expected SITE\.yaml"):
+        ingest.fit(read_bandwidth="1 GB/s", flip=True)
+    site = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))
+    site["storage"]["existing"] = ["ddn-ai400x2"]
+    (tmp_path / "site.yaml").write_text(yaml.safe_dump(site), encoding="utf-8")
+    with pytest.raises(UsageError, match="storage in place"):
+        ingest.fit(tmp_path / "site.yaml", flip=True)
