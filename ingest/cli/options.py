@@ -57,7 +57,7 @@ USUAL = {
     "dataset": "tokens bytes_per_token samples sample_bytes raw_bytes corpus pipeline holds copies epochs set words output",
     "vectors": "vectors dimensions tokens embedding index layout dtype replicas qps latency recall verbose output",
     "plan": "years root catalogs set check explain new nodes gpu models verbose form output",
-    "fit": "storage client protection units read_bandwidth write_bandwidth capacity require model gpu nodes verbose output",
+    "fit": "storage flip protection units read_bandwidth write_bandwidth capacity require model gpu nodes verbose output",
     "accept": "folder tool scale hosts server_cache client_memory most_data repeats years step allowed_deviation force",
     "calibrate": "model gpu output nodes protocol precision tolerance bundle licence source catalogs verbose form",
     "observe": "pid window path gpus samples_per_step tokens_per_sample workers prefetch real synthetic job form output",
