@@ -241,7 +241,7 @@ def test_what_cannot_be_asked_for(tmp_path):
         (["-o", "rfp"], 2, "'rfp' ends in '', expected .xlsx"),
         ([], 2, "Missing option '-o'"),
         (["-o", "a.md", "-o", "a.md"], 2, "'a.md' is given twice"),
-        (["-o", "a.csv", "--storage", "nfs-tcp"], 2, "a document, expected --output with one of .docx, .html, .md, .pdf"),
+        (["-o", "a.csv", "--storage", "nfs-tcp"], 2, "a document or a workbook, expected --output with one of .docx, .html"),
         (["-o", tmp_path / "a.md", "--storage", "nfs-tpc"], 2, "did you mean 'nfs-tcp'"),
         (["-o", "a.docx", "-o", "./a.docx"], 2, "'a.docx' is given twice"),
         (["-o", "a.md", "-o", "b/../a.md"], 2, "'b/../a.md' is given twice, as 'a.md' too, expected each file once"),

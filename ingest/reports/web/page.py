@@ -320,6 +320,8 @@ WRITTEN: Mapping[str, str] = {
     "ingest.engine.interactive:InteractiveResult": "class InteractiveResult extends $.Plain {}",
     "ingest.site.plan:Plan": "class Plan extends $.Plain {}",
     "ingest.site.plan_file:plan_of_site": "() => $.beyond('the page reads no files')",
+    "ingest.storage.fit:_site_of": "() => $.beyond('the page reads no files')",
+    "ingest.storage.flips:flips_of": "() => $.beyond('the page reads no files')",
     "ingest.storage.need:_of_site": "() => $.beyond('the page reads no files')",
     "ingest.storage.system_quantities:read_prices": "() => $.beyond('the page reads no files')",
     "ingest.storage.existing:stock_of": "() => []",
