@@ -212,6 +212,17 @@ def url(tmp_path_factory):
 
 
 @pytest.fixture
+def config_file(tmp_path):
+    """Write a configuration, with other keys too, into a `config.json` and return its path."""
+
+    def write(config, **keys):
+        (tmp_path / "config.json").write_text(json.dumps(config | keys), encoding="utf-8")
+        return str(tmp_path / "config.json")
+
+    return write
+
+
+@pytest.fixture
 def write_entry(tmp_path):
     """Write an entry of the user's own into an overlay folder and return that folder."""
 

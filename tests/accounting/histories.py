@@ -39,6 +39,13 @@ class History(NamedTuple):
         return sum((one.end - one.start) * one.gpus for one in self.runs)
 
 
+def written(tmp_path, content, name="history.txt"):
+    """The file of a history, or of what belongs to it."""
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
 def even(shown):
     return int((shown - datetime.datetime(1970, 1, 1)).total_seconds())
 

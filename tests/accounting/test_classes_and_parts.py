@@ -6,7 +6,7 @@ import random
 
 import pytest
 import yaml
-from histories import drawn
+from histories import drawn, written
 
 import ingest
 from ingest.errors import IngestError, UsageError
@@ -22,12 +22,6 @@ def row(ident, partition="train", account="chemistry", gpus=8, hours=2, kind="h1
     end = f"2025-05-01T{hours:02}:00:00"
     allocated = f"gres/gpu={gpus},gres/gpu:{kind}={gpus},node={-(-gpus // 8)}"
     return f"{ident}|{cluster}|{partition}|{account}|COMPLETED|2025-05-01T00:00:00|{end}|{hours * 3600}|{allocated}"
-
-
-def written(tmp_path, text, name="history.txt"):
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 ROWS = [row(1, gpus=32), row(2, account="physics"), row(3, account="physics", hours=0), row(4, "debug", gpus=1)]

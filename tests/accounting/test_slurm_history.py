@@ -4,7 +4,7 @@ import random
 
 import pytest
 import yaml
-from histories import HEADER, drawn, levels, quantile
+from histories import HEADER, drawn, levels, quantile, written
 
 import ingest
 
@@ -15,12 +15,6 @@ WHY = {
     "no GPUs": "allocated GPUs not recorded",
     "twice": "recorded more than once",
 }
-
-
-def written(tmp_path, text, name="sacct.txt"):
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 def values(answer):
@@ -39,16 +33,12 @@ def judge(history, answer):
     assert found["jobs_skipped"] == sum(history.poisons.values()) - history.poisons["no parent"]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_poisoned_history_gives_the_exact_hours_and_concurrency(tmp_path, seed):
-    history = drawn(seed, 2_000)
-    judge(history, ingest.usage(written(tmp_path, history.text)))
+LONG = [pytest.param(seed, 100_000, marks=pytest.mark.slow) for seed in range(100, 120)]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(20))
-def test_long_histories_give_the_exact_hours_and_concurrency(tmp_path, seed):
-    history = drawn(100 + seed, 100_000)
+@pytest.mark.parametrize(("seed", "jobs"), [*((seed, 2_000) for seed in (0, 1, 6)), *LONG])
+def test_a_poisoned_history_gives_the_exact_hours_and_concurrency(tmp_path, seed, jobs):
+    history = drawn(seed, jobs)
     judge(history, ingest.usage(written(tmp_path, history.text)))
 
 

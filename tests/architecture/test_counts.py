@@ -1,6 +1,5 @@
 """Every family against the real class: parameters to the unit, cache bytes, counted FLOPs."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -33,12 +32,8 @@ def kind(config):
 
 
 @pytest.fixture
-def described(tmp_path):
-    def make(config):
-        (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
-        return describe(tmp_path / "config.json")
-
-    return make
+def described(config_file):
+    return lambda config: describe(config_file(config))
 
 
 def test_published_configs_are_exact(described):

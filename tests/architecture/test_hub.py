@@ -1,5 +1,6 @@
 """Models of the hub: read from a stub of it on loopback, kept by its library, answered offline again; bad hubs are refused."""
 
+import functools
 import json
 import os
 import sys
@@ -42,20 +43,19 @@ print(json.dumps(answers))
 """
 
 
+def answers(folder, address, *names):
+    """Sizes of models by their names, asked in another process whose home and cache are folders of the test."""
+    environment = {
+        "HF_ENDPOINT": address, "HF_HOME": str(folder / "cache"), "HF_HUB_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_XET": "1",
+        "HOME": str(folder / "home"), "HF_HUB_DOWNLOAD_TIMEOUT": "5",
+    }  # fmt: skip
+    (folder / "work").mkdir(exist_ok=True)
+    return json.loads(finished(sys.executable, "-c", ASK, *names, cwd=folder / "work", **environment).stdout)
+
+
 @pytest.fixture
 def ask(tmp_path):
-    """Sizes of models by their names, asked in another process whose home and cache are folders of the test."""
-
-    def asked(address, *names):
-        environment = {
-            "HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "cache"), "HF_HUB_DISABLE_TELEMETRY": "1",
-            "HF_HUB_DISABLE_XET": "1", "HOME": str(tmp_path / "home"), "HF_HUB_DOWNLOAD_TIMEOUT": "5",
-        }  # fmt: skip
-        (tmp_path / "work").mkdir(exist_ok=True)
-        done = finished(sys.executable, "-c", ASK, *names, cwd=tmp_path / "work", **environment)
-        return json.loads(done.stdout)
-
-    return asked
+    return functools.partial(answers, tmp_path)
 
 
 def test_a_model_of_the_hub_is_read_kept_and_answered_offline(ask, tmp_path):
@@ -99,12 +99,8 @@ def test_a_hub_that_misbehaves_is_refused_in_one_line(refusals, name, why):
 @pytest.fixture(scope="module")
 def refusals(tmp_path_factory):
     """What is said of every repository, asked in one process."""
-    folder = tmp_path_factory.mktemp("hub")
-    environment = {"HF_HOME": str(folder), "HF_HUB_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_XET": "1"}
     with hub(REPOSITORIES, SIZES) as (address, _):
-        names = [f"hf://{name}" for name in (*REPOSITORIES, "lab/missing")]
-        done = finished(sys.executable, "-c", ASK, *names, HF_ENDPOINT=address, **environment)
-        return json.loads(done.stdout)
+        return answers(tmp_path_factory.mktemp("hub"), address, *(f"hf://{name}" for name in (*REPOSITORIES, "lab/missing")))
 
 
 def test_no_network_is_touched_unless_a_name_of_the_hub_is_given(ask):

@@ -258,8 +258,6 @@ def test_a_part_that_the_file_leaves_out_has_the_sizes_of_its_class(made, part, 
 
 
 KIMI = {"AutoConfig": "configuration_deepseek.DeepseekV3Config", "AutoModel": "modeling_deepseek.DeepseekV3Model"}
-
-
 LATENT = {"q_lora_rank": 32, "kv_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 8, "v_head_dim": 8}
 DEEPSEEK = {**LLAMA, **LATENT, "model_type": "deepseek_v3", "n_routed_experts": 4, "num_experts_per_tok": 2}
 
@@ -281,12 +279,11 @@ def test_a_known_type_of_another_class_needs_no_map(made, refusal):
     assert "kimi_k2" in refusal({**new, "architectures": ["KimiK2ForCausalLM"]})
 
 
-def test_a_head_that_versions_of_a_class_tie_or_not_is_a_range(tmp_path):
+def test_a_head_that_versions_of_a_class_tie_or_not_is_a_range(config_file):
     """T5 1.1 XXL stores 11,135,332,352 parameters; transformers 5.23 builds 11,003,736,064 from the same file."""
-    path = tmp_path / "config.json"
     sizes = {"d_model": 4096, "d_ff": 10240, "d_kv": 64, "num_heads": 64, "num_layers": 24, "num_decoder_layers": 24}
     keys = {"model_type": "t5", "vocab_size": 32128, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
-    path.write_text(json.dumps({**keys, **sizes}), encoding="utf-8")
+    path = config_file(keys | sizes)
     answer = ingest.model(path)
     found = answer.results["parameters"]
     assert (found.low, found.value, found.high) == (11_003_736_064, 11_135_332_352, 11_135_332_352)
@@ -298,15 +295,11 @@ def test_a_head_that_versions_of_a_class_tie_or_not_is_a_range(tmp_path):
 
 def test_a_draft_model_goes_down_to_what_its_release_stores(made):
     """SpecForge, meta device: 1,021,853,696 with the embedding of Qwen3-8B, 151,936 × 4,096, which releases leave out."""
-    sizes = {
-        "hidden_size": 4096,
-        "intermediate_size": 12288,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 8,
-        "head_dim": 128,
-    }
-    words = {"vocab_size": 151936, "draft_vocab_size": 32000, "tie_word_embeddings": False}
-    keys = {**sizes, **words, "model_type": "llama", "num_hidden_layers": 1, "architectures": ["LlamaForCausalLMEagle3"]}
+    keys = {
+        "hidden_size": 4096, "intermediate_size": 12288, "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128,
+        "vocab_size": 151936, "draft_vocab_size": 32000, "tie_word_embeddings": False, "model_type": "llama",
+        "num_hidden_layers": 1, "architectures": ["LlamaForCausalLMEagle3"],
+    }  # fmt: skip
     found = made(keys)
     assert found.estimated == (399_523_840, 1_021_853_696, 1_021_853_696)
     assert "draft model" in found.notes[0]
@@ -337,13 +330,9 @@ def test_a_part_without_a_type_is_what_its_wrapper_takes_it_for(made):
 def test_empty_experts_have_no_weights_and_no_work(made):
     """LongCat-Flash: 12 of 768 experts are chosen, of which 256 compute nothing: eight of 512 in the mean."""
     sizes = {
-        "vocab_size": 131072,
-        "hidden_size": 6144,
-        "ffn_hidden_size": 12288,
-        "expert_ffn_hidden_size": 2048,
-        "num_layers": 28,
-    }
-    sizes |= {"num_attention_heads": 64, "n_routed_experts": 512, "zero_expert_num": 256, "moe_topk": 12}
+        "vocab_size": 131072, "hidden_size": 6144, "ffn_hidden_size": 12288, "expert_ffn_hidden_size": 2048, "num_layers": 28,
+        "num_attention_heads": 64, "n_routed_experts": 512, "zero_expert_num": 256, "moe_topk": 12,
+    }  # fmt: skip
     found = made({"model_type": "longcat_flash", **sizes})
     assert found.parameters == pytest.approx(560e9, rel=0.005)
     assert found.parameters_active == pytest.approx(27e9 + 131072 * 6144, rel=0.01)
@@ -397,12 +386,7 @@ def test_a_family_that_nobody_described_is_refused(refusal, model_type):
 
 
 def test_quantization_and_training_keys_do_not_matter(made):
-    more = {
-        "quantization_config": {"bits": 4, "group_size": 128},
-        "attention_dropout": 0.1,
-        "rope_theta": 1e4,
-        "use_cache": True,
-    }
+    more = {"quantization_config": {"bits": 4, "group_size": 128}, "attention_dropout": 0.1, "rope_theta": 1e4}
     expected = 64 * 100 * 2 + 2 * (4 * 64**2 + 3 * 64 * 128 + 2 * 64) + 64
     assert made(LLAMA).parameters == made({**LLAMA, **more, "use_cache": True}).parameters == expected
 
@@ -434,9 +418,6 @@ def test_weights_by_hand(tmp_path):
     path.write_text("weights:\n- {name: words, shape: [100, 64], colour: 3}\n")
     with pytest.raises(IngestError, match="colour"):
         describe(path)
-
-
-# Sizes just below each limit and just above it
 
 
 @pytest.mark.parametrize(("name", "most"), [("vocab_size", 10**9), ("num_hidden_layers", 100_000)])

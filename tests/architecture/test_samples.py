@@ -1,6 +1,5 @@
 """One meaning of a sample: by catalog id and by its own config, a model answers per image, window, utterance or token."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -32,16 +31,6 @@ SEEN = {
 TEXTS = [name for name in CATALOG.ids(Model.kind) if name in CATALOG.ids("architectures")]
 SAME = 1.2
 PUBLISHED = yaml.safe_load((Path(__file__).parent / "published.yaml").read_text(encoding="utf-8"))["models"]
-
-
-@pytest.fixture
-def file(tmp_path):
-    def make(config):
-        path = tmp_path / "config.json"
-        path.write_text(json.dumps(config))
-        return str(path)
-
-    return make
 
 
 def within(entry, flops):
@@ -85,8 +74,8 @@ RELEASED = {one["name"]: one["config"] for one in PUBLISHED if one["name"] in CA
 
 
 @pytest.mark.parametrize("name", [*ANSWERED, *RELEASED])
-def test_hours_memory_and_checkpoint_are_the_same_by_id_and_by_config(name, file):
-    place = file(RELEASED[name]) if name in RELEASED else shipped_folder() / "architectures" / f"{name}.yaml"
+def test_hours_memory_and_checkpoint_are_the_same_by_id_and_by_config(name, config_file):
+    place = config_file(RELEASED[name]) if name in RELEASED else shipped_folder() / "architectures" / f"{name}.yaml"
     if name in TEXTS:
         entry, made = CATALOG.get(Model, name), model_of(str(place), CATALOG)
         assert (made.sample, made.family) == ("one token", entry.family)
@@ -100,7 +89,7 @@ def test_hours_memory_and_checkpoint_are_the_same_by_id_and_by_config(name, file
             assert _sized(str(place), length) == pytest.approx(stored, rel=0.05)
 
 
-def test_an_image_is_no_token_in_any_family(file):
+def test_an_image_is_no_token_in_any_family(config_file):
     """Whatever a config describes, the bytes of an image are taken for an image or refused."""
     seen = set()
     for config in CONFIGS:
@@ -109,7 +98,7 @@ def test_an_image_is_no_token_in_any_family(file):
             continue
         seen.add(kind)
         try:
-            made = ingest.bw(model=file(config), gpu="h100", nodes=1, sample_bytes=114_660, flops_per_sample="1 TFLOP")
+            made = ingest.bw(model=config_file(config), gpu="h100", nodes=1, sample_bytes=114_660, flops_per_sample="1 TFLOP")
         except (UsageError, IngestError) as refused:
             answered = next((word for word in ("one token", "one utterance") if word in str(refused)), str(refused))
         else:
@@ -127,20 +116,10 @@ def test_an_image_is_no_token_in_any_family(file):
         ("audio-spectrogram-transformer", "one clip of 1,212 patches"),
     ],
 )
-def test_a_sample_is_said_at_the_size_of_the_class(kind, sample, file):
-    sizes = {
-        "hidden_size": 768,
-        "num_hidden_layers": 12,
-        "d_model": 384,
-        "encoder_layers": 4,
-        "decoder_layers": 4,
-        "vocab_size": 51865,
-    }
-    keys = {"whisper": ("d_model", "encoder_layers", "decoder_layers", "vocab_size"), "clip": ()}
-    made = model_of(
-        file({"model_type": kind, **{key: sizes[key] for key in keys.get(kind, ("hidden_size", "num_hidden_layers"))}}), CATALOG
-    )
-    assert made.sample == sample
+def test_a_sample_is_said_at_the_size_of_the_class(kind, sample, config_file):
+    whisper = {"d_model": 384, "encoder_layers": 4, "decoder_layers": 4, "vocab_size": 51865}
+    sizes = {"whisper": whisper, "clip": {}}.get(kind, {"hidden_size": 768, "num_hidden_layers": 12})
+    assert model_of(config_file(sizes, model_type=kind), CATALOG).sample == sample
 
 
 def test_an_utterance_needs_its_frames():
@@ -172,30 +151,24 @@ def test_a_run_over_samples_is_one_over_images_or_refused():
         ingest.train(model="qwen3-0.6b", **run)
 
 
-def test_an_image_smaller_than_its_patch_is_refused(file):
+def test_an_image_smaller_than_its_patch_is_refused(config_file):
+    small = config_file(
+        {"model_type": "vit", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 8}
+    )
     with pytest.raises(IngestError, match="smaller than one patch"):
-        model_of(
-            file({"model_type": "vit", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 8}),
-            CATALOG,
-        )
+        model_of(small, CATALOG)
 
 
 def test_both_towers_of_a_pair_are_computed():
     """FLOPs per pair of a small CLIP: the patches of the image and the tokens of the text, each through its own tower."""
     sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
     text, vision = {**sizes, "max_position_embeddings": 8, "vocab_size": 100}, {**sizes, "image_size": 32, "patch_size": 8}
-    pair = {"model_type": "clip", "text_config": text, "vision_config": vision, "projection_dim": 16}
     made, said, seen = (
-        from_config("pair", "pair.json", config)
+        from_config("pair", "pair.json", {"projection_dim": 16, **config})
         for config in (
-            pair,
-            {"model_type": "clip_text_model", **text, "projection_dim": 16, "architectures": ["CLIPTextModelWithProjection"]},
-            {
-                "model_type": "clip_vision_model",
-                **vision,
-                "projection_dim": 16,
-                "architectures": ["CLIPVisionModelWithProjection"],
-            },
+            {"model_type": "clip", "text_config": text, "vision_config": vision},
+            {"model_type": "clip_text_model", **text, "architectures": ["CLIPTextModelWithProjection"]},
+            {"model_type": "clip_vision_model", **vision, "architectures": ["CLIPVisionModelWithProjection"]},
         )
     )
     whole = made.forward_flops_per_token(8, causal=False) * 8

@@ -36,13 +36,8 @@ STRUCTURE = {
 
 
 @pytest.fixture
-def file(tmp_path):
-    def write(**keys):
-        path = tmp_path / "config.json"
-        path.write_text(json.dumps(QWEN3_8B | keys), encoding="utf-8")
-        return path
-
-    return write
+def file(config_file):
+    return lambda **keys: config_file(QWEN3_8B, **keys)
 
 
 def test_a_file_as_released_is_verified(file):
@@ -134,20 +129,14 @@ def test_the_usual_length_is_one_that_the_model_reaches(file, longest, usual):
 
 
 def test_every_command_that_counts_on_the_structure_says_that_it_is_unverified(file):
-    path = str(file(kv_lora_rank=512))
+    path = file(kv_lora_rank=512)
     for answer in (ingest.memory(path), ingest.checkpoint(path, gpus=8), ingest.offload(path, gpus=8)):
         assert any("has not looked at kv_lora_rank" in line for line in answer.warnings), answer.title
 
 
 @pytest.fixture
-def unverified(tmp_path):
-    """The keys of a structure that its family has not looked at."""
-
-    def keys(config):
-        (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
-        return describe(tmp_path / "config.json").unverified_keys
-
-    return keys
+def unverified(config_file):
+    return lambda config: describe(config_file(config)).unverified_keys
 
 
 @pytest.mark.parametrize(("repeated", "told"), [(4096, ()), (4097, ("hidden_size",))])
@@ -183,17 +172,14 @@ AGREE = {
 
 
 @pytest.mark.parametrize("kind", AGREE)
-def test_no_structure_is_passed_over_in_a_late_family(tmp_path, kind):
+def test_no_structure_is_passed_over_in_a_late_family(config_file, kind):
     lines = (Path(__file__).parent / "counted.yaml").read_text(encoding="utf-8").splitlines()
     cases = [json.loads(line.removeprefix("- "))["config"] for line in lines if line.startswith("- {")]
     config = next(config for config in cases if kind in (draft(ModelConfig(config, "")) or config.get("model_type"),))
-    path, silent = tmp_path / "config.json", set()
-    path.write_text(json.dumps(config), encoding="utf-8")
-    before = describe(path).parameters_trained
+    before, silent = describe(config_file(config)).parameters_trained, set()
     for key in STRUCTURE.keys() - config.keys():
-        path.write_text(json.dumps({**config, key: STRUCTURE[key]}), encoding="utf-8")
         try:
-            found = describe(path)
+            found = describe(config_file(config, **{key: STRUCTURE[key]}))
         except IngestError:
             continue
         if found.parameters_trained == before and key not in found.unverified_keys:

@@ -18,31 +18,25 @@ def test_singular_and_plural_are_the_same_kind(word):
 
 
 def test_kinds_are_listed_and_named_by_the_help(run):
-    # Every kind is listed by default.
     assert {entry.kind for entry in catalog.list().entries} == {*KINDS, "architectures"}
-    # The help names every kind.
     for words in (("catalog",), ("catalog", "list")):
         told = " ".join(run(*words, "--help").out.split())
         assert [kind for kind in (*KINDS, "architectures") if kind not in told] == []
 
 
 def test_architectures_are_listed_and_shown(run):
-    # An architecture is listed and shown with what is counted.
     assert "mixtral-8x22b" in catalog.list("architecture").results
     shown = run("catalog", "show", "architectures", "mixtral-8x7b", "--format", "json").data
     assert shown["model_type"] == "mixtral"
     assert "num_local_experts 8" in shown["hyper_parameters"]
     assert shown["values"]["parameters"]["value"] > shown["values"]["parameters_active"]["value"] > 1e9
-    # An id that only an architecture has needs no kind.
     only = set(catalog.list("architectures").results) - set(catalog.list("models").results)
     assert catalog.show(min(only)).entry.kind == "architectures"
 
 
 def test_a_misspelt_word_gets_the_nearest():
-    # A misspelt architecture names the nearest.
     with pytest.raises(UsageError, match=r"nearest mixtral-8x7b, "):
         catalog.show("mixtral-8x7", kind="architectures")
-    # A misspelt kind names the nearest.
     with pytest.raises(UsageError, match=r"unknown kind 'gpuz'.*did you mean 'gpus'"):
         catalog.list("gpuz")
 

@@ -130,24 +130,15 @@ def test_a_broken_model_is_one_line_on_the_command_line(run, name, tmp_path):
     assert list(tmp_path.iterdir()) == [tmp_path / "models"]
 
 
-@pytest.mark.parametrize("name", GPUS)
-def test_a_broken_gpu_is_one_line_on_the_command_line(run, name):
-    line, *words = GPUS[name]
-    path = BROKEN / "gpus" / f"{name}.yaml"
-    ran = run("bw", "--model", "resnet50", "--gpu", path)
+@pytest.mark.parametrize(("folder", "name"), [*(("gpus", name) for name in GPUS), *(("rates", name) for name in RATES)])
+def test_a_broken_gpu_and_the_csv_of_broken_rates_are_named_in_one_line(run, folder, name):
+    line, *words = {"gpus": GPUS, "rates": RATES}[folder][name]
+    path = Path(folder, f"{name}.yaml")
+    asked = {"gpus": ("resnet50", path), "rates": (path, "h100")}[folder]
+    ran = run("bw", "--model", asked[0], "--gpu", asked[1], cwd=BROKEN)
     assert ran.code in (1, 2)
     assert ran.out == ""
-    assert_names(ran.refusal, path, line, words)
-
-
-@pytest.mark.parametrize("name", RATES)
-def test_broken_rates_name_their_csv(run, name):
-    line, *words = RATES[name]
-    path = Path("rates", f"{name}.csv")
-    ran = run("bw", "--model", path.with_suffix(".yaml"), "--gpu", "h100", cwd=BROKEN)
-    assert ran.code in (1, 2)
-    assert ran.out == ""
-    assert_names(ran.refusal, path, line, words)
+    assert_names(ran.refusal, path if folder == "gpus" else path.with_suffix(".csv"), line, words)
 
 
 @pytest.mark.parametrize("name", IMPOSSIBLE_RATES)
@@ -256,31 +247,17 @@ def test_a_folder_in_place_of_a_file_is_refused(tmp_path):
         read_yaml(tmp_path)
 
 
+#: Each of these is something else in YAML 1.1: a truth, a base-60 number, an octal number, a date.
+PLAIN = [(word, word) for word in ("yes", "no", "on", "1:30", "012", "0x10", "2024-01-31", "=")]
+
+
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        ("989.4e12", 989.4e12),
-        ("1e3", 1000.0),
-        ("1_000", 1000),
-        ("-3", -3),
-        (".5", 0.5),
-        ("true", True),
-        ("null", None),
-        ("~", None),
-        # Each of these is something else in YAML 1.1: a truth, a base-60 number, an octal number, a date.
-        ("yes", "yes"),
-        ("no", "no"),
-        ("on", "on"),
-        ("1:30", "1:30"),
-        ("012", "012"),
-        ("0x10", "0x10"),
-        ("2024-01-31", "2024-01-31"),
-        ("=", "="),
-        ('"5"', "5"),
-        ("'true'", "true"),
-        ("'~'", "~"),
+        ("989.4e12", 989.4e12), ("1e3", 1000.0), ("1_000", 1000), ("-3", -3), (".5", 0.5), ("true", True), ("null", None),
+        ("~", None), *PLAIN, ('"5"', "5"), ("'true'", "true"), ("'~'", "~"),
     ],
-)
+)  # fmt: skip
 def test_scalars_have_no_surprises(tmp_path, written, expected):
     path = tmp_path / "scalar.yaml"
     path.write_text(f"key: {written}\n", encoding="utf-8")

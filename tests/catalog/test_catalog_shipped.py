@@ -28,10 +28,6 @@ from ingest.validation import located
 SIXTEEN_BIT = ("bf16", "fp16")
 
 
-def entries(shipped, kind):
-    return shipped.all(kind)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_value_has_unit_source_and_grade(shipped, kind):
     for name in shipped.ids(kind):
@@ -45,7 +41,7 @@ def test_every_value_has_unit_source_and_grade(shipped, kind):
 
 
 def test_every_model_and_rate_holds_together(shipped):
-    for entry in entries(shipped, Model):
+    for entry in shipped.all(Model):
         assert shipped.get(Family, entry.family).name
         assert entry.sample_unit == entry.sample_unit.lower() != "", entry.id
         if entry.family == "llm":
@@ -69,32 +65,23 @@ def test_every_model_and_rate_holds_together(shipped):
 
 
 def test_names_and_files_lead_somewhere(shipped):
-    # Every alias stands for an entry and hides none.
     for kind, names in shipped.aliases.items():
         for alias, name in names.items():
             assert name in shipped.ids(kind)
             assert alias == name or alias not in shipped.ids(kind)
-    # Nodes and gpus name each other rightly.
-    for node in entries(shipped, Node):
+    for node in shipped.all(Node):
         assert shipped.get(Gpu, node.gpu).id == node.gpu
-    for gpu in entries(shipped, Gpu):
+    for gpu in shipped.all(Gpu):
         if gpu.usual_node:
             assert shipped.get(Node, gpu.usual_node).gpu == gpu.id
-    # Every catalog file passes its own check.
     report = commands.check()
     assert report.problems == ()
     assert report.files > 200
-    # No file lies where nobody looks.
     folder = shipped.folders[-1]
-    known = {*KINDS, "architectures", "published"}
-    assert {path.relative_to(folder).parts[0] for path in folder.rglob("*.yaml")} <= {
-        *known,
-        "sources.yaml",
-        "aliases.yaml",
-        "names.yaml",
-    }
+    known = {*KINDS, "architectures", "published", "sources.yaml", "aliases.yaml", "names.yaml"}
+    assert {path.relative_to(folder).parts[0] for path in folder.rglob("*.yaml")} <= known
     csvs = set(folder.rglob("*.csv"))
-    assert all(path.with_suffix(".yaml").is_file() for path in csvs if path.name not in (TABLE, "releases.csv"))
+    assert all(path.with_suffix(".yaml").is_file() for path in csvs if path.name not in (TABLE, "releases.csv", "history.csv"))
 
 
 @pytest.mark.parametrize(
@@ -108,7 +95,7 @@ def test_sixteen_bit_peaks_are_dense(shipped, gpu, dense):
 
 def test_peaks_are_dense_and_lower_precision_is_never_slower(shipped):
     sparse = {"h100": (1979, 3958), "h200": (1979, 3958), "gh200": (1979, 3958), "a100": (624,), "mi300x": (2614.9,)}
-    for gpu in entries(shipped, Gpu):
+    for gpu in shipped.all(Gpu):
         headlines = next((figures for start, figures in sparse.items() if gpu.id.startswith(start)), ())
         for value in (gpu.peak_flops[one] for one in SIXTEEN_BIT if one in gpu.peak_flops):
             assert all(abs(value.value / 1e12 / figure - 1) > 0.01 for figure in headlines), gpu.id
@@ -132,26 +119,16 @@ def test_no_precision_of_a_large_submission_is_assumed(shipped, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "architecture", "length"),
+    ("name", "length"),
     [
-        ("bloom-176b", "", 2048),
-        ("deepseek-v3", "", 4096),
-        ("gpt-oss-120b", "", 4096),
-        ("gpt3-175b", "", 2048),
-        ("llama2-13b", "", 4096),
-        ("llama2-70b", "", 4096),
-        ("llama2-7b", "", 4096),
-        ("llama3-405b", "", 8192),
-        ("llama3-70b", "", 8192),
-        ("llama3-70b-sft", "llama3-70b", 4096),
-        ("llama3-8b", "", 8192),
-        ("mixtral-8x22b", "", 32768),
-        ("mixtral-8x7b", "", 4096),
+        ("bloom-176b", 2048), ("deepseek-v3", 4096), ("gpt-oss-120b", 4096), ("gpt3-175b", 2048), ("llama2-13b", 4096),
+        ("llama2-70b", 4096), ("llama2-7b", 4096), ("llama3-405b", 8192), ("llama3-70b", 8192), ("llama3-70b-sft", 4096),
+        ("llama3-8b", 8192), ("mixtral-8x22b", 32768), ("mixtral-8x7b", 4096),
     ],
-)
-def test_the_flops_of_a_sample_are_those_of_the_weight_table(shipped, name, architecture, length):
+)  # fmt: skip
+def test_the_flops_of_a_sample_are_those_of_the_weight_table(shipped, name, length):
     entry = shipped.get(Model, name)
-    per_token = model(architecture or name, sequence_length=length).results["flops_per_token"].value
+    per_token = model(name.removesuffix("-sft"), sequence_length=length).results["flops_per_token"].value
     tokens = 1 if "a token in sequences" in entry.flops_per_sample.where else length
     assert entry.flops_per_sample.value == pytest.approx(per_token * tokens, rel=1e-6)
 
@@ -186,7 +163,7 @@ def shares_of_runs(name):
 @pytest.mark.parametrize("name", Catalog().ids("families"))
 def test_the_efficiency_of_a_class_is_the_median_over_its_members(shipped, name):
     shared = shipped.get(Family, name).efficiency
-    members = [entry for entry in entries(shipped, Model) if name in (entry.family, entry.efficiency_class)]
+    members = [entry for entry in shipped.all(Model) if name in (entry.family, entry.efficiency_class)]
     if shared is not None and shared.source == "ingest-runs":
         members = [entry for entry in members if entry.efficiency_class == name]
     shares = [share.value for entry in members for share in utilizations(rates_of(entry, shipped), "bf16")]
@@ -209,7 +186,7 @@ def test_the_efficiency_of_a_class_is_the_median_over_its_members(shipped, name)
 def test_generations_differ_where_the_others_of_a_model_say_so(shipped, name):
     """The share of a generation is stated where it predicts models left out better, by a tenth, than the class as a whole."""
     pairs, protocols = [], defaultdict(set)
-    for entry in (one for one in entries(shipped, Model) if one.efficiency_class == name):
+    for entry in (one for one in shipped.all(Model) if one.efficiency_class == name):
         rates = rates_of(entry, shipped)
         for share in utilizations(rates, "bf16"):
             generation = generation_of(rates.gpu(share.what))
@@ -238,11 +215,11 @@ def test_generations_differ_where_the_others_of_a_model_say_so(shipped, name):
 
 def test_the_floor_of_a_step_is_the_median_over_pairs_of_runs(shipped):
     shares = defaultdict(list)
-    for entry in entries(shipped, Model):
+    for entry in shipped.all(Model):
         found = half_speeds(submissions(entry, rates_of(entry, shipped).of_runs()))
         shares[entry.family] += [half / samples for half, samples in found]
     everything = [share for found in shares.values() for share in found]
-    for family in (shipped.get(Family, name) for name in {entry.family for entry in entries(shipped, Model)}):
+    for family in (shipped.get(Family, name) for name in {entry.family for entry in shipped.all(Model)}):
         own = shares[family.id] if len(shares[family.id]) >= 3 else everything
         tenths = statistics.quantiles(own, n=10, method="inclusive")
         floor = family.step_floor
@@ -252,7 +229,7 @@ def test_the_floor_of_a_step_is_the_median_over_pairs_of_runs(shipped):
 
 def test_runs_with_as_many_samples_per_gpu_lose_little_with_their_size(shipped):
     losses = []
-    for entry in entries(shipped, Model):
+    for entry in shipped.all(Model):
         for runs in submissions(entry, rates_of(entry, shipped).of_runs()).values():
             for small, large in combinations(runs, 2):
                 if small.batch and large.batch and small.step_samples == pytest.approx(large.step_samples, rel=0.05):
@@ -262,7 +239,7 @@ def test_runs_with_as_many_samples_per_gpu_lose_little_with_their_size(shipped):
 
 
 def test_a_step_of_a_published_run_takes_a_time_that_a_step_can_take(shipped):
-    for entry in entries(shipped, Model):
+    for entry in shipped.all(Model):
         for rate in shipped.rates(entry):
             if rate.batch:
                 assert 1e-4 < rate.batch / rate.gpus / rate.samples_per_second_per_gpu < 120, (entry.id, rate)
@@ -332,13 +309,11 @@ def test_values_are_loaded_as_their_sources_mean_them(shipped):
     for name in ("aws-p4d", "aws-p5", "aws-p6-b200", "azure-nd-h100-v5", "gcp-a4", "oci-h100-8"):
         node = shipped.get(Node, name)
         assert node.storage_nic_bandwidth.value < node.compute_nic_bandwidth.value / 2
-    # Units are base units once loaded.
     value = shipped.get(Gpu, "h100").memory_bandwidth
     assert (value.value, value.unit, physical(value.unit)) == (3_350_000_000_000, "B/s/GPU", "B/s")
     # Three sizes of a cosmoflow sample stay apart.
     encoding = shipped.get(Model, "cosmoflow").encodings["tfrecord-gzip"]
     assert (encoding.stored.value, encoding.decoded.value) == (2_828_486, 16 * 2**20)
-    # What is missing says how to supply it.
     told = [note for kind in KINDS.values() for entry in shipped.all(kind) for note in entry.missing.values()]
     assert told
     assert all(len(note) > 10 for note in told)

@@ -103,29 +103,19 @@ def test_an_overlay_that_is_no_folder_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("kind", "alias", "found"),
     [
-        (Gpu, "h100", "h100-sxm"),
-        (Gpu, "H100", "h100-sxm"),
-        (Gpu, "a100", "a100-80-sxm"),
-        (Gpu, "v100", "v100-sxm2"),
-        (Gpu, "b200", "b200"),
-        (Gpu, "mi300x", "mi300x"),
-        (Node, "dgx-h100", "dgx-h100"),
-        (Model, "ResNet-50", "resnet50"),
+        (Gpu, "h100", "h100-sxm"), (Gpu, "H100", "h100-sxm"), (Gpu, "a100", "a100-80-sxm"), (Gpu, "v100", "v100-sxm2"),
+        (Gpu, "b200", "b200"), (Gpu, "mi300x", "mi300x"), (Node, "dgx-h100", "dgx-h100"), (Model, "ResNet-50", "resnet50"),
     ],
-)
+)  # fmt: skip
 def test_everyday_names_are_found(shipped, kind, alias, found):
     assert shipped.get(kind, alias).id == found
 
 
 @pytest.mark.parametrize(
     ("kind", "name", "nearest"),
-    [
-        (Gpu, "h100-smx", "h100-sxm"),
-        (Model, "cosmflow", "cosmoflow"),
-        (Node, "dgx-h10", "dgx-h100"),
-        (Model, "opt-30", "opt-30b"),
-    ],
-)
+    [(Gpu, "h100-smx", "h100-sxm"), (Model, "cosmflow", "cosmoflow"), (Node, "dgx-h10", "dgx-h100"),
+     (Model, "opt-30", "opt-30b")],
+)  # fmt: skip
 def test_an_unknown_id_names_the_nearest(shipped, kind, name, nearest):
     with pytest.raises(UsageError, match=f"'{name}'; (did you mean '|nearest ){nearest}[',]"):
         shipped.get(kind, name)

@@ -9,7 +9,6 @@ import ingest
 from ingest import validation
 from ingest.catalog.records import Protocol
 from ingest.catalog.store import shipped_folder
-from ingest.cli.main import main
 from ingest.errors import CatalogError, UsageError
 from ingest.sizing.published_rates import before_round
 
@@ -37,13 +36,6 @@ def tampered(tmp_path, monkeypatch):
     return change
 
 
-def command(monkeypatch, *words):
-    monkeypatch.setattr("sys.argv", ["ingest", *words])
-    with pytest.raises(SystemExit) as caught:
-        main()
-    return caught.value.code
-
-
 @pytest.mark.parametrize("name", sorted({*SETS, *SHIPPED}))
 def test_a_shipped_set_meets_its_bar(name, shipped_sets):
     found = shipped_sets[name]
@@ -52,26 +44,21 @@ def test_a_shipped_set_meets_its_bar(name, shipped_sets):
 
 
 def test_shipped_sets_are_as_near_as_promised(shipped_sets):
-    # All combinations of the calculator are there.
     models = ("cosmoflow", "deepcam", "resnet50")
     gpus = ("v100", "a100", "h100", "8x-v100", "8x-a100", "8x-h100", "v100-cosmoflow-lo", "v100-cosmoflow-hi")
     found = [case.id for case in shipped_sets["lockwood-calculator"].results]
     assert sorted(found) == sorted(f"{model} x {gpu}" for model in models for gpu in gpus)
-    # Mlperf storage is as near as promised.
     found = shipped_sets["mlperf-storage"]
     assert found.median_absolute_error <= 0.01
     assert found.percentiles["p95"] <= 0.08
     assert found.cases >= 250
-    # Transfer is as near as promised.
     found = shipped_sets["transfer"]
     assert found.median_absolute_error <= 0.14
     assert 0.75 <= found.within_tolerance / found.cases <= 0.90
     assert found.cases >= 200
-    # Runs of mlperf storage lie on their side but for one.
     found = shipped_sets["mlperf-utilization"]
     assert [case.id for case in found.results if not case.within] == ["unet3d-zero-copy-4-cores"]
     assert sum("Fails" in case.remark for case in found.results) >= 10
-    # Sides are a bar.
     assert replace(found, bar={"sides": 27 / 28}).passed
     assert not replace(found, bar={"sides": 27.1 / 28}).passed
     assert found.bar_text == "at least 95 % on the published side of the threshold"
@@ -90,13 +77,12 @@ def test_every_case_is_cited(shipped, shipped_sets):
         assert all(case.where for case in one.results) or one.name == "ibrahim"
 
 
-def test_a_published_figure_that_does_not_follow_exits_with_3(tampered, monkeypatch, capsys):
+def test_a_published_figure_that_does_not_follow_exits_with_3(tampered, run):
     tampered("kurth.yaml", "published: 20.93 TFLOP/s", "published: 23.00 TFLOP/s")
-    assert command(monkeypatch, "validate", "kurth") == 3
-    shown = capsys.readouterr()
-    assert "MISS" in shown.out
-    assert shown.err == "ingest: validate: missed the bar: kurth\n"
-    assert command(monkeypatch, "validate", "superpod") == 0
+    ran = run("validate", "kurth")
+    assert (ran.code, ran.err) == (3, "ingest: validate: missed the bar: kurth\n")
+    assert "MISS" in ran.out
+    assert run("validate", "superpod").code == 0
 
 
 @pytest.mark.parametrize(("published", "ours", "within"), [
@@ -135,13 +121,13 @@ def test_a_run_counts_where_it_lies_in_the_range_of_the_answer(tampered, publish
     assert run.width == pytest.approx(hours.high / hours.low)
 
 
-def test_a_wrong_catalog_value_is_found_out(write_entry, monkeypatch, capsys):
+def test_a_wrong_catalog_value_is_found_out(write_entry, run):
     text = (shipped_folder() / "models" / "cosmoflow.yaml").read_text(encoding="utf-8")
     assert "value: 2828486" in text
     folder = write_entry("models", "cosmoflow", text.replace("value: 2828486", "value: 2900000"))
     shutil.copy(shipped_folder() / "models" / "cosmoflow.csv", folder / "models")
-    assert command(monkeypatch, "validate", "mlperf-storage-rates", "--catalogs", str(folder)) == 3
-    assert "missed the bar: mlperf-storage-rates" in capsys.readouterr().err
+    ran = run("validate", "mlperf-storage-rates", "--catalogs", folder)
+    assert (ran.code, "missed the bar: mlperf-storage-rates" in ran.err) == (3, True)
 
 
 def test_runs_that_are_far_off_miss_the_bar(tampered):
@@ -179,27 +165,24 @@ def test_an_unknown_set_names_the_nearest():
 
 
 def test_forms_of_the_command_hold_every_case(run, shipped_sets):
-    # The command prints published ours and error.
     ran = run("validate", "ibrahim")
     assert ran.code == 0
     assert all(word in ran.out for word in ("published", "ours", "error", "T1", "64.78 GB/s", "65 GB/s"))
-    # The json has the names of the contract.
     data = run("validate", "superpod", "--format", "json").data
     assert [one["set"] for one in data["sets"]] == ["superpod"]
     assert shipped_sets.keys() >= set(SETS)
     assert all({"cases", "within_tolerance", "median_absolute_error"} <= set(one) for one in data["sets"])
-    # Csv holds every case.
     ran = run("validate", "superpod", "--format", "csv")
     header, *rows = ran.out.splitlines()
     assert header.startswith("set,case,published,ours,unit,error,tolerance,within,source")
     assert len(rows) == shipped_sets["superpod"].cases
 
 
-def test_the_page_names_the_figure_expected_of_a_source_that_contradicts_itself(monkeypatch, capsys):
-    assert command(monkeypatch, "validate", "kurth") == 0
-    shown = capsys.readouterr().out
-    assert "1.16 TB/s      5.171 TB/s  5.171 TB/s     +345.78 %" in shown
-    assert "where they contradict the published figure" in shown
+def test_the_page_names_the_figure_expected_of_a_source_that_contradicts_itself(run):
+    ran = run("validate", "kurth")
+    assert ran.code == 0
+    assert "1.16 TB/s      5.171 TB/s  5.171 TB/s     +345.78 %" in ran.out
+    assert "where they contradict the published figure" in ran.out
 
 
 def test_no_round_knows_of_itself_or_of_later_ones(shipped):

@@ -141,12 +141,10 @@ def test_a_wrong_question_is_one_line(tmp_path, words, refusal, run):
     assert refusal in done.refusal
 
 
-def test_bw_reads_text_by_the_measured_ratio(measured, results, tmp_path):
-    config = tmp_path / "config.json"
-    config.write_text(json.dumps(CONFIG), encoding="utf-8")
-    ratio = results["bytes_per_token"]["value"]
+def test_bw_reads_text_by_the_measured_ratio(measured, results, config_file):
+    config, ratio = config_file(CONFIG), results["bytes_per_token"]["value"]
     by_file, by_number, by_hand, ids = (
-        ingest.bw(model=str(config), gpu="h100", nodes=4, **given).results["ingest_bandwidth_per_job"].value
+        ingest.bw(model=config, gpu="h100", nodes=4, **given).results["ingest_bandwidth_per_job"].value
         for given in ({"bytes_per_token": str(measured)}, {"bytes_per_token": ratio}, {"sample_bytes": ratio}, {})
     )
     assert by_file == by_number == by_hand == pytest.approx(ids * ratio / 2)

@@ -42,9 +42,6 @@ def tfrecords(path, lengths):
     return path
 
 
-# Files that are samples
-
-
 def test_image_trees_are_known_from_the_listing(tmp_path):
     for number in range(100):
         path = tmp_path / f"class{number % 3}" / f"{number}.JPEG"
@@ -60,9 +57,6 @@ def test_image_trees_are_known_from_the_listing(tmp_path):
     assert found.tables["extensions"] == [{"extension": ".jpeg", "files": 100, "samples": 100, "stored_bytes": 5050}]
     assert [row["bytes"] for row in found.tables["sample_sizes"]] == [1, 5, 25, 50, 75, 95, 99, 100]
     assert sum(row["count"] for row in found.tables["sample_histogram"]) == 100
-
-
-# Files that hold many
 
 
 def test_tfrecords_are_walked_without_their_contents(tmp_path):
@@ -119,9 +113,6 @@ def test_rows_of_parquet_and_arrow(tmp_path):
     assert {name: row[1] for name, row in found.extensions.rows.items()} == {".arrow": 2000, ".parquet": 1000}
 
 
-# Files that are broken
-
-
 BROKEN = {
     "a.tfrecord": (b"this is not a record at all", "not a TFRecord"),
     "b.tar": (b"x" * 2000, "broken or truncated tar"),
@@ -146,9 +137,6 @@ def test_a_truncated_tfrecord_counts_nothing_of_it(tmp_path):
     path.write_bytes(path.read_bytes()[:-50])
     with pytest.raises(IngestError, match=r"found no sample.*truncated in record 10"):
         ingest.measure(tmp_path, samples=True)
-
-
-# The statistics
 
 
 @given(st.lists(st.integers(0, 2**40), min_size=1, max_size=200))
@@ -185,9 +173,6 @@ def test_a_key_is_the_beginning_of_the_name(name):
     key = key_of(name)
     assert key is None or name.removeprefix("./").startswith(f"{key}.")
     assert key is None or "." not in key.rpartition("/")[2]
-
-
-# bw takes it
 
 
 @pytest.fixture
@@ -244,9 +229,6 @@ def test_other_files_are_refused(tmp_path, content, message):
     path.write_text(content)
     with pytest.raises(IngestError, match=message):
         ingest.bw(model="resnet50", gpu="h100", sample_bytes=str(path))
-
-
-# Every container, by name and by content
 
 
 def packed(number, prefix=b""):

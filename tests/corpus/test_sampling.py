@@ -76,9 +76,6 @@ def plain(folder, texts):
     return folder
 
 
-# Where to look
-
-
 @given(st.integers(1, 2**60), st.integers(1, 200), st.text(max_size=5))
 def test_two_draws_lie_in_each_run_of_consecutive_bytes(size, pairs, seed):
     places = estimators.draw(size, pairs, seed)
@@ -123,9 +120,6 @@ def test_a_block_holds_the_byte_that_was_drawn(size, data):
     start, length = estimators.block_at(offset, size)
     assert start <= offset < start + length <= size
     assert length <= BLOCK_BYTES
-
-
-# What it says
 
 
 @given(st.floats(0.01, 10), st.integers(2, 50), st.integers(1, 10**12))
@@ -173,9 +167,6 @@ def test_the_variance_of_pairs_is_that_of_repeated_draws():
 )  # fmt: skip
 def test_quantiles_are_those_of_the_table(confidence, degrees, expected):
     assert estimators.student_quantile(confidence, degrees) == pytest.approx(expected, abs=6e-4)
-
-
-# Whole samples of real files
 
 
 @pytest.mark.usefixtures("small_first_look")
@@ -283,9 +274,6 @@ def test_kinds_of_files_are_added_up(tmp_path, library):
     assert found.figures["tokens"].low <= truth <= found.figures["tokens"].high
 
 
-# What cannot be read
-
-
 @pytest.mark.usefixtures("small_first_look")
 def test_binary_files_leave_the_total_and_are_named(tmp_path, library):
     plain(tmp_path, library)
@@ -330,9 +318,6 @@ def test_files_that_vanish_are_named(tmp_path, library):
 def test_nothing_to_sample_is_refused():
     with pytest.raises(IngestError, match="nothing to sample"):
         sample_corpus([], DocumentCounter("", Words(), None))
-
-
-# Size does not matter
 
 
 def test_bytes_read_do_not_grow_with_the_corpus(tmp_path, library):

@@ -1,14 +1,13 @@
 """Cutting changes no count, and where it might, nothing is cut."""
 
 import base64
-import io
 import json
 import random
 import re
 from functools import cache
 
 import pytest
-from corpus.texts import real_texts, strings
+from corpus.texts import real_texts, sentencepiece_model, strings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -179,17 +178,6 @@ def test_what_structure_allows_is_still_tried_on_the_input():
             return [len(text) % 7 for text in texts]
 
     assert split_rule_for(vocabulary_of("r50k"), Moody(), real_texts()) is None
-
-
-@cache
-def sentencepiece_model(**asked):
-    sentencepiece = pytest.importorskip("sentencepiece")
-    lines = [line[:500] for text in real_texts() for line in text.decode().split("\n") if line.strip()]
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines), model_writer=model, vocab_size=1000, hard_vocab_limit=False, minloglevel=2, **asked
-    )
-    return model.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,12 @@
 import base64
 import dataclasses
 import hashlib
-import io
 import json
 import subprocess
 import sys
 
 import pytest
-from corpus.texts import real_texts
+from corpus.texts import real_texts, sentencepiece_model
 
 from ingest.corpus.tokenizers import vocabulary
 from ingest.corpus.tokenizers.engines import Tokenizers, select_engine
@@ -280,16 +279,6 @@ def test_training_needs_text():
     assert refusal("train:1000", lambda: iter([b"", b""]))[1] == "the corpus holds no text to train on"
 
 
-def sentencepiece_file(folder, **asked):
-    sentencepiece = pytest.importorskip("sentencepiece")
-    lines = [line[:500] for text in real_texts(150_000) for line in text.decode().split("\n") if line.strip()]
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines), model_writer=model, vocab_size=1000, hard_vocab_limit=False, minloglevel=2, **asked
-    )
-    return file_of(folder, "m.model", model.getvalue())
-
-
 PLAIN = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
 
 
@@ -299,9 +288,9 @@ PLAIN = {"normalization_rule_name": "identity", "remove_extra_whitespaces": Fals
     ids=str,
 )
 def test_sentencepiece_models_count_as_sentencepiece(asked, tmp_path):
+    path = file_of(tmp_path, "m.model", sentencepiece_model(**asked))
     from sentencepiece import SentencePieceProcessor
 
-    path = sentencepiece_file(tmp_path, **asked)
     found = vocabulary_of(path)
     original = SentencePieceProcessor(model_file=path)
     assert found.size == original.get_piece_size()

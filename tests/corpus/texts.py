@@ -1,12 +1,14 @@
 """Real text for the tests of vocabularies, engines and cuts: code, prose and many scripts, from what Python brings along."""
 
 import encodings
+import io
 import json
 import locale
 import sysconfig
 from functools import cache
 from pathlib import Path
 
+import pytest
 from hypothesis import strategies as st
 
 SCRIPTS = (
@@ -39,6 +41,18 @@ def real_texts(most=400_000):
         if held > most:
             break
     return texts
+
+
+@cache
+def sentencepiece_model(**asked):
+    """A SentencePiece model of a thousand tokens, trained on the texts."""
+    sentencepiece = pytest.importorskip("sentencepiece")
+    lines = [line[:500] for text in real_texts() for line in text.decode().split("\n") if line.strip()]
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines), model_writer=model, vocab_size=1000, hard_vocab_limit=False, minloglevel=2, **asked
+    )
+    return model.getvalue()
 
 
 #: characters on which ways of cutting words turn

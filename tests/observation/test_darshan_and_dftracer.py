@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 NAMES = ["-".join(map(str, job)) for job in JOBS]
 #: One of each manner of counting; the others are as slow as PyDarshan starts.
 FEW = {"files-fork-2", "shuffled-spawn-1", "mapped-fork-0"}
-DARSHAN = [pytest.param(name, marks=() if name in FEW else pytest.mark.slow) for name in NAMES]
+DARSHAN = [pytest.param("darshan", name, marks=() if name in FEW else pytest.mark.slow) for name in NAMES]
 DATA = "/tmp/job/data"
 
 
@@ -58,15 +58,11 @@ def check(folder, counts):
     assert answer.facts["readers"] == workers
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_dftracer_counts_as_the_job_does(name, recorded):
-    check(*recorded("dftracer", name))
-
-
-@pytest.mark.parametrize("name", DARSHAN)
-def test_darshan_counts_as_the_job_does(name, recorded):
-    pytest.importorskip("darshan")
-    check(*recorded("darshan", name))
+@pytest.mark.parametrize(("tool", "name"), [*(("dftracer", name) for name in NAMES), *DARSHAN])
+def test_a_log_counts_as_the_job_does(tool, name, recorded):
+    if tool == "darshan":
+        pytest.importorskip("darshan")
+    check(*recorded(tool, name))
 
 
 @pytest.mark.slow
@@ -185,15 +181,11 @@ def test_a_poisoned_trace_is_refused_in_one_line(name, tmp_path, run):
     assert len(ran.refusal) <= 300
 
 
-def test_a_trace_that_is_cut_off_within_its_compression(tmp_path):
+def test_a_trace_that_is_cut_off_within_its_compression_or_unpacks_to_more_than_a_trace_does(tmp_path, monkeypatch):
     path = tmp_path / "t.pfw.gz"
     path.write_bytes(gzip.compress(lines(NAME, *STEADY, END))[:-20])
     with pytest.raises(IngestError, match="cut off or damaged"):
         ingest.observe(path)
-
-
-def test_a_trace_that_unpacks_to_more_than_a_trace_does(tmp_path, monkeypatch):
-    path = tmp_path / "t.pfw.gz"
     path.write_bytes(gzip.compress(b"[\n" * 500_000))
     for limit, expected in ((10**6, "no event of a file"), (10**6 - 1, "no trace unpacks")):
         monkeypatch.setattr(dftracer, "SMALL", limit)

@@ -82,7 +82,7 @@ DLIO = """\
 """
 
 
-def test_the_log_that_dlio_prints_has_rate_and_stall(tmp_path):
+def test_what_dlio_prints_has_a_rate_and_a_stall(tmp_path):
     path = tmp_path / "dlio.log"
     ends = "[METRIC] Number of Simulated Accelerators: 4 \n[METRIC] Training Accelerator Utilization [AU] (%): 92.5 (0.1)\n"
     path.write_text(f"{DLIO.format(used=50, rate=10)}{ends}[METRIC] Training Throughput (samples/second): 75.5 (0.1)\n")
@@ -92,9 +92,6 @@ def test_the_log_that_dlio_prints_has_rate_and_stall(tmp_path):
     path.write_text(DLIO.format(used=0, rate=0))
     with pytest.raises(IngestError, match="DLIO's log has a rate or a utilization that is 0"):
         ingest.observe(path)
-
-
-def test_a_summary_without_a_rate_says_so(tmp_path):
     path = tmp_path / "summary.json"
     path.write_text('{"num_accelerators": 1, "metric": {"train_throughput_mean_samples_per_second": 0.0}}')
     with pytest.raises(IngestError, match="DLIO's summary has a rate of 0 samples/s"):

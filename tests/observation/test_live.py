@@ -10,25 +10,8 @@ import pytest
 
 import ingest
 from ingest.errors import IngestError
-from ingest.observation import processes
-from ingest.observation.live import (
-    CACHE_SHARE,
-    GROUP_BEYOND,
-    LEAST_BYTES,
-    MAPPED_BEYOND,
-    Mount,
-    _of_mount,
-    _of_processes,
-    _reading,
-    _Seen,
-    group_bytes_read,
-    lustre_counters,
-    mount_counters,
-    mount_of,
-    nfs_counters,
-    refuse_unseen,
-    steady_samples,
-)
+from ingest.observation import live, processes
+from ingest.observation.live import CACHE_SHARE, LEAST_BYTES, Mount, _Seen, nfs_counters, steady_samples
 from ingest.observation.processes import Counters, ProcessTree, Sample
 
 JOB = Path(__file__).with_name("job.py")
@@ -160,7 +143,7 @@ def test_file_systems_that_process_counters_do_not_see():
     known = [Mount("/", "ext4", "/dev/vda"), Mount("/data", "fuse.sshfs", "host:/"), Mount("/scratch", "beegfs", "x")]
     for path, expected in (("/data/x", "user-space file system"), ("/scratch", "does not count its reads")):
         with pytest.raises(IngestError, match=expected):
-            refuse_unseen(mount_of(path, known), path)
+            live.refuse_unseen(live.mount_of(path, known), path)
 
 
 def test_counters_of_network_mounts():
@@ -172,8 +155,8 @@ def test_counters_of_network_mounts():
     for poison in ("-209715200", "lots", ""):
         assert nfs_counters(NFS.replace("209715200", poison), "/mnt/my data") is None
     text = "snapshot_time 1.0 secs\nread_bytes 500 samples [bytes] 4096 1048576 209715200\nopen 17 samples [usec]\n"
-    assert lustre_counters(text) == (209_715_200, 209_715_200, 500, 17, None, False)
-    assert lustre_counters("open 17 samples [regs]") is None
+    assert live.lustre_counters(text) == (209_715_200, 209_715_200, 500, 17, None, False)
+    assert live.lustre_counters("open 17 samples [regs]") is None
 
 
 def mounted(text, requested=5096, moved=209_715_200, reads=200, exe=610):
@@ -186,7 +169,7 @@ def mounted(text, requested=5096, moved=209_715_200, reads=200, exe=610):
 def test_two_snapshots_of_an_nfs_mount():
     """Bytes that the server sent, requests and their mean time; and the share that the client's cache served."""
     before, after = mounted(NFS), mounted(NFS, 5096 + 400_000_000, 209_715_200 + 300_000_000, 500, 610 + 1500)
-    found = _of_mount(_Seen(series(1, 1), [before, after], None, None), "/mnt", Mount("/mnt", "nfs4", "server:/x"), ())
+    found = live._of_mount(_Seen(series(1, 1), [before, after], None, None), "/mnt", Mount("/mnt", "nfs4", "server:/x"), ())
     values = {name: one.value for name, one in found.figures.items()}
     assert values["read_bandwidth"] == pytest.approx(300e6 / 20)
     assert values["read_bytes_mean"] == 1e6
@@ -199,8 +182,8 @@ def test_a_mount_that_goes_within_the_window_is_refused():
     """Its processes' own counters show no reads from a network."""
     mount = Mount("/mnt", "nfs4", "server:/x")
     with pytest.raises(IngestError, match="the nfs4 mount was unmounted within the window"):
-        _reading(_Seen(series(1e8, 1e8), [mounted(NFS)], None, None), "/mnt", mount, ())
-    assert _reading(_Seen(series(1e8, 1e8), [], None, None), "/", Mount("/", "ext4", "/dev/vda"), ()).figures["bytes_read"]
+        live._reading(_Seen(series(1e8, 1e8), [mounted(NFS)], None, None), "/mnt", mount, ())
+    assert live._reading(_Seen(series(1e8, 1e8), [], None, None), "/", Mount("/", "ext4", "/dev/vda"), ()).figures["bytes_read"]
 
 
 @pytest.mark.parametrize("change", [{"moved": 209_715_199}, {"reads": 199}, {"requested": 5095}, {"exe": 609}])
@@ -209,7 +192,7 @@ def test_counters_of_a_mount_that_run_backwards(change):
     assert before.precedes(mounted(NFS))
     after = mounted(NFS, **{"moved": 10**9} | change)
     with pytest.raises(IngestError, match=r"run backwards: it was mounted anew.*again"):
-        _of_mount(_Seen(series(1, 1), [before, after], None, None), "/mnt", Mount("/mnt", "nfs", "server:/x"), ())
+        live._of_mount(_Seen(series(1, 1), [before, after], None, None), "/mnt", Mount("/mnt", "nfs", "server:/x"), ())
 
 
 def test_a_lustre_mount_by_its_targets(tmp_path):
@@ -226,13 +209,13 @@ def test_a_lustre_mount_by_its_targets(tmp_path):
         (lustre / name).parent.mkdir(parents=True)
         (lustre / name).write_text(text)
     mount = Mount("/lustre", "lustre", "10.0.0.1@tcp:/fs1")
-    assert mount_counters(mount, tmp_path) == (250_000_000, 400_000_000, 250, 7, None, True)
+    assert live.mount_counters(mount, tmp_path) == (250_000_000, 400_000_000, 250, 7, None, True)
     for place in lustre.glob("osc/*/stats"):
         place.unlink()
-    alone = mount_counters(mount, tmp_path)
+    alone = live.mount_counters(mount, tmp_path)
     assert alone == (400_000_000, 400_000_000, 400, 7, None, False)
     seen = _Seen(series(1, 1), [alone._replace(bytes_read=0, bytes_requested=0, reads=0), alone], None, None)
-    found = _of_mount(seen, "/lustre", mount, ())
+    found = live._of_mount(seen, "/lustre", mount, ())
     assert "caches included" in found.warnings[0]
     assert found.figures["reads"].note == "read calls"
 
@@ -248,18 +231,18 @@ def test_bytes_of_control_groups_of_both_versions(tmp_path):
     found = {}
     for name, text in (("2", "0::/job\n"), ("1", "5:cpu:/old\n4:blkio:/old\n"), ("root", "0::/\n"), ("out", "0::/../etc\n")):
         group.write_text(text)
-        found[name] = group_bytes_read(7, tmp_path / "proc", tmp_path)
+        found[name] = live.group_bytes_read(7, tmp_path / "proc", tmp_path)
     assert found == {"2": 1024, "1": 77, "root": None, "out": None}
 
 
 @pytest.mark.parametrize(("beyond", "said"), [(-0.001, False), (0.001, True)])
 def test_limits_from_which_the_counters_of_processes_mean_something_else(beyond, said):
     """A control group that read more than the job; the share that memory served; blocks that nobody asked for: mapped files."""
-    group = _of_processes(_Seen(series(1e8, 1e8), [], None, round(1e8 * (GROUP_BEYOND + beyond))), None, ())
+    group = live._of_processes(_Seen(series(1e8, 1e8), [], None, round(1e8 * (live.GROUP_BEYOND + beyond))), None, ())
     assert any("others run in it" in line for line in group.warnings) is said
-    cached = _of_processes(_Seen(series(1e8, 1e8 * (1 - CACHE_SHARE - beyond)), [], None, None), None, ())
+    cached = live._of_processes(_Seen(series(1e8, 1e8 * (1 - CACHE_SHARE - beyond)), [], None, None), None, ())
     assert ("observed_cache_fraction" in cached.figures) is said
-    mapped = _of_processes(_Seen(series(1e8, 1e8 * (MAPPED_BEYOND + beyond)), [], None, None), None, ())
+    mapped = live._of_processes(_Seen(series(1e8, 1e8 * (live.MAPPED_BEYOND + beyond)), [], None, None), None, ())
     assert ("reads" in mapped.unknown) is said
 
 

@@ -55,12 +55,11 @@ def test_profiles_that_show_no_stall(content, expected, tmp_path, run):
 
 
 def console(each, whole, batches=30):
-    blocks = (
+    return "".join(
         f"[batch={number}/1000]:\n\t Train time/batch: {number - 1}\n\t Train throughput/samples_per_sec: {whole:.4f}\n"
         f"\t Train throughput/device/samples_per_sec: {each:.4f}\n\t Train loss/train/total: 2.1\n"
         for number in range(1, batches + 1)
     )
-    return "".join(blocks)
 
 
 def test_the_console_of_composer(tmp_path):

@@ -1,7 +1,5 @@
 """The files of a checkpoint, layout by layout."""
 
-import json
-
 import pytest
 from conftest import LLAMA
 
@@ -12,14 +10,11 @@ from ingest.errors import UsageError
 from ingest.sizing.checkpoint_files import LAYOUTS, CheckpointContent, RankLayout, largest_stage_factor
 
 SIZES = {"hidden_size": 16384, "intermediate_size": 53248, "num_hidden_layers": 126, "num_attention_heads": 128}
-BIG = {**LLAMA, **SIZES}
 
 
 @pytest.fixture
-def big(tmp_path):
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps(BIG), encoding="utf-8")
-    return describe(path)
+def big(config_file):
+    return describe(config_file(LLAMA, **SIZES))
 
 
 def files(layout, job, model=None):
@@ -86,18 +81,15 @@ def test_the_largest_stage_is_that_of_the_benchmark(big):
 
 
 def test_files_follow_ranks_stages_and_contents():
-    # Files follow the ranks and sizes the writers.
     known = {"parameters": 405_853_388_800}
     answer = ingest.checkpoint(set=known, gpus=512, tensor_parallel=8, pipeline_parallel=32, layout="deepspeed")
     assert answer.results["checkpoint_files"].value == 256 + 512 + 2
     assert answer.results["checkpoint_bytes_per_rank_max"].value / 2**30 == pytest.approx(11.81, abs=0.01)
-    # Deepspeed does not save 16 bit weights at its third stage.
     answer = ingest.checkpoint("llama3-8b", gpus=64, zero_stage=3, layout="deepspeed")
     assert answer.results["checkpoint_bytes"].value == 12 * 8_030_261_248
     assert any("stage3_gather_16bit" in line for line in answer.warnings)
     full = ingest.checkpoint("llama3-8b", gpus=64, zero_stage=3, layout="deepspeed", precision="fp32")
     assert full.results["checkpoint_bytes"].value == 12 * 8_030_261_248
-    # A release holds weights alone.
     answer = ingest.checkpoint("llama2-70b", layout="safetensors", set={"parameters": 68_976_648_192})
     assert answer.results["checkpoint_bytes"].value == 137_953_296_384
     assert answer.results["checkpoint_optimizer_bytes"].value == 0

@@ -31,9 +31,6 @@ def why(answer, name):
     return next(one["why"] for one in answer.to_dict()["assumptions"] if one["name"] == name)
 
 
-# Failures.
-
-
 def interrupted(gpus):
     return ingest.checkpoint(set={"parameters": 7e9}, gpus=gpus)
 
@@ -83,19 +80,14 @@ def test_a_larger_job_is_never_interrupted_less_often(gpus, more):
 
 
 def test_published_rates_are_listed_and_yield_to_a_given_time():
-    # Every published rate is listed with the time that it gives this job.
     rows = {row["failures"]: row for row in ingest.checkpoint("llama3-8b", gpus=1024).tables["failures"]}
     # 128 nodes: 1,000 days over 23.73 and 6.5 failures.
     assert rows["rsc-1-jobs-1024"]["failures_per_thousand_node_days"] == pytest.approx(23.73)
     assert rows["rsc-1-jobs-1024"]["job_mean_time_to_interrupt"] == pytest.approx(86400e3 / 23.73 / 128)
     assert rows["rsc-1"]["job_mean_time_to_interrupt"] == pytest.approx(86400e3 / 6.5 / 128)
     assert rows["llama3"]["failures_per_thousand_node_days"] == pytest.approx(419 / 54 / 2.048)
-    # A named rate and a given time win.
     assert value("job_mean_time_to_interrupt", "llama3-8b", 1024, failures="rsc-1") == pytest.approx(86400e3 / 6.5 / 128)
     assert value("job_mean_time_to_interrupt", "llama3-8b", 1024, mtti="5 h") == 18000
-
-
-# Parallel sizes.
 
 
 @pytest.mark.parametrize(
@@ -135,7 +127,6 @@ def test_memory_says_that_chosen_sizes_fit_and_that_smaller_ones_do_not(model, g
 
 
 def test_published_sizes_are_taken_where_they_fit():
-    # Memory says that published sizes of experts fit.
     options = {"gpus": 2048, "pipeline_parallel": 16, "zero_stage": 1, "optimizer": "adamw-bf16"}
     assert ingest.memory("deepseek-v3", **options).unmet
     shared = ingest.memory("deepseek-v3", **options, expert_parallel=64)
@@ -143,7 +134,6 @@ def test_published_sizes_are_taken_where_they_fit():
     assert shared.results["gpus_to_hold"].value == 16 * 64
     with pytest.raises(UsageError, match="a divisor of the 128 replicas"):
         ingest.memory("deepseek-v3", **options, expert_parallel=256)
-    # Published sizes that do not fit the memory are not taken.
     # 405B over 128 GPUs: 12.7 GB of weights and gradients and 19 GB of optimizer states fit 76 GB, not the 14.4 GB of a T4.
     assert ingest.checkpoint("llama3-405b", gpus=256, expert_parallel=1).known.given["pipeline_parallel"].value == 16
     assert ingest.checkpoint("llama3-405b", gpus=256, gpu="t4").known.given["pipeline_parallel"].value > 16
@@ -161,9 +151,6 @@ def test_jobs_that_hold_no_model_are_told():
     found = ingest.checkpoint("llama3-405b", gpus=16)
     assert any("do not fit the memory of 16 × NVIDIA H100 SXM5" in line for line in found.warnings)
     assert not any("do not fit" in line for line in ingest.checkpoint("llama3-405b", gpus=128).warnings)
-
-
-# Asynchronous: the practice.
 
 
 @pytest.mark.parametrize(("hours", "interval"), [(9.99, 3596.4), (10.01, 3600)])
@@ -225,9 +212,6 @@ def test_each_part_follows_its_option(option):
         assert after.results[name].value == pytest.approx(factor * before.results[name].value)
 
 
-# One answer for one question.
-
-
 @pytest.mark.parametrize("options", [{"mode": "sync"}, {"mode": "async"}, {"mode": "async", "waste": "10%"},
                                      {"mode": "async", "write_bandwidth": "20 GB/s"}], ids=str)  # fmt: skip
 def test_a_row_of_the_table_is_the_answer_to_its_interval(options):
@@ -243,17 +227,12 @@ def test_a_row_of_the_table_is_the_answer_to_its_interval(options):
 
 
 def test_published_and_chosen_values_meet_what_was_observed():
-    # The chosen interval keeps its bandwidth when it is stated.
     chosen = ingest.checkpoint("llama3-405b", gpus=16384, mode="sync")
     interval, rate = (chosen.results[f"checkpoint_{name}"].value for name in ("interval", "write_bandwidth"))
     assert value("checkpoint_write_bandwidth", "llama3-405b", 16384, mode="sync", interval=interval) == pytest.approx(rate)
-    # The largest published run writes what was observed.
     # 405B on 16,384 GPUs: between 50 and 400 GB/s written; 44 GB/s read in a restore of 8,960 GPUs.
     assert 50e9 <= value("checkpoint_write_bandwidth", "llama3-405b", 16384) <= 400e9
     assert value("restart_read_bandwidth", "llama3-405b", 16384) == pytest.approx(44e9, rel=0.1)
-
-
-# Synchronous and asynchronous compared.
 
 
 @pytest.mark.parametrize(("model", "gpus"), JOBS)
@@ -281,18 +260,13 @@ def test_no_interval_exceeds_an_hour_unless_it_is_stated(mode):
     assert value("checkpoint_interval", "llama3-8b", 8, **options, interval="2 h") == 7200
 
 
-# Warnings and refusals.
-
-
 def test_targets_and_cures_of_overheads():
-    # A target that practice misses is told with what would meet it.
     answer = ingest.checkpoint("llama3-405b", gpus=16384, mode="async")
     (line,) = [one for one in answer.warnings if "above the target of 5 %" in one]
     met = ingest.checkpoint("llama3-405b", gpus=16384, mode="async", waste="5%").results
     assert met["checkpoint_write_bandwidth"].display.partition(" (")[0] in line
     assert met["checkpoint_interval"].display in line
     assert met["checkpoint_overhead"].value == pytest.approx(0.05)
-    # The cure of an overhead does not keep the bandwidth that causes it.
     slow = {"gpus": 64, "mode": "async", "set": {"checkpoint_write_bandwidth": 2e7}}
     told = next(line for line in ingest.checkpoint("llama3-8b", **slow).warnings if rule_of(line) == "W24")
     rate = parse(told.partition("target of 5 %; ")[2].partition(" and an interval")[0], "B/s", "")
@@ -341,9 +315,6 @@ def test_an_overhead_that_staging_alone_takes_is_refused(waste, refused):
         assert ingest.checkpoint(**options).results["checkpoint_overhead"].value == pytest.approx(0.074)
 
 
-# Recipes.
-
-
 @pytest.mark.parametrize(("optimizer", "precision", "each"), [("adamw-bf16", "bf16", 10), ("adamw-bf16", "fp8", 9),
                                                                ("adamw-fp32", None, 12), (None, None, 12),
                                                                (None, "bf16", 14)])  # fmt: skip
@@ -353,21 +324,17 @@ def test_recipes_save_what_their_sources_say(optimizer, precision, each):
 
 
 def test_models_save_by_their_own_recipes():
-    # A model saves by its own recipe unless another is set.
     own = ingest.checkpoint("deepseek-v3", gpus=2048)
     assert own.inputs["optimizer"] == {"value": "adamw-bf16", "from": "default"}
     parameters = own.known.value("parameters")
     assert own.results["checkpoint_bytes"].value == 10 * parameters
     assert value("checkpoint_bytes", "deepseek-v3", 2048, optimizer="adamw") == 14 * parameters
-    # A recommender saves its embedding tables.
     # 204,184,588 rows of 128 numbers, each with an accumulator, in 32 bits.
     answer = ingest.checkpoint("dlrm-dcnv2", gpus=128)
     assert answer.results["checkpoint_bytes"].value == 204_184_588 * 128 * 8
     assert answer.inputs["zero_stage"]["value"] == 3
     assert answer.known.given["tensor_parallel"].value == 1
 
-
-# Sites.
 
 SITE = """
 clusters: {main: {node: dgx-h100, count: 64}}
@@ -376,7 +343,6 @@ jobs: {train: {cluster: main, model: llama3-70b, nodes: 64, checkpoint: {mode: a
 
 
 def test_a_site_takes_over_checks_or_refuses_the_answer_of_its_job():
-    # A site takes over the answer of its job.
     plan = ingest.plan(yaml.safe_load(SITE), samples=0)
     (row,) = plan.rows["jobs"]
     known = ingest.checkpoint("llama3-70b", gpus=512, gpu="h100-sxm", mode="async").known
@@ -384,19 +350,16 @@ def test_a_site_takes_over_checks_or_refuses_the_answer_of_its_job():
                  "checkpoint_dump_seconds", "checkpoint_stall_seconds", "restart_read_bytes", "restart_read_bandwidth",
                  "restart_seconds", "drain_duty", "job_mean_time_to_interrupt"):  # fmt: skip
         assert row.step(name).value == pytest.approx(known.value(name)), name
-    # The choices by the size of a job are checked.
     site = yaml.safe_load(SITE)
     found = {one.rule.id: one for one in ingest.plan(site, samples=0).findings}
     assert {"C12", "C13"} <= found.keys()
     assert (found["C12"].value.value, found["C12"].limit) == (512, 512)
     site["jobs"]["train"]["checkpoint"] |= {"failures": "llama3", "tensor_parallel": 8, "pipeline_parallel": 1}
     assert not {"C12", "C13"} & {one.rule.id for one in ingest.plan(site, samples=0).findings}
-    # A recommender of a site is sized from its model.
     site = yaml.safe_load(SITE)
     site["jobs"]["train"] |= {"model": "dlrm-dcnv2", "samples_per_second": 1e6}
     (row,) = ingest.plan(site, samples=0).rows["jobs"]
     assert row.step("checkpoint_bytes").value == 204_184_588 * 128 * 8
-    # A site without progress is refused.
     site = yaml.safe_load(SITE)
     site["jobs"]["train"]["checkpoint"]["mtti"] = "10 min"
     with pytest.raises(IngestError, match=r"jobs\.train\.checkpoint: no progress"):
@@ -424,9 +387,7 @@ def test_the_chart_of_intervals_passes_through_the_answer(options):
 
 
 def test_values_and_numbers_are_worded_as_written():
-    # A refused value is shown as it was written.
     with pytest.raises(UsageError, match="--mtti: found -5 min, expected a number above 0"):
         ingest.checkpoint("llama3-8b", gpus=64, mtti="-5 min")
-    # One gpu is no plural.
     assert " on 1 GPU: " in ingest.checkpoint("llama3-8b", gpus=1).title
     assert "1 GPU does not hold the model states" in ingest.memory("llama3-8b", gpu="h100", gpus=1).unmet

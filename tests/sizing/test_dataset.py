@@ -43,9 +43,6 @@ def measured(tmp_path):
     return write
 
 
-# The main question
-
-
 @pytest.mark.parametrize(("vocabulary", "width"), [(32_000, 2), (65_499, 2), (65_536, 2), (65_537, 4), (128_256, 4)])
 def test_two_bytes_up_to_65536_ids_else_four(vocabulary, width):
     assert value("tokenized_bytes", tokens=1e12, vocabulary=vocabulary) == 1e12 * width
@@ -56,7 +53,6 @@ def test_formats_draw_their_own_lines():
     answer = ingest.dataset(tokens=1e12, vocabulary=65_536, format="megatron")
     assert answer.results["tokenized_bytes"].value == 2e12
     assert answer.results["dataset_bytes"].value > 4e12
-    # The index is in the data set.
     answer = ingest.dataset(tokens=1e12, documents=1e9, vocabulary=32_000, shard_size="1TB")
     index = 1e9 * 20 + 3 * 42
     assert answer.results["index_bytes"].value == index
@@ -93,25 +89,19 @@ def test_the_whole_footprint_by_hand():
 
 
 def test_samples_in_files_and_in_shards():
-    # Samples take whole blocks in files of their own.
     answer = ingest.dataset(samples=1_281_167, sample_bytes=3000, sizes="equal", copies=2, epochs=90)
     assert answer.results["dataset_bytes"].value == 1_281_167 * 4096
     assert answer.results["usable_bytes"].value == 2 * 1_281_167 * 4096
     assert answer.results["file_opens_per_epoch"].value == 1_281_167
     assert answer.results["file_opens"].value == 1_281_167 * 90
     assert "tokenized_bytes" not in answer.results
-    # Shards instead of files spare inodes.
     many = value("inodes", corpus="imagenet-1k")
     few = value("inodes", corpus="imagenet-1k", format="webdataset", shard_size="1 GB")
     assert many > 1_281_167
     assert few < 200
-    # Mdts and their space.
     answer = ingest.dataset(samples=10e9, sample_bytes=10_000)
     assert answer.results["mdts"].value == 3
     assert answer.results["mdt_bytes"].value == answer.results["inodes"].value * 2560
-
-
-# Other inputs
 
 
 def test_a_measurement_gives_rate_interval_documents_and_vocabulary(measured):
@@ -135,21 +125,17 @@ def test_files_that_a_measurement_skipped_are_told(measured):
 
 
 def test_ratios_hold_in_both_directions():
-    # Raw input through a pipeline.
     answer = ingest.dataset(raw_bytes="10 PB", pipeline="gpt3-commoncrawl")
     assert answer.results["clean_bytes"].value == pytest.approx(10e15 * 570e9 / 45e12)
     assert answer.results["tokens"].value == pytest.approx(answer.results["clean_bytes"].value / 4)
-    # Raw input and clean text agree in both directions.
     raw = value("raw_bytes", tokens=1e12, pipeline="slimpajama")
     assert value("tokens", raw_bytes=raw, pipeline="slimpajama") == pytest.approx(1e12)
-    # Shares of bytes documents and tokens stay apart.
     answer = ingest.dataset(corpus="slimpajama", documents=100e6, set={"documents_kept": 0.4})
     kept_bytes = answer.results["clean_bytes"].value / answer.results["raw_bytes"].value
     kept_tokens = answer.results["tokens"].value / answer.results["raw_tokens"].value
     assert kept_bytes == pytest.approx(0.504)
     assert kept_tokens == pytest.approx(627 / 1210)
     assert answer.results["raw_documents"].value == 250e6
-    # A corpus keeps its ratios for another number of tokens.
     whole, half = ingest.dataset(corpus="opt"), ingest.dataset(corpus="opt", tokens=90e9)
     assert whole.results["clean_bytes"].value == pytest.approx(800e9)
     assert half.results["clean_bytes"].value == pytest.approx(400e9)
@@ -226,11 +212,7 @@ def test_an_entry_of_the_users_own(tmp_path, run):
     assert set(ran.data["results"]) >= CONTRACT
 
 
-# Ranges
-
-
 def test_ranges_follow_the_ends_of_the_inputs():
-    # Ends come from the ends of the inputs.
     raw = ingest.dataset(tokens=1e12, bytes_per_token=4, pipeline="fineweb").results["raw_bytes"]
     tib = 2**40
     assert raw.low == pytest.approx(4e12 * 0.55 / 44e12 * 19200 * tib)
@@ -238,11 +220,8 @@ def test_ranges_follow_the_ends_of_the_inputs():
     # Documents fall as they get longer: the low end of their length is the high end of their number.
     documents = ingest.dataset(tokens=6e11).results["documents"]
     assert (documents.low, documents.value, documents.high) == (6e11 / 1000, 1e9, 6e11 / 400)
-    # No range where nothing is known about the spread.
     assert ingest.dataset(tokens=1e12, bytes_per_token=4).results["tokenized_bytes"].low is None
 
-
-# Properties
 
 COUNTS = st.integers(1_000, 10**14)
 GROWING = ("clean_bytes", "tokenized_bytes", "dataset_bytes", "dataset_files", "usable_bytes", "inodes", "file_creates")
@@ -279,9 +258,6 @@ def test_a_format_that_does_not_compress_never_takes_less_than_it_holds(samples,
         assert answer.results["dataset_bytes"].value >= samples * size
 
 
-# The command
-
-
 def test_format_is_of_the_data_set_and_of_the_output(run):
     ran = run("dataset", "--tokens", "1T", "--format", "parquet", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(ran.out)))
@@ -297,8 +273,6 @@ def test_the_table_of_the_notes_and_the_pipelines_are_reproduced(run):
     assert marked.ours == pytest.approx(4.692, rel=1e-3)
     assert "contradicts itself" in marked.remark
 
-
-# What is refused
 
 REFUSED = [
     ({}, "found no size of the data set, expected --tokens, --samples, --raw-bytes or --corpus"),

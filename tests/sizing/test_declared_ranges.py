@@ -60,22 +60,18 @@ def test_a_result_that_contradicts_the_other_inputs_is_named(command, options, f
 
 
 def test_results_that_are_set_are_held_against_the_rest():
-    # Two results that are set are held against each other.
     job, rate = {"model": "cosmoflow", "gpu": "h100"}, "samples_per_second_per_gpu=7"
     (line,) = departures(ingest.bw, job, rate, "ingest_bandwidth_per_gpu=1GB/s")
     assert "found 1 GB/s, but the other inputs give 19.8 MB/s" in line
     assert departures(ingest.bw, job, rate, "ingest_bandwidth_per_gpu=20MB/s") == []
     # An interval is a choice and contradicts nothing.
     assert departures(ingest.checkpoint, SAVED, "checkpoint_interval=1day") == []
-    # Checkpoints that their tier cannot hold are named.
     kept = ingest.checkpoint(**SAVED).results["checkpoint_retained_bytes"].value
     for capacity, fired in ((kept * 0.99, True), (kept * 1.01, False)):
         assert any(rule_of(line) == "W29" for line in ingest.checkpoint(**SAVED, tier_capacity=capacity).warnings) is fired
-    # A document has a token.
     assert ingest.dataset(**TEXT, documents="15T").results["documents"].value == 15e12
     with pytest.raises(UsageError, match=r"^--documents: found .*, expected at most one for each of the 15,000"):
         ingest.dataset(**TEXT, documents="16T")
-    # Raw input is given instead of tokens.
     with pytest.raises(UsageError, match=r"^--raw-bytes: found with --tokens, expected one of them"):
         ingest.dataset(**TEXT, raw_bytes="1TB")
 
@@ -95,10 +91,8 @@ def test_nothing_is_given_twice(command, options, what):
 
 
 def test_storage_and_declared_quantities_keep_their_ranges():
-    # Storage takes no share above one.
     with pytest.raises(UsageError, match="usable_share: found 5, expected a number above 0 up to 1"):
         ingest.fit(storage="all", read_bandwidth="1 TB/s", capacity="1 PB", set=["usable_share=5"])
-    # A declared quantity takes no number outside its range.
     bounded = {name: one for table in (FORMULAS, INPUTS) for name, one in table.items() if one.high < float("inf")}
     assert len(bounded) > 80
     for name, one in bounded.items():
@@ -116,8 +110,7 @@ BEYOND_ONE = {
     "lowest_second_share": "a rate may exceed what is required",
     "implied_flops_utilization": "W02 names rates beyond the peak",
     "memory_filled_share": "above 1 it does not fit",
-    "dataset_overhead_share": "a format may add many times its payload",
-    "overhead_with_objects": "a format may add many times its payload",
+    **dict.fromkeys(("dataset_overhead_share", "overhead_with_objects"), "a format may add many times its payload"),
     "goodput_gain_share": "of time, for each GB/s: no part of a whole",
     "first_stage_share": "the first stage holds layers in flight of several micro-batches",
     "last_stage_share": "micro-batches in flight times a share of the layers",
@@ -128,8 +121,7 @@ BEYOND_ONE = {
     "streaming_efficiency": "the published bandwidth of a drive may be exceeded",
     "scaling_efficiency": "a larger job may be faster per GPU, its data in the caches",
     "intermediate_share": "intermediate files may exceed their origin",
-    "sync_share": "above 1 hosts fall behind",
-    "network_sync_share": "above 1 hosts fall behind",
+    **dict.fromkeys(("sync_share", "network_sync_share"), "above 1 hosts fall behind"),
     "kept_share": "data may grow by a step of preparation",
 }
 #: Things that come whole, by unit, and those of the unit 1 by name; whatever does not is under `IN_PARTS`.
@@ -137,25 +129,17 @@ COUNTED = ("file", "node", "GPU", "GPU/node", "file/GPU")
 COUNT = re.compile(r"^(checkpoints|drives|units|metadata_servers|local_drives|mdts|clients|file_systems)(_|$)")
 IN_PARTS = {
     **dict.fromkeys((f"concurrent_gpus_{level}" for level in ("mean", "p50", "p95", "p99", "max")), "slices of GPUs"),
-    "gpus_fed": "the fraction is headroom",
-    "gpus_fed_by_unit": "the fraction is headroom",
+    **dict.fromkeys(("gpus_fed", "gpus_fed_by_unit"), "the fraction is headroom"),
     "gpus_gained": "a rate of change",
-    "folders_read": "a mean over the clients",
-    "fewest_folders_read": "a mean over the clients",
-    "load_nodes": "a mean where jobs alternate",
-    "nodes_taking_part": "a part of the nodes where jobs alternate",
-    "line_clients": "a mean where jobs alternate",
-    "line_nodes": "a mean where jobs alternate",
+    **dict.fromkeys(("folders_read", "fewest_folders_read"), "a mean over the clients"),
+    **dict.fromkeys(("load_nodes", "nodes_taking_part", "line_clients", "line_nodes"), "a mean where jobs alternate"),
     "nodes_on_average": "a mean over time",
-    "file_opens_per_epoch": "a mean number of opens of each file",
-    "file_opens": "a mean number of opens of each file",
+    **dict.fromkeys(("file_opens_per_epoch", "file_opens"), "a mean number of opens of each file"),
     "opens": "scaled from a window",
-    "most_metadata_files": "files of a plan, which grow by a factor",
-    "files_needed": "files of a plan, which grow by a factor",
-    "data_files": "files of a plan, which grow by a factor",
-    "dataset_files_held": "files of a plan, which grow by a factor",
-    "year_files": "files of a plan, which grow by a factor",
-    "site_files": "files of a plan, which grow by a factor",
+    **dict.fromkeys(
+        ("most_metadata_files", "files_needed", "data_files", "dataset_files_held", "year_files", "site_files"),
+        "files of a plan, which grow by a factor",
+    ),
     "file_counts": "a column",
     "local_drives_load": "a ratio",
     "replica_nodes": "a part of a node where several replicas share it",
@@ -170,7 +154,6 @@ def test_shares_end_at_one_and_counts_are_whole():
     # A new share without a bound fails here: bound it, or say above what a share of that name may exceed 1.
     open_ = {name for name, one in declared().items() if one.unit == "1" and SHARE.search(name) and one.high > 1}
     assert open_ == set(BEYOND_ONE)
-    # A count is whole.
     counts = {name: one for name, one in declared().items() if one.unit in COUNTED or (one.unit == "1" and COUNT.search(name))}
     parts = {name for name, one in counts.items() if not one.whole and one.high > 1 and "_of_" not in name}
     assert parts == set(IN_PARTS)

@@ -161,29 +161,22 @@ def test_a_rate_of_the_users_own_needs_no_catalog_rate(shipped, option, number, 
 
 
 def test_unknowns_are_asked_for_and_defaults_are_listed(shipped):
-    # A question without any catalog entry.
     question = job_of(samples_per_second=100, sample_bytes=1e6, gpus_per_node=8, nodes=2)
     assert value(estimate(question, shipped), "ingest_bandwidth_per_job") == 1.6e9
-    # Unknown bytes are asked for and never guessed.
     answer = answered(shipped, model="rgat-igbh")
     assert "samples_per_second_per_gpu" in answer.results
     assert "ingest_bandwidth_per_gpu" not in answer.results
     assert "--sample-bytes" in answer.incomplete
     assert answered(shipped, model="rgat-igbh", sample_bytes=1e6).incomplete is None
-    # Unknown flops are asked for and never guessed.
     with pytest.raises(IngestError, match=r"FLOPs per sample of openfold are not known.*--flops-per-sample"):
         answered(shipped, model="openfold", basis="peak")
     assert answered(shipped, model="openfold", basis="peak", flops_per_sample=1e12).basis == "peak"
-    # Linear is the default and strong scaling loses.
     linear, strong = (answered(shipped, nodes=128, scaling=scaling) for scaling in ("linear", "strong"))
     assert value(strong, "samples_per_second_per_gpu") == pytest.approx(0.38 * value(linear, "samples_per_second_per_gpu"))
-    # A node brings its gpu and its nic.
     answer = estimate(job_of(model="cosmoflow", node="dgx-h100"), shipped)
     assert (answer.gpu.id, answer.given["gpus_per_node"].value) == ("h100-sxm", 8)
     assert answer.inputs["gpus_per_node"]["from"] == "catalog"
-    # Gpus per node of the user win over the usual node.
     assert value(answered(shipped, gpus_per_node=4, nodes=3), "gpus") == 12
-    # What is assumed is listed.
     names = {item["name"] for item in answered(shipped).assumptions}
     cache = {"cache_memory_share", "warm_up_seconds"}
     assert names == {"accelerator_utilization", "scaling_efficiency", "gpus_per_node", "nodes", *cache}
@@ -236,9 +229,7 @@ def test_gpus_are_named_as_they_were_given(found):
 
 
 def test_a_rate_that_is_missing_is_named(shipped):
-    # A bandwidth that is given needs the samples beside it.
     needed = "the bandwidth that is given does not state the samples/s of a GPU; set --samples-per-second"
     assert ingest.bw("cosmoflow", "h100", set=["ingest_bandwidth_per_gpu=1 B/s"]).unmet == needed
-    # A protocol without a rate names those that have one.
     with pytest.raises(IngestError, match=r"no rate of cosmoflow on h100-sxm under 'paper'.*mlperf-storage"):
         answered(shipped, protocol="paper", basis="measured")

@@ -11,46 +11,38 @@ from ingest.sizing.job import job_of
 ROW = "gpu,precision,samples_per_second_per_gpu,achieved_flops_per_gpu,gpus,nodes,protocol,round,source,where,grade,note\n"
 
 
-def answered(**options):
-    return ingest.bw(**options)
-
-
 def told(answer, words):
     return any(words in line for line in answer.warnings)
 
 
 def test_a_lone_slow_benchmark_answers_with_the_median_of_what_others_suggest():
-    answer = answered(model="resnet50", gpu="b200")
+    answer = ingest.bw(model="resnet50", gpu="b200")
     rates = {level.basis: results["samples_per_second_per_gpu"] for level, results in answer.levels}
     assert answer.basis == "transferred"
     mixed, own = rates["transferred"], rates["measured"]
     assert own.high < mixed.value
     assert mixed.low <= own.low <= mixed.value <= mixed.high
-    assert answered(model="resnet50", gpu="b200", basis="measured").basis == "measured"
-    assert answered(model="resnet50", gpu="h100").basis == "measured"
+    assert ingest.bw(model="resnet50", gpu="b200", basis="measured").basis == "measured"
+    assert ingest.bw(model="resnet50", gpu="h100").basis == "measured"
 
 
 @pytest.mark.parametrize("nodes", [1, 8, 64, 512])
 def test_the_level_of_unet3d_does_not_change_with_the_size(nodes):
-    answer = answered(model="unet3d", gpu="b200", nodes=nodes)
+    answer = ingest.bw(model="unet3d", gpu="b200", nodes=nodes)
     assert answer.basis == "transferred"
     assert told(answer, "below the range on a few nodes: the estimate takes the training runs")
 
 
 def test_a_longer_sequence_takes_more_operations_per_token_and_only_the_utilization_carries_over():
-    short, long = (answered(model="llama3-8b", gpu="h100", sequence_length=length) for length in (8192, 131_072))
+    short, long = (ingest.bw(model="llama3-8b", gpu="h100", sequence_length=length) for length in (8192, 131_072))
     assert (short.basis, long.basis) == ("measured", "efficiency")
     per_token = [one.given["flops_per_sample"].value / one.given["tokens_per_sample"].value for one in (short, long)]
     expected = ingest.model("llama3-8b", sequence_length=131_072).results["flops_per_token"].value
     assert per_token[1] == pytest.approx(expected)
     assert per_token[1] > 2 * per_token[0]
     assert long.given["sample_bytes"].value == 16 * short.given["sample_bytes"].value
-    assert (
-        long.given["dataset_samples"].value == short.given["dataset_samples"].value / 16
-        if "dataset_samples" in short.given
-        else True
-    )
-    assert answered(model="llama3-8b", gpu="h100", set={"sequence_length": 131_072}).results == long.results
+    assert long.given["dataset_samples"].value == short.given["dataset_samples"].value / 16
+    assert ingest.bw(model="llama3-8b", gpu="h100", set={"sequence_length": 131_072}).results == long.results
 
 
 @pytest.mark.parametrize(
@@ -65,41 +57,39 @@ def test_a_longer_sequence_takes_more_operations_per_token_and_only_the_utilizat
 )
 def test_what_contradicts_the_model_is_refused(options, error, words):
     with pytest.raises(error, match=words):
-        answered(gpu="h100", **options)
-    assert answered(model="cosmoflow", gpu="h100", nodes=12_500_000).results["gpus"].value == 1e8
+        ingest.bw(gpu="h100", **options)
+    assert ingest.bw(model="cosmoflow", gpu="h100", nodes=12_500_000).results["gpus"].value == 1e8
 
 
 @pytest.mark.parametrize("given", [{"flops_per_sample": 1e16}, {"set": {"flops_per_sample": 1e16}}])
 def test_operations_that_the_user_gives_hold_at_any_length(given):
-    found = answered(model="bert-large", gpu="h100", sequence_length=128, efficiency=0.4, **given)
+    found = ingest.bw(model="bert-large", gpu="h100", sequence_length=128, efficiency=0.4, **given)
     assert found.given["flops_per_sample"].value == 1e16
     assert found.given["tokens_per_sample"].value == 128
 
 
-@pytest.mark.parametrize(("samples", "said"), [(15, True), (16, False)])
-def test_fewer_samples_than_gpus_are_said(samples, said):
-    answer = answered(model="cosmoflow", gpu="h100", nodes=2, set={"dataset_samples": samples})
-    assert told(answer, f"has {samples} samples for 16 GPUs") == said
-
-
-@pytest.mark.parametrize(("size", "said"), [("1.02 MB", True), ("1.03 MB", False)])
-def test_a_data_set_up_to_half_of_the_memory_of_a_node_is_said_to_fit(size, said):
-    # DGX H100: 2.048 TB; a million samples of 1.024 MB are half of it.
-    answer = answered(model="cosmoflow", gpu="h100", sample_bytes=size, set={"dataset_samples": 1_000_000})
-    assert told(answer, "fits in the memory of one node") == said
-    assert not told(answered(model="cosmoflow", gpu="h100", cache_hit=0.5), "fits in the memory of one node")
-
-
-@pytest.mark.parametrize(("samples", "said"), [(47_990, True), (48_010, False)])
-def test_an_epoch_under_a_minute_is_said(samples, said):
-    answer = answered(samples_per_second=100, sample_bytes="1 MB", gpus_per_node=8, set={"dataset_samples": samples})
-    assert told(answer, "an epoch takes") == said
+@pytest.mark.parametrize(
+    ("words", "options", "samples", "said"),
+    [
+        ("has 15 samples for 16 GPUs", {"nodes": 2}, 15, True),
+        ("has 16 samples for 16 GPUs", {"nodes": 2}, 16, False),
+        # DGX H100: 2.048 TB; a million samples of 1.024 MB are half of it.
+        ("fits in the memory of one node", {"sample_bytes": "1.02 MB"}, 1_000_000, True),
+        ("fits in the memory of one node", {"sample_bytes": "1.03 MB"}, 1_000_000, False),
+        ("fits in the memory of one node", {"cache_hit": 0.5}, 524_288, False),
+        ("an epoch takes", {"samples_per_second": 100}, 47_990, True),
+        ("an epoch takes", {"samples_per_second": 100}, 48_010, False),
+    ],
+)
+def test_data_sets_that_are_too_small_or_fit_in_memory_are_said(words, options, samples, said):
+    answer = ingest.bw(model="cosmoflow", gpu="h100", **options, set={"dataset_samples": samples})
+    assert told(answer, words) == said
 
 
 @pytest.mark.parametrize(("size", "said"), [("4.88 MB", False), ("4.89 MB", True)])
 def test_reads_above_the_vendors_highest_level_are_said(size, said):
     # SuperPOD H100 "best": 125 GB/s for 256 GPUs, 488.28 MB/s each.
-    answer = answered(gpu="h100", samples_per_second=100, sample_bytes=size)
+    answer = ingest.bw(gpu="h100", samples_per_second=100, sample_bytes=size)
     assert told(answer, "the highest level of") == said
     assert answer.results["guidance_share"].value == pytest.approx(float(size.split()[0]) / 4.8828125, rel=1e-6)
 

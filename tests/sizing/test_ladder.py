@@ -39,7 +39,7 @@ def gpu_text(vendor, peak, bandwidth):
 def toy(write_entry, tmp_path):
     """Catalogs with one model, four GPUs and the rates of a test: (gpu, rate, gpus, nodes, protocol), precision, batch."""
 
-    def build(*rows, model=MODEL, precision="bf16"):
+    def build(*rows, model=MODEL, precision="bf16", more=()):
         for name, vendor, peak, bandwidth in (
             ("small", "NVIDIA", 100, 1),
             ("large", "NVIDIA", 400, 4),
@@ -52,7 +52,7 @@ def toy(write_entry, tmp_path):
             f"toy-{gpu},{own or precision},{rate},,{gpus},{nodes},{protocol},,recalled,log,measured,,{batch}\n"
             for gpu, rate, gpus, nodes, protocol, own, batch in ((*row, "", "")[:7] for row in rows)
         ]
-        (tmp_path / "mine" / "models" / "toy.csv").write_text(HEADER + "".join(lines), encoding="utf-8")
+        (tmp_path / "mine" / "models" / "toy.csv").write_text(HEADER + "".join([*lines, *more]), encoding="utf-8")
         return Catalog([folder])
 
     return build
@@ -83,7 +83,6 @@ def test_protocols_are_counted_once_and_told_where_they_disagree(toy):
     # The editions of one benchmark count once.
     catalog = toy(("small", 100, 8, 1, "lambda-v1"), ("small", 120, 8, 1, "lambda-v2"), ("small", 300, 8, 1, "paper"))
     assert rung(catalog, "small", "measured").given[RATE].value == (110 + 300) / 2
-    # One protocol can be asked for.
     catalog = toy(("small", 100, 8, 1, "paper"), ("small", 300, 8, 1, "mlperf-training"))
     assert rung(catalog, "small", "measured", protocol="paper").given[RATE].value == 100
 
@@ -116,11 +115,9 @@ def test_the_scaling_exponent_stays_between_0_and_1(toy, rows, exponent):
 
 
 def test_larger_jobs_read_no_less_and_small_runs_count_first(toy):
-    # A larger job never reads less than a smaller one.
     catalog = toy(("small", 100, 8, 1, "paper"), ("small", 10, 16, 2, "paper"))
     rates = [rung(catalog, "small", "measured", nodes=nodes).given[RATE].value * nodes for nodes in (1, 2, 3, 8)]
     assert rates == pytest.approx(sorted(rates))
-    # The smallest runs count where all are large and that is said.
     catalog = toy(("small", 60, 64, 8, "paper"), ("small", 20, 1024, 128, "paper"))
     found = rung(catalog, "small", "measured")
     assert found.given[RATE].value == 60
@@ -198,42 +195,35 @@ def test_a_job_never_reads_less_on_more_gpus(runs, half_speeds, floor, exponent)
     [(("v6.0", "v6.0"), "AB", 1, 1.25), (("v5.1", "v5.1"), "AB", 1, 1.25), (("v6.0", "v6.0"), "AA", 1, 4 / 3),
      (("v5.0", "v5.0"), "AB", 1, 4 / 3), (("v5.1", "v6.0"), "AB", 1, 4 / 3), (("v6.0", "v6.0"), "AB", 2, 1.4)],
 )  # fmt: skip
-def test_a_measured_range_is_no_narrower_than_the_next_round(toy, tmp_path, rounds, submitters, nodes, factor):
-    catalog = toy()
+def test_a_measured_range_is_no_narrower_than_the_next_round(toy, rounds, submitters, nodes, factor):
     rows = [
         f"toy-small,bf16,100,,8,1,mlperf-training,{of},recalled,{by}/results/x,measured,,\n"
         for of, by in zip(rounds, submitters, strict=True)
     ]
-    (tmp_path / "mine" / "models" / "toy.csv").write_text(HEADER + "".join(rows), encoding="utf-8")
-    rate = rung(catalog, "small", "measured", nodes=nodes).given[RATE]
+    rate = rung(toy(more=rows), "small", "measured", nodes=nodes).given[RATE]
     assert rate.high / rate.value == pytest.approx(factor)
     assert rate.low <= rate.value / factor * (1 + 1e-9)
 
 
-def test_the_newest_round_at_a_size_counts(toy, tmp_path):
-    catalog = toy()
+def test_the_newest_round_at_a_size_counts(toy):
     rows = [
         f"toy-small,bf16,{rate},,{gpus},1,{under},{of},recalled,A/results/x,measured,,\n"
         for rate, gpus, under, of in ((100, 8, "mlperf-training", "v5.1"), (130, 8, "mlperf-training", "v6.0"),
                                       (90, 16, "mlperf-training", "v5.0"), (50, 8, "paper", ""))
     ]  # fmt: skip
-    (tmp_path / "mine" / "models" / "toy.csv").write_text(HEADER + "".join(rows), encoding="utf-8")
     for nodes, expected in ((1, 130), (2, 90)):
-        assert rung(catalog, "small", "measured", nodes=nodes).protocols["mlperf-training"] == expected
+        assert rung(toy(more=rows), "small", "measured", nodes=nodes).protocols["mlperf-training"] == expected
 
 
 def test_disagreement_is_told_where_it_matters(toy):
-    # Protocols that disagree are named with advice.
     catalog = toy(("small", 100, 8, 1, "lambda-v1"), ("small", 300, 8, 1, "mlperf-training"))
     found = rung(catalog, "small", "measured")
     (warning,) = found.warnings
     assert "protocols disagree 3.0×" in warning
     assert "mlperf-training 300; lambda-v1 100" in warning
     assert "Demand" in found.given[RATE].parts[1].advice
-    # Protocols that nearly agree are not worth a warning.
     catalog = toy(("small", 100, 8, 1, "lambda-v1"), ("small", 150, 8, 1, "mlperf-training"))
     assert rung(catalog, "small", "measured").warnings == ()
-    # A lone emulated rate is named as what it is.
     catalog = toy(("small", 100, 8, 1, "mlperf-storage"))
     (warning,) = rung(catalog, "small", "emulated").warnings
     assert "no GPU computes" in warning
@@ -248,11 +238,9 @@ def test_training_runs_wholly_above_an_emulation_answer_in_its_place(toy, asleep
     assert estimate(job_of(model="toy", gpu="toy-large"), catalog).basis == basis
 
 
-def test_recalled_rates_are_a_utilization_never_a_measurement(toy, tmp_path):
-    catalog = toy()
+def test_recalled_rates_are_a_utilization_never_a_measurement(toy):
     row = "toy-small,bf16,40,,8,1,paper,,recalled,from memory,assumed,,\n"
-    (tmp_path / "mine" / "models" / "toy.csv").write_text(HEADER + row, encoding="utf-8")
-    answer = estimate(job_of(model="toy", gpu="toy-small"), catalog)
+    answer = estimate(job_of(model="toy", gpu="toy-small"), toy(more=[row]))
     assert (answer.basis, answer.results["samples_per_second_per_gpu"].value) == ("efficiency", pytest.approx(40))
     assert any("not been checked" in line for line in answer.warnings)
 
@@ -273,7 +261,6 @@ def test_a_transfer_is_a_mean_of_ratios_without_the_asked_model(toy):
     # Transferred is the geometric mean of peak and bandwidth ratio.
     found = rung(toy(("small", 100, 8, 1, "paper")), "large", "transferred")
     assert found.given[RATE].value == pytest.approx(400)
-    # What other models showed on both gpus enters the ratio.
     one, other = {("a", "bf16"): 10, ("b", "bf16"): 10}, {("a", "bf16"): 20, ("b", "bf16"): 30}
     found = rung(with_seen(toy(("small", 100, 8, 1, "paper")), small=one, large=other), "large", "transferred")
     rate = found.given[RATE]
@@ -285,15 +272,10 @@ def test_a_transfer_is_a_mean_of_ratios_without_the_asked_model(toy):
 
 
 def test_a_ratio_seen_at_another_precision_is_scaled_by_the_peaks(toy, write_entry):
-    faster = gpu_text("NVIDIA", 400, 4).replace(
-        "  bf16", "  fp8: {value: 1600, unit: TFLOP/s, source: recalled, grade: assumed}\n  bf16"
-    )
     catalog = toy(("small", 100, 8, 1, "paper"))
-    write_entry("gpus", "toy-large", faster)
-    slower = gpu_text("NVIDIA", 100, 1).replace(
-        "  bf16", "  fp8: {value: 100, unit: TFLOP/s, source: recalled, grade: assumed}\n  bf16"
-    )
-    write_entry("gpus", "toy-small", slower)
+    for name, peak, narrow, bandwidth in (("large", 400, 1600, 4), ("small", 100, 100, 1)):
+        fp8 = f"  fp8: {{value: {narrow}, unit: TFLOP/s, source: recalled, grade: assumed}}\n  bf16"
+        write_entry("gpus", f"toy-{name}", gpu_text("NVIDIA", peak, bandwidth).replace("  bf16", fp8))
     found = rung(with_seen(catalog, small={("a", "fp8"): 10}, large={("a", "fp8"): 40}), "large", "transferred")
     # At fp8 the data sheets give √(16 × 4) = 8 and the model showed 4; at bf16 they give 4, so it shows 2.
     assert found.given[RATE].value == pytest.approx(100 * math.sqrt(4 * 2))
@@ -332,7 +314,6 @@ def test_beyond_a_ratio_of_four_the_range_is_far_and_that_is_said(toy, write_ent
 
 
 def test_transfers_prefer_the_nearest_hardware(toy):
-    # Transferred across vendors is wide and said.
     catalog = with_seen(toy(("small", 900, 8, 1, "paper")), other={("z", "bf16"): 1})
     found = rung(catalog, "other", "transferred")
     assert found.given[RATE].low == pytest.approx(360)
@@ -359,26 +340,21 @@ def test_near_relatives_weigh_more(toy):
 
 
 def test_efficiency_and_peak_say_what_they_are(toy):
-    # Efficiency is the models own where it is known.
     catalog = toy(("small", 200, 8, 1, "paper"), ("large", 1200, 8, 1, "paper"), ("other", 700, 8, 1, "paper"))
     share = rung(catalog, "small", "efficiency").given["model_flops_utilization"]
     assert (share.low, share.value, share.high) == pytest.approx((0.2, 0.3, 0.7))
-    # Efficiency of the class says that it is not the models.
     found = rung(toy(), "small", "efficiency")
     assert "not of this model" in found.note
-    # Peak is peak over flops and an upper bound.
     answer = estimate(job_of(model="toy", gpu="toy-small", basis="peak"), toy())
     assert answer.results["samples_per_second_per_gpu"].value == 1000
     assert any("upper bound" in line for line in answer.warnings)
 
 
 def test_auto_takes_the_highest_rung_there_is(toy):
-    # Auto takes the highest rung and shows the others.
     catalog = toy(("small", 80, 8, 1, "paper"), ("large", 300, 8, 1, "paper"))
     answer = estimate(job_of(model="toy", gpu="toy-small"), catalog)
     assert answer.basis == "measured"
     assert [found.basis for found, _ in answer.levels] == ["measured", "transferred", "efficiency", "peak"]
-    # Without a rate of its own auto steps down.
     catalog = toy(("large", 300, 8, 1, "paper"))
     assert estimate(job_of(model="toy", gpu="toy-small"), catalog).basis == "transferred"
     assert estimate(job_of(model="toy", gpu="toy-small"), toy()).basis == "efficiency"
@@ -389,7 +365,6 @@ def test_auto_takes_the_highest_rung_there_is(toy):
     catalog = toy(("small", 90, 8, 1, "paper"), ("small", 80, 8, 1, "paper", "fp8"))
     (said,) = [one for one in estimate(job_of(model="toy", gpu="toy-small"), catalog).warnings if "is higher" in one]
     assert "the measured rate at bf16 is higher, 90 samples/s per GPU" in said
-    # A sibling precision counts.
     catalog = toy(("small", 80, 8, 1, "paper"), precision="fp16")
     assert estimate(job_of(model="toy", gpu="toy-small", precision="bf16"), catalog).basis == "measured"
 

@@ -44,15 +44,17 @@ def test_sizes_of_the_founding_papers():
     kept = {way: answer.known.value("kept_activation_bytes") / unit for way, answer in answers.items()}
     assert kept == pytest.approx({"none": 34 + 80, "selective": 34, "full": 2 * 98 / 96}, rel=3e-3)
     assert answers["none"].known.value("selective_saving") == pytest.approx(0.70, abs=0.005)
-    # Without sequence parallelism a part is not divided.
     found = ingest.memory("gpt3-175b", **GPT3, recompute="selective", no_sequence_parallel=True)
     unit = 2048 * 12_288 * 96
     assert found.known.value("kept_activation_bytes") / unit == pytest.approx(10 + 24 / 8, rel=5e-3)
 
 
-@pytest.mark.parametrize("recipe", [2, 12, 14, 16, 18, 20])
-def test_recipes_are_named_by_their_bytes(recipe):
-    assert results(set={"parameters": 1e9}, recipe=str(recipe))["model_state_bytes"].value == recipe * 1e9
+RECIPES = [*((str(held), held) for held in (2, 12, 14, 16, 18, 20)), ("bf16-only", 8), ("deepseek-fp8", 13), ("fp8", 18)]
+
+
+@pytest.mark.parametrize(("recipe", "held"), RECIPES)
+def test_recipes_keep_their_bytes(recipe, held):
+    assert results(set={"parameters": 1e9}, recipe=recipe)["model_state_bytes"].value == held * 1e9
 
 
 def test_offload_leaves_the_weights_on_the_gpu_or_nothing():
@@ -64,18 +66,15 @@ def test_offload_leaves_the_weights_on_the_gpu_or_nothing():
     assert on_drives["offloaded_bytes"].value == 18 * 13e9
 
 
-def test_adapters_alone_have_gradients_and_states(tmp_path):
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps(LLAMA), encoding="utf-8")
+def test_adapters_alone_have_gradients_and_states(config_file):
     adapters = 32 * 16 * ((4096 + 4096) * 2 + (4096 + 1024) * 2 + (4096 + 14336) * 3)
-    found = results(model=str(path), optimizer="lora")["model_state_bytes"].value
+    found = results(model=config_file(LLAMA), optimizer="lora")["model_state_bytes"].value
     assert found == pytest.approx(2 * 8_030_261_248 + 16 * adapters)
     given = results(set={"parameters": 70e9, "trainable_parameters": 1e8}, optimizer="lora")["model_state_bytes"].value
     assert given == pytest.approx(2 * 70e9 + 16 * 1e8)
 
 
 def test_hosts_and_layouts_that_do_not_fit(run):
-    # A host that is too small is named.
     answer = ingest.memory(set={"parameters": 1e12}, offload="cpu", gpus=8, gpu="h100")
     assert any("host memory of DGX H100" in line for line in answer.warnings)
     # Model parallelism makes room for what is replicated.
@@ -97,13 +96,8 @@ def test_a_higher_stage_or_more_gpus_never_hold_more_each(parameters, stage, dou
 
 @given(st.floats(1e9, 1e13), st.floats(16e9, 300e9))
 def test_the_gpus_that_hold_a_model_hold_it_and_one_fewer_does_not(parameters, memory):
-    known = {
-        "parameters": parameters,
-        "partitioned_bytes_per_parameter": 16,
-        "replicated_bytes_per_parameter": 0,
-        "memory_bytes_per_gpu": memory,
-        "memory_utilization": 0.9,
-    }
+    known = {"parameters": parameters, "partitioned_bytes_per_parameter": 16, "replicated_bytes_per_parameter": 0,
+             "memory_bytes_per_gpu": memory, "memory_utilization": 0.9}  # fmt: skip
     count = solve("gpus_to_hold", known)
     assert parameters * 16 / count <= memory * 0.9 * (1 + 1e-12)
     assert count == 1 or parameters * 16 / (count - 1) > memory * 0.9 * (1 - 1e-12)
@@ -117,9 +111,6 @@ def test_too_few_gpus_do_not_meet_the_need(run, stage, told):
     assert ran.code == 3
     assert "at least 85 GPUs" in ran.refusal
     assert run("memory", "llama3-405b", "--gpus", "85").code == 0
-
-
-# A training step: activations, logits, gathered weights, the framework.
 
 
 def step(model, **options):
@@ -299,9 +290,6 @@ def test_a_step_that_cannot_be_meant_is_refused(options, told):
         ingest.memory(**{"model": "llama3-8b", "sequence_length": 4096, **options})
 
 
-# The search for layouts.
-
-
 @pytest.mark.parametrize(
     ("model", "length", "gpus"),
     [("llama3-70b", 8192, 16), ("llama3-70b", 131_072, 32), ("mixtral-8x7b", 4096, 16), ("deepseek-v3", 4096, 120)],
@@ -364,20 +352,17 @@ def test_measured_peaks_lie_within_the_range(model, gpus, peak, options):
 
 
 @pytest.mark.parametrize(("length", "warned"), [(22_528, False), (32_768, True)])
-def test_a_length_that_ran_and_one_that_ran_out_of_memory(tmp_path, length, warned):
+def test_a_length_that_ran_and_one_that_ran_out_of_memory(config_file, length, warned):
     """open-r1, OlympicCoder-32B on 128 H100: 22,528 tokens run, 32k run out of memory."""
     config = {
         "model_type": "qwen2", "hidden_size": 5120, "intermediate_size": 27_648, "num_hidden_layers": 64,
         "num_attention_heads": 40, "num_key_value_heads": 8, "vocab_size": 152_064, "tie_word_embeddings": False,
     }  # fmt: skip
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps(config), encoding="utf-8")
-    answer = ingest.memory(str(path), gpu="h100", gpus=128, sequence_length=length, recompute="full")
+    asked = {"model": config_file(config), "gpu": "h100", "gpus": 128, "sequence_length": length, "recompute": "full"}
+    answer = ingest.memory(**asked)
     assert not answer.unmet
     assert any("kernels and loss are not fused" in line for line in answer.warnings) is warned
-    plain = {"logit_width": 12, "unfused_share": 1}
-    again = ingest.memory(str(path), gpu="h100", gpus=128, sequence_length=length, recompute="full", set=plain)
-    assert bool(again.unmet) is warned
+    assert bool(ingest.memory(**asked, set={"logit_width": 12, "unfused_share": 1}).unmet) is warned
 
 
 ROUTED = 58 * 8 * 2048
@@ -403,13 +388,7 @@ def test_parts_of_a_layer_are_computed_again(again, dropped):
     assert known.value("recomputed_layer_bytes") == pytest.approx(4096 * 2 * (dropped + normed) / 61)
 
 
-@pytest.mark.parametrize(("recipe", "held"), [("bf16-only", 8), ("deepseek-fp8", 13), ("fp8", 18)])
-def test_recipes_of_few_bits(recipe, held):
-    assert results(set={"parameters": 1e9}, recipe=recipe)["model_state_bytes_per_parameter"].value == held
-
-
 def test_adapters_keep_a_wide_model_in_16_bits():
-    # Adapters are wider than the model that they adapt.
     found = results(set={"parameters": 65e9, "trainable_parameters": 1e9}, recipe="qlora")
     assert found["model_state_bytes"].value == pytest.approx(65e9 * 0.515875 + 1e9 * (2 + 2 + 12))
     # Of 70B parameters two H100 hold the frozen weights (141 GB) and what stands beside them; one does not hold half.
@@ -462,11 +441,10 @@ def test_a_vector_of_weights_keeps_nothing_as_no_matrix_reads_it():
     assert kept_elements(replace(model, weights=(*model.weights, scales))) == kept_elements(model)
 
 
-def test_layers_may_be_wider_than_the_embedding(tmp_path):
+def test_layers_may_be_wider_than_the_embedding(config_file):
     sizes = {"model_type": "opt", "hidden_size": 1024, "word_embed_proj_dim": 512, "num_hidden_layers": 24, "ffn_dim": 4096}
     rest = {"num_attention_heads": 16, "vocab_size": 50_272, "max_position_embeddings": 2048, "do_layer_norm_before": False}
-    (tmp_path / "config.json").write_text(json.dumps({**sizes, **rest}), encoding="utf-8")
-    answer = ingest.memory(str(tmp_path / "config.json"), sequence_length=1024, gpus=8)
+    answer = ingest.memory(config_file(sizes | rest), sequence_length=1024, gpus=8)
     assert answer.known.value("layer_activation_bytes") / (1024 * 1024 * 24) == pytest.approx(32, rel=0.02)
 
 
@@ -476,8 +454,6 @@ def test_an_option_of_activations_is_told_where_no_step_is_counted(option, value
         found = ingest.memory("llama3-8b", gpu="h100", gpus=64, **step, **{option: value})
         assert any(f"{option.replace('_', '-')} changes nothing" in line for line in found.warnings) is told
 
-
-# Runs that train few parameters, and optimizers beside a recipe.
 
 #: Adapters of rank 16 at all linear layers of Llama 3 8B, and its parameters.
 ADAPTERS, WEIGHTS = 41_943_040, 8_030_261_248
@@ -542,9 +518,6 @@ def test_a_published_run_keeps_what_its_entry_says(model, recipe, optimizer, sha
         # What its checkpoint saves: adapters, their master copy and moments.
         adapters = answer.known.value("parameters") * (share - 2) / 16
         assert ingest.checkpoint(model).results["checkpoint_bytes"].value < 20 * adapters
-
-
-# What is gathered, buffered and freed.
 
 
 def test_one_gpu_gathers_nothing_and_partitions_nothing():

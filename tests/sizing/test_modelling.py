@@ -1,7 +1,5 @@
 """`ingest model`, as a command and as a function."""
 
-import json
-
 import ingest
 from ingest.sizing.model import OF_PREDICTION, QUESTION
 
@@ -24,37 +22,30 @@ def test_the_command_gives_what_the_contract_names(run):
 
 
 def test_bytes_and_operations_follow_the_configuration(run):
-    # Precision scales bytes.
     wide, narrow = (
         run("model", "llama3-8b", "--precision", name, "--format", "json").data["results"] for name in ("fp32", "fp8")
     )
     assert wide["weights_bytes"]["value"] == 4 * narrow["weights_bytes"]["value"]
     assert wide["parameters"] == narrow["parameters"]
-    # Attention grows with the sequence and causal is less.
     short, long = (ingest.model("llama3-8b", sequence_length=n).results for n in (1024, 131_072))
     assert short["parameters"] == long["parameters"]
     for results in (short, long):
         assert results["flops_per_token"].value < results["flops_per_token_full_attention"].value
         assert results["flops_per_token"].value == 3 * results["forward_flops_per_token"].value
     assert long["flops_per_token"].value > 2 * short["flops_per_token"].value
-    # A window bounds attention.
     mistral, llama = (ingest.model(name, sequence_length=131_072).results for name in ("mistral-7b", "llama3-8b"))
     assert mistral["flops_per_token"].value < 0.4 * llama["flops_per_token"].value
-    # What the user sets wins.
     answer = ingest.model("llama3-8b", set={"parameters": 1e9})
     assert answer.results["weights_bytes"].value == 2e9
-    # Every result is derived.
     answer = ingest.model("deepseek-v3")
     for name in {*QUESTION.names} - {*OF_PREDICTION}:
         assert answer.derivation(name).formula is not None
 
 
-def test_defaults_of_the_class_are_told(run, tmp_path):
-    sizes = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4}
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": "phi", **sizes, "vocab_size": 100}))
-    assert run("model", "config.json").code == 0
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": "mistral", **sizes, "vocab_size": 100}))
-    assert "num_key_value_heads" in run("model", "config.json").err
+def test_defaults_of_the_class_are_told(run, config_file):
+    sizes = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100}
+    assert run("model", config_file(sizes, model_type="phi")).code == 0
+    assert "num_key_value_heads" in run("model", config_file(sizes, model_type="mistral")).err
 
 
 def test_an_entry_says_what_its_release_has_beyond_it():

@@ -109,11 +109,9 @@ def test_ten_thousand_placements_conserve_bytes():
 
 
 def test_tiers_add_up_and_drives_are_named():
-    # Tiers add up to what is placed.
     for options in ({}, {"parameters": "cpu"}, {"optimizer_states": "nvme"}, {"gradients": "storage", "gpus": 16}):
         found = results(model="llama3-70b", gpu="h100", **options)
         assert sum(found[f"{tier}_tier_bytes"] for tier in TIERS) == pytest.approx(found["offload_total_bytes"], rel=1e-12)
-    # The drives of a node are named among the assumptions.
     found = ingest.offload("llama3-70b", inference=True, node="dgx-h200", parameters="nvme").to_dict()
     assert [one["why"] for one in found["assumptions"] if one["name"] == "nvme_read_bandwidth_per_node"] == [
         "the 8 NVMe drives of a DGX H200; set --storage or --units"
@@ -128,14 +126,12 @@ def test_wear_is_warned_of_above_three_writes_per_day(writes, told):
 
 
 def test_a_tier_without_room_or_rate(run):
-    # A tier without room exits with 3.
     ran = run("offload", "llama3-405b", "--gpus", 8, "--optimizer-states", "cpu", "--gradients", "nvme")
     assert ran.code == 3
     assert "host memory must hold" in ran.err
     ran = run("offload", "llama3-70b", "--batch", 64, "--sequence-length", 8192)
     assert ran.code == 3
     assert "working memory takes" in ran.err
-    # Storage of unknown bandwidth leaves the step unknown.
     ran = run("offload", "llama3-70b", "--parameters", "storage", "--format", "json")
     assert ran.code == 0
     assert set(ran.data["unknown"]) == {"step_seconds", "offload_efficiency", "offload_flops_per_gpu"}
@@ -143,14 +139,12 @@ def test_a_tier_without_room_or_rate(run):
 
 
 def test_names_of_models_lead_to_their_structure(run):
-    # An alias names the structure of its model.
     for alias, name in (("Llama-3-70B", "llama3-70b"), ("bloom", "bloom-176b")):
         for command, options in (("offload", {"inference": True, "gpu": "h100"}), ("checkpoint", {"gpus": 64}), ("memory", {})):
             answer, same = (getattr(ingest, command)(one, **options) for one in (alias, name))
             assert {key: item.value for key, item in answer.results.items()} == {
                 k: item.value for k, item in same.results.items()
             }
-    # A model of unknown structure is refused.
     ran = run("offload", "--set", "parameters=1e12")
     assert ran.code == 1
     assert "layers" in ran.refusal
@@ -166,7 +160,6 @@ MEASURED = {2: 2.595, 3: 2.673, 4: 2.818, 6: 2.903, 8: 2.912, 10: 2.990}
 
 
 def test_interleaving_orders_and_conserves():
-    # Interleaving orders as measured.
     steps = {every: results(**THIRTEEN, optimizer_on_gpu=f"every={every}")["update_seconds"] for every in MEASURED}
     assert sorted(steps, key=steps.__getitem__) == sorted(MEASURED, key=MEASURED.__getitem__)
     assert results(**THIRTEEN, optimizer_on_gpu="auto")["interleave_every"] == 2
@@ -177,7 +170,6 @@ def test_interleaving_orders_and_conserves():
     plain = results(**THIRTEEN, no_overlap=True)["step_seconds"]
     found = results(**THIRTEEN, optimizer_on_gpu="auto")
     assert found["interleaving_speedup"] == pytest.approx(plain / found["step_seconds"])
-    # Interleaving conserves what moves.
     found = results(**THIRTEEN, optimizer_on_gpu="every=4")
     assert found["interleaved_up_bytes"] == pytest.approx(parameters * (12 + 3 * 2) / 4)
     assert found["interleaved_down_bytes"] == pytest.approx(parameters * 12 / 4)

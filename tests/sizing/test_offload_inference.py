@@ -1,6 +1,5 @@
 """`ingest offload --inference`: tiers, rates and bandwidth, recomputed by plain arithmetic."""
 
-import json
 import random
 
 import pytest
@@ -60,7 +59,6 @@ def test_windows_tiers_and_drives():
     window = 4096
     assert results(**known, prompt=1000)["kv_cache_bytes"] == 131_072 * 1088
     assert results(**known, prompt=8000)["kv_cache_bytes"] == 131_072 * min(8088, window)
-    # Tiers add up to weights and cache.
     draw = random.Random(7)
     for _ in range(40):
         job = {"model": draw.choice(["llama3-70b", "bloom-176b", "opt-30b"]), "gpus": draw.choice([1, 8, 16])}
@@ -68,7 +66,6 @@ def test_windows_tiers_and_drives():
         found = results(**job, **where, inference=True, node="dgx-a100-40", batch=draw.choice([1, 64, 2048]))
         tiers = sum(found[f"{tier}_tier_bytes"] for tier in ("gpu", "cpu", "nvme", "storage"))
         assert tiers == pytest.approx(found["held_weights_bytes"] + found["kv_cache_bytes"], rel=1e-12)
-    # A faster drive never slows generation.
     rates = [results(**LLAMA, parameters="nvme", set={**ROUND, "nvme_read_bandwidth_per_node": speed})["tokens_per_second"]
              for speed in (5e9, 10e9, 20e9, 40e9, 80e9)]  # fmt: skip
     assert rates == sorted(rates)
@@ -112,7 +109,6 @@ def test_an_estimate_of_the_routing_is_told(share, told):
 
 
 def test_what_slows_or_endangers_is_told():
-    # Exchanges between gpus are told where gpus set the pace.
     def told(**options):
         return [line for line in ingest.offload("llama3-70b", inference=True, **options).warnings if "exchanges" in line]
 
@@ -121,7 +117,6 @@ def test_what_slows_or_endangers_is_told():
     assert not told(gpu="h200", gpus=1, kv="gpu", parameters="gpu")
     assert not told(node="dgx-h200", gpus=2, kv="gpu", parameters="cpu")
 
-    # Weights that are staged beyond host memory are warned of.
     def told(memory):
         known = {**ROUND, "host_memory_per_node": memory}
         lines = ingest.offload(**LLAMA, parameters="cpu", kv="gpu", weight_bits=4, set=known).warnings
@@ -136,11 +131,10 @@ def test_what_slows_or_endangers_is_told():
     [({}, 4), ({"mamba_ssm_cache_dtype": "float32"}, 4), ({"mamba_ssm_dtype": "bfloat16"}, 2),
      ({"mamba_ssm_cache_dtype": "torch.float16"}, 2), ({"mamba_ssm_cache_dtype": "auto"}, 4)],
 )  # fmt: skip
-def test_a_recurrent_state_has_the_width_that_its_config_states(stated, width, tmp_path):
+def test_a_recurrent_state_has_the_width_that_its_config_states(stated, width, config_file):
     made = {"model_type": "nemotron_h", "hybrid_override_pattern": "M-M*", "hidden_size": 4096, "vocab_size": 131_072,
             "num_attention_heads": 32, "num_hidden_layers": 4, **stated}  # fmt: skip
-    (tmp_path / "config.json").write_text(json.dumps(made))
-    found = ingest.offload(str(tmp_path / "config.json"), inference=True, node="dgx-h200", kv="gpu", parameters="gpu")
+    found = ingest.offload(config_file(made), inference=True, node="dgx-h200", kv="gpu", parameters="gpu")
     state = 2 * (128 * 64 * 128 + 3 * (128 * 64 + 2 * 8 * 128))
     assert found.results["kv_cache_bytes"].value == 2 * 544 * 2 * 8 * 128 + state * width
     assert (found.results["kv_cache_bytes"].low is None) == bool(stated and "auto" not in stated.values())
@@ -162,13 +156,9 @@ A6000 = {"gpu": "a6000", "gpus": 1, "set": {"host_memory_per_node": 252e9, "nvme
 @pytest.mark.parametrize(
     ("measured", "options"),
     [
-        # printed as 7 tokens/s
-        (
-            6.5,
-            {"model": "llama3-70b", "gpu": "a100-80-pcie", "gpus": 1, "batch": 96, "kv": "gpu", "storage": "deepnvme-4-gen4"},
-        ),
-        (17, {"model": "llama3-70b", "gpu": "h200", "gpus": 1, "batch": 96, "kv": "gpu", "storage": "deepnvme-4-gen5"}),
-        (26, {"model": "llama3-70b", "gpu": "h200", "gpus": 1, "batch": 96, "kv": "gpu", "storage": "deepnvme-8-gen5"}),
+        (6.5, LLAMA | {"gpu": "a100-80-pcie", "kv": "gpu", "storage": "deepnvme-4-gen4"}),  # printed as 7 tokens/s
+        (17, LLAMA | {"kv": "gpu", "storage": "deepnvme-4-gen5"}),
+        (26, LLAMA | {"kv": "gpu", "storage": "deepnvme-8-gen5"}),
         (0.39, {"model": "opt-175b", **A6000, "batch": 32, "kv": "cpu"}),
         (0.33, {"model": "bloom-176b", **A6000, "batch": 32, "kv": "cpu"}),
         (21.84, {"model": "opt-30b", **A6000, "batch": 24, "kv": "gpu", "weight_bits": 4, "parameters": "cpu"}),
@@ -179,5 +169,5 @@ A6000 = {"gpu": "a6000", "gpus": 1, "set": {"host_memory_per_node": 252e9, "nvme
     ],
 )
 def test_measured_rates_lie_in_the_range(measured, options):
-    rate = ingest.offload(**{"parameters": "nvme", **options}, inference=True).results["tokens_per_second"]
+    rate = ingest.offload(**{"parameters": "nvme", "inference": True, **options}).results["tokens_per_second"]
     assert rate.low <= measured <= rate.high

@@ -32,28 +32,22 @@ def test_scaling_is_that_of_each_size(scaling):
 
 
 def test_axes_are_options_results_and_arrays():
-    # Models and gpus are axes too.
     frame = ingest.sweep(axes=["nodes=1,2"], model="cosmoflow,unet3d", gpu=["h100", "a100"]).to_frame()
     assert list(zip(frame["model"], frame["gpu"], frame["nodes"], strict=True)) == [
         (model, gpu, nodes) for model in ("cosmoflow", "unet3d") for gpu in ("h100-sxm", "a100-80-sxm") for nodes in (1, 2)
     ]
-    # The last axis runs fastest.
     frame = ingest.sweep(axes={"nodes": [1, 2], "sample_bytes": [10, 20]}, **JOB).to_frame()
     assert list(zip(frame["nodes"], frame["sample_bytes"], strict=True)) == [(1, 10), (1, 20), (2, 10), (2, 20)]
-    # A result can be an axis.
     frame = ingest.sweep(axes={"samples_per_second_per_gpu": [100, 200]}, **JOB).to_frame()
     assert frame["ingest_bandwidth_per_gpu"].tolist() == [100 * 2_828_486, 200 * 2_828_486]
-    # Other options hold for every scenario.
     frame = ingest.sweep(axes=["nodes=1,2"], utilization=0.5, set={"cache_hit_fraction": 0.5}, **JOB).to_frame()
     one = ingest.bw(**JOB, utilization=0.5, cache_hit=0.5)
     assert set(frame["ingest_bandwidth_per_gpu"]) == {one.results["ingest_bandwidth_per_gpu"].value}
-    # Arrays are taken as they are.
     sizes = numpy.linspace(1e6, 2e6, 1000)
     frame = ingest.sweep(axes={"sample_bytes": sizes, "nodes": numpy.arange(1, 101)}, **JOB).to_frame()
     assert len(frame) == 100_000
     expected = 285.7142857 * sizes.sum() * 8 * numpy.arange(1, 101).sum()
     assert frame["ingest_bandwidth_per_job"].sum() == pytest.approx(expected, rel=1e-9)
-    # Unknown bytes leave the bandwidth out.
     frame = ingest.sweep(axes=["nodes=1,2"], model="rgat-igbh", gpu="h100").to_frame()
     assert "samples_per_second_per_gpu" in frame
     assert "ingest_bandwidth_per_job" not in frame

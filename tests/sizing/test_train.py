@@ -41,7 +41,6 @@ def test_every_price_and_intensity_adds_its_own_result():
 
 
 def test_the_published_run_of_405b_lies_within_the_ranges():
-    # The published gpu hours of 405b lie within the range.
     found = ingest.train(**RUN).results["gpu_hours"]
     assert found.low < 30.84e6 < found.high
     # The Llama 3 Herd, sec. 3.3.4: more than 90 % effective training time.
@@ -50,7 +49,6 @@ def test_the_published_run_of_405b_lies_within_the_ranges():
 
 
 def test_durations_losses_and_energy_agree():
-    # Duration gpu hours and energy agree.
     found = results(stall="3%")
     steady = 15.6e12 / found["tokens_per_second_per_gpu"] / 16384
     simulated = ingest.goodput("llama3-405b", gpus=16384, gpu="h100", runs=2).results["goodput_closed_form"].value
@@ -58,15 +56,12 @@ def test_durations_losses_and_energy_agree():
     assert found["training_seconds"] == pytest.approx(steady / found["goodput"])
     assert found["gpu_hours"] == pytest.approx(16384 * found["training_seconds"] / 3600)
     assert found["training_energy"] == pytest.approx(found["gpu_hours"] * 3600 * found["power_drawn_per_gpu"] * 1.1)
-    # The losses are those of the checkpoint plan.
     plan = ingest.checkpoint("llama3-405b", gpus=16384, gpu="h100", mtti="2 h", interval="10 min").results
     found = results(mtti="2 h", interval="10 min")
     for name in ("checkpoint_overhead", "lost_work_overhead", "job_mean_time_to_interrupt"):
         assert found[name] == plan[name].value
-    # Samples serve models without tokens.
     found = ingest.train("resnet50", samples="115M", gpu="a100", gpus=64, set={"goodput": 0.9}).results
     assert found["gpu_hours"].value == pytest.approx(115e6 / found["samples_per_second_per_gpu"].value / 0.9 / 3600)
-    # The price of a stall needs no run.
     assert solve("stall_cost_per_year", {"gpus": 1024, "gpu_hour_price": 2, "stall_fraction": 0.05}) == pytest.approx(897024)
 
 
@@ -80,7 +75,6 @@ def test_hosts_caps_and_storage_draw_power():
     assert [one["power_drawn_per_gpu"] - 575 for one in found] == [1, 400, 700, 5000]
     energy = [one["training_energy"] for one in found]
     assert energy == sorted(set(energy))
-    # Storage takes its part of the power.
     alone, with_storage = results(host_power=0), results(host_power=0, storage_power="1 MW")
     assert with_storage["storage_power_share"] == pytest.approx(1e6 / (1e6 + 16384 * 700))
     more = with_storage["training_energy"] - alone["training_energy"]

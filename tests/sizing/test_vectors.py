@@ -213,19 +213,13 @@ def test_a_document_makes_a_vector_for_each_chunk(documents, tokens, chunk, shar
     assert found.results["source_bytes"].value == pytest.approx(kept + documents * chunks * 32)
 
 
-def test_a_measurement_gives_documents_tokens_and_bytes(tmp_path):
-    file = tmp_path / "m.json"
-    file.write_text(MEASURED)
-    found = ingest.vectors(documents=str(file), chunk=256, overlap=32, dimensions=64, index="flat").results
+def test_a_measurement_gives_documents_tokens_and_bytes_and_ratios_where_the_tokens_are_stated(tmp_path):
+    (tmp_path / "m.json").write_text(MEASURED)
+    asked = {"documents": str(tmp_path / "m.json"), "chunk": 256, "overlap": 32, "dimensions": 64, "index": "flat"}
+    found = ingest.vectors(**asked).results
     assert found["vectors"].value == 3 * 5
     assert found["source_bytes"].value == pytest.approx((3000 + 12 * 32) * 4.4 + 15 * 256)
-
-
-def test_a_measured_part_of_a_corpus_gives_ratios_where_the_tokens_are_stated(tmp_path):
-    file = tmp_path / "m.json"
-    file.write_text(MEASURED)
-    found = ingest.vectors(documents=str(file), tokens=10**6, chunk=256, overlap=32, dimensions=64, index="flat").results
-    assert found["vectors"].value == 1000 * 5
+    assert value("vectors", **asked, tokens=10**6) == 1000 * 5
 
 
 def test_lists_are_usual_for_the_vectors_and_never_more_than_these():
