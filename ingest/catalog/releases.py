@@ -91,12 +91,12 @@ class Release(NamedTuple):
 
 
 def words(name: str) -> str:
-    """The words and numbers of a name, in lower case, separated by spaces.
+    """The words and numbers of a name, in lower case, separated by spaces; a plus that ends a word is one.
 
-    >>> words("Llama-3.1-8B"), words("llama3.1:8b")
-    ('llama 3 1 8 b', 'llama 3 1 8 b')
+    >>> words("Llama-3.1-8B"), words("llama3.1:8b"), words("command-r+")
+    ('llama 3 1 8 b', 'llama 3 1 8 b', 'command r plus')
     """
-    return " ".join(re.findall(r"[a-z]+|[0-9]+", name.lower()))
+    return " ".join(re.findall(r"[a-z]+|[0-9]+", re.sub(r"(?<=[a-z0-9])\+(?![a-z0-9])", " plus", name.lower())))
 
 
 def spellings(name: str) -> Iterator[str]:
@@ -189,7 +189,9 @@ class Releases:
         import difflib
 
         *_, short = spellings(written[:MOST_LETTERS])
-        close = difflib.get_close_matches(short, self._of_models, n=12, cutoff=0.6)
+        # A family of one size, such as SmolLM3, before what is only spelt alike.
+        longer = [name for name in self._of_models if name.startswith(f"{short} ")]
+        close = [*longer, *difflib.get_close_matches(short, self._of_models, n=12, cutoff=0.6)]
         ids = [*dict.fromkeys(next(iter(self._of_models[name])) for name in close)][:3]
         own = "; hf:// before it reads the hub" if re.fullmatch(r"[\w-]+/[\w.-]+", written) else "; or its config.json"
         return f"; nearest {', '.join(ids)}{own}" if ids else own if "/" in written else ""

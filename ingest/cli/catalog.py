@@ -15,6 +15,9 @@ from ingest.observation.calibration import add_bundle, remove_bundle
 from ingest.reports.page import as_text, terminal_width
 from ingest.reports.pages.sizing import check_page, settings_page
 
+#: how people call a command of the group -> its name
+CALLED = {"rm": "remove", "delete": "remove", "import": "add", "ls": "list", "diff": "compare"}
+
 
 class CatalogGroup(click.Group):
     """A group whose kinds and entries people type in place of what to do with them."""
@@ -23,6 +26,8 @@ class CatalogGroup(click.Group):
         word = args[0]
         if word in self.commands or word.startswith("-"):
             return super().resolve_command(ctx, args)
+        if ours := CALLED.get(word):
+            raise click.UsageError(f"no such command 'catalog {word}'; did you mean 'ingest catalog {ours}'?", ctx)
         choices = expected_one_of(word, self.commands)
         if "did you mean" not in choices:
             try:

@@ -67,6 +67,7 @@ COMMANDS_ELSEWHERE = {
     "catalog show": "show info describe",
     "plan --new": "new init create start",
     "plan": "requirements requirement",
+    "fit --flip": "flip flips sensitivity breakeven",
     "fit": "storage systems recommend select choose",
     "checkpoint": "ckpt checkpoints checkpointing",
     "memory": "vram mem fits",
@@ -76,7 +77,7 @@ COMMANDS_ELSEWHERE = {
     "dataset": "data footprint datasets",
     "report": "rfp tender export docx xlsx",
     "accept": "test tests acceptance fio",
-    "response": "offer offers compare award",
+    "response": "offer offers quote quotes compare award",
     "observe": "profile monitor trace watch",
     "measure-storage": "bench benchmark",
     "vectors": "vector index rag",
@@ -84,6 +85,10 @@ COMMANDS_ELSEWHERE = {
     "mcp": "serve-mcp server agent",
     "page": "web html gui ui",
     "explain": "why derive derivation source sources",
+    "validate --history": "history",
+    "calibrate": "calibration",
+    "catalog add": "add import bundle",
+    "catalog remove": "remove delete rm",
     "validate": "accuracy check verify",
 }
 _FORMS = ("json", "csv", "markdown", "table")
@@ -197,6 +202,10 @@ def run() -> int:
         code = 2
         tell(error.format_message())
     except click.NoSuchOption as error:
+        if error.option_name == "--help-all" and error.ctx is not None:
+            # The help of a command with few options lists every one.
+            click.echo(error.ctx.get_help())
+            return 0
         asked = error.ctx.command.params if error.ctx is not None else ()
         known = [name for one in asked for name in one.opts if name.startswith("--")]
         listing = next(name for name in ("--help-all", "--help") if name in (*known, "--help"))

@@ -115,7 +115,7 @@ def flip_sections(found: Fits, in_full: bool = False) -> Iterator[Section]:
         shares = ", ".join(f"{effect.share * 100:.0f} % by {effect.input}" for effect in effects[:MOST_EFFECTS])
         what = "capacity" if one.entry.tiers else "units"
         lines = (f"Variance of the {what} to buy: {shares}",) if shares else ()
-        yield Section(f"{_amount(one)}: {said}", FLIP_COLUMNS, tuple(rows), lines, 2, main=None if in_full else main)
+        yield Section(f"{_chosen(one)}: {said}", FLIP_COLUMNS, tuple(rows), lines, 2, main=None if in_full else main)
     first = found.flips.observation
     if first is not None:
         narrowed = f"Measure first: {first.what}; it narrows {first.narrows} of {counted(first.undecided, 'undecided verdict')}"
@@ -259,6 +259,13 @@ def _amount(one: Fit | None) -> str:
     if units is None or "tier_capacity" in one.results:
         return f"{_units(one)} of {one.entry.id}"
     return f"{'≥' if _is_least(one) else ''}{display(units.value, '1')} × {one.entry.id}"
+
+
+def _chosen(one: Fit) -> str:
+    """A system as its flips hold it: so many units with their drives; a tier, whose capacity follows the need."""
+    if "tier_capacity" in one.results:
+        return f"{', '.join(filter(None, (one.entry.id, one.label)))}, as large as needed ({_units(one)} today)"
+    return f"{_amount(one)}{f' with {one.label}' if one.label else ''}"
 
 
 def _is_least(one: Fit) -> bool:
