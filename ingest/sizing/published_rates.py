@@ -577,13 +577,21 @@ def _warnings(rates: PublishedRates, basis: str, found: Sequence[ProtocolRate]) 
     gpus = found[0].gpus
     if min(row.nodes for rate in found for row in rate.rows) > FEW_NODES and (gpus is None or gpus < smallest):
         warnings.append(told("W62", smallest=smallest))
-    warnings += extrapolation(found)
+    warnings += extrapolation(rates, found)
     return tuple(warnings)
 
 
-def extrapolation(rates: Sequence[ProtocolRate]) -> list[Message]:
-    """The warning that a job is far larger than any run of a protocol."""
-    far = [rate for rate in rates if rate.is_extrapolated]
+def _steps_of(rates: PublishedRates) -> str:
+    """The batch of a run that the user has not stated, for a warning."""
+    if rates.batch is None or rates.batch.origin == "user" or rates.model.tokens_per_sample is None:
+        return ""
+    tokens = display(float(f"{rates.batch.value * rates.model.tokens_per_sample.value:.2g}"), "token")
+    return f"; in steps of {tokens} (run_batch_tokens), as runs of this length take"
+
+
+def extrapolation(rates: PublishedRates, found: Sequence[ProtocolRate]) -> list[Message]:
+    """The warning that a job is far larger than any run of a protocol, and what is assumed of its batch."""
+    far = [rate for rate in found if rate.is_extrapolated]
     if not far or far[0].gpus is None:
         return []
     size = max(row.gpus for rate in far for row in rate.rows)
@@ -591,4 +599,4 @@ def extrapolation(rates: Sequence[ProtocolRate]) -> list[Message]:
     largest = f"{size:,} GPU{'s' if size > 1 else ''}"
     least = min(far, key=lambda rate: rate.value / rate.published)
     share, low = (rate / least.published for rate in (least.value, least.low or least.value))
-    return [told("W63", protocols=names, largest=largest, gpus=far[0].gpus, share=share, low=low)]
+    return [told("W63", protocols=names, largest=largest, gpus=far[0].gpus, share=share, low=low, steps=_steps_of(rates))]

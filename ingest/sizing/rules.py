@@ -179,7 +179,7 @@ ROWS = (
     Rule("W62", 10, **_said("the smallest published run used {smallest:,} GPUs: the rate includes its scaling loss",
                             evidence="large runs")),
     Rule("W63", 10, **_said("the runs of {protocols} behind this rate have up to {largest}: the rate per GPU at {gpus:,.0f} is "
-                            "extrapolated to {share:.2g} of theirs, {low:.2g} at the lower end", evidence="small runs")),
+                            "extrapolated to {share:.2g} of theirs, {low:.2g} at the lower end{steps}", evidence="small runs")),
     Rule("W64", 10, **_said("the rate has not been checked against its source: check it before you use it in a tender",
                             evidence="recalled")),
     Rule("W65", 10, **_said("{why}: range ×{factor:g} either way", evidence="far")),

@@ -100,7 +100,7 @@ def transferred(
     if model.family == "recsys" and gpu.form == "PCIe":
         low = value * NO_NVLINK
         warnings.append(told("W66", factor=NO_NVLINK))
-    warnings += extrapolation([transfer.rate for transfer in used])
+    warnings += extrapolation(rates, [transfer.rate for transfer in used])
     nearest_first = sorted(used, key=lambda transfer: transfer.distance)
     sources = list(dict.fromkeys(transfer.source.id for transfer in nearest_first))
     named = f"{', '.join(sources[:3])}{' …' if len(sources) > 3 else ''}"
