@@ -167,9 +167,8 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
     >>> answer.basis, answer.results["ingest_bandwidth_per_job"].display
     ('emulated', '827.5 GB/s (770.7 GiB/s)')
 
-    Raises:
-        UsageError: an option is out of range, unknown or contradicts another one.
-        IngestError: there is no evidence at the level requested; names what to supply.
+    Raises UsageError: an option is out of range, unknown or contradicts another one; IngestError: there is no evidence at the
+    level requested; names what to supply.
     """
     basis = rate_basis_of(job, catalog)
     clients = {
@@ -486,9 +485,8 @@ def bw(
     ... ].display
     '2.267 GB/s (2.112 GiB/s)'
 
-    Raises:
-        UsageError: an option is out of range, unknown or contradicts another one.
-        IngestError: there is no evidence at the level requested; names what to supply.
+    Raises UsageError: an option is out of range, unknown or contradicts another one; IngestError: there is no evidence at the
+    level requested; names what to supply.
     """
     asked: dict[str, Any] = {**filled(BandwidthOptions, options, "bw")}
     catalog, nodes, gpus = opened(asked.pop("catalogs")), asked.pop("nodes"), asked.pop("gpus")
@@ -511,8 +509,7 @@ def bw(
 def sized(job: Job, gpus: float | None, catalog: Catalog) -> Job:
     """The job on so many GPUs; as it is where they are not given.
 
-    Raises:
-        UsageError: GPUs that fill no whole number of nodes, or that contradict the nodes of the job.
+    Raises UsageError: GPUs that fill no whole number of nodes, or that contradict the nodes of the job.
     """
     if gpus is None:
         return job

@@ -86,9 +86,8 @@ class RateBasis(NamedTuple):
 def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
     """Find the evidence for the rate of a job, without solving for any result.
 
-    Raises:
-        UsageError: an option is out of range, unknown or contradicts another one.
-        IngestError: there is no evidence at the level requested; names what to supply.
+    Raises UsageError: an option is out of range, unknown or contradicts another one; IngestError: there is no evidence at the
+    level requested; names what to supply.
     """
     job = job.checked()
     length = job.numbers.get("sequence_length")
@@ -284,9 +283,8 @@ def choose(
 ) -> list[EvidenceLevel]:
     """Order the evidence levels, the one to use first; `known` are the inputs that all have, with those of the user.
 
-    Raises:
-        UsageError: no GPU or no model, and nothing that replaces it.
-        IngestError: the level requested does not exist; gives the reason and what to supply.
+    Raises UsageError: no GPU or no model, and nothing that replaces it; IngestError: the level requested does not exist; gives
+    the reason and what to supply.
     """
     flops = known.get("flops_per_sample")
     own = _own(job, flops)

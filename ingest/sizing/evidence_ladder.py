@@ -128,8 +128,7 @@ def from_fields(fields: Mapping[str, object]) -> dict[str, Input]:
 def family_of(precision: str) -> tuple[str, ...]:
     """Return the precisions that train at one rate: `bf16` and `fp16`, `tf32` and `fp32`.
 
-    Raises:
-        UsageError: an unknown precision.
+    Raises UsageError: an unknown precision.
     """
     for members in FAMILIES:
         if precision in members:

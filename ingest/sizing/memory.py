@@ -269,9 +269,8 @@ def memory(
     >>> answer.results["model_state_bytes"].display, answer.results["gpus_to_hold"].value
     ('272 GB (253.3 GiB)', 4)
 
-    Raises:
-        UsageError: an option is out of range, unknown or contradicts another one.
-        IngestError: an input is missing; names what to supply.
+    Raises UsageError: an option is out of range, unknown or contradicts another one; IngestError: an input is missing; names
+    what to supply.
     """
     asked: dict[str, Any] = {**filled(MemoryOptions, options, "memory")}
     catalog = opened(asked["catalogs"])
@@ -404,8 +403,7 @@ def memory(
 def _states(asked: Mapping[str, Any], size: ModelSize, catalog: Catalog) -> tuple[Recipe, Optimizer]:
     """The recipe and the optimizer: as asked, as the published run of the model trains, or as usual.
 
-    Raises:
-        UsageError: unknown ones, or an optimizer that contradicts the recipe.
+    Raises UsageError: unknown ones, or an optimizer that contradicts the recipe.
     """
     entry, optimizer = size.entry, asked["optimizer"]
     given = None if optimizer is None else optimizer_of(optimizer, catalog)

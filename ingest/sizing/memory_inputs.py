@@ -85,8 +85,7 @@ class ParallelSizes(NamedTuple):
     def of(cls, options: Mapping[str, float]) -> ParallelSizes:
         """The sizes among the options, checked against the number of GPUs.
 
-        Raises:
-            UsageError: sizes that do not divide the GPUs.
+        Raises UsageError: sizes that do not divide the GPUs.
         """
         sizes = cls(**{kind: int(options[f"{kind}_parallel"]) for kind in cls._fields if f"{kind}_parallel" in options})
         gpus, shards = options.get("gpus", 0), sizes.tensor * sizes.pipeline
@@ -284,11 +283,7 @@ def _step(job: MemoryJob, places: Places, recompute: str, parallel: ParallelSize
 
 
 def places_of(stage: int, offload: str) -> Places:
-    """Where weights, gradients and optimizer states lie.
-
-    Raises:
-        UsageError: an offload that this ZeRO stage does not have.
-    """
+    """Where weights, gradients and optimizer states lie. Raises UsageError: an offload that this ZeRO stage does not have."""
     one_of("--offload", offload, OFFLOADS)
     if (stage, offload) not in PLACES:
         stages = ", ".join(str(known) for known, way in PLACES if way == offload)
@@ -572,8 +567,7 @@ def parts_again(recompute: str) -> tuple[str, ...]:
     >>> parts_again("norm,latent"), parts_again("full")
     (('norm', 'latent'), ())
 
-    Raises:
-        UsageError: an unknown part.
+    Raises UsageError: an unknown part.
     """
     if recompute in RECOMPUTES:
         return ()
@@ -586,8 +580,7 @@ def parts_again(recompute: str) -> tuple[str, ...]:
 def check_known(model: Architecture | None, name: str) -> Architecture:
     """The table of weights, without which activations are not known.
 
-    Raises:
-        UsageError: a model of which only the parameters are known.
+    Raises UsageError: a model of which only the parameters are known.
     """
     if model is None or not model.layers:
         raise option_error("sequence_length", f": the layers of {name} are not known, expected a model with a config.json")

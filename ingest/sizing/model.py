@@ -121,9 +121,8 @@ def model(
     >>> answer.results["weights_bytes"].display, answer.results["parameters"].value
     ('138 GB (128.5 GiB)', 68976648192)
 
-    Raises:
-        UsageError: an unknown model, precision or quantity.
-        IngestError: an unreadable file, or an unknown family of architectures.
+    Raises UsageError: an unknown model, precision or quantity; IngestError: an unreadable file, or an unknown family of
+    architectures.
     """
     asked = filled(ModelOptions, options, "model")
     catalog, precision, written = opened(asked["catalogs"]), asked["precision"], asked["sequence_length"]

@@ -246,9 +246,7 @@ def offload(
     >>> answer.results["nvme_tier_bytes"].display, answer.results["offload_nodes_to_hold"].value
     ('18.57 TB (16.88 TiB)', 1)
 
-    Raises:
-        UsageError: an option is out of range or unknown.
-        IngestError: an input is missing; names what to supply.
+    Raises UsageError: an option is out of range or unknown; IngestError: an input is missing; names what to supply.
     """
     asked: dict[str, Any] = {**filled(OffloadOptions, options, "offload"), "model": model}
     catalog, settings, node = opened(asked["catalogs"]), settings_of(asked["set"]), asked["node"]
@@ -424,8 +422,7 @@ def _link(known: Quantities, tiers: Mapping[str, Quantities], away: Quantities, 
 def _interleaved(known: Quantities, away: Quantities, written: str | None) -> Iterator[dict[str, Any]]:
     """The optimizer step by the part that is updated on the GPU; gives the one that is asked for, or the best.
 
-    Raises:
-        UsageError: neither `auto` nor `every=K` with a whole K from 2.
+    Raises UsageError: neither `auto` nor `every=K` with a whole K from 2.
     """
     if written is None and "interleave_every" in known.given:
         written = f"every={known.given['interleave_every'].value:g}"

@@ -115,8 +115,7 @@ def machine(card: Gpu, inside: Node | None, *, named: bool) -> dict[str, Input]:
 def drives(entry: Storage | None, units: Written | None) -> dict[str, Input]:
     """The bandwidth and capacity of drives in each node, or of a shared system.
 
-    Raises:
-        UsageError: units without an entry, or an entry whose bandwidth is not known.
+    Raises UsageError: units without an entry, or an entry whose bandwidth is not known.
     """
     if entry is None:
         if units is not None:
@@ -191,8 +190,7 @@ def placed(known: Quantities, asked: Mapping[str, str]) -> dict[str, Part]:
     Shared storage takes what is left; whether it has the room is for the caller to say. The classes are known as
     `held_…_bytes`, the tiers as `…_room_bytes`; each class asks for a tier or `fill`.
 
-    Raises:
-        IngestError: a tier has to be filled whose size is not known.
+    Raises IngestError: a tier has to be filled whose size is not known.
     """
     size = {name: known.value(f"held_{name}_bytes") for name in asked}
     room = {tier: step.value for tier in TIERS[:-1] if (step := known.find(f"{tier}_room_bytes")) is not None}

@@ -35,8 +35,7 @@ def page_data(catalogs: Catalogs = (), read: Container[str] | None = None) -> di
     >>> sizes[data["patterns"][pattern]["layers"]]
     32
 
-    Raises:
-        IngestError: a broken entry, or a rate above the dense peak of its GPU.
+    Raises IngestError: a broken entry, or a rate above the dense peak of its GPU.
     """
     catalog = Catalog(catalogs)
     for model in catalog.all(Model):

@@ -258,9 +258,8 @@ def train(
     >>> answer.results["training_seconds"].display, "training_cost" in answer.results
     ('82.59 days', False)
 
-    Raises:
-        UsageError: an option is out of range, unknown or contradicts another one.
-        IngestError: an input is missing; names what to supply.
+    Raises UsageError: an option is out of range, unknown or contradicts another one; IngestError: an input is missing; names
+    what to supply.
     """
     asked: dict[str, Any] = {**filled(TrainOptions, options, "train")}
     if asked.pop("optimal"):

@@ -175,9 +175,8 @@ def vectors(**options: Unpack[VectorsOptions]) -> Answer:
     >>> answer.results["index_bytes"].value
     6832128
 
-    Raises:
-        UsageError: an option is out of range, unknown or contradicts another one, or a layout that was not held against files.
-        IngestError: an input is missing; names what to supply.
+    Raises UsageError: an option is out of range, unknown or contradicts another one, or a layout that was not held against
+    files; IngestError: an input is missing; names what to supply.
     """
     asked: dict[str, Any] = {**filled(VectorsOptions, options, "vectors")}
     catalog, settings = opened(asked["catalogs"]), settings_of(asked["set"])
@@ -235,8 +234,7 @@ def vectors(**options: Unpack[VectorsOptions]) -> Answer:
 def _text_of_file(asked: dict[str, Any]) -> dict[str, Input]:
     """The text that a measurement names in place of a number of documents; with `--tokens` its ratios alone.
 
-    Raises:
-        UsageError: nothing to index, or vectors and the text that they follow from.
+    Raises UsageError: nothing to index, or vectors and the text that they follow from.
     """
     text = [one for one in TEXT if asked[one] is not None]
     if asked["vectors"] is not None and text:
@@ -258,8 +256,7 @@ def _text_of_file(asked: dict[str, Any]) -> dict[str, Input]:
 def _layout(asked: Mapping[str, Any], catalog: Catalog) -> tuple[Layout, str]:
     """The layout of an index, and the type of its numbers.
 
-    Raises:
-        UsageError: no index, or a layout or a type whose files were not counted.
+    Raises UsageError: no index, or a layout or a type whose files were not counted.
     """
     index, library = asked["index"], asked["layout"]
     if library in catalog.ids(Layout.kind) or (library and library.endswith((".yaml", ".yml"))):
@@ -311,9 +308,7 @@ def _embedded(asked: Mapping[str, Any], catalog: Catalog, numbers: Mapping[str, 
 def _built(given: dict[str, Input], layout: Layout, asked: Mapping[str, Any]) -> tuple[Quantities, bool]:
     """The quantities of an index, and whether its vectors follow from a text.
 
-    Raises:
-        UsageError: options that contradict each other.
-        MissingQuantity: an input of the size of the index is missing.
+    Raises UsageError: options that contradict each other; MissingQuantity: an input of the size of the index is missing.
     """
     stated = "vectors" not in given
     cases = ["vectors_indexed", *CASES[layout.stores]]
@@ -359,9 +354,8 @@ def _built(given: dict[str, Input], layout: Layout, asked: Mapping[str, Any]) ->
 def _check(known: Quantities, layout: Layout) -> None:
     """Refuse sizes that no index of this layout has.
 
-    Raises:
-        UsageError: fewer vectors than shards, lists or entries of a codebook, fewer lists than probes, or a code that
-            no vector of these dimensions has.
+    Raises UsageError: fewer vectors than shards, lists or entries of a codebook, fewer lists than probes, or a code that no
+    vector of these dimensions has.
     """
     count, lists = known.value("shard_vectors"), known.value("index_lists")
     if count < 1:
