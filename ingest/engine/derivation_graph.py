@@ -324,8 +324,7 @@ def all_below(tree: ArrayTree, wanted: Callable[[Input], bool]) -> dict[str, Bel
 def nearest_below(root: Step, *names: Sequence[str]) -> tuple[Step, ...]:
     """Of each group of names the quantity that a step rests on, the nearest to it.
 
-    Raises:
-        KeyError: it rests on none of a group.
+    Raises KeyError: it rests on none of a group.
     """
     found: dict[Sequence[str], Step] = {}
     level, seen = [root], {root}

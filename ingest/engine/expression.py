@@ -185,8 +185,7 @@ def record(function: Callable[..., Num], names: Iterable[str]) -> Expression:
     >>> prose(record(lambda rate, size: rate * size, ["rate", "size"]))
     'rate × size'
 
-    Raises:
-        NotRecordable: the formula used something other than the recorder's operators and functions.
+    Raises NotRecordable: the formula used something other than the recorder's operators and functions.
     """
     return _node(function(*(Symbol(name) for name in names)))
 

@@ -160,8 +160,7 @@ def each_once(option: str, pairs: Iterable[tuple[str, Value]]) -> dict[str, Valu
     >>> each_once("copies", [("raw", 1), ("clean", 2)])
     {'raw': 1, 'clean': 2}
 
-    Raises:
-        UsageError: a name that is given twice.
+    Raises UsageError: a name that is given twice.
     """
     found: dict[str, Value] = {}
     for name, value in pairs:

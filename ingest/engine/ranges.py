@@ -184,8 +184,7 @@ def range_of(name: str, given: Mapping[str, Input]) -> tuple[float, float] | Non
     >>> range_of("ingest_bandwidth_per_gpu", given)
     (10.0, 80.0)
 
-    Raises:
-        MissingQuantity: the quantity cannot be computed from what is given.
+    Raises MissingQuantity: the quantity cannot be computed from what is given.
     """
     return Tree({name: derive(name, given)}).range_of(name)
 

@@ -197,8 +197,7 @@ def alternative(quantity: str, *formulas: str, when: str, optional: bool = False
 def decided_by(case: str) -> list[str]:
     """The quantities that have an alternative for a case, of the modules imported so far.
 
-    Raises:
-        ValueError: no quantity has one.
+    Raises ValueError: no quantity has one.
     """
     for _ in range(2):
         if found := [name for name, ways in _alternatives.items() if any(one.when == case for one in ways)]:
@@ -244,8 +243,7 @@ def computed_quantity(
         example: a worked example, `call -> result`, which the tests run and the reference shows.
         declared: `where`, `label`, `of`, `when` and limits, as of `formula`.
 
-    Raises:
-        ValueError: the expression is none, or the quantity has two definitions.
+    Raises ValueError: the expression is none, or the quantity has two definitions.
     """
     places = {need: f"q{place}" for place, need in enumerate(needs.split())}
 
@@ -302,8 +300,7 @@ def unit_of(name: str) -> str:
     >>> unit_of("ingest_bandwidth_per_gpu"), unit_of("nodes")
     ('B/s/GPU', 'node')
 
-    Raises:
-        UsageError: no such quantity, with the nearest one.
+    Raises UsageError: no such quantity, with the nearest one.
     """
     return _required(name).unit
 
@@ -324,8 +321,7 @@ def check_value(name: str, value: Num, what: str | Option = "", written: object 
         what: how the user named it, for the message; the quantity's name by default.
         written: the text that the value was read from, for the message.
 
-    Raises:
-        UsageError: out of range or not whole, with the range.
+    Raises UsageError: out of range or not whole, with the range.
     """
     declared = _required(name)
     many = hasattr(value, "__array_function__")
@@ -397,10 +393,8 @@ def derive(
     >>> derive("gpus", {"nodes": 128, "gpus_per_node": 8}).value
     1024
 
-    Raises:
-        MissingQuantity: a quantity on the way is neither given nor computable.
-        CyclicQuantity: a quantity would have to be known before it can be computed.
-        UsageError: it exceeds the range of floating-point numbers.
+    Raises MissingQuantity: a quantity on the way is neither given nor computable; CyclicQuantity: a quantity would have to be
+    known before it can be computed; UsageError: it exceeds the range of floating-point numbers.
     """
     try:
         return _derive(name, given, {} if known is None else known, (owner, input_owner), [], cases)
@@ -525,9 +519,8 @@ def solve(name: str, given: Mapping[str, Num]) -> Num:
     >>> solve("ingest_bandwidth_per_gpu", {"samples_per_second_per_gpu": 285.7, "sample_bytes": 2_828_486})
     808098450.2
 
-    Raises:
-        MissingQuantity: a quantity on the way is neither given nor computable.
-        CyclicQuantity: a quantity would have to be known before it can be computed.
+    Raises MissingQuantity: a quantity on the way is neither given nor computable; CyclicQuantity: a quantity would have to be
+    known before it can be computed.
     """
     found = _declared.get(name)
     if isinstance(found, Formula) and name not in given and not [need for need in found.needs if need not in given]:

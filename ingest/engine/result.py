@@ -43,8 +43,7 @@ def frame_of(rows: Any, *, columns: list[str] | None = None, index: str = "") ->
         columns: names of the columns of tuples.
         index: the column that names the rows.
 
-    Raises:
-        ModuleNotFoundError: pandas is not installed.
+    Raises ModuleNotFoundError: pandas is not installed.
     """
     try:
         import pandas
@@ -249,9 +248,7 @@ class Answer(InteractiveResult, Frozen):
     def derivation(self, name: str) -> Step:
         """How a quantity came about.
 
-        Raises:
-            UsageError: no such quantity.
-            MissingQuantity: it cannot be computed from what is known.
+        Raises UsageError: no such quantity; MissingQuantity: it cannot be computed from what is known.
         """
         unit_of(name)
         return self.known.step(name)
