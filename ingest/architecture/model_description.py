@@ -35,9 +35,7 @@ def describe(source: str | Path, catalog: Catalog | None = None, *, strict: bool
     >>> describe("llama2-70b").parameters
     68976648192
 
-    Raises:
-        IngestError: a file that cannot be read, or a family that is not described.
-        UsageError: no such file or id.
+    Raises IngestError: a file that cannot be read, or a family that is not described; UsageError: no such file or id.
     """
     path = Path(source)
     if is_numbers(source):

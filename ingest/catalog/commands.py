@@ -205,8 +205,7 @@ def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Catal
     >>> show("cosmoflow").results["encodings.tfrecord-gzip.stored"].value
     2828486
 
-    Raises:
-        UsageError: an unknown entry; names the nearest one.
+    Raises UsageError: an unknown entry; names the nearest one.
     """
     catalog = Catalog(catalogs)
     if kind:
@@ -323,8 +322,7 @@ def compare(
     >>> round(compare(["hdfs"], latency="28 us").budgets[0].of_threads)
     9142857
 
-    Raises:
-        UsageError: no name, an unknown entry, or a latency that is no time.
+    Raises UsageError: no name, an unknown entry, or a latency that is no time.
     """
     if not names:
         raise UsageError("no system is named, expected ids such as lustre ceph hdfs")
@@ -427,8 +425,7 @@ def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> Catalo
     >>> check().problems
     ()
 
-    Raises:
-        UsageError: the folder does not exist.
+    Raises UsageError: the folder does not exist.
     """
     catalog = Catalog((*catalogs, folder) if folder else catalogs)
     folders = [Path(folder)] if folder else catalog.folders
@@ -563,8 +560,7 @@ def template(record: type[Entry], name: str) -> str:
 def new(kind: str, name: str, output: str | Path | None = None) -> Path:
     """Write a commented template for an entry of your own, and return its path.
 
-    Raises:
-        UsageError: an unknown kind, a name that is not an id, or a file that exists.
+    Raises UsageError: an unknown kind, a name that is not an id, or a file that exists.
     """
     record = kind_of(kind)
     if not ID.fullmatch(name):

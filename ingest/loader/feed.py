@@ -304,9 +304,8 @@ def feed(
     >>> answer.results["accelerator_utilization_fluid"].value
     1.0
 
-    Raises:
-        UsageError: an option is out of range, unknown or contradicts another one.
-        IngestError: an input is missing; names what to supply.
+    Raises UsageError: an option is out of range, unknown or contradicts another one; IngestError: an input is missing; names
+    what to supply.
     """
     asked: dict[str, Any] = {**filled(FeedOptions, options, "feed")}
     catalog, loader, cache, decoder = opened(asked["catalogs"]), asked["loader"], asked["cache"], asked["decoder"]

@@ -116,9 +116,8 @@ def shuffle_of(known: Quantities, written: str | None) -> str:
 def place_cache(known: Quantities, cache: str | None, node: Node | None) -> None:
     """State what the cache holds of the data set, and which reads it serves after the first epoch.
 
-    Raises:
-        UsageError: a cache without its size, or what `place_staging` refuses.
-        MissingQuantity: the size of the data set is not known.
+    Raises UsageError: a cache without its size, or what `place_staging` refuses; MissingQuantity: the size of the data set is
+    not known.
     """
     if cache not in (None, "staged") and "job_cache_bytes" not in known.given:
         raise UsageError(f"--cache: found {cache} without its size, expected --cache-memory, such as 500GB")

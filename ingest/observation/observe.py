@@ -73,9 +73,8 @@ def observe(*sources: str | Path, **options: Unpack[ObserveOptions]) -> Observat
     Args:
         sources: logs and traces of one job.
 
-    Raises:
-        UsageError: nothing to observe, or two jobs at a time.
-        IngestError: a source that would mislead, with what to do instead.
+    Raises UsageError: nothing to observe, or two jobs at a time; IngestError: a source that would mislead, with what to do
+    instead.
     """
     asked: dict[str, Any] = {**filled(ObserveOptions, options, "observe")}
     pid, command, window, path, real, synthetic = (
