@@ -103,24 +103,18 @@ Results = Mapping[str, Quantity]
 
 
 class Estimate(Answer, Frozen, kw_only=True):
-    """The read bandwidth of one job.
-
-    Attributes:
-        job: the options, checked.
-        basis: the evidence level in use; `given` where the user gave the rate.
-        levels: the results of every evidence level that exists, for comparison.
-        clients: the read bandwidth of each of `CLIENTS`.
-    """
+    """The read bandwidth of one job."""
 
     catalog: Catalog
-    job: Job
+    job: Job  # the options, checked
     model: Model | None
     gpu: Gpu | None
     node: Node | None
     precision: str
-    basis: str
+    basis: str  # the evidence level in use; `given` where the user gave the rate
+    #: the results of every evidence level that exists, for comparison
     levels: Sequence[tuple[EvidenceLevel, Mapping[str, Quantity]]]
-    clients: Clients
+    clients: Clients  # the read bandwidth of each of `CLIENTS`
 
     @property
     def nodes(self) -> float:
@@ -477,8 +471,7 @@ def bw(
 ) -> Estimate | Scenarios:
     """Read bandwidth that storage must deliver so that GPUs never wait.
 
-    Returns:
-        An `Estimate`; `Scenarios` for several models, GPUs or numbers of nodes.
+    Returns an `Estimate`; `Scenarios` for several models, GPUs or numbers of nodes.
 
     >>> bw(model="cosmoflow", gpu="v100-sxm2", achieved="35 TFLOP/s", sample_bytes="16MB").results[
     ...     "ingest_bandwidth_per_gpu"

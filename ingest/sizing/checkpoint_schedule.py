@@ -278,9 +278,7 @@ def plan_interval(known: Quantities, mode: str, *, relaxed: bool = False) -> tup
 
     `relaxed` takes an overhead allowed that no storage keeps, or hardly any, for a goal out of reach instead of refusing it.
 
-    Returns:
-        The given requirement that is not met, or an empty text; and warnings.
-
+    Returns the given requirement that is not met, or an empty text; and warnings.
     Raises UsageError: the interval or the restores alone exceed the overhead allowed.
     """
     try:

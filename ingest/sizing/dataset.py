@@ -49,16 +49,14 @@ READING = ("request_bytes", "readers_per_gpu")
 
 
 def footprint(
-    given: Mapping[str, Input], form: Format, holds: str, sizes: str = "varied"
+    # quantities in base units: `tokens` with `bytes_per_token`, or `dataset_samples` with `sample_bytes`; copies by stage
+    # (`raw_copies`, …); other quantities by name. They override the values of the format.
+    given: Mapping[str, Input],
+    form: Format,  # of the training data set
+    holds: str,  # `tokens`, `text` or `samples`
+    sizes: str = "varied",  # or `equal`, for the padding of members
 ) -> tuple[Quantities, tuple[dict[str, Any], ...]]:
     """Return what follows from the inputs, and one row per known stage: stage, bytes of one copy, copies, bytes kept.
-
-    Args:
-        given: quantities in base units: `tokens` with `bytes_per_token`, or `dataset_samples` with `sample_bytes`; copies
-            by stage (`raw_copies`, …); other quantities by name. They override the values of the format.
-        form: the file format of the training data set.
-        holds: `tokens`, `text` or `samples`.
-        sizes: `varied` or `equal`, for the padding of members.
 
     >>> from ingest.catalog.store import Catalog
     >>> form = Catalog().get(Format, "megatron")

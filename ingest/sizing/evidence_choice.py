@@ -162,12 +162,7 @@ def usual_precision(
 
     Where none is as large, that of the largest run. Where there are none, that of the best evidence there is: emulated or
     recalled on the GPU, runs on the GPU of the vendor that is most like it, then any other; bf16 where there is nothing.
-
-    Args:
-        rates: the published rates of the model.
-        gpu: that of the job.
-        gpus: the size of the job; None for a job of any size.
-        protocol: that of the rates that count; None for all.
+    `gpus` is the size of the job, None for one of any size; `protocol` that of the rates that count, None for all.
     """
     if rates is None or gpu is None or not rates.rows:
         return Usual(FAMILIES[0][0])

@@ -456,10 +456,8 @@ STEP_DEFAULTS = {
 def kept_elements(model: Architecture, expanded: bool = False, again: Collection[str] = ()) -> dict[str, float]:
     """Count the numbers that a training step keeps of each token over all layers, by quantity.
 
-    Args:
-        model: the table of weights.
-        expanded: keys and values are copied for each query head, as kernels do that keep the scores.
-        again: the parts that are computed again, of `PARTS`.
+    Where they are `expanded`, keys and values are copied for each query head, as kernels do that keep the scores; the parts of
+    `PARTS` in `again` are computed again.
 
     >>> from ingest.architecture import describe
     >>> from ingest.catalog.store import Catalog

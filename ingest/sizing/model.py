@@ -91,15 +91,10 @@ class ModelOptions(RunOptions, CommonOptions, total=False):
 
 
 class ModelAnswer(Answer):
-    """The results of `model`.
+    """The results of `model`."""
 
-    Attributes:
-        basis: where the structure comes from: `headers`, `family`, `index` or `by-hand`.
-        unverified_keys: keys that the family has not looked at and that may change a weight.
-    """
-
-    basis: str = "family"
-    unverified_keys: tuple[str, ...] = ()
+    basis: str = "family"  # where the structure comes from: `headers`, `family`, `index` or `by-hand`
+    unverified_keys: tuple[str, ...] = ()  # keys that the family has not looked at and that may change a weight
 
     def _body(self) -> dict[str, Any]:
         return {"basis": self.basis, "unverified_keys": list(self.unverified_keys), **super()._body()}
