@@ -58,11 +58,7 @@ def uncertain(name: str, item: Input | None) -> Uncertain | None:
 
 
 class Tree:
-    """Results with all the steps that they rest on.
-
-    Args:
-        steps: the results, by name.
-    """
+    """Results by name, with all the steps that they rest on."""
 
     def __init__(self, steps: Mapping[str, Step]) -> None:
         self.steps = dict(steps)

@@ -84,12 +84,8 @@ class Quantities:
 
     They are built, then frozen. While they are built, `give`, `give_default`, `adopt`, `link` and `state` define the source of
     a quantity; each refuses a quantity that has been computed already, since what was computed from it would not follow. Once
-    frozen, quantities are only read.
-
-    Args:
-        inputs: the inputs by name.
-        owner: the job, data set, cluster or year that the quantities belong to.
-        shared_inputs: the inputs are those of the whole site; only what is computed belongs to the owner.
+    frozen, quantities are only read. They belong to an owner, a job, data set, cluster or year; where inputs are those of the
+    whole site, `shared_inputs`, only what is computed belongs to it.
     """
 
     def __init__(self, inputs: Mapping[str, Input], owner: str = "", *, shared_inputs: bool = False) -> None:
