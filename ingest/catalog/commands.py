@@ -314,8 +314,7 @@ def compare(
 ) -> CatalogComparison:
     """Compare storage systems: consistency, failures, recovery, metadata, protection and rates, with sources.
 
-    Args:
-        names: ids of storage entries or YAML files.
+    `names` are ids of storage entries or YAML files.
 
     >>> compare(["hdfs", "ceph"]).results["hdfs"]["consistency"]
     ('one writer per file, append only; readers see what was flushed',)

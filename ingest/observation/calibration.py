@@ -184,9 +184,8 @@ def calibrate(
 ) -> Calibration:
     """Hold an observation against the estimate of the same job, and write entries of your own that carry it on.
 
-    Args:
-        observation: the JSON file of `ingest observe`.
-        others: observations of the job at other sizes or batches: they give the scaling exponent and the time of a hand-over.
+    `observation` is the JSON file of `ingest observe`; observations of the job at other sizes or batches give the scaling
+    exponent and the time of a hand-over.
 
     Raises UsageError: an option is out of range or unknown; IngestError: the file is no observation, or has nothing to compare.
     """
@@ -454,8 +453,7 @@ def add_bundle(
 def remove_bundle(bundle: str, *, output: Annotated[str | Path | None, FOLDER] = None) -> tuple[Path, ...]:
     """Take the entries of a bundle, or of an observation, out of the catalogs; returns the files that changed.
 
-    Args:
-        bundle: the file that was added, or the id of its source, such as `own-0123456789ab`.
+    `bundle` is the file that was added, or the id of its source, such as `own-0123456789ab`.
 
     Raises IngestError: the folder has no entry of it.
     """
