@@ -72,6 +72,8 @@ OF_STEP = (
 OF_GPUS_GIVEN = "memory_filled_share"
 #: Results of states that lie off the GPU.
 OFFLOADED = ("offloaded_bytes", "offloaded_bytes_per_node")
+#: The fewest that hold the model.
+FEWEST = ("gpus_to_hold", "nodes_to_hold")
 #: What `memory` answers.
 QUESTION = Question(
     "memory",
@@ -79,9 +81,7 @@ QUESTION = Question(
         Shown("model_state_bytes"),
         Shown("model_state_bytes_per_parameter"),
         Shown("model_state_bytes_per_gpu"),
-        Shown("gpus_to_hold"),
-        Shown("nodes_to_hold"),
-        *map(Shown, (*OF_STEP, OF_GPUS_GIVEN, *OFFLOADED)),
+        *map(Shown, (*FEWEST, *OF_STEP, OF_GPUS_GIVEN, *OFFLOADED)),
     ),
     (
         ("Fills", {"memory_filled_share": "{} of the memory", "total_bytes_per_gpu": "{} on each GPU",
@@ -431,7 +431,7 @@ def _fill(known: Quantities, asked: bool) -> dict[str, str]:
         )
         if "transformer_layers" in known.given:
             why = why.replace("or set --offload", "raise --context-parallel, or set --recompute full")
-        unknown: dict[str, str] = dict.fromkeys(("gpus_to_hold", "nodes_to_hold"), why)
+        unknown: dict[str, str] = dict.fromkeys(FEWEST, why)
         if not asked:
             unknown["model_state_bytes_per_gpu"] = Message("depends on the number of GPUs", supply=("gpus",))
         return unknown
@@ -443,7 +443,7 @@ def _fill(known: Quantities, asked: bool) -> dict[str, str]:
     need = known.value("gpus_to_hold") / known.value("tensor_parallel") / known.value("pipeline_parallel")
     if need > group.value:
         why = f"groups of {group.value:,.0f} replicas do not hold the model: expected --hybrid-shard {need:,.0f} or more"
-        return dict.fromkeys(("gpus_to_hold", "nodes_to_hold"), why)
+        return dict.fromkeys(FEWEST, why)
     return {}
 
 

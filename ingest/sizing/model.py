@@ -23,29 +23,22 @@ from ingest.sizing.rules import contradictions, finding, messages
 from ingest.units import parse
 
 USUAL_SEQUENCE, USUAL_PRECISION = 4096, "bf16"
+#: Results of a model with modules that predict tokens further on.
+OF_PREDICTION = ("parameters_mtp", "parameters_trained")
 #: What `model` answers.
 QUESTION = Question(
     "model",
-    (
-        Shown("parameters"),
-        Shown("parameters_mtp"),
-        Shown("parameters_trained"),
-        Shown("parameters_active"),
-        Shown("parameters_embedding"),
-        Shown("weights_bytes"),
-        Shown("kv_cache_bytes_per_token"),
-        Shown("kv_cache_growth_per_token"),
-        Shown("kv_cache_bytes_per_sequence"),
-        Shown("flops_per_token"),
-        Shown("flops_per_token_full_attention"),
-        Shown("flops_per_token_6n"),
-        Shown("forward_flops_per_token"),
-        Shown("forward_flops_per_token_full_attention"),
+    tuple(
+        Shown(name)
+        for name in (
+            "parameters", *OF_PREDICTION, "parameters_active", "parameters_embedding", "weights_bytes",
+            "kv_cache_bytes_per_token", "kv_cache_growth_per_token", "kv_cache_bytes_per_sequence", "flops_per_token",
+            "flops_per_token_full_attention", "flops_per_token_6n", "forward_flops_per_token",
+            "forward_flops_per_token_full_attention",
+        )
     ),
     (("Has", {"parameters": "{}", "weights_bytes": "{} of weights", "flops_per_token": "{}"}),),
-)
-#: Results of a model with modules that predict tokens further on.
-OF_PREDICTION = ("parameters_mtp", "parameters_trained")
+)  # fmt: skip
 #: result -> the column without which it is not known; FLOPs need others
 COLUMNS = {
     "weights_bytes": "weights_bytes",

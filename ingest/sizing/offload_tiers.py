@@ -26,6 +26,7 @@ from ingest.units import display
 COLUMNS = {"gpu": "on_gpu", "cpu": "on_host", "nvme": "on_nvme", "storage": "on_storage"}
 TIERS = ("gpu", "cpu", "nvme", "storage")
 #: The results that say what each tier holds.
+NVME_RATES = ("nvme_read_bandwidth_per_node", "nvme_write_bandwidth_per_node")
 HELD = tuple(Shown(f"{tier}_tier_bytes", main=False) for tier in TIERS)
 #: What places a class in the fastest tiers with room.
 FILL = "fill"
@@ -102,7 +103,7 @@ def machine(card: Gpu, inside: Node | None, *, named: bool) -> dict[str, Input]:
     }
     given = {name: item for name, item in from_fields(fields).items() if item.value or name == "nvme_bytes_per_node"}
     count = "" if inside.nvme_drives is None else f"{inside.nvme_drives.value:g} "
-    for name in ("nvme_read_bandwidth_per_node", "nvme_write_bandwidth_per_node"):
+    for name in NVME_RATES:
         if name in given:
             why = f"the {count}NVMe drives of a {inside.name}"
             given[name] = given[name].by_default(why, "storage", "units")
@@ -122,7 +123,7 @@ def drives(entry: Storage | None, units: Written | None) -> dict[str, Input]:
             raise UsageError("--units: found without --storage, expected the id of the drives or of the system")
         return {}
     count = quantities_of({"units": "offload_storage_units"}, {"units": units}).get("offload_storage_units", USUAL_UNITS)
-    names = ("nvme_read_bandwidth_per_node", "nvme_write_bandwidth_per_node", "nvme_bytes_per_node")
+    names = (*NVME_RATES, "nvme_bytes_per_node")
     if entry.family != "drive":
         names = ("system_read_bandwidth", "system_write_bandwidth", "storage_room_bytes")
     fields = (entry.read_bandwidth, entry.write_bandwidth, entry.raw_bytes if entry.family == "drive" else entry.usable_bytes)

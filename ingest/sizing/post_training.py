@@ -103,6 +103,9 @@ OF_CHECKPOINTS = (
     "checkpoint_bytes", "checkpoint_interval", "checkpoint_write_bandwidth", "checkpoint_files", "checkpoint_retained_bytes",
     "restart_read_bandwidth", "algorithm_checkpoint_bytes", "algorithm_state_bytes",
 )  # fmt: skip
+#: Those that a short page leaves out.
+BESIDE = ("trace_token_bytes", "trace_bytes_per_step", "sandbox_stored_bytes", "checkpoint_interval", "checkpoint_files",
+          "checkpoint_retained_bytes", "restart_read_bandwidth")  # fmt: skip
 #: What a job takes from its checkpoints.
 SAVED = ("checkpoint_bytes", "checkpoint_weights_bytes", "checkpoint_optimizer_bytes", *OF_CHECKPOINTS[1:6])
 
@@ -269,22 +272,7 @@ QUESTION = Question(
         Shown("network_sync_share"),
         Shown("reload_bandwidth_per_host"),
         Shown("local_rewrite_bytes", main=False),
-        Shown("trace_token_bytes", main=False),
-        Shown("trace_bytes_per_step", main=False),
-        Shown("trace_bytes_per_day"),
-        Shown("trace_write_bandwidth"),
-        Shown("traces_retained_bytes"),
-        Shown("sandbox_read_bytes"),
-        Shown("sandbox_read_bandwidth"),
-        Shown("sandbox_stored_bytes", main=False),
-        Shown("checkpoint_bytes"),
-        Shown("checkpoint_interval", main=False),
-        Shown("checkpoint_write_bandwidth"),
-        Shown("checkpoint_files", main=False),
-        Shown("checkpoint_retained_bytes", main=False),
-        Shown("restart_read_bandwidth", main=False),
-        Shown("algorithm_checkpoint_bytes"),
-        Shown("algorithm_state_bytes"),
+        *(Shown(name, main=name not in BESIDE) for name in (*OF_TRACES, *OF_SANDBOXES, *OF_CHECKPOINTS)),
         Shown("rl_retained_bytes"),
     ),
     (

@@ -181,6 +181,12 @@ class TrainOptions(RunOptions, SavingOptions, CommonOptions, total=False):
 
 #: option -> the quantity of the run that it sets
 QUANTITIES = quantities_in(RunOptions)
+#: What the run loses, in the terms of `ingest checkpoint`.
+LOST = (
+    "job_mean_time_to_interrupt", "checkpoint_interval", "checkpoint_stall_fraction", "writing_overhead",
+    "lost_work_overhead", "restart_overhead",
+)  # fmt: skip
+LOSSES = (*LOST, "checkpoint_overhead", "total_overhead", "goodput_closed_form")
 #: What `train` answers; a result with inputs is missed only where one of them is given.
 QUESTION = Question(
     "train",
@@ -188,12 +194,7 @@ QUESTION = Question(
         Shown("training_seconds"),
         Shown("gpu_hours"),
         Shown("goodput"),
-        Shown("job_mean_time_to_interrupt", main=False),
-        Shown("checkpoint_interval", main=False),
-        Shown("checkpoint_stall_fraction", main=False),
-        Shown("writing_overhead", main=False),
-        Shown("lost_work_overhead", main=False),
-        Shown("restart_overhead", main=False),
+        *(Shown(name, main=False) for name in LOST),
         Shown("checkpoint_overhead"),
         Shown("stall_fraction"),
         Shown("samples_per_second_per_gpu"),
@@ -223,11 +224,6 @@ QUESTION = Question(
         ("Takes", {"gpu_hours": "{}", "training_energy": "{}", "training_carbon": "{} CO₂e"}),
     ),
 )
-#: What the run loses, in the terms of `ingest checkpoint`.
-LOSSES = (
-    "job_mean_time_to_interrupt", "checkpoint_interval", "checkpoint_stall_fraction", "writing_overhead",
-    "lost_work_overhead", "restart_overhead", "checkpoint_overhead", "total_overhead", "goodput_closed_form",
-)  # fmt: skip
 #: Results that only a rate has.
 OF_RATE = ("samples_per_second_per_gpu", "implied_flops_utilization", "tokens_per_second_per_gpu")
 #: Results that follow from the duration of the run.
