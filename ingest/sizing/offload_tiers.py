@@ -25,8 +25,9 @@ from ingest.units import display
 #: tier -> its column in a table of places
 COLUMNS = {"gpu": "on_gpu", "cpu": "on_host", "nvme": "on_nvme", "storage": "on_storage"}
 TIERS = ("gpu", "cpu", "nvme", "storage")
-#: The results that say what each tier holds.
+#: What the drives of a node deliver.
 NVME_RATES = ("nvme_read_bandwidth_per_node", "nvme_write_bandwidth_per_node")
+#: The results that say what each tier holds.
 HELD = tuple(Shown(f"{tier}_tier_bytes", main=False) for tier in TIERS)
 #: What places a class in the fastest tiers with room.
 FILL = "fill"
