@@ -77,10 +77,7 @@ QUESTION = Question(
         Shown("guidance_share", where="guidance_read_bandwidth"),
         Shown("implied_flops_utilization", main=False),
     ),
-    (
-        ("Needs", {"mandatory_read_bandwidth": "{} read", **PARTS}),
-        ("Needs", {"ingest_bandwidth_per_job": "{} read", **PARTS}),
-    ),
+    (("Needs", {"mandatory_read_bandwidth": "{} read", **PARTS}), ("Needs", {"ingest_bandwidth_per_job": "{} read", **PARTS})),
 )
 #: quantity -> the option that sets it
 OPTION_OF = {name: option for option, name in QUANTITIES.items()}

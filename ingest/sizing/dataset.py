@@ -380,8 +380,7 @@ class FormatOptions(TypedDict, total=False):
         ),
     ]
     copy_bandwidth: Annotated[
-        Amount,
-        option("Bandwidth of a copy; with --copy-files, gives the time to copy one.", "RATE", quantity="copy_bandwidth"),
+        Amount, option("Bandwidth of a copy; with --copy-files, gives the time to copy one.", "RATE", quantity="copy_bandwidth")
     ]
     copy_files: Annotated[
         Amount,

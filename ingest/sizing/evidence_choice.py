@@ -370,11 +370,7 @@ def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[], EvidenceLevel
         return [real._replace(given={RATE: both}, note=note, warnings=warnings), own, *others]
     if own.basis == "emulated" and wholly:
         then = ", which is below the range on a few nodes: the estimate takes the training runs, a tender requires the lower"
-        return [
-            real._replace(warnings=(*real.warnings, line(then=then))),
-            own,
-            *others,
-        ]
+        return [real._replace(warnings=(*real.warnings, line(then=then))), own, *others]
     wider = own._replace(given={RATE: rate._replace(low=low, high=high)})
     then = "; a tender requires the lower" if disputed([wider, real]) is not None else ""
     return [wider._replace(warnings=(*own.warnings, line(then=f". The range covers both{then}"))), real, *others]

@@ -59,15 +59,9 @@ from ingest.units import display
 
 #: Results of a training step; only with a sequence length, or where weights are gathered from outside of the GPU.
 OF_STEP = (
-    "activation_bytes_per_gpu",
-    "logit_bytes_per_gpu",
-    "gather_bytes_per_gpu",
-    "gathered_token_bytes_per_gpu",
-    "bucket_bytes_per_gpu",
-    "reserve_bytes_per_gpu",
-    "framework_bytes_per_gpu",
-    "total_bytes_per_gpu",
-)
+    "activation_bytes_per_gpu", "logit_bytes_per_gpu", "gather_bytes_per_gpu", "gathered_token_bytes_per_gpu",
+    "bucket_bytes_per_gpu", "reserve_bytes_per_gpu", "framework_bytes_per_gpu", "total_bytes_per_gpu",
+)  # fmt: skip
 #: The first result where the GPUs are given and a step is counted: whether they are full.
 OF_GPUS_GIVEN = "memory_filled_share"
 #: Results of states that lie off the GPU.

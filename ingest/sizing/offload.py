@@ -84,13 +84,8 @@ HOST_RATE = Input(
     where="act-output-13B-scale-gaps-a100, 12.58 billion parameters on 4 ranks of one node: 3.77 s on the CPU",
 ).by_default("the CPUs of a node update 3.34 billion parameters per second", "set.host_optimizer_rate_per_node")  # fmt: skip
 #: of a job that has bytes on NVMe or shared storage
-OF_DRIVES = (
-    "drive_tier_bytes_per_node",
-    "drive_tier_read_bandwidth_per_node",
-    "drive_tier_write_bandwidth_per_node",
-    "shared_read_bandwidth",
-    "shared_write_bandwidth",
-)
+OF_DRIVES = ("drive_tier_bytes_per_node", "drive_tier_read_bandwidth_per_node", "drive_tier_write_bandwidth_per_node",
+             "shared_read_bandwidth", "shared_write_bandwidth")  # fmt: skip
 #: tier -> the wear of what it holds
 WEAR = {"nvme": ("nvme_bytes_written_per_day", "nvme_writes_per_day"), "storage": ("storage_bytes_written_per_day",)}
 #: of an optimizer step that GPUs and CPUs share

@@ -30,14 +30,8 @@ DEFAULTS = {
     "bytes_per_cached_element": Input(2).by_default("16-bit key-value cache", "set.bytes_per_cached_element"),
 }
 #: Results of turns that read from the tier.
-READING = (
-    "kv_turn_bandwidth",
-    "kv_peak_turns",
-    "kv_peak_read_bandwidth",
-    "kv_burst_bandwidth",
-    "kv_blocks_per_turn",
-    "kv_block_seconds",
-)
+READING = ("kv_turn_bandwidth", "kv_peak_turns", "kv_peak_read_bandwidth", "kv_burst_bandwidth", "kv_blocks_per_turn",
+           "kv_block_seconds")  # fmt: skip
 #: What `offload` answers of a serving cluster.
 QUESTION = Question(
     "offload",

@@ -164,8 +164,7 @@ class PullOptions(TypedDict, total=False):
     ]  # fmt: skip
     tokens_per_second: Annotated[Amount, option("Tokens/s that one rollout host generates.", quantity="rollout_token_rate")]
     publish_within: Annotated[
-        Amount,
-        option("Time to write a version; half of that between versions by default.", "TIME", quantity="publish_seconds"),
+        Amount, option("Time to write a version; half of that between versions by default.", "TIME", quantity="publish_seconds")
     ]
     pull_within: Annotated[
         Amount,

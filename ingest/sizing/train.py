@@ -99,10 +99,7 @@ class RunRateOptions(TypedDict, total=False):
             choices=USUAL_PRECISIONS,
         ),
     ]
-    basis: Annotated[
-        str,
-        option("Evidence for the rate: {choices}.", "LEVEL", default=LEVELS[0], choices=LEVELS),
-    ]
+    basis: Annotated[str, option("Evidence for the rate: {choices}.", "LEVEL", default=LEVELS[0], choices=LEVELS)]
     protocol: Annotated[str | None, option("Measurement protocol of the rate.", "ID")]
     sequence_length: Annotated[Written | None, option("Tokens of one sequence, for the FLOPs of attention.")]
 

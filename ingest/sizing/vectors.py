@@ -74,9 +74,7 @@ QUESTION = Question(
         Shown("read_bandwidth"),
         Shown("latency_budget"),
         Shown("load_seconds", label="time to load all copies"),
-        Shown("index_load_bandwidth"),
-        Shown("rebuild_write_bandwidth"),
-        Shown("ingest_vectors_per_second"),
+        *map(Shown, OF_LOAD[1:]),
     ),
     (("Needs", {"read_requests_per_second": "{} random reads/s", **HELD}), ("Needs", HELD)),
 )
@@ -105,8 +103,7 @@ class IndexedOptions(TypedDict, total=False):
     ]
     tokens: Annotated[Amount, option("Tokens of the text.", quantity="tokens")]
     chunk: Annotated[
-        Amount,
-        option("Tokens of a chunk; {default} by default.", quantity="chunk_tokens", usual={"chunk_tokens": USUAL_CHUNK}),
+        Amount, option("Tokens of a chunk; {default} by default.", quantity="chunk_tokens", usual={"chunk_tokens": USUAL_CHUNK})
     ]
     overlap: Annotated[Amount, option("Tokens that chunks share; {default} by default.", quantity="chunk_overlap_tokens")]
     embedding: Annotated[
@@ -150,8 +147,7 @@ class QueryOptions(TypedDict, total=False):
     latency: Annotated[Amount, option("Time in which a query may wait for storage.", "TIME", quantity="query_latency")]
     recall: Annotated[Amount, option("Recall that you measured with these settings; it is printed, never derived.", "F")]
     load_time: Annotated[
-        Amount,
-        option("Time to load all copies; {default} by default.", "TIME", quantity="index_load_seconds", usual=DEFAULTS),
+        Amount, option("Time to load all copies; {default} by default.", "TIME", quantity="index_load_seconds", usual=DEFAULTS)
     ]
     load_bandwidth: Annotated[Amount, option("Read bandwidth of the load instead.", "RATE", quantity="index_load_bandwidth")]
     rebuilds_per_day: Annotated[
