@@ -306,8 +306,7 @@ def compare(
     names: Sequence[str],
     *,
     latency: Annotated[
-        str | None,
-        option("A latency budget of your own, as one time or by parts: driver=9us,block=6us,device=13us.", "TIME"),
+        str | None, option("A latency budget of your own, as one time or by parts: driver=9us,block=6us,device=13us.", "TIME")
     ] = None,
     threads: Annotated[int | str, option("Threads that wait for each small read.")] = 256,
     catalogs: Folders = (),

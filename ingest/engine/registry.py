@@ -253,20 +253,12 @@ def input_quantity(name: str, unit: str, meaning: str, **limits: object) -> None
 
 
 def is_quantity(name: str) -> bool:
-    """Whether a name is a quantity.
-
-    >>> is_quantity("checkpoint_bytes"), is_quantity("note")
-    (True, False)
-    """
+    """Whether a name is a quantity."""
     return _declaration(name) is not None
 
 
 def label_of(name: str) -> str:
-    """Return the label of a quantity, the words for it inside a sentence; empty where it has none.
-
-    >>> label_of("checkpoint_bytes"), label_of("note")
-    ('checkpoint size', '')
-    """
+    """Return the label of a quantity, the words for it inside a sentence; empty where it has none."""
     found = _declaration(name)
     return found.label if found is not None else ""
 
@@ -278,13 +270,7 @@ def default_of(name: str) -> float | None:
 
 
 def unit_of(name: str) -> str:
-    """Return the base unit of a quantity.
-
-    >>> unit_of("ingest_bandwidth_per_gpu"), unit_of("nodes")
-    ('B/s/GPU', 'node')
-
-    Raises UsageError: no such quantity, with the nearest one.
-    """
+    """Return the base unit of a quantity. Raises UsageError: no such quantity, with the nearest one."""
     return _required(name).unit
 
 
@@ -360,10 +346,6 @@ def derive(
 
     A value that is given in base units, plain or with its source, wins over its formula. Values may be numbers, NumPy arrays
     or expressions.
-
-    >>> import ingest.formulas
-    >>> derive("gpus", {"nodes": 128, "gpus_per_node": 8}).value
-    1024
 
     Raises MissingQuantity: a quantity on the way is neither given nor computable; CyclicQuantity: a quantity would have to be
     known before it can be computed; UsageError: it exceeds the range of floating-point numbers.
