@@ -330,7 +330,8 @@ def _optimal(model: str | None, gpu: str | None, asked: dict[str, Any]) -> Answe
         return tokens, train(source, gpu, **{**asked, "tokens": tokens, "set": numbers})
 
     def fits(law: str, size: int) -> bool:
-        return hours is None or _hours(run(law, size)[1]) <= hours
+        # A run without progress has no GPU-hours.
+        return hours is None or ((found := run(law, size)[1].results.get("gpu_hours")) is not None and found.value <= hours)
 
     answers, rows = [], []
     hours = None if budget is None else float(parse(budget, "GPU-hour", "--budget"))
@@ -384,11 +385,6 @@ def _batch(fixed: Mapping[str, float]) -> Input | None:
     tokens = {name: fixed[name] for name in ("training_tokens",) if name in fixed}
     value = float(solve(BATCH, tokens)) if tokens else 0
     return Input(value, low=value * BATCH_ENDS[0], high=value * BATCH_ENDS[1]) if value else None
-
-
-def _hours(answer: Answer) -> float:
-    """The GPU-hours of a run; without end where it makes no progress."""
-    return answer.results["gpu_hours"].value if "gpu_hours" in answer.results else math.inf
 
 
 def _check(model: str | None, fixed: Mapping[str, float]) -> None:
