@@ -24,9 +24,8 @@ def structure(name: str, catalog: Catalog) -> Structure:
     >>> structure("llama3-8b", Catalog()).parameters.value
     8030261248
 
-    Raises:
-        UsageError: no such architecture, with the nearest one.
-        IngestError: a file that cannot be read, or a family that is not described.
+    Raises UsageError: no such architecture, with the nearest one; IngestError: a file that cannot be read, or a family that is
+    not described.
     """
     made = architecture.describe(name, catalog)
     row = catalog.releases.rows.get(made.id)

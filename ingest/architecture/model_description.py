@@ -24,20 +24,16 @@ _WEIGHTS = (".gguf", ".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".onnx", ".
 
 
 def describe(source: str | Path, catalog: Catalog | None = None, *, strict: bool = False) -> Architecture:
-    """Describe a model.
+    """Describe a model; ids are looked up in the shipped catalogs by default.
 
-    Args:
-        source: the folder of a release, a Hugging Face `config.json`, a YAML file of the same keys, a catalog id, or numbers
-            such as `layers=118 hidden_size=18432 parameters=540e9`.
-        catalog: where ids are looked up; the shipped catalogs by default.
-        strict: refuse a config with a key that its family has not looked at and that may change a weight.
+    The source is the folder of a release, a Hugging Face `config.json`, a YAML file of the same keys, a catalog id, or numbers
+    such as `layers=118 hidden_size=18432 parameters=540e9`. `strict` refuses a config with a key that its family has not looked
+    at and that may change a weight.
 
     >>> describe("llama2-70b").parameters
     68976648192
 
-    Raises:
-        IngestError: a file that cannot be read, or a family that is not described.
-        UsageError: no such file or id.
+    Raises IngestError: a file that cannot be read, or a family that is not described; UsageError: no such file or id.
     """
     path = Path(source)
     if is_numbers(source):

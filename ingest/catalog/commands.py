@@ -205,8 +205,7 @@ def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Catal
     >>> show("cosmoflow").results["encodings.tfrecord-gzip.stored"].value
     2828486
 
-    Raises:
-        UsageError: an unknown entry; names the nearest one.
+    Raises UsageError: an unknown entry; names the nearest one.
     """
     catalog = Catalog(catalogs)
     if kind:
@@ -307,24 +306,21 @@ def compare(
     names: Sequence[str],
     *,
     latency: Annotated[
-        str | None,
-        option("A latency budget of your own, as one time or by parts: driver=9us,block=6us,device=13us.", "TIME"),
+        str | None, option("A latency budget of your own, as one time or by parts: driver=9us,block=6us,device=13us.", "TIME")
     ] = None,
     threads: Annotated[int | str, option("Threads that wait for each small read.")] = 256,
     catalogs: Folders = (),
 ) -> CatalogComparison:
     """Compare storage systems: consistency, failures, recovery, metadata, protection and rates, with sources.
 
-    Args:
-        names: ids of storage entries or YAML files.
+    `names` are ids of storage entries or YAML files.
 
     >>> compare(["hdfs", "ceph"]).results["hdfs"]["consistency"]
     ('one writer per file, append only; readers see what was flushed',)
     >>> round(compare(["hdfs"], latency="28 us").budgets[0].of_threads)
     9142857
 
-    Raises:
-        UsageError: no name, an unknown entry, or a latency that is no time.
+    Raises UsageError: no name, an unknown entry, or a latency that is no time.
     """
     if not names:
         raise UsageError("no system is named, expected ids such as lustre ceph hdfs")
@@ -427,8 +423,7 @@ def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> Catalo
     >>> check().problems
     ()
 
-    Raises:
-        UsageError: the folder does not exist.
+    Raises UsageError: the folder does not exist.
     """
     catalog = Catalog((*catalogs, folder) if folder else catalogs)
     folders = [Path(folder)] if folder else catalog.folders
@@ -563,8 +558,7 @@ def template(record: type[Entry], name: str) -> str:
 def new(kind: str, name: str, output: str | Path | None = None) -> Path:
     """Write a commented template for an entry of your own, and return its path.
 
-    Raises:
-        UsageError: an unknown kind, a name that is not an id, or a file that exists.
+    Raises UsageError: an unknown kind, a name that is not an id, or a file that exists.
     """
     record = kind_of(kind)
     if not ID.fullmatch(name):

@@ -138,11 +138,7 @@ class ArrayTree(Tree):
         return self.parts[self.firsts[positions][:, None] + numpy.arange(self.counts[positions[0]])]
 
     def alike(self, positions: Any) -> Iterator[tuple[Callable[..., Any], Any]]:
-        """Computed steps by level and formula, the lowest level first.
-
-        Returns:
-            Each formula with the indices of its steps among the positions.
-        """
+        """By level, the lowest first, each formula of computed steps with the indices of its steps among the positions."""
         import numpy
 
         numbered: dict[Any, int] = {}
@@ -157,12 +153,7 @@ class ArrayTree(Tree):
 
 
 class Uses:
-    """Where steps are used, among some pairs.
-
-    Args:
-        tree: of the steps.
-        pairs: in any order.
-    """
+    """Where steps are used, among some pairs in any order."""
 
     def __init__(self, tree: ArrayTree, pairs: Any) -> None:
         import numpy
@@ -242,15 +233,7 @@ def is_column(step: Step) -> bool:
 
 
 def replaced(step: Step, by: Mapping[str, Step], done: dict[Step, Step], owner: str = "", own: Container[str] = ()) -> Step:
-    """Copy a derivation with other steps for given quantities.
-
-    Args:
-        step: the derivation.
-        by: the other steps, by name.
-        done: copies made so far.
-        owner: the owner of the quantities below.
-        own: the names of quantities that belong to the owner.
-    """
+    """Copy a derivation with other steps for given quantities, and the owner of its own; `done` holds the copies so far."""
     if step in done:
         return done[step]
     if step.formula is None:
@@ -292,12 +275,7 @@ class Below(NamedTuple):
 
 
 def all_below(tree: ArrayTree, wanted: Callable[[Input], bool]) -> dict[str, Below]:
-    """What each result of a tree rests on; one walk for all.
-
-    Args:
-        tree: the results.
-        wanted: whether an input is named.
-    """
+    """What each result of a tree rests on, with the names of wanted inputs; one walk for all."""
     import numpy
 
     marks = tree.marks
@@ -324,8 +302,7 @@ def all_below(tree: ArrayTree, wanted: Callable[[Input], bool]) -> dict[str, Bel
 def nearest_below(root: Step, *names: Sequence[str]) -> tuple[Step, ...]:
     """Of each group of names the quantity that a step rests on, the nearest to it.
 
-    Raises:
-        KeyError: it rests on none of a group.
+    Raises KeyError: it rests on none of a group.
     """
     found: dict[Sequence[str], Step] = {}
     level, seen = [root], {root}

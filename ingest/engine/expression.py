@@ -185,26 +185,18 @@ def record(function: Callable[..., Num], names: Iterable[str]) -> Expression:
     >>> prose(record(lambda rate, size: rate * size, ["rate", "size"]))
     'rate × size'
 
-    Raises:
-        NotRecordable: the formula used something other than the recorder's operators and functions.
+    Raises NotRecordable: the formula used something other than the recorder's operators and functions.
     """
     return _node(function(*(Symbol(name) for name in names)))
 
 
 class Notation(NamedTuple):
-    """What differs between renderings of one tree.
+    """What differs between renderings of one tree."""
 
-    Attributes:
-        operators: how each operator is written; an operator that is absent is written as in Python.
-        functions: how each function is called; a function that is absent keeps its name.
-        number: how a number in the formula is written.
-        extra: further arguments that a function takes in this notation.
-    """
-
-    operators: Mapping[str, str] = MappingProxyType({})
-    functions: Mapping[str, str] = MappingProxyType({})
-    number: Callable[[float], str] = repr
-    extra: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    operators: Mapping[str, str] = MappingProxyType({})  # how each is written; one that is absent as in Python
+    functions: Mapping[str, str] = MappingProxyType({})  # how each is called; one that is absent keeps its name
+    number: Callable[[float], str] = repr  # how a number in the formula is written
+    extra: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # further arguments that a function takes
 
 
 #: function -> how prose calls it, and how a spreadsheet cell: by a name that every office suite since Excel 2010 knows
@@ -237,12 +229,7 @@ _ATOM = 9
 
 
 def write(tree: Expression, name: Callable[[str], str], notation: Notation) -> str:
-    """Print a tree.
-
-    Args:
-        tree: what `record` returned.
-        name: how a quantity is written: its name, its value, its cell.
-        notation: prose, cell or script.
+    """Print a tree that `record` returned; `name` writes a quantity: as its name, its value, its cell.
 
     >>> write(record(lambda a, b, c: (a + b) * c, "abc"), str.upper, Notation())
     '(A + B) * C'

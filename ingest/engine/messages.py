@@ -15,15 +15,10 @@ Value = TypeVar("Value")
 
 
 class Option(NamedTuple):
-    """Where the user sets a value.
+    """Where the user sets a value."""
 
-    Attributes:
-        path: the key of a site file below the job or data set, such as `checkpoint.keep`; below `set` any quantity.
-        value: what to set there, where one value is meant.
-    """
-
-    path: str
-    value: str = ""
+    path: str  # the key of a site file below the job or data set, such as `checkpoint.keep`; below `set` any quantity
+    value: str = ""  # what to set there, where one value is meant
 
     @classmethod
     def of(cls, written: str) -> Option:
@@ -75,11 +70,6 @@ class Setting(Option):
 class Message(str):
     """A line of text and the options that it names.
 
-    Attributes:
-        parts: text and options, in order.
-        supply: the ways to set what the line is about; advice that follows the text.
-        rule: the id of the rule that it comes from, such as `W16`; empty for other lines.
-
     >>> kept = Message("the newest three are kept", supply=("checkpoint.keep",))
     >>> str(kept), in_site_words(kept), fact_of(kept)
     ('the newest three are kept; set --keep', 'the newest three are kept; set checkpoint.keep', 'the newest three are kept')
@@ -87,9 +77,9 @@ class Message(str):
     '--protocol has no effect; set --basis measured or --protocol'
     """
 
-    parts: tuple[str | Option, ...]
-    supply: tuple[Option, ...]
-    rule: str
+    parts: tuple[str | Option, ...]  # text and options, in order
+    supply: tuple[Option, ...]  # the ways to set what the line is about; advice that follows the text
+    rule: str  # the id of the rule that it comes from, such as `W16`; empty for other lines
 
     def __new__(cls, *parts: str | Option, supply: tuple[str | Option, ...] = (), rule: str = "") -> Self:
         flat = tuple(one for part in parts for one in (part.parts if isinstance(part, Message) else (part,)))
@@ -160,8 +150,7 @@ def each_once(option: str, pairs: Iterable[tuple[str, Value]]) -> dict[str, Valu
     >>> each_once("copies", [("raw", 1), ("clean", 2)])
     {'raw': 1, 'clean': 2}
 
-    Raises:
-        UsageError: a name that is given twice.
+    Raises UsageError: a name that is given twice.
     """
     found: dict[str, Value] = {}
     for name, value in pairs:

@@ -195,9 +195,7 @@ class Column:
 class Draws:
     """The values of all steps for some draws of the uncertain inputs; infinite where no number holds one.
 
-    Args:
-        places: where the draws of each step of the tree are.
-        inputs: the draws of each uncertain input.
+    `places` tells where the draws of each step of the tree are.
     """
 
     def __init__(self, tree: ArrayTree, places: Any, inputs: Sequence[Any]) -> None:

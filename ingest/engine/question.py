@@ -148,8 +148,7 @@ def _parted(hint: Any) -> tuple[Any, Declared | None]:
 def filled(table: type[Table], given: Table, function: str) -> Table:
     """Options with the defaults of those that are not given.
 
-    Raises:
-        TypeError: an option that the table does not have, as Python says it of a parameter.
+    Raises TypeError: an option that the table does not have, as Python says it of a parameter.
     """
     known = {one.name: one.default for one in options_in(table)}  # type: ignore[arg-type]
     for name in given:  # type: ignore[attr-defined]

@@ -58,11 +58,7 @@ def uncertain(name: str, item: Input | None) -> Uncertain | None:
 
 
 class Tree:
-    """Results with all the steps that they rest on.
-
-    Args:
-        steps: the results, by name.
-    """
+    """Results by name, with all the steps that they rest on."""
 
     def __init__(self, steps: Mapping[str, Step]) -> None:
         self.steps = dict(steps)
@@ -184,8 +180,7 @@ def range_of(name: str, given: Mapping[str, Input]) -> tuple[float, float] | Non
     >>> range_of("ingest_bandwidth_per_gpu", given)
     (10.0, 80.0)
 
-    Raises:
-        MissingQuantity: the quantity cannot be computed from what is given.
+    Raises MissingQuantity: the quantity cannot be computed from what is given.
     """
     return Tree({name: derive(name, given)}).range_of(name)
 

@@ -153,18 +153,16 @@ INPUTS = Declared(InputQuantity)
 
 
 def formula(
-    unit: str, source: str = "definition", where: str = "", label: str = "", *, of: str = "", when: str = "", **limits: float
+    unit: str,  # base unit of the result, for example `B/s/GPU`
+    source: str = "definition",  # id of the source; `definition` where the formula defines its quantity
+    where: str = "",  # place within the source
+    label: str = "",  # name of the quantity inside a sentence
+    *,
+    of: str = "",  # the quantity, declared in the same module, for which it stands
+    when: str = "",  # where a question states this case
+    **limits: float,  # `low`, `high`, `above` and `whole` of the values that it may be given, as of an `InputQuantity`
 ) -> Callable[[Function], Function]:
-    """Register a function as the formula for the quantity it is named after, and return it unchanged.
-
-    Args:
-        unit: base unit of the result, for example `B/s/GPU`.
-        source: id of the source; `definition` where the formula defines its quantity.
-        where: place within the source.
-        label: name of the quantity inside a sentence.
-        of, when: the quantity, declared in the same module, for which it stands where a question states this case.
-        limits: `low`, `high`, `above` and `whole` of the values that it may be given, as of an `InputQuantity`.
-    """
+    """Register a function as the formula for the quantity it is named after, and return it unchanged."""
 
     def register(function: Function) -> Function:
         name = function.__name__
@@ -183,13 +181,8 @@ def formula(
 def alternative(quantity: str, *formulas: str, when: str, optional: bool = False) -> None:
     """Declare, beside a quantity, what it follows from where a question states a case: `Quantities.state`.
 
-    A value that is given still wins. Of several alternatives the first counts.
-
-    Args:
-        quantity: the quantity.
-        formulas: the quantities that stand for it, in the order in which they are tried.
-        when: the case.
-        optional: those that cannot be computed are passed over, and after the last the quantity follows its own formula.
+    A value that is given still wins. `formulas` are the quantities that stand for it; of several the first counts. Where they
+    are `optional`, those that cannot be computed are passed over, and after the last the quantity follows its own formula.
     """
     _alternatives.setdefault(quantity, []).extend(Alternative(one, when, optional) for one in formulas)
 
@@ -197,8 +190,7 @@ def alternative(quantity: str, *formulas: str, when: str, optional: bool = False
 def decided_by(case: str) -> list[str]:
     """The quantities that have an alternative for a case, of the modules imported so far.
 
-    Raises:
-        ValueError: no quantity has one.
+    Raises ValueError: no quantity has one.
     """
     for _ in range(2):
         if found := [name for name, ways in _alternatives.items() if any(one.when == case for one in ways)]:
@@ -222,30 +214,19 @@ def _code(shape: str, count: int) -> CodeType:
 
 def computed_quantity(
     name: str,
-    expression: str,
-    unit: str,
-    meaning: str,
+    expression: str,  # names of quantities, numbers, operators, and the functions of `ingest.engine.expression`
+    unit: str,  # as of `formula`, like `source`
+    meaning: str,  # one line
     source: str = "definition",
     *,
-    needs: str = "",
-    example: str = "",
-    **declared: Any,
+    needs: str = "",  # its quantities in the order in which a derivation lists them, where the expression has another one
+    example: str = "",  # a worked example, `call -> result`, which the tests run and the reference shows
+    **declared: Any,  # `where`, `label`, `of`, `when` and limits, as of `formula`
 ) -> Callable[..., Num]:
     """Declare a quantity that an expression over other quantities yields: a `formula` without the frame of a function.
 
     Returns the function, for a formula that Python calls: a name of its module is bound to it.
-
-    Args:
-        name: the quantity.
-        expression: names of quantities, numbers, operators, and the functions of `ingest.engine.expression`.
-        unit, source: as of `formula`.
-        meaning: one line.
-        needs: its quantities in the order in which a derivation lists them, where the expression has another one.
-        example: a worked example, `call -> result`, which the tests run and the reference shows.
-        declared: `where`, `label`, `of`, `when` and limits, as of `formula`.
-
-    Raises:
-        ValueError: the expression is none, or the quantity has two definitions.
+    Raises ValueError: the expression is none, or the quantity has two definitions.
     """
     places = {need: f"q{place}" for place, need in enumerate(needs.split())}
 
@@ -272,20 +253,12 @@ def input_quantity(name: str, unit: str, meaning: str, **limits: object) -> None
 
 
 def is_quantity(name: str) -> bool:
-    """Whether a name is a quantity.
-
-    >>> is_quantity("checkpoint_bytes"), is_quantity("note")
-    (True, False)
-    """
+    """Whether a name is a quantity."""
     return _declaration(name) is not None
 
 
 def label_of(name: str) -> str:
-    """Return the label of a quantity, the words for it inside a sentence; empty where it has none.
-
-    >>> label_of("checkpoint_bytes"), label_of("note")
-    ('checkpoint size', '')
-    """
+    """Return the label of a quantity, the words for it inside a sentence; empty where it has none."""
     found = _declaration(name)
     return found.label if found is not None else ""
 
@@ -297,14 +270,7 @@ def default_of(name: str) -> float | None:
 
 
 def unit_of(name: str) -> str:
-    """Return the base unit of a quantity.
-
-    >>> unit_of("ingest_bandwidth_per_gpu"), unit_of("nodes")
-    ('B/s/GPU', 'node')
-
-    Raises:
-        UsageError: no such quantity, with the nearest one.
-    """
+    """Return the base unit of a quantity. Raises UsageError: no such quantity, with the nearest one."""
     return _required(name).unit
 
 
@@ -316,16 +282,11 @@ def _required(name: str) -> Formula | InputQuantity:
 
 
 def check_value(name: str, value: Num, what: str | Option = "", written: object = None) -> Num:
-    """Return the value if the quantity may have it.
+    """Return the value, a number in base units or an array of them, if the quantity may have it.
 
-    Args:
-        name: the quantity.
-        value: a number in base units, or an array of them.
-        what: how the user named it, for the message; the quantity's name by default.
-        written: the text that the value was read from, for the message.
+    The message names it by `what`, as the user did, and shows the text that it was `written` as.
 
-    Raises:
-        UsageError: out of range or not whole, with the range.
+    Raises UsageError: out of range or not whole, with the range.
     """
     declared = _required(name)
     many = hasattr(value, "__array_function__")
@@ -376,31 +337,18 @@ value_of: Callable[[Step], Num] = itemgetter(Step._fields.index("value"))
 def derive(
     name: str,
     given: Mapping[str, Num | Input],
-    known: dict[str, Step] | None = None,
-    owner: str = "",
-    input_owner: str = "",
-    cases: Collection[str] = (),
+    known: dict[str, Step] | None = None,  # steps already computed from the same `given`; new ones are added
+    owner: str = "",  # the owner of what is computed
+    input_owner: str = "",  # the owner of what is given
+    cases: Collection[str] = (),  # as the question states; an alternative for one wins over the formula of its quantity
 ) -> Step:
     """Compute a quantity and keep every step on the way.
 
-    A value that is given wins over its formula. Values may be numbers, NumPy arrays or expressions.
+    A value that is given in base units, plain or with its source, wins over its formula. Values may be numbers, NumPy arrays
+    or expressions.
 
-    Args:
-        name: the quantity to compute.
-        given: known quantities in base units, plain or with their source.
-        known: steps already computed from the same `given`; new ones are added.
-        owner: the owner of what is computed.
-        input_owner: the owner of what is given.
-        cases: what the question states; an alternative for one of them wins over the formula of its quantity.
-
-    >>> import ingest.formulas
-    >>> derive("gpus", {"nodes": 128, "gpus_per_node": 8}).value
-    1024
-
-    Raises:
-        MissingQuantity: a quantity on the way is neither given nor computable.
-        CyclicQuantity: a quantity would have to be known before it can be computed.
-        UsageError: it exceeds the range of floating-point numbers.
+    Raises MissingQuantity: a quantity on the way is neither given nor computable; CyclicQuantity: a quantity would have to be
+    known before it can be computed; UsageError: it exceeds the range of floating-point numbers.
     """
     try:
         return _derive(name, given, {} if known is None else known, (owner, input_owner), [], cases)
@@ -525,9 +473,8 @@ def solve(name: str, given: Mapping[str, Num]) -> Num:
     >>> solve("ingest_bandwidth_per_gpu", {"samples_per_second_per_gpu": 285.7, "sample_bytes": 2_828_486})
     808098450.2
 
-    Raises:
-        MissingQuantity: a quantity on the way is neither given nor computable.
-        CyclicQuantity: a quantity would have to be known before it can be computed.
+    Raises MissingQuantity: a quantity on the way is neither given nor computable; CyclicQuantity: a quantity would have to be
+    known before it can be computed.
     """
     found = _declared.get(name)
     if isinstance(found, Formula) and name not in given and not [need for need in found.needs if need not in given]:

@@ -36,15 +36,9 @@ class Sources(Protocol):
 
 
 def frame_of(rows: Any, *, columns: list[str] | None = None, index: str = "") -> pandas.DataFrame:
-    """A data frame of rows, or of columns by name.
+    """A data frame of rows, records or tuples whose columns are named, or of columns by name; `index` names the rows.
 
-    Args:
-        rows: what pandas takes: records, tuples, or a mapping of columns.
-        columns: names of the columns of tuples.
-        index: the column that names the rows.
-
-    Raises:
-        ModuleNotFoundError: pandas is not installed.
+    Raises ModuleNotFoundError: pandas is not installed.
     """
     try:
         import pandas
@@ -56,28 +50,17 @@ def frame_of(rows: Any, *, columns: list[str] | None = None, index: str = "") ->
 
 def envelope(
     command: str,
-    body: Mapping[str, Any],
+    body: Mapping[str, Any],  # the keys of this command alone, between the results and the assumptions
     *,
-    catalog: Sources | None = None,
-    inputs: Mapping[str, Any] | None = None,
-    results: Mapping[str, Quantity] | None = None,
-    assumptions: Sequence[Mapping[str, Any]] | None = None,
-    sources: Sequence[Mapping[str, Any]] | None = None,
-    warnings: Iterable[str] | None = None,
-    versioned: bool = True,
+    catalog: Sources | None = None,  # the catalogs in use, for `catalog_hash`, and for `catalogs` where the user has some
+    inputs: Mapping[str, Any] | None = None,  # what went in, by name
+    results: Mapping[str, Quantity] | None = None,  # by name
+    assumptions: Sequence[Mapping[str, Any]] | None = None,  # what was not measured
+    sources: Sequence[Mapping[str, Any]] | None = None,  # where values and formulas come from
+    warnings: Iterable[str] | None = None,  # plain text
+    versioned: bool = True,  # whether the result depends on the version of this program; entries of a catalog do not
 ) -> dict[str, Any]:
     """The JSON object of a result; a part that is None is left out.
-
-    Args:
-        command: the command that gave the result.
-        body: the keys of this command alone, between the results and the assumptions.
-        catalog: the catalogs in use, for `catalog_hash`, and for `catalogs` where the user has some.
-        inputs: what went in, by name.
-        results: quantities by name.
-        assumptions: what was not measured.
-        sources: where values and formulas come from.
-        warnings: plain text.
-        versioned: whether the result depends on the version of this program; entries of a catalog do not.
 
     >>> envelope("catalog list", {"entries": []}, versioned=False)
     {'schema': 'ingest/1', 'command': 'catalog list', 'entries': []}
@@ -131,9 +114,7 @@ def assumption(name: str, value: float | str, unit: str, why: str) -> dict[str, 
 def why_assumed(item: Input, recalled: str = "from memory, not verified") -> str | None:
     """Why a value is an assumption; None where it is published, measured or given by the user.
 
-    Args:
-        item: the value.
-        recalled: the reason for a value that carries none of its own.
+    `recalled` is the reason for a value that carries none of its own.
 
     >>> why_assumed(Input(4, origin="default", note="4 B per token")), why_assumed(Input(4, origin="user"))
     ('4 B per token', None)
@@ -165,12 +146,7 @@ def places_of(citations: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def sources_of(places: Mapping[str, Iterable[str]], source: Callable[[str], Source]) -> list[dict[str, str]]:
-    """Sources in JSON, with the places cited.
-
-    Args:
-        places: the places within each source, by its id.
-        source: finds a source by its id.
-    """
+    """Sources in JSON, with the places cited in each, by its id."""
     named = ((source(name), cited) for name, cited in places.items())
     return [{"id": one.id, "title": one.title, "where": "; ".join(filter(None, cited)), "url": one.url} for one, cited in named]
 
@@ -182,9 +158,7 @@ Item = TypeVar("Item")
 class Deferred(Mapping[str, Item]):
     """Tables or results that are computed when the first is read: a site asks for thousands of answers and shows no table.
 
-    Args:
-        compute: all of them.
-        ready: those that are known before.
+    `compute` gives all of them, `ready` those that are known before.
 
     >>> tables = Deferred(lambda: {"tiers": [{"tier": "host memory"}], "files": []}, {"files": []})
     >>> tables["files"], tables["tiers"]
@@ -249,9 +223,7 @@ class Answer(InteractiveResult, Frozen):
     def derivation(self, name: str) -> Step:
         """How a quantity came about.
 
-        Raises:
-            UsageError: no such quantity.
-            MissingQuantity: it cannot be computed from what is known.
+        Raises UsageError: no such quantity; MissingQuantity: it cannot be computed from what is known.
         """
         unit_of(name)
         return self.known.step(name)

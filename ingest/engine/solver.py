@@ -84,12 +84,8 @@ class Quantities:
 
     They are built, then frozen. While they are built, `give`, `give_default`, `adopt`, `link` and `state` define the source of
     a quantity; each refuses a quantity that has been computed already, since what was computed from it would not follow. Once
-    frozen, quantities are only read.
-
-    Args:
-        inputs: the inputs by name.
-        owner: the job, data set, cluster or year that the quantities belong to.
-        shared_inputs: the inputs are those of the whole site; only what is computed belongs to the owner.
+    frozen, quantities are only read. They belong to an owner, a job, data set, cluster or year; where inputs are those of the
+    whole site, `shared_inputs`, only what is computed belongs to it.
     """
 
     def __init__(self, inputs: Mapping[str, Input], owner: str = "", *, shared_inputs: bool = False) -> None:
@@ -116,8 +112,7 @@ class Quantities:
     def give(self, inputs: Mapping[str, Input]) -> None:
         """Give inputs; they replace inputs of the same name.
 
-        Raises:
-            ValueError: frozen, or a quantity that has been computed already.
+        Raises ValueError: frozen, or a quantity that has been computed already.
         """
         for name, item in inputs.items():
             self._check_open(name)
@@ -128,8 +123,7 @@ class Quantities:
     def give_default(self, name: str, item: Input) -> Input:
         """Give an input unless it is given already; returns the one that holds.
 
-        Raises:
-            ValueError: frozen, or a quantity that has been computed already.
+        Raises ValueError: frozen, or a quantity that has been computed already.
         """
         if name not in self._given:
             self.give({name: item})
@@ -138,8 +132,7 @@ class Quantities:
     def adopt(self, steps: Mapping[str, Step]) -> None:
         """Take over quantities with their derivations; they win over inputs of the same name.
 
-        Raises:
-            ValueError: frozen, or a quantity that has been computed already.
+        Raises ValueError: frozen, or a quantity that has been computed already.
         """
         for name, step in steps.items():
             if self._steps.get(name) is not step:
@@ -149,8 +142,7 @@ class Quantities:
     def state(self, *cases: str) -> None:
         """State cases of the question: a quantity with an alternative for one of them follows it, unless it is given.
 
-        Raises:
-            ValueError: frozen, no quantity has an alternative for a case, or one of these has been computed already.
+        Raises ValueError: frozen, no quantity has an alternative for a case, or one of these has been computed already.
         """
         for case in cases:
             for name in decided_by(case):
@@ -163,8 +155,7 @@ class Quantities:
     def link(self, name: str, step: Step) -> None:
         """Let a quantity be another one, such as that of a data set, under a name of its own.
 
-        Raises:
-            ValueError: frozen, or a quantity that has been computed already.
+        Raises ValueError: frozen, or a quantity that has been computed already.
         """
         self._check_open(name)
         self._know(name, linked(name, step, self.owner))
@@ -172,8 +163,7 @@ class Quantities:
     def with_inputs(self, inputs: Mapping[str, Input]) -> Quantities:
         """Quantities of their own with further inputs, open again.
 
-        Raises:
-            ValueError: a quantity that has been computed already.
+        Raises ValueError: a quantity that has been computed already.
         """
         found = Quantities(self._given, self.owner, shared_inputs=self.owner != self.input_owner)
         found._steps.update(self._steps)
@@ -185,9 +175,8 @@ class Quantities:
     def step(self, name: str) -> Step:
         """A quantity and how it came about.
 
-        Raises:
-            MissingQuantity: it cannot be computed from what is known.
-            UsageError: it exceeds the range of floating-point numbers.
+        Raises MissingQuantity: it cannot be computed from what is known; UsageError: it exceeds the range of floating-point
+        numbers.
         """
         found = self._steps.get(name) or self._derived(name)
         if not _is_finite(found.value):

@@ -100,10 +100,7 @@ def benchmark_short_tokens(benchmark_user_contexts: Num, benchmark_unread_tokens
     [5000.0, 2500.0, 0.0]
     """
     return (
-        maximum(
-            minimum(benchmark_user_contexts, benchmark_unread_tokens) ** 2 - (LEAST_DRAW * benchmark_user_contexts) ** 2,
-            0,
-        )
+        maximum(minimum(benchmark_user_contexts, benchmark_unread_tokens) ** 2 - (LEAST_DRAW * benchmark_user_contexts) ** 2, 0)
         / 2
         / ((1 - LEAST_DRAW) * benchmark_user_contexts)
     )

@@ -290,10 +290,7 @@ def kv_peak_turns(kv_mean_turns: Num, serving_users: Num) -> Num:
     return where(
         kv_mean_turns**2 / 2 <= 1 - PERCENTILE,
         1,
-        minimum(
-            ceil(kv_mean_turns + DEVIATIONS * kv_mean_turns**0.5 + (DEVIATIONS**2 - 1) / 6 - CONTINUITY),
-            serving_users,
-        ),
+        minimum(ceil(kv_mean_turns + DEVIATIONS * kv_mean_turns**0.5 + (DEVIATIONS**2 - 1) / 6 - CONTINUITY), serving_users),
     )
 
 

@@ -19,7 +19,17 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import EMPTY, Input, Quantity, assumed, revised
 from ingest.errors import UsageError, one_of
 from ingest.loader.observed_loader import CAUSES, OBSERVED, USUAL_NODE, ObservedLoader, find_latency, observed_loader
-from ingest.loader.readers import LOADERS, NEVER, USUAL_LOADER, place_cache, share_data, shuffle_of, staged_steps, warnings_of
+from ingest.loader.readers import (
+    LOADERS,
+    NEVER,
+    STEP_LOADS,
+    USUAL_LOADER,
+    place_cache,
+    share_data,
+    shuffle_of,
+    staged_steps,
+    warnings_of,
+)
 from ingest.loader.stall import MOST_PREFETCH, MOST_RANKS, MOST_WORKERS, Loader, remedies, simulate, tried
 from ingest.sizing.bandwidth import rate_warnings, sized
 from ingest.sizing.decoding import place_decoding
@@ -91,10 +101,7 @@ QUESTION = Question(
         Shown("accelerator_utilization"),
         Shown("fed_samples_per_second_per_gpu"),
         Shown("accelerator_utilization_fluid", main=False),
-        Shown("sufficient_workers"),
-        Shown("sufficient_prefetch"),
-        Shown("sufficient_latency"),
-        Shown("sufficient_latency_p99", main=False),
+        *(Shown(name, main=name != "sufficient_latency_p99") for name in REMEDIES),
         Shown("reads_in_flight_per_node", main=False),
         Shown("step_computation_seconds", main=False),
         Shown("first_batch_seconds"),
@@ -304,9 +311,8 @@ def feed(
     >>> answer.results["accelerator_utilization_fluid"].value
     1.0
 
-    Raises:
-        UsageError: an option is out of range, unknown or contradicts another one.
-        IngestError: an input is missing; names what to supply.
+    Raises UsageError: an option is out of range, unknown or contradicts another one; IngestError: an input is missing; names
+    what to supply.
     """
     asked: dict[str, Any] = {**filled(FeedOptions, options, "feed")}
     catalog, loader, cache, decoder = opened(asked["catalogs"]), asked["loader"], asked["cache"], asked["decoder"]
@@ -440,8 +446,7 @@ def _job(
 #: What the variants of a loader have in common.
 COMMON = (
     "unstalled_samples_per_second_per_gpu", "samples_per_second_per_gpu", "gpus", "sample_bytes", "read_amplification",
-    "sample_read_seconds", "sample_decode_seconds", "gpus_per_loader", "step_computation_seconds", "cores_load",
-    "host_link_load", "gpu_decode_load",
+    "sample_read_seconds", "sample_decode_seconds", "gpus_per_loader", *STEP_LOADS,
 )  # fmt: skip
 
 

@@ -21,6 +21,8 @@ DRIVES = {
     "local_request_seconds": assumed(1e-4, "a drive of the node answers in 0.1 ms", "set.local_request_seconds"),
     "local_stream_bandwidth": assumed(2e9, "a worker reads 2 GB/s from the drives of its node", "set.local_stream_bandwidth"),
 }
+#: The computation of a step, and how full that keeps what it shares.
+STEP_LOADS = ("step_computation_seconds", "cores_load", "host_link_load", "gpu_decode_load")
 NEVER = "GPUs wait no less with the data on the nodes: staging does not pay after any number of epochs"
 
 
@@ -116,9 +118,8 @@ def shuffle_of(known: Quantities, written: str | None) -> str:
 def place_cache(known: Quantities, cache: str | None, node: Node | None) -> None:
     """State what the cache holds of the data set, and which reads it serves after the first epoch.
 
-    Raises:
-        UsageError: a cache without its size, or what `place_staging` refuses.
-        MissingQuantity: the size of the data set is not known.
+    Raises UsageError: a cache without its size, or what `place_staging` refuses; MissingQuantity: the size of the data set is
+    not known.
     """
     if cache not in (None, "staged") and "job_cache_bytes" not in known.given:
         raise UsageError(f"--cache: found {cache} without its size, expected --cache-memory, such as 500GB")
@@ -165,8 +166,7 @@ def staged_steps(known: Quantities, loader: Loader, shared: Step, *, steps: int,
     """
     load = known.find("local_drives_load")
     drives = {"storage_load": load.value if load is not None else 0.0}
-    names = ("step_computation_seconds", "cores_load", "host_link_load", "gpu_decode_load")
-    given = {**{name: known.value(name) for name in names}, **drives}
+    given = {**{name: known.value(name) for name in STEP_LOADS}, **drives}
     local = replace(
         loader, latency_seconds=known.value("local_read_seconds"), shared_seconds=float(solve("shared_seconds_per_step", given))
     )

@@ -78,8 +78,7 @@ def utilizations(
     when step k − 1 has ended and batch k is ready on every rank. The time before the first step does not count: batches that
     were loaded in it lift the utilization by up to W·P ÷ steps. From the request on, nothing that delays a batch lifts it.
 
-    Returns:
-        The computation over the elapsed time, one value per run.
+    Returns the computation over the elapsed time, one value per run.
 
     >>> utilizations([[[0.03]]] * 1001, workers=1, prefetch=2, step_seconds=0.02).round(3)
     array([0.667])

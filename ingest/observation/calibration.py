@@ -184,13 +184,10 @@ def calibrate(
 ) -> Calibration:
     """Hold an observation against the estimate of the same job, and write entries of your own that carry it on.
 
-    Args:
-        observation: the JSON file of `ingest observe`.
-        others: observations of the job at other sizes or batches: they give the scaling exponent and the time of a hand-over.
+    `observation` is the JSON file of `ingest observe`; observations of the job at other sizes or batches give the scaling
+    exponent and the time of a hand-over.
 
-    Raises:
-        UsageError: an option is out of range or unknown.
-        IngestError: the file is no observation, or has nothing to compare.
+    Raises UsageError: an option is out of range or unknown; IngestError: the file is no observation, or has nothing to compare.
     """
     asked: dict[str, Any] = {**filled(CalibrateOptions, options, "calibrate"), "model": model, "gpu": gpu}
     bundle, licence, source = (asked.pop(name) for name in ("bundle", "licence", "source"))
@@ -456,11 +453,9 @@ def add_bundle(
 def remove_bundle(bundle: str, *, output: Annotated[str | Path | None, FOLDER] = None) -> tuple[Path, ...]:
     """Take the entries of a bundle, or of an observation, out of the catalogs; returns the files that changed.
 
-    Args:
-        bundle: the file that was added, or the id of its source, such as `own-0123456789ab`.
+    `bundle` is the file that was added, or the id of its source, such as `own-0123456789ab`.
 
-    Raises:
-        IngestError: the folder has no entry of it.
+    Raises IngestError: the folder has no entry of it.
     """
     folder = Path(output) if output is not None else user_folder()
     identity = bundle if IDENTITY.fullmatch(bundle) else identity_of(bundle, "a bundle, or an id such as own-0123456789ab")

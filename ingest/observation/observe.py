@@ -70,12 +70,10 @@ class ObserveOptions(TypedDict, total=False):
 def observe(*sources: str | Path, **options: Unpack[ObserveOptions]) -> Observation:
     """Observe one job: read rate, requests, samples per second and stalls, each with its window and its coverage.
 
-    Args:
-        sources: logs and traces of one job.
+    `sources` are logs and traces of one job.
 
-    Raises:
-        UsageError: nothing to observe, or two jobs at a time.
-        IngestError: a source that would mislead, with what to do instead.
+    Raises UsageError: nothing to observe, or two jobs at a time; IngestError: a source that would mislead, with what to do
+    instead.
     """
     asked: dict[str, Any] = {**filled(ObserveOptions, options, "observe")}
     pid, command, window, path, real, synthetic = (

@@ -91,8 +91,7 @@ def totals_reading(
 
     Facts are what was `counted` beside the totals: files of the source, processes that read.
 
-    Raises:
-        IngestError: nothing was read, or the data path was mapped.
+    Raises IngestError: nothing was read, or the data path was mapped.
     """
     below = "" if path is None else f" below --path {path}"
     if totals.mapped or (path is not None and totals.unread > UNREAD_SHARE * (totals.files + totals.unread)):

@@ -77,10 +77,7 @@ QUESTION = Question(
         Shown("guidance_share", where="guidance_read_bandwidth"),
         Shown("implied_flops_utilization", main=False),
     ),
-    (
-        ("Needs", {"mandatory_read_bandwidth": "{} read", **PARTS}),
-        ("Needs", {"ingest_bandwidth_per_job": "{} read", **PARTS}),
-    ),
+    (("Needs", {"mandatory_read_bandwidth": "{} read", **PARTS}), ("Needs", {"ingest_bandwidth_per_job": "{} read", **PARTS})),
 )
 #: quantity -> the option that sets it
 OPTION_OF = {name: option for option, name in QUANTITIES.items()}
@@ -103,24 +100,18 @@ Results = Mapping[str, Quantity]
 
 
 class Estimate(Answer, Frozen, kw_only=True):
-    """The read bandwidth of one job.
-
-    Attributes:
-        job: the options, checked.
-        basis: the evidence level in use; `given` where the user gave the rate.
-        levels: the results of every evidence level that exists, for comparison.
-        clients: the read bandwidth of each of `CLIENTS`.
-    """
+    """The read bandwidth of one job."""
 
     catalog: Catalog
-    job: Job
+    job: Job  # the options, checked
     model: Model | None
     gpu: Gpu | None
     node: Node | None
     precision: str
-    basis: str
+    basis: str  # the evidence level in use; `given` where the user gave the rate
+    #: the results of every evidence level that exists, for comparison
     levels: Sequence[tuple[EvidenceLevel, Mapping[str, Quantity]]]
-    clients: Clients
+    clients: Clients  # the read bandwidth of each of `CLIENTS`
 
     @property
     def nodes(self) -> float:
@@ -167,9 +158,8 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
     >>> answer.basis, answer.results["ingest_bandwidth_per_job"].display
     ('emulated', '827.5 GB/s (770.7 GiB/s)')
 
-    Raises:
-        UsageError: an option is out of range, unknown or contradicts another one.
-        IngestError: there is no evidence at the level requested; names what to supply.
+    Raises UsageError: an option is out of range, unknown or contradicts another one; IngestError: there is no evidence at the
+    level requested; names what to supply.
     """
     basis = rate_basis_of(job, catalog)
     clients = {
@@ -478,17 +468,15 @@ def bw(
 ) -> Estimate | Scenarios:
     """Read bandwidth that storage must deliver so that GPUs never wait.
 
-    Returns:
-        An `Estimate`; `Scenarios` for several models, GPUs or numbers of nodes.
+    Returns an `Estimate`; `Scenarios` for several models, GPUs or numbers of nodes.
 
     >>> bw(model="cosmoflow", gpu="v100-sxm2", achieved="35 TFLOP/s", sample_bytes="16MB").results[
     ...     "ingest_bandwidth_per_gpu"
     ... ].display
     '2.267 GB/s (2.112 GiB/s)'
 
-    Raises:
-        UsageError: an option is out of range, unknown or contradicts another one.
-        IngestError: there is no evidence at the level requested; names what to supply.
+    Raises UsageError: an option is out of range, unknown or contradicts another one; IngestError: there is no evidence at the
+    level requested; names what to supply.
     """
     asked: dict[str, Any] = {**filled(BandwidthOptions, options, "bw")}
     catalog, nodes, gpus = opened(asked.pop("catalogs")), asked.pop("nodes"), asked.pop("gpus")
@@ -511,8 +499,7 @@ def bw(
 def sized(job: Job, gpus: float | None, catalog: Catalog) -> Job:
     """The job on so many GPUs; as it is where they are not given.
 
-    Raises:
-        UsageError: GPUs that fill no whole number of nodes, or that contradict the nodes of the job.
+    Raises UsageError: GPUs that fill no whole number of nodes, or that contradict the nodes of the job.
     """
     if gpus is None:
         return job

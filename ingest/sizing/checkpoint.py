@@ -247,9 +247,8 @@ def checkpoint(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpa
     >>> checkpoint("llama3-405b", gpus=16384, mode="async", interval="15 min").results["checkpoint_write_bandwidth"].display
     '63.13 GB/s (58.8 GiB/s)'
 
-    Raises:
-        UsageError: an option is out of range, unknown or contradicts another one.
-        IngestError: an input is missing; names what to supply.
+    Raises UsageError: an option is out of range, unknown or contradicts another one; IngestError: an input is missing; names
+    what to supply.
     """
     asked: dict[str, Any] = {**filled(CheckpointOptions, options, "checkpoint")}
     catalog = opened(asked["catalogs"])
@@ -324,9 +323,8 @@ def saved_checkpoints(
 ) -> SavedCheckpoints:
     """The quantities of a job's checkpoints.
 
-    Raises:
-        UsageError: an option is out of range, unknown or contradicts another one.
-        IngestError: an input is missing; names what to supply.
+    Raises UsageError: an option is out of range, unknown or contradicts another one; IngestError: an input is missing; names
+    what to supply.
     """
     mode, readers = asked.get("mode", USUAL_MODE), asked.get("readers", USUAL_READERS)
     one_of("--mode", mode, MODES)
@@ -415,11 +413,7 @@ def saved_checkpoints(
 
 
 def kept_by_policy(keep: str | float | None) -> dict[str, Input]:
-    """Return the retention that `--keep` sets; empty without it.
-
-    Raises:
-        UsageError: not a number, or an unknown word.
-    """
+    """Return the retention that `--keep` sets; empty without it. Raises UsageError: not a number, or an unknown word."""
     names = {"last": "keep_last", "every": "keep_every", "final": "keep_final"}
     return by_user(counts_of("keep", keep, names, usual="last", expected="N, or last=N,every=M,final=1"))
 

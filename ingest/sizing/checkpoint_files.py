@@ -152,8 +152,7 @@ def _experts(ranks: RankLayout, model: Architecture | None) -> tuple[int, float]
 def check_division(model: Architecture, tensor: int, pipeline: int, expert: int = 1) -> None:
     """Check that the parallel groups divide the model.
 
-    Raises:
-        UsageError: more stages than layers, or heads or experts that do not divide.
+    Raises UsageError: more stages than layers, or heads or experts that do not divide.
     """
     if model.heads and model.heads % tensor:
         raise option_error("tensor_parallel", f": found {tensor}, expected a divisor of the {model.heads} heads of {model.id}")

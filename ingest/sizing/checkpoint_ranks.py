@@ -48,8 +48,7 @@ def ranks_of(
 
     Recipe and optimizer decide the states that the memory of a GPU holds; `expert_parallel` and `zero_stage` are as written.
 
-    Raises:
-        UsageError: sizes that do not divide the GPUs or the model.
+    Raises UsageError: sizes that do not divide the GPUs or the model.
     """
     usual = SPREAD_STAGE if sized.entry is not None and sized.entry.family in SPREAD else USUAL_STAGE
     stage = zero_stage_of(zero_stage if zero_stage is not None else usual)

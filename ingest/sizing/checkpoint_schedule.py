@@ -278,11 +278,8 @@ def plan_interval(known: Quantities, mode: str, *, relaxed: bool = False) -> tup
 
     `relaxed` takes an overhead allowed that no storage keeps, or hardly any, for a goal out of reach instead of refusing it.
 
-    Returns:
-        The given requirement that is not met, or an empty text; and warnings.
-
-    Raises:
-        UsageError: the interval or the restores alone exceed the overhead allowed.
+    Returns the given requirement that is not met, or an empty text; and warnings.
+    Raises UsageError: the interval or the restores alone exceed the overhead allowed.
     """
     try:
         _schedule(known, mode, relaxed=relaxed)
@@ -313,9 +310,7 @@ def plan_interval(known: Quantities, mode: str, *, relaxed: bool = False) -> tup
 def _schedule(known: Quantities, mode: str, *, relaxed: bool = False) -> None:
     """State where the quantities of a schedule come from.
 
-    Raises:
-        MissingQuantity: the mean time to interrupt is unknown.
-        UsageError: no schedule keeps the overhead allowed.
+    Raises MissingQuantity: the mean time to interrupt is unknown; UsageError: no schedule keeps the overhead allowed.
     """
     asynchronous, by_rate, by_waste = mode == "async", "write_bandwidth" in known.given, _by_waste(known, mode)
     if asynchronous:
@@ -373,8 +368,7 @@ def _relax(known: Quantities) -> None:
 def _check_room(known: Quantities) -> None:
     """Refuse an overhead allowed that leaves nothing for writing: restores take it, the interval is too long, or staging.
 
-    Raises:
-        UsageError: with what would do.
+    Raises UsageError: with what would do.
     """
     allowed = percent(known.value("waste_allowed"))
     for refused in applying([finding("E09", known.step)]):
@@ -409,11 +403,7 @@ def _shown(known: Quantities, *names: str) -> str:
 
 
 def replanned(known: Quantities, mode: str, *without: str, **stated: float) -> Quantities:
-    """The schedule of the same job with other numbers stated.
-
-    Raises:
-        UsageError: no schedule keeps the overhead allowed.
-    """
+    """The schedule of the same job with other numbers stated. Raises UsageError: no schedule keeps the overhead allowed."""
     given = {name: item for name, item in known.given.items() if name not in without}
     found = Quantities({**given, **{name: Input(value, origin="user") for name, value in stated.items()}})
     found.adopt({name: step for name in SHARED if name not in found.given and (step := known.find(name)) is not None})
@@ -446,8 +436,7 @@ def interval_course(known: Quantities, mode: str) -> tuple[Point, list[Point], s
     Synchronous: the share lost at the required bandwidth, and the bandwidth for the chosen share. Asynchronous: each
     interval at the bandwidth that drains it, and the share lost at that bandwidth.
 
-    Raises:
-        MissingQuantity: GPUs and mean time to interrupt are unknown.
+    Raises MissingQuantity: GPUs and mean time to interrupt are unknown.
     """
     at, rate, lost = map(known.value, ("checkpoint_interval", "checkpoint_write_bandwidth", "checkpoint_overhead"))
     points = []

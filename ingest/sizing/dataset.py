@@ -49,16 +49,14 @@ READING = ("request_bytes", "readers_per_gpu")
 
 
 def footprint(
-    given: Mapping[str, Input], form: Format, holds: str, sizes: str = "varied"
+    # quantities in base units: `tokens` with `bytes_per_token`, or `dataset_samples` with `sample_bytes`; copies by stage
+    # (`raw_copies`, …); other quantities by name. They override the values of the format.
+    given: Mapping[str, Input],
+    form: Format,  # of the training data set
+    holds: str,  # `tokens`, `text` or `samples`
+    sizes: str = "varied",  # or `equal`, for the padding of members
 ) -> tuple[Quantities, tuple[dict[str, Any], ...]]:
     """Return what follows from the inputs, and one row per known stage: stage, bytes of one copy, copies, bytes kept.
-
-    Args:
-        given: quantities in base units: `tokens` with `bytes_per_token`, or `dataset_samples` with `sample_bytes`; copies
-            by stage (`raw_copies`, …); other quantities by name. They override the values of the format.
-        form: the file format of the training data set.
-        holds: `tokens`, `text` or `samples`.
-        sizes: `varied` or `equal`, for the padding of members.
 
     >>> from ingest.catalog.store import Catalog
     >>> form = Catalog().get(Format, "megatron")
@@ -66,10 +64,8 @@ def footprint(
     >>> footprint(given, form, "tokens")[0].value("dataset_bytes")
     60500000050820.0
 
-    Raises:
-        CatalogError: a format with unknown records.
-        UsageError: a format that cannot hold the contents, or copies of a stage that does not exist.
-        MissingQuantity: an input of the format's overhead is unknown, or the bytes of a stage that is kept.
+    Raises CatalogError: a format with unknown records; UsageError: a format that cannot hold the contents, or copies of a stage
+    that does not exist; MissingQuantity: an input of the format's overhead is unknown, or the bytes of a stage that is kept.
     """
     if form.record not in RECORDS:
         raise CatalogError(f"{form.path}: record: found '{form.record}', {expected_one_of(form.record, RECORDS)}")
@@ -99,11 +95,7 @@ def footprint(
 
 
 def _content(known: Quantities, form: Format, holds: str) -> None:
-    """State what the contents decide, and compute payload and records.
-
-    Raises:
-        MissingQuantity: their size is not known.
-    """
+    """State what the contents decide, and compute payload and records. Raises MissingQuantity: their size is not known."""
     given = known.given
     known.state(CONTENTS[holds])
     if holds == "tokens":
@@ -177,9 +169,7 @@ OF_SAMPLES = ("samples", "sample_bytes")
 def kind_of_data(options: Mapping[str, object], corpus: Corpus | None) -> str:
     """Return whether the data set is `samples` or text (`tokens`).
 
-    Raises:
-        UsageError: options of both.
-        CatalogError: a corpus with unknown contents.
+    Raises UsageError: options of both; CatalogError: a corpus with unknown contents.
     """
     text, samples = (
         [Option(name).on_command_line for name in names if options[name] is not None] for names in (OF_TEXT, OF_SAMPLES)
@@ -209,9 +199,7 @@ def by_reference(corpus: Corpus | None, known: Quantities) -> Finding | None:
 def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None, pipeline: Pipeline | None) -> None:
     """Refuse a data set of unknown size.
 
-    Raises:
-        UsageError: the options give no size.
-        IngestError: the corpus has no published size; gives the reason of its entry.
+    Raises UsageError: the options give no size; IngestError: the corpus has no published size; gives the reason of its entry.
     """
     if corpus is not None and corpus.refers_to:
         named = "sample_bytes" if held == "samples" else "object_bytes"
@@ -268,9 +256,7 @@ def from_pipeline(pipeline: Pipeline) -> dict[str, Input]:
 def from_measurement(written: str | float | Path | None) -> dict[str, Input]:
     """Return the inputs from bytes per token: a number, or the JSON file of `ingest measure`.
 
-    Raises:
-        UsageError: neither a number nor such a file.
-        IngestError: the file is not a result of `ingest measure`.
+    Raises UsageError: neither a number nor such a file; IngestError: the file is not a result of `ingest measure`.
     """
     if written is None:
         return {}
@@ -394,8 +380,7 @@ class FormatOptions(TypedDict, total=False):
         ),
     ]
     copy_bandwidth: Annotated[
-        Amount,
-        option("Bandwidth of a copy; with --copy-files, gives the time to copy one.", "RATE", quantity="copy_bandwidth"),
+        Amount, option("Bandwidth of a copy; with --copy-files, gives the time to copy one.", "RATE", quantity="copy_bandwidth")
     ]
     copy_files: Annotated[
         Amount,
@@ -419,9 +404,8 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
     >>> answer.results["clean_bytes"].display
     '60 TB (54.57 TiB)'
 
-    Raises:
-        UsageError: an option is out of range, unknown or contradicts another one.
-        IngestError: an input is missing; names what to supply.
+    Raises UsageError: an option is out of range, unknown or contradicts another one; IngestError: an input is missing; names
+    what to supply.
     """
     asked: dict[str, Any] = {**filled(DatasetOptions, options, "dataset")}
     catalog, sizes, holds = opened(asked["catalogs"]), asked["sizes"], asked["holds"]

@@ -63,8 +63,7 @@ def decode_share(decoder: Decoder, cpu: str) -> float:
 def gpu_decoding(decoder: str, gpu: str | None, encoding: Encoding | None, decoders: Decoders) -> Input | None:
     """The rate at which a GPU decodes; None for a decoder of CPUs.
 
-    Raises:
-        UsageError: an unknown decoder, other samples than it decodes, or a GPU without a rate.
+    Raises UsageError: an unknown decoder, other samples than it decodes, or a GPU without a rate.
     """
     found = decoders(decoder)
     if encoding is not None and not encoding.decoder:
@@ -93,8 +92,7 @@ def place_decoding(known: Quantities, rate: RateBasis, decoder: str | None, deco
 
     The decoder is that of the encoding where none is named.
 
-    Raises:
-        UsageError: a decoder that does not decode these samples, or not on this GPU.
+    Raises UsageError: a decoder that does not decode these samples, or not on this GPU.
     """
     chosen = encoding_chosen(rate.model, rate.job.encoding)
     gpu = rate.gpu.id if rate.gpu is not None else None

@@ -86,9 +86,8 @@ class RateBasis(NamedTuple):
 def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
     """Find the evidence for the rate of a job, without solving for any result.
 
-    Raises:
-        UsageError: an option is out of range, unknown or contradicts another one.
-        IngestError: there is no evidence at the level requested; names what to supply.
+    Raises UsageError: an option is out of range, unknown or contradicts another one; IngestError: there is no evidence at the
+    level requested; names what to supply.
     """
     job = job.checked()
     length = job.numbers.get("sequence_length")
@@ -163,12 +162,7 @@ def usual_precision(
 
     Where none is as large, that of the largest run. Where there are none, that of the best evidence there is: emulated or
     recalled on the GPU, runs on the GPU of the vendor that is most like it, then any other; bf16 where there is nothing.
-
-    Args:
-        rates: the published rates of the model.
-        gpu: that of the job.
-        gpus: the size of the job; None for a job of any size.
-        protocol: that of the rates that count; None for all.
+    `gpus` is the size of the job, None for one of any size; `protocol` that of the rates that count, None for all.
     """
     if rates is None or gpu is None or not rates.rows:
         return Usual(FAMILIES[0][0])
@@ -284,9 +278,8 @@ def choose(
 ) -> list[EvidenceLevel]:
     """Order the evidence levels, the one to use first; `known` are the inputs that all have, with those of the user.
 
-    Raises:
-        UsageError: no GPU or no model, and nothing that replaces it.
-        IngestError: the level requested does not exist; gives the reason and what to supply.
+    Raises UsageError: no GPU or no model, and nothing that replaces it; IngestError: the level requested does not exist; gives
+    the reason and what to supply.
     """
     flops = known.get("flops_per_sample")
     own = _own(job, flops)
@@ -377,11 +370,7 @@ def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[], EvidenceLevel
         return [real._replace(given={RATE: both}, note=note, warnings=warnings), own, *others]
     if own.basis == "emulated" and wholly:
         then = ", which is below the range on a few nodes: the estimate takes the training runs, a tender requires the lower"
-        return [
-            real._replace(warnings=(*real.warnings, line(then=then))),
-            own,
-            *others,
-        ]
+        return [real._replace(warnings=(*real.warnings, line(then=then))), own, *others]
     wider = own._replace(given={RATE: rate._replace(low=low, high=high)})
     then = "; a tender requires the lower" if disputed([wider, real]) is not None else ""
     return [wider._replace(warnings=(*own.warnings, line(then=f". The range covers both{then}"))), real, *others]

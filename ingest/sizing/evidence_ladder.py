@@ -104,11 +104,7 @@ def blind_error(level: str) -> PastError | None:
 
 
 def blind_words(level: str) -> str:
-    """That error in words; empty for levels without any.
-
-    >>> blind_words("peak")
-    ''
-    """
+    """That error in words; empty for levels without any."""
     one = blind_error(level)
     if one is None or one.median_error is None or one.p80_error is None:
         return ""
@@ -128,8 +124,7 @@ def from_fields(fields: Mapping[str, object]) -> dict[str, Input]:
 def family_of(precision: str) -> tuple[str, ...]:
     """Return the precisions that train at one rate: `bf16` and `fp16`, `tf32` and `fp32`.
 
-    Raises:
-        UsageError: an unknown precision.
+    Raises UsageError: an unknown precision.
     """
     for members in FAMILIES:
         if precision in members:
@@ -138,12 +133,7 @@ def family_of(precision: str) -> tuple[str, ...]:
 
 
 def generation_of(gpu: Gpu) -> str:
-    """Return the vendor of a GPU and its fastest precision.
-
-    >>> from ingest.catalog.store import Catalog
-    >>> generation_of(Catalog().get(Gpu, "a100"))
-    'nvidia-bf16'
-    """
+    """Return the vendor of a GPU and its fastest precision, such as `nvidia-bf16`."""
     fastest = (name for one in FASTEST_FIRST for name in family_of(one) if name in gpu.peak_flops)
     return f"{gpu.vendor.lower()}-{next(fastest, '')}"
 

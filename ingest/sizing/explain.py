@@ -167,9 +167,7 @@ class Explanation(InteractiveResult):
     def of(estimate: Answer, name: str) -> Explanation:
         """Return the derivation of one quantity.
 
-        Raises:
-            UsageError: no such quantity.
-            MissingQuantity: it cannot be computed from what is known.
+        Raises UsageError: no such quantity; MissingQuantity: it cannot be computed from what is known.
         """
         return Explanation(name, estimate, estimate.derivation(name))
 
@@ -225,9 +223,8 @@ def explain(
     >>> print(explain("gpus", "cosmoflow", "h100", nodes=2).lines()[1])
       = nodes × gpus_per_node
 
-    Raises:
-        UsageError: no such quantity, or several models, GPUs or numbers of nodes.
-        IngestError: an input is missing; names what to supply.
+    Raises UsageError: no such quantity, or several models, GPUs or numbers of nodes; IngestError: an input is missing; names
+    what to supply.
     """
     try:
         answer = bw(model, gpu, **options)

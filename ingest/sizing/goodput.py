@@ -155,9 +155,8 @@ def goodput(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[
     >>> round(found.results["goodput_closed_form"].value, 3)
     0.851
 
-    Raises:
-        UsageError: an option is out of range, unknown or contradicts another one.
-        IngestError: an input is missing; names what to supply.
+    Raises UsageError: an option is out of range, unknown or contradicts another one; IngestError: an input is missing; names
+    what to supply.
     """
     asked: dict[str, Any] = {**filled(GoodputOptions, options, "goodput")}
     numbers, settings = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES}), settings_of(asked["set"])
@@ -216,8 +215,7 @@ def goodput(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[
 def _mixed(written: str | None) -> Interrupts | None:
     """The distributions of `--mixture`; None without it.
 
-    Raises:
-        UsageError: not a list of shares and times, or shares that do not sum to 1.
+    Raises UsageError: not a list of shares and times, or shares that do not sum to 1.
     """
     if written is None:
         return None
@@ -234,11 +232,7 @@ def _mixed(written: str | None) -> Interrupts | None:
 
 
 def _left(bought: float, reads: float) -> float:
-    """The bandwidth that reads of other jobs leave.
-
-    Raises:
-        UsageError: they take all of it.
-    """
+    """The bandwidth that reads of other jobs leave. Raises UsageError: they take all of it."""
     left = float(solve("bandwidth_beside_reads", {"bought_bandwidth": bought, "other_jobs_read_bandwidth": reads}))
     if left <= 0:
         found, most = (display(rate, "B/s", binary=False) for rate in (reads, bought))
@@ -249,8 +243,7 @@ def _left(bought: float, reads: float) -> float:
 def _schedule(sized: Quantities, numbers: Mapping[str, float], settings: Mapping[str, float]) -> Quantities:
     """The schedule of the checkpoints with the quantities of a simulation.
 
-    Raises:
-        IngestError: the mean time to interrupt is not known.
+    Raises IngestError: the mean time to interrupt is not known.
     """
     if sized.find("job_mean_time_to_interrupt") is None:
         raise IngestError(Message("the mean time to interrupt is not known, expected GPUs or a time", supply=("gpus", "mtti")))
@@ -330,8 +323,7 @@ def _bandwidths(sized: Quantities, known: Quantities, interrupts: Interrupts | N
 def closed_course(sized: Quantities, mode: str) -> list[dict[str, Any]]:
     """Goodput in closed form by write bandwidth, as the table of `goodput` has it, for a chart; `sized` by `checkpoint`.
 
-    Raises:
-        MissingQuantity: the mean time to interrupt is unknown.
+    Raises MissingQuantity: the mean time to interrupt is unknown.
     """
     found = []
     for factor in AROUND:

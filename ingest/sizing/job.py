@@ -169,8 +169,7 @@ class Job(Frozen):
     def checked(self) -> Job:
         """Return the job after checking its options, with the model that numbers among its settings describe.
 
-        Raises:
-            UsageError: a value out of range, a misspelt choice, or two options that exclude each other.
+        Raises UsageError: a value out of range, a misspelt choice, or two options that exclude each other.
         """
         for one, name in QUANTITIES.items():
             if one in self.numbers:
@@ -204,8 +203,7 @@ def job_of(*, set: Settings = None, **options: Any) -> Job:
     >>> job_of(sample_bytes="16 MiB", set=["nodes=2"]).settings
     {'nodes': 2}
 
-    Raises:
-        UsageError: a value that is not a number, or in another unit.
+    Raises UsageError: a value that is not a number, or in another unit.
     """
     if options.get("bytes_per_token") is not None:
         options["bytes_per_token"] = bytes_per_token_of(options["bytes_per_token"])
@@ -228,8 +226,7 @@ def job_of(*, set: Settings = None, **options: Any) -> Job:
 def quantities_of(names: Mapping[str, str], written: Mapping[str, Written | None]) -> dict[str, float]:
     """Return the options that are given, in base units, by the name of their quantity; `names` has those that differ.
 
-    Raises:
-        UsageError: not a number, another unit, or out of range.
+    Raises UsageError: not a number, another unit, or out of range.
     """
     found = {}
     for one, text in written.items():
@@ -278,8 +275,7 @@ def shape_in(settings: Mapping[str, float]) -> tuple[dict[str, float], dict[str,
 def settings_of(given: Settings) -> dict[str, float]:
     """Return quantities by name from `{"name": value}` or `["name=value"]`.
 
-    Raises:
-        UsageError: no such quantity, one given twice, a value in another unit, or out of range.
+    Raises UsageError: no such quantity, one given twice, a value in another unit, or out of range.
     """
     written = [given] if isinstance(given, str) else given or {}
     pairs = written if isinstance(written, Mapping) else each_once("set", map(split_setting, written))
@@ -292,8 +288,7 @@ def settings_of(given: Settings) -> dict[str, float]:
 def counts_of(option: str, written: Written | None, names: Mapping[str, str], *, usual: str, expected: str) -> dict[str, float]:
     """Return the numbers of an option such as `3` or `raw=1,dataset=3` by quantity; `usual` is the word of a number alone.
 
-    Raises:
-        UsageError: an unknown word, a word given twice, or not a number.
+    Raises UsageError: an unknown word, a word given twice, or not a number.
     """
 
     def count(part: str) -> tuple[str, float]:
@@ -317,8 +312,7 @@ def split_setting(text: str) -> tuple[str, str]:
     >>> split_setting("sample_bytes=16 MiB")
     ('sample_bytes', '16 MiB')
 
-    Raises:
-        UsageError: no `=`.
+    Raises UsageError: no `=`.
     """
     name, equals, written = text.partition("=")
     if not equals:
@@ -355,8 +349,7 @@ def known_quantities(
 ) -> dict[str, Input]:
     """Return the inputs that are the same at every evidence level; a later source overrides an earlier one.
 
-    Raises:
-        UsageError: an encoding that the model does not have.
+    Raises UsageError: an encoding that the model does not have.
     """
     options = {name: job.numbers[one] for one, name in QUANTITIES.items() if one in job.numbers and one not in RATE_OPTIONS}
     known = {**DEFAULTS, **gpus_in_node(gpu, node, *(["node", "gpus_per_node"] if job.node is None else []))}
@@ -392,8 +385,7 @@ MOST_TOKEN_BYTES = 256
 def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
     """Bytes of one sample that is read as text.
 
-    Raises:
-        UsageError: bytes of an image or a sequence, where one sample of a structure is one token.
+    Raises UsageError: bytes of an image or a sequence, where one sample of a structure is one token.
     """
     size = job.settings.get("sample_bytes", job.numbers.get("sample_bytes", 0))
     if model is not None and model.structure and model.sample_unit == "token" and size > MOST_TOKEN_BYTES:
@@ -471,8 +463,7 @@ def parse_axis(written: str, unit: str, what: str) -> list[float]:
     >>> parse_axis("1MB..3MB+1MB", "B/sample", "sample_bytes")
     [1000000, 2000000, 3000000]
 
-    Raises:
-        UsageError: a number in another unit, an empty or endless range, or thousands grouped by commas.
+    Raises UsageError: a number in another unit, an empty or endless range, or thousands grouped by commas.
     """
     ends = [end.partition("*")[0].strip() for part in written.split(",") for end in part.split("..")]
     if len({number[-1:].isalpha() or number[-1:] == "%" for number in ends}) > 1:
@@ -516,8 +507,7 @@ def nodes_of(gpus: float, nodes: float | None, gpus_per_node: float) -> dict[str
     >>> nodes_of(1024, None, 8), nodes_of(4, None, 8)
     ({'nodes': 128}, {'nodes': 1, 'gpus_per_node': 4})
 
-    Raises:
-        UsageError: a node that is not full, or nodes with other GPUs.
+    Raises UsageError: a node that is not full, or nodes with other GPUs.
     """
     if nodes is not None:
         check_size(gpus, nodes, gpus_per_node)
@@ -530,11 +520,7 @@ def nodes_of(gpus: float, nodes: float | None, gpus_per_node: float) -> dict[str
 
 
 def check_size(gpus: float, nodes: float, gpus_per_node: float) -> None:
-    """Refuse GPUs and nodes that contradict each other.
-
-    Raises:
-        UsageError: the nodes have other GPUs.
-    """
+    """Refuse GPUs and nodes that contradict each other. Raises UsageError: the nodes have other GPUs."""
     counted = solve("gpus", {"nodes": nodes, "gpus_per_node": gpus_per_node})
     if gpus != counted:
         what = f"found {gpus:,.10g} with --nodes {nodes:,.10g}"

@@ -59,19 +59,15 @@ from ingest.units import display
 
 #: Results of a training step; only with a sequence length, or where weights are gathered from outside of the GPU.
 OF_STEP = (
-    "activation_bytes_per_gpu",
-    "logit_bytes_per_gpu",
-    "gather_bytes_per_gpu",
-    "gathered_token_bytes_per_gpu",
-    "bucket_bytes_per_gpu",
-    "reserve_bytes_per_gpu",
-    "framework_bytes_per_gpu",
-    "total_bytes_per_gpu",
-)
+    "activation_bytes_per_gpu", "logit_bytes_per_gpu", "gather_bytes_per_gpu", "gathered_token_bytes_per_gpu",
+    "bucket_bytes_per_gpu", "reserve_bytes_per_gpu", "framework_bytes_per_gpu", "total_bytes_per_gpu",
+)  # fmt: skip
 #: The first result where the GPUs are given and a step is counted: whether they are full.
 OF_GPUS_GIVEN = "memory_filled_share"
 #: Results of states that lie off the GPU.
 OFFLOADED = ("offloaded_bytes", "offloaded_bytes_per_node")
+#: The fewest that hold the model.
+FEWEST = ("gpus_to_hold", "nodes_to_hold")
 #: What `memory` answers.
 QUESTION = Question(
     "memory",
@@ -79,9 +75,7 @@ QUESTION = Question(
         Shown("model_state_bytes"),
         Shown("model_state_bytes_per_parameter"),
         Shown("model_state_bytes_per_gpu"),
-        Shown("gpus_to_hold"),
-        Shown("nodes_to_hold"),
-        *map(Shown, (*OF_STEP, OF_GPUS_GIVEN, *OFFLOADED)),
+        *map(Shown, (*FEWEST, *OF_STEP, OF_GPUS_GIVEN, *OFFLOADED)),
     ),
     (
         ("Fills", {"memory_filled_share": "{} of the memory", "total_bytes_per_gpu": "{} on each GPU",
@@ -269,9 +263,8 @@ def memory(
     >>> answer.results["model_state_bytes"].display, answer.results["gpus_to_hold"].value
     ('272 GB (253.3 GiB)', 4)
 
-    Raises:
-        UsageError: an option is out of range, unknown or contradicts another one.
-        IngestError: an input is missing; names what to supply.
+    Raises UsageError: an option is out of range, unknown or contradicts another one; IngestError: an input is missing; names
+    what to supply.
     """
     asked: dict[str, Any] = {**filled(MemoryOptions, options, "memory")}
     catalog = opened(asked["catalogs"])
@@ -404,8 +397,7 @@ def memory(
 def _states(asked: Mapping[str, Any], size: ModelSize, catalog: Catalog) -> tuple[Recipe, Optimizer]:
     """The recipe and the optimizer: as asked, as the published run of the model trains, or as usual.
 
-    Raises:
-        UsageError: unknown ones, or an optimizer that contradicts the recipe.
+    Raises UsageError: unknown ones, or an optimizer that contradicts the recipe.
     """
     entry, optimizer = size.entry, asked["optimizer"]
     given = None if optimizer is None else optimizer_of(optimizer, catalog)
@@ -433,7 +425,7 @@ def _fill(known: Quantities, asked: bool) -> dict[str, str]:
         )
         if "transformer_layers" in known.given:
             why = why.replace("or set --offload", "raise --context-parallel, or set --recompute full")
-        unknown: dict[str, str] = dict.fromkeys(("gpus_to_hold", "nodes_to_hold"), why)
+        unknown: dict[str, str] = dict.fromkeys(FEWEST, why)
         if not asked:
             unknown["model_state_bytes_per_gpu"] = Message("depends on the number of GPUs", supply=("gpus",))
         return unknown
@@ -445,7 +437,7 @@ def _fill(known: Quantities, asked: bool) -> dict[str, str]:
     need = known.value("gpus_to_hold") / known.value("tensor_parallel") / known.value("pipeline_parallel")
     if need > group.value:
         why = f"groups of {group.value:,.0f} replicas do not hold the model: expected --hybrid-shard {need:,.0f} or more"
-        return dict.fromkeys(("gpus_to_hold", "nodes_to_hold"), why)
+        return dict.fromkeys(FEWEST, why)
     return {}
 
 

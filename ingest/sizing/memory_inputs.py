@@ -85,8 +85,7 @@ class ParallelSizes(NamedTuple):
     def of(cls, options: Mapping[str, float]) -> ParallelSizes:
         """The sizes among the options, checked against the number of GPUs.
 
-        Raises:
-            UsageError: sizes that do not divide the GPUs.
+        Raises UsageError: sizes that do not divide the GPUs.
         """
         sizes = cls(**{kind: int(options[f"{kind}_parallel"]) for kind in cls._fields if f"{kind}_parallel" in options})
         gpus, shards = options.get("gpus", 0), sizes.tensor * sizes.pipeline
@@ -284,11 +283,7 @@ def _step(job: MemoryJob, places: Places, recompute: str, parallel: ParallelSize
 
 
 def places_of(stage: int, offload: str) -> Places:
-    """Where weights, gradients and optimizer states lie.
-
-    Raises:
-        UsageError: an offload that this ZeRO stage does not have.
-    """
+    """Where weights, gradients and optimizer states lie. Raises UsageError: an offload that this ZeRO stage does not have."""
     one_of("--offload", offload, OFFLOADS)
     if (stage, offload) not in PLACES:
         stages = ", ".join(str(known) for known, way in PLACES if way == offload)
@@ -461,10 +456,8 @@ STEP_DEFAULTS = {
 def kept_elements(model: Architecture, expanded: bool = False, again: Collection[str] = ()) -> dict[str, float]:
     """Count the numbers that a training step keeps of each token over all layers, by quantity.
 
-    Args:
-        model: the table of weights.
-        expanded: keys and values are copied for each query head, as kernels do that keep the scores.
-        again: the parts that are computed again, of `PARTS`.
+    Where they are `expanded`, keys and values are copied for each query head, as kernels do that keep the scores; the parts of
+    `PARTS` in `again` are computed again.
 
     >>> from ingest.architecture import describe
     >>> from ingest.catalog.store import Catalog
@@ -572,8 +565,7 @@ def parts_again(recompute: str) -> tuple[str, ...]:
     >>> parts_again("norm,latent"), parts_again("full")
     (('norm', 'latent'), ())
 
-    Raises:
-        UsageError: an unknown part.
+    Raises UsageError: an unknown part.
     """
     if recompute in RECOMPUTES:
         return ()
@@ -586,8 +578,7 @@ def parts_again(recompute: str) -> tuple[str, ...]:
 def check_known(model: Architecture | None, name: str) -> Architecture:
     """The table of weights, without which activations are not known.
 
-    Raises:
-        UsageError: a model of which only the parameters are known.
+    Raises UsageError: a model of which only the parameters are known.
     """
     if model is None or not model.layers:
         raise option_error("sequence_length", f": the layers of {name} are not known, expected a model with a config.json")

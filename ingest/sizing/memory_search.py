@@ -93,8 +93,7 @@ def search(job: MemoryJob, stage: int | None, recompute: str | None) -> tuple[li
 
     The ZeRO stage is None for 1 and 3, what is computed again for each of `ways_of`.
 
-    Raises:
-        UsageError: the layers of the model are unknown, or no layout divides the GPUs given.
+    Raises UsageError: the layers of the model are unknown, or no layout divides the GPUs given.
     """
     stages = tuple(one for one in STAGES if (one, job.offload) in PLACES) if stage is None else (stage,)
     model = job.size.architecture
@@ -231,8 +230,7 @@ def largest_model(
     Width or layers vary where the other is part of the shape; else the width is 128 × the layers, as in GPT-3 175B (Llama 3.1
     405B: 130). `short` says of an answer what its machine is short of.
 
-    Raises:
-        UsageError: a shape that leaves nothing to vary, or of which no model fits.
+    Raises UsageError: a shape that leaves nothing to vary, or of which no model fits.
     """
     total, layers, width = Numbers._fields[:3]
     if total in shape or {layers, width} <= shape.keys():

@@ -23,29 +23,22 @@ from ingest.sizing.rules import contradictions, finding, messages
 from ingest.units import parse
 
 USUAL_SEQUENCE, USUAL_PRECISION = 4096, "bf16"
+#: Results of a model with modules that predict tokens further on.
+OF_PREDICTION = ("parameters_mtp", "parameters_trained")
 #: What `model` answers.
 QUESTION = Question(
     "model",
-    (
-        Shown("parameters"),
-        Shown("parameters_mtp"),
-        Shown("parameters_trained"),
-        Shown("parameters_active"),
-        Shown("parameters_embedding"),
-        Shown("weights_bytes"),
-        Shown("kv_cache_bytes_per_token"),
-        Shown("kv_cache_growth_per_token"),
-        Shown("kv_cache_bytes_per_sequence"),
-        Shown("flops_per_token"),
-        Shown("flops_per_token_full_attention"),
-        Shown("flops_per_token_6n"),
-        Shown("forward_flops_per_token"),
-        Shown("forward_flops_per_token_full_attention"),
+    tuple(
+        Shown(name)
+        for name in (
+            "parameters", *OF_PREDICTION, "parameters_active", "parameters_embedding", "weights_bytes",
+            "kv_cache_bytes_per_token", "kv_cache_growth_per_token", "kv_cache_bytes_per_sequence", "flops_per_token",
+            "flops_per_token_full_attention", "flops_per_token_6n", "forward_flops_per_token",
+            "forward_flops_per_token_full_attention",
+        )
     ),
     (("Has", {"parameters": "{}", "weights_bytes": "{} of weights", "flops_per_token": "{}"}),),
-)
-#: Results of a model with modules that predict tokens further on.
-OF_PREDICTION = ("parameters_mtp", "parameters_trained")
+)  # fmt: skip
 #: result -> the column without which it is not known; FLOPs need others
 COLUMNS = {
     "weights_bytes": "weights_bytes",
@@ -91,15 +84,10 @@ class ModelOptions(RunOptions, CommonOptions, total=False):
 
 
 class ModelAnswer(Answer):
-    """The results of `model`.
+    """The results of `model`."""
 
-    Attributes:
-        basis: where the structure comes from: `headers`, `family`, `index` or `by-hand`.
-        unverified_keys: keys that the family has not looked at and that may change a weight.
-    """
-
-    basis: str = "family"
-    unverified_keys: tuple[str, ...] = ()
+    basis: str = "family"  # where the structure comes from: `headers`, `family`, `index` or `by-hand`
+    unverified_keys: tuple[str, ...] = ()  # keys that the family has not looked at and that may change a weight
 
     def _body(self) -> dict[str, Any]:
         return {"basis": self.basis, "unverified_keys": list(self.unverified_keys), **super()._body()}
@@ -121,9 +109,8 @@ def model(
     >>> answer.results["weights_bytes"].display, answer.results["parameters"].value
     ('138 GB (128.5 GiB)', 68976648192)
 
-    Raises:
-        UsageError: an unknown model, precision or quantity.
-        IngestError: an unreadable file, or an unknown family of architectures.
+    Raises UsageError: an unknown model, precision or quantity; IngestError: an unreadable file, or an unknown family of
+    architectures.
     """
     asked = filled(ModelOptions, options, "model")
     catalog, precision, written = opened(asked["catalogs"]), asked["precision"], asked["sequence_length"]

@@ -84,13 +84,8 @@ HOST_RATE = Input(
     where="act-output-13B-scale-gaps-a100, 12.58 billion parameters on 4 ranks of one node: 3.77 s on the CPU",
 ).by_default("the CPUs of a node update 3.34 billion parameters per second", "set.host_optimizer_rate_per_node")  # fmt: skip
 #: of a job that has bytes on NVMe or shared storage
-OF_DRIVES = (
-    "drive_tier_bytes_per_node",
-    "drive_tier_read_bandwidth_per_node",
-    "drive_tier_write_bandwidth_per_node",
-    "shared_read_bandwidth",
-    "shared_write_bandwidth",
-)
+OF_DRIVES = ("drive_tier_bytes_per_node", "drive_tier_read_bandwidth_per_node", "drive_tier_write_bandwidth_per_node",
+             "shared_read_bandwidth", "shared_write_bandwidth")  # fmt: skip
 #: tier -> the wear of what it holds
 WEAR = {"nvme": ("nvme_bytes_written_per_day", "nvme_writes_per_day"), "storage": ("storage_bytes_written_per_day",)}
 #: of an optimizer step that GPUs and CPUs share
@@ -246,9 +241,7 @@ def offload(
     >>> answer.results["nvme_tier_bytes"].display, answer.results["offload_nodes_to_hold"].value
     ('18.57 TB (16.88 TiB)', 1)
 
-    Raises:
-        UsageError: an option is out of range or unknown.
-        IngestError: an input is missing; names what to supply.
+    Raises UsageError: an option is out of range or unknown; IngestError: an input is missing; names what to supply.
     """
     asked: dict[str, Any] = {**filled(OffloadOptions, options, "offload"), "model": model}
     catalog, settings, node = opened(asked["catalogs"]), settings_of(asked["set"]), asked["node"]
@@ -424,8 +417,7 @@ def _link(known: Quantities, tiers: Mapping[str, Quantities], away: Quantities, 
 def _interleaved(known: Quantities, away: Quantities, written: str | None) -> Iterator[dict[str, Any]]:
     """The optimizer step by the part that is updated on the GPU; gives the one that is asked for, or the best.
 
-    Raises:
-        UsageError: neither `auto` nor `every=K` with a whole K from 2.
+    Raises UsageError: neither `auto` nor `every=K` with a whole K from 2.
     """
     if written is None and "interleave_every" in known.given:
         written = f"every={known.given['interleave_every'].value:g}"

@@ -135,9 +135,7 @@ QUANTITIES = {"batch": "inference_sequences", "prompt": "prompt_tokens", "genera
 def inference(job: OffloadJob) -> Answer:
     """What generation from tiers below GPU memory gives, and what it moves.
 
-    Raises:
-        UsageError: an option is out of range or unknown.
-        IngestError: a model of unknown structure.
+    Raises UsageError: an option is out of range or unknown; IngestError: a model of unknown structure.
     """
     size, given, settings = job.size, job.asked, job.settings
     words = {name: given[name] for name in ("model", "parameters", "kv", "storage")}
@@ -208,8 +206,7 @@ def inference(job: OffloadJob) -> Answer:
 def released_bits(bits: float, what: str) -> None:
     """Refuse a width in which no weights are released; `what` is how the user named it.
 
-    Raises:
-        UsageError: another width, with the nearest one.
+    Raises UsageError: another width, with the nearest one.
     """
     if bits not in RELEASED_BITS:
         expected = ", ".join(map(str, RELEASED_BITS))

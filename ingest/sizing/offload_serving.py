@@ -30,14 +30,8 @@ DEFAULTS = {
     "bytes_per_cached_element": Input(2).by_default("16-bit key-value cache", "set.bytes_per_cached_element"),
 }
 #: Results of turns that read from the tier.
-READING = (
-    "kv_turn_bandwidth",
-    "kv_peak_turns",
-    "kv_peak_read_bandwidth",
-    "kv_burst_bandwidth",
-    "kv_blocks_per_turn",
-    "kv_block_seconds",
-)
+READING = ("kv_turn_bandwidth", "kv_peak_turns", "kv_peak_read_bandwidth", "kv_burst_bandwidth", "kv_blocks_per_turn",
+           "kv_block_seconds")  # fmt: skip
 #: What `offload` answers of a serving cluster.
 QUESTION = Question(
     "offload",
@@ -121,9 +115,7 @@ MOST_BLOCKS = 20_000_000
 def serving(job: OffloadJob) -> Answer:
     """What the key-value tier of a serving cluster must hold, read and write; `hit` may be a trace in JSON lines.
 
-    Raises:
-        UsageError: an option is out of range.
-        IngestError: a model of unknown structure, or a trace that cannot be read.
+    Raises UsageError: an option is out of range; IngestError: a model of unknown structure, or a trace that cannot be read.
     """
     size, given, settings = job.size, job.asked, job.settings
     made, hit = size.architecture, given["hit"]
@@ -208,8 +200,7 @@ def _trace(path: Path) -> Trace:
     A line is an object whose `hash_ids` lists the blocks of one request, and whose `input_length` its tokens, as in the
     traces of Mooncake.
 
-    Raises:
-        IngestError: a file that cannot be read, that lists no blocks or too many, or whose lengths contradict each other.
+    Raises IngestError: a file that cannot be read, that lists no blocks or too many, or whose lengths contradict each other.
     """
     lines = read_text(path, "a trace in JSON lines").splitlines()
     blocks: list[Any] = []

@@ -25,6 +25,8 @@ from ingest.units import display
 #: tier -> its column in a table of places
 COLUMNS = {"gpu": "on_gpu", "cpu": "on_host", "nvme": "on_nvme", "storage": "on_storage"}
 TIERS = ("gpu", "cpu", "nvme", "storage")
+#: What the drives of a node deliver.
+NVME_RATES = ("nvme_read_bandwidth_per_node", "nvme_write_bandwidth_per_node")
 #: The results that say what each tier holds.
 HELD = tuple(Shown(f"{tier}_tier_bytes", main=False) for tier in TIERS)
 #: What places a class in the fastest tiers with room.
@@ -102,7 +104,7 @@ def machine(card: Gpu, inside: Node | None, *, named: bool) -> dict[str, Input]:
     }
     given = {name: item for name, item in from_fields(fields).items() if item.value or name == "nvme_bytes_per_node"}
     count = "" if inside.nvme_drives is None else f"{inside.nvme_drives.value:g} "
-    for name in ("nvme_read_bandwidth_per_node", "nvme_write_bandwidth_per_node"):
+    for name in NVME_RATES:
         if name in given:
             why = f"the {count}NVMe drives of a {inside.name}"
             given[name] = given[name].by_default(why, "storage", "units")
@@ -115,15 +117,14 @@ def machine(card: Gpu, inside: Node | None, *, named: bool) -> dict[str, Input]:
 def drives(entry: Storage | None, units: Written | None) -> dict[str, Input]:
     """The bandwidth and capacity of drives in each node, or of a shared system.
 
-    Raises:
-        UsageError: units without an entry, or an entry whose bandwidth is not known.
+    Raises UsageError: units without an entry, or an entry whose bandwidth is not known.
     """
     if entry is None:
         if units is not None:
             raise UsageError("--units: found without --storage, expected the id of the drives or of the system")
         return {}
     count = quantities_of({"units": "offload_storage_units"}, {"units": units}).get("offload_storage_units", USUAL_UNITS)
-    names = ("nvme_read_bandwidth_per_node", "nvme_write_bandwidth_per_node", "nvme_bytes_per_node")
+    names = (*NVME_RATES, "nvme_bytes_per_node")
     if entry.family != "drive":
         names = ("system_read_bandwidth", "system_write_bandwidth", "storage_room_bytes")
     fields = (entry.read_bandwidth, entry.write_bandwidth, entry.raw_bytes if entry.family == "drive" else entry.usable_bytes)
@@ -191,8 +192,7 @@ def placed(known: Quantities, asked: Mapping[str, str]) -> dict[str, Part]:
     Shared storage takes what is left; whether it has the room is for the caller to say. The classes are known as
     `held_…_bytes`, the tiers as `…_room_bytes`; each class asks for a tier or `fill`.
 
-    Raises:
-        IngestError: a tier has to be filled whose size is not known.
+    Raises IngestError: a tier has to be filled whose size is not known.
     """
     size = {name: known.value(f"held_{name}_bytes") for name in asked}
     room = {tier: step.value for tier in TIERS[:-1] if (step := known.find(f"{tier}_room_bytes")) is not None}

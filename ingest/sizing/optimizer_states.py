@@ -58,8 +58,7 @@ class Trained(NamedTuple):
     def of(cls, asked: Mapping[str, Any], size: ModelSize, optimizer: Optimizer) -> Trained:
         """As asked, or as the catalog says of the run.
 
-        Raises:
-            UsageError: a rank that is no whole number, or adapters of an optimizer that trains the whole model.
+        Raises UsageError: a rank that is no whole number, or adapters of an optimizer that trains the whole model.
         """
         rank, targets, frozen = (asked.get(name) for name in ("lora_rank", "lora_targets", "frozen"))
         for name, value in (("lora_rank", rank), ("lora_targets", targets)):
@@ -89,8 +88,7 @@ def _names(written: str) -> tuple[str, ...]:
 def composed(own: Optimizer, given: Optimizer | None, recipe: Recipe | None = None) -> Optimizer:
     """The optimizer of a run: its own, or a given one with what the run fixes: adapters, and the width of states.
 
-    Raises:
-        UsageError: an optimizer that contradicts the recipe.
+    Raises UsageError: an optimizer that contradicts the recipe.
     """
     if given is None:
         found = own
@@ -118,11 +116,7 @@ def composed(own: Optimizer, given: Optimizer | None, recipe: Recipe | None = No
 
 
 def zero_stage_of(written: int | str) -> int:
-    """Return the ZeRO stage.
-
-    Raises:
-        UsageError: no such stage.
-    """
+    """Return the ZeRO stage. Raises UsageError: no such stage."""
     stage = parse(written, "1", "--zero-stage")
     if stage not in STAGES:
         raise option_error("zero_stage", f": found {written}, expected 0, 1, 2 or 3")
@@ -130,11 +124,7 @@ def zero_stage_of(written: int | str) -> int:
 
 
 def width_of(precision: str) -> float:
-    """Return the bytes of one weight.
-
-    Raises:
-        UsageError: an unknown precision; names the nearest one.
-    """
+    """Return the bytes of one weight. Raises UsageError: an unknown precision; names the nearest one."""
     if precision not in WIDTHS:
         raise option_error("precision", f": found '{precision}', {expected_one_of(precision, WIDTHS)}")
     return WIDTHS[precision]
@@ -145,8 +135,7 @@ def kept_by(
 ) -> dict[str, Input]:
     """Return the bytes per parameter of weights and optimizer states; exact if the weights of the model are known.
 
-    Raises:
-        UsageError: adapters or frozen parts of a model whose weights are unknown, or names of no part.
+    Raises UsageError: adapters or frozen parts of a model whose weights are unknown, or names of no part.
     """
     model = size.architecture
     states = {f"{name}_bytes_per_parameter": getattr(optimizer, name) for name in ("master", "momentum", "variance")}
@@ -186,11 +175,7 @@ def kept_by(
 
 
 def _named(rows: Sequence[Weight], names: tuple[str, ...], of: str) -> list[Weight]:
-    """The rows of these kinds, or with these words in their names.
-
-    Raises:
-        UsageError: a name that no row has.
-    """
+    """The rows of these kinds, or with these words in their names. Raises UsageError: a name that no row has."""
     words = {
         row.name: {row.kind, row.name.partition(".")[0], row.name.rpartition(".")[2], *row.name.split(".")} for row in rows
     }

@@ -26,17 +26,14 @@ OF_A_RELEASE = ("stored", "stored_bytes", "row_bytes")
 def page_data(catalogs: Catalogs = (), read: Container[str] | None = None) -> dict[str, Any]:
     """Return the catalogs, the tables of weights of their architectures, and the rates by GPU behind transferred rates.
 
-    Args:
-        catalogs: folders with entries of the user.
-        read: names of the fields that the page reads, and of the sources that it cites; None for all.
+    `read` names the fields that the page reads, and the sources that it cites; None for all.
 
     >>> data = page_data()
     >>> names, pattern, *sizes = data["architectures"]["llama3-8b"]
     >>> sizes[data["patterns"][pattern]["layers"]]
     32
 
-    Raises:
-        IngestError: a broken entry, or a rate above the dense peak of its GPU.
+    Raises IngestError: a broken entry, or a rate above the dense peak of its GPU.
     """
     catalog = Catalog(catalogs)
     for model in catalog.all(Model):
@@ -89,18 +86,12 @@ def _embedded(catalog: Catalog, read: Container[str] | None) -> dict[str, Any]:
 
 
 class _Writer:
-    """Records as plain data.
-
-    Attributes:
-        read: names of the fields that the page reads; None for all.
-        texts: the place of each text that a value or a rate has.
-        cited: the sources met so far.
-    """
+    """Records as plain data."""
 
     def __init__(self, read: Container[str] | None) -> None:
-        self.read = read
-        self.texts: dict[str, int] = {}
-        self.cited: set[str] = set()
+        self.read = read  # names of the fields that the page reads; None for all
+        self.texts: dict[str, int] = {}  # the place of each text that a value or a rate has
+        self.cited: set[str] = set()  # the sources met so far
 
     def record(self, record: Record) -> dict[str, Any]:
         kept = {name: shape for name, shape in record.shapes.items() if self.read is None or name in self.read}
@@ -135,16 +126,11 @@ def _names(row: Release | None) -> str | None:
 
 
 class _Patterns:
-    """Architectures as the number of a pattern and the numbers that fill it: many a release has the pattern of another.
-
-    Attributes:
-        parts: the place of the name and kind of each row of weights met so far.
-        met: the place of each pattern.
-    """
+    """Architectures as the number of a pattern and the numbers that fill it: many a release has the pattern of another."""
 
     def __init__(self) -> None:
-        self.parts: dict[str, int] = {}
-        self.met: dict[str, int] = {}
+        self.parts: dict[str, int] = {}  # the place of the name and kind of each row of weights met so far
+        self.met: dict[str, int] = {}  # the place of each pattern
 
     def packed(self, made: Architecture) -> list[Any]:
         """The fields that are not as they usually are; weights by column, those that repeat another column left out."""

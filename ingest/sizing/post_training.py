@@ -103,6 +103,9 @@ OF_CHECKPOINTS = (
     "checkpoint_bytes", "checkpoint_interval", "checkpoint_write_bandwidth", "checkpoint_files", "checkpoint_retained_bytes",
     "restart_read_bandwidth", "algorithm_checkpoint_bytes", "algorithm_state_bytes",
 )  # fmt: skip
+#: Those that a short page leaves out.
+BESIDE = ("trace_token_bytes", "trace_bytes_per_step", "sandbox_stored_bytes", "checkpoint_interval", "checkpoint_files",
+          "checkpoint_retained_bytes", "restart_read_bandwidth")  # fmt: skip
 #: What a job takes from its checkpoints.
 SAVED = ("checkpoint_bytes", "checkpoint_weights_bytes", "checkpoint_optimizer_bytes", *OF_CHECKPOINTS[1:6])
 
@@ -161,8 +164,7 @@ class PullOptions(TypedDict, total=False):
     ]  # fmt: skip
     tokens_per_second: Annotated[Amount, option("Tokens/s that one rollout host generates.", quantity="rollout_token_rate")]
     publish_within: Annotated[
-        Amount,
-        option("Time to write a version; half of that between versions by default.", "TIME", quantity="publish_seconds"),
+        Amount, option("Time to write a version; half of that between versions by default.", "TIME", quantity="publish_seconds")
     ]
     pull_within: Annotated[
         Amount,
@@ -269,22 +271,7 @@ QUESTION = Question(
         Shown("network_sync_share"),
         Shown("reload_bandwidth_per_host"),
         Shown("local_rewrite_bytes", main=False),
-        Shown("trace_token_bytes", main=False),
-        Shown("trace_bytes_per_step", main=False),
-        Shown("trace_bytes_per_day"),
-        Shown("trace_write_bandwidth"),
-        Shown("traces_retained_bytes"),
-        Shown("sandbox_read_bytes"),
-        Shown("sandbox_read_bandwidth"),
-        Shown("sandbox_stored_bytes", main=False),
-        Shown("checkpoint_bytes"),
-        Shown("checkpoint_interval", main=False),
-        Shown("checkpoint_write_bandwidth"),
-        Shown("checkpoint_files", main=False),
-        Shown("checkpoint_retained_bytes", main=False),
-        Shown("restart_read_bandwidth", main=False),
-        Shown("algorithm_checkpoint_bytes"),
-        Shown("algorithm_state_bytes"),
+        *(Shown(name, main=name not in BESIDE) for name in (*OF_TRACES, *OF_SANDBOXES, *OF_CHECKPOINTS)),
         Shown("rl_retained_bytes"),
     ),
     (
@@ -320,9 +307,8 @@ def rl(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[RlOpt
     >>> found["publish_bytes"].display, found["pull_read_bandwidth"].display
     ('982.9 MB (937.4 MiB)', '1.573 GB/s (1.465 GiB/s)')
 
-    Raises:
-        UsageError: an option is out of range, unknown or contradicts another one.
-        IngestError: an input is missing; names what to supply.
+    Raises UsageError: an option is out of range, unknown or contradicts another one; IngestError: an input is missing; names
+    what to supply.
     """
     asked: dict[str, Any] = {**filled(RlOptions, options, "rl"), "model": model}
     catalog, settings = opened(asked["catalogs"]), settings_of(asked["set"])
@@ -370,9 +356,8 @@ def post_training(
 ) -> PostTraining:
     """The quantities of a job of reinforcement learning.
 
-    Raises:
-        UsageError: an option is out of range, unknown or contradicts another one.
-        IngestError: an input is missing; names what to supply.
+    Raises UsageError: an option is out of range, unknown or contradicts another one; IngestError: an input is missing; names
+    what to supply.
     """
     publish, algorithm = asked.get("publish") or USUAL_PUBLISHED, asked.get("algorithm") or USUAL_ALGORITHM
     one_of("--publish", publish, PUBLISHED)
@@ -447,11 +432,7 @@ def _usual_encoding(width: float) -> str:
 
 
 def _encoding(written: str | None, width: float, settings: Mapping[str, float]) -> str:
-    """The encoding of deltas.
-
-    Raises:
-        UsageError: none that is known, or one that was measured for weights of another width.
-    """
+    """The encoding of deltas. Raises UsageError: none that is known, or one that was measured for weights of another width."""
     if written is not None:
         one_of("--encoding", written, ENCODINGS)
     found = written or _usual_encoding(width)
@@ -462,11 +443,7 @@ def _encoding(written: str | None, width: float, settings: Mapping[str, float]) 
 
 
 def _share(written: str | float | None) -> dict[str, Input]:
-    """The share of parameters that change, a number or its ends.
-
-    Raises:
-        UsageError: not shares, or ends in the wrong order.
-    """
+    """The share of parameters that change, a number or its ends. Raises UsageError: not shares, or ends in the wrong order."""
     if written is None:
         return {}
     ends = str(written).split("..")
@@ -480,8 +457,7 @@ def _share(written: str | float | None) -> dict[str, Input]:
 def _traced(asked: Mapping[str, Any], size: ModelSize) -> dict[str, Input]:
     """The bytes that traces keep of a token.
 
-    Raises:
-        UsageError: an unknown part, or routing of a model whose experts are not known.
+    Raises UsageError: an unknown part, or routing of a model whose experts are not known.
     """
     form, kept = asked.get("trace_format") or USUAL_TRACE, asked.get("trace") or USUAL_KEPT
     one_of("--trace-format", form, TRACES)
@@ -502,8 +478,7 @@ def _traced(asked: Mapping[str, Any], size: ModelSize) -> dict[str, Input]:
 def routing_bytes(size: ModelSize) -> Input:
     """Bytes of the experts that a token visits: one for each layer and expert, two where a byte does not tell them apart.
 
-    Raises:
-        UsageError: a model without experts, or of unknown structure.
+    Raises UsageError: a model without experts, or of unknown structure.
     """
     made = size.architecture
     rows = [row for row in made.weights if row.kind == "expert" and len(row.shape) == 2] if made is not None else []

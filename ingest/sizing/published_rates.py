@@ -71,17 +71,15 @@ class PublishedRates:
     """The published rates of a model, and the entries that they name.
 
     Each entry is read when it is first asked for: an answer about one GPU needs a few of some hundred files.
-
-    Args:
-        model: whose rates these are.
-        catalog: where they are published.
-        before: a round of a benchmark: only rates of its earlier rounds count, as on the day before it was published.
-        seen: the rates of other models by GPU on that day.
-        batch: samples of one step of the job; None for the largest batch of a published run of its size.
     """
 
     def __init__(
-        self, model: Model, catalog: Catalog, before: str = "", seen: Cells | None = None, batch: Input | None = None
+        self,
+        model: Model,
+        catalog: Catalog,
+        before: str = "",  # a round: only rates of earlier rounds count, as on the day before it was published
+        seen: Cells | None = None,  # the rates of other models by GPU on that day
+        batch: Input | None = None,  # samples of one step of the job; None for the largest of a published run of its size
     ) -> None:
         self.model, self._catalog, self._file = model, catalog, model.path.with_suffix(".csv")
         self._before, self._seen, self.batch = before, seen, batch
@@ -217,14 +215,10 @@ def protocol_rates(
 ) -> list[ProtocolRate]:
     """Return one rate per GPU and protocol.
 
-    Args:
-        model: whose rates these are.
-        rates: rates graded `assumed` count only if there are no others at that precision.
-        precision: of the runs; its sibling counts.
-        gpus: size of the job. The total rate follows the medians of the published sizes, and a larger job never reads less
-            than a smaller one; beyond the largest it follows the steps of the model. None for the median of the runs on at
-            most two nodes, or of the smallest runs.
-        steps: what is known of them.
+    Rates graded `assumed` count only if there are no others at that precision, or its sibling. With the size of the job in
+    `gpus`, the total rate follows the medians of the published sizes, and a larger job never reads less than a smaller one;
+    beyond the largest it follows the steps of the model. Without, the rate is the median of the runs on at most two nodes, or
+    of the smallest runs.
     """
     members = family_of(precision)
     usable = [rate for rate in rates if rate.precision in members and samples_of(model, rate) is not None]

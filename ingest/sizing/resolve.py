@@ -37,8 +37,7 @@ CONFIG = "config.json"
 def machine_of(gpu: str | None, node: str | None, catalog: Catalog) -> tuple[Gpu | None, Node | None]:
     """Return the GPU and the node type: as named, or the one that the other implies.
 
-    Raises:
-        UsageError: a node that carries another GPU.
+    Raises UsageError: a node that carries another GPU.
     """
     card = catalog.get(Gpu, gpu) if gpu else None
     inside = catalog.get(Node, node) if node else None
@@ -73,8 +72,7 @@ def gpus_of(
     >>> gpus_of(None, 128, Catalog(), gpu="h100"), gpus_of("1024", None, Catalog())
     (1024.0, '1024')
 
-    Raises:
-        UsageError: no number, or GPUs and nodes that contradict each other.
+    Raises UsageError: no number, or GPUs and nodes that contradict each other.
     """
     if nodes is None:
         return gpus
@@ -111,9 +109,7 @@ class ModelSize(NamedTuple):
 def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float]) -> ModelSize:
     """Return the size of a model: a catalog id, `config.json`, YAML file, folder, or None if `--set parameters=N` is enough.
 
-    Raises:
-        UsageError: an unknown model, or no size.
-        IngestError: a catalog entry without parameters.
+    Raises UsageError: an unknown model, or no size; IngestError: a catalog entry without parameters.
     """
     for name, most in MOST.items():
         if settings.get(name, 0) > most:
@@ -156,11 +152,7 @@ def _is_architecture(source: str, catalog: Catalog) -> bool:
 
 
 def optimizer_of(name: str, catalog: Catalog) -> Optimizer:
-    """Return an optimizer by id, alias or YAML file.
-
-    Raises:
-        UsageError: an unknown optimizer; names the nearest one.
-    """
+    """Return an optimizer by id, alias or YAML file. Raises UsageError: an unknown optimizer; names the nearest one."""
     written = name.lower()
     known = catalog.ids(Optimizer.kind)
     if written not in known and not name.endswith((".yaml", ".yml")) and written not in catalog.aliases.get("optimizers", {}):
@@ -169,11 +161,7 @@ def optimizer_of(name: str, catalog: Catalog) -> Optimizer:
 
 
 def recipe_of(name: str, catalog: Catalog) -> Recipe:
-    """Return a recipe by id, bytes per parameter or YAML file.
-
-    Raises:
-        UsageError: an unknown recipe; names the nearest one.
-    """
+    """Return a recipe by id, bytes per parameter or YAML file. Raises UsageError: an unknown recipe; names the nearest one."""
     known = catalog.ids(Recipe.kind)
     for found in known:
         if name.isdecimal() and name == found.rpartition("-")[2]:
@@ -190,9 +178,7 @@ def recipe_of(name: str, catalog: Catalog) -> Recipe:
 def model_structure(source: str | Path, catalog: Catalog, *, strict: bool = False) -> Architecture:
     """Return the structure of a model: of what `describe` takes, or of the URL of the folder of a release.
 
-    Raises:
-        UsageError: no such file, folder or id.
-        IngestError: an unreadable file, or a family that is not described.
+    Raises UsageError: no such file, folder or id; IngestError: an unreadable file, or a family that is not described.
     """
     if "://" not in str(source):
         return architecture.describe(source, catalog, strict=strict)
@@ -213,9 +199,8 @@ def model_structure(source: str | Path, catalog: Catalog, *, strict: bool = Fals
 class RemoteFiles:
     """The files of a release behind a URL; a header is read with two requests for a range.
 
-    Raises:
-        UsageError: nothing is there.
-        IngestError: the storage refuses, its package is not installed, or there are too many files for a release.
+    Raises UsageError: nothing is there; IngestError: the storage refuses, its package is not installed, or there are too many
+    files for a release.
     """
 
     def __init__(self, url: str) -> None:

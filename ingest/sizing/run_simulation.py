@@ -85,8 +85,7 @@ def course(schedule: Schedule, drain: float, duration: float) -> Course:
     >>> float(course(Schedule(900, 1, 90, 0.5), 90, 1e6).times[-1])
     946.0
 
-    Raises:
-        UsageError: more checkpoints in a period than can be followed.
+    Raises UsageError: more checkpoints in a period than can be followed.
     """
     if min(schedule.every, duration / schedule.interval) > MOST_CYCLES:
         raise UsageError(f"--interval: found {schedule.interval:g} s, expected at most {MOST_CYCLES:,} checkpoints in a period")
@@ -166,8 +165,7 @@ class Segments(NamedTuple):
 def drawn(interrupts: Interrupts, near_share: float, duration: float, runs: int, seed: int) -> Segments:
     """Draw the interrupts of all runs; the same seed gives the same draws whatever the rates and shares are.
 
-    Raises:
-        UsageError: more interrupts than can be followed.
+    Raises UsageError: more interrupts than can be followed.
     """
     expected = runs * (duration / interrupts.mean + BLOCK)
     if expected > MOST_SEGMENTS:
@@ -200,8 +198,7 @@ def simulated(schedule: Schedule, interrupts: Interrupts, restart: Restart, *, d
     >>> round(float(found.goodput.mean()), 3), bool(found.slowdown.any())  # GPUs that wait for a dump do not train slowly
     (0.896, False)
 
-    Raises:
-        UsageError: more interrupts or checkpoints than can be followed.
+    Raises UsageError: more interrupts or checkpoints than can be followed.
     """
     segments = drawn(interrupts, restart.near_share, duration, runs, seed)
     # From each interrupt to the first step after it.

@@ -270,9 +270,8 @@ def sweep(
     >>> sweep(model="cosmoflow", gpu="h100", axes={"nodes": [1, 2]}).to_frame()["gpus"].tolist()
     [8.0, 16.0]
 
-    Raises:
-        UsageError: no axis, an unknown quantity, or an invalid range.
-        IngestError: there is no evidence for a model on a GPU.
+    Raises UsageError: no axis, an unknown quantity, or an invalid range; IngestError: there is no evidence for a model on a
+    GPU.
     """
     asked: dict[str, Any] = {**filled(SweepOptions, options, "sweep")}
     catalogs, nodes = asked.pop("catalogs"), asked.pop("nodes")

@@ -99,10 +99,7 @@ class RunRateOptions(TypedDict, total=False):
             choices=USUAL_PRECISIONS,
         ),
     ]
-    basis: Annotated[
-        str,
-        option("Evidence for the rate: {choices}.", "LEVEL", default=LEVELS[0], choices=LEVELS),
-    ]
+    basis: Annotated[str, option("Evidence for the rate: {choices}.", "LEVEL", default=LEVELS[0], choices=LEVELS)]
     protocol: Annotated[str | None, option("Measurement protocol of the rate.", "ID")]
     sequence_length: Annotated[Written | None, option("Tokens of one sequence, for the FLOPs of attention.")]
 
@@ -181,6 +178,12 @@ class TrainOptions(RunOptions, SavingOptions, CommonOptions, total=False):
 
 #: option -> the quantity of the run that it sets
 QUANTITIES = quantities_in(RunOptions)
+#: What the run loses, in the terms of `ingest checkpoint`.
+LOST = (
+    "job_mean_time_to_interrupt", "checkpoint_interval", "checkpoint_stall_fraction", "writing_overhead",
+    "lost_work_overhead", "restart_overhead",
+)  # fmt: skip
+LOSSES = (*LOST, "checkpoint_overhead", "total_overhead", "goodput_closed_form")
 #: What `train` answers; a result with inputs is missed only where one of them is given.
 QUESTION = Question(
     "train",
@@ -188,12 +191,7 @@ QUESTION = Question(
         Shown("training_seconds"),
         Shown("gpu_hours"),
         Shown("goodput"),
-        Shown("job_mean_time_to_interrupt", main=False),
-        Shown("checkpoint_interval", main=False),
-        Shown("checkpoint_stall_fraction", main=False),
-        Shown("writing_overhead", main=False),
-        Shown("lost_work_overhead", main=False),
-        Shown("restart_overhead", main=False),
+        *(Shown(name, main=False) for name in LOST),
         Shown("checkpoint_overhead"),
         Shown("stall_fraction"),
         Shown("samples_per_second_per_gpu"),
@@ -223,11 +221,6 @@ QUESTION = Question(
         ("Takes", {"gpu_hours": "{}", "training_energy": "{}", "training_carbon": "{} CO₂e"}),
     ),
 )
-#: What the run loses, in the terms of `ingest checkpoint`.
-LOSSES = (
-    "job_mean_time_to_interrupt", "checkpoint_interval", "checkpoint_stall_fraction", "writing_overhead",
-    "lost_work_overhead", "restart_overhead", "checkpoint_overhead", "total_overhead", "goodput_closed_form",
-)  # fmt: skip
 #: Results that only a rate has.
 OF_RATE = ("samples_per_second_per_gpu", "implied_flops_utilization", "tokens_per_second_per_gpu")
 #: Results that follow from the duration of the run.
@@ -258,9 +251,8 @@ def train(
     >>> answer.results["training_seconds"].display, "training_cost" in answer.results
     ('82.59 days', False)
 
-    Raises:
-        UsageError: an option is out of range, unknown or contradicts another one.
-        IngestError: an input is missing; names what to supply.
+    Raises UsageError: an option is out of range, unknown or contradicts another one; IngestError: an input is missing; names
+    what to supply.
     """
     asked: dict[str, Any] = {**filled(TrainOptions, options, "train")}
     if asked.pop("optimal"):
@@ -338,7 +330,8 @@ def _optimal(model: str | None, gpu: str | None, asked: dict[str, Any]) -> Answe
         return tokens, train(source, gpu, **{**asked, "tokens": tokens, "set": numbers})
 
     def fits(law: str, size: int) -> bool:
-        return hours is None or _hours(run(law, size)[1]) <= hours
+        # A run without progress has no GPU-hours.
+        return hours is None or ((found := run(law, size)[1].results.get("gpu_hours")) is not None and found.value <= hours)
 
     answers, rows = [], []
     hours = None if budget is None else float(parse(budget, "GPU-hour", "--budget"))
@@ -392,11 +385,6 @@ def _batch(fixed: Mapping[str, float]) -> Input | None:
     tokens = {name: fixed[name] for name in ("training_tokens",) if name in fixed}
     value = float(solve(BATCH, tokens)) if tokens else 0
     return Input(value, low=value * BATCH_ENDS[0], high=value * BATCH_ENDS[1]) if value else None
-
-
-def _hours(answer: Answer) -> float:
-    """The GPU-hours of a run; without end where it makes no progress."""
-    return answer.results["gpu_hours"].value if "gpu_hours" in answer.results else math.inf
 
 
 def _check(model: str | None, fixed: Mapping[str, float]) -> None:

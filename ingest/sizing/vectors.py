@@ -74,9 +74,7 @@ QUESTION = Question(
         Shown("read_bandwidth"),
         Shown("latency_budget"),
         Shown("load_seconds", label="time to load all copies"),
-        Shown("index_load_bandwidth"),
-        Shown("rebuild_write_bandwidth"),
-        Shown("ingest_vectors_per_second"),
+        *map(Shown, OF_LOAD[1:]),
     ),
     (("Needs", {"read_requests_per_second": "{} random reads/s", **HELD}), ("Needs", HELD)),
 )
@@ -105,8 +103,7 @@ class IndexedOptions(TypedDict, total=False):
     ]
     tokens: Annotated[Amount, option("Tokens of the text.", quantity="tokens")]
     chunk: Annotated[
-        Amount,
-        option("Tokens of a chunk; {default} by default.", quantity="chunk_tokens", usual={"chunk_tokens": USUAL_CHUNK}),
+        Amount, option("Tokens of a chunk; {default} by default.", quantity="chunk_tokens", usual={"chunk_tokens": USUAL_CHUNK})
     ]
     overlap: Annotated[Amount, option("Tokens that chunks share; {default} by default.", quantity="chunk_overlap_tokens")]
     embedding: Annotated[
@@ -150,8 +147,7 @@ class QueryOptions(TypedDict, total=False):
     latency: Annotated[Amount, option("Time in which a query may wait for storage.", "TIME", quantity="query_latency")]
     recall: Annotated[Amount, option("Recall that you measured with these settings; it is printed, never derived.", "F")]
     load_time: Annotated[
-        Amount,
-        option("Time to load all copies; {default} by default.", "TIME", quantity="index_load_seconds", usual=DEFAULTS),
+        Amount, option("Time to load all copies; {default} by default.", "TIME", quantity="index_load_seconds", usual=DEFAULTS)
     ]
     load_bandwidth: Annotated[Amount, option("Read bandwidth of the load instead.", "RATE", quantity="index_load_bandwidth")]
     rebuilds_per_day: Annotated[
@@ -175,9 +171,8 @@ def vectors(**options: Unpack[VectorsOptions]) -> Answer:
     >>> answer.results["index_bytes"].value
     6832128
 
-    Raises:
-        UsageError: an option is out of range, unknown or contradicts another one, or a layout that was not held against files.
-        IngestError: an input is missing; names what to supply.
+    Raises UsageError: an option is out of range, unknown or contradicts another one, or a layout that was not held against
+    files; IngestError: an input is missing; names what to supply.
     """
     asked: dict[str, Any] = {**filled(VectorsOptions, options, "vectors")}
     catalog, settings = opened(asked["catalogs"]), settings_of(asked["set"])
@@ -235,8 +230,7 @@ def vectors(**options: Unpack[VectorsOptions]) -> Answer:
 def _text_of_file(asked: dict[str, Any]) -> dict[str, Input]:
     """The text that a measurement names in place of a number of documents; with `--tokens` its ratios alone.
 
-    Raises:
-        UsageError: nothing to index, or vectors and the text that they follow from.
+    Raises UsageError: nothing to index, or vectors and the text that they follow from.
     """
     text = [one for one in TEXT if asked[one] is not None]
     if asked["vectors"] is not None and text:
@@ -258,8 +252,7 @@ def _text_of_file(asked: dict[str, Any]) -> dict[str, Input]:
 def _layout(asked: Mapping[str, Any], catalog: Catalog) -> tuple[Layout, str]:
     """The layout of an index, and the type of its numbers.
 
-    Raises:
-        UsageError: no index, or a layout or a type whose files were not counted.
+    Raises UsageError: no index, or a layout or a type whose files were not counted.
     """
     index, library = asked["index"], asked["layout"]
     if library in catalog.ids(Layout.kind) or (library and library.endswith((".yaml", ".yml"))):
@@ -311,9 +304,7 @@ def _embedded(asked: Mapping[str, Any], catalog: Catalog, numbers: Mapping[str, 
 def _built(given: dict[str, Input], layout: Layout, asked: Mapping[str, Any]) -> tuple[Quantities, bool]:
     """The quantities of an index, and whether its vectors follow from a text.
 
-    Raises:
-        UsageError: options that contradict each other.
-        MissingQuantity: an input of the size of the index is missing.
+    Raises UsageError: options that contradict each other; MissingQuantity: an input of the size of the index is missing.
     """
     stated = "vectors" not in given
     cases = ["vectors_indexed", *CASES[layout.stores]]
@@ -359,9 +350,8 @@ def _built(given: dict[str, Input], layout: Layout, asked: Mapping[str, Any]) ->
 def _check(known: Quantities, layout: Layout) -> None:
     """Refuse sizes that no index of this layout has.
 
-    Raises:
-        UsageError: fewer vectors than shards, lists or entries of a codebook, fewer lists than probes, or a code that
-            no vector of these dimensions has.
+    Raises UsageError: fewer vectors than shards, lists or entries of a codebook, fewer lists than probes, or a code that no
+    vector of these dimensions has.
     """
     count, lists = known.value("shard_vectors"), known.value("index_lists")
     if count < 1:

@@ -369,17 +369,14 @@ def _results(
 def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
     """Storage systems that meet a need, their bottlenecks and the units required.
 
-    Args:
-        plan: a site file, the JSON that `ingest plan` wrote of it, or the model of a job.
-        options: a job as `bw` takes it, needs as plain numbers, and the systems to compare.
+    `plan` is a site file, the JSON that `ingest plan` wrote of it, or the model of a job; the options are a job as `bw` takes
+    it, needs as plain numbers, and the systems to compare.
 
     >>> found = fit(read_bandwidth="500 GB/s", write_bandwidth="300 GB/s", capacity="1 PB", storage="ddn-ai400x2")
     >>> found.results["ddn-ai400x2"].results["units_required"].value
     7
 
-    Raises:
-        UsageError: an invalid option or combination of options.
-        IngestError: a missing fact, and what to supply.
+    Raises UsageError: an invalid option or combination of options; IngestError: a missing fact, and what to supply.
     """
     asked: dict[str, Any] = {**filled(FitOptions, options, "fit")}
     if plan is not None and asked["model"] is None and not Path(plan).suffix and not Path(plan).exists():
@@ -429,10 +426,7 @@ def fit_plan(plan: Plan, storage: Sequence[str]) -> Fits:
 
 
 def _site_of(plan: str | Path | None, catalog: Catalog, root: str | Path | None) -> Plan:
-    """The plan of a site file, whose inputs are turned.
-
-    Raises UsageError: another source of needs, or storage in place.
-    """
+    """The plan of a site file, whose inputs are turned. Raises UsageError: another source of needs, or storage in place."""
     if plan is None or Path(plan).suffix.lower() not in SITE_SUFFIXES:
         raise UsageError("--flip: the inputs of a site are turned, expected SITE.yaml")
     found = plan_of_site(plan, catalog, root=root)

@@ -276,29 +276,19 @@ LINE_HOLDS, LINE_FAILS, LINE_OPEN = LINE_VERDICTS = ("holds", "fails", "not know
 
 
 class Flip(NamedTuple):
-    """A value of an input at which the verdict on a requirement line turns.
+    """A value of an input at which the verdict on a requirement line turns."""
 
-    Attributes:
-        system, requirement: their ids.
-        layer: of the data path that turns it.
-        input: the key of the site file, or the quantity.
-        unit: of the three values.
-        value, flips_at: today, and where the verdict turns.
-        whole: whether the input is whole.
-        verdict, then: on the line, today and behind it: one of `LINE_VERDICTS`.
-        low, high: the range of the input; None where it has none.
-    """
-
-    system: str
-    requirement: str
-    layer: str
-    input: str
-    unit: str
-    value: float
-    flips_at: float
-    whole: bool
-    verdict: str
-    then: str
+    system: str  # its id
+    requirement: str  # its id
+    layer: str  # of the data path that turns it
+    input: str  # the key of the site file, or the quantity
+    unit: str  # of `value`, `flips_at`, `low` and `high`
+    value: float  # today
+    flips_at: float  # where the verdict turns
+    whole: bool  # whether the input is whole
+    verdict: str  # on the line, today: one of `LINE_VERDICTS`
+    then: str  # behind `flips_at`, likewise
+    #: the range of the input; None where it has none
     low: float | None
     high: float | None
 
@@ -333,53 +323,35 @@ class Steady(NamedTuple):
 
 
 class InputEffect(NamedTuple):
-    """What the range of an input does to how much of a system is bought.
-
-    Attributes:
-        share: its total effect: of the variance of the units, or of the capacity of a service.
-        at_low, at_high: units, or capacity, with the input alone at the ends of its range.
-    """
+    """What the range of an input does to how much of a system is bought."""
 
     system: str
     input: str
-    share: float
+    share: float  # its total effect: of the variance of the units, or of the capacity of a service
+    #: units, or capacity, with the input alone at the ends of its range
     at_low: float
     at_high: float
 
 
 class Observation(NamedTuple):
-    """The one observation to make first.
+    """The one observation to make first."""
 
-    Attributes:
-        what: it takes.
-        command: that makes it.
-        inputs: that it determines.
-        narrows, undecided: how many verdicts of systems on lines it narrows, of how many that are undecided.
-    """
-
-    what: str
-    command: str
-    inputs: tuple[str, ...]
+    what: str  # it takes
+    command: str  # that makes it
+    inputs: tuple[str, ...]  # that it determines
+    #: how many verdicts of systems on lines it narrows, of how many that are undecided
     narrows: int
     undecided: int
 
 
 class Flips(NamedTuple):
-    """What would change the verdicts.
+    """What would change the verdicts."""
 
-    Attributes:
-        flips: the nearest first, those inside the range of their input before all others.
-        steady: inputs without a flip.
-        refused: why inputs were not turned, by their name.
-        effects: of the inputs that have a range, the largest of each system first.
-        observation: to make first; None where no verdict is undecided, or nothing observes its inputs.
-    """
-
-    flips: tuple[Flip, ...]
-    steady: tuple[Steady, ...]
-    refused: Mapping[str, str]
-    effects: tuple[InputEffect, ...] = ()
-    observation: Observation | None = None
+    flips: tuple[Flip, ...]  # the nearest first, those inside the range of their input before all others
+    steady: tuple[Steady, ...]  # inputs without a flip
+    refused: Mapping[str, str]  # why inputs were not turned, by their name
+    effects: tuple[InputEffect, ...] = ()  # of the inputs that have a range, the largest of each system first
+    observation: Observation | None = None  # to make first; None where no verdict is undecided, or nothing observes its inputs
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""

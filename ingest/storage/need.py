@@ -315,9 +315,8 @@ def need_of(
 ) -> Need:
     """The need of a plan, as a site file, JSON or itself, or of a job, whose machine and settings hold for other needs too.
 
-    Raises:
-        UsageError: a value out of range, or two sources of one need.
-        IngestError: a plan that cannot be read, or a missing fact.
+    Raises UsageError: a value out of range, or two sources of one need; IngestError: a plan that cannot be read, or a missing
+    fact.
     """
     one_of("--priority", priority, PRIORITIES)
     if isinstance(plan, str) and not Path(plan).suffix and not Path(plan).exists():
