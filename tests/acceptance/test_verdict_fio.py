@@ -161,21 +161,6 @@ def test_requests_in_queues_may_start_in_the_ramp_and_end_after_it(share, same):
     assert ([text for text in reasons if text.startswith("block size")] == []) == same
 
 
-def test_another_queue_depth_does_not_count(copied):
-    spoil(copied, "T-READ-01-fio", lambda found: [job["job options"].update(iodepth="2") for job in found["jobs"]])
-    found = ingest.verdict(copied, copied / "results").results["R-READ-01"]
-    assert found.result == "not tested"
-    assert "queue depth of a thread: found 2, expected 1" in found.why
-
-
-def test_a_run_with_errors_does_not_count(copied):
-    spoil(copied, "T-READ-01-fio", lambda found: found["jobs"][1].update(error=22))
-    answer = ingest.verdict(copied, copied / "results")
-    assert answer.results["R-READ-01"].result == "not tested"
-    assert "error 22, expected none" in answer.results["R-READ-01"].why
-    assert len(answer.refused) == 1
-
-
 def test_an_old_fio_prints_kibibytes_alone(copied):
     path = spoil(copied, "T-READ-01-fio", lambda found: found)
     new = fio.read(path.read_text(), "x")[0].loads[0].rate
@@ -183,22 +168,18 @@ def test_an_old_fio_prints_kibibytes_alone(copied):
     assert fio.read(path.read_text(), "x")[0].loads[0].rate == pytest.approx(new, rel=1e-4)
 
 
-def test_another_block_size_does_not_count(copied):
+def smaller(found):
     """What ran is told by what was moved, whatever the options say."""
-
-    def halve(found):
-        for job in found["jobs"]:
-            job["read"]["total_ios"] *= 2
-
-    spoil(copied, "T-READ-01-fio", halve)
-    assert (
-        "block size: found 65,536 B, expected 131,072 B" in ingest.verdict(copied, copied / "results").results["R-READ-01"].why
-    )
+    for job in found["jobs"]:
+        job["read"]["total_ios"] *= 2
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
+        (smaller, "block size: found 65,536 B, expected 131,072 B"),
+        (lambda found: [job["job options"].update(iodepth="2") for job in found["jobs"]], "thread: found 2, expected 1"),
+        (lambda found: found["jobs"][1].update(error=22), "error 22, expected none"),
         (
             lambda found: [job["read"].update(runtime=500) for job in found["jobs"]],
             "duration: found 0.5 s, expected at least 1",
@@ -217,7 +198,8 @@ def test_a_run_that_is_not_the_job_does_not_count(copied, change, why):
     spoil(copied, "T-READ-01-fio", change)
     answer = ingest.verdict(copied, copied / "results")
     assert answer.results["R-READ-01"].result == "not tested"
-    assert why in " ".join(answer.refused.values())
+    assert len(answer.refused) == 1
+    assert why in answer.results["R-READ-01"].why
 
 
 def test_a_slow_run_of_three_leaves_the_verdict_open(copied, tmp_path):

@@ -95,6 +95,10 @@ def test_a_site_that_only_serves_asks_for_its_caches(tmp_path, run):
     assert (caches.pattern, caches.files) == ("random", "shared")
     guided = ingest.plan({name: item for name, item in site.items() if name != "floor"}, samples=0)
     assert exact(guided, "R-KV-01") == exact(plan, "R-KV-01")
+    both = planned(serving=CHAT)
+    for name in ("R-KV-01", "R-KV-02", "R-KV-03", "R-END-01"):
+        assert exact(plan, name) == pytest.approx(exact(both, name))
+    assert plan.missing["R-READ-03"] == "no job reads data"
     assert "R-KV-01" not in guided.guided
     mixed = planned({**STATES, "batch": 4, "sequence_length": 4096, "target": 0.8}, CHAT)
     written = mixed.requirement("R-WRITE-01")
@@ -240,20 +244,6 @@ def test_jobs_that_wait_while_they_save_move_no_states_meanwhile(mode, together)
     plan = ingest.plan(site, samples=0)
     reads, saves, states = (exact(plan, name) for name in ("R-READ-03", "R-WRITE-02", "R-OFFLOAD-02"))
     assert exact(plan, "R-MIX-01") == pytest.approx(8 * states + together((reads, saves)))
-
-
-def test_a_site_may_only_serve():
-    site = described(serving=CHAT)
-    both, alone = (
-        ingest.plan(site, samples=0),
-        ingest.plan({name: item for name, item in site.items() if name != "jobs"}, samples=0),
-    )
-    for name in ("R-KV-01", "R-KV-02", "R-KV-03", "R-END-01"):
-        assert exact(alone, name) == pytest.approx(exact(both, name))
-    assert alone.missing["R-READ-03"] == "no job reads data"
-    assert alone.requirement("R-KV-01").conditions.pattern == "random"
-    with pytest.raises(IngestError, match=r"'jobs' is missing: .* or `serving`"):
-        ingest.plan({"clusters": site["clusters"]}, samples=0)
 
 
 @pytest.mark.parametrize(("keys", "replicas", "width"), [({}, 8, 2), ({"replicas": 3, "weight_bits": 8}, 9, 1)])
