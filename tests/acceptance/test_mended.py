@@ -1,13 +1,12 @@
 """What a hostile or a hurried hand does to tests and results: each is noticed."""
 
 import json
-import os
 import shutil
-import subprocess
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from conftest import finished
 from outputs import elbencho_json, mdtest, paced
 from plans import line, plan
 
@@ -315,8 +314,7 @@ def test_an_earlier_result_is_never_overwritten(tests, tmp_path):
     results = tests / "results"
     results.mkdir()
     (results / "T-META-02-fio.run1.json").write_text("mine")
-    environment = {**os.environ, "TARGET": str(tmp_path)}
-    subprocess.run(["sh", tests / "fio/T-META-02-fio.sh"], env=environment, check=True, capture_output=True)
+    finished("sh", tests / "fio/T-META-02-fio.sh", TARGET=str(tmp_path))
     assert (results / "T-META-02-fio.run1.json").read_text() == "mine"
     assert (results / "T-META-02-fio.run2.json").exists()
 
@@ -324,11 +322,9 @@ def test_an_earlier_result_is_never_overwritten(tests, tmp_path):
 def test_caches_are_dropped_before_every_run_or_nothing_runs(tmp_path):
     ingest.accept(plan(tmp_path), tmp_path / "tests", tool="ior", hosts=None)
     (tmp_path / "tests/hosts.txt").write_text("".join(f"n{number}\n" for number in range(128)))
-    environment = {**os.environ, "TARGET": str(tmp_path), "LAUNCH": "true"}
-    words = ["sh", tmp_path / "tests/ior/T-READ-01-ior.sh"]
-    assert b"DROP_CACHES" in subprocess.run(words, env=environment, check=False, capture_output=True).stderr
-    environment["DROP_CACHES"] = f"echo dropped >> {tmp_path}/drops"
-    subprocess.run(words, env=environment, check=True, capture_output=True)
+    words, given = ["sh", tmp_path / "tests/ior/T-READ-01-ior.sh"], {"TARGET": str(tmp_path), "LAUNCH": "true"}
+    assert "DROP_CACHES" in finished(*words, check=False, **given).stderr
+    finished(*words, **given, DROP_CACHES=f"echo dropped >> {tmp_path}/drops")
     assert (tmp_path / "drops").read_text() == "dropped\n" * 3
 
 

@@ -137,9 +137,14 @@ def test_model_and_gpus_are_given_alike_in_every_command(run, forms):
         ("bw cosmoflow --model unet3d --gpu h100", "found 'cosmoflow' and --model unet3d, expected one of them"),
         ("train llama3-70b --tokens 100GB --gpu h100 --gpus 8", "expected token; did you mean '100G', 100,000,000,000"),
         ("bw cosmoflow --gpu h100 --nodes 1,024", "found '1,024', expected a list such as 1,8,128, or 1024 without commas"),
+        ("plan --new --nodes 64 --gpu h100 --models lama3-70b", "nearest llama3-70b, "),
+        ("plan --new --nodes 64 --gpu h100 --models llama3-70b,llama3-70b", "found a model twice"),
+        ("plan --new --nodes 1 --gpu h100 --models llama3-70b,resnet50", "found 1, expected at least one for each of 2"),
+        ("plan --new --nodes 64", "expected --nodes, --gpu and --models together"),
+        (f"plan {ENTERPRISE} --nodes 4", "without --new"),
     ],
 )
-def test_contradictions_are_refused_in_one_line(run, words, said):
+def test_contradictions_and_what_no_starter_can_hold_are_refused_in_one_line(run, words, said):
     done = run(*words.split())
     assert done.code == 2
     (line,) = done.err.splitlines()
@@ -181,27 +186,6 @@ def test_a_starter_of_given_models_plans_with_cautions_of_the_evidence_alone(run
     planned = run("plan", "site.yaml", "--samples", "0", "-v")
     assert planned.code == 0
     assert {re.match(r"ingest: warning: (\S+)", line)[1] for line in planned.err.splitlines()} == OF_EVIDENCE
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ((*NEW, "lama3-70b"), "nearest llama3-70b, "),
-        ((*NEW, "llama3-70b,llama3-70b"), "found a model twice"),
-        (
-            (*NEW[:2], "--nodes", "1", "--gpu", "h100", "--models", "llama3-70b,resnet50"),
-            "found 1, expected at least one for each of 2",
-        ),
-        (NEW[:4], "expected --nodes, --gpu and --models together"),
-        (("plan", ENTERPRISE, "--nodes", "4"), "without --new"),
-    ],
-    ids=["unknown", "twice", "few-nodes", "incomplete", "without-new"],
-)
-def test_a_starter_refuses_what_it_cannot_write(run, words, said):
-    done = run(*words)
-    assert done.code in (1, 2)
-    (line,) = done.err.splitlines()
-    assert said in line
 
 
 @pytest.mark.parametrize(

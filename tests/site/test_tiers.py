@@ -162,24 +162,15 @@ def test_an_impossible_placement_is_refused_at_its_line():
         ({"turns": 1.5}, r"\.turns: found 1\.5, expected a whole number"),
         ({"set": {"kv_block_tokens": -1}}, r"\.set\.kv_block_tokens: found -1"),
         ({"set": {"kv_blok_tokens": 1}}, r"\.set\.kv_blok_tokens: no quantity .*did you mean 'kv_block_tokens'"),
-    ],
-)
-def test_a_refusal_names_the_keys_of_the_site(keys, said):
-    with pytest.raises(IngestError, match=rf"^serving\.chat{said}"):
-        planned(serving={**CHAT, **keys})
-
-
-@pytest.mark.parametrize(
-    ("keys", "said"),
-    [
         ({"optimizer_on_gpu": "every=1"}, "optimizer_on_gpu: found 'every=1', expected every=K with a whole K from 2"),
         ({"recipe": "zero16"}, "recipe: found 'zero16', expected one of .*did you mean 'zero-16'"),
         ({"recipe": "inference-2"}, "recipe: found inference-2, .*expected a recipe of training$"),
     ],
 )
-def test_a_refusal_of_states_names_no_option(keys, said):
-    with pytest.raises(IngestError, match=rf"^jobs\.big\.offload: {said}"):
-        planned({**STATES, **keys})
+def test_a_refusal_names_the_keys_of_the_site_and_no_option(keys, said):
+    served = {"serving": {**CHAT, **keys}} if said.startswith(r"\.") else {"offload": {**STATES, **keys}}
+    with pytest.raises(IngestError, match=rf"^{'serving.chat' if 'serving' in served else 'jobs.big.offload: '}{said}"):
+        planned(**served)
 
 
 def test_states_without_room_exit_as_they_do_in_offload(tmp_path, run):
