@@ -146,7 +146,7 @@ def test_a_99_percent_latency_above_the_stated_one_is_a_remark_and_no_failure(co
     remarks = [text for text in answer.warnings if text.startswith("T-MIX-01-fio: 99 %")]
     assert len(remarks) == above
     assert all("beside a stated 10 ms" in text for text in remarks)
-    assert any("2 threads of " in text and "to the last digit" in text for text in answer.warnings)
+    assert any("4 threads of " in text and "to the last digit" in text for text in answer.warnings)
 
 
 @pytest.mark.parametrize(("share", "same"), [(1.0099, True), (1.0101, False), (0.9901, True), (0.9899, False)])
