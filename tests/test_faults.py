@@ -22,12 +22,19 @@ WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 NOBODY = 65534
 
 
-def killed(at, folder, *words, before=None):
-    """Run a command in a process of its own that is killed at the nth change in a folder.
+def started(*words):
+    """A process of its own that runs a command and ends with its code."""
+    child = os.fork()
+    if child == 0:
+        code = 99
+        with contextlib.suppress(BaseException):
+            code = told(*words).code or 0
+        os._exit(code)
+    return child
 
-    Returns:
-        Its exit code, negative for a signal, and what it printed on standard error.
-    """
+
+def killed(at, folder, *words, before=None):
+    """Exit code (negative: a signal) and standard error of a command that is killed at the nth change in a folder."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -133,11 +140,7 @@ def test_a_job_outlives_observations_that_are_killed(tmp_path):
     data.write_text("a line\n" * 1000)
     job = subprocess.Popen([sys.executable, "-c", READER, data], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     for moment in sorted(chance.uniform(0.0, 0.6) for _ in range(5)):
-        child = os.fork()
-        if child == 0:
-            with contextlib.suppress(BaseException):
-                told("observe", "--pid", job.pid, "--window", "60 s", "--path", tmp_path, "-o", tmp_path / "job.json")
-            os._exit(99)
+        child = started("observe", "--pid", job.pid, "--window", "60 s", "--path", tmp_path, "-o", tmp_path / "job.json")
         time.sleep(moment)
         os.kill(child, signal.SIGKILL)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
@@ -290,15 +293,7 @@ def test_a_read_only_folder_of_somebody_else_is_left_alone(command, monkeypatch)
 
 
 def both(*calls):
-    children = []
-    for words in calls:
-        child = os.fork()
-        if child == 0:
-            code = 99
-            with contextlib.suppress(BaseException):
-                code = told(*words).code or 0
-            os._exit(code)
-        children.append(child)
+    children = [started(*words) for words in calls]
     return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
 
 
@@ -328,18 +323,9 @@ def test_two_accepts_into_one_folder_leave_the_tests_of_one(there, site, tmp_pat
 
 
 def until_done(chance, *words, seconds):
-    """Run a command again and again, killed at random moments, the first one early, until it ends by itself.
-
-    Returns:
-        How often it was killed, and its exit code.
-    """
+    """How often a command was killed at random moments, the first one early, until it ended by itself, and its exit code."""
     for kills in range(100):
-        child = os.fork()
-        if child == 0:
-            code = 99
-            with contextlib.suppress(BaseException):
-                code = told(*words).code or 0
-            os._exit(code)
+        child = started(*words)
         end = time.monotonic() + chance.uniform(0, seconds if kills else seconds / 10) + 0.05 * kills
         while not (ended := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() < end:
             time.sleep(0.005)

@@ -71,9 +71,6 @@ def test_the_house_has_no_more_rooms_than_a_newcomer_can_walk():
     assert not long
 
 
-# The budgets of the house only fall.
-
-
 def test_the_house_keeps_its_budgets():
     figures = budgets.figures()
     over = {name: (figure, budgets.BUDGETS[name]) for name, figure in figures.items() if figure > budgets.BUDGETS[name]}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import clean_environment
+from conftest import finished
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / ".github" / "actions" / "requirement-diff"
@@ -58,15 +58,7 @@ def comment(folder, base, head, files=":(glob)**/site*.yaml", **more):
     """Exit status, output and messages of the script."""
     path = os.pathsep.join([*more.pop("tools", ()), str(Path(sys.executable).parent), os.environ["PATH"]])
     given = {"BASE_SHA": base, "HEAD_SHA": head, "SITE_FILES": files, "PATH": path, **more}
-    done = subprocess.run(
-        ["bash", SCRIPT],
-        cwd=folder,
-        env=clean_environment(**given),
-        capture_output=True,
-        check=False,
-        encoding="utf-8",
-        timeout=120,
-    )
+    done = finished("bash", SCRIPT, cwd=folder, check=False, **given)
     return done.returncode, done.stdout, done.stderr
 
 

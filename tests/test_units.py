@@ -27,7 +27,7 @@ WRITTEN = [
     ("1_000", "sample", 1000), ("1,500", "B", 1500), ("1,500 B", "B", 1500), ("1,500.5 GB", "B", 1500.5e9),
     ("1,500,000 kB", "B", 1.5e9), ("310", "sample/s/GPU", 310), ("310 samples/s", "sample/s/GPU", 310),
     ("700 W", "W/GPU", 700), ("1.2 MJ", "J", 1_200_000), (310, "sample/s/GPU", 310), (0.5, "1", 0.5),
-    ("1B", "1", 10**9), ("2.5b", "1", 2.5e9),
+    ("1B", "1", 10**9), ("2.5b", "1", 2.5e9), ("15t", "token", 15 * 10**12), ("2b", "sample", 2 * 10**9), ("15m", "s", 900),
 ]  # fmt: skip
 
 OTHER_KIND = [
@@ -96,14 +96,9 @@ def test_lower_case_b_is_a_bit_and_upper_case_a_byte():
     assert parse("8 Gb/s", "B/s", "--x") == parse("1 GB/s", "B/s", "--x")
 
 
-@given(st.integers(1, 10**9), st.sampled_from(sorted(BINARY)))
-def test_binary_sizes_are_exact(count, prefix):
-    assert parse(f"{count} {prefix}B", "B", "--x") == count * BINARY[prefix]
-
-
-@given(st.integers(1, 10**9), st.sampled_from(sorted(DECIMAL)))
-def test_decimal_sizes_are_exact(count, prefix):
-    assert parse(f"{count} {prefix}B", "B", "--x") == count * DECIMAL[prefix]
+@given(st.integers(1, 10**9), st.sampled_from(sorted({**BINARY, **DECIMAL}.items())))
+def test_sizes_are_exact(count, prefix):
+    assert parse(f"{count} {prefix[0]}B", "B", "--x") == count * prefix[1]
 
 
 @given(st.floats(1e-12, 1e30, allow_nan=False), st.sampled_from(["B/s", "s", "FLOP/s/GPU", "s/sample", "kg/J", "1/J"]))

@@ -8,52 +8,6 @@ from datetime import datetime, timedelta
 
 from ingest.acceptance.tools.fio import sections
 
-# As IOR 4.0 prints it: MiB/s, KiB, and errors among the results.
-IOR_TEXT = """IOR-4.0.0: MPI Coordinated Test of Parallel I/O
-Began               : Mon Jan  5 10:00:00 2026
-Command line        : ior -a POSIX -F -g -k -b {block} -s 1 --posix.odirect -o {target}/{test} -r -C -z -t {xfer} -D {seconds}
-Machine             : Linux node1
-TestID              : 0
-StartTime           : Mon Jan  5 10:00:00 2026
-Path                : {target}/{test}.00000000
-FS                  : 9.1 PiB   Used FS: 12.1%   Inodes: 16.0 Mi   Used Inodes: 3.3%
-
-Options:
-api                 : POSIX
-apiVersion          :
-test filename       : {target}/{test}
-access              : file-per-process
-type                : independent
-segments            : 1
-ordering in a file  : random
-ordering inter file : constant task offset
-task offset         : 1
-nodes               : {nodes}
-tasks               : {tasks}
-clients per node    : 2
-memoryBuffer        : CPU
-dataAccess          : CPU
-GPUDirect           : 0
-repetitions         : 1
-xfersize            : 131072 bytes
-blocksize           : 8 MiB
-aggregate filesize  : 16 MiB
-stonewallingTime    : {seconds}
-stoneWallingWearOut : 0
-
-Results:
-
-access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter
-------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   --------   ----
-{noise}WARNING: Expected aggregate file size       = 16777216
-WARNING: Using actual aggregate bytes moved = 2306211840
-read      {mib:.2f}  {iops:.2f}  0.000227  {block_kib:.2f}  {xfer_kib:.2f}  0.000041   {took:.2f}  0.016000  {took:.2f}  0
-
-Summary of all tests:
-Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)
-read         1099.00    1099.00    1099.00       0.00    8792.00
-Finished            : Mon Jan  5 10:00:03 2026
-"""
 # Before 3.3 there were no columns for IOPS and latency.
 IOR_OLD = """IOR-3.2.1: MPI Coordinated Test of Parallel I/O
 Command line        : ior -F -C -o /x/{test} --posix.odirect
@@ -98,21 +52,53 @@ def as_scripted(text, tests):
 
 
 def ior_text(test, nodes, tasks, block, mib, seconds=1800, took=None, xfer=131072, noise=""):
-    return IOR_TEXT.format(
-        test=test,
-        target="/mnt/x",
-        nodes=nodes,
-        tasks=tasks,
-        block=block,
-        block_kib=block / 1024,
-        mib=mib,
-        seconds=seconds,
-        took=seconds if took is None else took,
-        xfer=xfer,
-        xfer_kib=xfer / 1024,
-        iops=mib * 2**20 / xfer,
-        noise=noise,
-    )
+    """As IOR 4.0 prints it: MiB/s, KiB, and errors among the results."""
+    took, sizes = seconds if took is None else took, f"{block / 1024:.2f}  {xfer / 1024:.2f}"
+    return f"""IOR-4.0.0: MPI Coordinated Test of Parallel I/O
+Began               : Mon Jan  5 10:00:00 2026
+Command line        : ior -a POSIX -F -g -k -b {block} -s 1 --posix.odirect -o /mnt/x/{test} -r -C -z -t {xfer} -D {seconds}
+Machine             : Linux node1
+TestID              : 0
+StartTime           : Mon Jan  5 10:00:00 2026
+Path                : /mnt/x/{test}.00000000
+FS                  : 9.1 PiB   Used FS: 12.1%   Inodes: 16.0 Mi   Used Inodes: 3.3%
+
+Options:
+api                 : POSIX
+apiVersion          :
+test filename       : /mnt/x/{test}
+access              : file-per-process
+type                : independent
+segments            : 1
+ordering in a file  : random
+ordering inter file : constant task offset
+task offset         : 1
+nodes               : {nodes}
+tasks               : {tasks}
+clients per node    : 2
+memoryBuffer        : CPU
+dataAccess          : CPU
+GPUDirect           : 0
+repetitions         : 1
+xfersize            : 131072 bytes
+blocksize           : 8 MiB
+aggregate filesize  : 16 MiB
+stonewallingTime    : {seconds}
+stoneWallingWearOut : 0
+
+Results:
+
+access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter
+------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   --------   ----
+{noise}WARNING: Expected aggregate file size       = 16777216
+WARNING: Using actual aggregate bytes moved = 2306211840
+read      {mib:.2f}  {mib * 2**20 / xfer:.2f}  0.000227  {sizes}  0.000041   {took:.2f}  0.016000  {took:.2f}  0
+
+Summary of all tests:
+Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)
+read         1099.00    1099.00    1099.00       0.00    8792.00
+Finished            : Mon Jan  5 10:00:03 2026
+"""
 
 
 def ior_json(test, nodes, tasks, block, mib, seconds=1800):
@@ -150,10 +136,15 @@ def ior_json(test, nodes, tasks, block, mib, seconds=1800):
     return text.replace('"Results": [\n', '"Results": [\nWARNING: Using actual aggregate bytes moved = 1\n')
 
 
-MDTEST = """-- started at 01/05/2026 10:00:00 --
+def mdtest(test, nodes, tasks, phases, create=1500.5, stat=2500.5, open=15000.5, per_rank=False, noise="", files=3000):
+    """A text of mdtest; `per_rank` has three more columns in front, as `-P` and newer versions print them."""
+    quoted = "".join(f"'{phase}' " for phase in phases.split())
+    wide = "per Rank: Max            Min           Mean      per Iteration:" if per_rank else ""
+    extra = "       99.000         98.000         98.500        " if per_rank else ""
+    return f"""-- started at 01/05/2026 10:00:00 --
 
 mdtest-4.0.0 was launched with {tasks} total task(s) on {nodes} node(s)
-Command line used: mdtest '-F' {phases}'-n' '{files}' '-i' '30' '-u' '-d' '/mnt/x/{test}'
+Command line used: mdtest '-F' {quoted}'-n' '{files}' '-i' '30' '-u' '-d' '/mnt/x/{test}'
 Path                : /mnt/x/{test}
 FS                  : 252.0 GiB   Used FS: 12.1%   Inodes: 16.0 Mi   Used Inodes: 3.3%
 {tasks} tasks, 768000 files
@@ -168,26 +159,6 @@ SUMMARY rate (in ops/sec): (of 1 iterations)
    Tree creation               13530.013      13530.013      13530.013          0.000
 -- finished at 01/06/2026 10:00:01 --
 """
-
-
-def mdtest(test, nodes, tasks, phases, create=1500.5, stat=2500.5, open=15000.5, per_rank=False, noise="", files=3000):
-    """A text of mdtest; `per_rank` has three more columns in front, as `-P` and newer versions print them."""
-    quoted = "".join(f"'{phase}' " for phase in phases.split())
-    wide = "per Rank: Max            Min           Mean      per Iteration:" if per_rank else ""
-    extra = "       99.000         98.000         98.500        " if per_rank else ""
-    return MDTEST.format(
-        test=test,
-        nodes=nodes,
-        tasks=tasks,
-        phases=quoted,
-        create=create,
-        stat=stat,
-        open=open,
-        wide=wide,
-        files=files,
-        extra=extra,
-        noise=noise,
-    )
 
 
 def elbencho_json(label, hosts, threads, rate, phase="READ", seconds=1800, block=131072, size=2**47, direct="true"):

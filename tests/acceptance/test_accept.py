@@ -17,22 +17,17 @@ from ingest.acceptance.loads import Setting, implied_by, loads_of
 from ingest.acceptance.test_spec import TOOLS
 from ingest.acceptance.tools.fio import path_job
 from ingest.errors import IngestError, UsageError
+from ingest.requirement import Conditions, Requirement
 
 
 def written(folder):
     return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
 
 
-def read_load(clients, rate, scale, threads=8, io_size=131072):
-    lines = requirements_of_dict(clients, rate, threads, io_size)
-    return loads_of(lines, "T", Setting(scale=scale))[0]
-
-
-def requirements_of_dict(clients, rate, threads=8, io_size=131072):
-    from ingest.requirement import Conditions, Requirement
-
-    conditions = Conditions(operation="read", clients=clients, threads=threads, io_size=io_size)
-    return Requirement("R-READ-01", "mandatory", "s", "m", rate, "B/s", conditions)
+def read_load(clients, rate, scale, threads=8):
+    conditions = Conditions(operation="read", clients=clients, threads=threads, io_size=131072)
+    asked = Requirement("R-READ-01", "mandatory", "s", "m", rate, "B/s", conditions)
+    return loads_of(asked, "T", Setting(scale=scale))[0]
 
 
 def test_every_requirement_is_tested_or_says_why_not(tmp_path):
@@ -112,11 +107,7 @@ def test_a_mixed_test_has_the_shares_of_its_parts(tmp_path):
     assert [load.name.removeprefix("T-MIX-01-fio") for load in loads] == [".read1", ".read2", ".write"]
     # Half of 192 MB/s, and a quarter twice.
     assert [load.threshold for load in loads] == [96e6, 48e6, 48e6]
-    assert [(load.pattern, load.operation) for load in loads] == [
-        ("random", "read"),
-        ("sequential", "read"),
-        ("sequential", "write"),
-    ]
+    assert [f"{load.pattern} {load.operation}" for load in loads] == ["random read", "sequential read", "sequential write"]
     # Requests per second are as 0.5 / 128 KiB : 0.25 / 256 KiB : 0.25 / 256 KiB = 4 : 1 : 1; 1,536 / 128 clients = 12.
     assert [(load.threads, load.depth) for load in loads] == [(8, 1), (2, 1), (2, 1)]
     assert {load.clients for load in loads} == {128}
@@ -126,9 +117,17 @@ def test_a_mixed_test_has_the_shares_of_its_parts(tmp_path):
     assert implied["mean_latency_allowed.write"] == pytest.approx(implied["mean_latency_allowed.read1"])
 
 
-def test_a_mixed_line_of_an_old_plan_is_to_be_planned_again(tmp_path):
-    made = ingest.accept(plan(tmp_path, lambda found: line(found, "R-MIX-01")["conditions"].pop("mix")), tmp_path / "tests")
-    assert made.untested["R-MIX-01"].endswith("make the plan again with this version")
+@pytest.mark.parametrize(
+    ("ident", "change", "why"),
+    [
+        ("R-MIX-01", lambda mixed: mixed["conditions"].pop("mix"), "make the plan again with this version"),
+        ("R-READ-01", lambda reads: reads.update(conditions={"operation": "read"}), "its conditions name no clients"),
+        ("R-READ-01", lambda reads: reads.update(value=None), "it has no value yet"),
+    ],
+)
+def test_a_line_that_lacks_what_a_test_needs_has_none(tmp_path, ident, change, why):
+    made = ingest.accept(plan(tmp_path, lambda found: change(line(found, ident))), tmp_path / "tests")
+    assert made.untested[ident].endswith(why)
 
 
 def test_only_fio_runs_several_loads_concurrently(tmp_path):
@@ -174,38 +173,28 @@ def test_dlio_gets_only_keys_that_it_reads_and_a_rate_that_passes_at_its_utiliza
 
 
 def test_dlio_does_not_test_what_no_training_reads(tmp_path):
-    made = ingest.accept(
-        plan(tmp_path, lambda found: line(found, "R-READ-01").update(metric="site_restart_bandwidth")),
-        tmp_path / "tests",
-        tool=TOOLS,
-    )
+    restored = plan(tmp_path, lambda found: line(found, "R-READ-01").update(metric="site_restart_bandwidth"))
+    made = ingest.accept(restored, tmp_path / "tests", tool=TOOLS)
     assert {test.tool for test in made.tests if test.requirement == "R-READ-01"} == {"fio", "ior", "elbencho"}
 
 
-def test_mlpstorage_is_asked_with_its_own_arithmetic(tmp_path):
+# 36 emulated H100 on 18 hosts of 192 GiB: the published case of 126,563 files, 126,564 where rounded up.
+@pytest.mark.parametrize(
+    ("rate", "gpus", "words"),
+    [
+        (103.0e9, 37, ("--max-accelerators 37", "129500 as version 2.0")),
+        (102.9e9, 36, ("36 emulated H100", "126563 as version 2.0", "dataset.num_files_train=126564")),
+    ],
+)
+def test_mlpstorage_is_asked_with_its_own_arithmetic(tmp_path, rate, gpus, words):
     def change(found):
-        line(found, "R-READ-01").update(value=103.0e9)
+        line(found, "R-READ-01").update(value=rate)
         line(found, "R-READ-01")["conditions"].update(clients=18)
 
     made = ingest.accept(plan(tmp_path, change), tmp_path / "tests", tool="dlio", client_memory="192 GiB")
     script = (tmp_path / "tests/mlperf/T-READ-01-mlperf.sh").read_text()
-    # 36 emulated H100 on 18 hosts of 192 GiB: the published case of 126,563 files, 126,564 where rounded up.
-    parameters = made.results["T-READ-01-mlperf"].parameters
-    assert parameters["num_accelerators"] == 37
-    assert "--max-accelerators 37" in script
-    assert "129500 as version 2.0" in script
-
-
-def test_mlpstorage_counts_the_files_of_the_published_case(tmp_path):
-    def change(found):
-        line(found, "R-READ-01").update(value=102.9e9)
-        line(found, "R-READ-01")["conditions"].update(clients=18)
-
-    ingest.accept(plan(tmp_path, change), tmp_path / "tests", tool="dlio", client_memory="192 GiB")
-    script = (tmp_path / "tests/mlperf/T-READ-01-mlperf.sh").read_text()
-    assert "36 emulated H100" in script
-    assert "126563 as version 2.0" in script
-    assert "dataset.num_files_train=126564" in script
+    assert made.results["T-READ-01-mlperf"].parameters["num_accelerators"] == gpus
+    assert [word for word in words if word not in script] == []
 
 
 HOSTILE = [
@@ -261,9 +250,13 @@ def outline(content):
     ]
 
 
-@pytest.mark.parametrize("ident", ["../R-READ-01", "R READ", "R-READ-01\n", "$(x)", "", "R/1", 7, None, "R" * 65])
-def test_an_id_that_is_no_word_is_refused(tmp_path, ident):
-    with pytest.raises(IngestError, match="requirement 1: id: found") as refused:
+NO_WORDS = ["../R-READ-01", "R READ", "R-READ-01\n", "$(x)", "", "R/1", 7, None, "R" * 65]
+TWICE = {"r-read-02": "found the id 'R-READ-02' twice", "WRITE-01": "found the id 'R-WRITE-01' twice"}
+
+
+@pytest.mark.parametrize(("ident", "message"), [*((one, "requirement 1: id: found") for one in NO_WORDS), *TWICE.items()])
+def test_an_id_that_is_no_word_or_one_word_twice_is_refused(tmp_path, ident, message):
+    with pytest.raises(IngestError, match=message) as refused:
         ingest.accept(plan(tmp_path, lambda found: found["requirements"][0].update(id=ident)), tmp_path / "tests")
     assert "\n" not in str(refused.value)
     assert not (tmp_path / "tests").exists()
@@ -309,16 +302,6 @@ def test_a_folder_without_permission_is_one_line(tmp_path):
         ingest.accept(plan(tmp_path), tmp_path / "closed" / "tests")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [({"id": "r-read-02"}, "found the id 'R-READ-02' twice"), ({"id": "WRITE-01"}, "found the id 'R-WRITE-01' twice")],
-)
-def test_ids_that_are_one_word_twice_are_refused(tmp_path, change, message):
-    with pytest.raises(IngestError, match=message) as refused:
-        ingest.accept(plan(tmp_path, lambda found: found["requirements"][0].update(change)), tmp_path / "tests")
-    assert "\n" not in str(refused.value)
-
-
 def test_what_conditions_leave_open_is_assumed_and_listed(tmp_path):
     def change(found):
         line(found, "R-WRITE-01")["conditions"] = {"operation": "write", "clients": 128}
@@ -334,13 +317,6 @@ def test_what_conditions_leave_open_is_assumed_and_listed(tmp_path):
     assert "threads: 8, not set by the requirement" in (tmp_path / "tests/README.md").read_text()
 
 
-def test_a_line_without_clients_has_no_test(tmp_path):
-    made = ingest.accept(
-        plan(tmp_path, lambda found: line(found, "R-READ-01").update(conditions={"operation": "read"})), tmp_path / "tests"
-    )
-    assert made.untested["R-READ-01"] == "its conditions name no clients"
-
-
 def test_a_rate_of_every_client_is_one_of_all(tmp_path):
     made = ingest.accept(plan(tmp_path, lambda found: line(found, "R-READ-01").update(unit="B/s/node")), tmp_path / "tests")
     assert made.results["T-READ-01-fio"].loads[0].threshold == 128 * 128e6
@@ -351,11 +327,6 @@ def test_a_small_rate_still_takes_a_while(tmp_path):
         plan(tmp_path, lambda found: line(found, "R-META-02").update(value=0.5)), tmp_path / "tests", tool="fio"
     )
     assert "nrfiles=500\n" in made.results["T-META-02-fio"].files["fio/T-META-02-fio.fio"]
-
-
-def test_a_line_without_a_value_has_no_test(tmp_path):
-    made = ingest.accept(plan(tmp_path, lambda found: line(found, "R-READ-01").update(value=None)), tmp_path / "tests")
-    assert made.untested["R-READ-01"] == "it has no value yet"
 
 
 def test_hosts_are_checked_and_copied(tmp_path):

@@ -4,10 +4,10 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from dataclasses import replace
 
 import pytest
+from conftest import finished
 from outputs import as_scripted, elbencho_json, ior_text, listed_anew, mdtest, summary
 from plans import plan, times
 
@@ -34,8 +34,7 @@ def ran(tmp_path_factory):
     (folder / "storage").mkdir()
     ingest.accept(plan(folder, times(1e-3)), folder / "tests", scale="1node", repeats=2)
     for test in (READ, WRITE):
-        environment = {**os.environ, "TARGET": str(folder / "storage")}
-        subprocess.run(["sh", f"fio/{test}.sh"], cwd=folder / "tests", env=environment, check=True, timeout=60)
+        finished("sh", f"fio/{test}.sh", cwd=folder / "tests", TARGET=str(folder / "storage"))
     return folder / "tests"
 
 
@@ -105,9 +104,7 @@ def test_a_run_of_another_job_is_not_valid(copied, tmp_path, name):
     (tmp_path / "other.fio").write_text(text)
     path = copied / f"results/{test}.run1.json"
     before = json.loads(path.read_text())["timestamp_ms"]
-    done = subprocess.run(
-        ["fio", "--output-format=json", f"--output={path}", tmp_path / "other.fio"], cwd=tmp_path, check=False, timeout=60
-    )
+    done = finished("fio", "--output-format=json", f"--output={path}", tmp_path / "other.fio", cwd=tmp_path, check=False)
     for left in ("/dev/shm" if "directory" in options else tmp_path,):
         for file in os.listdir(left):
             if file.startswith(f"{test}."):
@@ -256,10 +253,6 @@ def without_numbers(results):
         (results / f"{READ}.run{at}.json").rename(results / f"{at}.json")
 
 
-def of_another_test(results):
-    (results / f"{WRITE}.run1.json").replace(results / f"{READ}.run1.json")
-
-
 def in_memory(results):
     log = results / f"{READ}.sha256"
     log.write_text(re.sub(r"(# \d+ \d+ \S+) \S+", r"\1 tmpfs", log.read_text()))
@@ -270,7 +263,10 @@ FILES = {
     "a run left out": (lambda results: (results / f"{READ}.run1.json").unlink(), "runs left out: 1"),
     "the last run left out": (lambda results: (results / f"{READ}.run2.json").unlink(), "runs left out: 2"),
     "runs exchanged": (exchanged, "clock: it began before"),
-    "a result of another test": (of_another_test, f"file: named {READ}, holds a result of {WRITE}"),
+    "a result of another test": (
+        lambda results: (results / f"{WRITE}.run1.json").replace(results / f"{READ}.run1.json"),
+        f"file: named {READ}, holds a result of {WRITE}",
+    ),
     "a copy": (lambda results: shutil.copy(results / f"{READ}.run1.json", results / f"{READ}.run2.json"), "duplicate of"),
     "no record of the script": (unlisted, "no hash of the script next to the results"),
     "names without numbers": (without_numbers, "results without the number of their run"),

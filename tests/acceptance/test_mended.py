@@ -1,13 +1,12 @@
 """What a hostile or a hurried hand does to tests and results: each is noticed."""
 
 import json
-import os
 import shutil
-import subprocess
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from conftest import finished
 from outputs import elbencho_json, mdtest, paced
 from plans import line, plan
 
@@ -75,10 +74,6 @@ def test_what_a_result_does_not_say_did_not_happen(tests, tmp_path, change, why)
     assert why in " ".join(answer.refused.values())
 
 
-def shared_hosts(found):
-    found["jobs"][0]["hostname"] = ["x"]
-
-
 BROKEN = [
     (lambda found: found["jobs"][0]["read"].update(clat_ns=[1]), r"clat_ns: found \[1\], expected a JSON object"),
     (lambda found: found["jobs"][0].update(total_err="x"), "total_err: found 'x', expected a number"),
@@ -93,7 +88,8 @@ def test_a_broken_fio_result_is_one_line(tests, tmp_path, change, message):
 
 
 def test_a_host_that_is_no_name_counts_as_another(tests, tmp_path):
-    assert "clients: found 2" in " ".join(ingest.verdict(tests, fio_run(tmp_path, shared_hosts)).refused.values())
+    run = fio_run(tmp_path, lambda found: found["jobs"][0].update(hostname=["x"]))
+    assert "clients: found 2" in " ".join(ingest.verdict(tests, run).refused.values())
 
 
 @pytest.mark.parametrize("latency", [[1], {"IO": 5}, {"IO": {"avg_us": "x"}}])
@@ -318,8 +314,7 @@ def test_an_earlier_result_is_never_overwritten(tests, tmp_path):
     results = tests / "results"
     results.mkdir()
     (results / "T-META-02-fio.run1.json").write_text("mine")
-    environment = {**os.environ, "TARGET": str(tmp_path)}
-    subprocess.run(["sh", tests / "fio/T-META-02-fio.sh"], env=environment, check=True, capture_output=True)
+    finished("sh", tests / "fio/T-META-02-fio.sh", TARGET=str(tmp_path))
     assert (results / "T-META-02-fio.run1.json").read_text() == "mine"
     assert (results / "T-META-02-fio.run2.json").exists()
 
@@ -327,11 +322,9 @@ def test_an_earlier_result_is_never_overwritten(tests, tmp_path):
 def test_caches_are_dropped_before_every_run_or_nothing_runs(tmp_path):
     ingest.accept(plan(tmp_path), tmp_path / "tests", tool="ior", hosts=None)
     (tmp_path / "tests/hosts.txt").write_text("".join(f"n{number}\n" for number in range(128)))
-    environment = {**os.environ, "TARGET": str(tmp_path), "LAUNCH": "true"}
-    words = ["sh", tmp_path / "tests/ior/T-READ-01-ior.sh"]
-    assert b"DROP_CACHES" in subprocess.run(words, env=environment, check=False, capture_output=True).stderr
-    environment["DROP_CACHES"] = f"echo dropped >> {tmp_path}/drops"
-    subprocess.run(words, env=environment, check=True, capture_output=True)
+    words, given = ["sh", tmp_path / "tests/ior/T-READ-01-ior.sh"], {"TARGET": str(tmp_path), "LAUNCH": "true"}
+    assert "DROP_CACHES" in finished(*words, check=False, **given).stderr
+    finished(*words, **given, DROP_CACHES=f"echo dropped >> {tmp_path}/drops")
     assert (tmp_path / "drops").read_text() == "dropped\n" * 3
 
 

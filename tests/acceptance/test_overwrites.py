@@ -1,10 +1,9 @@
 """Blocks of shared files that are written over at random, as key-value caches are: job files, a real run, and the verdict."""
 
 import json
-import os
-import subprocess
 
 import pytest
+from conftest import finished
 from plans import _line
 
 import ingest
@@ -62,11 +61,7 @@ def ran(tmp_path_factory):
             patched.setattr(loads, name, value)
         answer = made(folder, tool="fio", scale="1node")
     for test in answer.tests:
-        environment = {**os.environ, "TARGET": str(folder / "storage")}
-        done = subprocess.run(
-            ["sh", f"fio/{test.id}.sh"], cwd=folder / "tests", env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        finished("sh", f"fio/{test.id}.sh", cwd=folder / "tests", TARGET=str(folder / "storage"))
     return folder / "tests"
 
 

@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import pytest
+from conftest import finished
 from outputs import listed_anew, paced
 from plans import line, plan, times
 
@@ -30,11 +31,7 @@ def ran(tmp_path_factory):
     made = ingest.accept(plan(folder, times(1e-3)), folder / "tests", tool="fio", scale="1node")
     for test in made.tests:
         script = next(name for name in test.files if name.endswith(".sh"))
-        environment = {**os.environ, "TARGET": str(target)}
-        done = subprocess.run(
-            ["sh", script], cwd=folder / "tests", env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        finished("sh", script, cwd=folder / "tests", TARGET=str(target))
     assert [path.name for path in target.iterdir()] == ["mine"]
     return folder / "tests"
 
@@ -137,6 +134,7 @@ def test_a_99_percent_latency_above_the_stated_one_is_a_remark_and_no_failure(co
     def slow(found):
         for job in found["jobs"]:
             way, size = ("write" if "write" in job["jobname"] else "read"), int(job["job options"]["bs"])
+            job[way]["runtime"] = 1000  # of a busy machine, no two threads end alike
             paced(job[way], size / 0.5e-3, size)
             job[way]["lat_ns"] |= {"percentile": {"99.000000": 1_000_000}, "max": 20_000_000}
         job = next(job for job in found["jobs"] if job["jobname"].endswith(".read2"))
@@ -148,7 +146,7 @@ def test_a_99_percent_latency_above_the_stated_one_is_a_remark_and_no_failure(co
     remarks = [text for text in answer.warnings if text.startswith("T-MIX-01-fio: 99 %")]
     assert len(remarks) == above
     assert all("beside a stated 10 ms" in text for text in remarks)
-    assert any(" threads of " in text and "to the last digit" in text for text in answer.warnings)
+    assert any("4 threads of " in text and "to the last digit" in text for text in answer.warnings)
 
 
 @pytest.mark.parametrize(("share", "same"), [(1.0099, True), (1.0101, False), (0.9901, True), (0.9899, False)])
@@ -161,21 +159,6 @@ def test_requests_in_queues_may_start_in_the_ramp_and_end_after_it(share, same):
     assert ([text for text in reasons if text.startswith("block size")] == []) == same
 
 
-def test_another_queue_depth_does_not_count(copied):
-    spoil(copied, "T-READ-01-fio", lambda found: [job["job options"].update(iodepth="2") for job in found["jobs"]])
-    found = ingest.verdict(copied, copied / "results").results["R-READ-01"]
-    assert found.result == "not tested"
-    assert "queue depth of a thread: found 2, expected 1" in found.why
-
-
-def test_a_run_with_errors_does_not_count(copied):
-    spoil(copied, "T-READ-01-fio", lambda found: found["jobs"][1].update(error=22))
-    answer = ingest.verdict(copied, copied / "results")
-    assert answer.results["R-READ-01"].result == "not tested"
-    assert "error 22, expected none" in answer.results["R-READ-01"].why
-    assert len(answer.refused) == 1
-
-
 def test_an_old_fio_prints_kibibytes_alone(copied):
     path = spoil(copied, "T-READ-01-fio", lambda found: found)
     new = fio.read(path.read_text(), "x")[0].loads[0].rate
@@ -183,22 +166,18 @@ def test_an_old_fio_prints_kibibytes_alone(copied):
     assert fio.read(path.read_text(), "x")[0].loads[0].rate == pytest.approx(new, rel=1e-4)
 
 
-def test_another_block_size_does_not_count(copied):
+def smaller(found):
     """What ran is told by what was moved, whatever the options say."""
-
-    def halve(found):
-        for job in found["jobs"]:
-            job["read"]["total_ios"] *= 2
-
-    spoil(copied, "T-READ-01-fio", halve)
-    assert (
-        "block size: found 65,536 B, expected 131,072 B" in ingest.verdict(copied, copied / "results").results["R-READ-01"].why
-    )
+    for job in found["jobs"]:
+        job["read"]["total_ios"] *= 2
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
+        (smaller, "block size: found 65,536 B, expected 131,072 B"),
+        (lambda found: [job["job options"].update(iodepth="2") for job in found["jobs"]], "thread: found 2, expected 1"),
+        (lambda found: found["jobs"][1].update(error=22), "error 22, expected none"),
         (
             lambda found: [job["read"].update(runtime=500) for job in found["jobs"]],
             "duration: found 0.5 s, expected at least 1",
@@ -217,7 +196,8 @@ def test_a_run_that_is_not_the_job_does_not_count(copied, change, why):
     spoil(copied, "T-READ-01-fio", change)
     answer = ingest.verdict(copied, copied / "results")
     assert answer.results["R-READ-01"].result == "not tested"
-    assert why in " ".join(answer.refused.values())
+    assert len(answer.refused) == 1
+    assert why in answer.results["R-READ-01"].why
 
 
 def test_a_slow_run_of_three_leaves_the_verdict_open(copied, tmp_path):

@@ -18,7 +18,6 @@ from ingest.cli import commands
 from ingest.cli.group import ELSEWHERE, command, instead_of
 from ingest.cli.main import APART, COMMANDS, command_of
 from ingest.cli.options import USUAL
-from ingest.units import parse
 
 JOB = ("bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "128")
 OWN_MODEL = (
@@ -332,10 +331,6 @@ def test_a_terminal_of_80_columns_gets_no_longer_line(words):
     assert [line for line in shown.splitlines() if len(re.sub(r"\x1b\[[0-9;]*m", "", line)) > 80] == []
 
 
-def test_no_color_is_respected_on_a_terminal():
-    assert "\x1b" not in terminal(*JOB, NO_COLOR="1")
-
-
 def test_a_terminal_shows_the_same_words_as_a_pipe(run):
     def squeezed(text):
         return " ".join(text.split())
@@ -435,8 +430,3 @@ def test_guesses_get_an_answer_or_the_line_that_leads_there(run, line, code, sai
     found = run(*line.split())
     assert found.code == code
     assert said in (found.err if code else found.out)
-
-
-@pytest.mark.parametrize(("short", "whole", "unit"), [("15t", "15T", "token"), ("2b", "2B", "sample"), ("15m", "15 min", "s")])
-def test_times_and_counts_as_people_write_them(short, whole, unit):
-    assert parse(short, unit, "") == parse(whole, unit, "")

@@ -55,6 +55,18 @@ def with_lines(*lines: str) -> Any:
     return made
 
 
+def repacked(tmp_path: Path, change: Callable[[str, bytes], bytes], **more: str) -> Path:
+    """A template whose parts are changed, with more parts under `word/`."""
+    plain, other = tmp_path / "plain.docx", tmp_path / "other.docx"
+    with_lines("Text").save(plain)
+    with zipfile.ZipFile(plain) as before, zipfile.ZipFile(other, "w") as after:
+        for name in before.namelist():
+            after.writestr(name, change(name, before.read(name)))
+        for name, text in more.items():
+            after.writestr(f"word/{name}.xml", text)
+    return other
+
+
 def lines_of(word: Any) -> list[str]:
     return [paragraph.text for paragraph in word.paragraphs]
 
@@ -241,10 +253,6 @@ def in_header(word: Any) -> None:
     word.sections[0].header.paragraphs[0].text = "see {{scope}}"
 
 
-def in_text_box(word: Any) -> None:
-    word.add_paragraph()._p.append(text_box("box {{scope}}"))
-
-
 def in_word_field(word: Any) -> None:
     paragraph = word.add_paragraph()
     for kind, text in (("begin", ""), ("separate", "{{scope}}"), ("end", "")):
@@ -268,7 +276,10 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "not closed": (lambda word: word.add_paragraph("{{total} and"), r"a field is not closed in the text, '\{\{total\} and'"),
     "header": (in_header, r"'\{\{scope\}\}' is a section in a header, 'see .*', expected it in the text"),
-    "text box": (in_text_box, r"'\{\{scope\}\}' is a section in a text box"),
+    "text box": (
+        lambda word: word.add_paragraph()._p.append(text_box("box {{scope}}")),
+        r"'\{\{scope\}\}' is a section in a text box",
+    ),
     "word field": (in_word_field, r"is a section inside one of Word's own fields in the text"),
 }
 
@@ -283,33 +294,25 @@ def test_what_cannot_be_filled_is_refused_with_its_place(tmp_path, case):
 
 
 def test_a_field_in_a_footnote_is_refused(tmp_path):
-    plain, noted = tmp_path / "plain.docx", tmp_path / "noted.docx"
-    with_lines("Text").save(plain)
     note = f"<w:footnotes {nsdecls('w')}><w:footnote><w:p><w:r><w:t>see {{{{</w:t></w:r><w:r><w:t>total}}}}</w:t></w:r></w:p>"
     kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/footnotes"
     typed = "application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml"
-    with zipfile.ZipFile(plain) as old, zipfile.ZipFile(noted, "w") as new:
-        for name in old.namelist():
-            text = old.read(name)
-            if name == "[Content_Types].xml":
-                text = text.replace(
-                    b"</Types>", f'<Override PartName="/word/footnotes.xml" ContentType="{typed}"/></Types>'.encode()
-                )
-            if name == "word/_rels/document.xml.rels":
-                link = f'<Relationship Id="rId99" Type="{kind}" Target="footnotes.xml"/></Relationships>'
-                text = text.replace(b"</Relationships>", link.encode())
-            new.writestr(name, text)
-        new.writestr("word/footnotes.xml", f"{note}</w:footnote></w:footnotes>")
+    added = {
+        "[Content_Types].xml": ("Types", f'<Override PartName="/word/footnotes.xml" ContentType="{typed}"/>'),
+        "word/_rels/document.xml.rels": ("Relationships", f'<Relationship Id="rId99" Type="{kind}" Target="footnotes.xml"/>'),
+    }
+
+    def change(name: str, text: bytes) -> bytes:
+        tag, new = added.get(name, ("", ""))
+        return text.replace(f"</{tag}>".encode(), f"{new}</{tag}>".encode()) if tag else text
+
+    noted = repacked(tmp_path, change, footnotes=f"{note}</w:footnote></w:footnotes>")
     with pytest.raises(UsageError, match=r"a field in word/footnotes\.xml, 'see \{\{total\}\}', cannot be filled"):
         as_docx(DOCUMENT, noted)
 
 
 def test_a_part_that_is_no_xml_is_refused(tmp_path):
-    plain, broken = tmp_path / "plain.docx", tmp_path / "broken.docx"
-    with_lines("Text").save(plain)
-    with zipfile.ZipFile(plain) as old, zipfile.ZipFile(broken, "w") as new:
-        for name in old.namelist():
-            new.writestr(name, b"<a><b></a>" if name == "customXml/item1.xml" else old.read(name))
+    broken = repacked(tmp_path, lambda name, text: b"<a><b></a>" if name == "customXml/item1.xml" else text)
     with pytest.raises(IngestError, match=r"--template: customXml/item1\.xml is damaged, expected XML"):
         as_docx(DOCUMENT, broken)
 
@@ -332,12 +335,7 @@ CHUNK = f"<Relationship Id='rId99' Type='{docx.opc.constants.RELATIONSHIP_TYPE.A
     ],
 )
 def test_a_template_that_the_library_refuses_is_refused_with_the_reason(tmp_path, part, old, new, refusal):
-    plain, other = tmp_path / "plain.docx", tmp_path / "other.docx"
-    with_lines("Text").save(plain)
-    with zipfile.ZipFile(plain) as before, zipfile.ZipFile(other, "w") as after:
-        for name in before.namelist():
-            text = before.read(name)
-            after.writestr(name, text.replace(old, new) if name == part else text)
+    other = repacked(tmp_path, lambda name, text: text.replace(old, new) if name == part else text)
     with pytest.raises(IngestError, match=f"^--template: '{other}' {refusal}"):
         as_docx(DOCUMENT, other)
 

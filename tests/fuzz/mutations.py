@@ -78,8 +78,6 @@ def mutated_number(chance: random.Random, value: Any) -> Any:
     return chance.choice(changes)(value)
 
 
-# --- trees -----------------------------------------------------------------------------------------------------------
-
 Place = tuple[Any, Any]
 
 
@@ -142,9 +140,6 @@ def _nested(depth: int) -> Any:
     for _ in range(depth):
         found = [found]
     return found
-
-
-# --- text ------------------------------------------------------------------------------------------------------------
 
 
 #: Share of the texts that get a long run, which takes longer to read than most texts.
@@ -246,9 +241,6 @@ def encoded(chance: random.Random, text: str) -> bytes:
     if sort < 0.95:
         return text.replace("\n", "\r\n").encode("utf-8", "surrogatepass")
     return text.encode(chance.choice(["utf-16", "utf-8-sig", "utf-32", "cp037"]), "replace")
-
-
-# --- bytes -----------------------------------------------------------------------------------------------------------
 
 
 def mutated_bytes(chance: random.Random, data: bytes, other: bytes = b"") -> bytes:

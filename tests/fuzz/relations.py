@@ -53,9 +53,6 @@ IN_WORDS = {"half": "0.5", "none": "0 s", "all of it": "1"}
 UNUSED = "changes nothing here"
 
 
-# Sites
-
-
 def site(chance: random.Random) -> Scenario:
     """A site of two clusters, a few data sets and jobs that share them."""
     clusters = {name: {"node": chance.choice(NODES), "count": chance.choice((64, 128, 500))} for name in ("c0", "c1")}
@@ -236,9 +233,6 @@ def _with(drawn: Scenario, keys: tuple[str, ...], value: str) -> Scenario:
         node = node[key]
     node[keys[-1]] = value
     return found
-
-
-# Commands
 
 
 def question(chance: random.Random) -> tuple[str, Scenario]:

@@ -89,14 +89,14 @@ def test_lost_lines_have_no_answer_and_margins_are_exact():
     assert verdict(required(0), **{"As-is_value": 80}).margin is None
 
 
-@pytest.mark.parametrize("value", [PRINTED_LESS, PRINTED_MORE, 9_768.3691936])
-def test_the_lower_of_the_exact_and_the_printed_value_meets_a_line_within_what_a_spreadsheet_stores(value):
-    """Just above and just below the tolerance of 1e-9."""
-    least = min(value, as_printed(value, "B/s"))
+@pytest.mark.parametrize("rounded", [False, True])
+@pytest.mark.parametrize("value", [PRINTED_LESS, PRINTED_MORE, 9_768.3691936, 302e9])
+def test_the_lower_of_the_exact_and_the_printed_value_meets_a_line_within_what_a_spreadsheet_stores(value, rounded):
+    """Just above and just below the tolerance of 1e-9; a rounded value is met by nothing below it."""
+    least = value if rounded else min(value, as_printed(value, "B/s"))
     for share, expected in ((1, "met"), (1 - 0.9e-9, "met"), (1 - 1.1e-9, "missed"), (1 - 1e-6, "missed")):
-        assert (
-            verdict(replace(required(value), rounded=False), Comply="yes", **{"As-is_value": least * share}).verdict == expected
-        ), share
+        offered = {"As-is_value": least * share}
+        assert verdict(replace(required(value), rounded=rounded), Comply="yes", **offered).verdict == expected, share
 
 
 #: Offers over requirements that are no slip of a unit, and verdicts from the best to the worst.
@@ -122,12 +122,6 @@ def test_a_value_is_judged_alike_in_every_unit(value, share, unit):
     )
     assert (plain.verdict, plain.note) == (other.verdict, other.note)
     assert plain.margin == pytest.approx(other.margin, abs=1e-9)
-
-
-@pytest.mark.parametrize("value", [PRINTED_LESS, PRINTED_MORE, 302e9])
-def test_a_rounded_value_is_met_by_nothing_below_it(value):
-    for share, expected in ((1, "met"), (1 - 0.9e-9, "met"), (1 - 1.1e-9, "missed")):
-        assert verdict(required(value), Comply="yes", **{"As-is_value": value * share}).verdict == expected, share
 
 
 def test_the_printed_value_is_lower_in_one_case_and_higher_in_the_other():

@@ -395,10 +395,16 @@ def test_without_the_extra_charts_a_document_has_none_and_a_note_says_so(tmp_pat
     assert report(ONE_JOB, output=tmp_path / "rfp.csv").notes == ()
 
 
-def test_under_a_limit_of_addresses_a_document_has_no_charts_and_a_note_says_so(tmp_path, limited):
-    done = limited("resource.setrlimit(resource.RLIMIT_AS, (6 << 30, -1))", tmp_path / "rfp.docx")
+NO_RENDERER = {"AS, (6 << 30, -1)": "reserves more addresses", "NOFILE, (16, 16)": "failed: "}
+
+
+@pytest.mark.parametrize("limit", NO_RENDERER)
+def test_under_a_limit_of_addresses_or_files_a_document_has_no_charts_and_a_note_says_so(tmp_path, limited, limit):
+    done = limited(f"resource.setrlimit(resource.RLIMIT_{limit})", tmp_path / "rfp.docx", tmp_path / "rfp.html")
     assert done.returncode == 0, done.stderr
-    assert "has no charts, whose renderer reserves more addresses" in " ".join(done.stderr.split())
+    assert f"has no charts, whose renderer {NO_RENDERER[limit]}" in " ".join(done.stderr.split()) + " "
+    assert "Traceback" not in done.stderr
+    assert "<svg" not in (tmp_path / "rfp.html").read_text(encoding="utf-8")
     assert (tmp_path / "rfp.docx").stat().st_size > 10_000
 
 
@@ -409,15 +415,6 @@ def test_charts_are_drawn_from_a_limit_of_data_on(tmp_path, limited, enough):
     assert done.returncode == 0, done.stderr
     assert (NO_DATA in " ".join(done.stderr.split())) is not enough
     assert ("<svg" in (tmp_path / "rfp.html").read_text(encoding="utf-8")) is enough
-
-
-def test_a_renderer_that_may_open_no_more_files_is_left_out_and_a_note_says_so(tmp_path, limited):
-    done = limited("resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16))", tmp_path / "rfp.docx", tmp_path / "rfp.html")
-    assert done.returncode == 0, done.stderr
-    assert "has no charts, whose renderer failed: " in done.stderr
-    assert "Traceback" not in done.stderr
-    assert "<svg" not in (tmp_path / "rfp.html").read_text(encoding="utf-8")
-    assert (tmp_path / "rfp.docx").stat().st_size > 10_000
 
 
 def test_a_large_site_makes_a_workbook_of_every_job(tmp_path):

@@ -285,9 +285,6 @@ def test_a_decision_that_no_rule_asks_for_is_refused():
         ingest.plan(one_job(model="resnet50") | {"decisions": {"W01": {"accept": "so"}}})
 
 
-# What decides, just below and just above
-
-
 def asked_of(plan):
     return [one.id for one in plan.decisions]
 

@@ -92,13 +92,10 @@ def own_format(tmp_path, **lines):
     return ingest.plan(site(data, a={**SLOW, "data": "d"}), samples=0, catalogs=tmp_path)
 
 
-def test_a_format_of_the_user_says_how_it_is_read(tmp_path):
-    found = own_format(tmp_path, read_pattern="shards").requirement("R-READ-03").conditions
-    assert (found.pattern, found.io_size, found.threads) == ("sequential", 131_072, 64)
-
-
-def test_a_format_that_does_not_say_how_it_is_read_is_not_known(tmp_path):
-    assert own_format(tmp_path).requirement("R-READ-03").conditions.pattern == "random"
+@pytest.mark.parametrize(("said", "pattern"), [({"read_pattern": "shards"}, "sequential"), ({}, "random")])
+def test_a_format_of_the_user_is_read_as_it_says_or_not_known(tmp_path, said, pattern):
+    found = own_format(tmp_path, **said).requirement("R-READ-03").conditions
+    assert (found.pattern, found.io_size, found.threads) == (pattern, 131_072, 64)
 
 
 def test_a_read_pattern_that_there_is_not_is_refused(tmp_path):

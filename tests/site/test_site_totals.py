@@ -168,9 +168,6 @@ def test_rates_beside_the_workload():
     assert [row["compared_writes"] for row in rows[-2:]] == [512 * 5e6, 512 * 160e6]
 
 
-# Overlap
-
-
 def percentile(runs):
     """The 99th percentile of the sum of independent on-off loads, by exact convolution."""
     chances = numpy.ones(1)
@@ -210,9 +207,6 @@ def test_runs_that_rarely_write_together_need_the_bandwidth_of_one():
     )  # fmt: skip
     assert solve("overlapping_write_bandwidth", below) == 10e9
     assert solve("overlapping_write_bandwidth", above) > 15e9
-
-
-# What moves beside training
 
 
 def test_data_sets_are_loaded_and_prepared_in_time():
@@ -259,9 +253,6 @@ def test_a_data_set_is_loaded_in_the_year_in_which_it_comes():
     assert exact(plan, "R-PREP-01") == pytest.approx(16 * 60.48e12 / 604_800)
 
 
-# Capacity
-
-
 def test_capacity_in_three_lines():
     data = site(a=SLOW) | {"datasets": {"d": {"bytes": "100 TB"}}, "storage": {"protection": {"data": 4, "parity": 1}}}
     data["reserve"] = {
@@ -295,9 +286,6 @@ def test_endurance_has_its_period_and_drive_writes():
     assert "(0.087 drive writes per day" in written
     data["storage"]["warranty"] = "3 years"
     assert "on each day of a warranty of 3 years" in planned(data).requirement("R-END-01").statement
-
-
-# Feasibility
 
 
 def warned(data, text):

@@ -95,6 +95,10 @@ def test_a_site_that_only_serves_asks_for_its_caches(tmp_path, run):
     assert (caches.pattern, caches.files) == ("random", "shared")
     guided = ingest.plan({name: item for name, item in site.items() if name != "floor"}, samples=0)
     assert exact(guided, "R-KV-01") == exact(plan, "R-KV-01")
+    both = planned(serving=CHAT)
+    for name in ("R-KV-01", "R-KV-02", "R-KV-03", "R-END-01"):
+        assert exact(plan, name) == pytest.approx(exact(both, name))
+    assert plan.missing["R-READ-03"] == "no job reads data"
     assert "R-KV-01" not in guided.guided
     mixed = planned({**STATES, "batch": 4, "sequence_length": 4096, "target": 0.8}, CHAT)
     written = mixed.requirement("R-WRITE-01")
@@ -158,24 +162,15 @@ def test_an_impossible_placement_is_refused_at_its_line():
         ({"turns": 1.5}, r"\.turns: found 1\.5, expected a whole number"),
         ({"set": {"kv_block_tokens": -1}}, r"\.set\.kv_block_tokens: found -1"),
         ({"set": {"kv_blok_tokens": 1}}, r"\.set\.kv_blok_tokens: no quantity .*did you mean 'kv_block_tokens'"),
-    ],
-)
-def test_a_refusal_names_the_keys_of_the_site(keys, said):
-    with pytest.raises(IngestError, match=rf"^serving\.chat{said}"):
-        planned(serving={**CHAT, **keys})
-
-
-@pytest.mark.parametrize(
-    ("keys", "said"),
-    [
         ({"optimizer_on_gpu": "every=1"}, "optimizer_on_gpu: found 'every=1', expected every=K with a whole K from 2"),
         ({"recipe": "zero16"}, "recipe: found 'zero16', expected one of .*did you mean 'zero-16'"),
         ({"recipe": "inference-2"}, "recipe: found inference-2, .*expected a recipe of training$"),
     ],
 )
-def test_a_refusal_of_states_names_no_option(keys, said):
-    with pytest.raises(IngestError, match=rf"^jobs\.big\.offload: {said}"):
-        planned({**STATES, **keys})
+def test_a_refusal_names_the_keys_of_the_site_and_no_option(keys, said):
+    served = {"serving": {**CHAT, **keys}} if said.startswith(r"\.") else {"offload": {**STATES, **keys}}
+    with pytest.raises(IngestError, match=rf"^{'serving.chat' if 'serving' in served else 'jobs.big.offload: '}{said}"):
+        planned(**served)
 
 
 def test_states_without_room_exit_as_they_do_in_offload(tmp_path, run):
@@ -240,20 +235,6 @@ def test_jobs_that_wait_while_they_save_move_no_states_meanwhile(mode, together)
     plan = ingest.plan(site, samples=0)
     reads, saves, states = (exact(plan, name) for name in ("R-READ-03", "R-WRITE-02", "R-OFFLOAD-02"))
     assert exact(plan, "R-MIX-01") == pytest.approx(8 * states + together((reads, saves)))
-
-
-def test_a_site_may_only_serve():
-    site = described(serving=CHAT)
-    both, alone = (
-        ingest.plan(site, samples=0),
-        ingest.plan({name: item for name, item in site.items() if name != "jobs"}, samples=0),
-    )
-    for name in ("R-KV-01", "R-KV-02", "R-KV-03", "R-END-01"):
-        assert exact(alone, name) == pytest.approx(exact(both, name))
-    assert alone.missing["R-READ-03"] == "no job reads data"
-    assert alone.requirement("R-KV-01").conditions.pattern == "random"
-    with pytest.raises(IngestError, match=r"'jobs' is missing: .* or `serving`"):
-        ingest.plan({"clusters": site["clusters"]}, samples=0)
 
 
 @pytest.mark.parametrize(("keys", "replicas", "width"), [({}, 8, 2), ({"replicas": 3, "weight_bits": 8}, 9, 1)])

@@ -28,8 +28,6 @@ def held(data, years=8):
     return [row["dataset_bytes_held"] for row in rows], [row["dataset_bytes_added_per_day"] for row in rows]
 
 
-# Minimums
-
 MINIMUMS = {
     "usable": ("R-CAP-03", "40 PB", "1 GB"),
     "raw": ("R-CAP-02", "60 PB", "1 GB"),
@@ -69,8 +67,6 @@ def test_minimums_hold_in_all_years_and_without_a_known_protection():
     assert asked.requirement("R-CAP-02").value == 9 * PB
     assert "the plan needs nothing" in asked.requirement("R-CAP-02").remark
 
-
-# Capacity
 
 USERS, QUOTAS = st.integers(1, 100_000), st.integers(1, 1000)
 
@@ -137,9 +133,6 @@ def test_what_any_line_reads_lies_in_the_capacity():
     assert found.computed["R-CAP-01"] == pytest.approx(read)
 
 
-# The archive
-
-
 def test_an_archive_has_lines_of_its_own():
     sets = {"raw": {"bytes": "4 PB", "tier": "archive"}, "x": {"made_from": "raw", "ratio": 0.1, "prepare_within": "10 days"}}
     found = plan(datasets=sets, reserve={"archive": "1 PB"}).computed
@@ -151,9 +144,6 @@ def test_an_archive_has_lines_of_its_own():
     there = plan(datasets={**sets, "raw": {"bytes": "4 PB"}})
     assert there.computed["R-CAP-01"] == pytest.approx(4.4 * PB)
     assert not any(name.startswith("R-ARC") for name in there.computed)
-
-
-# Existing data, preparation alone, growing models
 
 
 def test_existing_data_are_moved_in_time_and_have_room():
@@ -189,8 +179,6 @@ def test_checkpoints_grow_with_the_parameters(factor):
     more = plan(jobs={"a": {**jobs["a"], **kept}}, years=3).computed["R-CAP-01"] - then.computed["R-CAP-01"]
     assert more == pytest.approx((2 + factor**3) * PB), "exported models grow too, and nothing else that is kept"
 
-
-# All faults in one run
 
 #: broken site -> the place and what is said, one for each fault
 BROKEN = [

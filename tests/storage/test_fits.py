@@ -13,7 +13,8 @@ from ingest.storage.fit import COMPARED
 from ingest.storage.fit_result import OPEN, SO_FAR, UNKNOWN, VERDICTS
 
 CATALOG = Catalog()
-V100 = {"model": "cosmoflow", "gpu": "v100-sxm2", "nodes": 1, "gpus_per_node": 8, "sample_bytes": "16 MB"}
+EIGHT_V100 = {"model": "cosmoflow", "gpu": "v100-sxm2", "nodes": 1, "gpus_per_node": 8}
+V100 = EIGHT_V100 | {"sample_bytes": "16 MB"}
 FED = {
     "model": "unet3d", "gpu": "h100-sxm", "protocol": "mlperf-storage", "utilization": 0.9, "storage": "ddn-ai400x2t",
     "no_spare": True,
@@ -45,9 +46,6 @@ def value(found, name):
 
 def layer(found, name):
     return next(judged for judged in found.layers if judged.layer.name == name)
-
-
-# the cases that must come out
 
 
 @pytest.mark.parametrize(("rate", "needed"), [("35 TFLOP/s", 18.2e9), ("50 TFLOP/s", 26e9)])
@@ -126,9 +124,6 @@ def test_capacity_protection_metadata_and_requests():
     found = one(**asked, set={"requests_in_flight_per_node": 8})
     assert value(found, "io_per_second_needed") == 3_906_250
     assert value(found, "request_seconds_allowed") == pytest.approx(262e-6, rel=0.001)
-
-
-# small reads, measured ceilings, ways
 
 
 def test_small_files_cost_bandwidth_and_large_ones_do_not():
@@ -282,10 +277,8 @@ def test_nothing_is_said_of_a_loss_where_there_is_nothing_to_lose(asked):
 def test_a_fit_with_next_to_no_headroom_is_no_plain_yes():
     assert one(**FED, nodes=18, gpus_per_node=2).verdict == "barely fits"
     assert one(**FED, nodes=9, gpus_per_node=2).verdict == "fits"
-    unsure = one(
-        model="cosmoflow", gpu="v100-sxm2", nodes=1, gpus_per_node=8, storage="nfs-tcp",
-        set={"client_bandwidth_per_node": "345 MB/s", "unit_read_bandwidth": "1 TB/s", "unit_opens_per_second": 1e6},
-    )  # fmt: skip
+    rates = {"client_bandwidth_per_node": "345 MB/s", "unit_read_bandwidth": "1 TB/s", "unit_opens_per_second": 1e6}
+    unsure = one(**EIGHT_V100, storage="nfs-tcp", set=rates)
     assert (unsure.fits, unsure.verdict, bool(unsure.beyond)) == (True, "barely fits", True)
     assert unsure.headroom > 0.05
 
@@ -353,19 +346,9 @@ def test_what_is_set_by_name_wins():
 
 
 def test_the_high_end_of_a_range_is_warned_of():
-    found = one(
-        model="cosmoflow",
-        gpu="v100-sxm2",
-        nodes=1,
-        gpus_per_node=8,
-        storage="nfs-tcp",
-        set={"client_bandwidth_per_node": "345 MB/s"},
-    )
+    found = one(**EIGHT_V100, storage="nfs-tcp", set={"client_bandwidth_per_node": "345 MB/s"})
     assert layer(found, "protocol client").holds is True
     assert any("not the high end" in line for line in found.answer.warnings)
-
-
-# what is not known
 
 
 def test_no_system_is_said_to_fit_on_a_ceiling_that_is_not_known():
@@ -384,9 +367,6 @@ def test_what_cannot_serve_training_data_is_answered_with_the_reason(name, reaso
     assert reason in found.ruled_out
     assert reason in found.to_dict()["ruled_out"]
     assert reason in " ".join(command("--read-bandwidth", "10GB/s", "-v")[1].split())
-
-
-# refusals
 
 
 @pytest.mark.parametrize(
@@ -445,9 +425,6 @@ def test_a_system_of_the_users_own_is_judged(write_entry):
     text += "failure_domains: {value: 1, unit: '1', source: recalled, grade: measured}\n"
     found = one(read_bandwidth="50 GB/s", storage="mine", catalogs=write_entry("storage", "mine", text))
     assert (found.fits, value(found, "units_required")) == (True, 4)
-
-
-# the command and the forms of its answer
 
 
 def test_the_table_compares_all_systems_the_best_first(command):
@@ -561,9 +538,6 @@ def test_require_takes_yes_alone(command):
     assert command("--read-bandwidth", "500GB/s", "--storage", "ddn-ai400x2", "--require")[0] == 0
     assert command("--read-bandwidth", "500GB/s", "--require")[0] == 0
     assert command("--read-bandwidth", "1e17 B/s", "--units", "1", "--require")[0] == 3
-
-
-# the catalog
 
 
 def test_every_entry_is_of_a_class_and_says_what_it_can():

@@ -104,9 +104,6 @@ def test_sources_and_evidence_are_named():
     assert sum(item.grade == "assumed" for item in found) / len(found) < 0.15
 
 
-# The public runs
-
-
 def test_measured_rows_are_of_known_rounds():
     # The evidence is in bytes and of a known round.
     assert len(ROWS) >= 160

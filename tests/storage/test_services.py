@@ -15,7 +15,7 @@ from ingest.sizing.job import job_of
 from ingest.storage import fit
 from ingest.storage.fit import Terms, fit_need
 from ingest.storage.need import from_numbers, need_of
-from ingest.storage.system_quantities import System, changed, in_order, of_tier, read_prices
+from ingest.storage.system_quantities import System, changed, in_order, of_tier
 
 CATALOG = Catalog()
 TIB = 2**40
@@ -45,6 +45,7 @@ def prices(tmp_path):
     return write
 
 
+SOLD = "date: 2026-11-01\ncurrency: USD\nprices: %s\n"
 ORDER = in_order(CATALOG.get(Storage, "google-managed-lustre").tiers)
 
 
@@ -159,14 +160,17 @@ def test_with_prices_the_cheapest_tier_is_chosen(prices):
         ("currency: USD\nprices: {}\n", "expected the keys date, currency, prices"),
         ("date: soon\ncurrency: USD\nprices: {}\n", "date: found 'soon', expected a date such as"),
         ("date: 2026-11-01\ncurrency: 3\nprices: {}\n", "currency: found 3, expected text such as USD"),
-        ("date: 2026-11-01\ncurrency: USD\nprices: 3\n", "prices: found 3, expected keys and values"),
-        ("date: 2026-11-01\ncurrency: USD\nprices: {efs: {elastic: free}}\n", "found 'free', expected a price above 0"),
-        ("date: 2026-11-01\ncurrency: USD\nprices: {efs: {elastic: -1}}\n", "found -1, expected a price above 0"),
+        (SOLD % "3", "prices: found 3, expected keys and values"),
+        (SOLD % "{efs: {elastic: free}}", "found 'free', expected a price above 0"),
+        (SOLD % "{efs: {elastic: -1}}", "found -1, expected a price above 0"),
+        (SOLD % "{oci-lustr: {mbps-125: 3}}", "unknown service 'oci-lustr', .*did you mean 'oci-lustre'"),
+        (SOLD % "{oci-lustre: {mbps-126: 3}}", "oci-lustre: unknown tier 'mbps-126', expected one of"),
+        (SOLD % "{oci-lustre: {mbps-250-larg: 3}}", "did you mean 'mbps-250-large'"),
     ],
 )
-def test_prices_that_cannot_be_read_are_refused(prices, text, message):
+def test_prices_that_cannot_be_read_or_are_of_nothing_sold_are_refused(prices, text, message):
     with pytest.raises(IngestError, match=message):
-        read_prices(prices(text))
+        ingest.fit(capacity="1 PB", storage="oci-lustre", prices=prices(text))
 
 
 def test_services_hold_what_is_sold():
@@ -191,9 +195,8 @@ def test_the_published_most_of_metadata_operations_is_a_ceiling(opens, holds):
     entry = CATALOG.get(Storage, "fsx-lustre")
     only = {"intelligent-tiering": entry.tiers["intelligent-tiering"]}
     need = need_of(None, from_numbers(read_bandwidth="8 GB/s", capacity="1 TB", opens=opens), job_of(), CATALOG)
-    found = _fit(
-        System(changed(entry, tiers=only), chosen=of_tier(only["intelligent-tiering"]), label="intelligent-tiering"), need
-    )
+    sold = System(changed(entry, tiers=only), chosen=of_tier(only["intelligent-tiering"]), label="intelligent-tiering")
+    found = fit._fit(sold, need, fit.ONE_SPARE, CATALOG)
     judged = next(one for one in found.layers if one.layer.name == "metadata, opens")
     assert (judged.ceiling, judged.at_least, judged.holds) == (12_000, False, holds)
 
@@ -202,23 +205,3 @@ def test_another_tier_is_chosen_where_the_opens_exceed_the_most_of_one():
     asked = {"read_bandwidth": "9 GB/s", "write_bandwidth": "13 GB/s", "capacity": "1 TB", "storage": "fsx-lustre"}
     assert ingest.fit(**asked, opens=12_000).systems[0].label == "intelligent-tiering"
     assert ingest.fit(**asked, opens=77_300).systems[0].label != "intelligent-tiering"
-
-
-def _fit(system, need):
-    from ingest.storage.fit import ONE_SPARE, _fit
-
-    return _fit(system, need, ONE_SPARE, CATALOG)
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ("{oci-lustr: {mbps-125: 3}}", "unknown service 'oci-lustr', .*did you mean 'oci-lustre'"),
-        ("{oci-lustre: {mbps-126: 3}}", "oci-lustre: unknown tier 'mbps-126', expected one of"),
-        ("{oci-lustre: {mbps-250-larg: 3}}", "did you mean 'mbps-250-large'"),
-    ],
-)
-def test_prices_of_what_is_not_sold_are_refused(prices, rows, message):
-    listed = prices(f"date: 2026-11-01\ncurrency: USD\nprices: {rows}\n")
-    with pytest.raises(IngestError, match=message):
-        ingest.fit(capacity="1 PB", storage="oci-lustre", prices=listed)

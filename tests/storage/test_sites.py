@@ -53,15 +53,9 @@ def requirement(ident, metric, value, unit, operation, priority="mandatory", **c
 
 
 @pytest.mark.parametrize("path", SITES, ids=lambda path: path.stem)
-def test_the_need_is_that_of_the_mandatory_lines(plans, path):
-    found = ingest.fit(path, storage="ddn-ai400x2t")
-    assert needed(found) == largest(plans[path], ("mandatory",))
-
-
-@pytest.mark.parametrize("path", SITES, ids=lambda path: path.stem)
-@pytest.mark.parametrize(("priority", "counting"), [("target", 2), ("information", 3)])
-def test_lower_priorities_count_when_asked_for(plans, path, priority, counting):
-    found = ingest.fit(path, storage="ddn-ai400x2t", priority=priority)
+@pytest.mark.parametrize(("priority", "counting"), [({}, 1), ({"priority": "target"}, 2), ({"priority": "information"}, 3)])
+def test_the_need_is_that_of_the_mandatory_lines_or_of_those_asked_for(plans, path, priority, counting):
+    found = ingest.fit(path, storage="ddn-ai400x2t", **priority)
     assert needed(found) == largest(plans[path], PRIORITIES[:counting])
 
 

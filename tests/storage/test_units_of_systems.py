@@ -30,9 +30,6 @@ def entry_of(write_entry, text):
     return write_entry("storage", "mine", f"name: mine\nfamily: system\nscaling_unit: box\n{rate}{text}")
 
 
-# drives
-
-
 @pytest.mark.parametrize(
     ("name", "choice", "usable"),
     [
@@ -83,9 +80,6 @@ def test_check_refuses_a_capacity_of_a_drive_that_is_not_on_offer(write_entry):
     assert "'small'" in problem
 
 
-# spares
-
-
 @pytest.mark.parametrize(("name", "rate"), [("oceanstor-a800", "700 GB/s"), ("yanrong-f9000x", "500 GB/s")])
 def test_no_second_system_is_bought_as_a_spare(name, rate):
     spared, plain = one(read_bandwidth=rate, storage=name), one(read_bandwidth=rate, storage=name, no_spare=True)
@@ -104,9 +98,6 @@ def test_a_unit_of_unknown_failure_domains_is_a_question_and_no_spare(write_entr
     known = one(read_bandwidth="90 GB/s", storage="mine", catalogs=folder, set={"failure_domains": 2})
     assert (units(known), known.fits) == (2, True)
     assert one(read_bandwidth="90 GB/s", storage="mine", catalogs=folder, no_spare=True).fits is True
-
-
-# what is no system
 
 
 def test_what_does_not_rank_and_what_ranks_below():
@@ -128,9 +119,6 @@ def test_what_does_not_rank_and_what_ranks_below():
     assert (found.fits, found.file_systems) == (False, 1)
 
 
-# metadata
-
-
 @pytest.mark.parametrize("what", ["opens", "creates"])
 def test_metadata_of_an_unknown_rate_is_unknown_and_not_none(what):
     asked = {"read_bandwidth": "1 GB/s", "files": 1e9, "storage": "netapp-beegfs-ef600"}
@@ -142,9 +130,6 @@ def test_metadata_of_an_unknown_rate_is_unknown_and_not_none(what):
     assert (known.fits, layer(known, f"metadata, {what}")) == (None, None)
     assert known.results["metadata_servers_required"].value == 1
     assert one(**asked, **{what: 50_000}, set=rate).results["metadata_servers_required"].value == 3
-
-
-# sizes that exist
 
 
 @pytest.mark.parametrize(("rate", "count", "beyond"), [("1999 GB/s", 100, 0), ("2001 GB/s", 101, 101)])
@@ -159,9 +144,6 @@ def test_more_units_than_any_installation_has_are_no_fit(write_entry, rate, coun
 @pytest.mark.parametrize(("rate", "beyond"), [("30.9 TB/s", 0), ("32 TB/s", 1058)])
 def test_a_published_installation_allows_as_many_units_as_it_has(rate, beyond):
     assert one(read_bandwidth=rate, storage="daos").units_beyond == beyond
-
-
-# services
 
 
 @pytest.mark.parametrize(

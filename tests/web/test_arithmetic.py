@@ -81,17 +81,10 @@ def hold(window, questions, catalog):
 
 @needs_chromium
 @pytest.mark.parametrize("tab", TABS)
-def test_answers_of_the_page_are_those_of_the_package(opened, tab):
+@pytest.mark.parametrize(("seed", "fits", "others"), [(23, 10, 35), pytest.param(2026, 150, 500, marks=pytest.mark.slow)])
+def test_answers_of_the_page_are_those_of_the_package(opened, tab, seed, fits, others):
     catalog = Catalog()
-    hold(opened, list(Draws(catalog, 23, (tab,)).scenarios(10 if tab == "fit" else 35)), catalog)
-
-
-@pytest.mark.slow
-@needs_chromium
-@pytest.mark.parametrize("tab", TABS)
-def test_further_answers_of_the_page_are_those_of_the_package(opened, tab):
-    catalog = Catalog()
-    hold(opened, list(Draws(catalog, 2026, (tab,)).scenarios(150 if tab == "fit" else 500)), catalog)
+    hold(opened, list(Draws(catalog, seed, (tab,)).scenarios(fits if tab == "fit" else others)), catalog)
 
 
 @needs_chromium

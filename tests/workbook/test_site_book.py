@@ -423,9 +423,7 @@ def test_an_input_out_of_range_turns_its_check_and_the_first_page_red(wrong):
     assert {"job-0: share_of_time", "job-0: nodes"} <= failing(wrong["one"])
     for sheet in ("Results", "Read-me"):
         assert any(str(value).startswith("A check fails") for value in wrong["one"][sheet].values())
-
-
-def test_one_check_tests_a_quantity_of_many_jobs(wrong):
+    # Of many jobs, one check tests a quantity.
     assert failing(wrong["two"]) == {"all nodes", "all share_of_time"}
 
 
