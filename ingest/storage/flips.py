@@ -10,26 +10,41 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
+from ingest.catalog.records import WITHOUT_GPUS, Node
+from ingest.engine.derivation_graph import is_column
 from ingest.engine.monte_carlo import draw
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import FORMULAS, INPUTS, Step, steps_below, unit_of
-from ingest.requirement import PRIORITIES
+from ingest.errors import IngestError
+from ingest.requirement import PRIORITIES, Requirement
 from ingest.site.influence import SiteInput, site_inputs
 from ingest.site.load_conditions import LoadPart, mean_request, mix_of
 from ingest.site.plan import Plan
+from ingest.site.planner import plan as planned
+from ingest.sizing.job import Job
 from ingest.storage.data_path import INSTALLED, ROUNDING, LayerVerdict
 from ingest.storage.fit_result import LINE_FAILS, LINE_HOLDS, LINE_OPEN, Fit, Flip, Flips, InputEffect, Observation, Steady
-from ingest.storage.need import TO_BUY, io_size_of, need_in
+from ingest.storage.need import NODES, READS, REQUIRABLE, TO_BUY, Need, io_size_of, link_of, most_demanding, need_in, need_of
+from ingest.units import display
 
+#: What judges a system as it is chosen, for any need.
+Judge: TypeAlias = Callable[[Need], Fit]
 #: Systems of which flips are shown where none is named.
 MOST_SYSTEMS = 5
 #: How many times the value of today, and what part of it, is searched, within the limits of the input.
 FAR = 100.0
 #: Values on each side of that of today; between neighbours the verdict is taken to change once.
 POINTS = 48
+#: Relative difference of two values of a line that are one.
+SAME = 1e-9
+#: Relative distance from a flip at which the site is planned again.
+NEAR = 0.005
+#: Why an input is not turned where setting its key to the value of today already moves a line.
+OTHER_FORMULAS = "once it is set, other formulas hold"
 #: Relative distance of the last value with one verdict from the first with the other.
 CLOSE = 1e-6
 #: Inputs that decide more than the recorded formulas hold, such as which run of a benchmark is the evidence: they are planned
@@ -43,6 +58,10 @@ PARTS = 16
 HELD, _READS, _NODE = "required_usable_bytes", "read_bandwidth_needed", "node_read_bandwidth_needed"
 #: Conditions of the need that those of the largest read line are: clients, and bytes of a request.
 CONDITIONS = ("nodes", "io_bytes")
+#: Needs whose lines follow no choice of clients, nodes or limits.
+STORED = frozenset((HELD, "files_needed"))
+#: What the lines set beside the needs.
+OF_LINES = frozenset((*CONDITIONS, "requests_in_flight_per_node", "fill_limit"))
 
 
 #: Draws behind the share of an input in the variance, and their seed.
@@ -61,12 +80,13 @@ OBSERVED: Mapping[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def flips_of(plan: Plan, systems: Sequence[Fit], held: Sequence[Fit], priority: str) -> Flips:
+def flips_of(plan: Plan, systems: Sequence[Fit], judges: Sequence[Judge], need: Need, priority: str) -> Flips:
     """The flips of systems over the inputs of a site, the effects of its uncertain inputs, and what to observe first.
 
     Args:
         plan: of the site.
-        systems, held: as their units are counted, and with these units fixed.
+        systems, judges: as their units are counted, and what judges each with these units fixed.
+        need: of the plan.
         priority: the lowest of the lines that count.
     """
     import numpy
@@ -79,14 +99,36 @@ def flips_of(plan: Plan, systems: Sequence[Fit], held: Sequence[Fit], priority: 
                 refused[one.name] = why
             else:
                 inputs.append(one)
-    carried = [_Carried(one, lines) for one in held]
+    inputs = _checked(plan, inputs, lines, refused)
+    carried = [_Carried(judge(need), lines) for judge in judges]
+    again = _Again(plan, need, {one.entry.id: judge for one, judge in zip(systems, judges, strict=True)}, priority)
     with numpy.errstate(all="ignore"):
         found = [row for one in inputs for row in _turned(one, lines, carried)]
+        suspects = [row for row in found if isinstance(row, _Suspect)]
+        unlike = again.unlike(suspects, lines)
+        refused |= {row.flip.input: _beyond(row.flip) for row in sorted(unlike, key=lambda row: -row.flip.distance)}
         effects = tuple(_effects([one for one in inputs if one.low is not None], lines, systems))
     flips = [row for row in found if isinstance(row, Flip)]
+    flips += [row.flip for row in suspects if row not in unlike]
     flips.sort(key=lambda one: (not one.inside_range, one.then != LINE_FAILS, one.distance))
     steady = tuple(row for row in found if isinstance(row, Steady))
     return Flips(tuple(flips), steady, refused, effects, _observation(inputs, flips, effects))
+
+
+def _checked(plan: Plan, inputs: Sequence[SiteInput], lines: _Lines, refused: dict[str, str]) -> list[SiteInput]:
+    """The inputs whose key, set to the value of today, leaves the lines as they are when the site is planned again.
+
+    Where it does not, setting the key chooses other formulas than those recorded. All keys are set at once, and their halves
+    only where a line differs, as planning takes longer than all else.
+    """
+    settings = {key: one.value for one in inputs for key in one.keys}
+    if not settings or lines.unmoved_by(plan, settings):
+        return [*inputs]
+    if len(inputs) == 1:
+        refused[inputs[0].name] = OTHER_FORMULAS
+        return []
+    half = len(inputs) // 2
+    return [one for part in (inputs[:half], inputs[half:]) for one in _checked(plan, part, lines, refused)]
 
 
 def _effects(inputs: Sequence[SiteInput], lines: _Lines, systems: Sequence[Fit]) -> Iterator[InputEffect]:
@@ -199,12 +241,29 @@ class _Lines:
         #: The rules by which a site is refused: a value and its limit.
         refusals = (one for one in plan.findings if one.rule.kind == "refusal" and isinstance(one.value, Step))
         self.rules: list[tuple[Any, Any, Any]] = [(one.rule, one.value, one.limit) for one in refusals]
+        #: The rules by which planning chooses, but for the reporting threshold, which the lines hold: a value, or a column of which the largest entry counts, and a limit.
+        self.choices: list[tuple[Any, Any, Any]] = [
+            (one.rule, one.value, one.limit)
+            for one in plan.findings
+            if one.is_checked and one.rule.kind == "choice" and one.rule.id != "C08"
+        ]
+        rows = [row for row in plan.rows["clusters"] if row.words["node"] != WITHOUT_GPUS]
+        #: Nodes, reads and links of each cluster by whose nodes a system may be judged.
+        self.clusters = {
+            row.name: (float(row.known.value(NODES)), row.step(READS), link_of(plan.catalog.get(Node, row.words["node"])))
+            for row in rows
+        }
         #: The lines of which the largest has the clients and the requests of the need, by number.
         self.reading = [
             place for place, one in enumerate(self.lines) if self.needs[place] == _READS and one.requirement.conditions.clients
         ]
         reads = (read[:2] for place in self.reading for read in self.lines[place].reads)
-        ends = [*map(_ends, self.lines), *(rule[1:] for rule in self.rules), *reads]
+        ends = [
+            *map(_ends, self.lines),
+            *(rule[1:] for rule in (*self.rules, *self.choices)),
+            *reads,
+            [one[1] for one in self.clusters.values()],
+        ]
         steps = (step for pair in ends for step in pair if isinstance(step, Step))
         self.tree = Tree({str(place): step for place, step in enumerate(steps)})
         # What a simulation found from its inputs follows no formula.
@@ -212,6 +271,20 @@ class _Lines:
             part for step in self.tree.order if step.formula is None and step.inputs for part in Tree({"": step}).order
         }
         self.today = self._required(numpy.array([[float(one.step.value)] for one in self.lines]), {}, slice(None))
+
+    def unmoved_by(self, plan: Plan, settings: Mapping[str, float]) -> bool:
+        """Whether the site, planned again with other settings, has these lines with the values and conditions of today."""
+        again = _planned(plan, settings)
+        if again is None:
+            return False
+        found = {one.id: one for one in again.requirements}
+        pairs = [(one.requirement, found.get(one.requirement.id)) for one in self.lines]
+        return all(
+            other is not None
+            and math.isclose(one.value, other.value, rel_tol=SAME)
+            and (one.priority, one.conditions.clients) == (other.priority, other.conditions.clients)
+            for one, other in pairs
+        )
 
     def reached(self, one: SiteInput) -> list[int]:
         """The lines that rest on an input, by number."""
@@ -271,6 +344,40 @@ class _Lines:
             found |= rule.compares(value, limit)
         return found
 
+    def chosen_otherwise(self, one: SiteInput, values: Any, above: Sequence[Step], moving: Sequence[int]) -> Any:
+        """Whether planning may choose otherwise than today, for each value of an input.
+
+        It chooses by the rules of the plan, by what the nodes of a cluster draw, and by the cluster whose nodes read most.
+        """
+        import numpy
+
+        tried = numpy.array([one.value, *values])
+        known, clients = self.tree.again(dict.fromkeys(one.steps, tried), above), self.at(one, tried, above, moving).clients
+        found = numpy.zeros(len(tried), bool)
+        for rule, *ends in self.choices:
+            value, limit = (_entries(known, end, len(tried)) for end in ends)
+            outcome = value.argmax(axis=0) if rule.sign == "largest" else rule.compares(value[0], limit[0])
+            found |= outcome != outcome[0]
+        for place in moving:
+            if (most := self.lines[place].most) is not None and most.inputs:
+                least = _entries(known, most.inputs[0], len(tried)).min(axis=0)
+                beyond = numpy.broadcast_to(known.get(self.lines[place].step, self.lines[place].step.value), len(tried)) > least
+                found |= beyond != beyond[0]
+        if len(self.clusters) < 2:
+            return found[1:]
+        reads = {
+            name: numpy.broadcast_to(0 if step is None else known.get(step, step.value), len(tried))
+            for name, (_, step, _) in self.clusters.items()
+        }
+        judged = [
+            most_demanding(
+                {name: (nodes, float(reads[name][at]), link) for name, (nodes, _, link) in self.clusters.items()},
+                float(clients[at]) if len(clients) else 0,
+            )
+            for at in range(len(tried))
+        ]
+        return found[1:] | (numpy.array(judged[1:]) != judged[0])
+
     def _required(self, computed: Any, known: Mapping[Step, Any], moving: Any) -> Any:
         """The values of lines, rounded and limited; nothing where a line is for information only."""
         import numpy
@@ -283,6 +390,16 @@ class _Lines:
             if line.below is not None:
                 found[row] = numpy.where(computed[row] < known.get(line.below, line.below.value), 0.0, found[row])
         return found
+
+
+def _entries(known: Mapping[Step, Any], end: Any, count: int) -> Any:
+    """A value, or the entries of a column, a row each, for so many values of an input."""
+    import numpy
+
+    steps = end.inputs if isinstance(end, Step) and is_column(end) else (end,)
+    return numpy.array(
+        [numpy.broadcast_to(known.get(one, one.value) if isinstance(one, Step) else one, count) for one in steps]
+    )
 
 
 def _ends(line: Any) -> tuple[Any, ...]:
@@ -416,6 +533,15 @@ def _split(kept: float, turned: float, whole: bool) -> Any:
     return numpy.round(values) if whole else values
 
 
+class _Suspect(NamedTuple):
+    """A flip behind which planning may choose otherwise than today, so that it has to be planned again."""
+
+    one: SiteInput
+    flip: Flip
+    before: float
+    behind: float
+
+
 class _Bracket(NamedTuple):
     """Two values between which the verdict of a system on a line turns: the one with the verdict of today first."""
 
@@ -425,7 +551,7 @@ class _Bracket(NamedTuple):
     turned: float
 
 
-def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator[Flip | Steady]:
+def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator[Flip | Steady | _Suspect]:
     """The nearest flip of each system and line above and below the value of today; the ends where there is none."""
     import numpy
 
@@ -454,12 +580,125 @@ def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator
             brackets[at] = item._replace(kept=float(values[first - 1]), turned=float(values[first]))
     if brackets:
         required = lines.at(one, numpy.array([end for item in brackets for end in item[2:]]), above, moving)
+        sides = [_sides(item.kept, item.turned, whole) for item in brackets]
+        suspect = lines.chosen_otherwise(one, numpy.array([behind for _, behind in sides]), above, moving)
     for at, item in enumerate(brackets):
         rows = [(layer, *holds[item.line, 2 * at : 2 * at + 2].tolist()) for layer, holds in item.system.verdicts(required)]
         before, after = (_verdict([(row[0], row[end]) for row in rows]) for end in (1, 2))
         layer = next(layer for layer, kept, turned in rows if kept != turned)
         name = item.system.system.entry.id, lines.names[item.line], layer.layer.name, one.name, unit_of(one.steps[0].name)
-        yield Flip(*name, one.value, item.turned, whole, before, after, one.low, one.high)
+        flip = Flip(*name, one.value, item.turned, whole, before, after, one.low, one.high)
+        rate = lines.needs[item.line] not in STORED
+        yield _Suspect(one, flip, *sides[at]) if suspect[at] and rate else flip
+
+
+def _sides(kept: float, turned: float, whole: bool) -> tuple[float, float]:
+    """Values just before a flip and just behind it."""
+    if whole:
+        return kept, turned
+    return (turned * (1 - NEAR), turned * (1 + NEAR)) if turned > kept else (turned * (1 + NEAR), turned * (1 - NEAR))
+
+
+def _beyond(flip: Flip) -> str:
+    """Where an input is no longer turned."""
+    side = "above" if flip.flips_at > flip.value else "below"
+    return f"{side} {display(flip.flips_at, flip.unit, binary=False, digits=3)} other formulas hold"
+
+
+class _Again:
+    """A site planned again with another value of an input, and what its systems are there."""
+
+    def __init__(self, plan: Plan, need: Need, judges: Mapping[str, Judge], priority: str) -> None:
+        self.plan, self.need, self.judges, self.priority = plan, need, judges, priority
+        self.planned: dict[tuple[str, float], tuple[Need, dict[str, Requirement]] | None] = {}
+
+    def unlike(self, suspects: Sequence[_Suspect], lines: _Lines) -> list[_Suspect]:
+        """The flips that planning again does not show.
+
+        On each side of an input it is planned at the farthest flip first: a line that has the value of its formulas there, on the
+        nodes of today, has it up to there. The flips of other lines are planned one by one.
+        """
+        sides: dict[tuple[str, bool], list[_Suspect]] = {}
+        for row in suspects:
+            sides.setdefault((row.flip.input, row.flip.flips_at > row.flip.value), []).append(row)
+        found = []
+        for rows in sides.values():
+            alike = self._alike(max(rows, key=lambda row: row.flip.distance), lines)
+            found += [row for row in rows if row.flip.requirement not in alike and not self.confirms(row)]
+        return found
+
+    def _alike(self, farthest: _Suspect, lines: _Lines) -> set[str]:
+        """The lines whose value behind a flip is that of their formulas; none where other nodes decide."""
+        import numpy
+
+        one, value = farthest.one, farthest.behind
+        found = self.at(one, value)
+        if found is None or _of_machine(found[0]) != _of_machine(self.need):
+            return set()
+        required = lines.at(one, numpy.array([value]), lines.tree.above(one.steps), lines.reached(one)).lines[:, 0]
+        expected = zip(lines.names, required.tolist(), strict=True)
+        return {name for name, item in expected if name in found[1] and math.isclose(found[1][name].value, item, rel_tol=SAME)}
+
+    def at(self, one: SiteInput, value: float) -> tuple[Need, dict[str, Requirement]] | None:
+        """The need and the lines with another value of an input; None where the site is refused, or no key sets the input."""
+        key = one.name, value
+        if key not in self.planned:
+            self.planned[key] = self._need(dict.fromkeys(one.keys, value)) if one.keys else None
+        return self.planned[key]
+
+    def confirms(self, one: _Suspect) -> bool:
+        """Whether a system has the verdict of a flip on both sides of it."""
+        flip, value = one.flip, (one.before, one.behind)
+        return [self.verdict(one, side) for side in value] == [flip.verdict, flip.then]
+
+    def verdict(self, one: _Suspect, value: float) -> str:
+        """The verdict on the line of a flip as if it were alone; empty where the site is refused, or no key sets the input."""
+        found = self.at(one.one, value)
+        if found is None:
+            return ""
+        need, lines = found
+        line = lines.get(one.flip.requirement)
+        if line is None:
+            return LINE_HOLDS
+        of = need_in(line)
+        given = {**need.given, of: need.given[of]._replace(value=line.value)}
+        if _NODE in given and _READS in given and given[_NODE].value > given[_READS].value:
+            given[_NODE] = given[_READS]
+        system = self.judges[one.flip.system](replace(need, given=given))
+        return _verdict([(layer, not least > most * (1 + ROUNDING)) for layer, least, most in _judged(system, of)])
+
+    def _need(self, settings: Mapping[str, float]) -> tuple[Need, dict[str, Requirement]] | None:
+        again = _planned(self.plan, settings)
+        if again is None:
+            return None
+        counted = PRIORITIES[: PRIORITIES.index(self.priority) + 1]
+        lines = {one.id: one for one in again.requirements if one.priority in counted}
+        return need_of(again, {}, Job(), self.plan.catalog, self.priority), lines
+
+
+def _of_machine(need: Need) -> dict[str, float]:
+    """What the nodes and their links are, which no line sets."""
+    return {name: item.value for name, item in need.given.items() if name not in REQUIRABLE and name not in OF_LINES}
+
+
+def _planned(plan: Plan, settings: Mapping[str, float]) -> Plan | None:
+    """The site planned again with other settings; None where it is refused."""
+    try:
+        again = planned(plan.site.written, set=settings, samples=0, years=plan.years, catalogs=plan.catalog)
+    except IngestError:
+        return None
+    assert isinstance(again, Plan), "several scenarios come from lists only"
+    return again
+
+
+def _judged(system: Fit, of: str) -> Iterator[tuple[LayerVerdict, float, float]]:
+    """The layers of a system that carry a need and know their ceiling, with both."""
+    known = system.answer.known
+    for one in system.layers:
+        if one.ceiling and not one.unsure and one.layer != INSTALLED:
+            ends = known.step(one.layer.need), known.step(one.layer.ceiling)
+            if not _waits(ends) and known.step(of) in steps_below(ends[:1]):
+                yield one, float(ends[0].value), float(ends[1].value)
 
 
 def _verdict(layers: Sequence[tuple[LayerVerdict, bool]]) -> str:

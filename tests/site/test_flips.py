@@ -34,7 +34,7 @@ class Chosen:
         found = fits.fit_need(need, storage, CATALOG)
         first = [one for one in found.systems if one.verdict not in (fits.UNKNOWN, fits.MISFIT)][: flips.MOST_SYSTEMS]
         self.judge = {one.entry.id: fits.chosen(one, fits.ONE_SPARE, CATALOG) for one in first}
-        self.flips = flips.flips_of(self.plan, first, [judge(found.need) for judge in self.judge.values()], "mandatory")
+        self.flips = flips.flips_of(self.plan, first, [*self.judge.values()], found.need, "mandatory")
         self.inputs = {one.name: one for one in site_inputs(self.plan)}
 
     def verdict(self, system, line, name, value):
