@@ -44,7 +44,7 @@ SAME = 1e-9
 #: Relative distance from a flip at which the site is planned again.
 NEAR = 0.005
 #: Why an input is not turned where setting its key to the value of today already moves a line.
-OTHER_FORMULAS = "once it is set, other formulas hold"
+OTHER_FORMULAS = "setting it moves a line even to the value of today"
 #: Relative distance of the last value with one verdict from the first with the other.
 CLOSE = 1e-6
 #: Inputs that decide more than the recorded formulas hold, such as which run of a benchmark is the evidence: they are planned
@@ -241,7 +241,8 @@ class _Lines:
         #: The rules by which a site is refused: a value and its limit.
         refusals = (one for one in plan.findings if one.rule.kind == "refusal" and isinstance(one.value, Step))
         self.rules: list[tuple[Any, Any, Any]] = [(one.rule, one.value, one.limit) for one in refusals]
-        #: The rules by which planning chooses, but for the reporting threshold, which the lines hold: a value, or a column of which the largest entry counts, and a limit.
+        #: The rules by which planning chooses, with a value, or a column of which the largest entry counts, and a limit; the lines
+        #: hold the reporting threshold themselves.
         self.choices: list[tuple[Any, Any, Any]] = [
             (one.rule, one.value, one.limit)
             for one in plan.findings
@@ -540,6 +541,7 @@ class _Suspect(NamedTuple):
     flip: Flip
     before: float
     behind: float
+    rests: frozenset[str]  # what the layer rests on
 
 
 class _Bracket(NamedTuple):
@@ -585,11 +587,15 @@ def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator
     for at, item in enumerate(brackets):
         rows = [(layer, *holds[item.line, 2 * at : 2 * at + 2].tolist()) for layer, holds in item.system.verdicts(required)]
         before, after = (_verdict([(row[0], row[end]) for row in rows]) for end in (1, 2))
-        layer = next(layer for layer, kept, turned in rows if kept != turned)
+        place, layer = next((place, layer) for place, (layer, kept, turned) in enumerate(rows) if kept != turned)
         name = item.system.system.entry.id, lines.names[item.line], layer.layer.name, one.name, unit_of(one.steps[0].name)
         flip = Flip(*name, one.value, item.turned, whole, before, after, one.low, one.high)
         rate = lines.needs[item.line] not in STORED
-        yield _Suspect(one, flip, *sides[at]) if suspect[at] and rate else flip
+        if suspect[at] and rate:
+            rests = frozenset(step.name for step in steps_below(item.system.layers[place][1:3]))
+            yield _Suspect(one, flip, *sides[at], rests)
+        else:
+            yield flip
 
 
 def _sides(kept: float, turned: float, whole: bool) -> tuple[float, float]:
@@ -600,9 +606,11 @@ def _sides(kept: float, turned: float, whole: bool) -> tuple[float, float]:
 
 
 def _beyond(flip: Flip) -> str:
-    """Where an input is no longer turned."""
+    """From where on an input is not turned, as a flip is not confirmed there."""
     side = "above" if flip.flips_at > flip.value else "below"
-    return f"{side} {display(flip.flips_at, flip.unit, binary=False, digits=3)} other formulas hold"
+    return (
+        f"{side} {display(flip.flips_at, flip.unit, binary=False, digits=3)} a new plan shows no such flip, or none can be made"
+    )
 
 
 class _Again:
@@ -615,25 +623,27 @@ class _Again:
     def unlike(self, suspects: Sequence[_Suspect], lines: _Lines) -> list[_Suspect]:
         """The flips that planning again does not show.
 
-        On each side of an input it is planned at the farthest flip first: a line that has the value of its formulas there, on the
-        nodes of today, has it up to there. The flips of other lines are planned one by one.
+        On each side of an input the farthest flips come first: a line that has the value of its formulas there has it up to
+        there, so that its nearer flips need no plan of their own.
         """
-        sides: dict[tuple[str, bool], list[_Suspect]] = {}
-        for row in suspects:
-            sides.setdefault((row.flip.input, row.flip.flips_at > row.flip.value), []).append(row)
-        found = []
-        for rows in sides.values():
-            alike = self._alike(max(rows, key=lambda row: row.flip.distance), lines)
-            found += [row for row in rows if row.flip.requirement not in alike and not self.confirms(row)]
+        found, alike = list[_Suspect](), dict[tuple[str, bool], set[str]]()
+        for row in sorted(suspects, key=lambda row: -row.flip.distance):
+            known = alike.setdefault((row.flip.input, row.flip.flips_at > row.flip.value), set())
+            if row.flip.requirement not in known:
+                known |= self._alike(row, lines)
+            if row.flip.requirement not in known and not self.confirms(row):
+                found.append(row)
         return found
 
-    def _alike(self, farthest: _Suspect, lines: _Lines) -> set[str]:
-        """The lines whose value behind a flip is that of their formulas; none where other nodes decide."""
+    def _alike(self, suspect: _Suspect, lines: _Lines) -> set[str]:
+        """The lines whose value behind a flip is that of their formulas; none where the layer rests on other nodes."""
         import numpy
 
-        one, value = farthest.one, farthest.behind
+        one, value = suspect.one, suspect.behind
         found = self.at(one, value)
-        if found is None or _of_machine(found[0]) != _of_machine(self.need):
+        if found is None or any(
+            item != _of_machine(self.need).get(name) for name, item in _of_machine(found[0]).items() if name in suspect.rests
+        ):
             return set()
         required = lines.at(one, numpy.array([value]), lines.tree.above(one.steps), lines.reached(one)).lines[:, 0]
         expected = zip(lines.names, required.tolist(), strict=True)
@@ -648,8 +658,10 @@ class _Again:
 
     def confirms(self, one: _Suspect) -> bool:
         """Whether a system has the verdict of a flip on both sides of it."""
-        flip, value = one.flip, (one.before, one.behind)
-        return [self.verdict(one, side) for side in value] == [flip.verdict, flip.then]
+        return all(
+            self.verdict(one, value) == expected
+            for value, expected in ((one.behind, one.flip.then), (one.before, one.flip.verdict))
+        )
 
     def verdict(self, one: _Suspect, value: float) -> str:
         """The verdict on the line of a flip as if it were alone; empty where the site is refused, or no key sets the input."""

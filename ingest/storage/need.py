@@ -400,11 +400,10 @@ def link_of(node: Node) -> float:
 
 
 def most_demanding(clusters: Mapping[str, tuple[float, float, float]], clients: float) -> str:
-    """The cluster whose nodes a system is judged by: it reads most per node, of those with as many nodes as clients, else of all.
+    """The cluster whose nodes count: it reads most per node, of those with as many nodes as clients, else of all.
 
     Args:
-        clusters: nodes, reads, and bandwidth of the links of a node, by name. Of clusters that read as much, the one whose nodes
-            draw most.
+        clusters: nodes, reads, and bandwidth of the links of a node, by name; links decide between equal reads.
         clients: of the lines.
     """
     large = [name for name, (nodes, *_) in clusters.items() if nodes >= clients]

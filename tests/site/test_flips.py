@@ -104,6 +104,18 @@ def test_the_flips_of_a_drawn_site_are_those_of_planning_again(seed):
             assert len(ends - {None}) <= 1, row
 
 
+def test_a_flip_that_planning_again_does_not_show_is_not_reported():
+    """Beyond it the NICs of a cluster limit a line, and setting the rate of a job takes it out of its evidence."""
+    chosen = Chosen(drawn(105))
+    found = chosen.flips
+    assert "jobs.j1.samples_per_second" in found.refused
+    assert found.refused["jobs.j0.samples_per_second"].startswith("above 2,099 samples/s")
+    assert not any(one.input.startswith("jobs.j1.samples") for one in (*found.flips, *found.steady))
+    for one in found.flips:
+        if one.system == "ddn-ai400x2":
+            chosen.check(one)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
 def test_the_shares_of_the_variance_are_those_of_many_draws(path, monkeypatch):
