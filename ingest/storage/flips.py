@@ -9,40 +9,41 @@ assumes that a line rises or falls throughout, or that it has no jumps.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from ingest.catalog.records import WITHOUT_GPUS, Node
 from ingest.engine.derivation_graph import is_column
 from ingest.engine.monte_carlo import draw
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import FORMULAS, INPUTS, Step, steps_below, unit_of
-from ingest.errors import IngestError
-from ingest.requirement import PRIORITIES, Requirement
+from ingest.requirement import PRIORITIES
 from ingest.site.influence import SiteInput, site_inputs
 from ingest.site.load_conditions import LoadPart, mean_request, mix_of
 from ingest.site.plan import Plan
-from ingest.site.planner import plan as planned
-from ingest.sizing.job import Job
 from ingest.storage.data_path import INSTALLED, ROUNDING, LayerVerdict
-from ingest.storage.fit_result import LINE_FAILS, LINE_HOLDS, LINE_OPEN, Fit, Flip, Flips, InputEffect, Observation, Steady
-from ingest.storage.need import NODES, READS, REQUIRABLE, TO_BUY, Need, io_size_of, link_of, most_demanding, need_in, need_of
-from ingest.units import display
+from ingest.storage.fit_result import LINE_FAILS, Fit, Flip, Flips, InputEffect, Observation, Steady
+from ingest.storage.need import NODES, READS, TO_BUY, Need, io_size_of, link_of, most_demanding, need_in
+from ingest.storage.replanning import (
+    CONDITIONS,
+    Again,
+    Judge,
+    Suspect,
+    beyond,
+    planned_again,
+    same,
+    sides_of,
+    verdict_of,
+    waits,
+)
 
-#: What judges a system as it is chosen, for any need.
-Judge: TypeAlias = Callable[[Need], Fit]
 #: Systems of which flips are shown where none is named.
 MOST_SYSTEMS = 5
 #: How many times the value of today, and what part of it, is searched, within the limits of the input.
 FAR = 100.0
 #: Values on each side of that of today; between neighbours the verdict is taken to change once.
 POINTS = 48
-#: Relative difference of two values of a line that are one.
-SAME = 1e-9
-#: Relative distance from a flip at which the site is planned again.
-NEAR = 0.005
 #: Why an input is not turned where setting its key to the value of today already moves a line.
 OTHER_FORMULAS = "setting it moves a line even to the value of today"
 #: Relative distance of the last value with one verdict from the first with the other.
@@ -56,12 +57,8 @@ STRUCTURAL = frozenset((
 #: Parts into which a bracket is split at a time.
 PARTS = 16
 HELD, _READS, _NODE = "required_usable_bytes", "read_bandwidth_needed", "node_read_bandwidth_needed"
-#: Conditions of the need that those of the largest read line are: clients, and bytes of a request.
-CONDITIONS = ("nodes", "io_bytes")
 #: Needs whose lines follow no choice of clients, nodes or limits.
 STORED = frozenset((HELD, "files_needed"))
-#: What the lines set beside the needs.
-OF_LINES = frozenset((*CONDITIONS, "requests_in_flight_per_node", "fill_limit"))
 
 
 #: Draws behind the share of an input in the variance, and their seed.
@@ -101,12 +98,12 @@ def flips_of(plan: Plan, systems: Sequence[Fit], judges: Sequence[Judge], need: 
                 inputs.append(one)
     inputs = _checked(plan, inputs, lines, refused)
     carried = [_Carried(judge(need), lines) for judge in judges]
-    again = _Again(plan, need, {one.entry.id: judge for one, judge in zip(systems, judges, strict=True)}, priority)
+    again = Again(plan, need, {one.entry.id: judge for one, judge in zip(systems, judges, strict=True)}, priority)
     with numpy.errstate(all="ignore"):
         found = [row for one in inputs for row in _turned(one, lines, carried)]
-        suspects = [row for row in found if isinstance(row, _Suspect)]
-        unlike = again.unlike(suspects, lines)
-        refused |= {row.flip.input: _beyond(row.flip) for row in sorted(unlike, key=lambda row: -row.flip.distance)}
+        suspects = [row for row in found if isinstance(row, Suspect)]
+        unlike = again.unlike(suspects, lines.required_at)
+        refused |= {row.flip.input: beyond(row.flip) for row in sorted(unlike, key=lambda row: -row.flip.distance)}
         effects = tuple(_effects([one for one in inputs if one.low is not None], lines, systems))
     flips = [row for row in found if isinstance(row, Flip)]
     flips += [row.flip for row in suspects if row not in unlike]
@@ -241,8 +238,8 @@ class _Lines:
         #: The rules by which a site is refused: a value and its limit.
         refusals = (one for one in plan.findings if one.rule.kind == "refusal" and isinstance(one.value, Step))
         self.rules: list[tuple[Any, Any, Any]] = [(one.rule, one.value, one.limit) for one in refusals]
-        #: The rules by which planning chooses, with a value, or a column of which the largest entry counts, and a limit; the lines
-        #: hold the reporting threshold themselves.
+        #: The rules by which planning chooses: a value, or a column whose largest entry counts, and a limit. The lines hold the
+        #: reporting threshold themselves.
         self.choices: list[tuple[Any, Any, Any]] = [
             (one.rule, one.value, one.limit)
             for one in plan.findings
@@ -275,14 +272,14 @@ class _Lines:
 
     def unmoved_by(self, plan: Plan, settings: Mapping[str, float]) -> bool:
         """Whether the site, planned again with other settings, has these lines with the values and conditions of today."""
-        again = _planned(plan, settings)
+        again = planned_again(plan, settings)
         if again is None:
             return False
         found = {one.id: one for one in again.requirements}
         pairs = [(one.requirement, found.get(one.requirement.id)) for one in self.lines]
         return all(
             other is not None
-            and math.isclose(one.value, other.value, rel_tol=SAME)
+            and same(one.value, other.value)
             and (one.priority, one.conditions.clients) == (other.priority, other.conditions.clients)
             for one, other in pairs
         )
@@ -313,6 +310,13 @@ class _Lines:
         clients = numpy.array([float(self.lines[place].requirement.conditions.clients) for place in largest])
         sizes = numpy.array([self._mean_request(place, known, column) for column, place in enumerate(largest)])
         return Required(found, clients, sizes)
+
+    def required_at(self, one: SiteInput, value: float) -> dict[str, float]:
+        """What each line requires with a value of an input, by id."""
+        import numpy
+
+        found = self.at(one, numpy.array([value]), self.tree.above(one.steps), self.reached(one)).lines[:, 0]
+        return dict(zip(self.names, found.tolist(), strict=True))
 
     def _mean_request(self, place: int, known: Mapping[Step, Any], column: int) -> float:
         """The mean size of the reads of a line, as its mix states it, for one of the values of an input."""
@@ -420,7 +424,7 @@ class _Carried:
         for one in system.layers:
             if one.ceiling and not one.unsure and one.layer != INSTALLED:
                 pair = known.step(one.layer.need), known.step(one.layer.ceiling)
-                if not _waits(pair):
+                if not waits(pair):
                     layers.append(one)
                     ends.append(pair)
         self.tree = Tree({f"{place} {end}": step for place, pair in enumerate(ends) for end, step in enumerate(pair)})
@@ -460,11 +464,6 @@ class _Carried:
         import numpy
 
         return numpy.logical_and.reduce([holds for _, holds in self.verdicts(required)])
-
-
-def _waits(ends: Iterable[Step]) -> bool:
-    """Whether a need or a ceiling rests on the outstanding reads of a client."""
-    return any(step.name == "requests_in_flight_per_node" for step in steps_below(ends))
 
 
 def _refusal(one: SiteInput, lines: _Lines) -> str:
@@ -534,16 +533,6 @@ def _split(kept: float, turned: float, whole: bool) -> Any:
     return numpy.round(values) if whole else values
 
 
-class _Suspect(NamedTuple):
-    """A flip behind which planning may choose otherwise than today, so that it has to be planned again."""
-
-    one: SiteInput
-    flip: Flip
-    before: float
-    behind: float
-    rests: frozenset[str]  # what the layer rests on
-
-
 class _Bracket(NamedTuple):
     """Two values between which the verdict of a system on a line turns: the one with the verdict of today first."""
 
@@ -553,7 +542,7 @@ class _Bracket(NamedTuple):
     turned: float
 
 
-def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator[Flip | Steady | _Suspect]:
+def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator[Flip | Steady | Suspect]:
     """The nearest flip of each system and line above and below the value of today; the ends where there is none."""
     import numpy
 
@@ -582,139 +571,17 @@ def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator
             brackets[at] = item._replace(kept=float(values[first - 1]), turned=float(values[first]))
     if brackets:
         required = lines.at(one, numpy.array([end for item in brackets for end in item[2:]]), above, moving)
-        sides = [_sides(item.kept, item.turned, whole) for item in brackets]
+        sides = [sides_of(item.kept, item.turned, whole) for item in brackets]
         suspect = lines.chosen_otherwise(one, numpy.array([behind for _, behind in sides]), above, moving)
     for at, item in enumerate(brackets):
         rows = [(layer, *holds[item.line, 2 * at : 2 * at + 2].tolist()) for layer, holds in item.system.verdicts(required)]
-        before, after = (_verdict([(row[0], row[end]) for row in rows]) for end in (1, 2))
+        before, after = (verdict_of([(row[0], row[end]) for row in rows]) for end in (1, 2))
         place, layer = next((place, layer) for place, (layer, kept, turned) in enumerate(rows) if kept != turned)
         name = item.system.system.entry.id, lines.names[item.line], layer.layer.name, one.name, unit_of(one.steps[0].name)
         flip = Flip(*name, one.value, item.turned, whole, before, after, one.low, one.high)
         rate = lines.needs[item.line] not in STORED
         if suspect[at] and rate:
             rests = frozenset(step.name for step in steps_below(item.system.layers[place][1:3]))
-            yield _Suspect(one, flip, *sides[at], rests)
+            yield Suspect(one, flip, *sides[at], rests)
         else:
             yield flip
-
-
-def _sides(kept: float, turned: float, whole: bool) -> tuple[float, float]:
-    """Values just before a flip and just behind it."""
-    if whole:
-        return kept, turned
-    return (turned * (1 - NEAR), turned * (1 + NEAR)) if turned > kept else (turned * (1 + NEAR), turned * (1 - NEAR))
-
-
-def _beyond(flip: Flip) -> str:
-    """From where on an input is not turned, as a flip is not confirmed there."""
-    side = "above" if flip.flips_at > flip.value else "below"
-    return (
-        f"{side} {display(flip.flips_at, flip.unit, binary=False, digits=3)} a new plan shows no such flip, or none can be made"
-    )
-
-
-class _Again:
-    """A site planned again with another value of an input, and what its systems are there."""
-
-    def __init__(self, plan: Plan, need: Need, judges: Mapping[str, Judge], priority: str) -> None:
-        self.plan, self.need, self.judges, self.priority = plan, need, judges, priority
-        self.planned: dict[tuple[str, float], tuple[Need, dict[str, Requirement]] | None] = {}
-
-    def unlike(self, suspects: Sequence[_Suspect], lines: _Lines) -> list[_Suspect]:
-        """The flips that planning again does not show.
-
-        On each side of an input the farthest flips come first: a line that has the value of its formulas there has it up to
-        there, so that its nearer flips need no plan of their own.
-        """
-        found, alike = list[_Suspect](), dict[tuple[str, bool], set[str]]()
-        for row in sorted(suspects, key=lambda row: -row.flip.distance):
-            known = alike.setdefault((row.flip.input, row.flip.flips_at > row.flip.value), set())
-            if row.flip.requirement not in known:
-                known |= self._alike(row, lines)
-            if row.flip.requirement not in known and not self.confirms(row):
-                found.append(row)
-        return found
-
-    def _alike(self, suspect: _Suspect, lines: _Lines) -> set[str]:
-        """The lines whose value behind a flip is that of their formulas; none where the layer rests on other nodes."""
-        import numpy
-
-        one, value = suspect.one, suspect.behind
-        found = self.at(one, value)
-        if found is None or any(
-            item != _of_machine(self.need).get(name) for name, item in _of_machine(found[0]).items() if name in suspect.rests
-        ):
-            return set()
-        required = lines.at(one, numpy.array([value]), lines.tree.above(one.steps), lines.reached(one)).lines[:, 0]
-        expected = zip(lines.names, required.tolist(), strict=True)
-        return {name for name, item in expected if name in found[1] and math.isclose(found[1][name].value, item, rel_tol=SAME)}
-
-    def at(self, one: SiteInput, value: float) -> tuple[Need, dict[str, Requirement]] | None:
-        """The need and the lines with another value of an input; None where the site is refused, or no key sets the input."""
-        key = one.name, value
-        if key not in self.planned:
-            self.planned[key] = self._need(dict.fromkeys(one.keys, value)) if one.keys else None
-        return self.planned[key]
-
-    def confirms(self, one: _Suspect) -> bool:
-        """Whether a system has the verdict of a flip on both sides of it."""
-        return all(
-            self.verdict(one, value) == expected
-            for value, expected in ((one.behind, one.flip.then), (one.before, one.flip.verdict))
-        )
-
-    def verdict(self, one: _Suspect, value: float) -> str:
-        """The verdict on the line of a flip as if it were alone; empty where the site is refused, or no key sets the input."""
-        found = self.at(one.one, value)
-        if found is None:
-            return ""
-        need, lines = found
-        line = lines.get(one.flip.requirement)
-        if line is None:
-            return LINE_HOLDS
-        of = need_in(line)
-        given = {**need.given, of: need.given[of]._replace(value=line.value)}
-        if _NODE in given and _READS in given and given[_NODE].value > given[_READS].value:
-            given[_NODE] = given[_READS]
-        system = self.judges[one.flip.system](replace(need, given=given))
-        return _verdict([(layer, not least > most * (1 + ROUNDING)) for layer, least, most in _judged(system, of)])
-
-    def _need(self, settings: Mapping[str, float]) -> tuple[Need, dict[str, Requirement]] | None:
-        again = _planned(self.plan, settings)
-        if again is None:
-            return None
-        counted = PRIORITIES[: PRIORITIES.index(self.priority) + 1]
-        lines = {one.id: one for one in again.requirements if one.priority in counted}
-        return need_of(again, {}, Job(), self.plan.catalog, self.priority), lines
-
-
-def _of_machine(need: Need) -> dict[str, float]:
-    """What the nodes and their links are, which no line sets."""
-    return {name: item.value for name, item in need.given.items() if name not in REQUIRABLE and name not in OF_LINES}
-
-
-def _planned(plan: Plan, settings: Mapping[str, float]) -> Plan | None:
-    """The site planned again with other settings; None where it is refused."""
-    try:
-        again = planned(plan.site.written, set=settings, samples=0, years=plan.years, catalogs=plan.catalog)
-    except IngestError:
-        return None
-    assert isinstance(again, Plan), "several scenarios come from lists only"
-    return again
-
-
-def _judged(system: Fit, of: str) -> Iterator[tuple[LayerVerdict, float, float]]:
-    """The layers of a system that carry a need and know their ceiling, with both."""
-    known = system.answer.known
-    for one in system.layers:
-        if one.ceiling and not one.unsure and one.layer != INSTALLED:
-            ends = known.step(one.layer.need), known.step(one.layer.ceiling)
-            if not _waits(ends) and known.step(of) in steps_below(ends[:1]):
-                yield one, float(ends[0].value), float(ends[1].value)
-
-
-def _verdict(layers: Sequence[tuple[LayerVerdict, bool]]) -> str:
-    """The verdict on a line: what is above a rate that was only demonstrated, or below a bound, is not known."""
-    if any(not holds and not layer.at_least for layer, holds in layers):
-        return LINE_FAILS
-    return LINE_OPEN if any(layer.at_most or not holds for layer, holds in layers) else LINE_HOLDS

@@ -19,6 +19,7 @@ from ingest.site.planner import plan
 from ingest.sizing.job import Job
 from ingest.storage import flips
 from ingest.storage.need import need_in, need_of
+from ingest.storage.replanning import waits
 
 fits = import_module("ingest.storage.fit")
 CATALOG = Catalog()
@@ -58,7 +59,7 @@ class Chosen:
             layer
             for layer in found.layers
             if layer.ceiling and not layer.unsure and layer.layer != flips.INSTALLED
-            and not flips._waits([known.step(layer.layer.need), known.step(layer.layer.ceiling)])
+            and not waits([known.step(layer.layer.need), known.step(layer.layer.ceiling)])
             and known.step(of) in steps_below([known.step(layer.layer.need)]) and layer.need > layer.ceiling * (1 + 1e-12)
         ]  # fmt: skip
         return "fails" if any(not one.at_least for one in short) else "not known" if short else "holds"
