@@ -22,6 +22,7 @@ from ingest.requirement import PRIORITIES
 from ingest.site.influence import SiteInput, site_inputs
 from ingest.site.load_conditions import LoadPart, mean_request, mix_of
 from ingest.site.plan import Plan
+from ingest.site.plan_file import planned_again
 from ingest.storage.data_path import INSTALLED, ROUNDING, LayerVerdict
 from ingest.storage.fit_result import LINE_FAILS, Fit, Flip, Flips, InputEffect, Observation, Steady
 from ingest.storage.need import NODES, READS, TO_BUY, Need, io_size_of, link_of, most_demanding, need_in
@@ -31,7 +32,6 @@ from ingest.storage.replanning import (
     Judge,
     Suspect,
     beyond,
-    planned_again,
     same,
     sides_of,
     verdict_of,
@@ -366,13 +366,12 @@ class _Lines:
         for place in moving:
             if (most := self.lines[place].most) is not None and most.inputs:
                 least = _entries(known, most.inputs[0], len(tried)).min(axis=0)
-                beyond = numpy.broadcast_to(known.get(self.lines[place].step, self.lines[place].step.value), len(tried)) > least
-                found |= beyond != beyond[0]
+                more = _entries(known, self.lines[place].step, len(tried))[0] > least
+                found |= more != more[0]
         if len(self.clusters) < 2:
             return found[1:]
         reads = {
-            name: numpy.broadcast_to(0 if step is None else known.get(step, step.value), len(tried))
-            for name, (_, step, _) in self.clusters.items()
+            name: _entries(known, 0.0 if step is None else step, len(tried))[0] for name, (_, step, _) in self.clusters.items()
         }
         judged = [
             most_demanding(

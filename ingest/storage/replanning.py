@@ -8,11 +8,10 @@ from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from ingest.engine.registry import Step, steps_below
-from ingest.errors import IngestError
 from ingest.requirement import PRIORITIES, Requirement
 from ingest.site.influence import SiteInput
 from ingest.site.plan import Plan
-from ingest.site.planner import plan as planned
+from ingest.site.plan_file import planned_again
 from ingest.sizing.job import Job
 from ingest.storage.data_path import INSTALLED, ROUNDING, LayerVerdict
 from ingest.storage.fit_result import LINE_FAILS, LINE_HOLDS, LINE_OPEN, Fit, Flip
@@ -141,16 +140,6 @@ def _moved(before: Mapping[str, float], after: Mapping[str, float]) -> set[str]:
 def same(one: float, other: float) -> bool:
     """Whether two values of a line are one."""
     return math.isclose(one, other, rel_tol=SAME)
-
-
-def planned_again(plan: Plan, settings: Mapping[str, float]) -> Plan | None:
-    """The site planned again with other settings; None where it is refused."""
-    try:
-        again = planned(plan.site.written, set=settings, samples=0, years=plan.years, catalogs=plan.catalog)
-    except IngestError:
-        return None
-    assert isinstance(again, Plan), "several scenarios come from lists only"
-    return again
 
 
 def judged_layers(system: Fit, of: str) -> Iterator[tuple[LayerVerdict, float, float]]:
