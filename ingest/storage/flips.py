@@ -28,6 +28,8 @@ from ingest.storage.fit_result import LINE_FAILS, Fit, Flip, Flips, InputEffect,
 from ingest.storage.need import NODES, READS, TO_BUY, Need, io_size_of, link_of, most_demanding, need_in
 from ingest.storage.replanning import (
     CONDITIONS,
+    NODE_READ_NEED,
+    READ_NEED,
     Again,
     Judge,
     Suspect,
@@ -56,7 +58,7 @@ STRUCTURAL = frozenset((
 ))  # fmt: skip
 #: Parts into which a bracket is split at a time.
 PARTS = 16
-HELD, _READS, _NODE = "required_usable_bytes", "read_bandwidth_needed", "node_read_bandwidth_needed"
+HELD = "required_usable_bytes"
 #: Needs whose lines follow no choice of clients, nodes or limits.
 STORED = frozenset((HELD, "files_needed"))
 
@@ -253,7 +255,9 @@ class _Lines:
         }
         #: The lines of which the largest has the clients and the requests of the need, by number.
         self.reading = [
-            place for place, one in enumerate(self.lines) if self.needs[place] == _READS and one.requirement.conditions.clients
+            place
+            for place, one in enumerate(self.lines)
+            if self.needs[place] == READ_NEED and one.requirement.conditions.clients
         ]
         reads = (read[:2] for place in self.reading for read in self.lines[place].reads)
         ends = [
@@ -292,7 +296,7 @@ class _Lines:
         return [
             place
             for place, line in enumerate(self.lines)
-            if not above.isdisjoint(_ends(line)) or (sized and self.needs[place] == _READS)
+            if not above.isdisjoint(_ends(line)) or (sized and self.needs[place] == READ_NEED)
         ]
 
     def at(self, one: SiteInput, values: Any, above: Sequence[Step], moving: Sequence[int]) -> Required:
@@ -450,9 +454,9 @@ class _Carried:
             own = needs == name
             # Of several lines for one need the largest counts, but each is judged as if it were alone.
             given[name] = numpy.where(own[:, None], required, required[own].max(axis=0))
-        if _NODE in given and _READS in given:
+        if NODE_READ_NEED in given and READ_NEED in given:
             # One node reads no more than all of them.
-            given[_NODE] = numpy.minimum(given[_NODE], given[_READS])
+            given[NODE_READ_NEED] = numpy.minimum(given[NODE_READ_NEED], given[READ_NEED])
         values = self.tree.again({self.leaves[name]: item for name, item in given.items()}, self.above)
         for layer, need, ceiling, rows in self.layers:
             least, most = (numpy.asarray(values.get(step, step.value)) for step in (need, ceiling))
@@ -551,7 +555,7 @@ def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator
     required = lines.at(one, values, above, moving)
     moved, brackets = numpy.ptp(required.lines, axis=1) > 0, list[_Bracket]()
     if len(required.sizes) and numpy.ptp(required.sizes) > 0:
-        moved |= numpy.array(lines.needs) == _READS
+        moved |= numpy.array(lines.needs) == READ_NEED
     for system in held:
         holds = system.carried(required)
         for place in numpy.flatnonzero(moved & system.decides).tolist():

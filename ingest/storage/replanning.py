@@ -26,7 +26,7 @@ Required: TypeAlias = Callable[[SiteInput, float], Mapping[str, float]]
 NEAR = 0.005
 #: Relative difference of two values of a line that are one.
 SAME = 1e-9
-_READS, _NODE = "read_bandwidth_needed", "node_read_bandwidth_needed"
+READ_NEED, NODE_READ_NEED = "read_bandwidth_needed", "node_read_bandwidth_needed"
 #: Conditions of the need that those of the largest read line are: clients, and bytes of a request.
 CONDITIONS = ("nodes", "io_bytes")
 #: What the lines set beside the needs.
@@ -113,8 +113,8 @@ class Again:
             return LINE_HOLDS
         of = need_in(line)
         given = {**need.given, of: need.given[of]._replace(value=line.value)}
-        if _NODE in given and _READS in given and given[_NODE].value > given[_READS].value:
-            given[_NODE] = given[_READS]
+        if NODE_READ_NEED in given and READ_NEED in given and given[NODE_READ_NEED].value > given[READ_NEED].value:
+            given[NODE_READ_NEED] = given[READ_NEED]
         system = self.judges[one.flip.system](replace(need, given=given))
         return verdict_of([(layer, not least > most * (1 + ROUNDING)) for layer, least, most in judged_layers(system, of)])
 
