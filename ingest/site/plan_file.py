@@ -47,6 +47,16 @@ def plan_of_site(path: str | Path, catalogs: Folders = (), years: int | None = N
     return planned
 
 
+def planned_again(planned: Plan, settings: Mapping[str, float]) -> Plan | None:
+    """A site planned again with other settings; None where it is refused."""
+    try:
+        again = plan(planned.site.written, set=settings, samples=0, years=planned.years, catalogs=planned.catalog)
+    except IngestError:
+        return None
+    assert isinstance(again, Plan), "several scenarios come from lists only"
+    return again
+
+
 def lines_of(path: str | Path, data: Mapping[str, Any]) -> list[Requirement]:
     """The requirement lines of a plan as data.
 

@@ -412,8 +412,8 @@ def with_flips(found: Fits, plan: Plan, terms: Terms = ONE_SPARE, priority: str 
     """The comparison with what would change the verdicts on the first systems that can be chosen, or on all that are named."""
     able = [one for one in found.systems if not found.compared or one.verdict not in (UNKNOWN, MISFIT)][:MOST_SYSTEMS]
     able = [one for one in able if not one.ruled_out]
-    held = [chosen(one, terms, found.catalog)(found.need) for one in able]
-    return replace(found, flips=flips_of(plan, able, held, priority))
+    judges = [chosen(one, terms, found.catalog) for one in able]
+    return replace(found, flips=flips_of(plan, able, judges, found.need, priority))
 
 
 def fit_plan(plan: Plan, storage: Sequence[str]) -> Fits:

@@ -9,10 +9,12 @@ assumes that a line rises or falls throughout, or that it has no jumps.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from ingest.catalog.records import WITHOUT_GPUS, Node
+from ingest.engine.derivation_graph import is_column
 from ingest.engine.monte_carlo import draw
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import FORMULAS, INPUTS, Step, steps_below, unit_of
@@ -20,9 +22,23 @@ from ingest.requirement import PRIORITIES
 from ingest.site.influence import SiteInput, site_inputs
 from ingest.site.load_conditions import LoadPart, mean_request, mix_of
 from ingest.site.plan import Plan
+from ingest.site.plan_file import planned_again
 from ingest.storage.data_path import INSTALLED, ROUNDING, LayerVerdict
-from ingest.storage.fit_result import LINE_FAILS, LINE_HOLDS, LINE_OPEN, Fit, Flip, Flips, InputEffect, Observation, Steady
-from ingest.storage.need import TO_BUY, io_size_of, need_in
+from ingest.storage.fit_result import LINE_FAILS, Fit, Flip, Flips, InputEffect, Observation, Steady
+from ingest.storage.need import NODES, READS, TO_BUY, Need, io_size_of, link_of, most_demanding, need_in
+from ingest.storage.replanning import (
+    CONDITIONS,
+    NODE_READ_NEED,
+    READ_NEED,
+    Again,
+    Judge,
+    Suspect,
+    beyond,
+    same,
+    sides_of,
+    verdict_of,
+    waits,
+)
 
 #: Systems of which flips are shown where none is named.
 MOST_SYSTEMS = 5
@@ -30,6 +46,8 @@ MOST_SYSTEMS = 5
 FAR = 100.0
 #: Values on each side of that of today; between neighbours the verdict is taken to change once.
 POINTS = 48
+#: Why an input is not turned where setting its key to the value of today already moves a line.
+OTHER_FORMULAS = "setting it moves a line even to the value of today"
 #: Relative distance of the last value with one verdict from the first with the other.
 CLOSE = 1e-6
 #: Inputs that decide more than the recorded formulas hold, such as which run of a benchmark is the evidence: they are planned
@@ -40,9 +58,9 @@ STRUCTURAL = frozenset((
 ))  # fmt: skip
 #: Parts into which a bracket is split at a time.
 PARTS = 16
-HELD, _READS, _NODE = "required_usable_bytes", "read_bandwidth_needed", "node_read_bandwidth_needed"
-#: Conditions of the need that those of the largest read line are: clients, and bytes of a request.
-CONDITIONS = ("nodes", "io_bytes")
+HELD = "required_usable_bytes"
+#: Needs whose lines follow no choice of clients, nodes or limits.
+STORED = frozenset((HELD, "files_needed"))
 
 
 #: Draws behind the share of an input in the variance, and their seed.
@@ -61,12 +79,13 @@ OBSERVED: Mapping[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def flips_of(plan: Plan, systems: Sequence[Fit], held: Sequence[Fit], priority: str) -> Flips:
+def flips_of(plan: Plan, systems: Sequence[Fit], judges: Sequence[Judge], need: Need, priority: str) -> Flips:
     """The flips of systems over the inputs of a site, the effects of its uncertain inputs, and what to observe first.
 
     Args:
         plan: of the site.
-        systems, held: as their units are counted, and with these units fixed.
+        systems, judges: as their units are counted, and what judges each with these units fixed.
+        need: of the plan.
         priority: the lowest of the lines that count.
     """
     import numpy
@@ -79,14 +98,36 @@ def flips_of(plan: Plan, systems: Sequence[Fit], held: Sequence[Fit], priority: 
                 refused[one.name] = why
             else:
                 inputs.append(one)
-    carried = [_Carried(one, lines) for one in held]
+    inputs = _checked(plan, inputs, lines, refused)
+    carried = [_Carried(judge(need), lines) for judge in judges]
+    again = Again(plan, need, {one.entry.id: judge for one, judge in zip(systems, judges, strict=True)}, priority)
     with numpy.errstate(all="ignore"):
         found = [row for one in inputs for row in _turned(one, lines, carried)]
+        suspects = [row for row in found if isinstance(row, Suspect)]
+        unlike = again.unlike(suspects, lines.required_at)
+        refused |= {row.flip.input: beyond(row.flip) for row in sorted(unlike, key=lambda row: -row.flip.distance)}
         effects = tuple(_effects([one for one in inputs if one.low is not None], lines, systems))
     flips = [row for row in found if isinstance(row, Flip)]
+    flips += [row.flip for row in suspects if row not in unlike]
     flips.sort(key=lambda one: (not one.inside_range, one.then != LINE_FAILS, one.distance))
     steady = tuple(row for row in found if isinstance(row, Steady))
     return Flips(tuple(flips), steady, refused, effects, _observation(inputs, flips, effects))
+
+
+def _checked(plan: Plan, inputs: Sequence[SiteInput], lines: _Lines, refused: dict[str, str]) -> list[SiteInput]:
+    """The inputs whose key, set to the value of today, leaves the lines as they are when the site is planned again.
+
+    Where it does not, setting the key chooses other formulas than those recorded. All keys are set at once, and their halves
+    only where a line differs, as planning takes longer than all else.
+    """
+    settings = {key: one.value for one in inputs for key in one.keys}
+    if not settings or lines.unmoved_by(plan, settings):
+        return [*inputs]
+    if len(inputs) == 1:
+        refused[inputs[0].name] = OTHER_FORMULAS
+        return []
+    half = len(inputs) // 2
+    return [one for part in (inputs[:half], inputs[half:]) for one in _checked(plan, part, lines, refused)]
 
 
 def _effects(inputs: Sequence[SiteInput], lines: _Lines, systems: Sequence[Fit]) -> Iterator[InputEffect]:
@@ -206,12 +247,32 @@ class _Lines:
         #: The rules by which a site is refused: a value and its limit.
         refusals = (one for one in plan.findings if one.rule.kind == "refusal" and isinstance(one.value, Step))
         self.rules: list[tuple[Any, Any, Any]] = [(one.rule, one.value, one.limit) for one in refusals]
+        #: The rules by which planning chooses: a value, or a column whose largest entry counts, and a limit. The lines hold the
+        #: reporting threshold themselves.
+        self.choices: list[tuple[Any, Any, Any]] = [
+            (one.rule, one.value, one.limit)
+            for one in plan.findings
+            if one.is_checked and one.rule.kind == "choice" and one.rule.id != "C08"
+        ]
+        rows = [row for row in plan.rows["clusters"] if row.words["node"] != WITHOUT_GPUS]
+        #: Nodes, reads and links of each cluster by whose nodes a system may be judged.
+        self.clusters = {
+            row.name: (float(row.known.value(NODES)), row.step(READS), link_of(plan.catalog.get(Node, row.words["node"])))
+            for row in rows
+        }
         #: The lines of which the largest has the clients and the requests of the need, by number.
         self.reading = [
-            place for place, one in enumerate(self.lines) if self.needs[place] == _READS and one.requirement.conditions.clients
+            place
+            for place, one in enumerate(self.lines)
+            if self.needs[place] == READ_NEED and one.requirement.conditions.clients
         ]
         reads = (read[:2] for place in self.reading for read in self.lines[place].reads)
-        ends = [*map(_ends, self.lines), *(rule[1:] for rule in self.rules), *reads]
+        ends = [
+            *map(_ends, self.lines),
+            *(rule[1:] for rule in (*self.rules, *self.choices)),
+            *reads,
+            [one[1] for one in self.clusters.values()],
+        ]
         steps = (step for pair in ends for step in pair if isinstance(step, Step))
         self.tree = Tree({str(place): step for place, step in enumerate(steps)})
         # What a simulation found from its inputs follows no formula.
@@ -219,6 +280,20 @@ class _Lines:
             part for step in self.tree.order if step.formula is None and step.inputs for part in Tree({"": step}).order
         }
         self.today = self._required(numpy.array([[float(one.step.value)] for one in self.lines]), {}, slice(None))
+
+    def unmoved_by(self, plan: Plan, settings: Mapping[str, float]) -> bool:
+        """Whether the site, planned again with other settings, has these lines with the values and conditions of today."""
+        again = planned_again(plan, settings)
+        if again is None:
+            return False
+        found = {one.id: one for one in again.requirements}
+        pairs = [(one.requirement, found.get(one.requirement.id)) for one in self.lines]
+        return all(
+            other is not None
+            and same(one.value, other.value)
+            and (one.priority, one.conditions.clients) == (other.priority, other.conditions.clients)
+            for one, other in pairs
+        )
 
     def reached(self, one: SiteInput) -> list[int]:
         """The lines that rest on an input, by number."""
@@ -228,7 +303,7 @@ class _Lines:
         return [
             place
             for place, line in enumerate(self.lines)
-            if not above.isdisjoint(_ends(line)) or (sized and self.needs[place] == _READS)
+            if not above.isdisjoint(_ends(line)) or (sized and self.needs[place] == READ_NEED)
         ]
 
     def at(self, one: SiteInput, values: Any, above: Sequence[Step], moving: Sequence[int]) -> Required:
@@ -246,6 +321,13 @@ class _Lines:
         clients = numpy.array([float(self.lines[place].requirement.conditions.clients) for place in largest])
         sizes = numpy.array([self._mean_request(place, known, column) for column, place in enumerate(largest)])
         return Required(found, clients, sizes)
+
+    def required_at(self, one: SiteInput, value: float) -> dict[str, float]:
+        """What each line requires with a value of an input, by id."""
+        import numpy
+
+        found = self.at(one, numpy.array([value]), self.tree.above(one.steps), self.reached(one)).lines[:, 0]
+        return dict(zip(self.names, found.tolist(), strict=True))
 
     def _mean_request(self, place: int, known: Mapping[Step, Any], column: int) -> float:
         """The mean size of the reads of a line, as its mix states it, for one of the values of an input."""
@@ -278,6 +360,39 @@ class _Lines:
             found |= rule.compares(value, limit)
         return found
 
+    def chosen_otherwise(self, one: SiteInput, values: Any, above: Sequence[Step], moving: Sequence[int]) -> Any:
+        """Whether planning may choose otherwise than today, for each value of an input.
+
+        It chooses by the rules of the plan, by what the nodes of a cluster draw, and by the cluster whose nodes read most.
+        """
+        import numpy
+
+        tried = numpy.array([one.value, *values])
+        known, clients = self.tree.again(dict.fromkeys(one.steps, tried), above), self.at(one, tried, above, moving).clients
+        found = numpy.zeros(len(tried), bool)
+        for rule, *ends in self.choices:
+            value, limit = (_entries(known, end, len(tried)) for end in ends)
+            outcome = value.argmax(axis=0) if rule.sign == "largest" else rule.compares(value[0], limit[0])
+            found |= outcome != outcome[0]
+        for place in moving:
+            if (most := self.lines[place].most) is not None and most.inputs:
+                least = _entries(known, most.inputs[0], len(tried)).min(axis=0)
+                more = _entries(known, self.lines[place].step, len(tried))[0] > least
+                found |= more != more[0]
+        if len(self.clusters) < 2:
+            return found[1:]
+        reads = {
+            name: _entries(known, 0.0 if step is None else step, len(tried))[0] for name, (_, step, _) in self.clusters.items()
+        }
+        judged = [
+            most_demanding(
+                {name: (nodes, float(reads[name][at]), link) for name, (nodes, _, link) in self.clusters.items()},
+                float(clients[at]) if len(clients) else 0,
+            )
+            for at in range(len(tried))
+        ]
+        return found[1:] | (numpy.array(judged[1:]) != judged[0])
+
     def _required(self, computed: Any, known: Mapping[Step, Any], moving: Any) -> Any:
         """The values of lines, rounded and limited; nothing where a line is for information only."""
         import numpy
@@ -290,6 +405,16 @@ class _Lines:
             if line.below is not None:
                 found[row] = numpy.where(computed[row] < known.get(line.below, line.below.value), 0.0, found[row])
         return found
+
+
+def _entries(known: Mapping[Step, Any], end: Any, count: int) -> Any:
+    """A value, or the entries of a column, a row each, for so many values of an input."""
+    import numpy
+
+    steps = end.inputs if isinstance(end, Step) and is_column(end) else (end,)
+    return numpy.array(
+        [numpy.broadcast_to(known.get(one, one.value) if isinstance(one, Step) else one, count) for one in steps]
+    )
 
 
 def _ends(line: Any) -> tuple[Any, ...]:
@@ -309,7 +434,7 @@ class _Carried:
         for one in system.layers:
             if one.ceiling and not one.unsure and one.layer != INSTALLED:
                 pair = known.step(one.layer.need), known.step(one.layer.ceiling)
-                if not _waits(pair):
+                if not waits(pair):
                     layers.append(one)
                     ends.append(pair)
         self.tree = Tree({f"{place} {end}": step for place, pair in enumerate(ends) for end, step in enumerate(pair)})
@@ -336,9 +461,9 @@ class _Carried:
             own = needs == name
             # Of several lines for one need the largest counts, but each is judged as if it were alone.
             given[name] = numpy.where(own[:, None], required, required[own].max(axis=0))
-        if _NODE in given and _READS in given:
+        if NODE_READ_NEED in given and READ_NEED in given:
             # One node reads no more than all of them.
-            given[_NODE] = numpy.minimum(given[_NODE], given[_READS])
+            given[NODE_READ_NEED] = numpy.minimum(given[NODE_READ_NEED], given[READ_NEED])
         values = self.tree.again({self.leaves[name]: item for name, item in given.items()}, self.above)
         for layer, need, ceiling, rows in self.layers:
             least, most = (numpy.asarray(values.get(step, step.value)) for step in (need, ceiling))
@@ -349,11 +474,6 @@ class _Carried:
         import numpy
 
         return numpy.logical_and.reduce([holds for _, holds in self.verdicts(required)])
-
-
-def _waits(ends: Iterable[Step]) -> bool:
-    """Whether a need or a ceiling rests on the outstanding reads of a client."""
-    return any(step.name == "requests_in_flight_per_node" for step in steps_below(ends))
 
 
 def _refusal(one: SiteInput, lines: _Lines) -> str:
@@ -432,7 +552,7 @@ class _Bracket(NamedTuple):
     turned: float
 
 
-def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator[Flip | Steady]:
+def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator[Flip | Steady | Suspect]:
     """The nearest flip of each system and line above and below the value of today; the ends where there is none."""
     import numpy
 
@@ -442,7 +562,7 @@ def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator
     required = lines.at(one, values, above, moving)
     moved, brackets = numpy.ptp(required.lines, axis=1) > 0, list[_Bracket]()
     if len(required.sizes) and numpy.ptp(required.sizes) > 0:
-        moved |= numpy.array(lines.needs) == _READS
+        moved |= numpy.array(lines.needs) == READ_NEED
     for system in held:
         holds = system.carried(required)
         for place in numpy.flatnonzero(moved & system.decides).tolist():
@@ -461,16 +581,17 @@ def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator
             brackets[at] = item._replace(kept=float(values[first - 1]), turned=float(values[first]))
     if brackets:
         required = lines.at(one, numpy.array([end for item in brackets for end in item[2:]]), above, moving)
+        sides = [sides_of(item.kept, item.turned, whole) for item in brackets]
+        suspect = lines.chosen_otherwise(one, numpy.array([behind for _, behind in sides]), above, moving)
     for at, item in enumerate(brackets):
         rows = [(layer, *holds[item.line, 2 * at : 2 * at + 2].tolist()) for layer, holds in item.system.verdicts(required)]
-        before, after = (_verdict([(row[0], row[end]) for row in rows]) for end in (1, 2))
-        layer = next(layer for layer, kept, turned in rows if kept != turned)
+        before, after = (verdict_of([(row[0], row[end]) for row in rows]) for end in (1, 2))
+        place, layer = next((place, layer) for place, (layer, kept, turned) in enumerate(rows) if kept != turned)
         name = item.system.system.entry.id, lines.names[item.line], layer.layer.name, one.name, unit_of(one.steps[0].name)
-        yield Flip(*name, one.value, item.turned, whole, before, after, one.low, one.high)
-
-
-def _verdict(layers: Sequence[tuple[LayerVerdict, bool]]) -> str:
-    """The verdict on a line: what is above a rate that was only demonstrated, or below a bound, is not known."""
-    if any(not holds and not layer.at_least for layer, holds in layers):
-        return LINE_FAILS
-    return LINE_OPEN if any(layer.at_most or not holds for layer, holds in layers) else LINE_HOLDS
+        flip = Flip(*name, one.value, item.turned, whole, before, after, one.low, one.high)
+        rate = lines.needs[item.line] not in STORED
+        if suspect[at] and rate:
+            rests = frozenset(step.name for step in steps_below(item.system.layers[place][1:3]))
+            yield Suspect(one, flip, *sides[at], rests)
+        else:
+            yield flip

@@ -377,20 +377,12 @@ def _of_site(plan: str | Path | Plan, question: Job, catalog: Catalog, priority:
     if question.node is not None or question.gpu is not None or not rows:
         return replace(need, given={**given, **machine})
 
-    def nodes_and_reads(row: Mapping[str, Any]) -> tuple[float, float]:
-        nodes = float(row.get(NODES, 1))
-        return nodes, float(row.get(READS, 0)) / max(nodes, 1)
-
-    # The cluster that reads most per node, of those with at least as many nodes as the lines have clients, else of all.
-    clients = given["nodes"].value if "nodes" in given else 0
-    large = [row for row in rows if nodes_and_reads(row)[0] >= clients]
-
-    def demand(row: Mapping[str, Any]) -> tuple[float, float, str]:
-        nics = catalog.get(Node, row["node"]).storage_nic_bandwidth
-        return nodes_and_reads(row)[1], 0 if nics is None else nics.value, row["name"]
-
-    # Of clusters that read as much, the one whose nodes draw most.
-    chosen = max(large or rows, key=demand)
+    clusters = {
+        row["name"]: (float(row.get(NODES, 1)), float(row.get(READS, 0)), link_of(catalog.get(Node, row["node"])))
+        for row in rows
+    }
+    judged = most_demanding(clusters, given["nodes"].value if "nodes" in given else 0)
+    chosen = next(row for row in rows if row["name"] == judged)
     nvme = described.get(chosen["name"], {}).get("nvme")
     local = {} if nvme is None else {"nvme_bytes_per_node": nvme}
     notes, node = need.notes, catalog.get(Node, chosen["node"])
@@ -399,6 +391,27 @@ def _of_site(plan: str | Path | Plan, question: Job, catalog: Catalog, priority:
         which = f"{chosen['name']} ({node.name}), the most demanding cluster of sufficient size"
         notes = (*notes, f"nodes are those of {which}, not {', '.join(others)}")
     return replace(need, given={**_machine(Job(node=chosen["node"]), catalog), **local, **machine, **given}, notes=notes)
+
+
+def link_of(node: Node) -> float:
+    """What the NICs of a node to the storage carry; 0 where that is unknown."""
+    return node.storage_nic_bandwidth.value if node.storage_nic_bandwidth is not None else 0
+
+
+def most_demanding(clusters: Mapping[str, tuple[float, float, float]], clients: float) -> str:
+    """The cluster whose nodes count: it reads most per node, of those with as many nodes as clients, else of all.
+
+    Args:
+        clusters: nodes, reads, and bandwidth of the links of a node, by name; links decide between equal reads.
+        clients: of the lines.
+    """
+    large = [name for name, (nodes, *_) in clusters.items() if nodes >= clients]
+
+    def demand(name: str) -> tuple[float, float, str]:
+        nodes, reads, link = clusters[name]
+        return reads / max(nodes, 1), link, name
+
+    return max(large or clusters, key=demand)
 
 
 def names_job(question: Job) -> bool:

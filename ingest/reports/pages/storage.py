@@ -109,7 +109,9 @@ def flip_sections(found: Fits, in_full: bool = False) -> Iterator[Section]:
         main = tuple(at for at, flip in enumerate(own) if flip in shown)
         undecided = len({flip.input for flip in own if flip.inside_range})
         said = (
-            f"undecided: {counted(undecided, 'input')} may well turn it" if undecided else "no input turns it within its range"
+            f"undecided, {counted(undecided, 'input')} can turn it within the range"
+            if undecided
+            else "no input turns it within its range"
         )
         effects = [effect for effect in found.flips.effects if effect.system == one.entry.id and effect.share >= LEAST_EFFECT]
         shares = ", ".join(f"{effect.share * 100:.0f} % by {effect.input}" for effect in effects[:MOST_EFFECTS])
