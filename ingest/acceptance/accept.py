@@ -40,9 +40,8 @@ from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, listed, one_of
 from ingest.files import read_text, sha256, write_folder
 from ingest.requirement import LOADS, PRIORITIES, Requirement, kind_of_line
-from ingest.site.plan import MOST_YEARS
+from ingest.site.plan import MOST_YEARS, RootOptions
 from ingest.site.plan_file import SITE_SUFFIXES, Folders, lines_of, plan_data, plan_of_site, site_name
-from ingest.site.planner import RootOptions
 from ingest.sizing.job import Written
 from ingest.text import checked_host
 from ingest.units import display, parse, parse_whole, physical

@@ -7,7 +7,8 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from ingest.catalog.store import Catalog
 from ingest.engine import met_by
@@ -15,6 +16,7 @@ from ingest.engine.derivation_graph import ArrayTree, QuantityRow, is_column
 from ingest.engine.interactive import InteractiveResult, InteractiveResults
 from ingest.engine.messages import Message, in_site_words
 from ingest.engine.monte_carlo import Effect, effects
+from ingest.engine.question import option
 from ingest.engine.registry import INPUTS, Step, label_of, solve, steps_below, unit_of
 from ingest.engine.result import assumption, envelope, frame_of, places_of, scenarios, sources_of, why_assumed
 from ingest.engine.solver import Quantities
@@ -39,6 +41,15 @@ if TYPE_CHECKING:
     import pandas
 #: Years to plan for, at most.
 MOST_YEARS = 30
+
+
+class RootOptions(TypedDict, total=False):
+    """The option of every command that reads a site file."""
+
+    root: Annotated[
+        str | Path | None,
+        option("Folder within which the site file may name files. [default: the folder of the site file]", "DIR"),
+    ]
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -42,7 +42,7 @@ from ingest.site.guidance import NO_GUIDANCE, UNLIMITED, ClusterGuidance, guidan
 from ingest.site.holdings import MINIMUMS, elapsed_until, holdings_of, place_grown_checkpoints, place_minimums, year_rows
 from ingest.site.jobs import place_transfers, plan_jobs
 from ingest.site.loaders import place_loaders
-from ingest.site.plan import MOST_YEARS, TABLES, Plan, PlanScenarios
+from ingest.site.plan import MOST_YEARS, TABLES, Plan, PlanScenarios, RootOptions
 from ingest.site.requirement_wording import LINES, RequirementValue
 from ingest.site.requirement_writer import RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
@@ -170,15 +170,6 @@ class SamplesOptions(TypedDict, total=False):
             f"Draws behind low and high, up to {MOST_SAMPLES:,}; 0 for none. "
             f"[default: {USUAL_SAMPLES:,}, fewer for hundreds of jobs]"
         ),
-    ]
-
-
-class RootOptions(TypedDict, total=False):
-    """The option of every command that reads a site file."""
-
-    root: Annotated[
-        str | Path | None,
-        option("Folder within which the site file may name files. [default: the folder of the site file]", "DIR"),
     ]
 
 

@@ -15,9 +15,8 @@ from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, one_of
 from ingest.requirement import PRIORITIES, Conditions, Requirement
-from ingest.site.plan import Plan
+from ingest.site.plan import Plan, RootOptions
 from ingest.site.plan_file import SITE_SUFFIXES, lines_of, plan_data, plan_of_site
-from ingest.site.planner import RootOptions
 from ingest.sizing.bandwidth import Estimate, estimate
 from ingest.sizing.decoding import decoding_of, encoding_chosen
 from ingest.sizing.evidence_ladder import from_fields
