@@ -16,7 +16,7 @@ LOADERS = {
     "__init__.py", "architecture/__init__.py", "architecture/model_description.py", "catalog/__init__.py", "cli/main.py",
     "corpus/measure.py", "engine/registry.py", "reports/pages/__init__.py", "sizing/resolve.py",
 }  # fmt: skip
-MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 301, 11, 600
+MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 303, 11, 600
 
 
 @cache

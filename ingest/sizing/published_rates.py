@@ -575,14 +575,6 @@ def _warnings(rates: PublishedRates, basis: str, found: Sequence[ProtocolRate]) 
     return tuple(warnings)
 
 
-def _steps_of(rates: PublishedRates) -> str:
-    """The batch of a run that the user has not stated, for a warning."""
-    if rates.batch is None or rates.batch.origin == "user" or rates.model.tokens_per_sample is None:
-        return ""
-    tokens = display(float(f"{rates.batch.value * rates.model.tokens_per_sample.value:.2g}"), "token")
-    return f"; in steps of {tokens} (run_batch_tokens), as runs of this length take"
-
-
 def extrapolation(rates: PublishedRates, found: Sequence[ProtocolRate]) -> list[Message]:
     """The warning that a job is far larger than any run of a protocol, and what is assumed of its batch."""
     far = [rate for rate in found if rate.is_extrapolated]
@@ -593,4 +585,8 @@ def extrapolation(rates: PublishedRates, found: Sequence[ProtocolRate]) -> list[
     largest = f"{size:,} GPU{'s' if size > 1 else ''}"
     least = min(far, key=lambda rate: rate.value / rate.published)
     share, low = (rate / least.published for rate in (least.value, least.low or least.value))
-    return [told("W63", protocols=names, largest=largest, gpus=far[0].gpus, share=share, low=low, steps=_steps_of(rates))]
+    batch, tokens, steps = rates.batch, rates.model.tokens_per_sample, ""
+    if batch is not None and batch.origin != "user" and tokens is not None:
+        taken = display(float(f"{batch.value * tokens.value:.2g}"), "token")
+        steps = f"; in steps of {taken} (run_batch_tokens), as runs of this length take"
+    return [told("W63", protocols=names, largest=largest, gpus=far[0].gpus, share=share, low=low, steps=steps)]

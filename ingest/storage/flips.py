@@ -148,9 +148,10 @@ def _effects(inputs: Sequence[SiteInput], lines: _Lines, systems: Sequence[Fit])
         for one, over in zip(inputs, above, strict=True)
     ]
     for system in systems:
-        if system.answer.known.find(_amount_of(system)) is None:  # a client without a known rate is counted by nobody
+        step = system.answer.known.find("tier_capacity" if system.entry.tiers else "units_required")
+        if step is None:  # a client without a known rate is counted by nobody
             continue
-        amount = _Amount(system, lines)
+        amount = _Amount(system, step, lines)
         drawn = amount.of(lines.all_of(base, DRAWS))
         if not (spread := float(numpy.var(drawn))):
             continue
@@ -166,17 +167,11 @@ def _effects(inputs: Sequence[SiteInput], lines: _Lines, systems: Sequence[Fit])
         yield from sorted((one for one in found if one.share), key=lambda one: -one.share)
 
 
-def _amount_of(system: Fit) -> str:
-    """The quantity that says how much of a system is bought."""
-    return "tier_capacity" if system.entry.tiers else "units_required"
-
-
 class _Amount:
     """How much of a system the lines take: its units, or the capacity of a service."""
 
-    def __init__(self, system: Fit, lines: _Lines) -> None:
-        known, self.needs = system.answer.known, lines.needs
-        self.step = known.step(_amount_of(system))
+    def __init__(self, system: Fit, step: Step, lines: _Lines) -> None:
+        known, self.needs, self.step = system.answer.known, lines.needs, step
         leaves = ((name, known.find(name)) for name in dict.fromkeys(lines.needs))
         self.leaves = {name: step for name, step in leaves if step is not None and step.formula is None}
         tree = Tree({"": self.step})
