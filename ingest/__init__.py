@@ -107,11 +107,16 @@ def __getattr__(name: str) -> Any:
             return globals().setdefault(name, checked(name, function, kinds, table, in_words_of_command))
         from pathlib import Path
 
-        def from_file(job: str | Path, given: dict[str, Any]) -> Any:
-            return import_module("ingest.site.job_file").asked_from(job, name, own, given)
-
         kinds, table = {**kinds, "job": str | Path | None}, {**table, "job": (None, JOB)}
-        return globals().setdefault(name, checked(name, function, kinds, table, in_words_of_command, from_file))
+        call = checked(
+            name,
+            function,
+            kinds,
+            table,
+            in_words_of_command,
+            lambda job, given: import_module("ingest.site.job_file").asked_from(job, name, own, given),
+        )
+        return globals().setdefault(name, call)
     if name == "IngestError":  # what every refusal is
         return import_module("ingest.errors").IngestError
     if name == "site":  # the package, which is called as the command of this name

@@ -283,16 +283,12 @@ def as_docx(document: Document, template: str | Path | None = None, printed: boo
         seen.add(one.get("id"))
     buffer = io.BytesIO()
     word.save(buffer)
-    return _undated(buffer)
-
-
-def _undated(written: io.BytesIO) -> bytes:
-    """The package with no time in the names of its parts: one document is the same bytes whenever it is written."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(written) as package, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as plain:
+    # Without the times of its parts: one document is the same bytes whenever it is written.
+    undated = io.BytesIO()
+    with zipfile.ZipFile(buffer) as package, zipfile.ZipFile(undated, "w") as plain:
         for part in package.namelist():
             plain.writestr(zipfile.ZipInfo(part), package.read(part), zipfile.ZIP_DEFLATED)
-    return buffer.getvalue()
+    return undated.getvalue()
 
 
 def opened(template: str | Path | None) -> Any:
