@@ -17,7 +17,7 @@ SMALL = 5
 CHOICES = ("choose", "choose_first", "withdraw")
 #: budget -> the most that is allowed
 BUDGETS = {
-    "lines of the package": 80_158,
+    "lines of the package": 80_159,
     "modules": 303,
     "functions with at most five lines, %": 49.0,
     "choices outside the engine": 0,
