@@ -108,15 +108,14 @@ def flip_sections(found: Fits, in_full: bool = False) -> Iterator[Section]:
         shown = first_flips(found, one.entry.id)
         main = tuple(at for at, flip in enumerate(own) if flip in shown)
         undecided = len({flip.input for flip in own if flip.inside_range})
-        said = (
-            f"undecided, {counted(undecided, 'input')} can turn it within the range"
-            if undecided
-            else "no input turns it within its range"
-        )
+        said = "no input turns it within its range"
+        if undecided:
+            said = f"undecided, {counted(undecided, 'input')} can turn it within the range"
         effects = [effect for effect in found.flips.effects if effect.system == one.entry.id and effect.share >= LEAST_EFFECT]
         shares = ", ".join(f"{effect.share * 100:.0f} % by {effect.input}" for effect in effects[:MOST_EFFECTS])
-        what = "capacity" if one.entry.tiers else "units"
-        lines = (f"Variance of the {what} to buy: {shares}",) if shares else ()
+        lines = (f"Variance of the {'capacity' if one.entry.tiers else 'units'} to buy: {shares}",) if shares else ()
+        if not own:
+            lines = (f"{one.verdict} at both ends of {counted(len({row.input for row in steady}), 'input')}", *lines)
         yield Section(f"{_chosen(one)}: {said}", FLIP_COLUMNS, tuple(rows), lines, 2, main=None if in_full else main)
     first = found.flips.observation
     if first is not None:
