@@ -28,7 +28,7 @@ from ingest.sizing.evidence_ladder import (
     median,
     peak_of,
 )
-from ingest.sizing.job import Job, by_user, encoding_in, known_quantities
+from ingest.sizing.job import Job, batch_of, by_user, encoding_in, known_quantities
 from ingest.sizing.published_rates import (
     DISAGREE,
     LONE,
@@ -141,7 +141,7 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
 
 def _batch_in_samples(job: Job, model: Model) -> Input | None:
     """The global batch of a job in samples of its model; None where it states none, or where no sample has tokens."""
-    batch, tokens = job.batch_tokens, model.tokens_per_sample
+    batch, tokens = job.batch_tokens or batch_of(job.settings), model.tokens_per_sample
     if batch is None or tokens is None:
         return None
     low, high = ((end if end is not None else batch.value) / tokens.value for end in (batch.low, batch.high))

@@ -589,4 +589,8 @@ def extrapolation(rates: PublishedRates, found: Sequence[ProtocolRate]) -> list[
     if batch is not None and batch.origin != "user" and tokens is not None:
         taken = display(float(f"{batch.value * tokens.value:.2g}"), "token")
         steps = f"; in steps of {taken} (run_batch_tokens), as runs of this length take"
+    elif batch is None and tokens is not None:
+        steps = (
+            "; in the steps of runs as published: set run_batch_tokens, or training_tokens for the usual batch of such a run"
+        )
     return [told("W63", protocols=names, largest=largest, gpus=far[0].gpus, share=share, low=low, steps=steps)]
