@@ -117,10 +117,14 @@ class PublishedRates:
         """The share of the dense peak that models of its class reach on a GPU."""
         return utilization_of(self._catalog.referred(Family, self.model.efficiency_class, by=self.model.path), gpu)
 
+    @property
+    def family(self) -> Family:  # of the model, whatever its size
+        return self._catalog.referred(Family, self.model.family, by=self.model.path)
+
     @cached_property
     def steps(self) -> Steps:
         """What its runs show of its steps."""
-        floor = self._catalog.referred(Family, self.model.family, by=self.model.path).step_floor
+        floor = self.family.step_floor
         return steps_of(
             submissions(self.model, of_gpus(self.model, self.of_runs())), math.inf if floor is None else floor.value
         )._replace(batch=self.batch)
