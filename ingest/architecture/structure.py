@@ -109,7 +109,7 @@ class Architecture:
             "pair_multiply_adds": row.multiply_adds_per_pair * _share(row, sequence_length),
         }
         if not row.causal:
-            given["visible_tokens"] = row.keys or sequence_length
+            given["visible_tokens"] = row.keys or minimum(row.window or sequence_length, sequence_length)
         return solve("visible_attention_flops", given)
 
     def solve(self, name: str, sequence_length: Num | None = None, **given: Num) -> Num:

@@ -72,10 +72,13 @@ def test_what_changes_no_weight_is_passed_over(file, key, value):
 #: Sizes that decide weights, cached elements or work of a model of text, and where one decides nothing, by other keys.
 SIZES = {
     "hidden_size": "", "kv_lora_rank": "", "q_lora_rank": "", "v_head_dim": "", "qk_nope_head_dim": "", "index_head_dim": "",
-    "index_n_heads": "", "index_topk": "deepseek_v4", "vocab_size": "wav2vec2 hubert", "num_hidden_layers": "Eagle bart",
-    "mamba_d_state": "layer_types", "num_key_value_heads": "kv_lora_rank kv_n_heads", "head_dim": "kv_lora_rank",
+    "index_n_heads": "", "index_topk": "deepseek_v4", "vocab_size": "wav2vec2 hubert",
+    "num_hidden_layers": "Eagle bart whisper",
+    "mamba_d_state": "layer_types", "num_key_value_heads": "kv_lora_rank kv_n_heads gpt_bigcode", "head_dim": "kv_lora_rank",
     "moe_intermediate_size": "gemma4 nemotron_h", "num_experts": "gemma4", "n_routed_experts": "nemotron_h",
-    "intermediate_size": "nemotron_h granitemoehybrid qwen3_5_moe",
+    "intermediate_size": "nemotron_h granitemoehybrid qwen3_5_moe", "num_attention_heads": "laguna jetmoe",
+    "local_attention": "", "attention_bias": "nemotron_h", "mlp_bias": "hunyuan",
+    "tie_word_embeddings": "Eagle llava exaone4_5",
 }  # fmt: skip
 
 
@@ -95,13 +98,15 @@ def test_a_size_that_is_changed_or_misspelt_is_seen():
         number = draw.randrange(len(CONFIGS))
         config, key = CONFIGS[number], draw.choice([*SIZES])
         value, words = config.get(key), json.dumps(config)
-        if type(value) is not int or value < 2 or any(word in words for word in f"text_config {SIZES[key]}".split()):
+        unlike = (type(value) is int and value > 1) or type(value) is bool
+        if not unlike or any(word in words for word in f"text_config {SIZES[key]}".split()):
             tried += 1 / 100
             continue
         if number not in seen_before:
             seen_before[number] = seen(config)
         others = {name: item for name, item in config.items() if name != key}
-        for variant in ({**config, key: 2 * value}, {**others, key + "s": 2 * value}):
+        other = not value if type(value) is bool else 2 * value
+        for variant in ({**config, key: other}, *([] if type(value) is bool else [{**others, key + "s": other}])):
             tried += 1
             assert isinstance(seen_before[number], str) or seen(variant) != seen_before[number], (key, config)
 

@@ -503,7 +503,7 @@ def test_a_run_of_one_gpu_says_nothing_of_more_than_16(toy, gpus, told):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_fewer_bits_than_any_run_gain_what_others_gained(seed, shipped):
-    """Of a language model without runs in so few bits the rate is that at 16 bits times the gain of its class; others refuse."""
+    """The rate of a language model without runs in so few bits is that at 16 bits times a gain; others are refused."""
     draw = random.Random(seed)
     model = draw.choice(["qwen3-8b", "gemma-3-27b", "llama-4-scout", "glm-4.5", "smollm2-360m"])
     gpu, precision = draw.choice([("h100-sxm", "fp8"), ("b200", "fp8"), ("b200", "fp4"), ("mi300x", "fp8")])

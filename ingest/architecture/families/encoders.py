@@ -23,6 +23,7 @@ from ingest.architecture.layers import (
     plain_mlp,
     positions,
     sizes,
+    windowed,
 )
 from ingest.architecture.registry import class_suffix, family, labels, register
 from ingest.architecture.weight_table import Attention, TableRow, Weight, over, relabelled, times, without, work
@@ -271,10 +272,14 @@ def modernbert(config: ModelConfig) -> Iterator[TableRow]:
     e = encoder(config, 768, 1152, 22, 12, 50368, places=8192, segments=0)
     norms, bias = config.flag("norm_bias", False), config.flag("attention_bias", False)
     mlp_bias, last = config.flag("mlp_bias", False), config.flag("decoder_bias", True)
-    config.ignore("type_vocab_size", "classifier_bias", "layer_types", "global_attn_every_n_layers")
+    config.ignore("type_vocab_size", "classifier_bias")
+    kinds = config.texts("layer_types", e.layers, choices=("full_attention", "sliding_attention"))
+    every, width = config.integer("global_attn_every_n_layers", 3, low=1), config.integer("local_attention", 128, low=1)
+    short = e.layers - -(-e.layers // every) if kinds is None else kinds.count("sliding_attention")
     yield embedding(e.words, e.hidden)
     yield from norm("embedding_norm", e.hidden, norms)
-    yield from times(e.layers, [*encoder_attention(config, e.hidden, e.heads, bias), *gated_mlp(e.hidden, e.inner, mlp_bias)])
+    layer = [*encoder_attention(config, e.hidden, e.heads, bias), *gated_mlp(e.hidden, e.inner, mlp_bias)]
+    yield from windowed(times(e.layers, layer), short, width)
     yield from norm("norm", e.hidden, norms, 2 * e.layers - 1)
     yield from norm("final_norm", e.hidden, norms)
     end = class_suffix(config, "ForMaskedLM", "Model")

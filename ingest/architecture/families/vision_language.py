@@ -273,7 +273,7 @@ def internvl(config: ModelConfig) -> Iterator[TableRow]:
     """
     released = config.data["model_type"] == "internvl_chat"
     config.ignore("template", "dynamic_image_size", "use_thumbnail", "min_dynamic_patch", "max_dynamic_patch")
-    config.ignore("use_backbone_lora", "use_llm_lora", "force_image_size", "image_fold", "system_message", "hidden_size")
+    config.ignore("use_backbone_lora", "use_llm_lora", "force_image_size", "image_fold", "system_message")
     config.only("vision_feature_layer", -1)
     text = yield from text_part(config, "qwen2", not released, either=released, classes=("Model",) if released else ())
     vision = config.table_or_defaults("vision_config")
