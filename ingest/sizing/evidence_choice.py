@@ -461,8 +461,8 @@ def _in_fewer_bits(wide: EvidenceLevel, gain: Input, peak: Input, sixteen: Input
     def at(end: float, gained: float | None) -> float:
         return min(end * (gained or gain.value) * sixteen.value / peak.value, MOST_OF_PEAK)
 
-    ends = {"low": at(share.low or share.value, gain.low), "high": at(share.high or share.value, gain.high)}
-    lower = share._replace(value=at(share.value, None), grade="derived", note=note, parts=(), **ends)
+    low, high = at(share.low or share.value, gain.low), at(share.high or share.value, gain.high)
+    lower = share._replace(value=at(share.value, None), low=low, high=high, grade="derived", note=note, parts=())
     return wide._replace(given={**wide.given, "peak_flops_per_gpu": peak, "model_flops_utilization": lower}, note=note)
 
 
