@@ -104,13 +104,16 @@ class SizeCounts:
 
     def bins(self) -> list[dict[str, int]]:
         """Return the histogram over powers of two."""
-        counts = Counter[int]()
-        for size, times in self._times.items():
-            counts[size.bit_length()] += times
+        counts, ends = Counter[int](), dict[int, tuple[int, int]]()
+        for size, times in sorted(self._times.items()):
+            place = size.bit_length()
+            counts[place] += times
+            ends[place] = (ends.get(place, (size, size))[0], size)
         return [
-            {"from": 2**place // 2, "below": max(2**place, 1), "count": count, "bytes": self._bytes[place]}
+            {"from": 2**place // 2, "below": max(2**place, 1), "count": count, "bytes": self._bytes[place],
+             "smallest": ends[place][0], "largest": ends[place][1]}
             for place, count in sorted(counts.items())
-        ]
+        ]  # fmt: skip
 
 
 def rounded(size: int) -> int:

@@ -68,6 +68,9 @@ QUESTION = Question(
         Shown("unstalled_bandwidth_per_gpu", main=False),
         Shown("file_opens_per_second_per_job"),
         Shown("bytes_per_file_open", main=False),
+        Shown("sample_reads_per_second_per_job", where="least_width"),
+        Shown("request_of_sizes", main=False, where="least_width"),
+        Shown("small_file_share", where="least_width"),
         Shown("epoch_seconds"),
         Shown("gpus", main=False),
         Shown("storage_nic_share"),
@@ -93,6 +96,10 @@ CACHES = {
     "warm_up_seconds": assumed(WARM_UP_SECONDS, "caches fill within 10 min of the start of a run", "set.warm_up_seconds"),
 }
 
+
+LARGEST_REQUEST = assumed(
+    2**20, "requests are at most 1 MiB, the size to which most clients split reads", "set.largest_request_bytes"
+)
 
 #: The read bandwidth of each of `CLIENTS` as an input; without one where it is unknown.
 Clients = Mapping[str, Mapping[str, Input]]
@@ -176,6 +183,10 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
     if "gpus_per_node" in known.given and (size := known.value("gpus")) > MOST_GPUS:
         raise option_error("nodes", f": found {size:,.0f} GPUs, expected at most {MOST_GPUS:,.0f}")
     place_requirement(basis, known)
+    if job.sizes is not None and (packed := known.find("samples_per_file")) is not None and packed.value <= 1:
+        known.give_default("largest_request_bytes", LARGEST_REQUEST)
+        job.sizes.place(known, "class_requests", "class_small_share")
+        known.state("files_of_mixed_sizes")
     results, unknown = _results(known, clients)
     if model is not None and "sample_bytes" in model.missing and "sample_bytes" not in known.given:
         why = f"the bytes of one sample of {model.id} are not known: {model.missing['sample_bytes']}"
