@@ -259,7 +259,9 @@ def _measured_sizes(path: Path, option: str) -> Sizes:
             raise IngestError(f"{file.place}: tables.sample_histogram.{place}: found {brief(row)}, expected {listed(names)}")
         count, size, low, high = map(float, numbers)
         if not (count > 0 and low <= size / count * (1 + ROUNDED) and size / count <= high * (1 + ROUNDED)):
-            raise IngestError(f"{file.place}: tables.sample_histogram.{place}: found {brief(row)}, expected a mean between its ends")
+            raise IngestError(
+                f"{file.place}: tables.sample_histogram.{place}: found {brief(row)}, expected a mean between its ends"
+            )
         found.append((count, size / count, low, high))
     if not found:
         raise IngestError(f"{file.place} has no tables.sample_histogram, expected the JSON of `ingest measure --samples`")
@@ -292,7 +294,11 @@ def _lognormal(marks: list[tuple[float, float]], most: float) -> Iterator[SizeCl
             continue
         base = height - slope * at
         low, high = (max(base + slope * z, 0.0) for z in (left, right))
-        cuts = [low, *(place * math.log(2) for place in range(math.floor(low / math.log(2)) + 1, math.ceil(high / math.log(2)))), high]
+        cuts = [
+            low,
+            *(place * math.log(2) for place in range(math.floor(low / math.log(2)) + 1, math.ceil(high / math.log(2)))),
+            high,
+        ]
         for first, last in pairwise(cuts):
             z0, z1 = (first - base) / slope if first > low else left, (last - base) / slope
             share = weight * (normal.cdf(z1) - normal.cdf(z0))

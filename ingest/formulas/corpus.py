@@ -49,7 +49,12 @@ input_quantity("class_low_bytes", "B/sample", "Smallest sample of a class of siz
 input_quantity("class_high_bytes", "B/sample", "Largest sample of a class of sizes.", above=False,
     label="largest sample of a class")  # fmt: skip
 input_quantity("largest_request_bytes", "B", "Largest read request, into several of which larger samples are split.")
-for _name, _unit in {"class_bytes": "B/sample", "class_requests": "1/sample", "class_small_share": "1", "class_padding": "B"}.items():
+for _name, _unit in {
+    "class_bytes": "B/sample",
+    "class_requests": "1/sample",
+    "class_small_share": "1",
+    "class_padding": "B",
+}.items():
     input_quantity(f"{_name}_of_sizes", _unit, f"Column {_name} of all classes of sizes.", above=False)
 input_quantity("least_width", "B/sample", "Width of a class of equal sizes.", default=1e-9)
 computed_quantity("class_bytes", "class_share * (class_low_bytes + class_high_bytes) / 2", "B/sample",
@@ -94,8 +99,9 @@ computed_quantity("padding_of_mixed_sizes", "total(class_padding_of_sizes)", "B"
 computed_quantity("request_of_sizes", "sample_bytes / requests_per_sample", "B",
     "Mean read request where each sample lies in a file of its own: bytes over requests.",
     label="mean read request over all sizes")  # fmt: skip
-computed_quantity("sample_reads_per_second_per_job", "samples_per_second_per_job * requests_per_sample * (1 - cache_hit_fraction)",
-    "1/s", "Read requests of the whole job in a second.", label="read requests per job")  # fmt: skip
+computed_quantity("sample_reads_per_second_per_job",
+    "samples_per_second_per_job * requests_per_sample * (1 - cache_hit_fraction)", "1/s",
+    "Read requests of the whole job in a second.", label="read requests per job")  # fmt: skip
 
 input_quantity("drawn_densities", "1/B", "Amount per stored byte of each drawn block or shard.", above=False)
 input_quantity("pair_differences", "1/B", "Difference of the two draws of each stratum.", low=-float("inf"))

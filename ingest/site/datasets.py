@@ -8,7 +8,7 @@ from typing import Any
 
 from ingest.catalog.records import Model, Pipeline, Value
 from ingest.catalog.store import Catalog
-from ingest.corpus.measurement_file import read_measurement
+from ingest.corpus.measurement_file import Sizes, read_measurement, sizes_of
 from ingest.engine.derivation_graph import QuantityRow, columns_of, replaced
 from ingest.engine.registry import Step, solve
 from ingest.engine.solver import Quantities
@@ -67,6 +67,8 @@ MEASURED = {
     "samples_in_file": "samples_per_file",
     "data_tokens": "tokens",
 }
+#: what a mix of sizes says of a data set
+OF_SIZES = {"sample_bytes": "data_sample_bytes", "samples_per_file": "samples_in_file"}
 #: what of this another layout of the files makes void, and the keys of such a layout
 FILES = ("data_files", "samples_in_file")
 REPACKED = ("files", "file_bytes", "samples_per_file")
@@ -213,6 +215,15 @@ def dataset_rows(site: Site, catalog: Catalog) -> dict[str, QuantityRow]:
     return rows
 
 
+def sizes_in(site: Site, name: str) -> Sizes | None:
+    """The mix of sizes of the samples of a data set. Raises IngestError: no mix; with its line."""
+    described = site.section("datasets").get(name, {})
+    if "sizes" not in described:
+        return None
+    with site.blaming(("datasets", name, "sizes")):
+        return sizes_of(described["sizes"], "value", site.folder)
+
+
 def samples_in_file_by_reader(name: str, site: Site, catalog: Catalog) -> dict[str, Value]:
     """The samples in a file of a data set as the models of the jobs that read it have them, by job."""
     found = {}
@@ -236,6 +247,8 @@ def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, QuantityRow], 
     for source in (*((described["made_from"],) if "made_from" in described else ()), *described.get("mix", ())):
         _add(source, site, catalog, rows, (*path, name))
     known = Quantities({quantity: described[key] for key, quantity in OWN.items() if key in described}, name)
+    if (mix := sizes_in(site, name)) is not None:
+        known.give({ours: mix.given[theirs] for theirs, ours in OF_SIZES.items() if theirs in mix.given})
     rows[name] = QuantityRow(name, {"of": _size(keys, described, known, site, catalog, rows)}, known)
     given = known.given
     told = not described.keys().isdisjoint(REPACKED) or not given.keys().isdisjoint(FILES)

@@ -243,10 +243,13 @@ def _of_dataset(site: Site, keys: Keys, described: Mapping[str, Any]) -> Iterato
         yield Fault(keys, f"found {found}, expected one of {', '.join(DATA_SIZES)}", () if sizes else DATA_SIZES)
     if "sample_bytes" in described and "parts" in described:
         yield Fault((*keys, "parts"), "the bytes of a sample are already given by `sample_bytes`, expected one of them")
+    for other in ("sample_bytes", "parts", "mix", "measured"):
+        if "sizes" in described and other in described:
+            yield Fault((*keys, "sizes"), f"the bytes of a sample are already given by `{other}`, expected one of them")
     for name in described.get("mix", ()):
         yield from _unknown(site, (*keys, "mix", name), "datasets", name)
     pairs = [
-        ("samples", "parts" if "parts" in described else "sample_bytes"),
+        ("samples", next((key for key in ("parts", "sizes") if key in described), "sample_bytes")),
         ("made_from", "ratio"),
         ("retention", "refresh"),
         ("parts", "samples"),

@@ -17,11 +17,11 @@ from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived, revised
 from ingest.errors import CatalogError, IngestError, MissingQuantity, RequirementNotMet, expected_one_of
-from ingest.site.datasets import REPACKED, mixed_bytes_of, model_of, read_of_mixture
+from ingest.site.datasets import REPACKED, mixed_bytes_of, model_of, read_of_mixture, sizes_in
 from ingest.site.schema import loads_of_jobs
 from ingest.site.site_file import Keys, Site
 from ingest.site.tiers import place_states
-from ingest.sizing.bandwidth import estimate
+from ingest.sizing.bandwidth import MIXED, estimate, sizes_unused
 from ingest.sizing.checkpoint import (
     QUANTITIES,
     asked_results,
@@ -37,7 +37,7 @@ from ingest.sizing.job import QUANTITIES as JOB_QUANTITIES
 from ingest.sizing.job import Job, encoding_in
 from ingest.sizing.post_training import QUANTITIES as RL_OPTIONS
 from ingest.sizing.post_training import post_training
-from ingest.sizing.rules import LARGE_REQUEST, PAGE_CACHE, WARM_UP_SECONDS, contradictions
+from ingest.sizing.rules import LARGE_REQUEST, PAGE_CACHE, WARM_UP_SECONDS, contradictions, messages
 from ingest.units import parse
 
 #: keys of a job that are words of a question
@@ -239,6 +239,8 @@ class SiteJob:
         words |= self._request(known, model)
         words |= {"mode": policy.mode} if policy else {}
         row = QuantityRow(self.name, words, known, policy and policy.known)
+        if basis is not None and MIXED not in known.cases and sizes_in(self.site, job.get("data", "")) is not None:
+            told += tuple(messages([sizes_unused(known)]))
         warnings = (*told, *(policy.warnings if policy else ()), *contradictions(known, _settings(job)))
         sized = basis is not None and basis.levels[0].is_sized and basis.job.scaling == "published"
         return JobPlan(row, basis and basis.job, policy, warnings, sized)
@@ -473,6 +475,11 @@ class SiteJob:
         if model is not None and model.sequence_length is not None:
             known.give_default("sequence_length", from_catalog(model.sequence_length))
         known.state(REQUESTS[how if "io_size" not in self.described or how == "whole files" else "shards"], "loaders_read")
+        mix = sizes_in(self.site, self.described.get("data", ""))
+        if mix is not None and how == "whole files":
+            known.link("largest_request_bytes", known.step("request_bytes"))
+            mix.place(known, "class_requests", "class_small_share")
+            known.state(MIXED)
         if "threads" in self.described:
             stated = Input(self.described["threads"], origin="user", where=".".join((*self.keys, "threads")))
             known.give({"readers_per_node": stated})

@@ -97,6 +97,8 @@ CACHES = {
 }
 
 
+#: the case of samples that each lie in a file of their own and differ in size
+MIXED = "files_of_mixed_sizes"
 LARGEST_REQUEST = assumed(
     2**20, "requests are at most 1 MiB, the size to which most clients split reads", "set.largest_request_bytes"
 )
@@ -186,7 +188,7 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
     if job.sizes is not None and (packed := known.find("samples_per_file")) is not None and packed.value <= 1:
         known.give_default("largest_request_bytes", LARGEST_REQUEST)
         job.sizes.place(known, "class_requests", "class_small_share")
-        known.state("files_of_mixed_sizes")
+        known.state(MIXED)
     results, unknown = _results(known, clients)
     if model is not None and "sample_bytes" in model.missing and "sample_bytes" not in known.given:
         why = f"the bytes of one sample of {model.id} are not known: {model.missing['sample_bytes']}"
@@ -337,12 +339,21 @@ def warnings_for(
     """The warnings about the results of a job, the most severe first; `used` are the inputs on which they depend."""
     found = [*_of_job(basis, results, clients), *_of_dataset(basis, results, quantities), *_of_precision(basis, results)]
     job = basis.job
+    if job.sizes is not None and MIXED not in quantities.cases:
+        found.append(sizes_unused(quantities))
     named = {name: f"set.{name}" for name in job.settings}
     named |= {name: one for one, name in QUANTITIES.items() if one in job.numbers and name not in named}
     implied = {"tokens_per_sample"} if job.bytes_per_token is not None else set()
     implied |= {"sequence_length"} if basis.model is not None else set()
     idle = [unused(Option(option)) for name, option in named.items() if name not in used and name not in implied]
     return messages(found) + idle
+
+
+def sizes_unused(known: Quantities) -> Finding | None:
+    """That the sizes of samples do not matter where a file holds several, or nobody says how many."""
+    files = known.find("samples_per_file")
+    held = "it is not known how many samples a file holds" if files is None else f"a file holds {files.value:,.4g} samples"
+    return finding("W101", words={"samples": "in files of several"}, held=held)
 
 
 def rate_warnings(basis: RateBasis, quantity: Callable[[str], Valued | None]) -> list[str]:

@@ -81,7 +81,10 @@ def footprint(
     _content(known, form, holds)
     if isinstance(sizes, Sizes):
         sizes.place(known, "class_padding")
-    known.state(MIXED if isinstance(sizes, Sizes) else SIZES[sizes], "closed_by_count" if "records_per_shard" in given else "closed_by_size")
+    known.state(
+        MIXED if isinstance(sizes, Sizes) else SIZES[sizes],
+        "closed_by_count" if "records_per_shard" in given else "closed_by_size",
+    )
     if "extracted_share" not in given:
         # Without a published share of bytes, the share of tokens gives the text before filtering.
         known.state("share_of_bytes_unknown")
@@ -419,7 +422,9 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
     else:
         counted = mix.given.get("dataset_samples")
         asked["sample_bytes"] = mix.given["sample_bytes"].value
-        asked["samples"] = counted.value if asked["samples"] is None and asked["corpus"] is None and counted else asked["samples"]
+        asked["samples"] = (
+            counted.value if asked["samples"] is None and asked["corpus"] is None and counted else asked["samples"]
+        )
     if asked["tokens"] is not None and asked["raw_bytes"] is not None:
         raise option_error("raw_bytes", ": found with --tokens, expected one of them: both set the size of the data set")
     own = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})

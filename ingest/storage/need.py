@@ -18,7 +18,7 @@ from ingest.errors import IngestError, UsageError, one_of
 from ingest.requirement import PRIORITIES, Conditions, Requirement
 from ingest.site.plan import Plan, RootOptions
 from ingest.site.plan_file import SITE_SUFFIXES, lines_of, plan_data, plan_of_site
-from ingest.sizing.bandwidth import Estimate, estimate
+from ingest.sizing.bandwidth import MIXED, Estimate, estimate
 from ingest.sizing.decoding import decoding_of, encoding_chosen
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import GPU, MODEL, BandwidthOptions, Job, Many, Written, by_user, gpus_in_node
@@ -77,10 +77,6 @@ NOT_A_NEED = {
     **dict.fromkeys(("site_nvme_read_bandwidth", "site_nvme_write_bandwidth"), "drives in the nodes are not the storage"),
 }
 OTHERWISE = "`fit` has no layer for it"
-
-
-#: the case of samples that each lie in a file of their own and differ in size
-MIXED = "files_of_mixed_sizes"
 
 
 class Listed(NamedTuple):
@@ -157,7 +153,9 @@ def from_estimate(answer: Estimate) -> Need:
     # A training job reads its samples in random order.
     cases = answer.known.cases
     sizes = answer.job.sizes if MIXED in cases else None
-    own = {name: item for name, item in answer.given.items() if not (name == "largest_request_bytes" and item.origin == "default")}
+    own = {
+        name: item for name, item in answer.given.items() if not (name == "largest_request_bytes" and item.origin == "default")
+    }
     return Need(title, {**given, **own}, computed, cases, high, data_set, words, answer.warnings, "random", sizes=sizes)
 
 
