@@ -48,6 +48,7 @@ PRINTED: Mapping[str, Keys] = {
     "W86": (),
     "W87": (),
     "W53": (),
+    "W102": ("growth",),
     "W89": (),
     "W90": ("offload",),
     "W94": ("offload",),

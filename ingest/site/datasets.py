@@ -171,13 +171,19 @@ def growth_of(site: Site, catalog: Catalog) -> Growth:
     without = finding("W38", words={"growth": str(shared)}, jobs=listed(left)) if left else None
     described = {name: job.get("growth", shared) for name, job in jobs.items()}
     parameters = {
-        name: {OF_PARAMETERS[key]: item for key, item in one["parameters"].items()}
+        name: {OF_PARAMETERS[key]: item for key, item in _of_parameters(one).items()}
         for name, one in described.items()
         if isinstance(one, Mapping) and "parameters" in one
     }
     added = isinstance(shared, Mapping) and "add" in shared
     together = (name for name, one in datasets.items() if added and "growth" not in one and "mix" not in one)
     return Growth(of_jobs, of_data, parameters, frozenset(together), tuple(one.message() for one in applying([without])))
+
+
+def _of_parameters(growth: Mapping[str, Any]) -> Mapping[str, Input]:
+    """Factor and period of the growth of parameters, which may have a period of its own."""
+    found = growth["parameters"]
+    return {"factor": found, "every": growth["every"]} if isinstance(found, Input) else found
 
 
 def _growth(site: Site, keys: Keys, described: Mapping[str, Any], shared: Any, recommender: bool) -> dict[str, Input]:
@@ -194,7 +200,7 @@ def _growth(site: Site, keys: Keys, described: Mapping[str, Any], shared: Any, r
     period = every.low or every.value
     factors: dict[Keys, tuple[Input, float]] = {(key,): (own[key], period) for key in ("capacity", "bandwidth") if key in own}
     if "parameters" in own:
-        grown = own["parameters"]
+        grown = _of_parameters(own)
         factors["parameters", "factor"] = (grown["factor"], grown["every"].low or grown["every"].value)
     for path, (item, time) in factors.items():
         factor = item.high or item.value

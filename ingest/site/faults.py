@@ -277,12 +277,14 @@ def _of_dataset(site: Site, keys: Keys, described: Mapping[str, Any]) -> Iterato
 
 
 def _of_growth(keys: Keys, growth: object) -> Iterator[Fault]:
-    """A growth by a factor and by an amount, and an amount without its period."""
-    if isinstance(growth, Mapping) and "add" in growth:
-        if "capacity" in growth:
-            yield Fault((*keys, "add"), "the growth is already given by `capacity`, expected one of them")
-        if "every" not in growth:
-            yield Fault((*keys, "add"), "expected `every` with it, such as `1 year`")
+    """A growth by a factor and by an amount, and an amount or a factor of parameters without its period."""
+    if not isinstance(growth, Mapping):
+        return
+    if "add" in growth and "capacity" in growth:
+        yield Fault((*keys, "add"), "the growth is already given by `capacity`, expected one of them")
+    for key in ("add", "parameters"):
+        if key in growth and "every" not in growth and not isinstance(growth[key], Mapping):
+            yield Fault((*keys, key), "expected `every` with it, such as `1 year`")
 
 
 def _written(site: Site, keys: Keys) -> Mapping[str, Any]:

@@ -6,7 +6,8 @@ import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ingest.engine.derivation_graph import QuantityRow, column, columns_of
+from ingest.catalog.store import Catalog
+from ingest.engine.derivation_graph import QuantityRow, column, columns_of, replaced
 from ingest.engine.registry import Step, linked, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
@@ -22,7 +23,9 @@ from ingest.site.datasets import (
     times_of_dataset,
 )
 from ingest.site.site_file import Site
-from ingest.units import parse
+from ingest.sizing.memory import memory
+from ingest.sizing.rules import Finding, finding
+from ingest.units import display, parse
 
 
 def year_rows(
@@ -173,6 +176,54 @@ def place_grown_checkpoints(known: Quantities, jobs: Sequence[QuantityRow], grow
     total.state(overlap)
     for name, workload in (("write", "workload_write_bandwidth"), ("restart", "workload_restart_bandwidth")):
         known.link(f"grown_{name}_bandwidth", total.step(workload))
+
+
+#: bytes of the checkpoints of a run that grow with its parameters, and their names in a year
+GROWN_BYTES = {"checkpoint_bytes": "grown_checkpoint_bytes", "restart_read_bytes": "grown_restart_bytes"}
+
+
+def grown_models(
+    site: Site, jobs: Sequence[QuantityRow], growth: Growth, years: int, catalog: Catalog
+) -> tuple[list[QuantityRow], list[Finding | None]]:
+    """The model of each job whose parameters grow, year by year, and the year from which its run no longer fits its nodes."""
+    rows, found = [], []
+    for row in jobs:
+        factors, start = growth.parameters.get(row.name), row.checkpoints and row.checkpoints.find("parameters")
+        if factors is None or not start:
+            continue
+        job = site.section("jobs")[row.name]
+        optimizer = job.get("checkpoint", {}).get("optimizer")
+        node, late = site.section("clusters")[job["cluster"]]["node"], False
+        for year in range(years + 1):
+            own = Quantities({**factors, "elapsed_seconds": elapsed_until(year)}, row.name)
+            own.link("start_parameters", start)
+            for name, grown in GROWN_BYTES.items():
+                if (step := row.step(name)) is not None:
+                    own.link(grown, grown_step(step, factors, year))
+            parameters = own.step("grown_parameters")
+            if "offload" not in job:
+                # As `memory` counts the states of so many parameters, each once over all GPUs: no layout needs fewer.
+                with site.blaming(("jobs", row.name, "checkpoint")):
+                    held = memory(
+                        set={"parameters": float(parameters.value)}, node=node, optimizer=optimizer, catalogs=catalog
+                    ).known
+                done: dict[Step, Step] = {}
+                given = {"parameters": linked("parameters", parameters, row.name)}
+                own.adopt(
+                    {name: replaced(held.step(name), given, done, row.name) for name in HELD if held.find(name) is not None}
+                )
+                needed = own.steps.get("nodes_to_hold")
+                if needed is not None and needed.value > row.known.value("nodes") and not late:
+                    facts = {"nodes_to_hold": needed, "nodes": row.known.step("nodes")}
+                    late, label = True, label_of(site, year)
+                    states = display(own.value("model_state_bytes"), "B", binary=False)
+                    found.append(finding("W102", facts.get, owner=row.name, year=label, states=states))
+            rows.append(QuantityRow(row.name, {"year": label_of(site, year)}, own))
+    return rows, found
+
+
+#: what GPU memory holds of a model
+HELD = ("model_state_bytes", "gpus_to_hold", "nodes_to_hold")
 
 
 def _grown_columns(jobs: Sequence[QuantityRow], growth: Growth, year: int, owner: str) -> dict[str, Step]:

@@ -430,6 +430,8 @@ TABLES = {
                                "dataset_bytes_added_per_day")),
     "capacity": ("years", ("year_usable_bytes", "year_reserve_bytes", "year_planned_bytes", "year_capacity_to_buy",
                            "year_raw_bytes", "year_files", "year_bytes_written_per_day")),
+    "models": ("models", ("grown_parameters", "grown_weights_bytes", "grown_checkpoint_bytes", "grown_restart_bytes",
+                          "model_state_bytes", "gpus_to_hold", "nodes_to_hold")),
     "metadata": ("jobs", ("job_file_opens", "run_file_creates", "job_checkpoint_files_held")),
     "placement": (
         "jobs",

@@ -41,6 +41,7 @@ TITLES = {
     "metadata": "Metadata",
     "guidance": "Guidance, workload and practice",
     "placement": "Streaming, staging, caching",
+    "models": "Models that grow",
     "growth": "Bandwidth by year",
     "sensitivity": "Sensitivity",
 }
