@@ -286,6 +286,8 @@ TIMED = {
     "year_first_load_bandwidth": Timed("R-LOAD-01", "load_seconds", "loading"),
     "year_renewal_bandwidth": Timed("R-LOAD-01", "load_seconds", "loading new versions"),
     "site_migration_bandwidth": Timed("R-LOAD-02", "migration_seconds", "the migration"),
+    "year_landing_bandwidth": Timed("R-LAND-01", "landing_drain_seconds", "landing"),
+    "year_drain_bandwidth": Timed("R-LAND-03", "landing_drain_seconds", "the drain"),
     "year_preparation_bandwidth": Timed("R-PREP-01", "preparation_seconds", "preparation"),
     "year_preparation_write_bandwidth": Timed("R-PREP-02", "preparation_seconds", "preparation"),
     "year_archive_write_bandwidth": Timed("R-ARC-02", "load_seconds", "the archive"),

@@ -67,6 +67,23 @@ MEASURED = {
     "samples_in_file": "samples_per_file",
     "data_tokens": "tokens",
 }
+#: keys of data that arrive and the quantity of each
+OF_ARRIVAL = {"rate": "arriving_rate", "link": "link_rate", "duty": "arriving_duty", "buffer": "landing_buffer_seconds",
+              "drain_within": "landing_drain_seconds"}  # fmt: skip
+_FRAME = Input(38, source="ethernet-8023", where="preamble, delimiter, header, check sequence and gap", grade="published")
+_TCP = Input(52, source="tcp-rfc9293", where="headers of TCP and IPv4, and timestamps", grade="published")
+#: of RoCEv2 the payload is its own limit: all headers lie around it
+_ROCE = _FRAME._replace(value=82, source="rocev2", where="Ethernet 38 B, IPv4 20 B, UDP 8 B, BTH 12 B, ICRC 4 B; no VLAN tag")
+#: protocol -> largest packet, headers within it, bytes around it
+FRAMINGS = {
+    "tcp-1500": (Input(1500, source="ethernet-8023", where="largest payload of a frame", grade="published"), _TCP, _FRAME),
+    "tcp-9000": (Input(9000, grade="assumed", note="jumbo frames, as data centers set them"), _TCP, _FRAME),
+    **{
+        f"rocev2-{size}": (Input(size, source="rocev2", where="payload sizes", grade="published"), Input(0), _ROCE)
+        for size in (1024, 4096)
+    },
+}
+USUAL_FRAMING = "tcp-1500"
 #: what a mix of sizes says of a data set
 OF_SIZES = {"sample_bytes": "data_sample_bytes", "samples_per_file": "samples_in_file"}
 #: what of this another layout of the files makes void, and the keys of such a layout
@@ -188,6 +205,12 @@ def _of_parameters(growth: Mapping[str, Any]) -> Mapping[str, Input]:
 
 def _growth(site: Site, keys: Keys, described: Mapping[str, Any], shared: Any, recommender: bool) -> dict[str, Input]:
     own = described.get("growth", shared)
+    if own is None and "arrives" in described:
+        arriving = Quantities(arrival_of(described))
+        if "link_rate" in arriving.given:
+            arriving.state("link_stated")
+        year = Input(arriving.value("bytes_arriving_per_year"), note="what arrives in a year")
+        return {"growth_amount": year, "growth_period_seconds": Input(arriving.value("seconds_per_year"), note="a year")}
     if own is None:
         return {}
     place = (*keys, "growth") if "growth" in described else ("growth",)
@@ -392,6 +415,25 @@ def _place_preparation(keys: Keys, described: Mapping[str, Any], known: Quantiti
     usual = {name: item for name, item in USUAL_PREPARATION.items() if not (scratch and name != "preparation_passes")}
     known.give({**usual, **given, **times_of_dataset(described)})
     known.link("prepared_copies", known.step("data_copies"))
+
+
+def arrival_of(described: Mapping[str, Any]) -> dict[str, Input]:
+    """What an instrument or a link delivers to a data set, over which protocol; nothing where none does."""
+    if "arrives" not in described:
+        return {}
+    arrival = described["arrives"]
+    given = {OF_ARRIVAL[key]: item for key, item in arrival.items() if key in OF_ARRIVAL}
+    packet, header, frame = FRAMINGS[arrival.get("over", USUAL_FRAMING)]
+    if "over" not in arrival and "link" in arrival:
+        packet = packet.by_default("packets of 1,500 B, which every link carries", "datasets.*.arrives.over")
+    usual = given["landing_buffer_seconds"].by_default("a full buffer is drained as fast as it filled", "arrives.drain_within")
+    return {
+        "mtu_bytes": packet,
+        "packet_header_bytes": header,
+        "line_frame_bytes": frame,
+        "landing_drain_seconds": usual,
+        **given,
+    }
 
 
 def times_of_dataset(described: Mapping[str, Input]) -> dict[str, Input]:

@@ -243,6 +243,16 @@ def _of_dataset(site: Site, keys: Keys, described: Mapping[str, Any]) -> Iterato
         yield Fault(keys, f"found {found}, expected one of {', '.join(DATA_SIZES)}", () if sizes else DATA_SIZES)
     if "sample_bytes" in described and "parts" in described:
         yield Fault((*keys, "parts"), "the bytes of a sample are already given by `sample_bytes`, expected one of them")
+    if "arrives" in described:
+        given = [key for key in ("rate", "link") if key in described["arrives"]]
+        if len(given) != 1:
+            found = " and ".join(given) or "no rate"
+            yield Fault((*keys, "arrives"), f"found {found}, expected one of `rate` and `link`", () if given else ("rate",))
+        for other in ("mix", "made_from", "refresh"):
+            if other in described:
+                yield Fault((*keys, "arrives"), f"found with `{other}`, expected a data set that is kept as it arrives")
+        if described.get("tier") == ARCHIVE:
+            yield Fault((*keys, "arrives"), "data arrive on the performance tier, expected an archive that is made from it")
     for other in ("sample_bytes", "parts", "mix", "measured"):
         if "sizes" in described and other in described:
             yield Fault((*keys, "sizes"), f"the bytes of a sample are already given by `{other}`, expected one of them")

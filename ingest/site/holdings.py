@@ -20,6 +20,7 @@ from ingest.site.datasets import (
     STILL,
     STORES_NOTHING,
     Growth,
+    arrival_of,
     times_of_dataset,
 )
 from ingest.site.site_file import Site
@@ -46,8 +47,9 @@ def year_rows(
         name = label_of(site, year)
         known = Quantities(storage.given, name, shared_inputs=True)
         of_data = _columns_by_tier(site, present, name)
-        of_data[held] = column(held, (*of_data[held].inputs, *_read_besides(jobs, growth, year)), name)
-        of_data[written] = column(written, (*of_data[written].inputs, *_written_besides(jobs)), name)
+        landing, landed = _landing(present, "dataset_landing_bytes", held), _landing(present, "landed_bytes_per_day", written)
+        of_data[held] = column(held, (*of_data[held].inputs, *landing, *_read_besides(jobs, growth, year)), name)
+        of_data[written] = column(written, (*of_data[written].inputs, *landed, *_written_besides(jobs)), name)
         known.adopt({**shared, **_grown_columns(jobs, growth, year, name), **of_data})
         if tiers:
             known.state("tiers_shared")
@@ -64,6 +66,12 @@ def year_rows(
 BESIDES = ("start_bytes", "evaluation_bytes", "export_bytes_of_runs", "weights_of_runs_bytes", "traces_of_runs_bytes")
 #: what of it is as large as the model of the job
 OF_MODEL = ("export_bytes_of_runs",)
+
+
+def _landing(present: Sequence[QuantityRow], name: str, column_name: str) -> list[Step]:
+    """What data that arrive add to a column of the data sets of a year."""
+    steps = [step for row in present if (step := row.step(name)) is not None and step.value]
+    return [linked(column_name.removesuffix("_of_datasets"), step, step.owner) for step in steps]
 
 
 def _read_besides(jobs: Sequence[QuantityRow], growth: Growth, year: int) -> Iterator[Step]:
@@ -283,7 +291,10 @@ def _rows_in(site: Site, data: Mapping[str, QuantityRow], year: int, growth: Gro
         own = growth.datasets[name]
         expires = "lifetime" in described
         grows = {**own, "elapsed_seconds": elapsed_until(year)} if own or expires else {"capacity_growth": STILL}
-        known = Quantities({**row.known.given, **grows, **times_of_dataset(described), "present": here}, name)
+        arrives = arrival_of(described)
+        known = Quantities({**row.known.given, **grows, **times_of_dataset(described), **arrives, "present": here}, name)
+        if "link_rate" in arrives:
+            known.state("link_stated")
         for one in SAME_IN_ALL_YEARS:
             if one in row.known.given or one in DECIDED:
                 row.known.find(one)

@@ -35,6 +35,7 @@ TITLES = {
     "post_training": "Reinforcement learning: versions of weights, and traces",
     "serving": "Key-value caches of serving workloads",
     "preparation": "Preparation of data sets",
+    "landing": "Data that arrive",
     "datasets": "Data sets",
     "mixtures": "Mixtures of data sets",
     "capacity": "Capacity by year",
