@@ -231,7 +231,7 @@ def sizes_of(written: str | Path | Mapping[str, Any], option: str, folder: Path 
             return _measured_sizes(folder / text, option)
         parts = [part.partition("=") for part in text.split(",")]
         written = {name.strip(): parse(size, "B/sample", f"{option}: {name.strip()}") for name, _, size in parts}
-    numbers = {name: float(getattr(size, "value", size)) for name, size in written.items()}
+    numbers = {name: float(size.value if isinstance(size, Input) else size) for name, size in written.items()}
     marks = {float(found[1]): size for name, size in numbers.items() if (found := PERCENTILE.fullmatch(name))}
     strange = [name for name in numbers if name != LARGEST and not PERCENTILE.fullmatch(name)]
     if strange or len(marks) < 2 or LARGEST not in numbers:
@@ -254,7 +254,7 @@ def _measured_sizes(path: Path, option: str) -> Sizes:
     found = []
     for place, row in enumerate(rows if isinstance(rows, list) else []):
         names = ("count", "bytes", "smallest", "largest")
-        numbers = [row.get(name) if isinstance(row, dict) else None for name in names]
+        numbers: list[Any] = [row.get(name) if isinstance(row, dict) else None for name in names]
         if not all(isinstance(one, (int, float)) and not isinstance(one, bool) and 0 <= one < math.inf for one in numbers):
             raise IngestError(f"{file.place}: tables.sample_histogram.{place}: found {brief(row)}, expected {listed(names)}")
         count, size, low, high = map(float, numbers)

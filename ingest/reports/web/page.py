@@ -328,6 +328,8 @@ WRITTEN: Mapping[str, str] = {
     "ingest.storage.existing:measured_entry": "() => $.beyond('the page reads no files')",
     "ingest.corpus.measurement_file:is_file_name": "(written) => /[.]json$|[/](?!token|s$)/.test(written)",
     "ingest.corpus.measurement_file:read_measurement": "() => $.beyond('the page reads no files')",
+    "ingest.corpus.measurement_file:sizes_of": "() => $.beyond('a mix of sizes needs the package')",
+    "ingest.corpus.measurement_file:Sizes": "class Sizes extends $.Plain {}",
     "ingest.corpus.measurement_file:sample_sizes_in": "() => $.beyond('the page reads no files')",
 }
 
