@@ -162,8 +162,8 @@ computed_quantity("id_width_factor", "stored_id_bytes / token_id_bytes", "1",
 computed_quantity("encoded_bytes", "payload_bytes * encoding_factor", "B",
     "The payload as the format writes it: escaped, widened or packed.")  # fmt: skip
 computed_quantity("member_bytes", "encoded_bytes / records / members_per_record", "B", "Mean size of one member.")
-computed_quantity("member_scale", "encoding_factor / members_per_record", "sample",
-    "Bytes of a member for each byte of its sample.")  # fmt: skip
+computed_quantity("member_scale", "encoding_factor / (members_per_record * one_sample)", "1",
+    "Bytes of a member for each byte of its sample.", example="member_scale(1, 2, 1) -> 0.5")  # fmt: skip
 computed_quantity("padding_of_varied_sizes", "(member_quantum - smallest_quantum) / 2", "B",
     "Mean padding of members whose sizes vary: half the quantum.", source="arithmetic",
     where="remainders of sizes that vary are spread evenly", example="padding_of_varied_sizes(512, 1) -> 255.5")  # fmt: skip

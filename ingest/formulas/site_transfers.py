@@ -73,8 +73,8 @@ input_quantity("link_rate", "B/s", "Line rate of a link that delivers data.", la
 input_quantity("arriving_duty", "1", "Share of the time in which data arrive.", high=1, default=1)
 input_quantity("landing_buffer_seconds", "s", "Time for which data that arrive wait while nothing drains them.")
 input_quantity("landing_drain_seconds", "s", "Time in which data that waited are drained, while more arrive.")
-input_quantity("mtu_bytes", "B", "Largest packet of a link, or payload of one of its frames.")
-input_quantity("packet_header_bytes", "B", "Headers of a transport within the packet.", above=False)
+input_quantity("mtu_bytes", "B", "Largest packet of a link, or payload of one of its frames.", low=256, above=False)
+input_quantity("packet_header_bytes", "B", "Headers of a transport within the packet.", above=False, high=200)
 input_quantity("line_frame_bytes", "B", "Bytes on the line around each packet: headers, check sequence, gap.", above=False)
 computed_quantity("line_efficiency", "(mtu_bytes - packet_header_bytes) / (mtu_bytes + line_frame_bytes)", "1",
     "Share of the line rate that is data where every packet is full.", source="ethernet-8023",

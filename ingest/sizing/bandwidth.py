@@ -353,7 +353,7 @@ def sizes_unused(known: Quantities) -> Finding | None:
     """That the sizes of samples do not matter where a file holds several, or nobody says how many."""
     files = known.find("samples_per_file")
     held = "it is not known how many samples a file holds" if files is None else f"a file holds {files.value:,.4g} samples"
-    return finding("W101", words={"samples": "in files of several"}, held=held)
+    return finding("W101", words={"samples": "packed"}, held=held)
 
 
 def rate_warnings(basis: RateBasis, quantity: Callable[[str], Valued | None]) -> list[str]:

@@ -135,5 +135,5 @@ def test_the_tests_of_a_site_read_a_mix_of_sizes():
         assert (one.id, one.conditions.mix) == (other.id, other.conditions.mix)
         assert one.computed == pytest.approx(other.computed, rel=1e-12)
     packed = of_archive(sizes={"p10": "100 kB", "p50": "500 kB", "max": "40 MB"}, samples_per_file=50)
-    assert any("change the mean alone" in line for line in packed.warnings)
-    assert not any("change the mean alone" in line for line in mixed.warnings)
+    assert any("move the mean alone" in line for line in packed.warnings)
+    assert not any("move the mean alone" in line for line in mixed.warnings)
