@@ -281,6 +281,7 @@ TIMED = {
     "job_publish_bandwidth": Timed("R-SYNC-01", "publish_seconds"),
     "job_pull_bandwidth": Timed("R-SYNC-02", "pull_seconds"),
     "job_join_bandwidth": Timed("R-SYNC-03", "join_seconds"),
+    "job_index_load_bandwidth": Timed("R-VEC-02", "index_load_seconds"),
     "weights_load_bandwidth": Timed("R-SERVE-01", "weights_load_seconds"),
     "year_first_load_bandwidth": Timed("R-LOAD-01", "load_seconds", "loading"),
     "year_renewal_bandwidth": Timed("R-LOAD-01", "load_seconds", "loading new versions"),

@@ -127,6 +127,7 @@ USUAL = {
 UNPROTECTED = Message("the protection scheme of the storage is not known", supply=("storage.protection",))
 NOT_SERVED = Message("no workload keeps key-value caches", supply=("serving",))
 NOT_PUBLISHED = Message("no job of reinforcement learning publishes weights", supply=("jobs.*.rl",))
+NOT_INDEXED = Message("the site has no vector index", supply=("indexes",))
 NOT_STARTED = Message("no served model states a time to load its weights", supply=("serving",))
 NOT_OFFLOADED = Message("no job keeps its states below GPU memory", supply=("offload",))
 UNOPENED = Message("the samples in a file are not known", supply=("samples_per_file of its data", "file_bytes of its data"))
@@ -407,6 +408,8 @@ def _left_out(site: Site, saves: bool, tiers: bool) -> dict[str, str]:
             found[line.id] = NOT_STARTED
         if line.id.startswith(("R-SYNC", "R-TRACE")) and not any("rl" in one for one in site.section("jobs").values()):
             found[line.id] = NOT_PUBLISHED
+        if line.id.startswith("R-VEC") and not site.section("indexes"):
+            found[line.id] = NOT_INDEXED
         if line.id.startswith("R-OFFLOAD") and not (served or offloaded):
             found[line.id] = NOT_OFFLOADED
     return found

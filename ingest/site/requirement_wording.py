@@ -81,6 +81,7 @@ HELD = {
     "kv_": "key-value caches",
     "weights_of_runs": "versions of weights",
     "traces_of_runs": "rollout traces",
+    "indexed_bytes": "vector indexes",
     "served_weights": "weights of served models",
     "start_bytes": "software environments",
     "evaluation_bytes": "data of evaluations",
@@ -135,6 +136,10 @@ RATIONALES = {
                            "with old weights, or wait."),
     "R-SYNC-03": Rationale("loading", "After an outage all rollout hosts read the anchor and what was published since."),
     "R-TRACE-01": Rationale("loading", "Rollouts are written while they are generated; what is lost cannot be repeated."),
+    "R-VEC-01": Rationale("serving", "A query expands one node after the other, and its user waits for each read."),
+    "R-VEC-02": Rationale("serving", "A copy of an index answers no query before it has read what it holds in memory."),
+    "R-VEC-03": Rationale("serving", "Rebuilds and compaction write the whole index while queries read the one before."),
+    "R-VEC-04": Rationale("capacity", "An index that is lost has to be built again from its source."),
     "R-META-01": Rationale("metadata", "Data loaders open files while they train, and a slow open delays a whole step."),
     "R-META-02": Rationale("metadata", "All ranks of a run create their checkpoint files at the same moment."),
     "R-META-03": Rationale("metadata", "All files of {held} must fit the metadata of the file system."),
@@ -299,6 +304,19 @@ LINES = (
     RequirementTemplate("R-TRACE-01", "site_trace_bandwidth", "mandatory", "write",
          _SUSTAIN + "of sequential {io} writes, one file per process, from {clients} for {duration} at {fill} fill (rollout "
          "traces)", "job_trace_bandwidth_of_jobs", "site"),
+    RequirementTemplate("R-VEC-01", "site_query_bandwidth", "mandatory", "read",
+         _SUSTAIN + _READS + " ({requests}, by queries of vector indexes)", "job_query_bandwidth_of_jobs", "site"),
+    RequirementTemplate("R-VEC-02", "site_index_load_bandwidth", "mandatory", "read",
+         _SUSTAIN + "of uncached sequential {io} reads from {clients} {depth} so that all copies of vector indexes that start "
+         "have read what they hold in memory {within}", "job_index_load_bandwidth_of_jobs", "site", streams=True,
+         within="index_load_seconds", phase="index_load_seconds"),
+    RequirementTemplate("R-VEC-03", "site_rebuild_bandwidth", "mandatory", "write",
+         _SUSTAIN + "of sequential {io} writes, one file per process, from {clients} for {duration} at {fill} fill (rebuilds "
+         "and compaction of vector indexes, averaged over the day)", "job_rebuild_bandwidth_of_jobs", "site"),
+    RequirementTemplate("R-VEC-04", "site_index_bytes", "mandatory", "hold",
+         "hold at least {value} of vector indexes, their source and room for a build, which R-CAP-01 includes, without data "
+         "reduction", "indexed_bytes_held_of_jobs",
+         inspected="the usable capacity that the file system itself reports for them"),
     RequirementTemplate("R-META-01", "site_file_opens", "mandatory", "open",
          "open at least {value} for reading from {clients} with {threads} each for {duration}", "job_file_opens_of_jobs",
          "site"),
