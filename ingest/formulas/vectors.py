@@ -49,7 +49,8 @@ computed_quantity("usual_code_parts",
     "Parts of a code within its budget, at most one for each dimension.", whole=True,
     example="usual_code_parts(3072, 0.125, 1, 768), usual_code_parts(4, 0.125, 1, 1) -> (384, 1)")  # fmt: skip
 computed_quantity("code_bytes_per_vector", "code_parts * code_part_bytes", "B", "Code that stands for a vector.")
-input_quantity("index_degree", "1", "Neighbours of a node: M of HNSW, R of DiskANN.", whole=True, low=1)
+input_quantity("index_degree", "1", "Neighbours of a node: M of HNSW, R of DiskANN.", whole=True, low=1,
+    label="neighbours of a node")  # fmt: skip
 input_quantity("index_lists", "1", "Lists into which the vectors of a shard are grouped.", above=False, whole=True, default=0)
 input_quantity("link_bytes", "B", "Width of a link to a neighbour.")
 input_quantity("level_counts", "1", "Links of room for the number of links of a level.", above=False, default=0)
@@ -205,7 +206,8 @@ computed_quantity("latency_budget", "query_latency / ceil(reads_per_query / beam
 input_quantity("loaded_index_bytes", "B", "Bytes that one copy of the index reads when it starts.", above=False)
 alternative("loaded_index_bytes", "navigation_in_memory", when="index_on_storage")
 alternative("loaded_index_bytes", "index_bytes", when="index_in_memory")
-input_quantity("index_load_seconds", "s", "Time in which all copies have read what they hold in memory.")
+input_quantity("index_load_seconds", "s", "Time in which all copies have read what they hold in memory.",
+    label="time to load an index")  # fmt: skip
 alternative("index_load_seconds", "load_seconds_at_rate", when="index_load_rate_known")
 input_quantity("index_load_bandwidth", "B/s", "Read bandwidth of storage while copies of the index start.")
 alternative("load_seconds", "index_load_seconds", when="vectors_indexed")
@@ -247,12 +249,12 @@ computed_quantity("job_rebuild_bandwidth", "minimum(rebuild_write_bandwidth, job
 computed_quantity("index_bytes_per_day", "rebuild_write_bandwidth * seconds_per_day", "B",
     "Bytes that rebuilds of an index write in a day.", above=False, label="index written per day")  # fmt: skip
 for name, meaning in {
-    "query": "Random reads of queries",
-    "index_load": "Reads of indexes that start",
-    "rebuild": "Writes of rebuilds and compaction",
+    "query": "Random reads of index queries",
+    "index_load": "Reads of starting indexes",
+    "rebuild": "Writes of index rebuilds",
 }.items():
     computed_quantity(f"site_{name}_bandwidth", f"total(job_{name}_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
-        f"{meaning}, of all vector indexes.", above=False, label=f"{meaning[0].lower()}{meaning[1:]} of the site",
+        f"{meaning}, of all vector indexes.", above=False, label=f"{meaning[0].lower()}{meaning[1:]}",
         example=f"site_{name}_bandwidth([10e9], 0.2) -> 12000000000.0")  # fmt: skip
 computed_quantity("site_index_bytes", "total(indexed_bytes_held_of_jobs)", "B",
     "Vector indexes on storage, with what they are made from.", above=False, label="vector indexes on storage")  # fmt: skip

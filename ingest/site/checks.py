@@ -53,6 +53,7 @@ PRINTED: Mapping[str, Keys] = {
     "W94": ("offload",),
     "W95": ("offload",),
     "W98": ("offload",),
+    "W105": ("latency",),
     "W57": ("loader",),
 }
 #: Rules of the whole site that `plan` prints.
@@ -227,6 +228,11 @@ def of_totals(site: Site, known: Quantities) -> Iterator[Finding | None]:
         yield finding("W96", known.find, owner="R-END-01")
     if any(map(known.value, ("site_write_bandwidth", "site_load_bandwidth", "site_preparation_write_bandwidth"))):
         yield finding("W50", known.find, owner="R-WRITE-01")
+
+
+def of_queries(row: QuantityRow, site: Quantities) -> Finding | None:
+    """What the latency of a query leaves for a read of its index, against what one takes at a client."""
+    return finding("W105", {"latency_budget": row.step("latency_budget"), **site.steps_of("client_latency")}, owner=row.name)
 
 
 def of_replicas(row: QuantityRow) -> Finding | None:

@@ -96,7 +96,7 @@ def of_rows(site: Site, found: Sequence[Fault], catalog: Catalog) -> list[Fault]
         for name, one in site.section(table).items():
             cluster, read = one.get("cluster"), one.get("data")
             own = ("indexes" if "index" in one else table, name)
-            if {own, ("clusters", str(cluster))} & hurt or cluster not in clusters or (read and read not in data):
+            if {own, (table, name), ("clusters", str(cluster))} & hurt or cluster not in clusters or (read and read not in data):
                 continue
             with _noting(faults, hurt, own):
                 if table == "jobs":

@@ -16,7 +16,7 @@ from ingest.engine.messages import rule_of
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived, revised
-from ingest.errors import CatalogError, IngestError, MissingQuantity, RequirementNotMet, UsageError, expected_one_of
+from ingest.errors import CatalogError, IngestError, MissingQuantity, RequirementNotMet, expected_one_of
 from ingest.site.datasets import REPACKED, mixed_bytes_of, model_of, read_of_mixture
 from ingest.site.schema import loads_of_jobs
 from ingest.site.site_file import Keys, Site
@@ -87,7 +87,8 @@ PULLED = ("publish_bytes", "pull_seconds", "pull_read_bandwidth", "anchor_read_b
           "join_read_bandwidth")  # fmt: skip
 TRACED = ("trace_write_bandwidth", "trace_bytes_per_day", "traces_retained_bytes")
 #: what the row of a vector index takes from the answer about it, and what besides where its queries read storage
-INDEXED = ("indexed_bytes_held", "index_load_seconds", "index_load_bandwidth", "rebuild_write_bandwidth")
+INDEXED = ("vectors", "vector_dimensions", "index_bytes", "memory_bytes", "source_bytes", "indexed_bytes_held",
+           "index_load_seconds", "index_load_bandwidth", "rebuild_write_bandwidth")  # fmt: skip
 QUERIED = ("read_requests_per_second", "query_block_bytes")
 #: keys of a checkpoint policy that say how large a checkpoint is, and the quantity that each is
 SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
@@ -370,7 +371,7 @@ class SiteJob:
                 reads = found.value("reads_per_query") > 0
                 known.adopt(found.steps_of(*INDEXED, *(QUERIED if reads else ())))
             except MissingQuantity as error:
-                raise UsageError(by_option(INDEX_OPTIONS, str(error))) from error
+                raise IngestError(by_option(INDEX_OPTIONS, error.args[0])) from error
         if reads:
             known.link("read_request_bytes", known.step("query_block_bytes"))
         if reads and "query_latency" in numbers:

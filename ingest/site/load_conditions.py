@@ -326,8 +326,8 @@ class LoadConditions(LineClients):
 
     def findings(self, value: RequirementValue, conditions: Conditions) -> Iterator[Finding | None]:
         """Whether threads that the site file states imply a latency that no client reaches."""
-        if conditions.implied_latency is None or value.line.streams:
-            return
+        if conditions.implied_latency is None or value.line.streams or value.line.column == QUERIES:
+            return  # W105 says it of queries
         stated = [entry.owner for entry in self.entries(value) if entry.owner in self.jobs]
         if stated:
             known = self.known.values_of("client_latency", "medium_and_network_seconds")

@@ -79,9 +79,10 @@ HELD = {
     "checkpoint": "checkpoints",
     "offload": "model states off the GPUs",
     "kv_": "key-value caches",
-    "weights_of_runs": "versions of weights",
-    "traces_of_runs": "rollout traces",
+    **dict.fromkeys(("weights_of_runs", "job_versions"), "versions of weights"),
+    **dict.fromkeys(("traces_of_runs", "job_traces"), "rollout traces"),
     "indexed_bytes": "vector indexes",
+    "index_bytes_per_day": "rebuilt indexes",
     "served_weights": "weights of served models",
     "start_bytes": "software environments",
     "evaluation_bytes": "data of evaluations",
@@ -305,7 +306,8 @@ LINES = (
          _SUSTAIN + "of sequential {io} writes, one file per process, from {clients} for {duration} at {fill} fill (rollout "
          "traces)", "job_trace_bandwidth_of_jobs", "site"),
     RequirementTemplate("R-VEC-01", "site_query_bandwidth", "mandatory", "read",
-         _SUSTAIN + _READS + " ({requests}, by queries of vector indexes)", "job_query_bandwidth_of_jobs", "site"),
+         _SUSTAIN + _READS + " ({requests}, by queries of vector indexes)", "job_query_bandwidth_of_jobs", "site",
+         at_any_size=True),
     RequirementTemplate("R-VEC-02", "site_index_load_bandwidth", "mandatory", "read",
          _SUSTAIN + "of uncached sequential {io} reads from {clients} {depth} so that all copies of vector indexes that start "
          "have read what they hold in memory {within}", "job_index_load_bandwidth_of_jobs", "site", streams=True,

@@ -16,7 +16,7 @@ from ingest.engine.registry import needs_below, solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived, revised
-from ingest.errors import MissingQuantity, one_of
+from ingest.errors import MissingQuantity, UsageError, one_of
 from ingest.sizing.dataset import USUAL_BYTES_PER_TOKEN, USUAL_TOKENS_PER_DOCUMENT
 from ingest.sizing.evidence_ladder import from_catalog, from_fields, peak_of
 from ingest.sizing.job import ONE_GPU, USUAL_GPU, Amount, CommonOptions, by_option, by_user, quantities_of, settings_of
@@ -258,9 +258,11 @@ def _text_of_file(asked: Mapping[str, Any], stated: Mapping[str, Input]) -> dict
     """
     text = [one for one in TEXT if asked.get(one) is not None]
     if asked.get("vectors") is not None and text:
-        raise option_error("vectors", f": found with --{text[0]}, expected one of them: both give the number of vectors")
+        why = ", expected one of them: both give the number of vectors"
+        raise UsageError(Message(Option("vectors"), ": found with ", Option(text[0]), why))
     if not text and "vectors" not in stated:
-        raise option_error("vectors", ": expected it, or the text behind the vectors: --documents, --tokens")
+        why = ": expected it, or the text behind the vectors: "
+        raise UsageError(Message(Option("vectors"), why, Option("documents"), ", ", Option("tokens")))
     if not _is_file("documents", asked):
         return {}
     file = read_measurement(Path(asked["documents"]), "--documents")
