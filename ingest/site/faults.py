@@ -95,10 +95,12 @@ def of_rows(site: Site, found: Sequence[Fault], catalog: Catalog) -> list[Fault]
     for table in WORKLOADS:
         for name, one in site.section(table).items():
             cluster, read = one.get("cluster"), one.get("data")
-            own = ("indexes" if "index" in one else table, name)
-            if {own, (table, name), ("clusters", str(cluster))} & hurt or cluster not in clusters or (read and read not in data):
+            place = ("indexes" if "index" in one else table, name)
+            if {place, (table, name), ("clusters", str(cluster))} & hurt:
                 continue
-            with _noting(faults, hurt, own):
+            if cluster not in clusters or (read and read not in data):
+                continue
+            with _noting(faults, hurt, place):
                 if table == "jobs":
                     known = data[read].known if read else None
                     rows[table].append(SiteJob(name, one, site, catalog, known, answers).plan().row)
