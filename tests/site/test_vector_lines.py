@@ -15,6 +15,7 @@ from hypothesis import strategies as some
 import ingest
 from ingest.errors import IngestError
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
+from ingest.storage.need import from_requirements
 
 WIKI = {"cluster": "search", "nodes": 4, "vectors": 10**9, "dimensions": 768, "index": "diskann", "code_bytes": 96,
         "replicas": 2, "qps": 2000, "search_list": 100, "latency": 0.05}  # fmt: skip
@@ -186,6 +187,12 @@ def test_an_offer_is_judged_on_the_lines_of_indexes(tmp_path, monkeypatch):
     answer = ingest.response(filled(book, answers, tmp_path / "offer.xlsx"), sent=tmp_path / "rfp.xlsx")
     assert {name: word for name, word in answer.results.items() if word != "met"} == {"R-VEC-01": "missed"}
     assert {"R-VEC-02", "R-VEC-03", "R-VEC-04"} <= answer.results.keys()
+
+
+def test_fit_names_the_random_reads_that_it_does_not_evaluate():
+    notes = from_requirements(planned(load_time=60).requirements).notes
+    assert "the rate of R-VEC-02 is evaluated, the 200,195 random 4 KiB reads/s of R-VEC-01 are not" in notes
+    assert "R-VEC-01 are not" not in str(from_requirements(planned().requirements).notes)
 
 
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
