@@ -87,8 +87,8 @@ PULLED = ("publish_bytes", "pull_seconds", "pull_read_bandwidth", "anchor_read_b
           "join_read_bandwidth")  # fmt: skip
 TRACED = ("trace_write_bandwidth", "trace_bytes_per_day", "traces_retained_bytes")
 #: what the row of a vector index takes from the answer about it, and what besides where its queries read storage
-INDEXED = ("vectors", "vector_dimensions", "index_bytes", "memory_bytes", "source_bytes", "indexed_bytes_held",
-           "index_load_seconds", "index_load_bandwidth", "rebuild_write_bandwidth")  # fmt: skip
+INDEXED = ("vectors", "index_bytes", "memory_bytes", "indexed_bytes_held", "index_load_seconds", "index_load_bandwidth",
+           "rebuild_write_bandwidth")  # fmt: skip
 QUERIED = ("read_requests_per_second", "query_block_bytes")
 #: keys of a checkpoint policy that say how large a checkpoint is, and the quantity that each is
 SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
@@ -376,7 +376,7 @@ class SiteJob:
             known.link("read_request_bytes", known.step("query_block_bytes"))
         if reads and "query_latency" in numbers:
             known.adopt(found.steps_of("queries_per_second", "query_latency", "beam_width", "latency_budget"))
-        words = {"cluster": self.described["cluster"], "model": "", "data": "", "pattern": "random"}
+        words = {"cluster": self.described["cluster"], "pattern": "random"}
         return JobPlan(QuantityRow(self.name, words, known, None), None, None, (), False)
 
     def _place(self, known: Quantities) -> None:

@@ -1,5 +1,6 @@
 """Lines of vector indexes: queries read, copies load, rebuilds write, and all of it is held; at most what nodes draw."""
 
+import io
 import json
 import os
 import shutil
@@ -11,9 +12,11 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as some
+from openpyxl import load_workbook
 
 import ingest
 from ingest.errors import IngestError
+from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 from ingest.storage.need import from_requirements
 
@@ -182,6 +185,7 @@ def test_an_offer_is_judged_on_the_lines_of_indexes(tmp_path, monkeypatch):
     plan = planned()
     answers = everything_met(plan)
     answers["R-VEC-01"]["As-is value"] = on_form(plan.requirement("R-VEC-01"), 0.9)
+    assert "Vector indexes" in load_workbook(io.BytesIO(model_workbook(plan))).sheetnames
     book = vendor_workbook(plan)
     (tmp_path / "rfp.xlsx").write_bytes(book)
     answer = ingest.response(filled(book, answers, tmp_path / "offer.xlsx"), sent=tmp_path / "rfp.xlsx")

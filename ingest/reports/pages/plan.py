@@ -61,8 +61,6 @@ SHOWN = {
                 "nvme_tier_bytes", "nvme_tier_read_bandwidth_per_node", "nvme_tier_write_bandwidth_per_node"),
     "post_training": ("name", "nodes", "publish_bytes", "publish_write_bandwidth", "pull_read_bandwidth",
                       "join_read_bandwidth", "weights_retained_bytes", "trace_bytes_per_day"),
-    "indexes": ("name", "nodes", "vectors", "index_bytes", "memory_bytes", "read_requests_per_second", "query_block_bytes",
-                "index_load_bandwidth", "indexed_bytes_held"),
     "serving": ("name", "model", "tier", "serving_nodes", "kv_held_bytes", "kv_hit_share", "kv_peak_turns",
                 "kv_peak_read_bandwidth", "kv_write_bandwidth", "kv_block_seconds"),
     "loaders": ("name", "loader_workers", "samples_per_step", "accepted_utilization", "loader_latency", "latency_99",
