@@ -61,6 +61,7 @@ LOADS: Mapping[str, str] = {
     "SERVE": "weights of served models",
     "SYNC": "published weights",
     "TRACE": "rollout traces",
+    "VEC": "vector indexes",
     "GUIDE": "guidance",
 }
 #: what a site has where a line holds loads of several kinds
@@ -109,6 +110,7 @@ TITLES: Mapping[str, tuple[Mapping[str, str], str]] = {
         },
         "data on the nodes",
     ),
+    "serving": ({"serving": "serving of models", "vector indexes": "queries of vector indexes"}, "serving of models"),
     "capacity": ({GROWTH: "capacity and growth"}, "capacity"),
 }
 

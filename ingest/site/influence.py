@@ -37,7 +37,7 @@ KEYS = {
 #: Defaults of which the key says more than the value: that no other limit holds.
 ALONE = frozenset(("drain_time", "drain_fraction"))
 #: Sections of a site file whose keys need no owner; any other key is one of a job.
-OF_THE_SITE = ("clusters", "growth", "jobs", "outage", "overlap", "reserve", "serving", "storage", "test")
+OF_THE_SITE = ("clusters", "growth", "indexes", "jobs", "outage", "overlap", "reserve", "serving", "storage", "test")
 
 
 class Influence(NamedTuple):
