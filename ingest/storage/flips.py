@@ -17,7 +17,7 @@ from ingest.catalog.records import WITHOUT_GPUS, Node
 from ingest.engine.derivation_graph import is_column
 from ingest.engine.monte_carlo import draw
 from ingest.engine.ranges import Tree
-from ingest.engine.registry import FORMULAS, INPUTS, Step, steps_below, unit_of
+from ingest.engine.registry import FORMULAS, INPUTS, Step, unit_of
 from ingest.requirement import PRIORITIES
 from ingest.site.influence import SiteInput, site_inputs
 from ingest.site.load_conditions import LoadPart, mean_request, mix_of
@@ -581,12 +581,11 @@ def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator
     for at, item in enumerate(brackets):
         rows = [(layer, *holds[item.line, 2 * at : 2 * at + 2].tolist()) for layer, holds in item.system.verdicts(required)]
         before, after = (verdict_of([(row[0], row[end]) for row in rows]) for end in (1, 2))
-        place, layer = next((place, layer) for place, (layer, kept, turned) in enumerate(rows) if kept != turned)
+        layer = next(layer for layer, kept, turned in rows if kept != turned)
         name = item.system.system.entry.id, lines.names[item.line], layer.layer.name, one.name, unit_of(one.steps[0].name)
         flip = Flip(*name, one.value, item.turned, whole, before, after, one.low, one.high)
         rate = lines.needs[item.line] not in STORED
         if suspect[at] and rate:
-            rests = frozenset(step.name for step in steps_below(item.system.layers[place][1:3]))
-            yield Suspect(one, flip, *sides[at], rests)
+            yield Suspect(one, flip, *sides[at])
         else:
             yield flip

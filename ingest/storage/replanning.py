@@ -40,7 +40,6 @@ class Suspect(NamedTuple):
     flip: Flip
     before: float
     behind: float
-    rests: frozenset[str]  # what the layer rests on
 
 
 def sides_of(kept: float, turned: float, whole: bool) -> tuple[float, float]:
@@ -81,10 +80,13 @@ class Again:
         return found
 
     def _alike(self, suspect: Suspect, required: Required) -> set[str]:
-        """The lines whose value behind a flip is that of their formulas; none where the layer rests on other nodes."""
+        """The lines whose value behind a flip is that of their formulas; none where a system serves other nodes.
+
+        Other nodes may have a layer that decides and that those of today lack.
+        """
         one, value = suspect.one, suspect.behind
         found = self.at(one, value)
-        if found is None or not suspect.rests.isdisjoint(_moved(_of_machine(self.need), _of_machine(found[0]))):
+        if found is None or _of_machine(found[0]) != _of_machine(self.need):
             return set()
         return {name for name, item in required(one, value).items() if name in found[1] and same(found[1][name].value, item)}
 
@@ -130,11 +132,6 @@ class Again:
 def _of_machine(need: Need) -> dict[str, float]:
     """What the nodes and their links are, which no line sets."""
     return {name: item.value for name, item in need.given.items() if name not in REQUIRABLE and name not in OF_LINES}
-
-
-def _moved(before: Mapping[str, float], after: Mapping[str, float]) -> set[str]:
-    """The names whose values differ."""
-    return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
 
 
 def same(one: float, other: float) -> bool:
