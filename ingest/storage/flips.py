@@ -68,12 +68,14 @@ DRAWS, SEED = 32_768, 0
 #: What observes a quantity, and the command; the braces take the job or the data set.
 A_JOB = ("an hour of {}", "ingest observe --pid PID --path DATA --window 1h -o {}.json")
 A_SAMPLE = ("a sample of the data of {}", "ingest measure PATH --samples -o {}.json")
+A_SCAN = ("a scan of the data of {}", "ingest measure PATH -o {}.json")
 A_PATH = ("a fio run on the storage in use", "ingest measure-storage PATH -o path.json")
 A_HISTORY = ("the accounting records of the cluster", "ingest site --from HISTORY -o usage.yaml")
 OBSERVED: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("unstalled_samples_per_second_per_gpu", "model_flops_utilization", "request_bytes", "readers_per_gpu",
                      "staging_bandwidth_per_gpu", "staging_fixed_seconds", "drain_time", "restart_seconds"), A_JOB),
     **dict.fromkeys(("sample_bytes", "data_sample_bytes", "data_bytes_per_token"), A_SAMPLE),
+    "data_bytes": A_SCAN,
     "client_latency": A_PATH,
     **dict.fromkeys(("failures_per_node_second", "observed_interrupts"), A_HISTORY),
 }  # fmt: skip
@@ -197,7 +199,7 @@ def _observation(inputs: Sequence[SiteInput], flips: Sequence[Flip], effects: Se
         first = one.steps[0]
         if first.name in OBSERVED:
             what, command = OBSERVED[first.name]
-            way = what.format(first.owner or "a job"), command.format(first.owner or "job")
+            way = what.format(one.owner or "a job"), command.format(one.owner or "job")
             ways.setdefault(way, []).append(one.name)
     found = [
         Observation(*way, tuple(names), len({one[:2] for one in open_ if one.input in names}), len({one[:2] for one in open_}))
