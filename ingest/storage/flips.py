@@ -100,7 +100,9 @@ def flips_of(plan: Plan, systems: Sequence[Fit], judges: Sequence[Judge], need: 
                 refused[one.name] = why
             else:
                 inputs.append(one)
-    inputs = _checked(plan, inputs, lines, refused)
+    # Inputs of one quantity stand together, as what chooses other formulas is mostly one quantity.
+    checked = _checked(plan, sorted(inputs, key=lambda one: one.steps[0].name), lines, refused)
+    inputs = sorted(checked, key=lambda one: one.name)
     carried = [_Carried(judge(need), lines) for judge in judges]
     again = Again(plan, need, {one.entry.id: judge for one, judge in zip(systems, judges, strict=True)}, priority)
     with numpy.errstate(all="ignore"):
