@@ -75,8 +75,8 @@ def test_accounting_records_of_pbs_tell_of_ends_and_requeues(tmp_path):
 
 
 #: Exit status as PBS Pro writes it, and the end that it means.
-STATUS = {0: "completed", 1: "failed", 137: "failed", 265: "cancelled", -1: "failed", -3: "interrupted", -12: "other", -27: "failed",
-          -29: "timeout"}  # fmt: skip
+STATUS = {0: "completed", 1: "failed", 137: "failed", 265: "cancelled", -1: "failed", -3: "interrupted", -12: "other",
+          -27: "failed", -29: "timeout"}  # fmt: skip
 #: What a job of PBS was allocated as sites write it, and its GPUs.
 CHUNKS = {
     "Resource_List.select=4:ncpus=20:ngpus=2:gpu_type=a100_80gb Resource_List.nodect=4": 8,
