@@ -338,7 +338,7 @@ def rl(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[RlOpt
         known,
         results,
         unknown,
-        Deferred(lambda: {name: rows for name, table in tables.items() if (rows := [*table()])}),
+        Deferred(lambda: {name: rows for name, rows in ((name, [*table()]) for name, table in tables.items()) if rows}),
         (*found.warnings, *_unused(known, (results, unknown), asked, settings), *contradictions(known, settings)),
         catalog,
         options=("gpus", *asked),

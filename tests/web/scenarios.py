@@ -14,6 +14,8 @@ from ingest.reports.pages.storage import fits_page
 from ingest.sizing.bandwidth import bw
 from ingest.sizing.checkpoint import checkpoint
 from ingest.sizing.dataset import dataset
+from ingest.sizing.post_training import rl
+from ingest.sizing.vectors import vectors
 from ingest.storage.fit import fit
 
 ARCHITECTURES = shipped_folder() / "architectures"
@@ -44,7 +46,9 @@ class Draws:
         """One of these, or rarely a slip, with a chance; else nothing."""
         if self.random.random() > chance:
             return ""
-        return self.random.choice(SLIPS) if self.random.random() < 0.03 else self.random.choice(choices)
+        # A name with a slash may be a file, which the page does not read.
+        slips = [one for one in SLIPS if choices[0][0].isdigit() or "/" not in one]
+        return self.random.choice(slips) if self.random.random() < 0.03 else self.random.choice(choices)
 
     def nodes(self) -> str:
         size = round(2 ** self.random.uniform(0, 12))
@@ -139,6 +143,73 @@ class Draws:
             "degraded": self.some(0.1, "yes"),
             "no_spare": self.some(0.1, "yes"),
             "sites": self.some(0.1, "yes"),
+        }
+
+    def vectors(self) -> dict[str, str]:
+        text = {"documents": self.some(0.6, "1e9", "23M"), "tokens": self.some(0.6, "15T", "100B", "3e9")}
+        held = {"vectors": self.some(1, "100M", "1e9", "12345678", "100")}
+        return {
+            **(held if self.random.random() < 0.7 else text),
+            "dimensions": self.some(0.95, "768", "128", "1536", "960"),
+            "index": self.some(0.95, "flat", "hnsw", "ivf-flat", "ivf-pq", "diskann"),
+            "layout": self.one("layouts") if self.random.random() < 0.2 else self.some(0.1, "lance", "faiss", "usearch"),
+            "dtype": self.some(0.3, "float32", "float16", "int8"),
+            "qps": self.some(0.7, "1000", "12.5", "250000"),
+            "search_list": self.some(0.6, "10", "100", "512"),
+            "latency": self.some(0.3, "10 ms", "0.5 s"),
+            "chunk": self.some(0.2, "256", "8192"),
+            "overlap": self.some(0.2, "50", "512"),
+            "metadata_bytes": self.some(0.2, "1 kB", "17"),
+            "degree": self.some(0.3, "16", "32", "64"),
+            "lists": self.some(0.2, "4096", "1000000"),
+            "code_bytes": self.some(0.5, "16", "32", "96"),
+            "replicas": self.some(0.2, "2", "3"),
+            "shards": self.some(0.2, "4", "1000"),
+            "beam": self.some(0.2, "4", "16"),
+            "cached_share": self.some(0.2, "0.3", "99 %"),
+            "cached_nodes": self.some(0.2, "100000", "1e6"),
+            "probes": self.some(0.4, "16", "128"),
+            "top_k": self.some(0.3, "10", "100"),
+            "load_time": self.some(0.2, "10 min", "1 h"),
+            "load_bandwidth": self.some(0.1, "10 GB/s"),
+            "rebuilds_per_day": self.some(0.2, "1", "0", "24"),
+        }
+
+    def rl(self) -> dict[str, str]:
+        return {
+            "model": self.one("models"),
+            "rollout_hosts": self.some(0.8, "1", "48", "0", "1000"),
+            "step_time": self.some(0.7, "60 s", "2 min", "1 h"),
+            "publish": self.some(0.6, "full", "delta"),
+            "changed_share": self.some(0.3, "2%", "1%..3%", "0.25", "3%..1%"),
+            "pull_within": self.some(0.2, "10 s", "1 min"),
+            "rollouts": self.some(0.5, "512", "4096"),
+            "tokens": self.some(0.5, "4000", "32k", "1e5"),
+            "algorithm": self.some(0.5, "grpo", "ppo", "dpo"),
+            "every": self.some(0.3, "1", "4", "0"),
+            "encoding": self.some(0.4, "xor-zstd", "index-value", "gap-value", "gap-zstd", "sparse-zstd", "bitmask"),
+            "precision": self.some(0.3, "bf16", "fp8", "fp32"),
+            "anchor_every": self.some(0.3, "25", "1", "100"),
+            "keep": self.some(0.3, "2", "10"),
+            "rollout_replicas": self.some(0.1, "64"),
+            "tokens_per_second": self.some(0.3, "5000", "20k"),
+            "publish_within": self.some(0.2, "30 s"),
+            "pause": self.some(0.2, "5 s", "0.5 s"),
+            "anchor_within": self.some(0.1, "5 min"),
+            "join_within": self.some(0.2, "10 min", "1 min"),
+            "write_bandwidth": self.some(0.2, "10 GB/s"),
+            "read_bandwidth": self.some(0.2, "100 GB/s"),
+            "network_bandwidth": self.some(0.1, "5 GB/s", "50 GB/s"),
+            "trace": self.some(0.3, "ids", "ids,logprobs,text", "none", "ids,routing", "ids,top=20"),
+            "trace_format": self.some(0.2, "json", "binary"),
+            "trace_retention": self.some(0.2, "30 days", "1 week"),
+            "sandbox_image": self.some(0.2, "2 GB", "0"),
+            "sandbox_hosts": self.some(0.1, "16"),
+            "sandbox_images": self.some(0.1, "1", "300"),
+            "sandbox_within": self.some(0.1, "60 s", "5 s"),
+            "trainer_gpus": self.some(0.4, "8", "512"),
+            "optimizer": self.one("optimizers") if self.random.random() < 0.2 else "",
+            "interval": self.some(0.2, "15 min", "1 h"),
         }
 
     def plan(self) -> dict[str, str]:
@@ -247,5 +318,7 @@ TABS: dict[str, Callable[[dict[str, str], Catalog], dict[str, Any]]] = {
     "checkpoint": _answered(checkpoint),
     "dataset": _answered(dataset),
     "fit": _fitting,
+    "vectors": _answered(vectors),
+    "rl": _answered(rl),
     "plan": _of_site,
 }

@@ -63,9 +63,9 @@ window.Ingest = (() => {
 
   /* Answers */
 
-  const rowOf = (name, quantity) => {
+  const rowOf = (name, quantity, own = "") => {
     const [label, display, range] = of("reports.pages.sizing", "_value_row")(name, quantity);
-    return { name, label: of("reports.labels", "capitalised")(label), display, range, low: quantity.low, high: quantity.high, value: quantity.value, unit: quantity.unit };
+    return { name, label: of("reports.labels", "capitalised")(own || label), display, range, low: quantity.low, high: quantity.high, value: quantity.value, unit: quantity.unit };
   };
   const tables = (answer) => [...$.m.items(answer.tables)].map(([name, rows]) => {
     const section = of("reports.pages.sizing", "_answer_table")(name, rows);
@@ -73,6 +73,13 @@ window.Ingest = (() => {
     return { title: section.title, columns: columns.map((label, place) => ({ label, number: place > 0 && section.rows.every((row) => /^[-≥≤<>~]?\s?[\d.]|^$/.test(row[place])) })), rows: section.rows.map((row) => [...row].map(text)), notes: section.lines.map(text) };
   });
   const warnings = (answer) => [...(answer.unmet && !answer.systems ? [`NOT MET: ${text(answer.unmet)}`] : []), ...answer.warnings].map((line) => ({ id: line.rule ?? "", text: text(line) }));
+
+  /** The answer in one line: its verb, and each value with its words. */
+  const headlineOf = (answer) => {
+    const [verb, parts] = of("reports.page", "headline")(answer.question, answer.results);
+    const name = parts[0]?.name;
+    return parts.length < 2 ? { name } : { name, label: verb, all: parts.map(({ name, around, value }) => ({ name, display: value, word: around.replace("{}", "").trim() })) };
+  };
 
   const bandwidth = {
     command: "bw", label: "Bandwidth", headline: "mandatory_read_bandwidth",
@@ -92,9 +99,8 @@ window.Ingest = (() => {
         return { level: level.basis, label: level.basis, value, low, high, display, range, unit, used: place === 0, bound: level.basis === "peak", why: [text(level.note), blind(level.basis)].filter(Boolean).join("; ") };
       });
       // The estimate stands beside the bandwidth to require where both differ.
-      const said = [...$.m.items(answer.question.headlines[0][1])], both = said.some(([name]) => name === "ingest_bandwidth_per_job");
-      const all = both ? said.map(([name, word]) => ({ name, word: text(word).replace("{} ", "") })) : [];
-      const headline = { name: this.headline, scene: text(answer.title), ...(both ? { label: "Needs", all } : {}) };
+      const said = headlineOf(answer), both = said.all?.some(({ name }) => name === "ingest_bandwidth_per_job");
+      const headline = { name: this.headline, scene: text(answer.title), ...(both ? said : {}) };
       return { basis: answer.basis, rungs, ...(answer.results.has(this.headline) ? { headline } : {}), get chart() { return curve(answer, options); } };
     },
   };
@@ -116,10 +122,15 @@ window.Ingest = (() => {
   }
 
   /** A command whose answer is results, tables and warnings. */
-  const plainly = (name, module, label, headline) => ({
-    command: name, label, headline,
+  const plainly = (name, module, label) => ({
+    command: name, label,
     ask: (options) => $.worded(of(module, name), [], { ...options, catalogs: catalog }),
-    rows: (answer) => [...answer.results.entries()].map(([result, quantity]) => rowOf(result, quantity)),
+    rows(answer) {
+      const own = of("reports.pages.sizing", "own_labels")(answer);
+      return [...answer.results.entries()].map(([result, quantity]) => rowOf(result, quantity, own.at(result)));
+    },
+    more: (answer) => ({ headline: { scene: text(answer.title), ...headlineOf(answer) },
+      tables: () => [...tables(answer), ...tabled(of("reports.page", "unknown_section")(answer.unknown, of("reports.pages.sizing", "own_labels")(answer)))] }),
   });
 
   const numeric = (cell) => /^[-≥≤<>~–]?\s?[\d.,]*\d|^$|^–$/.test(cell);
@@ -188,9 +199,11 @@ window.Ingest = (() => {
 
   const QUESTIONS = {
     bw: bandwidth,
-    checkpoint: plainly("checkpoint", "sizing.checkpoint", "Checkpoint", "checkpoint_write_bandwidth"),
-    dataset: plainly("dataset", "sizing.dataset", "Data set", "usable_bytes"),
+    checkpoint: plainly("checkpoint", "sizing.checkpoint", "Checkpoint"),
+    dataset: plainly("dataset", "sizing.dataset", "Data set"),
     fit,
+    vectors: plainly("vectors", "sizing.vectors", "Vectors"),
+    rl: plainly("rl", "sizing.post_training", "Post-training"),
     plan: site,
   };
 
