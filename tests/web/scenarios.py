@@ -221,6 +221,7 @@ class Draws:
             "keep": self.some(0.5, "3", "last=2,final=1"),
             "tokens": self.some(0.5, "1T", "300G"),
             "copies": self.some(0.3, "2", "raw=1"),
+            **({"storage": self.one("storage"), "units": self.some(0.3, "1", "12")} if self.random.random() < 0.3 else {}),
         }
 
 
@@ -286,7 +287,8 @@ PARTS = (
 )  # fmt: skip
 
 
-def _of_site(options: dict[str, str], catalog: Catalog) -> dict[str, Any]:
+def parts_of_site(options: dict[str, str], catalog: Catalog) -> list[Any]:
+    """What one run reads and saves, and what the data take; None for what a site does not have."""
     if "=" in (copies := options.get("copies", "")):
         raise IngestError(f"--copies: found '{copies}', expected a number: a site has one kind of data here")
     read = bw(**{name: options[name] for name in ("model", "node", "nodes") if name in options}, catalogs=catalog)
@@ -301,7 +303,11 @@ def _of_site(options: dict[str, str], catalog: Catalog) -> dict[str, Any]:
             raise IngestError(saved.unmet)
     data = {name: options[name] for name in ("tokens", "copies") if name in options}
     is_text = "tokens" in data and read.model.tokens_per_sample is not None
-    held = dataset(**data, format="megatron") if is_text else None
+    return [read, saved, dataset(**data, format="megatron") if is_text else None]
+
+
+def _of_site(options: dict[str, str], catalog: Catalog) -> dict[str, Any]:
+    read, saved, held = parts_of_site(options, catalog)
     answers = [(part, names) for part, names in zip((read, saved, held), PARTS, strict=True) if part is not None]
     rows = [
         [plain(name), value_text(name, item.value, item.unit), range_text(name, item)]
@@ -310,7 +316,23 @@ def _of_site(options: dict[str, str], catalog: Catalog) -> dict[str, Any]:
         if (item := part.results.get(name)) is not None
     ]
     title = f"{read.title}: one run and its data; the command gives the requirement lines of the site"
-    return {"title": title, "rows": rows, "warnings": [line for part, _ in answers for line in cautions(part)]}
+    found = {"title": title, "rows": rows, "warnings": [line for part, _ in answers for line in cautions(part)]}
+    if storage := options.get("storage"):
+        on_system = {"storage": storage, **({"units": options["units"]} if "units" in options else {})}
+        found["tables"] = _fitting({**needs_of_site([part for part, _ in answers]), **on_system}, catalog)["tables"]
+    return found
+
+
+def needs_of_site(parts: Sequence[Any]) -> dict[str, float]:
+    """What a small site reads, writes and holds, as options of `fit`."""
+    results = {name: item.value for part in parts for name, item in part.results.items()}
+    held = results.get("usable_bytes", 0) + results.get("checkpoint_retained_bytes", 0)
+    found = {
+        "read_bandwidth": results.get("mandatory_read_bandwidth"),
+        "write_bandwidth": results.get("checkpoint_write_bandwidth"),
+        "capacity": held,
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 TABS: dict[str, Callable[[dict[str, str], Catalog], dict[str, Any]]] = {

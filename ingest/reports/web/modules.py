@@ -179,7 +179,8 @@ class Program:
     def _elements(self, module: str, name: str) -> list[ast.expr]:
         """The rows of a table."""
         node = self.source(module).definitions[name]
-        assert isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple), name
+        assert isinstance(node, ast.Assign), name
+        assert isinstance(node.value, ast.Tuple), name
         return node.value.elts
 
     @cached_property

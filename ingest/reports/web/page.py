@@ -50,6 +50,7 @@ class Field(NamedTuple):
         """The field as the page reads it; the option of the command is None for a key of a site file that no option is."""
         declared = argument.declared if argument is not None else None
         quantity = declared.quantity if declared is not None else ""
+        label = self.label or capitalised(plain(quantity or self.name))
         usual, words = (declared.default, declared.choices) if declared is not None else (None, ())
         flag = usual is False
         # The value in force where the box is empty, as help states it.
@@ -57,11 +58,11 @@ class Field(NamedTuple):
         choices = ("", "yes") if flag else (*([] if self.start else [""]), *words) if words else ()
         found = {
             "name": self.name,
-            "label": self.label or capitalised(plain(quantity or self.name)),
+            "label": label,
             "kind": self.kind,
             "default": self.start,
             "usual": str(usual) if usual and not self.stated else "",
-            "help": declared.text if declared is not None else "",
+            "help": _first_clause(declared.text, label) if declared is not None and self.kind != "choice" else "",
         }
         if quantity and self.kind == "number":
             found["unit"] = {"1": ""}.get(unit_of(quantity), "")
@@ -77,6 +78,13 @@ class Field(NamedTuple):
             "among": self.among,
         }
         return {**found, **{name: item for name, item in optional.items() if item}}
+
+
+def _first_clause(text: str, label: str) -> str:
+    """What help says first; nothing where it repeats the label."""
+    first = re.split(r"[;:]|, or (?:the JSON|a YAML)", text)[0].removesuffix(".") + "."
+    repeats = first.lower().startswith(label.lower()) and len(first) < len(label) + 16
+    return "" if repeats or first == "." else first
 
 
 _BANDWIDTH = (
@@ -240,6 +248,8 @@ _SITE = (
     Field("keep", "3", kind="text", label="Checkpoints kept"),
     Field("tokens", "1T", kind="quantity", label="Tokens of the data"),
     Field("copies", "1", kind="number", label="Copies of the data"),
+    Field("storage", kind="choice", source="storage", among=OFFERED, optional="none", label="Storage"),
+    Field("units", kind="number", placeholder="as required today", label="Units of it"),
 )
 #: The function of each question, whose options its inputs are.
 FORMS: Mapping[str, tuple[Callable[..., Any], tuple[Field, ...]]] = {
@@ -278,8 +288,10 @@ ROOTS: Mapping[str, tuple[str, ...]] = {
     "ingest.sizing.dataset": ("dataset",),
     "ingest.sizing.vectors": ("vectors",),
     "ingest.sizing.post_training": ("rl",),
-    "ingest.storage.fit": ("fit",),
-    "ingest.reports.pages.storage": ("fits_page",),
+    "ingest.storage.fit": ("fit", "chosen", "ONE_SPARE"),
+    "ingest.storage.need": ("need_of", "from_numbers"),
+    "ingest.sizing.job": ("Job",),
+    "ingest.reports.pages.storage": ("fits_page", "_failing"),
     "ingest.architecture.structure": ("Architecture",),
     "ingest.architecture.weight_table": ("Weight", "Attention"),
     "ingest.reports.pages.sizing": ("_value_row", "_rate_of", "_answer_table", "own_labels"),
@@ -410,7 +422,8 @@ def assembled(catalogs: Catalogs = ()) -> str:
     """The page as one HTML file."""
     code, style = script(), _asset("page.css")
     # What the script reads: the catalogs, of which it names the fields and cites the sources, and the inputs of each question.
-    read = frozenset(re.findall(r"[A-Za-z_]\w*", code)) | frozenset(re.findall(r'"([a-z0-9-]+)"', code))
+    # The notes of an entry are for `catalog show`.
+    read = (frozenset(re.findall(r"[A-Za-z_]\w*", code)) | frozenset(re.findall(r'"([a-z0-9-]+)"', code))) - {"notes"}
     content = {**page_data(catalogs, read), "forms": forms(), "edition": f"ingest {__version__}"}
     data = as_bytes(json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
     packed = base64.b64encode(zlib.compress(data, 9, -zlib.MAX_WBITS)).decode()
