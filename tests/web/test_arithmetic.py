@@ -90,6 +90,43 @@ def test_answers_of_the_page_are_those_of_the_package(opened, tab, seed, fits, o
     hold(opened, list(Draws(catalog, seed, (tab,)).scenarios(fits if tab == "fit" else others)), catalog)
 
 
+#: The answer of a tab from its start, with other inputs, without the caution that one of them changes nothing.
+STARTED = """([tab, questions]) => questions.map((values) => {
+    const start = Object.fromEntries(Ingest.forms[tab].map(({ name, default: usual }) => [name, String(usual ?? "")]));
+    const { ok, error, headline, rows, basis, tables, warnings } = Ingest.answer(tab, { ...start, ...values });
+    const counted = warnings?.map(({ text }) => text).filter((text) => !/ changes nothing here/.test(text));
+    return [ok, error, headline, rows, basis, tables, counted];
+})"""
+#: Other questions than the one that a tab begins with, in which more of its inputs count.
+FURTHER = {
+    "bw": [{"model": "resnet50", "basis": "efficiency"}],
+    "checkpoint": [{"mode": "sync", "waste": "5%"}, {"duration": "60 days", "tier_capacity": "2 PB"}],
+    "dataset": [{"tokens": "", "samples": "1M", "sample_bytes": "100 kB"}, {"tokens": "1T", "format": "parquet"}],
+    "vectors": [{"vectors": "", "documents": "1M", "tokens": "1G"}, {"index": "ivf-pq", "code_bytes": "96", "probes": "16"}],
+    "rl": [{"publish": "delta", "trainer_gpus": "64", "sandbox_image": "2 GB"}],
+}
+
+
+@needs_chromium
+@pytest.mark.parametrize("tab", TABS)
+def test_a_value_in_force_that_is_typed_changes_no_answer(opened, tab):
+    fields = opened.evaluate("(tab) => Ingest.forms[tab]", tab)
+    value = r"[0-9.,]+( (min|days|s|B|[GMT]B/s))?|[0-9]+%..[0-9]+%|stored|\S+,\S+"
+    typed = {one["name"]: text for one in fields if re.fullmatch(value, text := one.get("placeholder", ""))}
+    assert typed or tab in ("fit", "plan")
+    for question in ({}, *FURTHER.get(tab, ())):
+        of_start = {one["name"]: one["default"] for one in fields}
+        left_out = [{**question, **({name: ""} if of_start[name] else {})} for name in typed]
+        asked_once = [one for place, one in enumerate(left_out) if one not in left_out[:place]]
+        without = opened.evaluate(STARTED, [tab, asked_once])
+        given = opened.evaluate(STARTED, [tab, [{**question, name: text} for name, text in typed.items()]])
+        for (name, text), unasked, found in zip(typed.items(), left_out, given, strict=True):
+            usual = without[asked_once.index(unasked)]
+            assert usual[0], usual[1]
+            other_question = found[1] and "expected one of them" in found[1]
+            assert found == usual or other_question, (question, name, text, found[1])
+
+
 @needs_chromium
 def test_commands_of_the_page_answer_alike(opened):
     question = ["checkpoint", {"model": "llama3-405b", "gpus": "16384", "mode": "async", "interval": "15 min"}]

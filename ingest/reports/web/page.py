@@ -72,7 +72,11 @@ class Field(NamedTuple):
             "none": self.optional_value,
             "more": self.more,
             "placeholder": self.placeholder or (declared.default_text if stated else ""),
-            "choices": [{"value": str(word), "label": str(word)} for word in choices if self.kind == "choice"],
+            "choices": [
+                {"value": str(word), "label": str(word) or self.optional or ("no" if flag else "by default")}
+                for word in choices
+                if self.kind == "choice"
+            ],
             "place": self.place,
             "flag": flag,
             "among": self.among,
@@ -97,7 +101,7 @@ _BANDWIDTH = (
     Field("scaling", "published", kind="choice", more=True),
     Field("gpus_per_node", kind="number", placeholder="as in the node type", more=True),
     Field("utilization", kind="number", placeholder="1", more=True),
-    Field("cache_hit", kind="number", placeholder="0", more=True),
+    Field("cache_hit", kind="number", placeholder="from the nodes' memory", more=True),
     Field("encoding", kind="text", placeholder="stored", label="Encoding", more=True),
     Field("sample_bytes", placeholder="as stored", more=True),
     Field("samples_per_second", kind="number", placeholder="your own measurement", more=True),
@@ -181,7 +185,7 @@ _VECTORS = (
     Field("dimensions", "768", kind="number", label="Dimensions"),
     Field("index", "diskann", kind="choice", label="Index"),
     Field("layout", kind="choice", source="layouts", optional="Faiss, or DiskANN", label="Library"),
-    Field("dtype", kind="choice", label="Type of the numbers"),
+    Field("dtype", kind="choice", optional="that of the layout", label="Type of the numbers"),
     Field("qps", "1000", kind="number", label="Queries per second"),
     Field("search_list", "100", kind="number", label="Search list"),
     Field("latency", placeholder="for example 10 ms", label="Wait of a query for storage"),
@@ -291,7 +295,7 @@ ROOTS: Mapping[str, tuple[str, ...]] = {
     "ingest.storage.fit": ("fit", "chosen", "ONE_SPARE"),
     "ingest.storage.need": ("need_of", "from_numbers"),
     "ingest.sizing.job": ("Job",),
-    "ingest.reports.pages.storage": ("fits_page", "_failing"),
+    "ingest.reports.pages.storage": ("fits_page",),
     "ingest.architecture.structure": ("Architecture",),
     "ingest.architecture.weight_table": ("Weight", "Attention"),
     "ingest.reports.pages.sizing": ("_value_row", "_rate_of", "_answer_table", "own_labels"),

@@ -214,7 +214,7 @@ window.Ingest = (() => {
         }
         if (outer === null) continue;
         const then = at(outer), sign = whole ? { 1: "≥", [-1]: "≤" }[side] : { 1: ">", [-1]: "<" }[side];
-        yield [label, display(value, unit), `${sign} ${display(outer, unit)}`, text(then.verdict), text(of("reports.pages.storage", "_failing")(then))];
+        yield [label, display(value, unit), `${sign} ${display(outer, unit)}`, then.fits ? text(then.verdict) : `${text(then.verdict)}: ${text(then.narrow?.layer.name)}`];
       }
     }
   }
@@ -245,7 +245,7 @@ window.Ingest = (() => {
     more(answer, options) {
       const found = answer.fits, best = found && fit.one(found);
       const flips = best && { title: `What turns the verdict on ${text(best.entry.name)}: ${text(best.verdict)} today`, rows: [], rest: flipsOf(options, answer, best),
-        columns: ["Input", "Today", "Turns at", "Verdict there", "Decides"].map((label) => ({ label })), notes: ["Held against reads, checkpoint writes and bytes alone; the command holds every requirement line of the site."],
+        columns: ["Input", "Today", "Turns at", "There"].map((label) => ({ label })), notes: ["Held against reads, checkpoint writes and bytes alone; the command holds every requirement line of the site."],
         none: `No number of the above turns it between 1/${FAR} of its value and ${FAR} times as much.` };
       const all = [["mandatory_read_bandwidth", "read"], ["checkpoint_write_bandwidth", "checkpoint write"], ["usable_bytes", "of data"], ["checkpoint_retained_bytes", "of checkpoints"]];
       return { headline: { name: all[0][0], label: "Needs", all: all.map(([name, word]) => ({ name, word })), scene: text(answer.title) }, flips, tables: () => (found ? fit.more(found).tables() : []) };
