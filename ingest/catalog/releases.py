@@ -29,18 +29,18 @@ _STORED = (
 #: releases are named one by one: many a vocabulary grew with the tuning.
 _TUNED = (
     r"instruct|chat|it|hf|latest|preview|sft|dpo|rlvr[12]?|huihui|abliterated|heretic|uncensored|obliterated|block|linearized|"
-    r"dequantized|v0[.-]1|v1([.-]0)?|\d{1,3}k|thinking|reasoning"
+    r"dequantized|v0[.-]1|v1([.-]0)?|\d{1,3}k|2048|4096|8192|16384|32768|65536|131072|thinking|reasoning|mpo"
 )
 #: Months, years and days in names: 2407, 2501, 0528.
 _DATED = r"2[3-6](0[1-9]|1[0-2])|(0[1-9]|1[0-2])[0-3][0-9]"
 _MAKERS = (
     "meta|meta-llama|nvidia|google|microsoft|mistralai|mistral|qwen|ibm|hf|databricks-meta|databricks|system.ai|snowflake|alibaba|"
-    "openai|deepseek|moonshot|moonshotai|minimax|zai"
+    "openai|deepseek|moonshot|moonshotai|minimax|zai|cohere"
 )
 #: Ends of names of services: after the size of a model, and of any name. `turbo` alone may be a model of its own.
 _SERVED, _OFFERED = (
-    r"turbo|fast|lora|long|basic|instant|versatile",
-    (r"fast|highspeed|ultrafast|spot|us|eu|maas|v?\d+:\d+|priority|free"),
+    r"turbo|fast|lora|long|basic|instant|versatile|lite|reference",
+    (r"fast|highspeed|ultrafast|spot|us|eu|maas|v?\d+:\d+|priority|free|exacto|tput"),
 )
 #: Words beside the name of a family that make no release of it: whoever trains one of that size may call it so.
 _SIZES = {"tiny", "mini", "small", "base", "medium", "large", "xl", "xxl", "cased", "uncased"}
