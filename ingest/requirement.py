@@ -331,7 +331,7 @@ class Requirement:
     value: float  # in base units, rounded towards the stricter side; the threshold of its test
     unit: str  # its base unit
     conditions: Conditions  # under which it holds
-    derivation: tuple[str, ...] = ()  # lines from the formula down to the given values
+    derivation: Sequence[str] = ()  # lines from the formula down to the given values
     assumptions: tuple[str, ...] = ()  # names of the assumed quantities that it rests on
     #: low, high: the range of what was computed, where one is known
     low: float | None = None

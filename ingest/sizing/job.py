@@ -13,7 +13,7 @@ from ingest.catalog.store import CATALOGS, Catalog
 from ingest.corpus.measurement_file import Sizes, bytes_per_token_of, sample_sizes_in, sizes_of
 from ingest.engine.messages import Message, Option, Setting, each_once, option_error
 from ingest.engine.question import option, quantities_in
-from ingest.engine.ranges import range_of
+from ingest.engine.ranges import ranged
 from ingest.engine.registry import check_value, default_of, solve, unit_of
 from ingest.engine.value import EMPTY, Frozen, Input, revised
 from ingest.errors import IngestError, UsageError, brief, expected_one_of, nearest, one_of
@@ -420,10 +420,8 @@ def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
     if length is None:
         what = f"a sample of {model.id} is '{model.sample}'" if model is not None else "a sample is not a token"
         raise option_error("bytes_per_token", f": {what}, expected its number of tokens: --set tokens_per_sample=8192")
-    value = solve("text_sample_bytes", {"bytes_per_token": ratio.value, "tokens_per_sample": length})
-    low, high = range_of("text_sample_bytes", {"bytes_per_token": ratio, "tokens_per_sample": Input(length)}) or (None, None)
-    note = ratio.note or "the job reads text, as set by the user"
-    return {"sample_bytes": Input(value, low, high, "user", note=note)}
+    found = ranged("text_sample_bytes", {"bytes_per_token": ratio, "tokens_per_sample": Input(length)})
+    return {"sample_bytes": found._replace(origin="user", note=ratio.note or "the job reads text, as set by the user")}
 
 
 def encoding_of(model: Model, asked: str | None) -> dict[str, Value | None]:

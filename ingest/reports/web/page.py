@@ -9,6 +9,7 @@ import re
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -417,6 +418,7 @@ WRITTEN: Mapping[str, str] = {
 }
 
 
+@cache
 def script() -> str:
     """The script of the page without its user interface: the runtime, the modules, the questions."""
     program = Program(ROOTS, WRITTEN, BESIDE, ("ingest.sizing.rules:ROWS",))
