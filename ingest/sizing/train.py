@@ -36,8 +36,9 @@ from ingest.sizing.job import (
     settings_of,
 )
 from ingest.sizing.memory_search import largest
+from ingest.sizing.optimizer_states import WIDTHS
 from ingest.sizing.resolve import gpus_of, machine_of, size_of
-from ingest.sizing.rules import contradictions, unused
+from ingest.sizing.rules import contradictions, told, unused
 from ingest.units import parse
 
 #: Inputs that nobody has to give. Money, carbon and water have no default.
@@ -171,6 +172,10 @@ class RunOptions(RunLengthOptions, JobSizeOptions, RunRateOptions, CostOptions, 
 class SavingOptions(SavedStateOptions, ScheduleOptions, WriteOptions, total=False):
     """The checkpoints of the run."""
 
+    saved_precision: Annotated[
+        str | None, option("Precision of the saved weights, as --precision of `ingest checkpoint`.", "P", choices=WIDTHS.keys())
+    ]
+
 
 class TrainOptions(RunOptions, SavingOptions, CommonOptions, total=False):
     """The options of `train`."""
@@ -221,6 +226,8 @@ QUESTION = Question(
         ("Takes", {"gpu_hours": "{}", "training_energy": "{}", "training_carbon": "{} CO₂e"}),
     ),
 )
+#: Rates that differ by less are one.
+SAME_RATE = 1e-3
 #: Results that only a rate has.
 OF_RATE = ("samples_per_second_per_gpu", "implied_flops_utilization", "tokens_per_second_per_gpu")
 #: Results that follow from the duration of the run.
@@ -291,7 +298,11 @@ def train(
     few = asked["frozen"] or (asked["optimizer"] and catalog.get(Optimizer, asked["optimizer"]).adapters)
     if not lossless or (rate is not None and few):
         saving = {name: asked[name] for name in filled(SavingOptions, {}, "train")}
-        saving |= {"gpus": asked["gpus"], "gpu": card.id if card is not None and gpu is None else gpu}
+        saving |= {
+            "precision": saving.pop("saved_precision"),
+            "gpus": asked["gpus"],
+            "gpu": card.id if card is not None and gpu is None else gpu,
+        }
         try:
             saved = checkpoint(model, set=settings, catalogs=catalog, **saving)
         except UsageError:
@@ -311,7 +322,7 @@ def train(
         chosen["currency"] = {"value": currency.currency, "from": currency.origins["currency"]}
     unmet = run.saved.unmet if run.saved is not None else ""
     answer = Answer(QUESTION, _title(run), chosen, known, results, unknown, {}, (), catalog, unmet, options=("gpu", *asked))
-    return revised(answer, warnings=tuple(dict.fromkeys(_warnings(answer, run, numbers, settings))))
+    return revised(answer, warnings=tuple(dict.fromkeys(_warnings(answer, run, numbers, settings, catalog))))
 
 
 def _optimal(model: str | None, gpu: str | None, asked: dict[str, Any]) -> Answer:
@@ -471,6 +482,17 @@ def _title(run: Run) -> str:
     return f"Training of {name} on {count}{gpu}, {rate.precision}: {'the rate you gave' if own else rate.levels[0].basis}"
 
 
+def _by_batch(rate: RateBasis, answer: Answer, catalog: Catalog) -> Iterator[str]:
+    """That a run of so many tokens has another rate than `bw` gives the job, which is not told them."""
+    batch, own = rate.job.batch_tokens, rate.levels[0].given.get(RATE)
+    if batch is None or own is None or batch.origin == "user":
+        return
+    other = rate_basis_of(revised(rate.job, batch_tokens=None), catalog).levels[0].given.get(RATE)
+    if other is not None and not math.isclose(other.value, own.value, rel_tol=SAME_RATE):
+        size, unit = f"{float(f'{batch.value:.3g}'):,.0f}", "samples/s/GPU"
+        yield told("W118", batch=size, own=f"{own.value:.4g} {unit}", other=f"{other.value:.4g} {unit}")
+
+
 def _chosen(run: Run, mode: str) -> dict[str, dict[str, Any]]:
     rate = run.rate
     words = {"model": (run.model, True), "gpu": (run.gpu and run.gpu.id, True), "mode": (mode, mode != USUAL_MODE)}
@@ -484,9 +506,12 @@ def _chosen(run: Run, mode: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def _warnings(answer: Answer, run: Run, numbers: Mapping[str, float], settings: Mapping[str, float]) -> Iterator[str]:
+def _warnings(
+    answer: Answer, run: Run, numbers: Mapping[str, float], settings: Mapping[str, float], catalog: Catalog
+) -> Iterator[str]:
     if run.rate is not None:
         yield from rate_warnings(run.rate, answer.results.get)
+        yield from _by_batch(run.rate, answer, catalog)
     silent = {unused(Option(f"checkpoint.set.{name}")) for name in settings}
     if run.saved is not None:
         yield from (line for line in run.saved.warnings if line not in silent)
