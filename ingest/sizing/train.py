@@ -39,7 +39,7 @@ from ingest.sizing.memory_search import largest
 from ingest.sizing.optimizer_states import WIDTHS
 from ingest.sizing.resolve import gpus_of, machine_of, size_of
 from ingest.sizing.rules import contradictions, told, unused
-from ingest.units import parse
+from ingest.units import display, parse
 
 #: Inputs that nobody has to give. Money, carbon and water have no default.
 DEFAULTS = {
@@ -226,8 +226,8 @@ QUESTION = Question(
         ("Takes", {"gpu_hours": "{}", "training_energy": "{}", "training_carbon": "{} CO₂e"}),
     ),
 )
-#: Rates that differ by less are one.
-SAME_RATE = 1e-3
+#: Rates that differ by less are one; their unit.
+SAME_RATE, RATE_UNIT = 1e-3, "sample/s/GPU"
 #: Results that only a rate has.
 OF_RATE = ("samples_per_second_per_gpu", "implied_flops_utilization", "tokens_per_second_per_gpu")
 #: Results that follow from the duration of the run.
@@ -482,15 +482,16 @@ def _title(run: Run) -> str:
     return f"Training of {name} on {count}{gpu}, {rate.precision}: {'the rate you gave' if own else rate.levels[0].basis}"
 
 
-def _by_batch(rate: RateBasis, answer: Answer, catalog: Catalog) -> Iterator[str]:
+def _by_batch(rate: RateBasis, catalog: Catalog) -> Iterator[str]:
     """That a run of so many tokens has another rate than `bw` gives the job, which is not told them."""
-    batch, own = rate.job.batch_tokens, rate.levels[0].given.get(RATE)
-    if batch is None or own is None or batch.origin == "user":
+    batch = rate.job.batch_tokens
+    if batch is None or batch.origin == "user":
         return
-    other = rate_basis_of(revised(rate.job, batch_tokens=None), catalog).levels[0].given.get(RATE)
-    if other is not None and not math.isclose(other.value, own.value, rel_tol=SAME_RATE):
-        size, unit = f"{float(f'{batch.value:.3g}'):,.0f}", "samples/s/GPU"
-        yield told("W118", batch=size, own=f"{own.value:.4g} {unit}", other=f"{other.value:.4g} {unit}")
+    jobs = (rate.job, revised(rate.job, batch_tokens=None))
+    own, other = (rate_basis_of(job, catalog).levels[0].given.get(RATE) for job in jobs)
+    if own is not None and other is not None and not math.isclose(other.value, own.value, rel_tol=SAME_RATE):
+        size = float(f"{batch.value:.3g}")
+        yield told("W118", batch=f"{size:,.0f}", own=display(own.value, RATE_UNIT), other=display(other.value, RATE_UNIT))
 
 
 def _chosen(run: Run, mode: str) -> dict[str, dict[str, Any]]:
@@ -511,7 +512,7 @@ def _warnings(
 ) -> Iterator[str]:
     if run.rate is not None:
         yield from rate_warnings(run.rate, answer.results.get)
-        yield from _by_batch(run.rate, answer, catalog)
+        yield from _by_batch(run.rate, catalog)
     silent = {unused(Option(f"checkpoint.set.{name}")) for name in settings}
     if run.saved is not None:
         yield from (line for line in run.saved.warnings if line not in silent)
