@@ -58,20 +58,8 @@ class Group(NamedTuple):
 
 
 #: The columns of a ledger and the type of each: an id, seconds since 1970 by the clock of the history, parts of a GPU, bytes.
-COLUMNS = {
-    "key": "Q",
-    "start": "q",
-    "end": "q",
-    "elapsed": "q",
-    "gpus": "q",
-    "nodes": "q",
-    "group": "i",
-    "state": "b",
-    "read": "d",
-    "written": "d",
-}
-
-
+COLUMNS = {"key": "Q", "start": "q", "end": "q", "elapsed": "q", "gpus": "q", "nodes": "q", "group": "i", "state": "b",
+           "read": "d", "written": "d"}  # fmt: skip
 #: Those of the steps of jobs.
 STEPS = {"key": "Q", "name": "Q", "start": "q", "read": "d", "written": "d"}
 

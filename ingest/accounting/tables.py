@@ -26,21 +26,8 @@ from ingest.accounting.slurm import NO_TIME, elapsed_of, read_rows, seconds_of
 from ingest.errors import IngestError, UsageError, expected_one_of
 
 #: What a column of a table may be.
-ROLES = (
-    "id",
-    "start",
-    "end",
-    "duration",
-    "gpus",
-    "nodes",
-    "gpu",
-    "partition",
-    "account",
-    "cluster",
-    "state",
-    "read",
-    "written",
-)
+ROLES = ("id", "start", "end", "duration", "gpus", "nodes", "gpu", "partition", "account", "cluster", "state", "read",
+         "written")  # fmt: skip
 #: Thousandths of a GPU.
 THOUSAND = 1000
 #: Rows in which a column of GPUs shows whether it holds numbers or what Slurm allocates, such as `gres/gpu=8,node=1`.

@@ -24,6 +24,9 @@ PARTS = {
     "checkpoint": ("checkpoint.", ""), "goodput": ("checkpoint.", ""), "memory": ("checkpoint.", ""),
     "rl": ("rl.", "checkpoint.", ""),
 }  # fmt: skip
+#: Words that mean another thing in each part, as in a site: precision of the arithmetic, of saved weights, of published ones.
+#: An option of that name stands in the nearest part alone, one with the prefix in that of the checkpoints.
+OF_A_PART, SAVED = ("precision",), "saved_"
 #: Keys that bear the name of an option of another meaning, or say where in a site a job is.
 APART = ("cluster", "data", "priority", "options", "set")
 KIND = Kind("a job", "--save-job")
@@ -189,6 +192,9 @@ def _keys_of(command: str, arguments: Mapping[str, Argument]) -> dict[str, list[
     found = {}
     for name, one in arguments.items():
         own = one.declared.quantity if one.declared is not None else ""
+        if (word := name.removeprefix(SAVED)) in OF_A_PART:
+            found[name] = [f"{'checkpoint.' if word != name else PARTS[command][0]}{word}"]
+            continue
         same = [key for key, quantity in near if own and quantity == own]
         alike = [key for key, quantity in near if key.rpartition(".")[2] == name and not (own and quantity)]
         found[name] = [*same, *alike]

@@ -38,9 +38,10 @@ from ingest.sizing.job import (
     settings_of,
 )
 from ingest.sizing.memory_search import largest
+from ingest.sizing.optimizer_states import WIDTHS
 from ingest.sizing.resolve import gpus_of, machine_of, size_of
-from ingest.sizing.rules import contradictions, unused
-from ingest.units import parse
+from ingest.sizing.rules import contradictions, told, unused
+from ingest.units import display, parse
 
 #: Inputs that nobody has to give. Money, carbon and water have no default.
 DEFAULTS = {
@@ -169,6 +170,10 @@ class RunOptions(RunLengthOptions, JobSizeOptions, RunRateOptions, CostOptions, 
 class SavingOptions(SavedStateOptions, ScheduleOptions, WriteOptions, total=False):
     """The checkpoints of the run."""
 
+    saved_precision: Annotated[
+        str | None, option("Precision of the saved weights, as --precision of `ingest checkpoint`.", "P", choices=WIDTHS.keys())
+    ]
+
 
 class TrainOptions(RunOptions, SavingOptions, CommonOptions, total=False):
     """The options of `train`."""
@@ -219,6 +224,8 @@ QUESTION = Question(
         ("Takes", {"gpu_hours": "{}", "training_energy": "{}", "training_carbon": "{} CO₂e"}),
     ),
 )
+#: Rates that differ by less are one; their unit.
+SAME_RATE, RATE_UNIT = 1e-3, "sample/s/GPU"
 #: Results that only a rate has.
 OF_RATE = ("samples_per_second_per_gpu", "implied_flops_utilization", "tokens_per_second_per_gpu")
 #: Results that follow from the duration of the run.
@@ -289,7 +296,11 @@ def train(
     few = asked["frozen"] or (asked["optimizer"] and catalog.get(Optimizer, asked["optimizer"]).adapters)
     if not lossless or (rate is not None and few):
         saving = {name: asked[name] for name in filled(SavingOptions, {}, "train")}
-        saving |= {"gpus": asked["gpus"], "gpu": card.id if card is not None and gpu is None else gpu}
+        saving |= {
+            "precision": saving.pop("saved_precision"),
+            "gpus": asked["gpus"],
+            "gpu": card.id if card is not None and gpu is None else gpu,
+        }
         try:
             saved = checkpoint(model, set=settings, catalogs=catalog, **saving)
         except UsageError:
@@ -309,7 +320,7 @@ def train(
         chosen["currency"] = {"value": currency.currency, "from": currency.origins["currency"]}
     unmet = run.saved.unmet if run.saved is not None else ""
     answer = Answer(QUESTION, _title(run), chosen, known, results, unknown, {}, (), catalog, unmet, options=("gpu", *asked))
-    return revised(answer, warnings=tuple(dict.fromkeys(_warnings(answer, run, numbers, settings))))
+    return revised(answer, warnings=tuple(dict.fromkeys(_warnings(answer, run, numbers, settings, catalog))))
 
 
 def _optimal(model: str | None, gpu: str | None, asked: dict[str, Any]) -> Answer:
@@ -460,6 +471,18 @@ def _title(run: Run) -> str:
     return f"Training of {name} on {count}{gpu}, {rate.precision}: {'the rate you gave' if own else rate.levels[0].basis}"
 
 
+def _by_batch(rate: RateBasis, catalog: Catalog) -> Iterator[str]:
+    """That a run of so many tokens has another rate than `bw` gives the job, which is not told them."""
+    batch = rate.job.batch_tokens
+    if batch is None or batch.origin == "user":
+        return
+    jobs = (rate.job, revised(rate.job, batch_tokens=None))
+    own, other = (rate_basis_of(job, catalog).levels[0].given.get(RATE) for job in jobs)
+    if own is not None and other is not None and not math.isclose(other.value, own.value, rel_tol=SAME_RATE):
+        size = float(f"{batch.value:.3g}")
+        yield told("W118", batch=f"{size:,.0f}", own=display(own.value, RATE_UNIT), other=display(other.value, RATE_UNIT))
+
+
 def _chosen(run: Run, mode: str) -> dict[str, dict[str, Any]]:
     rate = run.rate
     words = {"model": (run.model, True), "gpu": (run.gpu and run.gpu.id, True), "mode": (mode, mode != USUAL_MODE)}
@@ -473,9 +496,12 @@ def _chosen(run: Run, mode: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def _warnings(answer: Answer, run: Run, numbers: Mapping[str, float], settings: Mapping[str, float]) -> Iterator[str]:
+def _warnings(
+    answer: Answer, run: Run, numbers: Mapping[str, float], settings: Mapping[str, float], catalog: Catalog
+) -> Iterator[str]:
     if run.rate is not None:
         yield from rate_warnings(run.rate, answer.results.get)
+        yield from _by_batch(run.rate, catalog)
     silent = {unused(Option(f"checkpoint.set.{name}")) for name in settings}
     if run.saved is not None:
         yield from (line for line in run.saved.warnings if line not in silent)

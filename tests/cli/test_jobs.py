@@ -1,8 +1,12 @@
 """Job files: what is asked in one command is asked of another without typing it again."""
 
+import itertools
 import json
+import math
 import random
 import re
+from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -70,6 +74,55 @@ def test_one_file_serves_all_commands_about_a_job(command, typed, file, run):
     named = {name.replace("-", "_"): one for name, one in re.findall(r"--([\w-]+) (\S+)", " ".join(more))}
     in_python = getattr(ingest, command)(job=Path(file(JOB)), **named).to_dict()
     assert json.loads(json.dumps(in_python)) == by_hand
+
+
+#: A name that means another thing in some commands: simulated, not in closed form, over a span of its own; of the arithmetic,
+#: not of saved weights; evidence as asked for, not as found; sharding and states of GPUs, not those of a layout of files.
+NAMED = {
+    "goodput": "goodput", "checkpoint_stall_fraction": "goodput", "training_seconds": "goodput", "precision": "bw train",
+    "basis": "bw", "zero_stage": "memory", "weight_bytes_per_parameter": "memory", "master_bytes_per_parameter": "memory",
+}  # fmt: skip
+#: What a drawn job may say, by its place in the entry.
+SAID = [("", "precision", ["bf16", "fp8"]), ("", "sequence_length", [4096, 8192]),
+        ("checkpoint", "precision", ["bf16", "fp32"]), ("checkpoint", "tensor_parallel", [2, 4]),
+        ("checkpoint", "zero_stage", [1, 3]), ("checkpoint", "interval", ["20 min"]),
+        ("checkpoint", "layout", ["megatron", "dcp"])]  # fmt: skip
+ASKED = {"bw": {}, "train": {"tokens": 1e12}, "checkpoint": {}, "goodput": {"runs": 1}, "memory": {}}
+
+
+@pytest.mark.parametrize("jobs", [30, pytest.param(200, marks=pytest.mark.slow)])
+def test_drawn_jobs_have_one_answer_whichever_command_is_asked(file, jobs):
+    """Rates, precision and layout of as many files by five commands: they agree, or the difference is named."""
+    chance, compared, batches = random.Random(23), Counter(), 0
+    for _ in range(jobs):
+        models, gpus = ["llama3-8b", "llama3-70b", "llama2-7b", "mixtral-8x7b", "gpt3-175b"], ["h100", "a100", "b200", "gb200"]
+        entry = {
+            "model": chance.choice(models),
+            "gpu": chance.choice(gpus),
+            "nodes": chance.choice([2, 8, 64]),
+            "checkpoint": {},
+        }
+        for part, key, values in SAID:
+            if chance.random() < 0.4:
+                (entry[part] if part else entry)[key] = chance.choice(values)
+        path, found, other = file(entry), {}, False
+        for command, more in ASKED.items():
+            with suppress(IngestError):
+                answer = getattr(ingest, command)(job=path, **more)
+                other |= any("`bw`, which is not told" in line for line in answer.warnings)
+                known = {name: item["value"] for name, item in answer.inputs.items()}
+                found[command] = known | {name: item.value for name, item in answer.results.items()}
+        batches += other
+        for one, two in itertools.combinations(found, 2):
+            for name in found[one].keys() & found[two].keys():
+                apart = NAMED.get(name, "").split()
+                by_batch = other and (one, two) == ("bw", "train") and name not in ("gpu", "model", "precision")
+                if (one in apart) is (two in apart) and not by_batch:
+                    first, second = found[one][name], found[two][name]
+                    assert first == second or math.isclose(first, second, rel_tol=1e-9), (entry, one, two, name, first, second)
+                    compared[one, two] += 1
+    assert min(compared.values()) > jobs / 4, compared
+    assert 0 < batches < jobs
 
 
 def test_in_python_what_is_given_overrides_the_file(file):

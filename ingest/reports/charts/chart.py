@@ -43,12 +43,12 @@ class Chart(NamedTuple):
     def __repr__(self) -> str:
         return f"{self.name}: {self.title}"
 
-    def _repr_svg_(self) -> str:
-        return self.svg()
-
     def svg(self) -> str:
         """Rendered offline."""
         return str(_rendered(json.dumps(self.spec), None))
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
 
     def png(self, scale: float = 2) -> bytes:
         """Rendered offline; `scale` 2 is sharp on paper."""
