@@ -219,6 +219,19 @@ def test_base_releases_are_known_where_they_are_named():
         ("qwen3.6-27b-thinking", "qwen3.6-27b"),
         ("Qwen/Qwen-VL-Chat", "qwen-vl"),
         ("liuhaotian/llava-v1.5-7b", "llava-v1.5-7b"),
+        ("groq/llama3-70b-8192", "llama3-70b"),
+        ("ollama/llama3.1:8b", "llama3-8b"),
+        ("cerebras/zai-glm-4.6", "glm-4.5"),
+        ("meta-llama-Llama-2-13b-chat-hf", "llama2-13b"),
+        ("meta-textgeneration-llama-2-13b-f", "llama2-13b"),
+        ("Qwen/Qwen3-235B-A22B-fp8-tput", "qwen3-235b-a22b"),
+        ("moonshotai/kimi-k2-0905:exacto", "kimi-k2"),
+        ("meta/llama-3-70b-instruct-lite", "llama3-70b"),
+        ("phi-3-mini-128k-instruct-june-2024", "phi-3-mini"),
+        ("qwen3-235b-a22b-no-thinking", "qwen3-235b-a22b"),
+        ("Xiaomi MiMo V2.5 Pro", "mimo-v2.5-pro"),
+        ("DeepSeek V3.2 (no reasoning)", "deepseek-v3.2"),
+        ("mlx-community/GLM-4.7-8bit-gs32", "glm-4.5"),
     ],
 )
 def test_forms_of_ollama_ngc_and_the_hub(written, found):
@@ -238,7 +251,8 @@ def test_a_text_model_beside_an_encoder_counts_both():
 
 
 @pytest.mark.parametrize(
-    "written", ["zai-org/glm-5-turbo", "moonshotai/kimi-k3.1", "gpt-35", "xiaomi/mimo-v2.6-pro", "nosuch/us.one"]
+    "written",
+    ["zai-org/glm-5-turbo", "moonshotai/kimi-k3.1", "gpt-35", "xiaomi/mimo-v2.6-pro", "nosuch/us.one", "Maykeye/TinyLLama-v0"],
 )
 def test_a_later_version_or_a_model_of_its_own_is_not_the_nearest_release(written):
     assert named(written) is None
