@@ -183,7 +183,7 @@ class Releases:
         for spelling in (f"{part}{one}" for one in spellings(written) for part in (f"{words(owner)} ", "")):
             found = index.get(spelling, {})
             if len(found) > 1:
-                raise _several(written, found)
+                raise _several(written, spelling, found)
             if found:
                 one = next(iter(found))
                 return None if self._another(owner.lower(), spelling, one) else one
@@ -191,7 +191,7 @@ class Releases:
         for spelling in () if "/" in written else spellings(written):
             longer = {one for name, ids in index.items() if name.startswith(f"{spelling} ") for one in ids}
             if len(longer) > 1:
-                raise _several(written, sorted(longer, key=partial(_plainness, spelling)))
+                raise _several(written, spelling, longer)
         return None
 
     def _another(self, owner: str, spelling: str, found: str) -> bool:
@@ -215,13 +215,16 @@ class Releases:
         return f"; nearest {', '.join(ids)}{own}" if ids else own if "/" in written else ""
 
 
-def _plainness(spelling: str, name: str) -> tuple[bool, int, list[tuple[int, str]]]:
+def _plainness(spelling: str, name: str) -> tuple[bool, int, list[tuple[int, str]], str]:
     """Releases of a family before what others made of them, short names before long ones, small numbers before large ones."""
-    parts = words(name).split()
-    return not words(name).startswith(spelling), len(parts), [(int(one), "") if one.isdigit() else (0, one) for one in parts]
+    whole = words(name)
+    sizes = [(int(one), "") if one.isdigit() else (0, one) for one in whole.split()]
+    # Two names of the same words in the order of their letters: a set of names has none that holds.
+    return not whole.startswith(spelling), len(sizes), sizes, name
 
 
-def _several(written: str, found: Iterable[str]) -> UsageError:
+def _several(written: str, spelling: str, several: Iterable[str]) -> UsageError:
+    found = sorted(several, key=partial(_plainness, spelling))
     lines = (f"{brief(written)} may be {listed(found, most)}: name one" for most in range(MOST_SHOWN, 2, -1))
     *_, shortest = texts = [*lines]
     return UsageError(next((text for text in texts if len(text) <= WIDTH), shortest))
