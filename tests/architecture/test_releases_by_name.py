@@ -81,6 +81,14 @@ def test_every_row_has_the_parameters_that_it_states(row):
     assert row.source != "recalled" or "published" in row.check or "preset" in row.check
 
 
+def test_a_structure_without_flops_says_why():
+    """A diffusion model is described by its tensors alone: none answers with 0 FLOPs."""
+    for row in ROWS.values():
+        made = describe(row.id, CATALOG)
+        assert any(one.multiply_adds for one in made.weights) or "multiply_adds_per_token" in made.missing, row.id
+    assert "size of its images" in describe("qwen-image", CATALOG).missing["multiply_adds_per_token"]
+
+
 def test_rows_without_keys_stand_for_a_file():
     alone = [row.id for row in ROWS.values() if not row.model_type]
     assert alone
