@@ -66,7 +66,7 @@ DENIALS = re.compile(
     r"|\bnot\s+an?\s+(?:burst|peak|average|estimate|projection|target)\b|\b(?:ohne|keine?|sans|aucune?|sin|senza|nessuna)\s+"
     r"(?:(?:jede|weitere|autre|ning[uú]n)\w*\s+)?(?:einschränkung|vorbehalt|ausnahme|abweichung|aufpreis|mehrkosten|zusatzkosten|r[ée]serve"
     r"|restric|exception|excepci|supplément|surcoût|dérogation|reserva|limitaci|coste|riserv|limitazion|eccezion|costi)\w*(?:\s+adicional)?"
-    r"|\bwill\s+be\s+(?:demonstrated|shown|proven|proved|verified|met|fulfilled|kept|honou?red)\b|^none\W*$|\bcahier\s+des\s+charges\b"
+    r"|\bwill\s+be\s+(?:demonstrated|shown|proven|proved|verified|met|fulfilled|kept|honou?red)\b|^none\W*$|\bcahier\s+des\s+charges\b|\bno\s+preço\b"
     r"|\b(?:read|noted|understood|acknowledged)\s+and\s+(?:accepted|agreed|confirmed|approved|met|fulfilled|satisfied)\b|\bafter\s+(?:data\s+)?(?:parity|protection|redundancy|spares|raid)\b"
     r"|\b(?:data\s+)?(?:reduction|compression|deduplication|cach(?:e|es|ing))(?:\s+(?:and|or)\s+\w+)*\s+(?:(?:is|are|was|were)\s+)?"
     r"(?:off|disabled|switched\s+off|turned\s+off|not\s+(?:used|counted|needed))\b"
@@ -90,7 +90,7 @@ POSTPONING = (
 LIMITS = re.compile(
     rf"\b(?:{POSTPONING}"
     r"|if|when|whenever|while|unless|only|solely|except\w*|exclud\w*|excl|exclusive|however|but|although|though|apart|aside"
-    r"|save\s+(?:for|where|that)|provided(?=\s+(?!as|in|with|by|at|for|from|free|under|and|to|on|within)\w)|providing|assum\w+|subject|condition\w*|depend\w*|contingent"
+    r"|for\s+(?:see|nfs|smb|posix|rdma|roce|ethernet|infiniband|sequential|random)|save\s+(?:for|where|that)|provided(?=\s+(?!as|in|with|by|at|for|from|free|under|and|to|on|within)\w)|providing|assum\w+|subject|condition\w*|depend\w*|contingent"
     r"|estimat\w*|predict\w*|theor\w*|calculat\w*|extrapolat\w*|simulat\w*|target\w*|goals?|aims?|experiment\w*|after|before|beyond"
     r"|typical\w*|average\w*|nominal\w*|peak\w*|burst\w*|instantan\w*|max|maximum|maximal\w*|up\s?to|as\s+much\s+as"
     r"|best(?:\s|-)(?:effort|case|possible)|in\s+the\s+best|approx\w*|about|around|circa|ca|roughly|nearly|almost|close\s+to|effective\w*"

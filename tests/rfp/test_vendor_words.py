@@ -36,7 +36,7 @@ LIMITING = """
     met with a replication factor of one | supported by the community | warranty covers labour | met; writes stay in DRAM
     Yes. See attachment 3. | confirmed, letter enclosed as exhibit B | Ja, siehe Beilage 2 | con\u200bfirmed | Sim, por enquanto
     Ja, in overleg | Conforme quasi del tutto | Oui, dès la version suivante | 基本满足。 | 対応予定です。
-    Ja, men kun ved læsning
+    Ja, men kun ved læsning | OK for NFS | Confirmed for release 9.
     expected | first year included, then quoted | lower with encryption | in most cases | TBD | n/a | 12 months
 """.replace("\n", " | ").split(" | ")
 #: And what confirms.
