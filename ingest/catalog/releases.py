@@ -37,7 +37,7 @@ _DATED = (
     r"(jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*-20[23]\d"
 )
 _MAKERS = (
-    "meta-llama|meta|nvidia|google|microsoft|mistralai|mistral|qwen|ibm|hf|databricks-meta|databricks|system.ai|snowflake|alibaba|"
+    "meta-llama(?=-(meta-)?llama)|meta|meta-llama|nvidia|google|microsoft|mistralai|mistral|qwen|ibm|hf|databricks-meta|databricks|system.ai|snowflake|alibaba|"
     "openai|deepseek|moonshot|moonshotai|minimax|zai|cohere|"
     "xiaomi|tencent|arcee|baidu|bytedance|ai21"
 )

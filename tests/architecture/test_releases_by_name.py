@@ -231,6 +231,7 @@ def test_base_releases_are_known_where_they_are_named():
         ("ollama/llama3.1:8b", "llama3-8b"),
         ("cerebras/zai-glm-4.6", "glm-4.5"),
         ("meta-llama-Llama-2-13b-chat-hf", "llama2-13b"),
+        ("Meta-Llama-3.3-70B-Instruct", "llama3-70b"),
         ("meta-textgeneration-llama-2-13b-f", "llama2-13b"),
         ("Qwen/Qwen3-235B-A22B-fp8-tput", "qwen3-235b-a22b"),
         ("moonshotai/kimi-k2-0905:exacto", "kimi-k2"),
