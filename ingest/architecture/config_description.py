@@ -225,7 +225,8 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
         estimated=_readings(config, weights),
         longest=_longest(config) or next((row.shape[0] for row in weights if row.name == "places"), 0),
         unverified_keys=tuple(f"{owner.prefix}{key}" for owner, key in open_keys),
-        missing={} if own else _missing(config, data, row_bytes is not None),
+        # Rows of a diffusion model have no FLOPs either.
+        missing={} if own and "_class_name" not in data else _missing(config, data, row_bytes is not None),
         notes=(*_name_notes(data, config), *_count_notes(config, weights)),
     )
 
@@ -284,7 +285,7 @@ def _name_notes(data: Mapping[str, Any], config: ModelConfig) -> tuple[str, ...]
     if stated is None and used is not None:
         return (*own, f"the file states no model type; its class is that of '{used}'")
     renamed = [f"no family '{stated}' is described; the file names the classes of '{used}'"]
-    return (*own, *(renamed if stated != used else ()))
+    return (*own, *(renamed if used not in (stated, None) else ()))
 
 
 def _count_notes(config: ModelConfig, weights: tuple[Weight, ...]) -> tuple[str, ...]:

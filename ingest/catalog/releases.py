@@ -37,7 +37,7 @@ _DATED = (
     r"(jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*-20[23]\d"
 )
 _MAKERS = (
-    "meta|meta-llama|nvidia|google|microsoft|mistralai|mistral|qwen|ibm|hf|databricks-meta|databricks|system.ai|snowflake|alibaba|"
+    "meta-llama(?=-(meta-)?llama)|meta|meta-llama|nvidia|google|microsoft|mistralai|mistral|qwen|ibm|hf|databricks-meta|databricks|system.ai|snowflake|alibaba|"
     "openai|deepseek|moonshot|moonshotai|minimax|zai|cohere|"
     "xiaomi|tencent|arcee|baidu|bytedance|ai21"
 )
@@ -48,8 +48,16 @@ _SERVED, _OFFERED = (
 )
 #: In brackets after the name of a model, how long it reasoned.
 _EFFORT = r"((no|non|low|medium|high|x?high|max)[ -]?)?(reasoning|thinking|effort)?"
+#: Tasks before the names of a catalog of models, whose tuned ones end in `-f`: meta-textgeneration-llama-2-13b-f.
+_TASKS = r"meta-textgeneration(neuron)?|huggingface-(llm|tc|textgeneration\d?|sentencesimilarity)"
 #: Words beside the name of a family that make no release of it: whoever trains one of that size may call it so.
 _SIZES = {"tiny", "mini", "small", "base", "medium", "large", "xl", "xxl", "cased", "uncased"}
+#: Services that offer the releases of others: `groq/llama-3.3-70b-versatile`.
+_SERVING = {
+    "azure", "azure_ai", "bedrock", "cerebras", "deepinfra", "fireworks", "fireworks_ai", "friendli", "groq", "hosted_vllm",
+    "hyperbolic", "lambda_ai", "nebius", "novita", "nscale", "ollama", "openrouter", "replicate", "sagemaker", "sambanova",
+    "together", "together_ai", "vertex_ai", "vllm", "watsonx",
+}  # fmt: skip
 #: Owners on the hub whose releases are those of others, converted.
 _CONVERTING = {
     "bartowski", "lmstudio-community", "mlx-community", "mradermacher", "onnx-community", "openvino", "optimum", "redhatai",
@@ -112,6 +120,7 @@ def spellings(name: str) -> Iterator[str]:
     # Another owner's `microsoft-phi` may be a model that only reads the tokens of that one; its quantized weights are the same.
     makers = _MAKERS if not owner or stored_as(whole) or re.match(rf"({_MAKERS})\b", owner) else "-"
     whole = re.sub(rf"\s*\(({_EFFORT})\)$", "", whole)
+    whole = re.sub(rf"^({_TASKS})-|(?<=\db)-f$", "", whole)
     whole = re.sub(r"^(fw-|(us|us-gov|eu|apac|global|jp|au|in|ca)\.)", "", whole)  # services, and their regions
     offered = re.sub(rf"([-:]({_OFFERED}))+$", "", whole)
     whole, offered = (re.sub(r"[\s_:]+|[.](?=i?q\d|b?f(16|32)|gguf|w\da\d)", "-", one) for one in (whole, offered))
@@ -168,7 +177,9 @@ class Releases:
         if len(written) > MOST_LETTERS:
             return None
         index = self._of_structures if structure else self._of_models
-        *_, owner, _ = f"//{written}".split("/")
+        *_, owner, served = f"//{written}".split("/")
+        if owner.lower() in _SERVING:
+            written, owner = served, ""
         for spelling in (f"{part}{one}" for one in spellings(written) for part in (f"{words(owner)} ", "")):
             found = index.get(spelling, {})
             if len(found) > 1:

@@ -16,7 +16,7 @@ from ingest.rfp import response_form as form
 from ingest.rfp.requirement_lines import MANDATORY, RequirementLine, in_base_units, is_value
 from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit, units_offered
 from ingest.rfp.vendor_words import REFERENCES, Counted, in_notation, limiting, limits, more_than, number_in, read_value
-from ingest.rfp.workbook_reader import SAME, Sheet, SheetLine, is_formula
+from ingest.rfp.workbook_reader import INVISIBLE, SAME, Sheet, SheetLine, is_formula
 from ingest.text import visible
 from ingest.units import display, parse, physical
 
@@ -152,6 +152,8 @@ def _offer_line(sheet: Sheet, line: SheetLine) -> OfferLine:
         try:
             found[field.head], words = _answer(field, line, unit)
             beside += [words] if words else []
+            if isinstance(live := line.live.get(field.head), str) and INVISIBLE.search(live):
+                beside.append(f"characters of '{field.head}' that are not shown")
         except UsageError as why:
             fault = f"{sheet.place(field.head, line)} ('{field.head}'): {why}"
             # A cell that decides nothing is noted; the value as delivered and the word are the answer.

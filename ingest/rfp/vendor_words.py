@@ -50,6 +50,12 @@ REFERENCES = re.compile(
     r"|\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}\.\d{1,2}\.\d{4}\b",
     re.IGNORECASE,
 )
+#: Documents that a vendor adds to the form: what an answer that refers to one says, a person has to read there.
+ELSEWHERE = re.compile(
+    r"\b(?:attachments?|att\.|enclosures?|encl\.|adden(?:dum|da)|side\s+letters?|exhibits?|beilagen?|beiblatt|pi[èe]ces?\s+jointes?"
+    r"|adjuntos?|allegat[oi]|bijlagen?|bilag(?:a|or)?|za[łl][aą]cznik\w*)(?=\W|$)\W*(?:no\.?\s*|nr\.?\s*)?[A-Z]?\d*",
+    re.IGNORECASE,
+)
 #: What denies a limit, and so confirms.
 DENIALS = re.compile(
     r"\b(?:no|without(?:\s+any)?|none|free\s+of|zero|not?\s+subject\s+to(?:\s+any)?)\s+(?:(?:further|any|technical|commercial|"
@@ -60,8 +66,8 @@ DENIALS = re.compile(
     r"|\bnot\s+an?\s+(?:burst|peak|average|estimate|projection|target)\b|\b(?:ohne|keine?|sans|aucune?|sin|senza|nessuna)\s+"
     r"(?:(?:jede|weitere|autre|ning[uú]n)\w*\s+)?(?:einschränkung|vorbehalt|ausnahme|abweichung|aufpreis|mehrkosten|zusatzkosten|r[ée]serve"
     r"|restric|exception|excepci|supplément|surcoût|dérogation|reserva|limitaci|coste|riserv|limitazion|eccezion|costi)\w*(?:\s+adicional)?"
-    r"|\bwill\s+be\s+(?:demonstrated|shown|proven|proved|verified|met|fulfilled|kept|honou?red)\b|^none\W*$"
-    r"|\b(?:read|noted|understood|acknowledged)\s+and\s+(?:accepted|agreed|confirmed|approved)\b|\bafter\s+(?:data\s+)?(?:parity|protection|redundancy|spares|raid)\b"
+    r"|\bwill\s+be\s+(?:demonstrated|shown|proven|proved|verified|met|fulfilled|kept|honou?red)\b|^none\W*$|\bcahier\s+des\s+charges\b|\bno\s+preço\b"
+    r"|\b(?:read|noted|understood|acknowledged)\s+and\s+(?:accepted|agreed|confirmed|approved|met|fulfilled|satisfied)\b|\bafter\s+(?:data\s+)?(?:parity|protection|redundancy|spares|raid)\b"
     r"|\b(?:data\s+)?(?:reduction|compression|deduplication|cach(?:e|es|ing))(?:\s+(?:and|or)\s+\w+)*\s+(?:(?:is|are|was|were)\s+)?"
     r"(?:off|disabled|switched\s+off|turned\s+off|not\s+(?:used|counted|needed))\b"
     r"|\bun(?:cached|compressed|limited|restricted|conditional(?:ly)?|reserved(?:ly)?)\b|\bincompressible\b|\bnot\s+only\b"
@@ -84,7 +90,7 @@ POSTPONING = (
 LIMITS = re.compile(
     rf"\b(?:{POSTPONING}"
     r"|if|when|whenever|while|unless|only|solely|except\w*|exclud\w*|excl|exclusive|however|but|although|though|apart|aside"
-    r"|save\s+(?:for|where|that)|provided(?=\s+(?!as|in|with|by|at|for|from|free|under|and|to|on|within)\w)|providing|assum\w+|subject|condition\w*|depend\w*|contingent"
+    r"|for\s+(?:see|nfs|smb|posix|rdma|roce|ethernet|infiniband|sequential|random)|save\s+(?:for|where|that)|provided(?=\s+(?!as|in|with|by|at|for|from|free|under|and|to|on|within)\w)|providing|assum\w+|subject|condition\w*|depend\w*|contingent"
     r"|estimat\w*|predict\w*|theor\w*|calculat\w*|extrapolat\w*|simulat\w*|target\w*|goals?|aims?|experiment\w*|after|before|beyond"
     r"|typical\w*|average\w*|nominal\w*|peak\w*|burst\w*|instantan\w*|max|maximum|maximal\w*|up\s?to|as\s+much\s+as"
     r"|best(?:\s|-)(?:effort|case|possible)|in\s+the\s+best|approx\w*|about|around|circa|ca|roughly|nearly|almost|close\s+to|effective\w*"
@@ -103,17 +109,23 @@ LIMITS = re.compile(
     r"|expir\w*|valid\s+(?:until|for|through)|ramp\w*|staged|tun(?:ed|ing)|optimi[sz]\w*|ideal\w*|certain|specific|suitable|sufficient\w*"
     r"|adequate\w*|reasonabl\w*|efforts?|as\s+far|where(?:ver)?|possibl[ey]|probabl\w*|likely|read-?only|empty|fresh"
     r"|vorbehalt\w*|bedingt|teilweise|nicht|ohne|sofern|falls|nur|sous|r[ée]serve|sauf|partiel\w*|riserva|salvo|parcial\w*)\b"
-    r"|[~≈*<≤?¹²³†‡…\u0370-\u03bb\u03bd-\u04ff\u202a-\u202e\u2066-\u2069]|\.\.\.|\b\d+\s*:\s*1\b",
+    r"|[~≈*<≤?¹²³†‡…\u0370-\u03bb\u03bd-\u04ff\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]|\.\.\.|\b\d+\s*:\s*1\b",
     re.IGNORECASE,
 )
 #: Stems of words that consent, and references that stand alone.
 CONSENTS = re.compile(
     r"\b(?:yes|ok|okay|compl(?:y|ies|iant|iance|ied|iantly)|conform\w*|conf[ei]rm\w*|met|binding|performed|meets?|fulfil\w*|satisf\w*|accept\w*|agreed?"
     r"|agrees|inclu\w+|support(?:s|ed)?|guarantee\w*|warrant\w*|commit\w*|exceed\w*|surpass\w*|better|native\w*|provid\w+"
-    r"|ja|oui|s[ií]|erf[üu]ll\w*|bestätigt?|zugesichert|garanti\w*|nachgewiesen|eingehalten|enthalten|inbegriffen|konform\w*|respect\w*"
+    r"|ja|oui|s[ií]|erf[üu]ll\w*|bestätig\w*|einhaltung|zugesichert|garanti\w*|nachgewiesen|eingehalten|enthalten|inbegriffen|konform\w*|respect\w*"
     r"|compris\w*|cumpl\w*|soddisf\w*|deliver\w*|sustain\w*|reach\w*|achiev\w*|measured|tested|verified|validated|proven|certified|witnessed"
     r"|see|refer|attached|enclosed|as\s+(?:requested|required|specified|stated|described|asked|demanded)|fully|full|complete(?:ly)?"
-    r"|unconditional\w*|ready|available|enabled|default|standard|throughout|always|covered|part\s+of|granted|secured|done)\b",
+    r"|unconditional\w*|ready|available|enabled|default|standard|throughout|always|covered|part\s+of|granted|secured|done"
+    # Italian, Portuguese, Dutch, Swedish, Danish, Norwegian, Polish, Czech; whole sentences of Japanese, Chinese and Korean
+    r"|sì|sim|tak|ano|cumpr\w*|atend\w*|rispett\w*|approvato|voldo[ae]\w*|voldaan|akkoord|bevestig\w*|inbegrepen|uppfyll\w*|opfyld\w*"
+    r"|oppfyl\w*|bekräft\w*|bekræft\w*|bekreft\w*|ing[åa]r|spełni\w*|potwierdz\w*|zgodn\w*|splň\w*|potvrz\w*|zugesagt|zusage\w*"
+    r"|akzept\w*|einverstanden|d['’]accord|remplie?s?|satisfait\w*|de\s+acuerdo|aceptad[oa]|accettat[oa]"
+    r"|はい|(?:要件|要求|仕様)?[をにに]?(?:すべて|完全に)?(?:満たし|準拠し|適合し|対応し)(?:て(?:い|おり))?ます|準拠|適合|確認しました|承諾します"
+    r"|是的?|(?:完全|均)?(?:满足|符合|响应)(?:所有|全部)?(?:该|本|此)?(?:要求|规格)?|确认|已确认|无偏离|예|네|준수합니다|충족합니다|확인합니다)\b",
     re.IGNORECASE,
 )
 #: The other words with which offers confirm, those of measurements and references among them; none of them alone does.
@@ -121,7 +133,7 @@ PLAIN_WORDS = re.compile(
     r"an?|the|this|that|these|those|it|its|ours?|we|us|you|yours?|they|their|them|which|who|whose|all|each|every|any|both|to|of|in|is"
     r"|on|at|by|for|from|with|and|or|as|are|was|were|be|been|being|has|have|had|do|does|did|will|shall|can|so|such|also|well|per|over"
     r"|under|during|within|through|via|into|than|then|here|there|above|across|against|same|even|more|very|own|out|holds?|held|keeps?"
-    r"|kept|shows?|shown|demonstrat\w+|prov(?:es?|en|ed)|runs?|ran|submit\w*|list(?:s|ed)?|describe[sd]?|states?|document\w*"
+    r"|kept|shows?|shown|demonstrat\w+|prov(?:es?|en|ed)|runs?|ran|submit\w*|list(?:s|ed)?|describe[sd]?|state[sd]?|document\w*"
     r"|attach\w*|enclos\w*|detail\w*|performances?|obtained|record(?:s|ed)?|observed?|used?|using|appl(?:y|ies|ied)|hereby"
     r"|declar\w*|undertake\w*|promise[sd]?|assur\w*|ensur\w*|acknowledg\w*|noted|contractual(?:ly)?|firm(?:ly)?"
     r"|fixed|exact(?:ly)?|precise(?:ly)?|entire(?:ly)?|whole|wholly|total(?:ly)?|clear(?:ly)?|correct|true|right|certificat\w*"
@@ -141,7 +153,17 @@ PLAIN_WORDS = re.compile(
     r"|de[rnsm]|die|das|ein\w*|und|im|ist|sind|wird|werden|wir|bei|zu[rm]?|siehe|seite|anlage|anhang|abschnitt|kapitel|preis|angebot"
     r"|abnahme|voll|vollständig|vollumfänglich|wie|gefordert|verlangt|gemäß|datenblatt|anforderung\w*|wert\w*|auch|alle[nrs]?"
     r"|l[ea]s?|du|dans|aux?|al|prix|notre|offre|voir|annexe|est|sont|sera|à|réception|recette|et|valeur|exigence|fiche|technique"
-    r"|el|los?|del|en|precio|oferta|ver|página|anexo|se|demostrará|recepción|valor|requisito|y|il|nel|prezzo|vedi|pagina|allegato",
+    r"|el|los?|del|en|precio|oferta|ver|página|anexo|se|demostrará|recepción|valor|requisitos?|y|il|nel|prezzo|vedi|pagina"
+    r"|nous|la|cette|entièrement|pleinement|totalement|intégralement|exigences?|l['’]exigence|l['’]ensemble|toutes?|tous|les|par|c['’]est"
+    r"|esta|este|todos?|todas?|plenamente|integralmente|totalmente|completamente|íntegramente|por|o|os|as|da|do|na|preço|em|com|são|será|está"
+    r"|è|sono|pienamente|interamente|requisit[oi]|valore|dell['’]offerta|nell['’]offerta|della|dei|di|per|viene|aan|de|het|eis(?:en)?"
+    r"|volledig|alle|deze|wij|wordt|prijs|krav(?:et|en)?|helt|fullt|fuldt|i|priset|prisen|vi|och|og|det|den|är|er|w|pełni|wymagani\w*"
+    r"|plně|požadav\w*|anforderungen|hiermit|selbstverständlich|vollumfänglich|uneingeschränkt|restlos|dies\w*|wurde|haben|unser\w*"
+    r"|des|es|sie|ihr\w*|zum|somit|punkte?n?|vorgaben?|kriteri\w*|genannt\w*|angegeben\w*|angeboten\w*|lösung|c[eo]|cet|ces|cela|nos|votre"
+    r"|vos|elle|on|sur|critères?|système|propos[ée]\w*|demand[ée]\w*|indiqu[ée]\w*|con|lo|su|sus|nuestr\w*|esto|dichos?|dichas?|punto"
+    r"|sistema|solución|ofrecid\w*|indicad\w*|solicitad\w*|queda|gli|alla|ai|nostr\w*|quest[oaie]|tutt[ie]|soluzione|offert\w*|richiest\w*"
+    r"|indicat\w*|aos?|à|isto|noss\w*|solução|proposta|ponto|dit|dat|een|onze|ons|systeem|oplossing|aanbieding|gevraagde?|vereiste?n?|aangeboden"
+    r"|gestelde?|punt|van|detta|dette|vår\w*|vores|systemet|l[öø]sning\w*|tilbud\w*|erbjud\w*|som|a[vf]|til",
     re.IGNORECASE,
 )
 #: Numbers in words, where a noun follows that is counted.
@@ -295,6 +317,8 @@ def limits(remark: str, asked: Callable[[Counted, bool], str], required: str = "
     >>> limits("Tested with zero-filled files", lambda *_: "")
     "says more: 'zero-filled'"
     """
+    if elsewhere := ELSEWHERE.search(remark):
+        return f"refers to '{elsewhere[0].strip()}'"
     text = _SPELLED.sub(lambda found: str(SPELLED[found[1].lower()]), remark)
     text = DENIALS.sub(" confirmed ", REFERENCES.sub(" see ", text))
     if words := limiting(text):

@@ -49,7 +49,7 @@ _IN_PART = re.compile(rb'<(?:\w+:)?rPr>(?:(?!</(?:\w+:)?rPr>).)*<(?:\w+:)?(?:str
 #: What only a comparison with the workbook that was sent can tell to be the vendor's.
 OF_THE_PAGE, PROPERTY = "header or footer", "property"
 #: Characters that do not show.
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2028\u2029\u2060-\u2064\ufeff]")
+INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2028\u2029\u2060-\u2064\ufeff]")
 #: Points below which nobody reads a text.
 LEAST_POINTS = 4
 WHITE = ("FFFFFFFF", "00FFFFFF")
@@ -228,6 +228,7 @@ def _rows(path: Path, sheet: Any, read: Callable[[Any], Any] = lambda cell: cell
 def _shown(cell: Any) -> Any:
     """The value of a cell as a reader sees it: a text where it is struck out, or in the colour of its ground, or tiny."""
     value = _formatted(cell)
+    value = INVISIBLE.sub("", value) if isinstance(value, str) else value
     if value in (None, "") or cell.row == 1:
         return value
     font, fill = cell.font, cell.fill
@@ -267,9 +268,7 @@ def _formatted(cell: Any) -> Any:
 
 
 def _double(value: Any) -> Any:
-    """A number as spreadsheet programs hold it, however many digits the file has; a text without what does not show."""
-    if isinstance(value, str):
-        return _INVISIBLE.sub("", value)
+    """A number as spreadsheet programs hold it, however many digits the file has."""
     if not isinstance(value, int) or abs(value) <= 2**53:
         return value
     try:

@@ -81,6 +81,14 @@ def test_every_row_has_the_parameters_that_it_states(row):
     assert row.source != "recalled" or "published" in row.check or "preset" in row.check
 
 
+def test_a_structure_without_flops_says_why():
+    """A diffusion model is described by its tensors alone: none answers with 0 FLOPs."""
+    for row in ROWS.values():
+        made = describe(row.id, CATALOG)
+        assert any(one.multiply_adds for one in made.weights) or "multiply_adds_per_token" in made.missing, row.id
+    assert "size of its images" in describe("qwen-image", CATALOG).missing["multiply_adds_per_token"]
+
+
 def test_rows_without_keys_stand_for_a_file():
     alone = [row.id for row in ROWS.values() if not row.model_type]
     assert alone
@@ -219,6 +227,20 @@ def test_base_releases_are_known_where_they_are_named():
         ("qwen3.6-27b-thinking", "qwen3.6-27b"),
         ("Qwen/Qwen-VL-Chat", "qwen-vl"),
         ("liuhaotian/llava-v1.5-7b", "llava-v1.5-7b"),
+        ("groq/llama3-70b-8192", "llama3-70b"),
+        ("ollama/llama3.1:8b", "llama3-8b"),
+        ("cerebras/zai-glm-4.6", "glm-4.5"),
+        ("meta-llama-Llama-2-13b-chat-hf", "llama2-13b"),
+        ("Meta-Llama-3.3-70B-Instruct", "llama3-70b"),
+        ("meta-textgeneration-llama-2-13b-f", "llama2-13b"),
+        ("Qwen/Qwen3-235B-A22B-fp8-tput", "qwen3-235b-a22b"),
+        ("moonshotai/kimi-k2-0905:exacto", "kimi-k2"),
+        ("meta/llama-3-70b-instruct-lite", "llama3-70b"),
+        ("phi-3-mini-128k-instruct-june-2024", "phi-3-mini"),
+        ("qwen3-235b-a22b-no-thinking", "qwen3-235b-a22b"),
+        ("Xiaomi MiMo V2.5 Pro", "mimo-v2.5-pro"),
+        ("DeepSeek V3.2 (no reasoning)", "deepseek-v3.2"),
+        ("mlx-community/GLM-4.7-8bit-gs32", "glm-4.5"),
     ],
 )
 def test_forms_of_ollama_ngc_and_the_hub(written, found):
@@ -238,7 +260,8 @@ def test_a_text_model_beside_an_encoder_counts_both():
 
 
 @pytest.mark.parametrize(
-    "written", ["zai-org/glm-5-turbo", "moonshotai/kimi-k3.1", "gpt-35", "xiaomi/mimo-v2.6-pro", "nosuch/us.one"]
+    "written",
+    ["zai-org/glm-5-turbo", "moonshotai/kimi-k3.1", "gpt-35", "xiaomi/mimo-v2.6-pro", "nosuch/us.one", "Maykeye/TinyLLama-v0"],
 )
 def test_a_later_version_or_a_model_of_its_own_is_not_the_nearest_release(written):
     assert named(written) is None

@@ -88,6 +88,9 @@ BESIDE = {
     "text in the colour of its cell": lambda book: setattr(book[RESPONSE_SHEET]["G2"], "font", Font(color="FFFFF2CC")),
     "text that is struck out": lambda book: setattr(book[RESPONSE_SHEET]["F2"], "font", Font(strike=True)),
     "tiny text": lambda book: setattr(book[RESPONSE_SHEET]["F2"], "font", Font(size=3)),
+    "a character without width": lambda book: setattr(
+        book[RESPONSE_SHEET]["F2"], "value", f"{book[RESPONSE_SHEET]['F2'].value}\u200b"
+    ),
     "a prompt": lambda book: book[RESPONSE_SHEET].add_data_validation(DataValidation(prompt="a burst", sqref="G2")),
     "a hint of a link": lambda book: setattr(book[RESPONSE_SHEET]["G2"], "hyperlink", Hyperlink("G2", tooltip="a burst")),
     "a named text": lambda book: book.defined_names.add(DefinedName("Note", attr_text='"a burst"')),

@@ -34,6 +34,9 @@ LIMITING = """
     available to one tenant
     Confirmed, gemessen bei leerem Dateisystem | Compliant. Valeur garantie pendant deux ans | Yes, Linux clients
     met with a replication factor of one | supported by the community | warranty covers labour | met; writes stay in DRAM
+    Yes. See attachment 3. | confirmed, letter enclosed as exhibit B | Ja, siehe Beilage 2 | con\u200bfirmed | Sim, por enquanto
+    Ja, in overleg | Conforme quasi del tutto | Oui, dès la version suivante | 基本满足。 | 対応予定です。
+    Ja, men kun ved læsning | OK for NFS | Confirmed for release 9.
     expected | first year included, then quoted | lower with encryption | in most cases | TBD | n/a | 12 months
 """.replace("\n", " | ").split(" | ")
 #: And what confirms.
@@ -53,6 +56,8 @@ PLAIN = (
     We exceed the requirement by 12 % | Understood and accepted. | None.
     Measured with fio 3.36, direct I/O, log file attached.
     Documented in the administrator guide, chapter 7. | Sustained over one hour, not a burst. | Fully met by design.
+    Sì, confermato. | Ja, voldoet volledig. | Uppfyller kravet helt. | Sim, em conformidade. | Nous confirmons. | 满足要求。
+    はい、準拠しています。 | Wir bestätigen die Einhaltung. | Cumple totalmente con el requisito. | Ja, kravet er opfyldt.
     Read and accepted in full | Provided | Delivered as requested | Confirmed for all 22 clients
 """.replace("\n    offer", " offer")
     .replace("\n    warranty", " warranty")
