@@ -247,10 +247,23 @@ def _of_dataset(site: Site, keys: Keys, described: Mapping[str, Any]) -> Iterato
         yield Fault(keys, f"found {found}, expected one of {', '.join(DATA_SIZES)}", () if sizes else DATA_SIZES)
     if "sample_bytes" in described and "parts" in described:
         yield Fault((*keys, "parts"), "the bytes of a sample are already given by `sample_bytes`, expected one of them")
+    if "arrives" in described:
+        given = [key for key in ("rate", "link") if key in described["arrives"]]
+        if len(given) != 1:
+            found = " and ".join(given) or "no rate"
+            yield Fault((*keys, "arrives"), f"found {found}, expected one of `rate` and `link`", () if given else ("rate",))
+        for other in ("mix", "made_from", "refresh"):
+            if other in described:
+                yield Fault((*keys, "arrives"), f"found with `{other}`, expected a data set that is kept as it arrives")
+        if described.get("tier") == ARCHIVE:
+            yield Fault((*keys, "arrives"), "data arrive on the performance tier, expected an archive that is made from it")
+    for other in ("sample_bytes", "parts", "mix", "measured"):
+        if "sizes" in described and other in described:
+            yield Fault((*keys, "sizes"), f"the bytes of a sample are already given by `{other}`, expected one of them")
     for name in described.get("mix", ()):
         yield from _unknown(site, (*keys, "mix", name), "datasets", name)
     pairs = [
-        ("samples", "parts" if "parts" in described else "sample_bytes"),
+        ("samples", next((key for key in ("parts", "sizes") if key in described), "sample_bytes")),
         ("made_from", "ratio"),
         ("retention", "refresh"),
         ("parts", "samples"),
@@ -278,12 +291,14 @@ def _of_dataset(site: Site, keys: Keys, described: Mapping[str, Any]) -> Iterato
 
 
 def _of_growth(keys: Keys, growth: object) -> Iterator[Fault]:
-    """A growth by a factor and by an amount, and an amount without its period."""
-    if isinstance(growth, Mapping) and "add" in growth:
-        if "capacity" in growth:
-            yield Fault((*keys, "add"), "the growth is already given by `capacity`, expected one of them")
-        if "every" not in growth:
-            yield Fault((*keys, "add"), "expected `every` with it, such as `1 year`")
+    """A growth by a factor and by an amount, and an amount or a factor of parameters without its period."""
+    if not isinstance(growth, Mapping):
+        return
+    if "add" in growth and "capacity" in growth:
+        yield Fault((*keys, "add"), "the growth is already given by `capacity`, expected one of them")
+    for key in ("add", "parameters"):
+        if key in growth and "every" not in growth and not isinstance(growth[key], Mapping):
+            yield Fault((*keys, key), "expected `every` with it, such as `1 year`")
 
 
 def _written(site: Site, keys: Keys) -> Mapping[str, Any]:

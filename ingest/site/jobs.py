@@ -17,11 +17,11 @@ from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived, revised
 from ingest.errors import CatalogError, IngestError, MissingQuantity, RequirementNotMet, expected_one_of
-from ingest.site.datasets import REPACKED, mixed_bytes_of, model_of, read_of_mixture
+from ingest.site.datasets import REPACKED, mixed_bytes_of, model_of, read_of_mixture, sizes_in
 from ingest.site.schema import loads_of_jobs
 from ingest.site.site_file import Keys, Site
 from ingest.site.tiers import place_states
-from ingest.sizing.bandwidth import estimate
+from ingest.sizing.bandwidth import MIXED, estimate, sizes_unused
 from ingest.sizing.checkpoint import (
     QUANTITIES,
     asked_results,
@@ -34,10 +34,10 @@ from ingest.sizing.checkpoint_schedule import USUAL_MODE
 from ingest.sizing.evidence_choice import RateBasis, disputed, foreign_size, rate_basis_of, reads_again
 from ingest.sizing.evidence_ladder import RATE, from_catalog
 from ingest.sizing.job import QUANTITIES as JOB_QUANTITIES
-from ingest.sizing.job import Job, by_option, encoding_in
+from ingest.sizing.job import TOKENS, Job, batch_of, by_option, encoding_in
 from ingest.sizing.post_training import QUANTITIES as RL_OPTIONS
 from ingest.sizing.post_training import post_training
-from ingest.sizing.rules import LARGE_REQUEST, PAGE_CACHE, WARM_UP_SECONDS, contradictions
+from ingest.sizing.rules import LARGE_REQUEST, PAGE_CACHE, WARM_UP_SECONDS, contradictions, messages
 from ingest.sizing.vectors import QUANTITIES as INDEX_OPTIONS
 from ingest.sizing.vectors import indexed
 from ingest.units import parse
@@ -247,6 +247,8 @@ class SiteJob:
         words |= self._request(known, model)
         words |= {"mode": policy.mode} if policy else {}
         row = QuantityRow(self.name, words, known, policy and policy.known)
+        if basis is not None and MIXED not in known.cases and sizes_in(self.site, job.get("data", "")) is not None:
+            told += tuple(messages([sizes_unused(known)]))
         warnings = (*told, *(policy.warnings if policy else ()), *contradictions(known, _settings(job)))
         sized = basis is not None and basis.levels[0].is_sized and basis.job.scaling == "published"
         return JobPlan(row, basis and basis.job, policy, warnings, sized)
@@ -279,11 +281,12 @@ class SiteJob:
             numbers["sample_bytes"] = foreign
         words: dict[str, Any] = {key: job[key] for key in WORDS if key in job}
         plain = {name: item.value for name, item in numbers.items()}
-        question = Job(node=self.cluster["node"], settings=settings, numbers=plain, **words)
+        batch = batch_of({**settings, **({TOKENS: job["tokens"].value} if "tokens" in job else {})})
+        question = Job(node=self.cluster["node"], settings=settings, numbers=plain, batch_tokens=batch, **words)
         kind = (self.cluster["node"], *sorted(words.items()))
         told = ("warnings", "data" in job, "checkpoint" in job, "dataset_samples" in settings, *kind)
         warnings: tuple[str, ...] = self._once(told, lambda: self._warnings(question))
-        asked = (*kind, *sorted(plain.items()), *sorted(settings.items()))
+        asked = (*kind, batch, *sorted(plain.items()), *sorted(settings.items()))
         basis: RateBasis = self._once(("reads", *asked), lambda: rate_basis_of(question, self.catalog))
         # Equal questions are estimated once, yet each job keeps the inputs of its own keys.
         said = {JOB_QUANTITIES[name]: item for name, item in numbers.items()}
@@ -503,6 +506,11 @@ class SiteJob:
         if model is not None and model.sequence_length is not None:
             known.give_default("sequence_length", from_catalog(model.sequence_length))
         known.state(REQUESTS[how if "io_size" not in self.described or how == "whole files" else "shards"], "loaders_read")
+        mix = sizes_in(self.site, self.described.get("data", ""))
+        if mix is not None and how == "whole files":
+            known.link("largest_request_bytes", known.step("request_bytes"))
+            mix.place(known, "class_requests", "class_small_share")
+            known.state(MIXED)
         if "threads" in self.described:
             stated = Input(self.described["threads"], origin="user", where=".".join((*self.keys, "threads")))
             known.give({"readers_per_node": stated})

@@ -37,6 +37,8 @@ STAGED = "job_staging_bandwidth_of_jobs"
 BURSTS = ("create", "open")
 #: a part of a mix below this share of the bytes is counted with the largest part
 SMALLEST_SHARE = 0.01
+#: share of the bytes from which files of about one size are a part of their own
+SMALLEST_CLASS = 0.05
 #: digits of a share in a mix
 SHARE_DIGITS = 3
 
@@ -91,7 +93,7 @@ class LoadConditions(LineClients):
             return Conditions("open", threads=int(threads), **shared)
         if line.operation == MIXED:
             parts = self.mixed(value, parts, number, clients)
-        mix = mix_of(parts)
+        mix = mix_of([piece for part in parts for piece in self._by_size(part)])
         depth = self._depth(parts, mix, number, clients) if line.operation == MIXED or (mix and number) else {}
         pattern: dict[str, Any] = {"mix": mix}
         if line.operation != MIXED and len(mix) <= 1:
@@ -210,6 +212,27 @@ class LoadConditions(LineClients):
         return LoadPart(
             row.name, float(entry.value), request, pattern, nodes, float(readers.value), stated=stated, of_loader=True
         )
+
+    def _by_size(self, part: LoadPart) -> list[LoadPart]:
+        """The reads of a job by the classes of its files, where each is a sample and their sizes differ."""
+        column = self.jobs[part.job].known.steps.get("class_requests_of_sizes") if part.of_loader else None
+        if column is None:
+            return [part]
+        classes = [
+            (float(solve("class_bytes", {one.name: one.value for one in entry.inputs})), entry) for entry in column.inputs
+        ]
+        enough, groups = SMALLEST_CLASS * sum(size for size, _ in classes), [[0.0, 0.0]]
+        # Small files have few bytes and many requests: they count with the next larger ones until there are enough bytes.
+        for size, entry in classes:
+            if groups[-1][0] >= enough:
+                groups.append([0.0, 0.0])
+            groups[-1][0] += size
+            groups[-1][1] += float(entry.value)
+        found = []
+        for size, requests in groups:
+            mean = solve("request_of_sizes", {"sample_bytes": size, "requests_per_sample": requests})
+            found.append(part._replace(bandwidth=size, io_size=round(mean)))
+        return scaled(found, part.bandwidth)
 
     def _row(self, line: RequirementTemplate, entry: Step) -> QuantityRow | None:
         """The job of an entry; None where the entries are of data sets, which may have the names of jobs."""

@@ -40,7 +40,15 @@ from ingest.site.checks import (
 from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, growth_of, source_rows
 from ingest.site.faults import every_fault, faults_of
 from ingest.site.guidance import NO_GUIDANCE, UNLIMITED, ClusterGuidance, guidance_of, place_floors, unguided
-from ingest.site.holdings import MINIMUMS, elapsed_until, holdings_of, place_grown_checkpoints, place_minimums, year_rows
+from ingest.site.holdings import (
+    MINIMUMS,
+    elapsed_until,
+    grown_models,
+    holdings_of,
+    place_grown_checkpoints,
+    place_minimums,
+    year_rows,
+)
 from ingest.site.jobs import place_transfers, plan_jobs
 from ingest.site.loaders import place_loaders
 from ingest.site.plan import MOST_YEARS, TABLES, Plan, PlanScenarios, RootOptions
@@ -308,6 +316,7 @@ def plan_once(
     tables = {"jobs": jobs, "serving": serving, "clusters": clusters, "datasets": list(data.values()), "years": by_year}
     tables["holdings"] = [row for rows in holdings for row in rows]
     tables["sources"] = source_rows(site, data)
+    tables["models"], outgrown = grown_models(site, jobs, growth, horizon, catalog)
     left_out = _left_out(site, bool(policies), bool(tiers))
     if not any("suggested_rate" in row.known.given for row in jobs):
         left_out["R-READ-06"] = "evidence agrees about the rate of each job"
@@ -360,6 +369,7 @@ def plan_once(
         *(finding("W89", row.step, owner=row.name) for row in serving),
         *(of_replicas(row) for row in serving),
         *of_questions(site),
+        *outgrown,
         *totals,
         *units,
     ]

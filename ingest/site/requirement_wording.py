@@ -75,6 +75,8 @@ HELD = {
     "dataset_files_held": "the data sets",
     "dataset_bytes_added": "the first load of the data sets and their growth",
     "dataset_bytes_written": "new versions of the data sets",
+    "landing": "data that arrive and wait",
+    "landed": "data that arrive",
     "scratch": "intermediate files of preparation",
     "checkpoint": "checkpoints",
     "offload": "model states off the GPUs",
@@ -112,6 +114,9 @@ RATIONALES = {
     "R-RESTART-02": Rationale("checkpoints", "After an outage of the site, all runs restore concurrently, and all GPUs wait."),
     "R-LOAD-01": Rationale("loading", "Data are loaded and renewed while the system is in use."),
     "R-LOAD-02": Rationale("loading", "Existing data move to the new system before the old one is switched off."),
+    "R-LAND-01": Rationale("loading", "What an instrument delivers and nobody takes is lost."),
+    "R-LAND-02": Rationale("loading", "Data go on arriving while the way to their data set is closed."),
+    "R-LAND-03": Rationale("loading", "Landed data make room for what arrives next."),
     "R-PREP-01": Rationale("loading", "Data sets are made from raw data on the same system, before they are needed."),
     "R-PREP-02": Rationale("loading", "Preparation writes its results while the system is in use."),
     "R-START-01": Rationale("loading", "All nodes of a job read its {started}, and GPUs wait."),
@@ -235,6 +240,15 @@ LINES = (
     RequirementTemplate("R-LOAD-02", "site_migration_bandwidth", "mandatory", "write",
          _SUSTAIN + "of sequential {io} writes from {clients} for {duration} at {fill} fill, so that {migrated}; the Vendor "
          "states how the data are moved and how their integrity is verified", "", "moving"),
+    RequirementTemplate("R-LAND-01", "site_landing_bandwidth", "mandatory", "write",
+         _SUSTAIN + "of sequential {io} writes from {clients} for {duration} at {fill} fill (data that arrive, and what drains "
+         "into their data sets)", "dataset_landing_bandwidth_of_datasets", "moving"),
+    RequirementTemplate("R-LAND-02", "site_landing_bytes", "mandatory", "hold",
+         "hold at least {value} of data that have arrived and wait, which R-CAP-01 includes, without data reduction",
+         "dataset_landing_bytes_of_datasets", inspected="the usable capacity that the file system itself reports for them"),
+    RequirementTemplate("R-LAND-03", "site_drain_bandwidth", "mandatory", "read",
+         _SUSTAIN + "of uncached sequential {io} reads from {clients} {depth} so that data that waited are in their data sets "
+         "{within}", "dataset_drain_bandwidth_of_datasets", "moving", streams=True, within="landing_drain_seconds"),
     RequirementTemplate("R-PREP-01", "site_preparation_bandwidth", "mandatory", "read",
          _SUSTAIN + "of uncached sequential {io} reads from {clients} {depth} so that data sets are made from their origins "
          "{within}", "dataset_preparation_bandwidth_of_datasets", "moving", streams=True, within="preparation_seconds"),

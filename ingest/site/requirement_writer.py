@@ -186,7 +186,7 @@ class RequirementWriter:
             required,
             unit_of(line.metric),
             conditions,
-            tuple(self.derivations.lines(step)),
+            self.derivations.later(step),
             tuple(sorted(value.assumed.union(*(self._assumed_below(part) for part in tested)))),
             low,
             high,

@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple, TypedDict
 
 from ingest.catalog.records import WITHOUT_GPUS, Decoder, Node
 from ingest.catalog.store import Catalog
+from ingest.corpus.measurement_file import Sizes
 from ingest.engine.messages import Message, Option, rule_of
 from ingest.engine.question import option, quantities_in
 from ingest.engine.registry import check_value, solve, unit_of
@@ -17,7 +18,7 @@ from ingest.errors import IngestError, UsageError, one_of
 from ingest.requirement import PRIORITIES, Conditions, Requirement
 from ingest.site.plan import Plan, RootOptions
 from ingest.site.plan_file import SITE_SUFFIXES, lines_of, plan_data, plan_of_site
-from ingest.sizing.bandwidth import Estimate, estimate
+from ingest.sizing.bandwidth import MIXED, Estimate, estimate
 from ingest.sizing.decoding import decoding_of, encoding_chosen
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import GPU, MODEL, BandwidthOptions, Job, Many, Written, by_user, gpus_in_node
@@ -100,6 +101,7 @@ class Need:
     notes: tuple[str, ...] = ()  # what was left out or combined
     pattern: str = ""  # `random` or `sequential` reads; empty where nothing says so
     lines: tuple[Requirement, ...] = ()
+    sizes: Sizes | None = None  # of its samples, each in a file of its own
     existing: tuple[Listed, ...] = ()  # storage that is in place, as the site file lists it
 
     def requires(self, name: str) -> bool:
@@ -150,7 +152,11 @@ def from_estimate(answer: Estimate) -> Need:
     words = {name: item for name, item in answer.inputs.items() if "unit" not in item}
     # A training job reads its samples in random order.
     cases = answer.known.cases
-    return Need(title, {**given, **answer.given}, computed, cases, high, data_set, words, answer.warnings, "random")
+    sizes = answer.job.sizes if MIXED in cases else None
+    own = {
+        name: item for name, item in answer.given.items() if not (name == "largest_request_bytes" and item.origin == "default")
+    }
+    return Need(title, {**given, **own}, computed, cases, high, data_set, words, answer.warnings, "random", sizes=sizes)
 
 
 def from_requirements(lines: Iterable[Requirement], title: str = "requirement lines", priority: str = "mandatory") -> Need:
