@@ -313,6 +313,8 @@ ROWS = (
     Rule("W105", 9, "latency_budget", "<", "client_latency",
          text="the latency of a query leaves {shown} for each of its reads one after the other, and a read takes {at_most} "
               "at a client of the storage", supply=("latency", "beam", "cached_share"), tender="R-VEC"),
+    Rule("W106", 9, **_said("growth is that of data sets alone: state the vectors of the last year of the plan",
+                            growth="data sets"), supply=("vectors",), tender="R-VEC"),
     Rule("W83", 7, **_said("no system of the catalog meets all mandatory lines ({why})", systems="none fits"),
          supply=("storage.at_least",), tender="R-READ R-WRITE R-RESTART R-CAP-03"),
     Rule("W79", 9, "read_density", ">", MOST_DENSE,
