@@ -2,6 +2,7 @@
 chain that a host reads when it joins, rollout traces, sandboxes."""
 
 from ingest.engine.registry import alternative, computed_quantity, input_quantity
+from ingest.formulas.site_totals import DRAWN, MODEL, totals
 
 #: Own measurement of the encodings; `tests/sizing/weight_versions.py` repeats it.
 MEASURED = "ingest-weight-versions"
@@ -285,8 +286,6 @@ computed_quantity("algorithm_retained_bytes", "checkpoint_retained_bytes * train
     "Checkpoints on storage of all models that training changes.")  # fmt: skip
 
 # A site: each load is the smaller of what the job needs and what its nodes draw
-MODEL = "ingest-site-model"
-DRAWN = "a load is the smaller of what its job needs and what its nodes draw"
 computed_quantity("job_publish_bandwidth",
     "minimum(maximum(publish_write_bandwidth, anchor_write_bandwidth) * concurrent_runs, job_drawable_bandwidth)", "B/s",
     "Writes of versions by the trainers of all concurrent runs of a job, the larger of version and anchor.", source=MODEL,
@@ -311,12 +310,9 @@ computed_quantity("job_versions_per_day", "weights_written_per_day * concurrent_
     "Bytes of versions that all runs of a job write in a day.", above=False, label="versions written per day")  # fmt: skip
 computed_quantity("job_traces_per_day", "trace_bytes_per_day * concurrent_runs * share_of_time", "B",
     "Bytes of traces that all runs of a job write in a day.", above=False, label="traces written per day")  # fmt: skip
-for name, meaning in {
-    "publish": "Writes of versions",
-    "pull": "Reads of versions by all rollout hosts",
-    "join": "Reads where all rollout hosts join at once",
-    "trace": "Writes of rollout traces",
-}.items():
-    computed_quantity(f"site_{name}_bandwidth", f"total(job_{name}_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
-        f"{meaning}, of all jobs.", above=False, label=f"{meaning[0].lower()}{meaning[1:]} of the site",
-        example=f"site_{name}_bandwidth([10e9], 0.2) -> 12000000000.0")  # fmt: skip
+totals(
+    publish="Writes of versions",
+    pull="Reads of versions by all rollout hosts",
+    join="Reads where all rollout hosts join at once",
+    trace="Writes of rollout traces",
+)

@@ -45,6 +45,18 @@ def columns(table: str, unit: str, names: str) -> None:
         input_quantity(f"{name}_of_{table}", unit, f"Column {name} of all {table} of the site.", above=False)
 
 
+#: Why the load of a job is no more than its nodes draw.
+DRAWN = "a load is the smaller of what its job needs and what its nodes draw"
+
+
+def totals(**meanings: str) -> None:
+    """Declare the bandwidths of the site that are sums over its jobs, by what each is."""
+    for name, meaning in meanings.items():
+        computed_quantity(f"site_{name}_bandwidth", f"total(job_{name}_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
+            f"{meaning}, of all jobs.", above=False, label=f"{meaning[0].lower()}{meaning[1:]}",
+            example=f"site_{name}_bandwidth([10e9], 0.2) -> 12000000000.0")  # fmt: skip
+
+
 columns("jobs", "B/s",
     "job_read_bandwidth job_suggested_read_bandwidth run_read_bandwidth job_cold_read_bandwidth "
     "job_sustained_read_bandwidth job_write_bandwidth run_write_bandwidth job_sustained_write_bandwidth "

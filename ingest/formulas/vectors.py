@@ -1,6 +1,7 @@
 """Vector indexes: bytes on disk and in memory, what a build writes, reads of queries, load and rebuild."""
 
 from ingest.engine.registry import alternative, computed_quantity, input_quantity
+from ingest.formulas.site_totals import DRAWN, MODEL, totals
 
 FILES, DISKANN = "ingest-index-files", "diskann"
 
@@ -227,7 +228,6 @@ computed_quantity("ingest_vectors_per_second",
     "Vectors that GPUs embed in a second.", label="vectors embedded per second")  # fmt: skip
 
 # A site: each load is the smaller of what the index needs and what its nodes draw
-MODEL, DRAWN = "ingest-site-model", "a load is the smaller of what its job needs and what its nodes draw"
 computed_quantity("query_block_bytes", "ceil(request_bytes / read_block_bytes) * read_block_bytes", "B",
     "Mean read of a query, in whole blocks.", label="size of a read in whole blocks",
     example="query_block_bytes(5_000, 4_096) -> 8192")  # fmt: skip
@@ -248,13 +248,6 @@ computed_quantity("job_rebuild_bandwidth", "minimum(rebuild_write_bandwidth, job
     label="writes of rebuilds of the index")  # fmt: skip
 computed_quantity("index_bytes_per_day", "rebuild_write_bandwidth * seconds_per_day", "B",
     "Bytes that rebuilds of an index write in a day.", above=False, label="index written per day")  # fmt: skip
-for name, meaning in {
-    "query": "Random reads of index queries",
-    "index_load": "Reads of starting indexes",
-    "rebuild": "Writes of index rebuilds",
-}.items():
-    computed_quantity(f"site_{name}_bandwidth", f"total(job_{name}_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
-        f"{meaning}, of all vector indexes.", above=False, label=f"{meaning[0].lower()}{meaning[1:]}",
-        example=f"site_{name}_bandwidth([10e9], 0.2) -> 12000000000.0")  # fmt: skip
+totals(query="Random reads of index queries", index_load="Reads of starting indexes", rebuild="Writes of index rebuilds")
 computed_quantity("site_index_bytes", "total(indexed_bytes_held_of_jobs)", "B",
     "Vector indexes on storage, with what they are made from.", above=False, label="vector indexes on storage")  # fmt: skip

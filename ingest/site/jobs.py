@@ -12,8 +12,8 @@ from ingest.architecture.structure import numbers_in
 from ingest.catalog.records import READ_PATTERNS, WITHOUT_GPUS, Format, Model, Node
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow
-from ingest.engine.messages import rule_of
-from ingest.engine.registry import Step, unit_of
+from ingest.engine.messages import Option, rule_of
+from ingest.engine.registry import Step, steps_below, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived, revised
 from ingest.errors import CatalogError, IngestError, MissingQuantity, RequirementNotMet, expected_one_of
@@ -37,7 +37,7 @@ from ingest.sizing.job import QUANTITIES as JOB_QUANTITIES
 from ingest.sizing.job import TOKENS, Job, batch_of, by_option, encoding_in
 from ingest.sizing.post_training import QUANTITIES as RL_OPTIONS
 from ingest.sizing.post_training import post_training
-from ingest.sizing.rules import LARGE_REQUEST, PAGE_CACHE, WARM_UP_SECONDS, contradictions, messages
+from ingest.sizing.rules import LARGE_REQUEST, PAGE_CACHE, WARM_UP_SECONDS, contradictions, finding, messages, unused
 from ingest.sizing.vectors import QUANTITIES as INDEX_OPTIONS
 from ingest.sizing.vectors import indexed
 from ingest.units import parse
@@ -379,8 +379,12 @@ class SiteJob:
             known.link("read_request_bytes", known.step("query_block_bytes"))
         if reads and "query_latency" in numbers:
             known.adopt(found.steps_of("queries_per_second", "query_latency", "beam_width", "latency_budget"))
+        used = {step.name for step in steps_below(known.steps.values())} | {"queries_per_second"}
+        told = [unused(Option(key)) for key, name in INDEX_OPTIONS.items() if name in numbers and name not in used]
+        grows = "data sets" if self.site.section("growth").keys() & {"capacity", "add"} else ""
+        told += messages([finding("W106", words={"growth": grows})])
         words = {"cluster": self.described["cluster"], "pattern": "random"}
-        return JobPlan(QuantityRow(self.name, words, known, None), None, None, (), False)
+        return JobPlan(QuantityRow(self.name, words, known, None), None, None, tuple(told), False)
 
     def _place(self, known: Quantities) -> None:
         """Where the job reads from: storage, or the NVMe of its nodes."""

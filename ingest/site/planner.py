@@ -134,10 +134,8 @@ USUAL = {
     ),
 }
 UNPROTECTED = Message("the protection scheme of the storage is not known", supply=("storage.protection",))
-NOT_SERVED = Message("no workload keeps key-value caches", supply=("serving",))
+UNTIMED = Message("no served model states a time to load its weights", supply=("serving",))
 NOT_PUBLISHED = Message("no job of reinforcement learning publishes weights", supply=("jobs.*.rl",))
-NOT_INDEXED = Message("the site has no vector index", supply=("indexes",))
-NOT_STARTED = Message("no served model states a time to load its weights", supply=("serving",))
 NOT_OFFLOADED = Message("no job keeps its states below GPU memory", supply=("offload",))
 UNOPENED = Message("the samples in a file are not known", supply=("samples_per_file of its data", "file_bytes of its data"))
 #: the keys of a site file that supply a missing quantity
@@ -407,24 +405,22 @@ def plan_once(
 
 def _left_out(site: Site, saves: bool, tiers: bool) -> dict[str, str]:
     """The lines that the keys of the site leave without a meaning, with the reason."""
-    found = {}
+    found: dict[str, str] = {}
     if not tiers and not saves:
         found["R-MIX-01"] = "no job saves checkpoints beside the reads"
     elif not tiers and site.section("overlap").get("reads_and_checkpoints") is False:
         found["R-MIX-01"] = "`overlap.reads_and_checkpoints` is false: reads and checkpoints alternate"
-    served, offloaded = bool(site.section("serving")), any("offload" in job for job in site.section("jobs").values())
-    for line in LINES:
-        if line.id.startswith("R-KV") and not served:
-            found[line.id] = NOT_SERVED
-        if line.id == "R-SERVE-01" and not any("load_time" in one for one in site.section("serving").values()):
-            found[line.id] = NOT_STARTED
-        if line.id.startswith(("R-SYNC", "R-TRACE")) and not any("rl" in one for one in site.section("jobs").values()):
-            found[line.id] = NOT_PUBLISHED
-        if line.id.startswith("R-VEC") and not site.section("indexes"):
-            found[line.id] = NOT_INDEXED
-        if line.id.startswith("R-OFFLOAD") and not (served or offloaded):
-            found[line.id] = NOT_OFFLOADED
-    return found
+    jobs, served = site.section("jobs").values(), site.section("serving").values()
+    published = any("rl" in job for job in jobs)
+    needed = {
+        "R-KV": (served, Message("no workload keeps key-value caches", supply=("serving",))),
+        "R-SERVE": (any("load_time" in one for one in served), UNTIMED),
+        **dict.fromkeys(("R-SYNC", "R-TRACE"), (published, NOT_PUBLISHED)),
+        "R-VEC": (site.section("indexes"), Message("the site has no vector index", supply=("indexes",))),
+        "R-OFFLOAD": (served or any("offload" in job for job in jobs), NOT_OFFLOADED),
+    }
+    return found | {one.id: why for one in LINES for start, (is_there, why) in needed.items()
+                    if one.id.startswith(start) and not is_there}  # fmt: skip
 
 
 def movers_of(site: Site) -> frozenset[str]:

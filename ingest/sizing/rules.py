@@ -312,9 +312,9 @@ ROWS = (
               "{vectors_at_most}", words={"vectors": ("of documents",)}),
     Rule("W113", 31, **_said("the text of the vectors is not counted in the source", source="without text"),
          supply=(Option("set.source_text_bytes", "SIZE"),)),
-    Rule("W105", 9, "latency_budget", "<", "client_latency",
-         text="the latency of a query leaves {shown} for each of its reads one after the other, and a read takes {at_most} "
-              "at a client of the storage", supply=("latency", "beam", "cached_share"), tender="R-VEC"),
+    Rule("W105", 9, "latency_budget", "<", "client_latency", supply=("latency", "beam", "cached_share"), tender="R-VEC",
+         text="its latency leaves a query {shown} for each of its reads one after the other; at a client one takes {at_most}"),
+    Rule("W106", 9, supply=("vectors",), **_said("growth is that of data sets alone, not of indexes", growth="data sets")),
     Rule("W83", 7, **_said("no system of the catalog meets all mandatory lines ({why})", systems="none fits"),
          supply=("storage.at_least",), tender="R-READ R-WRITE R-RESTART R-CAP-03"),
     Rule("W79", 9, "read_density", ">", MOST_DENSE,

@@ -256,7 +256,8 @@ def _text_of_file(asked: Mapping[str, Any], stated: Mapping[str, Input]) -> dict
 
     Raises UsageError: nothing to index, or vectors and the text that they follow from.
     """
-    text = [one for one in TEXT if asked.get(one) is not None]
+    key = "measured" if "measured" in asked else "documents"
+    text = [key if one == "documents" else one for one in TEXT if asked.get(one) is not None]
     if asked.get("vectors") is not None and text:
         why = ", expected one of them: both give the number of vectors"
         raise UsageError(Message(Option("vectors"), ": found with ", Option(text[0]), why))
@@ -265,7 +266,7 @@ def _text_of_file(asked: Mapping[str, Any], stated: Mapping[str, Input]) -> dict
         raise UsageError(Message(Option("vectors"), why, Option("documents"), ", ", Option("tokens")))
     if not _is_file("documents", asked):
         return {}
-    file = read_measurement(Path(asked["documents"]), "--documents")
+    file = read_measurement(Path(asked["documents"]), key if key == "measured" else "--documents")
     found = {name: file.needed(name) for name in TEXT}
     if asked.get("tokens") is not None:
         mean = float(solve("tokens_per_document", {name: item.value for name, item in found.items()}))
@@ -390,6 +391,8 @@ def _check(known: Quantities, layout: Layout) -> None:
         )
     if lists > count:
         raise option_error("lists", f": found {lists:,.0f}, expected at most the {count:,.0f} vectors of a shard")
+    if (cached := known.value("cached_nodes")) > known.value("vectors"):
+        raise option_error("cached_nodes", f": found {cached:,.0f}, expected at most the {known.value('vectors'):,.0f} vectors")
     probes, code = (known.given.get(name) for name in ("probed_lists", "code_parts"))
     if probes is not None and lists and probes.value > lists:
         raise option_error("probes", f": found {probes.value:,.0f}, expected at most the {lists:,.0f} lists of a shard")

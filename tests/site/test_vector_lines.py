@@ -137,6 +137,9 @@ HOSTILE = [
     ({"latency": 0}, "latency: found 0"),
     ({"index": "hnsw", "layout": "qdrant"}, "no hnsw files of 'qdrant' were counted"),
     ({"tokens": "1G"}, "both give the number of vectors"),
+    ({"measured": "texts.json"}, "found with measured"),
+    ({"measured": "texts.json", "vectors": None}, "measured: .*texts.json: cannot be read"),
+    ({"cached_nodes": 2 * 10**9}, "cached_nodes: found 2,000,000,000, expected at most the 1,000,000,000 vectors"),
     ({"qps": None}, "qps"),
     ({"search_list": None}, "search_list"),
     ({"dimensions": None}, "dimensions"),
@@ -156,6 +159,15 @@ def test_entries_that_cannot_be_are_refused_in_one_line_with_their_place(keys, w
     assert f"{path}:" in str(refused.value)
     assert "indexes.wiki" in str(refused.value)
     assert "--" not in str(refused.value)
+
+
+def test_a_key_that_moves_nothing_and_growth_that_leaves_indexes_out_are_named():
+    idle = {"chunk": 100, "probes": 4}
+    assert [line.count("changes nothing") for line in map(str, planned(**idle).warnings)][:2] == [1, 1]
+    assert "changes nothing" not in str(planned(cached_nodes=5, beam=2, top_k=3, metadata_bytes=7).warnings)
+    told = "growth is that of data sets alone"
+    assert told in str(planned(site={"growth": {"capacity": 1.5, "every": "1 year"}}).warnings)
+    assert told not in str(planned().warnings)
 
 
 def test_a_job_of_the_same_name_is_refused():

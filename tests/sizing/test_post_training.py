@@ -166,9 +166,10 @@ def check_versions(shapes, rates, steps, capsys):
                 for new in versions(shape, optimizer, rate, steps):
                     if old is not None:
                         shares.append(share_of(old, new))
-                        for encoding in ENCODINGS:
+                        for encoding in ("full", *ENCODINGS):
                             parameters, size = sum(one.size for one in new.values()), len(encoded(old, new, encoding))
-                            ours = ingest.rl(publish="delta", changed_share=shares[-1], encoding=encoding,
+                            changed = {"publish": "delta", "changed_share": shares[-1], "encoding": encoding}
+                            ours = ingest.rl(**(changed if encoding != "full" else {}),
                                              set={"parameters": parameters}).results["publish_bytes"].value  # fmt: skip
                             assert ours == pytest.approx(size, rel=0.1), (shape, optimizer, rate, shares[-1], encoding)
                     old = new

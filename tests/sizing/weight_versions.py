@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow
+from safetensors.numpy import save
 
 #: Rates from those of reinforcement learning up to those of pre-training.
 RATES = (3e-7, 1e-6, 3e-6, 1e-5)
@@ -119,7 +120,9 @@ def packed(data):
 
 
 def encoded(old, new, encoding):
-    """The bytes of a version, tensor by tensor."""
+    """The bytes of a version: a file of safetensors, or what changed, tensor by tensor."""
+    if encoding == "full":
+        return save(new)
     parts = []
     for before, after in ((old[name].ravel(), new[name].ravel()) for name in old):
         changed = before ^ after
@@ -128,7 +131,6 @@ def encoded(old, new, encoding):
         gaps = gaps.astype(np.uint16 if gaps.max(initial=0) < 1 << 16 else np.uint32).tobytes()
         values = after[places].tobytes()
         parts += {
-            "full": lambda after=after: [after.tobytes()],
             "xor-zstd": lambda changed=changed: [packed(changed.tobytes())],
             "index-value": lambda places=places, values=values: [places.astype(np.int32).tobytes(), values],
             "gap-value": lambda gaps=gaps, values=values: [gaps, values],
