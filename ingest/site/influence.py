@@ -42,7 +42,7 @@ ALONE = frozenset((DRAIN, "drain_fraction"))
 #: What a job sets among the further quantities of its checkpoints, as the keys for it choose another formula.
 SET = frozenset((DRAIN, *FAILURES))
 #: Sections of a site file whose keys need no owner; any other key is one of a job.
-OF_THE_SITE = ("clusters", "growth", "jobs", "outage", "overlap", "reserve", "serving", "storage", "test")
+OF_THE_SITE = ("clusters", "growth", "indexes", "jobs", "outage", "overlap", "reserve", "serving", "storage", "test")
 
 
 class Influence(NamedTuple):
