@@ -27,6 +27,7 @@ from ingest.catalog.records import (
 )
 from ingest.cli.group import command
 from ingest.cli.options import EVERY_OPTION
+from ingest.sizing.explain import RuleExplanation
 from ingest.sizing.rules import RETIRED, ROWS
 
 #: module of families -> its heading, where the name alone is an abbreviation
@@ -253,12 +254,17 @@ def sources_page() -> str:
     return page("Sources", f"{len(parts)} sources. A value without a source does not load.", *parts)
 
 
-KINDS = {"warning": "Cautions", "refusal": "Refusals", "choice": "Choices of a plan"}
+KINDS = {"refusal": "Refusals", "choice": "Choices of a plan"}
 
 
 def rules_page() -> str:
     """The rules, each with the line that it prints or the choice that it makes."""
-    parts = []
+    parts = ["## Cautions"]
+    for one in (one for one in ROWS if one.kind == "warning"):
+        said = RuleExplanation(one).results
+        said.pop("kind")
+        facts = "\n".join(f"- {name.replace('_', ' ').capitalize()}: {text}" for name, text in said.items() if name != "line")
+        parts.append(f"### `{one.id}`\n\n{said['line']} (rank {one.rank})\n\n{facts}")
     for kind, title in KINDS.items():
         rows = [(f"`{one.id}`", str(one.rank), (one.text or one.what).strip(" :")) for one in ROWS if one.kind == kind]
         parts += [f"## {title}", table(("id", "rank", "line, or what is compared"), rows)]
@@ -268,7 +274,7 @@ def rules_page() -> str:
         f"{len(ROWS)} rules. A caution starts with the id of its rule. A page shows the three of the lowest rank; `-v` shows "
         "all. "
         f"An id stays with its rule and is never given to another one; retired ids: {retired}.",
-        "Words in braces are values of the case.",
+        "Words in braces are values of the case. `ingest explain W61` prints what stands here.",
         *parts,
     )
 

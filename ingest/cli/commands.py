@@ -298,10 +298,10 @@ COMMANDS: dict[str, Asked] = {
 
         \b
         ingest explain ingest_bandwidth_per_job --model cosmoflow --gpu h100 --nodes 128
+        ingest explain W61
         """,
         parts=(_word("name"), model_argument, options_of, output_options),
         book=None,
-        cautions=attrgetter("estimate.warnings"),
     ),
     "measure": Asked(
         """Bytes per token, tokens and sizes of your own text, exactly or with a confidence interval.

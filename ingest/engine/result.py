@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ingest.engine.interactive import InteractiveResult
+from ingest.engine.messages import rule_of
 from ingest.engine.question import Question, in_words_of
 from ingest.engine.registry import Step, steps_below, unit_of
 from ingest.engine.solver import Quantities
@@ -79,6 +80,8 @@ def envelope(
     for name, lines in (("assumptions", assumptions), ("sources", sources), ("warnings", warnings)):
         if lines is not None:
             found[name] = list(lines)
+    if found.get("warnings"):
+        found["warning_rules"] = [*map(rule_of, found["warnings"])]
     return found
 
 

@@ -34,10 +34,13 @@ KEYS = {
     "performance_headroom": "storage.headroom",
     "unstalled_samples_per_second_per_gpu": "jobs.{}.samples_per_second",
 }
+#: Rates of failure, by their quantity: the key of a site file is a mean time to interrupt.
+FAILURES = ("failures_per_node_second", "observed_interrupts")
+DRAIN = "drain_time"
 #: Defaults of which the key says more than the value: that no other limit holds.
-ALONE = frozenset(("drain_time", "drain_fraction"))
-#: Quantities that a job sets among the further ones of its checkpoints, as the keys for them choose another formula.
-SET = frozenset(("drain_time", "failures_per_node_second", "observed_interrupts"))
+ALONE = frozenset((DRAIN, "drain_fraction"))
+#: What a job sets among the further quantities of its checkpoints, as the keys for it choose another formula.
+SET = frozenset((DRAIN, *FAILURES))
 #: Sections of a site file whose keys need no owner; any other key is one of a job.
 OF_THE_SITE = ("clusters", "growth", "indexes", "jobs", "outage", "overlap", "reserve", "serving", "storage", "test")
 

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from ingest.engine.derivation_graph import is_column
 from ingest.engine.expression import prose
 from ingest.engine.interactive import InteractiveResult
-from ingest.engine.messages import fact_of
+from ingest.engine.messages import Option, fact_of
 from ingest.engine.question import option
 from ingest.engine.registry import INPUTS, Step, is_quantity, unit_of
-from ingest.engine.result import Answer, Sources, frame_of
-from ingest.errors import UsageError
+from ingest.engine.result import Answer, Sources, envelope, frame_of
+from ingest.errors import UsageError, nearest
 from ingest.sizing.bandwidth import Scenarios, bw
 from ingest.sizing.job import GPU, MODEL, BandwidthOptions, Many
-from ingest.units import display, exact
+from ingest.sizing.rule import SAME_TIME, Rule
+from ingest.sizing.rules import RETIRED, RULES
+from ingest.units import display, exact, percent
 
 if TYPE_CHECKING:
     import pandas
 
 
+#: What people call the rules of each kind.
+KINDS = {"warning": "caution", "refusal": "refusal", "choice": "choice of a plan"}
+#: A factor of a limit that is nearer to one is a tolerance and not shown.
+TOLERANCE = 0.02
+RULE_ID = re.compile("[WEC][0-9]+", re.IGNORECASE)
 #: Rows of a column that a requirement lists; `--explain` lists all.
 SHORT = 8
 
@@ -203,6 +212,11 @@ class Explanation(InteractiveResult):
         """The quantity explained."""
         return {self.name: self.step.value}
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those of the estimate."""
+        return self.estimate.warnings
+
     def lines(self) -> list[str]:
         """The tree as indented text; each line follows from the lines below it."""
         return ExplanationWriter(self.estimate.catalog).lines(self.step)
@@ -243,13 +257,67 @@ class Explanation(InteractiveResult):
         return node
 
 
+@cache
+def reasons() -> Mapping[str, Mapping[str, str]]:
+    """Why each caution matters, and where its threshold comes from, by its id."""
+    import yaml
+
+    found: dict[str, dict[str, str]] = yaml.safe_load(Path(__file__).with_name("rules.yaml").read_text(encoding="utf-8"))
+    return found
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class RuleExplanation(InteractiveResult):
+    """What a rule says, when it fires, why that matters, and what to do."""
+
+    rule: Rule
+
+    @property
+    def results(self) -> dict[str, str]:
+        """The parts of the explanation, those that the rule has."""
+        rule, why = self.rule, reasons().get(self.rule.id, {})
+        words = (f"{key} is {' or '.join(map(repr, of))}" for key, of in rule.words.items())
+        parts = {
+            "line": (rule.text or rule.what).strip(" :"),
+            "fires_when": "; ".join(filter(None, (self._compared(), *words))),
+            "why": why.get("why", ""),
+            "threshold": why.get("threshold", ""),
+            "set": ", ".join(way.in_site_file if isinstance(way, Option) else way for way in rule.supply),
+            "kind": KINDS[rule.kind],
+        }
+        return {name: text for name, text in parts.items() if text}
+
+    def _compared(self) -> str:
+        """The comparison of the rule, in names and with the unit of its limit."""
+        one = self.rule
+        if not one.quantity:
+            return ""
+        unit = unit_of(one.quantity) if is_quantity(one.quantity) else "1"
+        limit = one.limit if isinstance(one.limit, str) else display(one.limit, unit, binary=False)
+        sign = {"differs": f"differs by more than {percent(SAME_TIME)} % from"}.get(one.sign, one.sign)
+        times = f"{exact(one.factor)} × " * (abs(one.factor - 1) > TOLERANCE)
+        return f"{one.quantity} {sign} {times}{limit}"
+
+    def lines(self) -> list[str]:
+        """One line for each part."""
+        return [f"{name.replace('_', ' ')}: {text}" for name, text in self.results.items()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return envelope("explain", {"rule": self.rule.id, **self.results})
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row."""
+        return frame_of([{"rule": self.rule.id, **self.results}])
+
+
 def explain(
-    name: Annotated[str, option("A quantity, for example `ingest_bandwidth_per_job`.")],
+    name: Annotated[str, option("A quantity, for example `ingest_bandwidth_per_job`, or the id of a caution such as `W61`.")],
     model: Annotated[Many | None, MODEL] = None,
     gpu: Annotated[Many | None, GPU] = None,
     **options: Unpack[BandwidthOptions],
-) -> Explanation:
-    """Derivation of one quantity of `bw`, down to the catalog values.
+) -> Explanation | RuleExplanation:
+    """Derivation of one quantity of `bw`, down to the catalog values; or what a rule says, when, and why.
 
     >>> print(explain("gpus", "cosmoflow", "h100", nodes=2).lines()[1])
       = nodes × gpus_per_node
@@ -257,6 +325,11 @@ def explain(
     Raises UsageError: no such quantity, or several models, GPUs or numbers of nodes; IngestError: an input is missing; names
     what to supply.
     """
+    if (rule := RULES.get(name.upper())) is not None:
+        return RuleExplanation(rule)
+    if RULE_ID.fullmatch(name):
+        kept = " (retired)" * (name.upper() in RETIRED)
+        raise UsageError(f"no rule has the id '{name}'{kept}{nearest(name.upper(), RULES)}")
     try:
         answer = bw(model, gpu, **options)
     except UsageError:

@@ -19,7 +19,7 @@ from ingest.engine.monte_carlo import draw
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import FORMULAS, INPUTS, Step, unit_of
 from ingest.requirement import PRIORITIES
-from ingest.site.influence import SiteInput, site_inputs
+from ingest.site.influence import DRAIN, FAILURES, SiteInput, site_inputs
 from ingest.site.load_conditions import LoadPart, mean_request, mix_of
 from ingest.site.plan import Plan
 from ingest.site.plan_file import planned_again
@@ -73,11 +73,11 @@ A_PATH = ("a fio run on the storage in use", "ingest measure-storage PATH -o pat
 A_HISTORY = ("the accounting records of the cluster", "ingest site --from HISTORY -o usage.yaml")
 OBSERVED: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("unstalled_samples_per_second_per_gpu", "model_flops_utilization", "request_bytes", "readers_per_gpu",
-                     "staging_bandwidth_per_gpu", "staging_fixed_seconds", "drain_time", "restart_seconds"), A_JOB),
+                     "staging_bandwidth_per_gpu", "staging_fixed_seconds", DRAIN, "restart_seconds"), A_JOB),
     **dict.fromkeys(("sample_bytes", "data_sample_bytes", "data_bytes_per_token"), A_SAMPLE),
     "data_bytes": A_SCAN,
     "client_latency": A_PATH,
-    **dict.fromkeys(("failures_per_node_second", "observed_interrupts"), A_HISTORY),
+    **dict.fromkeys(FAILURES, A_HISTORY),
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import pytest
 import ingest
 from ingest.engine.messages import fact_of, in_site_words, rule_of
 from ingest.errors import IngestError
+from ingest.sizing.explain import TOLERANCE, reasons
 from ingest.sizing.rule import Rule
 from ingest.sizing.rules import RETIRED, ROWS, RULES, finding
 
@@ -186,3 +187,23 @@ def test_readers_sites_and_ids_of_messages():
     assert fact_of(line).endswith("20 % of the mean time to interrupt")
     with pytest.raises(IngestError, match=r"jobs\.a\.checkpoint: gpus: found 80, expected a multiple"):
         ingest.plan(site(a={**SLOW, "checkpoint": {"parameters": 1e9, "tensor_parallel": 7}}), samples=0)
+
+
+@pytest.mark.parametrize("rule", ROWS, ids=lambda rule: rule.id)
+def test_every_rule_explains_itself(rule):
+    found = ingest.explain(rule.id.lower()).results
+    assert found["line"]
+    assert found["fires_when"]
+    if rule.kind == "warning":
+        chosen = not isinstance(rule.limit, str) and rule.limit not in (0, 1)
+        assert found["why"]
+        assert "threshold" in found or not (chosen or rule.sign == "differs" or abs(rule.factor - 1) > TOLERANCE)
+
+
+def test_a_rule_is_explained_by_its_command(run):
+    assert "fires when: epoch_seconds < 60 s" in run("explain", "W16").out
+    assert "retired" in run("explain", "W21").err
+    assert {*reasons()} == {one.id for one in ROWS if one.kind == "warning"}
+    said = ingest.bw("resnet50", "h100").to_dict()
+    assert "W61" in said["warning_rules"]
+    assert len(said["warning_rules"]) == len(said["warnings"])

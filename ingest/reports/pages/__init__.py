@@ -32,6 +32,7 @@ PAGES: Mapping[str, str] = {
     "PlanScenarios": "plan.plans_page",
     "Report": "plan.report_page",
     "Response": "response.response_page",
+    "RuleExplanation": "sizing.rule_page",
     "Scenarios": "sizing.scenarios_page",
     "Sweep": "sizing.sweep_page",
     "Usage": "observation.usage_page",

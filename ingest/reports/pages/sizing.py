@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ingest.engine.result import Answer
     from ingest.engine.value import Quantity
     from ingest.sizing.bandwidth import Estimate, Scenarios
-    from ingest.sizing.explain import Explanation
+    from ingest.sizing.explain import Explanation, RuleExplanation
     from ingest.sizing.sweep import Sweep
     from ingest.validation import History, Validation
 
@@ -130,6 +130,13 @@ def explanation_page(explanation: Explanation) -> Page:
     lines = Section("", lines=tuple(explanation.lines()))
     answer = f"{explanation.name} = {display(explanation.step.value, unit_of(explanation.step.name))}"
     return Page(f"Derivation of {explanation.name}", (lines,), rows, answer)
+
+
+def rule_page(explanation: RuleExplanation) -> Page:
+    """The page of `ingest explain` of a rule."""
+    lines = Section("", lines=tuple(explanation.lines()))
+    rows = (("rule", "name", "text"), *((explanation.rule.id, name, text) for name, text in explanation.results.items()))
+    return Page(f"Rule {explanation.rule.id}", (lines,), rows)
 
 
 #: Scenarios that a short page lists.
