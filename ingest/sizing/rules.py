@@ -340,7 +340,7 @@ ROWS = (
     Rule("W89", 89, "kv_hit_bytes", "<=", 0.0, what="reads of the key-value tier, against none",
          text="no turn reads its key-value cache: the lines ask for writes and capacity that serve nobody; set the turns of a "
          "session, or leave the cache out", supply=("turns", "hit")),
-    Rule("W102", 40, "nodes_to_hold", ">", "nodes", supply=("nodes", "offload"), text="in {year} its model no longer fits: "
+    Rule("W102", 102, "nodes_to_hold", ">", "nodes", supply=("nodes", "offload"), text="in {year} its model no longer fits: "
          "{states} of weights, gradients and optimizer states fill the GPU memory of {shown}, and its runs have {at_most}"),
     Rule("W101", 101, **_said("sizes move the mean alone: {held}", samples="packed"), supply=("set.samples_per_file",)),
     Rule("W98", 98, **_said("model states on shared storage move {read} of reads and {write} of writes in each optimizer step: "
