@@ -61,6 +61,7 @@ LOADS: Mapping[str, str] = {
     "SERVE": "weights of served models",
     "SYNC": "published weights",
     "TRACE": "rollout traces",
+    "VEC": "vector indexes",
     "GUIDE": "guidance",
 }
 #: what a site has where a line holds loads of several kinds
@@ -109,6 +110,7 @@ TITLES: Mapping[str, tuple[Mapping[str, str], str]] = {
         },
         "data on the nodes",
     ),
+    "serving": ({"serving": "serving of models", "vector indexes": "queries of vector indexes"}, "serving of models"),
     "capacity": ({GROWTH: "capacity and growth"}, "capacity"),
 }
 
@@ -329,7 +331,7 @@ class Requirement:
     value: float  # in base units, rounded towards the stricter side; the threshold of its test
     unit: str  # its base unit
     conditions: Conditions  # under which it holds
-    derivation: tuple[str, ...] = ()  # lines from the formula down to the given values
+    derivation: Sequence[str] = ()  # lines from the formula down to the given values
     assumptions: tuple[str, ...] = ()  # names of the assumed quantities that it rests on
     #: low, high: the range of what was computed, where one is known
     low: float | None = None

@@ -48,7 +48,8 @@ def faults_of(site: Site, found: Sequence[Fault], catalog: Catalog) -> list[Faul
         for name, one in site.section(table).items():
             faults += _unknown(site, (table, name, "cluster"), "clusters", one.get("cluster"))
             faults += _of_job(site, (table, name), one) if table == "jobs" else ()
-            if site.section("clusters").get(str(one.get("cluster")), {}).get("node") == WITHOUT_GPUS:
+            cluster = site.section("clusters").get(str(one.get("cluster")), {})
+            if cluster.get("node") == WITHOUT_GPUS and "index" not in one:
                 lacking = f"the nodes of {one['cluster']} have no GPUs, expected a cluster that has"
                 faults.append(Fault((table, name, "cluster"), lacking))
     for name, described in site.section("datasets").items():
@@ -94,9 +95,12 @@ def of_rows(site: Site, found: Sequence[Fault], catalog: Catalog) -> list[Fault]
     for table in WORKLOADS:
         for name, one in site.section(table).items():
             cluster, read = one.get("cluster"), one.get("data")
-            if {(table, name), ("clusters", str(cluster))} & hurt or cluster not in clusters or (read and read not in data):
+            place = ("indexes" if "index" in one else table, name)
+            if {place, (table, name), ("clusters", str(cluster))} & hurt:
                 continue
-            with _noting(faults, hurt, (table, name)):
+            if cluster not in clusters or (read and read not in data):
+                continue
+            with _noting(faults, hurt, place):
                 if table == "jobs":
                     known = data[read].known if read else None
                     rows[table].append(SiteJob(name, one, site, catalog, known, answers).plan().row)
@@ -140,7 +144,7 @@ def _rests_on(name: str, sets: Mapping[str, Any]) -> list[str]:
 def _of_site(site: Site) -> Iterator[Fault]:
     """What contradicts in the keys of no row."""
     storage, jobs, written = site.section("storage"), site.section("jobs"), site.written
-    if not any(table in written for table in ("jobs", "serving", "datasets")):
+    if not any(table in written for table in ("jobs", "serving", "indexes", "datasets")):
         expected = "training jobs by name, or `serving`: served models by name, or `datasets` that are loaded and prepared"
         yield Fault((), f"'jobs' is missing: {expected}", ("jobs", "serving", "datasets"))
     yield from _of_growth(("growth",), site.data.get("growth"))
@@ -214,7 +218,7 @@ def _of_job(site: Site, keys: Keys, job: Mapping[str, Any]) -> Iterator[Fault]:
         yield from refusals(site, [finding("E06", sizes, owner=keys[-1], cluster=job["cluster"])])
     placed = job.get("placement", {})
     mode = placed.get("mode")
-    if not any(key in job for key in (*RATES, "checkpoint")) and ".".join(keys) not in site.section("questions"):
+    if not any(key in job for key in (*RATES, "checkpoint", "index")) and ".".join(keys) not in site.section("questions"):
         missing = "the read rate is missing, expected `model` or `samples_per_second` with `sample_bytes`"
         yield Fault(keys, missing, (*RATES, "checkpoint"))
     if "tokens" in job and "epochs" in job:

@@ -63,7 +63,9 @@ def year_rows(
 
 
 #: what jobs read and write besides data sets and checkpoints; each is held once
-BESIDES = ("start_bytes", "evaluation_bytes", "export_bytes_of_runs", "weights_of_runs_bytes", "traces_of_runs_bytes")
+BESIDES = ("start_bytes", "evaluation_bytes", "export_bytes_of_runs", "weights_of_runs_bytes", "traces_of_runs_bytes",
+           "indexed_bytes_held")  # fmt: skip
+WRITTEN_BESIDES = ("job_versions_per_day", "job_traces_per_day", "index_bytes_per_day")
 #: what of it is as large as the model of the job
 OF_MODEL = ("export_bytes_of_runs",)
 
@@ -85,8 +87,8 @@ def _read_besides(jobs: Sequence[QuantityRow], growth: Growth, year: int) -> Ite
 
 
 def _written_besides(jobs: Sequence[QuantityRow]) -> Iterator[Step]:
-    """Versions of weights and rollout traces, as bytes that are written in a day."""
-    steps = (row.step(name) for row in jobs for name in ("job_versions_per_day", "job_traces_per_day"))
+    """Versions of weights, rollout traces and rebuilt indexes, as bytes that are written in a day."""
+    steps = (row.step(name) for row in jobs for name in WRITTEN_BESIDES)
     yield from (linked("dataset_bytes_written_per_day", step, step.owner) for step in steps if step is not None and step.value)
 
 

@@ -419,6 +419,8 @@ TABLES = {
         ("nodes", "publish_bytes", "publish_write_bandwidth", "pull_read_bandwidth", "anchor_write_bandwidth",
          "anchor_read_bandwidth", "join_read_bytes", "join_read_bandwidth", "weights_retained_bytes", "trace_bytes_per_day"),
     ),
+    "indexes": ("jobs", ("nodes", "vectors", "index_bytes", "memory_bytes", "read_requests_per_second", "index_load_bandwidth",
+                         "rebuild_write_bandwidth", "indexed_bytes_held")),
     "serving": ("serving", ("serving_nodes", "kv_session_bytes", "kv_held_bytes", "kv_hit_share", "kv_read_bandwidth",
                             "kv_peak_turns", "kv_peak_read_bandwidth", "kv_write_bandwidth", "kv_block_bytes",
                             "kv_block_seconds", "serving_replicas", "replica_weights_bytes", "weights_load_bandwidth")),
@@ -456,6 +458,7 @@ NEEDED = {
     "offload": "offload_stops",
     "loaders": "loader_utilization",
     "post_training": "publish_bytes",
+    "indexes": "indexed_bytes_held",
 }
 
 

@@ -186,7 +186,7 @@ def expected_key(found: str, known: Sequence[str]) -> str:
 
 
 #: Sections of a site file whose keys are names of the user's own.
-NAMED = ("clusters", "jobs", "serving", "datasets")
+NAMED = ("clusters", "jobs", "serving", "indexes", "datasets")
 SYNONYMS_FILE = Path(__file__).parent / "synonyms.yaml"
 
 

@@ -13,7 +13,7 @@ from ingest.catalog.store import CATALOGS, Catalog
 from ingest.corpus.measurement_file import Sizes, bytes_per_token_of, sample_sizes_in, sizes_of
 from ingest.engine.messages import Message, Option, Setting, each_once, option_error
 from ingest.engine.question import option, quantities_in
-from ingest.engine.ranges import range_of
+from ingest.engine.ranges import ranged
 from ingest.engine.registry import check_value, default_of, solve, unit_of
 from ingest.engine.value import EMPTY, Frozen, Input, revised
 from ingest.errors import IngestError, UsageError, brief, expected_one_of, nearest, one_of
@@ -41,6 +41,12 @@ USUAL_GPUS_PER_NODE = 8
 LEVELS = ("auto", *BASES)
 #: How the rate per GPU changes with the size of the job.
 SCALINGS = {"published": "as the runs at that size show", "linear": "", "weak": "", "strong": ""}
+#: The global batch of a run, which the user may set.
+BATCH = "run_batch_tokens"
+#: Ends of the global batch over the usual one: P10 and P90 of published runs.
+BATCH_ENDS = (0.35, 2.4)
+#: The length of a run in tokens.
+TOKENS = "training_tokens"
 #: Options that give the rate itself, instead of evidence from the catalogs.
 RATE_OPTIONS = ("samples_per_second", "achieved", "efficiency")
 
@@ -253,6 +259,14 @@ def job_of(*, set: Settings = None, **options: Any) -> Job:
     return Job(**given, numbers=numbers, settings=settings)
 
 
+def batch_of(stated: Mapping[str, float]) -> Input | None:
+    """The global batch of a run, as it is stated or as runs of so many tokens take; None where neither is known."""
+    if BATCH in stated:
+        return Input(stated[BATCH], origin="user")
+    value = float(solve(BATCH, {TOKENS: stated[TOKENS]})) if stated.get(TOKENS) else 0
+    return Input(value, low=value * BATCH_ENDS[0], high=value * BATCH_ENDS[1]) if value else None
+
+
 def quantities_of(names: Mapping[str, str], written: Mapping[str, Written | None]) -> dict[str, float]:
     """Return the options that are given, in base units, by the name of their quantity; `names` has those that differ.
 
@@ -437,10 +451,8 @@ def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
     if length is None:
         what = f"a sample of {model.id} is '{model.sample}'" if model is not None else "a sample is not a token"
         raise option_error("bytes_per_token", f": {what}, expected its number of tokens: --set tokens_per_sample=8192")
-    value = solve("text_sample_bytes", {"bytes_per_token": ratio.value, "tokens_per_sample": length})
-    low, high = range_of("text_sample_bytes", {"bytes_per_token": ratio, "tokens_per_sample": Input(length)}) or (None, None)
-    note = ratio.note or "the job reads text, as set by the user"
-    return {"sample_bytes": Input(value, low, high, "user", note=note)}
+    found = ranged("text_sample_bytes", {"bytes_per_token": ratio, "tokens_per_sample": Input(length)})
+    return {"sample_bytes": found._replace(origin="user", note=ratio.note or "the job reads text, as set by the user")}
 
 
 def encoding_of(model: Model, asked: str | None) -> dict[str, Value | None]:

@@ -310,6 +310,9 @@ ROWS = (
               "{vectors_at_most}", words={"vectors": ("of documents",)}),
     Rule("W113", 31, **_said("the text of the vectors is not counted in the source", source="without text"),
          supply=(Option("set.source_text_bytes", "SIZE"),)),
+    Rule("W105", 9, "latency_budget", "<", "client_latency",
+         text="the latency of a query leaves {shown} for each of its reads one after the other, and a read takes {at_most} "
+              "at a client of the storage", supply=("latency", "beam", "cached_share"), tender="R-VEC"),
     Rule("W83", 7, **_said("no system of the catalog meets all mandatory lines ({why})", systems="none fits"),
          supply=("storage.at_least",), tender="R-READ R-WRITE R-RESTART R-CAP-03"),
     Rule("W79", 9, "read_density", ">", MOST_DENSE,

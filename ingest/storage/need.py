@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypedDict
@@ -23,7 +23,7 @@ from ingest.sizing.decoding import decoding_of, encoding_chosen
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import GPU, MODEL, BandwidthOptions, Job, Many, Written, by_user, gpus_in_node
 from ingest.sizing.resolve import machine_of
-from ingest.units import display, parse
+from ingest.units import display, parse, request_size
 
 #: quantities that a need can include, in the order of the results
 REQUIRABLE = (
@@ -200,6 +200,7 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
         ids = ", ".join(line.id for line in too_low)
         notes.append(Message(f"lines below the priority {priority} do not count: {ids}", supply=("priority",)))
     conditions, pattern = _conditions(counting)
+    notes += _smaller(counting, largest.get("read_bandwidth_needed"))
     return Need(title, {**conditions, **given}, high=high, notes=tuple(notes), pattern=pattern, lines=tuple(counting))
 
 
@@ -237,6 +238,20 @@ def _conditions(counting: Sequence[Requirement]) -> tuple[dict[str, Input], str]
         pattern = "random" if "random" in parts else parts[0]
         return given, pattern if reads else ""
     return {}, ""
+
+
+def _smaller(counting: Sequence[Requirement], largest: Requirement | None) -> Iterator[str]:
+    """The random reads of lines that have more requests than the line of the highest rate."""
+    if largest is None:
+        return
+    rates = {}
+    for line in (one for one in counting if one.unit == largest.unit and one.conditions.operation == "read"):
+        size = io_size_of(line.conditions)
+        rates[line.id] = line.value / size if size else 0.0
+    for line in counting:
+        if rates.get(line.id, 0.0) > rates[largest.id] and line.conditions.pattern == "random":
+            requests = f"{rates[line.id]:,.0f} random {request_size(line.conditions.io_size or 0)} reads/s"
+            yield f"the rate of {largest.id} is evaluated, the {requests} of {line.id} are not"
 
 
 def io_size_of(conditions: Conditions) -> float | None:

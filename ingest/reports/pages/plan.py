@@ -33,6 +33,7 @@ TITLES = {
     "checkpoints": "Checkpoints",
     "offload": "Model states below GPU memory",
     "post_training": "Reinforcement learning: versions of weights, and traces",
+    "indexes": "Vector indexes",
     "serving": "Key-value caches of serving workloads",
     "preparation": "Preparation of data sets",
     "landing": "Data that arrive",
