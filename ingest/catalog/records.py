@@ -163,6 +163,11 @@ class Model(Entry):
     adapter_rank: Value | None = value("1")  # of a run that trains adapters; that of its optimizer if empty
     adapter_targets: str = TEXT  # matrices that have them, as `checkpoint` takes them; all linear layers if empty
     encodings: Mapping[str, Encoding] = ENCODINGS  # encodings of the data set; the first one is the default
+    #: embedding tables, or classes of rows that are read about equally often: their rows, and the lookups of a sample in them
+    embedding_rows: Mapping[str, Value] = values("1")
+    embedding_lookups: Mapping[str, Value] = values("1/sample")
+    embedding_dimension: Value | None = value("1")
+    embedding_element_bytes: Value | None = value("B")
 
     @property
     def efficiency_class(self) -> str:

@@ -204,3 +204,56 @@ computed_quantity("cache_bytes_per_node", "host_memory_per_node * cache_memory_s
 computed_quantity("mandatory_read_bandwidth", "run_read_bandwidth", "B/s",
     "Read bandwidth that a tender for one job makes mandatory: supported by all evidence, drawn by its nodes, after caches.",
     label="read bandwidth to require")  # fmt: skip
+
+# Embedding tables whose hot rows are in memory: the others are read from a tier below, and written back by training
+input_quantity("embedding_rows", "1", "Rows of all embedding tables of a model.", whole=True)
+input_quantity("embedding_dimension", "1", "Numbers of one row of an embedding table.", whole=True)
+input_quantity("embedding_element_bytes", "B", "Width of one number of an embedding row.", default=4)
+input_quantity("embedding_lookups", "1/sample", "Rows that a sample looks up in all embedding tables.")
+input_quantity("embedding_hot_bytes", "B", "Memory for the embedding rows that are read most often.", above=False)
+input_quantity(
+    "zipf_exponent", "1", "Exponent with which the reads of an embedding row fall with its rank.", above=False, high=5
+)
+input_quantity("embedding_block_bytes", "B", "Block of which a read of a row takes whole ones.", default=4096,
+    source="ext4")  # fmt: skip
+computed_quantity("embedding_row_bytes", "embedding_dimension * embedding_element_bytes", "B", "Bytes of one embedding row.")
+computed_quantity("embedding_table_bytes", "embedding_rows * embedding_row_bytes", "B", "Bytes of all embedding tables.",
+    label="embedding tables")  # fmt: skip
+computed_quantity("embedding_hot_rows", "minimum(embedding_hot_bytes / embedding_row_bytes, embedding_rows)", "1",
+    "Embedding rows that memory holds.", above=False, example="embedding_hot_rows(512e6, 512, 2e6) -> 1000000.0")  # fmt: skip
+for _name, _rows in {"zipf_sum_of_hot": "embedding_hot_rows", "zipf_sum_of_all": "embedding_rows"}.items():
+    computed_quantity(_name,
+        f"where((1 - zipf_exponent) ** 2 < 1e-12, log(maximum({_rows}, 1)), (maximum({_rows}, 1) ** (1 - zipf_exponent) - 1)"
+        " / (1 - zipf_exponent + where((1 - zipf_exponent) ** 2 < 1e-12, 1, 0)))"
+        f" + (1 + maximum({_rows}, 1) ** (0 - zipf_exponent)) / 2"
+        f" + zipf_exponent / 12 * (1 - maximum({_rows}, 1) ** (0 - zipf_exponent - 1))", "1",
+        "Reads of so many embedding rows, in those of the first: the sum of rank^−s.", source="arithmetic",
+        where="Euler-Maclaurin, to the second term", needs=f"zipf_exponent {_rows}",
+        example=f"round({_name}(1.0, 1000), 2), round({_name}(0.5, 1000), 1) -> (7.49, 61.8)")  # fmt: skip
+computed_quantity("embedding_hot_share", "where(embedding_hot_rows < 1, 0, minimum(zipf_sum_of_hot / zipf_sum_of_all, 1))", "1",
+    "Share of the row reads that memory serves, where reads follow Zipf's law.", above=False, high=1,
+    label="row reads from memory",
+    example="embedding_hot_share(10, 5, 20), embedding_hot_share(0.5, 1, 20) -> (0.25, 0)")  # fmt: skip
+input_quantity("rows_of_class", "1", "Embedding rows that are read about equally often.")
+input_quantity("rows_before_class", "1", "Embedding rows that are read more often.", above=False)
+input_quantity("lookups_of_class", "1/sample", "Lookups of a sample in a class of rows.")
+input_quantity("class_hot_lookups_of_tables", "1/sample", "Column class_hot_lookups of all classes of rows.", above=False)
+computed_quantity("class_hot_lookups",
+    "lookups_of_class * minimum(maximum(embedding_hot_rows - rows_before_class, 0) / rows_of_class, 1)", "1/sample",
+    "Lookups of a sample in the rows of a class that memory holds: the hottest classes come first.", above=False,
+    example="class_hot_lookups(10, 150, 100, 100) -> 5.0")  # fmt: skip
+computed_quantity("hot_reads_of_classes", "total(class_hot_lookups_of_tables) / embedding_lookups", "1",
+    "Share of the row reads that memory serves, by classes of rows that were counted or published.", above=False, high=1,
+    of="embedding_hot_share", when="rows_classed", example="hot_reads_of_classes([100.0, 60.5], 214) -> 0.75")  # fmt: skip
+computed_quantity("embedding_reads_per_sample", "embedding_lookups * (1 - embedding_hot_share)", "1/sample",
+    "Embedding rows that a sample of training, or one candidate of a query, reads from the tier below memory.", above=False,
+    label="row reads per sample", example="embedding_reads_per_sample(214, 0.75) -> 53.5")  # fmt: skip
+computed_quantity("embedding_request_bytes", "ceil(embedding_row_bytes / embedding_block_bytes) * embedding_block_bytes", "B",
+    "Bytes that a read of one row takes: whole blocks.", label="size of a row read",
+    example="embedding_request_bytes(512, 4096) -> 4096")  # fmt: skip
+computed_quantity("embedding_reads_per_second", "samples_per_second_per_job * embedding_reads_per_sample", "1/s",
+    "Embedding rows that a job reads from the tier below memory in a second.", above=False,
+    label="row reads per job")  # fmt: skip
+computed_quantity("embedding_read_bandwidth", "embedding_reads_per_second * embedding_request_bytes", "B/s",
+    "Bandwidth of the row reads of a job; training writes as many rows back.", above=False,
+    label="row read bandwidth")  # fmt: skip

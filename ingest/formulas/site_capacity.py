@@ -161,9 +161,10 @@ computed_quantity("site_media_bytes_per_day", "site_bytes_written_per_day / prot
 computed_quantity("site_drive_writes_per_day", "site_media_bytes_per_day / site_raw_bytes", "1",
     "Media writes per day, over the raw capacity.", label="drive writes per day of the raw capacity")  # fmt: skip
 computed_quantity("site_fill_seconds",
-    "site_planned_bytes / maximum(maximum(site_write_bandwidth, site_load_bandwidth), site_preparation_write_bandwidth)", "s",
+    "site_planned_bytes / maximum(maximum(site_write_bandwidth, site_load_bandwidth),"
+    " maximum(site_preparation_write_bandwidth, site_landing_bandwidth))", "s",
     "Time to write all that the storage holds, at the largest of its required write bandwidths.",
-    label="time to fill the storage", example="site_fill_seconds(8.64e15, 100e9, 6e9, 4e9) -> 86400.0")  # fmt: skip
+    label="time to fill the storage", example="site_fill_seconds(8.64e15, 100e9, 6e9, 4e9, 0) -> 86400.0")  # fmt: skip
 computed_quantity("warranty_years", "warranty_seconds / seconds_per_year", "1",
     "Years over which the media must endure the writes.", label="warranty period in years")  # fmt: skip
 

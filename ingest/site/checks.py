@@ -227,7 +227,8 @@ def of_totals(site: Site, known: Quantities) -> Iterator[Finding | None]:
     if known.value("site_planned_bytes"):
         yield finding("W51", words={"reserve": "none" if not site.section("reserve") else "planned"}, owner="R-CAP-03")
         yield finding("W96", known.find, owner="R-END-01")
-    if any(map(known.value, ("site_write_bandwidth", "site_load_bandwidth", "site_preparation_write_bandwidth"))):
+    writes = ("site_write_bandwidth", "site_load_bandwidth", "site_preparation_write_bandwidth", "site_landing_bandwidth")
+    if any(map(known.value, writes)):
         yield finding("W50", known.find, owner="R-WRITE-01")
 
 

@@ -289,8 +289,7 @@ def plan_once(
     sizes, units = [*of_clusters(clusters, jobs, serving)], [*of_storage(storage)]
     refuse(site, [*sizes, *units])
     holdings = holdings_of(site, data, horizon, growth)
-    of_jobs = columns_of("jobs", jobs)
-    drawn = moving.steps_of("site_moving_drawable_bandwidth")
+    of_jobs, drawn = columns_of("jobs", jobs), moving.steps_of("site_moving_drawable_bandwidth")
     by_year = year_rows(site, jobs, {**of_jobs, **tiers, **drawn}, holdings, storage, growth, tiers=bool(tiers))
     known = storage.with_inputs({})
     known.adopt({**of_jobs, **drawn})
@@ -305,15 +304,13 @@ def plan_once(
         known.state("caches_on_nodes")
     if any(row.step("miss_share") is not None for row in jobs):
         known.state("data_cached")
-    grown = _grown(site, jobs, serving, horizon, growth, storage)
-    if grown is not None:
+    if (grown := _grown(site, jobs, serving, horizon, growth, storage)) is not None:
         known.link("grown_read_bandwidth", grown)
     if growth.parameters and horizon:
         place_grown_checkpoints(known, jobs, growth, horizon, WRITES[overlap.get("checkpoints")])
     place_minimums(site, known)
     tables = {"jobs": jobs, "serving": serving, "clusters": clusters, "datasets": list(data.values()), "years": by_year}
-    tables["holdings"] = [row for rows in holdings for row in rows]
-    tables["sources"] = source_rows(site, data)
+    tables |= {"holdings": [row for rows in holdings for row in rows], "sources": source_rows(site, data)}
     tables["models"], outgrown = grown_models(site, jobs, growth, horizon, catalog)
     left_out = _left_out(site, bool(policies), bool(tiers))
     if not any("suggested_rate" in row.known.given for row in jobs):
@@ -539,8 +536,7 @@ def _grown(
     total = Quantities(storage.given)
     unguided_clusters = dict.fromkeys(site.section("clusters"), NO_GUIDANCE)
     total.adopt(columns_of("clusters", _clusters(site, later, serving, unguided_clusters, later=True)))
-    tiers = tier_columns(later, serving)
-    if tiers:
+    if tiers := tier_columns(later, serving):
         total.adopt({**tiers, **columns_of("jobs", later)})
         total.state("tiers_shared")
     return total.step("workload_read_bandwidth")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 from ingest.catalog.records import Gpu, Model, Node, Storage
 from ingest.catalog.store import Catalog, opened
 from ingest.corpus.measurement_file import PARTIAL, UNREAD
+from ingest.engine.derivation_graph import QuantityRow, columns_of
 from ingest.engine.interactive import InteractiveResults
 from ingest.engine.messages import Message, Option, message_of, option_error
 from ingest.engine.question import Question, Shown, filled
@@ -56,6 +57,9 @@ PARTS = {
     "file_opens_per_second_per_job": "{}",
     "ingest_bandwidth_per_gpu": "{} per GPU",
 }
+#: what embedding tables read of a tier below memory
+EMBEDDED = ("embedding_table_bytes", "embedding_hot_share", "embedding_reads_per_sample", "embedding_reads_per_second",
+            "embedding_request_bytes", "embedding_read_bandwidth")  # fmt: skip
 #: What `bw` answers.
 QUESTION = Question(
     "bw",
@@ -73,6 +77,7 @@ QUESTION = Question(
         Shown("sample_reads_per_second_per_job", where="least_width"),
         Shown("request_of_sizes", main=False, where="least_width"),
         Shown("small_file_share", where="least_width"),
+        *(Shown(name, where="embedding_hot_bytes") for name in EMBEDDED),
         Shown("epoch_seconds"),
         Shown("gpus", main=False),
         Shown("storage_nic_share"),
@@ -191,6 +196,8 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
         known.give_default("largest_request_bytes", LARGEST_REQUEST)
         job.sizes.place(known, "class_requests", "class_small_share")
         known.state(MIXED)
+    if model is not None and model.embedding_rows and "embedding_hot_bytes" in known.given:
+        _place_embeddings(known, model)
     results, unknown = _results(known, clients)
     if model is not None and "sample_bytes" in model.missing and "sample_bytes" not in known.given:
         why = f"the bytes of one sample of {model.id} are not known: {model.missing['sample_bytes']}"
@@ -230,6 +237,31 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
             *contradictions(known, job.settings),
         ),
     )
+
+
+def _place_embeddings(known: Quantities, model: Model) -> None:
+    """Give the embedding rows of a recommender by class, the hottest first, unless Zipf's law stands for them."""
+    lookups = {name: from_catalog(item) for name, item in model.embedding_lookups.items()}
+    classes = [(from_catalog(item), lookups[name], name) for name, item in model.embedding_rows.items()]
+    classes.sort(key=lambda one: one[1].value / one[0].value, reverse=True)
+    known.give_default("embedding_rows", _summed([one[0] for one in classes]))
+    known.give_default("embedding_lookups", _summed([one[1] for one in classes]))
+    if "zipf_exponent" in known.given or known.find("embedding_hot_rows") is None:
+        return
+    rows, before = [], 0.0
+    for count, reads, name in classes:
+        counted = {"rows_of_class": count, "lookups_of_class": reads, "rows_before_class": Input(before, note="hotter rows")}
+        own = Quantities(counted, name)
+        own.adopt(known.steps_of("embedding_hot_rows"))
+        rows.append(QuantityRow(name, {}, own))
+        before += count.value
+    known.adopt(columns_of("tables", rows))
+    known.state("rows_classed")
+
+
+def _summed(items: Sequence[Input]) -> Input:
+    """The sum of what an entry lists, with the source of the first."""
+    return items[0]._replace(value=sum(item.value for item in items), note="the sum over all tables")
 
 
 def place_requirement(basis: RateBasis, known: Quantities) -> None:

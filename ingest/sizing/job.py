@@ -150,6 +150,21 @@ class MachineOptions(NodesOptions, GpusOptions, NodeOptions, total=False):
 class BandwidthOptions(MachineOptions, RateOptions, CommonOptions, total=False):
     """The options of `bw`."""
 
+    hot_embeddings: Annotated[
+        Amount,
+        option(
+            "Memory for the embedding rows of a recommender that are read most; the others are read from a tier below.",
+            "SIZE",
+            quantity="embedding_hot_bytes",
+        ),
+    ]
+    zipf: Annotated[
+        Amount,
+        option(
+            "Exponent with which reads of embedding rows fall with their rank; by default as published for the model.",
+            quantity="zipf_exponent",
+        ),
+    ]
     sizes: Annotated[
         str | Path | None,
         option(
@@ -388,6 +403,8 @@ def known_quantities(
     if model is not None:
         named = {name: getattr(model, name) for name in ("flops_per_sample", "tokens_per_sample", "dataset_samples")}
         known |= from_fields({**named, **encoding_of(model, job.encoding)})
+    if model is not None and model.embedding_rows and "embedding_hot_bytes" in {**options, **job.settings}:
+        known |= from_fields({name: getattr(model, name) for name in ("embedding_dimension", "embedding_element_bytes")})
     known |= {**by_user(options), **job.sample_sizes, **_of_text(job, model)}
     if scaling is not None:
         gpus = solve("gpus", {name: item.value for name, item in {**known, **by_user(job.settings)}.items()})

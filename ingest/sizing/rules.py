@@ -96,8 +96,7 @@ _NOT_MEASURED = ("given", "emulated", "transferred", "efficiency", "peak")
 
 _STEP_READS = (
     "what does a step read of a sample? Samples have {shown}, its rate was measured on {at_most}: a loader that reads a crop, "
-    "a tile or a clip, or draws many patches of one volume, reads less than the file. "
-)
+    "a tile or a clip, or draws many patches of one volume, reads less than the file. ")  # fmt: skip
 
 ROWS = (
     # Refusals: a requirement that was stated is not met, or a site cannot be.
@@ -345,8 +344,7 @@ ROWS = (
     Rule("W89", 89, "kv_hit_bytes", "<=", 0.0, what="reads of the key-value tier, against none",
          text="no turn reads its key-value cache: the lines ask for writes and capacity that serve nobody; set the turns of a "
          "session, or leave the cache out", supply=("turns", "hit")),
-    Rule("W102", 40, "nodes_to_hold", ">", "nodes", supply=("nodes", "offload"), text="in {year} its model no longer fits: "
-         "{states} of weights, gradients and optimizer states fill the GPU memory of {shown}, and its runs have {at_most}"),
+    Rule("W102", 102, "nodes_to_hold", ">", "nodes", "in {year} {states} of states no longer fit {at_most}: they fill {shown}"),
     Rule("W101", 101, **_said("sizes move the mean alone: {held}", samples="packed"), supply=("set.samples_per_file",)),
     Rule("W98", 98, **_said("model states on shared storage move {read} of reads and {write} of writes in each optimizer step: "
                             "libraries for offloading keep them on NVMe of the nodes; ask a shared system for it only where "
@@ -597,9 +595,8 @@ def _numbers(one: Finding) -> dict[str, Any]:
     if one.value is None or not isinstance(one.value.value, (int, float)):
         return {}
     value, limit = float(one.value.value), _number(one.limit)
-    unit = getattr(one.value, "unit", None)
-    if unit is None:
-        unit = unit_of(one.rule.quantity) if is_quantity(one.rule.quantity) else ""
+    usual = unit_of(one.rule.quantity) if is_quantity(one.rule.quantity) else ""
+    unit = getattr(one.value, "unit", usual)
     shown, at_most = ((display(item, unit, binary=False) if unit and math.isfinite(item) else "") for item in (value, limit))
     return {"value": value, "limit": limit, "shown": shown, "at_most": at_most,
             "percent": percent(value), "most_percent": percent(limit)}  # fmt: skip

@@ -27,7 +27,7 @@ def planned(nodes, growth, years, **checkpoint):
 
 
 def named(made):
-    return [line for line in made.warnings if line.startswith("W102") or "no longer fits: " in line]
+    return [line for line in made.warnings if line.startswith("W102") or "of states no longer fit" in line]
 
 
 def test_drawn_growth_names_the_year_in_which_memory_needs_more_nodes():

@@ -1,0 +1,66 @@
+"""Embedding rows that recommenders read from a tier below memory, by tables, by counted reuse and by Zipf's law."""
+
+import math
+import random
+
+import pytest
+
+from ingest import bw
+from ingest.catalog.records import Model
+from ingest.catalog.store import Catalog
+from ingest.errors import IngestError
+
+ROW = 128 * 4
+
+
+def reads(model, **options):
+    return bw(model, "h100", samples_per_second=1000, **options).results
+
+
+def by_hand(model, rows):
+    """Lookups that memory serves, filled table by table from the one whose rows are read most."""
+    entry = Catalog().get(Model, model)
+    classes = [(item.value, entry.embedding_lookups[name].value) for name, item in entry.embedding_rows.items()]
+    served = 0.0
+    for count, lookups in sorted(classes, key=lambda one: one[1] / one[0], reverse=True):
+        taken = min(rows, count)
+        served, rows = served + lookups * taken / count, rows - taken
+    return served, sum(lookups for _, lookups in classes)
+
+
+@pytest.mark.parametrize(("model", "settings"), [("dlrm-dcnv2", {}), ("meta-ads-2021", {"embedding_dimension": 128})])
+def test_reads_are_what_the_hottest_rows_leave(model, settings):
+    draw = random.Random(6)
+    for size in (0, *(draw.uniform(1e8, 1.2e11) for _ in range(8))):
+        served, lookups = by_hand(model, size / ROW)
+        found = reads(model, hot_embeddings=size, sample_bytes=912, set=settings)
+        assert found["embedding_reads_per_sample"].value == pytest.approx(lookups - served, rel=1e-9, abs=1e-9)
+        assert found["embedding_read_bandwidth"].value == pytest.approx(8000 * (lookups - served) * 4096, rel=1e-9, abs=1)
+
+
+def test_the_published_shapes():
+    mlperf = reads("dlrm-dcnv2", hot_embeddings="20GB")
+    assert mlperf["embedding_table_bytes"].value == 204_184_588 * ROW
+    assert reads("dlrm-dcnv2", hot_embeddings=0)["embedding_reads_per_sample"].value == 214
+    # 2 % of the rows are read more than 32 times in a batch: 49.4 % of 887,017,990 reads of 65,536 samples.
+    meta = reads("meta-ads-2021", sample_bytes=1e4, hot_embeddings=0.02 * 128_435_723 * ROW, set={"embedding_dimension": 128})
+    assert meta["embedding_hot_share"].value == pytest.approx(0.494, abs=0.02)
+    assert meta["embedding_reads_per_sample"].value == pytest.approx(887_017_990 / 65_536 * 0.506, rel=0.04)
+
+
+@pytest.mark.parametrize("exponent", [0.5, 0.9, 1.0, 1.1, 1.3])
+def test_zipf_as_summed_row_by_row(exponent):
+    hot, rows = 3000, 200_000
+    sums = [math.fsum(rank**-exponent for rank in range(1, last + 1)) for last in (hot, rows)]
+    model = {"embedding_rows": rows, "embedding_lookups": 26, "embedding_dimension": 128}
+    found = bw(
+        samples_per_second=1000, gpu="h100", sample_bytes=160, hot_embeddings=hot * ROW, zipf=exponent, set=model
+    ).results
+    assert found["embedding_hot_share"].value == pytest.approx(sums[0] / sums[1], rel=5e-4)
+    assert reads("dlrm-dcnv2", hot_embeddings="20GB", zipf=exponent)["embedding_hot_share"].value < 1
+
+
+def test_tables_without_memory_for_hot_rows_answer_as_before():
+    assert "embedding_reads_per_sample" not in bw("dlrm-dcnv2", "h100").results
+    with pytest.raises(IngestError, match="hot-embeddings"):
+        reads("dlrm-dcnv2", hot_embeddings="20 s")
