@@ -339,7 +339,7 @@ def _built(given: dict[str, Input], layout: Layout, asked: Mapping[str, Any]) ->
         known.give_default("index_lists", Input(usual, source="faiss", where="guidelines: 4 to 16 √n lists", grade="published")
                            .by_default("4 √vectors lists", "lists"))  # fmt: skip
     if layout.stores == "sectors":
-        size = min(given["vector_dimensions"].value, getattr(layout.code_parts_max, "value", 512))
+        size = min(known.value("vector_dimensions"), getattr(layout.code_parts_max, "value", 512))
         known.give_default("code_parts", Input(size).by_default("the longest code that DiskANN keeps", "code_bytes"))
     _check(known, layout)
     known.step("vectors")
