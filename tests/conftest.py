@@ -280,9 +280,19 @@ def example_plan(name, samples=0):
     return ingest.plan(EXAMPLES / f"{name}.yaml", **({} if samples is None else {"samples": samples}))
 
 
+def first(few, cases):
+    """Cases of a test, of which a few stand for the others on each push; all of them run with the slow tests."""
+    cases = [*cases]
+    return [*cases[:few], *(pytest.param(*_tuple(case), marks=pytest.mark.slow) for case in cases[few:])]
+
+
+def _tuple(case):
+    return case if isinstance(case, tuple) else (case,)
+
+
 def seeds(few, many):
-    """Seeds of a test of drawn inputs: a few for each push, all of them with the slow tests."""
-    return [*range(few), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(few, many))]
+    """Seeds of a test of drawn inputs."""
+    return first(few, range(many))
 
 
 @pytest.fixture(scope="module")

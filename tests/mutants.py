@@ -18,6 +18,7 @@ import tempfile
 import time
 import traceback
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -109,6 +110,7 @@ class Mutant(NamedTuple):
         return (same or near)[0] if len(same or near) == 1 else ""
 
 
+@cache
 def spans(source):
     """Name of each function, class, constant and computed quantity -> its place in the source; `*` is the whole module."""
     starts = [0]

@@ -95,6 +95,7 @@ def test_twine_accepts_both_distributions(distributions):
     assert (done.returncode, done.stdout.count("PASSED")) == (0, 2), done.stdout
 
 
+@pytest.mark.slow  # builds all distributions again
 def test_the_sdist_builds_the_wheel_of_the_checkout(wheel, wheels):
     (direct,) = wheels.glob("ingest_sizing-*.whl")
     contents = [{name: book.read(name) for name in book.namelist()} for book in map(zipfile.ZipFile, (wheel, direct))]
@@ -113,6 +114,7 @@ def test_the_wheel_names_its_licence_and_needs_little(wheel):
     assert needed & {"pandas", "pyarrow", "datasets", "tokenizers"} == set()
 
 
+@pytest.mark.slow
 def test_a_folder_of_wheels_installs_without_a_network(wheels, tmp_path):
     """`make wheelhouse`, then a new environment in which pip asks no index and reads no settings."""
     bare = clean_environment(PIP_CONFIG_FILE=os.devnull, PIP_FIND_LINKS="", PIP_EXTRA_INDEX_URL="", PYTHONPATH="")
@@ -125,6 +127,7 @@ def test_a_folder_of_wheels_installs_without_a_network(wheels, tmp_path):
     assert present & {"pandas", "pyarrow", "datasets"} == set()
 
 
+@pytest.mark.slow  # two environments with all that the package needs
 def test_the_steps_of_the_image_run(tmp_path):
     """The RUN lines of the Containerfile in two environments, since an image builder is not part of the suite."""
     lines = (ROOT / "Containerfile").read_text().replace("\\\n", " ").splitlines()

@@ -18,13 +18,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ingest.engine.expression import Num
 from ingest.engine.registry import Step, derive, in_order, value_of
-
-if TYPE_CHECKING:
-    from ingest.engine.value import Input
+from ingest.engine.value import Input
 
 #: Values closer than this, relative to the larger, differ by rounding alone.
 ROUNDING = 1e-12
@@ -172,17 +170,16 @@ class Tree:
         return min([(sign * self.at(corner)[result], corner), *singles], key=lambda found: found[0])[1]
 
 
-def range_of(name: str, given: Mapping[str, Input]) -> tuple[float, float] | None:
-    """The low and the high end of a quantity that follows from what is given; None where no range reaches it.
+def ranged(name: str, given: Mapping[str, Input]) -> Input:
+    """A quantity that follows from what is given, with its low and high end where a range reaches it.
 
-    >>> from ingest.engine.value import Input
-    >>> given = {"sample_bytes": Input(4, 2, 8), "samples_per_second_per_gpu": Input(10, 5, 10)}
-    >>> range_of("ingest_bandwidth_per_gpu", given)
-    (10.0, 80.0)
+    >>> ranged("ingest_bandwidth_per_gpu", {"sample_bytes": Input(4, 2, 8), "samples_per_second_per_gpu": Input(10, 5, 10)})[:3]
+    (40, 10.0, 80.0)
 
     Raises MissingQuantity: the quantity cannot be computed from what is given.
     """
-    return Tree({name: derive(name, given)}).range_of(name)
+    step = derive(name, given)
+    return Input(step.value, *(Tree({name: step}).range_of(name) or ()))
 
 
 def _equal(one: float, other: float) -> bool:

@@ -185,6 +185,12 @@ def alternative(quantity: str, *formulas: str, when: str, optional: bool = False
     are `optional`, those that cannot be computed are passed over, and after the last the quantity follows its own formula.
     """
     _alternatives.setdefault(quantity, []).extend(Alternative(one, when, optional) for one in formulas)
+    _decided_by.cache_clear()
+
+
+@cache
+def _decided_by(case: str) -> list[str]:
+    return [name for name, ways in _alternatives.items() if any(one.when == case for one in ways)]
 
 
 def decided_by(case: str) -> list[str]:
@@ -193,7 +199,7 @@ def decided_by(case: str) -> list[str]:
     Raises ValueError: no quantity has one.
     """
     for _ in range(2):
-        if found := [name for name, ways in _alternatives.items() if any(one.when == case for one in ways)]:
+        if found := _decided_by(case):
             return found
         for declare in declared_by:
             declare()

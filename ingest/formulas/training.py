@@ -65,6 +65,8 @@ computed_quantity("run_batch_tokens", "batch_of_trillion * (training_tokens / tr
     "Tokens of one step of a whole pre-training run: practice grows it with the root of the tokens.", source=BATCHES,
     where="catalogs/published/run-batches.yaml", label="global batch of the run",
     example="round(run_batch_tokens(3.4e6, 4e12, 1e12)) -> 6800000")  # fmt: skip
+computed_quantity("run_batch_samples", "run_batch_tokens / tokens_per_sample", "sample",
+    "Samples of one step of a whole run, which published runs state as their batch.")  # fmt: skip
 
 computed_quantity("goodput", "(1 - total_overhead) * (1 - stall_fraction)", "1",
     "Share of the time in which the run makes progress: neither lost to checkpoints and failures nor spent on waiting.",

@@ -95,7 +95,7 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
     model = own and at_length(own, length, catalog, {**job.numbers, **job.settings})
     if own is not None:
         check_own_rates(catalog, own)
-    rates = rates_of(own, catalog, _batch_in_samples(job, own)) if own is not None else None
+    rates = rates_of(own, catalog, job.batch_tokens) if own is not None else None
     gpu, node = machine_of(job.gpu, job.node, catalog)
     # A utilization that users state is a share of the 16-bit peak, as is that of a class.
     share = "efficiency" in job.numbers or "model_flops_utilization" in job.settings
@@ -137,15 +137,6 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
         notes = model_structure(str(job.model), catalog).notes
         levels = [levels[0]._replace(warnings=(*levels[0].warnings, *notes)), *levels[1:]]
     return RateBasis(job, model, gpu, node, guidance, rates, precision, levels, common, by_user(job.settings))
-
-
-def _batch_in_samples(job: Job, model: Model) -> Input | None:
-    """The global batch of a job in samples of its model; None where it states none, or where no sample has tokens."""
-    batch, tokens = job.batch_tokens, model.tokens_per_sample
-    if batch is None or tokens is None:
-        return None
-    low, high = ((end if end is not None else batch.value) / tokens.value for end in (batch.low, batch.high))
-    return batch._replace(value=batch.value / tokens.value, low=low, high=high)
 
 
 class Usual(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from ingest.engine.derivation_graph import is_column
@@ -26,6 +27,28 @@ if TYPE_CHECKING:
 SHORT = 8
 
 
+@dataclass(frozen=True, eq=False)
+class _Later(Sequence[str]):
+    writer: DerivationWriter
+    step: Step
+
+    @cached_property
+    def written(self) -> tuple[str, ...]:
+        return tuple(self.writer.lines(self.step))
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.written[at]
+
+    def __len__(self) -> int:
+        return len(self.written)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self.written == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self.written)
+
+
 @dataclass(frozen=True)
 class DerivationWriter:
     """Writes derivations as indented lines."""
@@ -37,6 +60,10 @@ class DerivationWriter:
     def lines(self, step: Step) -> list[str]:
         """The derivation of a quantity; each line can be recomputed by hand from the lines below it."""
         return list(self._lines(step, "", set()))
+
+    def later(self, step: Step) -> Sequence[str]:
+        """The same, written when the first line is read: a plan has many derivations, and few are read."""
+        return _Later(self, step)
 
     def _lines(self, step: Step, indent: str, seen: set[Step]) -> Iterator[str]:
         if is_column(step):
@@ -202,7 +229,11 @@ class Explanation(InteractiveResult):
         node: dict[str, Any] = {"name": step.name, "value": step.value, "unit": unit_of(step.name)}
         if step.formula is not None:
             made = step.formula
-            node |= {"formula": prose(made.tree()), "source": made.source, "where": made.where}
+            node |= {
+                "formula": made.where if is_column(step) else prose(made.tree()),
+                "source": made.source,
+                "where": made.where,
+            }
             node["inputs"] = [self._tree(part) for part in step.inputs]
             return node
         if step.source is not None:

@@ -10,10 +10,10 @@ from typing import Annotated, Any, TypedDict
 from ingest.architecture.structure import Numbers, numbers_in
 from ingest.catalog.records import SIZES, Encoding, Gpu, Model, Node, Scaling, Storage, Value
 from ingest.catalog.store import CATALOGS, Catalog
-from ingest.corpus.measurement_file import bytes_per_token_of, sample_sizes_in
+from ingest.corpus.measurement_file import Sizes, bytes_per_token_of, sample_sizes_in, sizes_of
 from ingest.engine.messages import Message, Option, Setting, each_once, option_error
 from ingest.engine.question import option, quantities_in
-from ingest.engine.ranges import range_of
+from ingest.engine.ranges import ranged
 from ingest.engine.registry import check_value, default_of, solve, unit_of
 from ingest.engine.value import EMPTY, Frozen, Input, revised
 from ingest.errors import IngestError, UsageError, brief, expected_one_of, nearest, one_of
@@ -144,6 +144,14 @@ class MachineOptions(NodesOptions, GpusOptions, NodeOptions, total=False):
 class BandwidthOptions(MachineOptions, RateOptions, CommonOptions, total=False):
     """The options of `bw`."""
 
+    sizes: Annotated[
+        str | Path | None,
+        option(
+            "Sizes of samples that differ: p10=SIZE,p50=SIZE,max=SIZE, or the JSON file of `ingest measure --samples`.",
+            "SIZES",
+        ),
+    ]
+
 
 #: option -> the quantity that it sets
 QUANTITIES = quantities_in(BandwidthOptions)
@@ -161,6 +169,7 @@ class Job(Frozen):
     precision: str | None = None
     numbers: Mapping[str, float] = EMPTY  # the options that set a quantity, in base units, as far as they are given
     sample_sizes: Mapping[str, Input] = EMPTY  # of samples that were measured
+    sizes: Sizes | None = None  # the mix of them
     bytes_per_token: Input | None = None
     batch_tokens: Input | None = None  # tokens of one step of a whole run; None where a benchmark's batch is as good
     scaling: str = "published"
@@ -207,7 +216,13 @@ def job_of(*, set: Settings = None, **options: Any) -> Job:
     """
     if options.get("bytes_per_token") is not None:
         options["bytes_per_token"] = bytes_per_token_of(options["bytes_per_token"])
-    if str(options.get("sample_bytes")).endswith(".json"):
+    if options.get("sizes") is not None:
+        if options.get("sample_bytes") is not None:
+            raise option_error("sizes", ": found with --sample-bytes, expected one of them: both set the mean of a sample")
+        sizes = options["sizes"] = sizes_of(options["sizes"], "--sizes")
+        options["sample_sizes"] = {name: item for name, item in sizes.given.items() if name != "dataset_samples"}
+        options["sample_bytes"] = sizes.given["sample_bytes"].value
+    elif str(options.get("sample_bytes")).endswith(".json"):
         options["sample_sizes"] = sample_sizes_in(Path(options["sample_bytes"]))
         options["sample_bytes"] = options["sample_sizes"]["sample_bytes"].value
     numbers = {}
@@ -405,10 +420,8 @@ def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
     if length is None:
         what = f"a sample of {model.id} is '{model.sample}'" if model is not None else "a sample is not a token"
         raise option_error("bytes_per_token", f": {what}, expected its number of tokens: --set tokens_per_sample=8192")
-    value = solve("text_sample_bytes", {"bytes_per_token": ratio.value, "tokens_per_sample": length})
-    low, high = range_of("text_sample_bytes", {"bytes_per_token": ratio, "tokens_per_sample": Input(length)}) or (None, None)
-    note = ratio.note or "the job reads text, as set by the user"
-    return {"sample_bytes": Input(value, low, high, "user", note=note)}
+    found = ranged("text_sample_bytes", {"bytes_per_token": ratio, "tokens_per_sample": Input(length)})
+    return {"sample_bytes": found._replace(origin="user", note=ratio.note or "the job reads text, as set by the user")}
 
 
 def encoding_of(model: Model, asked: str | None) -> dict[str, Value | None]:

@@ -14,6 +14,7 @@ from ingest.catalog.records import Family, Gpu, Model, Protocol, Rate, Value
 from ingest.catalog.store import TABLE, Catalog
 from ingest.configuration import shipped_folder
 from ingest.engine.messages import Message
+from ingest.engine.ranges import ranged
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
 from ingest.errors import IngestError
@@ -79,7 +80,7 @@ class PublishedRates:
         catalog: Catalog,
         before: str = "",  # a round: only rates of earlier rounds count, as on the day before it was published
         seen: Cells | None = None,  # the rates of other models by GPU on that day
-        batch: Input | None = None,  # samples of one step of the job; None for the largest of a published run of its size
+        batch: Input | None = None,  # tokens of one step of the job; None for the largest batch of a published run of its size
     ) -> None:
         self.model, self._catalog, self._file = model, catalog, model.path.with_suffix(".csv")
         self._before, self._seen, self.batch = before, seen, batch
@@ -121,9 +122,14 @@ class PublishedRates:
     def steps(self) -> Steps:
         """What its runs show of its steps."""
         floor = self._catalog.referred(Family, self.model.family, by=self.model.path).step_floor
-        return steps_of(
+        found = steps_of(
             submissions(self.model, of_gpus(self.model, self.of_runs())), math.inf if floor is None else floor.value
-        )._replace(batch=self.batch)
+        )
+        tokens = self.model.tokens_per_sample
+        if self.batch is None or tokens is None:
+            return found
+        given = {"run_batch_tokens": self.batch, "tokens_per_sample": Input(tokens.value)}
+        return found._replace(batch=ranged("run_batch_samples", given))
 
     @property
     def seen(self) -> Cells:
@@ -132,7 +138,7 @@ class PublishedRates:
 
 
 def rates_of(model: Model, catalog: Catalog, batch: Input | None = None) -> PublishedRates:
-    """The published rates of a model, opened once; with the `batch` of a job."""
+    """The published rates of a model, opened once; with the `batch` of a job in tokens."""
     key = ("rates", model.path, model.flops_per_sample, batch)
     if key not in catalog.memory:
         catalog.memory[key] = PublishedRates(model, catalog, batch=batch)
@@ -585,8 +591,8 @@ def extrapolation(rates: PublishedRates, found: Sequence[ProtocolRate]) -> list[
     largest = f"{size:,} GPU{'s' if size > 1 else ''}"
     least = min(far, key=lambda rate: rate.value / rate.published)
     share, low = (rate / least.published for rate in (least.value, least.low or least.value))
-    batch, tokens, steps = rates.batch, rates.model.tokens_per_sample, ""
-    if batch is not None and batch.origin != "user" and tokens is not None:
-        taken = display(float(f"{batch.value * tokens.value:.2g}"), "token")
+    batch, steps = rates.batch, ""
+    if batch is not None and batch.origin != "user" and rates.model.tokens_per_sample is not None:
+        taken = display(float(f"{batch.value:.2g}"), "token")
         steps = f"; in steps of {taken} (run_batch_tokens), as runs of this length take"
     return [told("W63", protocols=names, largest=largest, gpus=far[0].gpus, share=share, low=low, steps=steps)]

@@ -18,7 +18,7 @@ from ingest.corpus.types import SkippedFile, Tally
 from ingest.errors import IngestError
 
 ROOT = Path(__file__).parents[2]
-KILLS = 3
+KILLS = 2
 IDENTITY = {"manifest": "sha256:a", "vocabulary": "b", "options": "c", "version": "0"}
 SHARD = ShardCount(
     3,

@@ -5,6 +5,7 @@ import random
 
 import pytest
 from click.testing import CliRunner
+from conftest import first
 
 from ingest.cli.group import command
 from ingest.corpus import sample
@@ -57,13 +58,14 @@ def shown(answer):
     return {name: value for name, value in answer.to_dict().items() if name not in ("date", "speed")}
 
 
+@pytest.mark.parametrize("most", first(1, (9, 64)))
 @pytest.mark.parametrize("kind", KINDS)
-def test_drawn_parts_in_any_order_add_up_to_a_single_run(corpus, small, tmp_path, kind, monkeypatch):
+def test_drawn_parts_in_any_order_add_up_to_a_single_run(corpus, small, tmp_path, kind, most, monkeypatch):
     monkeypatch.setattr(sample, "WORTH_SAMPLING", 100)  # that a corpus so small is sampled at all
     single = shown(measure(corpus, tokenizer=small, threads=1, **KINDS[kind]))
     assert single["design"]["design"] == {"sample": "sampled"}.get(kind, kind)
     chance = random.Random(kind)
-    for number in (1, 64 if kind == "exact" else 9, chance.randint(2, 16)):
+    for number in (1, most, chance.randint(2, 8)):
         parts = [made(corpus, small, kind, f"{place}/{number}") for place in range(1, number + 1)]
         again = chance.randrange(number)
         assert made(corpus, small, kind, f"{again + 1}/{number}").ledger == parts[again].ledger

@@ -47,6 +47,20 @@ def test_an_allowed_waste_is_what_is_wasted(mode):
     assert value("checkpoint_overhead", mode=mode, waste="8%", interval="10 min") == pytest.approx(0.08)
 
 
+@pytest.mark.parametrize(
+    ("mtti", "waste", "kept"),
+    [("20 min", "1%", 0.1 + 0.01 / (2**0.5 - 1)), ("200 min", "1%", 1.5 * 0.01), ("20 min", "20%", 0.2)],
+)
+def test_an_overhead_out_of_reach_becomes_one_that_half_the_bandwidth_raises_by_a_point(mtti, waste, kept):
+    # Restores take two minutes; at the best interval the time lost grows with the root of the time that a checkpoint takes.
+    saves = {"mode": "sync", "parameters": "4T", "waste": waste, "mtti": mtti}
+    job = {"cluster": "c", "nodes": 32, "samples_per_second": 1, "sample_bytes": "1 MB", "checkpoint": saves}
+    plan = ingest.plan({"clusters": {"c": {"node": "dgx-b200", "count": 32}}, "jobs": {"a": job}}, samples=0)
+    saved = plan.rows["jobs"][0].checkpoints
+    assert saved.value("waste_allowed") == pytest.approx(kept)
+    assert (saved.find("waste_goal") is None) is (waste == "20%")
+
+
 @pytest.mark.parametrize(("rate", "interval"), [("100 GB/s", 1113.5), ("5 GB/s", 1136.4), ("4 GB/s", 1420.5)])
 def test_storage_at_hand_may_stretch_the_interval_of_drains(rate, interval):
     # 5.682 TB take 56.8, 1,136.4 and 1,420.5 s; a tenth of the mean time to interrupt is 1,113.5 s.

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from functools import cache, partial
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -214,7 +215,7 @@ class WordWriter:
         from docx.oxml import OxmlElement
 
         last = word.element.body.sectPr
-        self.word, self.printed = word, printed
+        self.word, self.printed, self._style = word, printed, cache(partial(_style, word))
         self.width = width or (None if last is None else _column(last)) or PAGE
         self._body = OxmlElement("w:body")
         self._place: Any = BlockItemContainer(self._body, word.part)
@@ -255,7 +256,7 @@ class WordWriter:
                 self._line(block.text, "Heading 2").paragraph_format.keep_with_next = True
             elif isinstance(block, Bullets):
                 # A style that was made here puts no bullet before each line by itself.
-                numbered = _style(self.word, "List Bullet").element.xpath("./w:pPr/w:numPr")
+                numbered = self._style("List Bullet").element.xpath("./w:pPr/w:numPr")
                 for text in block.lines:
                     self._line(text if numbered else f"•\t{text}", "List Bullet")
             elif isinstance(block, Table):
@@ -269,7 +270,7 @@ class WordWriter:
     def _line(self, text: str, style: str) -> Any:
         """A paragraph in a style."""
         paragraph = self._place.add_paragraph(text)
-        paragraph.style = _style(self.word, style)
+        paragraph.style = self._style(style)
         return paragraph
 
     def _cover(self, document: Document, cover: Cover) -> None:
@@ -362,7 +363,7 @@ class WordWriter:
         columns = columns_for(block, self.width)
         table = self._place.add_table(1, len(block.heads), Cm(self.width))
         element = self._body[-1]
-        table.style = _style(self.word, "Table Grid", table=True)
+        table.style = self._style("Table Grid", table=True)
         table.autofit = False
         for column, width in zip(table.columns, columns.widths, strict=True):
             column.width = Cm(width)
@@ -398,18 +399,26 @@ class WordWriter:
 
     def _listing(self, block: DerivationListing) -> None:
         """One paragraph per line: where a line is too long, it goes on below its own beginning."""
+        from docx.oxml.ns import qn
         from docx.shared import Pt
 
         title = self._place.add_paragraph()
         title.add_run(block.title).bold = True
         title.paragraph_format.keep_with_next = True
+        patterns: dict[int, Any] = {}  # by indent: further lines are copies with other texts
         for line in block.lines:
             text = line.lstrip(" ")
+            indent = len(line) - len(text)
+            if indent in patterns:
+                self._body.append(deepcopy(patterns[indent]))
+                next(self._body[-1].iter(qn("w:r"))).text = text
+                continue
             paragraph = self._place.add_paragraph()
+            patterns[indent] = paragraph._p
             font = paragraph.add_run(text).font
             font.name, font.size = LISTING[0], Pt(LISTING[1])
             look = paragraph.paragraph_format
-            look.left_indent, look.first_line_indent = Pt(STEP * (len(line) - len(text)) + HANGING), Pt(-HANGING)
+            look.left_indent, look.first_line_indent = Pt(STEP * indent + HANGING), Pt(-HANGING)
             look.space_after, look.line_spacing = Pt(0), 1.0
         self._place.add_paragraph().paragraph_format.space_after = Pt(2)
 

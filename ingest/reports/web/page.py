@@ -9,6 +9,7 @@ import re
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -411,10 +412,13 @@ WRITTEN: Mapping[str, str] = {
     "ingest.storage.existing:measured_entry": "() => $.beyond('the page reads no files')",
     "ingest.corpus.measurement_file:is_file_name": "(written) => /[.]json$|[/](?!token|s$)/.test(written)",
     "ingest.corpus.measurement_file:read_measurement": "() => $.beyond('the page reads no files')",
+    "ingest.corpus.measurement_file:sizes_of": "() => $.beyond('a mix of sizes needs the package')",
+    "ingest.corpus.measurement_file:Sizes": "class Sizes extends $.Plain {}",
     "ingest.corpus.measurement_file:sample_sizes_in": "() => $.beyond('the page reads no files')",
 }
 
 
+@cache
 def script() -> str:
     """The script of the page without its user interface: the runtime, the modules, the questions."""
     program = Program(ROOTS, WRITTEN, BESIDE, ("ingest.sizing.rules:ROWS",))
