@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import lzma
 import re
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -285,6 +285,8 @@ def forms() -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+#: How the data are packed; `$.unpacked` reads streams of these `lc`, `lp` and `pb` alone.
+PACKING = {"id": lzma.FILTER_LZMA1, "dict_size": 1 << 22, "lc": 4, "lp": 0, "pb": 0, "nice_len": 273, "mf": lzma.MF_BT4}
 ASSETS = Path(__file__).parent / "assets"
 #: What the page calls, by module.
 ROOTS: Mapping[str, tuple[str, ...]] = {
@@ -434,7 +436,7 @@ def assembled(catalogs: Catalogs = ()) -> str:
     read = (frozenset(re.findall(r"[A-Za-z_]\w*", code)) | frozenset(re.findall(r'"([a-z0-9-]+)"', code))) - {"notes"}
     content = {**page_data(catalogs, read), "forms": forms(), "edition": f"ingest {__version__}"}
     data = as_bytes(json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
-    packed = base64.b64encode(zlib.compress(data, 9, -zlib.MAX_WBITS)).decode()
+    packed = base64.b64encode(lzma.compress(data, lzma.FORMAT_RAW, filters=[PACKING])).decode()
     code = "\n".join([code, *(_asset(name) for name in VIEWS)]).replace("</script", "<\\/script")
     policy = f"default-src 'none'; script-src '{_hash(code)}'; style-src '{_hash(style)}'; img-src data:"
     parts = {
