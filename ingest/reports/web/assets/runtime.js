@@ -1098,30 +1098,36 @@ const $ = (() => {
   const LC = 4;
   $.unpacked = (packed, size) => {
     const made = new Uint8Array(size), odds = (count) => new Uint16Array(count).fill(1024);
-    let range = 2 ** 32 - 1, code = 0, at = 1, end = 0, state = 0, last = [0, 0, 0, 0];
-    const shift = () => { if (range < 2 ** 24) { range *= 256; code = code * 256 + packed[at++]; } };
-    for (let first = 0; first < 4; first++) code = code * 256 + packed[at++];
+    // Range and code, in an array of whole numbers: a variable would hold each in an object of its own.
+    const now = Uint32Array.of(2 ** 32 - 1, new DataView(packed.buffer, packed.byteOffset).getUint32(1));
+    let at = 5, end = 0, state = 0, last = [0, 0, 0, 0];
+    const shift = () => {
+      if (now[0] >= 2 ** 24) return;
+      now[0] <<= 8;
+      now[1] = (now[1] << 8) | packed[at++];
+    };
     const bit = (table, place) => {
-      const bound = (range >>> 11) * table[place], found = code < bound ? 0 : 1;
-      if (found) {
-        range -= bound;
-        code -= bound;
-        table[place] -= table[place] >> 5;
-      } else {
-        range = bound;
-        table[place] += (2048 - table[place]) >> 5;
+      const odd = table[place], bound = (now[0] >>> 11) * odd;
+      if (now[1] < bound) {
+        now[0] = bound;
+        table[place] = odd + ((2048 - odd) >> 5);
+        shift();
+        return 0;
       }
+      now[0] -= bound;
+      now[1] -= bound;
+      table[place] = odd - (odd >> 5);
       shift();
-      return found;
+      return 1;
     };
     const tree = (table, bits) => { let node = 1; for (let turn = 0; turn < bits; turn++) node = 2 * node + bit(table, node); return node - (1 << bits); };
     const reversed = (table, start, bits) => { let node = 1, found = 0; for (let turn = 0; turn < bits; turn++) { const one = bit(table, start + node); node = 2 * node + one; found |= one << turn; } return found; };
     const direct = (bits) => {
       let found = 0;
       for (let turn = 0; turn < bits; turn++) {
-        range >>>= 1;
-        const one = code < range ? 0 : 1;
-        code -= one * range;
+        now[0] >>>= 1;
+        const one = now[1] < now[0] ? 0 : 1;
+        now[1] -= one * now[0];
         found = 2 * found + one;
         shift();
       }
