@@ -55,7 +55,7 @@ class Field(NamedTuple):
         usual, words = (declared.default, declared.choices) if declared is not None else (None, ())
         flag = usual is False
         # The value in force where the box is empty, as help states it.
-        stated = declared is not None and "{default}" in declared.help and self.kind != "choice"
+        is_stated = declared is not None and "{default}" in declared.help and self.kind != "choice"
         choices = ("", "yes") if flag else (*([] if self.start else [""]), *words) if words else ()
         found = {
             "name": self.name,
@@ -72,7 +72,7 @@ class Field(NamedTuple):
             "optional": self.optional,
             "none": self.optional_value,
             "more": self.more,
-            "placeholder": self.placeholder or (declared.default_text if stated else ""),
+            "placeholder": self.placeholder or (declared.default_text if declared is not None and is_stated else ""),
             "choices": [
                 {"value": str(word), "label": str(word) or self.optional or ("no" if flag else "by default")}
                 for word in choices
