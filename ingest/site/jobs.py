@@ -34,7 +34,7 @@ from ingest.sizing.checkpoint_schedule import USUAL_MODE
 from ingest.sizing.evidence_choice import RateBasis, disputed, foreign_size, rate_basis_of, reads_again
 from ingest.sizing.evidence_ladder import RATE, from_catalog
 from ingest.sizing.job import QUANTITIES as JOB_QUANTITIES
-from ingest.sizing.job import Job, by_option, encoding_in
+from ingest.sizing.job import TOKENS, Job, batch_of, by_option, encoding_in
 from ingest.sizing.post_training import QUANTITIES as RL_OPTIONS
 from ingest.sizing.post_training import post_training
 from ingest.sizing.rules import LARGE_REQUEST, PAGE_CACHE, WARM_UP_SECONDS, contradictions, messages
@@ -281,11 +281,12 @@ class SiteJob:
             numbers["sample_bytes"] = foreign
         words: dict[str, Any] = {key: job[key] for key in WORDS if key in job}
         plain = {name: item.value for name, item in numbers.items()}
-        question = Job(node=self.cluster["node"], settings=settings, numbers=plain, **words)
+        batch = batch_of({**settings, **({TOKENS: job["tokens"].value} if "tokens" in job else {})})
+        question = Job(node=self.cluster["node"], settings=settings, numbers=plain, batch_tokens=batch, **words)
         kind = (self.cluster["node"], *sorted(words.items()))
         told = ("warnings", "data" in job, "checkpoint" in job, "dataset_samples" in settings, *kind)
         warnings: tuple[str, ...] = self._once(told, lambda: self._warnings(question))
-        asked = (*kind, *sorted(plain.items()), *sorted(settings.items()))
+        asked = (*kind, batch, *sorted(plain.items()), *sorted(settings.items()))
         basis: RateBasis = self._once(("reads", *asked), lambda: rate_basis_of(question, self.catalog))
         # Equal questions are estimated once, yet each job keeps the inputs of its own keys.
         said = {JOB_QUANTITIES[name]: item for name, item in numbers.items()}

@@ -23,11 +23,13 @@ from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.evidence_choice import OUTCOMES, RateBasis, disputed, foreign_size, rate_basis_of, reads_again
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, blind_error, family_of, from_catalog, from_fields
 from ingest.sizing.job import (
+    BATCH,
     CLIENTS,
     GPU,
     MODEL,
     MOST_GPUS,
     QUANTITIES,
+    TOKENS,
     BandwidthOptions,
     Job,
     Many,
@@ -345,6 +347,8 @@ def warnings_for(
     named |= {name: one for one, name in QUANTITIES.items() if one in job.numbers and name not in named}
     implied = {"tokens_per_sample"} if job.bytes_per_token is not None else set()
     implied |= {"sequence_length"} if basis.model is not None else set()
+    # The evidence of a rate by its size takes the batch in.
+    implied |= {BATCH if BATCH in job.settings else TOKENS} if basis.levels[0].is_sized else set()
     idle = [unused(Option(option)) for name, option in named.items() if name not in used and name not in implied]
     return messages(found) + idle
 

@@ -41,6 +41,12 @@ USUAL_GPUS_PER_NODE = 8
 LEVELS = ("auto", *BASES)
 #: How the rate per GPU changes with the size of the job.
 SCALINGS = {"published": "as the runs at that size show", "linear": "", "weak": "", "strong": ""}
+#: The global batch of a run, which the user may set.
+BATCH = "run_batch_tokens"
+#: Ends of the global batch over the usual one: P10 and P90 of published runs.
+BATCH_ENDS = (0.35, 2.4)
+#: The length of a run in tokens.
+TOKENS = "training_tokens"
 #: Options that give the rate itself, instead of evidence from the catalogs.
 RATE_OPTIONS = ("samples_per_second", "achieved", "efficiency")
 
@@ -236,6 +242,14 @@ def job_of(*, set: Settings = None, **options: Any) -> Job:
         numbers["sequence_length"] = settings.pop("sequence_length")
     given = {word: value for word, value in options.items() if value is not None}
     return Job(**given, numbers=numbers, settings=settings)
+
+
+def batch_of(stated: Mapping[str, float]) -> Input | None:
+    """The global batch of a run, as it is stated or as runs of so many tokens take; None where neither is known."""
+    if BATCH in stated:
+        return Input(stated[BATCH], origin="user")
+    value = float(solve(BATCH, {TOKENS: stated[TOKENS]})) if stated.get(TOKENS) else 0
+    return Input(value, low=value * BATCH_ENDS[0], high=value * BATCH_ENDS[1]) if value else None
 
 
 def quantities_of(names: Mapping[str, str], written: Mapping[str, Written | None]) -> dict[str, float]:
