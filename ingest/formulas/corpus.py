@@ -49,13 +49,10 @@ input_quantity("class_low_bytes", "B", "Smallest sample of a class of sizes.", a
 input_quantity("class_high_bytes", "B", "Largest sample of a class of sizes.", above=False,
     label="largest sample of a class")  # fmt: skip
 input_quantity("largest_request_bytes", "B", "Largest read request, into several of which larger samples are split.")
-for _name, _unit in {
-    "class_bytes": "B",
-    "class_requests": "1",
-    "class_small_share": "1",
-    "class_padding": "B",
-}.items():
-    input_quantity(f"{_name}_of_sizes", _unit, f"Column {_name} of all classes of sizes.", above=False)
+input_quantity("class_bytes_of_sizes", "B", "Column class_bytes of all classes of sizes.", above=False)
+input_quantity("class_requests_of_sizes", "1", "Column class_requests of all classes of sizes.", above=False)
+input_quantity("class_small_share_of_sizes", "1", "Column class_small_share of all classes of sizes.", above=False)
+input_quantity("class_padding_of_sizes", "B", "Column class_padding of all classes of sizes.", above=False)
 input_quantity("least_width", "B", "Width of a class of equal sizes.", default=1e-9)
 computed_quantity("class_bytes", "class_share * (class_low_bytes + class_high_bytes) / 2", "B",
     "Part of a class in the mean size of a sample.", example="class_bytes(0.5, 1e6, 3e6) -> 1000000.0")  # fmt: skip

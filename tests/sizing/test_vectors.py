@@ -277,6 +277,9 @@ def test_nothing_to_index_and_an_overlap_of_a_whole_chunk_are_refused():
 
 
 def test_a_code_that_is_not_stated_is_asked_for_by_its_option():
+    for index in ("flat", "hnsw", "diskann"):
+        with pytest.raises(IngestError, match="--dimensions"):
+            ingest.vectors(vectors=10**6, index=index)
     with pytest.raises(IngestError, match="--code-bytes"):
         ingest.vectors(vectors=10**6, dimensions=64, index="ivf-pq")
     found = ingest.vectors(vectors=10**6, dimensions=64, index="diskann")

@@ -148,12 +148,15 @@ class Draws:
     def vectors(self) -> dict[str, str]:
         text = {"documents": self.some(0.6, "1e9", "23M"), "tokens": self.some(0.6, "15T", "100B", "3e9")}
         held = {"vectors": self.some(1, "100M", "1e9", "12345678", "100")}
+        named = {
+            "index": self.some(0.95, "flat", "hnsw", "ivf-flat", "ivf-pq", "diskann"),
+            "layout": self.some(0.1, "lance", "faiss"),
+        }
         return {
             **(held if self.random.random() < 0.7 else text),
             "dimensions": self.some(0.95, "768", "128", "1536", "960"),
-            "index": self.some(0.95, "flat", "hnsw", "ivf-flat", "ivf-pq", "diskann"),
-            "layout": self.one("layouts") if self.random.random() < 0.2 else self.some(0.1, "lance", "faiss", "usearch"),
-            "dtype": self.some(0.3, "float32", "float16", "int8"),
+            **({"layout": self.one("layouts")} if self.random.random() < 0.4 else named),
+            "dtype": self.some(0.1, "float32", "float16", "int8"),
             "qps": self.some(0.7, "1000", "12.5", "250000"),
             "search_list": self.some(0.6, "10", "100", "512"),
             "latency": self.some(0.3, "10 ms", "0.5 s"),
@@ -161,10 +164,10 @@ class Draws:
             "overlap": self.some(0.2, "50", "512"),
             "metadata_bytes": self.some(0.2, "1 kB", "17"),
             "degree": self.some(0.3, "16", "32", "64"),
-            "lists": self.some(0.2, "4096", "1000000"),
-            "code_bytes": self.some(0.5, "16", "32", "96"),
+            "lists": self.some(0.1, "4096", "1000000"),
+            "code_bytes": self.some(0.5, "16", "32"),
             "replicas": self.some(0.2, "2", "3"),
-            "shards": self.some(0.2, "4", "1000"),
+            "shards": self.some(0.1, "4", "1000"),
             "beam": self.some(0.2, "4", "16"),
             "cached_share": self.some(0.2, "0.3", "99 %"),
             "cached_nodes": self.some(0.2, "100000", "1e6"),
@@ -195,7 +198,6 @@ class Draws:
             "tokens_per_second": self.some(0.3, "5000", "20k"),
             "publish_within": self.some(0.2, "30 s"),
             "pause": self.some(0.2, "5 s", "0.5 s"),
-            "anchor_within": self.some(0.1, "5 min"),
             "join_within": self.some(0.2, "10 min", "1 min"),
             "write_bandwidth": self.some(0.2, "10 GB/s"),
             "read_bandwidth": self.some(0.2, "100 GB/s"),
@@ -204,7 +206,6 @@ class Draws:
             "trace_format": self.some(0.2, "json", "binary"),
             "trace_retention": self.some(0.2, "30 days", "1 week"),
             "sandbox_image": self.some(0.2, "2 GB", "0"),
-            "sandbox_hosts": self.some(0.1, "16"),
             "sandbox_images": self.some(0.1, "1", "300"),
             "sandbox_within": self.some(0.1, "60 s", "5 s"),
             "trainer_gpus": self.some(0.4, "8", "512"),

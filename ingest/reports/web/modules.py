@@ -6,11 +6,12 @@ import ast
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ingest.engine.expression import FUNCTIONS
 from ingest.reports.web.expressions import BUILTINS, ERRORS, METHODS, annotated, is_property, name_of, stored
@@ -36,6 +37,7 @@ class Source:
     effects: list[ast.stmt] = field(default_factory=list)  # statements without a name, such as the declaration of a quantity
 
     def __post_init__(self) -> None:
+        self.tree.body = [*chain.from_iterable(map(_unrolled, self.tree.body))]
         computed = [_as_function(node) for node in self.tree.body]
         if any(computed):
             self.imported = {name: ("ingest.engine.expression", name) for name in FUNCTIONS}
@@ -61,6 +63,36 @@ class Source:
                     self.definitions |= dict.fromkeys(names, node)
             elif isinstance(node, ast.Assign) or (isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant)):
                 self.effects.append(node)
+
+
+class _Worded(ast.NodeTransformer):
+    """Names and the texts that hold them as the words that they stand for."""
+
+    def __init__(self, words: Mapping[str, Any]) -> None:
+        self.words = words
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.copy_location(ast.Constant(self.words[node.id]), node) if node.id in self.words else node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        self.generic_visit(node)
+        parts = [one.value if isinstance(one, ast.FormattedValue) else one for one in node.values]
+        words = [str(one.value) for one in parts if isinstance(one, ast.Constant)]
+        return ast.copy_location(ast.Constant("".join(words)), node) if len(words) == len(parts) else node
+
+
+def _unrolled(node: ast.stmt) -> list[ast.stmt]:
+    """The declarations of a loop over literal words, once for each of them; any other statement as it is."""
+    if not isinstance(node, ast.For) or not all(isinstance(one, ast.Expr) for one in node.body):
+        return [node]
+    table = node.iter.func.value if isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Attribute) else node.iter
+    rows = ast.literal_eval(table)
+    names = [one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)]
+    words = [
+        dict(zip(names, row if len(names) > 1 else [row], strict=True))
+        for row in (rows.items() if isinstance(rows, dict) else rows)
+    ]
+    return [_Worded(one).visit(deepcopy(statement)) for one in words for statement in node.body]
 
 
 def _as_function(node: ast.stmt) -> ast.FunctionDef | None:

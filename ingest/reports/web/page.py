@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import lzma
 import re
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -55,7 +55,7 @@ class Field(NamedTuple):
         usual, words = (declared.default, declared.choices) if declared is not None else (None, ())
         flag = usual is False
         # The value in force where the box is empty, as help states it.
-        stated = declared is not None and "{default}" in declared.help and self.kind != "choice"
+        is_stated = declared is not None and "{default}" in declared.help and self.kind != "choice"
         choices = ("", "yes") if flag else (*([] if self.start else [""]), *words) if words else ()
         found = {
             "name": self.name,
@@ -72,7 +72,7 @@ class Field(NamedTuple):
             "optional": self.optional,
             "none": self.optional_value,
             "more": self.more,
-            "placeholder": self.placeholder or (declared.default_text if stated else ""),
+            "placeholder": self.placeholder or (declared.default_text if declared is not None and is_stated else ""),
             "choices": [
                 {"value": str(word), "label": str(word) or self.optional or ("no" if flag else "by default")}
                 for word in choices
@@ -228,7 +228,6 @@ _RL = (
     Field("tokens_per_second", kind="number", placeholder="in place of the time", label="Tokens/s of a host", more=True),
     Field("publish_within", placeholder="half of the time between", label="Time to write a version", more=True),
     Field("pause", placeholder="none", label="Pause of rollouts", more=True),
-    Field("anchor_within", placeholder="time between versions", label="Time to write an anchor", more=True),
     Field("join_within", label="Time to join", more=True),
     Field("write_bandwidth", placeholder="of the storage", label="Write bandwidth", more=True),
     Field("read_bandwidth", placeholder="of the storage", label="Read bandwidth", more=True),
@@ -237,7 +236,6 @@ _RL = (
     Field("trace_format", "json", kind="choice", label="Format of traces", more=True),
     Field("trace_retention", label="Traces kept for", more=True),
     Field("sandbox_image", placeholder="no sandboxes", label="Image of a sandbox", more=True),
-    Field("sandbox_hosts", kind="number", placeholder="the rollout hosts", label="Sandbox hosts", more=True),
     Field("sandbox_images", kind="number", label="Images on storage", more=True),
     Field("sandbox_within", label="Time to read an image", more=True),
     Field("trainer_gpus", kind="number", placeholder="for checkpoints", label="GPUs that train", more=True),
@@ -285,6 +283,8 @@ def forms() -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+#: How the data are packed; `$.unpacked` reads streams of these `lc`, `lp` and `pb` alone.
+PACKING = {"id": lzma.FILTER_LZMA1, "dict_size": 1 << 22, "lc": 4, "lp": 0, "pb": 0, "nice_len": 273, "mf": lzma.MF_BT4}
 ASSETS = Path(__file__).parent / "assets"
 #: What the page calls, by module.
 ROOTS: Mapping[str, tuple[str, ...]] = {
@@ -434,7 +434,7 @@ def assembled(catalogs: Catalogs = ()) -> str:
     read = (frozenset(re.findall(r"[A-Za-z_]\w*", code)) | frozenset(re.findall(r'"([a-z0-9-]+)"', code))) - {"notes"}
     content = {**page_data(catalogs, read), "forms": forms(), "edition": f"ingest {__version__}"}
     data = as_bytes(json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
-    packed = base64.b64encode(zlib.compress(data, 9, -zlib.MAX_WBITS)).decode()
+    packed = base64.b64encode(lzma.compress(data, lzma.FORMAT_RAW, filters=[PACKING])).decode()
     code = "\n".join([code, *(_asset(name) for name in VIEWS)]).replace("</script", "<\\/script")
     policy = f"default-src 'none'; script-src '{_hash(code)}'; style-src '{_hash(style)}'; img-src data:"
     parts = {

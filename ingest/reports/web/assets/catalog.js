@@ -3,7 +3,7 @@ $.Catalog = (() => {
   "use strict";
   const packed = document.getElementById("data"), letters = atob(packed.textContent), bytes = new Uint8Array(letters.length);
   for (let place = 0; place < letters.length; place++) bytes[place] = letters.charCodeAt(place);
-  const data = $.data = JSON.parse(new TextDecoder().decode($.inflated(bytes, Number(packed.dataset.bytes))));
+  const data = $.data = JSON.parse(new TextDecoder().decode($.unpacked(bytes, Number(packed.dataset.bytes))));
   const { Dict } = $;
 
   class Catalog {

@@ -927,7 +927,7 @@ const $ = (() => {
       if (!kept.has(key)) kept.set(key, made(...given));
       return kept.get(key);
     };
-    return Object.assign(found, { $p: parametersOf(made), $more: made.$more, $name: made.$name, __name__: made.__name__ });
+    return Object.assign(found, { cache_clear: () => { kept.clear(); return null; }, $p: parametersOf(made), $more: made.$more, $name: made.$name, __name__: made.__name__ });
   };
   class Pattern {
     constructor(source, flags) {
@@ -1094,67 +1094,83 @@ const $ = (() => {
 
   /* Data that were compressed */
 
-  const BASES = (extra, first) => extra.map((_, place) => extra.slice(0, place).reduce((sum, bits) => sum + (1 << bits), first));
-  const LENGTH_BITS = [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5], DISTANCE_BITS = Array.from({ length: 30 }, (_, place) => Math.max(0, (place >> 1) - 1));
-  const LENGTHS = [...BASES(LENGTH_BITS, 3), 258], DISTANCES = BASES(DISTANCE_BITS, 1), ORDER = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
-  /** The bytes of a deflate stream (RFC 1951) without a header, as `zlib` writes it; at once, since no browser does that. */
-  $.inflated = (packed, size) => {
-    const made = new Uint8Array(size);
-    let at = 0, held = 0, left = 0, end = 0;
-    const bits = (wanted) => {
-      for (; left < wanted; left += 8) held |= packed[at++] << left;
-      const found = held & ((1 << wanted) - 1);
-      held >>>= wanted;
-      left -= wanted;
+  /** The bytes of a raw LZMA stream with an `lc` of 4 and `lp` and `pb` of 0 (the specification's names); at once, since no browser does that. */
+  const LC = 4;
+  $.unpacked = (packed, size) => {
+    const made = new Uint8Array(size), odds = (count) => new Uint16Array(count).fill(1024);
+    // Range and code, in an array of whole numbers: a variable would hold each in an object of its own.
+    const now = Uint32Array.of(2 ** 32 - 1, new DataView(packed.buffer, packed.byteOffset).getUint32(1));
+    let at = 5, end = 0, state = 0, last = [0, 0, 0, 0];
+    const shift = () => {
+      if (now[0] >= 2 ** 24) return;
+      now[0] <<= 8;
+      now[1] = (now[1] << 8) | packed[at++];
+    };
+    const bit = (table, place) => {
+      const odd = table[place], bound = (now[0] >>> 11) * odd;
+      if (now[1] < bound) {
+        now[0] = bound;
+        table[place] = odd + ((2048 - odd) >> 5);
+        shift();
+        return 0;
+      }
+      now[0] -= bound;
+      now[1] -= bound;
+      table[place] = odd - (odd >> 5);
+      shift();
+      return 1;
+    };
+    const tree = (table, bits) => { let node = 1; for (let turn = 0; turn < bits; turn++) node = 2 * node + bit(table, node); return node - (1 << bits); };
+    const reversed = (table, start, bits) => { let node = 1, found = 0; for (let turn = 0; turn < bits; turn++) { const one = bit(table, start + node); node = 2 * node + one; found |= one << turn; } return found; };
+    const direct = (bits) => {
+      let found = 0;
+      for (let turn = 0; turn < bits; turn++) {
+        now[0] >>>= 1;
+        const one = now[1] < now[0] ? 0 : 1;
+        now[1] -= one * now[0];
+        found = 2 * found + one;
+        shift();
+      }
       return found;
     };
-    /** How many codes have each length, and their symbols in order. */
-    const codes = (lengths) => {
-      const counts = new Uint16Array(16), places = new Uint16Array(17), symbols = new Uint16Array(lengths.length);
-      for (const length of lengths) if (length) counts[length]++;
-      counts.forEach((count, length) => { places[length + 1] = places[length] + count; });
-      lengths.forEach((length, symbol) => { if (length) symbols[places[length]++] = symbol; });
-      return [counts, symbols];
+    const lengths = () => ({ choice: odds(2), low: odds(8), middle: odds(8), high: odds(256) });
+    const length = ({ choice, low, middle, high }) => (bit(choice, 0) ? (bit(choice, 1) ? 18 + tree(high, 8) : 10 + tree(middle, 3)) : 2 + tree(low, 3));
+    const isMatch = odds(12), isRep = odds(12), isRepG = [odds(12), odds(12), odds(12)], isRep0Long = odds(12), ofMatch = lengths(), ofRep = lengths();
+    const literals = odds(0x300 << LC), slots = [odds(64), odds(64), odds(64), odds(64)], special = odds(115), align = odds(16);
+    const literal = () => {
+      const base = 0x300 * (end ? made[end - 1] >> (8 - LC) : 0);
+      let symbol = 1;
+      for (let matched = made[end - last[0] - 1], same = state >= 7; symbol < 0x100;) {
+        const expected = (matched >> 7) & 1, one = bit(literals, base + symbol + (same ? (1 + expected) << 8 : 0));
+        matched <<= 1;
+        symbol = 2 * symbol + one;
+        same &&= one === expected;
+      }
+      made[end++] = symbol;
+      state = state < 4 ? 0 : state - (state < 10 ? 3 : 6);
     };
-    const symbol = ([counts, symbols]) => {
-      let code = 0, first = 0, place = 0;
-      for (let length = 1; ; length++) {
-        const count = counts[length];
-        code |= bits(1);
-        if (code - first < count) return symbols[place + code - first];
-        place += count;
-        first = (first + count) << 1;
-        code <<= 1;
-      }
+    const distance = (size) => {
+      const slot = tree(slots[Math.min(size - 2, 3)], 6), bits = (slot >> 1) - 1;
+      if (slot < 4) return slot;
+      const start = (2 | (slot & 1)) << bits;
+      return slot < 14 ? start + reversed(special, start - slot, bits) : start + direct(bits - 4) * 16 + reversed(align, 0, 4);
     };
-    const listed = () => {
-      const [words, distances, stated] = [bits(5) + 257, bits(5) + 1, bits(4) + 4], own = new Array(19).fill(0), lengths = [];
-      for (const place of ORDER.slice(0, stated)) own[place] = bits(3);
-      for (const inner = codes(own); lengths.length < words + distances;) {
-        const found = symbol(inner);
-        if (found < 16) lengths.push(found);
-        else lengths.push(...new Array(found === 16 ? 3 + bits(2) : found === 17 ? 3 + bits(3) : 11 + bits(7)).fill(found === 16 ? lengths[lengths.length - 1] : 0));
+    while (end < size) {
+      if (!bit(isMatch, state)) { literal(); continue; }
+      let count = 1;
+      if (!bit(isRep, state)) {
+        count = length(ofMatch);
+        state = state < 7 ? 7 : 10;
+        last = [distance(count), ...last.slice(0, 3)];
+      } else {
+        const which = bit(isRepG[0], state) ? (bit(isRepG[1], state) ? 2 + bit(isRepG[2], state) : 1) : 0;
+        if (which || bit(isRep0Long, state)) {
+          last = [last[which], ...last.filter((_, place) => place !== which)];
+          count = length(ofRep);
+          state = state < 7 ? 8 : 11;
+        } else state = state < 7 ? 9 : 11;
       }
-      return [codes(lengths.slice(0, words)), codes(lengths.slice(words))];
-    };
-    const fixed = () => [codes(Array.from({ length: 288 }, (_, place) => (place < 144 ? 8 : place < 256 ? 9 : place < 280 ? 7 : 8))), codes(new Array(30).fill(5))];
-    for (let last = 0; !last;) {
-      last = bits(1);
-      const form = bits(2);
-      if (form === 0) {
-        const length = packed[at] | (packed[at + 1] << 8);
-        made.set(packed.subarray(at + 4, at + 4 + length), end);
-        [at, end, held, left] = [at + 4 + length, end + length, 0, 0];
-        continue;
-      }
-      const [words, distances] = form === 1 ? fixed() : listed();
-      for (let found; (found = symbol(words)) !== 256;) {
-        if (found < 256) made[end++] = found;
-        else {
-          const length = LENGTHS[found - 257] + bits(LENGTH_BITS[found - 257] ?? 0), way = symbol(distances), from = end - DISTANCES[way] - bits(DISTANCE_BITS[way]);
-          for (let place = 0; place < length; place++) made[end++] = made[from + place];
-        }
-      }
+      for (const from = end - last[0] - 1, start = end; end - start < count; end++) made[end] = made[from + end - start];
     }
     return made;
   };
