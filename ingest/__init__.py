@@ -91,7 +91,7 @@ shown_by[:] = [lambda: import_module("ingest.reports.session")]
 met_by[:] = [lambda: import_module("ingest.storage.fit")]
 checked_by["structure"] = lambda: import_module("ingest.architecture.catalog_entries")
 checked_by["check_rates"] = lambda: import_module("ingest.sizing.published_rates")
-__all__ = ["__version__", "catalog", "site", *_PLACES]
+__all__ = ["IngestError", "__version__", "catalog", "site", *_PLACES]
 
 
 def __getattr__(name: str) -> Any:
@@ -102,7 +102,7 @@ def __getattr__(name: str) -> Any:
         function = getattr(import_module(_PLACES[name]), name)
         own = arguments_of(function)
         kinds = {argument: one.kind for argument, one in own.items()}
-        table = {argument: (one.default, one.declared.text) for argument, one in own.items() if one.declared and not one.place}
+        table = {argument: (one.default, one.declared.text) for argument, one in own.items() if one.declared}
         if name not in OF_A_JOB:
             return globals().setdefault(name, checked(name, function, kinds, table, in_words_of_command))
         from pathlib import Path
@@ -129,4 +129,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """The commands, which a shell completes; what this module imports for itself is left out."""
-    return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

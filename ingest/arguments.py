@@ -81,7 +81,7 @@ def checked(
 
     call.__module__, call.__qualname__ = __name__.partition(".")[0], name
     if options:
-        own = [one for one in parameters if one.kind is not one.VAR_KEYWORD]
+        own = [one.replace(annotation=kinds[one.name]) for one in parameters if one.kind is not one.VAR_KEYWORD]
         keyword = inspect.Parameter.KEYWORD_ONLY
         own += [
             inspect.Parameter(

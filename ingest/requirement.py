@@ -50,6 +50,7 @@ LOADS: Mapping[str, str] = {
     "RESTART": "restores",
     "LOAD": "data loads",
     "LOAD-02": "migration",
+    "LAND": "arriving data",
     "ARC": "archived data",
     "PREP": "preparation",
     "START": "job starts",
@@ -60,6 +61,7 @@ LOADS: Mapping[str, str] = {
     "SERVE": "weights of served models",
     "SYNC": "published weights",
     "TRACE": "rollout traces",
+    "VEC": "vector indexes",
     "GUIDE": "guidance",
 }
 #: what a site has where a line holds loads of several kinds
@@ -87,7 +89,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     ),
     "checkpoints": ("checkpoint writes", "restores"),
     "serving": ("key-value caches", "weights of served models"),
-    "data sets": ("training reads", "data loads", "preparation", "staging", "archived data"),
+    "data sets": ("training reads", "data loads", "arriving data", "preparation", "staging", "archived data"),
 }
 #: the parts of the title of a theme that name a kind; a theme without any of them has its second title
 TITLES: Mapping[str, tuple[Mapping[str, str], str]] = {
@@ -96,6 +98,7 @@ TITLES: Mapping[str, tuple[Mapping[str, str], str]] = {
     "loading": (
         {
             "data loads": "loading of data",
+            "arriving data": "landing of data that arrive",
             "migration": "migration of data",
             "archived data": "archived data",
             "preparation": "preparation of data",
@@ -107,6 +110,7 @@ TITLES: Mapping[str, tuple[Mapping[str, str], str]] = {
         },
         "data on the nodes",
     ),
+    "serving": ({"serving": "serving of models", "vector indexes": "queries of vector indexes"}, "serving of models"),
     "capacity": ({GROWTH: "capacity and growth"}, "capacity"),
 }
 

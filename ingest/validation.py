@@ -38,6 +38,7 @@ from ingest.sizing.published_rates import (
     beyond,
     every_model,
     measured_models,
+    of_gpus,
     published,
     samples_of,
     steps_of,
@@ -432,13 +433,14 @@ def _scaled_pairs(catalog: Catalog) -> Iterator[Case]:
 
 
 def _rounds(catalog: Catalog) -> Iterator[Case]:
-    """Each cell of a round of MLPerf Training, a model on so many GPUs at a precision, from the earlier rounds alone."""
+    """Each cell of a round of MLPerf Training, a model on so many GPUs at a precision, from the earlier rounds alone; but
+    no run that waits for its network or storage, of which no rate of GPUs is made either."""
     protocol = catalog.get(Protocol, ROUNDS_OF)
     for name in protocol.rounds[protocol.rounds.index(FIRST_ROUND) :]:
         for rates in before_round(catalog, name):
             cells: dict[tuple[str, str, int], list[Rate]] = {}
             known = [row for row in catalog.rates(rates.model) if row.protocol == protocol.id and row.round <= name]
-            for row in known:
+            for row in of_gpus(rates.model, known):
                 if row.round == name and samples_of(rates.model, row) is not None:
                     cells.setdefault((row.gpu, evidence_ladder.family_of(row.precision)[0], row.gpus), []).append(row)
             for (gpu, precision, gpus), rows in cells.items():

@@ -23,7 +23,12 @@ CALLS = {
     "memory": ({"model": "llama3-8b", "gpu": "h100"},),
     "model": ({"source": "llama3-8b"},),
     "offload": ({"model": "llama3-8b", "gpus": 8}, {"model": "llama3-8b", "inference": True, "gpus": 8}),
+    "rl": ({"model": "llama3-8b", "step_time": "2 min"}, {"model": "llama3-8b", "step_time": "2 min", "publish": "delta"}),
     "train": ({"model": "llama3-8b", "gpu": "h100", "gpus": 64, "tokens": 1e12},),
+    "vectors": (
+        {"vectors": 1e6, "dimensions": 768, "index": "diskann"},
+        {"documents": 1e6, "tokens": 1e9, "dimensions": 96, "index": "hnsw"},
+    ),
 }
 
 

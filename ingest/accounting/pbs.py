@@ -14,9 +14,21 @@ _RECORD = re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;([A-Za-z]);([^;]*);(.*)")
 _FIELD = re.compile(r'([A-Za-z_][\w.]*)=("[^"]*"|\S*)')
 #: Records of an allocation that ended; all others tell of queues, starts, reservations.
 ENDED = {"E": True, "R": True}
-#: Exit status of a job that the system ended: negative ones are PBS's own, above 256 signals.
+#: Exit status of a job that the system ended: negative ones are PBS's own (`JOB_EXEC_*`), above 256 signals.
 KILLED, REQUEUED = 256, "R"
-_CHUNK = re.compile(r"(\d+)(?::([^+]*))?")
+#: Of PBS's own those that say more than an interrupt: no start, limits of CPUs and memory, of time; Torque means other things
+#: by -10 to -12 than PBS Pro.
+OWN = {
+    **dict.fromkeys((-1, -2), "failed"),
+    **dict.fromkeys((-10, -11, -12), "other"),
+    **dict.fromkeys(range(-27, -23), "failed"),
+    **dict.fromkeys((-28, -29), "timeout"),
+}
+_KIND = re.compile(r":gpu_type=([^:+]+)")
+
+
+#: Resources that tell chunks of nodes.
+CHUNKED = ("nodes", "select", "nodect")
 
 
 def is_record(line: str) -> bool:
@@ -57,7 +69,9 @@ def _read_end(kind: str, ident: str, fields: Mapping[str, str], ledger: Ledger, 
         ledger.leave_out(NO_GPUS, key)
         return
     account = account_of(fields.get("account") or fields.get("group", "")) if accounts else ""
-    group = Group("", fields.get("Resource_List.gpu_type", ""), fields.get("queue", ""), account)
+    # Sites ask for the kind of GPU in each chunk of `select`, or as a resource of the job.
+    kinds = {fields.get("Resource_List.gpu_type", ""), *_KIND.findall(fields.get("Resource_List.select", ""))} - {""}
+    group = Group("", kinds.pop() if len(kinds) == 1 else "", fields.get("queue", ""), account)
     ledger.add(key, start, end, UNKNOWN, gpus, nodes, ledger.group(group), _state(kind, fields.get("Exit_status", "0")))
 
 
@@ -68,7 +82,7 @@ def _state(kind: str, status: str) -> int:
     except ValueError:
         return CODES["other"]
     if kind == REQUEUED or number < 0:
-        return CODES["interrupted"]
+        return CODES["interrupted" if kind == REQUEUED else OWN.get(number, "interrupted")]
     return CODES["cancelled" if number >= KILLED else "failed" if number else "completed"]
 
 
@@ -77,21 +91,24 @@ def _allocated(fields: Mapping[str, str]) -> tuple[int, int]:
 
     >>> _allocated({"exec_vnode": "(n1:ncpus=8:ngpus=4)+(n2:ncpus=8:ngpus=4)"}), _allocated({"Resource_List.ngpus": "2"})
     ((2, 56000), (-1, 14000))
-    >>> _allocated({"Resource_List.nodes": "2:ppn=32:gpus=2"}), _allocated({"Resource_List.ncpus": "4"})
-    ((2, 28000), (-1, 0))
+    >>> _allocated({"Resource_List.nodes": "host12:gpus=2+2:ppn=32:gpus=2"}), _allocated({"Resource_List.ncpus": "4"})
+    ((3, 42000), (-1, 0))
     """
     nodes = int(fields["Resource_List.nodect"]) if fields.get("Resource_List.nodect", "").isdigit() else UNKNOWN
     vnodes = fields.get("exec_vnode", "")
     if vnodes:
         hosts = {part.partition(":")[0].partition("[")[0] for part in re.split(r"\)\+\(|\+", vnodes.strip("()"))}
         return len(hosts), PARTS * sum(map(int, re.findall(r":ngpus=(\d+)", vnodes)))
-    for name in ("Resource_List.ngpus", "Resource_List.gpus"):
+    for name in ("Resource_List.ngpus", "Resource_List.gpus", "Resource_List.gpu"):
         if fields.get(name, "").isdigit():
             return nodes, PARTS * int(fields[name])
-    asked = fields.get("Resource_List.nodes") or fields.get("Resource_List.select") or ""
+    chunks = [fields.get(f"Resource_List.{name}", "") for name in CHUNKED]
+    asked = next((text for text in chunks if ":" in text), chunks[0])
     gpus = count = 0
-    for number, further in _CHUNK.findall(asked):
-        each = re.search(r"(?:^|:)n?gpus=(\d+)", further)
-        gpus += int(number) * int(each[1]) if each else 0
-        count += int(number)
-    return count or nodes, PARTS * gpus
+    for chunk in filter(None, asked.split("+")):
+        number, _, further = chunk.partition(":")
+        of = int(number) if number.isdigit() else 1  # a host by its name
+        each = re.search(r"(?:^|:)n?gpus?=(\d+)", further)
+        gpus += of * int(each[1]) if each else 0
+        count += of
+    return nodes if nodes != UNKNOWN else count or UNKNOWN, PARTS * gpus

@@ -138,6 +138,13 @@ EXPECTED = (
 )
 
 
+#: What looks like a history and is none that is read, by how its first line begins.
+UNREAD = {
+    r'"[A-Z_]+" "\d+\.\d': "accounting of LSF, which is read as a table alone (--columns start=…,end=…,gpus=…)",
+    r"(?:[^|]*\|){5}": "a table without a header, whose columns have numbers (--columns id=1,state=2,start=3,end=4,gpus=5)",
+}
+
+
 class Asked(NamedTuple):
     """How a history is read: columns of a table by what each is, and whether classes ask for accounts."""
 
@@ -245,7 +252,8 @@ def _read(lines: Iterator[str], place: str, ledger: Ledger, asked: Asked) -> Non
     elif not line:
         raise IngestError(f"{place}: an empty file, expected {EXPECTED}")
     else:
-        raise IngestError(f"{place}: none of the histories that are read, expected {EXPECTED}")
+        kind = next((said for begin, said in UNREAD.items() if re.match(begin, line)), "none of the histories that are read")
+        raise IngestError(f"{place}: {kind}, expected {EXPECTED}")
 
 
 def _read_json(lines: Iterable[str], place: str, ledger: Ledger, asked: Asked) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 
 from ingest.accounting.ledger import (
     CODE_OF,
@@ -21,7 +22,7 @@ from ingest.accounting.ledger import (
     digest,
     key_of,
 )
-from ingest.accounting.slurm import NO_TIME, elapsed_of, seconds_of
+from ingest.accounting.slurm import NO_TIME, elapsed_of, read_rows, seconds_of
 from ingest.errors import IngestError, UsageError, expected_one_of
 
 #: What a column of a table may be.
@@ -42,6 +43,12 @@ ROLES = (
 )
 #: Thousandths of a GPU.
 THOUSAND = 1000
+#: Rows in which a column of GPUs shows whether it holds numbers or what Slurm allocates, such as `gres/gpu=8,node=1`.
+LOOKED_AT = 40
+_TRES = re.compile(r"(?:^|,)(?:cpu|mem|node|billing|gres/[^=]+)=")
+#: What `sacct` calls a column; it calls the others as they are called here.
+SACCT = {"id": "jobidraw", "duration": "elapsed", "gpus": "alloctres", "nodes": "nnodes", "read": "tresusageintot",
+         "written": "tresusageouttot"}  # fmt: skip
 
 
 def columns_of(text: str | Mapping[str, str] | None) -> dict[str, str]:
@@ -68,7 +75,7 @@ def columns_of(text: str | Mapping[str, str] | None) -> dict[str, str]:
 
 
 def read_table(lines: Iterable[str], place: str, ledger: Ledger, columns: Mapping[str, str], accounts: bool) -> None:
-    """Read a table with a header; names of columns, or their numbers from 1 on where it has none.
+    """Read a table with a header; names of columns, or their numbers from 1 on where it has none, as `sacct -n` writes it.
 
     Raises IngestError: a column is missing.
     """
@@ -86,10 +93,17 @@ def read_table(lines: Iterable[str], place: str, ledger: Ledger, columns: Mappin
             at[role] = names.index(name)
         else:
             raise IngestError(f"{place}: no column '{name}' for {role}, expected one of its {len(names)} columns")
+    rows = chain([first] if numbered else [], lines)
+    ahead = [*islice(rows, LOOKED_AT)]
+    rows = chain(ahead, rows)
+    place_of_gpus = at.get("gpus", len(names))
+    if any(_TRES.search(row[place_of_gpus]) for row in csv.reader(ahead, delimiter=mark) if len(row) > place_of_gpus):
+        written = {place: SACCT.get(role, role) for role, place in at.items()}
+        read_rows(rows, mark.join(written.get(place, "-") for place in range(len(names))), place, ledger, accounts)
+        return
     ledger.local = True
-    rows = csv.reader(chain([first], lines) if numbered else lines, delimiter=mark)
     days: dict[str, int] = {}
-    for row in rows:
+    for row in csv.reader(rows, delimiter=mark):
         if row and (len(row) < len(names) or not _add_row(row, at, ledger, accounts, days)):
             ledger.leave_out(UNREADABLE)
 

@@ -367,6 +367,7 @@ class Family(Entry):
     efficiency_by_generation: Mapping[str, Value] = values("1")  # where GPUs of a vendor and fastest precision differ from it
     #: samples of a GPU at which the fixed part of a step takes half of its time, over those of the smaller of two runs
     step_floor: Value | None = value("1")
+    gain_by_precision: Mapping[str, Value] = values("1")  # rate in so few bits over that at 16 bits, of one stack
 
 
 class Scaling(Entry):

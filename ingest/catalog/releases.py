@@ -23,25 +23,31 @@ WIDTH = 72  # letters of a refusal, after "ingest: "
 _STORED = (
     r"awq|gptq|autoround|gguf\d?|ggml|mlc|q[0-8]f(16|32)(-[01])?|f16|f32|1k|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|"
     r"nvfp4|mxfp[48]|int4|int8|[2-8]-?bits?|w[48]a(16|8|4)|w4afp8|w-[a-z0-9]+-a-[a-z0-9]+|g128|ct|paddle|diffusers|"
-    r"qat|dynamic|static|unsloth|imatrix|marlin|quantized|onnx|cloud|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
+    r"gs\d+|dq\d(plus)?(-k-m)?|qat|dynamic|static|unsloth|imatrix|marlin|quantized|onnx|cloud|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
 )
 #: Words for what a release was tuned or converted for, and for its first version: they change no structure either. Base
 #: releases are named one by one: many a vocabulary grew with the tuning.
 _TUNED = (
     r"instruct|chat|it|hf|latest|preview|sft|dpo|rlvr[12]?|huihui|abliterated|heretic|uncensored|obliterated|block|linearized|"
-    r"dequantized|v0[.-]1|v1([.-]0)?|\d{1,3}k|thinking|reasoning"
+    r"dequantized|v0[.-]1|v1([.-]0)?|\d{1,3}k|2048|4096|8192|16384|32768|65536|131072|((no|non)-)?think(ing)?(-disabled)?|reasoning|mpo"
 )
-#: Months, years and days in names: 2407, 2501, 0528.
-_DATED = r"2[3-6](0[1-9]|1[0-2])|(0[1-9]|1[0-2])[0-3][0-9]"
+#: Months, years and days in names: 2407, 2501, 0528, 20250210, 2025-02-10, june-2024.
+_DATED = (
+    r"2[3-6](0[1-9]|1[0-2])|(0[1-9]|1[0-2])[0-3][0-9]|20[23]\d-?(0[1-9]|1[0-2])(-?[0-3]\d)?|"
+    r"(jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*-20[23]\d"
+)
 _MAKERS = (
     "meta|meta-llama|nvidia|google|microsoft|mistralai|mistral|qwen|ibm|hf|databricks-meta|databricks|system.ai|snowflake|alibaba|"
-    "openai|deepseek|moonshot|moonshotai|minimax|zai"
+    "openai|deepseek|moonshot|moonshotai|minimax|zai|cohere|"
+    "xiaomi|tencent|arcee|baidu|bytedance|ai21"
 )
 #: Ends of names of services: after the size of a model, and of any name. `turbo` alone may be a model of its own.
 _SERVED, _OFFERED = (
-    r"turbo|fast|lora|long|basic|instant|versatile",
-    (r"fast|highspeed|ultrafast|spot|us|eu|maas|v?\d+:\d+|priority|free"),
+    r"turbo|fast|lora|long|basic|instant|versatile|lite|reference|specdec",
+    (r"fast|highspeed|ultrafast|spot|us|eu|maas|v?\d+:\d+|priority|free|exacto|tput"),
 )
+#: In brackets after the name of a model, how long it reasoned.
+_EFFORT = r"((no|non|low|medium|high|x?high|max)[ -]?)?(reasoning|thinking|effort)?"
 #: Words beside the name of a family that make no release of it: whoever trains one of that size may call it so.
 _SIZES = {"tiny", "mini", "small", "base", "medium", "large", "xl", "xxl", "cased", "uncased"}
 #: Owners on the hub whose releases are those of others, converted.
@@ -105,6 +111,7 @@ def spellings(name: str) -> Iterator[str]:
     *_, owner, whole = f"/{whole.replace('--', '/')}".split("/")
     # Another owner's `microsoft-phi` may be a model that only reads the tokens of that one; its quantized weights are the same.
     makers = _MAKERS if not owner or stored_as(whole) or re.match(rf"({_MAKERS})\b", owner) else "-"
+    whole = re.sub(rf"\s*\(({_EFFORT})\)$", "", whole)
     whole = re.sub(r"^(fw-|(us|us-gov|eu|apac|global|jp|au|in|ca)\.)", "", whole)  # services, and their regions
     offered = re.sub(rf"([-:]({_OFFERED}))+$", "", whole)
     whole, offered = (re.sub(r"[\s_:]+|[.](?=i?q\d|b?f(16|32)|gguf|w\da\d)", "-", one) for one in (whole, offered))
@@ -165,7 +172,7 @@ class Releases:
         for spelling in (f"{part}{one}" for one in spellings(written) for part in (f"{words(owner)} ", "")):
             found = index.get(spelling, {})
             if len(found) > 1:
-                raise _several(written, found)
+                raise _several(written, spelling, found)
             if found:
                 one = next(iter(found))
                 return None if self._another(owner.lower(), spelling, one) else one
@@ -173,7 +180,7 @@ class Releases:
         for spelling in () if "/" in written else spellings(written):
             longer = {one for name, ids in index.items() if name.startswith(f"{spelling} ") for one in ids}
             if len(longer) > 1:
-                raise _several(written, sorted(longer, key=partial(_plainness, spelling)))
+                raise _several(written, spelling, longer)
         return None
 
     def _another(self, owner: str, spelling: str, found: str) -> bool:
@@ -197,13 +204,16 @@ class Releases:
         return f"; nearest {', '.join(ids)}{own}" if ids else own if "/" in written else ""
 
 
-def _plainness(spelling: str, name: str) -> tuple[bool, int, list[tuple[int, str]]]:
+def _plainness(spelling: str, name: str) -> tuple[bool, int, list[tuple[int, str]], str]:
     """Releases of a family before what others made of them, short names before long ones, small numbers before large ones."""
-    parts = words(name).split()
-    return not words(name).startswith(spelling), len(parts), [(int(one), "") if one.isdigit() else (0, one) for one in parts]
+    whole = words(name)
+    sizes = [(int(one), "") if one.isdigit() else (0, one) for one in whole.split()]
+    # Two names of the same words in the order of their letters: a set of names has none that holds.
+    return not whole.startswith(spelling), len(sizes), sizes, name
 
 
-def _several(written: str, found: Iterable[str]) -> UsageError:
+def _several(written: str, spelling: str, several: Iterable[str]) -> UsageError:
+    found = sorted(several, key=partial(_plainness, spelling))
     lines = (f"{brief(written)} may be {listed(found, most)}: name one" for most in range(MOST_SHOWN, 2, -1))
     *_, shortest = texts = [*lines]
     return UsageError(next((text for text in texts if len(text) <= WIDTH), shortest))

@@ -1,7 +1,7 @@
 """`ingest mcp`: the answers of the commands for assistants, over the Model Context Protocol on standard input and output.
 
-Each tool is a command and returns the JSON of the command, with unit, range, source and cautions; a refusal stays one. Tools
-read files below the folder given, write none, and use no network.
+Each tool is a command and returns the JSON of the command, with unit, range, source and cautions, or its page; a refusal stays
+one. Tools read files below the folder given, write none, and use no network.
 """
 
 from __future__ import annotations
@@ -29,8 +29,11 @@ MOST_SYSTEMS = 5
 ABOUT = (
     "Storage sizing for AI training. Call a tool for every number: each has unit, range, evidence and source; never derive or "
     "recall one. A refusal says what is missing: ask the user for it. Cautions belong in the answer. Sizes, rates and times "
-    "are text with a unit ('2.83 MB', '30 min')."
+    "are text with a unit ('2.83 MB', '30 min'). `answer_as` is json, every number with its unit, or markdown, the page: a "
+    "third as long or less."
 )
+#: The forms of an answer, the usual first.
+FORMS = ("json", "markdown")
 SIZE = ("model", "gpu", "gpus", "nodes")
 
 
@@ -54,6 +57,11 @@ TOOLS = {
                   (*SIZE, "tokens", "samples", "precision", "efficiency")),
     "dataset": Tool("Footprint of a data set.",
                     ("tokens", "bytes_per_token", "corpus", "pipeline", "samples", "sample_bytes", "format", "copies")),
+    "vectors": Tool("Vector index: bytes on disk and in memory, reads of queries, load.",
+                    ("vectors", "dimensions", "tokens", "embedding", "index", "layout", "dtype", "degree", "code_bytes",
+                     "replicas", "qps", "search_list")),
+    "rl": Tool("Weights that a trainer publishes and rollout hosts pull, in reinforcement learning.",
+               ("model", "publish", "changed_share", "rollout_hosts", "step_time", "pull_within", "keep", "set")),
     "fit": Tool("Storage systems of the catalog that meet a need or a site.",
                 ("plan", *SIZE, "storage", "read_bandwidth", "write_bandwidth", "capacity")),
     "plan": Tool("Requirement lines of a site for a tender; `site` is a file, or its keys and values.",
@@ -74,6 +82,7 @@ def schema_of(tool: str) -> dict[str, Any]:
     known, properties = arguments_of(function_of(tool)), {}
     for name in TOOLS[tool].listed:
         properties[name] = {"type": list(_types(name, known[name])), **_described(known[name])}
+    properties["answer_as"] = {"enum": [*FORMS]}
     needed = [name for name in TOOLS[tool].listed if known[name].required]
     return {"type": "object", "properties": properties, **({"required": needed} if needed else {})}
 
@@ -98,7 +107,7 @@ def _described(argument: Argument) -> dict[str, str]:
 
 
 def called(tool: str, arguments: Mapping[str, Any], root: Path) -> str:
-    """The JSON of the command for the arguments of one call.
+    """The JSON or the page of the command for the arguments of one call.
 
     Raises:
         UsageError: an unknown tool or argument, or a file outside the folder.
@@ -110,7 +119,11 @@ def called(tool: str, arguments: Mapping[str, Any], root: Path) -> str:
         raise UsageError(f"the arguments of {tool} have more than {MOST_LETTERS:,} letters")
     function = function_of(tool)
     known = arguments_of(function)
-    for name, value in arguments.items():
+    asked = dict(arguments)
+    form = asked.pop("answer_as", FORMS[0])
+    if form not in FORMS:
+        raise UsageError(f"answer_as: found {brief(form)}, expected {' or '.join(FORMS)}")
+    for name, value in asked.items():
         if name not in known or name in ("catalogs", "derivations", "output"):
             raise UsageError(f"{tool}: no argument {brief(name)}, {expected_one_of(name, TOOLS[tool].listed)}")
         if known[name].declared is None and not isinstance(value, str) and "object" not in _types(name, known[name]):
@@ -119,8 +132,7 @@ def called(tool: str, arguments: Mapping[str, Any], root: Path) -> str:
             _inside(text, root, name)
     if lacking := next((name for name, one in known.items() if one.required and name not in arguments), ""):
         raise UsageError(f"{tool}: no argument '{lacking}', expected one")
-    asked = dict(arguments)
-    if tool == "plan":
+    if "root" in known:
         asked["root"] = root
     answer = function(**asked)
     if incomplete := getattr(answer, "incomplete", ""):
@@ -130,7 +142,7 @@ def called(tool: str, arguments: Mapping[str, Any], root: Path) -> str:
     systems = [*found.get("results", {}).items()] if tool == "fit" else []
     if len(systems) > MOST_SYSTEMS:
         found |= {"results": dict(systems[:MOST_SYSTEMS]), "left_off": len(systems) - MOST_SYSTEMS}
-    return render(partial(page_for, answer), lambda: found, "json")
+    return render(partial(page_for, answer), lambda: found, form)
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -174,10 +186,18 @@ def command(root: str) -> None:
 
 
 async def _serve(root: Path) -> None:
+    from mcp.server.stdio import stdio_server
+
+    served = server(root)
+    async with stdio_server() as (reads, writes):
+        await served.run(reads, writes, served.create_initialization_options())
+
+
+def server(root: Path) -> Any:
+    """The server of the tools, over files below a folder."""
     import anyio.to_thread
     from mcp import types
     from mcp.server.lowlevel import Server
-    from mcp.server.stdio import stdio_server
 
     async def tools(*_: Any) -> Any:
         listed = [types.Tool(name=name, description=one.about, input_schema=schema_of(name)) for name, one in TOOLS.items()]
@@ -194,6 +214,4 @@ async def _serve(root: Path) -> None:
         text, refused = await anyio.to_thread.run_sync(answered, abandon_on_cancel=True)
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=refused)
 
-    server = Server("ingest", version=__version__, instructions=ABOUT, on_list_tools=tools, on_call_tool=call)
-    async with stdio_server() as (reads, writes):
-        await server.run(reads, writes, server.create_initialization_options())
+    return Server("ingest", version=__version__, instructions=ABOUT, on_list_tools=tools, on_call_tool=call)

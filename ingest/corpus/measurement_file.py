@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from itertools import pairwise
 from math import isclose
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any, NamedTuple, TypeGuard
 
+from ingest.engine.derivation_graph import QuantityRow, columns_of
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.result import SCHEMA
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
-from ingest.errors import IngestError, brief
+from ingest.errors import IngestError, UsageError, brief, listed
 from ingest.files import open_regular, read_json_object
 from ingest.units import display, parse
 
@@ -164,6 +169,142 @@ def read_measurement(path: Path, option: str) -> MeasurementFile:
         if stated and number and each and not isclose(stated, number * each, rel_tol=CLOSE):
             raise IngestError(f"{place}: results.{total}: found {stated:g}, expected {number * each:g}, {count} × {mean}")
     return file
+
+
+#: The quantiles from which a mix of sizes follows, beside the largest size.
+PERCENTILE = re.compile(r"p([1-9]\d?(?:\.\d+)?)")
+LARGEST = "max"
+QUANTILES = "quantiles such as p10=20kB,p50=90kB,p90=250kB,max=4MB"
+#: Below so many standard deviations a normal distribution has nothing left, nor above.
+END = 38.0
+#: A class with a smaller share of the samples and of their bytes is left out.
+LEAST_SHARE = 1e-12
+
+
+class SizeClass(NamedTuple):
+    """Samples whose sizes are spread evenly between two ends; equal ends are one size."""
+
+    share: float  # of the samples
+    low: float
+    high: float
+
+    @classmethod
+    def around(cls, share: float, mean: float, low: float, high: float) -> SizeClass:
+        """The widest class around a mean that two ends allow."""
+        half = max(min(mean - low, high - mean), 0.0)
+        return cls(share, mean - half, mean + half)
+
+
+class Sizes(NamedTuple):
+    """A mix of sizes of samples: measured, or lognormal between quantiles."""
+
+    classes: tuple[SizeClass, ...]
+    given: Mapping[str, Input]  # the mean, and where they are counted the samples and those in a file
+
+    def place(self, known: Quantities, *columns: str) -> None:
+        """Give quantities the classes, each as far as these columns need it: requests, small files, padding."""
+        rows = []
+        for one in self.classes:
+            ends = {"class_share": one.share, "class_low_bytes": one.low, "class_high_bytes": one.high}
+            shown = [display(size, "B", binary=False) for size in dict.fromkeys(one[1:])]
+            own = Quantities({name: Input(value, origin="user") for name, value in ends.items()}, " to ".join(shown))
+            for name in ("largest_request_bytes", "member_scale", "member_quantum"):
+                if (step := known.find(name)) is not None:
+                    own.adopt({name: step})
+            rows.append(QuantityRow(own.owner, {}, own))
+        found = columns_of("sizes", rows, known.owner)
+        known.adopt({f"{name}_of_sizes": found[f"{name}_of_sizes"] for name in columns})
+
+
+def sizes_of(written: str | Path | Mapping[str, Any], option: str, folder: Path = Path()) -> Sizes:
+    """The mix of sizes that an option or a key names: quantiles, or the JSON file of `ingest measure --samples`.
+
+    >>> sizes = sizes_of("p10=1MB,p90=1MB,max=1MB", "--sizes")
+    >>> sizes.classes, sizes.given["sample_bytes"].value
+    ((SizeClass(share=1.0, low=1000000.0, high=1000000.0),), 1000000.0)
+
+    Raises UsageError: no quantiles, or falling ones; IngestError: another file.
+    """
+    if not isinstance(written, Mapping):
+        text = str(written)
+        if "=" not in text:
+            return _measured_sizes(folder / text, option)
+        parts = [part.partition("=") for part in text.split(",")]
+        written = {name.strip(): parse(size, "B/sample", f"{option}: {name.strip()}") for name, _, size in parts}
+    numbers = {name: float(size.value if isinstance(size, Input) else size) for name, size in written.items()}
+    marks = {float(found[1]): size for name, size in numbers.items() if (found := PERCENTILE.fullmatch(name))}
+    strange = [name for name in numbers if name != LARGEST and not PERCENTILE.fullmatch(name)]
+    if strange or len(marks) < 2 or LARGEST not in numbers:
+        raise UsageError(f"{option}: found {listed([*numbers])}, expected two quantiles or more and the largest, {QUANTILES}")
+    ordered = [*(marks[percent] for percent in sorted(marks)), numbers[LARGEST]]
+    if any(one > other for one, other in pairwise(ordered)) or ordered[0] <= 0:
+        raise UsageError(f"{option}: found sizes that fall, or none, expected them above 0 and rising, {QUANTILES}")
+    if ordered[-1] > ordered[-2] == ordered[-3]:
+        raise UsageError(f"{option}: found a largest size alone above equal ones, expected a quantile between them")
+    classes = tuple(_lognormal([(percent / 100, marks[percent]) for percent in sorted(marks)], numbers[LARGEST]))
+    mean = sum(one.share * (one.low + one.high) / 2 for one in classes)
+    said = ", ".join(f"{name} {display(size, 'B', binary=False)}" for name, size in numbers.items())
+    return Sizes(classes, {"sample_bytes": Input(mean, origin="user", note=f"mean of sizes with {said}")})
+
+
+def _measured_sizes(path: Path, option: str) -> Sizes:
+    """The mix of a measurement: its histogram over powers of two, each with its mean and ends."""
+    file = read_measurement(path, option)
+    rows = file.table("tables").get("sample_histogram")
+    found = []
+    for place, row in enumerate(rows if isinstance(rows, list) else []):
+        names = ("count", "bytes", "smallest", "largest")
+        numbers: list[Any] = [row.get(name) if isinstance(row, dict) else None for name in names]
+        if not all(isinstance(one, (int, float)) and not isinstance(one, bool) and 0 <= one < math.inf for one in numbers):
+            raise IngestError(f"{file.place}: tables.sample_histogram.{place}: found {brief(row)}, expected {listed(names)}")
+        count, size, low, high = map(float, numbers)
+        if not (count > 0 and low <= size / count * (1 + ROUNDED) and size / count <= high * (1 + ROUNDED)):
+            raise IngestError(
+                f"{file.place}: tables.sample_histogram.{place}: found {brief(row)}, expected a mean between its ends"
+            )
+        found.append((count, size / count, low, high))
+    if not found:
+        raise IngestError(f"{file.place} has no tables.sample_histogram, expected the JSON of `ingest measure --samples`")
+    total = math.fsum(count for count, *_ in found)
+    given = sample_sizes_in(path)
+    if (counted := file.quantity("samples")) is not None:
+        given["dataset_samples"] = Input(counted.value, origin="user", note=f"counted in {path.name}")
+    return Sizes(tuple(SizeClass.around(count / total, *ends) for count, *ends in found), given)
+
+
+def _lognormal(marks: list[tuple[float, float]], most: float) -> Iterator[SizeClass]:
+    """Classes over powers of two of sizes that are lognormal between quantiles, go on so below, and end at the largest.
+
+    The logarithm of a size is a line over the normal deviate between two quantiles, so that a lognormal is itself again.
+    """
+    normal = NormalDist()
+    points = [(normal.inv_cdf(share), math.log(size)) for share, size in marks]
+    lines = [((y1 - y0) / (z1 - z0), y0, z0, z0, z1, 1.0) for (z0, y0), (z1, y1) in pairwise(points)]
+    slope, height, at, _, right, _ = lines[0]
+    lines[0] = (slope, height, at, -END, right, 1.0)
+    (z, y), above = points[-1], 1 - marks[-1][0]
+    slope = lines[-1][0]
+    top = z + (math.log(most) - y) / slope if slope and math.log(most) > y else END
+    within = normal.cdf(top) - normal.cdf(z)
+    slope = slope if math.log(most) > y else 0.0
+    lines.append((slope, y, z, z, top, above / within))
+    for slope, height, at, left, right, weight in lines:
+        if not slope:
+            yield SizeClass(weight * (normal.cdf(right) - normal.cdf(left)), math.exp(height), math.exp(height))
+            continue
+        base = height - slope * at
+        low, high = (max(base + slope * z, 0.0) for z in (left, right))
+        cuts = [
+            low,
+            *(place * math.log(2) for place in range(math.floor(low / math.log(2)) + 1, math.ceil(high / math.log(2)))),
+            high,
+        ]
+        for first, last in pairwise(cuts):
+            z0, z1 = (first - base) / slope if first > low else left, (last - base) / slope
+            share = weight * (normal.cdf(z1) - normal.cdf(z0))
+            size = weight * math.exp(base + slope**2 / 2) * (normal.cdf(z1 - slope) - normal.cdf(z0 - slope))
+            if share > LEAST_SHARE:
+                yield SizeClass.around(share, size / share, math.exp(first), math.exp(last))
 
 
 def is_part(path: Path) -> bool:

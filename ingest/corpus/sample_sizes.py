@@ -35,6 +35,8 @@ CAUTION = "W54"
 MOST_SIZES = 1_000_000
 #: binary digits that rounding keeps: accurate to a thousandth
 KEPT_BITS = 10
+#: a sample is small below the largest request that most clients send
+SMALL = 2**20
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 
 
@@ -91,6 +93,10 @@ class SizeCounts:
         made._bytes.update(dict(sizes))
         return made
 
+    def share_below(self, limit: int) -> float:
+        """Return the share of sizes that are smaller."""
+        return sum(times for size, times in self._times.items() if size < limit) / self.count
+
     def percentiles(self, percentages: Sequence[int] = PERCENTILES) -> dict[int, int]:
         """Return, for each percentage, the smallest size that this percentage of sizes does not exceed."""
         sizes = sorted(self._times)
@@ -104,13 +110,16 @@ class SizeCounts:
 
     def bins(self) -> list[dict[str, int]]:
         """Return the histogram over powers of two."""
-        counts = Counter[int]()
-        for size, times in self._times.items():
-            counts[size.bit_length()] += times
+        counts, ends = Counter[int](), dict[int, tuple[int, int]]()
+        for size, times in sorted(self._times.items()):
+            place = size.bit_length()
+            counts[place] += times
+            ends[place] = (ends.get(place, (size, size))[0], size)
         return [
-            {"from": 2**place // 2, "below": max(2**place, 1), "count": count, "bytes": self._bytes[place]}
+            {"from": 2**place // 2, "below": max(2**place, 1), "count": count, "bytes": self._bytes[place],
+             "smallest": ends[place][0], "largest": ends[place][1]}
             for place, count in sorted(counts.items())
-        ]
+        ]  # fmt: skip
 
 
 def rounded(size: int) -> int:
@@ -131,6 +140,7 @@ QUESTION = Question(
         Shown("dataset_bytes"),
         Shown("samples_per_file"),
         Shown("mean_file_bytes"),
+        Shown("small_file_share"),
         Shown("bytes_read"),
         Shown("files_skipped"),
     ),
@@ -319,6 +329,7 @@ def measured_sizes(sizes: SampleSizes, named: str, manifest: str, catalog: Catal
         "files_skipped": sizes.skipped.count,
     }
     known = Quantities({name: Input(value, origin="measured") for name, value in counts.items()})
+    known.give({"small_file_share": Input(sizes.samples.share_below(SMALL), origin="measured")})
     known.state("samples_measured")
     notes = [*cautions(sizes), *sizes.notes]
     if sizes.samples.rounded or sizes.files.rounded:

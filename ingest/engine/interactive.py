@@ -120,6 +120,13 @@ class InteractiveResult:
     def _repr_html_(self) -> str:
         return str(_views().as_html(self))
 
+    def plot(self, name: str = "") -> Any:
+        """A chart of the result, by its name where there are several; a notebook shows it, `svg()` and `png()` render it.
+
+        Raises IngestError: nothing can be drawn, or the extra `charts` is not installed.
+        """
+        return _views().chart_of(self, name)
+
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented

@@ -23,6 +23,7 @@ input_quantity("nvme_bytes_per_node", "B/node", "Capacity of the local drives of
 
 # Requests
 input_quantity("io_bytes", "B", "Bytes of one read request.")
+alternative("io_bytes", "request_of_sizes", when="files_of_mixed_sizes")
 alternative("io_bytes", "request_bytes_of_open", when="path_judged", optional=True)
 input_quantity("reference_io_bytes", "B", "Size of the requests at which a ceiling was measured.")
 input_quantity("request_seconds", "s", "Latency of a single small request.")

@@ -135,6 +135,7 @@ input_quantity("member_padding_bytes", "B", "Mean padding of one member.", above
 alternative("dataset_bytes", "samples_bytes", when="path_judged", optional=True)
 alternative("member_padding_bytes", "padding_of_varied_sizes", when="varied_sizes")
 alternative("member_padding_bytes", "padding_of_equal_sizes", when="equal_sizes")
+alternative("member_padding_bytes", "padding_of_mixed_sizes", when="sizes_mixed")
 input_quantity("group_bytes", "B", "Bytes that the format adds to each batch of records.", above=False, default=0)
 input_quantity("records_per_group", "sample", "Records in such a batch.", default=1, whole=True)
 input_quantity("shard_fixed_bytes", "B/file", "Headers and footers of each shard.", above=False, default=0)
@@ -161,6 +162,8 @@ computed_quantity("id_width_factor", "stored_id_bytes / token_id_bytes", "1",
 computed_quantity("encoded_bytes", "payload_bytes * encoding_factor", "B",
     "The payload as the format writes it: escaped, widened or packed.")  # fmt: skip
 computed_quantity("member_bytes", "encoded_bytes / records / members_per_record", "B", "Mean size of one member.")
+computed_quantity("member_scale", "encoding_factor / (members_per_record * one_sample)", "1",
+    "Bytes of a member for each byte of its sample.", example="member_scale(1, 2, 1) -> 0.5")  # fmt: skip
 computed_quantity("padding_of_varied_sizes", "(member_quantum - smallest_quantum) / 2", "B",
     "Mean padding of members whose sizes vary: half the quantum.", source="arithmetic",
     where="remainders of sizes that vary are spread evenly", example="padding_of_varied_sizes(512, 1) -> 255.5")  # fmt: skip

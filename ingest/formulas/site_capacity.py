@@ -86,6 +86,16 @@ input_quantity("grown_restart_bandwidth", "B/s", "Restore bandwidth of all runs 
 computed_quantity("parameter_growth", "parameter_growth_factor ** (elapsed_seconds / growth_period_seconds)", "1",
     "Parameters of a model now, over those at the start of the plan.", where="the factor, compounded over the periods",
     label="growth of the parameters", example="parameter_growth(2, 3 * 31_557_600, 31_557_600) -> 8.0")  # fmt: skip
+input_quantity(
+    "grown_checkpoint_bytes", "B", "Bytes of one checkpoint of the grown model.", label="checkpoint of the grown model"
+)
+input_quantity("grown_restart_bytes", "B", "Bytes that a run of the grown model restores.", label="restore of the grown model")
+input_quantity("start_parameters", "parameter", "Parameters of a model at the start of the plan.", whole=True)
+computed_quantity("grown_parameters", "start_parameters * parameter_growth", "parameter",
+    "Parameters of the model of a job in a year of the plan.", label="parameters of the grown model")  # fmt: skip
+input_quantity("released_bytes_per_parameter", "B/parameter", "Bytes of a weight as it is released: 16 bits.", default=2)
+computed_quantity("grown_weights_bytes", "grown_parameters * released_bytes_per_parameter", "B",
+    "Weights of the grown model as they are released and served.", label="weights of the grown model")  # fmt: skip
 computed_quantity("grown_bytes_of_job", "start_bytes_of_job * parameter_growth", "B",
     "Bytes of a job now: checkpoints grow as its parameters do.", source=MODEL, where="bytes per parameter stay",
     label="bytes of the grown model")  # fmt: skip

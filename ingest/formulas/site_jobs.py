@@ -89,6 +89,7 @@ computed_quantity("nodes_at_once", "nodes * concurrent_runs", "node", "Nodes of 
 computed_quantity("nodes_on_average", "nodes_at_once * share_of_time", "node", "Mean number of nodes that a job occupies.")
 
 input_quantity("read_request_bytes", "B", "Size of one read.", label="read size")
+alternative("read_request_bytes", "request_of_sizes", when="files_of_mixed_sizes")
 alternative("read_request_bytes", "request_of_file", "request_bytes", when="whole_files_read", optional=True)
 alternative("read_request_bytes", "request_bytes", when="large_requests", optional=True)
 alternative("read_request_bytes", "request_of_group", "request_of_sample", when="row_groups_read", optional=True)

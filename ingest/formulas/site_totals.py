@@ -50,11 +50,12 @@ columns("jobs", "B/s",
     "job_sustained_read_bandwidth job_write_bandwidth run_write_bandwidth job_sustained_write_bandwidth "
     "run_restart_bandwidth job_restart_bandwidth job_staging_bandwidth run_read_floor run_write_floor "
     "run_restart_floor job_stopped_read_bandwidth job_export_bandwidth job_start_bandwidth "
-    "job_evaluation_bandwidth job_publish_bandwidth job_pull_bandwidth job_join_bandwidth job_trace_bandwidth")  # fmt: skip
+    "job_evaluation_bandwidth job_publish_bandwidth job_pull_bandwidth job_join_bandwidth job_trace_bandwidth "
+    "job_query_bandwidth job_index_load_bandwidth job_rebuild_bandwidth")  # fmt: skip
 columns("jobs", "B/s/node", "node_read_bandwidth node_cold_read_bandwidth node_read_floor")
 columns("jobs", "file/s", "job_file_opens run_file_creates job_start_opens")
 columns("jobs", "B/node", "node_kept_bytes")
-columns("jobs", "B", "job_checkpoint_bytes_held job_checkpoint_bytes_per_day")
+columns("jobs", "B", "job_checkpoint_bytes_held job_checkpoint_bytes_per_day indexed_bytes_held")
 columns("jobs", "file", "job_checkpoint_files_held")
 columns("jobs", "1", "runs_writing")
 columns("jobs", "B^2/s^2", "write_variance")

@@ -2,6 +2,7 @@
 
 from ingest.engine.expression import Num, largest, maximum, minimum, total, where
 from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
+from ingest.formulas.site_totals import columns
 
 input_quantity("first_load", "1", "Whether a data set is loaded for the first time in a year.", above=False, high=1, default=0)
 input_quantity("origin_growth", "1", "Bytes of the origin of a data set now, over those at the start of the plan.",
@@ -63,6 +64,55 @@ computed_quantity("year_renewal_bandwidth",
     "Write bandwidth of one year that loads new versions of data sets, at most what the nodes draw that load.",
     label="later versions of a year",
     example="year_renewal_bandwidth([0.5e9, 1e9], 0.2, 360e9) -> 1800000000.0")  # fmt: skip
+# Data that instruments and links deliver: they land, wait there, and drain into their data set
+input_quantity(
+    "arriving_rate", "B/s", "Rate at which an instrument delivers data while it records.", label="rate of an instrument"
+)
+alternative("arriving_rate", "link_payload_rate", when="link_stated")
+input_quantity("link_rate", "B/s", "Line rate of a link that delivers data.", label="line rate of a link")
+input_quantity("arriving_duty", "1", "Share of the time in which data arrive.", high=1, default=1)
+input_quantity("landing_buffer_seconds", "s", "Time for which data that arrive wait while nothing drains them.")
+input_quantity("landing_drain_seconds", "s", "Time in which data that waited are drained, while more arrive.")
+input_quantity("mtu_bytes", "B", "Largest packet of a link, or payload of one of its frames.", low=256, above=False)
+input_quantity("packet_header_bytes", "B", "Headers of a transport within the packet.", above=False, high=200)
+input_quantity("line_frame_bytes", "B", "Bytes on the line around each packet: headers, check sequence, gap.", above=False)
+computed_quantity("line_efficiency", "(mtu_bytes - packet_header_bytes) / (mtu_bytes + line_frame_bytes)", "1",
+    "Share of the line rate that is data where every packet is full.", source="ethernet-8023",
+    where="overhead of a frame: 38 B", label="data on a line", high=1,
+    example="round(line_efficiency(1500, 52, 38), 4), round(line_efficiency(9000, 52, 38), 4) -> (0.9415, 0.99)")  # fmt: skip
+computed_quantity("link_payload_rate", "link_rate * line_efficiency", "B/s", "Data that a link delivers at its line rate.")
+computed_quantity("line_rate_needed", "arriving_rate / line_efficiency", "B/s", "Line rate of a link that carries such data.")
+computed_quantity("dataset_landing_bandwidth", "arriving_rate * present", "B/s", "Writes of data that arrive.")
+computed_quantity("dataset_landing_bytes", "arriving_rate * landing_buffer_seconds * present", "B",
+    "Data that have arrived and wait, after a buffer time without a drain.")  # fmt: skip
+computed_quantity("dataset_drain_bandwidth",
+    "(arriving_rate * arriving_duty + arriving_rate * landing_buffer_seconds / landing_drain_seconds) * present", "B/s",
+    "Reads of landed data that keep up with what arrives, and empty a full buffer in the time allowed.",
+    example="dataset_drain_bandwidth(10e9, 0.4, 86_400, 86_400, 1) -> 14000000000.0")  # fmt: skip
+computed_quantity("landed_bytes_per_day", "arriving_rate * arriving_duty * seconds_per_day * present", "B",
+    "Bytes per day that arrive.")  # fmt: skip
+computed_quantity("bytes_arriving_per_year", "arriving_rate * arriving_duty * seconds_per_year", "B",
+    "Bytes that arrive in a year.")  # fmt: skip
+columns("datasets", "B/s", "dataset_landing_bandwidth dataset_drain_bandwidth")
+columns("datasets", "B", "dataset_landing_bytes")
+columns("years", "B/s", "year_landing_bandwidth year_drain_bandwidth")
+columns("years", "B", "year_landing_bytes")
+computed_quantity("year_landing_bandwidth",
+    "minimum((total(dataset_landing_bandwidth_of_datasets) + total(dataset_drain_bandwidth_of_datasets))"
+    " * (1 + performance_headroom), site_moving_drawable_bandwidth)", "B/s",
+    "Writes of one year of data that arrive, and of what drains into their data sets.", label="landing of a year",
+    example="year_landing_bandwidth([10e9], [14e9], 0, 360e9) -> 24000000000.0")  # fmt: skip
+computed_quantity("year_landing_bytes", "total(dataset_landing_bytes_of_datasets)", "B", "Data that wait in one year.")
+computed_quantity("year_drain_bandwidth",
+    "minimum(total(dataset_drain_bandwidth_of_datasets) * (1 + performance_headroom), site_moving_drawable_bandwidth)", "B/s",
+    "Reads of one year of data that have landed.", label="drain of a year",
+    example="year_drain_bandwidth([14e9], 0, 360e9) -> 14000000000.0")  # fmt: skip
+computed_quantity("site_landing_bandwidth", "largest(year_landing_bandwidth_of_years)", "B/s",
+    "Write bandwidth of data that arrive and drain, in the most demanding year.", label="landing bandwidth")  # fmt: skip
+computed_quantity("site_landing_bytes", "largest(year_landing_bytes_of_years)", "B",
+    "Data that have arrived and wait, in the most demanding year.", label="landing capacity")  # fmt: skip
+computed_quantity("site_drain_bandwidth", "largest(year_drain_bandwidth_of_years)", "B/s",
+    "Read bandwidth that drains landed data, in the most demanding year.", label="drain bandwidth")  # fmt: skip
 computed_quantity("year_load_bandwidth",
     "maximum(year_first_load_bandwidth, year_renewal_bandwidth"
     " + total(job_export_bandwidth_of_jobs) * (1 + performance_headroom))", "B/s",

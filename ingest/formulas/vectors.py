@@ -42,8 +42,15 @@ computed_quantity("chunked_text_bytes",
 # One shard: records of one size, lists and codebooks
 input_quantity("code_parts", "1", "Parts of a code that stands for a vector, a byte each.", whole=True, label="bytes of a code")
 input_quantity("code_part_bytes", "B", "Width of a part of a code: 8 bits.", default=1)
+input_quantity("code_budget_share", "1", "Code of a vector, over the vector, where none is stated.", high=1, default=0.125,
+    source="milvus-knowhere")  # fmt: skip
+computed_quantity("usual_code_parts",
+    "maximum(floor(minimum(stored_vector_bytes * code_budget_share / code_part_bytes, vector_dimensions)), 1)", "1",
+    "Parts of a code within its budget, at most one for each dimension.", whole=True,
+    example="usual_code_parts(3072, 0.125, 1, 768), usual_code_parts(4, 0.125, 1, 1) -> (384, 1)")  # fmt: skip
 computed_quantity("code_bytes_per_vector", "code_parts * code_part_bytes", "B", "Code that stands for a vector.")
-input_quantity("index_degree", "1", "Neighbours of a node: M of HNSW, R of DiskANN.", whole=True, low=1)
+input_quantity("index_degree", "1", "Neighbours of a node: M of HNSW, R of DiskANN.", whole=True, low=1,
+    label="neighbours of a node")  # fmt: skip
 input_quantity("index_lists", "1", "Lists into which the vectors of a shard are grouped.", above=False, whole=True, default=0)
 input_quantity("link_bytes", "B", "Width of a link to a neighbour.")
 input_quantity("level_counts", "1", "Links of room for the number of links of a level.", above=False, default=0)
@@ -199,7 +206,8 @@ computed_quantity("latency_budget", "query_latency / ceil(reads_per_query / beam
 input_quantity("loaded_index_bytes", "B", "Bytes that one copy of the index reads when it starts.", above=False)
 alternative("loaded_index_bytes", "navigation_in_memory", when="index_on_storage")
 alternative("loaded_index_bytes", "index_bytes", when="index_in_memory")
-input_quantity("index_load_seconds", "s", "Time in which all copies have read what they hold in memory.")
+input_quantity("index_load_seconds", "s", "Time in which all copies have read what they hold in memory.",
+    label="time to load an index")  # fmt: skip
 alternative("index_load_seconds", "load_seconds_at_rate", when="index_load_rate_known")
 input_quantity("index_load_bandwidth", "B/s", "Read bandwidth of storage while copies of the index start.")
 alternative("load_seconds", "index_load_seconds", when="vectors_indexed")
@@ -217,3 +225,36 @@ input_quantity("embedding_flops_per_token", "FLOP/token", "Forward pass of an em
 computed_quantity("ingest_vectors_per_second",
     "gpus * peak_flops_per_gpu * model_flops_utilization / (embedding_flops_per_token * chunk_tokens)", "1/s",
     "Vectors that GPUs embed in a second.", label="vectors embedded per second")  # fmt: skip
+
+# A site: each load is the smaller of what the index needs and what its nodes draw
+MODEL, DRAWN = "ingest-site-model", "a load is the smaller of what its job needs and what its nodes draw"
+computed_quantity("query_block_bytes", "ceil(request_bytes / read_block_bytes) * read_block_bytes", "B",
+    "Mean read of a query, in whole blocks.", label="size of a read in whole blocks",
+    example="query_block_bytes(5_000, 4_096) -> 8192")  # fmt: skip
+computed_quantity("query_readers_per_node",
+    "ceil(queries_per_second * query_latency * beam_width / nodes * single_node) / single_node", "1/node",
+    "Reads that the queries of one node have outstanding.", source="little1961", where="number = arrival rate × time",
+    example="query_readers_per_node(1_000, 0.02, 4, 4, 1) -> 20.0")  # fmt: skip
+computed_quantity("job_query_bandwidth", "minimum(read_requests_per_second * query_block_bytes, job_drawable_bandwidth)", "B/s",
+    "Random reads of the queries of an index, in whole blocks.", source=MODEL, where=DRAWN, above=False,
+    label="reads of the queries of the index",
+    example="job_query_bandwidth(50_000, 8_192, 72e9), job_query_bandwidth(5e6, 8_192, 10e9) -> (409600000, 10000000000.0)"
+)  # fmt: skip
+computed_quantity("job_index_load_bandwidth", "minimum(index_load_bandwidth, job_drawable_bandwidth)", "B/s",
+    "Reads of all copies of an index that start.", source=MODEL, where=DRAWN, above=False,
+    label="reads of starting copies")  # fmt: skip
+computed_quantity("job_rebuild_bandwidth", "minimum(rebuild_write_bandwidth, job_drawable_bandwidth)", "B/s",
+    "Writes of rebuilds of an index, spread over the day.", source=MODEL, where=DRAWN, above=False,
+    label="writes of rebuilds of the index")  # fmt: skip
+computed_quantity("index_bytes_per_day", "rebuild_write_bandwidth * seconds_per_day", "B",
+    "Bytes that rebuilds of an index write in a day.", above=False, label="index written per day")  # fmt: skip
+for name, meaning in {
+    "query": "Random reads of index queries",
+    "index_load": "Reads of starting indexes",
+    "rebuild": "Writes of index rebuilds",
+}.items():
+    computed_quantity(f"site_{name}_bandwidth", f"total(job_{name}_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
+        f"{meaning}, of all vector indexes.", above=False, label=f"{meaning[0].lower()}{meaning[1:]}",
+        example=f"site_{name}_bandwidth([10e9], 0.2) -> 12000000000.0")  # fmt: skip
+computed_quantity("site_index_bytes", "total(indexed_bytes_held_of_jobs)", "B",
+    "Vector indexes on storage, with what they are made from.", above=False, label="vector indexes on storage")  # fmt: skip

@@ -345,22 +345,39 @@ def joined(verb: str, parts: Iterable[str], cautions: int = 0, unmet: str = "") 
     return f"{verb} {' · '.join(all_parts)}".strip()
 
 
+class Said(NamedTuple):
+    """A part of the answer in one line."""
+
+    name: str
+    around: str  # the words around its value
+    value: str
+
+
+def headline(question: Question, results: Mapping[str, Quantity]) -> tuple[str, list[Said]]:
+    """The verb of the answer in one line and its parts, none where nothing that it names is known."""
+    for verb, parts in question.headlines:
+        if next(iter(parts)) in results:
+            names = [name for name in parts if name in results and (results[name].value or name not in UNSAID_AS_ZERO)]
+            known = [Said(name, parts[name], _value(name, results[name])) for name in names]
+            # Of two quantities with the same words the first one counts; one node or GPU reads what its job reads.
+            first = {one.around if one.around != "{}" else one.value: one.name for one in reversed(known)}
+            main, *others = known
+            told = [one for one in others if one.name in first.values()]
+            return verb, [main, *(one for one in told if not (" per " in one.around and one.value == main.value))][:MOST]
+    return "", []
+
+
 def results_line(
     question: Question, results: Mapping[str, Quantity], cautions: int = 0, unmet: str = "", also: Sequence[str] = ()
 ) -> str:
     """The answer of a command from its results, and what `also` holds; empty where nothing that it names is known."""
-    for verb, parts in question.headlines:
-        if next(iter(parts)) in results:
-            said = [name for name in parts if name in results and (results[name].value or name not in UNSAID_AS_ZERO)]
-            known = [(parts[name], _value(name, results[name])) for name in said]
-            # Of two quantities with the same words the first one counts; one node or GPU reads what its job reads.
-            first = {around if around != "{}" else value: (around, value) for around, value in reversed(known)}
-            told = [one for one in known if one in first.values() and not (" per " in one[0] and one[1] == known[0][1])]
-            shown = [around.format(value) for around, value in dict.fromkeys([known[0], *told])][:MOST]
-            while len(line := joined(verb, [*shown, *also], cautions, unmet)) > LINE and len(shown) > LEAST:
-                shown.pop()
-            return line
-    return joined("", [], cautions, unmet) if unmet else ""
+    verb, parts = headline(question, results)
+    if not parts:
+        return joined("", [], cautions, unmet) if unmet else ""
+    shown = [one.around.format(one.value) for one in parts]
+    while len(line := joined(verb, [*shown, *also], cautions, unmet)) > LINE and len(shown) > LEAST:
+        shown.pop()
+    return line
 
 
 def _value(name: str, quantity: Quantity) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ingest.reports.charts.bandwidth import Bar
-from ingest.reports.charts.chart import DARK, LIGHT
+from ingest.errors import IngestError, UsageError, expected_one_of
+from ingest.reports.charts.bandwidth import Bar, ranges
+from ingest.reports.charts.chart import DARK, LIGHT, Chart, lacking
 from ingest.reports.labels import plain as plain
 from ingest.reports.page import Section, as_text
 from ingest.reports.pages import page_for
@@ -52,8 +54,7 @@ def as_html(result: InteractiveResult) -> str:
     first, *others = page.sections or (Section(""),)
     heading = "<br>".join(map(escape, as_text(page._replace(sections=())).split("\n")))
     parts = [f"<strong>{heading}</strong>", *_section(first)]
-    drawn = next((CHARTS[one.__name__] for one in type(result).__mro__ if one.__name__ in CHARTS), None)
-    parts += filter(None, [range_bars(drawn[0], drawn[1](result))] if drawn is not None else ())
+    parts += filter(None, [range_bars(*drawn)] if (drawn := _drawn(result)) is not None else ())
     for one in others:
         title = escape(one.title) or "More"
         parts.append(f"<details><summary>{title}</summary>{''.join(_section(one))}</details>")
@@ -62,6 +63,63 @@ def as_html(result: InteractiveResult) -> str:
     parts += [f"<p>Warnings</p><ul>{shown}</ul>"] if shown else []
     parts += [f"<details><summary>{len(warnings) - MOST_WARNINGS} more</summary><ul>{more}</ul></details>"] if more else []
     return f'<div class="ingest-result">{"".join(parts)}</div>'
+
+
+def _drawn(result: InteractiveResult) -> tuple[str, list[Bar]] | None:
+    """The title of the chart of a result, and its rates above zero; None where it has no such rates."""
+    found = next((CHARTS[one.__name__] for one in type(result).__mro__ if one.__name__ in CHARTS), None)
+    if found is None:
+        return None
+    rates = ((name, item) for name, item in found[1](result) if item is not None and item.value > 0)
+    return found[0], [Bar(name, item.value, item.low, item.high) for name, item in rates]
+
+
+def chart_of(result: InteractiveResult, name: str = "") -> Chart:
+    """A chart of a result, the first where none is named.
+
+    Raises:
+        IngestError: it has none, or charts cannot be rendered here.
+        UsageError: none of that name.
+    """
+    if why := lacking():
+        raise IngestError(f"no charts here, {why}")
+    charts = {one.name: one for one in _charts(result)}
+    if not charts:
+        command = getattr(result, "command", type(result).__name__.lower())
+        raise IngestError(f"a result of {command} has nothing to draw: it has fewer than two rates and no course")
+    if name and name not in charts:
+        raise UsageError(f"no chart '{name}', {expected_one_of(name, charts)}")
+    return charts[name] if name else next(iter(charts.values()))
+
+
+def _charts(result: Any) -> Iterator[Chart]:
+    kinds = {one.__name__ for one in type(result).__mro__}
+    drawn = _drawn(result)
+    if drawn is not None and len(drawn[1]) > 1:
+        yield ranges("rates", drawn[1], "B/s", "bandwidth", *drawn[:1] * 2)
+    if "Plan" in kinds:
+        yield from import_module("ingest.reports.charts.planning").charts_of(result)
+    if "Usage" in kinds:
+        yield from import_module("ingest.reports.charts.usage").charts_of_usage(result)
+    tables = getattr(result, "tables", {})
+    for table, (columns, rate) in COURSES.items():
+        rows = [row for row in tables.get(table, ()) if all(row.get(one) is not None for one in columns)]
+        if len(rows) > 1 and rate in result.results:
+            draw = import_module("ingest.reports.charts.planning")
+            label = result.inputs.get("model", {}).get("value", "the job")
+            if table == "intervals":
+                points = [tuple(row[one] for one in columns) for row in rows]
+                yield draw.intervals(points, tuple(result[one].value for one in columns), label)
+            else:
+                known = [{one: value for one, value in row.items() if value != ""} for row in rows]
+                yield draw.goodput(known, result[rate].value, label)
+
+
+#: Tables of a course, each with its columns and the rate that is marked in it.
+COURSES = {
+    "intervals": (("checkpoint_interval", "checkpoint_overhead", "checkpoint_write_bandwidth"), "checkpoint_write_bandwidth"),
+    "bandwidths": (("write_bandwidth", "goodput"), "checkpoint_write_bandwidth"),
+}
 
 
 def _section(section: Section) -> Iterator[str]:
@@ -90,17 +148,12 @@ LINEAR = 30
 MOST_NAME = 36
 
 
-def range_bars(title: str, rates: Rates) -> str:
-    """Bars of rates with their ranges as plain SVG; empty for fewer than two above zero, which a table says better.
+def range_bars(title: str, shown: Sequence[Bar]) -> str:
+    """Bars of rates with their ranges as plain SVG; empty for fewer than two, which a table says better.
 
-    >>> from ingest.engine.value import Quantity
-    >>> range_bars("one", [("a", Quantity(1e9, "B/s")), ("b", None)])
-    ''
-    >>> range_bars("Reads", [("a", Quantity(1e9, "B/s")), ("b", Quantity(2e9, "B/s", 1e9, 4e9))]).startswith("<svg")
-    True
+    >>> range_bars("one", [Bar("a", 1e9)]), range_bars("Reads", [Bar("a", 1e9), Bar("b", 2e9, 1e9, 4e9)])[:4]
+    ('', '<svg')
     """
-    known = [(name, item) for name, item in rates if item is not None and item.value > 0]
-    shown = [Bar(name, item.value, item.low, item.high) for name, item in known]
     if len(shown) < 2:
         return ""
     largest = max(max(one.value, one.high or 0) for one in shown)

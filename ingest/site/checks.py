@@ -48,11 +48,13 @@ PRINTED: Mapping[str, Keys] = {
     "W86": (),
     "W87": (),
     "W53": (),
+    "W102": ("growth",),
     "W89": (),
     "W90": ("offload",),
     "W94": ("offload",),
     "W95": ("offload",),
     "W98": ("offload",),
+    "W105": ("latency",),
     "W57": ("loader",),
 }
 #: Rules of the whole site that `plan` prints.
@@ -229,6 +231,11 @@ def of_totals(site: Site, known: Quantities) -> Iterator[Finding | None]:
         yield finding("W50", known.find, owner="R-WRITE-01")
 
 
+def of_queries(row: QuantityRow, site: Quantities) -> Finding | None:
+    """What the latency of a query leaves for a read of its index, against what one takes at a client."""
+    return finding("W105", {"latency_budget": row.step("latency_budget"), **site.steps_of("client_latency")}, owner=row.name)
+
+
 def of_replicas(row: QuantityRow) -> Finding | None:
     """What the users of a served model ask for, against what its GPUs compute."""
     names = {"turns": "stated_turn_rate", "computed": "computed_turn_rate", "missing": "missing_serving_gpus"}
@@ -281,10 +288,13 @@ TIMED = {
     "job_publish_bandwidth": Timed("R-SYNC-01", "publish_seconds"),
     "job_pull_bandwidth": Timed("R-SYNC-02", "pull_seconds"),
     "job_join_bandwidth": Timed("R-SYNC-03", "join_seconds"),
+    "job_index_load_bandwidth": Timed("R-VEC-02", "index_load_seconds"),
     "weights_load_bandwidth": Timed("R-SERVE-01", "weights_load_seconds"),
     "year_first_load_bandwidth": Timed("R-LOAD-01", "load_seconds", "loading"),
     "year_renewal_bandwidth": Timed("R-LOAD-01", "load_seconds", "loading new versions"),
     "site_migration_bandwidth": Timed("R-LOAD-02", "migration_seconds", "the migration"),
+    "year_landing_bandwidth": Timed("R-LAND-01", "landing_drain_seconds", "landing"),
+    "year_drain_bandwidth": Timed("R-LAND-03", "landing_drain_seconds", "the drain"),
     "year_preparation_bandwidth": Timed("R-PREP-01", "preparation_seconds", "preparation"),
     "year_preparation_write_bandwidth": Timed("R-PREP-02", "preparation_seconds", "preparation"),
     "year_archive_write_bandwidth": Timed("R-ARC-02", "load_seconds", "the archive"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from ingest.catalog.records import Model, Pipeline, Value
 from ingest.catalog.store import Catalog
-from ingest.corpus.measurement_file import read_measurement
+from ingest.corpus.measurement_file import Sizes, read_measurement, sizes_of
 from ingest.engine.derivation_graph import QuantityRow, columns_of, replaced
 from ingest.engine.registry import Step, solve
 from ingest.engine.solver import Quantities
@@ -67,6 +67,25 @@ MEASURED = {
     "samples_in_file": "samples_per_file",
     "data_tokens": "tokens",
 }
+#: keys of data that arrive and the quantity of each
+OF_ARRIVAL = {"rate": "arriving_rate", "link": "link_rate", "duty": "arriving_duty", "buffer": "landing_buffer_seconds",
+              "drain_within": "landing_drain_seconds"}  # fmt: skip
+_FRAME = Input(38, source="ethernet-8023", where="preamble, delimiter, header, check sequence and gap", grade="published")
+_TCP = Input(52, source="tcp-rfc9293", where="headers of TCP and IPv4, and timestamps", grade="published")
+#: of RoCEv2 the payload is its own limit: all headers lie around it
+_ROCE = _FRAME._replace(value=82, source="rocev2", where="Ethernet 38 B, IPv4 20 B, UDP 8 B, BTH 12 B, ICRC 4 B; no VLAN tag")
+#: protocol -> largest packet, headers within it, bytes around it
+FRAMINGS = {
+    "tcp-1500": (Input(1500, source="ethernet-8023", where="largest payload of a frame", grade="published"), _TCP, _FRAME),
+    "tcp-9000": (Input(9000, grade="assumed", note="jumbo frames, as data centers set them"), _TCP, _FRAME),
+    **{
+        f"rocev2-{size}": (Input(size, source="rocev2", where="payload sizes", grade="published"), Input(0), _ROCE)
+        for size in (1024, 4096)
+    },
+}
+USUAL_FRAMING = "tcp-1500"
+#: what a mix of sizes says of a data set
+OF_SIZES = {"sample_bytes": "data_sample_bytes", "samples_per_file": "samples_in_file"}
 #: what of this another layout of the files makes void, and the keys of such a layout
 FILES = ("data_files", "samples_in_file")
 REPACKED = ("files", "file_bytes", "samples_per_file")
@@ -169,7 +188,7 @@ def growth_of(site: Site, catalog: Catalog) -> Growth:
     without = finding("W38", words={"growth": str(shared)}, jobs=listed(left)) if left else None
     described = {name: job.get("growth", shared) for name, job in jobs.items()}
     parameters = {
-        name: {OF_PARAMETERS[key]: item for key, item in one["parameters"].items()}
+        name: {OF_PARAMETERS[key]: item for key, item in _of_parameters(one).items()}
         for name, one in described.items()
         if isinstance(one, Mapping) and "parameters" in one
     }
@@ -178,8 +197,20 @@ def growth_of(site: Site, catalog: Catalog) -> Growth:
     return Growth(of_jobs, of_data, parameters, frozenset(together), tuple(one.message() for one in applying([without])))
 
 
+def _of_parameters(growth: Mapping[str, Any]) -> Mapping[str, Input]:
+    """Factor and period of the growth of parameters, which may have a period of its own."""
+    found = growth["parameters"]
+    return {"factor": found, "every": growth["every"]} if isinstance(found, Input) else found
+
+
 def _growth(site: Site, keys: Keys, described: Mapping[str, Any], shared: Any, recommender: bool) -> dict[str, Input]:
     own = described.get("growth", shared)
+    if own is None and "arrives" in described:
+        arriving = Quantities(arrival_of(described))
+        if "link_rate" in arriving.given:
+            arriving.state("link_stated")
+        year = Input(arriving.value("bytes_arriving_per_year"), note="what arrives in a year")
+        return {"growth_amount": year, "growth_period_seconds": Input(arriving.value("seconds_per_year"), note="a year")}
     if own is None:
         return {}
     place = (*keys, "growth") if "growth" in described else ("growth",)
@@ -192,7 +223,7 @@ def _growth(site: Site, keys: Keys, described: Mapping[str, Any], shared: Any, r
     period = every.low or every.value
     factors: dict[Keys, tuple[Input, float]] = {(key,): (own[key], period) for key in ("capacity", "bandwidth") if key in own}
     if "parameters" in own:
-        grown = own["parameters"]
+        grown = _of_parameters(own)
         factors["parameters", "factor"] = (grown["factor"], grown["every"].low or grown["every"].value)
     for path, (item, time) in factors.items():
         factor = item.high or item.value
@@ -211,6 +242,15 @@ def dataset_rows(site: Site, catalog: Catalog) -> dict[str, QuantityRow]:
     for name in site.section("datasets"):
         _add(name, site, catalog, rows, ())
     return rows
+
+
+def sizes_in(site: Site, name: str) -> Sizes | None:
+    """The mix of sizes of the samples of a data set. Raises IngestError: no mix; with its line."""
+    described = site.section("datasets").get(name, {})
+    if "sizes" not in described:
+        return None
+    with site.blaming(("datasets", name, "sizes")):
+        return sizes_of(described["sizes"], "value", site.folder)
 
 
 def samples_in_file_by_reader(name: str, site: Site, catalog: Catalog) -> dict[str, Value]:
@@ -236,6 +276,8 @@ def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, QuantityRow], 
     for source in (*((described["made_from"],) if "made_from" in described else ()), *described.get("mix", ())):
         _add(source, site, catalog, rows, (*path, name))
     known = Quantities({quantity: described[key] for key, quantity in OWN.items() if key in described}, name)
+    if (mix := sizes_in(site, name)) is not None:
+        known.give({ours: mix.given[theirs] for theirs, ours in OF_SIZES.items() if theirs in mix.given})
     rows[name] = QuantityRow(name, {"of": _size(keys, described, known, site, catalog, rows)}, known)
     given = known.given
     told = not described.keys().isdisjoint(REPACKED) or not given.keys().isdisjoint(FILES)
@@ -373,6 +415,25 @@ def _place_preparation(keys: Keys, described: Mapping[str, Any], known: Quantiti
     usual = {name: item for name, item in USUAL_PREPARATION.items() if not (scratch and name != "preparation_passes")}
     known.give({**usual, **given, **times_of_dataset(described)})
     known.link("prepared_copies", known.step("data_copies"))
+
+
+def arrival_of(described: Mapping[str, Any]) -> dict[str, Input]:
+    """What an instrument or a link delivers to a data set, over which protocol; nothing where none does."""
+    if "arrives" not in described:
+        return {}
+    arrival = described["arrives"]
+    given = {OF_ARRIVAL[key]: item for key, item in arrival.items() if key in OF_ARRIVAL}
+    packet, header, frame = FRAMINGS[arrival.get("over", USUAL_FRAMING)]
+    if "over" not in arrival and "link" in arrival:
+        packet = packet.by_default("packets of 1,500 B, which every link carries", "datasets.*.arrives.over")
+    usual = given["landing_buffer_seconds"].by_default("a full buffer is drained as fast as it filled", "arrives.drain_within")
+    return {
+        "mtu_bytes": packet,
+        "packet_header_bytes": header,
+        "line_frame_bytes": frame,
+        "landing_drain_seconds": usual,
+        **given,
+    }
 
 
 def times_of_dataset(described: Mapping[str, Input]) -> dict[str, Input]:

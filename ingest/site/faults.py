@@ -48,7 +48,8 @@ def faults_of(site: Site, found: Sequence[Fault], catalog: Catalog) -> list[Faul
         for name, one in site.section(table).items():
             faults += _unknown(site, (table, name, "cluster"), "clusters", one.get("cluster"))
             faults += _of_job(site, (table, name), one) if table == "jobs" else ()
-            if site.section("clusters").get(str(one.get("cluster")), {}).get("node") == WITHOUT_GPUS:
+            cluster = site.section("clusters").get(str(one.get("cluster")), {})
+            if cluster.get("node") == WITHOUT_GPUS and "index" not in one:
                 lacking = f"the nodes of {one['cluster']} have no GPUs, expected a cluster that has"
                 faults.append(Fault((table, name, "cluster"), lacking))
     for name, described in site.section("datasets").items():
@@ -94,9 +95,12 @@ def of_rows(site: Site, found: Sequence[Fault], catalog: Catalog) -> list[Fault]
     for table in WORKLOADS:
         for name, one in site.section(table).items():
             cluster, read = one.get("cluster"), one.get("data")
-            if {(table, name), ("clusters", str(cluster))} & hurt or cluster not in clusters or (read and read not in data):
+            place = ("indexes" if "index" in one else table, name)
+            if {place, (table, name), ("clusters", str(cluster))} & hurt:
                 continue
-            with _noting(faults, hurt, (table, name)):
+            if cluster not in clusters or (read and read not in data):
+                continue
+            with _noting(faults, hurt, place):
                 if table == "jobs":
                     known = data[read].known if read else None
                     rows[table].append(SiteJob(name, one, site, catalog, known, answers).plan().row)
@@ -140,7 +144,7 @@ def _rests_on(name: str, sets: Mapping[str, Any]) -> list[str]:
 def _of_site(site: Site) -> Iterator[Fault]:
     """What contradicts in the keys of no row."""
     storage, jobs, written = site.section("storage"), site.section("jobs"), site.written
-    if not any(table in written for table in ("jobs", "serving", "datasets")):
+    if not any(table in written for table in ("jobs", "serving", "indexes", "datasets")):
         expected = "training jobs by name, or `serving`: served models by name, or `datasets` that are loaded and prepared"
         yield Fault((), f"'jobs' is missing: {expected}", ("jobs", "serving", "datasets"))
     yield from _of_growth(("growth",), site.data.get("growth"))
@@ -214,7 +218,7 @@ def _of_job(site: Site, keys: Keys, job: Mapping[str, Any]) -> Iterator[Fault]:
         yield from refusals(site, [finding("E06", sizes, owner=keys[-1], cluster=job["cluster"])])
     placed = job.get("placement", {})
     mode = placed.get("mode")
-    if not any(key in job for key in (*RATES, "checkpoint")) and ".".join(keys) not in site.section("questions"):
+    if not any(key in job for key in (*RATES, "checkpoint", "index")) and ".".join(keys) not in site.section("questions"):
         missing = "the read rate is missing, expected `model` or `samples_per_second` with `sample_bytes`"
         yield Fault(keys, missing, (*RATES, "checkpoint"))
     if "tokens" in job and "epochs" in job:
@@ -243,10 +247,23 @@ def _of_dataset(site: Site, keys: Keys, described: Mapping[str, Any]) -> Iterato
         yield Fault(keys, f"found {found}, expected one of {', '.join(DATA_SIZES)}", () if sizes else DATA_SIZES)
     if "sample_bytes" in described and "parts" in described:
         yield Fault((*keys, "parts"), "the bytes of a sample are already given by `sample_bytes`, expected one of them")
+    if "arrives" in described:
+        given = [key for key in ("rate", "link") if key in described["arrives"]]
+        if len(given) != 1:
+            found = " and ".join(given) or "no rate"
+            yield Fault((*keys, "arrives"), f"found {found}, expected one of `rate` and `link`", () if given else ("rate",))
+        for other in ("mix", "made_from", "refresh"):
+            if other in described:
+                yield Fault((*keys, "arrives"), f"found with `{other}`, expected a data set that is kept as it arrives")
+        if described.get("tier") == ARCHIVE:
+            yield Fault((*keys, "arrives"), "data arrive on the performance tier, expected an archive that is made from it")
+    for other in ("sample_bytes", "parts", "mix", "measured"):
+        if "sizes" in described and other in described:
+            yield Fault((*keys, "sizes"), f"the bytes of a sample are already given by `{other}`, expected one of them")
     for name in described.get("mix", ()):
         yield from _unknown(site, (*keys, "mix", name), "datasets", name)
     pairs = [
-        ("samples", "parts" if "parts" in described else "sample_bytes"),
+        ("samples", next((key for key in ("parts", "sizes") if key in described), "sample_bytes")),
         ("made_from", "ratio"),
         ("retention", "refresh"),
         ("parts", "samples"),
@@ -274,12 +291,14 @@ def _of_dataset(site: Site, keys: Keys, described: Mapping[str, Any]) -> Iterato
 
 
 def _of_growth(keys: Keys, growth: object) -> Iterator[Fault]:
-    """A growth by a factor and by an amount, and an amount without its period."""
-    if isinstance(growth, Mapping) and "add" in growth:
-        if "capacity" in growth:
-            yield Fault((*keys, "add"), "the growth is already given by `capacity`, expected one of them")
-        if "every" not in growth:
-            yield Fault((*keys, "add"), "expected `every` with it, such as `1 year`")
+    """A growth by a factor and by an amount, and an amount or a factor of parameters without its period."""
+    if not isinstance(growth, Mapping):
+        return
+    if "add" in growth and "capacity" in growth:
+        yield Fault((*keys, "add"), "the growth is already given by `capacity`, expected one of them")
+    for key in ("add", "parameters"):
+        if key in growth and "every" not in growth and not isinstance(growth[key], Mapping):
+            yield Fault((*keys, key), "expected `every` with it, such as `1 year`")
 
 
 def _written(site: Site, keys: Keys) -> Mapping[str, Any]:

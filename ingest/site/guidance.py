@@ -117,7 +117,9 @@ def place_floors(guidance: Mapping[str, ClusterGuidance], jobs: Sequence[Quantit
     """Give each job the guidance for its GPUs: for its reads, and where it saves checkpoints for writes and restores."""
     for row in jobs:
         one, known = guidance[str(row.words["cluster"])], row.known
-        known.adopt({name: step for name, step in one.shared.items() if name in FIELDS or name not in known.given})
+        # A row says by itself how many GPUs its nodes have, if any.
+        own = {*known.given, "gpus_per_node"} - FIELDS.keys()
+        known.adopt({name: step for name, step in one.shared.items() if name not in own})
         if one.floor is not None and "restart_read_bandwidth" in known.steps:
             known.state("guided_saves")
 

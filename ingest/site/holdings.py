@@ -6,7 +6,8 @@ import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ingest.engine.derivation_graph import QuantityRow, column, columns_of
+from ingest.catalog.store import Catalog
+from ingest.engine.derivation_graph import QuantityRow, column, columns_of, replaced
 from ingest.engine.registry import Step, linked, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
@@ -19,10 +20,13 @@ from ingest.site.datasets import (
     STILL,
     STORES_NOTHING,
     Growth,
+    arrival_of,
     times_of_dataset,
 )
 from ingest.site.site_file import Site
-from ingest.units import parse
+from ingest.sizing.memory import memory
+from ingest.sizing.rules import Finding, finding
+from ingest.units import display, parse
 
 
 def year_rows(
@@ -43,8 +47,9 @@ def year_rows(
         name = label_of(site, year)
         known = Quantities(storage.given, name, shared_inputs=True)
         of_data = _columns_by_tier(site, present, name)
-        of_data[held] = column(held, (*of_data[held].inputs, *_read_besides(jobs, growth, year)), name)
-        of_data[written] = column(written, (*of_data[written].inputs, *_written_besides(jobs)), name)
+        landing, landed = _landing(present, "dataset_landing_bytes", held), _landing(present, "landed_bytes_per_day", written)
+        of_data[held] = column(held, (*of_data[held].inputs, *landing, *_read_besides(jobs, growth, year)), name)
+        of_data[written] = column(written, (*of_data[written].inputs, *landed, *_written_besides(jobs)), name)
         known.adopt({**shared, **_grown_columns(jobs, growth, year, name), **of_data})
         if tiers:
             known.state("tiers_shared")
@@ -58,9 +63,17 @@ def year_rows(
 
 
 #: what jobs read and write besides data sets and checkpoints; each is held once
-BESIDES = ("start_bytes", "evaluation_bytes", "export_bytes_of_runs", "weights_of_runs_bytes", "traces_of_runs_bytes")
+BESIDES = ("start_bytes", "evaluation_bytes", "export_bytes_of_runs", "weights_of_runs_bytes", "traces_of_runs_bytes",
+           "indexed_bytes_held")  # fmt: skip
+WRITTEN_BESIDES = ("job_versions_per_day", "job_traces_per_day", "index_bytes_per_day")
 #: what of it is as large as the model of the job
 OF_MODEL = ("export_bytes_of_runs",)
+
+
+def _landing(present: Sequence[QuantityRow], name: str, column_name: str) -> list[Step]:
+    """What data that arrive add to a column of the data sets of a year."""
+    steps = [step for row in present if (step := row.step(name)) is not None and step.value]
+    return [linked(column_name.removesuffix("_of_datasets"), step, step.owner) for step in steps]
 
 
 def _read_besides(jobs: Sequence[QuantityRow], growth: Growth, year: int) -> Iterator[Step]:
@@ -74,8 +87,8 @@ def _read_besides(jobs: Sequence[QuantityRow], growth: Growth, year: int) -> Ite
 
 
 def _written_besides(jobs: Sequence[QuantityRow]) -> Iterator[Step]:
-    """Versions of weights and rollout traces, as bytes that are written in a day."""
-    steps = (row.step(name) for row in jobs for name in ("job_versions_per_day", "job_traces_per_day"))
+    """Versions of weights, rollout traces and rebuilt indexes, as bytes that are written in a day."""
+    steps = (row.step(name) for row in jobs for name in WRITTEN_BESIDES)
     yield from (linked("dataset_bytes_written_per_day", step, step.owner) for step in steps if step is not None and step.value)
 
 
@@ -175,6 +188,54 @@ def place_grown_checkpoints(known: Quantities, jobs: Sequence[QuantityRow], grow
         known.link(f"grown_{name}_bandwidth", total.step(workload))
 
 
+#: bytes of the checkpoints of a run that grow with its parameters, and their names in a year
+GROWN_BYTES = {"checkpoint_bytes": "grown_checkpoint_bytes", "restart_read_bytes": "grown_restart_bytes"}
+
+
+def grown_models(
+    site: Site, jobs: Sequence[QuantityRow], growth: Growth, years: int, catalog: Catalog
+) -> tuple[list[QuantityRow], list[Finding | None]]:
+    """The model of each job whose parameters grow, year by year, and the year from which its run no longer fits its nodes."""
+    rows, found = [], []
+    for row in jobs:
+        factors, start = growth.parameters.get(row.name), row.checkpoints and row.checkpoints.find("parameters")
+        if factors is None or not start:
+            continue
+        job = site.section("jobs")[row.name]
+        optimizer = job.get("checkpoint", {}).get("optimizer")
+        node, late = site.section("clusters")[job["cluster"]]["node"], False
+        for year in range(years + 1):
+            own = Quantities({**factors, "elapsed_seconds": elapsed_until(year)}, row.name)
+            own.link("start_parameters", start)
+            for name, grown in GROWN_BYTES.items():
+                if (step := row.step(name)) is not None:
+                    own.link(grown, grown_step(step, factors, year))
+            parameters = own.step("grown_parameters")
+            if "offload" not in job:
+                # As `memory` counts the states of so many parameters, each once over all GPUs: no layout needs fewer.
+                with site.blaming(("jobs", row.name, "checkpoint")):
+                    held = memory(
+                        set={"parameters": float(parameters.value)}, node=node, optimizer=optimizer, catalogs=catalog
+                    ).known
+                done: dict[Step, Step] = {}
+                given = {"parameters": linked("parameters", parameters, row.name)}
+                own.adopt(
+                    {name: replaced(held.step(name), given, done, row.name) for name in HELD if held.find(name) is not None}
+                )
+                needed = own.steps.get("nodes_to_hold")
+                if needed is not None and needed.value > row.known.value("nodes") and not late:
+                    facts = {"nodes_to_hold": needed, "nodes": row.known.step("nodes")}
+                    late, label = True, label_of(site, year)
+                    states = display(own.value("model_state_bytes"), "B", binary=False)
+                    found.append(finding("W102", facts.get, owner=row.name, year=label, states=states))
+            rows.append(QuantityRow(row.name, {"year": label_of(site, year)}, own))
+    return rows, found
+
+
+#: what GPU memory holds of a model
+HELD = ("model_state_bytes", "gpus_to_hold", "nodes_to_hold")
+
+
 def _grown_columns(jobs: Sequence[QuantityRow], growth: Growth, year: int, owner: str) -> dict[str, Step]:
     """The columns of checkpoints in a year, of jobs whose parameters grow; nothing where none do."""
     if not growth.parameters or not year:
@@ -232,7 +293,10 @@ def _rows_in(site: Site, data: Mapping[str, QuantityRow], year: int, growth: Gro
         own = growth.datasets[name]
         expires = "lifetime" in described
         grows = {**own, "elapsed_seconds": elapsed_until(year)} if own or expires else {"capacity_growth": STILL}
-        known = Quantities({**row.known.given, **grows, **times_of_dataset(described), "present": here}, name)
+        arrives = arrival_of(described)
+        known = Quantities({**row.known.given, **grows, **times_of_dataset(described), **arrives, "present": here}, name)
+        if "link_rate" in arrives:
+            known.state("link_stated")
         for one in SAME_IN_ALL_YEARS:
             if one in row.known.given or one in DECIDED:
                 row.known.find(one)

@@ -36,8 +36,10 @@ KEYS = {
 }
 #: Defaults of which the key says more than the value: that no other limit holds.
 ALONE = frozenset(("drain_time", "drain_fraction"))
+#: Quantities that a job sets among the further ones of its checkpoints, as the keys for them choose another formula.
+SET = frozenset(("drain_time", "failures_per_node_second", "observed_interrupts"))
 #: Sections of a site file whose keys need no owner; any other key is one of a job.
-OF_THE_SITE = ("clusters", "growth", "jobs", "outage", "overlap", "reserve", "serving", "storage", "test")
+OF_THE_SITE = ("clusters", "growth", "indexes", "jobs", "outage", "overlap", "reserve", "serving", "storage", "test")
 
 
 class Influence(NamedTuple):
@@ -67,6 +69,12 @@ class SiteInput(NamedTuple):
     keys: tuple[str, ...]
     low: float | None = None
     high: float | None = None
+
+    @property
+    def owner(self) -> str:
+        """The job or the data set that it belongs to, the first of several; empty where it belongs to none."""
+        several = self.keys[0].split(".")[1] if self.keys else self.name.rpartition(": ")[0].partition(",")[0]
+        return self.steps[0].owner or several
 
     @property
     def uncertain(self) -> Uncertain:
@@ -100,15 +108,35 @@ def site_inputs(plan: Plan) -> list[SiteInput]:
             alike.setdefault(key, []).append(step)
     found = []
     for steps in alike.values():
-        first, keys = steps[0], tuple(dict.fromkeys(key for step in steps for key in _keys_of(step, plan)))
-        known = uncertain(first.name, first.source)
+        first, known = steps[0], uncertain(steps[0].name, steps[0].source)
+        keys = tuple(dict.fromkeys(key for step in steps for key in _keys_of(step, plan)))
         if keys or known is not None:
-            owners = sorted({step.owner for step in steps} - {""})
-            name = keys[0] if keys else ": ".join(filter(None, (owners[0] if owners else "", first.name)))
-            more = max(len(keys), len(owners) if not keys else 0) - 1
-            name += f" and {more} more" if more > 0 else ""
+            # What several jobs take from one source belongs to those that rest on it.
+            resting = () if keys else steps if any(step.owner for step in steps) else plan.tree.above(steps)
+            owners = sorted({step.owner for step in resting} & ({*plan.site.section("jobs")} | {first.owner}) - {""})
+            if not keys and first.name in SET:
+                having = [owner for owner in owners if "checkpoint" in plan.site.section("jobs").get(owner, {})]
+                keys = tuple(f"jobs.{owner}.checkpoint.set.{first.name}" for owner in having)
+            name = called(keys, plan) if keys else ": ".join(filter(None, (", ".join(owners), first.name)))
             found.append(SiteInput(name, tuple(steps), keys, *((known.low, known.high) if known is not None else ())))
     return sorted(found, key=lambda one: one.name)
+
+
+def called(keys: Iterable[str], plan: Plan) -> str:
+    """Keys by one name that says what all of them are; an asterisk is every entry of a section.
+
+    Keys that differ in their owner alone are `jobs.{climate, cosmology}.warm_up`.
+    """
+    owners: dict[tuple[str, str], list[str]] = {}
+    for key in keys:
+        section, owner, rest = [*key.split(".", 2), "", ""][:3]
+        owners.setdefault((section, rest), []).append(owner)
+    names = []
+    for (section, rest), found in owners.items():
+        every = len(found) > 1 and {*found} == {*plan.site.section(section)}
+        middle = "*" if every else found[0] if len(found) == 1 else f"{{{', '.join(sorted(found))}}}"
+        names.append(".".join(filter(None, (section, middle, rest))))
+    return ", ".join(names)
 
 
 def _keys_of(step: Step, plan: Plan) -> Iterator[str]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ingest.architecture.structure import numbers_in
-from ingest.catalog.records import READ_PATTERNS, Format, Model, Node
+from ingest.catalog.records import READ_PATTERNS, WITHOUT_GPUS, Format, Model, Node
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.messages import rule_of
@@ -17,11 +17,11 @@ from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived, revised
 from ingest.errors import CatalogError, IngestError, MissingQuantity, RequirementNotMet, expected_one_of
-from ingest.site.datasets import REPACKED, mixed_bytes_of, model_of, read_of_mixture
+from ingest.site.datasets import REPACKED, mixed_bytes_of, model_of, read_of_mixture, sizes_in
 from ingest.site.schema import loads_of_jobs
 from ingest.site.site_file import Keys, Site
 from ingest.site.tiers import place_states
-from ingest.sizing.bandwidth import estimate
+from ingest.sizing.bandwidth import MIXED, estimate, sizes_unused
 from ingest.sizing.checkpoint import (
     QUANTITIES,
     asked_results,
@@ -34,10 +34,12 @@ from ingest.sizing.checkpoint_schedule import USUAL_MODE
 from ingest.sizing.evidence_choice import RateBasis, disputed, foreign_size, rate_basis_of, reads_again
 from ingest.sizing.evidence_ladder import RATE, from_catalog
 from ingest.sizing.job import QUANTITIES as JOB_QUANTITIES
-from ingest.sizing.job import Job, encoding_in
+from ingest.sizing.job import TOKENS, Job, batch_of, by_option, encoding_in
 from ingest.sizing.post_training import QUANTITIES as RL_OPTIONS
 from ingest.sizing.post_training import post_training
-from ingest.sizing.rules import LARGE_REQUEST, PAGE_CACHE, WARM_UP_SECONDS, contradictions
+from ingest.sizing.rules import LARGE_REQUEST, PAGE_CACHE, WARM_UP_SECONDS, contradictions, messages
+from ingest.sizing.vectors import QUANTITIES as INDEX_OPTIONS
+from ingest.sizing.vectors import indexed
 from ingest.units import parse
 
 #: keys of a job that are words of a question
@@ -84,6 +86,10 @@ PUBLISHED = ("publish_bytes", "publish_seconds", "publish_write_bandwidth", "anc
 PULLED = ("publish_bytes", "pull_seconds", "pull_read_bandwidth", "anchor_read_bandwidth", "join_seconds", "join_read_bytes",
           "join_read_bandwidth")  # fmt: skip
 TRACED = ("trace_write_bandwidth", "trace_bytes_per_day", "traces_retained_bytes")
+#: what the row of a vector index takes from the answer about it, and what besides where its queries read storage
+INDEXED = ("vectors", "index_bytes", "memory_bytes", "indexed_bytes_held", "index_load_seconds", "index_load_bandwidth",
+           "rebuild_write_bandwidth")  # fmt: skip
+QUERIED = ("read_requests_per_second", "query_block_bytes")
 #: keys of a checkpoint policy that say how large a checkpoint is, and the quantity that each is
 SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
 #: what a refusal says of a checkpoint below `set`, and the key that a policy has for it
@@ -191,6 +197,8 @@ class SiteJob:
     def plan(self) -> JobPlan:
         """Its plan. Raises IngestError: it cannot be answered; with its line."""
         job = self.described
+        if "index" in job:
+            return self._indexed()
         sizes = {"nodes": job["nodes"], "gpus_per_node": from_catalog(self.node.gpus_per_node)}
         own = {quantity: job[key] for key, quantity in OWN.items() if key in job}
         own |= {"readers_per_gpu": job["loader"]["workers"]} if "loader" in job else {}
@@ -239,6 +247,8 @@ class SiteJob:
         words |= self._request(known, model)
         words |= {"mode": policy.mode} if policy else {}
         row = QuantityRow(self.name, words, known, policy and policy.known)
+        if basis is not None and MIXED not in known.cases and sizes_in(self.site, job.get("data", "")) is not None:
+            told += tuple(messages([sizes_unused(known)]))
         warnings = (*told, *(policy.warnings if policy else ()), *contradictions(known, _settings(job)))
         sized = basis is not None and basis.levels[0].is_sized and basis.job.scaling == "published"
         return JobPlan(row, basis and basis.job, policy, warnings, sized)
@@ -271,11 +281,12 @@ class SiteJob:
             numbers["sample_bytes"] = foreign
         words: dict[str, Any] = {key: job[key] for key in WORDS if key in job}
         plain = {name: item.value for name, item in numbers.items()}
-        question = Job(node=self.cluster["node"], settings=settings, numbers=plain, **words)
+        batch = batch_of({**settings, **({TOKENS: job["tokens"].value} if "tokens" in job else {})})
+        question = Job(node=self.cluster["node"], settings=settings, numbers=plain, batch_tokens=batch, **words)
         kind = (self.cluster["node"], *sorted(words.items()))
         told = ("warnings", "data" in job, "checkpoint" in job, "dataset_samples" in settings, *kind)
         warnings: tuple[str, ...] = self._once(told, lambda: self._warnings(question))
-        asked = (*kind, *sorted(plain.items()), *sorted(settings.items()))
+        asked = (*kind, batch, *sorted(plain.items()), *sorted(settings.items()))
         basis: RateBasis = self._once(("reads", *asked), lambda: rate_basis_of(question, self.catalog))
         # Equal questions are estimated once, yet each job keeps the inputs of its own keys.
         said = {JOB_QUANTITIES[name]: item for name, item in numbers.items()}
@@ -348,6 +359,28 @@ class SiteJob:
         versions = (PULLED if rollouts else PUBLISHED) if travels else ()
         known.adopt({name: found.known.step(name) for name in (*versions, *traced)})
         return () if rollouts else found.warnings
+
+    def _indexed(self) -> JobPlan:
+        """The plan of a vector index: what its queries read, its copies load, its rebuilds write, and what it holds."""
+        described, gpus = self.described["index"], {}
+        if self.cluster["node"] != WITHOUT_GPUS:
+            gpus["gpus_per_node"] = from_catalog(self.node.gpus_per_node)
+        known = Quantities({"nodes": self.described["nodes"], **gpus}, self.name)
+        with self.site.blaming(("indexes", self.name)):
+            numbers = {name: described[key] for key, name in INDEX_OPTIONS.items() if isinstance(described.get(key), Input)}
+            measured = {"documents": self.site.folder / described["measured"]} if "measured" in described else {}
+            found = indexed({**described, **measured}, numbers, self.catalog, self.name).known
+            try:
+                reads = found.value("reads_per_query") > 0
+                known.adopt(found.steps_of(*INDEXED, *(QUERIED if reads else ())))
+            except MissingQuantity as error:
+                raise IngestError(by_option(INDEX_OPTIONS, error.args[0])) from error
+        if reads:
+            known.link("read_request_bytes", known.step("query_block_bytes"))
+        if reads and "query_latency" in numbers:
+            known.adopt(found.steps_of("queries_per_second", "query_latency", "beam_width", "latency_budget"))
+        words = {"cluster": self.described["cluster"], "pattern": "random"}
+        return JobPlan(QuantityRow(self.name, words, known, None), None, None, (), False)
 
     def _place(self, known: Quantities) -> None:
         """Where the job reads from: storage, or the NVMe of its nodes."""
@@ -473,6 +506,11 @@ class SiteJob:
         if model is not None and model.sequence_length is not None:
             known.give_default("sequence_length", from_catalog(model.sequence_length))
         known.state(REQUESTS[how if "io_size" not in self.described or how == "whole files" else "shards"], "loaders_read")
+        mix = sizes_in(self.site, self.described.get("data", ""))
+        if mix is not None and how == "whole files":
+            known.link("largest_request_bytes", known.step("request_bytes"))
+            mix.place(known, "class_requests", "class_small_share")
+            known.state(MIXED)
         if "threads" in self.described:
             stated = Input(self.described["threads"], origin="user", where=".".join((*self.keys, "threads")))
             known.give({"readers_per_node": stated})

@@ -26,6 +26,8 @@ UNCACHED = (
 KV_READS, KV_WRITES = "kv_peak_read_bandwidth_of_serving", "kv_write_bandwidth_of_serving"
 TIER_READS = ("job_offload_read_bandwidth_of_jobs", "job_offload_mean_read_bandwidth_of_jobs", KV_READS,
               "kv_read_bandwidth_of_serving")  # fmt: skip
+#: the column of the random reads of vector indexes
+QUERIES = "job_query_bandwidth_of_jobs"
 #: columns of the reads of versions: all clients read the same new files
 PULLED = ("job_pull_bandwidth_of_jobs", "job_join_bandwidth_of_jobs")
 NEW_FILES = "new files, which one client has written just before; requests bypass the caches of the clients"
@@ -35,6 +37,8 @@ STAGED = "job_staging_bandwidth_of_jobs"
 BURSTS = ("create", "open")
 #: a part of a mix below this share of the bytes is counted with the largest part
 SMALLEST_SHARE = 0.01
+#: share of the bytes from which files of about one size are a part of their own
+SMALLEST_CLASS = 0.05
 #: digits of a share in a mix
 SHARE_DIGITS = 3
 
@@ -89,7 +93,7 @@ class LoadConditions(LineClients):
             return Conditions("open", threads=int(threads), **shared)
         if line.operation == MIXED:
             parts = self.mixed(value, parts, number, clients)
-        mix = mix_of(parts)
+        mix = mix_of([piece for part in parts for piece in self._by_size(part)])
         depth = self._depth(parts, mix, number, clients) if line.operation == MIXED or (mix and number) else {}
         pattern: dict[str, Any] = {"mix": mix}
         if line.operation != MIXED and len(mix) <= 1:
@@ -151,7 +155,7 @@ class LoadConditions(LineClients):
     def _copied(self, name: str, bandwidth: float, clients: int) -> LoadPart:
         """Reads that belong to no loader of a job: each client copies in sequence, with as many streams as it has GPUs."""
         rows = (*self.jobs.values(), *self.serving.values())
-        streams = max((row.known.value("gpus_per_node") for row in rows), default=1)
+        streams = max(map(_streams, rows), default=1)
         return LoadPart(name, bandwidth, self.known.value("stream_request_bytes"), "sequential", clients, streams)
 
     def _reads(self, value: RequirementValue, entries: Sequence[Step], clients: int) -> list[LoadPart]:
@@ -187,6 +191,12 @@ class LoadConditions(LineClients):
         if line.column == KV_READS:
             return self._of_cache(entry)
         row = self._row(line, entry)
+        if line.column == QUERIES and row is not None:
+            # Where no latency is stated, as many reads are outstanding as the latency of a client implies.
+            readers = row.step("query_readers_per_node")
+            size, nodes = row.known.value("read_request_bytes"), row.known.value("nodes_at_once")
+            each = 1.0 if readers is None else float(readers.value)
+            return LoadPart(row.name, float(entry.value), size, "random", nodes, each, stated=readers is not None)
         if row is None:
             return self._copied(entry.owner, float(entry.value), clients)
         nodes = float(clients) if line.clients in OF_ONE_JOB else row.known.value("nodes_at_once")
@@ -195,13 +205,34 @@ class LoadConditions(LineClients):
             readers = row.known.step("reads_ahead_per_node")
         if line.streams or readers is None:
             size, pattern = self.known.value("stream_request_bytes"), "sequential"
-            each = float(readers.value) if readers is not None else row.known.value("gpus_per_node")
+            each = float(readers.value) if readers is not None else _streams(row)
             return LoadPart(row.name, float(entry.value), size, pattern, nodes, each)
         request = row.known.value("read_request_bytes")
         stated, pattern = self._states_readers(row.name), str(row.words["pattern"])
         return LoadPart(
             row.name, float(entry.value), request, pattern, nodes, float(readers.value), stated=stated, of_loader=True
         )
+
+    def _by_size(self, part: LoadPart) -> list[LoadPart]:
+        """The reads of a job by the classes of its files, where each is a sample and their sizes differ."""
+        column = self.jobs[part.job].known.steps.get("class_requests_of_sizes") if part.of_loader else None
+        if column is None:
+            return [part]
+        classes = [
+            (float(solve("class_bytes", {one.name: one.value for one in entry.inputs})), entry) for entry in column.inputs
+        ]
+        enough, groups = SMALLEST_CLASS * sum(size for size, _ in classes), [[0.0, 0.0]]
+        # Small files have few bytes and many requests: they count with the next larger ones until there are enough bytes.
+        for size, entry in classes:
+            if groups[-1][0] >= enough:
+                groups.append([0.0, 0.0])
+            groups[-1][0] += size
+            groups[-1][1] += float(entry.value)
+        found = []
+        for size, requests in groups:
+            mean = solve("request_of_sizes", {"sample_bytes": size, "requests_per_sample": requests})
+            found.append(part._replace(bandwidth=size, io_size=round(mean)))
+        return scaled(found, part.bandwidth)
 
     def _row(self, line: RequirementTemplate, entry: Step) -> QuantityRow | None:
         """The job of an entry; None where the entries are of data sets, which may have the names of jobs."""
@@ -318,8 +349,8 @@ class LoadConditions(LineClients):
 
     def findings(self, value: RequirementValue, conditions: Conditions) -> Iterator[Finding | None]:
         """Whether threads that the site file states imply a latency that no client reaches."""
-        if conditions.implied_latency is None or value.line.streams:
-            return
+        if conditions.implied_latency is None or value.line.streams or value.line.column == QUERIES:
+            return  # W105 says it of queries
         stated = [entry.owner for entry in self.entries(value) if entry.owner in self.jobs]
         if stated:
             known = self.known.values_of("client_latency", "medium_and_network_seconds")
@@ -334,6 +365,7 @@ class LoadConditions(LineClients):
         return {
             "reads": _reads_in_words(conditions),
             "mixed": "by bytes " + ", ".join(part.words for part in conditions.mix),
+            "requests": "" if size is None else f"{value.step.value / size:,.0f} reads/s",
             "io": "" if size is None else request_size(size),
             "puts": writes_in_words(conditions),
             "threads": f"{threads} thread{'' if threads == 1 else 's'}",
@@ -364,6 +396,12 @@ class LoadConditions(LineClients):
     def _states_readers(self, name: str) -> bool:
         """Whether the site file states the concurrent reads of a job."""
         return not {"threads", "loader"}.isdisjoint(self.site.section("jobs").get(name, {}))
+
+
+def _streams(row: QuantityRow) -> float:
+    """How many files a node copies at a time: one for each GPU, at least one."""
+    gpus = row.step("gpus_per_node")
+    return 1.0 if gpus is None else float(gpus.value)
 
 
 def _clients_in_words(conditions: Conditions) -> str:

@@ -28,6 +28,7 @@ from ingest.site.checks import (
     of_each,
     of_headline,
     of_policies,
+    of_queries,
     of_questions,
     of_replicas,
     of_storage,
@@ -39,7 +40,15 @@ from ingest.site.checks import (
 from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, growth_of, source_rows
 from ingest.site.faults import every_fault, faults_of
 from ingest.site.guidance import NO_GUIDANCE, UNLIMITED, ClusterGuidance, guidance_of, place_floors, unguided
-from ingest.site.holdings import MINIMUMS, elapsed_until, holdings_of, place_grown_checkpoints, place_minimums, year_rows
+from ingest.site.holdings import (
+    MINIMUMS,
+    elapsed_until,
+    grown_models,
+    holdings_of,
+    place_grown_checkpoints,
+    place_minimums,
+    year_rows,
+)
 from ingest.site.jobs import place_transfers, plan_jobs
 from ingest.site.loaders import place_loaders
 from ingest.site.plan import MOST_YEARS, TABLES, Plan, PlanScenarios, RootOptions
@@ -127,6 +136,7 @@ USUAL = {
 UNPROTECTED = Message("the protection scheme of the storage is not known", supply=("storage.protection",))
 NOT_SERVED = Message("no workload keeps key-value caches", supply=("serving",))
 NOT_PUBLISHED = Message("no job of reinforcement learning publishes weights", supply=("jobs.*.rl",))
+NOT_INDEXED = Message("the site has no vector index", supply=("indexes",))
 NOT_STARTED = Message("no served model states a time to load its weights", supply=("serving",))
 NOT_OFFLOADED = Message("no job keeps its states below GPU memory", supply=("offload",))
 UNOPENED = Message("the samples in a file are not known", supply=("samples_per_file of its data", "file_bytes of its data"))
@@ -306,6 +316,7 @@ def plan_once(
     tables = {"jobs": jobs, "serving": serving, "clusters": clusters, "datasets": list(data.values()), "years": by_year}
     tables["holdings"] = [row for rows in holdings for row in rows]
     tables["sources"] = source_rows(site, data)
+    tables["models"], outgrown = grown_models(site, jobs, growth, horizon, catalog)
     left_out = _left_out(site, bool(policies), bool(tiers))
     if not any("suggested_rate" in row.known.given for row in jobs):
         left_out["R-READ-06"] = "evidence agrees about the rate of each job"
@@ -354,9 +365,11 @@ def plan_once(
         *(finding("W90", row.step, owner=row.name) for row in offloading),
         *(one for row in offloading for one in bounds(row.known, row.name)),
         *(states_on_storage(row) for row in jobs),
+        *(of_queries(row, storage) for row in jobs),
         *(finding("W89", row.step, owner=row.name) for row in serving),
         *(of_replicas(row) for row in serving),
         *of_questions(site),
+        *outgrown,
         *totals,
         *units,
     ]
@@ -407,6 +420,8 @@ def _left_out(site: Site, saves: bool, tiers: bool) -> dict[str, str]:
             found[line.id] = NOT_STARTED
         if line.id.startswith(("R-SYNC", "R-TRACE")) and not any("rl" in one for one in site.section("jobs").values()):
             found[line.id] = NOT_PUBLISHED
+        if line.id.startswith("R-VEC") and not site.section("indexes"):
+            found[line.id] = NOT_INDEXED
         if line.id.startswith("R-OFFLOAD") and not (served or offloaded):
             found[line.id] = NOT_OFFLOADED
     return found

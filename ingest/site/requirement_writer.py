@@ -15,7 +15,7 @@ from ingest.engine.solver import Quantities
 from ingest.errors import listed
 from ingest.requirement import INFORMATION, PRIORITIES, Conditions, Requirement, kind_of_line, loads_in_words
 from ingest.site.checks import TIMED, of_line, times_as_long
-from ingest.site.holdings import BESIDES
+from ingest.site.holdings import BESIDES, WRITTEN_BESIDES
 from ingest.site.line_clients import OF_ONE_JOB
 from ingest.site.load_conditions import LoadConditions, writes_in_words
 from ingest.site.requirement_wording import (
@@ -82,7 +82,7 @@ KEPT = {
 def _held(value: RequirementValue, words_of: Mapping[str, str] = HELD) -> str:
     """What a total consists of, in words: the kinds of which there is something."""
     present = [
-        entry.inputs[0].name if entry.inputs and entry.inputs[0].name in BESIDES else part.name
+        entry.inputs[0].name if entry.inputs and entry.inputs[0].name in (*BESIDES, *WRITTEN_BESIDES) else part.name
         for part in value.columns
         for entry in part.inputs
         if float(entry.value)

@@ -26,7 +26,7 @@ SMALL_BARE = r"^\s*\+?(?!0*\.?0*\s*$)(\d{1,3}|\d*\.\d*)\s*$"
 #: What may stand behind the number, by the physical part of the base unit.
 _SUFFIXES = {
     "s": rf"({_PREFIX}|[muµn]s|[muµn]sec|s|secs?|m|mins?|h|hours?|d|days?|weeks?|years?)",
-    "B": rf"({_PREFIX}|{_PREFIX}i?B[\w/ ]*)",
+    "B": rf"({_PREFIX}|{_PREFIX}i?(B|bit|b/s)[\w/ ]*)",
     "FLOP": rf"({_PREFIX}|{_PREFIX}FLOP[\w/ ]*)",
     "1": rf"(%|{_PREFIX}\s*(1|samples?|tokens?|GPUs?|nodes?|files?|parameters?)?([/ ]\s*\w+)*)",
 }
@@ -186,7 +186,7 @@ def expected_key(found: str, known: Sequence[str]) -> str:
 
 
 #: Sections of a site file whose keys are names of the user's own.
-NAMED = ("clusters", "jobs", "serving", "datasets")
+NAMED = ("clusters", "jobs", "serving", "indexes", "datasets")
 SYNONYMS_FILE = Path(__file__).parent / "synonyms.yaml"
 
 

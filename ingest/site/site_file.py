@@ -45,6 +45,8 @@ class Site:
 
     def place(self, keys: Keys) -> str:
         """The place of a key, for messages: file, line and key; or `--set` where that is to blame."""
+        if keys[:1] == ("jobs",) and keys[1:] and "index" in self.section("jobs").get(keys[1], {}):
+            keys = ("indexes", *keys[1:])
         dotted = ".".join(keys)
         if keys in self.changed:
             return f"--set {dotted}"
@@ -152,7 +154,7 @@ def read_site(
     refused = {one.keys for one in found if not one.lacks}
     sound = _without(raw, refused) if refused else raw
     site = replace(site, data=_in_base_units(site, sound, schema.inlined(), (), found) if isinstance(sound, Mapping) else {})
-    site = replace(site, data=_with_rollouts(site.data, found))
+    site = replace(site, data=_with_indexes(_with_rollouts(site.data, found), found))
     if further is not None and isinstance(sound, Mapping):
         found += further(site, found)
     site.refuse_all(one for one in found if not any(map(one.explained_by, found)))
@@ -184,6 +186,17 @@ def _with_rollouts(data: Mapping[str, Any], found: list[Fault]) -> Mapping[str, 
                 shared = {key: job[key] for key in SHARED_BY_ROLLOUTS if key in job}
                 own = {"cluster": described["rollout_cluster"], "nodes": described["rollout_hosts"], "rollouts_of": name}
                 jobs[name + ROLLOUTS] = {**shared, **own}
+    return {**data, "jobs": jobs} if jobs else data
+
+
+def _with_indexes(data: Mapping[str, Any], found: list[Fault]) -> Mapping[str, Any]:
+    """The site with a job for each vector index: its nodes read, load and rebuild it."""
+    jobs = {**(data.get("jobs") or {})}
+    for name, described in (data.get("indexes") or {}).items():
+        if name in jobs:
+            found.append(Fault(("indexes", name), "found a job of that name, expected another name"))
+        else:
+            jobs[name] = {**{key: described[key] for key in ("cluster", "nodes") if key in described}, "index": described}
     return {**data, "jobs": jobs} if jobs else data
 
 

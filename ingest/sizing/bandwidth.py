@@ -23,11 +23,13 @@ from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.evidence_choice import OUTCOMES, RateBasis, disputed, foreign_size, rate_basis_of, reads_again
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, blind_error, family_of, from_catalog, from_fields
 from ingest.sizing.job import (
+    BATCH,
     CLIENTS,
     GPU,
     MODEL,
     MOST_GPUS,
     QUANTITIES,
+    TOKENS,
     BandwidthOptions,
     Job,
     Many,
@@ -68,6 +70,9 @@ QUESTION = Question(
         Shown("unstalled_bandwidth_per_gpu", main=False),
         Shown("file_opens_per_second_per_job"),
         Shown("bytes_per_file_open", main=False),
+        Shown("sample_reads_per_second_per_job", where="least_width"),
+        Shown("request_of_sizes", main=False, where="least_width"),
+        Shown("small_file_share", where="least_width"),
         Shown("epoch_seconds"),
         Shown("gpus", main=False),
         Shown("storage_nic_share"),
@@ -93,6 +98,12 @@ CACHES = {
     "warm_up_seconds": assumed(WARM_UP_SECONDS, "caches fill within 10 min of the start of a run", "set.warm_up_seconds"),
 }
 
+
+#: the case of samples that each lie in a file of their own and differ in size
+MIXED = "files_of_mixed_sizes"
+LARGEST_REQUEST = assumed(
+    2**20, "requests are at most 1 MiB, the size to which most clients split reads", "set.largest_request_bytes"
+)
 
 #: The read bandwidth of each of `CLIENTS` as an input; without one where it is unknown.
 Clients = Mapping[str, Mapping[str, Input]]
@@ -176,6 +187,10 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
     if "gpus_per_node" in known.given and (size := known.value("gpus")) > MOST_GPUS:
         raise option_error("nodes", f": found {size:,.0f} GPUs, expected at most {MOST_GPUS:,.0f}")
     place_requirement(basis, known)
+    if job.sizes is not None and (packed := known.find("samples_per_file")) is not None and packed.value <= 1:
+        known.give_default("largest_request_bytes", LARGEST_REQUEST)
+        job.sizes.place(known, "class_requests", "class_small_share")
+        known.state(MIXED)
     results, unknown = _results(known, clients)
     if model is not None and "sample_bytes" in model.missing and "sample_bytes" not in known.given:
         why = f"the bytes of one sample of {model.id} are not known: {model.missing['sample_bytes']}"
@@ -326,12 +341,23 @@ def warnings_for(
     """The warnings about the results of a job, the most severe first; `used` are the inputs on which they depend."""
     found = [*_of_job(basis, results, clients), *_of_dataset(basis, results, quantities), *_of_precision(basis, results)]
     job = basis.job
+    if job.sizes is not None and MIXED not in quantities.cases:
+        found.append(sizes_unused(quantities))
     named = {name: f"set.{name}" for name in job.settings}
     named |= {name: one for one, name in QUANTITIES.items() if one in job.numbers and name not in named}
     implied = {"tokens_per_sample"} if job.bytes_per_token is not None else set()
     implied |= {"sequence_length"} if basis.model is not None else set()
+    # The evidence of a rate by its size takes the batch in.
+    implied |= {BATCH if BATCH in job.settings else TOKENS} if basis.levels[0].is_sized else set()
     idle = [unused(Option(option)) for name, option in named.items() if name not in used and name not in implied]
     return messages(found) + idle
+
+
+def sizes_unused(known: Quantities) -> Finding | None:
+    """That the sizes of samples do not matter where a file holds several, or nobody says how many."""
+    files = known.find("samples_per_file")
+    held = "it is not known how many samples a file holds" if files is None else f"a file holds {files.value:,.4g} samples"
+    return finding("W101", words={"samples": "packed"}, held=held)
 
 
 def rate_warnings(basis: RateBasis, quantity: Callable[[str], Valued | None]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from typing import Annotated, Any, NamedTuple, Self, TypedDict
 
 from ingest.catalog.records import GRADES, Failures, Value
@@ -164,9 +164,9 @@ class ScheduleOptions(TypedDict, total=False):
     ]
 
 
-def as_usual(name: str, item: Input) -> Input:
+def as_usual(name: str, item: Input, defaults: Mapping[str, Input] = DEFAULTS) -> Input:
     """The default of a figure that is stated as it holds anyway: it is as uncertain as if nobody had stated it."""
-    usual = DEFAULTS.get(name)
+    usual = defaults.get(name)
     return usual if usual is not None and (usual.value, None, None) == (item.value, item.low, item.high) else item
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 
 from ingest.catalog.records import HOLDINGS, Corpus, Format, Pipeline
 from ingest.catalog.store import opened
-from ingest.corpus.measurement_file import OPTION, bytes_per_token_of, is_file_name, read_measurement
+from ingest.corpus.measurement_file import OPTION, Sizes, bytes_per_token_of, is_file_name, read_measurement, sizes_of
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in
 from ingest.engine.registry import check_value, solve
@@ -41,7 +41,7 @@ USUAL_COPIES = {
 }
 USUAL_BEFORE_DEDUP = Input(2, 1.5, 4, grade="assumed").by_default("deduplication drops half of its input")
 USUAL_SHARD = Input(1_000_000_000).by_default("shards of 1 GB", "shard_size")
-SIZES = {"varied": "varied_sizes", "equal": "equal_sizes"}
+SIZES, MIXED = {"varied": "varied_sizes", "equal": "equal_sizes"}, "sizes_mixed"
 
 
 #: fields of a format that say how it is read
@@ -54,7 +54,7 @@ def footprint(
     given: Mapping[str, Input],
     form: Format,  # of the training data set
     holds: str,  # `tokens`, `text` or `samples`
-    sizes: str = "varied",  # or `equal`, for the padding of members
+    sizes: str | Sizes = "varied",  # or `equal`, or their mix, for the padding of members
 ) -> tuple[Quantities, tuple[dict[str, Any], ...]]:
     """Return what follows from the inputs, and one row per known stage: stage, bytes of one copy, copies, bytes kept.
 
@@ -79,7 +79,12 @@ def footprint(
     given = known.given
     known.give_default("shard_bytes", USUAL_SHARD)
     _content(known, form, holds)
-    known.state(SIZES[sizes], "closed_by_count" if "records_per_shard" in given else "closed_by_size")
+    if isinstance(sizes, Sizes):
+        sizes.place(known, "class_padding")
+    known.state(
+        MIXED if isinstance(sizes, Sizes) else SIZES[sizes],
+        "closed_by_count" if "records_per_shard" in given else "closed_by_size",
+    )
     if "extracted_share" not in given:
         # Without a published share of bytes, the share of tokens gives the text before filtering.
         known.state("share_of_bytes_unknown")
@@ -352,12 +357,12 @@ class FormatOptions(TypedDict, total=False):
     format: Annotated[str | None, option("Id of the file format for training, or a YAML file.")]
     holds: Annotated[str | None, option("{choices}, if the format can hold several.", "WHAT", choices=HOLDINGS)]
     sizes: Annotated[
-        str,
+        str | Path,
         option(
-            "Sizes of samples: varied, or equal if all samples have one size; determines the padding.",
+            "Sizes of samples, which determine the padding: varied, equal if all samples have one size, p10=SIZE,p50=SIZE,"
+            "max=SIZE, or the JSON file of `ingest measure --samples`.",
             "HOW",
             default="varied",
-            choices=SIZES.keys(),
         ),
     ]
     vocabulary: Annotated[
@@ -409,7 +414,17 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
     """
     asked: dict[str, Any] = {**filled(DatasetOptions, options, "dataset")}
     catalog, sizes, holds = opened(asked["catalogs"]), asked["sizes"], asked["holds"]
-    one_of("--sizes", sizes, SIZES)
+    mix = sizes_of(sizes, "--sizes") if "=" in str(sizes) or is_file_name(sizes) else None
+    if mix is None:
+        one_of("--sizes", sizes, SIZES)
+    elif asked["sample_bytes"] is not None:
+        raise option_error("sizes", ": found with --sample-bytes, expected one of them: both set the mean of a sample")
+    else:
+        counted = mix.given.get("dataset_samples")
+        asked["sample_bytes"] = mix.given["sample_bytes"].value
+        asked["samples"] = (
+            counted.value if asked["samples"] is None and asked["corpus"] is None and counted else asked["samples"]
+        )
     if asked["tokens"] is not None and asked["raw_bytes"] is not None:
         raise option_error("raw_bytes", ": found with --tokens, expected one of them: both set the size of the data set")
     own = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})
@@ -438,7 +453,7 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
         # A measured part of a corpus gives ratios; the size is given otherwise.
         measured.pop("tokens", None)
     given |= measured
-    given |= by_user(own)
+    given |= by_user(own) | ({} if mix is None else {"sample_bytes": mix.given["sample_bytes"]})
     check_size(given, content, corpus, pipeline)
     for refused in applying([finding("E13", given)]):
         raise UsageError(refused.message())
@@ -449,7 +464,7 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
             given.setdefault("sequence_length", USUAL_SEQUENCE)
         if "documents" not in given:
             given.setdefault("tokens_per_document", USUAL_TOKENS_PER_DOCUMENT)
-    known, rows = footprint(given, form, content, sizes)
+    known, rows = footprint(given, form, content, mix or sizes)
     results, missing = known.results(QUESTION.names, ranged=True)
     if "dataset_overhead_share" in results:
         # Any two of payload, data set and their ratio may be given: no format makes a hundredth of its payload.
@@ -458,7 +473,7 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
     copied = {"copy_seconds"} if {*COPYING}.isdisjoint(given) else set()
     left_out = {*OPTIONAL, *copied, "referred_bytes", *(TEXT_ALONE if content == "samples" else ())}
     unknown = {name: NOT_KNOWN.get(name, why) for name, why in missing.items() if name not in left_out}
-    words = {"corpus": asked["corpus"], "pipeline": made_by, "format": form.id, "holds": content, "sizes": sizes}
+    words = {"corpus": asked["corpus"], "pipeline": made_by, "format": form.id, "holds": content, "sizes": str(sizes)}
     stated = {**asked, "sizes": sizes != "varied" or None}
     answer = Answer(
         QUESTION,

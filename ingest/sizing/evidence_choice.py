@@ -28,7 +28,7 @@ from ingest.sizing.evidence_ladder import (
     median,
     peak_of,
 )
-from ingest.sizing.job import Job, by_user, encoding_in, known_quantities
+from ingest.sizing.job import Job, batch_of, by_user, encoding_in, known_quantities
 from ingest.sizing.published_rates import (
     DISAGREE,
     LONE,
@@ -95,7 +95,7 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
     model = own and at_length(own, length, catalog, {**job.numbers, **job.settings})
     if own is not None:
         check_own_rates(catalog, own)
-    rates = rates_of(own, catalog, job.batch_tokens) if own is not None else None
+    rates = rates_of(own, catalog, job.batch_tokens or batch_of(job.settings)) if own is not None else None
     gpu, node = machine_of(job.gpu, job.node, catalog)
     # A utilization that users state is a share of the 16-bit peak, as is that of a class.
     share = "efficiency" in job.numbers or "model_flops_utilization" in job.settings
@@ -405,7 +405,8 @@ def efficiency(
 ) -> EvidenceLevel | None:
     """Return the efficiency level: from the model's own utilization if it is known, else from that of its class.
 
-    A rate of the model on this GPU that is only recalled is such a utilization, and comes first.
+    A rate of the model on this GPU that is only recalled is such a utilization, and comes first. In fewer bits than any run of
+    the model, the utilization at 16 bits and what runs of its class gained by them.
     """
     peak = peak_of(gpu, precision)
     if peak is None or flops is None:
@@ -413,6 +414,10 @@ def efficiency(
     warnings: tuple[str, ...] = ()
     model = rates.model
     shares = list(utilizations(rates, precision))
+    gain, sixteen = rates.family.gain_by_precision.get(precision), peak_of(gpu, FAMILIES[0][0])
+    if not shares and gain is not None and sixteen is not None and _recalled(rates, gpu, precision, protocol) is None:
+        wide = efficiency(rates, gpu, FAMILIES[0][0], flops, protocol)
+        return wide and _in_fewer_bits(wide, from_catalog(gain), peak, sixteen, precision)
     remembered = _recalled(rates, gpu, precision, protocol)
     if flops.origin == "user" and (shares or remembered):
         # These were derived with the FLOPs per sample of the catalog and do not apply to others.
@@ -437,6 +442,19 @@ def efficiency(
         given = from_catalog(shared)._replace(note=f"utilization of its class ({model.efficiency_class}), not of this model")
     known = {"peak_flops_per_gpu": peak, "model_flops_utilization": given, "flops_per_sample": flops}
     return EvidenceLevel("efficiency", known, given.note, warnings)
+
+
+def _in_fewer_bits(wide: EvidenceLevel, gain: Input, peak: Input, sixteen: Input, precision: str) -> EvidenceLevel:
+    """The efficiency level at 16 bits as a share of the `peak` in fewer, of whose speed runs gain a part."""
+    share = wide.given["model_flops_utilization"]
+    note = f"{share.note} at 16 bits, × {gain.value:g} in {precision}: {gain.where}"
+
+    def at(end: float, gained: float | None) -> float:
+        return min(end * (gained or gain.value) * sixteen.value / peak.value, MOST_OF_PEAK)
+
+    ends = {"low": at(share.low or share.value, gain.low), "high": at(share.high or share.value, gain.high)}
+    lower = share._replace(value=at(share.value, None), grade="derived", note=note, parts=(), **ends)
+    return wide._replace(given={**wide.given, "peak_flops_per_gpu": peak, "model_flops_utilization": lower}, note=note)
 
 
 def _recalled(rates: PublishedRates, gpu: Gpu, precision: str, protocol: str | None) -> Input | None:

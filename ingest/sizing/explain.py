@@ -235,7 +235,11 @@ class Explanation(InteractiveResult):
         node: dict[str, Any] = {"name": step.name, "value": step.value, "unit": unit_of(step.name)}
         if step.formula is not None:
             made = step.formula
-            node |= {"formula": prose(made.tree()), "source": made.source, "where": made.where}
+            node |= {
+                "formula": made.where if is_column(step) else prose(made.tree()),
+                "source": made.source,
+                "where": made.where,
+            }
             node["inputs"] = [self._tree(part) for part in step.inputs]
             return node
         if step.source is not None:

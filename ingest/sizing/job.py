@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypedDict
 from ingest.architecture.structure import Numbers, numbers_in
 from ingest.catalog.records import SIZES, Encoding, Gpu, Model, Node, Scaling, Storage, Value
 from ingest.catalog.store import CATALOGS, Catalog
-from ingest.corpus.measurement_file import bytes_per_token_of, sample_sizes_in
+from ingest.corpus.measurement_file import Sizes, bytes_per_token_of, sample_sizes_in, sizes_of
 from ingest.engine.messages import Message, Option, Setting, each_once, option_error
 from ingest.engine.question import option, quantities_in
 from ingest.engine.ranges import ranged
@@ -41,6 +41,12 @@ USUAL_GPUS_PER_NODE = 8
 LEVELS = ("auto", *BASES)
 #: How the rate per GPU changes with the size of the job.
 SCALINGS = {"published": "as the runs at that size show", "linear": "", "weak": "", "strong": ""}
+#: The global batch of a run, which the user may set.
+BATCH = "run_batch_tokens"
+#: Ends of the global batch over the usual one: P10 and P90 of published runs.
+BATCH_ENDS = (0.35, 2.4)
+#: The length of a run in tokens.
+TOKENS = "training_tokens"
 #: Options that give the rate itself, instead of evidence from the catalogs.
 RATE_OPTIONS = ("samples_per_second", "achieved", "efficiency")
 
@@ -144,6 +150,14 @@ class MachineOptions(NodesOptions, GpusOptions, NodeOptions, total=False):
 class BandwidthOptions(MachineOptions, RateOptions, CommonOptions, total=False):
     """The options of `bw`."""
 
+    sizes: Annotated[
+        str | Path | None,
+        option(
+            "Sizes of samples that differ: p10=SIZE,p50=SIZE,max=SIZE, or the JSON file of `ingest measure --samples`.",
+            "SIZES",
+        ),
+    ]
+
 
 #: option -> the quantity that it sets
 QUANTITIES = quantities_in(BandwidthOptions)
@@ -161,6 +175,7 @@ class Job(Frozen):
     precision: str | None = None
     numbers: Mapping[str, float] = EMPTY  # the options that set a quantity, in base units, as far as they are given
     sample_sizes: Mapping[str, Input] = EMPTY  # of samples that were measured
+    sizes: Sizes | None = None  # the mix of them
     bytes_per_token: Input | None = None
     batch_tokens: Input | None = None  # tokens of one step of a whole run; None where a benchmark's batch is as good
     scaling: str = "published"
@@ -207,7 +222,13 @@ def job_of(*, set: Settings = None, **options: Any) -> Job:
     """
     if options.get("bytes_per_token") is not None:
         options["bytes_per_token"] = bytes_per_token_of(options["bytes_per_token"])
-    if str(options.get("sample_bytes")).endswith(".json"):
+    if options.get("sizes") is not None:
+        if options.get("sample_bytes") is not None:
+            raise option_error("sizes", ": found with --sample-bytes, expected one of them: both set the mean of a sample")
+        sizes = options["sizes"] = sizes_of(options["sizes"], "--sizes")
+        options["sample_sizes"] = {name: item for name, item in sizes.given.items() if name != "dataset_samples"}
+        options["sample_bytes"] = sizes.given["sample_bytes"].value
+    elif str(options.get("sample_bytes")).endswith(".json"):
         options["sample_sizes"] = sample_sizes_in(Path(options["sample_bytes"]))
         options["sample_bytes"] = options["sample_sizes"]["sample_bytes"].value
     numbers = {}
@@ -221,6 +242,14 @@ def job_of(*, set: Settings = None, **options: Any) -> Job:
         numbers["sequence_length"] = settings.pop("sequence_length")
     given = {word: value for word, value in options.items() if value is not None}
     return Job(**given, numbers=numbers, settings=settings)
+
+
+def batch_of(stated: Mapping[str, float]) -> Input | None:
+    """The global batch of a run, as it is stated or as runs of so many tokens take; None where neither is known."""
+    if BATCH in stated:
+        return Input(stated[BATCH], origin="user")
+    value = float(solve(BATCH, {TOKENS: stated[TOKENS]})) if stated.get(TOKENS) else 0
+    return Input(value, low=value * BATCH_ENDS[0], high=value * BATCH_ENDS[1]) if value else None
 
 
 def quantities_of(names: Mapping[str, str], written: Mapping[str, Written | None]) -> dict[str, float]:

@@ -18,6 +18,7 @@ from ingest.engine.value import Input, assumed, derived
 from ingest.errors import UsageError, one_of
 from ingest.formulas.post_training import MEASURED
 from ingest.sizing.checkpoint import SavedCheckpoints, saved_checkpoints
+from ingest.sizing.checkpoint_schedule import as_usual
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import SIZED_MODEL, Amount, CommonOptions, by_option, by_user, quantities_of, settings_of
 from ingest.sizing.optimizer_states import WIDTHS
@@ -338,7 +339,7 @@ def rl(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[RlOpt
         known,
         results,
         unknown,
-        Deferred(lambda: {name: rows for name, table in tables.items() if (rows := [*table()])}),
+        Deferred(lambda: {name: rows for name, rows in ((name, [*table()]) for name, table in tables.items()) if rows}),
         (*found.warnings, *_unused(known, (results, unknown), asked, settings), *contradictions(known, settings)),
         catalog,
         options=("gpus", *asked),
@@ -379,7 +380,7 @@ def post_training(
         "frozen_models": Input(frozen, note=f"models that {algorithm} only reads"),
         **_traced(asked, size),
         **_share(asked.get("changed_share")),
-        **by_user({**numbers, **settings}),
+        **{name: as_usual(name, item, DEFAULTS) for name, item in by_user({**numbers, **settings}).items()},
         **stated,
     }
     if "rollout_replicas" in given and given["rollout_hosts"].origin == "default":
@@ -450,7 +451,9 @@ def _share(written: str | float | None) -> dict[str, Input]:
     shares = [quantities_of({"changed_share": "changed_share"}, {"changed_share": end})["changed_share"] for end in ends]
     if len(shares) > 2 or shares != sorted(shares):
         raise option_error("changed_share", f": found {written}, expected a share such as 2%, or two such as 1%..3%")
-    low, high = shares[0], shares[-1]
+    low, high, usual = shares[0], shares[-1], DEFAULTS["changed_share"]
+    if (low, high) == (usual.low, usual.high):
+        return {}  # as it holds anyway: it stays the default
     return {"changed_share": Input((low + high) / 2, low, high, origin="user") if low < high else Input(low, origin="user")}
 
 

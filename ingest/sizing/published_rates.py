@@ -118,10 +118,14 @@ class PublishedRates:
         """The share of the dense peak that models of its class reach on a GPU."""
         return utilization_of(self._catalog.referred(Family, self.model.efficiency_class, by=self.model.path), gpu)
 
+    @property
+    def family(self) -> Family:  # of the model, whatever its size
+        return self._catalog.referred(Family, self.model.family, by=self.model.path)
+
     @cached_property
     def steps(self) -> Steps:
         """What its runs show of its steps."""
-        floor = self._catalog.referred(Family, self.model.family, by=self.model.path).step_floor
+        floor = self.family.step_floor
         found = steps_of(
             submissions(self.model, of_gpus(self.model, self.of_runs())), math.inf if floor is None else floor.value
         )
@@ -595,4 +599,8 @@ def extrapolation(rates: PublishedRates, found: Sequence[ProtocolRate]) -> list[
     if batch is not None and batch.origin != "user" and rates.model.tokens_per_sample is not None:
         taken = display(float(f"{batch.value:.2g}"), "token")
         steps = f"; in steps of {taken} (run_batch_tokens), as runs of this length take"
+    elif batch is None and rates.model.tokens_per_sample is not None:
+        steps = (
+            "; in the steps of runs as published: set run_batch_tokens, or training_tokens for the usual batch of such a run"
+        )
     return [told("W63", protocols=names, largest=largest, gpus=far[0].gpus, share=share, low=low, steps=steps)]

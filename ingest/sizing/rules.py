@@ -310,6 +310,9 @@ ROWS = (
               "{vectors_at_most}", words={"vectors": ("of documents",)}),
     Rule("W113", 31, **_said("the text of the vectors is not counted in the source", source="without text"),
          supply=(Option("set.source_text_bytes", "SIZE"),)),
+    Rule("W105", 9, "latency_budget", "<", "client_latency",
+         text="the latency of a query leaves {shown} for each of its reads one after the other, and a read takes {at_most} "
+              "at a client of the storage", supply=("latency", "beam", "cached_share"), tender="R-VEC"),
     Rule("W83", 7, **_said("no system of the catalog meets all mandatory lines ({why})", systems="none fits"),
          supply=("storage.at_least",), tender="R-READ R-WRITE R-RESTART R-CAP-03"),
     Rule("W79", 9, "read_density", ">", MOST_DENSE,
@@ -340,6 +343,9 @@ ROWS = (
     Rule("W89", 89, "kv_hit_bytes", "<=", 0.0, what="reads of the key-value tier, against none",
          text="no turn reads its key-value cache: the lines ask for writes and capacity that serve nobody; set the turns of a "
          "session, or leave the cache out", supply=("turns", "hit")),
+    Rule("W102", 40, "nodes_to_hold", ">", "nodes", supply=("nodes", "offload"), text="in {year} its model no longer fits: "
+         "{states} of weights, gradients and optimizer states fill the GPU memory of {shown}, and its runs have {at_most}"),
+    Rule("W101", 101, **_said("sizes move the mean alone: {held}", samples="packed"), supply=("set.samples_per_file",)),
     Rule("W98", 98, **_said("model states on shared storage move {read} of reads and {write} of writes in each optimizer step: "
                             "libraries for offloading keep them on NVMe of the nodes; ask a shared system for it only where "
                             "nodes have none", storage="states")),

@@ -23,11 +23,13 @@ from ingest.sizing.checkpoint_schedule import USUAL_MODE, ScheduleOptions
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import RATE, USUAL_PRECISIONS, from_catalog, from_fields
 from ingest.sizing.job import (
+    BATCH,
     LEVELS,
     NODE,
     RATE_OPTIONS,
     CommonOptions,
     Written,
+    batch_of,
     by_user,
     gpus_in_node,
     job_of,
@@ -61,10 +63,6 @@ LAWS = {
     "20 tokens per parameter (Hoffmann et al. 2022)": "optimal_tokens_by_ratio",
     "loss by size and data (Besiroglu et al. 2024)": "optimal_tokens_by_loss",
 }
-#: The global batch of a run, which the user may set.
-BATCH = "run_batch_tokens"
-#: Ends of the global batch over the usual one: P10 and P90 of published runs.
-BATCH_ENDS = (0.35, 2.4)
 #: Sizes of a model that fits a budget are whole multiples of so many parameters.
 SIZE_STEP = 1_000_000
 
@@ -194,11 +192,11 @@ QUESTION = Question(
         *(Shown(name, main=False) for name in LOST),
         Shown("checkpoint_overhead"),
         Shown("stall_fraction"),
-        Shown("samples_per_second_per_gpu"),
+        Shown("samples_per_second_per_gpu", unless="tokens_per_second_per_gpu"),
+        Shown("tokens_per_second_per_gpu", where="tokens_per_sample"),
         Shown("implied_flops_utilization"),
         Shown("power_drawn_per_gpu", main=False),
         Shown("training_energy"),
-        Shown("tokens_per_second_per_gpu", where="tokens_per_sample"),
         Shown("training_carbon", where="carbon_intensity"),
         Shown("training_water", main=False, where="water_intensity"),
         Shown("gpu_cost", main=False, where="gpu_hour_price"),
@@ -270,7 +268,7 @@ def train(
     rate = saved = None
     if "gpu_hours" not in fixed:
         rating = {name: asked[name] for name in filled(RunRateOptions, {}, "train")}
-        rating |= {"model": model, "gpu": gpu, "node": asked["node"], "batch_tokens": _batch(fixed)}
+        rating |= {"model": model, "gpu": gpu, "node": asked["node"], "batch_tokens": batch_of(fixed)}
         each = gpus_in_node(card, node).get("gpus_per_node")
         if "gpus" in fixed and each is not None:
             rating["nodes"] = math.ceil(fixed["gpus"] / each.value)
@@ -376,15 +374,6 @@ def _times(item: Input, factor: float, why: str) -> Input:
     low, high = (end if end is None else end * factor for end in (item.low, item.high))
     note = f"{item.note}; " if item.note else ""
     return item._replace(value=item.value * factor, low=low, high=high, note=f"{note}× {factor:.3g}: {why}")
-
-
-def _batch(fixed: Mapping[str, float]) -> Input | None:
-    """The global batch of a run of so many tokens; None where it is not counted in tokens."""
-    if BATCH in fixed:
-        return Input(fixed[BATCH], origin="user")
-    tokens = {name: fixed[name] for name in ("training_tokens",) if name in fixed}
-    value = float(solve(BATCH, tokens)) if tokens else 0
-    return Input(value, low=value * BATCH_ENDS[0], high=value * BATCH_ENDS[1]) if value else None
 
 
 def _check(model: str | None, fixed: Mapping[str, float]) -> None:

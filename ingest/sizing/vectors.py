@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, Unpack
+from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
 from ingest.catalog.records import Family, Gpu, Layout
 from ingest.catalog.store import Catalog, opened
@@ -15,7 +16,7 @@ from ingest.engine.registry import needs_below, solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived, revised
-from ingest.errors import MissingQuantity, one_of
+from ingest.errors import MissingQuantity, UsageError, one_of
 from ingest.sizing.dataset import USUAL_BYTES_PER_TOKEN, USUAL_TOKENS_PER_DOCUMENT
 from ingest.sizing.evidence_ladder import from_catalog, from_fields, peak_of
 from ingest.sizing.job import ONE_GPU, USUAL_GPU, Amount, CommonOptions, by_option, by_user, quantities_of, settings_of
@@ -51,6 +52,7 @@ USUAL_DEGREES = {
         "64 neighbours, as in MLPerf Storage 3.0", "degree"
     ),
 }
+CODE_BUDGET = "knowhere.DISKANN.build.pq_code_budget_gb_ratio: 0.125 of the vectors"
 #: Results that no query moves.
 OF_LOAD = ("load_seconds", "index_load_bandwidth", "rebuild_write_bandwidth", "ingest_vectors_per_second")
 #: Results of queries that read storage, and those that are zero of queries that memory answers.
@@ -176,27 +178,11 @@ def vectors(**options: Unpack[VectorsOptions]) -> Answer:
     """
     asked: dict[str, Any] = {**filled(VectorsOptions, options, "vectors")}
     catalog, settings = opened(asked["catalogs"]), settings_of(asked["set"])
-    of_file = _text_of_file(asked)
-    numbers = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})
-    layout, dtype = _layout(asked, catalog)
+    numbers = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES if not _is_file(name, asked)})
+    layout, dtype, known, of_text = indexed(asked, by_user({**numbers, **settings}), catalog)
     if recall := asked["recall"]:
         # Recall has no quantity: nothing follows from it, and it follows from nothing.
         recall = quantities_of({"recall": "accelerator_utilization"}, {"recall": recall})["accelerator_utilization"]
-    given = {
-        **DEFAULTS,
-        **of_file,
-        **_embedded(asked, catalog, numbers),
-        **from_fields({name: getattr(layout, name) for name in layout.shapes if name != "code_parts_max"}),
-        "vector_element_bytes": derived(WIDTHS[dtype], dtype),
-        **by_user({**numbers, **settings}),
-    }
-    if layout.index in USUAL_DEGREES:
-        given.setdefault("index_degree", USUAL_DEGREES[layout.index])
-    try:
-        known, stated = _built(given, layout, asked)
-    except MissingQuantity as error:
-        error.args = tuple(by_option(QUANTITIES, why) for why in error.args)
-        raise
     reads = known.find("reads_per_query")
     in_memory = reads is not None and not reads.value
     left_out = {*(OF_READS if in_memory else ()), *(OF_RATES if in_memory and asked["qps"] is None else ()),
@@ -218,31 +204,70 @@ def vectors(**options: Unpack[VectorsOptions]) -> Answer:
         results,
         unknown,
         {},
-        tuple(_warnings(known, stated)),
+        tuple(_warnings(known, of_text)),
         catalog,
     )
     answer = with_unused(answer, settings)
-    used = {*answer.used, *(TEXT if stated else ()), *needs_below(unknown)}
+    used = {*answer.used, *(TEXT if of_text else ()), *needs_below(unknown)}
     idle = [Option(one) for one, name in QUANTITIES.items() if name in numbers and name not in used]
     return revised(answer, warnings=(*answer.warnings, *map(unused, idle)))
 
 
-def _text_of_file(asked: dict[str, Any]) -> dict[str, Input]:
+class Indexed(NamedTuple):
+    """A vector index."""
+
+    layout: Layout
+    dtype: str  # type of its numbers
+    known: Quantities
+    of_text: bool  # whether its vectors follow from a text
+
+
+def indexed(asked: Mapping[str, Any], stated: Mapping[str, Input], catalog: Catalog, owner: str = "") -> Indexed:
+    """The quantities of an index, by options of `vectors` as they were written and the inputs that they give.
+
+    Raises UsageError: options that contradict each other; IngestError: an input of the size of the index is missing.
+    """
+    of_file = _text_of_file(asked, stated)
+    layout, dtype = _layout(asked, catalog)
+    given = {
+        **DEFAULTS,
+        **of_file,
+        **_embedded(asked, catalog, stated),
+        **from_fields({name: getattr(layout, name) for name in layout.shapes if name != "code_parts_max"}),
+        "vector_element_bytes": derived(WIDTHS[dtype], dtype),
+        **stated,
+    }
+    if layout.index in USUAL_DEGREES:
+        given.setdefault("index_degree", USUAL_DEGREES[layout.index])
+    try:
+        return Indexed(layout, dtype, *_built(given, layout, asked, owner))
+    except MissingQuantity as error:
+        error.args = tuple(by_option(QUANTITIES, why) for why in error.args)
+        raise
+
+
+def _is_file(name: str, asked: Mapping[str, Any]) -> bool:
+    """Whether an option names a measurement in place of a number."""
+    return name == "documents" and asked.get(name) is not None and is_file_name(asked[name])
+
+
+def _text_of_file(asked: Mapping[str, Any], stated: Mapping[str, Input]) -> dict[str, Input]:
     """The text that a measurement names in place of a number of documents; with `--tokens` its ratios alone.
 
     Raises UsageError: nothing to index, or vectors and the text that they follow from.
     """
-    text = [one for one in TEXT if asked[one] is not None]
-    if asked["vectors"] is not None and text:
-        raise option_error("vectors", f": found with --{text[0]}, expected one of them: both give the number of vectors")
-    if asked["vectors"] is None and not text and "vectors" not in settings_of(asked["set"]):
-        raise option_error("vectors", ": expected it, or the text behind the vectors: --documents, --tokens")
-    if asked["documents"] is None or not is_file_name(asked["documents"]):
+    text = [one for one in TEXT if asked.get(one) is not None]
+    if asked.get("vectors") is not None and text:
+        why = ", expected one of them: both give the number of vectors"
+        raise UsageError(Message(Option("vectors"), ": found with ", Option(text[0]), why))
+    if not text and "vectors" not in stated:
+        why = ": expected it, or the text behind the vectors: "
+        raise UsageError(Message(Option("vectors"), why, Option("documents"), ", ", Option("tokens")))
+    if not _is_file("documents", asked):
         return {}
     file = read_measurement(Path(asked["documents"]), "--documents")
-    asked["documents"] = None
     found = {name: file.needed(name) for name in TEXT}
-    if asked["tokens"] is not None:
+    if asked.get("tokens") is not None:
         mean = float(solve("tokens_per_document", {name: item.value for name, item in found.items()}))
         found = {"tokens_per_document": found["documents"]._replace(value=mean, low=None, high=None)}
     ratio = file.quantity("bytes_per_token")
@@ -254,7 +279,7 @@ def _layout(asked: Mapping[str, Any], catalog: Catalog) -> tuple[Layout, str]:
 
     Raises UsageError: no index, or a layout or a type whose files were not counted.
     """
-    index, library = asked["index"], asked["layout"]
+    index, library = asked.get("index"), asked.get("layout")
     if library in catalog.ids(Layout.kind) or (library and library.endswith((".yaml", ".yml"))):
         found = catalog.get(Layout, library)
         if index not in (None, found.index):
@@ -273,20 +298,20 @@ def _layout(asked: Mapping[str, Any], catalog: Catalog) -> tuple[Layout, str]:
                 f": no {index} files of '{wanted}' were counted; expected {checked}, or a YAML file of your own counts",
             )
         found = of_library[0]
-    dtype = asked["dtype"] or found.dtypes[0]
+    dtype = asked.get("dtype") or found.dtypes[0]
     one_of("--dtype", dtype, WIDTHS)
     if dtype not in found.dtypes:
         raise option_error("dtype", f": no files of {found.name} in {dtype} were counted, expected {', '.join(found.dtypes)}")
     return found, dtype
 
 
-def _embedded(asked: Mapping[str, Any], catalog: Catalog, numbers: Mapping[str, float]) -> dict[str, Input]:
+def _embedded(asked: Mapping[str, Any], catalog: Catalog, stated: Mapping[str, Input]) -> dict[str, Input]:
     """Dimensions and rate of an embedding model."""
-    if asked["embedding"] is None:
+    if asked.get("embedding") is None:
         return {}
     made = model_structure(asked["embedding"], catalog)
     where = f"rows of {made.id}"
-    length = numbers.get("chunk_tokens", USUAL_CHUNK.value)
+    length = stated.get("chunk_tokens", USUAL_CHUNK).value
     columns = {name: derived(column, where) for name, column in made.quantities(length).items()}
     model = Quantities({**columns, "sequence_length": Input(length)})
     found = {"embedding_flops_per_token": derived(model.value("forward_flops_per_token_full_attention"), where)}
@@ -296,12 +321,12 @@ def _embedded(asked: Mapping[str, Any], catalog: Catalog, numbers: Mapping[str, 
     share = catalog.get(Family, EMBEDS).efficiency
     if share is not None:
         found["model_flops_utilization"] = from_catalog(share).by_default("of training runs of encoders", "efficiency")
-    card = catalog.get(Gpu, asked["gpu"] or USUAL_GPU)
+    card = catalog.get(Gpu, asked.get("gpu") or USUAL_GPU)
     peak = peak_of(card, PRECISION)
     return found if peak is None else {**found, "peak_flops_per_gpu": peak}
 
 
-def _built(given: dict[str, Input], layout: Layout, asked: Mapping[str, Any]) -> tuple[Quantities, bool]:
+def _built(given: dict[str, Input], layout: Layout, asked: Mapping[str, Any], owner: str) -> tuple[Quantities, bool]:
     """The quantities of an index, and whether its vectors follow from a text.
 
     Raises UsageError: options that contradict each other; MissingQuantity: an input of the size of the index is missing.
@@ -314,7 +339,7 @@ def _built(given: dict[str, Input], layout: Layout, asked: Mapping[str, Any]) ->
         cases.append("index_in_memory")
         given["index_reads_per_query"] = Input(0, origin="rule", note="memory holds the index")
     if "index_load_bandwidth" in given:
-        if asked["load_time"] is not None:
+        if asked.get("load_time") is not None:
             raise option_error("load_bandwidth", ": found with --load-time, expected one of them: each gives the other")
         given.pop("index_load_seconds")
         cases.append("index_load_rate_known")
@@ -332,15 +357,17 @@ def _built(given: dict[str, Input], layout: Layout, asked: Mapping[str, Any]) ->
     overlap, chunk = (given.get(name, Input(0)).value for name in ("chunk_overlap_tokens", "chunk_tokens"))
     if overlap and overlap >= chunk:
         raise option_error("overlap", f": found {overlap:,.0f}, expected less than the {chunk:,.0f} tokens of a chunk")
-    known = Quantities(given)
+    known = Quantities(given, owner)
     known.state(*cases)
     if layout.index.startswith("ivf"):
         usual = float(solve("usual_lists", {"shard_vectors": known.value("shard_vectors")}))
         known.give_default("index_lists", Input(usual, source="faiss", where="guidelines: 4 to 16 √n lists", grade="published")
                            .by_default("4 √vectors lists", "lists"))  # fmt: skip
     if layout.stores == "sectors":
-        size = min(given["vector_dimensions"].value, getattr(layout.code_parts_max, "value", 512))
-        known.give_default("code_parts", Input(size).by_default("the longest code that DiskANN keeps", "code_bytes"))
+        # A code has as many parts as its budget has bytes, at most one for each dimension.
+        size = min(known.value("usual_code_parts"), getattr(layout.code_parts_max, "value", math.inf))
+        known.give_default("code_parts", Input(size, source="milvus-knowhere", where=CODE_BUDGET, grade="published")
+                           .by_default("an eighth of the vector, as Milvus builds DiskANN", "code_bytes"))  # fmt: skip
     _check(known, layout)
     known.step("vectors")
     known.step("index_bytes")

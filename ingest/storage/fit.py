@@ -369,8 +369,10 @@ def _results(
 def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
     """Storage systems that meet a need, their bottlenecks and the units required.
 
-    `plan` is a site file, the JSON that `ingest plan` wrote of it, or the model of a job; the options are a job as `bw` takes
-    it, needs as plain numbers, and the systems to compare.
+    Options are a job as `bw` takes it, needs as plain numbers, and the systems to compare.
+
+    Args:
+        plan: a site file, the JSON that `ingest plan` wrote of it, or the model of a job.
 
     >>> found = fit(read_bandwidth="500 GB/s", write_bandwidth="300 GB/s", capacity="1 PB", storage="ddn-ai400x2")
     >>> found.results["ddn-ai400x2"].results["units_required"].value

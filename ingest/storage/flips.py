@@ -17,7 +17,7 @@ from ingest.catalog.records import WITHOUT_GPUS, Node
 from ingest.engine.derivation_graph import is_column
 from ingest.engine.monte_carlo import draw
 from ingest.engine.ranges import Tree
-from ingest.engine.registry import FORMULAS, INPUTS, Step, steps_below, unit_of
+from ingest.engine.registry import FORMULAS, INPUTS, Step, unit_of
 from ingest.requirement import PRIORITIES
 from ingest.site.influence import SiteInput, site_inputs
 from ingest.site.load_conditions import LoadPart, mean_request, mix_of
@@ -68,12 +68,14 @@ DRAWS, SEED = 32_768, 0
 #: What observes a quantity, and the command; the braces take the job or the data set.
 A_JOB = ("an hour of {}", "ingest observe --pid PID --path DATA --window 1h -o {}.json")
 A_SAMPLE = ("a sample of the data of {}", "ingest measure PATH --samples -o {}.json")
+A_SCAN = ("a scan of the data of {}", "ingest measure PATH -o {}.json")
 A_PATH = ("a fio run on the storage in use", "ingest measure-storage PATH -o path.json")
 A_HISTORY = ("the accounting records of the cluster", "ingest site --from HISTORY -o usage.yaml")
 OBSERVED: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("unstalled_samples_per_second_per_gpu", "model_flops_utilization", "request_bytes", "readers_per_gpu",
                      "staging_bandwidth_per_gpu", "staging_fixed_seconds", "drain_time", "restart_seconds"), A_JOB),
     **dict.fromkeys(("sample_bytes", "data_sample_bytes", "data_bytes_per_token"), A_SAMPLE),
+    "data_bytes": A_SCAN,
     "client_latency": A_PATH,
     **dict.fromkeys(("failures_per_node_second", "observed_interrupts"), A_HISTORY),
 }  # fmt: skip
@@ -98,7 +100,9 @@ def flips_of(plan: Plan, systems: Sequence[Fit], judges: Sequence[Judge], need: 
                 refused[one.name] = why
             else:
                 inputs.append(one)
-    inputs = _checked(plan, inputs, lines, refused)
+    # Inputs of one quantity stand together, as what chooses other formulas is mostly one quantity.
+    checked = _checked(plan, sorted(inputs, key=lambda one: one.steps[0].name), lines, refused)
+    inputs = sorted(checked, key=lambda one: one.name)
     carried = [_Carried(judge(need), lines) for judge in judges]
     again = Again(plan, need, {one.entry.id: judge for one, judge in zip(systems, judges, strict=True)}, priority)
     with numpy.errstate(all="ignore"):
@@ -197,7 +201,7 @@ def _observation(inputs: Sequence[SiteInput], flips: Sequence[Flip], effects: Se
         first = one.steps[0]
         if first.name in OBSERVED:
             what, command = OBSERVED[first.name]
-            way = what.format(first.owner or "a job"), command.format(first.owner or "job")
+            way = what.format(one.owner or "a job"), command.format(one.owner or "job")
             ways.setdefault(way, []).append(one.name)
     found = [
         Observation(*way, tuple(names), len({one[:2] for one in open_ if one.input in names}), len({one[:2] for one in open_}))
@@ -581,12 +585,11 @@ def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator
     for at, item in enumerate(brackets):
         rows = [(layer, *holds[item.line, 2 * at : 2 * at + 2].tolist()) for layer, holds in item.system.verdicts(required)]
         before, after = (verdict_of([(row[0], row[end]) for row in rows]) for end in (1, 2))
-        place, layer = next((place, layer) for place, (layer, kept, turned) in enumerate(rows) if kept != turned)
+        layer = next(layer for layer, kept, turned in rows if kept != turned)
         name = item.system.system.entry.id, lines.names[item.line], layer.layer.name, one.name, unit_of(one.steps[0].name)
         flip = Flip(*name, one.value, item.turned, whole, before, after, one.low, one.high)
         rate = lines.needs[item.line] not in STORED
         if suspect[at] and rate:
-            rests = frozenset(step.name for step in steps_below(item.system.layers[place][1:3]))
-            yield Suspect(one, flip, *sides[at], rests)
+            yield Suspect(one, flip, *sides[at])
         else:
             yield flip

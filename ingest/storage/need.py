@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypedDict
 
 from ingest.catalog.records import WITHOUT_GPUS, Decoder, Node
 from ingest.catalog.store import Catalog
+from ingest.corpus.measurement_file import Sizes
 from ingest.engine.messages import Message, Option, rule_of
 from ingest.engine.question import option, quantities_in
 from ingest.engine.registry import check_value, solve, unit_of
@@ -17,12 +18,12 @@ from ingest.errors import IngestError, UsageError, one_of
 from ingest.requirement import PRIORITIES, Conditions, Requirement
 from ingest.site.plan import Plan, RootOptions
 from ingest.site.plan_file import SITE_SUFFIXES, lines_of, plan_data, plan_of_site
-from ingest.sizing.bandwidth import Estimate, estimate
+from ingest.sizing.bandwidth import MIXED, Estimate, estimate
 from ingest.sizing.decoding import decoding_of, encoding_chosen
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import GPU, MODEL, BandwidthOptions, Job, Many, Written, by_user, gpus_in_node
 from ingest.sizing.resolve import machine_of
-from ingest.units import display, parse
+from ingest.units import display, parse, request_size
 
 #: quantities that a need can include, in the order of the results
 REQUIRABLE = (
@@ -100,6 +101,7 @@ class Need:
     notes: tuple[str, ...] = ()  # what was left out or combined
     pattern: str = ""  # `random` or `sequential` reads; empty where nothing says so
     lines: tuple[Requirement, ...] = ()
+    sizes: Sizes | None = None  # of its samples, each in a file of its own
     existing: tuple[Listed, ...] = ()  # storage that is in place, as the site file lists it
 
     def requires(self, name: str) -> bool:
@@ -150,7 +152,11 @@ def from_estimate(answer: Estimate) -> Need:
     words = {name: item for name, item in answer.inputs.items() if "unit" not in item}
     # A training job reads its samples in random order.
     cases = answer.known.cases
-    return Need(title, {**given, **answer.given}, computed, cases, high, data_set, words, answer.warnings, "random")
+    sizes = answer.job.sizes if MIXED in cases else None
+    own = {
+        name: item for name, item in answer.given.items() if not (name == "largest_request_bytes" and item.origin == "default")
+    }
+    return Need(title, {**given, **own}, computed, cases, high, data_set, words, answer.warnings, "random", sizes=sizes)
 
 
 def from_requirements(lines: Iterable[Requirement], title: str = "requirement lines", priority: str = "mandatory") -> Need:
@@ -194,6 +200,7 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
         ids = ", ".join(line.id for line in too_low)
         notes.append(Message(f"lines below the priority {priority} do not count: {ids}", supply=("priority",)))
     conditions, pattern = _conditions(counting)
+    notes += _smaller(counting, largest.get("read_bandwidth_needed"))
     return Need(title, {**conditions, **given}, high=high, notes=tuple(notes), pattern=pattern, lines=tuple(counting))
 
 
@@ -231,6 +238,20 @@ def _conditions(counting: Sequence[Requirement]) -> tuple[dict[str, Input], str]
         pattern = "random" if "random" in parts else parts[0]
         return given, pattern if reads else ""
     return {}, ""
+
+
+def _smaller(counting: Sequence[Requirement], largest: Requirement | None) -> Iterator[str]:
+    """The random reads of lines that have more requests than the line of the highest rate."""
+    if largest is None:
+        return
+    rates = {}
+    for line in (one for one in counting if one.unit == largest.unit and one.conditions.operation == "read"):
+        size = io_size_of(line.conditions)
+        rates[line.id] = line.value / size if size else 0.0
+    for line in counting:
+        if rates.get(line.id, 0.0) > rates[largest.id] and line.conditions.pattern == "random":
+            requests = f"{rates[line.id]:,.0f} random {request_size(line.conditions.io_size or 0)} reads/s"
+            yield f"the rate of {largest.id} is evaluated, the {requests} of {line.id} are not"
 
 
 def io_size_of(conditions: Conditions) -> float | None:

@@ -40,7 +40,6 @@ class Suspect(NamedTuple):
     flip: Flip
     before: float
     behind: float
-    rests: frozenset[str]  # what the layer rests on
 
 
 def sides_of(kept: float, turned: float, whole: bool) -> tuple[float, float]:
@@ -63,6 +62,7 @@ class Again:
 
     def __init__(self, plan: Plan, need: Need, judges: Mapping[str, Judge], priority: str) -> None:
         self.plan, self.need, self.judges, self.priority = plan, need, judges, priority
+        self.needs = {one.requirement.id: need_in(one.requirement) for one in plan.lines}
         self.planned: dict[tuple[str, float], tuple[Need, dict[str, Requirement]] | None] = {}
 
     def unlike(self, suspects: Sequence[Suspect], required: Required) -> list[Suspect]:
@@ -72,21 +72,28 @@ class Again:
         there, so that its nearer flips need no plan of their own.
         """
         found, alike = list[Suspect](), dict[tuple[str, bool], set[str]]()
+        machine = dict[tuple[str, bool], Need]()
         for row in sorted(suspects, key=lambda row: -row.flip.distance):
-            known = alike.setdefault((row.flip.input, row.flip.flips_at > row.flip.value), set())
-            if row.flip.requirement not in known:
-                known |= self._alike(row, required)
-            if row.flip.requirement not in known and not self.confirms(row):
+            side = row.flip.input, row.flip.flips_at > row.flip.value
+            known, line = alike.setdefault(side, set()), row.flip.requirement
+            if line not in known and (again := self.at(row.one, row.behind)) is not None:
+                far = required(row.one, row.behind)
+                known |= {name for name, item in far.items() if name in again[1] and same(again[1][name].value, item)}
+                machine[side] = again[0]
+            if (line not in known or not self._carried_alike(row, machine[side], required)) and not self.confirms(row):
                 found.append(row)
         return found
 
-    def _alike(self, suspect: Suspect, required: Required) -> set[str]:
-        """The lines whose value behind a flip is that of their formulas; none where the layer rests on other nodes."""
-        one, value = suspect.one, suspect.behind
-        found = self.at(one, value)
-        if found is None or not suspect.rests.isdisjoint(_moved(_of_machine(self.need), _of_machine(found[0]))):
-            return set()
-        return {name for name, item in required(one, value).items() if name in found[1] and same(found[1][name].value, item)}
+    def _carried_alike(self, row: Suspect, need: Need, required: Required) -> bool:
+        """Whether a system has the verdict of a flip on both sides of it on the nodes that planning chooses, too.
+
+        Other nodes may have a layer that decides and that those of today lack, such as a NIC that is known.
+        """
+        line = row.flip.requirement
+        return _of_machine(need) == _of_machine(self.need) or all(
+            self._judged(row.flip, need, required(row.one, value)[line]) == expected
+            for value, expected in ((row.behind, row.flip.then), (row.before, row.flip.verdict))
+        )
 
     def at(self, one: SiteInput, value: float) -> tuple[Need, dict[str, Requirement]] | None:
         """The need and the lines with another value of an input; None where the site is refused, or no key sets the input."""
@@ -111,11 +118,15 @@ class Again:
         line = lines.get(one.flip.requirement)
         if line is None:
             return LINE_HOLDS
-        of = need_in(line)
-        given = {**need.given, of: need.given[of]._replace(value=line.value)}
+        return self._judged(one.flip, need, line.value)
+
+    def _judged(self, flip: Flip, need: Need, value: float) -> str:
+        """The verdict on the line of a flip with a value as if it were alone."""
+        of = self.needs[flip.requirement]
+        given = {**need.given, of: need.given.get(of, self.need.given[of])._replace(value=value)}
         if NODE_READ_NEED in given and READ_NEED in given and given[NODE_READ_NEED].value > given[READ_NEED].value:
             given[NODE_READ_NEED] = given[READ_NEED]
-        system = self.judges[one.flip.system](replace(need, given=given))
+        system = self.judges[flip.system](replace(need, given=given))
         return verdict_of([(layer, not least > most * (1 + ROUNDING)) for layer, least, most in judged_layers(system, of)])
 
     def _need(self, settings: Mapping[str, float]) -> tuple[Need, dict[str, Requirement]] | None:
@@ -130,11 +141,6 @@ class Again:
 def _of_machine(need: Need) -> dict[str, float]:
     """What the nodes and their links are, which no line sets."""
     return {name: item.value for name, item in need.given.items() if name not in REQUIRABLE and name not in OF_LINES}
-
-
-def _moved(before: Mapping[str, float], after: Mapping[str, float]) -> set[str]:
-    """The names whose values differ."""
-    return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
 
 
 def same(one: float, other: float) -> bool:

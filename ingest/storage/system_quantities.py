@@ -170,6 +170,10 @@ def known_of(system: System, need: Need) -> Quantities:
         **system.chosen,
     }
     known = Quantities({**supplied, **given})
+    if need.sizes is not None:
+        if "largest_request_bytes" not in given:
+            known.link("largest_request_bytes", known.step("request_bytes_max"))
+        need.sizes.place(known, "class_requests")
     known.state(
         "path_judged", *(["job_estimated", *need.cases] if need.computed else []), *(["local_drives_judged"] if local else [])
     )

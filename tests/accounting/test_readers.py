@@ -8,6 +8,7 @@ import io
 import json
 import lzma
 import time as clock
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from zipfile import ZipFile
@@ -73,6 +74,29 @@ def test_accounting_records_of_pbs_tell_of_ends_and_requeues(tmp_path):
     assert ends == {"completed": 1, "interrupted": 1, "cancelled": 1}
 
 
+#: Exit status as PBS Pro writes it, and the end that it means.
+STATUS = {0: "completed", 1: "failed", 137: "failed", 265: "cancelled", -1: "failed", -3: "interrupted", -12: "other",
+          -27: "failed", -29: "timeout"}  # fmt: skip
+#: What a job of PBS was allocated as sites write it, and its GPUs.
+CHUNKS = {
+    "Resource_List.select=4:ncpus=20:ngpus=2:gpu_type=a100_80gb Resource_List.nodect=4": 8,
+    "Resource_List.nodes=host12:ppn=8:gpus=2+host13:ppn=8:gpus=2 Resource_List.nodect=2": 4,
+    "Resource_List.nodect=2:ppn=24:gpu=4:reqmem=128849018880:gpu": 8,
+    "Resource_List.nodes=1:ppn=28:default Resource_List.gpu=2": 2,
+    "exec_vnode=(n1[1]:mem=9kb:ngpus=2:ncpus=24+n1[0]:ngpus=2:ncpus=24) Resource_List.nodect=1": 4,
+}
+
+
+def test_records_of_pbs_say_the_end_the_gpus_and_their_kind(tmp_path):
+    rows = [f"{RECORD.format('E', n)}start=1000 Resource_List.ngpus=1 end=4600 Exit_status={n}" for n in STATUS]
+    ends = {word: count for use in ingest.usage(written(tmp_path, "\n".join(rows))).classes for word, count in use.ends.items()}
+    assert ends == Counter(STATUS.values())
+    for text, gpus in CHUNKS.items():
+        answer = ingest.usage(written(tmp_path, f"{RECORD.format('E', 1)}start=1000 {text} end=4600 Exit_status=0"))
+        assert answer.results["gpu_hours"].value == gpus, text
+        assert answer.clusters[0].machine.known is ("gpu_type" in text)
+
+
 def pod(name, start, end, gpus, phase="Succeeded", resource="nvidia.com/gpu", **more):
     status = {"phase": phase, **({"startTime": start} if start else {})}
     if end:
@@ -129,6 +153,16 @@ def test_a_table_is_read_by_the_columns_that_the_user_names(tmp_path):
             ingest.usage(numbered, columns=columns)
     with pytest.raises(IngestError, match="no column 'gone'"):
         ingest.usage(numbered, columns="start=gone,end=3,gpus=4")
+
+
+def test_rows_of_sacct_without_a_header_are_read_by_the_numbers_of_their_columns(tmp_path):
+    history = drawn(8, 200)
+    path = written(tmp_path, "\n".join(history.rows), "rows")
+    roles = "id=1,partition=2,state=3,start=5,end=6,duration=7,nodes=8,gpus=9,read=10"
+    found, whole = ingest.usage(path, columns=roles), ingest.usage(written(tmp_path, history.text))
+    assert (found.results, found.removed) == (whole.results, whole.removed)
+    with pytest.raises(IngestError, match="a table without a header"):
+        ingest.usage(path)
 
 
 def test_a_pod_list_counts_thousandths_of_a_gpu(tmp_path):

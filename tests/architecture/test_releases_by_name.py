@@ -367,7 +367,7 @@ def test_the_listing_is_grouped_and_filtered(run):
     every = ingest.catalog.list()
     assert len(every.releases) == sum(bool(row.model_type) for row in ROWS.values())
     counted = len({*ROWS, *CATALOG.ids("architectures")})
-    assert re.search(rf"architectures +{counted} ", run("catalog", "list").out)
+    assert re.search(rf"architectures +{counted:,} ", run("catalog", "list").out)
     for words_, shown, hidden in (
         (("architectures",), "structures by name\n", "vnet"),
         (("models",), "  older benchmarks  bart", "vnet"),

@@ -1,6 +1,7 @@
 """The shipped catalogs: every figure sourced, every reference there, every derived figure derivable."""
 
 import math
+import re
 import statistics
 from collections import defaultdict
 from itertools import combinations
@@ -225,6 +226,32 @@ def test_the_floor_of_a_step_is_the_median_over_pairs_of_runs(shipped):
         floor = family.step_floor
         assert f"over {len(own)} pairs of runs of {'all classes' if own is everything else 'this class'}" in floor.where
         assert (floor.value, floor.low, floor.high) == pytest.approx((tenths[4], tenths[0], tenths[8]), rel=5e-3)
+
+
+def test_what_fewer_bits_gain_is_the_median_over_runs_of_one_stack(shipped):
+    runs = defaultdict(lambda: defaultdict(list))
+    for entry in (one for one in shipped.all(Model) if one.family == "llm"):
+        for row in rates_of(entry, shipped).of_runs():
+            if row.samples_per_second_per_gpu is not None:
+                release = "".join(re.findall(r"release [\d.]+", row.where))
+                key = (entry.id, row.gpu, row.gpus, row.protocol, row.round, release)
+                runs[key][row.precision].append(row.samples_per_second_per_gpu)
+    for case in read_yaml(shipped_folder() / "published/pretraining-runs.yaml")["cases"]:
+        if case["source"] == "torchtitan" and case["train"].get("precision"):
+            runs[case["id"].rpartition("-")[0]][case["train"]["precision"]].append(case["published"])
+
+    def gains(few, many, most):
+        pairs = [statistics.median(at[few]) / statistics.median(at[many]) for at in runs.values() if {few, many} <= {*at}]
+        return sorted(one for one in pairs if one <= most)
+
+    stated, eight = shipped.get(Family, "llm").gain_by_precision, gains("fp8", "bf16", 2)
+    four = sorted(gains("fp4", "bf16", 4) + [one * statistics.median(eight) for one in gains("fp4", "fp8", 2)])
+    for name, found in (("fp8", eight), ("fp4", four)):
+        gain = stated[name]
+        assert f"over {len(found)} pairs" in gain.where
+        assert (gain.value, gain.low, gain.high) == pytest.approx((statistics.median(found), found[0], found[-1]), rel=5e-3), (
+            found
+        )
 
 
 def test_runs_with_as_many_samples_per_gpu_lose_little_with_their_size(shipped):

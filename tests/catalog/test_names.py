@@ -295,7 +295,8 @@ def test_no_two_entries_share_a_pattern(shipped):
     for kind, patterns in shipped.patterns.items():
         for one in patterns:
             twins = [other.entry for other in patterns if other.needed == one.needed and other.entry != one.entry]
-            assert not twins or one.needed == {"tesla", "v100"}, (kind, one)
+            # One instruction set is that of several products, which are listed.
+            assert not twins or one.needed == {"tesla", "v100"} or min(one.needed).startswith("gfx"), (kind, one)
             assert one.entry in shipped.ids(kind)
 
 

@@ -14,6 +14,7 @@ import ingest
 from ingest.catalog.store import Catalog
 from ingest.engine.registry import steps_below
 from ingest.errors import IngestError, UsageError
+from ingest.reports.pages.storage import flip_row
 from ingest.site.influence import site_inputs
 from ingest.site.planner import plan
 from ingest.sizing.job import Job
@@ -138,20 +139,35 @@ def test_an_undecided_verdict_names_the_observation_that_narrows_it():
     assert found.observation.command == "ingest observe --pid PID --path DATA --window 1h -o climate.json"
     assert found.effects[0].input == flip.input
     assert 0.9 < found.effects[0].share < 0.99
+    assert {f"jobs.{{climate, cosmology}}.{key}" for key in ("warm_up", "memory_share")} < {one.input for one in found.flips}
     assert "jobs.climate.nodes" in found.refused
 
 
 def test_page_and_document_show_the_flips(run, tmp_path):
     shown = run("fit", EXAMPLES / "hpc-128-nodes.yaml", "--flip", "--storage", "ddn-ai400x2,ddn-ai400x").out
-    assert shown.index("19.8 – 38.9 samples/s, undecided today") < shown.index("Measure first: an hour of climate; it narrows")
+    assert shown.index("where jobs.climate.samples_per_second > ") < shown.index("per GPU  27.8   19.8 – 38.9: undecided")
+    assert shown.index("undecided") < shown.index("Measure first: an hour of climate") < shown.index("It narrows")
     assert "not known at both ends of " in run("fit", EXAMPLES / "enterprise-64-nodes.yaml", "--flip", "--storage", "vast").out
     files = [tmp_path / "buyer.md", tmp_path / "buyer.xlsx"]
     ingest.report(EXAMPLES / "hpc-128-nodes.yaml", output=files, storage="ddn-ai400x2")
-    assert "R-READ-01 fails | 19.8 – 38.9 samples/s, undecided today" in files[0].read_text(encoding="utf-8")
+    assert "31.4 samples/s per GPU | 27.8 | 19.8 – 38.9: undecided" in files[0].read_text(encoding="utf-8")
     heads, first, *_ = openpyxl.load_workbook(files[1])["Flips"].iter_rows(values_only=True)
     row = dict(zip(heads, first, strict=True))
     assert (row["Input"], row["Then"], row["Today undecided"]) == ("jobs.climate.samples_per_second", "fails", "undecided")
     assert row["Value"] < row["Turns at"] < row["High"]
+
+
+def test_a_flip_shows_as_many_digits_as_tell_it_from_today():
+    flip = flips.Flip("a", "R-CAP-03", "capacity", "x", "B", 3e15, 3.0001e15, False, "holds", "fails", 2e15, 4e15)
+    assert flip_row(flip) == ("R-CAP-03 fails", "> 3.0001 PB", "3", "2 – 4: undecided", "x")
+    of_node = flip._replace(unit="B/s/node", value=1e9, flips_at=2e10, low=None)
+    assert flip_row(of_node)[1:4] == ("> 20 GB/s per node", "1", "")
+
+
+def test_a_line_may_turn_where_another_cluster_decides():
+    found = Chosen(drawn(148)).flips
+    assert found.refused["jobs.j0.evaluation.bytes"].startswith("above 25.8 TB")
+    assert not any(one.input == "jobs.j0.evaluation.bytes" and one.requirement == "R-START-01" for one in found.flips)
 
 
 def test_flips_need_a_site(tmp_path):

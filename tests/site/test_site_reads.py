@@ -379,3 +379,22 @@ def test_the_enterprise_site_reads_what_its_data_and_caches_need():
     for name in ("R-READ-02", "R-READ-03"):
         found = plan.requirement(name).conditions
         assert {part.pattern for part in found.mix} | {found.pattern} <= {"sequential", ""}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_run_has_one_rate_in_every_command(seed):
+    """The same run reads at the rate at which it is trained: its length states its batch, or it states it itself."""
+    draw = random.Random(seed)
+    model = draw.choice(["llama3-8b", "llama2-7b", "gpt-oss-20b"])
+    nodes, tokens = draw.choice([64, 256, 512]), draw.choice([3e11, 2e12, 15e12])
+    own = draw.choice([{}, {"run_batch_tokens": draw.choice([1e6, 64e6])}])
+    trained = ingest.train(model, node="dgx-h100", nodes=nodes, tokens=tokens, precision="bf16", set={"goodput": 0.9, **own})
+    rate = trained.results["samples_per_second_per_gpu"].value
+    asked = ingest.bw(model, node="dgx-h100", nodes=nodes, precision="bf16", set=own or {"training_tokens": tokens})
+    assert asked.results["samples_per_second_per_gpu"].value == pytest.approx(rate)
+    assert ("changes nothing" in " ".join(map(str, asked.warnings))) is not asked.levels[0][0].is_sized
+    job = {"model": model, "data": "text", "nodes": nodes, "tokens": tokens, "precision": "bf16", "set": own}
+    data = site({"text": {"tokens": tokens, "bytes_per_token": 4}}, job=job)
+    data["clusters"]["main"]["count"] = nodes
+    (row,) = planned(data).rows["jobs"]
+    assert row.known.value("samples_per_second_per_gpu") == pytest.approx(rate)

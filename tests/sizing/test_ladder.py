@@ -499,3 +499,24 @@ def test_the_range_of_the_usual_precision_reaches_down_to_slower_ones(toy):
 def test_a_run_of_one_gpu_says_nothing_of_more_than_16(toy, gpus, told):
     found = rung(toy(("small", 100, 1, 1, "paper")), "small", "measured", nodes=gpus, gpus_per_node=1)
     assert any("behind this rate have up to 1 GPU" in line for line in found.warnings) is told
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_fewer_bits_than_any_run_gain_what_others_gained(seed, shipped):
+    """Of a language model without runs in so few bits the rate is that at 16 bits times the gain of its class."""
+    draw = random.Random(seed)
+    model = draw.choice(["qwen3-8b", "gemma-3-27b", "llama-4-scout", "glm-4.5", "smollm2-360m"])
+    gpu, precision = draw.choice([("h100-sxm", "fp8"), ("b200", "fp8"), ("b200", "fp4"), ("mi300x", "fp8")])
+    gain = shipped.get(Family, "llm").gain_by_precision[precision]
+
+    def rate(at):
+        return ingest.bw(model, gpu=gpu, precision=at).results["tokens_per_second_per_gpu"]
+
+    wide, low = rate("bf16"), rate(precision)
+    assert low.value == pytest.approx(wide.value * gain.value)
+    assert low.low == pytest.approx(wide.low * gain.low)
+    assert low.high <= wide.high * gain.high * (1 + 1e-9)
+    with pytest.raises(IngestError, match="no estimate"):
+        ingest.bw("vit-h14", gpu=gpu, precision=precision)
+    with pytest.raises(IngestError, match="no dense fp8 peak"):
+        ingest.bw(model, gpu="a100", precision="fp8")

@@ -10,7 +10,7 @@ import ingest
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.configuration import shipped_folder
 from ingest.engine.registry import solve
-from ingest.sizing.train import BATCH_ENDS
+from ingest.sizing.job import BATCH_ENDS
 from ingest.units import parse
 
 CONTRACT = {"training_seconds", "gpu_hours", "training_energy", "goodput"}

@@ -298,6 +298,9 @@ def test_published_queries_and_the_size_helper():
 def test_usual_degrees_are_those_of_the_libraries():
     graph, node = (ingest.vectors(vectors=10**6, dimensions=1000, index=index).given for index in ("hnsw", "diskann"))
     assert (graph["index_degree"].value, node["index_degree"].value) == (16, 64)
-    # The longest code of DiskANN has 512 parts, and never more than the vector has dimensions.
-    assert node["code_parts"].value == 512
+    # A code has an eighth of the bytes of its vector, and of long vectors the 512 parts that DiskANN keeps.
+    usual = {size: ingest.vectors(vectors=10**6, dimensions=size, index="diskann").given["code_parts"].value
+             for size in (1, 96, 768, 1000, 1536)}  # fmt: skip
+    assert usual == {1: 1, 96: 48, 768: 384, 1000: 500, 1536: 512}
+    assert node["code_parts"].source == "milvus-knowhere"
     assert ingest.vectors(vectors=10**6, dimensions=64, index="diskann", code_bytes=64).given["code_parts"].value == 64

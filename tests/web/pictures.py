@@ -11,7 +11,12 @@ from ingest.reports.web.page import FORMS
 
 PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "page.png"
 #: Name of a form: width and height of the window, colours.
-WINDOWS = {"320": (320, 700, "light"), "1280": (1280, 900, "light"), "dark": (1280, 900, "dark"), "3840": (3840, 2160, "light")}
+WINDOWS = {
+    "320": (320, 700, "light"), "390": (390, 844, "light"), "768": (768, 1024, "light"), "1280": (1280, 900, "light"),
+    "dark": (1280, 900, "dark"), "3840": (3840, 2160, "light"),
+}  # fmt: skip
+#: Inputs beside those that a tab begins with.
+ASKED = {"plan": "&storage=ddn-ai400x2"}
 
 
 def shown(browser, url, width, height, scheme, state=""):
@@ -28,10 +33,10 @@ def every_picture(browser, url: str, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for tab in FORMS:
         for name, form in WINDOWS.items():
-            page = shown(browser, url, *form, f"#v=1&tab={tab}")
+            page = shown(browser, url, *form, f"#v=1&tab={tab}{ASKED.get(tab, '')}")
             page.screenshot(path=folder / f"{tab}-{name}.png", full_page=True)
             page.context.close()
-        page = shown(browser, url, 1280, 900, "light", f"#v=1&tab={tab}")
+        page = shown(browser, url, 1280, 900, "light", f"#v=1&tab={tab}{ASKED.get(tab, '')}")
         printed = folder / f"{tab}-print.pdf"
         page.pdf(path=printed, prefer_css_page_size=True)
         subprocess.run(["pdftoppm", "-r", "80", "-png", printed, printed.with_suffix("")], check=True)

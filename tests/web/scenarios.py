@@ -14,6 +14,8 @@ from ingest.reports.pages.storage import fits_page
 from ingest.sizing.bandwidth import bw
 from ingest.sizing.checkpoint import checkpoint
 from ingest.sizing.dataset import dataset
+from ingest.sizing.post_training import rl
+from ingest.sizing.vectors import vectors
 from ingest.storage.fit import fit
 
 ARCHITECTURES = shipped_folder() / "architectures"
@@ -44,7 +46,9 @@ class Draws:
         """One of these, or rarely a slip, with a chance; else nothing."""
         if self.random.random() > chance:
             return ""
-        return self.random.choice(SLIPS) if self.random.random() < 0.03 else self.random.choice(choices)
+        # A name with a slash may be a file, which the page does not read.
+        slips = [one for one in SLIPS if choices[0][0].isdigit() or "/" not in one]
+        return self.random.choice(slips) if self.random.random() < 0.03 else self.random.choice(choices)
 
     def nodes(self) -> str:
         size = round(2 ** self.random.uniform(0, 12))
@@ -141,6 +145,73 @@ class Draws:
             "sites": self.some(0.1, "yes"),
         }
 
+    def vectors(self) -> dict[str, str]:
+        text = {"documents": self.some(0.6, "1e9", "23M"), "tokens": self.some(0.6, "15T", "100B", "3e9")}
+        held = {"vectors": self.some(1, "100M", "1e9", "12345678", "100")}
+        return {
+            **(held if self.random.random() < 0.7 else text),
+            "dimensions": self.some(0.95, "768", "128", "1536", "960"),
+            "index": self.some(0.95, "flat", "hnsw", "ivf-flat", "ivf-pq", "diskann"),
+            "layout": self.one("layouts") if self.random.random() < 0.2 else self.some(0.1, "lance", "faiss", "usearch"),
+            "dtype": self.some(0.3, "float32", "float16", "int8"),
+            "qps": self.some(0.7, "1000", "12.5", "250000"),
+            "search_list": self.some(0.6, "10", "100", "512"),
+            "latency": self.some(0.3, "10 ms", "0.5 s"),
+            "chunk": self.some(0.2, "256", "8192"),
+            "overlap": self.some(0.2, "50", "512"),
+            "metadata_bytes": self.some(0.2, "1 kB", "17"),
+            "degree": self.some(0.3, "16", "32", "64"),
+            "lists": self.some(0.2, "4096", "1000000"),
+            "code_bytes": self.some(0.5, "16", "32", "96"),
+            "replicas": self.some(0.2, "2", "3"),
+            "shards": self.some(0.2, "4", "1000"),
+            "beam": self.some(0.2, "4", "16"),
+            "cached_share": self.some(0.2, "0.3", "99 %"),
+            "cached_nodes": self.some(0.2, "100000", "1e6"),
+            "probes": self.some(0.4, "16", "128"),
+            "top_k": self.some(0.3, "10", "100"),
+            "load_time": self.some(0.2, "10 min", "1 h"),
+            "load_bandwidth": self.some(0.1, "10 GB/s"),
+            "rebuilds_per_day": self.some(0.2, "1", "0", "24"),
+        }
+
+    def rl(self) -> dict[str, str]:
+        return {
+            "model": self.one("models"),
+            "rollout_hosts": self.some(0.8, "1", "48", "0", "1000"),
+            "step_time": self.some(0.7, "60 s", "2 min", "1 h"),
+            "publish": self.some(0.6, "full", "delta"),
+            "changed_share": self.some(0.3, "2%", "1%..3%", "0.25", "3%..1%"),
+            "pull_within": self.some(0.2, "10 s", "1 min"),
+            "rollouts": self.some(0.5, "512", "4096"),
+            "tokens": self.some(0.5, "4000", "32k", "1e5"),
+            "algorithm": self.some(0.5, "grpo", "ppo", "dpo"),
+            "every": self.some(0.3, "1", "4", "0"),
+            "encoding": self.some(0.4, "xor-zstd", "index-value", "gap-value", "gap-zstd", "sparse-zstd", "bitmask"),
+            "precision": self.some(0.3, "bf16", "fp8", "fp32"),
+            "anchor_every": self.some(0.3, "25", "1", "100"),
+            "keep": self.some(0.3, "2", "10"),
+            "rollout_replicas": self.some(0.1, "64"),
+            "tokens_per_second": self.some(0.3, "5000", "20k"),
+            "publish_within": self.some(0.2, "30 s"),
+            "pause": self.some(0.2, "5 s", "0.5 s"),
+            "anchor_within": self.some(0.1, "5 min"),
+            "join_within": self.some(0.2, "10 min", "1 min"),
+            "write_bandwidth": self.some(0.2, "10 GB/s"),
+            "read_bandwidth": self.some(0.2, "100 GB/s"),
+            "network_bandwidth": self.some(0.1, "5 GB/s", "50 GB/s"),
+            "trace": self.some(0.3, "ids", "ids,logprobs,text", "none", "ids,routing", "ids,top=20"),
+            "trace_format": self.some(0.2, "json", "binary"),
+            "trace_retention": self.some(0.2, "30 days", "1 week"),
+            "sandbox_image": self.some(0.2, "2 GB", "0"),
+            "sandbox_hosts": self.some(0.1, "16"),
+            "sandbox_images": self.some(0.1, "1", "300"),
+            "sandbox_within": self.some(0.1, "60 s", "5 s"),
+            "trainer_gpus": self.some(0.4, "8", "512"),
+            "optimizer": self.one("optimizers") if self.random.random() < 0.2 else "",
+            "interval": self.some(0.2, "15 min", "1 h"),
+        }
+
     def plan(self) -> dict[str, str]:
         return {
             "model": self.one("models"),
@@ -150,6 +221,7 @@ class Draws:
             "keep": self.some(0.5, "3", "last=2,final=1"),
             "tokens": self.some(0.5, "1T", "300G"),
             "copies": self.some(0.3, "2", "raw=1"),
+            **({"storage": self.one("storage"), "units": self.some(0.3, "1", "12")} if self.random.random() < 0.3 else {}),
         }
 
 
@@ -215,7 +287,8 @@ PARTS = (
 )  # fmt: skip
 
 
-def _of_site(options: dict[str, str], catalog: Catalog) -> dict[str, Any]:
+def parts_of_site(options: dict[str, str], catalog: Catalog) -> list[Any]:
+    """What one run reads and saves, and what the data take; None for what a site does not have."""
     if "=" in (copies := options.get("copies", "")):
         raise IngestError(f"--copies: found '{copies}', expected a number: a site has one kind of data here")
     read = bw(**{name: options[name] for name in ("model", "node", "nodes") if name in options}, catalogs=catalog)
@@ -230,7 +303,11 @@ def _of_site(options: dict[str, str], catalog: Catalog) -> dict[str, Any]:
             raise IngestError(saved.unmet)
     data = {name: options[name] for name in ("tokens", "copies") if name in options}
     is_text = "tokens" in data and read.model.tokens_per_sample is not None
-    held = dataset(**data, format="megatron") if is_text else None
+    return [read, saved, dataset(**data, format="megatron") if is_text else None]
+
+
+def _of_site(options: dict[str, str], catalog: Catalog) -> dict[str, Any]:
+    read, saved, held = parts_of_site(options, catalog)
     answers = [(part, names) for part, names in zip((read, saved, held), PARTS, strict=True) if part is not None]
     rows = [
         [plain(name), value_text(name, item.value, item.unit), range_text(name, item)]
@@ -239,7 +316,23 @@ def _of_site(options: dict[str, str], catalog: Catalog) -> dict[str, Any]:
         if (item := part.results.get(name)) is not None
     ]
     title = f"{read.title}: one run and its data; the command gives the requirement lines of the site"
-    return {"title": title, "rows": rows, "warnings": [line for part, _ in answers for line in cautions(part)]}
+    found = {"title": title, "rows": rows, "warnings": [line for part, _ in answers for line in cautions(part)]}
+    if storage := options.get("storage"):
+        on_system = {"storage": storage, **({"units": options["units"]} if "units" in options else {})}
+        found["tables"] = _fitting({**needs_of_site([part for part, _ in answers]), **on_system}, catalog)["tables"]
+    return found
+
+
+def needs_of_site(parts: Sequence[Any]) -> dict[str, float]:
+    """What a small site reads, writes and holds, as options of `fit`."""
+    results = {name: item.value for part in parts for name, item in part.results.items()}
+    held = results.get("usable_bytes", 0) + results.get("checkpoint_retained_bytes", 0)
+    found = {
+        "read_bandwidth": results.get("mandatory_read_bandwidth"),
+        "write_bandwidth": results.get("checkpoint_write_bandwidth"),
+        "capacity": held,
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 TABS: dict[str, Callable[[dict[str, str], Catalog], dict[str, Any]]] = {
@@ -247,5 +340,7 @@ TABS: dict[str, Callable[[dict[str, str], Catalog], dict[str, Any]]] = {
     "checkpoint": _answered(checkpoint),
     "dataset": _answered(dataset),
     "fit": _fitting,
+    "vectors": _answered(vectors),
+    "rl": _answered(rl),
     "plan": _of_site,
 }

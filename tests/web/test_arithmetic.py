@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from browser import CHROMIUM, COMMAND
-from scenarios import TABS, Draws, asked
+from scenarios import TABS, Draws, asked, needs_of_site, parts_of_site
 
 from ingest.architecture import describe
 from ingest.catalog.store import Catalog
@@ -23,6 +23,9 @@ from ingest.reports.web.page import page
 from ingest.site.planner import plan
 from ingest.sizing.bandwidth import bw
 from ingest.sizing.explain import Explanation
+from ingest.sizing.job import Job
+from ingest.storage.fit import ONE_SPARE, chosen, fit_need
+from ingest.storage.need import from_numbers, need_of
 from ingest.units import as_printed, display, exact
 
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
@@ -85,6 +88,43 @@ def hold(window, questions, catalog):
 def test_answers_of_the_page_are_those_of_the_package(opened, tab, seed, fits, others):
     catalog = Catalog()
     hold(opened, list(Draws(catalog, seed, (tab,)).scenarios(fits if tab == "fit" else others)), catalog)
+
+
+#: The answer of a tab from its start, with other inputs, without the caution that one of them changes nothing.
+STARTED = """([tab, questions]) => questions.map((values) => {
+    const start = Object.fromEntries(Ingest.forms[tab].map(({ name, default: usual }) => [name, String(usual ?? "")]));
+    const { ok, error, headline, rows, basis, tables, warnings } = Ingest.answer(tab, { ...start, ...values });
+    const counted = warnings?.map(({ text }) => text).filter((text) => !/ changes nothing here/.test(text));
+    return [ok, error, headline, rows, basis, tables, counted];
+})"""
+#: Other questions than the one that a tab begins with, in which more of its inputs count.
+FURTHER = {
+    "bw": [{"model": "resnet50", "basis": "efficiency"}],
+    "checkpoint": [{"mode": "sync", "waste": "5%"}, {"duration": "60 days", "tier_capacity": "2 PB"}],
+    "dataset": [{"tokens": "", "samples": "1M", "sample_bytes": "100 kB"}, {"tokens": "1T", "format": "parquet"}],
+    "vectors": [{"vectors": "", "documents": "1M", "tokens": "1G"}, {"index": "ivf-pq", "code_bytes": "96", "probes": "16"}],
+    "rl": [{"publish": "delta", "trainer_gpus": "64", "sandbox_image": "2 GB"}],
+}
+
+
+@needs_chromium
+@pytest.mark.parametrize("tab", TABS)
+def test_a_value_in_force_that_is_typed_changes_no_answer(opened, tab):
+    fields = opened.evaluate("(tab) => Ingest.forms[tab]", tab)
+    value = r"[0-9.,]+( (min|days|s|B|[GMT]B/s))?|[0-9]+%..[0-9]+%|stored|\S+,\S+"
+    typed = {one["name"]: text for one in fields if re.fullmatch(value, text := one.get("placeholder", ""))}
+    assert typed or tab in ("fit", "plan")
+    for question in ({}, *FURTHER.get(tab, ())):
+        of_start = {one["name"]: one["default"] for one in fields}
+        left_out = [{**question, **({name: ""} if of_start[name] else {})} for name in typed]
+        asked_once = [one for place, one in enumerate(left_out) if one not in left_out[:place]]
+        without = opened.evaluate(STARTED, [tab, asked_once])
+        given = opened.evaluate(STARTED, [tab, [{**question, name: text} for name, text in typed.items()]])
+        for (name, text), unasked, found in zip(typed.items(), left_out, given, strict=True):
+            usual = without[asked_once.index(unasked)]
+            assert usual[0], usual[1]
+            other_question = found[1] and "expected one of them" in found[1]
+            assert found == usual or other_question, (question, name, text, found[1])
 
 
 @needs_chromium
@@ -231,6 +271,43 @@ def test_site_files_of_the_page_are_planned_and_others_are_not_written(opened):
     llm = planned(opened, {"model": "llama3-70b", "nodes": "64", "tokens": "100B"})
     assert {"R-READ-03", "R-WRITE-01", "R-CAP-03"} <= {*llm.results}
     assert "R-READ-03" in planned(opened, {"model": "cosmoflow"}).results
+
+
+#: The flips of a small site on a storage system, as the page shows them.
+FLIPS = """(values) => {
+    const given = Object.fromEntries(Ingest.forms.plan.map(({ name, default: usual }) => [name, String(usual ?? "")]));
+    return [...(Ingest.answer("plan", { ...given, ...values }).flips?.rest ?? [])].filter(Boolean);
+}"""
+
+
+def judged(values, best, catalog):
+    """The verdict on a system as it is chosen, or on one to choose, for what a small site reads, writes and holds."""
+    needs = needs_of_site([part for part in parts_of_site(values, catalog) if part])
+    needed = need_of(None, from_numbers(**needs), Job(), catalog)
+    return chosen(best, ONE_SPARE, catalog)(needed) if best else fit_need(needed, [values["storage"]], catalog).systems[0]
+
+
+@needs_chromium
+def test_flips_of_a_small_site_are_where_asking_again_has_them(opened):
+    catalog, turned = Catalog(), 0
+    start = {"nodes": 64, "tokens": 1e12, "copies": 1, "keep": 3}
+    for model, storage in (("llama3-8b", "ddn-ai400x2"), ("llama3-405b", "flashblade-s500"), ("cosmoflow", "ddn-ai400x2")):
+        site = {"model": model, "node": "dgx-h100", "mode": "async", "storage": storage}
+        rows = opened.evaluate(FLIPS, {"model": model, "storage": storage})
+        today = {**site, **{name: str(value) for name, value in start.items()}}
+        best = judged(today, None, catalog)
+        found = {row[0]: [one for one in rows if one[0] == row[0]] for row in rows}
+        for name, label in (("nodes", "Nodes"), ("tokens", "Tokens of the data"), ("copies", "Copies of the data")):
+            for sign, far in ((1, 100), (-1, 0.01)):
+                ends = [row for row in found.get(label, []) if (row[2][0] in "≥>") == (sign > 0)]
+                turns = float(re.sub(r"[^0-9.]", "", ends[0][2])) if ends else max(start[name] * far, 1)
+                near = turns - sign * (1 if name != "tokens" else turns / 1000)
+                there = {**today, name: f"{turns:.0f}"}
+                assert (judged(there, best, catalog).fits != best.fits) == bool(ends), (model, storage, name, sign)
+                if ends:
+                    turned += 1
+                    assert judged({**today, name: f"{near:.0f}"}, best, catalog).fits == best.fits, (model, storage, name, sign)
+    assert turned >= 4
 
 
 @needs_chromium

@@ -201,9 +201,21 @@ def ladder(rungs: Sequence[Bar], unit: str, quantity: str) -> Chart:
     >>> ladder([Bar("measured", 1e9, 8e8, 1.2e9), Bar("peak", 5e9)], "B/s/GPU", "read bandwidth per GPU").title
     'Peak arithmetic gives 5 times the measured rate'
     """
-    values, shown = scaled([bar.value for bar in rungs], unit)
-    factor = rungs[0].value / values[0] if values and values[0] else 1
-    rows: list[dict[str, Any]] = [
+    first, last = rungs[0], rungs[-1]
+    times = last.value / first.value if first.value else 0
+    title = (
+        f"{capitalised(last.label)} arithmetic gives {times:.3g} times the {first.label} rate"
+        if last.label == "peak" and first.label == "measured"
+        else f"{capitalised(quantity)}, by evidence level"
+    )
+    return ranges("ladder", rungs, unit, quantity, title, f"{quantity} by evidence level")
+
+
+def ranges(name: str, rows: Sequence[Bar], unit: str, quantity: str, title: str, alt: str) -> Chart:
+    """Values with their ranges on a logarithmic axis, one below the other."""
+    values, shown = scaled([bar.value for bar in rows], unit)
+    factor = rows[0].value / values[0] if values and values[0] else 1
+    data: list[dict[str, Any]] = [
         {
             "rung": bar.label,
             "value": value,
@@ -211,9 +223,9 @@ def ladder(rungs: Sequence[Bar], unit: str, quantity: str) -> Chart:
             "high": (bar.value if bar.high is None else bar.high) / factor,
             "text": display(bar.value, unit, binary=False),
         }
-        for bar, value in zip(rungs, values, strict=True)
+        for bar, value in zip(rows, values, strict=True)
     ]
-    axis = sideways([row[end] for row in rows for end in ("low", "value", "high")], WIDTH)
+    axis = sideways([row[end] for row in data for end in ("low", "value", "high")], WIDTH)
     x, from_low = (channel(end, title=f"{quantity} ({shown})", **axis) for end in ("value", "low"))
     y = channel("rung", "nominal", sort=None, title=None)
     label = {"align": "left", "dx": 8, "dy": -9, "fontSize": 11}
@@ -222,13 +234,5 @@ def ladder(rungs: Sequence[Bar], unit: str, quantity: str) -> Chart:
         layer("point", look={"filled": True, "size": 90, "color": DARK}, x=x, y=y),
         layer("text", look=label, x=x, y=y, text={"field": "text"}),
     ]
-    first, last = rungs[0], rungs[-1]
-    times = last.value / first.value if first.value else 0
-    title = (
-        f"{capitalised(last.label)} arithmetic gives {times:.3g} times the {first.label} rate"
-        if last.label == "peak" and first.label == "measured"
-        else f"{capitalised(quantity)}, by evidence level"
-    )
-    listing = "; ".join(f"{row['rung']} {row['text']}" for row in rows)
-    alt = f"{quantity} by evidence level: {listing}."
-    return made("ladder", title, "dot: typical value, bar: range", alt, plot(rows, step=34, layer=layers))
+    listing = "; ".join(f"{row['rung']} {row['text']}" for row in data)
+    return made(name, title, "dot: typical value, bar: range", f"{alt}: {listing}.", plot(data, step=34, layer=layers))

@@ -40,6 +40,12 @@ class Chart(NamedTuple):
     spec: Mapping[str, Any]  # Vega-Lite
     note: str = ""  # sources, for its caption
 
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.title}"
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
     def svg(self) -> str:
         """Rendered offline."""
         return str(_rendered(json.dumps(self.spec), None))

@@ -16,7 +16,7 @@ from ingest.reports.charts.chart import Chart
 from ingest.reports.document.derivations import derivation_listings, place_of
 from ingest.reports.document.model import Block, Bullets, Cover, Document, DocumentSection, Figure, Paragraph, Subheading, Table
 from ingest.reports.labels import capitalised, is_share, label, plain, span, texts
-from ingest.reports.pages.storage import first_flips, flip_row
+from ingest.reports.pages.storage import first_flips, flip_row, flips_in, turned_first
 from ingest.requirement import INFORMATION, Requirement, is_of, said_of, theme_title
 from ingest.rfp.award import Award
 from ingest.site.plan import COLUMN_KINDS
@@ -402,12 +402,12 @@ class BuyerReport(Composition):
         if rows:
             yield self.clause("sensitivity")
             yield form("sensitivity", rows)
-        turned = [
-            (one.entry.id, *flip_row(flip)) for one in self.found.systems for flip in first_flips(self.found, one.entry.id)
-        ] if self.found is not None else []  # fmt: skip
-        if turned:
+        turned = [one for one in self.found.systems if flips_in(self.found, one)] if self.found is not None else []
+        if self.found is not None and turned:
             yield self.clause("flips")
-            yield form("flips", turned)
+            yield Bullets(tuple(turned_first(self.found, one) for one in turned))
+            rows = [(one.entry.id, *flip_row(flip)) for one in turned for flip in first_flips(self.found, one)]
+            yield form("flips", rows)
 
     def _sources(self) -> Iterator[Block]:
         plan = self.plan

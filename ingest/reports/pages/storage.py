@@ -38,7 +38,8 @@ LEAST_SHARE = 1e-4
 MOST_FLIPS = 5
 #: Inputs whose share in the variance a page shows, and the least of these shares.
 MOST_EFFECTS, LEAST_EFFECT = 3, 0.01
-FLIP_COLUMNS = ("input", "today", "turns at", "", "range")
+FLIP_COLUMNS = ("line", "turns at", "today", "range", "by")
+UNDECIDED = ": undecided"
 TITLES = {UNKNOWN: "What nobody has published: ask these"}
 UNITS_OPEN = "fits as far as known, number of units open"
 ORDER = "Order: share of the ceilings known, published before recalled, headroom"
@@ -96,55 +97,65 @@ def _in_place(found: Fits) -> Section:
 
 
 def flip_sections(found: Fits, in_full: bool = False) -> Iterator[Section]:
-    """The inputs at which each chosen system no longer meets a line, the first of each to do so; all lines in full."""
+    """What turns the verdict on each chosen system first; then of each the inputs that do, the nearest first, all in full."""
     if found.flips is None:
         return
-    for one in found.systems:
-        own = [flip for flip in found.flips.flips if flip.system == one.entry.id]
-        steady = [row for row in found.flips.steady if row.system == one.entry.id]
-        if not own and not steady:
-            continue
-        rows = [flip_row(flip) for flip in own]
-        shown = first_flips(found, one.entry.id)
+    turned = [
+        one for one in found.systems if flips_in(found, one) or any(row.system == one.entry.id for row in found.flips.steady)
+    ]
+    yield Section("What would change the verdicts", lines=tuple(turned_first(found, one) for one in turned))
+    for one in turned:
+        own, shown = flips_in(found, one), first_flips(found, one)
         main = tuple(at for at, flip in enumerate(own) if flip in shown)
-        undecided = len({flip.input for flip in own if flip.inside_range})
-        said = "no input turns it within its range"
-        if undecided:
-            said = f"undecided, {counted(undecided, 'input')} can turn it within the range"
         effects = [effect for effect in found.flips.effects if effect.system == one.entry.id and effect.share >= LEAST_EFFECT]
         shares = ", ".join(f"{effect.share * 100:.0f} % by {effect.input}" for effect in effects[:MOST_EFFECTS])
         lines = (f"Variance of the {'capacity' if one.entry.tiers else 'units'} to buy: {shares}",) if shares else ()
-        if not own:
-            lines = (f"{one.verdict} at both ends of {counted(len({row.input for row in steady}), 'input')}", *lines)
-        yield Section(f"{_chosen(one)}: {said}", FLIP_COLUMNS, tuple(rows), lines, 2, main=None if in_full else main)
+        yield Section(_chosen(one), FLIP_COLUMNS, tuple(map(flip_row, own)), lines, 1, main=None if in_full else main)
     first = found.flips.observation
     if first is not None:
-        narrowed = f"Measure first: {first.what}; it narrows {first.narrows} of {counted(first.undecided, 'undecided verdict')}"
-        yield Section(narrowed, lines=(first.command,))
+        narrowed = f"It narrows {first.narrows} of {counted(first.undecided, 'undecided verdict')}."
+        yield Section(f"Measure first: {first.what}", lines=(first.command, narrowed))
     left_out = tuple(f"{name}: {why}" for name, why in found.flips.refused.items())
     yield Section("Not turned: plan again with other values", lines=left_out, detail="input")
 
 
+def turned_first(found: Fits, one: Fit) -> str:
+    """Whether the inputs decide the verdict on a system, and which line turns first, by which input, at which value."""
+    own = flips_in(found, one)
+    if not own:
+        inputs = {row.input for row in found.flips.steady if row.system == one.entry.id} if found.flips is not None else ()
+        return f"{one.entry.id}: {one.verdict} at both ends of {counted(len(inputs), 'input')}"
+    line, turns, today, span, name = flip_row(own[0])
+    state = "undecided" if own[0].inside_range else "decided"
+    known = f"range {span.removesuffix(UNDECIDED)}" if span else "no range"
+    return f"{one.entry.id}: {state}. {line} first, where {name} {turns} (today {today}; {known})"
+
+
 def flip_row(flip: Flip) -> tuple[str, str, str, str, str]:
-    """A flip as people read it: the input, its value, where the verdict turns, what it is there, and the range of the input."""
-    span = ""
-    if flip.low is not None and flip.high is not None:
-        low, high = (_input_text(flip, end) for end in (flip.low, flip.high))
-        span = joined_ends(low, high, " – ") + (", undecided today" if flip.inside_range else "")
-    turns = f"{flip.sign} {_input_text(flip, flip.flips_at)}"
-    return flip.input, _input_text(flip, flip.value), turns, f"{flip.requirement} {flip.then}", span
+    """A flip as people read it: the line and its verdict there, where it turns, the input today, its range, and its name."""
+    *_, third = [*flip.unit.split("/"), "", ""][:3]
+    per = f" per {third}" if third else ""  # `display` leaves it to the name of the quantity
+    ends = [flip.flips_at, flip.value, *(end for end in (flip.low, flip.high) if end is not None)]
+    # As many digits as tell the flip from today.
+    shown = [[display(end, flip.unit, binary=False, digits=digits) for end in ends] for digits in range(3, 17)]
+    turns, today, *ends_shown = next((row for row in shown if row[0] != row[1]), shown[-1])
+    unit = turns.partition(" ")[2]
+    span = joined_ends(ends_shown[0], ends_shown[-1], " – ").removesuffix(f" {unit}") if len(ends_shown) == 2 else ""
+    today = today.removesuffix(f" {unit}") if unit else today
+    state = UNDECIDED if flip.inside_range else ""
+    return f"{flip.requirement} {flip.then}", f"{flip.sign} {turns}{per}", today, span + state, flip.input
 
 
-def first_flips(found: Fits, system: str) -> list[Flip]:
+def flips_in(found: Fits, one: Fit) -> list[Flip]:
+    """The flips of a system, the first to turn its verdict before all others."""
+    return [flip for flip in found.flips.flips if flip.system == one.entry.id] if found.flips is not None else []
+
+
+def first_flips(found: Fits, one: Fit) -> list[Flip]:
     """The flips of a system that a short page shows: of each input and side the nearest."""
-    own = [flip for flip in found.flips.flips if flip.system == system] if found.flips is not None else []
+    own = flips_in(found, one)
     nearest = {(flip.input, flip.flips_at > flip.value): flip for flip in reversed(own)}
     return [flip for flip in own if nearest[flip.input, flip.flips_at > flip.value] is flip][:MOST_FLIPS]
-
-
-def _input_text(flip: Flip, value: float) -> str:
-    """A value of an input as people read it."""
-    return display(value, flip.unit, binary=False, digits=3)
 
 
 def _named(one: Fit) -> str:

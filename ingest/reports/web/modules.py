@@ -17,8 +17,8 @@ from ingest.reports.web.expressions import BUILTINS, ERRORS, METHODS, annotated,
 from ingest.reports.web.javascript import Printer
 
 PACKAGE = Path(__file__).parents[2]
-#: A text that may name quantities.
-_NAMES = re.compile(r"[a-z][a-z0-9_]*([, ]+[a-z][a-z0-9_]*)*")
+#: A text that may name quantities, or a rule.
+_NAMES = re.compile(r"[a-z][a-z0-9_]*([, ]+[a-z][a-z0-9_]*)*|[A-Z][0-9]+")
 #: Definitions that nothing of a page calls.
 LEFT_OUT = {"TYPE_CHECKING", "annotations"}
 
@@ -130,6 +130,7 @@ class Program:
     #: `module:name` -> JavaScript that stands for a definition, and the names of its module that it uses
     written: Mapping[str, str]
     beside: Collection[str] = ()  # fields of formulas that no question is about: theirs are only what other formulas need
+    tables: Collection[str] = ()  # `module:name` of tables of which a page has the rows whose id, the first argument, it names
     sources: dict[str, Source] = field(default_factory=dict)
     reached: dict[str, set[str]] = field(default_factory=dict)
     needed: dict[str, set[str]] = field(default_factory=dict)
@@ -168,6 +169,26 @@ class Program:
                     self._stated.append(way)
                     self.needs |= {*way.formulas}
                     waiting += self._used(way.module, way.node) if isinstance(way.node, ast.Expr) else ()
+            named = [id for id in self._rows if id in self.words]
+            waiting += [one for id in named for one in self._used(*self._rows.pop(id))]
+        for module, name in (one.split(":") for one in self.tables):
+            left_out = {id(row) for _, row in self._rows.values()}
+            rows = self._elements(module, name)
+            rows[:] = [row for row in rows if id(row) not in left_out]
+
+    def _elements(self, module: str, name: str) -> list[ast.expr]:
+        """The rows of a table."""
+        node = self.source(module).definitions[name]
+        assert isinstance(node, ast.Assign), name
+        assert isinstance(node.value, ast.Tuple), name
+        return node.value.elts
+
+    @cached_property
+    def _rows(self) -> dict[str, tuple[str, ast.Call]]:
+        """The rows of tables that no text has named so far, by id."""
+        tables = (one.split(":") for one in self.tables)
+        calls = [(module, row) for module, name in tables for row in self._elements(module, name) if isinstance(row, ast.Call)]
+        return {str(row.args[0].value): (module, row) for module, row in calls if isinstance(row.args[0], ast.Constant)}
 
     _stated: list[Way] = field(default_factory=list)
     _taken: set[str] = field(default_factory=set)
@@ -175,9 +196,15 @@ class Program:
     def _is_named(self, quantity: str) -> bool:
         if quantity in self.needs:
             return True
-        if self.quantities[quantity][0].removeprefix("ingest.formulas.") in self.beside:
+        # A field beside the page may declare what follows otherwise in a case of the page.
+        if self._is_beside(self.quantities[quantity][0]) and not any(
+            way.quantity == quantity and way.when in self.words and not self._is_beside(way.module) for way in self.alternatives
+        ):
             return False
         return quantity in self.words or any(re.fullmatch(one, quantity) for one in self.patterns)
+
+    def _is_beside(self, module: str) -> bool:
+        return module.removeprefix("ingest.formulas.") in self.beside
 
     @cached_property
     def quantities(self) -> dict[str, tuple[str, ast.stmt]]:
@@ -235,6 +262,8 @@ class Program:
                 words = set(re.findall(r"[A-Za-z_]\w*", self.written[f"{module}:{name}"]))
                 names = words & (source.definitions.keys() | source.imported.keys())
                 return [(module, one) for one in names if f"{module}:{one}" not in self.written]
+            if f"{module}:{name}" in self.tables:
+                return []
             return [
                 one for node in (source.definitions[name], *source.further.get(name, ())) for one in self._used(module, node)
             ]

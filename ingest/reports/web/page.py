@@ -20,11 +20,12 @@ from ingest.files import as_bytes, write_whole
 from ingest.reports.labels import capitalised, plain
 from ingest.reports.web.modules import Program
 from ingest.sizing.bandwidth import bw
-from ingest.sizing.checkpoint import QUANTITIES, checkpoint
+from ingest.sizing.checkpoint import checkpoint
 from ingest.sizing.checkpoint_schedule import USUAL_MODE
 from ingest.sizing.dataset import dataset
-from ingest.sizing.job import QUANTITIES as QUANTITIES_OF_JOB
 from ingest.sizing.page_data import Catalogs, page_data
+from ingest.sizing.post_training import rl
+from ingest.sizing.vectors import vectors
 from ingest.storage.fit import fit
 from ingest.units import display
 from ingest.version import __version__
@@ -46,23 +47,23 @@ class Field(NamedTuple):
     among: tuple[str, ...] = ()  # the classes of the entries to choose from
     stated: bool = False  # whether it is told even where it is as the command has it by default
 
-    def described(self, argument: Argument | None, quantity: str) -> dict[str, Any]:
-        """The field as the page reads it.
-
-        The option of the command is None for a key of a site file that no option is; the quantity whose label and unit it has
-        is empty where it has its own.
-        """
+    def described(self, argument: Argument | None) -> dict[str, Any]:
+        """The field as the page reads it; the option of the command is None for a key of a site file that no option is."""
         declared = argument.declared if argument is not None else None
+        quantity = declared.quantity if declared is not None else ""
+        label = self.label or capitalised(plain(quantity or self.name))
         usual, words = (declared.default, declared.choices) if declared is not None else (None, ())
         flag = usual is False
+        # The value in force where the box is empty, as help states it.
+        stated = declared is not None and "{default}" in declared.help and self.kind != "choice"
         choices = ("", "yes") if flag else (*([] if self.start else [""]), *words) if words else ()
         found = {
             "name": self.name,
-            "label": self.label or capitalised(plain(quantity or self.name)),
+            "label": label,
             "kind": self.kind,
             "default": self.start,
             "usual": str(usual) if usual and not self.stated else "",
-            "help": declared.text if declared is not None else "",
+            "help": _first_clause(declared.text, label) if declared is not None and self.kind != "choice" else "",
         }
         if quantity and self.kind == "number":
             found["unit"] = {"1": ""}.get(unit_of(quantity), "")
@@ -71,13 +72,24 @@ class Field(NamedTuple):
             "optional": self.optional,
             "none": self.optional_value,
             "more": self.more,
-            "placeholder": self.placeholder,
-            "choices": [{"value": str(word), "label": str(word)} for word in choices if self.kind == "choice"],
+            "placeholder": self.placeholder or (declared.default_text if stated else ""),
+            "choices": [
+                {"value": str(word), "label": str(word) or self.optional or ("no" if flag else "by default")}
+                for word in choices
+                if self.kind == "choice"
+            ],
             "place": self.place,
             "flag": flag,
             "among": self.among,
         }
         return {**found, **{name: item for name, item in optional.items() if item}}
+
+
+def _first_clause(text: str, label: str) -> str:
+    """What help says first; nothing where it repeats the label."""
+    first = re.split(r"[;:]|, or (?:the JSON|a YAML)", text)[0].removesuffix(".") + "."
+    repeats = first.lower().startswith(label.lower()) and len(first) < len(label) + 16
+    return "" if repeats or first == "." else first
 
 
 _BANDWIDTH = (
@@ -90,7 +102,7 @@ _BANDWIDTH = (
     Field("scaling", "published", kind="choice", more=True),
     Field("gpus_per_node", kind="number", placeholder="as in the node type", more=True),
     Field("utilization", kind="number", placeholder="1", more=True),
-    Field("cache_hit", kind="number", placeholder="0", more=True),
+    Field("cache_hit", kind="number", placeholder="from the nodes' memory", more=True),
     Field("encoding", kind="text", placeholder="stored", label="Encoding", more=True),
     Field("sample_bytes", placeholder="as stored", more=True),
     Field("samples_per_second", kind="number", placeholder="your own measurement", more=True),
@@ -115,12 +127,12 @@ _CHECKPOINT = (
     Field("pipeline_parallel", kind="number", more=True),
     Field("expert_parallel", kind="number", more=True),
     Field("failures", kind="choice", source="failures", optional="of jobs of the next sizes", label="Failure rate", more=True),
-    Field("drain_fraction", kind="number", placeholder="0.1", more=True),
-    Field("drain_time", placeholder="2 min", more=True),
-    Field("slow_down", kind="number", placeholder="0.5", more=True),
-    Field("persistent_every", kind="number", placeholder="1", more=True),
-    Field("restart_time", placeholder="2 min", more=True),
-    Field("reschedule_time", placeholder="10 min", more=True),
+    Field("drain_fraction", kind="number", more=True),
+    Field("drain_time", more=True),
+    Field("slow_down", kind="number", more=True),
+    Field("persistent_every", kind="number", more=True),
+    Field("restart_time", more=True),
+    Field("reschedule_time", more=True),
     Field("readers", "unique", kind="choice", label="Readers of a restore", more=True),
     Field("keep", kind="text", placeholder="3", label="Checkpoints kept", more=True),
     Field("duration", placeholder="for example 60 days", label="Duration of the job", more=True),
@@ -139,10 +151,10 @@ _DATASET = (
     Field("documents", kind="quantity", placeholder="600 tokens each", more=True, label="Documents"),
     Field("holds", kind="choice", label="Contents", more=True),
     Field("sizes", "varied", kind="choice", label="Sizes of samples", more=True),
-    Field("vocabulary", kind="number", placeholder="128,256", label="Vocabulary", more=True),
+    Field("vocabulary", kind="number", label="Vocabulary", more=True),
     Field("sequence_length", kind="number", more=True, label="Sequence length"),
     Field("shard_size", placeholder="as the format has it", more=True, label="Size of a shard"),
-    Field("epochs", kind="number", placeholder="1", more=True, label="Epochs"),
+    Field("epochs", kind="number", more=True, label="Epochs"),
 )
 #: Classes of storage that a need is compared with.
 OFFERED = ("system", "service", "software", "drive", "client", "enclosure", "site")
@@ -169,6 +181,69 @@ _FIT = (
     Field("no_spare", kind="choice", label="Without a spare", more=True),
     Field("sites", kind="choice", label="Installations that exist once", more=True),
 )  # fmt: skip
+_VECTORS = (
+    Field("vectors", "100M", label="Vectors"),
+    Field("dimensions", "768", kind="number", label="Dimensions"),
+    Field("index", "diskann", kind="choice", label="Index"),
+    Field("layout", kind="choice", source="layouts", optional="Faiss, or DiskANN", label="Library"),
+    Field("dtype", kind="choice", optional="that of the layout", label="Type of the numbers"),
+    Field("qps", "1000", kind="number", label="Queries per second"),
+    Field("search_list", "100", kind="number", label="Search list"),
+    Field("latency", placeholder="for example 10 ms", label="Wait of a query for storage"),
+    Field("documents", placeholder="in place of vectors", more=True, label="Documents"),
+    Field("tokens", placeholder="in place of vectors", more=True, label="Tokens"),
+    Field("chunk", kind="number", more=True, label="Tokens of a chunk"),
+    Field("overlap", kind="number", more=True, label="Tokens that chunks share"),
+    Field("metadata_bytes", more=True, label="Fields beside a vector"),
+    Field("degree", kind="number", placeholder="as the layout has it", more=True, label="Neighbours of a node"),
+    Field("lists", kind="number", placeholder="4 √vectors", more=True, label="Lists of a shard"),
+    Field("code_bytes", kind="number", more=True, label="Bytes of a code"),
+    Field("replicas", kind="number", more=True, label="Copies that answer"),
+    Field("shards", kind="number", more=True, label="Shards"),
+    Field("beam", kind="number", more=True, label="Reads outstanding"),
+    Field("cached_share", kind="number", more=True, label="Share of reads from memory"),
+    Field("cached_nodes", kind="number", placeholder="0", more=True, label="Nodes in memory"),
+    Field("probes", kind="number", more=True, label="Lists that a query reads"),
+    Field("top_k", kind="number", placeholder="0", more=True, label="Records fetched"),
+    Field("load_time", more=True, label="Time to load all copies"),
+    Field("load_bandwidth", placeholder="in place of the time", more=True, label="Read bandwidth of the load"),
+    Field("rebuilds_per_day", kind="number", more=True, label="Rebuilds per day"),
+)
+_RL = (
+    Field("model", "llama3-8b", kind="choice", source="models", label="Model", place=True),
+    Field("rollout_hosts", "16", kind="number", label="Rollout hosts"),
+    Field("step_time", "2 min", label="Time of a step"),
+    Field("publish", "full", kind="choice", label="Versions"),
+    Field("changed_share", kind="text", label="Share that changes"),
+    Field("pull_within", placeholder="half of the time between", label="Time to pull"),
+    Field("rollouts", "512", kind="number", label="Rollouts of a step"),
+    Field("tokens", "4000", label="Tokens of a rollout"),
+    Field("algorithm", "grpo", kind="choice", label="Algorithm", more=True),
+    Field("every", kind="number", label="Steps between versions", more=True),
+    Field("encoding", kind="choice", label="Encoding of a delta", more=True),
+    Field("precision", "bf16", kind="choice", label="Precision", more=True),
+    Field("anchor_every", kind="number", label="Versions between anchors", more=True),
+    Field("keep", kind="number", label="Versions kept", more=True),
+    Field("rollout_replicas", kind="number", placeholder="in place of hosts", label="Rollout engines", more=True),
+    Field("tokens_per_second", kind="number", placeholder="in place of the time", label="Tokens/s of a host", more=True),
+    Field("publish_within", placeholder="half of the time between", label="Time to write a version", more=True),
+    Field("pause", placeholder="none", label="Pause of rollouts", more=True),
+    Field("anchor_within", placeholder="time between versions", label="Time to write an anchor", more=True),
+    Field("join_within", label="Time to join", more=True),
+    Field("write_bandwidth", placeholder="of the storage", label="Write bandwidth", more=True),
+    Field("read_bandwidth", placeholder="of the storage", label="Read bandwidth", more=True),
+    Field("network_bandwidth", label="Rate of a broadcast", more=True),
+    Field("trace", kind="text", placeholder="ids,logprobs,text", label="Parts of a trace", more=True),
+    Field("trace_format", "json", kind="choice", label="Format of traces", more=True),
+    Field("trace_retention", label="Traces kept for", more=True),
+    Field("sandbox_image", placeholder="no sandboxes", label="Image of a sandbox", more=True),
+    Field("sandbox_hosts", kind="number", placeholder="the rollout hosts", label="Sandbox hosts", more=True),
+    Field("sandbox_images", kind="number", label="Images on storage", more=True),
+    Field("sandbox_within", label="Time to read an image", more=True),
+    Field("trainer_gpus", kind="number", placeholder="for checkpoints", label="GPUs that train", more=True),
+    Field("optimizer", kind="choice", source="optimizers", optional="as published, else AdamW", label="Optimizer", more=True),
+    Field("interval", placeholder="by the least overhead", label="Checkpoint interval", more=True),
+)
 _SITE = (
     Field("name", "My site", kind="text", label="Name"),
     Field("model", "llama3-8b", kind="choice", source="models", label="Model"),
@@ -178,14 +253,18 @@ _SITE = (
     Field("keep", "3", kind="text", label="Checkpoints kept"),
     Field("tokens", "1T", kind="quantity", label="Tokens of the data"),
     Field("copies", "1", kind="number", label="Copies of the data"),
+    Field("storage", kind="choice", source="storage", among=OFFERED, optional="none", label="Storage"),
+    Field("units", kind="number", placeholder="as required today", label="Units of it"),
 )
-#: The inputs of each question, and the function whose options they are.
-FORMS: Mapping[str, tuple[Callable[..., Any], tuple[Field, ...], Mapping[str, str]]] = {
-    "bw": (bw, _BANDWIDTH, QUANTITIES_OF_JOB),
-    "checkpoint": (checkpoint, _CHECKPOINT, QUANTITIES),
-    "dataset": (dataset, _DATASET, {}),
-    "fit": (fit, _FIT, {}),
-    "plan": (checkpoint, _SITE, {}),
+#: The function of each question, whose options its inputs are.
+FORMS: Mapping[str, tuple[Callable[..., Any], tuple[Field, ...]]] = {
+    "bw": (bw, _BANDWIDTH),
+    "checkpoint": (checkpoint, _CHECKPOINT),
+    "dataset": (dataset, _DATASET),
+    "fit": (fit, _FIT),
+    "vectors": (vectors, _VECTORS),
+    "rl": (rl, _RL),
+    "plan": (checkpoint, _SITE),
 }
 
 
@@ -196,9 +275,9 @@ def forms() -> dict[str, list[dict[str, Any]]]:
     ['model', 'gpu', 'nodes']
     """
     found = {}
-    for tab, (function, fields, quantities) in FORMS.items():
+    for tab, (function, fields) in FORMS.items():
         arguments = arguments_of(function)
-        found[tab] = [field.described(arguments.get(field.name), quantities.get(field.name, "")) for field in fields]
+        found[tab] = [field.described(arguments.get(field.name)) for field in fields]
     # The tab of `bw` tells about the job.
     told = arguments_of(bw)
     for field in found["fit"]:
@@ -212,14 +291,18 @@ ROOTS: Mapping[str, tuple[str, ...]] = {
     "ingest.sizing.bandwidth": ("bw", "Scenarios"),
     "ingest.sizing.checkpoint": ("checkpoint",),
     "ingest.sizing.dataset": ("dataset",),
-    "ingest.storage.fit": ("fit",),
+    "ingest.sizing.vectors": ("vectors",),
+    "ingest.sizing.post_training": ("rl",),
+    "ingest.storage.fit": ("fit", "chosen", "ONE_SPARE"),
+    "ingest.storage.need": ("need_of", "from_numbers"),
+    "ingest.sizing.job": ("Job",),
     "ingest.reports.pages.storage": ("fits_page",),
     "ingest.architecture.structure": ("Architecture",),
     "ingest.architecture.weight_table": ("Weight", "Attention"),
-    "ingest.reports.pages.sizing": ("_value_row", "_rate_of", "_answer_table"),
+    "ingest.reports.pages.sizing": ("_value_row", "_rate_of", "_answer_table", "own_labels"),
     "ingest.sizing.evidence_ladder": ("blind_words",),
     "ingest.reports.labels": ("plain", "capitalised"),
-    "ingest.reports.page": ("value_text", "range_text"),
+    "ingest.reports.page": ("value_text", "range_text", "headline", "unknown_section"),
     "ingest.engine.expression": ("prose", "record"),
     "ingest.engine.registry": ("unit_of", "INPUTS"),
     "ingest.engine.messages": ("fact_of",),
@@ -329,6 +412,8 @@ WRITTEN: Mapping[str, str] = {
     "ingest.storage.existing:measured_entry": "() => $.beyond('the page reads no files')",
     "ingest.corpus.measurement_file:is_file_name": "(written) => /[.]json$|[/](?!token|s$)/.test(written)",
     "ingest.corpus.measurement_file:read_measurement": "() => $.beyond('the page reads no files')",
+    "ingest.corpus.measurement_file:sizes_of": "() => $.beyond('a mix of sizes needs the package')",
+    "ingest.corpus.measurement_file:Sizes": "class Sizes extends $.Plain {}",
     "ingest.corpus.measurement_file:sample_sizes_in": "() => $.beyond('the page reads no files')",
 }
 
@@ -336,7 +421,7 @@ WRITTEN: Mapping[str, str] = {
 @cache
 def script() -> str:
     """The script of the page without its user interface: the runtime, the modules, the questions."""
-    program = Program(ROOTS, WRITTEN, BESIDE)
+    program = Program(ROOTS, WRITTEN, BESIDE, ("ingest.sizing.rules:ROWS",))
     program.collect()
     return "\n".join([_asset("runtime.js"), _asset("catalog.js"), program.printed(), *map(_asset, QUESTIONS)])
 
@@ -345,7 +430,8 @@ def assembled(catalogs: Catalogs = ()) -> str:
     """The page as one HTML file."""
     code, style = script(), _asset("page.css")
     # What the script reads: the catalogs, of which it names the fields and cites the sources, and the inputs of each question.
-    read = frozenset(re.findall(r"[A-Za-z_]\w*", code)) | frozenset(re.findall(r'"([a-z0-9-]+)"', code))
+    # The notes of an entry are for `catalog show`.
+    read = (frozenset(re.findall(r"[A-Za-z_]\w*", code)) | frozenset(re.findall(r'"([a-z0-9-]+)"', code))) - {"notes"}
     content = {**page_data(catalogs, read), "forms": forms(), "edition": f"ingest {__version__}"}
     data = as_bytes(json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
     packed = base64.b64encode(zlib.compress(data, 9, -zlib.MAX_WBITS)).decode()

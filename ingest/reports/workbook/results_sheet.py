@@ -47,6 +47,7 @@ TABLE_SHEETS = {
     "Placement": "placement",
     "Offload": "offload",
     "Post-training": "post_training",
+    "Vector indexes": "indexes",
     "Serving": "serving",
     "Loaders": "loaders",
 }

@@ -49,7 +49,10 @@ window.Ingest = (() => {
   const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`);
   const option = (name) => `--${name.replace(/_/g, "-")}`;
   function command(tab, values) {
-    if (tab === "plan") return "ingest plan site.yaml";
+    if (tab === "plan") {
+      const { storage, units } = Object.fromEntries(given(tab, values).map(([field, value]) => [field.name, value]));
+      return storage ? `ingest fit site.yaml --storage ${quoted(storage)}${units ? ` --units ${quoted(units)}` : ""} --flip` : "ingest plan site.yaml";
+    }
     const words = given(tab, values).map(([field, value]) => (field.place ? quoted(value) : field.flag ? option(field.name) : `${option(field.name)} ${quoted(value)}`));
     return ["ingest", QUESTIONS[tab].command, ...words].join(" ");
   }
@@ -63,9 +66,9 @@ window.Ingest = (() => {
 
   /* Answers */
 
-  const rowOf = (name, quantity) => {
+  const rowOf = (name, quantity, own = "") => {
     const [label, display, range] = of("reports.pages.sizing", "_value_row")(name, quantity);
-    return { name, label: of("reports.labels", "capitalised")(label), display, range, low: quantity.low, high: quantity.high, value: quantity.value, unit: quantity.unit };
+    return { name, label: of("reports.labels", "capitalised")(own || label), display, range, low: quantity.low, high: quantity.high, value: quantity.value, unit: quantity.unit };
   };
   const tables = (answer) => [...$.m.items(answer.tables)].map(([name, rows]) => {
     const section = of("reports.pages.sizing", "_answer_table")(name, rows);
@@ -73,6 +76,13 @@ window.Ingest = (() => {
     return { title: section.title, columns: columns.map((label, place) => ({ label, number: place > 0 && section.rows.every((row) => /^[-≥≤<>~]?\s?[\d.]|^$/.test(row[place])) })), rows: section.rows.map((row) => [...row].map(text)), notes: section.lines.map(text) };
   });
   const warnings = (answer) => [...(answer.unmet && !answer.systems ? [`NOT MET: ${text(answer.unmet)}`] : []), ...answer.warnings].map((line) => ({ id: line.rule ?? "", text: text(line) }));
+
+  /** The answer in one line: its verb, and each value with its words. */
+  const headlineOf = (answer) => {
+    const [verb, parts] = of("reports.page", "headline")(answer.question, answer.results);
+    const name = parts[0]?.name;
+    return parts.length < 2 ? { name } : { name, label: verb, all: parts.map(({ name, around, value }) => ({ name, display: value, word: around.replace("{}", "").trim() })) };
+  };
 
   const bandwidth = {
     command: "bw", label: "Bandwidth", headline: "mandatory_read_bandwidth",
@@ -92,9 +102,8 @@ window.Ingest = (() => {
         return { level: level.basis, label: level.basis, value, low, high, display, range, unit, used: place === 0, bound: level.basis === "peak", why: [text(level.note), blind(level.basis)].filter(Boolean).join("; ") };
       });
       // The estimate stands beside the bandwidth to require where both differ.
-      const said = [...$.m.items(answer.question.headlines[0][1])], both = said.some(([name]) => name === "ingest_bandwidth_per_job");
-      const all = both ? said.map(([name, word]) => ({ name, word: text(word).replace("{} ", "") })) : [];
-      const headline = { name: this.headline, scene: text(answer.title), ...(both ? { label: "Needs", all } : {}) };
+      const said = headlineOf(answer), both = said.all?.some(({ name }) => name === "ingest_bandwidth_per_job");
+      const headline = { name: this.headline, scene: text(answer.title), ...(both ? said : {}) };
       return { basis: answer.basis, rungs, ...(answer.results.has(this.headline) ? { headline } : {}), get chart() { return curve(answer, options); } };
     },
   };
@@ -116,10 +125,15 @@ window.Ingest = (() => {
   }
 
   /** A command whose answer is results, tables and warnings. */
-  const plainly = (name, module, label, headline) => ({
-    command: name, label, headline,
+  const plainly = (name, module, label) => ({
+    command: name, label,
     ask: (options) => $.worded(of(module, name), [], { ...options, catalogs: catalog }),
-    rows: (answer) => [...answer.results.entries()].map(([result, quantity]) => rowOf(result, quantity)),
+    rows(answer) {
+      const own = of("reports.pages.sizing", "own_labels")(answer);
+      return [...answer.results.entries()].map(([result, quantity]) => rowOf(result, quantity, own.at(result)));
+    },
+    more: (answer) => ({ headline: { scene: text(answer.title), ...headlineOf(answer) },
+      tables: () => [...tables(answer), ...tabled(of("reports.page", "unknown_section")(answer.unknown, of("reports.pages.sizing", "own_labels")(answer)))] }),
   });
 
   const numeric = (cell) => /^[-≥≤<>~–]?\s?[\d.,]*\d|^$|^–$/.test(cell);
@@ -160,10 +174,59 @@ window.Ingest = (() => {
     },
   };
 
+  /** How far from the value of today a flip of a small site is searched, and in how many steps. */
+  const FAR = 100, STEPS = 12;
+  /** What a small site reads, writes and holds. */
+  function needOf({ parts }) {
+    const value = (name) => parts.find(([part]) => part.results.has(name))?.[0].results.at(name).value ?? 0;
+    const need = { read_bandwidth: value("mandatory_read_bandwidth"), write_bandwidth: value("checkpoint_write_bandwidth"), capacity: value("usable_bytes") + value("checkpoint_retained_bytes") };
+    return Object.fromEntries(Object.entries(need).filter(([, number]) => number));
+  }
+  /** The values of inputs at which a system as it is chosen today meets the need no longer, or begins to, by asking again; undefined after each question. */
+  function* flipsOf(options, answer, best) {
+    const { need_of, from_numbers } = $.modules["ingest.storage.need"], { display } = $.modules["ingest.units"];
+    const judge = $.call(of("storage.fit", "chosen"), best, of("storage.fit", "ONE_SPARE"), catalog), job = $.call(of("sizing.job", "Job"));
+    const judged = (asked) => judge($.call(need_of, null, $.worded(from_numbers, [], needOf(asked)), job, catalog));
+    const today = judged(answer).fits;
+    const inputs = [["nodes", answer.read.nodes, "1"], ["tokens", answer.held?.known.value("tokens"), "token"], ["copies", answer.held && Number(options.copies ?? 1), "1"], ["keep", answer.saved && Number(options.keep ?? 3), "1"]];
+    for (const [name, value, unit] of inputs.filter(([, one]) => one > 0)) {
+      const whole = unit === "1", label = forms.plan.find((field) => field.name === name).label;
+      const at = (one) => judged(site.parts({ ...options, [name]: String(one) })), turns = (one) => at(one).fits !== today;
+      for (const side of [1, -1]) {
+        let inner = value, outer = null;
+        try {
+          for (let step = 1; step <= STEPS && outer === null; step++) {
+            const far = value * FAR ** ((side * step) / STEPS), next = whole ? Math.max(Math.round(far), 1) : far;
+            if (next === inner) continue;
+            if (turns(next)) outer = next;
+            else inner = next;
+            yield;
+          }
+          while (outer !== null && Math.abs(outer - inner) > (whole ? 1 : inner / 10_000)) {
+            const middle = whole ? Math.round((inner + outer) / 2) : (inner + outer) / 2;
+            if (turns(middle)) outer = middle;
+            else inner = middle;
+            yield;
+          }
+        } catch (error) {
+          if (!$.caught(error, [of("errors", "IngestError")])) throw error;
+          continue; // no site has this value
+        }
+        if (outer === null) continue;
+        const then = at(outer), sign = whole ? { 1: "≥", [-1]: "≤" }[side] : { 1: ">", [-1]: "<" }[side];
+        yield [label, display(value, unit), `${sign} ${display(outer, unit)}`, then.fits ? text(then.verdict) : `${text(then.verdict)}: ${text(then.narrow?.layer.name)}`];
+      }
+    }
+  }
+
   /** The parts of a small site, each as its own command answers it: what one run reads and saves, and what the data take. */
   const site = {
     command: "plan", label: "Small site",
     ask(options) {
+      const found = site.parts(options), { storage, units } = options;
+      return { ...found, fits: storage && storage !== "all" ? fit.ask({ ...needOf(found), storage, ...(units && { units }) }) : null };
+    },
+    parts(options) {
       const { model, node, nodes, mode, keep, tokens, copies } = options, given = (words) => Object.fromEntries(Object.entries(words).filter(([, word]) => word !== undefined));
       if (copies?.includes("=")) throw $.call(of("errors", "IngestError"), `--copies: found '${copies}', expected a number: a site has one kind of data here`);
       const read = bandwidth.ask(given({ model, node, nodes }));
@@ -179,18 +242,24 @@ window.Ingest = (() => {
     },
     rows: (answer) => answer.parts.flatMap(([part, names]) => names.split(" ").filter((name) => part.results.has(name)).map((name) => rowOf(name, part.results.at(name)))),
     /** What the storage has to deliver and to hold, as the answer of `plan` says it. */
-    more(answer) {
+    more(answer, options) {
+      const found = answer.fits, best = found && fit.one(found);
+      const flips = best && { title: `What turns the verdict on ${text(best.entry.name)}: ${text(best.verdict)} today`, rows: [], rest: flipsOf(options, answer, best),
+        columns: ["Input", "Today", "Turns at", "There"].map((label) => ({ label })), notes: ["Held against reads, checkpoint writes and bytes alone; the command holds every requirement line of the site."],
+        none: `No number of the above turns it between 1/${FAR} of its value and ${FAR} times as much.` };
       const all = [["mandatory_read_bandwidth", "read"], ["checkpoint_write_bandwidth", "checkpoint write"], ["usable_bytes", "of data"], ["checkpoint_retained_bytes", "of checkpoints"]];
-      return { headline: { name: all[0][0], label: "Needs", all: all.map(([name, word]) => ({ name, word })), scene: text(answer.title) } };
+      return { headline: { name: all[0][0], label: "Needs", all: all.map(([name, word]) => ({ name, word })), scene: text(answer.title) }, flips, tables: () => (found ? fit.more(found).tables() : []) };
     },
     derivation: (answer, name) => answer.parts.find(([part]) => part.results.has(name))?.[0].derivation(name) ?? null,
   };
 
   const QUESTIONS = {
     bw: bandwidth,
-    checkpoint: plainly("checkpoint", "sizing.checkpoint", "Checkpoint", "checkpoint_write_bandwidth"),
-    dataset: plainly("dataset", "sizing.dataset", "Data set", "usable_bytes"),
+    checkpoint: plainly("checkpoint", "sizing.checkpoint", "Checkpoint"),
+    dataset: plainly("dataset", "sizing.dataset", "Data set"),
     fit,
+    vectors: plainly("vectors", "sizing.vectors", "Vectors"),
+    rl: plainly("rl", "sizing.post_training", "Post-training"),
     plan: site,
   };
 

@@ -868,6 +868,7 @@ const $ = (() => {
     union: { set: (own, ...given) => new PySet([...own, ...given.flatMap((items) => [...$.iter(items)])]) },
     intersection: { set: (own, items) => new PySet([...own].filter((item) => $.in(item, items))) },
     difference: { set: (own, items) => new PySet([...own].filter((item) => !$.in(item, items))) },
+    issuperset: { set: (own, items) => [...$.iter(items)].every((item) => own.has(item)) },
     isdisjoint: { set: (own, items) => ![...$.iter(items)].some((item) => own.has(item)) },
     issubset: { set: (own, items) => [...own].every((item) => $.in(item, items)) },
     lower: { text: (own) => own.toLowerCase() }, upper: { text: (own) => own.toUpperCase() }, casefold: { text: (own) => own.toLowerCase() },

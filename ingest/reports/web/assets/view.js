@@ -9,6 +9,7 @@
                        with all: [{name, word}] several quantities, each followed by its word
      row.range         low and high end as text
      answer.tables     [{title, columns: [{label}], rows: [[text]], notes: [text]}], after the quantities
+     answer.flips      such a table whose `rest` finds its rows one by one, when the reader pauses; `none` where there are none
      answer.beyond     true of an error where the command line answers and the page cannot
      answer.field      name of the input that an error is about
      answer.leader     inputs with which the first of a comparison is answered alone, sooner than all of them
@@ -229,15 +230,8 @@
     return list;
   }
 
-  /** The first clause of a help text; none where it repeats the label, or lists the choices that the box offers. */
-  function helpOf({ kind, label, help }) {
-    const words = (help ?? "").split(/[;:]|, or (?:the JSON|a YAML)/)[0].replace(/\.?$/, ".");
-    const repeats = words.toLowerCase().startsWith(label.toLowerCase()) && words.length < label.length + 16;
-    return kind === "choice" || repeats || words === "." ? "" : words;
-  }
-
   function fieldBox(field) {
-    const id = `in-${field.name}`, words = helpOf(field);
+    const id = `in-${field.name}`, words = field.help;
     const help = words ? `${id}-help` : undefined, choices = choicesOf(field);
     const value = state.set[state.tab][field.name] ?? defaultOf(field);
     let control, box;
@@ -452,6 +446,7 @@
     const mine = ++turnOf;
     if (!answer.ok) return;
     find("tables").replaceChildren(...(answer.tables ?? []).map(tableOf));
+    drawFlips(mine);
     drawFigures(mine);
     collectSources(mine);
   }, 350);
@@ -462,6 +457,20 @@
       if (now) stepwise(mine, now, step);
       else setTimeout(() => stepwise(mine, now, step), 0);
     }
+  }
+
+  /** The values at which a verdict turns; the table comes when all are found. */
+  function drawFlips(mine, now) {
+    const { flips } = answer;
+    if (!flips?.rest) return;
+    stepwise(mine, now, () => {
+      const { done: all, value } = flips.rest.next();
+      if (value) flips.rows.push(value);
+      if (!all) return true;
+      flips.rest = null;
+      find("tables").append(tableOf(flips.rows.length ? flips : { ...flips, columns: [{ label: "" }], rows: [[flips.none]] }));
+      return false;
+    });
   }
 
   function drawFigures(mine, now) {
@@ -593,7 +602,8 @@
     find("given").querySelector("tbody").replaceChildren(...forms[state.tab].filter((field) => given[field.name] !== "").map((field) => make("tr", {}, make("th", { scope: "row" }, field.label),
       make("td", {}, `${shown(field)}${field.unit ? ` ${field.unit}` : ""}`))));
     if (!answer.ok) return;
-    drawFigures(++turnOf, true);
+    drawFlips(++turnOf, true);
+    drawFigures(turnOf, true);
     collectSources(turnOf, true);
   }
 

@@ -1,0 +1,221 @@
+"""Lines of vector indexes: queries read, copies load, rebuilds write, and all of it is held; at most what nodes draw."""
+
+import io
+import json
+import os
+import shutil
+import subprocess
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from openpyxl import load_workbook
+
+import ingest
+from ingest.errors import IngestError
+from ingest.reports.workbook.model_workbook import model_workbook
+from ingest.reports.workbook.vendor_workbook import vendor_workbook
+from ingest.storage.need import from_requirements
+
+WIKI = {"cluster": "search", "nodes": 4, "vectors": 10**9, "dimensions": 768, "index": "diskann", "code_bytes": 96,
+        "replicas": 2, "qps": 2000, "search_list": 100, "latency": 0.05}  # fmt: skip
+SITE = {
+    "clusters": {"search": {"node": "cpu", "count": 8, "nic": 25e9}},
+    "indexes": {"wiki": WIKI},
+    "storage": {"protection": {"data": 8, "parity": 2}},
+}
+SECTOR, CODES = 4096, 96 * 10**9 + 256 * 768 * 4 + 768 * 4 + 97 * 4 + 4128
+
+
+def planned(without=(), site=None, **keys):
+    found = deepcopy({**SITE, **(site or {})})
+    found["indexes"]["wiki"] = {key: one for key, one in (WIKI | keys).items() if key not in without}
+    return ingest.plan(found, samples=0)
+
+
+def lines(without=(), site=None, **keys):
+    return {one.id: one for one in planned(without, site, **keys).requirements}
+
+
+def test_each_line_by_hand():
+    found = lines()
+    # A node of 3,332 B has a sector of its own; a query reads as many as its search list is long.
+    assert found["R-VEC-01"].computed == 2000 * 100 * SECTOR
+    read = found["R-VEC-01"].conditions
+    assert (read.operation, read.pattern, read.io_size, read.clients) == ("read", "random", SECTOR, 4)
+    # 2,000 queries of 50 ms with 4 reads each are 400 outstanding: 25 rounds of 2 ms.
+    assert read.queue_depth == 400
+    assert read.implied_latency == pytest.approx(0.002, rel=0.002)
+    assert "200,000 reads/s" in found["R-VEC-01"].statement
+    assert found["R-VEC-02"].computed == 2 * CODES / 600
+    copies, files = 2 * ((10**9 + 1) * SECTOR + CODES), 10**9 * 3332 + 32
+    assert found["R-VEC-03"].computed == pytest.approx((copies + files) / 86400)
+    held = copies + files + (10**9 + 1) * SECTOR + CODES + 10**9 * 3072
+    assert found["R-VEC-04"].computed == found["R-CAP-01"].computed == held
+    assert found["R-END-01"].computed == pytest.approx((copies + files) * 10 / 8)
+    assert "rebuilt indexes" in found["R-END-01"].statement
+    assert found["R-VEC-04"].theme == "capacity"
+    assert "R-READ-03" not in found
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"index": "hnsw"},
+        {"index": "ivf-flat", "layout": "faiss"},
+        {"index": "flat", "qps": 10**6},
+        {"cached_share": 1.0},
+        {"qps": 0.001, "cached_share": 1.0},
+    ],
+)
+def test_what_memory_answers_asks_for_no_reads(keys):
+    found = lines(without=("code_bytes", *(("search_list",) if "index" in keys else ())), **keys)
+    assert "R-VEC-01" not in found
+    assert found["R-VEC-02"].value > 0
+
+
+def test_no_line_asks_nodes_for_more_than_they_draw():
+    found = lines(qps=10**7)["R-VEC-01"]
+    assert found.value <= 4 * 25e9
+    assert found.limited_by
+    late = "each of its reads one after the other"
+    assert late in str(planned(latency=0.0124).warnings)
+    assert late not in str(planned(latency=0.0125).warnings)
+
+
+def test_without_a_latency_none_is_required_and_the_client_sets_the_depth():
+    read = lines(without=("latency",))["R-VEC-01"].conditions
+    assert (read.implied_latency, read.latency_99) == (None, None)
+    assert read.queue_depth == 4 * 26, "820 MB/s of 4 KiB reads, 0.5 ms each, in whole threads"
+
+
+def test_reads_are_whole_blocks_at_any_rate():
+    # 64 lists of 4 of 1M vectors each: 15,625 records of 516 B or so are no whole number of blocks.
+    keys = {"index": "ivf-flat", "layout": "lance", "vectors": 10**6, "dimensions": 128, "lists": 64, "probes": 4, "qps": 0.01}
+    found = lines(without=("code_bytes", "search_list", "latency"), **keys)["R-VEC-01"]
+    assert found.priority == "mandatory"
+    assert found.conditions.io_size % SECTOR == 0
+    # Lance reads a list in two requests.
+    assert found.computed == pytest.approx(0.01 * 4 * 2 * found.conditions.io_size)
+
+
+@settings(max_examples=12)
+@given(factor=some.floats(1, 3), key=some.sampled_from(["qps", "search_list", "vectors", "dimensions", "replicas", "nodes"]))
+def test_more_of_anything_asks_for_no_less(factor, key):
+    base, more = lines(), lines(**{key: round(WIKI[key] * factor) if key != "nodes" else min(8, round(4 * factor))})
+    for name in base.keys() & more.keys():
+        assert more[name].value >= base[name].value * (1 - 1e-9), name
+
+
+def test_indexes_add_up_and_stand_beside_training():
+    jobs = {"llm": {"cluster": "gpus", "nodes": 4, "model": "llama3-8b", "checkpoint": {"mode": "async"}}}
+    site = {"clusters": {**SITE["clusters"], "gpus": {"node": "dgx-h100", "count": 4}}, "jobs": jobs}
+    alone, both = lines(), lines(site=site)
+    assert both["R-VEC-01"].computed == alone["R-VEC-01"].computed
+    assert both["R-CAP-01"].computed > alone["R-CAP-01"].computed
+    found = ingest.plan({**SITE, "indexes": {"a": WIKI, "b": WIKI}}, samples=0)
+    assert found.computed["R-VEC-01"] == 2 * alone["R-VEC-01"].computed
+    assert found.requirement("R-VEC-01").conditions.clients == 8
+
+
+#: entries that cannot be, and what is said of them
+HOSTILE = [
+    ({"vectors": "10 GB"}, "vectors: '10 GB' is in B"),
+    ({"vectors": -5}, r"vectors: found -5"),
+    ({"vectors": 1e30, "index": "flat"}, r"vectors: found 1e\+30"),
+    ({"dimension": 768}, "did you mean 'dimensions'"),
+    ({"qps": "5 ms"}, "qps: '5 ms' is in s"),
+    ({"cached_share": 1.5}, "cached_share: found 1.5"),
+    ({"index": "annoy"}, "index: found 'annoy'"),
+    ({"nodes": 9}, "found 9, expected at most the 8 nodes"),
+    ({"cluster": "serach"}, "did you mean 'search'"),
+    ({"shards": 10**10}, "shards: found 10,000,000,000"),
+    ({"code_bytes": 4096}, "code_bytes: found 4,096"),
+    ({"latency": 0}, "latency: found 0"),
+    ({"index": "hnsw", "layout": "qdrant"}, "no hnsw files of 'qdrant' were counted"),
+    ({"tokens": "1G"}, "both give the number of vectors"),
+    ({"qps": None}, "qps"),
+    ({"search_list": None}, "search_list"),
+    ({"dimensions": None}, "dimensions"),
+    ({"vectors": None}, "or the text behind"),
+]
+
+
+@pytest.mark.parametrize(("keys", "words"), HOSTILE, ids=lambda one: str(one)[:40])
+def test_entries_that_cannot_be_are_refused_in_one_line_with_their_place(keys, words, tmp_path):
+    own = {key: one for key, one in (WIKI | keys).items() if one is not None}
+    own |= {"latency": "50 ms"} if "latency" not in keys else {}
+    path = tmp_path / "site.yaml"
+    path.write_text(yaml.safe_dump({**SITE, "clusters": {"search": {"node": "cpu", "count": 8}}, "indexes": {"wiki": own}}))
+    with pytest.raises(IngestError, match=words) as refused:
+        ingest.plan(path)
+    assert len(str(refused.value).splitlines()) == 1
+    assert f"{path}:" in str(refused.value)
+    assert "indexes.wiki" in str(refused.value)
+    assert "--" not in str(refused.value)
+
+
+def test_a_job_of_the_same_name_is_refused():
+    with pytest.raises(IngestError, match=r"indexes\.wiki: found a job of that name"):
+        ingest.plan({**SITE, "jobs": {"wiki": {"cluster": "search", "nodes": 1, "model": "resnet50"}}})
+
+
+def test_from_a_folder_of_text_to_a_line_in_two_commands(tmp_path):
+    (tmp_path / "text").mkdir()
+    for number in range(4):
+        (tmp_path / "text" / f"{number}.txt").write_text("a text of words. " * 400)
+    (tmp_path / "measure.json").write_text(json.dumps(ingest.measure(tmp_path / "text").to_dict()))
+    own = {key: one for key, one in WIKI.items() if key not in ("vectors", "code_bytes")}
+    own |= {"measured": "measure.json", "index": "hnsw", "latency": "50 ms"}
+    path = tmp_path / "site.yaml"
+    path.write_text(yaml.safe_dump({**SITE, "clusters": {"search": {"node": "cpu", "count": 8}}, "indexes": {"wiki": own}}))
+    plan = ingest.plan(path, samples=0)
+    (row,) = plan.rows["jobs"]
+    assert 4 <= row.known.value("vectors") <= 100
+    assert plan.computed["R-VEC-04"] > 0
+
+
+def test_an_offer_is_judged_on_the_lines_of_indexes(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "rfp")
+    from offers import everything_met, filled, on_form
+
+    plan = planned()
+    answers = everything_met(plan)
+    answers["R-VEC-01"]["As-is value"] = on_form(plan.requirement("R-VEC-01"), 0.9)
+    assert "Vector indexes" in load_workbook(io.BytesIO(model_workbook(plan))).sheetnames
+    book = vendor_workbook(plan)
+    (tmp_path / "rfp.xlsx").write_bytes(book)
+    answer = ingest.response(filled(book, answers, tmp_path / "offer.xlsx"), sent=tmp_path / "rfp.xlsx")
+    assert {name: word for name, word in answer.results.items() if word != "met"} == {"R-VEC-01": "missed"}
+    assert {"R-VEC-02", "R-VEC-03", "R-VEC-04"} <= answer.results.keys()
+
+
+def test_fit_names_the_random_reads_that_it_does_not_evaluate():
+    notes = from_requirements(planned(load_time=60).requirements).notes
+    assert "the rate of R-VEC-02 is evaluated, the 200,195 random 4 KiB reads/s of R-VEC-01 are not" in notes
+    assert "R-VEC-01 are not" not in str(from_requirements(planned().requirements).notes)
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+def test_fio_reads_in_the_sizes_and_depth_of_the_queries_and_the_verdict_finds_it(tmp_path, monkeypatch):
+    from ingest.acceptance import loads
+
+    monkeypatch.setattr(loads, "REHEARSAL_BYTES", 8 * 2**20)
+    site = {**SITE, "test": {"duration": 10, "shortest": 5}, "indexes": {"wiki": WIKI | {"qps": 2}}}
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps(ingest.plan(site, samples=0).to_dict()))
+    full = Path(ingest.accept(plan, tmp_path / "full").folder)
+    job = (full / "fio/T-VEC-01-fio.fio").read_text()
+    assert "rw=randread\n" in job
+    assert "bs=4096\n" in job
+    folder = Path(ingest.accept(plan, tmp_path / "tests", scale="1node").folder)
+    (tmp_path / "storage").mkdir()
+    environment = {**os.environ, "TARGET": str(tmp_path / "storage")}
+    subprocess.run(["sh", "fio/T-VEC-01-fio.sh"], cwd=folder, env=environment, check=True, capture_output=True)
+    answer = ingest.verdict(folder, folder / "results")
+    found = answer.results["R-VEC-01"]
+    assert found.result == "pass"
+    assert found.measured >= 2 * 100 * SECTOR / 4
