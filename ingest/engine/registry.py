@@ -106,6 +106,8 @@ class Alternative(NamedTuple):
 _declared: dict[str, Formula | InputQuantity] = {}
 #: quantity -> its alternatives, in the order in which they are tried
 _alternatives: dict[str, list[Alternative]] = {}
+#: The quantities that have an alternative for a case.
+_deciding: dict[str, list[str]] = {}
 Kind = TypeVar("Kind", Formula, InputQuantity)
 
 
@@ -185,12 +187,7 @@ def alternative(quantity: str, *formulas: str, when: str, optional: bool = False
     are `optional`, those that cannot be computed are passed over, and after the last the quantity follows its own formula.
     """
     _alternatives.setdefault(quantity, []).extend(Alternative(one, when, optional) for one in formulas)
-    _decided_by.cache_clear()
-
-
-@cache
-def _decided_by(case: str) -> list[str]:
-    return [name for name, ways in _alternatives.items() if any(one.when == case for one in ways)]
+    _deciding.setdefault(when, []).append(quantity)
 
 
 def decided_by(case: str) -> list[str]:
@@ -199,7 +196,7 @@ def decided_by(case: str) -> list[str]:
     Raises ValueError: no quantity has one.
     """
     for _ in range(2):
-        if found := _decided_by(case):
+        if found := _deciding.get(case):
             return found
         for declare in declared_by:
             declare()

@@ -36,7 +36,7 @@ RULE_ID = re.compile("[WEC][0-9]+", re.IGNORECASE)
 SHORT = 8
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Later(Sequence[str]):
     writer: DerivationWriter
     step: Step
@@ -56,6 +56,12 @@ class _Later(Sequence[str]):
 
     def __hash__(self) -> int:
         return hash(self.written)
+
+    def __repr__(self) -> str:
+        return repr(self.written)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (self.written,)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def cluster():
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    return small_files(tmp_path_factory.mktemp("corpus"), 20_000)
+    return small_files(tmp_path_factory.mktemp("corpus"), 8_000)
 
 
 def test_a_cluster_counts_the_same(cluster, corpus, small):

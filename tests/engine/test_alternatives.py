@@ -14,6 +14,8 @@ GIVEN = {"nodes": Input(3), "gpus_per_node": Input(8), "tensor_parallel": Input(
 def stated(monkeypatch, ways, given=GIVEN, *cases):
     for name, alternatives in ways.items():
         monkeypatch.setitem(registry._alternatives, name, alternatives)
+        for one in alternatives:
+            monkeypatch.setitem(registry._deciding, one.when, [*registry._deciding.get(one.when, ()), name])
     known = Quantities(given)
     known.state(*cases)
     return known

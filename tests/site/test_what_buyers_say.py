@@ -3,11 +3,11 @@
 import copy
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import ingest
-from ingest.errors import Faults, IngestError, UsageError
+from ingest.errors import Faults, IngestError
 
 YEAR, TB, PB, GB = 31_557_600, 1e12, 1e15, 1e9
 CLUSTER = {"main": {"node": "dgx-h100", "count": 16}}
@@ -290,11 +290,33 @@ def test_the_order_of_entries_changes_nothing(order):
     assert {one.id: (one.value, one.statement, one.priority) for one in plan(**shuffled(SITE, order)).requirements} == lines
 
 
-@given(drawn=st.sets(st.integers(0, 7), min_size=2))
-def test_drawn_faults_of_rows_are_all_named(drawn):
-    sets = {f"d{number}": {"bytes": "1 TB", "colour": "red"} if number in drawn else {"bytes": "1 TB"} for number in range(8)}
-    with pytest.raises(UsageError) as refused:
-        plan(datasets=sets)
-    assert [line.partition(":")[0] for line in refused.value.lines] == [
-        f"datasets.d{number}.colour" for number in sorted(drawn)
-    ]
+#: What planning refuses, as the keys of its line -> table, row and the other keys of the row.
+HURT = {
+    "datasets.raw": ("datasets", "raw", {"corpus": "youtube-8m-videos"}),
+    "jobs.big.nodes": ("jobs", "big", {"nodes": 64}),
+    "jobs.saves.checkpoint.waste": ("jobs", "saves", {"checkpoint": {"waste": "200%"}}),
+    "jobs.beside": ("serving", "chat", {"nodes": 64}),
+}
+
+
+@given(drawn=st.sets(st.sampled_from(sorted(HURT)), min_size=2))
+@example(drawn={*HURT})
+@example(drawn={"jobs.big.nodes", "jobs.saves.checkpoint.waste"})
+def test_drawn_faults_of_rows_are_all_named_and_none_of_the_rows_that_rest_on_them(drawn):
+    job = {"cluster": "main", "model": "resnet50", "nodes": 5}
+    site = {
+        "clusters": {**CLUSTER, "web": {"node": "dgx-h200", "count": 4}},
+        "jobs": {
+            "fine": {**job, "data": "made"},
+            "big": job,
+            "saves": {**job, "checkpoint": {"waste": "5%"}},
+            "beside": {**job, "cluster": "web", "nodes": 1},
+        },
+        "serving": {"chat": {"cluster": "web", "nodes": 1, "users": 10, "model": "llama3-70b"}},
+        "datasets": {"made": {"made_from": "raw", "ratio": 0.2}, "raw": {"bytes": "1 TB"}},
+    }
+    for table, row, keys in (HURT[one] for one in drawn):
+        site[table] = {**site[table], row: keys if table == "datasets" else {**site[table][row], **keys}}
+    with pytest.raises(Faults) as refused:
+        plan(**site)
+    assert sorted(line.partition(":")[0] for line in refused.value.lines) == sorted(drawn)

@@ -2,6 +2,7 @@
 
 import contextlib
 import html
+import math
 import os
 import re
 import shutil
@@ -84,6 +85,21 @@ def values(path: Path) -> Values:
             sheet.title: {cell.coordinate: cell.value for row in sheet.iter_rows() for cell in row if cell.value is not None}
             for sheet in book.worksheets
         }
+
+
+def same(ours: object, theirs: object) -> bool:
+    """Whether a spreadsheet program calculates the stored value; to it, an empty text is an empty cell."""
+    if isinstance(ours, (int, float)) and isinstance(theirs, (int, float)):
+        return math.isclose(ours, theirs, rel_tol=1e-9, abs_tol=1e-300)
+    return (ours or "") == (theirs or "")
+
+
+def formulas(path: Path) -> dict[tuple[str, str], str]:
+    """The formula of each cell that has one, by sheet and place."""
+    import openpyxl
+
+    cells = ((sheet.title, cell) for sheet in openpyxl.load_workbook(path) for row in sheet.iter_rows() for cell in row)
+    return {(sheet, cell.coordinate): cell.value for sheet, cell in cells if cell.data_type == "f"}
 
 
 def heading(cells: Mapping[str, object], head: str) -> str:

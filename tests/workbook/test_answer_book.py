@@ -1,11 +1,10 @@
 """The small workbook: every cell is what Python says, also after inputs were changed, as LibreOffice recalculates it."""
 
-import math
 from pathlib import Path
 
 import openpyxl
 import pytest
-from office import Values, heading, recalculated, values
+from office import Values, formulas, heading, recalculated, same, values
 
 import ingest
 from ingest.engine.registry import FORMULAS, INPUTS
@@ -27,12 +26,6 @@ CASES = {
     "model": (lambda **set_: ingest.model("llama3-8b", set=set_), {"sequence_length": 4096}),
     "memory": (lambda **set_: ingest.memory("llama3-8b", gpu="h100", set=set_), {"memory_utilization": 0.8}),
 }
-
-
-def same(ours: object, theirs: object) -> bool:
-    if isinstance(ours, (int, float)) and isinstance(theirs, (int, float)):
-        return math.isclose(ours, theirs, rel_tol=1e-9, abs_tol=1e-300)
-    return ours == theirs
 
 
 @pytest.fixture(scope="module")
@@ -57,17 +50,6 @@ def fresh(books, tmp_path_factory) -> dict[str, Values]:
     asked["bw out of range"] = books["bw"], {"accelerator_utilization": 1.5}
     asked["fit moved"] = books["fit"], {"read_bandwidth_needed": 5e15}
     return recalculated(asked, tmp_path_factory.mktemp("fresh"))
-
-
-def formulas(path: Path) -> list[tuple[str, str]]:
-    book = openpyxl.load_workbook(path)
-    return [
-        (sheet.title, cell.coordinate)
-        for sheet in book
-        for row in sheet.iter_rows()
-        for cell in row
-        if isinstance(cell.value, str) and cell.value.startswith("=")
-    ]
 
 
 def results(sheets: dict[str, dict[str, object]]) -> dict[str, object]:

@@ -39,7 +39,6 @@ CASES: dict[str, dict[str, float]] = {
     "two": {"storage.headroom": 0.25, "jobs.climate.runs": 3},
     "one node too few": {"clusters.main.count": 127},
     "half the nodes": {"clusters.main.count": 63},
-    "more runs": {"jobs.climate.runs": 5},
     "policies": {
         "jobs.cosmology.checkpoint.interval": 2700,
         "jobs.cosmology.checkpoint.keep": 9,
@@ -145,7 +144,6 @@ def test_warnings_to_the_buyer_are_struck_out_after_a_change(book, after):
             "half the nodes",
             {"main: share that all jobs take (nodes × runs × share)", "cosmology: nodes of a run, against those of main"},
         ),
-        ("more runs", {"main: share that all jobs take (nodes × runs × share)"}),
     ],
 )
 def test_a_cluster_that_is_too_small_turns_checks_red_and_the_plan_refuses(after, case, expected):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import os
 import re
 import subprocess
@@ -20,7 +19,7 @@ import openpyxl
 import pytest
 import yaml
 from conftest import EXAMPLES
-from office import Values, heading, recalculated, values
+from office import Values, formulas, heading, recalculated, same, values
 
 import ingest
 from ingest.reports.workbook.model_workbook import model_workbook
@@ -141,23 +140,6 @@ def moved(line: Mapping[str, Any], factor: float) -> float:
     if "whole" in line["Allowed"]:
         return value + 1
     return value * (0.9 if value <= 1 else factor)
-
-
-def same(ours: object, theirs: object) -> bool:
-    if isinstance(ours, (int, float)) and isinstance(theirs, (int, float)):
-        return math.isclose(ours, theirs, rel_tol=1e-9, abs_tol=1e-300)
-    return (ours or "") == (theirs or "")
-
-
-def formulas(path: Path) -> dict[tuple[str, str], str]:
-    book = openpyxl.load_workbook(path)
-    return {
-        (sheet.title, cell.coordinate): cell.value
-        for sheet in book
-        for row in sheet.iter_rows()
-        for cell in row
-        if isinstance(cell.value, str) and cell.data_type == "f"
-    }
 
 
 def results(sheets: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
