@@ -148,6 +148,13 @@ def read_text(path: str | Path, expected: str, *, place: str = "", most: int = M
         raise IngestError(cannot_be_read(f"{place or path}:{line}", f"byte {error.start} is not UTF-8", expected)) from None
 
 
+def table_beside(module: str | Path, name: str) -> Any:
+    """A table of the package: the YAML file of that name below the folder of a module, which gives its `__file__`."""
+    import yaml
+
+    return yaml.load((Path(module).parent / name).read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+
+
 def read_json_object(
     path: str | Path, expected: str, *, place: str = "", most: int = MOST_BYTES, infinite: bool = False
 ) -> dict[str, Any]:

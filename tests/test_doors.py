@@ -223,8 +223,8 @@ clusters: {main: {node: dgx-h100, count: 8}}
 jobs: {one: {cluster: main, nodes: 8, data: images, samples_per_second: 1000, sample_bytes: 100 kB%s}}
 datasets: {images: {bytes: 500 TB}}
 """
-LINE = '''    RequirementTemplate("R-GROW-01", "site_grown_read_bandwidth"'''
-WHY = """    "R-GROW-01": Rationale("""
+WORDING = "ingest/site/requirement_lines.yaml"
+LINE = "  R-GROW-01:\n"
 
 
 def planned_lines(house, text):
@@ -237,25 +237,24 @@ def test_a_requirement_line_takes_two_files(house):
     path = "ingest/formulas/site_totals.py"
     doubled = 'computed_quantity("site_doubled_reads", "2 * workload_read_bandwidth", "B/s",\n    "Reads of two such sites.")\n'
     house.add(path, (ROOT / path).read_text(encoding="utf-8") + doubled)
-    wording = "ingest/site/requirement_wording.py"
-    house.edit(wording, WHY, f'    "R-GROW-02": Rationale("capacity", "A second site is planned."),\n{WHY}')
-    line = '"R-GROW-02", "site_doubled_reads", "target", "read", _SUSTAIN + _READS, "job_read_bandwidth_of_jobs", "site"'
-    house.edit(wording, LINE, f"    RequirementTemplate({line}),\n{LINE}")
+    line = {"metric": "site_doubled_reads", "priority": "target", "operation": "read", "says": "$sustain $reads"}
+    line |= {"theme": "capacity", "why": "A second site.", "column": "job_read_bandwidth_of_jobs", "clients": "site"}
+    house.edit(WORDING, LINE, f"  R-GROW-09: {json.dumps(line)}\n{LINE}")
     lines, _ = planned_lines(house, SITE % "")
-    assert lines["R-GROW-02"]["value"] == pytest.approx(2 * lines["R-READ-03"]["value"], rel=0.01)
-    assert lines["R-GROW-02"]["conditions"]["clients"] == 8
+    assert lines["R-GROW-09"]["value"] == pytest.approx(2 * lines["R-READ-03"]["value"], rel=0.01)
+    assert lines["R-GROW-09"]["conditions"]["clients"] == 8
     house.ingest("report", "site.yaml", "-o", "report.md", "-o", "model.xlsx")
-    assert "R-GROW-02" in (house.folder / "report.md").read_text(encoding="utf-8")
+    assert "R-GROW-09" in (house.folder / "report.md").read_text(encoding="utf-8")
     assert len(house.edited) == 2
 
 
-LANDING = """
-columns("jobs", "B/s", "job_landing_bandwidth")
-input_quantity("landing_bytes", "B", "Bytes that an instrument lands.")
-input_quantity("landing_seconds", "s", "Time within which an instrument lands its bytes.")
-computed_quantity("job_landing_bandwidth", "minimum(landing_bytes / landing_seconds, job_drawable_bandwidth)", "B/s",
-    "Write bandwidth with which an instrument lands its data.")
-computed_quantity("site_landing_bandwidth", "total(job_landing_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
+INSTRUMENT = """
+columns("jobs", "B/s", "job_instrument_bandwidth")
+input_quantity("instrument_bytes", "B", "Bytes that an instrument lands.")
+input_quantity("instrument_seconds", "s", "Time within which an instrument lands its bytes.")
+computed_quantity("job_instrument_bandwidth", "minimum(instrument_bytes / instrument_seconds, job_drawable_bandwidth)", "B/s",
+    "Write bandwidth with which an instrument writes its data.")
+computed_quantity("site_instrument_bandwidth", "total(job_instrument_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
     "Write bandwidth of all instruments.")
 """
 
@@ -264,25 +263,22 @@ def test_a_kind_of_load_takes_three_files(house):
     """Its keys in the schema, its formulas, and its line; that its nodes draw it comes with them."""
     path = "ingest/formulas/site_transfers.py"
     text = (ROOT / path).read_text(encoding="utf-8")
-    house.add(path, f"{text}\nfrom ingest.formulas.site_totals import columns\n{LANDING}")
+    house.add(path, f"{text}\nfrom ingest.formulas.site_totals import columns\n{INSTRUMENT}")
     key = {"$ref": "#/$defs/quantity", "description": "Of the instrument."}
-    keys = {"bytes": {**key, "x-quantity": "landing_bytes"}, "within": {**key, "x-quantity": "landing_seconds"}}
-    landing = {"type": "object", "x-load": True, "properties": keys, "additionalProperties": False, "required": [*keys]}
+    keys = {"bytes": {**key, "x-quantity": "instrument_bytes"}, "within": {**key, "x-quantity": "instrument_seconds"}}
+    instrument = {"type": "object", "x-load": True, "properties": keys, "additionalProperties": False, "required": [*keys]}
     first = '        "evaluation": {\n          "type": "object",\n          "x-load": true,'
-    house.edit("ingest/site/schema.json", first, f'        "landing": {json.dumps(landing)},\n{first}')
-    wording = "ingest/site/requirement_wording.py"
-    house.edit(wording, WHY, f'    "R-LAND-01": Rationale("loading", "Instruments do not wait."),\n{WHY}')
-    says = (
-        '_SUSTAIN + "of {io} writes from {clients} {within}", "job_landing_bandwidth_of_jobs", "job", within="landing_seconds"'
-    )
-    line = f'"R-LAND-01", "site_landing_bandwidth", "mandatory", "write", {says}'
-    house.edit(wording, LINE, f"    RequirementTemplate({line}),\n{LINE}")
-    lines, _ = planned_lines(house, SITE % ", landing: {bytes: 60 TB, within: 10 min}")
-    assert lines["R-LAND-01"]["value"] == pytest.approx(100e9, rel=0.01)
-    lines, _ = planned_lines(house, SITE % ", landing: {bytes: 60 TB, within: 1 min}")
-    assert lines["R-LAND-01"]["value"] == pytest.approx(8 * 72e9)
-    assert lines["R-LAND-01"]["limited_by"]
+    house.edit("ingest/site/schema.json", first, f'        "instrument": {json.dumps(instrument)},\n{first}')
+    line = {"metric": "site_instrument_bandwidth", "priority": "mandatory", "operation": "write", "clients": "job"}
+    line |= {"says": "$sustain of {io} writes from {clients} {within}", "column": "job_instrument_bandwidth_of_jobs"}
+    line |= {"within": "instrument_seconds", "theme": "loading", "why": "Instruments do not wait."}
+    house.edit(WORDING, LINE, f"  R-LAND-09: {json.dumps(line)}\n{LINE}")
+    lines, _ = planned_lines(house, SITE % ", instrument: {bytes: 60 TB, within: 10 min}")
+    assert lines["R-LAND-09"]["value"] == pytest.approx(100e9, rel=0.01)
+    lines, _ = planned_lines(house, SITE % ", instrument: {bytes: 60 TB, within: 1 min}")
+    assert lines["R-LAND-09"]["value"] == pytest.approx(8 * 72e9)
+    assert lines["R-LAND-09"]["limited_by"]
     lines, missing = planned_lines(house, SITE % "")
-    assert "R-LAND-01" not in lines
-    assert missing["R-LAND-01"]
+    assert "R-LAND-09" not in lines
+    assert missing["R-LAND-09"]
     assert len(house.edited) == 3

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from ingest.engine.registry import label_of
+from ingest.files import table_beside
 from ingest.units import display
 
 #: columns of tables that are not quantities
@@ -121,8 +121,5 @@ def counted(number: int, noun: str) -> str:
 @cache
 def texts(medium: str) -> Mapping[str, Any]:
     """Texts that do not depend on the numbers, and the layout of tables: `document.yaml` or `workbook.yaml`."""
-    import yaml
-
-    text = (Path(__file__).parent / medium / f"{medium}.yaml").read_text(encoding="utf-8")
-    read: dict[str, Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text).get_data()
+    read: Mapping[str, Any] = table_beside(__file__, f"{medium}/{medium}.yaml")
     return read

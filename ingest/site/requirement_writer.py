@@ -24,8 +24,6 @@ from ingest.site.requirement_wording import (
     HELD,
     LOADED,
     MOVED_TOGETHER,
-    RATIONALES,
-    STATED,
     RequirementValue,
 )
 from ingest.site.site_file import Site
@@ -159,7 +157,7 @@ class RequirementWriter:
         remark = ONE_SIDED if one_sided else ""
         loads = self.loads.held(value)
         of_tiers = self._of_tiers(value)
-        own = RATIONALES[line.id].sentence
+        own = line.why
         if "{kinds}" not in own and self._held_beside(value):
             own = MOVED_TOGETHER
         sentence = GUIDED if value.by_guidance else own.format(held=_held(value), **of_tiers)
@@ -193,7 +191,7 @@ class RequirementWriter:
             float(step.value) if most is None else min(float(step.value), float(most.value)),
             self._digits,
             sentence,
-            RATIONALES[line.id].theme,
+            line.theme,
             remark,
             loads[0].kind if loads else kind_of_line(line.id),
             self.loads.limited_by(value, most),
@@ -249,7 +247,7 @@ class RequirementWriter:
             **({} if floor is None else {"floor": display(float(floor.value), unit_of(floor.name))}),
         }
         held_up = value.by_buyer is not None and float(value.by_buyer[0].value) >= float(value.step.value)
-        says = STATED[line.id] if held_up else line.says
+        says = line.stated if held_up else line.says
         template = VERBS[allowed if floor is None else "information"].format(says)
         written = template + (TOO_SMALL if floor is not None and allowed != "information" else "")
         return re.sub(r"\s+", " ", written.format(**fields)).strip()

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from ingest.engine.derivation_graph import is_column
@@ -17,6 +16,7 @@ from ingest.engine.question import option
 from ingest.engine.registry import INPUTS, Step, is_quantity, unit_of
 from ingest.engine.result import Answer, Sources, envelope, frame_of
 from ingest.errors import UsageError, nearest
+from ingest.files import table_beside
 from ingest.sizing.bandwidth import Scenarios, bw
 from ingest.sizing.job import GPU, MODEL, BandwidthOptions, Many
 from ingest.sizing.rule import SAME_TIME, Rule
@@ -266,9 +266,7 @@ class Explanation(InteractiveResult):
 @cache
 def reasons() -> Mapping[str, Mapping[str, str]]:
     """Why each caution matters, and where its threshold comes from, by its id."""
-    import yaml
-
-    found: dict[str, dict[str, str]] = yaml.safe_load(Path(__file__).with_name("rules.yaml").read_text(encoding="utf-8"))
+    found: Mapping[str, Mapping[str, str]] = table_beside(__file__, "rules.yaml")
     return found
 
 

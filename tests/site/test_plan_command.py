@@ -1,6 +1,7 @@
 """`ingest plan` and `ingest diff` as commands: forms, exit codes, starter, schema."""
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -12,6 +13,7 @@ import ingest
 from ingest.engine.registry import INPUTS, unit_of
 from ingest.errors import IngestError
 from ingest.requirement import PRIORITIES
+from ingest.site import requirement_wording
 from ingest.site.requirement_wording import LINES
 from ingest.site.schema import node_at, schema, schema_text, starter
 
@@ -60,8 +62,11 @@ def test_the_schema_refuses_and_is_found_by_path():
 
 def test_requirement_wording_have_stable_ids_known_quantities_and_columns_of_the_tables():
     assert len({line.id for line in LINES}) == len({line.metric for line in LINES}) == len(LINES)
+    text = Path(requirement_wording.__file__).with_name("requirement_lines.yaml").read_text(encoding="utf-8")
+    assert re.findall(r"^  (R-\S+):$", text, re.MULTILINE) == [line.id for line in LINES]
     for line in LINES:
-        assert unit_of(line.metric)
+        named = (line.metric, line.within, line.phase, *(line.floor or ()), *(line.beside or ()))
+        assert all(map(unit_of, filter(None, named)))
         assert line.priority in PRIORITIES
         assert not line.column or line.column in INPUTS
 

@@ -11,7 +11,7 @@ from ingest.catalog.store import Catalog
 from ingest.errors import IngestError
 from ingest.requirement import THEMES
 from ingest.site.plan_file import lines_of
-from ingest.site.requirement_wording import GUIDED, LINES, RATIONALES
+from ingest.site.requirement_wording import GUIDED, LINES
 from ingest.site.service_records import UNITS, default_records, records
 from ingest.sizing.evidence_ladder import BASES
 
@@ -48,7 +48,7 @@ def test_each_record_is_complete():
     assert len({one.id for one in records()}) == len(records())
     themes = [one.theme for one in records()]
     assert sorted(themes[:-1], key=list(THEMES).index) == themes[:-1]
-    assert set(THEMES) == {*themes, *(one.theme for one in RATIONALES.values())}
+    assert set(THEMES) == {*themes, *(line.theme for line in LINES)}
 
 
 def test_suggested_terms_yield_to_single_keys():
@@ -136,12 +136,11 @@ def test_themes_reasons_and_answers_of_lines():
     facts = planned(document={"issued": "2026-05-04", "answers_by": "2026-05-04 12:00"}).document
     assert (facts.issued, facts.answers_by) == ("2026-05-04", "2026-05-04 12:00")
     # Each line has a theme and one sentence without figures.
-    assert list(RATIONALES) == [line.id for line in LINES]
-    for theme, sentence in RATIONALES.values():
-        assert theme in THEMES
-        assert sentence.endswith(".")
-        assert sentence.count(". ") == 0
-        assert not re.search(r"\d", sentence)
+    for line in LINES:
+        assert line.theme in THEMES
+        assert line.why.endswith(".")
+        assert line.why.count(". ") == 0
+        assert not re.search(r"\d", line.why)
     # The rationale says where the guidance decides and survives json.
     plan = planned(floor={"level": "good", "because": "the buyer asks for it"})
     guided = [one for one in plan.requirements if "By guidance" in one.remark]
