@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypedDict
 
 from ingest.catalog.store import Catalog
 from ingest.engine import met_by
@@ -22,6 +22,7 @@ from ingest.engine.result import assumption, envelope, frame_of, places_of, scen
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError, nearest
+from ingest.files import table_beside
 from ingest.requirement import SHOWN_BY, Requirement, headline, is_of, kind_of_line, kinds_of, lines_for_vendors
 from ingest.site.guidance import ClusterGuidance, guidance_rows
 from ingest.site.requirement_writer import WrittenRequirement
@@ -181,15 +182,18 @@ class Plan(InteractiveResult):
         """The assertions that are not met, in one line; empty where all are."""
         return "; ".join(one.message for one in self.expectations if not one.met)
 
+    def rows_of(self, table: str) -> list[QuantityRow]:
+        """The rows of a table: those that have the quantity that it needs; none of a table with rows of its own."""
+        one = TABLES[table]
+        return [row for row in self.rows.get(one.of, ()) if not one.needed or row.step(one.needed) is not None]
+
     @cached_property
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """Jobs, data sets, capacity by year, checkpoints, metadata, placement: rows in base units; those that have rows."""
         found: dict[str, list[dict[str, Any]]] = {}
-        for table, (whose, columns) in TABLES.items():
-            needed = NEEDED.get(table)
-            rows = [row for row in self.rows[whose] if needed is None or row.step(needed) is not None]
-            if rows:
-                found[table] = [row.values(columns) for row in rows]
+        for table in TABLES:
+            if rows := self.rows_of(table):
+                found[table] = [row.values(TABLES[table].columns) for row in rows]
         if self.guidance:
             found["guidance"] = guidance_rows(self.guidance, self.rows["clusters"], self.known)
         bars = [
@@ -390,77 +394,23 @@ class PlanScenarios(InteractiveResults):
         return frame_of([{**one.chosen, **{i: q.value for i, q in one.results.items()}} for one in self.plans])
 
 
-#: table -> (whose rows, columns)
-TABLES = {
-    "jobs": (
-        "jobs",
-        ("nodes", "gpus", "concurrent_runs", "share_of_time", "samples_per_second_per_gpu", "sample_bytes",
-         "run_read_bandwidth", "job_read_bandwidth", "job_sustained_read_bandwidth", "node_read_bandwidth",
-         "training_samples", "run_seconds"),
-    ),
-    "loaders": (
-        "jobs",
-        ("loader_workers", "loader_prefetch", "samples_per_step", "accepted_utilization", "loader_latency", "latency_99",
-         "loader_queue_depth", "loader_utilization"),
-    ),
-    "clusters": ("clusters", ("cluster_nodes", "cluster_allocation", "cluster_clients", "cluster_read_bandwidth")),
-    "checkpoints": (
-        "jobs",
-        ("checkpoint_bytes", "checkpoint_files", "job_mean_time_to_interrupt", "checkpoint_interval",
-         "checkpoint_dump_seconds", "staging_overhead", "writing_overhead", "lost_work_overhead", "checkpoint_overhead",
-         "total_overhead", "checkpoint_write_bandwidth", "job_write_bandwidth",
-         "job_sustained_write_bandwidth", "restart_read_bandwidth", "checkpoints_retained", "job_checkpoint_bytes_held"),
-    ),
-    "offload": ("jobs", ("storage_tier_bytes", "storage_tier_read_bandwidth_per_node", "storage_tier_write_bandwidth_per_node",
-                         "nvme_tier_bytes", "nvme_tier_read_bandwidth_per_node", "nvme_tier_write_bandwidth_per_node",
-                         "step_seconds_at_target", "update_seconds_allowed")),
-    "post_training": (
-        "jobs",
-        ("nodes", "publish_bytes", "publish_write_bandwidth", "pull_read_bandwidth", "anchor_write_bandwidth",
-         "anchor_read_bandwidth", "join_read_bytes", "join_read_bandwidth", "weights_retained_bytes", "trace_bytes_per_day"),
-    ),
-    "indexes": ("jobs", ("nodes", "vectors", "index_bytes", "memory_bytes", "read_requests_per_second", "index_load_bandwidth",
-                         "rebuild_write_bandwidth", "indexed_bytes_held")),
-    "serving": ("serving", ("serving_nodes", "kv_session_bytes", "kv_held_bytes", "kv_hit_share", "kv_read_bandwidth",
-                            "kv_peak_turns", "kv_peak_read_bandwidth", "kv_write_bandwidth", "kv_block_bytes",
-                            "kv_block_seconds", "serving_replicas", "replica_weights_bytes", "weights_load_bandwidth")),
-    "preparation": ("datasets", ("origin_bytes", "preparation_passes", "preparation_scratch_bytes", "preparation_rate",
-                                 "preparation_cores", "preparation_core_hours")),
-    "landing": ("holdings", ("arriving_rate", "arriving_duty", "line_rate_needed", "dataset_landing_bytes",
-                             "dataset_drain_bandwidth")),
-    "datasets": ("datasets", ("data_bytes", "data_files", "data_copies", "versions_held")),
-    "mixtures": ("sources", ("source_weight", "source_sample_bytes", "source_token_bytes")),
-    "holdings": ("holdings", ("dataset_bytes_held", "dataset_files_held", "dataset_bytes_written_per_day",
-                               "dataset_bytes_added_per_day")),
-    "capacity": ("years", ("year_usable_bytes", "year_reserve_bytes", "year_planned_bytes", "year_capacity_to_buy",
-                           "year_raw_bytes", "year_files", "year_bytes_written_per_day")),
-    "models": ("models", ("grown_parameters", "grown_weights_bytes", "grown_checkpoint_bytes", "grown_restart_bytes",
-                          "model_state_bytes", "gpus_to_hold", "nodes_to_hold")),
-    "metadata": ("jobs", ("job_file_opens", "run_file_creates", "job_checkpoint_files_held")),
-    "placement": (
-        "jobs",
-        ("job_dataset_bytes", "ingest_bandwidth_per_job", "staged_bytes", "staging_seconds", "node_bytes_shared",
-         "node_bytes_whole", "node_nvme_bytes", "cached_share", "miss_share"),
-    ),
-}  # fmt: skip
+class PlanTable(NamedTuple):
+    """A table of a plan, of the fields that `plan_tables.yaml` describes."""
+
+    title: str = ""
+    of: str = ""
+    columns: Sequence[str] = ()
+    needed: str = ""
+    shown: Sequence[str] = ()
+
+
+TABLES = {name: PlanTable(**fields) for name, fields in table_beside(__file__, "plan_tables.yaml").items()}
 #: columns of tables that only a kind of load has
 COLUMN_KINDS = {"staged_bytes": "staging", "staging_seconds": "staging"}
 #: the requirements whose tornado every plan carries, and its bars
 TORNADO = ("R-READ-01", "R-READ-03", "R-WRITE-01", "R-CAP-01")
 MOST_BARS = 10
 MOST_ROWS = 4
-#: the quantity that a row of a table must have
-NEEDED = {
-    "checkpoints": "checkpoint_bytes",
-    "placement": "job_dataset_bytes",
-    "preparation": "prepared_copies",
-    "landing": "arriving_rate",
-    "offload": "offload_stops",
-    "loaders": "loader_utilization",
-    "post_training": "publish_bytes",
-    "indexes": "indexed_bytes_held",
-}
-
 
 READS = "ingest_bandwidth_per_gpu"
 

@@ -339,7 +339,7 @@ def plan_once(
     known.steps_of("site_clients", "moving_clients", "loading_clients", "single_node")  # clients in tests of the whole site
     totals = [*of_totals(site, known), *of_transfers((*jobs, *serving), known, by_year), unguided(guidance, site)]
     for whose, rows in tables.items():
-        shown = [name for of, quantities in TABLES.values() if of == whose for name in quantities]
+        shown = [name for table in TABLES.values() if table.of == whose for name in table.columns]
         for row in rows:
             row.find_all(shown)  # derived now, so that what they rest on is known by where it was given
     for one in (known, *(row.known for rows in tables.values() for row in rows)):

@@ -20,56 +20,17 @@ from ingest.reports.page import (
     sources_section,
 )
 from ingest.requirement import INFORMATION, Requirement
+from ingest.site.plan import TABLES
 from ingest.units import display
 
 if TYPE_CHECKING:
     from ingest.site.plan import Plan, PlanScenarios
     from ingest.site.plan_file import Change, PlanDiff
 
-TITLES = {
-    "jobs": "Jobs",
-    "loaders": "Latency that loaders take",
-    "clusters": "Clusters",
-    "checkpoints": "Checkpoints",
-    "offload": "Model states below GPU memory",
-    "post_training": "Reinforcement learning: versions of weights, and traces",
-    "indexes": "Vector indexes",
-    "serving": "Key-value caches of serving workloads",
-    "preparation": "Preparation of data sets",
-    "landing": "Data that arrive",
-    "datasets": "Data sets",
-    "mixtures": "Mixtures of data sets",
-    "capacity": "Capacity by year",
-    "metadata": "Metadata",
-    "guidance": "Guidance, workload and practice",
-    "placement": "Streaming, staging, caching",
-    "models": "Models that grow",
-    "growth": "Bandwidth by year",
-    "sensitivity": "Sensitivity",
-}
 #: tables with a layout of their own, or only in JSON and CSV
 OFF_PAGE = ("sensitivity", "holdings")
 #: Rows of a table that a page shows; JSON and CSV carry all.
 MOST = 25
-#: what a page shows of the wide tables
-SHOWN = {
-    "jobs": ("name", "cluster", "model", "basis", "nodes", "concurrent_runs", "share_of_time", "job_read_bandwidth",
-             "run_seconds"),
-    "checkpoints": ("name", "mode", "checkpoint_bytes", "checkpoint_interval", "total_overhead",
-                    "job_write_bandwidth", "job_checkpoint_bytes_held"),
-    "guidance": ("name", "cluster", "floor", "cluster_gpus", "compared_reads", "compared_writes", "compared_node_reads"),
-    "metadata": ("name", "job_file_opens", "run_file_creates", "job_checkpoint_files_held"),
-    "offload": ("name", "storage_tier_bytes", "storage_tier_read_bandwidth_per_node", "storage_tier_write_bandwidth_per_node",
-                "nvme_tier_bytes", "nvme_tier_read_bandwidth_per_node", "nvme_tier_write_bandwidth_per_node"),
-    "post_training": ("name", "nodes", "publish_bytes", "publish_write_bandwidth", "pull_read_bandwidth",
-                      "join_read_bandwidth", "weights_retained_bytes", "trace_bytes_per_day"),
-    "serving": ("name", "model", "tier", "serving_nodes", "kv_held_bytes", "kv_hit_share", "kv_peak_turns",
-                "kv_peak_read_bandwidth", "kv_write_bandwidth", "kv_block_seconds"),
-    "loaders": ("name", "loader_workers", "samples_per_step", "accepted_utilization", "loader_latency", "latency_99",
-                "loader_queue_depth"),
-    "placement": ("name", "job_dataset_bytes", "staging_seconds", "node_bytes_shared", "node_nvme_bytes", "cached_share"),
-}  # fmt: skip
-
 #: The need of a site whose jobs are all in question.
 NOTHING_KNOWN = "no rate or capacity that is known yet"
 
@@ -96,7 +57,7 @@ def plan_page(plan: Plan, verbose: bool = False) -> Page:
             moved = " – ".join(display(row[end], units[row["name"]], binary=False) for end in ("at_low", "at_high"))
             bars.append((row["name"], plain(row["quantity"]), row["of"], own, moved))
         heads = ("requirement", "quantity", "of", "low – high", "requirement")
-        sections.append(Section(TITLES["sensitivity"], heads, tuple(bars), detail="table"))
+        sections.append(Section(TABLES["sensitivity"].title, heads, tuple(bars), detail="table"))
     held = tuple(f"{'met' if one.met else 'NOT MET'}: {one.text} (found {one.found})" for one in plan.expectations)
     sections += [Section("Expected", lines=held)]
     reasons: dict[str, list[str]] = {}
@@ -164,10 +125,10 @@ def lines_page(title: str, lines: Sequence[str]) -> Page:
 
 def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
     known = tuple(dict.fromkeys(column for row in rows for column in row))
-    columns = tuple(column for column in SHOWN.get(name, known) if column in known)
+    columns = tuple(column for column in TABLES[name].shown or known if column in known)
     shown = tuple(tuple(_cell(column, row.get(column)) for column in columns) for row in rows[:MOST])
     more = (f"and {len(rows) - MOST:,} more rows: -o FILE.json or .csv has them all",) if len(rows) > MOST else ()
-    return Section(TITLES[name], tuple(plain(column) for column in columns), shown, more, detail="table")
+    return Section(TABLES[name].title, tuple(plain(column) for column in columns), shown, more, detail="table")
 
 
 def _cell(column: str, value: Any) -> str:

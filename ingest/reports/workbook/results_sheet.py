@@ -29,7 +29,7 @@ from ingest.reports.workbook.workbook_writer import WorkbookWriter, add_title, b
 from ingest.rfp import response_form as form
 from ingest.site.guidance import guidance_rows
 from ingest.site.loaders import LatencyPoint, utilization_course
-from ingest.site.plan import COLUMN_KINDS, NEEDED, TABLES, Plan, largest_checkpoint_course, largest_checkpoint_goodput
+from ingest.site.plan import COLUMN_KINDS, TABLES, Plan, largest_checkpoint_course, largest_checkpoint_goodput
 from ingest.units import display, scale_of
 
 if TYPE_CHECKING:
@@ -106,12 +106,10 @@ def table_sheets(plan: Plan) -> dict[str, TableSheet]:
     """The sheets of the tables that have rows, by name."""
     found = {}
     for name, table in TABLE_SHEETS.items():
-        whose, quantities = TABLES[table]
-        needed = NEEDED.get(table)
-        rows = [row for row in plan.rows[whose] if needed is None or row.step(needed) is not None]
+        rows = plan.rows_of(table)
         kept = [
             one
-            for one in quantities
+            for one in TABLES[table].columns
             if COLUMN_KINDS.get(one, "") in ("", *plan.kinds) and any(row.step(one) is not None for row in rows)
         ]
         if rows:
