@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from ingest.files import table_beside
 from ingest.units import as_printed, display, request_size, stated
 
 PRIORITIES = ("mandatory", "target", "information")
@@ -15,104 +17,22 @@ INFORMATION = PRIORITIES[-1]
 ANSWER = "answer"
 #: what a buyer reads first: operation -> unit of its lines
 HEADLINES: Mapping[str, str] = {"read": "B/s", "write": "B/s", "hold": "B"}
-#: the themes of a tender, in order, with their titles; each requirement and each term belongs to one
-THEMES: Mapping[str, str] = {
-    "reading": "Reading of training data",
-    "checkpoints": "Writing and restoring of checkpoints",
-    "loading": "Loading and preparation of data, start of jobs",
-    "serving": "Serving of models",
-    "guidance": "Asked by guidance",
-    "metadata": "Metadata operations",
-    "latency": "Latency and steadiness",
-    "capacity": "Capacity and growth",
-    "availability": "Availability, degraded operation and rebuild",
-    "durability": "Durability and integrity",
-    "media": "Warranty and endurance",
-    "interfaces": "Interfaces",
-    "clients": "Clients",
-    "tenancy": "Multi-tenancy and quality of service",
-    "security": "Security",
-    "copies": "Snapshots and replication",
-    "operation": "Management and monitoring",
-    "facility": "Network, power and space",
-    "support": "Support, spares and instruction",
-    "commercial": "Delivery, acceptance, prices and remedies",
-}
-
-
+_WRITTEN = table_beside(__file__, "requirement_kinds.yaml")
+#: the themes of a tender with their titles, in order
+THEMES: Mapping[str, str] = _WRITTEN["themes"]
+#: the kinds of load by the theme in the id of a line, and those that other lines show by their id
+LOADS: Mapping[str, str] = _WRITTEN["loads"]
+SHOWN_BY: Mapping[str, str] = _WRITTEN["shown_by"]
+#: what several kinds have in common
+GROUPS: Mapping[str, Sequence[str]] = _WRITTEN["groups"]
+#: the parts of the title of a theme that name a kind, and its title without any of them
+TITLES: Mapping[str, Mapping[str, Any]] = _WRITTEN["titles"]
 #: what a site has where a later year asks for more than the first
 GROWTH = "growth"
-#: the kinds of load, by the theme in the id of the lines that ask for them
-LOADS: Mapping[str, str] = {
-    "READ": "training reads",
-    "WRITE": "checkpoint writes",
-    "MIX": "reads and writes",
-    "RESTART": "restores",
-    "LOAD": "data loads",
-    "LOAD-02": "migration",
-    "LAND": "arriving data",
-    "ARC": "archived data",
-    "PREP": "preparation",
-    "START": "job starts",
-    "STAGE": "staging",
-    "STAGE-02": "room on the nodes",
-    "OFFLOAD": "model states",
-    "KV": "key-value caches",
-    "SERVE": "weights of served models",
-    "SYNC": "published weights",
-    "TRACE": "rollout traces",
-    "VEC": "vector indexes",
-    "GUIDE": "guidance",
-}
 #: what a site has where a line holds loads of several kinds
 TOGETHER = "all loads"
 #: kinds that say by themselves whether they read or write
 SPOKEN = ("training reads", "checkpoint writes", "reads and writes", "restores", "data loads")
-#: kinds whose presence other lines show, by their id
-SHOWN_BY: Mapping[str, str] = {
-    "R-READ-06": "disputed evidence",
-    "R-META-01": "training reads",
-    "R-META-02": "checkpoint writes",
-    **dict.fromkeys(("R-GROW-01", "R-GROW-02", "R-GROW-03"), GROWTH),
-}
-#: what several kinds have in common, for words that concern any of them
-GROUPS: Mapping[str, tuple[str, ...]] = {
-    "training": (
-        "training reads",
-        "checkpoint writes",
-        "restores",
-        "job starts",
-        "staging",
-        "model states",
-        "published weights",
-        "rollout traces",
-    ),
-    "checkpoints": ("checkpoint writes", "restores"),
-    "serving": ("key-value caches", "weights of served models"),
-    "data sets": ("training reads", "data loads", "arriving data", "preparation", "staging", "archived data"),
-}
-#: the parts of the title of a theme that name a kind; a theme without any of them has its second title
-TITLES: Mapping[str, tuple[Mapping[str, str], str]] = {
-    "reading": ({"training reads": "reading of training data", TOGETHER: "reading of all loads"}, "reading"),
-    "checkpoints": ({"checkpoints": "writing and restoring of checkpoints", TOGETHER: "writing of all loads"}, "writing"),
-    "loading": (
-        {
-            "data loads": "loading of data",
-            "arriving data": "landing of data that arrive",
-            "migration": "migration of data",
-            "archived data": "archived data",
-            "preparation": "preparation of data",
-            "job starts": "start of jobs",
-            "staging": "staging of data",
-            "model states": "model states below GPU memory",
-            "published weights": "exchange of weights",
-            "rollout traces": "rollout traces",
-        },
-        "data on the nodes",
-    ),
-    "serving": ({"serving": "serving of models", "vector indexes": "queries of vector indexes"}, "serving of models"),
-    "capacity": ({GROWTH: "capacity and growth"}, "capacity"),
-}
 
 
 class StatedLine(Protocol):
@@ -206,8 +126,8 @@ def theme_title(theme: str, kinds: frozenset[str]) -> str:
     """
     if theme not in TITLES:
         return THEMES[theme]
-    named, other = TITLES[theme]
-    parts = [words for kind, words in named.items() if kind in kinds] or [other]
+    title = TITLES[theme]
+    parts = [words for kind, words in title["parts"].items() if kind in kinds] or [title["other"]]
     text = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
     return text[0].upper() + text[1:]
 
@@ -331,7 +251,8 @@ class Requirement:
     value: float  # in base units, rounded towards the stricter side; the threshold of its test
     unit: str  # its base unit
     conditions: Conditions  # under which it holds
-    derivation: Sequence[str] = ()  # lines from the formula down to the given values
+    #: writes the derivation when it is first read: a plan has many, of which few are
+    derive: Callable[[], Sequence[str]] = field(default=tuple, compare=False, repr=False)
     assumptions: tuple[str, ...] = ()  # names of the assumed quantities that it rests on
     #: low, high: the range of what was computed, where one is known
     low: float | None = None
@@ -344,6 +265,11 @@ class Requirement:
     kind: str = ""  # of its load, such as `restores`, a value of `LOADS`; of several the largest, empty for none
     limited_by: str = ""  # what its consumers can draw, where that is less than they need; empty where it is not
     loads: tuple[HeldLoad, ...] = ()  # the part of each kind, the largest first, where it holds several
+
+    @cached_property
+    def derivation(self) -> Sequence[str]:
+        """Lines from the formula down to the given values."""
+        return tuple(self.derive())
 
     @property
     def load(self) -> str:

@@ -13,101 +13,17 @@ from ingest.architecture.release_width import TYPES, stated_quantization, stored
 from ingest.architecture.structure import TOKEN_COLUMNS, Architecture
 from ingest.architecture.weight_table import HOW, UNTRAINED, Attention, TableRow, Weight, by_hand, joined
 from ingest.errors import IngestError
+from ingest.files import table_beside
 
-#: Names that never name a structure: training, generation, software, labels, positions without weights.
-_NEVER = """
-_attn_implementation _attn_implementation_autoset _attn_implementation_internal _commit_hash _name_or_path
-_experts_implementation activation activation_dropout activation_function activation_sparsity_pattern afn aux_loss_alpha
-aux_loss_coef act_fn apply_spec_augment architectures attn_impl attn_temperature_tuning attn_uses_sequence_id
-attention_in_multiplier attention_multiplier attention_out_multiplier attention_sink_size attention_softmax_in_fp32 auto_map
-cache_implementation chat_template chunk_size_feed_forward classifier_activation classifier_pooling clip_qkv compression_config
-context_length context_window_size custom_pipelines dense_act_fn deterministic_flash_attn dim_model_base diversity_penalty
-do_sample down_scale_factor dtype early_stopping embedding_initializer_range embedding_multiplier enable_moe_fp32_combine
-encoder_no_repeat_ngram_size ep_size exponential_decay_length_penalty ffn_act_fn final_w_init_variance_scale finetuning_task
-floor_scale fp32_residual fused_mlp fuse_norm generation_config gradient_checkpointing hidden_act hidden_activation id2label
-ignore_index image_seq_length indexer_rope_interleave init_config init_device init_method init_std initial_context_length
-initializer_factor initializer_range input_jitter_noise is_decoder is_encoder_decoder key_multiplier kv_cache_dtype
-kv_cache_scheme label2id label_smoothing language_model_only layer_norm_epsilon layernorm_epsilon layer_switch length_penalty
-logit_scale logits_scaling logits_soft_cap loss_type lm_head_multiplier mamba_hidden_act max_batch_size max_length
-max_position_embeddings max_seq_len max_seq_length max_sequence_length max_window_layers max_window_size merge_type
-min_length mlp_hidden_act mm_projector_type mm_tokens_per_image model_max_length model_type moe_apply_router_weight_on_input
-moe_aux_loss_coeff moe_loss_weight moe_norm_min moe_renormalize moe_routed_scaling_factor moe_router_load_balancing_type
-moe_router_logit_softcapping moe_token_drop_policy mup_enabled n_ctx n_group no_repeat_ngram_size norm_epsilon norm_topk_prob
-num_beam_groups num_beams num_choices num_crops num_expert_group num_labels num_logits_to_keep num_return_sequences
-num_train_timesteps original_max_position_embeddings output_attentions output_gate_type output_hidden_states output_past
-output_router_logits output_scores pad_vocab_size_multiple partial_rotary_factor pooler_hidden_act prefill_chunk_size prefix
-prefix_lm pretraining_tp problem_type processor_class projector_hidden_act pruned_heads quant_config quantization_config
-quantization quantize query_pre_attn_scalar relative_attention_max_distance remove_invalid_values reorder_and_upcast_attn
-repetition_penalty rescale_every rescale_prenorm_residual residual_in_fp32 residual_multiplier return_dict
-return_dict_in_generate rms_norm_eps rope_hf_config rope_interleave rotary_dim rotary_emb_base rotary_pct route_scale
-routed_scaling_factor router_aux_loss_coef router_jitter_noise router_scaling_factor router_z_loss_coef router_dtype
-scale_attention_softmax_in_fp32 scale_attn_by_inverse_layer_idx scale_attn_weights scale_decoder_outputs scale_depth scale_emb
-scale_embedding embd_scale scoring_func seq_aux seq_length skip_special_tokens sliding_window sliding_window_size
-slow_but_exact softmax_in_fp32 softmax_scale sparse_pred_ignore_index sparse_prediction standardize summary_activation
-summary_first_dropout summary_proj_to_labels summary_type summary_use_proj suppress_tokens begin_suppress_tokens swiglu_alpha
-swiglu_limit task_specific_params temperature tensor_parallel tensor_parallel_shards tensor_parallel_size pipeline_parallel
-tf_legacy_loss tie_encoder_decoder time_step_floor time_step_init_scheme time_step_limit time_step_max time_step_min
-time_step_scale tokenizer_class tokens_per_second top_k top_p topk_group topk_method torch_dtype torchscript
-transformers.js_config transformers_version typical_p unsloth_fixed unsloth_version use_associative_scan use_bfloat16 use_cache
-use_cache_quantization use_dynamic_ntk use_flash_attention use_flash_attn use_flash_attention_2 use_logn_attn use_mambapy
-use_return_dict video_attn_type video_seq_length vision_feature_select_strategy vision_soft_tokens_per_image vocab_file
-z_loss_coefficient max_image_size output_bbox use_unified_vision_chunk video_placeholder temporal_frames_per_chunk
-default_output_length attn_scale tie_weights_ projection_layer_norm_eps image_processor_type final_logit_softcapping
-attn_logit_softcapping moe_jitter_eps bad_words_ids forced_decoder_ids num_train_epochs image_grid_pinpoints
-attn_implementation for_llm_compressor _from_model_config validate_runner_input pad_key_length linear_block_size
-linear_impl_type loss_decay_gamma masked_softmax_fusion max_cache_length move_model_to_device offset_alibi tokenizer_name
-tokenizer_type is_llama_config _num_labels force_bos_token_to_be_generated
-"""
-NEVER = frozenset(_NEVER.split())
-#: Such names have values that are no structure: ids of tokens, small numbers of norms, dropout, types, angles, versions.
-_NEVER_ENDS = (
-    "_token_id", "_token_ids", "_token_index", "_token", "_eps", "_epsilon", "_dtype", "_dropout", "_pdrop", "_layerdrop",
-    "_dropout_prob", "_dropout_rate", "_drop_rate", "_version", "_std", "_loss_coef", "_loss_weight", "_softcapping", "_lr",
-    "rope_theta", "rope_base",
-)  # fmt: skip
-_NEVER_STARTS = ("rope_", "rotary_", "yarn_", "mrope_", "initializer_", "init_", "dropout", "layerdrop", "unsloth_")
+#: Keys that name no structure or repeat one, and what flags say.
+_KEYS = table_beside(__file__, "config_keys.yaml")
+NEVER, _SIZING = frozenset(_KEYS["never"].split()), frozenset(_KEYS["sizing"])
+_NEVER_ENDS, _NEVER_STARTS = tuple(_KEYS["never_ends"]), tuple(_KEYS["never_starts"])
+_FLAGS: Mapping[str, Sequence[str] | str | bool | None] = _KEYS["flags"]
+_REPEATED = {key: rows for rows, keys in _KEYS["repeated"].items() for key in keys}
 _TYPES = re.compile(r"^(torch\.)?(auto|bfloat16|float(8\w*|16|32|64)|half|fp(8|16|32)|bf16|int8)$")
 #: The id of a word, such as `im_start_id`; the number of a layer or of an expert may name a structure.
 _WORD_ID = re.compile(r"^(?!.*(layer|block|expert|head)).*(^|_)id$")
-#: Words of keys whose fractions may scale a width.
-_SIZING = {
-    "ratio", "multiplier", "factor", "expansion", "expand", "rank", "width", "dim", "hidden", "inner", "ffn", "mlp", "lora",
-}  # fmt: skip
-
-
-#: What a flag says, and the rows that say so: by the ends of their names or by their kind; or a constant. None: words that are
-#: tied. The first pattern that the key matches decides.
-_FLAGS: tuple[tuple[str, tuple[str, ...] | str | bool | None], ...] = (
-    (r"(^|_)(qk|q_k|query_key)_?(layer)?norm|^use_qk_ln$", ("qk_norm", "q_norm", "k_norm")),
-    (r"lm_head_bias|head_bias", ("head.bias",)),
-    (r"mlp_bias|ffn_bias|feed_forward_bias", ("mlp.gate.bias", "mlp.up.bias", "mlp.down.bias")),
-    (r"attn_out(put)?_bias|attention_out_bias|o_proj_bias", ("attention.o.bias",)),
-    (r"qkv_bias|attention_bias|attn_bias|attn_qkv_bias", ("attention.q.bias",)),
-    (r"bias", (".bias",)),
-    (r"(^|_)(sinks?|attention_sink)(_|$)", (".sinks",)),
-    (r"cross_att", False),
-    (r"shared_expert", ("shared_expert.up", "shared_expert.gate")),
-    (r"(^|_)(moe|experts?)(_|$)", "expert"),
-    (r"(^|_)(mla|latent)(_|$)", ("attention.kv_down",)),
-    (r"attn_output_gate|attention_gate|gated_attention", ("attention.gate",)),
-    (r"(^|_)(s?w?i?glu|geglu|gated|gate)(_|$)", ("mlp.gate", "expert.gate")),
-    (r"(^|_)(tied?|share)_(word_|input_output_)?embeddings?|use_embedding_sharing", None),
-    (r"(^|_)(mamba|ssm)(_|$)", "ssm"),
-    (r"(^|_)(mtp|nextn)(_|$)", "mtp"),
-    (r"norm|affine", ("norm",)),
-    (r"(^|_)(attn|attention|ffn|mlp|feed|embed|embeddings?|head|proj|conv)(_|$)", True),
-)
-#: Keys that repeat a size, and the rows that have it: the ends of their names, or `embedding`; attention by `key` or `heads`.
-_REPEATED = {
-    **dict.fromkeys(("kv_channels", "attention_head_dim"), "key"),
-    **dict.fromkeys(("n_head", "n_heads", "num_heads", "attention_heads"), "heads"),
-    **dict.fromkeys(("mm_hidden_size", "text_hidden_size", "vt_hidden_size", "dim", "d_model", "n_embd", "n_embed"), "norm"),
-    "model_dim": "norm",
-    **dict.fromkeys(("vt_intermediate_size", "ffn_hidden_size", "ffn_dim", "d_ff"), "mlp.up"),
-    **dict.fromkeys(("padded_vocab_size", "vocab_size", "n_vocab"), "embedding"),
-}
-
-
 #: Where the keys of a model's text part lie: beside those of its encoders, or in a table of their own.
 _TEXTS = ("", "text_config.", "llm_config.")
 
@@ -138,13 +54,13 @@ def unverified(config: ModelConfig, rows: Iterable[TableRow]) -> list[tuple[Mode
 
 def _says(key: str, rows: Sequence[Weight]) -> bool | None:
     """Whether the rows have what a flag switches on; None where no head writes words, so that there is nothing to tie."""
-    says = next((says for pattern, says in _FLAGS if re.search(pattern, key)), False)
+    says = next((says for pattern, says in _FLAGS.items() if re.search(pattern, key)), False)
     if isinstance(says, bool):
         return says
     if isinstance(says, str):
         return any(row.kind == says for row in rows)
     if says is not None:
-        return any(row.name.endswith(says) for row in rows if row.count)
+        return any(row.name.endswith(tuple(says)) for row in rows if row.count)
     words = {row.shape[0] for row in rows if row.kind == "embedding"}
     heads = [row for row in rows if row.kind == "head" and row.shape[0] in words]
     return any(not row.count for row in heads) if heads else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from ingest.engine.derivation_graph import QuantityRow
@@ -184,7 +184,7 @@ class RequirementWriter:
             required,
             unit_of(line.metric),
             conditions,
-            self.derivations.later(step),
+            partial(self.derivations.lines, step),
             tuple(sorted(value.assumed.union(*(self._assumed_below(part) for part in tested)))),
             low,
             high,

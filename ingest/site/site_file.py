@@ -15,7 +15,7 @@ from ingest.catalog.yaml_reader import Kind, line_of, read_yaml
 from ingest.engine.messages import in_site_words, message_of
 from ingest.engine.value import Input
 from ingest.errors import Faults, IngestError, RequirementNotMet, UsageError, brief, expected_one_of, listed
-from ingest.files import confined
+from ingest.files import confined, table_beside
 from ingest.site import schema
 from ingest.site.schema import NAMED, Fault, number
 from ingest.sizing.job import names_of
@@ -319,49 +319,6 @@ def _quantity(raw: Any, name: str, keys: Keys) -> Input:
 
 #: Nodes of a cluster at most.
 MOST_NODES = 1_000_000
-HEAD = """\
-# A site for `ingest plan`, written for {models} on {nodes} × {node}.
-# Edit what you know, then run: ingest plan site.yaml     (`ingest plan --new` without options writes a commented example)
-
-format: 2
-name: {nodes} × {node}
-years: 5
-
-clusters:
-  main: {{node: {node}, count: {nodes}}}
-
-jobs:                            # one run of each model, on its part of the nodes
-"""
-ONCE = """\
-  {name}:
-    cluster: main
-    model: {model}
-    nodes: {nodes}
-    data: {name}-data
-    tokens: 1T                   # read once
-{further}    checkpoint: {{mode: async, keep: 3}}
-"""
-OFTEN = """\
-  {name}:
-    cluster: main
-    model: {model}
-    nodes: {nodes}
-    data: {name}-data
-{further}"""
-TAIL = """\
-
-storage:
-  protection: {data: 8, parity: 2}
-  fill_limit: 85%
-  headroom: 20%
-
-reserve:
-  snapshots: 15%
-  rebuild: 5%
-  homes: 20 TB
-  containers: 5 TB
-  logs: 5 TB
-"""
 
 
 def new_site(
@@ -387,13 +344,13 @@ def new_site(
     if count < len(entries):
         raise UsageError(f"--nodes: found {count}, expected at least one for each of {len(entries)} models")
     each = count // len(entries)
-    text = HEAD.format(models=", ".join(one.id for one in entries), nodes=count, node=card.usual_node)
+    parts = table_beside(__file__, "new_site.yaml")
+    text = str(parts["head"]).format(models=", ".join(one.id for one in entries), nodes=count, node=card.usual_node)
     for one in entries:
         further = "    precision: bf16\n" if one.family == "llm" else ""
-        form = ONCE if one.family == "llm" else OFTEN
-        text += form.format(name=one.id, model=one.id, nodes=each, further=further)
+        text += parts["once" if one.family == "llm" else "often"].format(name=one.id, model=one.id, nodes=each, further=further)
     text += "\ndatasets:                        # the sizes are examples: put yours\n"
     for one in entries:
         size = "tokens: 1T, format: megatron" if one.family == "llm" else "bytes: 50 TB"
         text += f"  {one.id}-data: {{{size}, file_bytes: 500 MB}}\n"
-    return text + TAIL
+    return text + str(parts["tail"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from ingest.engine.derivation_graph import is_column
@@ -36,34 +36,6 @@ RULE_ID = re.compile("[WEC][0-9]+", re.IGNORECASE)
 SHORT = 8
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Later(Sequence[str]):
-    writer: DerivationWriter
-    step: Step
-
-    @cached_property
-    def written(self) -> tuple[str, ...]:
-        return tuple(self.writer.lines(self.step))
-
-    def __getitem__(self, at: Any) -> Any:
-        return self.written[at]
-
-    def __len__(self) -> int:
-        return len(self.written)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self.written == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(self.written)
-
-    def __repr__(self) -> str:
-        return repr(self.written)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return tuple, (self.written,)
-
-
 @dataclass(frozen=True)
 class DerivationWriter:
     """Writes derivations as indented lines."""
@@ -75,10 +47,6 @@ class DerivationWriter:
     def lines(self, step: Step) -> list[str]:
         """The derivation of a quantity; each line can be recomputed by hand from the lines below it."""
         return list(self._lines(step, "", set()))
-
-    def later(self, step: Step) -> Sequence[str]:
-        """The same, written when the first line is read: a plan has many derivations, and few are read."""
-        return _Later(self, step)
 
     def _lines(self, step: Step, indent: str, seen: set[Step]) -> Iterator[str]:
         if is_column(step):

@@ -15,7 +15,7 @@ import pytest
 from conftest import COMMAND, clean_environment, finished
 
 from ingest.cli import commands
-from ingest.cli.group import ELSEWHERE, command, instead_of
+from ingest.cli.group import command, elsewhere, instead_of
 from ingest.cli.main import APART, COMMANDS, command_of
 from ingest.cli.options import USUAL
 
@@ -403,12 +403,12 @@ def test_options_of_other_tools_lead_to_ours():
     for name in COMMANDS:
         known = {word for one in command_of(name).params for word in one.opts if word.startswith("--")}
         every |= known
-        words = {word for ours, theirs in ELSEWHERE.items() if f"--{ours}" in known for word in theirs.split()}
+        words = {word for ours, theirs in elsewhere()["options"].items() if f"--{ours}" in known for word in theirs.split()}
         for word in words - {one.removeprefix("--") for one in known}:
             assert "; did you mean '--" in instead_of(f"--{word}", known), (name, word)
             tried += 1
     assert tried > 300
-    assert {f"--{ours}" for ours in ELSEWHERE} <= every
+    assert {f"--{ours}" for ours in elsewhere()["options"]} <= every
 
 
 @pytest.mark.parametrize(

@@ -117,39 +117,6 @@ def forms() -> dict[str, list[dict[str, Any]]]:
 #: How the data are packed; `$.unpacked` reads streams of these `lc`, `lp` and `pb` alone.
 PACKING = {"id": lzma.FILTER_LZMA1, "dict_size": 1 << 22, "lc": 4, "lp": 0, "pb": 0, "nice_len": 273, "mf": lzma.MF_BT4}
 ASSETS = Path(__file__).parent / "assets"
-#: What the page calls, by module.
-ROOTS: Mapping[str, tuple[str, ...]] = {
-    "ingest.sizing.bandwidth": ("bw", "Scenarios"),
-    "ingest.sizing.checkpoint": ("checkpoint",),
-    "ingest.sizing.dataset": ("dataset",),
-    "ingest.sizing.vectors": ("vectors",),
-    "ingest.sizing.post_training": ("rl",),
-    "ingest.storage.fit": ("fit", "chosen", "ONE_SPARE"),
-    "ingest.storage.need": ("need_of", "from_numbers"),
-    "ingest.sizing.job": ("Job",),
-    "ingest.reports.pages.storage": ("fits_page",),
-    "ingest.architecture.structure": ("Architecture",),
-    "ingest.architecture.weight_table": ("Weight", "Attention"),
-    "ingest.reports.pages.sizing": ("_value_row", "_rate_of", "_answer_table", "own_labels"),
-    "ingest.sizing.evidence_ladder": ("blind_words",),
-    "ingest.reports.labels": ("plain", "capitalised"),
-    "ingest.reports.page": ("value_text", "range_text", "headline", "unknown_section"),
-    "ingest.engine.expression": ("prose", "record"),
-    "ingest.engine.registry": ("unit_of", "INPUTS"),
-    "ingest.engine.messages": ("fact_of",),
-    "ingest.catalog.store": ("Catalog", "meaning", "patterns_of", "plain", "unwrapped"),
-    "ingest.catalog.releases": ("Releases",),
-    "ingest.catalog.records": ("KINDS", "Value", "Statement", "Encoding", "Tier", "Rate"),
-    "ingest.engine.value": ("Source",),
-    "ingest.errors": ("IngestError", "listed", "nearest", "shortened"),
-    "ingest.units": ("display", "exact"),
-}
-#: Fields of formulas that no question of the page is about.
-BESIDE = (
-    "acceptance", "feed", "load_conditions", "memory_activations", "mlperf_storage", "observation", "offload",
-    "offload_inference", "site_capacity", "site_datasets", "site_demand", "site_jobs", "site_tiers", "site_totals",
-    "site_transfers", "training",
-)  # fmt: skip
 #: The questions of the page, in order.
 QUESTIONS = ("yaml.js", "arithmetic.js")
 #: The user interface, in order.
@@ -159,7 +126,7 @@ VIEWS = ("charts.js", "view.js")
 @cache
 def script() -> str:
     """The script of the page without its user interface: the runtime, the modules, the questions."""
-    program = Program(ROOTS, table_beside(__file__, "assets/written.yaml"), BESIDE, ("ingest.sizing.rules:ROWS",))
+    program = Program(**table_beside(__file__, "assets/program.yaml"), tables=("ingest.sizing.rules:ROWS",))
     program.collect()
     return "\n".join([_asset("runtime.js"), _asset("catalog.js"), program.printed(), *map(_asset, QUESTIONS)])
 
