@@ -183,7 +183,7 @@ def test_each_line_stands_in_exactly_one_section(whole):
     learning = {"kind": "rl", "cluster": "main", "nodes": 1, "model": "qwen3-8b", "rl": apart}
     taught = {"clusters": {name: {"node": "dgx-h100", "count": 2} for name in ("main", "rollouts")}, "jobs": {"grpo": learning}}
     taught["datasets"] = {"sky": {"bytes": "1 TB", "file_bytes": "1 GB", "arrives": {"rate": "1 GB/s", "buffer": "1 day"}}}
-    taught["indexes"] = {"pages": {"cluster": "main", "nodes": 2, "vectors": 10**8, "dimensions": 768, "index": "diskann",
+    taught["indexes"] = {"pages": {"cluster": "main", "nodes": 1, "vectors": 10**8, "dimensions": 768, "index": "diskann",
                                    "qps": 500, "search_list": 100, "latency": "50 ms", "rebuilds_per_day": 1}}  # fmt: skip
     plans = (whole, plan(TIERS, samples=0), plan(stated, samples=0), plan(taught, samples=0))
     assert {one.id for made in plans for one in made.requirements} == {line.id for line in LINES}
