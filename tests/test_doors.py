@@ -248,13 +248,13 @@ def test_a_requirement_line_takes_two_files(house):
     assert len(house.edited) == 2
 
 
-INSTRUMENT = """
-columns("jobs", "B/s", "job_instrument_bandwidth")
-input_quantity("instrument_bytes", "B", "Bytes that an instrument lands.")
-input_quantity("instrument_seconds", "s", "Time within which an instrument lands its bytes.")
-computed_quantity("job_instrument_bandwidth", "minimum(instrument_bytes / instrument_seconds, job_drawable_bandwidth)", "B/s",
-    "Write bandwidth with which an instrument writes its data.")
-computed_quantity("site_instrument_bandwidth", "total(job_instrument_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
+INTAKE = """
+columns("jobs", "B/s", "job_intake_bandwidth")
+input_quantity("intake_bytes", "B", "Bytes that an instrument lands.")
+input_quantity("intake_seconds", "s", "Time within which an instrument lands its bytes.")
+computed_quantity("job_intake_bandwidth", "minimum(intake_bytes / intake_seconds, job_drawable_bandwidth)", "B/s",
+    "Write bandwidth with which an instrument lands its data.")
+computed_quantity("site_intake_bandwidth", "total(job_intake_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
     "Write bandwidth of all instruments.")
 """
 
@@ -263,22 +263,22 @@ def test_a_kind_of_load_takes_three_files(house):
     """Its keys in the schema, its formulas, and its line; that its nodes draw it comes with them."""
     path = "ingest/formulas/site_transfers.py"
     text = (ROOT / path).read_text(encoding="utf-8")
-    house.add(path, f"{text}\nfrom ingest.formulas.site_totals import columns\n{INSTRUMENT}")
+    house.add(path, f"{text}\nfrom ingest.formulas.site_totals import columns\n{INTAKE}")
     key = {"$ref": "#/$defs/quantity", "description": "Of the instrument."}
-    keys = {"bytes": {**key, "x-quantity": "instrument_bytes"}, "within": {**key, "x-quantity": "instrument_seconds"}}
-    instrument = {"type": "object", "x-load": True, "properties": keys, "additionalProperties": False, "required": [*keys]}
+    keys = {"bytes": {**key, "x-quantity": "intake_bytes"}, "within": {**key, "x-quantity": "intake_seconds"}}
+    intake = {"type": "object", "x-load": True, "properties": keys, "additionalProperties": False, "required": [*keys]}
     first = '        "evaluation": {\n          "type": "object",\n          "x-load": true,'
-    house.edit("ingest/site/schema.json", first, f'        "instrument": {json.dumps(instrument)},\n{first}')
-    line = {"metric": "site_instrument_bandwidth", "priority": "mandatory", "operation": "write", "clients": "job"}
-    line |= {"says": "$sustain of {io} writes from {clients} {within}", "column": "job_instrument_bandwidth_of_jobs"}
-    line |= {"within": "instrument_seconds", "theme": "loading", "why": "Instruments do not wait."}
-    house.edit(WORDING, LINE, f"  R-LAND-09: {json.dumps(line)}\n{LINE}")
-    lines, _ = planned_lines(house, SITE % ", instrument: {bytes: 60 TB, within: 10 min}")
-    assert lines["R-LAND-09"]["value"] == pytest.approx(100e9, rel=0.01)
-    lines, _ = planned_lines(house, SITE % ", instrument: {bytes: 60 TB, within: 1 min}")
-    assert lines["R-LAND-09"]["value"] == pytest.approx(8 * 72e9)
-    assert lines["R-LAND-09"]["limited_by"]
+    house.edit("ingest/site/schema.json", first, f'        "intake": {json.dumps(intake)},\n{first}')
+    line = {"metric": "site_intake_bandwidth", "priority": "mandatory", "operation": "write", "clients": "job"}
+    line |= {"says": "$sustain of {io} writes from {clients} {within}", "column": "job_intake_bandwidth_of_jobs"}
+    line |= {"within": "intake_seconds", "theme": "loading", "why": "Instruments do not wait."}
+    house.edit(WORDING, LINE, f"  R-TAKE-01: {json.dumps(line)}\n{LINE}")
+    lines, _ = planned_lines(house, SITE % ", intake: {bytes: 60 TB, within: 10 min}")
+    assert lines["R-TAKE-01"]["value"] == pytest.approx(100e9, rel=0.01)
+    lines, _ = planned_lines(house, SITE % ", intake: {bytes: 60 TB, within: 1 min}")
+    assert lines["R-TAKE-01"]["value"] == pytest.approx(8 * 72e9)
+    assert lines["R-TAKE-01"]["limited_by"]
     lines, missing = planned_lines(house, SITE % "")
-    assert "R-LAND-09" not in lines
-    assert missing["R-LAND-09"]
+    assert "R-TAKE-01" not in lines
+    assert missing["R-TAKE-01"]
     assert len(house.edited) == 3
