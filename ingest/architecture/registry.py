@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import Any, TypeVar
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from ingest.architecture.hf_config import ModelConfig
 from ingest.architecture.weight_table import HOW, TableRow, Weight
 from ingest.engine.registry import load_modules
+from ingest.files import table_beside
 
 Family = Callable[[ModelConfig], Iterable[TableRow]]
 AnyFamily = TypeVar("AnyFamily", bound=Family)
@@ -45,52 +46,19 @@ def families() -> Mapping[str, Family]:
     return _families
 
 
-#: Stems of class names other than the model type: renamed in the library, or in the files of a release.
-_OTHER_STEMS = {
-    "audio-spectrogram-transformer": ("ast",),
-    "clip_text_model": ("cliptext",),
-    "clip_vision_model": ("clipvision",),
-    "hunyuan_v1_dense": ("hunyuandensev1",),
-    "hunyuan_v1_moe": ("hunyuanmoev1",),
-    "internlm3": ("llama",),
-    "iquestcoder": ("llama",),
-    "minimax": ("minimaxm1", "minimaxtext01"),
-    "minimax_m3_vl": ("minimaxm3sparse",),
-    "ministral3": ("mistral3",),
-    "nemotron-nas": ("decilm",),
-    "siglip2_vision_model": ("siglip2vision",),
-    "siglip_vision_model": ("siglipvision",),
-    "step3p7": ("step3p7flash",),
+#: Stems of class names other than the model type, and model types that the library has under another type.
+_CLASSES = table_beside(__file__, "config_keys.yaml")
+_OTHER_STEMS: Mapping[str, Sequence[str]] = _CLASSES["other_stems"]
+_RENAMED: Mapping[tuple[str, str], str] = {
+    (old, name): new for name, types in _CLASSES["renamed"].items() for old, new in types.items()
 }
-
+#: Classes of draft models, and the families that describe them.
+_DRAFTS: Mapping[str, str] = _CLASSES["drafts"]
 #: Text parts of models that see: alone, without a class, the library builds them without a head.
 _WITHOUT_HEAD = {"glm4v_text", "glm4v_moe_text", "qwen2_vl_text", "qwen2_5_vl_text", "qwen3_vl_text", "qwen3_vl_moe_text"}
 
 #: Stems that `auto_map` alone may name, from the files of a release.
 _REMOTE_STEMS = {"hunyuan_v1_dense": ("hunyuan",), "hunyuan_v1_moe": ("hunyuan",)}
-
-#: Model types of releases whose class the library has under another type.
-_RENAMED = {
-    ("deepseek_ref", "DeepseekV4ForCausalLM"): "deepseek_v4",
-    ("hunyuan", "HunYuanMoEV1ForCausalLM"): "hunyuan_v1_moe",
-    ("kimi_k2", "DeepseekV3ForCausalLM"): "deepseek_v3",
-    ("minimax_m1", "MiniMaxM1ForCausalLM"): "minimax",
-    ("minimax_text_01", "MiniMaxText01ForCausalLM"): "minimax",
-}
-
-#: Classes of draft models, and the families that describe them; their files carry the model type of another decoder.
-_DRAFTS = {
-    "LlamaForCausalLMEagle3": "eagle3",
-    "Eagle3LlamaForCausalLM": "eagle3",
-    "CosyVoice3Eagle3LlamaForCausalLM": "eagle3",
-    "Eagle3DeepseekV2ForCausalLM": "eagle3_mla",
-    "PEagleDraftModel": "p_eagle",
-    "DFlashDraftModel": "dflash_qwen3",
-    "QwenDFlashDraftModel": "dflash_qwen3",
-    "QwenDFlareDraftModel": "dflare_qwen3",
-    "DSparkDraftModel": "dspark_qwen3",
-    "DominoDraftModel": "domino_qwen3",
-}
 
 #: Endings of class names after the stem, in `auto_map`.
 _ANY_END = re.compile(

@@ -18,6 +18,7 @@ import click
 import ingest
 from ingest.engine.question import Argument, arguments_of
 from ingest.errors import IngestError, UsageError, brief, expected_one_of
+from ingest.files import table_beside
 from ingest.reports.page import render
 from ingest.reports.pages import page_for
 from ingest.version import __version__
@@ -34,7 +35,6 @@ ABOUT = (
 )
 #: The forms of an answer, the usual first.
 FORMS = ("json", "markdown")
-SIZE = "model gpu gpus nodes"
 
 
 class Tool(NamedTuple):
@@ -49,27 +49,7 @@ class Tool(NamedTuple):
         return self.arguments.split()
 
 
-TOOLS = {
-    "bw": Tool("Read bandwidth that storage must deliver to a training job.",
-               f"{SIZE} node protocol precision sequence_length samples_per_second sample_bytes set"),
-    "model": Tool("Parameters, bytes, FLOPs and key-value cache of a model.", "source sequence_length precision"),
-    "memory": Tool("GPU memory of a training job, and the GPUs that hold it.",
-                   f"{SIZE} sequence_length micro_batch recompute tensor_parallel zero_stage recipe"),
-    "checkpoint": Tool("Checkpoints: size, interval, write bandwidth, restore.",
-                       f"{SIZE} interval mtti waste mode layout optimizer write_bandwidth keep set"),
-    "train": Tool("Time, GPU-hours, energy and cost of a training run.", f"{SIZE} tokens samples precision efficiency"),
-    "dataset": Tool("Footprint of a data set.", "tokens bytes_per_token corpus pipeline samples sample_bytes format copies"),
-    "vectors": Tool("Vector index: bytes on disk and in memory, reads of queries, load.",
-                    "vectors dimensions tokens embedding index layout dtype degree code_bytes replicas qps search_list"),
-    "rl": Tool("Weights that a trainer publishes and rollout hosts pull, in reinforcement learning.",
-               "model publish changed_share rollout_hosts step_time pull_within keep set"),
-    "fit": Tool("Storage systems of the catalog that meet a need or a site.",
-                f"plan {SIZE} storage read_bandwidth write_bandwidth capacity"),
-    "plan": Tool("Requirement lines of a site for a tender; `site` is a file, or its keys and values.", "site years set"),
-    "explain": Tool("How one quantity of `bw` comes about, down to the datasheet.", f"name {SIZE} set"),
-    "catalog": Tool("Ids and names in the catalogs, of a kind (models, gpus, nodes, storage, …), by a word in them.",
-                    "kind matching"),
-}  # fmt: skip
+TOOLS = {name: Tool(**fields) for name, fields in table_beside(__file__, "tools.yaml").items()}
 
 
 def function_of(tool: str) -> Any:

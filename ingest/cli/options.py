@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from ingest.cli.main import later, tell
 from ingest.cli.output import QUIET, VERBOSE, choose
 from ingest.engine.question import Argument, Declared, arguments_of
 from ingest.errors import RequirementNotMet, expected_one_of
-from ingest.files import note_outputs, write_whole
+from ingest.files import note_outputs, table_beside, write_whole
 from ingest.reports.page import FORMATS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -40,28 +40,8 @@ class DeclaredOption(click.Option):
         self.words = tuple(map(str, words))
 
 
-#: command -> the options that its `--help` lists, those that most people use; a command that is not named here lists all
-USUAL = {
-    "bw": "model gpu nodes gpus node precision utilization samples_per_second sample_bytes set verbose form output",
-    "memory": "model gpu nodes tensor_parallel pipeline_parallel sequence_length micro_batch recompute zero_stage search "
-    "verbose output",
-    "checkpoint": "model gpu gpus nodes failures mtti interval waste mode keep write_bandwidth verbose output",
-    "goodput": "model gpu gpus nodes duration failures mtti interval mode write_bandwidth restore_bandwidth verbose output",
-    "rl": "model publish every changed_share rollout_hosts step_time publish_within pull_within rollouts tokens trace output",
-    "train": "model gpu gpus nodes tokens samples optimal precision efficiency mtti price_gpu_hour verbose output",
-    "feed": "model gpu nodes samples_per_second sample_bytes loader workers prefetch batch read_bandwidth cache_memory output",
-    "offload": "model gpu nodes batch sequence_length optimizer_states recipe storage inference target largest output",
-    "sweep": "model gpu nodes precision utilization samples_per_second sample_bytes sequence_length set catalogs form output",
-    "explain": "model gpu nodes gpus node precision utilization samples_per_second sample_bytes set verbose form output",
-    "measure": "exact tokenizer tolerance text_field include exclude resume samples part merge verbose form output",
-    "dataset": "tokens bytes_per_token samples sample_bytes raw_bytes corpus pipeline holds copies epochs set words output",
-    "vectors": "vectors dimensions tokens embedding index layout dtype replicas qps latency recall verbose output",
-    "plan": "years root catalogs set check explain new nodes gpu models verbose form output",
-    "fit": "storage flip protection units read_bandwidth write_bandwidth capacity require model gpu nodes verbose output",
-    "accept": "folder tool scale hosts server_cache client_memory most_data repeats years step allowed_deviation force",
-    "calibrate": "model gpu output nodes protocol precision tolerance bundle licence source catalogs verbose form",
-    "observe": "pid window path gpus samples_per_step tokens_per_sample workers prefetch real synthetic job form output",
-}
+#: command -> the options that its `--help` lists
+USUAL: Mapping[str, str] = table_beside(__file__, "usual_options.yaml")
 #: key of a context whose help lists every option
 EVERY_OPTION = "ingest.every_option"
 

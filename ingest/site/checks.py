@@ -19,6 +19,7 @@ from ingest.engine.registry import Step, solve, steps_below, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import listed
+from ingest.files import table_beside
 from ingest.requirement import Requirement, headline
 from ingest.site.datasets import REPACKED, family_of, mixed_names, samples_in_file_by_reader
 from ingest.site.guidance import UNLIMITED
@@ -28,35 +29,13 @@ from ingest.site.schema import Fault
 from ingest.site.site_file import Keys, Site
 from ingest.sizing.checkpoint_schedule import is_sized_by_waste
 from ingest.sizing.dataset import by_reference
-from ingest.sizing.rule import place_of_largest
-from ingest.sizing.rules import MOST_DENSE, ROWS, Finding, Valued, applying, finding
+from ingest.sizing.rule import Valued, place_of_largest
+from ingest.sizing.rules import MOST_DENSE, ROWS, Finding, applying, finding
 from ingest.units import display, percent
 
-#: Rules of a job that `plan` prints, each with its place below the job; `bw` and `checkpoint` print the others.
-PRINTED: Mapping[str, Keys] = {
-    "W32": (),
-    "W33": (),
-    "W34": ("checkpoint", "duration"),
-    "W41": (),
-    "W43": ("starts",),
-    "W46": (),
-    "W59": (),
-    "W84": (),
-    "W85": (),
-    "W76": ("checkpoint",),
-    "W74": (),
-    "W86": (),
-    "W87": (),
-    "W53": (),
-    "W102": ("growth",),
-    "W89": (),
-    "W90": ("offload",),
-    "W94": ("offload",),
-    "W95": ("offload",),
-    "W98": ("offload",),
-    "W105": ("latency",),
-    "W57": ("loader",),
-}
+_WRITTEN = table_beside(__file__, "checks.yaml")
+#: Rules of a job that `plan` prints, each with its place below the job.
+PRINTED: Mapping[str, Keys] = {rule: tuple(place) for rule, place in _WRITTEN["printed"].items()}
 #: Rules of the whole site that `plan` prints.
 OF_SITE = frozenset({"W45", "W48", "W50", "W51", "W52", "W79", "W88", "W96"})
 #: The rule that decided the order of a job's reads, by the quantity that it compares.
@@ -277,30 +256,8 @@ class Timed(NamedTuple):
     who: str = ""  # moves it; empty for a job or a served model, which is called by its name
 
 
-#: The loads that have to be moved in a time, by quantity; those of the site are the same in all years, or of the worst.
-TIMED = {
-    "run_write_bandwidth": Timed("R-WRITE-02", "checkpoint_dump_seconds"),
-    "run_restart_bandwidth": Timed("R-RESTART-01", "restart_seconds"),
-    "job_restart_bandwidth": Timed("R-RESTART-02", "outage_restart_seconds"),
-    "job_staging_bandwidth": Timed("R-STAGE-01", "staging_seconds_allowed"),
-    "job_start_bandwidth": Timed("R-START-01", "start_seconds"),
-    "job_evaluation_bandwidth": Timed("R-START-01", "evaluation_seconds"),
-    "job_export_bandwidth": Timed("R-LOAD-01", "export_seconds"),
-    "job_publish_bandwidth": Timed("R-SYNC-01", "publish_seconds"),
-    "job_pull_bandwidth": Timed("R-SYNC-02", "pull_seconds"),
-    "job_join_bandwidth": Timed("R-SYNC-03", "join_seconds"),
-    "job_index_load_bandwidth": Timed("R-VEC-02", "index_load_seconds"),
-    "weights_load_bandwidth": Timed("R-SERVE-01", "weights_load_seconds"),
-    "year_first_load_bandwidth": Timed("R-LOAD-01", "load_seconds", "loading"),
-    "year_renewal_bandwidth": Timed("R-LOAD-01", "load_seconds", "loading new versions"),
-    "site_migration_bandwidth": Timed("R-LOAD-02", "migration_seconds", "the migration"),
-    "year_landing_bandwidth": Timed("R-LAND-01", "landing_drain_seconds", "landing"),
-    "year_drain_bandwidth": Timed("R-LAND-03", "landing_drain_seconds", "the drain"),
-    "year_preparation_bandwidth": Timed("R-PREP-01", "preparation_seconds", "preparation"),
-    "year_preparation_write_bandwidth": Timed("R-PREP-02", "preparation_seconds", "preparation"),
-    "year_archive_write_bandwidth": Timed("R-ARC-02", "load_seconds", "the archive"),
-    "year_archive_read_bandwidth": Timed("R-ARC-03", "preparation_seconds", "the archive"),
-}
+#: The loads that have to be moved in a time, by quantity.
+TIMED = {load: Timed(**fields) for load, fields in _WRITTEN["timed"].items()}
 #: What the nodes draw that move a load; nothing holds it down where that is more than any node draws.
 DRAWN = ("drawable_bandwidth", "nodes_bandwidth")
 

@@ -43,7 +43,8 @@ from ingest.sizing.job import (
 )
 from ingest.sizing.published_rates import published
 from ingest.sizing.resolve import gpus_per_node_of
-from ingest.sizing.rules import PAGE_CACHE, WARM_UP_SECONDS, Finding, Valued, contradictions, finding, messages, unused
+from ingest.sizing.rule import Valued
+from ingest.sizing.rules import PAGE_CACHE, WARM_UP_SECONDS, Finding, contradictions, finding, messages, unused
 from ingest.sizing.transfer import transferred
 from ingest.units import display, parse
 

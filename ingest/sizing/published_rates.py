@@ -125,10 +125,8 @@ class PublishedRates:
     @cached_property
     def steps(self) -> Steps:
         """What its runs show of its steps."""
-        floor = self.family.step_floor
-        found = steps_of(
-            submissions(self.model, of_gpus(self.model, self.of_runs())), math.inf if floor is None else floor.value
-        )
+        floor = math.inf if self.family.step_floor is None else self.family.step_floor.value
+        found = steps_of(submissions(self.model, of_gpus(self.model, self.of_runs())), floor)
         tokens = self.model.tokens_per_sample
         if self.batch is None or tokens is None:
             return found
@@ -404,11 +402,6 @@ def measured_models(every: Iterable[PublishedRates]) -> Iterator[tuple[Published
         rows = rates.of_runs()
         for precision in dict.fromkeys(family_of(row.precision)[0] for row in rows):
             yield rates, precision, protocol_rates(rates.model, rows, precision)
-
-
-def every_model(catalog: Catalog) -> Iterator[PublishedRates]:
-    """The published rates of every model."""
-    return (rates_of(model, catalog) for model in catalog.all(Model))
 
 
 def before_round(catalog: Catalog, name: str) -> Iterator[PublishedRates]:

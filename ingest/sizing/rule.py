@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from operator import eq, ge, gt, le, lt
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 from ingest.engine.messages import Option
 
@@ -20,6 +20,14 @@ def place_of_largest(entries: Sequence[float]) -> int:
     2
     """
     return list(entries).index(max(entries)) + 1
+
+
+class Valued(Protocol):
+    """A result, or the step of a derivation."""
+
+    @property
+    def value(self) -> Any:
+        """In base units."""
 
 
 class Sign(NamedTuple):

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ingest.engine.messages import Message, Option, Setting, rule_of
 from ingest.engine.registry import Step, is_quantity, solve, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, revised
-from ingest.sizing.rule import SIGNS, Rule
+from ingest.sizing.rule import SIGNS, Rule, Valued
 from ingest.units import display, percent
 
 #: Below this share of the storage NIC, reading tokens does not size the storage of a language model.
@@ -76,14 +76,6 @@ OWN_RANK = 10
 MOST_DEPARTURE = 10
 #: A warning gets a check where its quantity lies within this many times of the limit: only there a small change turns it.
 NEAR = 10
-
-
-class Valued(Protocol):
-    """A result, or the step of a derivation."""
-
-    @property
-    def value(self) -> Any:
-        """In base units."""
 
 
 def _said(what: str, **words: str | Sequence[str]) -> dict[str, Any]:
