@@ -386,14 +386,14 @@ def _runs(path: Path, data: Mapping[str, Any]) -> Iterator[Case]:
             yield Case(row["id"], unit, published, ours, published, data["bar"]["p95"], source, row["where"])
 
 
-def _every_model(catalog: Catalog) -> Iterator[PublishedRates]:
+def every_model(catalog: Catalog) -> Iterator[PublishedRates]:
     """The published rates of every model."""
     return (rates_of(model, catalog) for model in catalog.all(Model))
 
 
 def _transfers(catalog: Catalog) -> Iterator[Case]:
     """Each measured rate, predicted from the other GPUs under its protocol (leave one pair out)."""
-    for rates, precision, found in measured_models(_every_model(catalog)):
+    for rates, precision, found in measured_models(every_model(catalog)):
         for rate in found:
             level = transferred(rates, rates.gpu(rate.gpu), precision, rate.protocol)
             if level is not None and not level.warnings:
@@ -404,7 +404,7 @@ def _transfers(catalog: Catalog) -> Iterator[Case]:
 
 def _transferred_pairs(catalog: Catalog) -> Iterator[Case]:
     """Each pair of model and GPU, predicted as in `bw`: the typical rate over protocols (leave one pair out)."""
-    for rates, precision, found in measured_models(_every_model(catalog)):
+    for rates, precision, found in measured_models(every_model(catalog)):
         for gpu in dict.fromkeys(rate.gpu for rate in found):
             own = [rate for rate in found if rate.gpu == gpu]
             level = transferred(rates, rates.gpu(gpu), precision, None)
@@ -425,7 +425,7 @@ def _scaled_pairs(catalog: Catalog) -> Iterator[Case]:
     """Each run of a submission, predicted from its smaller ones without the batch of the larger, the other submissions of the
     model known (leave one submission out)."""
     unit = unit_of(evidence_ladder.RATE)
-    for rates in _every_model(catalog):
+    for rates in every_model(catalog):
         found = submissions(rates.model, rates.of_runs())
         for key, runs in [(key, runs) for key, runs in found.items() if len(runs) > 1]:
             others = {one: sizes for one, sizes in found.items() if one != key}
