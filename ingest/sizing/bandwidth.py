@@ -16,7 +16,7 @@ from ingest.engine.interactive import InteractiveResults
 from ingest.engine.messages import Message, Option, message_of, option_error
 from ingest.engine.question import Question, Shown, filled
 from ingest.engine.ranges import Tree
-from ingest.engine.registry import Step, derive, solve, unit_of
+from ingest.engine.registry import Step, derive, is_declared, solve, unit_of
 from ingest.engine.result import Answer, cited_by, scenarios, values
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Frozen, Input, Quantity, assumed, revised
@@ -344,6 +344,8 @@ def _results(known: Quantities, clients: Clients) -> tuple[dict[str, Quantity], 
     unknown: dict[str, str] = {}
     stalled = any(known.given[name].value != 1 for name in ("accelerator_utilization", "scaling_efficiency"))
     for name, where in ((one.name, one.where) for one in QUESTION.results):
+        if where and not is_declared(name):
+            continue  # nobody gave anything of its field, which is not imported for this name alone
         try:
             if name not in CLIENTS:
                 found[name] = known.step(name)
