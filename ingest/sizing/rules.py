@@ -595,8 +595,8 @@ def _numbers(one: Finding) -> dict[str, Any]:
     if one.value is None or not isinstance(one.value.value, (int, float)):
         return {}
     value, limit = float(one.value.value), _number(one.limit)
-    held, name = getattr(one.value, "unit", None), one.rule.quantity
-    unit = held if held is not None else unit_of(name) if is_quantity(name) else ""
+    quantity = one.rule.quantity
+    unit = one.value.unit if hasattr(one.value, "unit") else unit_of(quantity) if is_quantity(quantity) else ""
     shown, at_most = ((display(item, unit, binary=False) if unit and math.isfinite(item) else "") for item in (value, limit))
     return {"value": value, "limit": limit, "shown": shown, "at_most": at_most,
             "percent": percent(value), "most_percent": percent(limit)}  # fmt: skip
