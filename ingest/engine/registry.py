@@ -255,11 +255,6 @@ def input_quantity(name: str, unit: str, meaning: str, **limits: object) -> None
     _declared[name] = InputQuantity(name, unit, meaning, **limits)  # type: ignore[arg-type]
 
 
-def is_declared(name: str) -> bool:
-    """Whether a field that has been imported declares a quantity: no other field is imported for the answer."""
-    return name in _declared
-
-
 def is_quantity(name: str) -> bool:
     """Whether a name is a quantity."""
     return _declaration(name) is not None
