@@ -66,10 +66,11 @@ def lacking(house, results):
     cells = " ".join(str(row) for sheet in sheets for row in sheet.values).casefold()
     house.ingest("page", "-o", "page.html")
     page = (house.folder / "page.html").read_text(encoding="utf-8")
-    for name, words in results.items():
-        session = f"import ingest\nprint(ingest.bw('cosmoflow', 'h100', nodes=2)[{words!r}].display)"
+    each = f"print(*(answer[words].display for words in {[*results.values()]}), sep='\\n')"
+    shown = house.python("-c", f"import ingest\nanswer = ingest.bw('cosmoflow', 'h100', nodes=2)\n{each}").splitlines()
+    for (name, words), session in zip(results.items(), shown, strict=True):
         found = {"table": words in table, "csv": f",{name}," in comma, "json": name in json.loads(keyed)["results"],
-                 "workbook": words in cells, "session": house.python("-c", session), "page": f'"{name}"' in page}  # fmt: skip
+                 "workbook": words in cells, "session": session, "page": f'"{name}"' in page}  # fmt: skip
         yield from ((name, place) for place, there in found.items() if not there)
 
 

@@ -7,8 +7,8 @@ from conftest import finished
 from plans import _line
 
 import ingest
-from ingest.acceptance import loads
 
+pytestmark = pytest.mark.usefixtures("short_rehearsal")
 KV = {"io_size": 262144, "pattern": "random", "files": "shared", "duration": 600, "fill": 0.8}
 LINES = [
     _line("R-KV-01", "mandatory", "The system shall serve the context of turns.", "site_kv_read_bandwidth", 64e3, "B/s", "read",
@@ -56,10 +56,7 @@ def test_each_tool_writes_over_blocks_that_were_there_before(tmp_path):
 def ran(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kv")
     (folder / "storage").mkdir()
-    with pytest.MonkeyPatch.context() as patched:
-        for name, value in {"REHEARSAL_SECONDS": 1, "REHEARSAL_BYTES": 8 * 2**20}.items():
-            patched.setattr(loads, name, value)
-        answer = made(folder, tool="fio", scale="1node")
+    answer = made(folder, tool="fio", scale="1node")
     for test in answer.tests:
         finished("sh", f"fio/{test.id}.sh", cwd=folder / "tests", TARGET=str(folder / "storage"))
     return folder / "tests"

@@ -1,12 +1,11 @@
 """Service terms that tests show: a floor on stalls, the slowest client, late answers, degraded operation."""
 
 import json
-import os
 import shutil
-import subprocess
 from dataclasses import replace
 
 import pytest
+from conftest import finished
 from plans import plan, times
 
 import ingest
@@ -136,8 +135,7 @@ def test_fio_logs_each_second_and_the_verdict_finds_the_lowest(tmp_path, monkeyp
     folder = ingest.accept(plan(tmp_path, with_terms()), tmp_path / "tests", scale="1node").folder
     (tmp_path / "storage").mkdir()
     for script in ("T-READ-01-fio", "T-MIX-01-fio"):
-        environment = {**os.environ, "TARGET": str(tmp_path / "storage")}
-        subprocess.run(["sh", f"fio/{script}.sh"], cwd=folder, env=environment, check=True, capture_output=True)
+        finished("sh", f"fio/{script}.sh", cwd=folder, TARGET=str(tmp_path / "storage"))
     answer = ingest.verdict(folder, tmp_path / "tests/results")
     stall = answer.results["S-LAT-03"]
     assert (stall.result, answer.results["S-LAT-04"].result) == ("pass", "not tested")

@@ -97,24 +97,24 @@ def test_strict_exits_with_one_and_still_shows_the_page(tmp_path, small, run):
 
 
 def test_ctrl_c_prints_what_is_known_and_keeps_the_ledger(tmp_path, small, run):
-    corpus, ledger = small_files(tmp_path / "corpus", 6_000), tmp_path / "ledger"
+    corpus, ledger = small_files(tmp_path / "corpus", 3_000), tmp_path / "ledger"
     started = process("measure", corpus, "--tokenizer", small, "--threads", 1, "--resume", ledger, "--format", "json")
     while not (ledger.exists() and b'{"shard"' in ledger.read_bytes()):
-        time.sleep(0.002)
+        time.sleep(0.01)
         assert started.poll() is None
     started.send_signal(signal.SIGINT)
     out, err = started.communicate(timeout=120)
     data = json.loads(out)
     assert started.returncode == 130
     assert "interrupted" in data["partial"]
-    assert 0 < data["results"]["files"]["value"] < 6_000
+    assert 0 < data["results"]["files"]["value"] < 3_000
     assert err.splitlines()[-1] == "ingest: interrupted"
     (tmp_path / "part.json").write_text(out, encoding="utf-8")
     asked = ("--model", "llama-3.1-8b", "--gpu", "h100", "--set", "tokens_per_sample=8192", "--bytes-per-token")
     assert "measured on a part of the corpus only" in run("bw", *asked, tmp_path / "part.json").err
     done = run("measure", corpus, "--tokenizer", small, "--resume", ledger, "--format", "json")
     assert done.code == 0
-    assert done.data["results"]["files"]["value"] == 6_000
+    assert done.data["results"]["files"]["value"] == 3_000
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,13 @@
 
 import io
 import json
-import os
 import shutil
-import subprocess
 from copy import deepcopy
 from pathlib import Path
 
 import pytest
 import yaml
+from conftest import finished
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from openpyxl import load_workbook
@@ -211,11 +210,9 @@ def test_fit_names_the_random_reads_that_it_does_not_evaluate():
     assert "R-VEC-01 are not" not in str(from_requirements(planned().requirements).notes)
 
 
+@pytest.mark.usefixtures("short_rehearsal")
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
-def test_fio_reads_in_the_sizes_and_depth_of_the_queries_and_the_verdict_finds_it(tmp_path, monkeypatch):
-    from ingest.acceptance import loads
-
-    monkeypatch.setattr(loads, "REHEARSAL_BYTES", 8 * 2**20)
+def test_fio_reads_in_the_sizes_and_depth_of_the_queries_and_the_verdict_finds_it(tmp_path):
     site = {**SITE, "test": {"duration": 10, "shortest": 5}, "indexes": {"wiki": WIKI | {"qps": 2}}}
     plan = tmp_path / "plan.json"
     plan.write_text(json.dumps(ingest.plan(site, samples=0).to_dict()))
@@ -225,8 +222,7 @@ def test_fio_reads_in_the_sizes_and_depth_of_the_queries_and_the_verdict_finds_i
     assert "bs=4096\n" in job
     folder = Path(ingest.accept(plan, tmp_path / "tests", scale="1node").folder)
     (tmp_path / "storage").mkdir()
-    environment = {**os.environ, "TARGET": str(tmp_path / "storage")}
-    subprocess.run(["sh", "fio/T-VEC-01-fio.sh"], cwd=folder, env=environment, check=True, capture_output=True)
+    finished("sh", "fio/T-VEC-01-fio.sh", cwd=folder, TARGET=str(tmp_path / "storage"))
     answer = ingest.verdict(folder, folder / "results")
     found = answer.results["R-VEC-01"]
     assert found.result == "pass"

@@ -1,6 +1,7 @@
 """LibreOffice, headless: opens workbooks, recalculates every formula, and gives the values back."""
 
 import contextlib
+import functools
 import html
 import math
 import os
@@ -11,6 +12,7 @@ import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,11 +96,17 @@ def same(ours: object, theirs: object) -> bool:
     return (ours or "") == (theirs or "")
 
 
-def formulas(path: Path) -> dict[tuple[str, str], str]:
-    """The formula of each cell that has one, by sheet and place."""
+@functools.lru_cache(maxsize=6)
+def opened(path: Path, data_only: bool = False) -> Any:
+    """A workbook, read once for all tests that look at it: none of them changes it."""
     import openpyxl
 
-    cells = ((sheet.title, cell) for sheet in openpyxl.load_workbook(path) for row in sheet.iter_rows() for cell in row)
+    return openpyxl.load_workbook(path, data_only=data_only)
+
+
+def formulas(path: Path) -> dict[tuple[str, str], str]:
+    """The formula of each cell that has one, by sheet and place."""
+    cells = ((sheet.title, cell) for sheet in opened(path) for row in sheet.iter_rows() for cell in row)
     return {(sheet, cell.coordinate): cell.value for sheet, cell in cells if cell.data_type == "f"}
 
 

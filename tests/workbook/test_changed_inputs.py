@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import openpyxl
 import pytest
 import yaml
-from office import Values, heading, recalculated, values
+from office import Values, heading, opened, recalculated, values
 
 import ingest
 from ingest.errors import IngestError
@@ -70,13 +69,13 @@ def after(book, tmp_path_factory) -> dict[str, Values]:
 
 def rules(path: Path, sheet: str) -> dict[str, Any]:
     """The conditional formats of a sheet that follow a formula, by their area."""
-    found = openpyxl.load_workbook(path)[sheet].conditional_formatting
+    found = opened(path)[sheet].conditional_formatting
     return {str(area.sqref): rule for area in found for rule in area.rules if rule.type == "expression"}
 
 
 def counted(path: Path, sheets: Mapping[str, Mapping[str, Any]]) -> Any:
     """What the name `inputs_changed` stands for holds."""
-    sheet, place = next(iter(openpyxl.load_workbook(path).defined_names["inputs_changed"].destinations))
+    sheet, place = next(iter(opened(path).defined_names["inputs_changed"].destinations))
     return sheets[sheet][place.replace("$", "")]
 
 
@@ -155,7 +154,7 @@ def test_a_cluster_that_is_too_small_turns_checks_red_and_the_plan_refuses(after
 
 
 def test_a_policy_of_checkpoints_is_an_input_by_its_key_and_followed_as_the_plan_does(book, after):
-    sheet = openpyxl.load_workbook(book)["Inputs"]
+    sheet = opened(book)["Inputs"]
     heads = [cell.value for cell in sheet[1]]
     keys = {row[heads.index("Key in the site file")].value for row in sheet.iter_rows(min_row=2)}
     for word in ("interval", "waste", "keep", "parameters"):

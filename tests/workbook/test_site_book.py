@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
-import subprocess
-import sys
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +16,7 @@ import openpyxl
 import pytest
 import yaml
 from conftest import EXAMPLES
-from office import Values, formulas, heading, recalculated, same, values
+from office import Values, formulas, heading, opened, recalculated, same, values
 
 import ingest
 from ingest.reports.workbook.model_workbook import model_workbook
@@ -99,7 +96,7 @@ def keyed(path: Path) -> list[dict[str, Any]]:
 
 def lines_of(path: Path, sheet: str, top: int = 1) -> list[dict[str, Any]]:
     """The lines of a sheet by heading."""
-    heads, *rows = openpyxl.load_workbook(path, data_only=True)[sheet].iter_rows(values_only=True, min_row=top)
+    heads, *rows = opened(path, data_only=True)[sheet].iter_rows(values_only=True, min_row=top)
     return [{head: value for head, value in zip(heads, row, strict=True) if head} for row in rows]
 
 
@@ -187,7 +184,7 @@ def test_results_show_each_requirement_in_the_unit_in_which_people_read_it_and_f
 
 def test_the_first_page_says_what_the_site_needs(case):
     required = {one.id: one for one in case.plan.requirements}
-    sheet = openpyxl.load_workbook(case.path, data_only=True)["Results"]
+    sheet = opened(case.path, data_only=True)["Results"]
     tiles = {name.value: sheet.cell(3, name.column) for name in sheet[2] if name.value}
     names = [next(name for name in tiles if name.startswith(what)) for what in ("Usable capacity", "Read", "Write", "Restore")]
     for name in names:
@@ -203,7 +200,7 @@ def test_fifteen_inputs_can_be_turned_on_the_first_page_and_nowhere_else(case):
     kinds = [key.rpartition(".")[2] for key in turned]
     assert len(turned) == 15
     assert {"headroom", "capacity", "keep", "interval", "fill_limit", "nodes"} <= set(kinds)
-    book = openpyxl.load_workbook(case.path)
+    book = opened(case.path)
     places = {f"=Results!{next(iter(book.defined_names[name].destinations))[1]}" for name, _ in turned.values()}
     heads = [cell.value for cell in book["Inputs"][1]]
     settings = [row[heads.index("Setting")] for row in book["Inputs"].iter_rows(min_row=2)]
@@ -212,7 +209,7 @@ def test_fifteen_inputs_can_be_turned_on_the_first_page_and_nowhere_else(case):
 
 
 def test_ten_sheets_are_seen_and_the_calculation_is_behind_them(case):
-    book = openpyxl.load_workbook(case.path)
+    book = opened(case.path)
     seen = [sheet.title for sheet in book if sheet.sheet_state == "visible"]
     assert book.active.title in ("Decisions", "Results")
     # What the buyer has to decide stands first.
@@ -300,7 +297,7 @@ def _unquoted(text: str) -> str:
 
 
 def test_every_sheet_prints_in_landscape_with_its_heading_in_letters_that_can_be_read(case):
-    for sheet in openpyxl.load_workbook(case.path):
+    for sheet in opened(case.path):
         if sheet.sheet_state != "visible":
             continue
         assert sheet.page_setup.orientation == "landscape", sheet.title
@@ -326,7 +323,7 @@ def printed_widths(sheet: Any) -> list[float]:
 
 
 def test_numbers_stand_below_headings_at_the_right_and_shares_in_percent(case):
-    book = openpyxl.load_workbook(case.path)
+    book = opened(case.path)
     for name in ("Inputs", "Calculation", "Requirements"):
         heads = {cell.value: cell for cell in book[name][1]}
         assert heads["Value"].alignment.horizontal == "right", name
@@ -340,7 +337,7 @@ def test_numbers_stand_below_headings_at_the_right_and_shares_in_percent(case):
 
 
 def test_every_input_has_a_name_a_rule_and_a_value_in_base_units(case):
-    book = openpyxl.load_workbook(case.path)
+    book = opened(case.path)
     sheet = book["Inputs"]
     ruled = {str(area) for rule in sheet.data_validations.dataValidation for area in rule.sqref.ranges}
     turned = {str(area) for rule in book["Results"].data_validations.dataValidation for area in rule.sqref.ranges}
@@ -431,14 +428,14 @@ def test_what_is_invisible_is_marked_in_every_cell():
     assert "net\ufffdgnp\ufffd.exe \u0645\u0631\u062d\u0628\u0627" in written
 
 
-def test_a_site_makes_the_same_workbook_however_python_hashes(tmp_path):
-    site, made = tmp_path / "site.yaml", []
-    site.write_text(json.dumps(site_of(2)), encoding="utf-8")
-    for seed in ("1", "2"):
-        path = tmp_path / f"{seed}.xlsx"
-        words = [Path(sys.executable).parent / "ingest", "report", site, "-o", path]
-        subprocess.run(words, check=True, capture_output=True, timeout=100, env={**os.environ, "PYTHONHASHSEED": seed})
-        with zipfile.ZipFile(path) as found:
+def test_a_site_makes_the_same_workbook_however_python_hashes(tmp_path, run, run_process):
+    (tmp_path / "site.yaml").write_text(json.dumps(site_of(2)), encoding="utf-8")
+    # This process has a seed of its own, the other one none; both have this package.
+    run("report", "site.yaml", "-o", "here.xlsx")
+    run_process("report", "site.yaml", "-o", "there.xlsx", PYTHONHASHSEED="0", PYTHONPATH=str(EXAMPLES.parent))
+    made = []
+    for name in ("here", "there"):
+        with zipfile.ZipFile(tmp_path / f"{name}.xlsx") as found:
             made.append({name: found.read(name) for name in found.namelist() if name != "docProps/core.xml"})
     assert made[0] == made[1]
 
@@ -452,7 +449,7 @@ def test_a_second_engine_agrees(name, tmp_path):
     path = tmp_path / "site.xlsx"
     path.write_bytes(model_workbook(ingest.plan(site, samples=0)))
     by_key, by_name = other_inputs(path)
-    book = openpyxl.load_workbook(path)
+    book = opened(path)
     places = {name: next(iter(book.defined_names[name].destinations)) for name in by_name}
     model = engine.ExcelModel().loads(str(path)).finish()
     given = {f"'[site.xlsx]{sheet.upper()}'!{place.replace('$', '')}": by_name[name] for name, (sheet, place) in places.items()}
