@@ -29,7 +29,7 @@ ELSEWHERE = {
     "weight-bits": "bits quantization loadinbit",
     "gpus": "numgpus ngpus ngpu gpucount worldsize accelerators numaccelerators devices",
     "gpus-per-node": "nprocpernode ngpuspernode gpuspernodes ntaskspernode ppn",
-    "nodes": "numnodes nnodes nodecount hosts numhosts",
+    "nodes": "n numnodes nnodes nodecount hosts numhosts",
     "node": "nodetype server host machine instance instancetype system",
     "gpu": "gputype gpumodel gpuname accelerator acceleratortype device hardware",
     "model": "modelname modelid modelpath modelnameorpath arch architecture network config",
@@ -37,6 +37,9 @@ ELSEWHERE = {
     "workers": "numworkers dataworkers loaderworkers readthreads numthreads",
     "prefetch": "prefetchfactor prefetchsize buffersize",
     "epochs": "numepochs numtrainepochs maxepochs",
+    "trainer-gpus": "gpus numgpus worldsize",
+    "units": "nvme drives numdrives nvmecount",
+    "format": "outputformat outformat fmt",
     "interval": "saveinterval checkpointinterval saveevery savesteps ckptinterval checkpointevery",
     "keep": "savetotallimit keepn keeplast numtokeep savetopk retention",
     "mtti": "mtbf mttf failurerate",
@@ -45,8 +48,10 @@ ELSEWHERE = {
     "read-bandwidth": "read readbw bandwidth bw throughput",
     "write-bandwidth": "write writebw checkpointbandwidth",
     "sample-bytes": "samplesize recordlength filesize bytespersample",
+    "raw-bytes": "size datasetsize datasize totalsize totalbytes",
+    "copies": "replicas numreplicas replication replicationfactor",
     "samples": "numsamples nsamples numfiles",
-    "tokens": "numtokens ntokens traintokens totaltokens",
+    "tokens": "numtokens ntokens traintokens trainingtokens totaltokens datasetsize datasettokens",
     "bytes-per-token": "tokenbytes",
     "prompt": "inputlen inputlength prompttokens promptlength",
     "generate": "outputlen outputlength maxtokens maxnewtokens generatetokens",
@@ -91,6 +96,8 @@ COMMANDS_ELSEWHERE = {
     "catalog remove": "remove delete rm",
     "validate": "accuracy check verify",
 }
+#: Commands with an option that a refusal names: more tell nobody where to go.
+MOST_OTHERS = 3
 _FORMS = ("json", "csv", "markdown", "table")
 
 
@@ -211,6 +218,9 @@ def run() -> int:
         listing = next(name for name in ("--help-all", "--help") if name in (*known, "--help"))
         here = f"; `{error.ctx.command_path} {listing}` lists them" if error.ctx is not None else ""
         said = instead_of(error.option_name, known)
+        others = [name for name in COMMANDS if any(error.option_name in one.opts for one in command_of(name).params)]
+        if 0 < len(others) <= MOST_OTHERS:
+            here = f"; {' and '.join(f'`ingest {one}`' for one in others)} {'has' if len(others) == 1 else 'have'} it"
         code = refuse(said if "; did" in said else said + here, code=2)
     except click.UsageError as error:
         code = refuse(error.format_message(), code=2)
