@@ -109,8 +109,8 @@ def flip_sections(found: Fits, in_full: bool = False) -> Iterator[Section]:
         shares = ", ".join(f"{effect.share * 100:.0f} % by {effect.input}" for effect in effects[:MOST_EFFECTS])
         lines = (f"Variance of the {'capacity' if one.entry.tiers else 'units'} to buy: {shares}",) if shares else ()
         yield Section(_chosen(one), FLIP_COLUMNS, tuple(map(flip_row, own)), lines, 1, main=None if in_full else main)
-    title, *lines = measured_first(found) or [""]
-    yield Section(title, lines=tuple(lines))
+    title, *measured = measured_first(found) or [""]
+    yield Section(title, lines=tuple(measured))
     left_out = tuple(f"{name}: {why}" for name, why in found.flips.refused.items())
     yield Section("Not turned: plan again with other values", lines=left_out, detail="input")
 
