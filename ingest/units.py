@@ -53,7 +53,7 @@ BILLIONS = ("token", "parameter", "sample", "document")
 #: Letters behind a count, as people write it: 15t tokens are no tonnes, 8B parameters no bytes.
 SPOKEN = {"m": 10**6, "b": 10**9, "B": 10**9, "t": 10**12}
 #: What newspapers write for a million and more: a refusal names the letter.
-NEWSPAPER = ("mn", "bn", "tn")
+NEWSPAPER = ("mn", "bn", "tn", "million", "billion", "trillion")
 #: these have a plural; "MiBs" is half of a rate
 PLURAL = (*(word for word in PLAIN if len(word) > 2), *COUNTED, "byte", "bit", "FLOP")
 SHORTHAND = {"bps": "b/s", "Bps": "B/s", "FLOPS": "FLOP/s"}

@@ -43,14 +43,14 @@ ELSEWHERE = {
     "interval": "saveinterval checkpointinterval saveevery savesteps ckptinterval checkpointevery",
     "keep": "savetotallimit keepn keeplast numtokeep savetopk retention",
     "mtti": "mtbf mttf failurerate",
-    "efficiency": "mfu",
+    "efficiency": "mfu util modelflopsutilization",
     "price-gpu-hour": "price gpuprice cost pricepergpuhour gpuhourprice",
     "read-bandwidth": "read readbw bandwidth bw throughput",
     "write-bandwidth": "write writebw checkpointbandwidth",
     "sample-bytes": "samplesize recordlength filesize bytespersample",
     "raw-bytes": "size datasetsize datasize totalsize totalbytes",
     "copies": "replicas numreplicas replication replicationfactor",
-    "samples": "numsamples nsamples numfiles",
+    "samples": "numsamples nsamples numfiles images numimages records",
     "tokens": "numtokens ntokens traintokens trainingtokens totaltokens datasetsize datasettokens",
     "bytes-per-token": "tokenbytes",
     "prompt": "inputlen inputlength prompttokens promptlength",
@@ -119,6 +119,10 @@ def instead_of(option: str, known: Collection[str]) -> str:
         return _line(option, f"--format {word}")
     if re.fullmatch("(bf|fp|tf)[0-9]+", word) and "--precision" in known:
         return _line(option, f"--precision {word}")
+    if word in ("async", "sync") and "--mode" in known:
+        return _line(option, f"--mode {word}")
+    if word in ("params", "numparams", "parameters") and "--set" in known:
+        return _line(option, "--set parameters=N")
     if option.replace("_", "-").lower() in known:
         return _line(option, option.replace("_", "-").lower())
     meant = (f"--{ours}" for ours, theirs in ELSEWHERE.items() if re.sub("[0-9]", "", written) in theirs.split())

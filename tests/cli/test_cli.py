@@ -424,6 +424,8 @@ def test_options_of_other_tools_lead_to_ours():
         ("checkpoint llama3-8b --interval 30m", 1, "; set --nodes"),
         ("bw cosmoflow h100 --workers 8", 2, "; `ingest feed` and `ingest observe` have it"),
         ("bw cosmoflow h100 --node 4", 2, "node '4' is a number, expected an id; `nodes` takes how many there are"),
+        ("checkpoint llama3-8b --sync", 2, "did you mean '--mode sync'?"),
+        ("train --params 8B", 2, "did you mean '--set parameters=N'?"),
         ("bw cosmoflow h100 -n 8", 2, "did you mean '--nodes'?"), ("dataset --size 9TB", 2, "did you mean '--raw-bytes'?"),
         ("fit --read 5GB/s", 2, "did you mean '--read-bandwidth'?"),
         ("model llama3", 2, "may be llama3-8b, llama3-70b, llama3-405b and"),
