@@ -52,6 +52,8 @@ COUNTED = ("sample", "document", "token", "GPU", "GPU-hour", "node", "file", "pa
 BILLIONS = ("token", "parameter", "sample", "document")
 #: Letters behind a count, as people write it: 15t tokens are no tonnes, 8B parameters no bytes.
 SPOKEN = {"m": 10**6, "b": 10**9, "B": 10**9, "t": 10**12}
+#: What newspapers write for a million and more: a refusal names the letter.
+NEWSPAPER = ("mn", "bn", "tn", "million", "billion", "trillion")
 #: these have a plural; "MiBs" is half of a rate
 PLURAL = (*(word for word in PLAIN if len(word) > 2), *COUNTED, "byte", "bit", "FLOP")
 SHORTHAND = {"bps": "b/s", "Bps": "B/s", "FLOPS": "FLOP/s"}
@@ -214,6 +216,8 @@ def parse(written: object, unit: str, what: str) -> float:
                 whole = f"one number without blanks and one unit, {_example(unit)}"
                 raise UsageError(f"{what}: found {brief(written)}, expected {whole}") from None
             expected = "" if "; did" in str(error) else f", {_example(unit)}"
+            if suffix in NEWSPAPER and unit in (*BILLIONS, "1"):
+                expected = f"; did you mean '{match[1]}{suffix[0].upper()}'?"
             raise UsageError(f"{what}: {brief(written)} has an {error}{expected}") from None
     if _BITS.search(suffix) and physical(unit) == "B":
         raise UsageError(f"{what}: {brief(written)} is in bits, expected bytes, {_example(unit)}")

@@ -49,6 +49,8 @@ REFUSALS = {
     ],
     "finite": [(written, "B") for written in (math.nan, math.inf, -math.inf, "1e999", "1e308 TB")],
     r"did you mean '1G', 1,000,000,000\?$": [("1GB", "1")],
+    "unknown unit 'bn'; did you mean '1B'": [("1bn", "1"), ("1 bn", "token")],
+    "unknown unit 'trillion'; did you mean '15T'": [("15 trillion", "token")],
     "unknown unit .*did you mean 'MiB'": [("16 MIB", "B")],
     "unknown unit .*did you mean 'TFLOP'": [("35 TFLOQ/s", "B")],
     "unknown unit .*did you mean 'sample'": [("3 samlpes/s", "B")],

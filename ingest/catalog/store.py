@@ -405,6 +405,8 @@ class Catalog:
             if other != kind and found in self.ids(other):
                 instead = f"--{other.removesuffix('s')} {found}"
                 return f"{shown} is a {'node type' if other == 'nodes' else 'GPU'}, expected a {singular}: give {instead}"
+        if kind in ("nodes", "gpus") and name.isdecimal():
+            return f"{singular} {shown} is a number, expected an id; `{kind}` takes how many there are"
         if meant.possible:
             return f"{singular} {shown} could be {listed(meant.possible)}: name one"
         if kind == "corpora" and re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", unwrapped(name)):

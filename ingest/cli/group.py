@@ -16,6 +16,8 @@ from ingest.errors import IngestError, expected_one_of
 from ingest.files import table_beside
 from ingest.version import __version__
 
+#: Commands with an option that a refusal names: more tell nobody where to go.
+MOST_OTHERS = 3
 _FORMS = ("json", "csv", "markdown", "table")
 
 
@@ -44,6 +46,10 @@ def instead_of(option: str, known: Collection[str]) -> str:
         return _line(option, f"--format {word}")
     if re.fullmatch("(bf|fp|tf)[0-9]+", word) and "--precision" in known:
         return _line(option, f"--precision {word}")
+    if word in ("async", "sync") and "--mode" in known:
+        return _line(option, f"--mode {word}")
+    if word in ("params", "numparams", "parameters") and "--set" in known:
+        return _line(option, "--set parameters=N")
     if option.replace("_", "-").lower() in known:
         return _line(option, option.replace("_", "-").lower())
     meant = (f"--{ours}" for ours, theirs in elsewhere()["options"].items() if re.sub("[0-9]", "", written) in theirs.split())
@@ -143,6 +149,9 @@ def run() -> int:
         listing = next(name for name in ("--help-all", "--help") if name in (*known, "--help"))
         here = f"; `{error.ctx.command_path} {listing}` lists them" if error.ctx is not None else ""
         said = instead_of(error.option_name, known)
+        others = [name for name in COMMANDS if any(error.option_name in one.opts for one in command_of(name).params)]
+        if 0 < len(others) <= MOST_OTHERS:
+            here = f"; {' and '.join(f'`ingest {one}`' for one in others)} {'has' if len(others) == 1 else 'have'} it"
         code = refuse(said if "; did" in said else said + here, code=2)
     except click.UsageError as error:
         code = refuse(error.format_message(), code=2)

@@ -125,6 +125,16 @@ def called(tool: str, arguments: Mapping[str, Any], root: Path) -> str:
     return render(partial(page_for, answer), lambda: found, form)
 
 
+def in_words_of_tool(text: str, tool: str) -> str:
+    """A refusal with the arguments of a tool in place of the options of its command.
+
+    >>> in_words_of_tool("expected --gpu or --samples-per-second (`ingest plan --new` writes one)", "bw")
+    'expected gpu or samples_per_second (`ingest plan --new` writes one)'
+    """
+    known = arguments_of(function_of(tool)) if tool in TOOLS else ()
+    return re.sub("--([a-z][a-z-]*)", lambda one: name if (name := one[1].replace("-", "_")) in known else one[0], text)
+
+
 def _texts(value: Any) -> Iterator[str]:
     """All text in a value, names of keys apart."""
     if isinstance(value, str):
@@ -188,7 +198,7 @@ def server(root: Path) -> Any:
             try:
                 return called(asked.name, asked.arguments or {}, root), False
             except IngestError as error:
-                return "\n".join(error.lines), True
+                return in_words_of_tool("\n".join(error.lines), asked.name), True
 
         # A call that is cancelled is given up; its thread ends by itself.
         text, refused = await anyio.to_thread.run_sync(answered, abandon_on_cancel=True)

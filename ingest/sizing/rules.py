@@ -31,7 +31,7 @@ ONE_EPOCH = ("llm", "recsys")
 SHORT_EPOCH = 60.0
 #: A rate at another precision is worth a warning where it exceeds the rate of the answer this many times.
 FASTER = 1.1
-#: Read requests per second and node beyond what one NVMe drive serves on the node itself.
+#: Read requests per second and node, about what one PCIe 4 NVMe drive serves on the node itself.
 MOST_READS = 1_000_000
 #: Training runs of language models are published up to this share of the dense peak.
 MOST_UTILIZATION = 0.6
@@ -44,7 +44,7 @@ LARGE_REQUEST = 1_048_576
 #: Reads of each usable byte per second that flash systems are sold with, 2 GB/s for each TB: two of the catalog reach as much,
 #: one with small drives more.
 MOST_DENSE = 0.002
-#: Drive writes per day for which write-intensive NVMe drives are specified.
+#: Drive writes per day for which mixed-use NVMe drives are usually specified.
 MOST_WRITES = 3.0
 #: Decode steps that read less of the weights rest on an estimate of the routing.
 MOST_READ = 0.99

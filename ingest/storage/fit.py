@@ -495,6 +495,7 @@ def read_ceilings(plan: Plan, storage: Sequence[str], sizes: Sequence[float]) ->
                 if not entry.fixed:
                     label = f"{entry.name}, {known.value('units'):,.0f} × {entry.scaling_unit or 'unit'}"
         except MissingQuantity as error:
-            raise IngestError(f"--storage: {entry.id}: {error.name} is not known, expected a read bandwidth to draw") from None
+            expected = "expected a read bandwidth to draw: leave it out, or name a YAML file with yours"
+            raise IngestError(f"--storage: {entry.id}: {error.name} is not known, {expected}") from None
         found.append(ReadCeiling(label, rate, tuple(zip(sizes, rates, strict=True)), source))
     return found

@@ -14,7 +14,7 @@ import ingest
 from ingest.catalog.store import Catalog
 from ingest.engine.registry import steps_below
 from ingest.errors import IngestError, UsageError
-from ingest.reports.pages.storage import flip_row
+from ingest.reports.pages.storage import flip_row, turned_systems
 from ingest.site.influence import site_inputs
 from ingest.site.planner import plan
 from ingest.sizing.job import Job
@@ -152,9 +152,18 @@ def test_page_and_document_show_the_flips(run, tmp_path):
     assert shown.index("where jobs.climate.samples_per_second > ") < shown.index("per GPU  27.8   19.8 – 38.9: undecided")
     assert shown.index("undecided") < shown.index("Measure first: an hour of climate") < shown.index("It narrows")
     assert "not known at both ends of " in run("fit", EXAMPLES / "enterprise-64-nodes.yaml", "--flip", "--storage", "vast").out
+    # Where a ceiling is unknown, no input decides; a system that no input turns is listed all the same.
+    open_ = run("fit", EXAMPLES / "hpc-128-nodes.yaml", "--flip", "--storage", "vast-ceres,gpfs").out
+    assert "vast-ceres: fits as far as known, number of units open; ask read bandwidth. " in open_
+    assert "decided" not in open_
+    found = ingest.fit(EXAMPLES / "enterprise-64-nodes.yaml", flip=True, storage="vast,ddn-ai400x2")
+    assert {one.entry.id for one in turned_systems(found)} == {"vast", "ddn-ai400x2"}
     files = [tmp_path / "buyer.md", tmp_path / "buyer.xlsx"]
     ingest.report(EXAMPLES / "hpc-128-nodes.yaml", output=files, storage="ddn-ai400x2")
-    assert "31.4 samples/s per GPU | 27.8 | 19.8 – 38.9: undecided" in files[0].read_text(encoding="utf-8")
+    written = files[0].read_text(encoding="utf-8")
+    assert written.index("Measure first: an hour of climate") < written.index(
+        "31.4 samples/s per GPU | 27.8 | 19.8 – 38.9: undecided"
+    )
     heads, first, *_ = openpyxl.load_workbook(files[1])["Flips"].iter_rows(values_only=True)
     row = dict(zip(heads, first, strict=True))
     assert (row["Input"], row["Then"], row["Today undecided"]) == ("jobs.climate.samples_per_second", "fails", "undecided")

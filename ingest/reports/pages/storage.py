@@ -100,9 +100,7 @@ def flip_sections(found: Fits, in_full: bool = False) -> Iterator[Section]:
     """What turns the verdict on each chosen system first; then of each the inputs that do, the nearest first, all in full."""
     if found.flips is None:
         return
-    turned = [
-        one for one in found.systems if flips_in(found, one) or any(row.system == one.entry.id for row in found.flips.steady)
-    ]
+    turned = turned_systems(found)
     yield Section("What would change the verdicts", lines=tuple(turned_first(found, one) for one in turned))
     for one in turned:
         own, shown = flips_in(found, one), first_flips(found, one)
@@ -111,12 +109,27 @@ def flip_sections(found: Fits, in_full: bool = False) -> Iterator[Section]:
         shares = ", ".join(f"{effect.share * 100:.0f} % by {effect.input}" for effect in effects[:MOST_EFFECTS])
         lines = (f"Variance of the {'capacity' if one.entry.tiers else 'units'} to buy: {shares}",) if shares else ()
         yield Section(_chosen(one), FLIP_COLUMNS, tuple(map(flip_row, own)), lines, 1, main=None if in_full else main)
-    first = found.flips.observation
-    if first is not None:
-        narrowed = f"It narrows {first.narrows} of {counted(first.undecided, 'undecided verdict')}."
-        yield Section(f"Measure first: {first.what}", lines=(first.command, narrowed))
+    title, *measured = measured_first(found) or [""]
+    yield Section(title, lines=tuple(measured))
     left_out = tuple(f"{name}: {why}" for name, why in found.flips.refused.items())
     yield Section("Not turned: plan again with other values", lines=left_out, detail="input")
+
+
+def turned_systems(found: Fits) -> list[Fit]:
+    """The chosen systems whose inputs were turned, those whose verdict no input turns among them."""
+    if found.flips is None:
+        return []
+    chosen = {one.system for one in found.flips.flips} | {one.system for one in found.flips.steady}
+    return [one for one in found.systems if one.entry.id in chosen]
+
+
+def measured_first(found: Fits) -> list[str]:
+    """The observation to make first: it, its command, and what it narrows; nothing where none helps."""
+    first = None if found.flips is None else found.flips.observation
+    if first is None:
+        return []
+    narrowed = f"It narrows {first.narrows} of {counted(first.undecided, 'undecided verdict')} on single lines."
+    return [f"Measure first: {first.what}", first.command, narrowed]
 
 
 def turned_first(found: Fits, one: Fit) -> str:
@@ -124,9 +137,11 @@ def turned_first(found: Fits, one: Fit) -> str:
     own = flips_in(found, one)
     if not own:
         inputs = {row.input for row in found.flips.steady if row.system == one.entry.id} if found.flips is not None else ()
-        return f"{one.entry.id}: {one.verdict} at both ends of {counted(len(inputs), 'input')}"
+        return f"{one.entry.id}: {_named(one)} at both ends of {counted(len(inputs), 'input')}"
     line, turns, today, span, name = flip_row(own[0])
-    state = "undecided" if own[0].inside_range else "decided"
+    # Inputs decide nothing about a ceiling that nobody has published.
+    outside = "decided" if one.fits is not None else "; ask ".join(filter(None, (_named(one), _asked(one))))
+    state = "undecided" if own[0].inside_range else outside
     known = f"range {span.removesuffix(UNDECIDED)}" if span else "no range"
     return f"{one.entry.id}: {state}. {line} first, where {name} {turns} (today {today}; {known})"
 
