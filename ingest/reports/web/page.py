@@ -296,7 +296,7 @@ ROOTS: Mapping[str, tuple[str, ...]] = {
     "ingest.storage.fit": ("fit", "chosen", "ONE_SPARE"),
     "ingest.storage.need": ("need_of", "from_numbers"),
     "ingest.sizing.job": ("Job",),
-    "ingest.reports.pages.storage": ("fits_page",),
+    "ingest.reports.pages.storage": ("fits_page", "fits_title", "_row"),
     "ingest.architecture.structure": ("Architecture",),
     "ingest.architecture.weight_table": ("Weight", "Attention"),
     "ingest.reports.pages.sizing": ("_value_row", "_rate_of", "_answer_table", "own_labels"),
@@ -306,11 +306,11 @@ ROOTS: Mapping[str, tuple[str, ...]] = {
     "ingest.engine.expression": ("prose", "record"),
     "ingest.engine.registry": ("unit_of", "INPUTS"),
     "ingest.engine.messages": ("fact_of",),
-    "ingest.catalog.store": ("Catalog", "meaning", "patterns_of", "plain", "unwrapped"),
+    "ingest.catalog.store": ("Catalog", "Meaning", "meaning", "patterns_of", "plain", "unwrapped"),
     "ingest.catalog.releases": ("Releases",),
-    "ingest.catalog.records": ("KINDS", "Value", "Statement", "Encoding", "Tier", "Rate"),
+    "ingest.catalog.records": ("KINDS", "Gpu", "Node", "Value", "Statement", "Encoding", "Tier", "Rate"),
     "ingest.engine.value": ("Source",),
-    "ingest.errors": ("IngestError", "listed", "nearest", "shortened"),
+    "ingest.errors": ("IngestError", "UsageError", "listed", "nearest", "shortened"),
     "ingest.units": ("display", "exact"),
 }
 #: Fields of formulas that no question of the page is about.
