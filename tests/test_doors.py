@@ -272,9 +272,7 @@ def test_a_kind_of_load_takes_three_files(house):
     house.edit("ingest/site/schema.json", first, f'        "intake": {json.dumps(intake)},\n{first}')
     wording = "ingest/site/requirement_wording.py"
     house.edit(wording, WHY, f'    "R-TAKE-01": Rationale("loading", "Instruments do not wait."),\n{WHY}')
-    says = (
-        '_SUSTAIN + "of {io} writes from {clients} {within}", "job_intake_bandwidth_of_jobs", "job", within="intake_seconds"'
-    )
+    says = '_SUSTAIN + "of {io} writes from {clients} {within}", "job_intake_bandwidth_of_jobs", "job", within="intake_seconds"'
     line = f'"R-TAKE-01", "site_intake_bandwidth", "mandatory", "write", {says}'
     house.edit(wording, LINE, f"    RequirementTemplate({line}),\n{LINE}")
     lines, _ = planned_lines(house, SITE % ", intake: {bytes: 60 TB, within: 10 min}")
