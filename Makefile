@@ -76,10 +76,11 @@ docs: $(VENV)/.all                  ## the handbook, as a folder of HTML: docs/_
 	$(BIN)/sphinx-build -W -q -j auto -b html docs docs/_build/html
 	$(BIN)/python docs/handbook.py
 
-pictures: $(VENV)/.all              ## pictures of the README: terminal, calculator page, tender
+pictures: $(VENV)/.all              ## pictures of the README; into build/pictures every tab of the page in every form; 3 minutes
 	$(BIN)/python docs/generate.py
 	PYTHONPATH=docs $(BIN)/python -c 'import sample_pages; sample_pages.write()'
 	PYTHONPATH=tests/web $(BIN)/python tests/web/pictures.py
+	PYTHONPATH=tests/web $(BIN)/python tests/web/pictures.py build/pictures
 
 linkcheck: $(VENV)/.all             ## links of the handbook to other sites; needs the network
 	$(BIN)/sphinx-build -q -b linkcheck docs docs/_build/linkcheck

@@ -16,7 +16,7 @@ WINDOWS = {
     "dark": (1280, 900, "dark"), "3840": (3840, 2160, "light"),
 }  # fmt: skip
 #: Inputs beside those that a tab begins with.
-ASKED = {"plan": "&storage=ddn-ai400x2"}
+ASKED = {"plan": "&storage=ddn-ai400x2", "fit": "&storage=all"}
 
 
 def shown(browser, url, width, height, scheme, state=""):

@@ -19,7 +19,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.registry import FORMULAS
 from ingest.reports.web.expressions import Unprintable
 from ingest.reports.web.javascript import Printer
-from ingest.reports.web.page import page
+from ingest.reports.web.page import ASSETS, QUESTIONS, ROOTS, VIEWS, page
 from ingest.site.planner import plan
 from ingest.sizing.bandwidth import bw
 from ingest.sizing.explain import Explanation
@@ -357,6 +357,15 @@ def test_names_that_tools_print_mean_the_same_in_the_page(opened):
         for name in written:
             entry, possible, near, _ = Catalog().meaning(kind, name)
             assert opened.evaluate(f"([kind, name]) => {{ {meant} }}", [kind, name]) == [entry, [*possible], [*near]], name
+
+
+def test_roots_are_what_the_scripts_take_from_modules():
+    code = "\n".join((ASSETS / name).read_text() for name in ("catalog.js", *QUESTIONS, *VIEWS))
+    taken = {(f"ingest.{module}", name) for module, name in re.findall(r'\bof\("([\w.]+)", "(\w+)"\)', code)}
+    for names, module in re.findall(r'\{ ([\w, ]+) \} = \$[.]modules\["([\w.]+)"\]', code):
+        taken |= {(module, name) for name in names.split(", ")}
+    assert len(taken) > 30
+    assert taken <= {(module, name) for module, names in ROOTS.items() for name in names}
 
 
 @needs_chromium

@@ -248,13 +248,20 @@ def test_the_command_is_copied_and_the_site_file_plans(show, run, tmp_path):
     assert run("plan", "site.yaml", cwd=tmp_path).code == 0
 
 
-@pytest.mark.parametrize("width", [320, 768, 3840])
+#: The tables that hide a part of themselves.
+CUT = """[...document.querySelectorAll(".scroll")].filter((one) => one.scrollWidth > one.clientWidth)
+    .map((one) => one.ariaLabel)"""
+
+
+@pytest.mark.parametrize("width", [320, 390, 748, 768, 1280, 3840])
 def test_nothing_is_wider_than_the_window(show, width):
     page = show(width=width)
-    for tab in TABS:
-        page.locator(f"#tab-{tab}").click()
+    for tab in (*TABS, "fit&storage=all", "plan&storage=ddn-ai400x2"):
+        page.evaluate(FOLLOW, f"#v=1&tab={tab}")
+        answered(page)
         settle(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, tab
+        assert page.evaluate(CUT) == [], tab
     page.locator(".big").first.click()
     assert page.evaluate(
         "[...document.querySelectorAll('dialog *')].every((one) => one.getBoundingClientRect().right <= innerWidth)"

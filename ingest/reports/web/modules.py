@@ -137,7 +137,7 @@ def _imports(names: Mapping[str, tuple[str, str]]) -> list[str]:
 
 def _renamed(name: str, local: str) -> str:
     """A name between braces, and what it is called here."""
-    return name if name == local else f"{name}: {local}"
+    return name if name == local else f"{name}:{local}"
 
 
 class Way(NamedTuple):
@@ -166,6 +166,7 @@ class Program:
     sources: dict[str, Source] = field(default_factory=dict)
     reached: dict[str, set[str]] = field(default_factory=dict)
     needed: dict[str, set[str]] = field(default_factory=dict)
+    shared: set[tuple[str, str]] = field(default_factory=set)  # module and name of what others take: the rest it keeps
     words: set[str] = field(default_factory=set)
     patterns: set[str] = field(default_factory=set)
     needs: set[str] = field(default_factory=set)
@@ -181,6 +182,7 @@ class Program:
     def collect(self) -> None:
         """Follow names from the roots, and the names of quantities to their formulas."""
         waiting = [(module, name) for module, names in self.roots.items() for name in names]
+        self.shared |= {*waiting}
         quantities = self.quantities
         while waiting:
             while waiting:
@@ -305,6 +307,7 @@ class Program:
             if not place.startswith("ingest"):
                 return []
             self.needed.setdefault(module, set()).add(place)
+            self.shared |= {(place, there)}
             return [(place, there)] if there else []
         raise KeyError(f"{module}:{name}")
 
@@ -317,6 +320,7 @@ class Program:
                 place, there = source.imported[one.value.id]
                 if not there and place.startswith("ingest"):
                     self.needed.setdefault(module, set()).add(place)
+                    self.shared |= {(place, one.attr)}
                     yield place, one.attr
             elif isinstance(one, ast.Constant) and isinstance(one.value, str):
                 self.words.update(one.value.replace(",", " ").split() if _NAMES.fullmatch(one.value) else ())
@@ -395,8 +399,7 @@ class Program:
                 lines.append(printer.change(node))
             elif node in source.effects and self._has_effect(module, node):
                 lines.append(printer.definition(node))
-        shared = sorted((reached & source.definitions.keys()) | (reached & source.imported.keys()))
-        exported = ", ".join(_renamed(name, name_of(name)) for name in shared)
+        exported = ",".join(_renamed(name, name_of(name)) for name in sorted(reached) if (module, name) in self.shared)
         body = "\n".join(lines)
         return f"$M[{json.dumps(module)}]=(()=>{{\n{body}\nreturn {{{exported}}};\n}})();"
 

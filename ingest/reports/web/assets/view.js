@@ -38,6 +38,9 @@
     return made;
   }
 
+  /** A text whose words do not break at their hyphens, as options do not. */
+  const whole = (text) => text.split(/(\S*-\S+)/).map((part, place) => (place % 2 ? make("span", { class: "whole" }, part) : part));
+
   /** Run `work` once, `wait` ms after the last call; `.flush()` runs it now if it waits. */
   function later(work, wait) {
     let timer = 0;
@@ -366,7 +369,7 @@
 
   /** A cell without its value in binary units, which the derivation shows. */
   const decimal = (cell) => String(cell).replace(/ \([\d.,]+ [KMGTPE]iB[^)]*\)/g, "");
-  const AMOUNT = /^[≥≤<>~]?[\d.,]+\*?( \S+\*?)?$|^unknown$/;
+  const AMOUNT = /^[≥≤<>~]?[\d.,]+\*?( (per )?\S+\*?)?$|^unknown$/;
   /** A table without the columns that are empty; lines of one column are a list. */
   function tableOf({ title, columns, rows, notes }) {
     const kept = columns.map((_, place) => place).filter((place) => rows.some((row) => row[place]));
@@ -380,7 +383,7 @@
         make("table", { class: kept.length > 3 ? `cards${kept.length > 6 ? " dense" : ""}` : undefined },
           make("thead", {}, make("tr", {}, ...kept.map((place) => make("th", { scope: "col", class: kind(columns[place].label, place) }, columns[place].label)))),
           make("tbody", {}, ...rows.map((row) => make("tr", { class: row.includes("chosen") && "main" }, ...kept.map((place) => cell(row, place))))))),
-      lines.length > 0 && make("ul", { class: "levels" }, ...lines.map((line) => make("li", {}, line))));
+      lines.length > 0 && make("ul", { class: "levels" }, ...lines.map((line) => make("li", {}, ...whole(line)))));
   }
 
   const speak = later(() => {
@@ -417,17 +420,17 @@
       else control.removeAttribute("aria-invalid");
     }
     find("command").hidden = find("copy").disabled = !answer.command;
-    find("command").querySelector("code").textContent = answer.command ?? "";
+    find("command").querySelector("code").replaceChildren(...whole(answer.command ?? ""));
     const next = answer.next;
     find("next").hidden = !next;
-    find("next").replaceChildren(...(next ? [`${next.text}: `, make("code", {}, next.command)] : []));
+    find("next").replaceChildren(...(next ? [`${next.text}: `, make("code", {}, ...whole(next.command))] : []));
     find("download").disabled = !ok;
     find("done").textContent = "";
     if (ok) {
       const head = headOf(answer);
       showHead(head);
       showRows(answer.rows, head.name);
-      find("cautions").querySelector("ul").replaceChildren(...answer.warnings.map(({ id, text }) => make("li", {}, id && make("span", { class: "code" }, id), make("span", {}, text))));
+      find("cautions").querySelector("ul").replaceChildren(...answer.warnings.map(({ id, text }) => make("li", {}, id && make("span", { class: "code" }, id), make("span", {}, ...whole(text)))));
       document.title = `${halves(head.display).first}, ${tab.label}: storage sizing for AI training`;
     } else {
       find("echo").replaceChildren();
