@@ -2,8 +2,8 @@
 
 A remark confirms plainly where it has a word of consent, no word that limits, no number that the requirement does not ask for,
 and no word that is neither the requirement's own nor one of those with which offers confirm. Whatever else it says, in whatever
-language, a person decides on. Verbs count in forms that tell what is so, not what can be or is to be; a word of other languages is
-known with its endings, never with any tail: compounds hide limits.
+language, a person decides on. Verbs count in forms that tell what is so, not what can be or is to be; words of other languages
+are known with their endings, never with any tail: compounds hide limits.
 """
 
 from __future__ import annotations
@@ -119,7 +119,8 @@ DENIALS = re.compile(
     r"|were)\s+)?"
     r"(?:off|disabled|switched\s+off|turned\s+off|not\s+(?:used|counted|needed))\b"
     r"|\bun(?:cached|compressed|limited|restricted|conditional(?:ly)?|reserved(?:ly)?)\b|\bincompressible\b|\bnot\s+only\b"
-    r"|\b(?:included|contained)\s+in\s+(?:the\s+)?(?:\w+\s+)?(?:price|offer|cost)\b|\bat\s+no\s+(?:\w+\s+)?(?:cost|charge)\b"
+    r"|\b(?:(?:included|contained)\s+in|part\s+of)\s+(?:the\s+)?(?:\w+\s+)?(?:price|offer|cost)\b"
+    r"|\bat\s+no\s+(?:\w+\s+)?(?:cost|charge)\b"
     r"|\bas\s+(?:is|was|were|are)?\s*(?:expected|planned|required|requested|specified|stated|demanded|asked)\b"
     r"|\b(?:after|before|upon|on|at)\s+(?:delivery|installation|acceptance)\b"
     r"|\b(?:under|at|in|with)\s+(?:all|the|these|those|your|its|said)\s+(?:of\s+)?(?:the\s+)?(?:\w+\s+)?(?:conditions?"
@@ -190,6 +191,11 @@ LIMITS = re.compile(
     r"|(?:à|por|para|da)\s+[^\W\d_]+[aei]re?|a\s+[^\W\d_]{4,}[ai]re?|zu\s+(?:be|er|ge|ver)[^\W\d_]+en"
     r"|do\s+[^\W\d_]+[ae]nia|(?:first|initial|erste[nsr]?|premi[eè]re?s?|primer[ao]?|prim[oai]|pierwsz\w+)"
     r"\s+(?:\d+\s+)?(?:years?|months?|weeks?|jahre?n?|ann[ée]es?|an|años?|ann[oi]|rok\w*)"
+    # Moods and tenses of what is not yet, and one unit of many
+    r"|can\s+be|(?:will|shall)\s+(?:see|(?:be\s+)?confirm\w*)|wird\b[^.]*\bwerden|(?:confirm|conferm|verific|garanti|cumpl"
+    r"|acept|accett)\w*[aei]r[áà]n?"
+    r"|(?:sera|seront|ser[áà]n?|sarà|saranno)\s+(?:confirm|conferm|verifi|vérifi|valid)\w*|à\s+part"
+    r"|(?:auf|mit|avec|sur|con|na)\s+(?:eine[mr]|une?|un[oa]|jedn\w+)"
     # The buyer's part: `client` is a machine in English, and the customer in French
     r"|(?:clients?|customers?|buyers?)\s+(?:is|are|has|have|will|shall|must|provid|suppl|deliver|instal|pay|bear|own"
     r"|operat|ensur|configur)\w*"
@@ -215,7 +221,8 @@ CONSENTS = re.compile(
     r"|uneingeschränkt\w*|unconditional\w*|ready|available|enabled|default|standard|throughout|always|covered|part\s+of"
     r"|granted|secured|done"
     # Of what meets, exceeds, covers, provides and belongs to what is asked for
-    r"|entspr[ieo]ch\w{0,2}|übertroffen|übertriff\w*|erreich(?:t|en)|bestanden|bestandteil|abgedeckt|gewährleist\w*"
+    r"|übererfüllt|entspr[ieo]ch\w{0,2}|übertroffen|übertriff\w*|erreich(?:t|en)|bestanden|bestandteil|abgedeckt"
+    r"|gewährleist\w*"
     r"|sichern|sichergestellt|bereitgestellt|mitgeliefert|geliefert"
     r"|covers?|couvren?t?|umfasst|umfassen|obejmuj\w+|garant[ií]\w*|garanzi\w|gwarancj\w+|pass(?:es|ed)|dépass\w+"
     r"|fourni\w*|livrée?s?|couvert\w*|super(?:an?|ano|at[oa]|ad[oa])|cubiert[oa]s?"
@@ -262,7 +269,9 @@ PLAIN_WORDS = re.compile(
     r"|bandwidth|latency"
     r"|reads?|writes?|reading|writing|uncached|direct|i|o|threads?|process(?:es)?|streams?|queue|depth|blocks?|sizes?"
     r"|random|incompressible|sequential|aggregate|mandatory|years?|terms?|months?|weeks?"
-    r"|days?|hours?|minutes?|benchmarks?|models?|components?|composants?|componenti|componentes|komponenten|element[yi]"
+    r"|days?|hours?|minutes?|benchmarks?|description|bandbreite|anbieter|volle[mnrs]?|gegeben|soumissionnaire|prestations?"
+    r"|contrat|licitador|licencias?|offerente|licencj\w+|wszystki\w+|models?|components?|composants?|componenti"
+    r"|componentes|komponenten|element[yi]"
     r"|forderung(?:en)?|mesures|produttore|producent\w*|quanto|económic[oa]|economic[oa]|całoś\w+|konzept|references?"
     r"|architectures?|obligations?|whole|seconds?|long|duration|period"
     r"|warranty|services?|maintenance|team|administrators?|departments?|legal|management|experts?|specialists?|engineers?"
@@ -311,7 +320,7 @@ PLAIN_WORDS = re.compile(
     r"|hanno|stat[oa]|viene|vengono|apparat[oi]|prestazion[ei]|prodotto|consegna|termini|prov[ae]|piattaforma|riferimento"
     r"|rapporto|funzion[ei]|abilitat[oa]|scheda|laboratori?o?|licenz[ae]|valori|capitolato|contratto|servizio"
     r"|ten|tę|ta|funkcj\w+|standardow\w+|przepustowoś\w+|pojemnoś\w+|wykonawc\w+|to|się|dla|przez|podczas|u|odbi[oó]r\w*"
-    r"|wydajnoś\w+|zostan\w+|został\w*|będ\w+|urządzeni\w+|produkt\w{0,2}|tego|te|we|z|ze|na|do|oraz|i|jest|są|nasz\w*"
+    r"|wydajnoś\w+|został\w*|urządzeni\w+|produkt\w{0,2}|tego|te|we|z|ze|na|do|oraz|i|jest|są|nasz\w*"
     r"|podan\w*|wartoś\w*|wym[oó]g\w*|ofer(?:ta|ty|cie|tą|owan\w*)|kart[aąyę]|katalogow\w*|techniczn\w*|cen(?:a|ie|y|ę)"
     r"|laboratorium|system(?:y|u|em)?|rozwiązani\w*|konfiguracj\w*|termin\w*|dostaw\w*|raport\w*|pełn\w+|całkowicie|punkt\w*"
     r"|des|es|sie|ihr\w*|zum|somit|punkte?n?|vorgaben?|kriteri\w*|genannt\w*|angegeben\w*|angeboten\w*|lösung|c[eo]|cet"

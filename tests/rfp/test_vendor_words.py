@@ -43,7 +43,11 @@ LIMITING = """
     Conforme in condizioni di laboratorio | Tak, po aktualizacji | Zgodne przy odczycie | Grundsätzlich ja | Valor orientativo
     Да, но не сейчас | Да, за дополнительную плату | Выполняется частично | Соответствует при чтении | Только для чтения
     Ναι, σε επόμενη έκδοση | Συμμορφώνεται εν μέρει | Підтверджуємо частково | Yеs | Confirmed. Да, кроме NFS
-    À confirmer. | Por confirmar. | Da confermare. | Do potwierdzenia. | Noch zu bestätigen | Guaranteed during the first year.
+    Can be delivered. | We will see. | Wird bestätigt werden. | Sera confirmé lors de la recette.
+    Se confirmará. | Zostanie potwierdzone.
+    Erfüllt auf einem Knoten. | Confirmado con un equipo. | Sarà confermato. | Będzie spełnione.
+    À confirmer. | Por confirmar. | Da confermare. | Do potwierdzenia.
+    Noch zu bestätigen | Guaranteed during the first year.
     Zum Teil erfüllt. | Oui, en partie. | Conforme si la configuration est conforme. | Conforme se il sistema è conforme.
     expected | first year included, then quoted | lower with encryption | in most cases | TBD | n/a | 12 months
 """.replace("\n", " | ").split(" | ")
