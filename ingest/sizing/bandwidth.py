@@ -74,9 +74,9 @@ QUESTION = Question(
         Shown("unstalled_bandwidth_per_gpu", main=False),
         Shown("file_opens_per_second_per_job"),
         Shown("bytes_per_file_open", main=False),
-        Shown("sample_reads_per_second_per_job", where="least_width"),
-        Shown("request_of_sizes", main=False, where="least_width"),
-        Shown("small_file_share", where="least_width"),
+        Shown("sample_reads_per_second_per_job", where="largest_request_bytes"),
+        Shown("request_of_sizes", main=False, where="largest_request_bytes"),
+        Shown("small_file_share", where="largest_request_bytes"),
         *(Shown(name, where="embedding_hot_bytes") for name in EMBEDDED),
         Shown("epoch_seconds"),
         Shown("gpus", main=False),
@@ -343,7 +343,7 @@ def _results(known: Quantities, clients: Clients) -> tuple[dict[str, Quantity], 
     found: dict[str, Step] = {}
     unknown: dict[str, str] = {}
     stalled = any(known.given[name].value != 1 for name in ("accelerator_utilization", "scaling_efficiency"))
-    for name, where in ((one.name, one.where) for one in QUESTION.results):
+    for name in (one.name for one in QUESTION.results if not one.where or one.where in known.given):
         try:
             if name not in CLIENTS:
                 found[name] = known.step(name)
@@ -351,10 +351,9 @@ def _results(known: Quantities, clients: Clients) -> tuple[dict[str, Quantity], 
                 below = {"ingest_bandwidth_per_node": found["ingest_bandwidth_per_node"]}
                 found[name] = derive("client_share", client, below)
         except MissingQuantity as error:
-            if not where or where in known.given:
-                one = OPTION_OF.get(error.name)
-                ways = (one, f"set.{error.name}") if one else ()
-                unknown[name] = Message(f"{error.name} is not known", supply=ways) if one else message_of(error)
+            one = OPTION_OF.get(error.name)
+            ways = (one, f"set.{error.name}") if one else ()
+            unknown[name] = Message(f"{error.name} is not known", supply=ways) if one else message_of(error)
     if not stalled:
         found.pop("unstalled_bandwidth_per_gpu", None)
         unknown.pop("unstalled_bandwidth_per_gpu", None)
