@@ -2,11 +2,13 @@
 
 A remark confirms plainly where it has a word of consent, no word that limits, no number that the requirement does not ask for,
 and no word that is neither the requirement's own nor one of those with which offers confirm. Whatever else it says, in whatever
-language, a person decides on: the words are those of general English, not those of known offers.
+language, a person decides on. Verbs count in forms that tell what is so, not what can be or is to be; words of other languages
+are known with their endings, never with any tail: compounds hide limits.
 """
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -41,9 +43,20 @@ MOST_UNIT_WORDS = 4
 AT_LEAST = re.compile(r"^(?:>=?|≥|=|at least|min(?:imum|\.)?|no less than|over|more than|above|exceeds)$", re.IGNORECASE)
 #: What a remark refers to, and how it denies, limits and consents.
 _WRITTEN = table_beside(__file__, "vendor_words.yaml")
-REFERENCES, ELSEWHERE, DENIALS, LIMITS, CONSENTS, PLAIN_WORDS = (
+REFERENCES, ELSEWHERE, DENIALS, LIMITS, CONSENTS, PLAIN_WORDS, CONFIRMED_ELSEWHERE, PLAIN_ELSEWHERE = (
     re.compile("".join(_WRITTEN[name].splitlines()), re.IGNORECASE)
-    for name in ("references", "elsewhere", "denials", "limits", "consents", "plain_words")
+    for name in ("references", "elsewhere", "denials", "limits", "consents", "plain_words", "confirmations_in_other_scripts",
+                 "plain_words_in_other_scripts")
+)  # fmt: skip
+MONTHS: Sequence[str] = _WRITTEN["months"]
+#: In Cyrillic and Greek letters: what stands for words of consent, and what says nothing; any other word stays to decide.
+OTHER_SCRIPTS = ((" confirmed ", CONFIRMED_ELSEWHERE), (" ", PLAIN_ELSEWHERE))
+#: A day or a month: past ones are those of tests and documents, later ones postpone.
+DATES = re.compile(
+    r"\b(?P<iso>(?:19|20)\d\d)-(?P<iso_month>0[1-9]|1[0-2])(?:-\d{2})?\b"
+    r"|\b(?:\d{1,2}[./])(?P<month>\d{1,2})[./](?P<year>(?:19|20)\d\d)\b"
+    rf"|\b(?:\d{{1,2}}(?:st|nd|rd|th|er|\.)?\s+(?:of\s+|de\s+)?)?(?P<name>{'|'.join(MONTHS)})\.?,?\s+(?:de\s+)?(?P<named>(?:19|20)\d\d)\b",
+    re.IGNORECASE,
 )
 #: Numbers in words, where a noun follows that is counted.
 SPELLED = {word: number for number, word in enumerate(
@@ -199,9 +212,13 @@ def limits(remark: str, asked: Callable[[Counted, bool], str], required: str = "
     if elsewhere := ELSEWHERE.search(remark):
         return f"refers to '{elsewhere[0].strip()}'"
     text = _SPELLED.sub(lambda found: str(SPELLED[found[1].lower()]), remark)
-    text = DENIALS.sub(" confirmed ", REFERENCES.sub(" see ", text))
-    if words := limiting(text):
-        return words
+    if later := next((found[0] for found in DATES.finditer(text) if _is_to_come(found)), ""):
+        return f"names {later}, which is to come"
+    text = DENIALS.sub(" confirmed ", REFERENCES.sub(" see ", DATES.sub(" ", text)))
+    for instead, words in OTHER_SCRIPTS:
+        text = words.sub(instead, text)
+    if limit := limiting(text):
+        return limit
     numbers = [
         Counted(number, text[: found.start()].strip(), text[found.end() :].strip(" -"))
         for found in _NUMBER.finditer(text)
@@ -217,6 +234,14 @@ def limits(remark: str, asked: Callable[[Counted, bool], str], required: str = "
     return more_than(text, required)
 
 
+def _is_to_come(date: re.Match[str]) -> bool:
+    """Whether a date is in a later month than today."""
+    today, name = datetime.date.today(), date["name"]
+    named = next((number for number, month in enumerate(MONTHS, 1) if name and re.fullmatch(month, name, re.IGNORECASE)), 0)
+    return (int(date["iso"] or date["year"] or date["named"]), named or int(date["iso_month"] or date["month"])) > (
+        today.year, today.month)  # fmt: skip
+
+
 def more_than(text: str, required: str = "") -> str:
     """The words of a text that are neither plain nor those of what is required, as a phrase; empty where there are none."""
     own = {word.rstrip("s") for word in _WORD.findall(required.lower())}
@@ -227,5 +252,6 @@ def more_than(text: str, required: str = "") -> str:
 def _is_plain(word: str) -> bool:
     """Whether a word, or each part of a compound, confirms, belongs to a confirmation, or is a unit."""
     return all(
-        CONSENTS.fullmatch(part) or PLAIN_WORDS.fullmatch(part) or _UNIT_WORD.fullmatch(part) for part in word.split("-")
+        CONSENTS.fullmatch(part) or PLAIN_WORDS.fullmatch(part) or _UNIT_WORD.fullmatch(part)
+        for part in re.split("[-'’]", word)
     )

@@ -1,5 +1,6 @@
 """What vendors write: numbers with units in any notation, and remarks that confirm or limit."""
 
+import datetime
 from functools import partial
 
 import pytest
@@ -37,6 +38,17 @@ LIMITING = """
     Yes. See attachment 3. | confirmed, letter enclosed as exhibit B | Ja, siehe Beilage 2 | con\u200bfirmed | Sim, por enquanto
     Ja, in overleg | Conforme quasi del tutto | Oui, dès la version suivante | 基本满足。 | 対応予定です。
     Ja, men kun ved læsning | OK for NFS | Confirmed for release 9.
+    Achievable. | Deliverable. | Erfüllbar | Wir bestätigen, wertabhängig | Garantierbar | Oui, sur demande | Sì, su richiesta
+    Conforme, livré par le client | Garantito dal cliente | The client provides the load | Oui, à terme
+    Conforme in condizioni di laboratorio | Tak, po aktualizacji | Zgodne przy odczycie | Grundsätzlich ja | Valor orientativo
+    Да, но не сейчас | Да, за дополнительную плату | Выполняется частично | Соответствует при чтении | Только для чтения
+    Ναι, σε επόμενη έκδοση | Συμμορφώνεται εν μέρει | Підтверджуємо частково | Yеs | Confirmed. Да, кроме NFS
+    Can be delivered. | We will see. | Wird bestätigt werden. | Sera confirmé lors de la recette.
+    Se confirmará. | Zostanie potwierdzone.
+    Erfüllt auf einem Knoten. | Confirmado con un equipo. | Sarà confermato. | Będzie spełnione.
+    À confirmer. | Por confirmar. | Da confermare. | Do potwierdzenia.
+    Noch zu bestätigen | Guaranteed during the first year.
+    Zum Teil erfüllt. | Oui, en partie. | Conforme si la configuration est conforme. | Conforme se il sistema è conforme.
     expected | first year included, then quoted | lower with encryption | in most cases | TBD | n/a | 12 months
 """.replace("\n", " | ").split(" | ")
 #: And what confirms.
@@ -56,6 +68,16 @@ PLAIN = (
     We exceed the requirement by 12 % | Understood and accepted. | None.
     Measured with fio 3.36, direct I/O, log file attached.
     Documented in the administrator guide, chapter 7. | Sustained over one hour, not a burst. | Fully met by design.
+    We do offer this as standard, on a server. | La garantie couvre l'ensemble du matériel. | La garantía cubre todo.
+    Wir akzeptieren diese Bedingung. | Im Lieferumfang enthalten. | Unterstützt ab Werk, keine zusätzliche Lizenz erforderlich.
+    Gemessen in unserem Labor in Kiel | Der geforderte Wert wird übertroffen.
+    Inclus dans le prix, sans licence supplémentaire.
+    La solution proposée répond à cette exigence. | Oui, pris en charge nativement. | Compris dans l'offre. | D'accord.
+    Sí, cumple. | Aceptamos las condiciones de la prueba de aceptación. | El sistema ofertado alcanza este valor.
+    Compreso nel prezzo, nessuna licenza aggiuntiva. | Requisito soddisfatto dalla configurazione offerta. | Conforme, pag. 5
+    Potwierdzamy podaną wartość. | Zawarte w cenie oferty. | Oferowany system spełnia ten wymóg bez zastrzeżeń.
+    Да, соответствует. | Требование выполнено полностью, см. технический паспорт, стр. 3. | Выполняется без ограничений.
+    Ναι, συμμορφωνόμαστε. | Επιβεβαιώνουμε την τιμή. | Πληρούται πλήρως. | The quoted system complies | Verified on 14 mars 2026
     Sì, confermato. | Ja, voldoet volledig. | Uppfyller kravet helt. | Sim, em conformidade. | Nous confirmons. | 满足要求。
     はい、準拠しています。 | Wir bestätigen die Einhaltung. | Cumple totalmente con el requisito. | Ja, kravet er opfyldt.
     Read and accepted in full | Provided | Delivered as requested | Confirmed for all 22 clients
@@ -111,6 +133,16 @@ def test_numbers_of_a_remark_are_held_against_what_is_asked():
     assert found("Confirmed with 64 MiB transfers") == "states 64 MiB, which is not asked for"
     assert found("Confirmed, 65 MiB of log") == found("Confirmed as in 1990") == ""
     assert found("Confirmed as in 1989") == "states 1989, which is not asked for"
+
+
+@given(
+    st.dates(datetime.date(2020, 1, 1), datetime.date(2040, 1, 1)),
+    st.sampled_from(["%Y-%m-%d", "%d.%m.%Y", "%d %B %Y", "%B %Y"]),
+)
+def test_a_date_to_come_postpones(date, written):
+    today = datetime.date.today()
+    to_come = (date.year, date.month) > (today.year, today.month)
+    assert bool(found(f"Delivered and tested on {date.strftime(written)}")) == to_come
 
 
 def test_a_comma_before_three_digits_groups_an_amount_of_a_thousand():
