@@ -51,7 +51,8 @@ input_quantity("class_high_bytes", "B", "Largest sample of a class of sizes.", a
 input_quantity("largest_request_bytes", "B", "Largest read request, into several of which larger samples are split.")
 input_quantity("class_bytes_of_sizes", "B", "Column class_bytes of all classes of sizes.", above=False)
 input_quantity("class_requests_of_sizes", "1", "Column class_requests of all classes of sizes.", above=False)
-input_quantity("class_small_share_of_sizes", "1", "Column class_small_share of all classes of sizes.", above=False)
+input_quantity("class_small_share_of_sizes", "1", "Column class_small_share of all classes of sizes.", above=False,
+    high=1)  # fmt: skip
 input_quantity("class_padding_of_sizes", "B", "Column class_padding of all classes of sizes.", above=False)
 input_quantity("least_width", "B", "Width of a class of equal sizes.", default=1e-9)
 computed_quantity("class_bytes", "class_share * (class_low_bytes + class_high_bytes) / 2", "B",
@@ -68,7 +69,7 @@ computed_quantity("class_requests",
 computed_quantity("class_small_share",
     "class_share * minimum(maximum(largest_request_bytes - class_low_bytes, 0)"
     " / maximum(class_high_bytes - class_low_bytes, least_width), 1)", "1",
-    "Part of a class in the samples that are smaller than the largest request.",
+    "Part of a class in the samples that are smaller than the largest request.", high=1,
     needs="class_share class_low_bytes class_high_bytes largest_request_bytes least_width",
     example="class_small_share(0.5, 1e6, 3e6, 2e6, 1e-9), class_small_share(0.5, 1e6, 1e6, 1e6, 1e-9)"
     " -> (0.25, 0.0)")  # fmt: skip

@@ -175,13 +175,16 @@ def whole():
 
 
 def test_each_line_stands_in_exactly_one_section(whole):
-    # What the whole site leaves out: an archive, existing data, and models that grow.
+    # What the whole site leaves out: an archive, existing data, data that arrive, indexes, and models that grow.
     sets = {**WHOLE["datasets"], "tape": {"bytes": "5 PB", "tier": "archive"}, "made": {"made_from": "tape", "ratio": 0.1}}
     stated = {**WHOLE, "datasets": sets, "migrate": {"bytes": "1 PB", "within": "9 days"},
               "growth": {"parameters": {"factor": 2, "every": "1 year"}}}  # fmt: skip
     apart = {"rollout_cluster": "rollouts", "rollout_hosts": 2, "step_time": "60 s", "rollouts": 512, "tokens": 1000}
     learning = {"kind": "rl", "cluster": "main", "nodes": 1, "model": "qwen3-8b", "rl": apart}
     taught = {"clusters": {name: {"node": "dgx-h100", "count": 2} for name in ("main", "rollouts")}, "jobs": {"grpo": learning}}
+    taught["datasets"] = {"sky": {"bytes": "1 TB", "file_bytes": "1 GB", "arrives": {"rate": "1 GB/s", "buffer": "1 day"}}}
+    taught["indexes"] = {"pages": {"cluster": "main", "nodes": 1, "vectors": 10**8, "dimensions": 768, "index": "diskann",
+                                   "qps": 500, "search_list": 100, "latency": "50 ms", "rebuilds_per_day": 1}}  # fmt: skip
     plans = (whole, plan(TIERS, samples=0), plan(stated, samples=0), plan(taught, samples=0))
     assert {one.id for made in plans for one in made.requirements} == {line.id for line in LINES}
     written = [(document, lines) for made in plans for document, lines in (

@@ -120,7 +120,8 @@ def test_of_adapters_only_they_travel():
 
 def test_cautions_say_what_decides():
     assert "W107" in rules(publish="delta")
-    assert "W107" not in rules(publish="delta", changed_share="1%..3%")
+    assert "W107" in rules(publish="delta", changed_share="1%..3%")  # the default, typed
+    assert "W107" not in rules(publish="delta", changed_share="1%..2%")
     assert "W108" in rules(pull_within="40 s")
     assert "W108" not in rules(pull_within="30 s")
     assert "W110" in rules(publish="delta", changed_share=0.34, encoding="index-value")
