@@ -233,13 +233,13 @@ def sizes_of(written: str | Path | Mapping[str, Any], option: str, folder: Path 
             return _measured_sizes(folder / text, option)
         parts = [(name.strip(), size) for name, _, size in (part.partition("=") for part in text.split(","))]
         written = {name: parse(size, "B/sample", f"{option}: {name}") for name, size in parts}
-        if len(written) < len(parts):
-            raise UsageError(f"{option}: found a quantile twice, expected each once, {QUANTILES}")
+    else:
+        parts = [*written.items()]
     numbers = {name: float(size.value if isinstance(size, Input) else size) for name, size in written.items()}
     marks = {float(found[1]): size for name, size in numbers.items() if (found := PERCENTILE.fullmatch(name))}
-    strange = [name for name in numbers if name != LARGEST and not PERCENTILE.fullmatch(name)]
-    if len({*marks}) + len(strange) + (LARGEST in numbers) < len(numbers):
+    if len(parts) > len(numbers) or len(numbers) > len(marks) + sum(not PERCENTILE.fullmatch(name) for name in numbers):
         raise UsageError(f"{option}: found a quantile twice, expected each once, {QUANTILES}")
+    strange = [name for name in numbers if name != LARGEST and not PERCENTILE.fullmatch(name)]
     if strange or len(marks) < 2 or LARGEST not in numbers:
         raise UsageError(f"{option}: found {listed([*numbers])}, expected two quantiles or more and the largest, {QUANTILES}")
     ordered = [*(marks[percent] for percent in sorted(marks)), numbers[LARGEST]]
@@ -249,7 +249,9 @@ def sizes_of(written: str | Path | Mapping[str, Any], option: str, folder: Path 
         raise UsageError(f"{option}: found a largest size alone above equal ones, expected a quantile between them")
     points = [(percent / 100, marks[percent]) for percent in sorted(marks)]
     deviates = [NormalDist().inv_cdf(share) for share, _ in points]
-    if any(math.log(b / a) > STEEPEST * (z1 - z0) for (a, b), (z0, z1) in zip(pairwise(ordered), pairwise(deviates), strict=False)):
+    if any(
+        math.log(b / a) > STEEPEST * (z1 - z0) for (a, b), (z0, z1) in zip(pairwise(ordered), pairwise(deviates), strict=False)
+    ):
         raise UsageError(f"{option}: found quantiles with too large a step, expected one between them")
     classes = tuple(_lognormal(points, numbers[LARGEST]))
     mean = sum(one.share * (one.low + one.high) / 2 for one in classes)

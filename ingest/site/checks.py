@@ -346,8 +346,8 @@ def refuse_what_is_lost(site: Site, years: Sequence[QuantityRow]) -> None:
             largest = max(arriving, key=lambda one: float(one.value))
             site.refuse(
                 ("datasets", largest.owner, "arrives"),
-                f"found more than the {display(step.value, 'B/s', binary=False)} that the nodes which move data draw, expected less or more "
-                "nodes: what does not land is lost",
+                f"found more than the {display(step.value, 'B/s', binary=False)} that the nodes which move data draw, expected "
+                "less or more nodes: what does not land is lost",
                 kind=RequirementNotMet,
             )
 
