@@ -249,13 +249,13 @@ def test_a_requirement_line_takes_two_files(house):
     assert len(house.edited) == 2
 
 
-LANDING = """
-columns("jobs", "B/s", "job_landing_bandwidth")
-input_quantity("landing_bytes", "B", "Bytes that an instrument lands.")
-input_quantity("landing_seconds", "s", "Time within which an instrument lands its bytes.")
-computed_quantity("job_landing_bandwidth", "minimum(landing_bytes / landing_seconds, job_drawable_bandwidth)", "B/s",
+INTAKE = """
+columns("jobs", "B/s", "job_intake_bandwidth")
+input_quantity("intake_bytes", "B", "Bytes that an instrument lands.")
+input_quantity("intake_seconds", "s", "Time within which an instrument lands its bytes.")
+computed_quantity("job_intake_bandwidth", "minimum(intake_bytes / intake_seconds, job_drawable_bandwidth)", "B/s",
     "Write bandwidth with which an instrument lands its data.")
-computed_quantity("site_landing_bandwidth", "total(job_landing_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
+computed_quantity("site_intake_bandwidth", "total(job_intake_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
     "Write bandwidth of all instruments.")
 """
 
@@ -264,25 +264,25 @@ def test_a_kind_of_load_takes_three_files(house):
     """Its keys in the schema, its formulas, and its line; that its nodes draw it comes with them."""
     path = "ingest/formulas/site_transfers.py"
     text = (ROOT / path).read_text(encoding="utf-8")
-    house.add(path, f"{text}\nfrom ingest.formulas.site_totals import columns\n{LANDING}")
+    house.add(path, f"{text}\nfrom ingest.formulas.site_totals import columns\n{INTAKE}")
     key = {"$ref": "#/$defs/quantity", "description": "Of the instrument."}
-    keys = {"bytes": {**key, "x-quantity": "landing_bytes"}, "within": {**key, "x-quantity": "landing_seconds"}}
-    landing = {"type": "object", "x-load": True, "properties": keys, "additionalProperties": False, "required": [*keys]}
+    keys = {"bytes": {**key, "x-quantity": "intake_bytes"}, "within": {**key, "x-quantity": "intake_seconds"}}
+    intake = {"type": "object", "x-load": True, "properties": keys, "additionalProperties": False, "required": [*keys]}
     first = '        "evaluation": {\n          "type": "object",\n          "x-load": true,'
-    house.edit("ingest/site/schema.json", first, f'        "landing": {json.dumps(landing)},\n{first}')
+    house.edit("ingest/site/schema.json", first, f'        "intake": {json.dumps(intake)},\n{first}')
     wording = "ingest/site/requirement_wording.py"
-    house.edit(wording, WHY, f'    "R-LAND-01": Rationale("loading", "Instruments do not wait."),\n{WHY}')
+    house.edit(wording, WHY, f'    "R-TAKE-01": Rationale("loading", "Instruments do not wait."),\n{WHY}')
     says = (
-        '_SUSTAIN + "of {io} writes from {clients} {within}", "job_landing_bandwidth_of_jobs", "job", within="landing_seconds"'
+        '_SUSTAIN + "of {io} writes from {clients} {within}", "job_intake_bandwidth_of_jobs", "job", within="intake_seconds"'
     )
-    line = f'"R-LAND-01", "site_landing_bandwidth", "mandatory", "write", {says}'
+    line = f'"R-TAKE-01", "site_intake_bandwidth", "mandatory", "write", {says}'
     house.edit(wording, LINE, f"    RequirementTemplate({line}),\n{LINE}")
-    lines, _ = planned_lines(house, SITE % ", landing: {bytes: 60 TB, within: 10 min}")
-    assert lines["R-LAND-01"]["value"] == pytest.approx(100e9, rel=0.01)
-    lines, _ = planned_lines(house, SITE % ", landing: {bytes: 60 TB, within: 1 min}")
-    assert lines["R-LAND-01"]["value"] == pytest.approx(8 * 72e9)
-    assert lines["R-LAND-01"]["limited_by"]
+    lines, _ = planned_lines(house, SITE % ", intake: {bytes: 60 TB, within: 10 min}")
+    assert lines["R-TAKE-01"]["value"] == pytest.approx(100e9, rel=0.01)
+    lines, _ = planned_lines(house, SITE % ", intake: {bytes: 60 TB, within: 1 min}")
+    assert lines["R-TAKE-01"]["value"] == pytest.approx(8 * 72e9)
+    assert lines["R-TAKE-01"]["limited_by"]
     lines, missing = planned_lines(house, SITE % "")
-    assert "R-LAND-01" not in lines
-    assert missing["R-LAND-01"]
+    assert "R-TAKE-01" not in lines
+    assert missing["R-TAKE-01"]
     assert len(house.edited) == 3

@@ -595,8 +595,8 @@ def _numbers(one: Finding) -> dict[str, Any]:
     if one.value is None or not isinstance(one.value.value, (int, float)):
         return {}
     value, limit = float(one.value.value), _number(one.limit)
-    usual = unit_of(one.rule.quantity) if is_quantity(one.rule.quantity) else ""
-    unit = getattr(one.value, "unit", usual)
+    quantity = one.rule.quantity
+    unit = one.value.unit if hasattr(one.value, "unit") else unit_of(quantity) if is_quantity(quantity) else ""
     shown, at_most = ((display(item, unit, binary=False) if unit and math.isfinite(item) else "") for item in (value, limit))
     return {"value": value, "limit": limit, "shown": shown, "at_most": at_most,
             "percent": percent(value), "most_percent": percent(limit)}  # fmt: skip

@@ -71,7 +71,7 @@ def test_the_main_job_as_json_has_the_shape_of_the_contract(run):
     assert ran.code == 0
     assert set(data) == {
         "schema", "command", "version", "catalog_hash", "inputs", "results", "basis", "rungs", "assumptions", "sources",
-        "warnings",
+        "warnings", "warning_rules",
     }  # fmt: skip
     assert (data["schema"], data["command"], data["basis"]) == ("ingest/1", "bw", "emulated")
     assert re.fullmatch(r"\d+\.\d+\.\d+\S*", data["version"])
