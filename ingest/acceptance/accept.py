@@ -338,7 +338,8 @@ def _test(line: Requirement, tool: str, name: str, setting: Setting) -> Acceptan
         implied={
             name: value
             for load in task.loads
-            for name, value in {**implied_by(load), **confidence_of(task.requirement, load)}.items()
+            for least in (line.conditions.implied_latency if line.conditions.io_size == load.io_bytes else None,)
+            for name, value in {**implied_by(load, least), **confidence_of(task.requirement, load)}.items()
         },
         files=writer.job_files(task),
     )

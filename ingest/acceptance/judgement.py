@@ -230,6 +230,9 @@ def _latencies(test: AcceptanceTest, runs: Sequence[Run]) -> tuple[list[str], st
         if load.unit == "B/s" and means:
             allowed = test.implied.get(f"mean_latency_allowed.{part_of(load)}")
             of_mean = f" ({milliseconds(allowed)} at the required rate)" if allowed else ""
+            if allowed and statistics.median(means) > allowed and load.pattern == "random":
+                beside = f"beside an allowed {milliseconds(allowed)}"
+                above.append(f"a mean {load.operation} latency of {milliseconds(statistics.median(means))}, {beside}")
             stated = f" ({milliseconds(load.latency_99)} stated)" if load.latency_99 else ""
             of_slow = f", 99 % within {milliseconds(slow)}{stated}" if slow is not None else ""
             texts.append(f"{part_of(load)} latency {milliseconds(statistics.median(means))}{of_mean}{of_slow}")

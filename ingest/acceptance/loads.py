@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -239,8 +240,11 @@ def given_for(requirement: Requirement, setting: Setting) -> dict[str, Num]:
     return given
 
 
-def implied_by(load: Load) -> dict[str, float]:
-    """Requests per second, queue depth and mean latency that a rate implies; they reveal an infeasible queue depth."""
+def implied_by(load: Load, stated: float | None = None) -> dict[str, float]:
+    """Requests per second, queue depth and mean latency that a rate implies; they reveal an infeasible queue depth.
+
+    Where the line states less time for a read, because whole threads leave more than a query has, that holds.
+    """
     if load.unit != "B/s" or not load.io_bytes:
         return {}
     given = {
@@ -250,10 +254,10 @@ def implied_by(load: Load) -> dict[str, float]:
         "threads_per_client": load.threads,
         "requests_in_flight_per_thread": load.depth,
     }
-    return {
-        f"{name}.{part_of(load)}": float(solve(name, given))
-        for name in ("required_requests_per_second", "requests_in_flight", "mean_latency_allowed")
-    }
+    names = ("required_requests_per_second", "requests_in_flight", "mean_latency_allowed")
+    found = {f"{name}.{part_of(load)}": float(solve(name, given)) for name in names}
+    allowed = f"{names[-1]}.{part_of(load)}"
+    return found | {allowed: min(found[allowed], stated or math.inf)}
 
 
 def confidence_of(requirement: Requirement, load: Load) -> dict[str, float]:

@@ -177,6 +177,8 @@ LARGEST = "max"
 QUANTILES = "quantiles such as p10=20kB,p50=90kB,p90=250kB,max=4MB"
 #: Below so many standard deviations a normal distribution has nothing left, nor above.
 END = 38.0
+#: Natural logarithms of size for a standard deviation up to which a step between quantiles can be computed.
+STEEPEST = 30.0
 #: A class with a smaller share of the samples and of their bytes is left out.
 LEAST_SHARE = 1e-12
 
@@ -229,10 +231,14 @@ def sizes_of(written: str | Path | Mapping[str, Any], option: str, folder: Path 
         text = str(written)
         if "=" not in text:
             return _measured_sizes(folder / text, option)
-        parts = [part.partition("=") for part in text.split(",")]
-        written = {name.strip(): parse(size, "B/sample", f"{option}: {name.strip()}") for name, _, size in parts}
+        parts = [(name.strip(), size) for name, _, size in (part.partition("=") for part in text.split(","))]
+        written = {name: parse(size, "B/sample", f"{option}: {name}") for name, size in parts}
+    else:
+        parts = [*written.items()]
     numbers = {name: float(size.value if isinstance(size, Input) else size) for name, size in written.items()}
     marks = {float(found[1]): size for name, size in numbers.items() if (found := PERCENTILE.fullmatch(name))}
+    if len(parts) > len(numbers) or len(numbers) > len(marks) + sum(not PERCENTILE.fullmatch(name) for name in numbers):
+        raise UsageError(f"{option}: found a quantile twice, expected each once, {QUANTILES}")
     strange = [name for name in numbers if name != LARGEST and not PERCENTILE.fullmatch(name)]
     if strange or len(marks) < 2 or LARGEST not in numbers:
         raise UsageError(f"{option}: found {listed([*numbers])}, expected two quantiles or more and the largest, {QUANTILES}")
@@ -241,7 +247,13 @@ def sizes_of(written: str | Path | Mapping[str, Any], option: str, folder: Path 
         raise UsageError(f"{option}: found sizes that fall, or none, expected them above 0 and rising, {QUANTILES}")
     if ordered[-1] > ordered[-2] == ordered[-3]:
         raise UsageError(f"{option}: found a largest size alone above equal ones, expected a quantile between them")
-    classes = tuple(_lognormal([(percent / 100, marks[percent]) for percent in sorted(marks)], numbers[LARGEST]))
+    points = [(percent / 100, marks[percent]) for percent in sorted(marks)]
+    deviates = [NormalDist().inv_cdf(share) for share, _ in points]
+    if any(
+        math.log(b / a) > STEEPEST * (z1 - z0) for (a, b), (z0, z1) in zip(pairwise(ordered), pairwise(deviates), strict=False)
+    ):
+        raise UsageError(f"{option}: found quantiles with too large a step, expected one between them")
+    classes = tuple(_lognormal(points, numbers[LARGEST]))
     mean = sum(one.share * (one.low + one.high) / 2 for one in classes)
     said = ", ".join(f"{name} {display(size, 'B', binary=False)}" for name, size in numbers.items())
     return Sizes(classes, {"sample_bytes": Input(mean, origin="user", note=f"mean of sizes with {said}")})
@@ -301,10 +313,17 @@ def _lognormal(marks: list[tuple[float, float]], most: float) -> Iterator[SizeCl
         ]
         for first, last in pairwise(cuts):
             z0, z1 = (first - base) / slope if first > low else left, (last - base) / slope
-            share = weight * (normal.cdf(z1) - normal.cdf(z0))
-            size = weight * math.exp(base + slope**2 / 2) * (normal.cdf(z1 - slope) - normal.cdf(z0 - slope))
+            share = weight * _normal_between(z0, z1)
+            size = weight * math.exp(base + slope**2 / 2) * _normal_between(z0 - slope, z1 - slope)
             if share > LEAST_SHARE:
                 yield SizeClass.around(share, size / share, math.exp(first), math.exp(last))
+
+
+def _normal_between(low: float, high: float) -> float:
+    """The share of a normal distribution between two deviates, exact in both tails: steep mixes have their bytes there."""
+    if low > 0:
+        low, high = -high, -low
+    return (math.erfc(-high / math.sqrt(2)) - math.erfc(-low / math.sqrt(2))) / 2
 
 
 def is_part(path: Path) -> bool:

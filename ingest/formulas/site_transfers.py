@@ -93,12 +93,14 @@ computed_quantity("landed_bytes_per_day", "arriving_rate * arriving_duty * secon
     "Bytes per day that arrive.")  # fmt: skip
 computed_quantity("bytes_arriving_per_year", "arriving_rate * arriving_duty * seconds_per_year", "B",
     "Bytes that arrive in a year.")  # fmt: skip
-columns("datasets", "B/s", "dataset_landing_bandwidth dataset_drain_bandwidth")
+computed_quantity("dataset_drain_write_bandwidth", "dataset_drain_bandwidth * data_copies", "B/s",
+    "Writes of landed data into each copy of their data set.")  # fmt: skip
+columns("datasets", "B/s", "dataset_landing_bandwidth dataset_drain_bandwidth dataset_drain_write_bandwidth")
 columns("datasets", "B", "dataset_landing_bytes")
 columns("years", "B/s", "year_landing_bandwidth year_drain_bandwidth")
 columns("years", "B", "year_landing_bytes")
 computed_quantity("year_landing_bandwidth",
-    "minimum((total(dataset_landing_bandwidth_of_datasets) + total(dataset_drain_bandwidth_of_datasets))"
+    "minimum((total(dataset_landing_bandwidth_of_datasets) + total(dataset_drain_write_bandwidth_of_datasets))"
     " * (1 + performance_headroom), site_moving_drawable_bandwidth)", "B/s",
     "Writes of one year of data that arrive, and of what drains into their data sets.", label="landing of a year",
     example="year_landing_bandwidth([10e9], [14e9], 0, 360e9) -> 24000000000.0")  # fmt: skip

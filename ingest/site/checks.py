@@ -6,6 +6,7 @@ They compare quantities of the plan; a workbook tests them again.
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -13,12 +14,12 @@ from typing import Any, NamedTuple
 from ingest.catalog.records import Corpus
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import UNREAD
-from ingest.engine.derivation_graph import QuantityRow
+from ingest.engine.derivation_graph import QuantityRow, is_column
 from ingest.engine.messages import Message, in_site_words
 from ingest.engine.registry import Step, solve, steps_below, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
-from ingest.errors import listed
+from ingest.errors import RequirementNotMet, listed
 from ingest.files import table_beside
 from ingest.requirement import Requirement, headline
 from ingest.site.datasets import REPACKED, family_of, mixed_names, samples_in_file_by_reader
@@ -252,26 +253,57 @@ class Timed(NamedTuple):
     """A load that has to be moved in a time."""
 
     line: str  # the id of the line that asks for it
-    within: str  # the time, by its quantity
+    within: str = ""  # the time, by its quantity; empty for a load that goes on
     who: str = ""  # moves it; empty for a job or a served model, which is called by its name
 
 
 #: The loads that have to be moved in a time, by quantity.
 TIMED = {load: Timed(**fields) for load, fields in _WRITTEN["timed"].items()}
+#: The loads of which a part goes on whatever the time: data that arrive.
+GOING_ON = ("year_landing_bandwidth", "year_drain_bandwidth")
 #: What the nodes draw that move a load; nothing holds it down where that is more than any node draws.
 DRAWN = ("drawable_bandwidth", "nodes_bandwidth")
+
+
+def _needed(step: Step, **columns: Any) -> float:
+    """A load whatever nodes draw, without the headroom that lines add."""
+    given = {one.name: UNLIMITED.value if one.name.endswith(DRAWN) else one.value for one in step.inputs} | columns
+    return float(solve(step.name, given | {"performance_headroom": 0.0} if "performance_headroom" in given else given))
 
 
 def times_as_long(step: Step) -> float:
     """How many times as long as allowed a load takes at the rate that its nodes draw; 1 where it is in time.
 
-    The headroom that lines add to a need is no part of it.
+    Infinite where what goes on takes all of the rate.
     """
     if step.formula is None or not step.value or not any(one.name.endswith(DRAWN) for one in step.inputs):
         return 1.0
-    given = {one.name: UNLIMITED.value if one.name.endswith(DRAWN) else one.value for one in step.inputs}
-    given |= {"performance_headroom": 0.0} if "performance_headroom" in given else {}
-    return max(float(solve(step.name, given)) / float(step.value), 1.0)
+    need, drawn, going_on = _needed(step), float(step.value), 0.0
+    if step.name in GOING_ON and need > drawn:
+        within = TIMED[step.name].within
+        going_on = _needed(step, **{one.name: _in_no_hurry(one, within) for one in step.inputs if is_column(one)})
+    return max((need - going_on) / (drawn - going_on), 1.0) if drawn > going_on else math.inf
+
+
+def _in_no_hurry(step: Step, within: str) -> Any:
+    """A load where there is any time to move what waits."""
+    if step.formula is None:
+        return UNLIMITED.value if step.name == within else step.value
+    return step.formula.function(*[_in_no_hurry(one, within) for one in step.inputs])
+
+
+def refuse_what_is_lost(site: Site, years: Sequence[QuantityRow]) -> None:
+    """Raises RequirementNotMet: data arrive faster than the nodes that move data draw, so that no time is enough."""
+    for step in (step for name in GOING_ON for row in years if (step := row.step(name)) is not None):
+        if times_as_long(step) == math.inf:
+            arriving = (entry for column in step.inputs if is_column(column) for entry in column.inputs)
+            largest = max(arriving, key=lambda one: float(one.value))
+            site.refuse(
+                ("datasets", largest.owner, "arrives"),
+                f"found more than the {display(step.value, 'B/s', binary=False)} that the nodes which move data draw, expected "
+                "less or more nodes: what does not land is lost",
+                kind=RequirementNotMet,
+            )
 
 
 def of_transfers(rows: Iterable[QuantityRow], site: Quantities, years: Sequence[QuantityRow]) -> Iterator[Finding | None]:
@@ -290,11 +322,13 @@ def _late(step: Step, load: Timed, owner: str) -> Finding | None:
     """A load that is not moved in its time, with the time that it takes."""
     drawn, times = float(step.value), times_as_long(step)
     allowed = {float(part.value) for part in steps_below([step]) if part.name == load.within}
-    takes = f"{times:.3g} times as long as allowed"
+    takes = f"it takes {times:.3g} times as long as allowed: allow more time or use more nodes"
+    if not load.within:
+        takes = f"{percent(1 / times)} % of it is done: state less or use more nodes"
     if len(allowed) == 1:
         (time,) = allowed
-        takes = f"{display(time * times, 's')} instead of {display(time, 's')}"
-    sides = {"required_bandwidth": drawn * times, "requirement_limit": drawn}
+        takes = f"it takes {display(time * times, 's')} instead of {display(time, 's')}: allow more time or use more nodes"
+    sides = {"required_bandwidth": _needed(step), "requirement_limit": drawn}
     return finding("W52", sides, owner=owner, line=load.line, who=load.who or owner, takes=takes)
 
 

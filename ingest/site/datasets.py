@@ -193,7 +193,7 @@ def growth_of(site: Site, catalog: Catalog) -> Growth:
         if isinstance(one, Mapping) and "parameters" in one
     }
     added = isinstance(shared, Mapping) and "add" in shared
-    together = (name for name, one in datasets.items() if added and "growth" not in one and "mix" not in one)
+    together = (name for name, one in datasets.items() if added and {"growth", "mix", "arrives"}.isdisjoint(one))
     return Growth(of_jobs, of_data, parameters, frozenset(together), tuple(one.message() for one in applying([without])))
 
 
@@ -204,8 +204,9 @@ def _of_parameters(growth: Mapping[str, Any]) -> Mapping[str, Input]:
 
 
 def _growth(site: Site, keys: Keys, described: Mapping[str, Any], shared: Any, recommender: bool) -> dict[str, Input]:
-    own = described.get("growth", shared)
-    if own is None and "arrives" in described:
+    # What arrives is known better than a growth that the site assumes for all its data.
+    own = described.get("growth", None if "arrives" in described else shared)
+    if "arrives" in described and (own is None or {"capacity", "add"}.isdisjoint(own)):
         arriving = Quantities(arrival_of(described))
         if "link_rate" in arriving.given:
             arriving.state("link_stated")

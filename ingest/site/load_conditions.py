@@ -5,6 +5,7 @@ Where a site file states the loader of a job, a simulation tells the latency tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -241,7 +242,7 @@ class LoadConditions(LineClients):
     def _depth(self, parts: Sequence[LoadPart], mix: Sequence[MixPart], number: float, clients: int) -> dict[str, Any]:
         """Outstanding reads and latency of a line: no job of it has to wait longer for a read than its own readers allow."""
         load = {"line_bandwidth": number, "line_request_bytes": mean_request(mix)}
-        latencies, taken = [], []
+        latencies, taken, budgets = [], [], []
         for one, share in zip(parts, shares_of([one.bandwidth for one in parts]), strict=True):
             # The latency that its readers imply: of its loaders, or as many as its rate needs at a client.
             own = {
@@ -258,11 +259,15 @@ class LoadConditions(LineClients):
             if found is not None:
                 taken.append(float(found.value))
                 mean = float(solve("kept_latency", {"latency_of_part": mean, "loader_latency": taken[-1]}))
+            row = self.jobs.get(one.job)
+            if row is not None and (budget := row.known.find("latency_budget")) is not None:
+                budgets.append(float(budget.value))
             latencies.append(mean)
         given = {**load, "mean_latency": min(latencies), "line_clients": clients}
         threads = max(int(solve("readers_of_client", given)), 1)
         total = int(solve("queue_depth", {"readers_per_node": threads, "line_clients": clients}))
-        mean = float(solve("implied_latency", {**load, "line_queue_depth": total}))
+        # A query has no more time for a read where its reads are too few for whole threads, or its nodes draw fewer.
+        mean = min(float(solve("implied_latency", {**load, "line_queue_depth": total})), *budgets, math.inf)
         # Threads are whole: their mean latency may exceed the one that a loader takes, the latency of 99 % may not.
         latency_99 = {**self.known.values_of("latency_tail"), "mean_latency": min((mean, *taken))}
         tail = float(solve("latency_99", latency_99))
@@ -365,7 +370,7 @@ class LoadConditions(LineClients):
         return {
             "reads": _reads_in_words(conditions),
             "mixed": "by bytes " + ", ".join(part.words for part in conditions.mix),
-            "requests": "" if size is None else f"{value.step.value / size:,.0f} reads/s",
+            "requests": "" if size is None else display(value.step.value / size, "1/s").replace(" 1/s", " reads/s"),
             "io": "" if size is None else request_size(size),
             "puts": writes_in_words(conditions),
             "threads": f"{threads} thread{'' if threads == 1 else 's'}",

@@ -35,6 +35,7 @@ from ingest.site.checks import (
     of_totals,
     of_transfers,
     refuse,
+    refuse_what_is_lost,
     warnings_of,
 )
 from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, growth_of, source_rows
@@ -291,6 +292,7 @@ def plan_once(
     holdings = holdings_of(site, data, horizon, growth)
     of_jobs, drawn = columns_of("jobs", jobs), moving.steps_of("site_moving_drawable_bandwidth")
     by_year = year_rows(site, jobs, {**of_jobs, **tiers, **drawn}, holdings, storage, growth, tiers=bool(tiers))
+    refuse_what_is_lost(site, by_year)
     known = storage.with_inputs({})
     known.adopt({**of_jobs, **drawn})
     for table, rows in (("clusters", clusters), ("years", by_year), ("serving", serving)):

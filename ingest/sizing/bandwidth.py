@@ -245,9 +245,11 @@ def _place_embeddings(known: Quantities, model: Model) -> None:
     lookups = {name: from_catalog(item) for name, item in model.embedding_lookups.items()}
     classes = [(from_catalog(item), lookups[name], name) for name, item in model.embedding_rows.items()]
     classes.sort(key=lambda one: one[1].value / one[0].value, reverse=True)
+    # Of other rows or lookups than the model's nobody knows which are hot: Zipf's law has to say it.
+    others = not {"zipf_exponent", "embedding_rows", "embedding_lookups"}.isdisjoint(known.given)
     known.give_default("embedding_rows", _summed([one[0] for one in classes]))
     known.give_default("embedding_lookups", _summed([one[1] for one in classes]))
-    if "zipf_exponent" in known.given or known.find("embedding_hot_rows") is None:
+    if others or known.find("embedding_hot_rows") is None:
         return
     rows, before = [], 0.0
     for count, reads, name in classes:

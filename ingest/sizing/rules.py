@@ -316,7 +316,7 @@ ROWS = (
               "the line states what each cluster takes"),
     Rule("W52", 7, "required_bandwidth", ">", "requirement_limit", factor=ROUNDED,
          text="{line}: {who} would have to move {shown}, more than the {at_most} that its nodes draw; the line asks for what "
-              "they draw, and it takes {takes}: allow more time or use more nodes", tender="R-"),
+              "they draw, and {takes}", tender="R-"),
     Rule("W53", 42, "warm_up_seconds", ">", "run_seconds", factor=LONGEST_WARM_UP, of_job=True, words={"cached": ("yes",)},
          what="warm-up of the caches, against the duration of a run",
          text="its caches fill in {shown}, but a run takes only {at_most}: it waits for its first epoch; size for R-READ-05, "

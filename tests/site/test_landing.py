@@ -1,18 +1,22 @@
 """Data that instruments and links deliver: their writes, the room in which they wait, their drain, what the data set gains."""
 
 import json
+import random
 
 import pytest
+from conftest import seeds
 
 from ingest import accept, plan
-from ingest.errors import IngestError
+from ingest.errors import IngestError, RequirementNotMet
+from ingest.units import display
 
 YEAR, DAY = 31_557_600, 86_400
 
 
-def planned(years=2, headroom="0%", **arrives):
-    described = {"bytes": "1 TB", "file_bytes": "1 GB", "arrives": {"buffer": "1 day", **arrives}}
+def planned(years=2, headroom="0%", site=(), copies=1, **arrives):
+    described = {"bytes": "1 TB", "file_bytes": "1 GB", "copies": copies, "arrives": {"buffer": "1 day", **arrives}}
     site = {
+        **dict(site),
         "start": 2026,
         "years": years,
         "clusters": {"main": {"node": "dgx-h100", "count": 16}},
@@ -78,3 +82,32 @@ def test_the_landing_is_tested_and_a_site_without_one_has_no_line(tmp_path):
 def test_contradictions_are_refused(arrives, why):
     with pytest.raises(IngestError, match=why):
         planned(**arrives)
+
+
+@pytest.mark.parametrize("seed", seeds(3, 30))
+def test_what_arrives_is_written_to_each_copy_and_held_whatever_the_site_grows_by(seed):
+    draw = random.Random(seed)
+    rate, duty, copies = draw.uniform(1e8, 5e9), draw.uniform(0.1, 1), draw.randint(1, 3)
+    growth = draw.choice(({"capacity": 1.2}, {"add": "3 TB"}, {"bandwidth": 2}, {"parameters": 2}))
+    made = planned(site={"growth": {**growth, "every": "1 year"}}, copies=copies, rate=f"{rate} B/s", duty=duty)
+    found, drain = lines(made), rate * duty + rate
+    assert found["R-LAND-01"].computed == pytest.approx(rate + drain * copies)
+    assert found["R-LAND-03"].computed == pytest.approx(drain)
+    held = (1e12 + 2 * rate * duty * YEAR) * copies + rate * DAY
+    assert made.tables["capacity"][2]["year_usable_bytes"] == pytest.approx(held)
+
+
+@pytest.mark.parametrize("seed", seeds(4, 40))
+def test_a_drain_takes_the_time_that_arriving_data_leave_or_is_refused(seed):
+    draw = random.Random(seed)
+    rate, within, most = draw.uniform(0.05, 0.6) * 1.152e12, 10 ** draw.uniform(1, 6), 1.152e12
+    keys = {"rate": f"{rate} B/s", "drain_within": f"{within} s"}
+    if 2 * rate >= most:
+        with pytest.raises(RequirementNotMet, match="what does not land is lost"):
+            planned(**keys)
+        return
+    late = {one.of: one.why for one in planned(**keys).decisions if one.id == "W52"}
+    for name, going_on in (("R-LAND-01", 2 * rate), ("R-LAND-03", rate)):
+        takes = rate * DAY / (most - going_on)
+        assert (name in late) is (takes > within)
+        assert name not in late or f"takes {display(takes, 's')} instead" in late[name]

@@ -227,3 +227,23 @@ def test_fio_reads_in_the_sizes_and_depth_of_the_queries_and_the_verdict_finds_i
     found = answer.results["R-VEC-01"]
     assert found.result == "pass"
     assert found.measured >= 2 * 100 * SECTOR / 4
+
+
+@given(some.floats(0.01, 1e6), some.floats(1e-3, 1), some.integers(1, 8), some.sampled_from((1, 2, 4)))
+@settings(max_examples=12)
+def test_no_line_allows_a_read_more_time_than_a_query_has(qps, latency, nodes, beam):
+    made = planned(qps=qps, latency=latency, nodes=nodes, beam=beam)
+    line = {one.id: one for one in made.requirements}["R-VEC-01"]
+    outstanding, need = line.conditions.queue_depth, qps * 100 * SECTOR
+    least = min(latency / (100 / beam), outstanding * SECTOR / line.value)
+    assert line.conditions.implied_latency == pytest.approx(least, rel=1e-6)
+    told = [line for line in made.warnings if line.startswith("R-VEC-01: wiki would have to move")]
+    assert bool(told) == (need > nodes * 22.5e9 * (1 + 1e-6))
+
+
+def test_the_test_of_few_queries_allows_the_time_that_the_line_states(tmp_path):
+    (tmp_path / "plan.json").write_text(json.dumps(planned(qps=10).to_dict()))
+    ingest.accept(tmp_path / "plan.json", tmp_path / "tests")
+    tests = json.loads((tmp_path / "tests/tests.json").read_text())["tests"]
+    (test,) = (one for one in tests if one["requirement"] == "R-VEC-01")
+    assert test["implied"]["mean_latency_allowed.read"] == pytest.approx(0.002)

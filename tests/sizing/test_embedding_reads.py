@@ -64,3 +64,9 @@ def test_tables_without_memory_for_hot_rows_answer_as_before():
     assert "embedding_reads_per_sample" not in bw("dlrm-dcnv2", "h100").results
     with pytest.raises(IngestError, match="hot-embeddings"):
         reads("dlrm-dcnv2", hot_embeddings="20 s")
+
+
+@pytest.mark.parametrize("other", [{"embedding_rows": 1e10}, {"embedding_lookups": 100}])
+def test_other_rows_than_the_models_are_hot_by_zipfs_law_alone(other):
+    assert "embedding_hot_share" not in reads("dlrm-dcnv2", hot_embeddings=1e10, set=other)
+    assert 0 < reads("dlrm-dcnv2", hot_embeddings=1e10, zipf=1, set=other)["embedding_hot_share"].value < 1

@@ -137,3 +137,41 @@ def test_the_tests_of_a_site_read_a_mix_of_sizes():
     packed = of_archive(sizes={"p10": "100 kB", "p50": "500 kB", "max": "40 MB"}, samples_per_file=50)
     assert any("move the mean alone" in line for line in packed.warnings)
     assert not any("move the mean alone" in line for line in mixed.warnings)
+
+
+def test_steep_quantiles_keep_the_bytes_of_their_largest_files():
+    draw = random.Random(12)
+    for _ in range(15):
+        middle, spread, step = draw.uniform(5, 9), draw.uniform(0.2, 2), draw.uniform(1, 13)
+        # p50, p90 and p99 in logarithms: the last step is up to 13 for a standard deviation of one.
+        z90, z99 = 1.2815515655446004, 2.3263478740408408
+        ends = [middle, middle + spread * z90, middle + spread * z90 + step * (z99 - z90)]
+        top = draw.uniform(0.1, 1)
+        most = ends[-1] + step * top
+        written = ",".join(
+            f"{name}={math.exp(size)!r}B" for name, size in zip(("p50", "p90", "p99", "max"), (*ends, most), strict=False)
+        )
+        total = 0.0
+        for low, high, start, slope, share in (
+            (-9, z90, middle, spread, None),
+            (z90, z99, ends[1] - step * z90, step, None),
+            (z99, z99 + top, ends[1] - step * z90, step, 0.01),
+        ):
+            deviates = numpy.linspace(low, high, 400_001)
+            weights = numpy.exp(-(deviates**2) / 2) / math.sqrt(2 * math.pi)
+            part = numpy.trapezoid(numpy.exp(start + slope * deviates) * weights, deviates)
+            total += part if share is None else part * share / numpy.trapezoid(weights, deviates)
+        assert sizes_of(written, "--sizes").given["sample_bytes"].value == pytest.approx(total, rel=1e-4), written
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("p10=1kB,p10=2kB,p90=3kB,max=4kB", "a quantile twice"),
+        ("p10=1kB,p10.0=2kB,p90=3kB,max=4kB", "a quantile twice"),
+        ("p50=1kB,p51=1TB,max=2TB", "too large a step"),
+    ],
+)
+def test_quantiles_that_no_mix_has_are_refused(written, why):
+    with pytest.raises(IngestError, match=why):
+        sizes_of(written, "--sizes")
