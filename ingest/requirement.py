@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from ingest.configuration import decimal_units
 from ingest.files import table_beside
 from ingest.units import as_printed, display, request_size, stated
 
@@ -269,7 +270,8 @@ class Requirement:
     @cached_property
     def derivation(self) -> Sequence[str]:
         """Lines from the formula down to the given values."""
-        return tuple(self.derive())
+        with decimal_units():
+            return tuple(self.derive())
 
     @property
     def load(self) -> str:
