@@ -19,7 +19,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.registry import FORMULAS
 from ingest.reports.web.expressions import Unprintable
 from ingest.reports.web.javascript import Printer
-from ingest.reports.web.page import ASSETS, QUESTIONS, ROOTS, VIEWS, page
+from ingest.reports.web.page import ASSETS, QUESTIONS, VIEWS, page
 from ingest.site.planner import plan
 from ingest.sizing.bandwidth import bw
 from ingest.sizing.explain import Explanation
@@ -365,7 +365,8 @@ def test_roots_are_what_the_scripts_take_from_modules():
     for names, module in re.findall(r'\{ ([\w, ]+) \} = \$[.]modules\["([\w.]+)"\]', code):
         taken |= {(module, name) for name in names.split(", ")}
     assert len(taken) > 30
-    assert taken <= {(module, name) for module, names in ROOTS.items() for name in names}
+    roots = yaml.safe_load((ASSETS / "program.yaml").read_text(encoding="utf-8"))["roots"]
+    assert taken <= {(module, name) for module, names in roots.items() for name in names}
 
 
 @needs_chromium
