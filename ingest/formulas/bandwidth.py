@@ -257,3 +257,6 @@ computed_quantity("embedding_reads_per_second", "samples_per_second_per_job * em
 computed_quantity("embedding_read_bandwidth", "embedding_reads_per_second * embedding_request_bytes", "B/s",
     "Bandwidth of the row reads of a job; training writes as many rows back.", above=False,
     label="row read bandwidth")  # fmt: skip
+computed_quantity("embedding_nic_share", "embedding_read_bandwidth / (storage_nic_bandwidth_per_node * nodes)", "1",
+    "Row reads of a job over the bandwidth of the storage NICs of its nodes; above 1 no shared storage serves them.",
+    above=False, label="row reads over the storage NICs")  # fmt: skip

@@ -60,7 +60,7 @@ PARTS = {
 }
 #: what embedding tables read of a tier below memory
 EMBEDDED = ("embedding_table_bytes", "embedding_hot_share", "embedding_reads_per_sample", "embedding_reads_per_second",
-            "embedding_request_bytes", "embedding_read_bandwidth")  # fmt: skip
+            "embedding_request_bytes", "embedding_read_bandwidth", "embedding_nic_share")  # fmt: skip
 #: What `bw` answers.
 QUESTION = Question(
     "bw",
@@ -420,6 +420,7 @@ def _of_job(basis: RateBasis, results: Results, clients: Clients) -> Iterator[Fi
             rate = display(compute.value, compute.unit, binary=False)
             node += f"; its compute NICs ({rate}) are not the storage path"
         yield finding("W09", results.get, words, node=node)
+    yield finding("W103", results.get)
     if (job.encoding or "").endswith("decoded") and "sample_bytes" not in job.numbers:
         yield finding("W03", words={"sample": "decoded"})
     if job.bytes_per_token is not None and PARTIAL in job.bytes_per_token.note:

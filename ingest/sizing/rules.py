@@ -149,6 +149,9 @@ ROWS = (
          what="share that its reads take of a node's storage NICs",
          text="the reads need {shown} times the bandwidth of the storage NICs of {node}: a tender can require no more than "
               "these deliver"),
+    Rule("W103", 7, "embedding_nic_share", ">", 1.0, supply=("hot_embeddings",),
+         text="the row reads need {shown} times the bandwidth of the storage NICs: hold more rows in memory, or the others on "
+              "NVMe of the nodes"),
     Rule("W14", 12, "dataset_samples", "<", "gpus",
          text="the data set has {value:,.0f} samples for {limit:,.0f} GPUs: GPUs without a sample read nothing, so the "
               "job never reads at the bandwidth shown", supply=("nodes", "set.dataset_samples")),

@@ -105,6 +105,7 @@ SHARE = re.compile(r"(^|_)(share|fraction|efficiency|utilization|overhead|duty|c
 BEYOND_ONE = {
     "share_of_own_parts": "a line may ask for more than its own parts: rounding and headroom",
     "storage_nic_share": "above 1 the NIC is the bottleneck",
+    "embedding_nic_share": "W103 names row reads beyond the NICs",
     "guidance_share": "reads may exceed the guidance",
     "client_share": "above 1 one client does not suffice",
     "lowest_second_share": "a rate may exceed what is required",

@@ -8,6 +8,7 @@ import pytest
 from ingest import bw
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
+from ingest.engine.messages import rule_of
 from ingest.errors import IngestError
 
 ROW = 128 * 4
@@ -70,3 +71,10 @@ def test_tables_without_memory_for_hot_rows_answer_as_before():
 def test_other_rows_than_the_models_are_hot_by_zipfs_law_alone(other):
     assert "embedding_hot_share" not in reads("dlrm-dcnv2", hot_embeddings=1e10, set=other)
     assert 0 < reads("dlrm-dcnv2", hot_embeddings=1e10, zipf=1, set=other)["embedding_hot_share"].value < 1
+
+
+@pytest.mark.parametrize(("rate", "named"), [(11_000, False), (12_000, True)])
+def test_row_reads_that_no_nic_carries_are_named(rate, named):
+    found = bw("dlrm-dcnv2", node="dgx-h100", nodes=2, samples_per_second=rate, hot_embeddings=0)
+    assert found.results["embedding_nic_share"].value == pytest.approx(8 * rate * 214 * 4096 / 80e9)
+    assert ("W103" in map(rule_of, found.warnings)) is named
