@@ -42,6 +42,9 @@ def test_a_lognormal_moves_requests_and_padding_as_counted_by_hand(name):
     held = dataset(samples=10**6, sizes=written, format="file-per-sample").results
     assert held["dataset_bytes"].value == pytest.approx(1e6 * (mean + padding), rel=5e-3)
     assert held["dataset_bytes"].value - held["clean_bytes"].value == pytest.approx(1e6 * padding, rel=3e-2)
+    packed = bw(samples_per_second=100, gpu="h100", sizes=written, set={"samples_per_file": 50})
+    assert "small_file_share" not in packed.results
+    assert "move the mean alone" in " ".join(packed.warnings)
     found = fit(samples_per_second=100, gpu="h100", sizes=written, storage="ddn-ai400x2", **files).needed
     assert found["io_bytes"].value == pytest.approx(mean / requests, rel=5e-3)
 
