@@ -86,8 +86,8 @@ print(json.dumps(found))
 
 
 def git(*words: str) -> str:
-    """What git prints."""
-    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    """What git prints, commits in the eight digits that the tables keep, however many a larger clone would print."""
+    return subprocess.run(["git", "-c", "core.abbrev=8", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
 class Group(NamedTuple):
