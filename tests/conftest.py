@@ -254,6 +254,7 @@ def pytest_collection_finish() -> None:
     """What was collected stays: garbage is not looked for among it, and a fork does not copy it."""
     gc.collect()
     gc.freeze()
+    gc.get_freeze_count = lambda: 1  # to count them all anew takes a quarter of the time of each plan
     gc.enable()
 
 
