@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
@@ -289,6 +290,11 @@ def first(few, cases):
 
 def _tuple(case):
     return case if isinstance(case, tuple) else (case,)
+
+
+def table(name):
+    """A table of cases that is kept as YAML beside its tests."""
+    return yaml.safe_load((Path(__file__).parent / name).read_text(encoding="utf-8"))
 
 
 def seeds(few, many):
