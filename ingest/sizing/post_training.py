@@ -51,16 +51,8 @@ ALGORITHMS = {"grpo": (1, 1), "ppo": (2, 2), "dpo": (1, 1)}
 OFFLINE = ("dpo",)
 USUAL_ALGORITHM = "grpo"
 #: Bytes of a token in a trace, by what is kept of it and how it is written; a top log-probability has its token id too.
-TRACES = {
-    "json": {"ids": 7.5, "logprobs": 21.0, "text": 4.5},
-    "binary": {"ids": 4.0, "logprobs": 4.0, "text": 4.5},
-}
-KEPT_OF_TOKENS = {
-    "ids": "traced_id_bytes",
-    "logprobs": "traced_logprob_bytes",
-    "text": "traced_text_bytes",
-    "routing": "traced_routing_bytes",
-}
+TRACES = {"json": {"ids": 7.5, "logprobs": 21.0, "text": 4.5}, "binary": {"ids": 4.0, "logprobs": 4.0, "text": 4.5}}
+KEPT_OF_TOKENS = {part: f"traced_{part.removesuffix('s')}_bytes" for part in ("ids", "logprobs", "text", "routing")}
 USUAL_TRACE, USUAL_KEPT = "json", "ids,logprobs,text"
 #: Experts that one byte tells apart.
 EXPERTS_IN_A_BYTE = 256
@@ -97,7 +89,11 @@ OPEN_REQUESTS = 32
 OF_TRACES = ("trace_token_bytes", "trace_bytes_per_step", "trace_bytes_per_day", "trace_write_bandwidth",
              "traces_retained_bytes")  # fmt: skip
 OF_SANDBOXES = ("sandbox_read_bytes", "sandbox_read_bandwidth", "sandbox_stored_bytes")
-OF_PAUSES = ("reload_bandwidth_per_host",)
+OF_SYNCS = ("sync_seconds", "sync_share")
+#: The inputs of which one tells how long a version takes to write, and to read.
+ALLOWED_TO_WRITE = ("storage_write_bandwidth", "publish_seconds")
+ALLOWED_TO_READ = ("storage_read_bandwidth", "pull_seconds", "pause_seconds")
+OF_PAUSES = ("read_ahead_bandwidth", "reload_bandwidth_per_host")
 OF_DELTAS = ("change_bytes", "anchor_bytes", "anchor_write_bandwidth", "anchor_read_bandwidth", "least_anchor_spacing",
              "local_rewrite_bytes")  # fmt: skip
 OF_CHECKPOINTS = (
@@ -105,10 +101,16 @@ OF_CHECKPOINTS = (
     "restart_read_bandwidth", "algorithm_checkpoint_bytes", "algorithm_state_bytes",
 )  # fmt: skip
 #: Those that a short page leaves out.
-BESIDE = ("trace_token_bytes", "trace_bytes_per_step", "sandbox_stored_bytes", "checkpoint_interval", "checkpoint_files",
-          "checkpoint_retained_bytes", "restart_read_bandwidth")  # fmt: skip
+BESIDE = (*OF_DELTAS[:2], OF_DELTAS[-1], OF_SYNCS[0], *OF_TRACES[:2], OF_SANDBOXES[-1], OF_CHECKPOINTS[1], *OF_CHECKPOINTS[3:6])
+#: All in order, but for what the job keeps in total.
+RESULTS = (
+    "version_write_bandwidth", "version_read_bandwidth", "host_version_read_bandwidth", "published_weights_bytes",
+    "publish_bytes", "publish_write_bandwidth", "pull_read_bandwidth", *OF_DELTAS, "join_read_bytes", "join_read_bandwidth",
+    "weights_retained_bytes", "weight_files", "weights_written_per_day", "weights_read_per_day", *OF_SYNCS,
+    "network_sync_share", *OF_PAUSES, *OF_TRACES, *OF_SANDBOXES, *OF_CHECKPOINTS,
+)  # fmt: skip
 #: What a job takes from its checkpoints.
-SAVED = ("checkpoint_bytes", "checkpoint_weights_bytes", "checkpoint_optimizer_bytes", *OF_CHECKPOINTS[1:6])
+SAVED = (*OF_CHECKPOINTS[:6], "checkpoint_weights_bytes", "checkpoint_optimizer_bytes")
 
 
 class PublishOptions(TypedDict, total=False):
@@ -250,29 +252,7 @@ QUANTITIES = quantities_in(RlOptions)
 QUESTION = Question(
     "rl",
     (
-        Shown("version_write_bandwidth"),
-        Shown("version_read_bandwidth"),
-        Shown("published_weights_bytes"),
-        Shown("publish_bytes"),
-        Shown("change_bytes", main=False),
-        Shown("publish_write_bandwidth"),
-        Shown("pull_read_bandwidth"),
-        Shown("anchor_bytes", main=False),
-        Shown("anchor_write_bandwidth"),
-        Shown("anchor_read_bandwidth"),
-        Shown("join_read_bytes"),
-        Shown("join_read_bandwidth"),
-        Shown("least_anchor_spacing"),
-        Shown("weights_retained_bytes"),
-        Shown("weight_files"),
-        Shown("weights_written_per_day"),
-        Shown("weights_read_per_day"),
-        Shown("sync_seconds", main=False),
-        Shown("sync_share"),
-        Shown("network_sync_share"),
-        Shown("reload_bandwidth_per_host"),
-        Shown("local_rewrite_bytes", main=False),
-        *(Shown(name, main=name not in BESIDE) for name in (*OF_TRACES, *OF_SANDBOXES, *OF_CHECKPOINTS)),
+        *(Shown(name, main=name not in BESIDE) for name in RESULTS),
         Shown("rl_retained_bytes"),
     ),
     (
@@ -320,7 +300,16 @@ def rl(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[RlOpt
     unknown = {name: first.setdefault(getattr(one, "supply", one), one) for name, why in unknown.items()
                if (one := by_option(QUANTITIES, why))}  # fmt: skip
     if known.find("version_seconds") is None:
-        unknown = dict.fromkeys(unknown, Message("the time of a step is not known", supply=("step_time", "tokens_per_second")))
+        why = Message("the time of a step is not known", supply=("step_time", "tokens_per_second"))
+        # Where nothing is published, nothing travels however long a step takes.
+        unknown = {
+            name: why for name in unknown if known.value("versions_published") or name not in RESULTS or name in OF_TRACES
+        }
+    elif not {*ALLOWED_TO_WRITE} & {*known.given} or not {*ALLOWED_TO_READ} & {*known.given}:
+        # Half of the time between versions is what they may take, not what they take.
+        why = Message("the bandwidth of the storage is not known", supply=("write_bandwidth", "read_bandwidth"))
+        results = {name: one for name, one in results.items() if name not in OF_SYNCS or not one.value}
+        unknown |= {name: why for name in OF_SYNCS if name not in results}
     chosen = {"model": {"value": model, "from": "user"}} if model is not None else {}
     chosen |= {
         name: {"value": word, "from": "default" if found.usual.get(name) == word else "user"}
@@ -330,7 +319,8 @@ def rl(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[RlOpt
     tables = {"publishing": partial(_publishing, known), "anchors": partial(_anchors, known),
               "paths": partial(_paths, known, catalog)}  # fmt: skip
     hosts = int(known.value("rollout_hosts"))
-    where = f"{hosts:,} rollout host{'s' if hosts != 1 else ''}" if hosts else "training and rollouts on the same GPUs"
+    shared = "no rollouts" if found.words["algorithm"] in OFFLINE else "training and rollouts on the same GPUs"
+    where = f"{hosts:,} rollout host{'s' if hosts != 1 else ''}" if hosts else shared
     title = f"Reinforcement learning of {found.size.name}: {', '.join(found.words.values())}, {where}"
     return Answer(
         QUESTION,
@@ -394,9 +384,15 @@ def post_training(
         why = ": found tokens per second of a rollout host and no such host, expected the time of a step"
         raise UsageError(Message(Option("tokens_per_second"), why, supply=("step_time",)))
     saved = _saved(asked, given, settings, catalog, owner)
+    adapters = saved.known.value("trainable_parameters") < saved.known.value("parameters")
+    if given["changed_share"].origin == "default" and (adapters or (precision, width) != ("bf16", MEASURED_WIDTH)):
+        if publish == "delta":
+            why = f"not of {'adapters' if adapters else precision}"
+            raise option_error("changed_share", f": expected a share, the usual one is that of full bf16 weights, {why}")
+        del given["changed_share"]
     known = Quantities(given, owner)
     known.adopt(saved.known.find_all(SAVED))
-    if saved.known.value("trainable_parameters") < saved.known.value("parameters"):
+    if adapters:
         known.adopt({"trainable_parameters": saved.known.step("trainable_parameters")})
         known.state("adapters_published")
     known.state(f"{publish}_published" if publish == "full" else "deltas_published", encoding.replace("-", "_"))
@@ -421,7 +417,10 @@ def post_training(
         *(name for name in OF_CHECKPOINTS if known.find(name) is None),
     }
     words = {"publish": publish, **({"encoding": encoding} if publish == "delta" else {}), "algorithm": algorithm}
-    cautions = [finding("W108", known.find)]
+    cautions = [finding("W108", known.find), finding("W119", known.find)]
+    for way in ("write", "read"):
+        sides = {"needed": f"version_{way}_bandwidth", "delivered": f"storage_{way}_bandwidth"}
+        cautions.append(finding("W122", {side: known.find(name) for side, name in sides.items()}, way=f"{way}s"))
     if publish == "delta":
         cautions += [finding("W107", words={"share": known.given["changed_share"].origin})]
         cautions += [finding("W110", known.find), finding("W111", known.find)]
@@ -519,10 +518,12 @@ def _unused(
 
 def _with(known: Quantities, publish: str, encoding: str, **inputs: float) -> Quantities:
     """The job, published in another way."""
-    given = {name: item for name, item in known.given.items() if name not in ("change_bytes", *inputs)}
-    given["codec_factor"] = CODECS if encoding.endswith("zstd") else EXACT
+    given = {name: item for name, item in known.given.items() if name not in inputs}
+    if encoding.replace("-", "_") not in known.cases:  # what is set holds for the encoding that was chosen
+        given.pop("change_bytes", None)
+        given["codec_factor"] = CODECS if encoding.endswith("zstd") else EXACT
     other = Quantities(given | {name: Input(value) for name, value in inputs.items()})
-    other.adopt({name: known.steps[name] for name in SAVED if name in known.steps})
+    other.adopt({name: known.steps[name] for name in (*SAVED, "trainable_parameters") if name in known.steps})
     cases = {"deltas_published", "full_published", *(name.replace("-", "_") for name in ENCODINGS)}
     other.state(*(case for case in known.cases if case not in cases), encoding.replace("-", "_"))
     other.state("deltas_published" if publish == "delta" else "full_published")
@@ -545,7 +546,8 @@ def _publishing(known: Quantities) -> Iterator[dict[str, Any]]:
         *(("delta", one) for one in ENCODINGS if one != USUAL_ENCODING or width == MEASURED_WIDTH),
     ]
     for publish, encoding in ways:
-        yield {"publish": publish if publish == "full" else encoding, **_row(_with(known, publish, encoding), of_versions)}
+        if row := _row(_with(known, publish, encoding), of_versions):
+            yield {"publish": publish if publish == "full" else encoding, **row}
 
 
 def _anchors(known: Quantities) -> Iterator[dict[str, Any]]:
@@ -563,7 +565,7 @@ def _anchors(known: Quantities) -> Iterator[dict[str, Any]]:
 
 def _paths(known: Quantities, catalog: Catalog) -> Iterator[dict[str, Any]]:
     """A file system and object stores: requests for a version on all hosts, and the time that their latency alone takes."""
-    version, hosts, per_day = known.value("publish_bytes"), known.value("rollout_hosts"), known.find("versions_per_day")
+    version, hosts = known.value("publish_bytes"), known.value("rollout_hosts")
     for name, size in PATHS.items() if version and hosts else ():
         one = catalog.get(Storage, name)
         assert one.request_latency is not None
@@ -572,7 +574,7 @@ def _paths(known: Quantities, catalog: Catalog) -> Iterator[dict[str, Any]]:
         row = {"storage": one.id, "part_bytes": size, "part_latency": given["part_latency"],
                "version_latency_seconds": float(solve("version_latency_seconds", given)),
                "version_requests": float(solve("version_requests", given))}  # fmt: skip
-        if per_day is not None:
-            given["versions_per_day"] = per_day.value
-            row["version_requests_per_day"] = float(solve("version_requests_per_day", given))
+        for needed, found in (("pull_seconds", "version_latency_share"), ("versions_per_day", "version_requests_per_day")):
+            if (item := known.find(needed)) is not None:
+                row[found] = float(solve(found, given | {needed: item.value}))
         yield row

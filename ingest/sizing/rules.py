@@ -298,6 +298,10 @@ ROWS = (
     Rule("W111", 8, "anchor_read_bandwidth", ">", "pull_read_bandwidth", factor=ROUNDED,
          text="anchors need {shown} of reads, deltas {at_most}: all hosts read each anchor in the time between two versions",
          supply=("anchor_within", "anchor_every")),
+    Rule("W119", 9, "host_version_read_bandwidth", ">", 50e9, supply=("pull_within", "anchor_within", "publish delta"),
+         text="each rollout host reads {shown} of versions, more than a 400 Gb/s NIC carries ({at_most})"),
+    Rule("W122", 9, "needed", ">", "delivered", factor=ROUNDED, supply=("publish_within", "pull_within", "publish delta"),
+         text="versions need {shown} of {way}, the storage delivers {at_most}: they take longer than allowed"),
     Rule("W75", 75, **_said("it settles nothing: {why}", decision="stale")),
     Rule("W109", 74, **_said("{points:g} points of the award for {criterion}, which no offer can earn: the tender {lacks}",
                              award="unearned")),
@@ -590,7 +594,7 @@ def _numbers(one: Finding) -> dict[str, Any]:
     if one.value is None or not isinstance(one.value.value, (int, float)):
         return {}
     value, limit = float(one.value.value), _number(one.limit)
-    quantity = one.rule.quantity
+    quantity = getattr(one.value, "name", one.rule.quantity)
     unit = one.value.unit if hasattr(one.value, "unit") else unit_of(quantity) if is_quantity(quantity) else ""
     shown, at_most = ((display(item, unit, binary=False) if unit and math.isfinite(item) else "") for item in (value, limit))
     return {"value": value, "limit": limit, "shown": shown, "at_most": at_most,

@@ -11,7 +11,7 @@ import ingest
 from ingest.engine.messages import rule_of
 from ingest.errors import IngestError, UsageError
 from ingest.reports.page import answer_line
-from ingest.sizing.post_training import ENCODINGS
+from ingest.sizing.post_training import ENCODINGS, OF_SYNCS, OF_TRACES
 
 JOB = {"model": "qwen3-8b", "rollout_hosts": 48, "step_time": "60 s", "pull_within": "10 s"}
 FULL = 16_381_470_720
@@ -48,10 +48,49 @@ def test_the_answer_is_the_largest_of_version_anchor_and_join_and_all_that_is_he
 
 def test_what_is_missing_is_asked_for_by_its_option_once(run):
     found = ingest.rl(**JOB, rollouts=100)
-    (why,) = set(found.unknown.values())
-    assert (len(found.unknown), str(why)[-12:]) == (5, "set --tokens")
+    (why,) = {why for name, why in found.unknown.items() if name not in OF_SYNCS}
+    assert (len(found.unknown), str(why)[-12:]) == (5 + len(OF_SYNCS), "set --tokens")
     assert "W13" not in rules(rollouts=100), "it counts as soon as the tokens are known"
     assert "h200" in run("rl", "qwen3-8b", "h200").refusal, "no GPU decides what travels"
+
+
+def test_a_synchronization_takes_what_the_storage_or_the_question_states():
+    found = ingest.rl(**JOB)
+    assert not {*OF_SYNCS} & {*found.results}, "half of the time between versions is an allowance"
+    assert all("--write-bandwidth" in str(found.unknown[name]) for name in OF_SYNCS)
+    assert ingest.rl(**JOB, publish_within="5 s")["sync_seconds"].value == 15
+    assert value("sync_share", write_bandwidth=FULL, read_bandwidth=48 * FULL / 5) == 0.1
+    untimed = ingest.rl("qwen3-8b", algorithm="dpo")
+    assert not untimed.unknown, "nothing is published, however long a step takes"
+    assert "no rollouts" in untimed.title
+    assert set(ingest.rl("qwen3-8b", rollout_hosts=0, rollouts=9, tokens=9).unknown) <= {*OF_TRACES, "rl_retained_bytes"}
+
+
+def test_a_second_hop_reads_ahead_and_an_object_store_answers_late():
+    paused = {"pull_within": None, "pause": "2 s"}
+    assert value("read_ahead_bandwidth", **paused) == 48 * FULL / 30
+    assert value("host_version_read_bandwidth", **paused) == FULL / 2
+    late = {row["storage"]: row["version_latency_share"] for row in ingest.rl(**{**JOB, **paused}).tables["paths"]}
+    assert late["s3-prefix"] == pytest.approx(62 * 0.15 / 2), "1,953 parts of 8 MiB, 32 at a time"
+
+
+@given(
+    publish=some.sampled_from(["full", "delta"]),
+    encoding=some.sampled_from([*ENCODINGS]),
+    optimizer=some.sampled_from([None, "lora"]),
+    share=some.floats(1e-4, 1),
+    spacing=some.integers(1, 300),
+    changes=some.sampled_from([{}, {"change_bytes": 3.3}, {"codec_factor": 0.9}, {"parameters": 1e9}]),
+)
+def test_the_row_of_the_way_that_is_chosen_is_the_answer(publish, encoding, optimizer, share, spacing, changes):
+    found = ingest.rl(**JOB, publish=publish, encoding=encoding, optimizer=optimizer, changed_share=share,
+                      anchor_every=spacing, set=changes)  # fmt: skip
+    chosen = {"publishing": ("publish", encoding if publish == "delta" else "full"), "anchors": ("anchor_every", spacing)}
+    for table, (column, own) in chosen.items():
+        rows = [row for row in found.tables.get(table, ()) if row[column] == own]
+        assert len(rows) == (table == "publishing" or publish == "delta")
+        for name, number in (item for row in rows for item in row.items() if item[0] != column):
+            assert number == pytest.approx(found[name].value, rel=1e-12), (table, name)
 
 
 def test_a_host_that_joins_reads_the_anchor_and_the_whole_chain():
@@ -128,6 +167,13 @@ def test_cautions_say_what_decides():
     assert "W110" not in rules(publish="delta", changed_share=0.33, encoding="index-value")
     assert "W111" in rules(publish="delta", changed_share=0.02)
     assert "W111" not in rules(publish="delta", changed_share=0.02, anchor_within="10 min")
+    assert "W119" not in rules(pull_within="0.33 s"), "49.6 GB/s on each host"
+    assert "W119" in rules(pull_within="0.32 s")
+    needed = {"write_bandwidth": FULL / 30, "read_bandwidth": 48 * FULL / 10}
+    assert "W122" not in rules(**needed)
+    (short,) = (line for line in ingest.rl(**JOB, **needed | {"read_bandwidth": 5e9}).warnings if rule_of(line) == "W122")
+    assert "78.63 GB/s of reads, the storage delivers 5 GB/s" in str(short)
+    assert all("W122" in rules(**needed | {way: 0.99 * rate}) for way, rate in needed.items())
     assert "W13" in rules(changed_share=0.02), "of a full version nothing depends on what changed"
 
 
@@ -139,6 +185,9 @@ def test_cautions_say_what_decides():
         ({"publish": "delta", "encoding": "xor-zstd", "precision": "fp8"}, "16-bit"),
         ({"encoding": "zip"}, "encoding"),
         ({"algorithm": "dpo"}, "no rollouts"),
+        ({"publish": "delta", "optimizer": "lora"}, "not of adapters"),
+        ({"publish": "delta", "precision": "fp32"}, "not of fp32"),
+        ({"publish": "delta", "precision": "fp16"}, "not of fp16"),
         ({"trace": "ids,routes"}, "trace"),
         ({"trace": "ids,top=-3"}, "expected a whole number from 0"),
         ({"rollout_hosts": 0, "step_time": None, "rollouts": 10, "tokens": 10, "tokens_per_second": 5}, "step-time"),
