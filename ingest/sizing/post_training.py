@@ -119,81 +119,59 @@ class PublishOptions(TypedDict, total=False):
     publish: Annotated[
         str, option("Versions that are published: {choices}.", "HOW", default=USUAL_PUBLISHED, choices=PUBLISHED)
     ]
-    every: Annotated[
-        Amount,
-        option("Optimizer steps from one version to the next, {default} by default; 0 publishes none.",
-               quantity="publish_every", usual=DEFAULTS),
-    ]  # fmt: skip
-    changed_share: Annotated[
-        str | float | None,
-        option("Share of the parameters that change from one version to the next, such as 2%, or two ends; with delta, "
-               "{default} by default.", "F|F..F", usual="1%..3%"),
-    ]  # fmt: skip
-    encoding: Annotated[
-        str | None,
-        option(f"How a delta is written: {{choices}}; {USUAL_ENCODING} for 16-bit weights, {PLAIN_ENCODING} for others.",
-               "NAME", choices=ENCODINGS),
-    ]  # fmt: skip
+    every: Annotated[Amount, option(
+        "Optimizer steps from one version to the next, {default} by default; 0 publishes none.",
+        quantity="publish_every", usual=DEFAULTS)]  # fmt: skip
+    changed_share: Annotated[str | float | None, option(
+        "Share of the parameters that change from one version to the next, such as 2%, or two ends; with delta, "
+        "{default} by default.", "F|F..F", usual="1%..3%")]  # fmt: skip
+    encoding: Annotated[str | None, option(
+        f"How a delta is written: {{choices}}; {USUAL_ENCODING} for 16-bit weights, {PLAIN_ENCODING} for others.",
+        "NAME", choices=ENCODINGS)]  # fmt: skip
     precision: Annotated[
         str, option("Precision of the published weights: bf16, fp16, fp8, …", "P", default="bf16", choices=WIDTHS.keys())
     ]
-    anchor_every: Annotated[
-        Amount,
-        option("Versions from one anchor, a full version, to the next; {default} by default.", quantity="anchor_every",
-               usual=DEFAULTS),
-    ]  # fmt: skip
-    keep: Annotated[
-        Amount,
-        option("Newest versions that a host must be able to build; {default} by default.", quantity="weight_versions_kept",
-               usual=DEFAULTS),
-    ]  # fmt: skip
+    anchor_every: Annotated[Amount, option(
+        "Versions from one anchor, a full version, to the next; {default} by default.", quantity="anchor_every",
+        usual=DEFAULTS)]  # fmt: skip
+    keep: Annotated[Amount, option(
+        "Newest versions that a host must be able to build; {default} by default.", quantity="weight_versions_kept",
+        usual=DEFAULTS)]  # fmt: skip
 
 
 class PullOptions(TypedDict, total=False):
     """The hosts that pull, and their time."""
 
-    rollout_hosts: Annotated[
-        Amount,
-        option("Hosts that generate rollouts, {default} by default; 0 where training and rollouts share GPUs.",
-               quantity="rollout_hosts", usual=DEFAULTS),
-    ]  # fmt: skip
+    rollout_hosts: Annotated[Amount, option(
+        "Hosts that generate rollouts, {default} by default; 0 where training and rollouts share GPUs.",
+        quantity="rollout_hosts", usual=DEFAULTS)]  # fmt: skip
     rollout_replicas: Annotated[
         Amount, option("Engines that generate rollouts, instead of their hosts.", quantity="rollout_replicas")
     ]
-    step_time: Annotated[
-        Amount,
-        option("Time of one optimizer step; else from --rollouts, --tokens and --tokens-per-second.", "TIME",
-               quantity="rl_step_seconds"),
-    ]  # fmt: skip
+    step_time: Annotated[Amount, option(
+        "Time of one optimizer step; else from --rollouts, --tokens and --tokens-per-second.", "TIME",
+        quantity="rl_step_seconds")]  # fmt: skip
     tokens_per_second: Annotated[Amount, option("Tokens/s that one rollout host generates.", quantity="rollout_token_rate")]
     publish_within: Annotated[
         Amount, option("Time to write a version; half of that between versions by default.", "TIME", quantity="publish_seconds")
     ]
-    pull_within: Annotated[
-        Amount,
-        option("Time in which all hosts read a version; the pause, else half of the time between versions.", "TIME",
-               quantity="pull_seconds"),
-    ]  # fmt: skip
+    pull_within: Annotated[Amount, option(
+        "Time in which all hosts read a version; the pause, else half of the time between versions.", "TIME",
+        quantity="pull_seconds")]  # fmt: skip
     pause: Annotated[
         Amount, option("Time in which rollouts pause to take a version into use.", "TIME", quantity="pause_seconds")
     ]
-    anchor_within: Annotated[
-        Amount,
-        option("Time to write an anchor, and as much to read it; that between versions by default.", "TIME",
-               quantity="anchor_seconds"),
-    ]  # fmt: skip
-    join_within: Annotated[
-        Amount,
-        option("Time in which all hosts that join at once read anchor and chain; {default} by default.", "TIME",
-               quantity="join_seconds", usual=DEFAULTS),
-    ]  # fmt: skip
+    anchor_within: Annotated[Amount, option(
+        "Time to write an anchor, and as much to read it; that between versions by default.", "TIME",
+        quantity="anchor_seconds")]  # fmt: skip
+    join_within: Annotated[Amount, option(
+        "Time in which all hosts that join at once read anchor and chain; {default} by default.", "TIME",
+        quantity="join_seconds", usual=DEFAULTS)]  # fmt: skip
     write_bandwidth: Annotated[Amount, option("Write bandwidth of the storage.", "RATE", quantity="storage_write_bandwidth")]
     read_bandwidth: Annotated[Amount, option("Read bandwidth of the storage.", "RATE", quantity="storage_read_bandwidth")]
-    network_bandwidth: Annotated[
-        Amount,
-        option("Rate of a broadcast of full weights over the network, to compare with; {default} by default.", "RATE",
-               quantity="broadcast_bandwidth", usual=DEFAULTS),
-    ]  # fmt: skip
+    network_bandwidth: Annotated[Amount, option(
+        "Rate of a broadcast of full weights over the network, to compare with; {default} by default.", "RATE",
+        quantity="broadcast_bandwidth", usual=DEFAULTS)]  # fmt: skip
 
 
 class TraceOptions(TypedDict, total=False):
@@ -201,20 +179,15 @@ class TraceOptions(TypedDict, total=False):
 
     rollouts: Annotated[Amount, option("Rollouts of one step.", quantity="step_rollouts")]
     tokens: Annotated[Amount, option("Mean tokens of a rollout, prompt included.", quantity="rollout_tokens")]
-    trace: Annotated[
-        str | None,
-        option(
-               f"What traces keep of a token: ids, logprobs, text, routing (the experts of each layer), top=K; {USUAL_KEPT} by "
-               "default, none for no traces.", "PARTS"),
-    ]  # fmt: skip
+    trace: Annotated[str | None, option(
+        f"What traces keep of a token: ids, logprobs, text, routing (the experts of each layer), top=K; {USUAL_KEPT} by "
+        "default, none for no traces.", "PARTS")]  # fmt: skip
     trace_format: Annotated[
         str, option("How traces are written: {choices}.", "FORMAT", default=USUAL_TRACE, choices=TRACES.keys())
     ]
-    trace_retention: Annotated[
-        Amount,
-        option("Time for which traces are kept; {default} by default.", "TIME", quantity="trace_retention_seconds",
-               usual=DEFAULTS),
-    ]  # fmt: skip
+    trace_retention: Annotated[Amount, option(
+        "Time for which traces are kept; {default} by default.", "TIME", quantity="trace_retention_seconds",
+        usual=DEFAULTS)]  # fmt: skip
     sandbox_image: Annotated[Amount, option("Image of a sandbox for code or tools.", "SIZE", quantity="sandbox_image_bytes")]
     sandbox_hosts: Annotated[
         Amount, option("Hosts that start sandboxes without a cached image; the rollout hosts.", quantity="sandbox_hosts")
@@ -222,21 +195,17 @@ class TraceOptions(TypedDict, total=False):
     sandbox_images: Annotated[
         Amount, option("Different images on storage; {default} by default.", quantity="sandbox_images", usual=DEFAULTS)
     ]
-    sandbox_within: Annotated[
-        Amount,
-        option("Time in which cold hosts read an image; {default} by default.", "TIME", quantity="sandbox_seconds",
-               usual=DEFAULTS),
-    ]  # fmt: skip
+    sandbox_within: Annotated[Amount, option(
+        "Time in which cold hosts read an image; {default} by default.", "TIME", quantity="sandbox_seconds",
+        usual=DEFAULTS)]  # fmt: skip
 
 
 class TrainerOptions(TypedDict, total=False):
     """The trainer and its checkpoints."""
 
-    algorithm: Annotated[
-        str,
-        option("grpo (policy and reference), ppo (and critic and reward model) or dpo (policy and reference, no rollouts).",
-               "NAME", default=USUAL_ALGORITHM, choices=ALGORITHMS.keys()),
-    ]  # fmt: skip
+    algorithm: Annotated[str, option(
+        "grpo (policy and reference), ppo (and critic and reward model) or dpo (policy and reference, no rollouts).",
+        "NAME", default=USUAL_ALGORITHM, choices=ALGORITHMS.keys())]  # fmt: skip
     trainer_gpus: Annotated[Amount, option("GPUs that train, for checkpoints.", quantity="trainer_gpus")]
     optimizer: Annotated[str | None, option("Optimizer of the trainer, as of `checkpoint`.", "ID")]
     interval: Annotated[Amount, option("Time between checkpoints, as of `checkpoint`.", "TIME")]

@@ -74,17 +74,12 @@ def test_a_second_hop_reads_ahead_and_an_object_store_answers_late():
     assert late["s3-prefix"] == pytest.approx(62 * 0.15 / 2), "1,953 parts of 8 MiB, 32 at a time"
 
 
-@given(
-    publish=some.sampled_from(["full", "delta"]),
-    encoding=some.sampled_from([*ENCODINGS]),
-    optimizer=some.sampled_from([None, "lora"]),
-    share=some.floats(1e-4, 1),
-    spacing=some.integers(1, 300),
-    changes=some.sampled_from([{}, {"change_bytes": 3.3}, {"codec_factor": 0.9}, {"parameters": 1e9}]),
-)
-def test_the_row_of_the_way_that_is_chosen_is_the_answer(publish, encoding, optimizer, share, spacing, changes):
+@given(publish=some.sampled_from(["full", "delta"]), encoding=some.sampled_from([*ENCODINGS]), share=some.floats(1e-4, 1),
+       optimizer=some.sampled_from([None, "lora"]), spacing=some.integers(1, 300),
+       given=some.sampled_from([{}, {"change_bytes": 3.3}, {"codec_factor": 0.9}, {"parameters": 1e9}]))  # fmt: skip
+def test_the_row_of_the_way_that_is_chosen_is_the_answer(publish, encoding, optimizer, share, spacing, given):
     found = ingest.rl(**JOB, publish=publish, encoding=encoding, optimizer=optimizer, changed_share=share,
-                      anchor_every=spacing, set=changes)  # fmt: skip
+                      anchor_every=spacing, set=given)  # fmt: skip
     chosen = {"publishing": ("publish", encoding if publish == "delta" else "full"), "anchors": ("anchor_every", spacing)}
     for table, (column, own) in chosen.items():
         rows = [row for row in found.tables.get(table, ()) if row[column] == own]
@@ -109,19 +104,12 @@ def test_a_host_that_joins_reads_the_anchor_and_the_whole_chain():
 def test_no_host_or_no_version_asks_nothing_of_storage(options):
     found = ingest.rl(**{**JOB, **options}).results
     kinds = ("publish_b", "publish_w", "pull_", "join_", "weights_", "weight_", "sync")
-    asked = [name for name in found if name.startswith(kinds)]
-    assert len(asked) == 11
-    assert all(found[name].value == 0 for name in asked)
+    assert [found[name].value for name in found if name.startswith(kinds)] == [0] * 11
     assert found["checkpoint_bytes"].value > FULL
 
 
-@given(
-    share=some.floats(1e-5, 1),
-    more=some.floats(1, 3),
-    hosts=some.integers(1, 500),
-    every=some.integers(1, 20),
-    encoding=some.sampled_from([*ENCODINGS]),
-)
+@given(share=some.floats(1e-5, 1), more=some.floats(1, 3), hosts=some.integers(1, 500), every=some.integers(1, 20),
+       encoding=some.sampled_from([*ENCODINGS]))  # fmt: skip
 @settings(max_examples=40, deadline=None)
 def test_more_changes_hosts_and_versions_ask_for_more(share, more, hosts, every, encoding):
     job = {"publish": "delta", "changed_share": share, "rollout_hosts": hosts, "every": every, "encoding": encoding}
