@@ -156,7 +156,7 @@ def test_cautions_say_what_decides():
     assert "W111" in rules(publish="delta", changed_share=0.02)
     assert "W111" not in rules(publish="delta", changed_share=0.02, anchor_within="10 min")
     assert "W119" not in rules(pull_within="0.33 s"), "49.6 GB/s on each host"
-    assert "W119" in rules(pull_within="0.32 s")
+    assert "W119" in rules(pull_within="0.325 s"), "50.4 GB/s"
     needed = {"write_bandwidth": FULL / 30, "read_bandwidth": 48 * FULL / 10}
     assert "W122" not in rules(**needed)
     (short,) = (line for line in ingest.rl(**JOB, **needed | {"read_bandwidth": 5e9}).warnings if rule_of(line) == "W122")
