@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -104,6 +104,7 @@ class Release(NamedTuple):
         return (self.id, *([self.hub] if self.hub else ()), *self.also)
 
 
+@lru_cache(maxsize=2**14)  # all names, however many catalogs a process opens
 def words(name: str) -> str:
     """The words and numbers of a name, in lower case, separated by spaces; a plus that ends a word is one.
 
