@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, pairwise
 from math import isclose
@@ -15,6 +15,7 @@ from statistics import NormalDist
 from typing import Any, NamedTuple, TypeGuard
 
 from ingest.engine.derivation_graph import QuantityRow, columns_of
+from ingest.engine.messages import option_error
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.result import SCHEMA
 from ingest.engine.solver import Quantities
@@ -263,6 +264,34 @@ def row_reads_of(path: str | Path, option: str) -> tuple[RowClass, ...]:
     if classes.keys() <= {1}:
         raise UsageError(f"{option}: {path}: found no row that was read twice, expected a trace long enough to tell hot rows")
     return tuple(classes[place] for place in sorted(classes, reverse=True))
+
+
+def rows_of_trace(known: Quantities, counted: Sequence[RowClass]) -> list[tuple[str, Input, Input]]:
+    """The rows of a trace by how often they were read, and those that it lacks, with the lookups of a sample in each class.
+
+    Raises UsageError: the rows and lookups of the tables are unknown, or the trace has more rows.
+    """
+    for name in ("embedding_rows", "embedding_lookups"):
+        if known.find(name) is None:
+            raise option_error("row_reads", f": needs the tables of the recommender, expected its model, or {name} by --set")
+    seen, left = sum(one.rows for one in counted), known.value("embedding_rows")
+    left -= seen
+    if left < 0:
+        raise option_error("row_reads", f": found {seen:,} rows, expected at most the {left + seen:,.0f} of all tables")
+    given = {
+        "rows_read_once": sum(one.rows for one in counted if one.once) if left else 0,
+        "reads_of_trace": sum(one.reads for one in counted),
+        "embedding_lookups": known.value("embedding_lookups"),
+    }
+    found = [("rows that the trace lacks", left, solve("unseen_lookups", given))]
+    for one in counted:
+        reads = solve("lookups_of_trace", {**given, "reads_of_rows": one.reads})
+        found.append((f"rows read {one.reads / one.rows:.4g} times", one.rows, reads))
+    return [
+        (name, Input(float(rows), origin="user", note=name), Input(float(reads), origin="user", note=name))
+        for name, rows, reads in found
+        if reads > 0
+    ]
 
 
 def sizes_of(written: str | Path | Mapping[str, Any], option: str, folder: Path = Path()) -> Sizes:

@@ -199,8 +199,9 @@ def of_drains(site: Site, jobs: Sequence[QuantityRow]) -> Iterator[Finding | Non
     yield finding("W35", {"writing_runs": runs}, words, draining[0], jobs=listed(draining))
 
 
-def of_totals(site: Site, known: Quantities) -> Iterator[Finding | None]:
+def of_totals(site: Site, known: Quantities, holdings: Iterable[Sequence[QuantityRow]]) -> Iterator[Finding | None]:
     """What is required is feasible as a whole: for the nodes, for the tests, and beside what is not training data."""
+    yield from _of_arrivals(holdings)
     if known.find("grown_read_bandwidth") is not None:
         more = known.find("nodes_for_growth")
         nodes = "" if more is None else display(float(more.value), "node")
@@ -213,7 +214,7 @@ def of_totals(site: Site, known: Quantities) -> Iterator[Finding | None]:
         yield finding("W50", known.find, owner="R-WRITE-01")
 
 
-def of_arrivals(holdings: Iterable[Sequence[QuantityRow]]) -> Iterator[Finding | None]:
+def _of_arrivals(holdings: Iterable[Sequence[QuantityRow]]) -> Iterator[Finding | None]:
     """The data sets whose own growth is less than what arrives, each in the year in which it leaves most out."""
     worst: dict[str, tuple[Step, object]] = {}
     for row in chain.from_iterable(islice(holdings, 1, None)):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from ingest.catalog.records import Gpu, Model, Node, Storage
 from ingest.catalog.store import Catalog, opened
-from ingest.corpus.measurement_file import PARTIAL, UNREAD, RowClass
+from ingest.corpus.measurement_file import PARTIAL, UNREAD, RowClass, rows_of_trace
 from ingest.engine.derivation_graph import QuantityRow, columns_of
 from ingest.engine.interactive import InteractiveResults
 from ingest.engine.messages import Message, Option, message_of, option_error
@@ -255,7 +255,7 @@ def _place_embeddings(known: Quantities, model: Model | None, counted: Sequence[
         known.give_default("embedding_lookups", _summed([lookups for *_, lookups in classes]))
         classes = [] if others else classes
     if counted:
-        classes = _of_trace(known, counted)
+        classes = rows_of_trace(known, counted)
     if not classes or known.find("embedding_hot_rows") is None:
         return
     classes.sort(key=lambda one: one[2].value / one[1].value, reverse=True)
@@ -268,31 +268,6 @@ def _place_embeddings(known: Quantities, model: Model | None, counted: Sequence[
         before += count.value
     known.adopt(columns_of("tables", rows))
     known.state("rows_classed")
-
-
-def _of_trace(known: Quantities, counted: Sequence[RowClass]) -> list[tuple[str, Input, Input]]:
-    """The rows of a trace by how often they were read, and those that it lacks, with the lookups of a sample in each class."""
-    for name in ("embedding_rows", "embedding_lookups"):
-        if known.find(name) is None:
-            raise option_error("row_reads", f": needs the tables of the recommender, expected its model, or {name} by --set")
-    seen, left = sum(one.rows for one in counted), known.value("embedding_rows")
-    left -= seen
-    if left < 0:
-        raise option_error("row_reads", f": found {seen:,} rows, expected at most the {left + seen:,.0f} of all tables")
-    given = {
-        "rows_read_once": sum(one.rows for one in counted if one.once) if left else 0,
-        "reads_of_trace": sum(one.reads for one in counted),
-        "embedding_lookups": known.value("embedding_lookups"),
-    }
-    found = [("rows that the trace lacks", left, solve("unseen_lookups", given))]
-    for one in counted:
-        reads = solve("lookups_of_trace", {**given, "reads_of_rows": one.reads})
-        found.append((f"rows read {one.reads / one.rows:.4g} times", one.rows, reads))
-    return [
-        (name, Input(float(rows), origin="user", note=name), Input(float(reads), origin="user", note=name))
-        for name, rows, reads in found
-        if reads > 0
-    ]
 
 
 def _summed(items: Sequence[Input]) -> Input:
