@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import isclose
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any, NamedTuple, TypeGuard
 
 from ingest.engine.derivation_graph import QuantityRow, columns_of
+from ingest.engine.messages import option_error
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.result import SCHEMA
 from ingest.engine.solver import Quantities
@@ -37,6 +39,13 @@ PARTIAL = "a part of the corpus only"
 UNREAD, NOT_READ = "files of a format that is not read count as one sample each", "unread"
 #: quantity -> its name in the speed of a count
 SPEED = {"prepared_bytes": "bytes", "prepared_seconds": "seconds", "preparation_workers": "workers"}
+#: Head and lines of a histogram of reads of embedding rows, lines of a trace, and the bits of a count that are told apart.
+HISTOGRAM, COUNTS, ROW_ID, COUNT_BITS = (
+    "reads,rows",
+    re.compile(r"0*([1-9]\d{0,15}),0*([1-9]\d{0,15})"),
+    re.compile(r"(\w+:)?\d+"),
+    6,
+)
 #: A result of `measure` with a hundred thousand skipped files is smaller.
 MOST_BYTES = 256 * 2**20
 #: of the first line of a part
@@ -216,6 +225,73 @@ class Sizes(NamedTuple):
             rows.append(QuantityRow(own.owner, {}, own))
         found = columns_of("sizes", rows, known.owner)
         known.adopt({f"{name}_of_sizes": found[f"{name}_of_sizes"] for name in columns})
+
+
+class RowClass(NamedTuple):
+    """Embedding rows of a trace that were read about equally often."""
+
+    rows: int
+    reads: int  # of all of them
+    once: bool = False  # whether each was read once
+
+
+def row_reads_of(path: str | Path, option: str) -> tuple[RowClass, ...]:
+    """How often embedding rows were read: a trace with an id (`7` or `user:7`) per line, or a `reads,rows` histogram.
+
+    Raises UsageError: another line, or no row that was read twice.
+    """
+    read_by: Counter[int] = Counter()  # reads of a row -> rows
+    with open_regular(Path(path)) as file:
+        lines = (line.decode("utf-8", "replace").strip() for line in file)
+        first = next(lines, "")
+        histogram = first == HISTOGRAM
+        shape, seen = (COUNTS if histogram else ROW_ID), Counter[str]()
+        for number, line in enumerate(lines if histogram else chain((first,), lines), start=1 + histogram):
+            if not (found := shape.fullmatch(line)):
+                expected = "`READS,ROWS`" if histogram else f"the id of one row, or `{HISTOGRAM}` at the head of a histogram"
+                raise UsageError(f"{option}: {path}: line {number}: found {brief(line)}, expected {expected}")
+            if histogram:
+                read_by[int(found[1])] += int(found[2])
+            else:
+                seen[line] += 1
+    read_by.update(seen.values())
+    classes: dict[int, RowClass] = {}
+    for reads, rows in read_by.items():
+        # Counts beyond this differ by less than a thirty-second within a class.
+        place = reads >> max(reads.bit_length() - COUNT_BITS, 0) << max(reads.bit_length() - COUNT_BITS, 0)
+        before = classes.get(place, RowClass(0, 0))
+        classes[place] = RowClass(before.rows + rows, before.reads + rows * reads, place == 1)
+    if classes.keys() <= {1}:
+        raise UsageError(f"{option}: {path}: found no row that was read twice, expected a trace long enough to tell hot rows")
+    return tuple(classes[place] for place in sorted(classes, reverse=True))
+
+
+def rows_of_trace(known: Quantities, counted: Sequence[RowClass]) -> list[tuple[str, Input, Input]]:
+    """The rows of a trace by how often they were read, and those that it lacks, with the lookups of a sample in each class.
+
+    Raises UsageError: the rows and lookups of the tables are unknown, or the trace has more rows.
+    """
+    for name in ("embedding_rows", "embedding_lookups"):
+        if known.find(name) is None:
+            raise option_error("row_reads", f": needs the tables of the recommender, expected its model, or {name} by --set")
+    seen, left = sum(one.rows for one in counted), known.value("embedding_rows")
+    left -= seen
+    if left < 0:
+        raise option_error("row_reads", f": found {seen:,} rows, expected at most the {left + seen:,.0f} of all tables")
+    given = {
+        "rows_read_once": sum(one.rows for one in counted if one.once) if left else 0,
+        "reads_of_trace": sum(one.reads for one in counted),
+        "embedding_lookups": known.value("embedding_lookups"),
+    }
+    found = [("rows that the trace lacks", left, solve("unseen_lookups", given))]
+    for one in counted:
+        reads = solve("lookups_of_trace", {**given, "reads_of_rows": one.reads})
+        found.append((f"rows read {one.reads / one.rows:.4g} times", one.rows, reads))
+    return [
+        (name, Input(float(rows), origin="user", note=name), Input(float(reads), origin="user", note=name))
+        for name, rows, reads in found
+        if reads > 0
+    ]
 
 
 def sizes_of(written: str | Path | Mapping[str, Any], option: str, folder: Path = Path()) -> Sizes:

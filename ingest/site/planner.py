@@ -339,7 +339,7 @@ def plan_once(
         if row.known.find("staging_bandwidth_of_run") is None:
             row.known.link("staging_bandwidth_of_run", known.step("site_read_bandwidth"))
     known.steps_of("site_clients", "moving_clients", "loading_clients", "single_node")  # clients in tests of the whole site
-    totals = [*of_totals(site, known), *of_transfers((*jobs, *serving), known, by_year), unguided(guidance, site)]
+    totals = [*of_totals(site, known, holdings), *of_transfers((*jobs, *serving), known, by_year), unguided(guidance, site)]
     for whose, rows in tables.items():
         shown = [name for table in TABLES.values() if table.of == whose for name in table.columns]
         for row in rows:

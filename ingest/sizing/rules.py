@@ -342,6 +342,8 @@ ROWS = (
     Rule("W89", 89, "kv_hit_bytes", "<=", 0.0, what="reads of the key-value tier, against none",
          text="no turn reads its key-value cache: the lines ask for writes and capacity that serve nobody; set the turns of a "
          "session, or leave the cache out", supply=("turns", "hit")),
+    Rule("W104", 104, "arrivals_not_kept", ">", 0.01, "its growth leaves {shown} of what has arrived until {year} out "
+         "of capacity, where nothing says that it is reduced: leave `growth` out to keep all that arrives"),
     Rule("W102", 102, "nodes_to_hold", ">", "nodes", "in {year} {states} of states no longer fit {at_most}: they fill {shown}"),
     Rule("W101", 101, **_said("sizes move the mean alone: {held}", samples="packed"), supply=("set.samples_per_file",)),
     Rule("W98", 98, **_said("model states on shared storage move {read} of reads and {write} of writes in each optimizer step: "

@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections import Counter
 
 import pytest
 
@@ -78,3 +79,50 @@ def test_row_reads_that_no_nic_carries_are_named(rate, named):
     found = bw("dlrm-dcnv2", node="dgx-h100", nodes=2, samples_per_second=rate, hot_embeddings=0)
     assert found.results["embedding_nic_share"].value == pytest.approx(8 * rate * 214 * 4096 / 80e9)
     assert ("W103" in map(rule_of, found.warnings)) is named
+
+
+def by_trace(path, **options):
+    tables = {"embedding_rows": 1000, "embedding_lookups": 26, "embedding_dimension": 128}
+    given = {"hot_embeddings": 100 * ROW, "sample_bytes": 160, "set": tables, **options}
+    return bw(samples_per_second=1000, gpu="h100", row_reads=path, **given).results
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_trace_or_its_histogram_tells_the_hot_share(seed, tmp_path):
+    draw = random.Random(seed)
+    ids = draw.choices(range(400), [1 / (rank + 1) for rank in range(400)], k=3000)
+    counts = sorted(Counter(ids).values(), reverse=True)
+    (tmp_path / "ids").write_text("\n".join(f"user:{one}" for one in ids))
+    spread = "".join(f"{reads},{rows}\n" for reads, rows in Counter(counts).items())
+    (tmp_path / "counts").write_text("reads,rows\n" + spread)
+    hot, once = draw.randint(1, 900), counts.count(1) / 3000
+    # Beyond the rows of the trace memory holds others, which take as many reads as rows that were read once.
+    unseen = (1000 - len(counts), once)
+    classes = sorted([*((1, (1 - once) * one / 3000) for one in counts), unseen], key=lambda one: one[1] / one[0], reverse=True)
+    served, left = 0.0, hot
+    for rows, share in classes:
+        taken = min(left, rows)
+        served, left = served + share * taken / rows, left - taken
+    for name in ("ids", "counts"):
+        found = by_trace(tmp_path / name, hot_embeddings=hot * ROW)
+        # Rows that were read more than 63 times share a class with others within a thirty-second.
+        assert found["embedding_hot_share"].value == pytest.approx(served, rel=0.005)
+        assert found["embedding_reads_per_sample"].value == pytest.approx(26 * (1 - found["embedding_hot_share"].value))
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "why"),
+    [
+        ("1\n2\n3\n", {}, "no row that was read twice"),
+        ("1\n1,2\n", {}, "line 2: found '1,2', expected the id of one row"),
+        ("reads,rows\n3,2\n0,9\n", {}, "line 3: found '0,9', expected `READS,ROWS`"),
+        ("reads,rows\n3,2000\n", {}, "found 2,000 rows, expected at most the 1,000"),
+        ("1\n1\n", {"hot_embeddings": None}, "expected the first alone"),
+        ("1\n1\n", {"zipf": 1}, "expected the first alone"),
+        ("1\n1\n", {"set": {"embedding_dimension": 128}}, "embedding_rows by --set"),
+    ],
+)
+def test_other_traces_are_refused(tmp_path, text, given, why):
+    (tmp_path / "trace").write_text(text)
+    with pytest.raises(IngestError, match=why):
+        by_trace(tmp_path / "trace", **given)
