@@ -285,20 +285,14 @@ class _Rows:
             return False
         text = row[self.gpus]
         code = CODE_OF.get(state, OTHER)
-        if state in ("REVOKED", "RV"):
-            ledger.leave_out(records.REVOKED, key)
-            return True
-        if start == UNKNOWN or state in ("PENDING", "PD") or (not text and elapsed == 0 and code != RUNNING):
-            ledger.leave_out(records.NEVER_STARTED, key)
-            return True
-        if end == UNKNOWN and code != RUNNING and elapsed <= 0:
-            ledger.leave_out(records.NO_END, key)
+        if reason := _never_ran(state, start, end, elapsed, text):
+            ledger.leave_out(reason, key)
             return True
         # What else a text allocates differs from run to run.
         told = text if self.is_gres or not text else ",".join(COUNTED(text)) or NOTHING
         found = self.allocated.get((told, nodes)) or self.allocates(told, nodes)
         if found.gpus == UNKNOWN:
-            ledger.leave_out(records.SHARED if "shard" in text or "mps" in text else records.NO_GPUS, key)
+            ledger.leave_out(_untold(text), key)
             return True
         named = (
             row[self.cluster] if self.cluster >= 0 else "",
@@ -340,39 +334,45 @@ class _Rows:
         self.ledger.step(self.key(parent, row), number, start, read, written)
 
 
+def _never_ran(state: str, start: int, end: int, elapsed: int, text: str) -> str:
+    """Why a job has no time on GPUs that is known, whatever it was allocated; empty for one that has."""
+    running = CODE_OF.get(state) == RUNNING
+    if state in ("REVOKED", "RV"):
+        return records.REVOKED
+    if start == UNKNOWN or state in ("PENDING", "PD") or (not text and elapsed == 0 and not running):
+        return records.NEVER_STARTED
+    return records.NO_END if end == UNKNOWN and not running and elapsed <= 0 else ""
+
+
+def _untold(text: str) -> str:
+    """Why the GPUs of a text of resources are unknown."""
+    return records.SHARED if "shard" in text or "mps" in text else records.NO_GPUS
+
+
 def read_object(job: Mapping[str, Any], ledger: Ledger, accounts: bool = False) -> None:
     """Read one object of the list `jobs` of `sacct --json`; its times are seconds since 1970."""
     cluster = str(job.get("cluster") or "")
     key = key_of(str(job.get("job_id")), cluster)
     time = job.get("time") or {}
     start, end, elapsed = (_number(time.get(name)) for name in ("start", "end", "elapsed"))
+    start, end = (one if one > 0 else UNKNOWN for one in (start, end))
     state = job.get("state")
     state = state.get("current") if isinstance(state, Mapping) else state
     word = str(next(iter(state), "") if isinstance(state, list) else state or "").partition(" ")[0]
     allocated = (job.get("tres") or {}).get("allocated") or []
-    if word == "REVOKED":
-        ledger.leave_out(records.REVOKED, key)
-    elif start <= 0 or word == "PENDING" or (not allocated and elapsed <= 0 and word != "RUNNING"):
-        ledger.leave_out(records.NEVER_STARTED, key)
-    elif not allocated:
-        ledger.leave_out(records.NO_GPUS, key)
-    else:
-        code = CODE_OF.get(word, CODES["other"])
-        if end <= 0 and code != CODES["running"] and elapsed <= 0:
-            ledger.leave_out(records.NO_END, key)
-            return
-        # The same resources as `AllocTRES` writes them.
-        names = ["/".join(filter(None, (one.get("type"), one.get("name")))) for one in allocated]
-        counts = [_number(one.get("count")) for one in allocated]
-        found = tres_of(",".join(f"{name}={count}" for name, count in zip(names, counts, strict=True)))
-        nodes = found.nodes if found.nodes != UNKNOWN else _number(job.get("allocation_nodes"))
-        if found.gpus == UNKNOWN:
-            ledger.leave_out(records.SHARED if "gres/gpu" not in names else records.NO_GPUS, key)
-            return
-        account = account_of(str(job.get("account") or "")) if accounts else ""
-        group = ledger.group(Group(cluster, found.gpu, str(job.get("partition") or ""), account))
-        moved = _moved(job.get("steps") or [])
-        ledger.add(key, start, end if end > 0 else UNKNOWN, elapsed, found.gpus, nodes, group, code, *moved)
+    # The resources as `AllocTRES` writes them.
+    names = ["/".join(filter(None, (one.get("type"), one.get("name")))) for one in allocated]
+    counts = [_number(one.get("count")) for one in allocated]
+    text = ",".join(f"{name}={count}" for name, count in zip(names, counts, strict=True))
+    found = tres_of(text)
+    reason = _never_ran(word, start, end, elapsed, text) or (_untold(text) if found.gpus == UNKNOWN or not text else "")
+    if reason:
+        ledger.leave_out(reason, key)
+        return
+    nodes = found.nodes if found.nodes != UNKNOWN else _number(job.get("allocation_nodes"))
+    account = account_of(str(job.get("account") or "")) if accounts else ""
+    group = ledger.group(Group(cluster, found.gpu, str(job.get("partition") or ""), account))
+    ledger.add(key, start, end, elapsed, found.gpus, nodes, group, CODE_OF.get(word, OTHER), *_moved(job.get("steps") or []))
 
 
 def _moved(steps: Iterable[Mapping[str, Any]]) -> tuple[float, float]:

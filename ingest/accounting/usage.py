@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
+from typing import Annotated, Any, TypedDict, Unpack
 
 import numpy
 from numpy.typing import NDArray
@@ -27,9 +27,6 @@ from ingest.engine.registry import unit_of
 from ingest.engine.value import Quantity
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.rules import told
-
-if TYPE_CHECKING:
-    from ingest.accounting.result import Usage
 
 Array = NDArray[Any]
 HOUR = 3600

@@ -237,7 +237,7 @@ def test_objects_of_kubernetes_hold_gpus_from_start_to_end(tmp_path, kind):
 def test_what_still_runs_counts_until_the_last_time_of_its_file(tmp_path):
     day = json.dumps([WORKED, odd_pod(status={"phase": "Running"})])
     files = [written(tmp_path, day, "day"), written(tmp_path, json.dumps(WORKED).replace(DAY, "2025-05-11T"), "later")]
-    answer = ingest.usage(*files)
+    answer = ingest.usage(*files[::-1])
     assert (answer.results["gpu_hours"].value, [*answer.runs.notes.values()]) == (24, [1])
     with pytest.raises(IngestError, match=r"found Kubernetes Pod.*Kubernetes Job, which tell of the same runs"):
         ingest.usage(*files, written(tmp_path, json.dumps(OBJECTS["a job"][0]), "job"))
