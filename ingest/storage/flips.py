@@ -61,8 +61,6 @@ PARTS = 16
 HELD = "required_usable_bytes"
 #: Needs whose lines follow no choice of clients, nodes or limits.
 STORED = frozenset((HELD, "files_needed"))
-
-
 #: Draws behind the share of an input in the variance, and their seed.
 DRAWS, SEED = 32_768, 0
 #: Share of the draws in which a system takes another amount, from which on the shares of its variance are worth stating.
@@ -182,8 +180,7 @@ class _Amount:
         """For each draw of the lines."""
         import numpy
 
-        needs = numpy.array(self.needs)
-        given = {step: required[needs == name].max(axis=0) for name, step in self.leaves.items()}
+        given = {step: required[numpy.array(self.needs) == name].max(axis=0) for name, step in self.leaves.items()}
         return numpy.zeros(required.shape[1:]) + self.tree.again(given, self.above).get(self.step, self.step.value)
 
 

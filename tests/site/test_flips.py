@@ -77,10 +77,8 @@ class Chosen:
         """The verdict of today holds up to the flip and turns there; half-way it is still that of today."""
         if not self.inputs[one.input].keys:
             return
-        before, behind = self.sides(one)
-        asked = one.system, one.requirement, one.input
-        assert self.verdict(*asked, before) == one.verdict, one
-        assert self.verdict(*asked, behind) == one.then, one
+        for end, verdict in zip(self.sides(one), (one.verdict, one.then), strict=True):
+            assert self.verdict(one.system, one.requirement, one.input, end) == verdict, one
 
 
 @pytest.mark.parametrize("path", first(2, sorted(EXAMPLES.glob("*.yaml"))), ids=lambda path: path.stem)
@@ -113,9 +111,8 @@ def test_a_flip_that_planning_again_does_not_show_is_not_reported():
     assert "jobs.j1.samples_per_second" in found.refused
     assert found.refused["jobs.j0.samples_per_second"].startswith("above 2,099 samples/s")
     assert not any(one.input.startswith("jobs.j1.samples") for one in (*found.flips, *found.steady))
-    for one in found.flips:
-        if one.system == "ddn-ai400x2":
-            chosen.check(one)
+    for one in (flip for flip in found.flips if flip.system == "ddn-ai400x2"):
+        chosen.check(one)
 
 
 @pytest.mark.slow
