@@ -25,6 +25,9 @@ input_quantity("nvme_bytes_per_node", "B/node", "Capacity of the local drives of
 input_quantity("io_bytes", "B", "Bytes of one read request.")
 alternative("io_bytes", "request_of_sizes", when="files_of_mixed_sizes")
 alternative("io_bytes", "request_bytes_of_open", when="path_judged", optional=True)
+input_quantity("random_request_bytes", "B", "Size of the reads that are counted in requests.")
+alternative("random_request_bytes", "io_bytes", when="path_judged", optional=True)
+input_quantity("nvme_drive_io_per_second", "1/s", "Random reads per second of one local drive.")
 input_quantity("reference_io_bytes", "B", "Size of the requests at which a ceiling was measured.")
 input_quantity("request_seconds", "s", "Latency of a single small request.")
 input_quantity("requests_in_flight_per_node", "1/node", "Queue depth of one node: outstanding I/Os.",
@@ -83,6 +86,8 @@ computed_quantity("nvme_read_ceiling", "nvme_read_bandwidth_per_node * nodes * s
     "Read bandwidth of the local drives of all nodes, at the size of the requests.")  # fmt: skip
 computed_quantity("nvme_write_ceiling", "nvme_drive_write_bandwidth * nvme_drives_per_node * nodes", "B/s",
     "Write bandwidth of the local drives of all nodes.")  # fmt: skip
+computed_quantity("nvme_requests_ceiling", "nvme_drive_io_per_second * nvme_drives_per_node * nodes", "1/s",
+    "Random reads per second of the local drives of all nodes.")  # fmt: skip
 computed_quantity("nvme_capacity", "nvme_bytes_per_node * nodes * fill_limit", "B",
     "Capacity of the local drives of all nodes up to the fill limit, each byte once.")  # fmt: skip
 computed_quantity("waiting_bytes", "request_seconds * client_bandwidth_per_node / requests_in_flight_per_node", "B",
@@ -97,7 +102,7 @@ computed_quantity("small_read_factor", "minimum(1, read_efficiency_at_io_size / 
     "Share of a ceiling that smaller requests reach; larger requests than in its measurement gain nothing.",
     example="small_read_factor(0.5, 0.8), small_read_factor(0.9, 0.8) -> (0.625, 1)")  # fmt: skip
 computed_quantity("io_per_second_needed", "read_bandwidth_needed / io_bytes", "1/s", "IOPS of all nodes.", label="IOPS needed")
-computed_quantity("io_per_second_per_node", "io_per_second_needed / nodes", "1/s/node",
+computed_quantity("io_per_second_per_node", "read_bandwidth_needed / io_bytes / nodes", "1/s/node",
     "IOPS of one node.", label="IOPS per node")  # fmt: skip
 computed_quantity("request_seconds_allowed", "requests_in_flight_per_node / io_per_second_per_node", "s",
     "Mean latency allowed at a queue depth: Little's law.", source="little1961")  # fmt: skip

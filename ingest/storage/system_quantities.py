@@ -70,7 +70,8 @@ OF_CLIENT = {
     "request_latency": "request_seconds",
     "reference_io_bytes": "reference_io_bytes",
 }
-OF_DRIVE = {"read_bandwidth": "nvme_drive_read_bandwidth", "write_bandwidth": "nvme_drive_write_bandwidth"}
+OF_DRIVE = {"read_bandwidth": "nvme_drive_read_bandwidth", "write_bandwidth": "nvme_drive_write_bandwidth",
+            "io_per_second": "nvme_drive_io_per_second"}  # fmt: skip
 #: field of the drives in a unit -> quantity
 OF_UNIT_DRIVE = {
     "read_bandwidth": "unit_drive_read_bandwidth",
@@ -181,7 +182,7 @@ def known_of(system: System, need: Need) -> Quantities:
         if known.find(name) is None:
             known.give({name: Input(1).by_default(note)})
     if entry.family in ("system", "software", "site"):
-        known.state("made_of_drives", *(["disks_read_at_random"] if reads_at_random(known, need) else []))
+        known.state("made_of_drives", *(["disks_read_at_random"] if reads_at_random(known, need) or counts_requests(known) else []))
     if entry.fixed == MEASURED:
         # It answers for one machine where no number of nodes is given.
         known.give_default("nodes", Input(1).by_default("measured from one machine", "nodes"))
@@ -207,6 +208,11 @@ def reads_small(known: Quantities) -> bool:
     """Whether requests are smaller than those at which rates are published."""
     size = known.find("io_bytes")
     return size is not None and size.value < known.value("reference_io_bytes")
+
+
+def counts_requests(known: Quantities) -> bool:
+    """Whether the need states random reads per second, beside those that its bandwidth implies."""
+    return "io_per_second_needed" in known.given
 
 
 def _fields(entry: Storage, names: dict[str, str]) -> dict[str, Input]:
@@ -472,7 +478,7 @@ def _settle(known: Quantities, need: Need, parts: Mapping[str, str]) -> None:
         required = need.requires(name)
         if name == "io_per_second_needed" and known.find(name) is not None:
             # Bandwidth implies the IOPS of large requests; where IOPS are published, they count too.
-            required = known.find("unit_io_per_second") is not None or reads_small(known)
+            required = known.find("unit_io_per_second") is not None or reads_small(known) or counts_requests(known)
         if not required:
             known.give_default(part, Input(0, grade="zero", note=f"no {name} is given"))
 
