@@ -136,20 +136,21 @@ computed_quantity("site_kv_bytes", "total(kv_held_bytes_of_serving)", "B",
     "Key-value caches of all sessions that shared storage holds.", label="key-value caches held")  # fmt: skip
 computed_quantity("workload_reads_with_tiers",
     "(total(cluster_read_bandwidth_of_clusters) + total(job_offload_read_bandwidth_of_jobs)"
-    " + total(kv_peak_read_bandwidth_of_serving)) * (1 + performance_headroom)", "B/s",
-    "Aggregate read bandwidth of jobs and serving workloads that run concurrently.", source=MODEL,
-    where="data, offloaded states and key-value caches are read at the same time",
-    example="workload_reads_with_tiers([30e9], [320e9], [50e9], 0) -> 400000000000.0")  # fmt: skip
+    " + total(kv_peak_read_bandwidth_of_serving) + total(job_query_bandwidth_of_jobs)) * (1 + performance_headroom)", "B/s",
+    "Aggregate read bandwidth of jobs, serving workloads and index queries that run concurrently.", source=MODEL,
+    where="data, offloaded states, key-value caches and indexes are read at the same time",
+    example="workload_reads_with_tiers([30e9], [320e9], [50e9], [1e9], 0) -> 401000000000.0")  # fmt: skip
 computed_quantity("sustained_reads_with_tiers",
     "(total(job_sustained_read_bandwidth_of_jobs) + total(job_offload_mean_read_bandwidth_of_jobs)"
-    " + total(kv_read_bandwidth_of_serving)) * (1 + performance_headroom)", "B/s",
-    "Sustained read bandwidth of jobs and serving workloads, averaged over time.",
-    example="sustained_reads_with_tiers([10e9], [20e9], [5e9], 0) -> 35000000000.0")  # fmt: skip
+    " + total(kv_read_bandwidth_of_serving) + total(job_query_bandwidth_of_jobs)) * (1 + performance_headroom)", "B/s",
+    "Sustained read bandwidth of jobs, serving workloads and index queries, averaged over time.",
+    example="sustained_reads_with_tiers([10e9], [20e9], [5e9], [1e9], 0) -> 36000000000.0")  # fmt: skip
 computed_quantity("beyond_memory_write_bandwidth",
-    "(total(job_offload_write_bandwidth_of_jobs) + total(kv_write_bandwidth_of_serving)) * (1 + performance_headroom)", "B/s",
-    "Writes of offloaded states and key-value caches by all jobs and serving workloads.",
-    label="writes of offloaded states and key-value caches",
-    example="beyond_memory_write_bandwidth([280e9], [5e9], 0) -> 285000000000.0")  # fmt: skip
+    "(total(job_offload_write_bandwidth_of_jobs) + total(kv_write_bandwidth_of_serving) + total(job_rebuild_bandwidth_of_jobs))"
+    " * (1 + performance_headroom)", "B/s",
+    "Writes of offloaded states, key-value caches and rebuilt indexes by all jobs and serving workloads.",
+    label="writes of offloaded states, key-value caches and indexes",
+    example="beyond_memory_write_bandwidth([280e9], [5e9], [1e9], 0) -> 286000000000.0")  # fmt: skip
 computed_quantity("workload_writes_with_tiers", "workload_write_bandwidth + beyond_memory_write_bandwidth", "B/s",
     "Aggregate write bandwidth of checkpoints, offloaded states and key-value caches.", source=MODEL,
     where="checkpoints are written while states and caches are")  # fmt: skip
@@ -161,9 +162,9 @@ computed_quantity("site_writes_with_tiers", "maximum(workload_writes_with_tiers,
 computed_quantity("stopped_share_with_tiers",
     "(total(job_stopped_read_bandwidth_of_jobs) + total(job_offload_stopped_bandwidth_of_jobs))"
     " / maximum(total(job_read_bandwidth_of_jobs) + total(job_offload_read_bandwidth_of_jobs)"
-    " + total(kv_peak_read_bandwidth_of_serving), least_bandwidth)", "1",
-    "Share of the reads whose runs wait while they save synchronously; serving never waits.", high=1,
-    example="stopped_share_with_tiers([10e9], [20e9], [10e9], [20e9], [30e9], 1) -> 0.5")  # fmt: skip
+    " + total(kv_peak_read_bandwidth_of_serving) + total(job_query_bandwidth_of_jobs), least_bandwidth)", "1",
+    "Share of the reads whose runs wait while they save synchronously; serving and queries never wait.", high=1,
+    example="stopped_share_with_tiers([10e9], [20e9], [10e9], [20e9], [25e9], [5e9], 1) -> 0.5")  # fmt: skip
 computed_quantity("site_mixed_with_tiers",
     "beyond_memory_write_bandwidth + maximum(workload_read_bandwidth, workload_write_bandwidth + workload_read_bandwidth"
     " * (1 - stopped_read_share * workload_write_bandwidth / maximum(simultaneous_write_bandwidth, least_bandwidth)))", "B/s",

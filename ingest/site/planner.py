@@ -158,7 +158,7 @@ WRITES = {None: "checkpoints_overlap", True: "checkpoints_coincide", False: "che
 #: quantities of a job that are the same in every year
 SAME_EVERY_YEAR = ("ingest_bandwidth_per_job", "cold_share", "warm_share", "concurrent_runs", "nodes", "miss_share",
                    "warm_up_bytes", "warm_up_seconds", "starting_runs", "job_offload_read_bandwidth",
-                   "storage_tier_bytes")  # fmt: skip
+                   "storage_tier_bytes", "job_query_bandwidth", "job_rebuild_bandwidth")  # fmt: skip
 
 
 class YearsOptions(TypedDict, total=False):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypedDict
@@ -202,7 +202,9 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
         notes.append(Message(f"lines below the priority {priority} do not count: {ids}", supply=("priority",)))
     conditions, pattern = _conditions(counting)
     requests = _smaller(counting, largest.get("read_bandwidth_needed"))
-    return Need(title, {**conditions, **requests, **given}, high=high, notes=tuple(notes), pattern=pattern, lines=tuple(counting))
+    return Need(
+        title, {**conditions, **requests, **given}, high=high, notes=tuple(notes), pattern=pattern, lines=tuple(counting)
+    )
 
 
 def need_in(line: Requirement) -> str:
@@ -247,9 +249,7 @@ def _pattern(conditions: Conditions) -> str:
 def _smaller(counting: Sequence[Requirement], largest: Requirement | None) -> dict[str, Input]:
     """The random reads of the line that has most requests, where these are more than those of the line of the highest rate."""
     sizes = {
-        line.id: size
-        for line in counting
-        if need_in(line) == "read_bandwidth_needed" and (size := io_size_of(line.conditions))
+        line.id: size for line in counting if need_in(line) == "read_bandwidth_needed" and (size := io_size_of(line.conditions))
     }
     lines = [line for line in counting if line.id in sizes]
     if largest is None or not lines:

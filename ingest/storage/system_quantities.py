@@ -182,7 +182,9 @@ def known_of(system: System, need: Need) -> Quantities:
         if known.find(name) is None:
             known.give({name: Input(1).by_default(note)})
     if entry.family in ("system", "software", "site"):
-        known.state("made_of_drives", *(["disks_read_at_random"] if reads_at_random(known, need) or counts_requests(known) else []))
+        known.state(
+            "made_of_drives", *(["disks_read_at_random"] if reads_at_random(known, need) or counts_requests(known) else [])
+        )
     if entry.fixed == MEASURED:
         # It answers for one machine where no number of nodes is given.
         known.give_default("nodes", Input(1).by_default("measured from one machine", "nodes"))
