@@ -61,9 +61,9 @@ ONE_SIDED = f"Less than {SMALLEST_PART * 100:g} % of it are reads, or writes: th
 TOO_SMALL = " Below the reporting threshold of {floor}, therefore not a requirement."
 
 
-#: the loads that the site moves, in a time of its own
 #: what reads besides jobs, by a word in the name of its column
 BESIDE_JOBS = {"_of_serving": "served models", "job_query": "index queries"}
+#: the loads that the site moves, in a time of its own
 OF_SITE = frozenset(name for name, load in TIMED.items() if load.who)
 #: what the start of a job does, and what it reads, by column
 STARTED = {

@@ -25,6 +25,7 @@ from ingest.sizing.job import GPU, MODEL, BandwidthOptions, Job, Many, Written, 
 from ingest.sizing.resolve import machine_of
 from ingest.units import display, parse, request_size
 
+COUNTED = "io_per_second_needed"  # Random reads that lines count
 #: quantities that a need can include, in the order of the results
 REQUIRABLE = (
     "read_bandwidth_needed",
@@ -34,7 +35,7 @@ REQUIRABLE = (
     "opens_per_second_needed",
     "creates_per_second_needed",
     "files_needed",
-    "io_per_second_needed",
+    COUNTED,
 )
 #: need -> the quantity of a `bw` answer that it is: at the rate that all evidence supports
 FROM_BW = {"read_bandwidth_needed": "run_needed_read_bandwidth", "opens_per_second_needed": "supported_opens_per_second"}
@@ -248,21 +249,17 @@ def _pattern(conditions: Conditions) -> str:
 
 def _smaller(counting: Sequence[Requirement], largest: Requirement | None) -> dict[str, Input]:
     """The random reads of the line that has most requests, where these are more than those of the line of the highest rate."""
-    sizes = {
-        line.id: size for line in counting if need_in(line) == "read_bandwidth_needed" and (size := io_size_of(line.conditions))
-    }
-    lines = [line for line in counting if line.id in sizes]
-    if largest is None or not lines:
-        return {}
-    most = max(lines, key=lambda line: line.value / sizes[line.id])
-    requests, size = most.value / sizes[most.id], sizes[most.id]
-    if _pattern(most.conditions) != "random" or (largest.id in sizes and requests <= largest.value / sizes[largest.id]):
+    reads = [(line, io_size_of(line.conditions)) for line in counting if need_in(line) == "read_bandwidth_needed"]
+    counts = [(line.value / size, line, size) for line, size in reads if size]
+    requests, most, size = max(counts, key=lambda one: one[0], default=(0, largest, 0))
+    if (
+        most is None
+        or _pattern(most.conditions) != "random"
+        or requests <= max((n for n, one, _ in counts if one is largest), default=0)
+    ):
         return {}
     note = f"{most.id}: {requests:,.0f} random {request_size(size)} reads/s"
-    return {
-        "io_per_second_needed": Input(requests, origin="user", note=note),
-        "random_request_bytes": Input(size, origin="user", note=f"a condition of {most.id}"),
-    }
+    return {COUNTED: Input(requests, origin="user", note=note), "random_request_bytes": Input(size, origin="user", note=note)}
 
 
 def io_size_of(conditions: Conditions) -> float | None:
