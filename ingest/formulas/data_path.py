@@ -165,11 +165,15 @@ computed_quantity("amount_of_each_unit", "amount_needed / units", "1",
 # One tier of a service
 input_quantity("tier_capacity_min", "B", "Smallest capacity that a tier of a service is sold in.")
 input_quantity("tier_capacity_step", "B", "Step in which the capacity of a tier grows.")
-input_quantity("tier_read_bandwidth_per_byte", "B/s/B", "Read throughput that each byte provisioned buys.")
-input_quantity("tier_write_bandwidth_per_byte", "B/s/B", "Write throughput that each byte provisioned buys.")
+for _way in ("read", "write"):
+    input_quantity(f"tier_{_way}_bandwidth_per_byte", "B/s/B", f"{_way.title()} throughput that each byte provisioned buys.")
+    input_quantity(f"tier_{_way}_bandwidth_max", "B/s", f"{_way.title()} throughput that one file system or volume can reach.")
+    computed_quantity(f"tier_{_way}_bandwidth", f"tier_capacity * tier_{_way}_bandwidth_per_byte", "B/s",
+        f"{_way.title()} throughput of a capacity provisioned.")  # fmt: skip
+    computed_quantity(f"tier_{_way}_ceiling", f"minimum(tier_{_way}_bandwidth, tier_{_way}_bandwidth_max)", "B/s",
+        f"{_way.title()} throughput of a capacity provisioned, up to the most that one file system reaches.")  # fmt: skip
 input_quantity("tier_network_bandwidth_per_byte", "B/s/B", "Network throughput of the servers for each byte provisioned.")
 input_quantity("tier_io_per_second_per_byte", "1/s/B", "Reads per second that each byte provisioned buys.")
-input_quantity("tier_read_bandwidth_max", "B/s", "Read throughput that one file system or volume can reach.")
 input_quantity("tier_read_needed", "B/s", "Throughput that a tier has to read, with the writes where they draw on one limit.",
     above=False)  # fmt: skip
 alternative("tier_read_needed", "read_and_write_needed", when="one_limit_for_both")
@@ -182,16 +186,10 @@ computed_quantity("tier_capacity",
     "B", "Smallest capacity on sale that holds the data: the minimum, and whole steps above it.",
     needs="required_usable_bytes tier_capacity_min tier_capacity_step",
     example="tier_capacity(100, 48, 16), tier_capacity(10, 48, 16) -> (112, 48)")  # fmt: skip
-computed_quantity("tier_read_bandwidth", "tier_capacity * tier_read_bandwidth_per_byte", "B/s",
-    "Read throughput of a capacity provisioned.")  # fmt: skip
-computed_quantity("tier_write_bandwidth", "tier_capacity * tier_write_bandwidth_per_byte", "B/s",
-    "Write throughput of a capacity provisioned.")  # fmt: skip
 computed_quantity("tier_network_bandwidth", "tier_capacity * tier_network_bandwidth_per_byte", "B/s",
     "Throughput of reads that the memory of the servers holds: that of their network.")  # fmt: skip
 computed_quantity("tier_io_per_second", "tier_capacity * tier_io_per_second_per_byte", "1/s",
     "Reads per second of a capacity provisioned.")  # fmt: skip
-computed_quantity("tier_read_ceiling", "minimum(tier_read_bandwidth, tier_read_bandwidth_max)", "B/s",
-    "Read throughput of a capacity provisioned, up to the most that one file system or volume reaches.")  # fmt: skip
 computed_quantity("tier_clients", "ceil(tier_read_bandwidth / tier_client_bandwidth)", "1",
     "Clients that it takes to draw the read throughput of a capacity provisioned.", whole=True,
     example="tier_clients(100e9, 12.5e9) -> 8")  # fmt: skip
@@ -206,7 +204,6 @@ computed_quantity("file_systems_required", "ceil(shortfall_factor - 1e-12)", "1"
 
 # What a need takes of one tier
 input_quantity("tier_capacity_max", "B", "Largest capacity that one file system or volume of a tier can have.")
-input_quantity("tier_write_bandwidth_max", "B/s", "Write throughput that one file system or volume can reach.")
 input_quantity("tier_bandwidth_step", "B/s", "Step in which throughput is bought, whatever the capacity.")
 input_quantity("tier_io_per_second_max", "1/s", "Reads per second that one file system or volume can reach.")
 
@@ -240,7 +237,5 @@ computed_quantity("service_read_of_steps", "minimum(service_bandwidth_in_steps, 
     "Read throughput of the steps bought, at most what one file system reaches.")  # fmt: skip
 computed_quantity("service_write_of_steps", "minimum(service_bandwidth_in_steps, tier_write_bandwidth_max)", "B/s",
     "Write throughput of the steps bought, at most what one file system reaches.")  # fmt: skip
-computed_quantity("tier_write_ceiling", "minimum(tier_write_bandwidth, tier_write_bandwidth_max)", "B/s",
-    "Write throughput of a capacity provisioned, up to the most that one file system or volume reaches.")  # fmt: skip
 computed_quantity("tier_requests_ceiling", "minimum(tier_io_per_second, tier_io_per_second_max)", "1/s",
     "Reads per second of a capacity provisioned, up to the most that one file system or volume reaches.")  # fmt: skip

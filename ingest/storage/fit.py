@@ -29,18 +29,7 @@ from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
 from ingest.storage.existing import measured_entry, stock_of, without
 from ingest.storage.fit_result import MISFIT, QUESTION, RESULTS, UNKNOWN, Fit, Fits
 from ingest.storage.flips import MOST_SYSTEMS, flips_of
-from ingest.storage.need import (
-    ALL,
-    COUNTED,
-    PLAIN,
-    REQUIRABLE,
-    FitOptions,
-    Need,
-    StorageOptions,
-    from_numbers,
-    names_job,
-    need_of,
-)
+from ingest.storage.need import ALL, PLAIN, REQUIRABLE, FitOptions, Need, StorageOptions, from_numbers, names_job, need_of
 from ingest.storage.system_quantities import (
     DEGRADED,
     FURTHER,
@@ -328,10 +317,10 @@ def _one_down(known: Quantities, path: Sequence[data_path.Layer]) -> bool | None
         return None
     if known.value("read_bandwidth_needed") > degraded.value:
         return False
-    if data_path.REQUESTS not in path or known.find(COUNTED) is None:
+    if data_path.REQUESTS not in path or known.find(data_path.REQUESTS.need) is None:
         return True
     left = known.find("degraded_requests")
-    return None if left is None else bool(known.value(COUNTED) <= left.value)
+    return None if left is None else bool(known.value(data_path.REQUESTS.need) <= left.value)
 
 
 def _results(

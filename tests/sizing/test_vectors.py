@@ -121,16 +121,11 @@ def test_a_query_of_lance_reads_each_list_twice():
     assert statistics.median(sizes) <= 0.25
 
 
-KINDS = st.sampled_from(
-    [
-        {"index": "flat"},
-        {"index": "hnsw", "degree": 24},
-        {"index": "hnsw", "layout": "usearch", "dtype": "int8"},
-        {"index": "ivf-pq", "code_bytes": 16, "lists": 100},
-        {"index": "diskann", "degree": 40},
-        {"index": "ivf-flat", "layout": "lance", "lists": 100},
-    ]
-)
+KINDS = st.sampled_from([
+    {"index": "flat"}, {"index": "hnsw", "degree": 24}, {"index": "hnsw", "layout": "usearch", "dtype": "int8"},
+    {"index": "ivf-pq", "code_bytes": 16, "lists": 100}, {"index": "diskann", "degree": 40},
+    {"index": "ivf-flat", "layout": "lance", "lists": 100},
+])  # fmt: skip
 COUNTS = st.integers(1_000, 10**9)
 DIMENSIONS = st.integers(1, 256).map(lambda number: 16 * number)
 GROWING = ("index_bytes", "memory_bytes", "build_scratch_bytes", "source_bytes", "usable_bytes", "rebuild_write_bandwidth")
