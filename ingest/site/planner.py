@@ -46,11 +46,12 @@ from ingest.site.holdings import (
     elapsed_until,
     grown_models,
     holdings_of,
+    largest_indexes,
     place_grown_checkpoints,
     place_minimums,
     year_rows,
 )
-from ingest.site.jobs import place_transfers, plan_jobs
+from ingest.site.jobs import START, place_transfers, plan_jobs
 from ingest.site.loaders import place_loaders
 from ingest.site.plan import MOST_YEARS, TABLES, Plan, PlanScenarios, RootOptions
 from ingest.site.requirement_wording import LINES, RequirementValue
@@ -158,7 +159,7 @@ WRITES = {None: "checkpoints_overlap", True: "checkpoints_coincide", False: "che
 #: quantities of a job that are the same in every year
 SAME_EVERY_YEAR = ("ingest_bandwidth_per_job", "cold_share", "warm_share", "concurrent_runs", "nodes", "miss_share",
                    "warm_up_bytes", "warm_up_seconds", "starting_runs", "job_offload_read_bandwidth",
-                   "storage_tier_bytes", "job_query_bandwidth", "job_rebuild_bandwidth")  # fmt: skip
+                   "storage_tier_bytes", "read_requests_per_second", "query_block_bytes", "job_rebuild_bandwidth")  # fmt: skip
 
 
 class YearsOptions(TypedDict, total=False):
@@ -294,7 +295,7 @@ def plan_once(
     by_year = year_rows(site, jobs, {**of_jobs, **tiers, **drawn}, holdings, storage, growth, tiers=bool(tiers))
     refuse_what_is_lost(site, by_year)
     known = storage.with_inputs({})
-    known.adopt({**of_jobs, **drawn})
+    known.adopt({**of_jobs, **drawn, **largest_indexes(jobs, growth, horizon)})
     for table, rows in (("clusters", clusters), ("years", by_year), ("serving", serving)):
         known.adopt(columns_of(table, rows))
     known.state(WRITES[overlap.get("checkpoints")])
@@ -534,6 +535,10 @@ def _grown(
         # What the jobs need, whether the nodes of today draw it or not.
         known.give({"node_drawable_bandwidth": UNLIMITED})
         known.state("data_read")
+        if row.step("query_block_bytes") is not None:
+            known.state("queries_grow")
+            if not grows.keys() & {"bandwidth_growth_factor"}:
+                known.give({"bandwidth_growth": START})
         later.append(QuantityRow(row.name, row.words, known))
     total = Quantities(storage.given)
     unguided_clusters = dict.fromkeys(site.section("clusters"), NO_GUIDANCE)

@@ -161,13 +161,29 @@ def test_entries_that_cannot_be_are_refused_in_one_line_with_their_place(keys, w
     assert "--" not in str(refused.value)
 
 
-def test_a_key_that_moves_nothing_and_growth_that_leaves_indexes_out_are_named():
+def test_a_key_that_moves_nothing_is_named():
     idle = {"chunk": 100, "probes": 4}
     assert [line.count("changes nothing") for line in map(str, planned(**idle).warnings)][:2] == [1, 1]
     assert "changes nothing" not in str(planned(cached_nodes=5, beam=2, top_k=3, metadata_bytes=7).warnings)
-    told = "growth is that of data sets alone"
-    assert told in str(planned(site={"growth": {"capacity": 1.5, "every": "1 year"}}).warnings)
-    assert told not in str(planned().warnings)
+
+
+@settings(max_examples=8)
+@given(index=some.sampled_from(["diskann", "hnsw", "ivf-pq", "flat"]), vectors=some.floats(1, 3), queries=some.floats(1, 1.5))
+def test_an_index_grows_as_one_of_so_many_vectors_and_queries(index, vectors, queries):
+    own = {"index": index, "latency": 0.05, "growth": {"capacity": vectors, "bandwidth": queries, "every": "5 years"}}
+    without = ("search_list", "latency") if index != "diskann" else ()
+    without += ("code_bytes",) if index in ("hnsw", "flat") else ()
+    grown = planned(without, **own, **({"lists": 1024} if index == "ivf-pq" else {}))
+    own |= {"vectors": round(10**9 * vectors), "qps": 2000 * queries, "growth": {"capacity": 1}}
+    later = planned(without, **own, **({"lists": 1024} if index == "ivf-pq" else {})).computed
+    for name in ("R-VEC-04", "R-CAP-01", "R-END-01"):
+        assert grown.computed[name] == pytest.approx(later[name], rel=1e-3), name
+    if index == "diskann":
+        assert grown.computed["R-GROW-01"] == pytest.approx(later["R-VEC-01"])
+    assert "are loads of the first year" in str(grown.warnings)
+    assert "are loads of the first year" not in str(planned().warnings)
+    of_site = planned(without, site={"growth": {"add": "1 TB", "every": "1 year"}}, index=index)
+    assert "by `add` in data sets alone" in str(of_site.warnings)
 
 
 def test_a_job_of_the_same_name_is_refused():
