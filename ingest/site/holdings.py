@@ -62,14 +62,14 @@ def year_rows(
     return rows
 
 
+#: bytes of an index that are held and that are written in a day: they grow with its vectors
+OF_INDEX = ("indexed_bytes_held", "index_bytes_per_day")
 #: what jobs read and write besides data sets and checkpoints; each is held once
 BESIDES = ("start_bytes", "evaluation_bytes", "export_bytes_of_runs", "weights_of_runs_bytes", "traces_of_runs_bytes",
-           "indexed_bytes_held")  # fmt: skip
-WRITTEN_BESIDES = ("job_versions_per_day", "job_traces_per_day", "index_bytes_per_day")
+           OF_INDEX[0])  # fmt: skip
+WRITTEN_BESIDES = ("job_versions_per_day", "job_traces_per_day", OF_INDEX[1])
 #: what of it is as large as the model of the job
 OF_MODEL = ("export_bytes_of_runs",)
-#: what of it grows with the vectors of an index
-OF_INDEX = ("indexed_bytes_held", "index_bytes_per_day")
 
 
 def _landing(present: Sequence[QuantityRow], name: str, column_name: str) -> list[Step]:
@@ -91,7 +91,7 @@ def _read_besides(jobs: Sequence[QuantityRow], growth: Growth, year: int) -> Ite
 
 def largest_indexes(jobs: Sequence[QuantityRow], growth: Growth, years: int) -> dict[str, Step]:
     """The column of the bytes that indexes hold in the last year, where they are largest."""
-    held = [grown_index(step, growth, years) for row in jobs if (step := row.step("indexed_bytes_held")) is not None]
+    held = [grown_index(step, growth, years) for row in jobs if (step := row.step(OF_INDEX[0])) is not None]
     return {name: column(name, tuple(held)) for name in ("indexed_bytes_held_of_jobs",) if held}
 
 
@@ -107,7 +107,7 @@ def grown_index(step: Step, growth: Growth, year: int) -> Step:
     factors = growth.jobs.get(step.owner, {})
     if not year or step.name not in OF_INDEX or "capacity_growth_factor" not in factors:
         return step
-    return grown_step(step, factors, year, ("start_bytes_of_job", "grown_index_bytes"))
+    return grown_step(step, factors, year, (GROWN["B"][0], "grown_index_bytes"))
 
 
 #: keys of `storage.at_least`, and what each holds up: of the whole site, and of a year

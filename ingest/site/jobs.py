@@ -365,7 +365,7 @@ class SiteJob:
         described, gpus = self.described["index"], {}
         if self.cluster["node"] != WITHOUT_GPUS:
             gpus["gpus_per_node"] = from_catalog(self.node.gpus_per_node)
-        known = Quantities({"nodes": self.described["nodes"], **gpus}, self.name)
+        known = Quantities({"nodes": self.described["nodes"], "bandwidth_growth": START, **gpus}, self.name)
         with self.site.blaming(("indexes", self.name)):
             numbers = {name: described[key] for key, name in INDEX_OPTIONS.items() if isinstance(described.get(key), Input)}
             measured = {"documents": self.site.folder / described["measured"]} if "measured" in described else {}
@@ -383,7 +383,7 @@ class SiteJob:
         told = [unused(Option(key)) for key, name in INDEX_OPTIONS.items() if name in numbers and name not in used]
         grows = isinstance(growth := self.described.get("growth", self.site.data.get("growth")), Mapping)
         grows = grows and not growth.keys().isdisjoint(("capacity", "bandwidth", "add"))
-        told += messages([finding("W106", words={"growth": "indexes" if grows else ""})])
+        told += messages([finding("W106", words={"growth": "yes" if grows else ""})])
         words = {"cluster": self.described["cluster"], "pattern": "random"}
         return JobPlan(QuantityRow(self.name, words, known, None), None, None, tuple(told), False)
 
