@@ -10,7 +10,7 @@ from ingest.engine.registry import unit_of
 from ingest.reports.labels import capitalised, counted, joined_ends, plain
 from ingest.reports.page import Page, Section, assumptions_section, fits_line, of_several, page_of, sources_section, value_text
 from ingest.storage.fit_result import BEYOND, MISFIT, OPEN, SO_FAR, UNKNOWN, VERDICTS, Fit, Fits, Flip
-from ingest.storage.system_quantities import COUNTED
+from ingest.storage.system_quantities import UNIT_COUNT
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -301,7 +301,7 @@ def _chosen(one: Fit) -> str:
 
 def _is_least(one: Fit) -> bool:
     """Whether more units than those counted may be required."""
-    return any(line.startswith(COUNTED) for line in one.answer.warnings)
+    return any(line.startswith(UNIT_COUNT) for line in one.answer.warnings)
 
 
 def _units(one: Fit) -> str:
