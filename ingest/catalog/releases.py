@@ -210,6 +210,7 @@ class Releases:
         *_, short = spellings(written[:MOST_LETTERS])
         # A family of one size, such as SmolLM3, before what is only spelt alike.
         longer = [name for name in self._of_models if name.startswith(f"{short} ")]
+        longer += sorted((name for name in self._of_models if name.endswith(f" {short}")), key=len)
         close = [*longer, *difflib.get_close_matches(short, self._of_models, n=12, cutoff=0.6)]
         ids = [*dict.fromkeys(next(iter(self._of_models[name])) for name in close)][:3]
         own = "; hf:// before it reads the hub" if re.fullmatch(r"[\w-]+/[\w.-]+", written) else "; or its config.json"
