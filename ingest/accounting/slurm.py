@@ -54,10 +54,11 @@ MOST_DIGITS = 13
 #: Texts of TRES that one reading remembers.
 MOST_KEPT = 100_000
 _DISK = re.compile(r"(?:^|,)fs/disk=([0-9.]+)([KMGTPE]?)")
+#: Resources of which a GPU has as many as the site says, and accelerators under names of their own.
+SHARES = ("shard", "mps", "npu", "dcu", "mlu", "gcu", "tpu", "hpu", "xpu", "ipu", "neuron", "neuroncore", "accelerator")
 #: What of a text of resources is counted.
-COUNTED, NOTHING = re.compile(r"(?:^|(?<=,))(?:gres/(?:gpu|shard|mps)|node)[=:][^,]*").findall, "gres/gpu=0"
-#: Resources of which a GPU has as many as the site says.
-SHARES = ("gres/shard", "gres/mps")
+COUNTED = re.compile(rf"(?:^|(?<=,))(?:gres/(?:gpu|{'|'.join(SHARES)})|node)[=:][^,]*").findall
+NOTHING = "gres/gpu=0"
 #: Slurm before 20.11 writes the number of its module for the word `gpu`.
 _GRES = re.compile(r"(?:gres[/:])?(?:gpu|7696487)(?::([^:=,(]+))?[:=](\d+)(?![\w.])")
 UNITS = {unit: 1024**power for power, unit in enumerate(("", "K", "M", "G", "T", "P", "E"))}
@@ -86,7 +87,7 @@ def tres_of(text: str) -> Allocated:
         name, _, value = part.partition("=")
         if name == "node":
             nodes = count_of(value)
-        elif name.startswith(SHARES):
+        elif name.removeprefix("gres/").partition(":")[0] in SHARES:
             untold |= value != "0"
         elif name == "gres/gpu" or name.startswith("gres/gpu:"):
             if not value.isdigit():  # such as `1.5K`
@@ -110,7 +111,7 @@ def gres_of(text: str, nodes: int) -> Allocated:
     """What a text of generic resources, such as `gpu:a100:2`, allocates on one node; of several nodes it does not tell."""
     found = _GRES.findall(text)
     if not found:
-        return Allocated(UNKNOWN if re.search("gpu|shard|mps", text) else 0, "", nodes)
+        return Allocated(UNKNOWN if re.search(rf"\b(gpu|{'|'.join(SHARES)})\b", text) else 0, "", nodes)
     types: dict[str, int] = {}
     for kind, count in found:
         types[kind] = types.get(kind, 0) + int(count)

@@ -165,7 +165,8 @@ def run() -> int:
         code = refuse(said if "; did" in said else said + here, code=2)
     except click.MissingParameter as error:
         lacking = error.param
-        name = lacking.opts[-1] if isinstance(lacking, click.Option) else lacking.make_metavar(error.ctx) if lacking else ""
+        metavar = lacking.make_metavar(error.ctx) if lacking and error.ctx else ""
+        name = lacking.opts[-1] if isinstance(lacking, click.Option) else metavar
         code = refuse(f"{name} is missing", code=2)
     except click.UsageError as error:
         surplus = re.fullmatch(r"Got unexpected extra arguments? \((.+)\)", error.message)

@@ -47,6 +47,8 @@ NO_SHARE, NO_GPUS = {"share of a GPU not recorded": 1}, {"allocated GPUs not rec
 ODD = {
     f"8|COMPLETED|{TIMES}|cpu=4,gres/shard=2,node=1": (8, NO_SHARE),
     f"8|COMPLETED|{TIMES}|cpu=4,gres/mps=50,node=1": (8, NO_SHARE),
+    f"8|COMPLETED|{TIMES}|cpu=4,gres/npu:910b=8,node=1": (8, NO_GPUS),
+    f"8|COMPLETED|{TIMES}|cpu=4,gres/nvme=8,gres/gpu=1,node=1": (9, {}),
     f"8|COMPLETED|{TIMES}|cpu=4,gres/shard=0,gres/gpu=1,node=1": (9, {}),
     f"8|COMPLETED|{TIMES}|cpu=4,gres/gpu=1.5K,node=1": (8, NO_GPUS),
     # Quarters of an A30 and an RTX PRO 6000, sevenths of a GH200.
