@@ -183,6 +183,13 @@ def test_a_line_may_turn_where_another_cluster_decides():
     assert not any(one.input == "jobs.j0.evaluation.bytes" and one.requirement == "R-START-01" for one in found.flips)
 
 
+def test_that_nothing_turns_is_said_only_as_far_as_planning_chooses_alike():
+    # Another job restarts the most bytes in a second where restarts may take little time, or long.
+    wanted = "jobs.*.checkpoint.restart_time", "R-RESTART-01"
+    row = next(one for one in Chosen(drawn(14)).flips.steady if (one.input, one.requirement) == wanted)
+    assert 1.2 < row.tried_low < 120 < row.tried_high < 12_000
+
+
 def test_flips_need_a_site(tmp_path):
     with pytest.raises(UsageError, match=r"--flip: the inputs of a site are turned, expected SITE\.yaml"):
         ingest.fit(read_bandwidth="1 GB/s", flip=True)
