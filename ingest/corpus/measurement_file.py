@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from ingest.engine.derivation_graph import QuantityRow, columns_of
 from ingest.engine.messages import option_error
-from ingest.engine.registry import check_value, solve, unit_of
+from ingest.engine.registry import Step, check_value, solve, unit_of
 from ingest.engine.result import SCHEMA
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
@@ -264,7 +264,7 @@ def row_reads_of(path: str | Path, option: str) -> tuple[RowClass, ...]:
     return tuple(classes[place] for place in sorted(classes))
 
 
-def rows_of_trace(known: Quantities, counted: Sequence[RowClass]) -> list[tuple[str, Input, Input]]:
+def rows_of_trace(known: Quantities, counted: Sequence[RowClass]) -> list[tuple[str, Input, Step]]:
     """The rows of a trace by how often they were read, and those that it lacks, with the lookups of a sample in each class.
 
     Rows that were read seldom are read on as Good expects: as often as the rows that were read once more.
@@ -282,20 +282,18 @@ def rows_of_trace(known: Quantities, counted: Sequence[RowClass]) -> list[tuple[
     rare = 1 if unseen.rows else 0
     while 0 < rare < 2**COUNT_BITS - 1 and by_count.get(rare + 1, none).rows >= ENOUGH_ROWS:
         rare += 1
-    whole = {"embedding_lookups": known.value("embedding_lookups"), "reads_of_trace": sum(one.reads for one in counted)}
-    often = {"reads_of_rare_rows": sum(one.reads for count, one in by_count.items() if count <= rare)}
-    often["reads_of_frequent_rows"] = sum(one.reads for count, one in by_count.items() if count >= rare)
-    found: list[tuple[str, Input, Input]] = []
+    whole = {"reads_of_trace": sum(one.reads for one in counted)}
+    whole["reads_of_rare_rows"] = sum(one.reads for count, one in by_count.items() if count <= rare)
+    whole["reads_of_frequent_rows"] = sum(one.reads for count, one in by_count.items() if count >= rare)
+    found: list[tuple[str, Input, Step]] = []
     for count, one in by_count.items():
-        if count < rare:
-            reads = solve("lookups_of_rare_rows", {**whole, "reads_of_next_rows": by_count.get(count + 1, none).reads})
-        else:
-            reads = solve("lookups_of_frequent_rows", {**whole, **often, "reads_of_rows": one.reads})
-        if reads > 0 and one.rows:
-            note = f"rows read {one.reads / one.rows:.4g} times" if count else "rows that the trace lacks"
-            found.append(
-                (note, Input(float(one.rows), origin="user", note=note), Input(float(reads), origin="user", note=note))
-            )
+        note = f"rows read {one.reads / one.rows:.4g} times" if one.reads else "rows that the trace lacks"
+        counts = whole | {"reads_of_rows": one.reads, "reads_of_next_rows": by_count.get(count + 1, none).reads}
+        own = Quantities({name: Input(float(item), origin="user", note="the trace") for name, item in counts.items()}, note)
+        own.adopt(known.steps_of("embedding_lookups"))
+        lookups = own.step("lookups_of_rare_rows" if count < rare else "lookups_of_frequent_rows")
+        if lookups.value and one.rows:
+            found.append((note, Input(float(one.rows), origin="user", note="the trace"), lookups))
     return found
 
 
