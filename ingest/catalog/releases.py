@@ -21,9 +21,9 @@ MOST_SHOWN = 6  # names that a refusal lists, fewer where a line of a terminal i
 WIDTH = 72  # letters of a refusal, after "ingest: "
 #: Words for how the weights are stored: they change no structure.
 _STORED = (
-    r"awq|gptq|autoround|gguf\d?|ggml|mlc|q[0-8]f(16|32)(-[01])?|f16|f32|1k|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|"
+    r"awq|gptq(-[2-8]b-\d+g)?|autoround|gguf\d?|ggml|mlc|q[0-8]f(16|32)(-[01])?|f16|f32|1k|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|"
     r"nvfp4|mxfp[48]|int4|int8|[2-8]-?bits?|w[48]a(16|8|4)|w4afp8|w-[a-z0-9]+-a-[a-z0-9]+|g128|ct|paddle|diffusers|"
-    r"gptq-[2-8]b-\d+g|oq[2-8](\.\d)?e?|\d(\.\d+)?bpw|h[68]|exl4|hqq|dwq\d?|sym|asym|kv|unquantized|ov|npu\d?|nvfp4a16|"
+    r"oq[2-8](\.\d)?e?|\d(\.\d+)?bpw|h[68]|exl4|hqq|dwq\d?|sym|asym|kv|unquantized|ov|npu\d?|nvfp4a16|"
     r"gs\d+|dq\d(plus)?(-k-m)?|qat|dynamic|static|unsloth|imatrix|marlin|quantized|onnx|cloud|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
 )
 #: Words for what a release was tuned or converted for, and for its first version: they change no structure either. Base
@@ -56,9 +56,9 @@ _SIZES = {"tiny", "mini", "small", "base", "medium", "large", "xl", "xxl", "case
 #: Services that offer the releases of others: `groq/llama-3.3-70b-versatile`.
 _SERVING = {
     "azure", "azure_ai", "baseten", "bedrock", "cerebras", "crusoe", "deepinfra", "fireworks", "fireworks_ai", "friendli",
-    "gradient_ai", "groq", "hosted_vllm", "hyperbolic", "lambda_ai", "nebius", "novita", "nscale", "nvidia_nim", "oci", "ollama",
-    "openrouter", "ovhcloud", "publicai", "replicate", "sagemaker", "sambanova", "scaleway", "together", "together_ai",
-    "vertex_ai", "vllm", "wandb", "watsonx",
+    "gradient_ai", "groq", "hosted_vllm", "hyperbolic", "lambda_ai", "nebius", "novita", "nscale", "nvidia_nim", "oci",
+    "ollama", "openrouter", "ovhcloud", "publicai", "replicate", "sagemaker", "sambanova", "scaleway", "together",
+    "together_ai", "vertex_ai", "vllm", "wandb", "watsonx",
 }  # fmt: skip
 #: Owners on the hub whose releases are those of others, converted.
 _CONVERTING = {
