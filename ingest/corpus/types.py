@@ -20,6 +20,15 @@ class CorpusFile(NamedTuple):
     compression: str  # `gzip`, `zstd`, `xz`, `bz2`, or nothing
 
 
+class Piece(NamedTuple):
+    """One of the pieces of a file, and its range of bytes, which a reader moves to where documents or words begin."""
+
+    number: int
+    pieces: int
+    start: int
+    stop: int
+
+
 class SkippedFile(NamedTuple):
     """What was not counted, why (of lines, rows, records and members within the file also which ones), and how many."""
 

@@ -240,7 +240,7 @@ class ClusterRunner(Runner):
                 return future
 
             for counted in in_any_order(start, numbers, most, lambda: None):
-                moved(sum(found.stored_bytes for found in self.shards[counted.number].found))
+                moved(self.shards.stored_bytes(counted.number))
                 yield counted
         except IngestError:
             raise
@@ -348,8 +348,7 @@ class ExactCount:
                     if ledger is not None:
                         ledger.finished(counted)
         except KeyboardInterrupt:
-            for number in sorted(totals.waiting):
-                totals.merge(totals.waiting[number])
+            totals.merge_waiting()
             if runner.open_shard is not None:
                 totals.merge(runner.open_shard.unfinished())
             files = f"{totals.total.files:,} of {len(self.listing):,} files"

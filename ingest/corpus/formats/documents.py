@@ -5,18 +5,21 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext, suppress
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from ingest.corpus.files.listing import DATASETS, SCHEME, list_splits
 from ingest.corpus.files.names import AS_TEXT, content_suffix, first_line, kind_by_magic, suffix_of
 from ingest.corpus.files.source import (
     CHANGED,
+    STANDARD_INPUT,
     Meter,
     Source,
+    SourceRange,
     StandardInput,
     Stream,
     Unreadable,
@@ -50,7 +53,7 @@ from ingest.corpus.formats.rows import (
     whole_characters,
     whole_lines,
 )
-from ingest.corpus.types import Chunk, CorpusFile, Note
+from ingest.corpus.types import Chunk, CorpusFile, Note, Piece
 
 #: first bytes that are enough to detect the format
 HEAD_BYTES = 2**16
@@ -59,6 +62,9 @@ DELIMITERS = {"csv": ",", "tsv": "\t"}
 #: bytes of the first read of JSON, doubled while a value is longer
 STEP_BYTES = 2**16
 _BETWEEN = " \t\r\n"
+_LINE_END = re.compile(rb"\n")
+#: of a match of the places that split a text, the bytes that it may look ahead to
+REACH = 8
 
 
 def read(
@@ -145,10 +151,86 @@ def _documents(
         )
 
 
-def _text(stream: Stream, path: str, note: Note, head: bytes = b"") -> Iterator[Chunk]:
-    """Yield the document of a plain-text stream without its damage; `head` are first bytes that have been read already."""
-    data, offset = head or stream.read(CHUNK_BYTES), 0
-    Damage(path).without(data[: whole_characters(data[:HEAD_BYTES])], 0)  # what is no text is refused at once
+class PieceRead(NamedTuple):
+    """A piece of a file with the range that is read; `is_text` where all pieces are one document."""
+
+    piece: Piece
+    is_text: bool
+    chunks: Iterator[Chunk]
+
+
+def can_divide(file: CorpusFile) -> bool:
+    """Whether a file may be read in pieces: uncompressed plain text or JSONL; its content may still forbid it."""
+    return can_seek(file) or (file.format == "jsonl" and not file.compression and file.location != STANDARD_INPUT)
+
+
+def read_piece(
+    file: CorpusFile, piece: Piece, text_field: str, rule: re.Pattern[bytes] | None, note: Note, meter: Meter
+) -> PieceRead:
+    """A piece of a file that `can_divide`: the lines that begin in its range, or text cut where `rule` allows.
+
+    The first piece of any other content is the whole file, and the others are empty.
+    """
+    with closing(open_file(file, meter)) as source:
+        if (source.size, source.version) != (file.stored_bytes, file.stamp):
+            raise Unreadable(file.path, CHANGED)
+        form = "text" if file.format == AS_TEXT else file.format
+        if file.format == "text":
+            head = source.read(HEAD_BYTES)
+            if not_text_reason(head[: whole_characters(head)]):
+                form = "" if kind_by_magic(head) else form
+            elif json_form(head):
+                form = json_form(head + source.read(CHUNK_BYTES - HEAD_BYTES)) or form
+        is_text = form == "text"
+        if (places := rule if is_text else _LINE_END if form == "jsonl" else None) is None:
+            if piece.number:
+                return PieceRead(piece._replace(start=source.size, stop=source.size), False, iter(()))
+            return PieceRead(piece._replace(stop=source.size), is_text, read_chunks(file, text_field, note, meter))
+        start = _place(source, places, piece.start, piece.stop) if piece.start else 0
+        stop = _place(source, places, piece.stop, source.size)
+    if start is None or start == source.size:
+        return PieceRead(piece._replace(start=source.size, stop=source.size), False, iter(()))
+    stop = source.size if stop is None else stop
+    read = piece._replace(start=start, stop=stop)
+    return PieceRead(read, is_text, _in_range(file, read, is_text, text_field, note, meter))
+
+
+def _place(source: Source, places: re.Pattern[bytes], start: int, stop: int) -> int | None:
+    """The end of the first match that begins within a range of a file; None where there is none."""
+    data, offset = b"", start
+    while offset < stop:
+        source.seek(offset + len(data))
+        more = source.read(STEP_BYTES)
+        data += more
+        found = places.search(data)
+        if found and (found.end() + REACH <= len(data) or not more):
+            return offset + found.end() if offset + found.start() < stop else None
+        if not more:
+            break
+        if not found:
+            offset, data = offset + max(len(data) - REACH, 0), data[-REACH:]
+    return None
+
+
+def _in_range(file: CorpusFile, piece: Piece, is_text: bool, text_field: str, note: Note, meter: Meter) -> Iterator[Chunk]:
+    with closing(open_file(file, meter)) as source:
+        stream = SourceRange(source, piece.start, piece.stop)
+        if is_text:
+            yield from _text(stream, file.path, note, offset=piece.start)
+        else:
+            unit = f"from byte {piece.start:,} line" if piece.start else "line"
+            yield from _rows(jsonl_texts, file.path, unit, note, stream, text_field)
+        source.finish()
+
+
+def _text(stream: Stream, path: str, note: Note, head: bytes = b"", offset: int = 0) -> Iterator[Chunk]:
+    """Yield the document of a plain-text stream without its damage; `head` are first bytes that have been read already.
+
+    Where the stream begins at an offset of the text, it is the rest of a document.
+    """
+    data = head or stream.read(CHUNK_BYTES)
+    if not offset:
+        Damage(path).without(data[: whole_characters(data[:HEAD_BYTES])], 0)  # what is no text is refused at once
     damage = Damage(path)
     while data:
         following = stream.read(CHUNK_BYTES)

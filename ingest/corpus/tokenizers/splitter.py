@@ -316,13 +316,19 @@ class SplitText(NamedTuple):
     refused: str = ""  # why the document does not count, where it cannot be split; drop its earlier texts
 
 
-def split_texts(pieces: Iterable[Chunk], rule: SplitRule | None) -> Iterator[SplitText]:
-    """Split documents into texts to count; of a refused document only the end is yielded."""
+def split_texts(pieces: Iterable[Chunk], rule: SplitRule | None, continued: bool = False) -> Iterator[SplitText]:
+    """Split documents into texts to count; of a refused document only the end is yielded.
+
+    `continued` where the first document was cut by the rule, and this is not its beginning.
+    """
     splitter = DocumentSplitter(rule)
     refused, opened = "", False
-    for piece in pieces:
+    dropped = rule.dropped if rule and continued else 0
+    for given in pieces:
+        piece, size = given._replace(text=given.text[dropped:]), len(given.text)
+        dropped = 0
         if piece.ends and not opened and len(piece.text) <= TEXT_BYTES:
-            yield SplitText([piece.text] if piece.text else [], len(piece.text), True)
+            yield SplitText([piece.text] if piece.text else [], size, True)
             continue
         opened = not piece.ends
         if not refused:
@@ -331,7 +337,7 @@ def split_texts(pieces: Iterable[Chunk], rule: SplitRule | None) -> Iterator[Spl
             except CannotSplit as error:
                 refused = str(error)
             else:
-                yield SplitText(texts, len(piece.text), piece.ends)
+                yield SplitText(texts, size, piece.ends)
         if refused and piece.ends:
             yield SplitText([], 0, True, refused)
             refused = ""
