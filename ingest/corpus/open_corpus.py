@@ -16,8 +16,7 @@ from ingest.corpus.formats.documents import can_divide
 from ingest.corpus.measurement import CorpusMeasurement, CorpusPart, counted_exactly, measured_by_sample, nothing_counted
 from ingest.corpus.parts import EXACT, SAMPLE, Divided, Share, sample_entry
 from ingest.corpus.sample import sample_corpus
-from ingest.corpus.tokenizers.engines import CHECKED_FILES, TRAINING_FILES, beginnings, select_engine
-from ingest.corpus.tokenizers.splitter import split_rule_for
+from ingest.corpus.tokenizers.engines import CHECKED_FILES, TRAINING_FILES, beginnings, select_engine, split_rule_for
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 from ingest.corpus.types import Progress, root_of
 from ingest.engine.value import revised

@@ -17,8 +17,7 @@ from ingest.corpus.counting.exact import Batch, BatchCounter, DocumentCounter, S
 from ingest.corpus.counting.ledger import Ledger, Shard, ShardCount, Shards, Totals
 from ingest.corpus.files.listing import FileListing
 from ingest.corpus.native_calls import can_fork, one_line, one_line_failure, worker_pool
-from ingest.corpus.tokenizers.engines import Engine, limit_growth, select_engine
-from ingest.corpus.tokenizers.splitter import split_rule_for
+from ingest.corpus.tokenizers.engines import Engine, limit_growth, select_engine, split_rule_for
 from ingest.corpus.types import Progress, Vocabulary
 from ingest.errors import IngestError, UsageError
 from ingest.units import display

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 import string
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,8 +22,6 @@ from ingest.errors import IngestError
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
-
-    from ingest.corpus.tokenizers.engines import Engine
 
 #: a text is split at the first safe place after this many bytes
 TEXT_BYTES = 1 << 20
@@ -289,22 +287,6 @@ class DocumentSplitter:
         if self._rule is None:
             raise CannotSplit(f"a document longer than {most}, which cannot be split for this vocabulary")
         raise CannotSplit(f"a document with more than {most} in one piece: {self._rule.missing}")
-
-
-def split_rule_for(vocabulary: Vocabulary, engine: Engine, proof: Sequence[bytes]) -> SplitRule | None:
-    """Where texts may be split, checked on the first part of the real input.
-
-    None where no safe place is known, or where splitting changed a count: then documents are counted whole.
-    """
-    rule = split_rule_of(vocabulary)
-    return rule if rule and adds_up(rule, engine, proof) else None
-
-
-def adds_up(rule: SplitRule, engine: Engine, texts: Sequence[bytes]) -> bool:
-    """Whether the counts of the parts of each text add up to that of the text."""
-    parts = [split(text, rule, CHECK_BYTES) for text in texts]
-    counts = iter(engine.count([part for text in parts for part in text]))
-    return engine.count(texts) == [sum(next(counts) for _ in text) for text in parts]
 
 
 class SplitText(NamedTuple):
