@@ -1,7 +1,6 @@
 """The table of rules: what is implausible, what is refused, and what a plan chose by comparing two numbers.
 
-Each rule is one row. From the row come the warning of `bw`, `checkpoint` and `plan`, the refusal, and the live check of a
-workbook, which turns red where changed inputs would change the outcome. Add a row for a new rule; never compare elsewhere.
+Each rule is one row, from which come the warning, the refusal, and the live check of a workbook. Never compare elsewhere.
 """
 
 from __future__ import annotations
@@ -41,8 +40,7 @@ SLOWEST_STORAGE_NIC = 1.125e9
 SMALLEST_PART = 0.01
 #: Requests from this size on are as good as sequential: the read-ahead of a parallel file system asks for no more.
 LARGE_REQUEST = 1_048_576
-#: Reads of each usable byte per second that flash systems are sold with, 2 GB/s for each TB: two of the catalog reach as much,
-#: one with small drives more.
+#: Reads of each usable byte per second that flash systems are sold with, 2 GB/s for each TB: three of the catalog reach it.
 MOST_DENSE = 0.002
 #: Drive writes per day for which mixed-use NVMe drives are usually specified.
 MOST_WRITES = 3.0
@@ -290,14 +288,17 @@ ROWS = (
     Rule("W107", 9, **_said("the share of parameters that change decides the bytes of a delta: 1 % to 3 % is usual, and 0.02 % "
                             "to 50 % are published; the first deltas of a run show it", share="default"),
          supply=("changed_share",)),
-    Rule("W108", 7, "sync_share", ">", 1.0, factor=ROUNDED,
-         text="versions follow each other faster than they are written and read: that takes {value:.3g} times the time between "
-              "two of them", supply=("every", "publish_within", "pull_within")),
+    Rule("W108", 7, "sync_share", ">", 1.0, factor=ROUNDED, supply=("every", "publish_within", "pull_within"),
+         text="versions are due faster than they are written and read: that takes {value:.3g} times the time between two"),
     Rule("W110", 9, "delta_bytes", ">=", "published_weights_bytes",
          text="at this share a delta is no smaller than a full version", supply=("publish full", "encoding")),
-    Rule("W111", 8, "anchor_read_bandwidth", ">", "pull_read_bandwidth", factor=ROUNDED,
+    Rule("W111", 8, "anchor_read_bandwidth", ">", "pull_read_bandwidth", supply=("anchor_within", "anchor_every"),
          text="anchors need {shown} of reads, deltas {at_most}: all hosts read each anchor in the time between two versions",
-         supply=("anchor_within", "anchor_every")),
+         factor=ROUNDED),
+    Rule("W119", 9, "host_version_read_bandwidth", ">", 50e9, supply=("pull_within", "anchor_within", "publish delta"),
+         text="each rollout host reads {shown} of versions, more than a 400 Gb/s NIC carries ({at_most})"),
+    Rule("W122", 9, "needed", ">", "delivered", factor=ROUNDED, supply=("publish_within", "pull_within", "publish delta"),
+         text="versions need {shown} of {way}, the storage delivers {at_most}: they take longer than allowed"),
     Rule("W75", 75, **_said("it settles nothing: {why}", decision="stale")),
     Rule("W109", 74, **_said("{points:g} points of the award for {criterion}, which no offer can earn: the tender {lacks}",
                              award="unearned")),
@@ -308,7 +309,7 @@ ROWS = (
          supply=(Option("set.source_text_bytes", "SIZE"),)),
     Rule("W105", 9, "latency_budget", "<", "client_latency", supply=("latency", "beam", "cached_share"), tender="R-VEC",
          text="its latency leaves a query {shown} for each of its reads one after the other; at a client one takes {at_most}"),
-    Rule("W106", 9, supply=("vectors",), **_said("growth is that of data sets alone, not of indexes", growth="data sets")),
+    Rule("W106", 9, supply=("vectors",), **_said("R-VEC-01 to R-VEC-03 (by `add` R-VEC-04) leave growth out", growth="yes")),
     Rule("W83", 7, **_said("no system of the catalog meets all mandatory lines ({why})", systems="none fits"),
          supply=("storage.at_least",), tender="R-READ R-WRITE R-RESTART R-CAP-03"),
     Rule("W79", 9, "read_density", ">", MOST_DENSE,
@@ -339,6 +340,8 @@ ROWS = (
     Rule("W89", 89, "kv_hit_bytes", "<=", 0.0, what="reads of the key-value tier, against none",
          text="no turn reads its key-value cache: the lines ask for writes and capacity that serve nobody; set the turns of a "
          "session, or leave the cache out", supply=("turns", "hit")),
+    Rule("W104", 104, "arrivals_not_kept", ">", 0.01, "its growth leaves {shown} of what has arrived until {year} out "
+         "of capacity, where nothing says that it is reduced: leave `growth` out to keep all that arrives"),
     Rule("W102", 102, "nodes_to_hold", ">", "nodes", "in {year} {states} of states no longer fit {at_most}: they fill {shown}"),
     Rule("W101", 101, **_said("sizes move the mean alone: {held}", samples="packed"), supply=("set.samples_per_file",)),
     Rule("W98", 98, **_said("model states on shared storage move {read} of reads and {write} of writes in each optimizer step: "
@@ -590,7 +593,7 @@ def _numbers(one: Finding) -> dict[str, Any]:
     if one.value is None or not isinstance(one.value.value, (int, float)):
         return {}
     value, limit = float(one.value.value), _number(one.limit)
-    quantity = one.rule.quantity
+    quantity = getattr(one.value, "name", one.rule.quantity)
     unit = one.value.unit if hasattr(one.value, "unit") else unit_of(quantity) if is_quantity(quantity) else ""
     shown, at_most = ((display(item, unit, binary=False) if unit and math.isfinite(item) else "") for item in (value, limit))
     return {"value": value, "limit": limit, "shown": shown, "at_most": at_most,
