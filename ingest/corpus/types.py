@@ -21,12 +21,17 @@ class CorpusFile(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """One of the pieces of a file, and its range of bytes, which a reader moves to where documents or words begin."""
+    """One of the pieces of a file, and its range of bytes, which a reader moves to where documents or words begin.
+
+    Once it is read, of a text also its damaged places and their bytes: only those of all pieces tell whether it is text.
+    """
 
     number: int
     pieces: int
     start: int
     stop: int
+    places: int = 0
+    damaged_bytes: int = 0
 
 
 class SkippedFile(NamedTuple):

@@ -172,15 +172,15 @@ def batches(shards: Iterable[Shard], counter: DocumentCounter) -> Iterator[Batch
                 if builder.size >= BATCH_BYTES:
                     yield builder.take(None)
                 continue
-            left_out, listed, files, continued, is_text = LeftOut(NAMED_PARTS), found, 1, False, False
+            left_out, listed, files, continued, damage = LeftOut(NAMED_PARTS), found, 1, False, None
             try:
                 if piece is None:
                     chunks = read_chunks(found, counter.text_field, left_out.note, meter, shard.parts)
                 else:
                     files, listed = int(piece.number == 0), found._replace(stored_bytes=piece.stop - piece.start)
                     places = counter.rule.pattern if counter.rule else None
-                    piece, is_text, chunks = read_piece(found, piece, counter.text_field, places, left_out.note, meter)
-                    continued = is_text and piece.start > 0
+                    piece, damage, chunks = read_piece(found, piece, counter.text_field, places, left_out.note, meter)
+                    continued = damage is not None and piece.start > 0
                 for part in split_texts(chunks, counter.rule, continued):
                     builder.add(part, found.path)
                     if part.refused:
@@ -188,7 +188,9 @@ def batches(shards: Iterable[Shard], counter: DocumentCounter) -> Iterator[Batch
                     if builder.size >= BATCH_BYTES:
                         builder.close_portion(None)
                         yield builder.take(None)
-                if is_text and builder.refused:
+                if piece and damage:
+                    piece = piece._replace(places=damage.places, damaged_bytes=damage.bytes)
+                if damage and builder.refused:
                     skipped = SkippedFile(found.path, builder.refused)
                 elif left_out.named and not builder.documents and shard.parts is None and piece is None:
                     reasons = "; ".join(part.reason for part in left_out.named[:NAMED_REASONS])

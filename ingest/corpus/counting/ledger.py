@@ -8,11 +8,11 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
-from itertools import pairwise
 from operator import add
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from ingest.corpus.formats.rows import is_too_damaged
 from ingest.corpus.types import CorpusFile, LeftOut, Piece, SkippedFile, Tally
 from ingest.errors import IngestError, UsageError, brief
 from ingest.files import identity_of, refuse_output
@@ -164,9 +164,10 @@ class Totals:
                 self._pieces = []
 
     def merge_waiting(self) -> None:
-        """Add what waits, after an interruption."""
-        for counted in (*self._pieces, *(self.waiting[number] for number in sorted(self.waiting))):
-            self.merge(counted)
+        """Add what waits, after an interruption: of a file whose pieces are not all there, the text alone."""
+        for one in (*self._pieces, *(self.waiting[number] for number in sorted(self.waiting))):
+            read = Tally(text_bytes=one.total.text_bytes, tokens=one.total.tokens, bytes_read=one.total.bytes_read)
+            self.merge(one if one.piece is None else ShardCount(one.number, read, {}, {}))
 
     def merge(self, counted: ShardCount) -> None:
         """Add a shard now."""
@@ -195,14 +196,17 @@ def joined(pieces: Sequence[ShardCount]) -> ShardCount:
     Raises IngestError: the pieces do not meet, because they were cut by other rules.
     """
     first, total = pieces[0], reduce(Tally.plus, (one.total for one in pieces))
+    read = [one.piece for one in pieces if one.piece and one.piece.start < one.piece.stop]
     skipped = next((one.skipped for one in pieces if one.skipped), ())
     parts = tuple(part for one in pieces for part in one.parts)
-    if not skipped and parts and not total.documents:
+    if not skipped and [0, *(piece.stop for piece in read)] != [*(piece.start for piece in read), total.stored_bytes]:
+        raise IngestError("the pieces of a file do not meet: they were counted by other engines; count it again in one way")
+    places, damaged = sum(piece.places for piece in read), sum(piece.damaged_bytes for piece in read)
+    if not skipped and is_too_damaged(places, damaged, total.stored_bytes):
+        skipped = (parts[0]._replace(number=1),)
+    elif not skipped and parts and not total.documents:
         reasons = "; ".join(part.reason for part in parts[:NAMED_REASONS])
         skipped = (SkippedFile(parts[0].path, f"no usable record: {reasons}"),)
-    ranges = [(one.piece.start, one.piece.stop) for one in pieces if one.piece and one.piece.start < one.piece.stop]
-    if not skipped and any(stop != start for (_, stop), (start, _) in pairwise(ranges)):
-        raise IngestError("the pieces of a file do not meet: they were counted by other engines; count it again in one way")
     counted = Tally(bytes_read=total.bytes_read) if skipped else total
     folders, extensions = (dict.fromkeys(groups, counted) for groups in (first.folders, first.extensions))
     return ShardCount(first.number, counted, folders, extensions, skipped, () if skipped else parts)

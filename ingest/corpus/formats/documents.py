@@ -115,7 +115,7 @@ def _documents(
     if source.size == 0 and form not in ("text", AS_TEXT):
         return
     if form == AS_TEXT:
-        yield from _text(decompressed(source, compression), path, note)
+        yield from _text(decompressed(source, compression), Damage(path), note)
         return
     if form == "text" and not compression:
         head = source.read(CHUNK_BYTES)
@@ -124,7 +124,7 @@ def _documents(
         rows = json_form(head) if is_text else ""
         kind = (rows, "") if rows else None if is_text else kind_by_magic(head)
         if kind is None:
-            yield from _text(source, path, note, head)
+            yield from _text(source, Damage(path), note, head)
         else:
             source.seek(0)
             yield from _documents(source, *kind, text_field, note)
@@ -138,7 +138,7 @@ def _documents(
     if form == "text":  # compressed: only its content tells whether it holds rows
         head = stream.read(CHUNK_BYTES)
         if not (form := json_form(head)):
-            yield from _text(stream, path, note, head)
+            yield from _text(stream, Damage(path), note, head)
             return
         source.seek(0)
         stream = decompressed(source, compression)
@@ -152,10 +152,10 @@ def _documents(
 
 
 class PieceRead(NamedTuple):
-    """A piece of a file with the range that is read; `is_text` where all pieces are one document."""
+    """A piece of a file with the range that is read; where all pieces are one document, the damage that is met on the way."""
 
     piece: Piece
-    is_text: bool
+    damage: Damage | None
     chunks: Iterator[Chunk]
 
 
@@ -175,24 +175,24 @@ def read_piece(
         if (source.size, source.version) != (file.stored_bytes, file.stamp):
             raise Unreadable(file.path, CHANGED)
         form = "text" if file.format == AS_TEXT else file.format
+        head = source.read(HEAD_BYTES) if form == "text" else b""
         if file.format == "text":
-            head = source.read(HEAD_BYTES)
             if not_text_reason(head[: whole_characters(head)]):
                 form = "" if kind_by_magic(head) else form
             elif json_form(head):
                 form = json_form(head + source.read(CHUNK_BYTES - HEAD_BYTES)) or form
-        is_text = form == "text"
-        if (places := rule if is_text else _LINE_END if form == "jsonl" else None) is None:
-            if piece.number:
-                return PieceRead(piece._replace(start=source.size, stop=source.size), False, iter(()))
-            return PieceRead(piece._replace(stop=source.size), is_text, read_chunks(file, text_field, note, meter))
-        start = _place(source, places, piece.start, piece.stop) if piece.start else 0
+        if form == "text":
+            Damage(file.path).without(head[: whole_characters(head)], 0)  # what is no text is refused at once
+        places = rule if form == "text" else _LINE_END if form == "jsonl" else None
+        if places is None and not piece.number:
+            return PieceRead(piece._replace(stop=source.size), None, read_chunks(file, text_field, note, meter))
+        start = None if places is None else _place(source, places, piece.start, piece.stop) if piece.start else 0
+        if places is None or start is None or start == source.size:
+            return PieceRead(piece._replace(start=source.size, stop=source.size), None, iter(()))
         stop = _place(source, places, piece.stop, source.size)
-    if start is None or start == source.size:
-        return PieceRead(piece._replace(start=source.size, stop=source.size), False, iter(()))
-    stop = source.size if stop is None else stop
-    read = piece._replace(start=start, stop=stop)
-    return PieceRead(read, is_text, _in_range(file, read, is_text, text_field, note, meter))
+    read = piece._replace(start=start, stop=source.size if stop is None else stop)
+    damage = Damage(file.path, is_piece=True) if form == "text" else None
+    return PieceRead(read, damage, _in_range(file, read, damage, text_field, note, meter))
 
 
 def _place(source: Source, places: re.Pattern[bytes], start: int, stop: int) -> int | None:
@@ -212,26 +212,27 @@ def _place(source: Source, places: re.Pattern[bytes], start: int, stop: int) -> 
     return None
 
 
-def _in_range(file: CorpusFile, piece: Piece, is_text: bool, text_field: str, note: Note, meter: Meter) -> Iterator[Chunk]:
+def _in_range(
+    file: CorpusFile, piece: Piece, damage: Damage | None, text_field: str, note: Note, meter: Meter
+) -> Iterator[Chunk]:
     with closing(open_file(file, meter)) as source:
         stream = SourceRange(source, piece.start, piece.stop)
-        if is_text:
-            yield from _text(stream, file.path, note, offset=piece.start)
+        if damage:
+            yield from _text(stream, damage, note, offset=piece.start)
         else:
             unit = f"from byte {piece.start:,} line" if piece.start else "line"
             yield from _rows(jsonl_texts, file.path, unit, note, stream, text_field)
         source.finish()
 
 
-def _text(stream: Stream, path: str, note: Note, head: bytes = b"", offset: int = 0) -> Iterator[Chunk]:
+def _text(stream: Stream, damage: Damage, note: Note, head: bytes = b"", offset: int = 0) -> Iterator[Chunk]:
     """Yield the document of a plain-text stream without its damage; `head` are first bytes that have been read already.
 
     Where the stream begins at an offset of the text, it is the rest of a document.
     """
     data = head or stream.read(CHUNK_BYTES)
     if not offset:
-        Damage(path).without(data[: whole_characters(data[:HEAD_BYTES])], 0)  # what is no text is refused at once
-    damage = Damage(path)
+        Damage(damage.path).without(data[: whole_characters(data[:HEAD_BYTES])], 0)  # what is no text is refused at once
     while data:
         following = stream.read(CHUNK_BYTES)
         cut = whole_characters(data) if following else len(data)
