@@ -214,17 +214,37 @@ def test_one_file_in_pieces_counts_as_a_whole_one(small, tmp_path, monkeypatch, 
     assert shown(measure(*parts, merge=True)) == in_pieces
 
 
-def test_pieces_that_do_not_meet_are_refused(small, tmp_path):
+def changed(part, path, change):
+    """A part with a change of its first piece."""
+    entries = [json.loads(line) for line in part.ledger.splitlines()]
+    entry = next(entry for entry in entries[1:] if entry["piece"])
+    change(entry)
+    del entry["crc32"]
+    lines = part.ledger.splitlines(keepends=True)
+    lines[entries.index(entry)] = ledger.entry_line(entry)
+    path.write_bytes(b"".join(lines))
+    return path
+
+
+@pytest.mark.parametrize("edge", [2, 3])
+@pytest.mark.parametrize("part", [0, 1])
+def test_pieces_that_do_not_meet_are_refused(small, tmp_path, part, edge):
+    """Neither a place in the middle nor the first or the last bytes of the file are lost."""
+    (tmp_path / "big.txt").write_bytes(b"some words " * 3000)
+    parts = [measure(tmp_path / "big.txt", tokenizer=small, part=f"{place}/2") for place in (1, 2)]
+    assert measure(*parts, merge=True).results["documents"].value == 1
+    parts[part] = changed(
+        parts[part], tmp_path / "other.json", lambda entry: entry["piece"].__setitem__(edge, entry["piece"][edge] + 1)
+    )
+    assert "do not meet" in refusal(*parts)
+
+
+def test_damage_is_judged_over_all_pieces(small, tmp_path, monkeypatch):
+    """A text has damage at one place in a thousand bytes, or less: the first piece has more in both cases."""
+    monkeypatch.setattr("ingest.corpus.formats.documents.HEAD_BYTES", 1000)
     path = tmp_path / "big.txt"
-    path.write_bytes(b"some words " * 3000)
-    (tmp_path / "other.txt").write_bytes(b"word")
-    parts = [measure(tmp_path, tokenizer=small, part=f"{place}/2") for place in (1, 2)]
-    assert measure(*parts, merge=True).results["documents"].value == 2
-    entries = [json.loads(line) for line in parts[1].ledger.splitlines()]
-    piece = next(entry for entry in entries[1:] if entry["piece"])
-    piece["piece"][2] += 1
-    del piece["crc32"]
-    lines = parts[1].ledger.splitlines(keepends=True)
-    lines[entries.index(piece)] = ledger.entry_line(piece)
-    (tmp_path / "other.json").write_bytes(b"".join(lines))
-    assert "do not meet" in refusal(parts[0], tmp_path / "other.json")
+    for damage in (9, 19):
+        (tmp_path / f"{damage}.txt").write_bytes(b"some words " * 500 + b"a\0" * damage + b"some words " * 1000)
+    assert measure(tmp_path / "9.txt", tokenizer=small, exact=True, threads=1).results["documents"].value == 1
+    with pytest.raises(IngestError, match="19 B that are no text: NUL at byte 5,501"):
+        measure(tmp_path / "19.txt", tokenizer=small, exact=True, threads=1)
