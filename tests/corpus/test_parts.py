@@ -242,7 +242,6 @@ def test_pieces_that_do_not_meet_are_refused(small, tmp_path, part, edge):
 def test_damage_is_judged_over_all_pieces(small, tmp_path, monkeypatch):
     """A text has damage at one place in a thousand bytes, or less: the first piece has more in both cases."""
     monkeypatch.setattr("ingest.corpus.formats.documents.HEAD_BYTES", 1000)
-    path = tmp_path / "big.txt"
     for damage in (9, 19):
         (tmp_path / f"{damage}.txt").write_bytes(b"some words " * 500 + b"a\0" * damage + b"some words " * 1000)
     assert measure(tmp_path / "9.txt", tokenizer=small, exact=True, threads=1).results["documents"].value == 1
