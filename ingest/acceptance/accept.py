@@ -349,7 +349,8 @@ def _notes(line: Requirement, loads: Sequence[Load]) -> tuple[str, ...]:
     """Limits of a test, in words."""
     sizes: list[int | None] = [part.io_size for part in line.conditions.mix] or [line.conditions.io_size]
     notes = []
-    for size, load in zip(sizes, loads, strict=True):
+    # A line on metadata has one load, whatever files it opens.
+    for size, load in zip(sizes if loads[0].operation in DATA else [None], loads, strict=True):
         if size and load.io_bytes is not None and load.operation == "read":
             growth = solve("request_growth", {"aligned_io_bytes": load.io_bytes, "requested_io_bytes": size})
             if growth > GROWN:
