@@ -54,7 +54,6 @@ input_quantity("smallest_fill_request", "B", "Requests in which test files are f
 input_quantity("acceptance_files_per_client", "file/node", "Files that the threads of one client read.", whole=True)
 input_quantity("fewest_metadata_files", "file/node", "Fewest files of a client in a metadata test.", default=1000)
 input_quantity("most_metadata_files", "file", "Files that the system must hold.", default=1e12)
-input_quantity("shares_from_size", "1", "Shares of the files that a line opens, from one of its sizes on.")
 input_quantity("metadata_pass_seconds", "s", "Time of one pass over the files at the required rate.", default=60)
 input_quantity("acceptance_usable_bytes", "B", "Usable capacity that a requirement line demands.")
 input_quantity("fill_under_test", "1", "Share of the capacity that is in use during the tests.", high=1)
@@ -169,9 +168,6 @@ computed_quantity("capacity_left_per_client",
 computed_quantity("all_dataset_bytes", "acceptance_dataset_bytes * dataset_count", "B", "Bytes of all data sets of a tool.")
 computed_quantity("fill_seconds", "all_dataset_bytes / required_write_bandwidth", "s",
     "Time to fill the data sets at the required write bandwidth.")  # fmt: skip
-computed_quantity("request_growth", "aligned_io_bytes / requested_io_bytes", "1",
-    "I/O size of the test over that of the requirement; the test "
-    "needs fewer requests by this factor at equal bandwidth.")  # fmt: skip
 computed_quantity("acceptance_dataset_bytes", "acceptance_dataset_bytes_per_client * dataset_clients", "B",
     "Bytes of a data set.")  # fmt: skip
 computed_quantity("fill_request_bytes", "ceil(maximum(smallest_fill_request / aligned_io_bytes, 1)) * aligned_io_bytes", "B",
@@ -201,9 +197,6 @@ computed_quantity("metadata_passes", "ceil(required_file_rate_per_client * accep
     example="metadata_passes(1562.5, 1800, 93_750), metadata_passes(0.02, 1800, 1000) -> (30, 1)")  # fmt: skip
 computed_quantity("metadata_files_per_thread", "ceil(metadata_files / threads_per_client)", "file",
     "Files of one thread in a metadata test.", whole=True, example="metadata_files_per_thread(93_750, 8) -> 11719")  # fmt: skip
-computed_quantity("files_from_size", "floor(total(shares_from_size) * files_of_thread + 0.5)", "file",
-    "Files of one thread that are at least as large as one of the sizes that a line opens.", whole=True, above=False,
-    example="files_from_size([0.25, 0.125], 1000) -> 375")  # fmt: skip
 computed_quantity("rate_of_all_clients", "rate_per_client * clients_under_test", "1/s",
     "A rate of each client, times the clients.")  # fmt: skip
 computed_quantity("emulated_accelerator_bandwidth", "mlperf_batch * mlperf_record_bytes / mlperf_step_seconds", "B/s/GPU",

@@ -29,8 +29,6 @@ KV_READS, KV_WRITES = "kv_peak_read_bandwidth_of_serving", "kv_write_bandwidth_o
 QUERIES = "job_query_bandwidth_of_jobs"
 TIER_READS = ("job_offload_read_bandwidth_of_jobs", "job_offload_mean_read_bandwidth_of_jobs", KV_READS,
               "kv_read_bandwidth_of_serving", QUERIES)  # fmt: skip
-#: the column of the files that loaders open
-OPENS = "job_file_opens_of_jobs"
 #: columns of the reads of versions: all clients read the same new files
 PULLED = ("job_pull_bandwidth_of_jobs", "job_join_bandwidth_of_jobs")
 NEW_FILES = "new files, which one client has written just before; requests bypass the caches of the clients"
@@ -42,6 +40,8 @@ BURSTS = ("create", "open")
 SMALLEST_SHARE = 0.01
 #: share of the bytes from which files of about one size are a part of their own
 SMALLEST_CLASS = 0.05
+#: bytes in which the sizes of files are counted that a line opens: direct I/O takes whole pages
+PAGE = 4096
 #: digits of a share in a mix
 SHARE_DIGITS = 3
 
@@ -93,7 +93,8 @@ class LoadConditions(LineClients):
                 float(solve("queue_depth", {"readers_per_node": one.readers, "line_clients": one.nodes})) for one in parts
             ]
             threads = solve("loaders_of_client", {"line_readers": readers, "line_clients": clients})
-            sizes = [piece for part in parts for piece in self._by_size(part, "open")] if line.column == OPENS else []
+            # What a start opens is no data.
+            sizes = [] if line.phase else [piece for part in parts for piece in self._by_size(part, "open")]
             mixed = len({(one.job, one.io_size) for one in sizes}) > len(parts)
             return Conditions("open", threads=int(threads), mix=mix_of(sizes) if mixed else (), **shared)
         if line.operation == MIXED:
@@ -241,8 +242,7 @@ class LoadConditions(LineClients):
             found = scaled([part._replace(bandwidth=one[0], io_size=round(mean)) for one, mean in each], part.bandwidth)
         if not opens:
             return found
-        pages = (float(solve("aligned_io_bytes", {"requested_io_bytes": one.io_size})) for one in found)
-        return [one._replace(io_size=size, pattern="", operation=operation) for one, size in zip(found, pages, strict=True)]
+        return [one._replace(io_size=math.ceil(one.io_size / PAGE) * PAGE, pattern="", operation=operation) for one in found]
 
     def _row(self, line: RequirementTemplate, entry: Step) -> QuantityRow | None:
         """The job of an entry; None where the entries are of data sets, which may have the names of jobs."""
@@ -446,11 +446,7 @@ def shares_of(bandwidths: Sequence[float]) -> list[float]:
 
 
 def scaled(parts: Sequence[LoadPart], bandwidth: float) -> list[LoadPart]:
-    """The parts of a load that have a bandwidth, in the same proportion, with another total.
-
-    >>> [one.bandwidth for one in scaled([LoadPart("a", 3, 1, "random"), LoadPart("b", 1, 1, "random")], 8e9)]
-    [6000000000.0, 2000000000.0]
-    """
+    """The parts of a load that have a bandwidth, in the same proportion, with another total."""
     taking = [one for one in parts if one.bandwidth]
     shares = shares_of([one.bandwidth for one in taking]) if taking else []
     given = [{"required_bandwidth": bandwidth, "mix_share": share} for share in shares]
@@ -499,11 +495,7 @@ def mix_of(parts: Sequence[LoadPart]) -> tuple[MixPart, ...]:
 
 
 def _reads_in_words(conditions: Conditions) -> str:
-    """The requests of a line.
-
-    >>> _reads_in_words(Conditions("read", io_size=1_048_576, pattern="sequential"))
-    'sequential 1 MiB reads'
-    """
+    """The requests of a line."""
     if not conditions.mix:
         return f"{conditions.pattern} {request_size(conditions.io_size)} reads" if conditions.io_size else "reads"
     several = len({part.operation for part in conditions.mix}) > 1
@@ -512,11 +504,7 @@ def _reads_in_words(conditions: Conditions) -> str:
 
 
 def writes_in_words(conditions: Conditions, what: str = "writes") -> str:
-    """The writes of a line, and the files that they fill.
-
-    >>> writes_in_words(Conditions("write", io_size=1_048_576, pattern="sequential", files="file per process"))
-    'sequential 1 MiB writes, one file per process,'
-    """
+    """The writes of a line, and the files that they fill."""
     files = "to shared files that are written over and over," if conditions.files == "shared" else "one file per process,"
     requests = f"{conditions.pattern} {request_size(conditions.io_size)} " if conditions.io_size else ""
     parts = f" (by bytes {', '.join(part.requests for part in conditions.mix)})" if conditions.mix else ""

@@ -17,7 +17,7 @@ from ingest.reports.pages.acceptance import verdict_page
 
 MIB = 2**20
 #: share of the files that are opened -> their bytes
-OPENED = {0.5: 4000, 0.375: 16384, 0.125: 131072}
+OPENED = {0.5: 4096, 0.375: 16384, 0.125: 131072}
 
 
 @pytest.fixture(scope="module")

@@ -48,6 +48,14 @@ def test_the_largest_model_fits_and_the_next_does_not(seed):
         assert (not answer.unmet and not shared and not beyond) is (row["fits"] == "yes")
 
 
+def test_what_the_largest_model_offloads_fits_its_host():
+    fits, next_one = ingest.memory(largest=True, gpu="h100", gpus=8, offload="cpu").tables["largest"]
+    # 2.048 TB of a DGX H100 hold all but the 2 B of the weights at work.
+    assert 16 * fits["parameters"] <= 2.048e12 < 16 * next_one["parameters"]
+    with pytest.raises(UsageError, match="host memory of a node is not known"):
+        ingest.memory(largest=True, gpu="rtx4090", gpus=8, offload="cpu")
+
+
 @pytest.mark.parametrize("seed", seeds(4, 30))
 def test_the_model_of_a_budget_takes_it_and_the_next_takes_more(seed):
     draw = random.Random(seed)

@@ -76,10 +76,10 @@ class Task:
 
     def opened(self) -> list[tuple[int, int]]:
         """The sizes of the files that a line opens, the smallest first, each with the files of a thread that have it."""
-        opens = [one for one in self.requirement.conditions.mix if one.operation == "open"]
-        sizes = sorted((int(solve("aligned_io_bytes", {"requested_io_bytes": one.io_size})), one.share) for one in opens)
-        shares, each = [share for _, share in sizes], {"files_of_thread": self.files_per_thread(one_pass=False) if sizes else 0}
-        left = [int(solve("files_from_size", {**each, "shares_from_size": shares[place:]})) for place in range(len(sizes))]
+        sizes = sorted((one.io_size, one.share) for one in self.requirement.conditions.mix if one.operation == "open")
+        count = self.files_per_thread(one_pass=False) if sizes else 0
+        shares = [math.fsum(share for _, share in sizes[place:]) for place in range(len(sizes))]
+        left = [min(math.ceil(share * count), count) for share in shares]
         found = zip(sizes, left, [*left[1:], 0], strict=False)
         return [(size, number - more) for (size, _), number, more in found if number > more]
 

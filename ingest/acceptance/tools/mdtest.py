@@ -11,9 +11,8 @@ from itertools import pairwise
 
 from ingest.acceptance.test_spec import Load, Observed, Run
 from ingest.acceptance.tools.job_files import Task, errors_in, group, launch, named_test, number, own_script, repeated
-from ingest.engine.expression import total
 from ingest.engine.registry import solve
-from ingest.errors import IngestError, listed
+from ingest.errors import IngestError
 
 VERSION = "4.0.0"
 #: Every test needs the create phase before its own, and the remove phase after it.
@@ -72,26 +71,16 @@ def read(text: str, path: str) -> list[Run] | None:
     found = [_read(text[start:end], path) for start, end in pairwise([0, *starts[1:], len(text)])]
     if len(found) < 2:
         return found
-    first, loads = found[0], [one.loads[0] for one in found]
     # One for each size of file, each after the other: the rate of all is their files over their time.
-    taken = [{"files_handled": one.handled or 0, "required_file_rate": one.rate} for one in loads]
-    whole = {"files_handled": total([one["files_handled"] for one in taken])}
-    if all(map(all, map(dict.values, taken))):
-        whole["measured_seconds"] = total([solve("files_seconds", one) for one in taken])
-    rate = float(solve("measured_file_rate", whole)) if len(whole) > 1 else 0.0
-    unlike = [
-        f"{name}: found {listed(sorted({str(getattr(one, name)) for one in loads}))}, expected one value"
-        for name in ("operation", "clients", "threads", "io_bytes")
-        if len({getattr(one, name) for one in loads}) > 1
-    ]
-    load = replace(
-        loads[0],
-        rate=rate,
-        handled=float(whole["files_handled"]),
-        errors="; ".join(filter(None, (one.errors for one in loads))),
-        contradictions=(*unlike, *(said for one in loads for said in one.contradictions)),
-    )
-    return [replace(first, loads=(load,), command="\n".join(one.command for one in found))]
+    loads, kinds = [one.loads[0] for one in found], {(one.loads[0].operation, one.loads[0].threads) for one in found}
+    taken = [one.handled / one.rate for one in loads if one.handled and one.rate]
+    handled = sum(one.handled or 0 for one in loads)
+    rate = handled / sum(taken) if len(taken) == len(loads) else 0.0
+    unlike = (f"runs: found {len(kinds)} kinds in one file, expected one",) * (len(kinds) > 1)
+    errors = "; ".join(filter(None, (one.errors for one in loads)))
+    told = (*unlike, *(said for one in loads for said in one.contradictions))
+    whole = replace(loads[0], rate=rate, handled=handled, errors=errors, contradictions=told)
+    return [replace(found[0], loads=(whole,), command="\n".join(one.command for one in found))]
 
 
 def _read(text: str, path: str) -> Run:
