@@ -18,6 +18,8 @@ import numpy
 PARTS = 7000
 #: Larger numbers are none of a history, and later times: those of 2100.
 LARGEST, LATEST = 2**62, 4_102_444_800
+#: Times before this are those of a trace that begins at zero.
+FIRST_YEAR = 631_152_000
 #: A number that is not known: a whole one, and an amount.
 UNKNOWN, NAN = -1, float("nan")
 #: How an allocation ended, by the words of the schedulers.
@@ -63,6 +65,7 @@ class Group(NamedTuple):
     gpu: str = ""  # the kind of GPU, likewise
     partition: str = ""  # partition, queue or namespace
     account: str = ""  # the beginning of the hash of the account
+    named_by: str = ""  # columns of Slurm that name its jobs
 
 
 #: The columns of a ledger and the type of each: an id, seconds since 1970 by the clock of the history, parts of a GPU, bytes.

@@ -26,10 +26,14 @@ OWN = {
 }
 _KIND = re.compile(r":gpu_type=([^:+]+)")
 #: GPUs of a chunk or vnode, by the resource that each site has for them.
-_GPUS = re.compile(r"(?:^|:)n?gpus?=(\d+)")
+_GPUS = re.compile(r"(?:^|:)n?gpus?=(\d+)(?![.\d])")
+#: What else a record says of accelerators, whose number nothing tells then.
+_UNTOLD = re.compile(r"(?:gpu|accelerator)s?(?:_share|_mem)?[:=](?!0(?![.\d])|none|false)", re.IGNORECASE)
 
 #: Resources that tell chunks of nodes.
-CHUNKED = ("nodes", "select", "nodect")
+CHUNKED = ("nodes", "neednodes", "select", "nodect")
+#: Fields that tell resources of a job.
+RESOURCES = ("Resource_List.", "exec_gpus", "exec_vnode")
 
 
 def is_record(line: str) -> bool:
@@ -54,8 +58,9 @@ def read_records(lines: Iterable[str], ledger: Ledger, accounts: bool) -> None:
 
 def _read_end(kind: str, ident: str, fields: Mapping[str, str], ledger: Ledger, accounts: bool) -> None:
     # Darshan and Lustre name a job by its number, without the server.
-    number = ident.partition(".")[0]
-    key = key_of(number)
+    number, _, server = ident.partition(".")
+    server = server.partition(".")[0]
+    key = key_of(number, server)
     if number.endswith("[]"):
         ledger.leave_out(records.ARRAY, key)
         return
@@ -71,11 +76,14 @@ def _read_end(kind: str, ident: str, fields: Mapping[str, str], ledger: Ledger, 
     # Walltime counts from the start of the script, end and start what was allocated.
     end = end if end > 0 else start + elapsed
     nodes, gpus = _allocated(fields)
+    if not gpus and any(_UNTOLD.search(f"{name}={value}") for name, value in fields.items() if name.startswith(RESOURCES)):
+        ledger.leave_out(records.NO_GPUS, key)
+        return
     account = account_of(fields.get("account") or fields.get("group", "")) if accounts else ""
     # Sites ask for the kind of GPU in each chunk of `select`, or as a resource of the job.
     kinds = {fields.get("Resource_List.gpu_type", ""), *_KIND.findall(fields.get("Resource_List.select", ""))} - {""}
     gpu = kinds.pop() if len(kinds) == 1 else ""
-    parts, group = gpus * parts_of_type(gpu), Group("", gpu, fields.get("queue", ""), account)
+    parts, group = gpus * parts_of_type(gpu), Group(server, gpu, fields.get("queue", ""), account)
     ledger.add(key, start, end, UNKNOWN, parts, nodes, ledger.group(group), _state(kind, fields.get("Exit_status", "0")))
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ingest.accounting.classes import Machine
 from ingest.accounting.concurrency import Profile, profile, week_by_hour, window_of
-from ingest.accounting.ledger import PARTS
+from ingest.accounting.ledger import FIRST_YEAR, PARTS
 from ingest.accounting.runs import Runs
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.result import envelope, frame_of
@@ -137,8 +137,6 @@ storage:
 """
 #: Rates below this are no requirement; a number of bytes without a unit is at least a thousand.
 LEAST_RATE, LEAST_BYTES = 1e6, 1000
-#: Times before this are those of a trace that begins at zero.
-FIRST_YEAR = 631_152_000
 
 
 def site_text(answer: Usage) -> str:
@@ -229,7 +227,8 @@ def _job(one: ClassUse, cluster: ClusterUse) -> Iterator[str]:
     yield f"  {one.name}:"
     hours = f"{one.gpu_hours:,.0f} GPU-hours in {one.jobs:,} runs: {one.share:.1%} of the hours"
     lengths = f"runs last {_hours(one.lengths[0])} (median), {_hours(one.lengths[1])} (P95); ended: {ends}"
-    yield from _noted(f"    cluster: {one.cluster}", hours, lengths)
+    named = json.dumps(one.cluster) if one.cluster.replace("_", "").isdigit() else one.cluster
+    yield from _noted(f"    cluster: {named}", hours, lengths)
     size = f"GPUs of a run: {one.gpus[0]:,.4g} on average by GPU-hours, 90 % of them {one.gpus[1]:,.4g} to {one.gpus[2]:,.4g}"
     packed = (f"packed on whole nodes of {per_node:g} GPUs",) if one.gpus[2] < per_node else ()
     yield from _noted(f"    nodes: {nodes}", size, *packed)

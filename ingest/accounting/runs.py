@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy
@@ -14,8 +14,12 @@ from ingest.accounting.ledger import (
     CODES,
     CONTRADICTS,
     DUPLICATE,
+    FIRST_YEAR,
+    LARGEST,
+    NAN,
     NEVER_STARTED,
     NO_PARENT,
+    NO_START,
     UNKNOWN,
     Group,
     Ledger,
@@ -31,6 +35,8 @@ YEAR = 300 * 86_400
 #: Kinds of records that tell of the same runs in ways that nothing matches: by a local clock and by UTC, as pods and as jobs.
 ALIKE = (("sacct", "sacct JSON"), ("Kubernetes Pod", "Kubernetes Job", "Kubernetes Workload"))
 LOCAL = ("sacct", "table")
+#: Days without a run that a holiday or a repair explains less than a file that is missing.
+LONG_GAP, DAY = 7, 86_400
 #: Longest allocation that is believed, in seconds: ten years.
 LONGEST = 315_576_000
 
@@ -89,20 +95,25 @@ def settled(ledger: Ledger) -> Runs:
     end = numpy.where(open_end, start + elapsed, end)
     seconds = numpy.where(elapsed >= 0, elapsed, end - start)
     length = end - start
-    backwards = (length < 0) | (start < 0)
-    contradicting = ~backwards & ((seconds > length + SLACK) | (length > LONGEST))
-    removed += Counter({BACKWARDS: int(backwards.sum()), CONTRADICTS: int(contradicting.sum())})
-    suspended = ~backwards & ~contradicting & (seconds < length - SLACK)
+    # Zero is no time among dates.
+    timeless = (start >= 0) & (start < FIRST_YEAR) & (start.max(initial=0) >= FIRST_YEAR)
+    backwards = ~timeless & ((length < 0) | (start < 0))
+    contradicting = ~timeless & ~backwards & ((seconds > length + SLACK) | (length > LONGEST))
+    sound = ~(timeless | backwards | contradicting)
+    removed += Counter({NO_START: int(timeless.sum()), BACKWARDS: int(backwards.sum()), CONTRADICTS: int(contradicting.sum())})
+    suspended = sound & (seconds < length - SLACK)
     if suspended.any():
         notes["suspended for a part of its time: hours count what it was allocated"] += int(suspended.sum())
-    sound = ~backwards & ~contradicting
     # Of several records of one try the one with an end counts, and of those the latest.
-    order = numpy.lexsort((end, ~open_end, start, key))
+    order = numpy.lexsort((columns["state"], columns["gpus"], end, ~open_end, start, key))
     order = order[sound[order]]
     same = (key[order][1:] == key[order][:-1]) & (start[order][1:] == start[order][:-1])
     last = numpy.append(~same, True)[: len(order)]
     removed[DUPLICATE] += int(len(order) - last.sum())
     kept = order[last]
+    _named_alike(ledger.groups, *(column[kept] for column in (columns["group"], start, end, columns["gpus"])))
+    if idle := idle_days(start[kept], end[kept]):
+        notes["day without a run, of stretches of a week or more: is a file missing?"] += idle
     if still := int((open_end & (columns["state"] == CODES["running"]))[kept].sum()):
         notes["still running when recorded: counted until then"] += still
     waiting = numpy.frombuffer(ledger.waiting, dtype="Q")
@@ -120,8 +131,37 @@ def settled(ledger: Ledger) -> Runs:
     own = {name: column[by_start] for name, column in own.items()}
     return Runs(
         key=key[kept], start=start[kept], end=end[kept], seconds=seconds[kept], read=read, written=written,
-        groups=tuple(ledger.groups), removed=+removed, notes=notes, kinds=Counter(ledger.kinds), local=ledger.local, **own,
+        groups=tuple(ledger.groups), removed=by_name(+removed),
+        notes=by_name(notes), kinds=by_name(ledger.kinds), local=ledger.local, **own,
     )  # fmt: skip
+
+
+def by_name(counts: Mapping[str, int]) -> Counter[str]:
+    """Counts in an order that no order of files changes."""
+    return Counter(dict(sorted(counts.items())))
+
+
+def _named_alike(groups: Iterable[Group], group: Array, *told: Array) -> None:
+    """Raises IngestError: files name the jobs of Slurm in several ways, and tell of the same runs."""
+    ways = [one.named_by for one in groups]
+    names = sorted({*ways} - {""})
+    if len(names) < 2:
+        return
+    way = numpy.array([names.index(one) if one else -1 for one in ways])[group]
+    order = numpy.lexsort((way, *told))
+    order = order[(way[order] >= 0) & (told[-1][order] > 0)]
+    same = numpy.all([column[order][1:] == column[order][:-1] for column in told], axis=0)
+    if twice := int((same & (way[order][1:] != way[order][:-1])).sum()):
+        raise IngestError(
+            f"--from: {twice:,} runs are in files that name jobs by {' and by '.join(names)}, expected the same columns in all"
+        )
+
+
+def idle_days(start: Array, end: Array) -> int:
+    """Whole days without a run, of the stretches that last a week or more."""
+    order = numpy.argsort(start, kind="stable")
+    gaps = (start[order][1:] - numpy.maximum.accumulate(end[order])[:-1]) // DAY
+    return int(gaps[gaps >= LONG_GAP].sum())
 
 
 def true_times(start: Array, end: Array, elapsed: Array) -> tuple[Array, Array, int, int]:
@@ -192,7 +232,7 @@ def _bytes_of(
     ledger: Ledger, key: Array, start: Array, group: Array, read: Array, written: Array, every: Array, notes: Counter[str]
 ) -> tuple[Array, Array, int]:
     """Bytes of each run from its own record, its steps and other sources; and the steps whose job is not in the history."""
-    read, written = read.copy(), written.copy()
+    read, written = (numpy.where(believed(amount), amount, NAN) for amount in (read, written))
     steps = _once({name: numpy.frombuffer(column, dtype=column.typecode) for name, column in ledger.steps.items()})
     orphans = int(len(steps["key"]) - numpy.isin(steps["key"], every).sum())
     if not len(key):
@@ -214,7 +254,7 @@ def _bytes_of(
         moves.append((order, numbers, keys[told], until, moved[told, 0], moved[told, 1]))
     for order, number, keys, starts, *amounts in moves:
         for column, amount in zip((read, written), amounts, strict=True):
-            counted = numpy.isfinite(amount)
+            counted = believed(amount)
             place = _last_tries(number[order], start[order], keys[counted], starts[counted])
             found = place >= 0
             place = order[place]
@@ -222,6 +262,12 @@ def _bytes_of(
             hit = numpy.bincount(place[found], minlength=len(key)) > 0
             column[hit] = numpy.nan_to_num(column[hit]) + sums[hit]
     return read, written, orphans
+
+
+def believed(amount: Array) -> Array:
+    """Whether bytes are a count: one below zero or beyond all storage is a counter that ran over."""
+    found: Array = (amount >= 0) & (amount < LARGEST)
+    return found
 
 
 def _once(steps: Mapping[str, Array]) -> Mapping[str, Array]:

@@ -160,8 +160,11 @@ EXPECTED = (
 
 
 #: What looks like a history and is none that is read, by how its first line begins.
+AS_TABLE = "which is read as a table alone (--columns start=…,end=…,gpus=…)"
 UNREAD = {
-    r'"[A-Z_]+" "\d+\.\d': "accounting of LSF, which is read as a table alone (--columns start=…,end=…,gpus=…)",
+    r"# Version: |(?:[^:|]*:){20}": f"accounting of Grid Engine, {AS_TABLE}",
+    r"[A-Z]\w+ = |\*\*\* ": f"a history of HTCondor, {AS_TABLE}",
+    r'"[A-Z_]+" "\d+\.\d': f"accounting of LSF, {AS_TABLE}",
     r"(?:[^|]*\|){5}": "a table without a header, whose columns have numbers (--columns id=1,state=2,start=3,end=4,gpus=5)",
 }
 

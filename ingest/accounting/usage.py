@@ -13,7 +13,7 @@ import numpy
 from numpy.typing import NDArray
 
 from ingest.accounting import ledger as records
-from ingest.accounting.classes import BY_PARTITION, BY_SIZE, Classes, Machine, class_of_each, machine_of, read_classes
+from ingest.accounting.classes import BY_PARTITION, BY_SIZE, Classes, Machine, class_of_each, distinct, machine_of, read_classes
 from ingest.accounting.concurrency import Profile, profile, starts_per_minute, weighted_quantiles, window_of
 from ingest.accounting.ledger import CODES, PARTS, shown_name
 from ingest.accounting.result import ClassUse, ClusterUse, Usage, site_text
@@ -142,7 +142,8 @@ def usage_of(runs: Runs, classes: Classes, catalog: Catalog, node: str | None = 
                 own = runs.only(chosen)
                 found.append(_class_use(name, clusters[-1], own, hours[chosen], all_hours, window, job))
     several = {one.cluster for one in found}
-    named = [one._replace(name=f"{one.cluster}-{one.name}"[:63]) if len(several) > 1 else one for one in found]
+    titles = distinct(f"{one.cluster}-{one.name}" if len(several) > 1 else one.name for one in found)
+    named = [one._replace(name=title) for one, title in zip(found, titles, strict=True)]
     results = {name: Quantity(value, unit_of(name)) for name, value in _results(runs, window, all_hours).items()}
     coverage = _coverage(runs, hours, clusters, named)
     results["coverage"] = Quantity(coverage["allocations"], "1")
@@ -184,11 +185,8 @@ def _cluster_names(kinds: Sequence[tuple[str, str]], machines: Sequence[Machine]
         host = shown_name(cluster) or (f"cluster-{number}" if cluster else "")
         card = machine.gpu or (f"gpu-{number}" if gpu else "")
         parts.append([re.sub(r"[^A-Za-z0-9_-]+", "-", one).strip("-") for one in (host, card)])
-    names: list[str] = []
-    for host, card in parts:
-        name = "-".join(filter(None, (host if len({one for one, _ in parts}) > 1 else "", card))) or host or "main"
-        names.append(name if name not in names else f"{name}-{len(names) + 1}")
-    return names
+    several = len({host for host, _ in parts}) > 1
+    return distinct("-".join(filter(None, (host if several else "", card))) or host or "main" for host, card in parts)
 
 
 def _results(runs: Runs, window: tuple[int, int], gpu_hours: float) -> dict[str, float]:

@@ -50,10 +50,20 @@ def test_partitions_are_classes_where_their_names_may_be_shown(tmp_path):
     assert {one.name: one.jobs for one in answer.classes} == {"gpu-long": 2, "partition-1": 1, "partition-2": 1}
 
 
+def test_names_that_become_alike_stay_apart(tmp_path, run):
+    rows = [row(n, name, gpus=n, kind="3090x") for n, name in enumerate(("a.b", "a+b", "1-gpu", "on", "123", "p" * 32), 1)]
+    history = written(tmp_path, "\n".join([HEAD, *rows, row(8, kind="5"), row(9, cluster="7" * 32)]))
+    for classes in ("partition", written(tmp_path, "1-gpu: {gpus: 2..}", "classes.yaml")):
+        answer = ingest.usage(history, classes=classes)
+        assert len({one.name for one in answer.classes}) == len(answer.classes) > 3
+        assert run("plan", str(written(tmp_path, answer.site, "site.yaml"))).code == 0
+
+
 FAULTS = {
     "llm: {model: resnet50}": "chooses no runs",
     "llm: {gpus: 8, runs: 3}": "follows from the history",
     "llm: {gpus: 9..8}": "expected such as",
+    "llm: {partition: [a, b]}": "expected one text",
     "llm: {duration: 5..}": "unit",
     "'a b': {gpus: 8}": "expected letters",
     "[]": "holds no class",

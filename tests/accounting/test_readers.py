@@ -43,7 +43,7 @@ def slurm_object(ident, start, end, gpus, state="COMPLETED", **more):
 TIMES = "2025-05-01T00:00:00|2025-05-01T01:00:00|3600"
 ONE = f"9|COMPLETED|{TIMES}|gres/gpu=8,node=1"
 NO_SHARE, NO_GPUS = {"share of a GPU not recorded": 1}, {"allocated GPUs not recorded": 1}
-OTHERS = {"accelerators under another name than gpu": 1}
+OTHERS, LOST_ROW = {"accelerators under another name than gpu": 1}, {"row that cannot be read": 1}
 #: What stands in a history beside the run of `ONE`, the GPU-hours of all of it, and what is left out.
 ODD = {
     f"8|COMPLETED|{TIMES}|cpu=4,gres/shard=2,node=1": (8, NO_SHARE),
@@ -59,9 +59,15 @@ ODD = {
     # Another file follows, with columns in another order, or fewer of them.
     f"AllocTRES|End|Start|ElapsedRaw|State|JobIDRaw\ngres/gpu=4|{'|'.join(TIMES.split('|')[1::-1])}|3600|FAILED|8": (12, {}),
     f"Start|End|AllocTRES\n{TIMES[:-5]}|gres/gpu=4": (12, {}),
-    f"8|COMPLETED|{TIMES[:-4]}UNLIMITED|gres/gpu=4": (8, {"row that cannot be read": 1}),
-    "8|COMPLETED|1746057600000|1746061200000|3600|gres/gpu=4": (8, {"row that cannot be read": 1}),
-}
+    f"8|COMPLETED|{TIMES[:-4]}UNLIMITED|gres/gpu=4": (8, LOST_ROW),
+    **{f"8|COMPLETED|{times}|3600|gres/gpu=4": (8, LOST_ROW) for times in (
+        "1746057600000|1746061200000", "20250501|20250502", "2025-05-01|2025-05-02", "2025-W18|2025-W19", "10:00|11:00")},
+    # Resources by the numbers of the database, and words for none.
+    **{f"8|COMPLETED|{TIMES}|{text}": (8, NO_GPUS) for text in ("1=64,2=512000,4=1,1001=8,1002=8", "N/A", "None", "nan", "")},
+    # Tables of other programs: commas part resources too.
+    f'JobID,AllocTRES,JobName,State,Start,End\n8,"cpu=8,gres/gpu=2",a,FAILED,{TIMES[:-5].replace("|", ",")}': (10, {}),
+    f"JobID,AllocTRES,JobName,State,Start,End\n8,cpu=8,gres/gpu=2,a,FAILED,{TIMES[:-5].replace('|', ',')}": (8, LOST_ROW),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ODD)
@@ -135,17 +141,25 @@ CHUNKS = {
     "exec_vnode=(n1:ncpus=8)+(n2:ncpus=8) Resource_List.ngpus=8": 8,
     "Resource_List.select=1:ngpus=7:gpu_type=a100_1g.10gb": 1,
     "exec_vnode=(n1[1]:mem=9kb:ngpus=2:ncpus=24+n1[0]:ngpus=2:ncpus=24) Resource_List.nodect=1": 4,
+    "Resource_List.neednodes=2:gpus=2": 4,
+    "Resource_List.ngpus=0 Resource_List.gpu_type=none": 0,
 }
+#: What says of GPUs that there are some.
+UNTOLD = ("exec_host=n1/0-7 exec_gpus=n1-gpu/0+n1-gpu/1", "Resource_List.ngpus=0.5", "Resource_List.naccelerators=4",
+          "Resource_List.select=1:ncpus=8:gpu_share=1", "exec_vnode=(n1:ncpus=8:accelerator=True)")  # fmt: skip
 
 
 def test_records_of_pbs_say_the_end_the_gpus_and_their_kind(tmp_path):
     rows = [f"{RECORD.format('E', n)}start=1000 Resource_List.ngpus=1 end=4600 Exit_status={n}" for n in STATUS]
     ends = {word: count for use in ingest.usage(written(tmp_path, "\n".join(rows))).classes for word, count in use.ends.items()}
     assert ends == Counter(STATUS.values())
-    for text, gpus in CHUNKS.items():
-        answer = ingest.usage(written(tmp_path, f"{RECORD.format('E', 1)}start=1000 {text} end=4600 Exit_status=0"))
-        assert answer.results["gpu_hours"].value == gpus, text
-        assert answer.clusters[0].machine.known is ("gpu_type" in text)
+    # Jobs of two servers have numbers of their own.
+    one = RECORD.format("E", 1).replace("server", "other") + "start=1000 Resource_List.ngpus=1 end=4600\n"
+    for text, gpus in [*CHUNKS.items(), *((text, None) for text in UNTOLD)]:
+        answer = ingest.usage(written(tmp_path, f"{one}{RECORD.format('E', 1)}start=1000 {text} end=4600 Exit_status=0"))
+        assert answer.results["gpu_hours"].value == 1 + (gpus or 0), text
+        assert answer.removed == (NO_GPUS if gpus is None else {}), text
+        assert answer.coverage["gpu"] == (gpus / (1 + gpus) if "gpu_type=a" in text else 0)
     text = "\n".join(RECORD.format("E", n).replace(";E", ".5;E") + "start=1000 Resource_List.ngpus=1 end=4600 exec_host=a/0+b/0"
                      for n in ("5[]", "5[1]", "5[2]"))  # fmt: skip
     answer = ingest.usage(written(tmp_path, text))
@@ -212,6 +226,16 @@ OBJECTS = {
     "fraction": ([odd_pod({}, annotations={"gpu-fraction": "0.25"})], 0.25, 0),
     "memory": ([WORKED, odd_pod({"nvidia.com/gpu": 1, "nvidia.com/gpumem": 3000})], 8, 1),
     "shared": ([WORKED, odd_pod({"nvidia.com/gpu.shared": 1})], 8, 1),
+    "memory of Run:ai": ([WORKED, odd_pod({"cpu": 1}, annotations={"gpu-memory": "8000"})], 8, 1),
+    **{
+        f"other: {name}": ([WORKED, odd_pod({name: 8})], 8, lost)
+        for lost, names in (
+            (1, ("google.com/tpu", "huawei.com/Ascend910", "cambricon.com/mlu370", "hygon.com/dcunum", "nvidia.com/A100")),
+            (0, ("rdma/hca", "openshift.io/output", "cpu")),
+        )
+        for name in names
+    },
+    "beside a NIC": ([odd_pod({"nvidia.com/gpu": 4, "nvidia.com/hostdev": 1})], 4, 0),
     "evicted, never ready": ([odd_pod(status=GONE | {"conditions": [NEVER_READY, DISRUPTED]})], 4, 0),
     "evicted, no end": ([WORKED, odd_pod(status=GONE | {"conditions": [NEVER_READY]})], 8, 1),
     "a job of fewer pods": ([JOB | {"spec": JOB["spec"] | {"completions": 2}}], 4, 0),
@@ -240,7 +264,7 @@ def test_objects_of_kubernetes_hold_gpus_from_start_to_end(tmp_path, kind):
 
 def test_what_still_runs_counts_until_the_last_time_of_its_file(tmp_path):
     day = json.dumps([WORKED, odd_pod(status={"phase": "Running"})])
-    files = [written(tmp_path, day, "day"), written(tmp_path, json.dumps(WORKED).replace(DAY, "2025-05-11T"), "later")]
+    files = [written(tmp_path, day, "day"), written(tmp_path, json.dumps(WORKED).replace(DAY, "2025-05-07T"), "later")]
     answer = ingest.usage(*files[::-1])
     assert (answer.results["gpu_hours"].value, [*answer.runs.notes.values()]) == (24, [1])
     with pytest.raises(IngestError, match=r"found Kubernetes Pod.*Kubernetes Job, which tell of the same runs"):
@@ -265,6 +289,9 @@ def test_a_table_is_read_by_the_columns_that_the_user_names(tmp_path):
         ('1,2,3,"a\n1,2,3,b', "damaged or cut"),
         ("2025-05-01,2025-05-02,1,x", "days"),
         ("20250501,20250502,1,x", "days"),
+        ("45778.25,45778.5,1,x\n45779.0,45779.5,1,x", "spreadsheet"),
+        ("2025-05-01T00:00:00Z,2025-05-01T01:00:00,1,x", "1 row that cannot"),
+        ("1746057600,2025-05-01T01:00:00,1,x", "1 row that cannot"),
     ):
         with pytest.raises(IngestError, match=said):
             ingest.usage(written(tmp_path, f"t,e,n,s\n{shown}\n", "bad"), columns="start=t,end=e,gpus=n")
@@ -277,6 +304,25 @@ def test_a_table_is_read_by_the_columns_that_the_user_names(tmp_path):
             ingest.usage(numbered, columns=columns)
     with pytest.raises(IngestError, match="no column 'gone'"):
         ingest.usage(numbered, columns="start=gone,end=3,gpus=4")
+
+
+@pytest.mark.parametrize(("role", "name"), [
+    ("duration", "runtimeMin"), ("duration", "Elapsed (h)"), ("gpus", "gpus_per_node"), ("gpus", "gpu_milli"),
+    ("read", "ReadGB"), ("start", "began_ms"), ("duration", ""), ("gpus", "gpus_of_job"), ("read", "bytes_read"),
+])  # fmt: skip
+def test_a_column_whose_name_says_another_unit_is_refused(tmp_path, role, name):
+    columns = {"start": "t", "duration": "d", "gpus": "n", "read": "r"} | ({role: name} if name else {})
+    table = written(tmp_path, f"{','.join(columns.values())}\n1746057600,3600,8,9\n")
+    if name in ("", "gpus_of_job", "bytes_read"):
+        assert figures(table, columns=columns)["gpu_hours"] == 8
+        return
+    with pytest.raises(IngestError, match="in its name, expected"):
+        ingest.usage(table, columns=columns)
+
+
+def test_a_time_of_zero_among_dates_is_none(tmp_path):
+    answer = ingest.usage(written(tmp_path, "t,d,n\n0,3600,8\n1746057600,3600,8\n"), columns="start=t,duration=d,gpus=n")
+    assert (answer.results["history_seconds"].value, answer.removed) == (3600, {"start not recorded": 1})
 
 
 def test_rows_of_sacct_without_a_header_are_read_by_the_numbers_of_their_columns(tmp_path):

@@ -1,6 +1,9 @@
 """Accounting histories of Slurm: exact hours and concurrency, each poison counted, and no name in any output."""
 
+import csv
+import io
 import random
+from contextlib import nullcontext
 
 import pytest
 import yaml
@@ -47,6 +50,25 @@ def test_columns_may_stand_in_any_order(tmp_path):
     order = random.Random(1).sample(range(len(HEADER.split("|"))), len(HEADER.split("|")))
     lines = ["|".join([*(line.split("|")[place] for place in order), ""]) for line in history.text.splitlines()]
     judge(history, ingest.usage(written(tmp_path, "\n".join(lines))))
+    for mark in ",;":
+        text = io.StringIO()
+        csv.writer(text, delimiter=mark).writerows(line.split("|") for line in lines)
+        judge(history, ingest.usage(written(tmp_path, text.getvalue())))
+
+
+def test_files_that_name_jobs_otherwise_tell_of_no_run_twice(tmp_path):
+    history = drawn(4, 300)
+    day = written(tmp_path, f"Cluster|{HEADER}\n" + "\n".join(f"c|{row}" for row in history.rows[200:]), "day.txt")
+    for until, twice in ((200, False), (260, True)):
+        other = written(tmp_path, "\n".join([HEADER, *history.rows[:until]]))
+        with pytest.raises(ingest.errors.IngestError, match="expected the same columns") if twice else nullcontext():
+            ingest.usage(day, other)
+
+
+def test_a_week_without_a_run_is_named(tmp_path):
+    rows = [f"{n}|FAILED|2025-05-{n:02}T00:00:00|2025-05-{n:02}T12:00:00|43200|gres/gpu=1" for n in (1, 8, 17)]
+    answer = ingest.usage(written(tmp_path, "\n".join(["JobIDRaw|State|Start|End|ElapsedRaw|AllocTRES", *rows])))
+    assert [*answer.runs.notes.values()] == [8]
 
 
 def test_a_delimiter_in_a_job_name_shifts_no_column(tmp_path):

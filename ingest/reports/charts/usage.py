@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from ingest.accounting.ledger import PARTS
-from ingest.accounting.result import FIRST_YEAR
+from ingest.accounting.ledger import FIRST_YEAR, PARTS
 from ingest.reports.charts.chart import DARK, HEIGHT, LIGHT, SIGNAL, WIDTH, Chart, channel, layer, made, plot
 
 if TYPE_CHECKING:
