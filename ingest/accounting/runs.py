@@ -124,7 +124,8 @@ def settled(ledger: Ledger) -> Runs:
     every = numpy.unique(numpy.concatenate([key, waiting, numpy.frombuffer(ledger.known, dtype="Q")]))
     own = {name: columns[name][kept] for name in ("gpus", "nodes", "group", "state")}
     amounts = columns["read"][kept], columns["written"][kept]
-    read, written, orphans = _bytes_of(ledger, key[kept], start[kept], own["group"], *amounts, every, notes)
+    clock = columns["start"][kept]  # steps have the time that the clock showed
+    read, written, orphans = _bytes_of(ledger, key[kept], clock, own["group"], *amounts, every, notes)
     removed[NO_PARENT] += orphans
     by_start = numpy.argsort(start[kept], kind="stable")
     kept, read, written = kept[by_start], read[by_start], written[by_start]

@@ -15,7 +15,7 @@ from zipfile import ZipFile
 
 import pytest
 import zstandard
-from histories import drawn, quantile, written
+from histories import drawn, written
 
 import ingest
 from ingest.accounting.slurm import seconds_of
@@ -328,7 +328,7 @@ def test_a_time_of_zero_among_dates_is_none(tmp_path):
 def test_rows_of_sacct_without_a_header_are_read_by_the_numbers_of_their_columns(tmp_path):
     history = drawn(8, 200)
     path = written(tmp_path, "\n".join(history.rows), "rows")
-    roles = "id=1,partition=2,state=3,start=5,end=6,duration=7,nodes=8,gpus=9,read=10"
+    roles = "id=1,partition=2,state=3,start=5,end=6,duration=7,nodes=8,gpus=9,read=10,written=15"
     found, whole = ingest.usage(path, columns=roles), ingest.usage(written(tmp_path, history.text))
     assert (found.results, found.removed) == (whole.results, whole.removed)
     with pytest.raises(IngestError, match="a table without a header"):
@@ -414,20 +414,6 @@ def test_bytes_of_darshan_go_to_the_job_in_the_name_of_the_log(tmp_path, run):
     (logs / "alice_x_id8-1_2.darshan").write_bytes(b"none")
     ran = run("site", "--from", str(slurm), str(logs), "-o", "site.yaml")
     assert (ran.code, ran.err.count("\n"), "alice" in ran.err, (tmp_path / "site.yaml").exists()) == (1, 1, False, False)
-
-
-def test_bytes_of_concurrent_runs_add_up(tmp_path):
-    history = drawn(3, 1_500)
-    answer = ingest.usage(written(tmp_path, history.text))
-    known = [one for one in history.runs if one.read in {*answer.runs.read.tolist()}]
-    events = sorted([(one.start, one.read / (one.end - one.start)) for one in known]
-                    + [(one.end, -one.read / (one.end - one.start)) for one in known])  # fmt: skip
-    begin, finish = min(one.start for one in history.runs), max(one.end for one in history.runs)
-    spans, rate, last = [], 0.0, begin
-    for time, change in [*events, (finish, 0.0)]:
-        spans.append((rate, time - last))
-        rate, last = rate + change, time
-    assert answer.results["concurrent_read_bandwidth_p99"].value == pytest.approx(quantile(spans, 0.99), rel=0.03)
 
 
 CUT = {

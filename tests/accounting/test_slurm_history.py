@@ -3,7 +3,11 @@
 import csv
 import io
 import random
+import re
+from collections import Counter
 from contextlib import nullcontext
+from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 import yaml
@@ -32,6 +36,9 @@ def judge(history, answer):
     assert (found["concurrent_gpus_max"], found["concurrent_gpus_p99"]) == (max(truth)[0], quantile(truth, 0.99))
     nodes = levels(history.runs, lambda run: run.nodes)
     assert (found["concurrent_nodes_max"], found["concurrent_nodes_p99"]) == (max(nodes)[0], quantile(nodes, 0.99))
+    for way in ("read", "written"):
+        truth = quantile(levels(history.runs, lambda run, way=way: getattr(run, way) / (run.end - run.start)), 0.99)
+        assert found[f"concurrent_{way}_bandwidth_p99"] == pytest.approx(truth, rel=0.003), way
     assert answer.removed == {why: history.poisons[kind] for kind, why in WHY.items() if history.poisons[kind]}
     assert found["jobs_skipped"] == sum(history.poisons.values()) - history.poisons["no parent"]
 
@@ -43,6 +50,58 @@ LONG = [pytest.param(seed, 100_000, marks=pytest.mark.slow) for seed in range(10
 def test_a_poisoned_history_gives_the_exact_hours_and_concurrency(tmp_path, seed, jobs):
     history = drawn(seed, jobs)
     judge(history, ingest.usage(written(tmp_path, history.text)))
+
+
+def lustre(folder, known):
+    """Snapshots of three targets: an early one with a part of the bytes, and one of all."""
+    text = []
+    for target, share in (("a", 0.5), ("b", 0.5), ("a", 1.0), ("b", 1.0), ("c", 1.0)):
+        text.append(f"obdfilter.fs-OST{target}.job_stats=\njob_stats:\n")
+        for run in known:
+            on = {"a": run.read // 2, "b": run.read // 3, "c": run.read - run.read // 2 - run.read // 3}[target]
+            counts = {"read": on, "write": run.written * (target == "c")}
+            lines = [
+                f"  {way}_bytes: {{ samples: 1, unit: bytes, sum: {int(count * share)} }}" for way, count in counts.items()
+            ]
+            text.append("\n".join([f"- job_id:  {run.ident}", *lines, ""]))
+    (folder / "stats").write_text("".join(text))
+    return known
+
+
+def darshan_logs(folder, known):
+    """Logs of two processes for each of 300 jobs, with the bytes that the library itself reports of them."""
+    darshan = pytest.importorskip("darshan")
+    (folder / "logs").mkdir()
+    with ZipFile(Path(__file__).parents[1] / "observation" / "generated_jobs-darshan.zip") as packed:
+        names = sorted(name for name in packed.namelist() if name.endswith(".darshan"))
+        for number, name in enumerate(names):
+            (folder / str(number)).write_bytes(packed.read(name))
+    moved = []
+    for number in range(len(names)):
+        records = darshan.DarshanReport(str(folder / str(number)), read_all=True).records
+        tables = [(name, records[name].to_df()["counters"]) for name in ("POSIX", "STDIO") if name in records]
+        moved.append([sum(int(table[f"{name}_BYTES_{way}"].sum()) for name, table in tables) for way in ("READ", "WRITTEN")])
+    found = []
+    for place, run in enumerate(known[:: max(len(known) // 300, 1)]):
+        pair = (place % len(names), (place * 7 + 3) % len(names))
+        for process, number in enumerate(pair):
+            (folder / "logs" / f"u_python3_id{run.ident}-{process}_11-22-8_{place}.darshan").hardlink_to(folder / str(number))
+        read, written = (sum(counts) for counts in zip(*(moved[one] for one in pair), strict=True))
+        found.append(run._replace(read=read, written=written))
+    return found
+
+
+@pytest.mark.parametrize(("write", "jobs"), [(lustre, 1_000), (darshan_logs, 150), *(
+    pytest.param(write, 100_000, marks=pytest.mark.slow) for write in (lustre, darshan_logs))])  # fmt: skip
+def test_bytes_from_elsewhere_give_the_p99_of_the_truth(tmp_path, write, jobs):
+    history = drawn(31, jobs)
+    several = {ident for ident, count in Counter(run.ident for run in history.runs).items() if count > 1}
+    known = [run for run in history.runs if run.ident and run.ident not in several]
+    told = {run.ident: run for run in write(tmp_path, known)}
+    runs = [told.get(run.ident, run._replace(read=0, written=0)) for run in history.runs]
+    slurm = written(tmp_path, re.sub(r"fs/disk=[\w.]+", "", history.text))
+    source = tmp_path / ("stats" if write is lustre else "logs")
+    judge(history._replace(runs=runs), ingest.usage(slurm, source))
 
 
 def test_columns_may_stand_in_any_order(tmp_path):
