@@ -66,6 +66,7 @@ class Group(NamedTuple):
     partition: str = ""  # partition, queue or namespace
     account: str = ""  # the beginning of the hash of the account
     named_by: str = ""  # columns of Slurm that name its jobs
+    server: str = ""  # of PBS: it numbers its jobs, and those of a peer run on the same nodes
 
 
 #: The columns of a ledger and the type of each: an id, seconds since 1970 by the clock of the history, parts of a GPU, bytes.

@@ -83,7 +83,7 @@ def _read_end(kind: str, ident: str, fields: Mapping[str, str], ledger: Ledger, 
     # Sites ask for the kind of GPU in each chunk of `select`, or as a resource of the job.
     kinds = {fields.get("Resource_List.gpu_type", ""), *_KIND.findall(fields.get("Resource_List.select", ""))} - {""}
     gpu = kinds.pop() if len(kinds) == 1 else ""
-    parts, group = gpus * parts_of_type(gpu), Group(server, gpu, fields.get("queue", ""), account)
+    parts, group = gpus * parts_of_type(gpu), Group("", gpu, fields.get("queue", ""), account, server=server)
     ledger.add(key, start, end, UNKNOWN, parts, nodes, ledger.group(group), _state(kind, fields.get("Exit_status", "0")))
 
 

@@ -241,7 +241,8 @@ def _bytes_of(
     moves = [(numpy.arange(len(key)), key, steps["key"], steps["start"], steps["read"], steps["written"])]
     if ledger.transfers:
         # Other sources know the number of a job alone: of one that several clusters have, whose bytes they are is unknown.
-        clusters = numpy.array([digest(one.cluster) if one.cluster else 0 for one in ledger.groups], "Q")[group]
+        names = [one.cluster or one.server for one in ledger.groups]
+        clusters = numpy.array([digest(name) if name else 0 for name in names], "Q")[group]
         numbers = key - clusters
         order = numpy.lexsort((start, clusters, numbers))
         again = numbers[order][1:] == numbers[order][:-1]
