@@ -53,9 +53,10 @@ class Classes(NamedTuple):
     rules: tuple[Rule, ...] = ()
 
     @property
-    def accounts(self) -> bool:
-        """Whether a rule asks for accounts."""
-        return any(rule.account for rule in self.rules)
+    def asked(self) -> dict[str, bool]:
+        """Whether accounts and partitions tell the class of a run: names that a part holds for no other purpose."""
+        partitions = self.by == BY_PARTITION or any(rule.partition for rule in self.rules)
+        return {"accounts": any(rule.account for rule in self.rules), "partitions": partitions}
 
 
 def read_classes(written: str | Path | None) -> Classes:

@@ -80,11 +80,11 @@ def usage(*histories: str | Path, **options: Unpack[UsageOptions]) -> Usage:
         raise UsageError("--part: expected -o FILE.npz with it; `ingest.accounting.usage.part` returns its bytes")
     classes, catalog = read_classes(given["classes"]), opened(given["catalogs"])
     if not given["merge"]:
-        ledger = read_histories(_checked(histories), Asked(columns_of(given["columns"]), classes.accounts))
+        ledger = read_histories(_checked(histories), Asked(columns_of(given["columns"]), classes.asked["accounts"]))
     elif given["columns"]:
         raise UsageError("--merge: found --columns with it, expected parts alone")
     else:
-        ledger = read_parts(_checked(histories), classes.accounts)
+        ledger = read_parts(_checked(histories), classes.asked)
     return usage_of(settled(ledger), classes, catalog, given["node"])
 
 
@@ -94,9 +94,9 @@ def part(*histories: str | Path, **options: Unpack[UsageOptions]) -> bytes:
     if given["merge"] or not given["part"]:
         raise UsageError("--part: found --merge with it, expected one of them")
     classes = read_classes(given["classes"])
-    asked = Asked(columns_of(given["columns"]), classes.accounts)
+    asked = Asked(columns_of(given["columns"]), classes.asked["accounts"])
     files, listing = part_of(_checked(histories), given["part"])
-    return part_bytes(read_histories(files, asked), given["part"], listing, classes.accounts)
+    return part_bytes(read_histories(files, asked), given["part"], listing, classes.asked)
 
 
 def _checked(histories: Sequence[str | Path]) -> Sequence[str | Path]:

@@ -156,6 +156,10 @@ def test_parts_of_another_history_are_refused(tmp_path, run, change):
 def test_a_part_holds_no_name(tmp_path):
     history = written(tmp_path, "\n".join([HEAD, *ROWS]))
     assert b"physics" not in part(history, part="1/1", classes=written(tmp_path, MAP, "classes.yaml"))
+    plain = written(tmp_path, part(history, part="1/1"), "1.npz")
+    for classes, names in (("partition", "partitions"), (tmp_path / "classes.yaml", "accounts")):
+        with pytest.raises(UsageError, match=f"was read without {names}"):
+            ingest.usage(plain, merge=True, classes=classes)
 
 
 @pytest.mark.parametrize("suffix", ["docx", "xlsx", "html", "md", "csv"])

@@ -1,7 +1,9 @@
 """Accounting histories of Slurm: exact hours and concurrency, each poison counted, and no name in any output."""
 
 import csv
+import html
 import io
+import json
 import random
 import re
 from collections import Counter
@@ -227,18 +229,48 @@ def secret(chance):
 def test_no_name_reaches_an_output(tmp_path, run):
     chance, told = random.Random(9), []
 
-    def names():
-        told.extend(secret(chance) for _ in range(4))
-        return told[-4:]
+    def names(count=4):
+        told.extend(secret(chance) for _ in range(count))
+        return told[-count:]
 
-    path = written(tmp_path, drawn(7, 1_200, names).text, f"{secret(chance).replace('/', '')}.txt")
+    when = {"phase": "Succeeded", "startTime": "2025-05-01T00:00:00Z"} | {
+        "containerStatuses": [{"state": {"terminated": {"finishedAt": "2025-05-01T01:00:00Z"}}}]}  # fmt: skip
+    pods, records, cells = [], [], ["t,e,n,who,what"]
+    for number in range(500):
+        name, space, user, path = names()
+        spec = {"containers": [{"name": user, "command": [path], "resources": {"limits": {"nvidia.com/gpu": 1}}}]}
+        meta = {"name": name, "namespace": space, "labels": {"user": user}, "annotations": {"path": path}}
+        pods.append({"kind": "Pod", "metadata": meta, "spec": spec, "status": when})
+        name, group, account, path = names()
+        fields = f'user="{name}" group="{group}" account="{account}" jobname="{path}"'
+        records.append(f"05/01/2025 00:00:00;E;{number}.s;{fields} start=1000 Resource_List.ngpus=1 end=4600")
+        cells.append(",".join(f'"{one}"' for one in (1000, 4600, 1, *names(2))))
+    folder = tmp_path / secret(chance).replace("/", "")
+    folder.mkdir()
+    slurm = written(folder, drawn(7, 1_200, names).text, f"{secret(chance).replace('/', '')}.txt")
+    sources = {slurm: [], written(folder, json.dumps(pods), "pods"): [], written(folder, "\n".join(records), "pbs"): [],
+               written(folder, "\n".join(cells), "table"): ["--columns", "start=t,end=e,gpus=n"]}  # fmt: skip
     assert len(told) > 10_000
-    asked = (["-o", "site.yaml"], ["-v"], ["--format", "json"], ["--format", "csv"], ["-o", "usage.html"])
-    outputs = [run("site", "--from", str(path), *words) for words in asked]
-    texts = [one.out + one.err for one in outputs]
-    texts += [(tmp_path / name).read_text(encoding="utf-8") for name in ("site.yaml", "usage.html")]
+    kinds = ("yaml", "html", "docx", "xlsx", "md", "csv", "json", "npz")
+    texts = []
+    for number, (source, more) in enumerate(sources.items()):
+        for kind in kinds if not number else ("yaml", "npz"):
+            file = tmp_path / f"{number}.{kind}"
+            part = ["--part", "1/1"] if kind == "npz" else []
+            ran = run("site", "--from", str(source), *more, *part, "-v", "-o", str(file))
+            assert ran.code == 0
+            packed = ZipFile(file) if kind in ("docx", "xlsx", "npz") else None
+            contents = [packed.read(name) for name in packed.namelist()] if packed else [file.read_bytes()]
+            texts += [ran.out, ran.err, *(html.unescape(one.decode("utf-8", "replace")) for one in contents)]
+        # A refusal quotes nothing either.
+        cut = written(folder, source.read_text()[:-30] + "\n{", "cut")
+        for words in ([], ["--columns", "start=a,end=b,gpus=c"]):
+            ran = run("site", "--from", str(cut), *words)
+            texts += [ran.out, ran.err.replace(str(folder), "")]
     whole = "\n".join(texts)
-    assert [name for name in told if name in whole] == []
+    word = re.compile(r"[a-z\u00e4\u00df0-9_.@-]{8,}", re.IGNORECASE)
+    pieces = {token[at : at + 8] for token in {*word.findall(whole)} for at in range(len(token) - 7)}
+    assert [name for name in told if max(word.findall(name), key=len)[:8] in pieces and name in whole] == []
 
 
 BAD = {
@@ -247,6 +279,9 @@ BAD = {
     "prose": ("Dear all,\n", "none of the histories that are read"),
     "columns": ("JobIDRaw|Start|AllocTRES\n1|2025-05-01T00:00:00|node=1\n", "no column end"),
     "tres": ("JobIDRaw|Start|End\n1|2025-05-01T00:00:00|Unknown\n", "no column alloctres"),
+    "Grid Engine": ("# Version: 8.1.9\nall.q:n:g:u:j:1:" + "0:" * 39, "accounting of Grid Engine, which is read as a table"),
+    "HTCondor": ('Owner = "alice"\nRequestGPUs = 1\n', "a history of HTCondor"),
+    "LSF": ('"JOB_FINISH" "10.1" 1746061200 1048 1001\n', "accounting of LSF"),
     "aligned": ("JobID  JobName  State\n------ ------- ------\n1      x       COMPLETED\n", "none of the histories"),
     "nothing ran": ("JobIDRaw|State|Start|End|AllocTRES\n1|PENDING|Unknown|Unknown|\n", "no allocation that ran"),
 }
