@@ -113,7 +113,7 @@ def settled(ledger: Ledger) -> Runs:
     kept = order[last]
     _named_alike(ledger.groups, *(column[kept] for column in (columns["group"], start, end, columns["gpus"])))
     if idle := idle_days(start[kept], end[kept]):
-        notes["day without a run, of stretches of a week or more: is a file missing?"] += idle
+        notes["day without a run, in stretches of a week or more: a file may be missing"] += idle
     if still := int((open_end & (columns["state"] == CODES["running"]))[kept].sum()):
         notes["still running when recorded: counted until then"] += still
     waiting = numpy.frombuffer(ledger.waiting, dtype="Q")

@@ -24,7 +24,7 @@ COLUMNS = {
 }
 #: words in the name of a quantity that is a share, which people read in percent
 SHARE_WORDS = {"share", "fraction", "waste", "utilization", "allocation", "hit", "efficiency", "headroom", "fill", "overhead",
-               "duty", "goodput", "coverage"}  # fmt: skip
+               "duty", "goodput", "coverage", "quarterly"}  # fmt: skip
 #: What the columns of a site belong to, as in `job_read_bandwidth_of_jobs`.
 ROWS = ("jobs", "serving", "clusters", "datasets", "holdings", "years")
 _SPELLED = (
