@@ -125,12 +125,7 @@ def class_of_each(runs: Runs, classes: Classes, per_node: Array) -> tuple[list[s
 
 
 def by_size(gpus: Array, per_node: Array) -> tuple[Sequence[str], Array]:
-    """The names of the classes by size, and the place among them of each run.
-
-    >>> names, place = by_size(numpy.array([0, 3500, 7000, 28000, 56000, 112000]), numpy.full(6, 8))
-    >>> [names[one] for one in place]
-    ['no-gpu', 'part-gpu', '1-gpu', 'part-node', '1-node', '2-4-nodes']
-    """
+    """The names of the classes by size, and the place among them of each run."""
     nodes = gpus / PARTS / per_node
     names = (*SMALL, *SIZES, LARGEST)
     steps = numpy.searchsorted([*SIZES.values()], nodes - 1e-9, "left") + len(SMALL)
@@ -149,11 +144,7 @@ def partitions(runs: Runs) -> tuple[list[str], Array]:
 
 
 def distinct(names: Iterable[str]) -> list[str]:
-    """Names that a site file may have, each once: of those that are alike the later ones have a number.
-
-    >>> distinct(["a", "b", "a", "a-2"])
-    ['a', 'b', 'a-2', 'a-2-2']
-    """
+    """Names that a site file may have, each once: of those that are alike the later ones have a number."""
     found: list[str] = []
     for name in names:
         numbered = (f"{name[: LONGEST_NAME - 5]}-{number}" for number in count(2))

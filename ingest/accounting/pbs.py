@@ -99,13 +99,7 @@ def _state(kind: str, status: str) -> int:
 
 
 def _allocated(fields: Mapping[str, str]) -> tuple[int, int]:
-    """Nodes and GPUs: of the vnodes where they are listed, else of the resources.
-
-    >>> _allocated({"exec_vnode": "(n1:ncpus=8:ngpus=4)+(n2:ncpus=8:ngpus=4)"}), _allocated({"Resource_List.ngpus": "2"})
-    ((2, 8), (-1, 2))
-    >>> _allocated({"Resource_List.nodes": "host12:gpus=2+2:ppn=32:gpus=2"}), _allocated({"Resource_List.ncpus": "4"})
-    ((3, 6), (-1, 0))
-    """
+    """Nodes and GPUs: of the vnodes where they are listed, else of the resources."""
     nodes = int(fields["Resource_List.nodect"]) if fields.get("Resource_List.nodect", "").isdigit() else UNKNOWN
     if places := fields.get("exec_vnode") or fields.get("exec_host"):
         nodes = len({re.split(r"[:/[]", part.strip("()"))[0] for part in places.split("+")})

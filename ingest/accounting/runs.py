@@ -9,22 +9,8 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from ingest.accounting.ledger import (
-    BACKWARDS,
-    CODES,
-    CONTRADICTS,
-    DUPLICATE,
-    FIRST_YEAR,
-    LARGEST,
-    NAN,
-    NEVER_STARTED,
-    NO_PARENT,
-    NO_START,
-    UNKNOWN,
-    Group,
-    Ledger,
-    digest,
-)
+from ingest.accounting import ledger as records
+from ingest.accounting.ledger import CODES, FIRST_YEAR, LARGEST, NAN, UNKNOWN, Group, Ledger, digest
 from ingest.errors import IngestError, listed
 
 Array = NDArray[Any]
@@ -100,7 +86,13 @@ def settled(ledger: Ledger) -> Runs:
     backwards = ~timeless & ((length < 0) | (start < 0))
     contradicting = ~timeless & ~backwards & ((seconds > length + SLACK) | (length > LONGEST))
     sound = ~(timeless | backwards | contradicting)
-    removed += Counter({NO_START: int(timeless.sum()), BACKWARDS: int(backwards.sum()), CONTRADICTS: int(contradicting.sum())})
+    removed += Counter(
+        {
+            records.NO_START: int(timeless.sum()),
+            records.BACKWARDS: int(backwards.sum()),
+            records.CONTRADICTS: int(contradicting.sum()),
+        }
+    )
     suspended = sound & (seconds < length - SLACK)
     if suspended.any():
         notes["suspended for a part of its time: hours count what it was allocated"] += int(suspended.sum())
@@ -109,7 +101,7 @@ def settled(ledger: Ledger) -> Runs:
     order = order[sound[order]]
     same = (key[order][1:] == key[order][:-1]) & (start[order][1:] == start[order][:-1])
     last = numpy.append(~same, True)[: len(order)]
-    removed[DUPLICATE] += int(len(order) - last.sum())
+    removed[records.DUPLICATE] += int(len(order) - last.sum())
     kept = order[last]
     _named_alike(ledger.groups, *(column[kept] for column in (columns["group"], start, end, columns["gpus"])))
     if idle := idle_days(start[kept], end[kept]):
@@ -118,28 +110,24 @@ def settled(ledger: Ledger) -> Runs:
         notes["still running when recorded: counted until then"] += still
     waiting = numpy.frombuffer(ledger.waiting, dtype="Q")
     never = numpy.setdiff1d(waiting, key)
-    removed[NEVER_STARTED] += len(never)
+    removed[records.NEVER_STARTED] += len(never)
     # Earlier records of a job that ran later, or that never ran, say nothing more.
-    removed[DUPLICATE] += len(waiting) - len(never)
+    removed[records.DUPLICATE] += len(waiting) - len(never)
     every = numpy.unique(numpy.concatenate([key, waiting, numpy.frombuffer(ledger.known, dtype="Q")]))
     own = {name: columns[name][kept] for name in ("gpus", "nodes", "group", "state")}
     amounts = columns["read"][kept], columns["written"][kept]
     clock = columns["start"][kept]  # steps have the time that the clock showed
     read, written, orphans = _bytes_of(ledger, key[kept], clock, own["group"], *amounts, every, notes)
-    removed[NO_PARENT] += orphans
+    removed[records.NO_PARENT] += orphans
     by_start = numpy.argsort(start[kept], kind="stable")
     kept, read, written = kept[by_start], read[by_start], written[by_start]
     own = {name: column[by_start] for name, column in own.items()}
     return Runs(
         key=key[kept], start=start[kept], end=end[kept], seconds=seconds[kept], read=read, written=written,
-        groups=tuple(ledger.groups), removed=by_name(+removed),
-        notes=by_name(notes), kinds=by_name(ledger.kinds), local=ledger.local, **own,
+        groups=tuple(ledger.groups), removed=Counter(dict(sorted((+removed).items()))),
+        notes=Counter(dict(sorted(notes.items()))),
+        kinds=Counter(dict(sorted(ledger.kinds.items()))), local=ledger.local, **own,
     )  # fmt: skip
-
-
-def by_name(counts: Mapping[str, int]) -> Counter[str]:
-    """Counts in an order that no order of files changes."""
-    return Counter(dict(sorted(counts.items())))
 
 
 def _named_alike(groups: Iterable[Group], group: Array, *told: Array) -> None:

@@ -81,13 +81,7 @@ class Allocated(NamedTuple):
 
 
 def tres_of(text: str) -> Allocated:
-    """What a text of trackable resources allocates: the total of GPUs counts once beside those of each type.
-
-    >>> tres_of("billing=64,cpu=64,gres/gpu=8,gres/gpu:h100=8,mem=1T,node=2")
-    Allocated(gpus=56000, gpu='h100', nodes=2)
-    >>> tres_of("cpu=4,gres/gpu:1g.10gb=2,gres/gpu=2,gres/gpumem=5G"), tres_of("cpu=4,gres/shard=2,node=1")
-    (Allocated(gpus=2000, gpu='', nodes=-1), Allocated(gpus=-1, gpu='', nodes=1))
-    """
+    """What a text of trackable resources allocates: the total of GPUs counts once beside those of each type."""
     total = nodes = UNKNOWN
     untold = False
     types: dict[str, int] = {}
@@ -129,11 +123,7 @@ def gres_of(text: str, nodes: int) -> Allocated:
 
 
 def seconds_of(text: str, days: dict[str, int]) -> int:
-    """A time without a zone in seconds, or `UNKNOWN`; `days` remembers days and times of day.
-
-    >>> seconds_of("1970-01-02T00:00:05", {}), seconds_of("Unknown", {}), seconds_of("1700000000", {})
-    (86405, -1, 1700000000)
-    """
+    """A time without a zone in seconds, or `UNKNOWN`; `days` remembers days and times of day."""
     if len(text) == 19:
         day = days.get(text[:10])
         if day is None:
@@ -160,20 +150,12 @@ EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 
 def count_of(text: str) -> int:
-    """A number of nodes, or `UNKNOWN`; `sacct` rounds large ones to `1K`.
-
-    >>> count_of("16"), count_of(""), count_of("1K")
-    (16, -1, -1)
-    """
+    """A number of nodes, or `UNKNOWN`; `sacct` rounds large ones to `1K`."""
     return int(text) if text.isdigit() else UNKNOWN
 
 
 def elapsed_of(text: str) -> int:
-    """A duration in seconds as it is, or as `1-02:03:04`.
-
-    >>> elapsed_of("95"), elapsed_of("1-00:01:05"), elapsed_of("01:05"), elapsed_of("")
-    (95, 86465, 65, -1)
-    """
+    """A duration in seconds as it is, or as `1-02:03:04`."""
     if text.isdigit():
         return int(text)
     if text.startswith("-"):
@@ -188,11 +170,7 @@ def elapsed_of(text: str) -> int:
 
 
 def bytes_moved(text: str) -> float:
-    """Bytes of `fs/disk` in a text of usage; not a number where it does not count them.
-
-    >>> bytes_moved("cpu=00:00:01,fs/disk=2012,mem=5K"), bytes_moved("fs/disk=1.5M"), bytes_moved("cpu=1")
-    (2012.0, 1572864.0, nan)
-    """
+    """Bytes of `fs/disk` in a text of usage; not a number where it does not count them."""
     found = _DISK.search(text) if "fs/disk=" in text else None
     return float(found[1]) * UNITS[found[2]] if found else NAN
 

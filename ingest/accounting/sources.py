@@ -181,6 +181,8 @@ def files_of(sources: Sequence[str | Path]) -> list[Path]:
 
     Raises IngestError: one is not there, or a folder is empty.
     """
+    if not sources:
+        raise UsageError("--from: no history, expected files or folders of the scheduler's records")
     found: list[Path] = []
     for source in map(Path, sources):
         if str(source) == STANDARD_INPUT:

@@ -80,11 +80,11 @@ def usage(*histories: str | Path, **options: Unpack[UsageOptions]) -> Usage:
         raise UsageError("--part: expected -o FILE.npz with it; `ingest.accounting.usage.part` returns its bytes")
     classes, catalog = read_classes(given["classes"]), opened(given["catalogs"])
     if not given["merge"]:
-        ledger = read_histories(_checked(histories), Asked(columns_of(given["columns"]), classes.asked["accounts"]))
+        ledger = read_histories(histories, Asked(columns_of(given["columns"]), classes.asked["accounts"]))
     elif given["columns"]:
         raise UsageError("--merge: found --columns with it, expected parts alone")
     else:
-        ledger = read_parts(_checked(histories), classes.asked)
+        ledger = read_parts(histories, classes.asked)
     return usage_of(settled(ledger), classes, catalog, given["node"])
 
 
@@ -95,14 +95,8 @@ def part(*histories: str | Path, **options: Unpack[UsageOptions]) -> bytes:
         raise UsageError("--part: found --merge with it, expected one of them")
     classes = read_classes(given["classes"])
     asked = Asked(columns_of(given["columns"]), classes.asked["accounts"])
-    files, listing = part_of(_checked(histories), given["part"])
+    files, listing = part_of(histories, given["part"])
     return part_bytes(read_histories(files, asked), given["part"], listing, classes.asked)
-
-
-def _checked(histories: Sequence[str | Path]) -> Sequence[str | Path]:
-    if not histories:
-        raise UsageError("--from: no history, expected files or folders of the scheduler's records")
-    return histories
 
 
 def usage_of(runs: Runs, classes: Classes, catalog: Catalog, node: str | None = None) -> Usage:

@@ -4,7 +4,12 @@ import datetime
 import random
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
+
+import yaml
+
+TABLES = yaml.safe_load(Path(__file__).with_name("rows.yaml").read_text(encoding="utf-8"))
 
 HEADER = (
     "JobIDRaw|Partition|State|Submit|Start|End|ElapsedRaw|AllocNodes|AllocTRES|TRESUsageInTot|JobName|User|Account|WorkDir|"

@@ -7,7 +7,7 @@ import random
 
 import pytest
 import yaml
-from histories import drawn, written
+from histories import TABLES, drawn, written
 
 import ingest
 from ingest.accounting.usage import part
@@ -61,15 +61,7 @@ def test_names_that_become_alike_stay_apart(tmp_path, run):
         assert run("plan", str(written(tmp_path, answer.site, "site.yaml"))).code == 0
 
 
-FAULTS = {
-    "llm: {model: resnet50}": "chooses no runs",
-    "llm: {gpus: 8, runs: 3}": "follows from the history",
-    "llm: {gpus: 9..8}": "expected such as",
-    "llm: {partition: [a, b]}": "expected one text",
-    "llm: {duration: 5..}": "unit",
-    "'a b': {gpus: 8}": "expected letters",
-    "[]": "holds no class",
-}
+FAULTS = TABLES["faults"]
 
 
 @pytest.mark.parametrize("text", FAULTS)
@@ -134,23 +126,6 @@ def test_parts_are_made_and_merged_by_the_command(tmp_path, run):
     ):
         ran = run("site", *words)
         assert (said in ran.err, ran.err.count("\n")) == (True, 1), ran.err
-
-
-@pytest.mark.parametrize("change", ["another name", "a row more", "a file more"])
-def test_parts_of_another_history_are_refused(tmp_path, run, change):
-    for folder in ("one", "other"):
-        (tmp_path / folder).mkdir()
-        for number in range(3):
-            written(tmp_path / folder, "\n".join([HEAD, row(number)]), f"{number}.txt")
-    other = tmp_path / "other"
-    if change == "another name":
-        (other / "2.txt").rename(other / "3.txt")
-    else:
-        written(other, "\n".join([HEAD, row(1), row(7)]), "1.txt" if change == "a row more" else "3.txt")
-    for number, folder in ((1, "one"), (2, "other")):
-        assert run("site", "--from", folder, "--part", f"{number}/2", "-o", f"{number}.npz").code == 0
-    refused = run("site", "--merge", "--from", "1.npz", "2.npz")
-    assert (refused.code, "2.npz is a part of another history" in refused.err) == (2, True)
 
 
 def test_a_part_holds_no_name(tmp_path):
@@ -241,12 +216,6 @@ def test_a_machine_that_counts_nodes_alone_needs_its_node_type(tmp_path):
     answer = ingest.usage(history, node="frontier")
     assert answer.results["gpu_hours"].value == 64 * answer.clusters[0].machine.gpus_per_node
     assert answer.coverage["gpu"] == 1
-
-
-def test_rows_without_an_id_count_each(tmp_path):
-    text = "Cluster|Start|End|ElapsedRaw|NNodes|AllocTRES\n" + "c|1672531200|1672534800|3600|1|gres/gpu=4,node=1\n" * 2
-    answer = ingest.usage(written(tmp_path, text))
-    assert (answer.results["gpu_hours"].value, [*answer.runs.notes.values()]) == (8, [1])
 
 
 def test_without_ids_steps_are_no_jobs(tmp_path):

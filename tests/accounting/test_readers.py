@@ -15,7 +15,7 @@ from zipfile import ZipFile
 
 import pytest
 import zstandard
-from histories import drawn, written
+from histories import TABLES, drawn, written
 
 import ingest
 from ingest.accounting.slurm import seconds_of
@@ -46,28 +46,8 @@ NO_SHARE, NO_GPUS = {"share of a GPU not recorded": 1}, {"allocated GPUs not rec
 OTHERS, LOST_ROW = {"accelerators under another name than gpu": 1}, {"row that cannot be read": 1}
 #: What stands in a history beside the run of `ONE`, the GPU-hours of all of it, and what is left out.
 ODD = {
-    f"8|COMPLETED|{TIMES}|cpu=4,gres/shard=2,node=1": (8, NO_SHARE),
-    f"8|COMPLETED|{TIMES}|cpu=4,gres/mps=50,node=1": (8, NO_SHARE),
-    f"8|COMPLETED|{TIMES}|cpu=4,gres/npu:910b=8,node=1": (8, OTHERS),
-    f"8|COMPLETED|{TIMES}|cpu=4,gres/tpu=0,node=1": (8, {}),
-    f"8|COMPLETED|{TIMES}|cpu=4,gres/nvme=8,gres/gpu=1,node=1": (9, {}),
-    f"8|COMPLETED|{TIMES}|cpu=4,gres/shard=0,gres/gpu=1,node=1": (9, {}),
-    f"8|COMPLETED|{TIMES}|cpu=4,gres/gpu=1.5K,node=1": (8, NO_GPUS),
-    # Quarters of an A30 and an RTX PRO 6000, sevenths of a GH200.
-    f"8|COMPLETED|{TIMES}|gres/gpu:a30_1g.6gb=4,gres/gpu:a30_2g.12gb=2,node=1": (10, {}),
-    f"8|COMPLETED|{TIMES}|gres/gpu:rtx_pro_6000_1g.24gb=4,gres/gpu:gh200_1g.24gb=7,node=1": (10, {}),
-    # Another file follows, with columns in another order, or fewer of them.
-    f"AllocTRES|End|Start|ElapsedRaw|State|JobIDRaw\ngres/gpu=4|{'|'.join(TIMES.split('|')[1::-1])}|3600|FAILED|8": (12, {}),
-    f"Start|End|AllocTRES\n{TIMES[:-5]}|gres/gpu=4": (12, {}),
-    f"8|COMPLETED|{TIMES[:-4]}UNLIMITED|gres/gpu=4": (8, LOST_ROW),
-    **{f"8|COMPLETED|{times}|3600|gres/gpu=4": (8, LOST_ROW) for times in (
-        "1746057600000|1746061200000", "20250501|20250502", "2025-05-01|2025-05-02", "2025-W18|2025-W19", "10:00|11:00")},
-    # Resources by the numbers of the database, and words for none.
-    **{f"8|COMPLETED|{TIMES}|{text}": (8, NO_GPUS) for text in ("1=64,2=512000,4=1,1001=8,1002=8", "N/A", "None", "nan", "")},
-    # Tables of other programs: commas part resources too.
-    f'JobID,AllocTRES,JobName,State,Start,End\n8,"cpu=8,gres/gpu=2",a,FAILED,{TIMES[:-5].replace("|", ",")}': (10, {}),
-    f"JobID,AllocTRES,JobName,State,Start,End\n8,cpu=8,gres/gpu=2,a,FAILED,{TIMES[:-5].replace('|', ',')}": (8, LOST_ROW),
-}  # fmt: skip
+    text.replace("CTIMES", TIMES[:-5].replace("|", ",")).replace("TIMES", TIMES): tuple(found) for text, *found in TABLES["odd"]
+}
 
 
 @pytest.mark.parametrize("text", ODD)
@@ -131,22 +111,6 @@ def test_accounting_records_of_pbs_tell_of_ends_and_requeues(tmp_path):
 #: Exit status as PBS Pro writes it, and the end that it means.
 STATUS = {0: "completed", 1: "failed", 137: "failed", 265: "cancelled", -1: "failed", -3: "interrupted", -12: "other",
           -27: "failed", -29: "timeout"}  # fmt: skip
-#: What a job of PBS was allocated as sites write it, and its GPUs.
-CHUNKS = {
-    "Resource_List.select=4:ncpus=20:ngpus=2:gpu_type=a100_80gb Resource_List.nodect=4": 8,
-    "Resource_List.nodes=host12:ppn=8:gpus=2+host13:ppn=8:gpus=2 Resource_List.nodect=2": 4,
-    "Resource_List.nodect=2:ppn=24:gpu=4:reqmem=128849018880:gpu": 8,
-    "Resource_List.nodes=1:ppn=28:default Resource_List.gpu=2": 2,
-    "Resource_List.select=2:ncpus=8:ngpus=4+1:ncpus=4 exec_host=n1/0*8+n2/0*8+n3/0*4": 8,
-    "exec_vnode=(n1:ncpus=8)+(n2:ncpus=8) Resource_List.ngpus=8": 8,
-    "Resource_List.select=1:ngpus=7:gpu_type=a100_1g.10gb": 1,
-    "exec_vnode=(n1[1]:mem=9kb:ngpus=2:ncpus=24+n1[0]:ngpus=2:ncpus=24) Resource_List.nodect=1": 4,
-    "Resource_List.neednodes=2:gpus=2": 4,
-    "Resource_List.ngpus=0 Resource_List.gpu_type=none": 0,
-}
-#: What says of GPUs that there are some.
-UNTOLD = ("exec_host=n1/0-7 exec_gpus=n1-gpu/0+n1-gpu/1", "Resource_List.ngpus=0.5", "Resource_List.naccelerators=4",
-          "Resource_List.select=1:ncpus=8:gpu_share=1", "exec_vnode=(n1:ncpus=8:accelerator=True)")  # fmt: skip
 
 
 def test_records_of_pbs_say_the_end_the_gpus_and_their_kind(tmp_path):
@@ -155,7 +119,7 @@ def test_records_of_pbs_say_the_end_the_gpus_and_their_kind(tmp_path):
     assert ends == Counter(STATUS.values())
     # Jobs of two servers have numbers of their own, and the nodes of one cluster.
     one = RECORD.format("E", 1).replace("server", "other") + "start=1000 Resource_List.ngpus=1 end=4600\n"
-    for text, gpus in [*CHUNKS.items(), *((text, None) for text in UNTOLD)]:
+    for text, gpus in [*TABLES["chunks"].items(), *((text, None) for text in TABLES["untold"])]:
         answer = ingest.usage(written(tmp_path, f"{one}{RECORD.format('E', 1)}start=1000 {text} end=4600 Exit_status=0"))
         assert answer.results["gpu_hours"].value == 1 + (gpus or 0), text
         assert answer.removed == (NO_GPUS if gpus is None else {}), text

@@ -13,7 +13,7 @@ from zipfile import ZipFile
 
 import pytest
 import yaml
-from histories import HEADER, drawn, levels, quantile, written
+from histories import HEADER, TABLES, drawn, levels, quantile, written
 
 import ingest
 
@@ -142,18 +142,7 @@ def test_a_delimiter_in_a_job_name_shifts_no_column(tmp_path):
         ingest.usage(refused)
 
 
-ROWS = {
-    "8|COMPLETED|2025-05-01T00:00:00|2025-05-01T02:00:00|7200|gres/gpu:a100=2,gres/gpu=2,node=1": 4,
-    # Slices are sevenths of a GPU, whatever the total beside them.
-    "8|COMPLETED|2025-05-01T00:00:00|2025-05-01T07:00:00|25200|gres/gpu:1g.10gb=1,gres/gpu=1,node=1": 1,
-    # A run of the time of the record counts until then.
-    "8|RUNNING|2025-05-01T00:00:00|Unknown|3600|gres/gpu=3,node=1": 3,
-    # Of a suspended run, what it was allocated counts.
-    "8|COMPLETED|2025-05-01T00:00:00|2025-05-01T05:00:00|7200|gres/gpu=2,node=1": 4,
-    "8+0|COMPLETED|2025-05-01T00:00:00|2025-05-01T01:00:00|1:00:00|gres/gpu=2,node=1": 2,
-    "8|COMPLETED|1746057600|1746061200|3600|cpu=4,gres/gpumem=80G,gres/gpu=5": 5,
-    "8|OUT_OF_MEMORY|2025-05-01T00:00:00|2025-05-02T00:00:00|1-00:00:00|gres/gpu=1,node=1": 24,
-}
+ROWS = TABLES["forms"]
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -273,18 +262,7 @@ def test_no_name_reaches_an_output(tmp_path, run):
     assert [name for name in told if max(word.findall(name), key=len)[:8] in pieces and name in whole] == []
 
 
-BAD = {
-    "empty": ("", "an empty file"),
-    "binary": ("\0\0\0\0", "not a text"),
-    "prose": ("Dear all,\n", "none of the histories that are read"),
-    "columns": ("JobIDRaw|Start|AllocTRES\n1|2025-05-01T00:00:00|node=1\n", "no column end"),
-    "tres": ("JobIDRaw|Start|End\n1|2025-05-01T00:00:00|Unknown\n", "no column alloctres"),
-    "Grid Engine": ("# Version: 8.1.9\nall.q:n:g:u:j:1:" + "0:" * 39, "accounting of Grid Engine, which is read as a table"),
-    "HTCondor": ('Owner = "alice"\nRequestGPUs = 1\n', "a history of HTCondor"),
-    "LSF": ('"JOB_FINISH" "10.1" 1746061200 1048 1001\n', "accounting of LSF"),
-    "aligned": ("JobID  JobName  State\n------ ------- ------\n1      x       COMPLETED\n", "none of the histories"),
-    "nothing ran": ("JobIDRaw|State|Start|End|AllocTRES\n1|PENDING|Unknown|Unknown|\n", "no allocation that ran"),
-}
+BAD = TABLES["bad"]
 
 
 @pytest.mark.parametrize("kind", BAD)

@@ -107,11 +107,7 @@ def sizes(answer: Usage) -> Chart:
 
 
 def _power(power: int) -> str:
-    """A power of two as a label.
-
-    >>> _power(3), _power(-1)
-    ('8', '1/2')
-    """
+    """A power of two as a label."""
     return str(2**power) if power >= 0 else f"1/{2**-power}"
 
 

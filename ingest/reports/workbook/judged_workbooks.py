@@ -171,7 +171,9 @@ def usage_workbook(answer: Usage) -> bytes:
     for name, one in answer.results.items():
         shown = display_unit(name, one.value, one.unit)
         factor, unit, style = (shown.factor, shown.unit, shown.style) if shown is not None else (1, one.unit, "number")
-        sheet.row(capitalised(plain(name)), NumberCell(one.value / factor, style), "" if unit in ("1", "number", "share") else unit)
+        sheet.row(
+            capitalised(plain(name)), NumberCell(one.value / factor, style), "" if unit in ("1", "number", "share") else unit
+        )
     sheet.close()
     sheet = book.sheet("Classes")
     for use in answer.classes:
