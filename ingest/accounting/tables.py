@@ -83,8 +83,7 @@ def read_table(lines: Iterable[str], place: str, ledger: Ledger, columns: Mappin
             raise IngestError(f"{place}: no column '{name}' for {role}, expected one of its {len(names)} columns")
         words = {*map(str.lower, _WORDS.findall(name)), *_WORDS.findall(name.lower())}
         if word := min(words & {*ELSEWISE.get(role, "").split()}, default=""):
-            meant = {"gpus": "GPUs of a run", "read": "bytes", "written": "bytes"}.get(role, "seconds")
-            raise IngestError(f"{place}: column '{name}' has '{word}' in its name, expected {meant} as {role}")
+            raise IngestError(f"{place}: column '{name}' has '{word}' in its name, expected seconds, GPUs of a run, or bytes")
     rows = chain([first] if numbered else [], lines)
     ahead = [*islice(rows, LOOKED_AT)]
     rows = chain(ahead, rows)
