@@ -1,27 +1,28 @@
-"""A site planned again with other values of its inputs, to confirm what its recorded formulas say of them."""
+"""What chosen systems and offers carry of each line, and a site planned again to confirm what its recorded formulas say."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from ingest.engine.ranges import Tree
 from ingest.engine.registry import Step, steps_below
 from ingest.requirement import PRIORITIES, Requirement
 from ingest.site.influence import SiteInput
 from ingest.site.plan import Plan
 from ingest.site.plan_file import planned_again
 from ingest.sizing.job import Job
-from ingest.storage.data_path import INSTALLED, ROUNDING, LayerVerdict
-from ingest.storage.fit_result import LINE_FAILS, LINE_HOLDS, LINE_OPEN, Fit, Flip
+from ingest.storage.data_path import INSTALLED, ROUNDING, Layer, LayerVerdict
+from ingest.storage.fit_result import LINE_FAILS, LINE_HOLDS, LINE_OPEN, Fit, Flip, Offer
 from ingest.storage.need import REQUIRABLE, Need, need_in, need_of
 from ingest.units import display
 
 #: What judges a system as it is chosen, for any need.
 Judge: TypeAlias = Callable[[Need], Fit]
 #: What the recorded formulas say that each line requires with a value of an input, by id.
-Required: TypeAlias = Callable[[SiteInput, float], Mapping[str, float]]
+RequiredAt: TypeAlias = Callable[[SiteInput, float], Mapping[str, float]]
 #: Relative distance from a flip at which the site is planned again.
 NEAR = 0.005
 #: Relative difference of two values of a line that are one.
@@ -29,8 +30,113 @@ SAME = 1e-9
 READ_NEED, NODE_READ_NEED = "read_bandwidth_needed", "node_read_bandwidth_needed"
 #: Conditions of the need that those of the largest read line are: clients, and bytes of a request.
 CONDITIONS = ("nodes", "io_bytes")
+#: What decides the verdict on a line of an offer.
+AS_OFFERED = LayerVerdict(Layer("offered value", "", ""), 0.0, None, None)
 #: What the lines set beside the needs.
 OF_LINES = frozenset((*CONDITIONS, "requests_in_flight_per_node", "fill_limit"))
+
+
+class Required(NamedTuple):
+    """What the lines require for many values of an input.
+
+    Attributes:
+        lines: a row for each line, a column for each value.
+        clients, sizes: of the largest read line for each value: its clients, and the mean size of their requests.
+    """
+
+    lines: Any
+    clients: Any
+    sizes: Any
+
+
+class Carried:
+    """What a system carries of each line."""
+
+    def __init__(self, system: Fit, needs: Sequence[str]) -> None:
+        import numpy
+
+        known, self.name, self.needs = system.answer.known, system.entry.id, numpy.array(needs)
+        # What the outstanding reads of the lines limit is left out: planning sets them anew for each value.
+        layers, ends = list[LayerVerdict](), list[tuple[Step, Step]]()
+        for one in system.layers:
+            if one.ceiling and not one.unsure and one.layer != INSTALLED:
+                pair = known.step(one.layer.need), known.step(one.layer.ceiling)
+                if not waits(pair):
+                    layers.append(one)
+                    ends.append(pair)
+        self.tree = Tree({f"{place} {end}": step for place, pair in enumerate(ends) for end, step in enumerate(pair)})
+        leaves = ((name, known.find(name)) for name in (*dict.fromkeys(needs), *CONDITIONS))
+        self.leaves = {name: step for name, step in leaves if step is not None and step.formula is None}
+        self.above = self.tree.above(self.leaves.values())
+        resting = {name: {leaf, *self.tree.above([leaf])} for name, leaf in self.leaves.items()}
+        #: The layers that carry a line: need, ceiling, and the lines whose needs they carry.
+        self.layers = [
+            (layer, *pair, numpy.array([pair[0] in resting.get(of, ()) for of in needs]))
+            for layer, pair in zip(layers, ends, strict=True)
+        ]
+        #: The lines that a known ceiling of the system decides.
+        self.decides = sum((rows for *_, rows in self.layers), numpy.zeros(len(needs), bool)).astype(bool)
+
+    def moved(self, needed: Required) -> Any:
+        """The lines whose verdict may turn among many values of an input: those required more of, and reads of another size."""
+        import numpy
+
+        found = numpy.ptp(needed.lines, axis=1) > 0
+        return found | (self.needs == READ_NEED) if len(needed.sizes) and numpy.ptp(needed.sizes) > 0 else found
+
+    def verdicts(self, needed: Required) -> Iterator[tuple[LayerVerdict, Any]]:
+        """Each layer, and of each line whether the layer carries it."""
+        import numpy
+
+        required, *conditions = needed
+        shape, needs = required.shape, self.needs
+        given = {name: item for name, item in zip(CONDITIONS, conditions, strict=True) if name in self.leaves and len(item)}
+        for name in self.leaves.keys() - {*CONDITIONS}:
+            own = needs == name
+            # Of several lines for one need the largest counts, but each is judged as if it were alone.
+            given[name] = numpy.where(own[:, None], required, required[own].max(axis=0))
+        if NODE_READ_NEED in given and READ_NEED in given:
+            # One node reads no more than all of them.
+            given[NODE_READ_NEED] = numpy.minimum(given[NODE_READ_NEED], given[READ_NEED])
+        values = self.tree.again({self.leaves[name]: item for name, item in given.items()}, self.above)
+        for layer, need, ceiling, rows in self.layers:
+            least, most = (numpy.asarray(values.get(step, step.value)) for step in (need, ceiling))
+            yield layer, numpy.broadcast_to(~(least > most * (1 + ROUNDING)), shape) | ~rows[:, None]
+
+    def carried(self, required: Required) -> Any:
+        """Whether all layers carry each line, a row for each line."""
+        import numpy
+
+        return numpy.logical_and.reduce([holds for _, holds in self.verdicts(required)])
+
+
+class Offered:
+    """What an offer carries of each line: the value that its vendor states."""
+
+    def __init__(self, offer: Offer, names: Sequence[str]) -> None:
+        import numpy
+
+        self.name, self.offered = offer.name, numpy.array([[offer.values.get(name, math.nan)] for name in names])
+        self.decides = ~numpy.isnan(self.offered[:, 0])
+
+    def moved(self, needed: Required) -> Any:
+        """The lines whose value moves with an input."""
+        import numpy
+
+        return numpy.ptp(needed.lines, axis=1) > 0
+
+    def verdicts(self, needed: Required) -> Iterator[tuple[LayerVerdict, Any]]:
+        """Of each line whether the offer meets it; nothing else limits it."""
+        yield AS_OFFERED, self.carried(needed)
+
+    def carried(self, required: Required) -> Any:
+        """Whether the offer meets each line, a row for each line."""
+        return meets(self.offered, required.lines)
+
+
+def meets(offered: Any, required: Any) -> Any:
+    """Whether offered values meet required ones."""
+    return offered >= required * (1 - SAME)
 
 
 class Suspect(NamedTuple):
@@ -60,12 +166,20 @@ def beyond(flip: Flip) -> str:
 class Again:
     """A site planned again with another value of an input, and what its systems are there."""
 
-    def __init__(self, plan: Plan, need: Need, judges: Mapping[str, Judge], priority: str) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        need: Need,
+        judges: Mapping[str, Judge],
+        priority: str,
+        offers: Sequence[Offer] = (),
+    ) -> None:
         self.plan, self.need, self.judges, self.priority = plan, need, judges, priority
+        self.offers = {one.name: one.values for one in offers}
         self.needs = {one.requirement.id: need_in(one.requirement) for one in plan.lines}
         self.planned: dict[tuple[str, float], tuple[Need, dict[str, Requirement]] | None] = {}
 
-    def unlike(self, suspects: Sequence[Suspect], required: Required) -> list[Suspect]:
+    def unlike(self, suspects: Sequence[Suspect], required: RequiredAt) -> list[Suspect]:
         """The flips that planning again does not show.
 
         On each side of an input the farthest flips come first: a line that has the value of its formulas there has it up to
@@ -84,7 +198,7 @@ class Again:
                 found.append(row)
         return found
 
-    def _carried_alike(self, row: Suspect, need: Need, required: Required) -> bool:
+    def _carried_alike(self, row: Suspect, need: Need, required: RequiredAt) -> bool:
         """Whether a system has the verdict of a flip on both sides of it on the nodes that planning chooses, too.
 
         Other nodes may have a layer that decides and that those of today lack, such as a NIC that is known.
@@ -122,6 +236,8 @@ class Again:
 
     def _judged(self, flip: Flip, need: Need, value: float) -> str:
         """The verdict on the line of a flip with a value as if it were alone."""
+        if flip.system in self.offers:
+            return LINE_HOLDS if meets(self.offers[flip.system][flip.requirement], value) else LINE_FAILS
         of = self.needs[flip.requirement]
         given = {**need.given, of: need.given.get(of, self.need.given[of])._replace(value=value)}
         if NODE_READ_NEED in given and READ_NEED in given and given[NODE_READ_NEED].value > given[READ_NEED].value:

@@ -16,7 +16,7 @@ from ingest.reports.charts.chart import Chart
 from ingest.reports.document.derivations import derivation_listings, place_of
 from ingest.reports.document.model import Block, Bullets, Cover, Document, DocumentSection, Figure, Paragraph, Subheading, Table
 from ingest.reports.labels import capitalised, is_share, label, plain, span, texts
-from ingest.reports.pages.storage import first_flips, flip_row, measured_first, turned_first, turned_systems
+from ingest.reports.pages.storage import first_flips, flip_row, measured_first, turned, turned_first, variance
 from ingest.requirement import INFORMATION, Requirement, is_of, said_of, theme_title
 from ingest.rfp.award import Award
 from ingest.site.plan import COLUMN_KINDS
@@ -402,12 +402,13 @@ class BuyerReport(Composition):
         if rows:
             yield self.clause("sensitivity")
             yield form("sensitivity", rows)
-        turned = turned_systems(self.found) if self.found is not None else []
-        if self.found is not None and turned:
+        if self.found is not None and (rows_of := turned(self.found)):
             yield self.clause("flips")
             measured = measured_first(self.found)
-            yield Bullets((*(turned_first(self.found, one) for one in turned), *([" · ".join(measured)] if measured else [])))
-            rows = [(one.entry.id, *flip_row(flip)) for one in turned for flip in first_flips(self.found, one)]
+            moved = (f"{one.name}: {shares}" for one in rows_of if (shares := variance(self.found, one)))
+            first = (turned_first(self.found, one) for one in rows_of)
+            yield Bullets(tuple(filter(None, (*first, " · ".join(measured), *moved))))
+            rows = [(one.name, *flip_row(flip)) for one in rows_of for flip in first_flips(self.found, one)]
             if rows:
                 yield form("flips", rows)
 
