@@ -252,7 +252,8 @@ computed_quantity("unseen_lookups", "embedding_lookups * rows_read_once / reads_
     "Lookups of a sample in rows that a trace lacks: as likely as its next read is of a row that it has read once.",
     above=False, source="good1953", where="probability of an unseen species: singletons over the sample")  # fmt: skip
 computed_quantity("lookups_of_trace", "(embedding_lookups - unseen_lookups) * reads_of_rows / reads_of_trace", "1/sample",
-    "Lookups of a sample in rows of a trace, by their share of its reads.", above=False)  # fmt: skip
+    "Lookups of a sample in rows of a trace, by their share of its reads.", above=False,
+    example="lookups_of_trace(214, 14, 5, 100) -> 10.0")  # fmt: skip
 computed_quantity("embedding_reads_per_sample", "embedding_lookups * (1 - embedding_hot_share)", "1/sample",
     "Embedding rows that a sample of training, or one candidate of a query, reads from the tier below memory.", above=False,
     label="row reads per sample", example="embedding_reads_per_sample(214, 0.75) -> 53.5")  # fmt: skip

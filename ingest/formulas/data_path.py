@@ -165,13 +165,13 @@ computed_quantity("amount_of_each_unit", "amount_needed / units", "1",
 # One tier of a service
 input_quantity("tier_capacity_min", "B", "Smallest capacity that a tier of a service is sold in.")
 input_quantity("tier_capacity_step", "B", "Step in which the capacity of a tier grows.")
-for _way in ("read", "write"):
-    input_quantity(f"tier_{_way}_bandwidth_per_byte", "B/s/B", f"{_way.title()} throughput that each byte provisioned buys.")
-    input_quantity(f"tier_{_way}_bandwidth_max", "B/s", f"{_way.title()} throughput that one file system or volume can reach.")
+for _way, _named in (("read", "Read"), ("write", "Write")):
+    input_quantity(f"tier_{_way}_bandwidth_per_byte", "B/s/B", f"{_named} throughput that each byte provisioned buys.")
+    input_quantity(f"tier_{_way}_bandwidth_max", "B/s", f"{_named} throughput that one file system or volume can reach.")
     computed_quantity(f"tier_{_way}_bandwidth", f"tier_capacity * tier_{_way}_bandwidth_per_byte", "B/s",
-        f"{_way.title()} throughput of a capacity provisioned.")  # fmt: skip
+        f"{_named} throughput of a capacity provisioned.")  # fmt: skip
     computed_quantity(f"tier_{_way}_ceiling", f"minimum(tier_{_way}_bandwidth, tier_{_way}_bandwidth_max)", "B/s",
-        f"{_way.title()} throughput of a capacity provisioned, up to the most that one file system reaches.")  # fmt: skip
+        f"{_named} throughput of a capacity provisioned, up to the most that one file system reaches.")  # fmt: skip
 input_quantity("tier_network_bandwidth_per_byte", "B/s/B", "Network throughput of the servers for each byte provisioned.")
 input_quantity("tier_io_per_second_per_byte", "1/s/B", "Reads per second that each byte provisioned buys.")
 input_quantity("tier_read_needed", "B/s", "Throughput that a tier has to read, with the writes where they draw on one limit.",

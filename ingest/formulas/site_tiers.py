@@ -133,7 +133,7 @@ computed_quantity("beyond_memory_write_bandwidth",
     "(total(job_offload_write_bandwidth_of_jobs) + total(kv_write_bandwidth_of_serving) + total(job_rebuild_bandwidth_of_jobs))"
     " * (1 + performance_headroom)", "B/s",
     "Writes of offloaded states, key-value caches and rebuilt indexes by all jobs and serving workloads.",
-    label="writes of offloaded states, key-value caches and indexes",
+    label="writes of offloaded states and caches and indexes",
     example="beyond_memory_write_bandwidth([280e9], [5e9], [1e9], 0) -> 286000000000.0")  # fmt: skip
 computed_quantity("workload_writes_with_tiers", "workload_write_bandwidth + beyond_memory_write_bandwidth", "B/s",
     "Aggregate write bandwidth of checkpoints, offloaded states and key-value caches.", source=MODEL,

@@ -251,8 +251,8 @@ def _place_embeddings(known: Quantities, model: Model | None, counted: Sequence[
         classes = [(name, from_catalog(item), lookups[name]) for name, item in model.embedding_rows.items()]
         # Of other rows or lookups than the model's nobody knows which are hot: Zipf's law or a trace has to say it.
         others = not {"zipf_exponent", "embedding_rows", "embedding_lookups"}.isdisjoint(known.given)
-        known.give_default("embedding_rows", _summed([rows for _, rows, _ in classes]))
-        known.give_default("embedding_lookups", _summed([lookups for *_, lookups in classes]))
+        known.give_default("embedding_rows", _summed([one[1] for one in classes]))
+        known.give_default("embedding_lookups", _summed([one[2] for one in classes]))
         classes = [] if others else classes
     if counted:
         classes = rows_of_trace(known, counted)

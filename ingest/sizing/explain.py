@@ -309,7 +309,9 @@ def explain(
         if not is_quantity(name):
             wanted = re.sub("[-_]", " ", name.lower())
             near = [one for one in QUESTION.names if wanted in f"{one.replace('_', ' ')} {label_of(one)}"]
-            first = f"with that name: {listed(near)}" if near else "expected one such as ingest_bandwidth_per_job"
+            first = (
+                f"with that name: {listed(near)}" if near else "the first word is a quantity, such as ingest_bandwidth_per_job"
+            )
             raise UsageError(f"no quantity is called '{name}'; {first}, then model and GPU") from None
         raise
     if isinstance(answer, Scenarios):

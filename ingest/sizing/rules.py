@@ -1,7 +1,6 @@
 """The table of rules: what is implausible, what is refused, and what a plan chose by comparing two numbers.
 
-Each rule is one row. From the row come the warning of `bw`, `checkpoint` and `plan`, the refusal, and the live check of a
-workbook, which turns red where changed inputs would change the outcome. Add a row for a new rule; never compare elsewhere.
+Each rule is one row, from which come the warning, the refusal, and the live check of a workbook. Never compare elsewhere.
 """
 
 from __future__ import annotations
@@ -41,8 +40,7 @@ SLOWEST_STORAGE_NIC = 1.125e9
 SMALLEST_PART = 0.01
 #: Requests from this size on are as good as sequential: the read-ahead of a parallel file system asks for no more.
 LARGE_REQUEST = 1_048_576
-#: Reads of each usable byte per second that flash systems are sold with, 2 GB/s for each TB: two of the catalog reach as much,
-#: one with small drives more.
+#: Reads of each usable byte per second that flash systems are sold with, 2 GB/s for each TB: three of the catalog reach it.
 MOST_DENSE = 0.002
 #: Drive writes per day for which mixed-use NVMe drives are usually specified.
 MOST_WRITES = 3.0
