@@ -480,13 +480,9 @@ def offers_in(path: str | Path, plan: Plan, priority: str) -> tuple[Offer, ...]:
                 if row is None or physical(row["unit"]) != physical(line.unit) or not same(float(row["required"]), line.value):
                     asked = display(line.value, line.unit, binary=False)
                     raise UsageError(f"{what}: {name}: {ident}: other requirements than those of this site, expected {asked}")
-                offered = row["offered"]
-                if (
-                    row["result"] in BY_VALUE
-                    and offered is not None
-                    and meets(float(offered), line.value) is BY_VALUE[row["result"]]
-                ):
-                    values[ident] = float(offered)
+                offered = math.nan if row["offered"] is None else float(row["offered"])
+                if not math.isnan(offered) and BY_VALUE.get(row["result"]) is meets(offered, line.value):
+                    values[ident] = offered
         except (KeyError, TypeError, ValueError, AttributeError):
             raise UsageError(f"{what}: expected what `ingest response … --format json` wrote") from None
         found.append(Offer(name, verdict, values, tuple(ident for ident in lines if ident not in values)))

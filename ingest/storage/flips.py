@@ -104,8 +104,7 @@ def flips_of(
     # Inputs of one quantity stand together, as what chooses other formulas is mostly one quantity.
     checked = _checked(plan, sorted(inputs, key=lambda one: one.steps[0].name), lines, refused)
     inputs = sorted(checked, key=lambda one: one.name)
-    carried: list[Carried | Offered] = [Carried(judge(need), lines.needs) for judge in judges]
-    carried += [Offered(one, lines.names) for one in offers]
+    carried = [*(Carried(judge(need), lines.needs) for judge in judges), *(Offered(one, lines.names) for one in offers)]
     judged = {one.entry.id: judge for one, judge in zip(systems, judges, strict=True)}
     again = Again(plan, need, judged, priority, offers)
     with numpy.errstate(all="ignore"):
@@ -481,13 +480,13 @@ def _split(kept: float, turned: float, whole: bool) -> Any:
 class _Bracket(NamedTuple):
     """Two values between which the verdict of a system on a line turns: the one with the verdict of today first."""
 
-    system: Carried | Offered
+    system: Carried
     line: int
     kept: float
     turned: float
 
 
-def _turned(one: SiteInput, lines: _Lines, held: Sequence[Carried | Offered]) -> Iterator[Flip | Steady | Suspect]:
+def _turned(one: SiteInput, lines: _Lines, held: Sequence[Carried]) -> Iterator[Flip | Steady | Suspect]:
     """The nearest flip of each system and line above and below the value of today; the ends where there is none."""
     import numpy
 

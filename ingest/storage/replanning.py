@@ -110,28 +110,18 @@ class Carried:
         return numpy.logical_and.reduce([holds for _, holds in self.verdicts(required)])
 
 
-class Offered:
-    """What an offer carries of each line: the value that its vendor states."""
+class Offered(Carried):
+    """What an offer carries of each line: the value that its vendor states, with nothing else to limit it."""
 
     def __init__(self, offer: Offer, names: Sequence[str]) -> None:
         import numpy
 
         self.name, self.offered = offer.name, numpy.array([[offer.values.get(name, math.nan)] for name in names])
-        self.decides = ~numpy.isnan(self.offered[:, 0])
-
-    def moved(self, needed: Required) -> Any:
-        """The lines whose value moves with an input."""
-        import numpy
-
-        return numpy.ptp(needed.lines, axis=1) > 0
+        self.needs, self.decides = numpy.array([""] * len(names)), ~numpy.isnan(self.offered[:, 0])
 
     def verdicts(self, needed: Required) -> Iterator[tuple[LayerVerdict, Any]]:
-        """Of each line whether the offer meets it; nothing else limits it."""
-        yield AS_OFFERED, self.carried(needed)
-
-    def carried(self, required: Required) -> Any:
-        """Whether the offer meets each line, a row for each line."""
-        return meets(self.offered, required.lines)
+        """Of each line whether the offer meets it."""
+        yield AS_OFFERED, meets(self.offered, needed.lines)
 
 
 def meets(offered: Any, required: Any) -> Any:

@@ -105,7 +105,7 @@ class Turned(NamedTuple):
     verdict: str  # today
     outside: str  # the state of the verdict where no flip is inside the range of its input
     bought: str = ""  # what of it is bought in an amount
-    unturned: tuple[str, ...] = ()  # lines whose verdict no value decides
+    open: str = ""  # lines whose verdict no value decides
 
 
 def deciding(found: Fits) -> Iterator[Section]:
@@ -122,7 +122,7 @@ def flip_sections(found: Fits, in_full: bool = False) -> Iterator[Section]:
     for one in turned(found):
         own, shown = flips_in(found, one), first_flips(found, one)
         main = tuple(at for at, flip in enumerate(own) if flip in shown)
-        lines = tuple(filter(None, (variance(found, one), _unturned(one))))
+        lines = tuple(filter(None, (variance(found, one), one.open)))
         yield Section(one.title, FLIP_COLUMNS, tuple(map(flip_row, own)), lines, 1, main=None if in_full else main)
     left_out = tuple(f"{name}: {why}" for name, why in found.flips.refused.items())
     yield Section("Not turned: plan again with other values", lines=left_out, detail="input")
@@ -139,10 +139,6 @@ def variance(found: Fits, one: Turned) -> str:
     return f"Variance of the {one.bought} to buy: {shares}" if shares else ""
 
 
-def _unturned(one: Turned) -> str:
-    return f"No value decides {', '.join(one.unturned)}" if one.unturned else ""
-
-
 def turned(found: Fits) -> list[Turned]:
     """The chosen systems and the offers whose inputs were turned, those whose verdict no input turns among them."""
     if found.flips is None:
@@ -157,7 +153,8 @@ def turned(found: Fits) -> list[Turned]:
             rows.append(Turned(one.entry.id, _chosen(one), _named(one), outside, bought))
     for offer in found.flips.offers:
         verdict = offer.verdict.lower()
-        rows.append(Turned(offer.name, f"Offer {offer.name}: {verdict} today", verdict, verdict, unturned=offer.open))
+        unturned = f"No value decides {', '.join(offer.open)}" if offer.open else ""
+        rows.append(Turned(offer.name, f"Offer {offer.name}: {verdict} today", verdict, verdict, open=unturned))
     return rows
 
 
