@@ -495,6 +495,8 @@ def _turned(one: SiteInput, lines: _Lines, held: Sequence[Carried]) -> Iterator[
     today = int(numpy.flatnonzero(values == one.value)[0])
     required = lines.at(one, values, above, moving)
     brackets = list[_Bracket]()
+    otherwise = numpy.flatnonzero(lines.chosen_otherwise(one, values, above, moving))
+    alike = values[max(otherwise[otherwise < today], default=-1) + 1 : min(otherwise[otherwise > today], default=len(values))]
     for system in held:
         holds = system.carried(required)
         for place in numpy.flatnonzero(system.moved(required) & system.decides).tolist():
@@ -502,7 +504,10 @@ def _turned(one: SiteInput, lines: _Lines, held: Sequence[Carried]) -> Iterator[
             near = [*other[other > today][:1], *other[other < today][-1:]]
             brackets += [_Bracket(system, place, *map(float, values[[at - 1 if at > today else at + 1, at]])) for at in near]
             if not near:
-                yield Steady(system.name, lines.names[place], one.name, float(values[0]), float(values[-1]))
+                # Where planning may choose otherwise, the recorded formulas say nothing of lines with rates.
+                tried = values if lines.needs[place] in STORED else alike
+                if len(tried) > 1:
+                    yield Steady(system.name, lines.names[place], one.name, float(tried[0]), float(tried[-1]))
     while any(not _close(item.kept, item.turned, whole) for item in brackets):
         parts = [_split(item.kept, item.turned, whole) for item in brackets]
         required = lines.at(one, numpy.concatenate(parts), above, moving)

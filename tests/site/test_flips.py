@@ -219,6 +219,14 @@ def test_a_line_may_turn_where_another_cluster_decides():
     assert not any(one.input == "jobs.j0.evaluation.bytes" and one.requirement == "R-START-01" for one in found.flips)
 
 
+def test_that_nothing_turns_is_said_only_as_far_as_planning_chooses_alike():
+    chosen = Chosen(drawn(14), offers=lambda plan: [fits.Offer("b", "", {"R-RESTART-01": 91e9}, ())])
+    row = next(one for one in chosen.flips.steady if one.input == "jobs.*.checkpoint.restart_time")
+    assert row.tried_low > 1.2
+    verdicts = [chosen.verdict("b", "R-RESTART-01", row.input, end) for end in (1.2, row.tried_low, row.tried_high)]
+    assert verdicts == ["fails", "holds", "holds"]
+
+
 def test_flips_need_a_site(tmp_path):
     with pytest.raises(UsageError, match=r"--flip: the inputs of a site are turned, expected SITE\.yaml"):
         ingest.fit(read_bandwidth="1 GB/s", flip=True)
