@@ -54,10 +54,13 @@ MOST_DIGITS = 13
 #: Texts of TRES that one reading remembers.
 MOST_KEPT = 100_000
 _DISK = re.compile(r"(?:^|,)fs/disk=([0-9.]+)([KMGTPE]?)")
-#: Resources of which a GPU has as many as the site says, and accelerators under names of their own.
-SHARES = ("shard", "mps", "npu", "dcu", "mlu", "gcu", "tpu", "hpu", "xpu", "ipu", "neuron", "neuroncore", "accelerator")
+#: Resources of which a GPU has as many as the site says.
+SHARES = ("shard", "mps")
+#: Names that sites give to accelerators, which no record tells to be GPUs.
+OTHERS = ("npu", "dcu", "mlu", "gcu", "tpu", "hpu", "xpu", "ipu", "vpu", "neuron", "neuroncore", "gaudi", "accelerator")
+_UNTOLD = re.compile(rf"(?:^|[,/])(?:({'|'.join(SHARES)})|({'|'.join(OTHERS)}))(?:[:=](?!0(?:,|$))|$)")
 #: What of a text of resources is counted.
-COUNTED = re.compile(rf"(?:^|(?<=,))(?:gres/(?:gpu|{'|'.join(SHARES)})|node)[=:][^,]*").findall
+COUNTED = re.compile(rf"(?:^|(?<=,))(?:gres/(?:gpu|{'|'.join((*SHARES, *OTHERS))})|node)[=:][^,]*").findall
 NOTHING = "gres/gpu=0"
 #: Slurm before 20.11 writes the number of its module for the word `gpu`.
 _GRES = re.compile(r"(?:gres[/:])?(?:gpu|7696487)(?::([^:=,(]+))?[:=](\d+)(?![\w.])")
@@ -87,8 +90,8 @@ def tres_of(text: str) -> Allocated:
         name, _, value = part.partition("=")
         if name == "node":
             nodes = count_of(value)
-        elif name.removeprefix("gres/").partition(":")[0] in SHARES:
-            untold |= value != "0"
+        elif _UNTOLD.search(part):
+            untold = True
         elif name == "gres/gpu" or name.startswith("gres/gpu:"):
             if not value.isdigit():  # such as `1.5K`
                 return Allocated(UNKNOWN, "", nodes)
@@ -111,7 +114,7 @@ def gres_of(text: str, nodes: int) -> Allocated:
     """What a text of generic resources, such as `gpu:a100:2`, allocates on one node; of several nodes it does not tell."""
     found = _GRES.findall(text)
     if not found:
-        return Allocated(UNKNOWN if re.search(rf"\b(gpu|{'|'.join(SHARES)})\b", text) else 0, "", nodes)
+        return Allocated(UNKNOWN if "gpu" in text or _UNTOLD.search(text) else 0, "", nodes)
     types: dict[str, int] = {}
     for kind, count in found:
         types[kind] = types.get(kind, 0) + int(count)
@@ -347,7 +350,8 @@ def _never_ran(state: str, start: int, end: int, elapsed: int, text: str) -> str
 
 def _untold(text: str) -> str:
     """Why the GPUs of a text of resources are unknown."""
-    return records.SHARED if "shard" in text or "mps" in text else records.NO_GPUS
+    found = _UNTOLD.search(text)
+    return records.NO_GPUS if found is None else records.SHARED if found[1] else records.OTHER_KIND
 
 
 def read_object(job: Mapping[str, Any], ledger: Ledger, accounts: bool = False) -> None:

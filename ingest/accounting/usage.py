@@ -34,8 +34,8 @@ HOUR = 3600
 SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 #: Reasons for which allocations are lost that ran: what is left out of their number is not covered.
 LOST = (
-    records.NO_GPUS, records.SHARED, records.NO_START, records.NO_END, records.BACKWARDS, records.CONTRADICTS,
-    records.UNREADABLE,
+    records.NO_GPUS, records.SHARED, records.OTHER_KIND, records.NO_START, records.NO_END, records.BACKWARDS,
+    records.CONTRADICTS, records.UNREADABLE,
 )  # fmt: skip
 #: Ends that a checkpoint survives: the first ones by the system alone, the others by whatever ended the run early.
 BY_SYSTEM, EARLY = ("interrupted",), ("interrupted", "failed")

@@ -76,10 +76,10 @@ def command_instead_of(word: str, known: Collection[str]) -> str:
 
 
 def _surplus(words: str, ctx: click.Context | None) -> str:
-    """The line for words that a command does not take: the option that they may be the value of, if one is plain."""
+    """The line for words that a command does not take: the options that they may be the value of."""
     known = [name for one in ctx.command.params for name in one.opts] if ctx is not None else []
-    meant = next((one for form, one in _VALUES.items() if re.fullmatch(form, words) and one in known), "")
-    hint = f"; did you mean '{meant} {words.split()[0]}'?" if meant else ", expected an option before it"
+    meant = [f"'{one} {words.split()[0]}'" for form, one in _VALUES.items() if re.fullmatch(form, words) and one in known]
+    hint = f"; did you mean {' or '.join(meant)}?" if meant else ", expected an option before it"
     return f"found {brief(words)}{hint}"
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from ingest.engine.derivation_graph import QuantityRow, columns_of
 from ingest.engine.messages import option_error
-from ingest.engine.registry import check_value, solve, unit_of
+from ingest.engine.registry import Step, check_value, solve, unit_of
 from ingest.engine.result import SCHEMA
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
@@ -39,13 +39,13 @@ PARTIAL = "a part of the corpus only"
 UNREAD, NOT_READ = "files of a format that is not read count as one sample each", "unread"
 #: quantity -> its name in the speed of a count
 SPEED = {"prepared_bytes": "bytes", "prepared_seconds": "seconds", "preparation_workers": "workers"}
-#: Head and lines of a histogram of reads of embedding rows, lines of a trace, and the bits of a count that are told apart.
-HISTOGRAM, COUNTS, ROW_ID, COUNT_BITS = (
-    "reads,rows",
-    re.compile(r"0*([1-9]\d{0,15}),0*([1-9]\d{0,15})"),
-    re.compile(r"(\w+:)?\d+"),
-    6,
-)
+#: The head of a histogram of reads of embedding rows, and the forms of its lines and of those of a trace.
+HISTOGRAM = "reads,rows"
+COUNTS, ROW_ID = re.compile(r"0*([1-9]\d{0,15}),0*([1-9]\d{0,15})"), re.compile(r"(\w+:)?\d+")
+#: Leading bits in which counts of reads are told apart: those of a class differ by less than a thirty-second.
+COUNT_BITS = 6
+#: So many rows, read equally often, tell how often rows that were read once less are read on: within 10 %.
+ENOUGH_ROWS = 100
 #: A result of `measure` with a hundred thousand skipped files is smaller.
 MOST_BYTES = 256 * 2**20
 #: of the first line of a part
@@ -232,7 +232,6 @@ class RowClass(NamedTuple):
 
     rows: int
     reads: int  # of all of them
-    once: bool = False  # whether each was read once
 
 
 def row_reads_of(path: str | Path, option: str) -> tuple[RowClass, ...]:
@@ -257,41 +256,45 @@ def row_reads_of(path: str | Path, option: str) -> tuple[RowClass, ...]:
     read_by.update(seen.values())
     classes: dict[int, RowClass] = {}
     for reads, rows in read_by.items():
-        # Counts beyond this differ by less than a thirty-second within a class.
-        place = reads >> max(reads.bit_length() - COUNT_BITS, 0) << max(reads.bit_length() - COUNT_BITS, 0)
-        before = classes.get(place, RowClass(0, 0))
-        classes[place] = RowClass(before.rows + rows, before.reads + rows * reads, place == 1)
+        low = max(reads.bit_length() - COUNT_BITS, 0)
+        before = classes.get(reads >> low << low, RowClass(0, 0))
+        classes[reads >> low << low] = RowClass(before.rows + rows, before.reads + rows * reads)
     if classes.keys() <= {1}:
         raise UsageError(f"{option}: {path}: found no row that was read twice, expected a trace long enough to tell hot rows")
-    return tuple(classes[place] for place in sorted(classes, reverse=True))
+    return tuple(classes[place] for place in sorted(classes))
 
 
-def rows_of_trace(known: Quantities, counted: Sequence[RowClass]) -> list[tuple[str, Input, Input]]:
+def rows_of_trace(known: Quantities, counted: Sequence[RowClass]) -> list[tuple[str, Input, Step]]:
     """The rows of a trace by how often they were read, and those that it lacks, with the lookups of a sample in each class.
+
+    Rows that were read seldom are read on as Good expects: as often as the rows that were read once more.
 
     Raises UsageError: the rows and lookups of the tables are unknown, or the trace has more rows.
     """
     for name in ("embedding_rows", "embedding_lookups"):
         if known.find(name) is None:
             raise option_error("row_reads", f": needs the tables of the recommender, expected its model, or {name} by --set")
-    seen, left = sum(one.rows for one in counted), known.value("embedding_rows")
-    left -= seen
-    if left < 0:
-        raise option_error("row_reads", f": found {seen:,} rows, expected at most the {left + seen:,.0f} of all tables")
-    given = {
-        "rows_read_once": sum(one.rows for one in counted if one.once) if left else 0,
-        "reads_of_trace": sum(one.reads for one in counted),
-        "embedding_lookups": known.value("embedding_lookups"),
-    }
-    found = [("rows that the trace lacks", left, solve("unseen_lookups", given))]
-    for one in counted:
-        reads = solve("lookups_of_trace", {**given, "reads_of_rows": one.reads})
-        found.append((f"rows read {one.reads / one.rows:.4g} times", one.rows, reads))
-    return [
-        (name, Input(float(rows), origin="user", note=name), Input(float(reads), origin="user", note=name))
-        for name, rows, reads in found
-        if reads > 0
-    ]
+    seen, tables = sum(one.rows for one in counted), known.value("embedding_rows")
+    if seen > tables:
+        raise option_error("row_reads", f": found {seen:,} rows, expected at most the {tables:,.0f} of all tables")
+    none, unseen = RowClass(0, 0), RowClass(int(tables) - seen, 0)
+    by_count = {0: unseen, **{one.reads // one.rows: one for one in counted}}
+    rare = 1 if unseen.rows else 0
+    while 0 < rare < 2**COUNT_BITS - 1 and by_count.get(rare + 1, none).rows >= ENOUGH_ROWS:
+        rare += 1
+    whole = {"reads_of_trace": sum(one.reads for one in counted)}
+    whole["reads_of_rare_rows"] = sum(one.reads for count, one in by_count.items() if count <= rare)
+    whole["reads_of_frequent_rows"] = sum(one.reads for count, one in by_count.items() if count >= rare)
+    found: list[tuple[str, Input, Step]] = []
+    for count, one in by_count.items():
+        note = f"rows read {one.reads / one.rows:.4g} times" if one.reads else "rows that the trace lacks"
+        counts = whole | {"reads_of_rows": one.reads, "reads_of_next_rows": by_count.get(count + 1, none).reads}
+        own = Quantities({name: Input(float(item), origin="user", note="the trace") for name, item in counts.items()}, note)
+        own.adopt(known.steps_of("embedding_lookups"))
+        lookups = own.step("lookups_of_rare_rows" if count < rare else "lookups_of_frequent_rows")
+        if lookups.value and one.rows:
+            found.append((note, Input(float(one.rows), origin="user", note="the trace"), lookups))
+    return found
 
 
 def sizes_of(written: str | Path | Mapping[str, Any], option: str, folder: Path = Path()) -> Sizes:

@@ -63,11 +63,11 @@ def year_rows(
 
 
 #: bytes of an index that are held and that are written in a day: they grow with its vectors
-OF_INDEX = ("indexed_bytes_held", "index_bytes_per_day")
+INDEX_HELD, INDEX_WRITTEN = "indexed_bytes_held", "index_bytes_per_day"
 #: what jobs read and write besides data sets and checkpoints; each is held once
 BESIDES = ("start_bytes", "evaluation_bytes", "export_bytes_of_runs", "weights_of_runs_bytes", "traces_of_runs_bytes",
-           OF_INDEX[0])  # fmt: skip
-WRITTEN_BESIDES = ("job_versions_per_day", "job_traces_per_day", OF_INDEX[1])
+           INDEX_HELD)  # fmt: skip
+WRITTEN_BESIDES = ("job_versions_per_day", "job_traces_per_day", INDEX_WRITTEN)
 #: what of it is as large as the model of the job
 OF_MODEL = ("export_bytes_of_runs",)
 
@@ -91,8 +91,8 @@ def _read_besides(jobs: Sequence[QuantityRow], growth: Growth, year: int) -> Ite
 
 def largest_indexes(jobs: Sequence[QuantityRow], growth: Growth, years: int) -> dict[str, Step]:
     """The column of the bytes that indexes hold in the last year, where they are largest."""
-    held = [grown_index(step, growth, years) for row in jobs if (step := row.step(OF_INDEX[0])) is not None]
-    return {name: column(name, tuple(held)) for name in ("indexed_bytes_held_of_jobs",) if held}
+    held = tuple(grown_index(step, growth, years) for row in jobs if (step := row.step(INDEX_HELD)) is not None)
+    return {f"{INDEX_HELD}_of_jobs": column(f"{INDEX_HELD}_of_jobs", held)} if held else {}
 
 
 def _written_besides(jobs: Sequence[QuantityRow], growth: Growth, year: int) -> Iterator[Step]:
@@ -105,7 +105,7 @@ def _written_besides(jobs: Sequence[QuantityRow], growth: Growth, year: int) -> 
 def grown_index(step: Step, growth: Growth, year: int) -> Step:
     """Bytes of an index in a year, as many times those of the start as its vectors; any other step as it is."""
     factors = growth.jobs.get(step.owner, {})
-    if not year or step.name not in OF_INDEX or "capacity_growth_factor" not in factors:
+    if not year or step.name not in (INDEX_HELD, INDEX_WRITTEN) or "capacity_growth_factor" not in factors:
         return step
     return grown_step(step, factors, year, (GROWN["B"][0], "grown_index_bytes"))
 

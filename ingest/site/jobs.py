@@ -381,9 +381,8 @@ class SiteJob:
             known.adopt(found.steps_of("queries_per_second", "query_latency", "beam_width", "latency_budget"))
         used = {step.name for step in steps_below(known.steps.values())} | {"queries_per_second"}
         told = [unused(Option(key)) for key, name in INDEX_OPTIONS.items() if name in numbers and name not in used]
-        grows = isinstance(growth := self.described.get("growth", self.site.data.get("growth")), Mapping)
-        grows = grows and not growth.keys().isdisjoint(("capacity", "bandwidth", "add"))
-        told += messages([finding("W106", words={"growth": "yes" if grows else ""})])
+        growth = self.described.get("growth") or self.site.section("growth")
+        told += messages([finding("W106", words={"growth": "yes" if growth.keys() & {"capacity", "bandwidth", "add"} else ""})])
         words = {"cluster": self.described["cluster"], "pattern": "random"}
         return JobPlan(QuantityRow(self.name, words, known, None), None, None, tuple(told), False)
 

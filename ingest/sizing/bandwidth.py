@@ -245,24 +245,26 @@ def _place_embeddings(known: Quantities, model: Model | None, counted: Sequence[
 
     Raises UsageError: a trace without the rows and lookups of its tables, or with more rows than they have.
     """
-    classes: list[tuple[str, Input, Input]] = []
+    classes: Sequence[tuple[str, Input, Input | Step]] = ()
     if model is not None and model.embedding_rows:
         lookups = {name: from_catalog(item) for name, item in model.embedding_lookups.items()}
         classes = [(name, from_catalog(item), lookups[name]) for name, item in model.embedding_rows.items()]
         # Of other rows or lookups than the model's nobody knows which are hot: Zipf's law or a trace has to say it.
         others = not {"zipf_exponent", "embedding_rows", "embedding_lookups"}.isdisjoint(known.given)
         known.give_default("embedding_rows", _summed([one[1] for one in classes]))
-        known.give_default("embedding_lookups", _summed([one[2] for one in classes]))
-        classes = [] if others else classes
+        known.give_default("embedding_lookups", _summed([*lookups.values()]))
+        classes = () if others else classes
     if counted:
         classes = rows_of_trace(known, counted)
     if not classes or known.find("embedding_hot_rows") is None:
         return
-    classes.sort(key=lambda one: one[2].value / one[1].value, reverse=True)
     rows, before = [], 0.0
-    for name, count, reads in classes:
-        given = {"rows_of_class": count, "lookups_of_class": reads, "rows_before_class": Input(before, note="hotter rows")}
-        own = Quantities(given, name)
+    for name, count, reads in sorted(classes, key=lambda one: one[2].value / one[1].value, reverse=True):
+        own = Quantities({"rows_of_class": count, "rows_before_class": Input(before, note="hotter rows")}, name)
+        if isinstance(reads, Input):
+            own.give({"lookups_of_class": reads})
+        else:
+            own.link("lookups_of_class", reads)
         own.adopt(known.steps_of("embedding_hot_rows"))
         rows.append(QuantityRow(name, {}, own))
         before += count.value

@@ -11,7 +11,7 @@ from ingest.engine.registry import FORMULAS, Step, solve, unit_of
 from ingest.engine.solver import Quantities
 from ingest.errors import MissingQuantity
 from ingest.formulas.acceptance import headroom_fraction, shortfall_factor
-from ingest.storage.need import COUNTED, Need
+from ingest.storage.need import REQUESTS_NEEDED, Need
 from ingest.storage.system_quantities import (
     MEASURED,
     has_metadata_servers,
@@ -86,7 +86,7 @@ READS_AND_WRITES = Layer(
     question="Sustained bandwidth of reads and writes together", of_unit="unit_read_bandwidth",
 )  # fmt: skip
 REQUESTS = Layer(
-    "requests", COUNTED, "units_requests_ceiling", question="Random reads per second", of_unit="unit_io_per_second"
+    "requests", REQUESTS_NEEDED, "units_requests_ceiling", question="Random reads per second", of_unit="unit_io_per_second"
 )
 CAPACITY = Layer("capacity", _HELD, "units_usable_bytes", question="Usable capacity", of_unit="unit_usable_bytes")
 #: Data that a system must hold although its units are counted for bandwidth alone.
@@ -117,7 +117,9 @@ DEGRADED_REQUESTS = Layer(
 NVME = Layer("node NVMe", _READ, "nvme_read_ceiling", DRIVES, supply="node", small_reads=True)
 NVME_ONE = Layer("NVMe, one node", _NODE, "nvme_read_bandwidth_per_node", DRIVES, supply="node")
 NVME_WRITES = Layer("node NVMe, writes", _WRITE, "nvme_write_ceiling", DRIVES, supply="node")
-NVME_REQUESTS = Layer("node NVMe, random reads", COUNTED, "nvme_requests_ceiling", DRIVES, "Random reads/s of one drive")
+NVME_REQUESTS = Layer(
+    "node NVMe, random reads", REQUESTS_NEEDED, "nvme_requests_ceiling", DRIVES, "Random reads/s of one drive"
+)
 NVME_CAPACITY = Layer("node NVMe, capacity", _HELD, "nvme_capacity", DRIVES, supply="node")
 
 #: From the GPU to local drives, and to shared storage.
@@ -392,7 +394,7 @@ def _question_of_latency(judged: LayerVerdict, known: Quantities) -> str:
         return f"{asked} under load, and at which queue depth."
     each = known.find("io_per_second_per_node")
     if judged.layer == CLIENT_ONE or each is None:
-        requests = solve(COUNTED, {"read_bandwidth_needed": judged.need, "io_bytes": size})
+        requests = solve(REQUESTS_NEEDED, {"read_bandwidth_needed": judged.need, "io_bytes": size})
     else:
         requests = each.value
     given = {"requests_in_flight_per_node": depth.value, "io_per_second_per_node": requests}

@@ -25,7 +25,8 @@ from ingest.sizing.job import GPU, MODEL, BandwidthOptions, Job, Many, Written, 
 from ingest.sizing.resolve import machine_of
 from ingest.units import display, parse, request_size
 
-COUNTED = "io_per_second_needed"  # Random reads that lines count
+#: Random reads per second, which a need has of its own where they are not those of its read bandwidth.
+REQUESTS_NEEDED = "io_per_second_needed"
 #: quantities that a need can include, in the order of the results
 REQUIRABLE = (
     "read_bandwidth_needed",
@@ -35,7 +36,7 @@ REQUIRABLE = (
     "opens_per_second_needed",
     "creates_per_second_needed",
     "files_needed",
-    COUNTED,
+    REQUESTS_NEEDED,
 )
 #: need -> the quantity of a `bw` answer that it is: at the rate that all evidence supports
 FROM_BW = {"read_bandwidth_needed": "run_needed_read_bandwidth", "opens_per_second_needed": "supported_opens_per_second"}
@@ -249,17 +250,16 @@ def _pattern(conditions: Conditions) -> str:
 
 def _smaller(counting: Sequence[Requirement], largest: Requirement | None) -> dict[str, Input]:
     """The random reads of the line that has most requests, where these are more than those of the line of the highest rate."""
-    reads = [(line, io_size_of(line.conditions)) for line in counting if need_in(line) == "read_bandwidth_needed"]
-    counts = [(line.value / size, line, size) for line, size in reads if size]
-    requests, most, size = max(counts, key=lambda one: one[0], default=(0, largest, 0))
-    if (
-        most is None
-        or _pattern(most.conditions) != "random"
-        or requests <= max((n for n, one, _ in counts if one is largest), default=0)
-    ):
+    reads = {line.id: line for line in counting if need_in(line) == "read_bandwidth_needed"}
+    sizes = {name: size for name, line in reads.items() if (size := io_size_of(line.conditions))}
+    counts = {name: float(solve(REQUESTS_NEEDED, {"read_bandwidth_needed": reads[name].value, "io_bytes": size}))
+              for name, size in sizes.items()}  # fmt: skip
+    most = max(counts, key=counts.__getitem__, default="")
+    if largest is None or counts.get(most, 0) <= counts.get(largest.id, 0) or _pattern(reads[most].conditions) != "random":
         return {}
-    note = f"{most.id}: {requests:,.0f} random {request_size(size)} reads/s"
-    return {COUNTED: Input(requests, origin="user", note=note), "random_request_bytes": Input(size, origin="user", note=note)}
+    note = f"{most}: {counts[most]:,.0f} random {request_size(sizes[most])} reads/s"
+    found = {REQUESTS_NEEDED: counts[most], "random_request_bytes": sizes[most]}
+    return {name: Input(value, origin="user", note=note) for name, value in found.items()}
 
 
 def io_size_of(conditions: Conditions) -> float | None:

@@ -20,7 +20,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.errors import IngestError, MissingQuantity, UsageError, brief, expected_one_of
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
-from ingest.storage.need import COUNTED, Need
+from ingest.storage.need import REQUESTS_NEEDED, Need
 from ingest.text import one_line
 from ingest.units import parse
 
@@ -182,7 +182,7 @@ def known_of(system: System, need: Need) -> Quantities:
         if known.find(name) is None:
             known.give({name: Input(1).by_default(note)})
     if entry.family in ("system", "software", "site"):
-        at_random = reads_at_random(known, need) or need.requires(COUNTED)
+        at_random = reads_at_random(known, need) or need.requires(REQUESTS_NEEDED)
         known.state("made_of_drives", *(["disks_read_at_random"] if at_random else []))
     if entry.fixed == MEASURED:
         # It answers for one machine where no number of nodes is given.
@@ -257,7 +257,7 @@ TIER_PARTS = {
     "tier_bytes_for_data": ("required_usable_bytes", ""),
     "tier_bytes_for_read": ("tier_read_needed", "tier_read_bandwidth_per_byte"),
     "tier_bytes_for_write": ("write_bandwidth_needed", "tier_write_bandwidth_per_byte"),
-    "tier_bytes_for_requests": (COUNTED, "tier_io_per_second_per_byte"),
+    "tier_bytes_for_requests": (REQUESTS_NEEDED, "tier_io_per_second_per_byte"),
 }
 
 
@@ -354,9 +354,9 @@ PARTS = {
     "units_for_capacity": ("required_usable_bytes", "capacity"),
     "units_for_opens": ("opens_per_second_needed", "file opens"),
     "units_for_creates": ("creates_per_second_needed", "file creates"),
-    "units_for_requests": (COUNTED, "requests"),
+    "units_for_requests": (REQUESTS_NEEDED, "requests"),
     "units_for_degraded": ("read_bandwidth_needed", "reads with one failure domain down"),
-    "units_for_degraded_requests": (COUNTED, "requests with one failure domain down"),
+    "units_for_degraded_requests": (REQUESTS_NEEDED, "requests with one failure domain down"),
 }
 #: count of metadata servers -> the need that decides it, for a system with separate ones
 METADATA_PARTS = {
@@ -472,7 +472,7 @@ def _settle(known: Quantities, need: Need, parts: Mapping[str, str]) -> None:
     """Set the parts that the need does not include to 0."""
     for part, name in parts.items():
         required = need.requires(name)
-        if name == COUNTED and known.find(name) is not None:
+        if name == REQUESTS_NEEDED and known.find(name) is not None:
             # Bandwidth implies the IOPS of large requests; where IOPS are published, they count too.
             required |= known.find("unit_io_per_second") is not None or reads_small(known)
         if not required:
@@ -482,7 +482,7 @@ def _settle(known: Quantities, need: Need, parts: Mapping[str, str]) -> None:
 #: Further results, shown where their inputs are known.
 FURTHER = (
     "small_read_factor",
-    COUNTED,
+    REQUESTS_NEEDED,
     "request_seconds_allowed",
     "requests_in_flight_needed",
     "metadata_servers_required",

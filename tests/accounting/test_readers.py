@@ -43,11 +43,13 @@ def slurm_object(ident, start, end, gpus, state="COMPLETED", **more):
 TIMES = "2025-05-01T00:00:00|2025-05-01T01:00:00|3600"
 ONE = f"9|COMPLETED|{TIMES}|gres/gpu=8,node=1"
 NO_SHARE, NO_GPUS = {"share of a GPU not recorded": 1}, {"allocated GPUs not recorded": 1}
+OTHERS = {"accelerators under another name than gpu": 1}
 #: What stands in a history beside the run of `ONE`, the GPU-hours of all of it, and what is left out.
 ODD = {
     f"8|COMPLETED|{TIMES}|cpu=4,gres/shard=2,node=1": (8, NO_SHARE),
     f"8|COMPLETED|{TIMES}|cpu=4,gres/mps=50,node=1": (8, NO_SHARE),
-    f"8|COMPLETED|{TIMES}|cpu=4,gres/npu:910b=8,node=1": (8, NO_GPUS),
+    f"8|COMPLETED|{TIMES}|cpu=4,gres/npu:910b=8,node=1": (8, OTHERS),
+    f"8|COMPLETED|{TIMES}|cpu=4,gres/tpu=0,node=1": (8, {}),
     f"8|COMPLETED|{TIMES}|cpu=4,gres/nvme=8,gres/gpu=1,node=1": (9, {}),
     f"8|COMPLETED|{TIMES}|cpu=4,gres/shard=0,gres/gpu=1,node=1": (9, {}),
     f"8|COMPLETED|{TIMES}|cpu=4,gres/gpu=1.5K,node=1": (8, NO_GPUS),

@@ -220,11 +220,10 @@ def test_a_line_may_turn_where_another_cluster_decides():
 
 
 def test_that_nothing_turns_is_said_only_as_far_as_planning_chooses_alike():
-    chosen = Chosen(drawn(14), offers=lambda _: [fits.Offer("b", "", {"R-RESTART-01": 91e9}, ())])
-    row = next(one for one in chosen.flips.steady if one.input == "jobs.*.checkpoint.restart_time")
-    assert row.tried_low > 1.2
-    verdicts = [chosen.verdict("b", "R-RESTART-01", row.input, end) for end in (1.2, row.tried_low, row.tried_high)]
-    assert verdicts == ["fails", "holds", "holds"]
+    # Another job restarts the most bytes in a second where restarts may take little time, or long.
+    wanted = "jobs.*.checkpoint.restart_time", "R-RESTART-01"
+    row = next(one for one in Chosen(drawn(14)).flips.steady if (one.input, one.requirement) == wanted)
+    assert 1.2 < row.tried_low < 120 < row.tried_high < 12_000
 
 
 def test_flips_need_a_site(tmp_path):
