@@ -417,24 +417,22 @@ def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
 def with_flips(
     found: Fits, plan: Plan, terms: Terms = ONE_SPARE, priority: str = PRIORITIES[0], offers: Sequence[Offer] = ()
 ) -> Fits:
-    """The comparison with what would change the verdicts on offers, else on the first systems that can be chosen, or on all
-    that are named."""
+    """The comparison with what would change the verdicts on offers, else on the first systems to choose, or on all named."""
     able = [one for one in found.systems if not found.compared or one.verdict not in (UNKNOWN, MISFIT)][:MOST_SYSTEMS]
-    able = [] if offers else [one for one in able if not one.ruled_out]
+    able = [one for one in able if not one.ruled_out and not offers]
     judges = [chosen(one, terms, found.catalog) for one in able]
     return replace(found, flips=flips_of(plan, able, judges, found.need, priority, offers))
 
 
 def fit_plan(plan: Plan, storage: Sequence[str], offers: str | Path | None = None) -> Fits:
-    """Systems compared with the mandatory lines of a plan, with their flips or those of offers; systems without where storage
-    is in place.
+    """Systems compared with the mandatory lines of a plan, with their flips or those of offers; systems that storage is in
+    place beside have none.
 
-    Raises UsageError: an unknown id.
+    Raises UsageError: an unknown id, or what `offers_in` refuses.
     """
     found = fit_need(need_of(plan, {}, Job(), plan.catalog), ids_in(storage), plan.catalog)
-    if offers is not None:
-        return with_flips(found, plan, offers=offers_in(offers, plan, PRIORITIES[0]))
-    return found if found.need.existing else with_flips(found, plan)
+    judged = () if offers is None else offers_in(offers, plan, PRIORITIES[0])
+    return with_flips(found, plan, offers=judged) if judged or not found.need.existing else found
 
 
 def _site_of(plan: str | Path | None, catalog: Catalog, root: str | Path | None, offered: bool) -> Plan:
@@ -447,8 +445,8 @@ def _site_of(plan: str | Path | None, catalog: Catalog, root: str | Path | None,
     found = plan_of_site(plan, catalog, root=root)
     if found.site.section("storage").get("existing") and not offered:
         raise UsageError(
-            "--flip: the site has storage in place, whose share of each need is not turned; "
-            "leave `storage.existing` out of a copy for flips of the whole need, or give --offers"
+            "--flip: the storage in place delivers another part of the need at other inputs, expected a copy of the site "
+            "without `storage.existing`: units are then those of the whole need; or --offers"
         )
     return found
 
@@ -462,30 +460,27 @@ def offers_in(path: str | Path, plan: Plan, priority: str) -> tuple[Offer, ...]:
 
     Raises UsageError: not such a file, or one of other requirements than those of the plan; IngestError: it cannot be read.
     """
-    what = f"--offers: {path}"
-    data = read_object(Path(path))
-    bodies = data.get("offers", [data])
-    if data.get("command") != "response" or not isinstance(bodies, list) or not bodies:
-        raise UsageError(f"{what}: expected what `ingest response … --format json` wrote")
-    counted = PRIORITIES[: PRIORITIES.index(priority) + 1]
-    lines = {one.id: one for one in plan.requirements if one.priority in counted}
-    found = []
-    for body in bodies:
-        try:
-            name = str(body.get("name") or Path(body["file"]).stem)
+    data, found = read_object(Path(path)), list[Offer]()
+    lines = [one for one in plan.requirements if PRIORITIES.index(one.priority) <= PRIORITIES.index(priority)]
+    try:
+        for body in data.get("offers", [data]) if data.get("command") == "response" else ():
+            name, values = str(body.get("name") or Path(body["file"]).stem), dict[str, float]()
             rows = {row["id"]: row for row in body["requirements"]}
-            verdict, values = str(body["verdict"]), dict[str, float]()
-            for ident, line in lines.items():
-                row = rows.get(ident)
+            for line in lines:
+                row = rows.get(line.id)
                 if row is None or physical(row["unit"]) != physical(line.unit) or not same(float(row["required"]), line.value):
-                    asked = display(line.value, line.unit, binary=False)
-                    raise UsageError(f"{what}: {name}: {ident}: other requirements than those of this site, expected {asked}")
+                    found_other = f"{name}: {line.id}: other requirements than those of this site"
+                    raise UsageError(
+                        f"--offers: {path}: {found_other}, expected {display(line.value, line.unit, binary=False)}"
+                    )
                 offered = math.nan if row["offered"] is None else float(row["offered"])
-                if not math.isnan(offered) and BY_VALUE.get(row["result"]) is meets(offered, line.value):
-                    values[ident] = offered
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise UsageError(f"{what}: expected what `ingest response … --format json` wrote") from None
-        found.append(Offer(name, verdict, values, tuple(ident for ident in lines if ident not in values)))
+                if BY_VALUE.get(row["result"]) is meets(offered, line.value) and not math.isnan(offered):
+                    values[line.id] = offered
+            found.append(Offer(name, str(body["verdict"]), values, tuple(one.id for one in lines if one.id not in values)))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        found = []
+    if not found:
+        raise UsageError(f"--offers: {path}: expected what `ingest response … --format json` wrote")
     return tuple(found)
 
 

@@ -81,19 +81,15 @@ OBSERVED: Mapping[str, tuple[str, str]] = {
 def flips_of(
     plan: Plan, systems: Sequence[Fit], judges: Sequence[Judge], need: Need, priority: str, offers: Sequence[Offer] = ()
 ) -> Flips:
-    """The flips of systems or offers over the inputs of a site, the effects of its uncertain inputs, and what to observe first.
+    """The flips of systems over the inputs of a site, the effects of its uncertain inputs, and what to observe first.
 
-    Args:
-        plan: of the site.
-        systems, judges: as their units are counted, and what judges each with these units fixed.
-        need: of the plan.
-        priority: the lowest of the lines that count.
-        offers: that are judged instead, by the values that they state for any line.
+    Systems are given as their units are counted, with what judges each with these units fixed; `offers` are judged instead, by
+    the values that they state for any line. Lines below the priority do not count.
     """
     import numpy
 
-    lines, refused, inputs = _Lines(plan, priority, every=bool(offers)), dict[str, str](), list[SiteInput]()
-    unmoved = list[str]()
+    lines, refused, unmoved = _Lines(plan, priority, every=bool(offers)), dict[str, str](), list[str]()
+    inputs = list[SiteInput]()
     for one in site_inputs(plan):
         if lines.reached(one):
             why = _refusal(one, lines)

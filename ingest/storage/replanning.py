@@ -56,23 +56,16 @@ class Carried:
         import numpy
 
         known, self.name, self.needs = system.answer.known, system.entry.id, numpy.array(needs)
-        # What the outstanding reads of the lines limit is left out: planning sets them anew for each value.
-        layers, ends = list[LayerVerdict](), list[tuple[Step, Step]]()
-        for one in system.layers:
-            if one.ceiling and not one.unsure and one.layer != INSTALLED:
-                pair = known.step(one.layer.need), known.step(one.layer.ceiling)
-                if not waits(pair):
-                    layers.append(one)
-                    ends.append(pair)
-        self.tree = Tree({f"{place} {end}": step for place, pair in enumerate(ends) for end, step in enumerate(pair)})
+        layers = [*layers_of(system)]
+        self.tree = Tree({f"{place} {end}": one[end] for place, one in enumerate(layers) for end in (1, 2)})
         leaves = ((name, known.find(name)) for name in (*dict.fromkeys(needs), *CONDITIONS))
         self.leaves = {name: step for name, step in leaves if step is not None and step.formula is None}
         self.above = self.tree.above(self.leaves.values())
         resting = {name: {leaf, *self.tree.above([leaf])} for name, leaf in self.leaves.items()}
         #: The layers that carry a line: need, ceiling, and the lines whose needs they carry.
         self.layers = [
-            (layer, *pair, numpy.array([pair[0] in resting.get(of, ()) for of in needs]))
-            for layer, pair in zip(layers, ends, strict=True)
+            (layer, need, ceiling, numpy.array([need in resting.get(of, ()) for of in needs]))
+            for layer, need, ceiling in layers
         ]
         #: The lines that a known ceiling of the system decides.
         self.decides = sum((rows for *_, rows in self.layers), numpy.zeros(len(needs), bool)).astype(bool)
@@ -157,12 +150,7 @@ class Again:
     """A site planned again with another value of an input, and what its systems are there."""
 
     def __init__(
-        self,
-        plan: Plan,
-        need: Need,
-        judges: Mapping[str, Judge],
-        priority: str,
-        offers: Sequence[Offer] = (),
+        self, plan: Plan, need: Need, judges: Mapping[str, Judge], priority: str, offers: Sequence[Offer] = ()
     ) -> None:
         self.plan, self.need, self.judges, self.priority = plan, need, judges, priority
         self.offers = {one.name: one.values for one in offers}
@@ -203,26 +191,23 @@ class Again:
         """The need and the lines with another value of an input; None where the site is refused, or no key sets the input."""
         key = one.name, value
         if key not in self.planned:
-            self.planned[key] = self._need(dict.fromkeys(one.keys, value)) if one.keys else None
+            again = planned_again(self.plan, dict.fromkeys(one.keys, value)) if one.keys else None
+            self.planned[key] = None
+            if again is not None:
+                counted = PRIORITIES[: PRIORITIES.index(self.priority) + 1]
+                lines = {one.id: one for one in again.requirements if one.priority in counted}
+                self.planned[key] = need_of(again, {}, Job(), self.plan.catalog, self.priority), lines
         return self.planned[key]
 
     def confirms(self, one: Suspect) -> bool:
-        """Whether a system has the verdict of a flip on both sides of it."""
-        return all(
-            self.verdict(one, value) == expected
-            for value, expected in ((one.behind, one.flip.then), (one.before, one.flip.verdict))
-        )
-
-    def verdict(self, one: Suspect, value: float) -> str:
-        """The verdict on the line of a flip as if it were alone; empty where the site is refused, or no key sets the input."""
-        found = self.at(one.one, value)
-        if found is None:
-            return ""
-        need, lines = found
-        line = lines.get(one.flip.requirement)
-        if line is None:
-            return LINE_HOLDS
-        return self._judged(one.flip, need, line.value)
+        """Whether a system has the verdict of a flip on both sides of it, judged as if its line were alone."""
+        for value, expected in ((one.behind, one.flip.then), (one.before, one.flip.verdict)):
+            if (found := self.at(one.one, value)) is None:
+                return False
+            line = found[1].get(one.flip.requirement)
+            if expected != (LINE_HOLDS if line is None else self._judged(one.flip, found[0], line.value)):
+                return False
+        return True
 
     def _judged(self, flip: Flip, need: Need, value: float) -> str:
         """The verdict on the line of a flip with a value as if it were alone."""
@@ -233,15 +218,10 @@ class Again:
         if NODE_READ_NEED in given and READ_NEED in given and given[NODE_READ_NEED].value > given[READ_NEED].value:
             given[NODE_READ_NEED] = given[READ_NEED]
         system = self.judges[flip.system](replace(need, given=given))
-        return verdict_of([(layer, not least > most * (1 + ROUNDING)) for layer, least, most in judged_layers(system, of)])
-
-    def _need(self, settings: Mapping[str, float]) -> tuple[Need, dict[str, Requirement]] | None:
-        again = planned_again(self.plan, settings)
-        if again is None:
-            return None
-        counted = PRIORITIES[: PRIORITIES.index(self.priority) + 1]
-        lines = {one.id: one for one in again.requirements if one.priority in counted}
-        return need_of(again, {}, Job(), self.plan.catalog, self.priority), lines
+        resting = (
+            (layer, *ends) for layer, *ends in layers_of(system) if system.answer.known.step(of) in steps_below(ends[:1])
+        )
+        return verdict_of([(layer, not need.value > ceiling.value * (1 + ROUNDING)) for layer, need, ceiling in resting])
 
 
 def _of_machine(need: Need) -> dict[str, float]:
@@ -254,14 +234,17 @@ def same(one: float, other: float) -> bool:
     return math.isclose(one, other, rel_tol=SAME)
 
 
-def judged_layers(system: Fit, of: str) -> Iterator[tuple[LayerVerdict, float, float]]:
-    """The layers of a system that carry a need and know their ceiling, with both."""
+def layers_of(system: Fit) -> Iterator[tuple[LayerVerdict, Step, Step]]:
+    """The layers of a system that know their ceiling, with need and ceiling.
+
+    What the outstanding reads of the lines limit is left out: planning sets them anew for each value.
+    """
     known = system.answer.known
     for one in system.layers:
         if one.ceiling and not one.unsure and one.layer != INSTALLED:
             ends = known.step(one.layer.need), known.step(one.layer.ceiling)
-            if not waits(ends) and known.step(of) in steps_below(ends[:1]):
-                yield one, float(ends[0].value), float(ends[1].value)
+            if not waits(ends):
+                yield one, *ends
 
 
 def verdict_of(layers: Sequence[tuple[LayerVerdict, bool]]) -> str:

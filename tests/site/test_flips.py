@@ -189,7 +189,7 @@ def test_page_and_document_show_the_flips(run, tmp_path):
     assert "vast-ceres: fits as far as known, number of units open; ask read bandwidth. " in open_
     assert "decided" not in open_
     found = ingest.fit(EXAMPLES / "enterprise-64-nodes.yaml", flip=True, storage="vast,ddn-ai400x2")
-    assert {one.name for one in turned(found)} == {"vast", "ddn-ai400x2"}
+    assert {one.name for one in turned(found.flips, found.systems)} == {"vast", "ddn-ai400x2"}
     files = [tmp_path / "buyer.md", tmp_path / "buyer.xlsx"]
     ingest.report(EXAMPLES / "hpc-128-nodes.yaml", output=files, storage="ddn-ai400x2")
     written = files[0].read_text(encoding="utf-8")
@@ -232,7 +232,7 @@ def test_flips_need_a_site(tmp_path):
     site = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))
     site["storage"]["existing"] = ["ddn-ai400x2"]
     (tmp_path / "site.yaml").write_text(yaml.safe_dump(site), encoding="utf-8")
-    with pytest.raises(UsageError, match=r"leave `storage\.existing` out of a copy"):
+    with pytest.raises(UsageError, match=r"a copy of the site without `storage\.existing`"):
         ingest.fit(tmp_path / "site.yaml", flip=True)
 
 

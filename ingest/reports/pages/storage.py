@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from ingest.engine.registry import unit_of
 from ingest.reports.labels import capitalised, counted, joined_ends, plain
 from ingest.reports.page import Page, Section, assumptions_section, fits_line, of_several, page_of, sources_section, value_text
-from ingest.storage.fit_result import BEYOND, LEAST_MOVED, LINE_FAILS, MISFIT, OPEN, SO_FAR, UNKNOWN, VERDICTS, Fit, Fits, Flip
+from ingest.storage.fit_result import BEYOND, LEAST_MOVED, LINE_FAILS, MISFIT, OPEN, SO_FAR, UNKNOWN, VERDICTS
 from ingest.storage.system_quantities import UNIT_COUNT
 from ingest.units import display, scale_of
 
 if TYPE_CHECKING:
     from ingest.catalog.commands import CatalogComparison
     from ingest.storage.data_path import LayerVerdict
+    from ingest.storage.fit_result import Fit, Fits, Flip, Flips
 
 HOLDS = {True: "yes", None: "unknown", False: "NO"}
 #: Layers are shown for at most this many systems, unless details are asked for.
@@ -102,83 +103,77 @@ class Turned(NamedTuple):
 
     name: str
     title: str
-    verdict: str  # today
-    outside: str  # the state of the verdict where no flip is inside the range of its input
-    bought: str = ""  # what of it is bought in an amount
-    open: str = ""  # lines whose verdict no value decides
+    first: str  # whether the inputs decide the verdict, and which line turns first, by which input, at which value
+    flips: Sequence[Flip]  # the first to turn the verdict before all others
+    notes: Sequence[str]  # what moves the amount to buy; the lines that no value decides
+
+    @property
+    def nearest(self) -> list[Flip]:
+        """The flips that a short page shows: of each input and side the nearest."""
+        nearest = {(flip.input, flip.flips_at > flip.value): flip for flip in reversed(self.flips)}
+        return [flip for flip in self.flips if nearest[flip.input, flip.flips_at > flip.value] is flip][:MOST_FLIPS]
 
 
 def deciding(found: Fits) -> Iterator[Section]:
     """What turns the verdict on each chosen system or offer first, and what to measure first."""
-    yield Section("What would change the verdicts", lines=tuple(turned_first(found, one) for one in turned(found)))
-    title, *measured = measured_first(found) or [""]
+    yield Section("What would change the verdicts", lines=tuple(one.first for one in turned(found.flips, found.systems)))
+    title, *measured = measured_first(found.flips) or [""]
     yield Section(title, lines=tuple(measured))
 
 
 def flip_sections(found: Fits, in_full: bool = False) -> Iterator[Section]:
     """Of each system or offer the inputs that turn the verdict on it, the nearest first, all in full."""
-    if found.flips is None:
-        return
-    for one in turned(found):
-        own, shown = flips_in(found, one), first_flips(found, one)
-        main = tuple(at for at, flip in enumerate(own) if flip in shown)
-        lines = tuple(filter(None, (variance(found, one), one.open)))
-        yield Section(one.title, FLIP_COLUMNS, tuple(map(flip_row, own)), lines, 1, main=None if in_full else main)
-    left_out = tuple(f"{name}: {why}" for name, why in found.flips.refused.items())
+    for one in turned(found.flips, found.systems):
+        main = None if in_full else tuple(at for at, flip in enumerate(one.flips) if flip in one.nearest)
+        yield Section(one.title, FLIP_COLUMNS, tuple(map(flip_row, one.flips)), tuple(one.notes), 1, main=main)
+    left_out = tuple(f"{name}: {why}" for name, why in found.flips.refused.items()) if found.flips is not None else ()
     yield Section("Not turned: plan again with other values", lines=left_out, detail="input")
 
 
-def variance(found: Fits, one: Turned) -> str:
-    """What moves the amount to buy of a system, or that hardly anything does; empty where no amount is bought."""
-    if found.flips is None or not one.bought:
-        return ""
-    if one.name in found.flips.unmoved:
-        return f"No input moves the {one.bought} to buy in more than {LEAST_MOVED * 100:g} % of draws"
-    effects = [effect for effect in found.flips.effects if effect.system == one.name and effect.share >= LEAST_EFFECT]
-    shares = ", ".join(f"{effect.share * 100:.0f} % by {effect.input}" for effect in effects[:MOST_EFFECTS])
-    return f"Variance of the {one.bought} to buy: {shares}" if shares else ""
-
-
-def turned(found: Fits) -> list[Turned]:
+def turned(flips: Flips | None, systems: Sequence[Fit]) -> list[Turned]:
     """The chosen systems and the offers whose inputs were turned, those whose verdict no input turns among them."""
-    if found.flips is None:
+    if flips is None:
         return []
-    chosen = {one.system for one in found.flips.flips} | {one.system for one in found.flips.steady}
-    rows = []
-    for one in found.systems:
-        if one.entry.id in chosen:
-            # Inputs decide nothing about a ceiling that nobody has published.
-            outside = "decided" if one.fits is not None else "; ask ".join(filter(None, (_named(one), _asked(one))))
-            bought = "capacity" if one.entry.tiers else "units"
-            rows.append(Turned(one.entry.id, _chosen(one), _named(one), outside, bought))
-    for offer in found.flips.offers:
-        verdict = offer.verdict.lower()
-        unturned = f"No value decides {', '.join(offer.open)}" if offer.open else ""
-        rows.append(Turned(offer.name, f"Offer {offer.name}: {verdict} today", verdict, verdict, open=unturned))
+    chosen, rows = {one.system for one in (*flips.flips, *flips.steady)}, []
+    for one in systems:
+        name, bought = one.entry.id, "capacity" if one.entry.tiers else "units"
+        effects = [effect for effect in flips.effects if effect.system == name and effect.share >= LEAST_EFFECT]
+        shares = ", ".join(f"{effect.share * 100:.0f} % by {effect.input}" for effect in effects[:MOST_EFFECTS])
+        notes = [f"Variance of the {bought} to buy: {shares}"] if shares else []
+        if name in flips.unmoved:
+            notes = [f"No input moves the {bought} to buy in more than {LEAST_MOVED * 100:g} % of draws"]
+        # Inputs decide nothing about a ceiling that nobody has published.
+        outside = "decided" if one.fits is not None else "; ask ".join(filter(None, (_named(one), _asked(one))))
+        if name in chosen:
+            rows.append(Turned(name, _chosen(one), *_turned_first(flips, name, _named(one), outside), notes))
+    for offer in flips.offers:
+        verdict, notes = offer.verdict.lower(), [f"No value decides {', '.join(offer.open)}"] if offer.open else []
+        first = _turned_first(flips, offer.name, verdict, verdict)
+        rows.append(Turned(offer.name, f"Offer {offer.name}: {verdict} today", *first, notes))
     return rows
 
 
-def measured_first(found: Fits) -> list[str]:
+def measured_first(flips: Flips | None) -> list[str]:
     """The observation to make first: it, its command, and what it narrows; nothing where none helps."""
-    first = None if found.flips is None else found.flips.observation
+    first = None if flips is None else flips.observation
     if first is None:
         return []
     narrowed = f"It narrows {first.narrows} of {counted(first.undecided, 'undecided verdict')} on single lines."
     return [f"Measure first: {first.what}", first.command, narrowed]
 
 
-def turned_first(found: Fits, one: Turned) -> str:
-    """Whether the inputs decide the verdict, and which line turns first, by which input, at which value."""
-    own = flips_in(found, one)
+def _turned_first(flips: Flips, name: str, verdict: str, outside: str) -> tuple[str, list[Flip]]:
+    """What turns a verdict of today first, where its state is another one outside the ranges of the inputs; and all flips."""
+    own = [flip for flip in flips.flips if flip.system == name]
     if not own:
-        inputs = {row.input for row in found.flips.steady if row.system == one.name} if found.flips is not None else ()
-        return f"{one.name}: {one.verdict} at both ends of {counted(len(inputs), 'input')}"
-    line, turns, today, span, name = flip_row(own[0])
+        inputs = {row.input for row in flips.steady if row.system == name}
+        return f"{name}: {verdict} at both ends of {counted(len(inputs), 'input')}", own
+    line, turns, today, span, key = flip_row(own[0])
     # What fails a line already is not in doubt because it may fail another.
     in_doubt = own[0].inside_range and (own[0].verdict == LINE_FAILS or all(flip.verdict != LINE_FAILS for flip in own))
-    state = "undecided" if in_doubt else one.outside
     known = f"range {span.removesuffix(UNDECIDED)}" if span else "no range"
-    return f"{one.name}: {state}. {line} first, where {name} {turns} (today {today}; {known})"
+    state = "undecided" if in_doubt else outside
+    return f"{name}: {state}. {line} first, where {key} {turns} (today {today}; {known})", own
 
 
 def flip_row(flip: Flip) -> tuple[str, str, str, str, str]:
@@ -206,18 +201,6 @@ def _short(value: float, flip: Flip, digits: int) -> str:
     factor, name = scale_of(value, "B", binary=False)
     letter = name.removesuffix("B").replace("G", "B")
     return f"{display(value / factor, '1', digits=digits)}{letter} parameters"
-
-
-def flips_in(found: Fits, one: Turned) -> list[Flip]:
-    """The flips of a system, the first to turn its verdict before all others."""
-    return [flip for flip in found.flips.flips if flip.system == one.name] if found.flips is not None else []
-
-
-def first_flips(found: Fits, one: Turned) -> list[Flip]:
-    """The flips of a system that a short page shows: of each input and side the nearest."""
-    own = flips_in(found, one)
-    nearest = {(flip.input, flip.flips_at > flip.value): flip for flip in reversed(own)}
-    return [flip for flip in own if nearest[flip.input, flip.flips_at > flip.value] is flip][:MOST_FLIPS]
 
 
 def _named(one: Fit) -> str:
