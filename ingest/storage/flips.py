@@ -26,6 +26,7 @@ from ingest.site.plan_file import planned_again
 from ingest.storage.fit_result import LEAST_MOVED, LINE_FAILS, Fit, Flip, Flips, InputEffect, Observation, Offer, Steady
 from ingest.storage.need import NODES, READS, TO_BUY, Need, io_size_of, link_of, most_demanding, need_in
 from ingest.storage.replanning import (
+    CONDITIONS,
     READ_NEED,
     Again,
     Carried,
@@ -250,6 +251,7 @@ class _Lines:
             for place, one in enumerate(self.lines)
             if self.needs[place] == READ_NEED and one.requirement.conditions.clients
         ]
+        self.sizes = {place: io_size_of(self.lines[place].requirement.conditions) or math.nan for place in self.reading}
         reads = (read[:2] for place in self.reading for read in self.lines[place].reads)
         ends = [
             *map(_ends, self.lines),
@@ -303,29 +305,39 @@ class _Lines:
         found[moving] = self._required(computed, known, moving)
         largest = numpy.array(self.reading)[found[self.reading].argmax(axis=0)] if self.reading else []
         clients = numpy.array([float(self.lines[place].requirement.conditions.clients) for place in largest])
-        sizes = numpy.array([self._mean_request(place, known, column) for column, place in enumerate(largest)])
+        means = {place: self._mean_requests(place, known, len(values)) for place in {*largest}}
+        sizes = numpy.array([means[place][column] for column, place in enumerate(largest)])
         return Required(found, clients, sizes)
 
     def required_at(self, one: SiteInput, value: float) -> dict[str, float]:
-        """What each line requires with a value of an input, by id."""
+        """What each line requires with a value of an input, by id, and the conditions of the largest read line, by name."""
         import numpy
 
-        found = self.at(one, numpy.array([value]), self.tree.above(one.steps), self.reached(one)).lines[:, 0]
-        return dict(zip(self.names, found.tolist(), strict=True))
+        found = self.at(one, numpy.array([value]), self.tree.above(one.steps), self.reached(one))
+        conditions = {name: float(item[0]) for name, item in zip(CONDITIONS, found[1:], strict=True) if len(item)}
+        return {**dict(zip(self.names, found.lines[:, 0].tolist(), strict=True)), **conditions}
 
-    def _mean_request(self, place: int, known: Mapping[Step, Any], column: int) -> float:
-        """The mean size of the reads of a line, as its mix states it, for one of the values of an input."""
-        line = self.lines[place]
+    def _requests_apart(self, required: Any, known: Mapping[Step, Any]) -> Any:
+        """Whether a line of fewer bytes has more requests than the one that reads most, for each value of an input."""
+        import numpy
 
-        def now(step: Step) -> float:
-            values = known.get(step, step.value)
-            return float(values[column] if getattr(values, "ndim", 0) else values)
+        reads = required[self.reading]
+        sizes = numpy.array([self._mean_requests(place, known, reads.shape[1]) for place in self.reading])
+        requests = numpy.nan_to_num(reads / sizes.reshape(reads.shape))
+        largest = requests[reads.argmax(axis=0), range(reads.shape[1])] if len(reads) else 0.0
+        return (requests > largest).any(axis=0)
 
+    def _mean_requests(self, place: int, known: Mapping[Step, Any], count: int) -> list[float]:
+        """The mean size of the reads of a line, as its mix states it, for each of so many values of an input."""
+        line, found = self.lines[place], list[float]()
         if all(step not in known for read in line.reads for step in read[:2]):
-            return io_size_of(line.requirement.conditions) or math.nan
-        parts = [LoadPart("", now(rate), now(size), pattern) for rate, size, pattern in line.reads]
-        mix = mix_of(parts) if all(math.isfinite(one.bandwidth) and math.isfinite(one.io_size) for one in parts) else ()
-        return mean_request(mix) if mix else math.nan
+            return [self.sizes[place]] * count
+        reads = [(*(_entries(known, end, count)[0].tolist() for end in read[:2]), read[2]) for read in line.reads]
+        for column in range(count):
+            parts = [LoadPart("", rates[column], sizes[column], pattern) for rates, sizes, pattern in reads]
+            mix = mix_of(parts) if all(math.isfinite(one.bandwidth) and math.isfinite(one.io_size) for one in parts) else ()
+            found.append(mean_request(mix) if mix else math.nan)
+        return found
 
     def all_of(self, known: Mapping[Step, Any], count: int) -> Any:
         """What each line requires, a row for each, for so many values of the steps that are known."""
@@ -347,13 +359,16 @@ class _Lines:
     def chosen_otherwise(self, one: SiteInput, values: Any, above: Sequence[Step], moving: Sequence[int]) -> Any:
         """Whether planning may choose otherwise than today, for each value of an input.
 
-        It chooses by the rules of the plan, by what the nodes of a cluster draw, and by the cluster whose nodes read most.
+        It chooses by the rules of the plan, by what the nodes of a cluster draw, by the cluster whose nodes read most, and by
+        whether the line that reads most has most requests.
         """
         import numpy
 
         tried = numpy.array([one.value, *values])
-        known, clients = self.tree.again(dict.fromkeys(one.steps, tried), above), self.at(one, tried, above, moving).clients
-        found = numpy.zeros(len(tried), bool)
+        known = self.tree.again(dict.fromkeys(one.steps, tried), above)
+        required, clients, _ = self.at(one, tried, above, moving)
+        apart = self._requests_apart(required, known)
+        found = apart != apart[0]
         for rule, *ends in self.choices:
             value, limit = (_entries(known, end, len(tried)) for end in ends)
             outcome = value.argmax(axis=0) if rule.sign == "largest" else rule.compares(value[0], limit[0])

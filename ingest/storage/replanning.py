@@ -21,7 +21,7 @@ from ingest.units import display
 
 #: What judges a system as it is chosen, for any need.
 Judge: TypeAlias = Callable[[Need], Fit]
-#: What the recorded formulas say that each line requires with a value of an input, by id.
+#: What the recorded formulas say that each line requires with a value of an input, by id, and the conditions of the need.
 RequiredAt: TypeAlias = Callable[[SiteInput, float], Mapping[str, float]]
 #: Relative distance from a flip at which the site is planned again.
 NEAR = 0.005
@@ -169,8 +169,10 @@ class Again:
             side = row.flip.input, row.flip.flips_at > row.flip.value
             known, line = alike.setdefault(side, set()), row.flip.requirement
             if line not in known and (again := self.at(row.one, row.behind)) is not None:
-                far = required(row.one, row.behind)
-                known |= {name for name, item in far.items() if name in again[1] and same(again[1][name].value, item)}
+                far, given = required(row.one, row.behind), again[0].given
+                # Another job may set the clients or the requests of the largest line, whose value is that of its formulas.
+                if all(name not in given or same(given[name].value, far[name]) for name in CONDITIONS if name in far):
+                    known |= {name for name, item in far.items() if name in again[1] and same(again[1][name].value, item)}
                 machine[side] = again[0]
             if (line not in known or not self._carried_alike(row, machine[side], required)) and not self.confirms(row):
                 found.append(row)

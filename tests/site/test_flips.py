@@ -217,6 +217,8 @@ def test_a_line_may_turn_where_another_cluster_decides():
     found = Chosen(drawn(148)).flips
     assert found.refused["jobs.j0.evaluation.bytes"].startswith("above 25.8 TB")
     assert not any(one.input == "jobs.j0.evaluation.bytes" and one.requirement == "R-START-01" for one in found.flips)
+    # Another job takes two clients for the line that reads most, so that more nodes carry the writes.
+    assert Chosen(drawn(382)).flips.refused["jobs.j1.checkpoint.parameters"].startswith("above 154,285,7")
 
 
 def test_that_nothing_turns_is_said_only_as_far_as_planning_chooses_alike():
@@ -224,6 +226,9 @@ def test_that_nothing_turns_is_said_only_as_far_as_planning_chooses_alike():
     wanted = "jobs.*.checkpoint.restart_time", "R-RESTART-01"
     row = next(one for one in Chosen(drawn(14)).flips.steady if (one.input, one.requirement) == wanted)
     assert 1.2 < row.tried_low < 120 < row.tried_high < 12_000
+    # Below, the line that reads most has most requests, too: they are no longer those of another line.
+    steady = Chosen(drawn(383)).flips.steady
+    assert {one.tried_low > 3e5 for one in steady if (one.input, one.requirement) == ("test.read_size", "R-STAGE-01")} == {True}
 
 
 def test_flips_need_a_site(tmp_path):
