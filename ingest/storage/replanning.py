@@ -57,7 +57,7 @@ class Carried:
 
         known, self.name, self.needs = system.answer.known, system.entry.id, numpy.array(needs)
         layers = [*layers_of(system)]
-        self.tree = Tree({f"{place} {end}": one[end] for place, one in enumerate(layers) for end in (1, 2)})
+        self.tree = Tree({f"{place} {end}": step for place, (_, *pair) in enumerate(layers) for end, step in enumerate(pair)})
         leaves = ((name, known.find(name)) for name in (*dict.fromkeys(needs), *CONDITIONS))
         self.leaves = {name: step for name, step in leaves if step is not None and step.formula is None}
         self.above = self.tree.above(self.leaves.values())
@@ -220,10 +220,13 @@ class Again:
         if NODE_READ_NEED in given and READ_NEED in given and given[NODE_READ_NEED].value > given[READ_NEED].value:
             given[NODE_READ_NEED] = given[READ_NEED]
         system = self.judges[flip.system](replace(need, given=given))
-        resting = (
-            (layer, *ends) for layer, *ends in layers_of(system) if system.answer.known.step(of) in steps_below(ends[:1])
-        )
-        return verdict_of([(layer, not need.value > ceiling.value * (1 + ROUNDING)) for layer, need, ceiling in resting])
+        of_line = system.answer.known.step(of)
+        judged = [
+            (layer, not need.value > ceiling.value * (1 + ROUNDING))
+            for layer, need, ceiling in layers_of(system)
+            if of_line in steps_below([need])
+        ]
+        return verdict_of(judged)
 
 
 def _of_machine(need: Need) -> dict[str, float]:

@@ -134,7 +134,7 @@ def turned(flips: Flips | None, systems: Sequence[Fit]) -> list[Turned]:
     """The chosen systems and the offers whose inputs were turned, those whose verdict no input turns among them."""
     if flips is None:
         return []
-    chosen, rows = {one.system for one in (*flips.flips, *flips.steady)}, []
+    chosen, rows = {one.system for one in flips.flips} | {one.system for one in flips.steady}, list[Turned]()
     for one in systems:
         name, bought = one.entry.id, "capacity" if one.entry.tiers else "units"
         effects = [effect for effect in flips.effects if effect.system == name and effect.share >= LEAST_EFFECT]
