@@ -35,6 +35,8 @@ alternative("cluster_clients", "clients_with_serving", when="cluster_serves")
 alternative("cluster_clients", "cluster_nodes", when="cluster_prepares")
 alternative("cluster_allocation", "allocation_with_serving", when="cluster_serves")
 alternative("workload_read_bandwidth", "workload_reads_with_tiers", when="tiers_shared")
+alternative("site_cold_read_bandwidth", "cold_reads_with_tiers", when="data_cached_beside_tiers")
+alternative("site_suggested_read_bandwidth", "suggested_reads_with_tiers", when="tiers_shared")
 alternative("site_sustained_read_bandwidth", "sustained_reads_with_tiers", when="tiers_shared")
 alternative("site_write_bandwidth", "site_writes_with_tiers", when="tiers_shared")
 
@@ -64,10 +66,11 @@ columns("jobs", "B/s",
     "run_restart_floor job_stopped_read_bandwidth job_export_bandwidth job_start_bandwidth "
     "job_evaluation_bandwidth job_publish_bandwidth job_pull_bandwidth job_join_bandwidth job_trace_bandwidth "
     "job_query_bandwidth job_index_load_bandwidth job_rebuild_bandwidth")  # fmt: skip
-columns("jobs", "B/s/node", "node_read_bandwidth node_cold_read_bandwidth node_read_floor")
+columns("jobs", "B/s/node", "node_read_bandwidth node_cold_read_bandwidth node_read_floor local_index_read_bandwidth "
+    "local_index_write_bandwidth")  # fmt: skip
 columns("jobs", "file/s", "job_file_opens run_file_creates job_start_opens")
-columns("jobs", "B/node", "node_kept_bytes")
-columns("jobs", "B", "job_checkpoint_bytes_held job_checkpoint_bytes_per_day indexed_bytes_held")
+columns("jobs", "B/node", "node_kept_bytes local_index_bytes_per_day")
+columns("jobs", "B", "job_checkpoint_bytes_held job_checkpoint_bytes_per_day job_index_bytes")
 columns("jobs", "file", "job_checkpoint_files_held")
 columns("jobs", "1", "runs_writing")
 columns("jobs", "B^2/s^2", "write_variance")

