@@ -121,8 +121,8 @@ computed_quantity("page_record_bytes",
     "ceil((stored_vector_bytes + entry_overhead_bytes) / page_aligned_bytes) * page_aligned_bytes + page_item_bytes"
     " + page_links_bytes", "B", "A record in a page, with its links.", source="pgvector", where=PAGES,
     example="page_record_bytes(256, 80, 8, 4, 204) -> 544")  # fmt: skip
-computed_quantity("records_of_full_page", "floor(page_room_bytes / page_record_bytes)", "1", "Records that a page has room for.",
-    whole=True, above=False, example="records_of_full_page(8_160, 544) -> 15")  # fmt: skip
+computed_quantity("records_of_full_page", "floor(page_room_bytes / page_record_bytes)", "1",
+    "Records that a page has room for.", whole=True, above=False, example="records_of_full_page(8_160, 544) -> 15")  # fmt: skip
 computed_quantity("levels_of_full_page",
     "floor((page_room_bytes - records_of_full_page * page_record_bytes + page_links_bytes - 2 * page_item_bytes"
     " - 2 * index_degree * link_bytes) / (index_degree * link_bytes))", "1",
@@ -146,7 +146,8 @@ computed_quantity("nodes_per_page",
     "(14.371..., 1.0, 0.5)")  # fmt: skip
 computed_quantity("shard_graph_pages_bytes", "(1 + ceil(shard_vectors / records_per_page)) * index_page_bytes", "B",
     "Index of one shard in pages: nodes with their links, and a page of header.", source="pgvector", where=PAGES,
-    of="shard_index_bytes", when="graph_in_pages", example="shard_graph_pages_bytes(1_000, 0.5, 8_192) -> 16392192.0")  # fmt: skip
+    of="shard_index_bytes", when="graph_in_pages",
+    example="shard_graph_pages_bytes(1_000, 0.5, 8_192) -> 16392192.0")  # fmt: skip
 computed_quantity("shard_list_pages_bytes",
     "(1 + ceil(index_lists / records_of_full_page) + ceil(maximum(index_lists, shard_vectors / records_of_full_page"
     " + index_lists * (records_of_full_page - 1) / (2 * records_of_full_page)))) * index_page_bytes", "B",
@@ -202,8 +203,8 @@ alternative("stored_copies", "single_copy", when="index_on_nodes")
 alternative("stored_copies", "index_replicas", when="vectors_indexed")
 computed_quantity("index_copy_bytes", "index_bytes + navigation_bytes", "B", "All files of one copy of the index.")
 computed_quantity("indexed_bytes_held", "source_bytes + index_copy_bytes * stored_copies + build_scratch_bytes", "B",
-    "Data held: source, the copies of the index on shared storage, and room for a build.", label="data held with the index", of="usable_bytes",
-    when="vectors_indexed", example="indexed_bytes_held(3, 7, 7, 3) -> 55")  # fmt: skip
+    "Data held: source, the copies of the index on shared storage, and room for a build.", label="data held with the index",
+    of="usable_bytes", when="vectors_indexed", example="indexed_bytes_held(3, 7, 7, 3) -> 55")  # fmt: skip
 
 # Queries
 input_quantity("queries_per_second", "1/s", "Queries that the index answers in a second.")
@@ -304,18 +305,13 @@ computed_quantity("grown_query_bandwidth", "read_requests_per_second * query_blo
     where="reads per query stay", above=False, of="job_query_bandwidth", when="queries_grow",
     example="grown_query_bandwidth(50_000, 8_192, 2) -> 819200000")  # fmt: skip
 input_quantity("index_growth", "1", "Vectors of an index in the last year of the plan, over those at its start.", default=1)
-for _load, _rate, _words, _label in (
-    ("index_load", "index_load_bandwidth", "Reads of all copies of an index that start", "reads of starting copies"),
-    (
-        "rebuild",
-        "rebuild_write_bandwidth",
-        "Writes of rebuilds of an index, spread over the day",
-        "writes of rebuilds of the index",
-    ),
-):
-    computed_quantity(f"job_{_load}_bandwidth", f"minimum({_rate} * index_growth, job_drawable_bandwidth)", "B/s",
-        f"{_words}, in the last year of the plan.", source=MODEL, where=DRAWN, above=False, label=_label,
-        example=f"job_{_load}_bandwidth(2e9, 3, 72e9) -> 6000000000.0")  # fmt: skip
+computed_quantity("job_index_load_bandwidth", "minimum(index_load_bandwidth * index_growth, job_drawable_bandwidth)", "B/s",
+    "Reads of all copies of an index that start, in the last year of the plan.", source=MODEL, where=DRAWN, above=False,
+    label="reads of starting copies", example="job_index_load_bandwidth(2e9, 3, 72e9) -> 6000000000.0")  # fmt: skip
+computed_quantity("job_rebuild_bandwidth", "minimum(rebuild_write_bandwidth * index_growth, job_drawable_bandwidth)", "B/s",
+    "Writes of rebuilds of an index, spread over the day, in the last year of the plan.", source=MODEL, where=DRAWN,
+    above=False, label="writes of rebuilds of the index",
+    example="job_rebuild_bandwidth(2e9, 3, 72e9) -> 6000000000.0")  # fmt: skip
 computed_quantity("job_index_bytes", "indexed_bytes_held * index_growth", "B",
     "Data held of an index in the last year of the plan.", label="data held with the index")  # fmt: skip
 computed_quantity("index_bytes_per_day", "rebuild_write_bandwidth * seconds_per_day", "B",

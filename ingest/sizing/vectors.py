@@ -388,13 +388,12 @@ def _check(known: Quantities, layout: Layout) -> None:
     if (cached := known.value("cached_nodes")) > known.value("vectors"):
         raise option_error("cached_nodes", f": found {cached:,.0f}, expected at most the {known.value('vectors'):,.0f} vectors")
     for bound in ("index_degree_min", "index_degree_max", "index_lists_max", "stored_vector_bytes_max"):
-        name, limit = bound[:-4], getattr(layout, bound)
-        if limit is not None and (
-            known.value(name) < limit.value if bound.endswith("_min") else known.value(name) > limit.value
-        ):
-            found = display(float(known.value(name)), unit_of(name), binary=False)
-            end = f"at {'least' if bound.endswith('_min') else 'most'} {display(limit.value, unit_of(name), binary=False)}"
-            raise option_error(LIMITED[name], f": found {found}, expected {end} in {layout.name}")
+        limit, name, least = getattr(layout, bound), bound[:-4], bound.endswith("_min")
+        value = known.value(name) if limit is not None else 0
+        if limit is not None and (value < limit.value if least else value > limit.value):
+            found, end = (display(float(one), unit_of(name), binary=False) for one in (value, limit.value))
+            why = f": found {found}, expected at {'least' if least else 'most'} {end} in {layout.name}"
+            raise option_error(LIMITED[name], why)
     probes, code = (known.given.get(name) for name in ("probed_lists", "code_parts"))
     if probes is not None and lists and probes.value > lists:
         raise option_error("probes", f": found {probes.value:,.0f}, expected at most the {lists:,.0f} lists of a shard")
