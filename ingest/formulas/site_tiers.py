@@ -1,7 +1,7 @@
 """Model states and key-value caches of a site below GPU memory: their part in reads, writes, capacity and endurance."""
 
 from ingest.engine.registry import alternative, computed_quantity, input_quantity
-from ingest.formulas.site_totals import columns
+from ingest.formulas.site_totals import columns, signed, with_headroom
 
 MODEL = "ingest-site-model"
 
@@ -97,12 +97,12 @@ computed_quantity("node_local_with_caches",
 computed_quantity("site_nvme_writes_per_day", "largest(nvme_writes_per_day_of_jobs)", "1",
     "Drive writes per day of the NVMe of a node, of the most demanding job.",
     label="drive writes per day in a node")  # fmt: skip
-computed_quantity("site_kv_read_bandwidth", "total(kv_peak_read_bandwidth_of_serving) * (1 + performance_headroom)", "B/s",
+with_headroom("site_kv_read_bandwidth", "total(kv_peak_read_bandwidth_of_serving)", "B/s",
     "Reads of key-value caches by all workloads, each at its 99th percentile of concurrent turns.",
-    label="reads of key-value caches", example="site_kv_read_bandwidth([40e9, 10e9], 0) -> 50000000000.0")  # fmt: skip
-computed_quantity("site_kv_write_bandwidth", "total(kv_write_bandwidth_of_serving) * (1 + performance_headroom)", "B/s",
+    label="reads of key-value caches")  # fmt: skip
+with_headroom("site_kv_write_bandwidth", "total(kv_write_bandwidth_of_serving)", "B/s",
     "Writes of key-value caches by all workloads: each turn is written before the next turn of its user.",
-    label="writes of key-value caches", example="site_kv_write_bandwidth([4e9, 1e9], 0) -> 5000000000.0")  # fmt: skip
+    label="writes of key-value caches")  # fmt: skip
 computed_quantity("site_kv_recompute_bandwidth", "total(kv_recompute_bandwidth_of_serving)", "B/s",
     "Reads of key-value caches below which the GPUs compute them again sooner.",
     label="reads of key-value caches at which recomputing is as fast")  # fmt: skip
@@ -114,9 +114,9 @@ computed_quantity("weights_load_bandwidth",
     label="reads of weights by replicas that start",
     example="weights_load_bandwidth(8, 141e9, 1, 60, 576e9), "
         "weights_load_bandwidth(8, 141e9, 8, 1, 576e9) -> (18800000000.0, 576000000000.0)")  # fmt: skip
-computed_quantity("site_weights_bandwidth", "total(weights_load_bandwidth_of_serving) * (1 + performance_headroom)", "B/s",
+with_headroom("site_weights_bandwidth", "total(weights_load_bandwidth_of_serving)", "B/s",
     "Reads of weights when all serving workloads start.", source=MODEL, where="all workloads start together after an outage",
-    label="reads of weights at a start", example="site_weights_bandwidth([18e9, 2e9], 0) -> 20000000000.0")  # fmt: skip
+    label="reads of weights at a start")  # fmt: skip
 computed_quantity("site_kv_bytes", "total(kv_held_bytes_of_serving)", "B",
     "Key-value caches of all sessions that shared storage holds.", label="key-value caches held")  # fmt: skip
 computed_quantity("beyond_memory_read_bandwidth",
@@ -153,11 +153,9 @@ computed_quantity("beyond_memory_write_bandwidth",
 computed_quantity("workload_writes_with_tiers", "workload_write_bandwidth + beyond_memory_write_bandwidth", "B/s",
     "Aggregate write bandwidth of checkpoints, offloaded states and key-value caches.", source=MODEL,
     where="checkpoints are written while states and caches are")  # fmt: skip
-computed_quantity("site_writes_with_tiers", "maximum(workload_writes_with_tiers, site_write_floor * floor_signed)", "B/s",
-    "Aggregate write bandwidth required: checkpoints, offloaded "
-    "states and key-value caches; at least the guidance, where the buyer signs it.",
-    example="site_writes_with_tiers(9e9, 14e9, 1), "
-        "site_writes_with_tiers(9e9, 14e9, 0) -> (14000000000.0, 9000000000.0)")  # fmt: skip
+signed("site_writes_with_tiers", "workload_writes_with_tiers", "site_write_floor", "B/s",
+    "Aggregate write bandwidth required: checkpoints, offloaded states and key-value caches; at least the guidance, where the "
+    "buyer signs it.")  # fmt: skip
 computed_quantity("stopped_share_with_tiers",
     "(total(job_stopped_read_bandwidth_of_jobs) + total(job_offload_stopped_bandwidth_of_jobs))"
     " / maximum(total(job_read_bandwidth_of_jobs) + total(job_offload_read_bandwidth_of_jobs)"

@@ -147,7 +147,7 @@ computed_quantity("nodes_per_page",
 computed_quantity("shard_graph_pages_bytes", "(1 + ceil(shard_vectors / records_per_page)) * index_page_bytes", "B",
     "Index of one shard in pages: nodes with their links, and a page of header.", source="pgvector", where=PAGES,
     of="shard_index_bytes", when="graph_in_pages",
-    example="shard_graph_pages_bytes(1_000, 0.5, 8_192) -> 16392192.0")  # fmt: skip
+    example="shard_graph_pages_bytes(1_000, 0.5, 8_192) -> 16392192")  # fmt: skip
 computed_quantity("shard_list_pages_bytes",
     "(1 + ceil(index_lists / records_of_full_page) + ceil(maximum(index_lists, shard_vectors / records_of_full_page"
     " + index_lists * (records_of_full_page - 1) / (2 * records_of_full_page)))) * index_page_bytes", "B",
@@ -197,10 +197,7 @@ computed_quantity("source_of_vectors",
     "source_text_bytes + vectors * (vector_dimensions * source_element_bytes + metadata_bytes_per_vector)", "B",
     "Text, vectors and metadata that the index is made from.", label="source", of="source_bytes", when="vectors_indexed",
     example="source_of_vectors(3, 1_000_000, 768, 7, 3) -> 5379000003")  # fmt: skip
-input_quantity("single_copy", "1", "A single copy of an index.", low=1, high=1, default=1)
-input_quantity("stored_copies", "1", "Copies of the index on shared storage.", whole=True)
-alternative("stored_copies", "single_copy", when="index_on_nodes")
-alternative("stored_copies", "index_replicas", when="vectors_indexed")
+computed_quantity("stored_copies", "index_replicas", "1", "Copies of the index on shared storage.", whole=True)
 computed_quantity("index_copy_bytes", "index_bytes + navigation_bytes", "B", "All files of one copy of the index.")
 computed_quantity("indexed_bytes_held", "source_bytes + index_copy_bytes * stored_copies + build_scratch_bytes", "B",
     "Data held: source, the copies of the index on shared storage, and room for a build.", label="data held with the index",
@@ -212,6 +209,9 @@ input_quantity("search_list", "1", "Candidates of a search in a graph: L of Disk
 input_quantity("beam_width", "1", "Reads that a query has outstanding.", whole=True, default=4, source=DISKANN,
     label="beam width")  # fmt: skip
 input_quantity("cached_read_share", "1", "Share of the reads of queries that memory answers.", above=False, high=1, default=0)
+computed_quantity("share_of_cached_nodes", "cached_nodes / vectors", "1",
+    "Least share of the reads that cached nodes answer: nodes near the entry are cached, and read most.", above=False, high=1,
+    of="cached_read_share", when="nodes_in_sectors")  # fmt: skip
 input_quantity("probed_lists", "1", "Lists that a query reads.", whole=True)
 input_quantity("fetched_records", "1", "Records beside the index that a query fetches from storage.", above=False,
     whole=True, default=0)  # fmt: skip
@@ -225,14 +225,10 @@ computed_quantity("expanded_nodes", "search_list * reads_per_candidate * index_s
 computed_quantity("reads_of_lists", "probed_lists * reads_per_list * index_shards", "1",
     "Reads of the lists that a query probes, in every shard.", label="reads of lists")  # fmt: skip
 computed_quantity("missed_index_reads", "index_reads_per_query * (1 - cached_read_share)", "1",
-    "Reads of the index by one query that memory does not answer.", above=False)  # fmt: skip
-input_quantity("no_index_reads", "1", "Reads of an index on the drives of its nodes that reach shared storage: none.",
-    above=False, high=0, default=0)  # fmt: skip
-input_quantity("stored_index_reads", "1", "Reads of the index on storage by one query.", above=False)
-alternative("stored_index_reads", "no_index_reads", when="index_on_nodes")
-alternative("stored_index_reads", "missed_index_reads", when="vectors_indexed")
-computed_quantity("reads_per_query", "stored_index_reads + fetched_records", "1", "Reads of storage by one query.", above=False,
-    example="reads_per_query(100, 10) -> 110")  # fmt: skip
+    "Reads of the index by one query that memory does not answer.", above=False,
+    example="missed_index_reads(200, 0.5) -> 100.0")  # fmt: skip
+computed_quantity("stored_index_reads", "missed_index_reads", "1", "Reads of the index on storage by one query.", above=False)
+computed_quantity("reads_per_query", "stored_index_reads + fetched_records", "1", "Reads of storage by one query.", above=False)
 input_quantity("index_request_bytes", "B", "Size of a read of the index.", above=False)
 alternative("index_request_bytes", "node_request_bytes", when="nodes_in_sectors")
 computed_quantity("node_request_bytes", "sectors_per_node * sector_bytes", "B", "Read of a node: whole sectors.")
@@ -246,8 +242,8 @@ computed_quantity("fetched_record_bytes", "ceil(source_bytes / vectors / read_bl
     example="fetched_record_bytes(5_000_000_000, 1_000_000, 4_096) -> 8192")  # fmt: skip
 input_quantity("query_index_bytes", "B", "Bytes of the index that a query reads.", above=False, default=0)
 computed_quantity("bytes_of_index_reads", "stored_index_reads * index_request_bytes", "B",
-    "Bytes of the index that a query reads from storage.", above=False, of="query_index_bytes", when="index_on_storage",
-    example="bytes_of_index_reads(100, 4_096) -> 409600")  # fmt: skip
+    "Bytes of the index that a query reads from storage.", above=False, of="query_index_bytes",
+    when="index_on_storage")  # fmt: skip
 computed_quantity("query_read_bytes", "query_index_bytes + fetched_records * fetched_record_bytes", "B",
     "Bytes that a query reads from storage.", above=False,
     example="query_read_bytes(3, 5, 2) -> 13")  # fmt: skip
@@ -264,7 +260,6 @@ computed_quantity("latency_budget", "query_latency / ceil((missed_index_reads + 
 
 # Load, rebuild and ingest
 input_quantity("loaded_index_bytes", "B", "Bytes that one copy of the index reads when it starts.", above=False)
-alternative("loaded_index_bytes", "index_copy_bytes", when="index_on_nodes")
 alternative("loaded_index_bytes", "navigation_in_memory", when="index_on_storage")
 alternative("loaded_index_bytes", "index_bytes", when="index_in_memory")
 input_quantity("index_load_seconds", "s", "Time in which all copies have read what they hold in memory.",
@@ -302,8 +297,7 @@ computed_quantity("job_query_bandwidth", "minimum(read_requests_per_second * que
 )  # fmt: skip
 computed_quantity("grown_query_bandwidth", "read_requests_per_second * query_block_bytes * bandwidth_growth", "B/s",
     "Random reads of the queries of an index now: queries grow, the reads of each stay.", source=MODEL,
-    where="reads per query stay", above=False, of="job_query_bandwidth", when="queries_grow",
-    example="grown_query_bandwidth(50_000, 8_192, 2) -> 819200000")  # fmt: skip
+    where="reads per query stay", above=False, of="job_query_bandwidth", when="queries_grow")  # fmt: skip
 input_quantity("index_growth", "1", "Vectors of an index in the last year of the plan, over those at its start.", default=1)
 computed_quantity("job_index_load_bandwidth", "minimum(index_load_bandwidth * index_growth, job_drawable_bandwidth)", "B/s",
     "Reads of all copies of an index that start, in the last year of the plan.", source=MODEL, where=DRAWN, above=False,
@@ -319,8 +313,7 @@ computed_quantity("index_bytes_per_day", "rebuild_write_bandwidth * seconds_per_
 # An index on the drives of its nodes, which hold the new one beside the old
 computed_quantity("local_index_read_bandwidth", "queries_per_second * missed_index_reads * index_request_bytes / nodes",
     "B/s/node", "Random reads of the queries of an index on the NVMe of one node.", above=False,
-    label="reads of index queries on the NVMe of a node",
-    example="local_index_read_bandwidth(2_000, 100, 4_096, 4) -> 204800000.0")  # fmt: skip
+    label="reads of index queries on the NVMe of a node")  # fmt: skip
 computed_quantity("local_index_write_bandwidth", "job_index_load_bandwidth / nodes", "B/s/node",
     "Writes of starting copies of an index to the NVMe of one node.", above=False,
     label="writes of starting copies to the NVMe of a node")  # fmt: skip
@@ -328,11 +321,10 @@ alternative("node_kept_bytes", "local_index_bytes", when="index_on_nodes")
 input_quantity("copies_on_drives", "1", "Copies of an index that its drives hold while a new one replaces the old.", default=2)
 computed_quantity("local_index_bytes", "index_copy_bytes * index_replicas * copies_on_drives * index_growth / nodes", "B/node",
     "Index on the NVMe of one node, the new one beside the old, in the last year of the plan.",
-    label="index on the NVMe of a node", example="local_index_bytes(2e12, 2, 2, 1, 4) -> 2000000000000.0")  # fmt: skip
+    label="index on the NVMe of a node")  # fmt: skip
 computed_quantity("local_index_bytes_per_day", "index_copy_bytes * index_replicas * rebuilds_per_day * index_growth / nodes",
     "B/node", "Index that the NVMe of one node takes in a day, in the last year of the plan.", above=False,
-    label="index written to the NVMe of a node per day",
-    example="local_index_bytes_per_day(2e12, 2, 1, 1, 4) -> 1000000000000.0")  # fmt: skip
+    label="index written to the NVMe of a node per day")  # fmt: skip
 totals(query="Random reads of index queries", index_load="Reads of starting indexes", rebuild="Writes of index rebuilds")
 computed_quantity("site_index_bytes", "total(job_index_bytes_of_jobs)", "B",
     "Vector indexes on storage, with what they are made from.", above=False, label="vector indexes on storage")  # fmt: skip

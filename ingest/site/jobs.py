@@ -93,6 +93,7 @@ QUERIED = ("read_requests_per_second", "query_block_bytes")
 #: what of an index the drives of its nodes serve, and the name that it has there: its reads are none of storage
 ON_NODES = ("index_copy_bytes", "index_replicas", "rebuilds_per_day", "missed_index_reads")
 LOCAL_READS = ("queries_per_second", "index_request_bytes")
+ONE_COPY, OWN_DRIVES = Input(1, note="nodes copy the index of storage"), Input(0, note="drives of the nodes answer queries")
 #: keys of a checkpoint policy that say how large a checkpoint is, and the quantity that each is
 SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
 #: what a refusal says of a checkpoint below `set`, and the key that a policy has for it
@@ -374,7 +375,8 @@ class SiteJob:
             measured = {"documents": self.site.folder / described["measured"]} if "measured" in described else {}
             found = indexed({**described, **measured}, numbers, self.catalog, self.name).known
             if local := described.get("tier") == "nodes":
-                found.state("index_on_nodes")
+                found.give({"stored_copies": ONE_COPY, "stored_index_reads": OWN_DRIVES})
+                found.link("loaded_index_bytes", found.step("index_copy_bytes"))
             try:
                 reads = found.value("reads_per_query") > 0
                 known.adopt(found.steps_of(*INDEXED, *(QUERIED if reads else ())))

@@ -309,6 +309,9 @@ def _embedded(asked: Mapping[str, Any], catalog: Catalog, stated: Mapping[str, I
     made = model_structure(asked["embedding"], catalog)
     where = f"rows of {made.id}"
     length = stated.get("chunk_tokens", USUAL_CHUNK).value
+    if made.longest and length > made.longest:
+        expected = f"expected at most {made.longest:,.0f}, as far as the positions of {made.id} reach"
+        raise option_error("chunk", f": found {length:,.0f}, {expected}")
     columns = {name: derived(column, where) for name, column in made.quantities(length).items()}
     model = Quantities({**columns, "sequence_length": Input(length)})
     found = {"embedding_flops_per_token": derived(model.value("forward_flops_per_token_full_attention"), where)}
@@ -354,9 +357,12 @@ def _built(given: dict[str, Input], layout: Layout, asked: Mapping[str, Any], ow
     overlap, chunk = (given.get(name, Input(0)).value for name in ("chunk_overlap_tokens", "chunk_tokens"))
     if overlap and overlap >= chunk:
         raise option_error("overlap", f": found {overlap:,.0f}, expected less than the {chunk:,.0f} tokens of a chunk")
+    in_lists = layout.index.startswith("ivf")
+    if not in_lists:
+        given.pop("index_lists", None)
     known = Quantities(given, owner)
     known.state(*cases)
-    if layout.index.startswith("ivf"):
+    if in_lists:
         usual = float(solve("usual_lists", {"shard_vectors": known.value("shard_vectors")}))
         known.give_default("index_lists", Input(usual, source="faiss", where="guidelines: 4 to 16 √n lists", grade="published")
                            .by_default("4 √vectors lists", "lists"))  # fmt: skip
@@ -383,6 +389,13 @@ def _check(known: Quantities, layout: Layout) -> None:
     if known.value("codebook_entries") > count:
         entries = f"{known.value('codebook_entries'):,.0f}, which a codebook has entries"
         raise option_error("vectors", f": found {count:,.0f} of a shard, expected at least {entries}")
+    if layout.index.startswith("ivf") and not lists:
+        raise option_error("lists", ": found 0, expected at least 1")
+    for name, most, of in (("search_list", count, "a shard"), ("fetched_records", known.value("vectors"), "the index")):
+        one = known.given.get(name) if name != "search_list" or layout.stores == "sectors" else None
+        if one is not None and one.value > most:
+            why = f": found {one.value:,.0f}, expected at most the {most:,.0f} vectors of {of}"
+            raise option_error("top_k" if name == "fetched_records" else name, why)
     if lists > count:
         raise option_error("lists", f": found {lists:,.0f}, expected at most the {count:,.0f} vectors of a shard")
     if (cached := known.value("cached_nodes")) > known.value("vectors"):

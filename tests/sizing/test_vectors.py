@@ -162,6 +162,9 @@ def test_shards_never_multiply_the_data_and_all_are_searched():
 
 def test_memory_answers_reads_and_a_fetch_adds_some():
     options = {"vectors": 10**6, "dimensions": 768, "index": "diskann", "qps": 100, "search_list": 50, "latency": "10 ms"}
+    # Cached nodes answer at least their share of the reads, unless another one is measured.
+    assert value("reads_per_query", cached_nodes=250_000, **options) == 37.5
+    assert value("reads_per_query", cached_nodes=250_000, cached_share=0.5, **options) == 25
     found = ingest.vectors(cached_share=0.2, top_k=10, **options).results
     assert found["reads_per_query"].value == 50
     assert found["latency_budget"].value == pytest.approx(0.01 / 13)
@@ -253,6 +256,14 @@ def test_recall_is_printed_as_it_was_given_and_moves_nothing():
         ({"index": "flat", "tokens": 100}, "found with --tokens, expected one of them"),
         ({"index": "flat", "shards": 2_000_000}, "expected at most one for each vector"),
         ({"index": "diskann", "shards": 10_000}, "found 100 of a shard, expected at least 256"),
+        ({"index": "ivf-flat", "lists": 0}, "lists: found 0, expected at least 1"),
+        ({"index": "diskann", "search_list": 10**6 + 1}, "expected at most the 1,000,000 vectors of a shard"),
+        ({"index": "diskann", "shards": 2, "search_list": 500_001}, "expected at most the 500,000 vectors of a shard"),
+        ({"index": "diskann", "top_k": 10**6 + 1}, "top-k: .*at most the 1,000,000 vectors of the index"),
+        (
+            {"index": "flat", "embedding": "bert-large", "chunk": 513},
+            "chunk: .*at most 512, as far as the positions of bert-large",
+        ),
         ({"index": "hnsw", "layout": "pgvector", "degree": 15}, "found 15, expected at least 16 in pgvector"),
         ({"index": "hnsw", "layout": "pgvector", "degree": 101}, "found 101, expected at most 100 in pgvector"),
         ({"index": "ivf-flat", "layout": "pgvector", "lists": 32_769}, "expected at most 32,768 in pgvector"),
@@ -280,8 +291,14 @@ def test_a_code_that_is_not_stated_is_asked_for_by_its_option():
 
 
 def test_an_option_that_moves_nothing_is_named_and_none_that_waits_for_another():
-    for options, idle in (({"index": "flat", "degree": 10}, 1), ({"index": "diskann", "qps": 100}, 0)):
+    for options, idle in (
+        ({"index": "flat", "degree": 10}, 1),
+        ({"index": "diskann", "qps": 100}, 0),
+        ({"index": "hnsw", "lists": 9}, 1),
+    ):
         found = ingest.vectors(vectors=10**6, dimensions=64, **options)
+        without = {name: one for name, one in options.items() if name == "index"}
+        assert found.results["index_bytes"].value == value("index_bytes", vectors=10**6, dimensions=64, **without)
         assert len([line for line in found.warnings if "changes nothing" in line]) == idle
 
 
