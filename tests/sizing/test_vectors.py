@@ -6,6 +6,7 @@ import statistics
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,8 +16,9 @@ from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.vectors import CASES
 
+HERE = Path(__file__).parents[1] / "vectors"
 #: `make index-files` judges files of its own.
-RECORDED = Path(os.environ.get("INDEX_FILES") or Path(__file__).parents[1] / "vectors")
+RECORDED = Path(os.environ.get("INDEX_FILES") or HERE)
 EXACT = ("flat", "ivf-flat", "ivf-pq", "diskann")
 MEASURED = """{"schema": "ingest/1", "command": "measure", "results": {"documents": {"value": 3}, "tokens": {"value": 3000},
  "bytes_per_token": {"value": 4.4}, "corpus_bytes": {"value": 13200}}}"""
@@ -237,38 +239,7 @@ def test_recall_is_printed_as_it_was_given_and_moves_nothing():
     assert not [name for name in {**without.results, **without.unknown, **without.inputs} if "recall" in name]
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"index": "hnsw", "layout": "qdrant"}, "no hnsw files of 'qdrant' were counted"),
-        ({"index": "diskann", "layout": "faiss"}, "no diskann files of 'faiss' were counted"),
-        ({"index": "hnsw", "dtype": "int8"}, "in int8 were counted, expected float32"),
-        ({}, "--index: expected one of flat"),
-        ({"index": "ivf-pq", "code_bytes": 48}, "expected a divisor of the 64 dimensions"),
-        ({"index": "diskann", "code_bytes": 65}, "expected at most 64"),
-        ({"index": "ivf-flat", "lists": 2_000_000}, "expected at most the 1,000,000 vectors of a shard"),
-        ({"index": "ivf-flat", "layout": "lance", "lists": 100, "probes": 101}, "expected at most the 100 lists of a shard"),
-        ({"index": "flat", "load_time": "1 min", "load_bandwidth": "1 GB/s"}, "expected one of them"),
-        ({"index": "flat", "cached_share": 1.5}, "expected a number from 0 up to 1"),
-        ({"index": "hnsw", "degree": 1}, "above 1"),
-        ({"index": "flat", "recall": 1.2}, "recall"),
-        ({"index": "flat", "documents": 100}, "found with --documents, expected one of them"),
-        ({"index": "flat", "tokens": 100}, "found with --tokens, expected one of them"),
-        ({"index": "flat", "shards": 2_000_000}, "expected at most one for each vector"),
-        ({"index": "diskann", "shards": 10_000}, "found 100 of a shard, expected at least 256"),
-        ({"index": "ivf-flat", "lists": 0}, "lists: found 0, expected at least 1"),
-        ({"index": "diskann", "search_list": 10**6 + 1}, "expected at most the 1,000,000 vectors of a shard"),
-        ({"index": "diskann", "shards": 2, "search_list": 500_001}, "expected at most the 500,000 vectors of a shard"),
-        ({"index": "diskann", "top_k": 10**6 + 1}, "top-k: .*at most the 1,000,000 vectors of the index"),
-        (
-            {"index": "flat", "embedding": "bert-large", "chunk": 513},
-            "chunk: .*at most 512, as far as the positions of bert-large",
-        ),
-        ({"index": "hnsw", "layout": "pgvector", "degree": 15}, "found 15, expected at least 16 in pgvector"),
-        ({"index": "hnsw", "layout": "pgvector", "degree": 101}, "found 101, expected at most 100 in pgvector"),
-        ({"index": "ivf-flat", "layout": "pgvector", "lists": 32_769}, "expected at most 32,768 in pgvector"),
-    ],
-)
+@pytest.mark.parametrize(("options", "words"), yaml.safe_load((HERE / "refused.yaml").read_text())["command"])
 def test_what_no_index_has_is_refused(options, words):
     with pytest.raises(UsageError, match=words):
         ingest.vectors(vectors=10**6, dimensions=64, **options)
