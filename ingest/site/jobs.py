@@ -39,7 +39,7 @@ from ingest.sizing.post_training import QUANTITIES as RL_OPTIONS
 from ingest.sizing.post_training import post_training
 from ingest.sizing.rules import LARGE_REQUEST, PAGE_CACHE, WARM_UP_SECONDS, contradictions, finding, messages, unused
 from ingest.sizing.vectors import QUANTITIES as INDEX_OPTIONS
-from ingest.sizing.vectors import indexed
+from ingest.sizing.vectors import indexed, planned
 from ingest.units import parse
 
 #: keys of a job that are words of a question
@@ -86,14 +86,6 @@ PUBLISHED = ("publish_bytes", "publish_seconds", "publish_write_bandwidth", "anc
 PULLED = ("publish_bytes", "pull_seconds", "pull_read_bandwidth", "anchor_read_bandwidth", "join_seconds", "join_read_bytes",
           "join_read_bandwidth")  # fmt: skip
 TRACED = ("trace_write_bandwidth", "trace_bytes_per_day", "traces_retained_bytes")
-#: what the row of a vector index takes from the answer about it, and what besides where its queries read storage
-INDEXED = ("vectors", "index_bytes", "memory_bytes", "indexed_bytes_held", "index_load_seconds", "index_load_bandwidth",
-           "rebuild_write_bandwidth")  # fmt: skip
-QUERIED = ("read_requests_per_second", "query_block_bytes")
-#: what of an index the drives of its nodes serve, and the name that it has there: its reads are none of storage
-ON_NODES = ("index_copy_bytes", "index_replicas", "rebuilds_per_day", "missed_index_reads")
-LOCAL_READS = ("queries_per_second", "index_request_bytes")
-ONE_COPY, OWN_DRIVES = Input(1, note="nodes copy the index of storage"), Input(0, note="drives of the nodes answer queries")
 #: keys of a checkpoint policy that say how large a checkpoint is, and the quantity that each is
 SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
 #: what a refusal says of a checkpoint below `set`, and the key that a policy has for it
@@ -374,17 +366,12 @@ class SiteJob:
             numbers = {name: described[key] for key, name in INDEX_OPTIONS.items() if isinstance(described.get(key), Input)}
             measured = {"documents": self.site.folder / described["measured"]} if "measured" in described else {}
             found = indexed({**described, **measured}, numbers, self.catalog, self.name).known
-            if local := described.get("tier") == "nodes":
-                found.give({"stored_copies": ONE_COPY, "stored_index_reads": OWN_DRIVES})
-                found.link("loaded_index_bytes", found.step("index_copy_bytes"))
+            local = described.get("tier") == "nodes"
             try:
-                reads = found.value("reads_per_query") > 0
-                known.adopt(found.steps_of(*INDEXED, *(QUERIED if reads else ())))
-                if local:
-                    known.adopt(found.steps_of(*ON_NODES, *(LOCAL_READS if found.value("missed_index_reads") else ())))
+                known.adopt(found.steps_of(*planned(found, on_nodes=local)))
             except MissingQuantity as error:
                 raise IngestError(by_option(INDEX_OPTIONS, error.args[0])) from error
-        if reads:
+        if reads := "query_block_bytes" in known.steps:
             known.link("read_request_bytes", known.step("query_block_bytes"))
         if local:
             self._drives(known)

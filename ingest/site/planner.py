@@ -51,7 +51,7 @@ from ingest.site.holdings import (
     place_minimums,
     year_rows,
 )
-from ingest.site.jobs import QUERIED, place_transfers, plan_jobs
+from ingest.site.jobs import place_transfers, plan_jobs
 from ingest.site.loaders import place_loaders
 from ingest.site.plan import MOST_YEARS, TABLES, Plan, PlanScenarios, RootOptions
 from ingest.site.requirement_wording import LINES, RequirementValue
@@ -159,7 +159,7 @@ WRITES = {None: "checkpoints_overlap", True: "checkpoints_coincide", False: "che
 #: quantities of a job that are the same in every year
 SAME_EVERY_YEAR = ("ingest_bandwidth_per_job", "cold_share", "warm_share", "concurrent_runs", "nodes", "miss_share",
                    "warm_up_bytes", "warm_up_seconds", "starting_runs", "job_offload_read_bandwidth",
-                   "storage_tier_bytes", *QUERIED, "job_rebuild_bandwidth")  # fmt: skip
+                   "storage_tier_bytes", "read_requests_per_second", "query_block_bytes", "job_rebuild_bandwidth")  # fmt: skip
 
 
 class YearsOptions(TypedDict, total=False):
@@ -301,9 +301,8 @@ def plan_once(
         known.adopt(columns_of(table, rows))
     known.state(WRITES[overlap.get("checkpoints")])
     if tiers:
-        known.state("tiers_shared")
-        if overlap.get("reads_and_checkpoints") is False:
-            known.state("reads_alternate_with_saves")
+        alternate = overlap.get("reads_and_checkpoints") is False
+        known.state("tiers_shared", *(["reads_alternate_with_saves"] if alternate else ()))
     if any(row.step("local_kv_bytes") is not None for row in serving):
         known.state("caches_on_nodes")
     if any(row.step("miss_share") is not None for row in jobs):

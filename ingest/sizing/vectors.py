@@ -161,6 +161,14 @@ class VectorsOptions(IndexedOptions, IndexOptions, QueryOptions, CommonOptions, 
     """The options of `vectors`."""
 
 
+#: what a plan takes of an index, and besides where its queries read storage
+INDEXED = ("vectors", "index_bytes", "memory_bytes", "indexed_bytes_held", "index_load_seconds", "index_load_bandwidth",
+           "rebuild_write_bandwidth")  # fmt: skip
+QUERIED = ("read_requests_per_second", "query_block_bytes")
+#: what the drives of its nodes hold and answer, of which storage has one copy and no reads
+ON_NODES = ("index_copy_bytes", "index_replicas", "rebuilds_per_day", "missed_index_reads")
+LOCAL_READS = ("queries_per_second", "index_request_bytes")
+ONE_COPY, OWN_DRIVES = Input(1, note="nodes copy the index of storage"), Input(0, note="drives of the nodes answer queries")
 #: option -> the quantity that it sets
 QUANTITIES = quantities_in(VectorsOptions)
 
@@ -243,6 +251,18 @@ def indexed(asked: Mapping[str, Any], stated: Mapping[str, Input], catalog: Cata
     except MissingQuantity as error:
         error.args = tuple(by_option(QUANTITIES, why) for why in error.args)
         raise
+
+
+def planned(known: Quantities, *, on_nodes: bool) -> Iterator[str]:
+    """What a plan takes of an index: its loads, rebuilds and bytes, and its queries where they read storage or own drives."""
+    if on_nodes:
+        known.give({"stored_copies": ONE_COPY, "stored_index_reads": OWN_DRIVES})
+        known.link("loaded_index_bytes", known.step("index_copy_bytes"))
+    yield from INDEXED
+    if known.value("reads_per_query") > 0:
+        yield from QUERIED
+    if on_nodes:
+        yield from (*ON_NODES, *(LOCAL_READS if known.value("missed_index_reads") else ()))
 
 
 def _is_file(name: str, asked: Mapping[str, Any]) -> bool:
