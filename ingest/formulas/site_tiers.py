@@ -1,7 +1,7 @@
 """Model states and key-value caches of a site below GPU memory: their part in reads, writes, capacity and endurance."""
 
 from ingest.engine.registry import alternative, computed_quantity, input_quantity
-from ingest.formulas.site_totals import columns
+from ingest.formulas.site_totals import columns, signed, with_headroom
 
 MODEL = "ingest-site-model"
 
@@ -51,11 +51,11 @@ for _way, _words, _place in (("read", "Reads", "from"), ("write", "Writes", "to"
         f"largest(storage_tier_{_way}_bandwidth_per_node_of_jobs) * (1 + performance_headroom)", "B/s/node",
         f"{_words} of offloaded states of one node, of the most demanding job.", label=f"offload {_moved} of one node",
         example=f"site_offload_{_way}_bandwidth([40e9, 10e9], 0) -> 40000000000.0")  # fmt: skip
-    computed_quantity(f"site_nvme_{_way}_bandwidth", f"maximum(largest(nvme_tier_{_way}_bandwidth_per_node_of_jobs),"
-        f" largest(local_kv_{_way}_bandwidth_per_node_of_serving))", "B/s/node",
-        f"{_words} of states or caches {_nvme} a node, of the most demanding job or workload.",
+    computed_quantity(f"site_nvme_{_way}_bandwidth", f"maximum(maximum(largest(nvme_tier_{_way}_bandwidth_per_node_of_jobs),"
+        f" largest(local_index_{_way}_bandwidth_of_jobs)), largest(local_kv_{_way}_bandwidth_per_node_of_serving))", "B/s/node",
+        f"{_words} of states, caches or indexes {_nvme} a node, of the most demanding job or workload.",
         label=f"{_moved} {_nvme} one node",
-        example=f"site_nvme_{_way}_bandwidth([40e9, 10e9], [5e9]) -> 40000000000.0")  # fmt: skip
+        example=f"site_nvme_{_way}_bandwidth([40e9, 10e9], [2e9], [5e9]) -> 40000000000.0")  # fmt: skip
     computed_quantity(f"local_kv_{_way}_bandwidth_per_node", f"local_kv_{_way}_bandwidth / serving_nodes", "B/s/node",
         f"{_words} of key-value caches {_nvme} one node.", label=f"{_moved} of key-value caches {_nvme} a node")  # fmt: skip
 computed_quantity("job_offload_mean_read_bandwidth",
@@ -75,10 +75,11 @@ computed_quantity("nvme_target_bytes_per_day",
     "Offloaded states that a job writes to the drives of one node in a day, if they reach the efficiency wanted.",
     label="states written to the NVMe of a node per day")  # fmt: skip
 computed_quantity("site_nvme_bytes_per_day",
-    "maximum(largest(nvme_target_bytes_per_day_of_jobs), largest(local_kv_bytes_per_day_of_serving))", "B/node",
-    "States or caches that the NVMe of a node takes in a day, of the most demanding job or workload.",
+    "maximum(maximum(largest(nvme_target_bytes_per_day_of_jobs), largest(local_index_bytes_per_day_of_jobs)),"
+    " largest(local_kv_bytes_per_day_of_serving))", "B/node",
+    "States, caches or indexes that the NVMe of a node takes in a day, of the most demanding job or workload.",
     label="writes per day to the NVMe of one node",
-    example="site_nvme_bytes_per_day([864e12], []) -> 864000000000000.0")  # fmt: skip
+    example="site_nvme_bytes_per_day([864e12], [], []) -> 864000000000000.0")  # fmt: skip
 computed_quantity("node_kept_with_states", "node_other_bytes + nvme_tier_bytes / nodes", "B/node",
     "NVMe of a node for data, checkpoints and model states.",
     example="node_kept_with_states(1e12, 16e12, 8) -> 3000000000000.0")  # fmt: skip
@@ -96,12 +97,12 @@ computed_quantity("node_local_with_caches",
 computed_quantity("site_nvme_writes_per_day", "largest(nvme_writes_per_day_of_jobs)", "1",
     "Drive writes per day of the NVMe of a node, of the most demanding job.",
     label="drive writes per day in a node")  # fmt: skip
-computed_quantity("site_kv_read_bandwidth", "total(kv_peak_read_bandwidth_of_serving) * (1 + performance_headroom)", "B/s",
+with_headroom("site_kv_read_bandwidth", "total(kv_peak_read_bandwidth_of_serving)", "B/s",
     "Reads of key-value caches by all workloads, each at its 99th percentile of concurrent turns.",
-    label="reads of key-value caches", example="site_kv_read_bandwidth([40e9, 10e9], 0) -> 50000000000.0")  # fmt: skip
-computed_quantity("site_kv_write_bandwidth", "total(kv_write_bandwidth_of_serving) * (1 + performance_headroom)", "B/s",
+    label="reads of key-value caches")  # fmt: skip
+with_headroom("site_kv_write_bandwidth", "total(kv_write_bandwidth_of_serving)", "B/s",
     "Writes of key-value caches by all workloads: each turn is written before the next turn of its user.",
-    label="writes of key-value caches", example="site_kv_write_bandwidth([4e9, 1e9], 0) -> 5000000000.0")  # fmt: skip
+    label="writes of key-value caches")  # fmt: skip
 computed_quantity("site_kv_recompute_bandwidth", "total(kv_recompute_bandwidth_of_serving)", "B/s",
     "Reads of key-value caches below which the GPUs compute them again sooner.",
     label="reads of key-value caches at which recomputing is as fast")  # fmt: skip
@@ -113,17 +114,31 @@ computed_quantity("weights_load_bandwidth",
     label="reads of weights by replicas that start",
     example="weights_load_bandwidth(8, 141e9, 1, 60, 576e9), "
         "weights_load_bandwidth(8, 141e9, 8, 1, 576e9) -> (18800000000.0, 576000000000.0)")  # fmt: skip
-computed_quantity("site_weights_bandwidth", "total(weights_load_bandwidth_of_serving) * (1 + performance_headroom)", "B/s",
+with_headroom("site_weights_bandwidth", "total(weights_load_bandwidth_of_serving)", "B/s",
     "Reads of weights when all serving workloads start.", source=MODEL, where="all workloads start together after an outage",
-    label="reads of weights at a start", example="site_weights_bandwidth([18e9, 2e9], 0) -> 20000000000.0")  # fmt: skip
+    label="reads of weights at a start")  # fmt: skip
 computed_quantity("site_kv_bytes", "total(kv_held_bytes_of_serving)", "B",
     "Key-value caches of all sessions that shared storage holds.", label="key-value caches held")  # fmt: skip
-computed_quantity("workload_reads_with_tiers",
-    "(total(cluster_read_bandwidth_of_clusters) + total(job_offload_read_bandwidth_of_jobs)"
-    " + total(kv_peak_read_bandwidth_of_serving) + total(job_query_bandwidth_of_jobs)) * (1 + performance_headroom)", "B/s",
-    "Aggregate read bandwidth of jobs, serving workloads and index queries that run concurrently.", source=MODEL,
-    where="data, offloaded states, key-value caches and indexes are read at the same time",
-    example="workload_reads_with_tiers([30e9], [320e9], [50e9], [1e9], 0) -> 401000000000.0")  # fmt: skip
+computed_quantity("beyond_memory_read_bandwidth",
+    "(total(job_offload_read_bandwidth_of_jobs) + total(kv_peak_read_bandwidth_of_serving)"
+    " + total(job_query_bandwidth_of_jobs)) * (1 + performance_headroom)", "B/s",
+    "Reads of offloaded states, key-value caches and indexes by all jobs and serving workloads.", above=False,
+    label="reads of offloaded states and caches and indexes",
+    example="beyond_memory_read_bandwidth([320e9], [50e9], [1e9], 0) -> 371000000000.0")  # fmt: skip
+for _name, _table, _words in (
+    ("workload_reads", "cluster_read_bandwidth", ""), ("cold_reads", "cluster_cold_read_bandwidth", ", while nothing is cached")
+):  # fmt: skip
+    computed_quantity(f"{_name}_with_tiers",
+        f"total({_table}_of_clusters) * (1 + performance_headroom) + beyond_memory_read_bandwidth", "B/s",
+        f"Aggregate read bandwidth of jobs, serving workloads and index queries that run concurrently{_words}.", source=MODEL,
+        where="data, offloaded states, key-value caches and indexes are read at the same time",
+        example=f"{_name}_with_tiers([30e9], 0, 371e9) -> 401000000000.0")  # fmt: skip
+computed_quantity("suggested_reads_with_tiers",
+    "minimum(total(job_suggested_read_bandwidth_of_jobs) * (1 + performance_headroom) + beyond_memory_read_bandwidth,"
+    " site_drawable_bandwidth)", "B/s",
+    "Aggregate read bandwidth at the highest rates that any evidence suggests, with serving workloads and index queries.",
+    needs="job_suggested_read_bandwidth_of_jobs beyond_memory_read_bandwidth site_drawable_bandwidth performance_headroom",
+    example="suggested_reads_with_tiers([432e9], 1e9, 1.4e12, 0) -> 433000000000.0")  # fmt: skip
 computed_quantity("sustained_reads_with_tiers",
     "(total(job_sustained_read_bandwidth_of_jobs) + total(job_offload_mean_read_bandwidth_of_jobs)"
     " + total(kv_read_bandwidth_of_serving) + total(job_query_bandwidth_of_jobs)) * (1 + performance_headroom)", "B/s",
@@ -138,11 +153,9 @@ computed_quantity("beyond_memory_write_bandwidth",
 computed_quantity("workload_writes_with_tiers", "workload_write_bandwidth + beyond_memory_write_bandwidth", "B/s",
     "Aggregate write bandwidth of checkpoints, offloaded states and key-value caches.", source=MODEL,
     where="checkpoints are written while states and caches are")  # fmt: skip
-computed_quantity("site_writes_with_tiers", "maximum(workload_writes_with_tiers, site_write_floor * floor_signed)", "B/s",
-    "Aggregate write bandwidth required: checkpoints, offloaded "
-    "states and key-value caches; at least the guidance, where the buyer signs it.",
-    example="site_writes_with_tiers(9e9, 14e9, 1), "
-        "site_writes_with_tiers(9e9, 14e9, 0) -> (14000000000.0, 9000000000.0)")  # fmt: skip
+signed("site_writes_with_tiers", "workload_writes_with_tiers", "site_write_floor", "B/s",
+    "Aggregate write bandwidth required: checkpoints, offloaded states and key-value caches; at least the guidance, where the "
+    "buyer signs it.")  # fmt: skip
 computed_quantity("stopped_share_with_tiers",
     "(total(job_stopped_read_bandwidth_of_jobs) + total(job_offload_stopped_bandwidth_of_jobs))"
     " / maximum(total(job_read_bandwidth_of_jobs) + total(job_offload_read_bandwidth_of_jobs)"

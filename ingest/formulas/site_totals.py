@@ -3,6 +3,8 @@
 An input `…_of_jobs`, `…_of_clusters`, `…_of_datasets` or `…_of_years` is the column of that quantity in that table.
 """
 
+from typing import Any
+
 from ingest.engine.registry import alternative, computed_quantity, input_quantity
 
 MODEL = "ingest-site-model"
@@ -35,6 +37,8 @@ alternative("cluster_clients", "clients_with_serving", when="cluster_serves")
 alternative("cluster_clients", "cluster_nodes", when="cluster_prepares")
 alternative("cluster_allocation", "allocation_with_serving", when="cluster_serves")
 alternative("workload_read_bandwidth", "workload_reads_with_tiers", when="tiers_shared")
+alternative("site_cold_read_bandwidth", "cold_reads_with_tiers", when="data_cached_beside_tiers")
+alternative("site_suggested_read_bandwidth", "suggested_reads_with_tiers", when="tiers_shared")
 alternative("site_sustained_read_bandwidth", "sustained_reads_with_tiers", when="tiers_shared")
 alternative("site_write_bandwidth", "site_writes_with_tiers", when="tiers_shared")
 
@@ -49,12 +53,23 @@ def columns(table: str, unit: str, names: str) -> None:
 DRAWN = "a load is the smaller of what its job needs and what its nodes draw"
 
 
+def with_headroom(name: str, folded: str, unit: str, meaning: str, **declared: Any) -> None:
+    """Declare what is asked for of a column: its sum or its largest entry, and the share by which rates exceed the need."""
+    computed_quantity(name, f"{folded} * (1 + performance_headroom)", unit, meaning,
+        example=f"{name}([10e9], 0.2) -> 12000000000.0", **declared)  # fmt: skip
+
+
+def signed(name: str, workload: str, floor: str, unit: str, meaning: str, **declared: Any) -> None:
+    """Declare a rate that the buyer requires: that of the workload, at least the guidance where the buyer signs it."""
+    computed_quantity(name, f"maximum({workload}, {floor} * floor_signed)", unit, meaning,
+        example=f"{name}(5e9, 30e9, 1), {name}(5e9, 30e9, 0) -> (30000000000.0, 5000000000.0)", **declared)  # fmt: skip
+
+
 def totals(**meanings: str) -> None:
     """Declare the bandwidths of the site that are sums over its jobs, by what each is."""
     for name, meaning in meanings.items():
-        computed_quantity(f"site_{name}_bandwidth", f"total(job_{name}_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
-            f"{meaning}, of all jobs.", above=False, label=f"{meaning[0].lower()}{meaning[1:]}",
-            example=f"site_{name}_bandwidth([10e9], 0.2) -> 12000000000.0")  # fmt: skip
+        with_headroom(f"site_{name}_bandwidth", f"total(job_{name}_bandwidth_of_jobs)", "B/s", f"{meaning}, of all jobs.",
+            above=False, label=f"{meaning[0].lower()}{meaning[1:]}")  # fmt: skip
 
 
 columns("jobs", "B/s",
@@ -64,10 +79,11 @@ columns("jobs", "B/s",
     "run_restart_floor job_stopped_read_bandwidth job_export_bandwidth job_start_bandwidth "
     "job_evaluation_bandwidth job_publish_bandwidth job_pull_bandwidth job_join_bandwidth job_trace_bandwidth "
     "job_query_bandwidth job_index_load_bandwidth job_rebuild_bandwidth")  # fmt: skip
-columns("jobs", "B/s/node", "node_read_bandwidth node_cold_read_bandwidth node_read_floor")
+columns("jobs", "B/s/node", "node_read_bandwidth node_cold_read_bandwidth node_read_floor local_index_read_bandwidth "
+    "local_index_write_bandwidth")  # fmt: skip
 columns("jobs", "file/s", "job_file_opens run_file_creates job_start_opens")
-columns("jobs", "B/node", "node_kept_bytes")
-columns("jobs", "B", "job_checkpoint_bytes_held job_checkpoint_bytes_per_day indexed_bytes_held")
+columns("jobs", "B/node", "node_kept_bytes local_index_bytes_per_day")
+columns("jobs", "B", "job_checkpoint_bytes_held job_checkpoint_bytes_per_day job_index_bytes")
 columns("jobs", "file", "job_checkpoint_files_held")
 columns("jobs", "1", "runs_writing")
 columns("jobs", "B^2/s^2", "write_variance")
@@ -106,83 +122,58 @@ computed_quantity("taking_clients", "total(cluster_taking_clients_of_clusters)",
 computed_quantity("cluster_allocation", "total(nodes_on_average_of_jobs) / cluster_nodes", "1",
     "Share of a cluster that its jobs take, averaged over time; above 1 it cannot be.", label="share of nodes in use",
     example="cluster_allocation([100, 60], 128) -> 1.25")  # fmt: skip
-computed_quantity("site_sustained_read_bandwidth",
-    "total(job_sustained_read_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
-    "Sustained read bandwidth of the site: all jobs, averaged over time.", label="sustained read bandwidth",
-    example="site_sustained_read_bandwidth([10e9, 20e9], 0.2) -> 36000000000.0")  # fmt: skip
-computed_quantity("workload_largest_read_bandwidth", "largest(run_read_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
-    "Read bandwidth of the most demanding single run.", label="read bandwidth of the workload's most demanding run",
-    example="workload_largest_read_bandwidth([10e9, 20e9], 0.2) -> 24000000000.0")  # fmt: skip
-computed_quantity("site_largest_read_bandwidth",
-    "maximum(workload_largest_read_bandwidth, largest_read_floor * floor_signed)", "B/s",
+with_headroom("site_sustained_read_bandwidth", "total(job_sustained_read_bandwidth_of_jobs)", "B/s",
+    "Sustained read bandwidth of the site: all jobs, averaged over time.", label="sustained read bandwidth")  # fmt: skip
+with_headroom("workload_largest_read_bandwidth", "largest(run_read_bandwidth_of_jobs)", "B/s",
+    "Read bandwidth of the most demanding single run.",
+    label="read bandwidth of the workload's most demanding run")  # fmt: skip
+signed("site_largest_read_bandwidth", "workload_largest_read_bandwidth", "largest_read_floor", "B/s",
     "Read bandwidth required of a single run: that of the workload, where the buyer signs it at least the guidance.",
-    label="read bandwidth of the most demanding run",
-    example="site_largest_read_bandwidth(5e9, 30e9, 1), "
-        "site_largest_read_bandwidth(5e9, 30e9, 0) -> (30000000000.0, 5000000000.0)")  # fmt: skip
-computed_quantity("workload_read_bandwidth", "total(cluster_read_bandwidth_of_clusters) * (1 + performance_headroom)", "B/s",
-    "Aggregate read bandwidth of all jobs that can run concurrently.", label="aggregate read bandwidth of the workload",
-    example="workload_read_bandwidth([10e9, 20e9], 0) -> 30000000000.0")  # fmt: skip
+    label="read bandwidth of the most demanding run")  # fmt: skip
+with_headroom("workload_read_bandwidth", "total(cluster_read_bandwidth_of_clusters)", "B/s",
+    "Aggregate read bandwidth of all jobs that can run concurrently.",
+    label="aggregate read bandwidth of the workload")  # fmt: skip
 computed_quantity("site_read_bandwidth", "maximum(workload_read_bandwidth, signed_read_floor)", "B/s",
     "Aggregate read bandwidth required: that of the workload, where the buyer signs it at least the guidance.",
     label="aggregate read bandwidth of concurrent jobs")  # fmt: skip
-computed_quantity("workload_node_read_bandwidth",
-    "largest(node_read_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s/node",
-    "Read bandwidth of one node of the most demanding job.", label="read bandwidth of one node of the workload",
-    example="workload_node_read_bandwidth([1e9, 6.4e9], 0) -> 6400000000.0")  # fmt: skip
-computed_quantity("site_node_read_bandwidth",
-    "maximum(workload_node_read_bandwidth, largest_node_floor * floor_signed)", "B/s/node",
+with_headroom("workload_node_read_bandwidth", "largest(node_read_bandwidth_of_jobs)", "B/s/node",
+    "Read bandwidth of one node of the most demanding job.", label="read bandwidth of one node of the workload")  # fmt: skip
+signed("site_node_read_bandwidth", "workload_node_read_bandwidth", "largest_node_floor", "B/s/node",
     "Read bandwidth required of one node: that of the workload, where the buyer signs it at least the guidance.",
-    label="read bandwidth of one node",
-    example="site_node_read_bandwidth(1e9, 4e9, 1), "
-        "site_node_read_bandwidth(1e9, 4e9, 0) -> (4000000000.0, 1000000000.0)")  # fmt: skip
-computed_quantity("workload_largest_write_bandwidth",
-    "largest(run_write_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
+    label="read bandwidth of one node")  # fmt: skip
+with_headroom("workload_largest_write_bandwidth", "largest(run_write_bandwidth_of_jobs)", "B/s",
     "Checkpoint write bandwidth of the most demanding single run.",
-    label="write bandwidth of the workload's most demanding run",
-    example="workload_largest_write_bandwidth([10e9, 20e9], 0) -> 20000000000.0")  # fmt: skip
-computed_quantity("site_largest_write_bandwidth",
-    "maximum(workload_largest_write_bandwidth, largest_write_floor * floor_signed)", "B/s",
+    label="write bandwidth of the workload's most demanding run")  # fmt: skip
+signed("site_largest_write_bandwidth", "workload_largest_write_bandwidth", "largest_write_floor", "B/s",
     "Checkpoint write bandwidth required of a single run: of the workload, at least the guidance where the buyer signs it.",
-    label="write bandwidth of the most demanding run",
-    example="site_largest_write_bandwidth(2e9, 14e9, 1), "
-        "site_largest_write_bandwidth(2e9, 14e9, 0) -> (14000000000.0, 2000000000.0)")  # fmt: skip
-computed_quantity("site_write_bandwidth", "maximum(workload_write_bandwidth, site_write_floor * floor_signed)", "B/s",
+    label="write bandwidth of the most demanding run")  # fmt: skip
+signed("site_write_bandwidth", "workload_write_bandwidth", "site_write_floor", "B/s",
     "Aggregate write bandwidth required: that of the workload, where the buyer signs it at least the guidance.",
-    label="aggregate write bandwidth of concurrent jobs",
-    example="site_write_bandwidth(2e9, 14e9, 1), "
-        "site_write_bandwidth(2e9, 14e9, 0) -> (14000000000.0, 2000000000.0)")  # fmt: skip
-computed_quantity("site_sustained_write_bandwidth",
-    "total(job_sustained_write_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
-    "Sustained checkpoint write bandwidth of the site: all jobs, averaged over time.", label="sustained write bandwidth",
-    example="site_sustained_write_bandwidth([1e9, 2e9], 0) -> 3000000000.0")  # fmt: skip
-computed_quantity("workload_largest_restart_bandwidth",
-    "largest(run_restart_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
-    "Restore bandwidth of the most demanding single run.", label="restore bandwidth of the workload's most demanding run",
-    example="workload_largest_restart_bandwidth([1e9, 9e9], 0) -> 9000000000.0")  # fmt: skip
-computed_quantity("site_largest_restart_bandwidth",
-    "maximum(workload_largest_restart_bandwidth, largest_restart_floor * floor_signed)", "B/s",
+    label="aggregate write bandwidth of concurrent jobs")  # fmt: skip
+with_headroom("site_sustained_write_bandwidth", "total(job_sustained_write_bandwidth_of_jobs)", "B/s",
+    "Sustained checkpoint write bandwidth of the site: all jobs, averaged over time.",
+    label="sustained write bandwidth")  # fmt: skip
+with_headroom("workload_largest_restart_bandwidth", "largest(run_restart_bandwidth_of_jobs)", "B/s",
+    "Restore bandwidth of the most demanding single run.",
+    label="restore bandwidth of the workload's most demanding run")  # fmt: skip
+signed("site_largest_restart_bandwidth", "workload_largest_restart_bandwidth", "largest_restart_floor", "B/s",
     "Restore bandwidth required of a single run: that of the workload, where the buyer signs it at least the guidance.",
-    label="restore bandwidth of the most demanding run",
-    example="site_largest_restart_bandwidth(8e9, 30e9, 1), "
-        "site_largest_restart_bandwidth(8e9, 30e9, 0) -> (30000000000.0, 8000000000.0)")  # fmt: skip
-computed_quantity("workload_restart_bandwidth", "total(job_restart_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
+    label="restore bandwidth of the most demanding run")  # fmt: skip
+with_headroom("workload_restart_bandwidth", "total(job_restart_bandwidth_of_jobs)", "B/s",
     "Aggregate restore bandwidth of all jobs, as after an outage of the whole site.",
-    label="aggregate restore bandwidth of the workload",
-    example="workload_restart_bandwidth([1e9, 9e9], 0) -> 10000000000.0")  # fmt: skip
+    label="aggregate restore bandwidth of the workload")  # fmt: skip
 computed_quantity("site_restart_bandwidth",
     "where(workload_restart_bandwidth > 0, maximum(workload_restart_bandwidth, signed_read_floor), 0)", "B/s",
     "Aggregate restore bandwidth required: where the buyer signs them at least the reads of the guidance.",
     label="aggregate restore bandwidth of concurrent runs",
     example="site_restart_bandwidth(10e9, 30e9), site_restart_bandwidth(0, 30e9) -> (30000000000.0, 0)")  # fmt: skip
-computed_quantity("site_file_opens", "total(job_file_opens_of_jobs) * (1 + performance_headroom)", "file/s",
-    "File opens per second of the site.", label="aggregate file opens",
-    example="site_file_opens([100.0, 50.0], 0) -> 150.0")  # fmt: skip
-computed_quantity("site_file_creates", "largest(run_file_creates_of_jobs) * (1 + performance_headroom)", "file/s",
+with_headroom("site_file_opens", "total(job_file_opens_of_jobs)", "file/s", "File opens per second of the site.",
+    label="aggregate file opens")  # fmt: skip
+with_headroom("site_file_creates", "largest(run_file_creates_of_jobs)", "file/s",
     "File creates per second as a run starts its checkpoint: of the run that creates the most.",
-    label="file creates as a checkpoint starts", example="site_file_creates([3277.1, 50.0], 0) -> 3277.1")  # fmt: skip
-computed_quantity("site_staging_bandwidth", "total(job_staging_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
-    "Read bandwidth that stages all data sets on their nodes within the time allowed.", label="staging bandwidth",
-    example="site_staging_bandwidth([1e9, 2e9], 0) -> 3000000000.0")  # fmt: skip
+    label="file creates as a checkpoint starts")  # fmt: skip
+with_headroom("site_staging_bandwidth", "total(job_staging_bandwidth_of_jobs)", "B/s",
+    "Read bandwidth that stages all data sets on their nodes within the time allowed.", label="staging bandwidth")  # fmt: skip
 computed_quantity("site_node_local_bytes", "largest(node_kept_bytes_of_jobs)", "B/node",
     "NVMe capacity of a node for staged and cached data and checkpoints, for the most demanding job.",
     label="node-local capacity")  # fmt: skip
@@ -196,9 +187,9 @@ computed_quantity("cluster_cold_read_bandwidth",
     where="at most all jobs concurrently, at most all nodes with the most demanding job",
     label="cold read bandwidth of the cluster",
     example="cluster_cold_read_bandwidth([100e9, 60e9], [2e9, 1e9], 64) -> 128000000000.0")  # fmt: skip
-computed_quantity("site_cold_reads", "total(cluster_cold_read_bandwidth_of_clusters) * (1 + performance_headroom)", "B/s",
+with_headroom("site_cold_reads", "total(cluster_cold_read_bandwidth_of_clusters)", "B/s",
     "Aggregate read bandwidth of all jobs that can run concurrently while nothing is cached.", of="site_cold_read_bandwidth",
-    when="data_cached", example="site_cold_reads([10e9, 20e9], 0) -> 30000000000.0")  # fmt: skip
+    when="data_cached")  # fmt: skip
 computed_quantity("site_grown_read_bandwidth", "minimum(grown_read_bandwidth, site_drawable_bandwidth)", "B/s",
     "Read bandwidth in the last year of the plan: that of the grown workload, at most what the clients draw.",
     source=MODEL, where="at most what the nodes can take", label="aggregate read bandwidth in the last year")  # fmt: skip

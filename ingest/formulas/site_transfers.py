@@ -2,7 +2,7 @@
 
 from ingest.engine.expression import Num, largest, maximum, minimum, total, where
 from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
-from ingest.formulas.site_totals import columns
+from ingest.formulas.site_totals import columns, with_headroom
 
 input_quantity("first_load", "1", "Whether a data set is loaded for the first time in a year.", above=False, high=1, default=0)
 input_quantity("origin_growth", "1", "Bytes of the origin of a data set now, over those at the start of the plan.",
@@ -139,9 +139,8 @@ computed_quantity("site_start_bandwidth",
     "maximum(largest(job_start_bandwidth_of_jobs), largest(job_evaluation_bandwidth_of_jobs)) * (1 + performance_headroom)",
     "B/s", "Read bandwidth of the job whose start or evaluation reads the most.", label="start bandwidth",
     example="site_start_bandwidth([6.4e9], [4e9], 0) -> 6400000000.0")  # fmt: skip
-computed_quantity("site_start_opens", "largest(job_start_opens_of_jobs) * (1 + performance_headroom)", "file/s",
-    "File opens per second as the job starts that opens the most files.", label="file opens as a job starts",
-    example="site_start_opens([32_000], 0) -> 32000")  # fmt: skip
+with_headroom("site_start_opens", "largest(job_start_opens_of_jobs)", "file/s",
+    "File opens per second as the job starts that opens the most files.", label="file opens as a job starts")  # fmt: skip
 
 
 MODEL = "ingest-site-model"
@@ -176,9 +175,9 @@ computed_quantity("write_third_moment", "write_variance * (1 - 2 * write_duty) *
     "Third central moment of the write rate of a job: positive where its runs write less than half of the time.",
     label="third central moment of concurrent checkpoint writes",
     example="write_third_moment(100.0, 0.1, 10.0) -> 800.0")  # fmt: skip
-computed_quantity("simultaneous_write_bandwidth", "total(job_write_bandwidth_of_jobs) * (1 + performance_headroom)", "B/s",
-    "Checkpoint write bandwidth if all runs write at the same time.", label="write bandwidth of all checkpoints together",
-    example="simultaneous_write_bandwidth([10e9, 20e9], 0) -> 30000000000.0")  # fmt: skip
+with_headroom("simultaneous_write_bandwidth", "total(job_write_bandwidth_of_jobs)", "B/s",
+    "Checkpoint write bandwidth if all runs write at the same time.",
+    label="write bandwidth of all checkpoints together")  # fmt: skip
 
 
 @formula(

@@ -105,6 +105,55 @@ computed_quantity("shard_sector_bytes", "(ceil(shard_vectors / nodes_per_sector)
     "Index file of one shard of DiskANN: nodes in whole sectors, and a sector of header.", source=DISKANN,
     where="src/disk_utils.cpp, create_disk_layout", of="shard_index_bytes", when="nodes_in_sectors",
     example="shard_sector_bytes(10_000, 6, 1, 4096), shard_sector_bytes(5_000, 1, 2, 4096) -> (6832128, 40964096)")  # fmt: skip
+# One shard in pages of a database: no record, nor the links of a node, is divided
+PAGES = "src/hnsw.h, src/hnswbuild.c: CreateGraphPages; src/ivfbuild.c: InsertTuples"
+input_quantity("index_page_bytes", "B", "Page of an index of a database.", default=8192, source="pgvector")
+input_quantity("page_room_bytes", "B", "Room of a page beside its head and its tail.", default=8160, source="pgvector")
+input_quantity("page_item_bytes", "B", "Pointer of a page to one of its items.", default=4, source="pgvector")
+input_quantity("page_aligned_bytes", "B", "Bytes of which an item of a page takes whole multiples.", default=8,
+    source="pgvector")  # fmt: skip
+input_quantity("page_links_bytes", "B", "Links of a node in a page, with their pointer.", above=False, default=0)
+computed_quantity("links_in_page",
+    "ceil((page_item_bytes + 2 * index_degree * link_bytes) / page_aligned_bytes) * page_aligned_bytes + page_item_bytes", "B",
+    "Links of a node on the lowest level, after a head as large as a pointer.", source="pgvector", where=PAGES,
+    of="page_links_bytes", when="graph_in_pages", example="links_in_page(4, 16, 6, 8) -> 204")  # fmt: skip
+computed_quantity("page_record_bytes",
+    "ceil((stored_vector_bytes + entry_overhead_bytes) / page_aligned_bytes) * page_aligned_bytes + page_item_bytes"
+    " + page_links_bytes", "B", "A record in a page, with its links.", source="pgvector", where=PAGES,
+    example="page_record_bytes(256, 80, 8, 4, 204) -> 544")  # fmt: skip
+computed_quantity("records_of_full_page", "floor(page_room_bytes / page_record_bytes)", "1",
+    "Records that a page has room for.", whole=True, above=False, example="records_of_full_page(8_160, 544) -> 15")  # fmt: skip
+computed_quantity("levels_of_full_page",
+    "floor((page_room_bytes - records_of_full_page * page_record_bytes + page_links_bytes - 2 * page_item_bytes"
+    " - 2 * index_degree * link_bytes) / (index_degree * link_bytes))", "1",
+    "Upper levels whose links fit in a page beside those of its nodes.", whole=True, above=False,
+    example="levels_of_full_page(8_160, 4, 1_824, 204, 4, 16, 6) -> 9")  # fmt: skip
+computed_quantity("full_page_share",
+    "where(levels_of_full_page < 3, (1 - 1 / index_degree) ** records_of_full_page"
+    " * (1 + where(levels_of_full_page < 1, 0, records_of_full_page / index_degree) + where(levels_of_full_page < 2, 0,"
+    " records_of_full_page * (records_of_full_page + 1) / (2 * index_degree ** 2))), 1)", "1",
+    "Pages whose nodes have no more upper levels than fit, over all pages.", source="malkov2018",
+    where="sec. 4.1: a node has l more levels with a probability of M^-l", high=1,
+    example="full_page_share(0, 16, 15), full_page_share(9, 16, 4) -> (0.3798..., 1)")  # fmt: skip
+input_quantity("records_per_page", "1", "Records of a page on average.")
+computed_quantity("nodes_per_page",
+    "where(records_of_full_page < 1, 1 / 2, where(records_of_full_page < 2, 1 / (2 - full_page_share),"
+    " (records_of_full_page - 1 + full_page_share + 1 / (full_page_share / maximum(records_of_full_page, 1)"
+    " + (1 - full_page_share) / maximum(records_of_full_page - 1, 1))) / 2))", "1",
+    "Nodes of a page on average: one less where upper levels do not fit; of a node without room, its links have the next page.",
+    source="ingest-index-files", where="within 0.6 % of drawn levels for 16 links and more", of="records_per_page",
+    when="graph_in_pages", example="nodes_per_page(15, 0.38), nodes_per_page(1, 1), nodes_per_page(0, 1) -> "
+    "(14.371..., 1.0, 0.5)")  # fmt: skip
+computed_quantity("shard_graph_pages_bytes", "(1 + ceil(shard_vectors / records_per_page)) * index_page_bytes", "B",
+    "Index of one shard in pages: nodes with their links, and a page of header.", source="pgvector", where=PAGES,
+    of="shard_index_bytes", when="graph_in_pages",
+    example="shard_graph_pages_bytes(1_000, 0.5, 8_192) -> 16392192")  # fmt: skip
+computed_quantity("shard_list_pages_bytes",
+    "(1 + ceil(index_lists / records_of_full_page) + ceil(maximum(index_lists, shard_vectors / records_of_full_page"
+    " + index_lists * (records_of_full_page - 1) / (2 * records_of_full_page)))) * index_page_bytes", "B",
+    "Index of one shard in pages: header, centres, and lists of which each ends within a page, at its middle on average.",
+    source="pgvector", where=PAGES, of="shard_index_bytes", when="lists_in_pages",
+    example="shard_list_pages_bytes(16, 29, 12_000, 8_192) -> 3473408")  # fmt: skip
 input_quantity("navigation_bytes", "B", "Files beside the index that are held in memory to find the way in it.",
     above=False, default=0)  # fmt: skip
 alternative("navigation_bytes", "codes_of_shards", when="nodes_in_sectors")
@@ -148,10 +197,11 @@ computed_quantity("source_of_vectors",
     "source_text_bytes + vectors * (vector_dimensions * source_element_bytes + metadata_bytes_per_vector)", "B",
     "Text, vectors and metadata that the index is made from.", label="source", of="source_bytes", when="vectors_indexed",
     example="source_of_vectors(3, 1_000_000, 768, 7, 3) -> 5379000003")  # fmt: skip
-computed_quantity("indexed_bytes_held",
-    "source_bytes + (index_bytes + navigation_bytes) * index_replicas + build_scratch_bytes", "B",
-    "Data held: source, all copies of the index, and room for a build.", label="data held with the index", of="usable_bytes",
-    when="vectors_indexed", example="indexed_bytes_held(3, 5, 2, 7, 3) -> 55")  # fmt: skip
+computed_quantity("stored_copies", "index_replicas", "1", "Copies of the index on shared storage.", whole=True)
+computed_quantity("index_copy_bytes", "index_bytes + navigation_bytes", "B", "All files of one copy of the index.")
+computed_quantity("indexed_bytes_held", "source_bytes + index_copy_bytes * stored_copies + build_scratch_bytes", "B",
+    "Data held: source, the copies of the index on shared storage, and room for a build.", label="data held with the index",
+    of="usable_bytes", when="vectors_indexed", example="indexed_bytes_held(3, 7, 7, 3) -> 55")  # fmt: skip
 
 # Queries
 input_quantity("queries_per_second", "1/s", "Queries that the index answers in a second.")
@@ -159,6 +209,9 @@ input_quantity("search_list", "1", "Candidates of a search in a graph: L of Disk
 input_quantity("beam_width", "1", "Reads that a query has outstanding.", whole=True, default=4, source=DISKANN,
     label="beam width")  # fmt: skip
 input_quantity("cached_read_share", "1", "Share of the reads of queries that memory answers.", above=False, high=1, default=0)
+computed_quantity("share_of_cached_nodes", "cached_nodes / vectors", "1",
+    "Least share of the reads that cached nodes answer: nodes near the entry are cached, and read most.", above=False, high=1,
+    of="cached_read_share", when="nodes_in_sectors")  # fmt: skip
 input_quantity("probed_lists", "1", "Lists that a query reads.", whole=True)
 input_quantity("fetched_records", "1", "Records beside the index that a query fetches from storage.", above=False,
     whole=True, default=0)  # fmt: skip
@@ -171,9 +224,11 @@ computed_quantity("expanded_nodes", "search_list * reads_per_candidate * index_s
     "Nodes that a query expands, each with one read: every shard is searched.")  # fmt: skip
 computed_quantity("reads_of_lists", "probed_lists * reads_per_list * index_shards", "1",
     "Reads of the lists that a query probes, in every shard.", label="reads of lists")  # fmt: skip
-computed_quantity("reads_per_query", "index_reads_per_query * (1 - cached_read_share) + fetched_records", "1",
-    "Reads of storage by one query.", above=False,
-    example="reads_per_query(200, 0.5, 10) -> 110.0")  # fmt: skip
+computed_quantity("missed_index_reads", "index_reads_per_query * (1 - cached_read_share)", "1",
+    "Reads of the index by one query that memory does not answer.", above=False,
+    example="missed_index_reads(200, 0.5) -> 100.0")  # fmt: skip
+computed_quantity("stored_index_reads", "missed_index_reads", "1", "Reads of the index on storage by one query.", above=False)
+computed_quantity("reads_per_query", "stored_index_reads + fetched_records", "1", "Reads of storage by one query.", above=False)
 input_quantity("index_request_bytes", "B", "Size of a read of the index.", above=False)
 alternative("index_request_bytes", "node_request_bytes", when="nodes_in_sectors")
 computed_quantity("node_request_bytes", "sectors_per_node * sector_bytes", "B", "Read of a node: whole sectors.")
@@ -186,9 +241,9 @@ computed_quantity("fetched_record_bytes", "ceil(source_bytes / vectors / read_bl
     "Read of a record beside the index.",
     example="fetched_record_bytes(5_000_000_000, 1_000_000, 4_096) -> 8192")  # fmt: skip
 input_quantity("query_index_bytes", "B", "Bytes of the index that a query reads.", above=False, default=0)
-computed_quantity("bytes_of_index_reads", "index_reads_per_query * (1 - cached_read_share) * index_request_bytes", "B",
-    "Bytes of the index that a query reads from storage.", above=False, of="query_index_bytes", when="index_on_storage",
-    example="bytes_of_index_reads(200, 0.5, 4_096) -> 409600.0")  # fmt: skip
+computed_quantity("bytes_of_index_reads", "stored_index_reads * index_request_bytes", "B",
+    "Bytes of the index that a query reads from storage.", above=False, of="query_index_bytes",
+    when="index_on_storage")  # fmt: skip
 computed_quantity("query_read_bytes", "query_index_bytes + fetched_records * fetched_record_bytes", "B",
     "Bytes that a query reads from storage.", above=False,
     example="query_read_bytes(3, 5, 2) -> 13")  # fmt: skip
@@ -199,9 +254,9 @@ computed_quantity("query_read_bandwidth", "queries_per_second * query_read_bytes
 input_quantity("query_latency", "s", "Time in which a query may wait for storage.")
 computed_quantity("outstanding_queries", "queries_per_second * query_latency", "1",
     "Queries that are answered at the same time.", source="little1961", where="number = arrival rate × time")  # fmt: skip
-computed_quantity("latency_budget", "query_latency / ceil(reads_per_query / beam_width)", "s",
+computed_quantity("latency_budget", "query_latency / ceil((missed_index_reads + fetched_records) / beam_width)", "s",
     "Time for one read, where a query waits for a beam of reads at a time.", label="latency budget of a read",
-    example="latency_budget(0.02, 100, 4) -> 0.0008")  # fmt: skip
+    example="latency_budget(0.02, 90, 10, 4) -> 0.0008")  # fmt: skip
 
 # Load, rebuild and ingest
 input_quantity("loaded_index_bytes", "B", "Bytes that one copy of the index reads when it starts.", above=False)
@@ -219,9 +274,9 @@ computed_quantity("load_bandwidth_in_time", "loaded_index_bytes * index_replicas
 input_quantity("rebuilds_per_day", "1", "Times a day that the whole index is written: rebuilds and compaction.",
     above=False, default=1)  # fmt: skip
 computed_quantity("rebuild_write_bandwidth",
-    "((index_bytes + navigation_bytes) * index_replicas + build_files_bytes) * rebuilds_per_day / seconds_per_day", "B/s",
+    "(index_copy_bytes * stored_copies + build_files_bytes) * rebuilds_per_day / seconds_per_day", "B/s",
     "Writes of rebuilds and compaction, spread over the day.", label="mean writes of rebuilds",
-    example="rebuild_write_bandwidth(3, 5, 2, 7, 3, 5) -> 13.8")  # fmt: skip
+    example="rebuild_write_bandwidth(8, 2, 7, 3, 5) -> 13.8")  # fmt: skip
 input_quantity("embedding_flops_per_token", "FLOP/token", "Forward pass of an embedding model.")
 computed_quantity("ingest_vectors_per_second",
     "gpus * peak_flops_per_gpu * model_flops_utilization / (embedding_flops_per_token * chunk_tokens)", "1/s",
@@ -243,14 +298,32 @@ computed_quantity("job_query_bandwidth", "minimum(read_requests_per_second * que
 computed_quantity("grown_query_bandwidth", "read_requests_per_second * query_block_bytes * bandwidth_growth", "B/s",
     "Random reads of the queries of an index now: queries grow, the reads of each stay.", source=MODEL,
     where="reads per query stay", above=False, of="job_query_bandwidth", when="queries_grow")  # fmt: skip
-computed_quantity("job_index_load_bandwidth", "minimum(index_load_bandwidth, job_drawable_bandwidth)", "B/s",
-    "Reads of all copies of an index that start.", source=MODEL, where=DRAWN, above=False,
+input_quantity("index_growth", "1", "Vectors of an index in the last year of the plan, over those at its start.", default=1)
+computed_quantity("job_index_load_bandwidth", "minimum(index_load_bandwidth * index_growth, job_drawable_bandwidth)", "B/s",
+    "Reads of all copies of an index that start, in the last year of the plan.", source=MODEL, where=DRAWN, above=False,
     label="reads of starting copies")  # fmt: skip
-computed_quantity("job_rebuild_bandwidth", "minimum(rebuild_write_bandwidth, job_drawable_bandwidth)", "B/s",
-    "Writes of rebuilds of an index, spread over the day.", source=MODEL, where=DRAWN, above=False,
-    label="writes of rebuilds of the index")  # fmt: skip
+computed_quantity("job_rebuild_bandwidth", "minimum(rebuild_write_bandwidth * index_growth, job_drawable_bandwidth)", "B/s",
+    "Writes of rebuilds of an index, spread over the day, in the last year of the plan.", source=MODEL, where=DRAWN,
+    above=False, label="writes of rebuilds of the index")  # fmt: skip
+computed_quantity("job_index_bytes", "indexed_bytes_held * index_growth", "B",
+    "Data held of an index in the last year of the plan.", label="data held with the index")  # fmt: skip
 computed_quantity("index_bytes_per_day", "rebuild_write_bandwidth * seconds_per_day", "B",
     "Bytes that rebuilds of an index write in a day.", above=False, label="index written per day")  # fmt: skip
+# An index on the drives of its nodes, which hold the new one beside the old
+computed_quantity("local_index_read_bandwidth", "queries_per_second * missed_index_reads * index_request_bytes / nodes",
+    "B/s/node", "Random reads of the queries of an index on the NVMe of one node.", above=False,
+    label="reads of index queries on the NVMe of a node")  # fmt: skip
+computed_quantity("local_index_write_bandwidth", "job_index_load_bandwidth / nodes", "B/s/node",
+    "Writes of starting copies of an index to the NVMe of one node.", above=False,
+    label="writes of starting copies to the NVMe of a node")  # fmt: skip
+alternative("node_kept_bytes", "local_index_bytes", when="index_on_nodes")
+input_quantity("copies_on_drives", "1", "Copies of an index that its drives hold while a new one replaces the old.", default=2)
+computed_quantity("local_index_bytes", "index_copy_bytes * index_replicas * copies_on_drives * index_growth / nodes", "B/node",
+    "Index on the NVMe of one node, the new one beside the old, in the last year of the plan.",
+    label="index on the NVMe of a node")  # fmt: skip
+computed_quantity("local_index_bytes_per_day", "index_copy_bytes * index_replicas * rebuilds_per_day * index_growth / nodes",
+    "B/node", "Index that the NVMe of one node takes in a day, in the last year of the plan.", above=False,
+    label="index written to the NVMe of a node per day")  # fmt: skip
 totals(query="Random reads of index queries", index_load="Reads of starting indexes", rebuild="Writes of index rebuilds")
-computed_quantity("site_index_bytes", "total(indexed_bytes_held_of_jobs)", "B",
+computed_quantity("site_index_bytes", "total(job_index_bytes_of_jobs)", "B",
     "Vector indexes on storage, with what they are made from.", above=False, label="vector indexes on storage")  # fmt: skip

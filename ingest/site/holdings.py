@@ -89,10 +89,12 @@ def _read_besides(jobs: Sequence[QuantityRow], growth: Growth, year: int) -> Ite
                 yield linked("dataset_bytes_held", grown, row.name)
 
 
-def largest_indexes(jobs: Sequence[QuantityRow], growth: Growth, years: int) -> dict[str, Step]:
-    """The column of the bytes that indexes hold in the last year, where they are largest."""
-    held = tuple(grown_index(step, growth, years) for row in jobs if (step := row.step(INDEX_HELD)) is not None)
-    return {f"{INDEX_HELD}_of_jobs": column(f"{INDEX_HELD}_of_jobs", held)} if held else {}
+def place_index_growth(jobs: Sequence[QuantityRow], growth: Growth, years: int) -> None:
+    """Give each index the growth of its vectors until the last year, in which it is largest."""
+    for row in jobs:
+        if row.step(INDEX_HELD) is not None and years and "capacity_growth_factor" in growth.jobs[row.name]:
+            own = Quantities({**growth.jobs[row.name], "elapsed_seconds": elapsed_until(years)}, row.name)
+            row.known.link("index_growth", own.step("capacity_growth"))
 
 
 def _written_besides(jobs: Sequence[QuantityRow], growth: Growth, year: int) -> Iterator[Step]:

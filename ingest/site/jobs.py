@@ -39,7 +39,7 @@ from ingest.sizing.post_training import QUANTITIES as RL_OPTIONS
 from ingest.sizing.post_training import post_training
 from ingest.sizing.rules import LARGE_REQUEST, PAGE_CACHE, WARM_UP_SECONDS, contradictions, finding, messages, unused
 from ingest.sizing.vectors import QUANTITIES as INDEX_OPTIONS
-from ingest.sizing.vectors import indexed
+from ingest.sizing.vectors import indexed, planned
 from ingest.units import parse
 
 #: keys of a job that are words of a question
@@ -86,10 +86,6 @@ PUBLISHED = ("publish_bytes", "publish_seconds", "publish_write_bandwidth", "anc
 PULLED = ("publish_bytes", "pull_seconds", "pull_read_bandwidth", "anchor_read_bandwidth", "join_seconds", "join_read_bytes",
           "join_read_bandwidth")  # fmt: skip
 TRACED = ("trace_write_bandwidth", "trace_bytes_per_day", "traces_retained_bytes")
-#: what the row of a vector index takes from the answer about it, and what besides where its queries read storage
-INDEXED = ("vectors", "index_bytes", "memory_bytes", "indexed_bytes_held", "index_load_seconds", "index_load_bandwidth",
-           "rebuild_write_bandwidth")  # fmt: skip
-QUERIED = ("read_requests_per_second", "query_block_bytes")
 #: keys of a checkpoint policy that say how large a checkpoint is, and the quantity that each is
 SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
 #: what a refusal says of a checkpoint below `set`, and the key that a policy has for it
@@ -370,30 +366,29 @@ class SiteJob:
             numbers = {name: described[key] for key, name in INDEX_OPTIONS.items() if isinstance(described.get(key), Input)}
             measured = {"documents": self.site.folder / described["measured"]} if "measured" in described else {}
             found = indexed({**described, **measured}, numbers, self.catalog, self.name).known
+            local = described.get("tier") == "nodes"
             try:
-                reads = found.value("reads_per_query") > 0
-                known.adopt(found.steps_of(*INDEXED, *(QUERIED if reads else ())))
+                known.adopt(found.steps_of(*planned(found, on_nodes=local)))
             except MissingQuantity as error:
                 raise IngestError(by_option(INDEX_OPTIONS, error.args[0])) from error
-        if reads:
+        if reads := "query_block_bytes" in known.steps:
             known.link("read_request_bytes", known.step("query_block_bytes"))
+        if local:
+            self._drives(known)
+            known.state("index_on_nodes")
         if reads and "query_latency" in numbers:
             known.adopt(found.steps_of("queries_per_second", "query_latency", "beam_width", "latency_budget"))
         used = {step.name for step in steps_below(known.steps.values())} | {"queries_per_second"}
         told = [unused(Option(key)) for key, name in INDEX_OPTIONS.items() if name in numbers and name not in used]
         growth = self.described.get("growth") or self.site.section("growth")
-        told += messages([finding("W106", words={"growth": "yes" if growth.keys() & {"capacity", "bandwidth", "add"} else ""})])
+        told += messages([finding("W106", words={"growth": "yes" if "add" in growth else ""})])
         words = {"cluster": self.described["cluster"], "pattern": "random"}
         return JobPlan(QuantityRow(self.name, words, known, None), None, None, tuple(told), False)
 
     def _place(self, known: Quantities) -> None:
         """Where the job reads from: storage, or the NVMe of its nodes."""
         placed = self.described.get("placement", STREAMED)
-        nvme = self.node.nvme_bytes
-        if "nvme" in self.cluster:
-            known.give({"node_nvme_bytes": self.cluster["nvme"]})
-        elif nvme is not None and nvme.value:
-            known.give({"node_nvme_bytes": from_catalog(nvme)})
+        self._drives(known)
         if self.data is not None:
             known.link("job_dataset_bytes", self.data.steps.get("dataset_bytes") or self.data.step("data_bytes"))
             known.state("copied_to_each_node" if placed.get("each") else "copied_once")
@@ -401,6 +396,14 @@ class SiteJob:
             local = Input(0, note="staged: the run reads from its nodes")
             known.give({"cold_share": local, "warm_share": local, "staging_seconds_allowed": placed["within"]})
             known.state("staged_on_nodes", "staged_whole" if placed.get("each") else "staged_in_shares")
+
+    def _drives(self, known: Quantities) -> None:
+        """The NVMe of its nodes, as the cluster states it or as it is known of their type."""
+        nvme = None if self.cluster["node"] == WITHOUT_GPUS else self.node.nvme_bytes
+        if "nvme" in self.cluster:
+            known.give({"node_nvme_bytes": self.cluster["nvme"]})
+        elif nvme is not None and nvme.value:
+            known.give({"node_nvme_bytes": from_catalog(nvme)})
 
     def _cache(self, known: Quantities) -> None:
         """What the nodes cache of a data set that they read again: host memory, or their NVMe where `placement` says so."""

@@ -46,12 +46,12 @@ from ingest.site.holdings import (
     elapsed_until,
     grown_models,
     holdings_of,
-    largest_indexes,
     place_grown_checkpoints,
+    place_index_growth,
     place_minimums,
     year_rows,
 )
-from ingest.site.jobs import QUERIED, place_transfers, plan_jobs
+from ingest.site.jobs import place_transfers, plan_jobs
 from ingest.site.loaders import place_loaders
 from ingest.site.plan import MOST_YEARS, TABLES, Plan, PlanScenarios, RootOptions
 from ingest.site.requirement_wording import LINES, RequirementValue
@@ -159,7 +159,7 @@ WRITES = {None: "checkpoints_overlap", True: "checkpoints_coincide", False: "che
 #: quantities of a job that are the same in every year
 SAME_EVERY_YEAR = ("ingest_bandwidth_per_job", "cold_share", "warm_share", "concurrent_runs", "nodes", "miss_share",
                    "warm_up_bytes", "warm_up_seconds", "starting_runs", "job_offload_read_bandwidth",
-                   "storage_tier_bytes", *QUERIED, "job_rebuild_bandwidth")  # fmt: skip
+                   "storage_tier_bytes", "read_requests_per_second", "query_block_bytes", "job_rebuild_bandwidth")  # fmt: skip
 
 
 class YearsOptions(TypedDict, total=False):
@@ -265,6 +265,7 @@ def plan_once(
     check_decisions(site)
     cover, overlap = document_facts(site), site.section("overlap")
     growth = growth_of(site, catalog)
+    horizon = int(site.data.get("years", USUAL_YEARS)) if years is None else years
     data = dataset_rows(site, catalog)
     planned = plan_jobs(site, catalog, data)
     jobs = [one.row for one in planned]
@@ -274,6 +275,7 @@ def plan_once(
     guidance = guidance_of(site, catalog, storage)
     place_floors(guidance, jobs)
     place_transfers(site, jobs)
+    place_index_growth(jobs, growth, horizon)
     place_loaders(site, jobs, storage, catalog)
     for row, policy in ((one.row, one.policy) for one in planned if one.policy is not None):
         # What saves checkpoints has the times of the site; what saves synchronously stops its reads meanwhile.
@@ -285,7 +287,6 @@ def plan_once(
         row.known.adopt({"node_drawable_bandwidth": guidance[str(row.words["cluster"])].known.step("node_drawable_bandwidth")})
     tiers = tier_columns(jobs, serving)
     clusters = _clusters(site, jobs, serving, guidance)
-    horizon = int(site.data.get("years", USUAL_YEARS)) if years is None else years
     moving = storage.with_inputs({})
     moving.adopt(columns_of("clusters", clusters))
     sizes, units = [*of_clusters(clusters, jobs, serving)], [*of_storage(storage)]
@@ -295,18 +296,17 @@ def plan_once(
     by_year = year_rows(site, jobs, {**of_jobs, **tiers, **drawn}, holdings, storage, growth, tiers=bool(tiers))
     refuse_what_is_lost(site, by_year)
     known = storage.with_inputs({})
-    known.adopt({**of_jobs, **drawn, **largest_indexes(jobs, growth, horizon)})
+    known.adopt({**of_jobs, **drawn})
     for table, rows in (("clusters", clusters), ("years", by_year), ("serving", serving)):
         known.adopt(columns_of(table, rows))
     known.state(WRITES[overlap.get("checkpoints")])
     if tiers:
-        known.state("tiers_shared")
-        if overlap.get("reads_and_checkpoints") is False:
-            known.state("reads_alternate_with_saves")
+        alternate = overlap.get("reads_and_checkpoints") is False
+        known.state("tiers_shared", *(["reads_alternate_with_saves"] if alternate else ()))
     if any(row.step("local_kv_bytes") is not None for row in serving):
         known.state("caches_on_nodes")
     if any(row.step("miss_share") is not None for row in jobs):
-        known.state("data_cached")
+        known.state("data_cached_beside_tiers" if tiers else "data_cached")
     if (grown := _grown(site, jobs, serving, horizon, growth, storage)) is not None:
         known.link("grown_read_bandwidth", grown)
     if growth.parameters and horizon:
@@ -417,7 +417,7 @@ def _left_out(site: Site, saves: bool, tiers: bool) -> dict[str, str]:
         "R-SERVE": (any("load_time" in one for one in served), UNTIMED),
         **dict.fromkeys(("R-SYNC", "R-TRACE"), (published, NOT_PUBLISHED)),
         "R-VEC": (site.section("indexes"), Message("the site has no vector index", supply=("indexes",))),
-        "R-OFFLOAD": (served or any("offload" in job for job in jobs), NOT_OFFLOADED),
+        "R-OFFLOAD": (served or any("offload" in job or "tier" in job.get("index", ()) for job in jobs), NOT_OFFLOADED),
     }
     return found | {one.id: why for one in LINES for start, (is_there, why) in needed.items()
                     if one.id.startswith(start) and not is_there}  # fmt: skip

@@ -76,6 +76,7 @@ KEPT = {
     "node_checkpoint_bytes": "checkpoints",
     "nvme_tier_bytes": "model states",
     "local_kv_bytes_per_node": "key-value caches",
+    "local_index_bytes": "vector indexes",
 }
 
 

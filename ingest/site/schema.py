@@ -219,7 +219,7 @@ def _meant(found: str, keys: Sequence[str], known: Sequence[str]) -> str:
     meant = synonyms().get(section, {}).get(word, "")
     if not meant and not nearest(found, known):
         meant = _elsewhere(section, word)
-    if not meant:
+    if meant in ("", found):
         return f", {expected_key(found, known)}"
     key, _, note = meant.partition(": ") if "{" not in meant else (meant, "", "")
     return f"; did you mean '{key}'{f' ({note})' if note else ''}?"

@@ -309,7 +309,7 @@ ROWS = (
          supply=(Option("set.source_text_bytes", "SIZE"),)),
     Rule("W105", 9, "latency_budget", "<", "client_latency", supply=("latency", "beam", "cached_share"), tender="R-VEC",
          text="its latency leaves a query {shown} for each of its reads one after the other; at a client one takes {at_most}"),
-    Rule("W106", 9, supply=("vectors",), **_said("R-VEC-01 to R-VEC-03 (by `add` R-VEC-04) leave growth out", growth="yes")),
+    Rule("W106", 9, supply=("vectors",), **_said("R-VEC leaves growth by `add` out, which names no vectors", growth="yes")),
     Rule("W83", 7, **_said("no system of the catalog meets all mandatory lines ({why})", systems="none fits"),
          supply=("storage.at_least",), tender="R-READ R-WRITE R-RESTART R-CAP-03"),
     Rule("W79", 9, "read_density", ">", MOST_DENSE,

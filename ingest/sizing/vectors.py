@@ -12,7 +12,7 @@ from ingest.catalog.store import Catalog, opened
 from ingest.corpus.measurement_file import is_file_name, read_measurement
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in
-from ingest.engine.registry import needs_below, solve
+from ingest.engine.registry import needs_below, solve, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived, revised
@@ -22,6 +22,7 @@ from ingest.sizing.evidence_ladder import from_catalog, from_fields, peak_of
 from ingest.sizing.job import ONE_GPU, USUAL_GPU, Amount, CommonOptions, by_option, by_user, quantities_of, settings_of
 from ingest.sizing.resolve import model_structure
 from ingest.sizing.rules import finding, messages, unused, with_unused
+from ingest.units import display
 
 #: index -> the layout that is meant where none is named
 USUAL_LAYOUTS = {"flat": "faiss", "hnsw": "faiss", "ivf-flat": "faiss", "ivf-pq": "faiss", "diskann": "diskann"}
@@ -33,6 +34,8 @@ CASES = {
     "graph": ("records_kept", "vectors_kept", "graph_kept"),
     "codes": ("records_kept", "codes_kept"),
     "sectors": ("nodes_in_sectors", "index_on_storage"),
+    "graph in pages": ("graph_in_pages",),
+    "lists in pages": ("lists_in_pages",),
 }
 #: What a text is given by.
 TEXT = ("documents", "tokens")
@@ -43,6 +46,8 @@ DEFAULTS = {
     "index_load_seconds": assumed(600, "copies of the index have 10 min to read it after a restart", "load_time"),
     "rebuilds_per_day": assumed(1, "the index is written once a day, by rebuilds and compaction", "rebuilds_per_day"),
 }
+#: What the name of a limit of a layout ends with, and the option of each quantity that has one.
+BOUNDS, LIMITED = ("_min", "_max"), {"index_degree": "degree", "index_lists": "lists", "stored_vector_bytes": "dimensions"}
 #: index -> neighbours of a node
 USUAL_DEGREES = {
     "hnsw": Input(16, source="hnswlib", where="README.md: M=16 by default", grade="published").by_default(
@@ -156,6 +161,14 @@ class VectorsOptions(IndexedOptions, IndexOptions, QueryOptions, CommonOptions, 
     """The options of `vectors`."""
 
 
+#: what a plan takes of an index, and besides where its queries read storage
+INDEXED = ("vectors", "index_bytes", "memory_bytes", "indexed_bytes_held", "index_load_seconds", "index_load_bandwidth",
+           "rebuild_write_bandwidth")  # fmt: skip
+QUERIED = ("read_requests_per_second", "query_block_bytes")
+#: what the drives of its nodes hold and answer, of which storage has one copy and no reads
+ON_NODES = ("index_copy_bytes", "index_replicas", "rebuilds_per_day", "missed_index_reads")
+LOCAL_READS = ("queries_per_second", "index_request_bytes")
+ONE_COPY, OWN_DRIVES = Input(1, note="nodes copy the index of storage"), Input(0, note="drives of the nodes answer queries")
 #: option -> the quantity that it sets
 QUANTITIES = quantities_in(VectorsOptions)
 
@@ -227,7 +240,7 @@ def indexed(asked: Mapping[str, Any], stated: Mapping[str, Input], catalog: Cata
         **DEFAULTS,
         **of_file,
         **_embedded(asked, catalog, stated),
-        **from_fields({name: getattr(layout, name) for name in layout.shapes if name != "code_parts_max"}),
+        **from_fields({name: getattr(layout, name) for name in layout.shapes if not name.endswith(BOUNDS)}),
         "vector_element_bytes": derived(WIDTHS[dtype], dtype),
         **stated,
     }
@@ -238,6 +251,18 @@ def indexed(asked: Mapping[str, Any], stated: Mapping[str, Input], catalog: Cata
     except MissingQuantity as error:
         error.args = tuple(by_option(QUANTITIES, why) for why in error.args)
         raise
+
+
+def planned(known: Quantities, *, on_nodes: bool) -> Iterator[str]:
+    """What a plan takes of an index: its loads, rebuilds and bytes, and its queries where they read storage or own drives."""
+    if on_nodes:
+        known.give({"stored_copies": ONE_COPY, "stored_index_reads": OWN_DRIVES})
+        known.link("loaded_index_bytes", known.step("index_copy_bytes"))
+    yield from INDEXED
+    if known.value("reads_per_query") > 0:
+        yield from QUERIED
+    if on_nodes:
+        yield from (*ON_NODES, *(LOCAL_READS if known.value("missed_index_reads") else ()))
 
 
 def _is_file(name: str, asked: Mapping[str, Any]) -> bool:
@@ -304,6 +329,9 @@ def _embedded(asked: Mapping[str, Any], catalog: Catalog, stated: Mapping[str, I
     made = model_structure(asked["embedding"], catalog)
     where = f"rows of {made.id}"
     length = stated.get("chunk_tokens", USUAL_CHUNK).value
+    if made.longest and length > made.longest:
+        expected = f"expected at most {made.longest:,.0f}, as far as the positions of {made.id} reach"
+        raise option_error("chunk", f": found {length:,.0f}, {expected}")
     columns = {name: derived(column, where) for name, column in made.quantities(length).items()}
     model = Quantities({**columns, "sequence_length": Input(length)})
     found = {"embedding_flops_per_token": derived(model.value("forward_flops_per_token_full_attention"), where)}
@@ -349,9 +377,12 @@ def _built(given: dict[str, Input], layout: Layout, asked: Mapping[str, Any], ow
     overlap, chunk = (given.get(name, Input(0)).value for name in ("chunk_overlap_tokens", "chunk_tokens"))
     if overlap and overlap >= chunk:
         raise option_error("overlap", f": found {overlap:,.0f}, expected less than the {chunk:,.0f} tokens of a chunk")
+    in_lists = layout.index.startswith("ivf")
+    if not in_lists:
+        given.pop("index_lists", None)
     known = Quantities(given, owner)
     known.state(*cases)
-    if layout.index.startswith("ivf"):
+    if in_lists:
         usual = float(solve("usual_lists", {"shard_vectors": known.value("shard_vectors")}))
         known.give_default("index_lists", Input(usual, source="faiss", where="guidelines: 4 to 16 √n lists", grade="published")
                            .by_default("4 √vectors lists", "lists"))  # fmt: skip
@@ -378,10 +409,24 @@ def _check(known: Quantities, layout: Layout) -> None:
     if known.value("codebook_entries") > count:
         entries = f"{known.value('codebook_entries'):,.0f}, which a codebook has entries"
         raise option_error("vectors", f": found {count:,.0f} of a shard, expected at least {entries}")
+    if layout.index.startswith("ivf") and not lists:
+        raise option_error("lists", ": found 0, expected at least 1")
+    for name, most, of in (("search_list", count, "a shard"), ("fetched_records", known.value("vectors"), "the index")):
+        one = known.given.get(name) if name != "search_list" or layout.stores == "sectors" else None
+        if one is not None and one.value > most:
+            why = f": found {one.value:,.0f}, expected at most the {most:,.0f} vectors of {of}"
+            raise option_error("top_k" if name == "fetched_records" else name, why)
     if lists > count:
         raise option_error("lists", f": found {lists:,.0f}, expected at most the {count:,.0f} vectors of a shard")
     if (cached := known.value("cached_nodes")) > known.value("vectors"):
         raise option_error("cached_nodes", f": found {cached:,.0f}, expected at most the {known.value('vectors'):,.0f} vectors")
+    for bound in ("index_degree_min", "index_degree_max", "index_lists_max", "stored_vector_bytes_max"):
+        limit, name, least = getattr(layout, bound), bound[:-4], bound.endswith("_min")
+        value = known.value(name) if limit is not None else 0
+        if limit is not None and (value < limit.value if least else value > limit.value):
+            found, end = (display(float(one), unit_of(name), binary=False) for one in (value, limit.value))
+            why = f": found {found}, expected at {'least' if least else 'most'} {end} in {layout.name}"
+            raise option_error(LIMITED[name], why)
     probes, code = (known.given.get(name) for name in ("probed_lists", "code_parts"))
     if probes is not None and lists and probes.value > lists:
         raise option_error("probes", f": found {probes.value:,.0f}, expected at most the {lists:,.0f} lists of a shard")

@@ -20,7 +20,7 @@ TABLES = ("clusters", "jobs", "serving", "datasets")
 #: what each line holds, by the quantity of a job or workload that causes it
 CAUSES = {
     "R-READ-03": ("job_read_bandwidth", "kv_peak_read_bandwidth"),
-    "R-READ-05": ("job_cold_read_bandwidth",),
+    "R-READ-05": ("job_cold_read_bandwidth", "kv_peak_read_bandwidth"),
     "R-WRITE-01": ("job_write_bandwidth", "kv_write_bandwidth"),
     "R-RESTART-02": ("job_restart_bandwidth",),
     "R-KV-01": ("kv_peak_read_bandwidth",),

