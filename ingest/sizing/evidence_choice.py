@@ -35,11 +35,10 @@ from ingest.sizing.published_rates import (
     PublishedRates,
     Run,
     check_own_rates,
-    newest,
     part_of,
-    protocol_rates,
     published,
     rates_of,
+    series_of,
     typical,
 )
 from ingest.sizing.resolve import machine_of, model_named, model_structure
@@ -206,13 +205,13 @@ def _with_slower(
     slower = FASTEST_FIRST[FASTEST_FIRST.index(family_of(precision)[0]) + 1 : FASTEST_FIRST.index("bf16") + 1]
     runs = [
         run
-        for run in newest(rates.model, rates.of_runs())
+        for run in rates.newest()
         if run.gpu == gpu.id and run.round in (rates.rounds(run.protocol)[-2:] or ("",)) and protocol in (None, run.protocol)
     ]
     found = {
         one: typical(rates, {each.protocol: each.value for each in at_size})[0]
         for one in slower
-        if (at_size := protocol_rates(rates.model, runs, one, size, rates.steps))
+        if (at_size := [series.at(size, rates.steps) for series in series_of(rates.model, runs, one)])
     }
     low = min([rate.low or rate.value, *found.values()])
     if not found or low == rate.low:
@@ -461,7 +460,7 @@ def _recalled(rates: PublishedRates, gpu: Gpu, precision: str, protocol: str | N
     """The utilization from a rate on this GPU that is recalled and has not been read again."""
     model = rates.model
     rows = [rate for rate in rates.rows if rate.grade == "assumed" and rate.gpu == gpu.id]
-    found = [rate for rate in protocol_rates(model, rows, precision) if protocol in (None, rate.protocol)]
+    found = [one.few for one in series_of(model, rows, precision) if protocol in (None, one.protocol)]
     if not found:
         return None
     part = part_of(rates, found[0])
@@ -485,7 +484,7 @@ def _share(model: Model, gpu: Gpu, precision: str, rate: float) -> float | None:
 
 def utilizations(rates: PublishedRates, precision: str) -> Iterator[Evidence]:
     """The share of the dense peak that training runs of a model reached, one per GPU."""
-    found = protocol_rates(rates.model, rates.of_runs(), precision)
+    found = [one.few for one in rates.series(rates.of_runs, precision)]
     for name in dict.fromkeys(rate.gpu for rate in found):
         own = [rate for rate in found if rate.gpu == name]
         share = _share(rates.model, rates.gpu(name), family_of(precision)[0], median(rate.value for rate in own))

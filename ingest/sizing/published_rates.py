@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, combinations, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ingest.catalog.records import Family, Gpu, Model, Protocol, Rate, Value
 from ingest.catalog.store import TABLE, Catalog
@@ -36,6 +36,7 @@ LOWER_BOUND = "lower bound"
 SLOWED = 0.8
 #: The protocol of rates that are samples over the GPU-hours of a whole run, the time without progress included.
 WHOLE_RUNS = "gpu-hours"
+Made = TypeVar("Made")
 Cells = Mapping[tuple[str, str], Mapping[tuple[str, str], float]]
 
 
@@ -85,6 +86,8 @@ class PublishedRates:
         self.model, self._catalog, self._file = model, catalog, model.path.with_suffix(".csv")
         self._before, self._seen, self.batch = before, seen, batch
         self._emulations: dict[str, bool] = {}
+        #: what follows from the rates alone, whatever the size of a job: found once
+        self.memory: dict[object, Any] = {}
 
     @cached_property
     def rows(self) -> tuple[Rate, ...]:
@@ -92,9 +95,35 @@ class PublishedRates:
         rows = self._catalog.rates(self.model)
         return tuple(row for row in rows if row.round in self.rounds(row.protocol)) if self._before else rows
 
+    def once(self, key: object, make: Callable[[], Made]) -> Made:
+        """What follows from the rates and a key alone."""
+        if key not in self.memory:
+            self.memory[key] = make()
+        made: Made = self.memory[key]
+        return made
+
     def of_runs(self, *, emulated: bool = False) -> list[Rate]:
         """Those of training runs, or of emulations, without those that are only recalled."""
-        return [row for row in self.rows if row.grade != "assumed" and self.is_emulation(row.protocol) == emulated]
+        return self.once(
+            ("runs", emulated),
+            lambda: [row for row in self.rows if row.grade != "assumed" and self.is_emulation(row.protocol) == emulated],
+        )
+
+    def newest(self) -> list[Rate]:
+        """Those of training runs of the newest round of each benchmark at each size."""
+        return self.once("newest", lambda: newest(self.model, self.of_runs()))
+
+    def newest_emulations(self) -> list[Rate]:
+        """The same of emulations."""
+        return self.once("newest emulations", lambda: newest(self.model, self.of_runs(emulated=True)))
+
+    def of_gpus(self) -> list[Rate]:
+        """All of them that tell what GPUs consume."""
+        return self.once("gpus", lambda: of_gpus(self.model, self.rows))
+
+    def series(self, of: Callable[[], Iterable[Rate]], precision: str) -> list[Series]:
+        """Those of one of these lists at a precision, by GPU and protocol."""
+        return self.once(("series", of, precision), lambda: series_of(self.model, of(), precision))
 
     def gpu(self, name: str) -> Gpu:
         """The GPU of a rate."""
@@ -218,46 +247,65 @@ class ProtocolRate(NamedTuple):
         return self.gpus is not None and self.gpus > max(BASE_GPUS, FAR_SIZE * max(row.gpus for row in self.rows))
 
 
-def protocol_rates(
-    model: Model, rates: Iterable[Rate], precision: str, gpus: float | None = None, steps: Steps | None = None
-) -> list[ProtocolRate]:
-    """Return one rate per GPU and protocol.
+class Series:
+    """The runs of a model on one GPU under one protocol, at a precision."""
 
-    Rates graded `assumed` count only if there are no others at that precision, or its sibling. With the size of the job in
-    `gpus`, the total rate follows the medians of the published sizes, and a larger job never reads less than a smaller one;
-    beyond the largest it follows the steps of the model. Without, the rate is the median of the runs on at most two nodes, or
-    of the smallest runs.
-    """
+    def __init__(self, model: Model, rows: Sequence[Rate]) -> None:
+        self.model, self.rows = model, rows
+        self.gpu, self.protocol = rows[0].gpu, rows[0].protocol
+
+    @cached_property
+    def few(self) -> ProtocolRate:
+        """The rate on at most two nodes, or else of the smallest runs: the median."""
+        limit = max(FEW_NODES, min(row.nodes for row in self.rows))
+        small = tuple(row for row in self.rows if row.nodes <= limit)
+        value = _middle(self.model, small)
+        return ProtocolRate(self.protocol, self.gpu, value, small, None, value, max(row.gpus for row in small))
+
+    @cached_property
+    def sizes(self) -> dict[int, tuple[Rate, ...]]:
+        """The runs of each size, the smallest first."""
+        return {size: tuple(row for row in self.rows if row.gpus == size) for size in sorted({row.gpus for row in self.rows})}
+
+    @cached_property
+    def totals(self) -> dict[int, float]:
+        """The rate of all GPUs at each size; more GPUs never read less."""
+        totals: dict[int, float] = {}
+        for size, rows in self.sizes.items():
+            totals[size] = max([size * _middle(self.model, rows), *totals.values()])
+        return totals
+
+    def at(self, gpus: float | None, steps: Steps) -> ProtocolRate:
+        """The rate at the size of a job, or on a few nodes.
+
+        The total rate follows the medians of the published sizes, and a larger job never reads less than a smaller one; beyond
+        the largest it follows the steps of the model.
+        """
+        if gpus is None:
+            return self.few
+        found = _at_size(self, gpus, steps)
+        return _in_batch(self, found, steps) if steps.batch else found
+
+
+def series_of(model: Model, rates: Iterable[Rate], precision: str) -> list[Series]:
+    """Return the runs by GPU and protocol; those graded `assumed` count only if there are no others at that precision, or its
+    sibling."""
     members = family_of(precision)
     usable = [rate for rate in rates if rate.precision in members and samples_of(model, rate) is not None]
     sure = [rate for rate in usable if rate.grade != "assumed"]
     groups: dict[tuple[str, str], list[Rate]] = {}
     for rate in sure or usable:
         groups.setdefault((rate.gpu, rate.protocol), []).append(rate)
-    if gpus is None:
-        found = []
-        for (gpu, protocol), rows in groups.items():
-            limit = max(FEW_NODES, min(row.nodes for row in rows))
-            small = tuple(row for row in rows if row.nodes <= limit)
-            value = _middle(model, small)
-            found.append(ProtocolRate(protocol, gpu, value, small, None, value, max(row.gpus for row in small)))
-        return found
-    steps = steps or Steps()
-    found = [_at_size(model, rows, gpus, steps) for rows in groups.values()]
-    return [_in_batch(model, groups[one.gpu, one.protocol], one, steps) for one in found] if steps.batch else found
+    return [Series(model, rows) for rows in groups.values()]
 
 
-def _at_size(model: Model, rows: Sequence[Rate], gpus: float, steps: Steps) -> ProtocolRate:
+def _at_size(series: Series, gpus: float, steps: Steps) -> ProtocolRate:
     """The rate of one protocol and GPU."""
-    protocol, gpu = rows[0].protocol, rows[0].gpu
-    totals: dict[int, float] = {}
-    for size in sorted({row.gpus for row in rows}):
-        total = size * _middle(model, [row for row in rows if row.gpus == size])
-        totals[size] = max([total, *totals.values()])
+    totals, protocol, gpu = series.totals, series.protocol, series.gpu
     below = max((size for size in totals if size <= gpus), default=min(totals))
     above = min((size for size in totals if size >= gpus), default=None)
     published = totals[below] / below
-    near = tuple(row for row in rows if row.gpus in (below, above if above is not None and gpus > below else below))
+    near = tuple(row for row in series.rows if row.gpus in (below, above if above is not None and gpus > below else below))
     made = ProtocolRate(protocol, gpu, published, near, gpus, published, below)
     if above is None:
         value, low, factor = beyond(Run(below, published, _batch(near)), gpus, steps, steps.exponent(protocol, gpu))
@@ -269,16 +317,17 @@ def _at_size(model: Model, rows: Sequence[Rate], gpus: float, steps: Steps) -> P
     return made._replace(value=value, factor=factor)
 
 
-def _in_batch(model: Model, rows: Sequence[Rate], rate: ProtocolRate, steps: Steps) -> ProtocolRate:
+def _in_batch(series: Series, rate: ProtocolRate, steps: Steps) -> ProtocolRate:
     """The rate of a job that states its batch: a benchmark on many GPUs cuts a small one into pieces, a whole run has its own.
 
     The job is at least as fast as each smaller run at the samples per GPU and step that its batch leaves.
     """
     gpus, own = rate.gpus or 0, steps.batch or Input(0)
     low = rate.low or rate.value
-    for size in sorted({row.gpus for row in rows if row.gpus <= gpus}):
-        there = tuple(row for row in rows if row.gpus == size)
-        run = Run(size, _middle(model, there), _batch(there) or steps.batch_on(size))
+    for size, there in series.sizes.items():
+        if size > gpus:
+            break
+        run = Run(size, _middle(series.model, there), _batch(there) or steps.batch_on(size))
         if run.batch is None or run.step_samples is None:
             continue
         half = steps.half_speed(run.step_samples)
@@ -401,7 +450,7 @@ def measured_models(every: Iterable[PublishedRates]) -> Iterator[tuple[Published
     for rates in every:
         rows = rates.of_runs()
         for precision in dict.fromkeys(family_of(row.precision)[0] for row in rows):
-            yield rates, precision, protocol_rates(rates.model, rows, precision)
+            yield rates, precision, [one.few for one in rates.series(rates.of_runs, precision)]
 
 
 def before_round(catalog: Catalog, name: str) -> Iterator[PublishedRates]:
@@ -462,10 +511,9 @@ def published(
     model = rates.model
     # An emulated accelerator sleeps as long in a job of any size.
     size = gpus if basis == "measured" else None
-    rows = newest(model, rates.of_runs(emulated=basis == "emulated"))
-    at_size = protocol_rates(model, rows, precision, size, rates.steps)
-    here = (rate for rate in at_size if rate.gpu == gpu.id and protocol in (None, rate.protocol))
-    found = sorted(here, key=lambda rate: rate.value)
+    rows = rates.newest if basis == "measured" else rates.newest_emulations
+    here = [one for one in rates.series(rows, precision) if one.gpu == gpu.id and protocol in (None, one.protocol)]
+    found = sorted([one.at(size, rates.steps) for one in here], key=lambda rate: rate.value)
     if not found:
         return None
     parts = tuple(part_of(rates, rate) for rate in found)

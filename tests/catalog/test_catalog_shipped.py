@@ -21,7 +21,7 @@ from ingest.sizing import bandwidth, evidence_ladder
 from ingest.sizing.evidence_choice import utilizations
 from ingest.sizing.evidence_ladder import FAMILIES, generation_of
 from ingest.sizing.model import model
-from ingest.sizing.published_rates import TABLE, half_speeds, protocol_rates, rates_of, submissions
+from ingest.sizing.published_rates import TABLE, half_speeds, series_of, rates_of, submissions
 from ingest.sizing.train import train
 from ingest.units import parse, physical
 from ingest.validation import located
@@ -192,7 +192,7 @@ def test_generations_differ_where_the_others_of_a_model_say_so(shipped, name):
         for share in utilizations(rates, "bf16"):
             generation = generation_of(rates.gpu(share.what))
             pairs.append((entry.id, generation, share.value))
-            runs = protocol_rates(entry, rates.of_runs(), "bf16")
+            runs = series_of(entry, rates.of_runs(), "bf16")
             protocols[generation] |= {rate.protocol for rate in runs if rate.gpu == share.what}
 
     def middle(left_out, generation=None):

@@ -47,13 +47,15 @@ def _plain(word: str) -> re.Pattern[str]:
 FORMS = (
     Form("timm", "Train: ", re.compile(r"\bTrain: (\d+) \[\s*(\d+)/"), _mean("Time"), _mean("Data"),
          rate=re.compile(rf"\(\s*()[0-9.]+s,\s*{NUMBER}/s\)")),
-    Form("PyTorch", "Epoch: [", re.compile(r"\bEpoch: \[(\d+)\]\[\s*(\d+)/"), _mean("Time"), _mean("Data"), rate=_mean("Speed")),
-    Form("OpenCLIP", "Train Epoch: ", re.compile(r"\bTrain Epoch: (\d+) \[\s*(\d+)/"), _plain(r"Batch \(t\)"), _plain(r"Data \(t\)"), False,
-         re.compile(rf"()\s{NUMBER}/s,"), re.compile(rf"()\s{NUMBER}/s/gpu")),
+    Form("PyTorch", "Epoch: [", re.compile(r"\bEpoch: \[(\d+)\]\[\s*(\d+)/"), _mean("Time"), _mean("Data"),
+         rate=_mean("Speed")),
+    Form("OpenCLIP", "Train Epoch: ", re.compile(r"\bTrain Epoch: (\d+) \[\s*(\d+)/"), _plain(r"Batch \(t\)"),
+         _plain(r"Data \(t\)"), False, re.compile(rf"()\s{NUMBER}/s,"), re.compile(rf"()\s{NUMBER}/s/gpu")),
     Form("torchvision", "Epoch: [", re.compile(r"\bEpoch: \[(\d+)\]\s+\[\s*(\d+)/"), _plain("time"), _plain("data"), False),
     Form("mmengine", "data_time", re.compile(r"\b(?:Epoch|Iter)(?:\(train\))?\s+\[(?:(\d+)\]\[)?\s*(\d+)/"), _plain("time"),
          _plain("data_time"), False),
-    Form("YOLOX", "iter_time", re.compile(r"\bepoch: (\d+)/\d+, iter: (\d+)/"), _plain("iter_time"), _plain("data_time"), False),
+    Form("YOLOX", "iter_time", re.compile(r"\bepoch: (\d+)/\d+, iter: (\d+)/"), _plain("iter_time"),
+         _plain("data_time"), False),
     Form("Detectron2", "iter: ", re.compile(r"\b()iter: (\d+)\b"), _plain("time"), _plain("data_time"), False),
 )  # fmt: skip
 
