@@ -22,6 +22,7 @@ from ingest.sizing.evidence_ladder import (
     FASTEST_FIRST,
     RATE,
     EvidenceLevel,
+    check_own_rates,
     family_of,
     from_catalog,
     generation_of,
@@ -34,7 +35,6 @@ from ingest.sizing.published_rates import (
     LONE,
     PublishedRates,
     Run,
-    check_own_rates,
     part_of,
     published,
     rates_of,
@@ -158,12 +158,11 @@ def usual_precision(
         return Usual(FAMILIES[0][0])
     size, reach = gpus or 0, dict[str, float]()
     for precision in FASTEST_FIRST:
-        runs = [run for run in rates.of_runs() if run.precision in family_of(precision) and protocol in (None, run.protocol)]
+        runs = _runs_at(rates, precision, protocol)
         most = max((run.gpus * REACH for run in runs if run.gpu == gpu.id), default=0.0)
         if not most or most < size:
             # The other GPUs are read only where they decide.
-            others = [run for run in runs if peak_of(gpu, run.precision) and are_of_a_generation(rates.gpu(run.gpu), gpu)]
-            most = max([most, *(run.gpus * REACH for run in others)])
+            most = max(most, _largest_of_generation(rates, gpu, precision, protocol) * REACH)
         if most >= max(size, 1):
             return Usual(precision, reach)
         if most:
@@ -188,6 +187,22 @@ def usual_precision(
         if protocol in (None, rate.protocol) and (rate.gpu == gpu.id or peak_of(gpu, rate.precision))
     ]
     return Usual(FASTEST_FIRST[min(usable)[2]] if usable else FAMILIES[0][0])
+
+
+def _runs_at(rates: PublishedRates, precision: str, protocol: str | None) -> list[Rate]:
+    """The training runs at a precision, or its sibling, under one protocol or all."""
+    members = family_of(precision)
+    return rates.once(
+        ("runs at", precision, protocol),
+        lambda: [run for run in rates.of_runs() if run.precision in members and protocol in (None, run.protocol)],
+    )
+
+
+def _largest_of_generation(rates: PublishedRates, gpu: Gpu, precision: str, protocol: str | None) -> int:
+    """The GPUs of the largest of these runs on GPUs of a generation."""
+    runs = _runs_at(rates, precision, protocol)
+    alike = (run.gpus for run in runs if peak_of(gpu, run.precision) and are_of_a_generation(rates.gpu(run.gpu), gpu))
+    return rates.once(("largest", gpu.path, precision, protocol), lambda: max(alike, default=0))
 
 
 def computed_in(model: Model | None, gpu: Gpu | None, gpus: float | None, catalog: Catalog) -> str:
@@ -484,7 +499,7 @@ def _share(model: Model, gpu: Gpu, precision: str, rate: float) -> float | None:
 
 def utilizations(rates: PublishedRates, precision: str) -> Iterator[Evidence]:
     """The share of the dense peak that training runs of a model reached, one per GPU."""
-    found = [one.few for one in rates.series(rates.of_runs, precision)]
+    found = [one.few for one in rates.series("runs", precision)]
     for name in dict.fromkeys(rate.gpu for rate in found):
         own = [rate for rate in found if rate.gpu == name]
         share = _share(rates.model, rates.gpu(name), family_of(precision)[0], median(rate.value for rate in own))

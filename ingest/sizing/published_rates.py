@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, combinations, islice
-from pathlib import Path
+from itertools import chain, combinations
 from typing import Any, NamedTuple, TypeVar
 
 from ingest.catalog.records import Family, Gpu, Model, Protocol, Rate, Value
-from ingest.catalog.store import TABLE, Catalog
-from ingest.configuration import shipped_folder
+from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
 from ingest.engine.ranges import ranged
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
-from ingest.errors import IngestError
-from ingest.sizing.evidence_ladder import BASE_GPUS, RATE, EvidenceLevel, family_of, median, peak_of, utilization_of
+from ingest.sizing.evidence_ladder import BASE_GPUS, RATE, Cells, EvidenceLevel, family_of, median, seen_rates, utilization_of
 from ingest.sizing.rules import told
 from ingest.units import display, exact
 
@@ -37,23 +33,6 @@ SLOWED = 0.8
 #: The protocol of rates that are samples over the GPU-hours of a whole run, the time without progress included.
 WHOLE_RUNS = "gpu-hours"
 Made = TypeVar("Made")
-Cells = Mapping[tuple[str, str], Mapping[tuple[str, str], float]]
-
-
-def seen_rates(catalog: Catalog) -> Cells:
-    """The rates of training runs on one to a few nodes, by protocol and GPU, then by model and precision.
-
-    >>> round(seen_rates(Catalog())["lambda-v1", "v100-sxm2"]["resnet50", "bf16"])
-    781
-    """
-    if TABLE not in catalog.memory:
-        cells: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
-        with (shipped_folder() / TABLE).open(encoding="utf-8", newline="") as lines:
-            for protocol, precision, model, gpu, rate in islice(csv.reader(lines), 1, None):
-                cells.setdefault((protocol, gpu), {})[model, precision] = float(rate)
-        catalog.memory[TABLE] = cells
-    found: Cells = catalog.memory[TABLE]
-    return found
 
 
 class Floor(NamedTuple):
@@ -113,17 +92,15 @@ class PublishedRates:
         """Those of training runs of the newest round of each benchmark at each size."""
         return self.once("newest", lambda: newest(self.model, self.of_runs()))
 
-    def newest_emulations(self) -> list[Rate]:
-        """The same of emulations."""
-        return self.once("newest emulations", lambda: newest(self.model, self.of_runs(emulated=True)))
-
-    def of_gpus(self) -> list[Rate]:
-        """All of them that tell what GPUs consume."""
-        return self.once("gpus", lambda: of_gpus(self.model, self.rows))
-
-    def series(self, of: Callable[[], Iterable[Rate]], precision: str) -> list[Series]:
-        """Those of one of these lists at a precision, by GPU and protocol."""
-        return self.once(("series", of, precision), lambda: series_of(self.model, of(), precision))
+    def series(self, of: str, precision: str) -> list[Series]:
+        """Those of `runs`, of the newest runs (`measured`) or emulations (`emulated`), or of `gpus`, by GPU and protocol."""
+        lists = {
+            "runs": self.of_runs,
+            "measured": self.newest,
+            "emulated": lambda: newest(self.model, self.of_runs(emulated=True)),
+            "gpus": lambda: of_gpus(self.model, self.rows),
+        }
+        return self.once(("series", of, precision), lambda: series_of(self.model, lists[of](), precision))
 
     def gpu(self, name: str) -> Gpu:
         """The GPU of a rate."""
@@ -332,9 +309,10 @@ def _in_batch(series: Series, rate: ProtocolRate, steps: Steps) -> ProtocolRate:
             continue
         half = steps.half_speed(run.step_samples)
         least, _ = _in_steps(run, gpus, run.step_samples, max(own.low or own.value, run.batch), half)
-        value, factor = _in_steps(run, gpus, run.step_samples, max(own.value, run.batch), half)
+        value, fewer = _in_steps(run, gpus, run.step_samples, max(own.value, run.batch), half)
         low = max(low, least)
         if value > rate.value:
+            factor = _factor(run, value, fewer, run.step_samples)
             rate = rate._replace(value=value, rows=there, published=run.rate, size=size, factor=factor)
     return rate._replace(low=min(low, rate.value))
 
@@ -356,13 +334,17 @@ def beyond(run: Run, gpus: float, steps: Steps, exponent: float | None = None) -
     if batch is None:
         # The samples of a GPU are counted in those of the run; on a few GPUs a job has as many.
         low, _ = _in_steps(run, gpus, 1.0, max(run.gpus, min(gpus, BASE_GPUS)), steps.floor)
-        growing = _in_steps(run, gpus, 1.0, gpus, steps.floor)
-        value, factor = growing if exponent is None else _by_power(run, gpus, exponent)
+        if exponent is not None:
+            value, factor = _by_power(run, gpus, exponent)
+        else:
+            value, fewer = _in_steps(run, gpus, 1.0, gpus, steps.floor)
+            factor = _factor(run, value, fewer, 1.0)
     else:
         samples = batch / run.gpus
         half = steps.half_speed(samples)
         low, _ = _in_steps(run, gpus, samples, batch, half)
-        value, factor = _in_steps(run, gpus, samples, max(steps.batch_on(gpus) or batch, batch), half)
+        value, fewer = _in_steps(run, gpus, samples, max(steps.batch_on(gpus) or batch, batch), half)
+        factor = _factor(run, value, fewer, samples)
     return value, min(low, value), factor
 
 
@@ -372,22 +354,28 @@ def _by_power(run: Run, gpus: float, exponent: float) -> tuple[float, str]:
     return value, f"({gpus:,.0f} ÷ {run.gpus:,})^({exponent:.3g} - 1)"
 
 
-def _in_steps(run: Run, gpus: float, samples: float, batch: float, half: float) -> tuple[float, str]:
-    """The rate per GPU of a job of a batch, whose GPUs take at most as many `samples` as those of the run; the factor in words.
+def _in_steps(run: Run, gpus: float, samples: float, batch: float, half: float) -> tuple[float, float | None]:
+    """The rate per GPU of a job of a batch, whose GPUs take at most as many `samples` as those of the run, and the samples that
+    each takes in a step; None where nothing is known of these.
 
     With fewer samples per GPU, more GPUs add less and less, until the total rate would fall: there it stays.
     """
     full = batch / samples  # GPUs up to which each has all its samples
     if math.isinf(half):
         # Nothing is known of its steps: those with fewer samples are no shorter.
-        value = run.rate * min(1, full / gpus)
-        return value, f"{value / run.rate:.4g}"
+        return run.rate * min(1, full / gpus), None
     loss = float(solve("size_loss", {}))
     at = min(gpus, max(full, (1 - loss) * batch / (loss * half)) if half else math.inf)
     given = {"step_samples": min(samples, batch / at), "published_step_samples": samples, "half_speed_samples": half}
     value = float(solve("samples_per_second_per_gpu_in_steps", {**run.beside(at), **given})) * at / gpus
-    now, then = (display(number, "1") for number in (given["step_samples"], samples))
-    return value, f"{value / run.rate:.4g}: {now} samples per GPU and step instead of {then}"
+    return value, given["step_samples"]
+
+
+def _factor(run: Run, value: float, fewer: float | None, samples: float) -> str:
+    """The factor of a rate in words: which samples a GPU takes in a step, and which it took in the run."""
+    if fewer is None:
+        return f"{value / run.rate:.4g}"
+    return f"{value / run.rate:.4g}: {display(fewer, '1')} samples per GPU and step instead of {display(samples, '1')}"
 
 
 def submissions(model: Model, rates: Iterable[Rate]) -> dict[Submission, list[Run]]:
@@ -450,7 +438,7 @@ def measured_models(every: Iterable[PublishedRates]) -> Iterator[tuple[Published
     for rates in every:
         rows = rates.of_runs()
         for precision in dict.fromkeys(family_of(row.precision)[0] for row in rows):
-            yield rates, precision, [one.few for one in rates.series(rates.of_runs, precision)]
+            yield rates, precision, [one.few for one in rates.series("runs", precision)]
 
 
 def before_round(catalog: Catalog, name: str) -> Iterator[PublishedRates]:
@@ -461,38 +449,6 @@ def before_round(catalog: Catalog, name: str) -> Iterator[PublishedRates]:
         for rate in found:
             seen.setdefault((rate.protocol, rate.gpu), {})[rates.model.id, precision] = rate.value
     return (rates for rates in known if rates.rows)
-
-
-def check_rates(catalog: Catalog, model: Model, path: Path) -> None:
-    """Refuse rates with references to unknown entries, and rates above the dense peak of their precision."""
-    for line, rate in catalog.numbered_rates(path):
-        gpu = catalog.referred(Gpu, rate.gpu, by=path)
-        catalog.referred(Protocol, rate.protocol, by=path)
-        peak = peak_of(gpu, rate.precision)
-        if peak is None:
-            continue
-        implied = [(rate.achieved_flops_per_gpu or 0.0, "")]
-        if rate.samples_per_second_per_gpu is not None and model.flops_per_sample is not None:
-            speed, work = rate.samples_per_second_per_gpu, model.flops_per_sample.value
-            written = f" ({display(speed, 'sample/s/GPU')} × {display(work, 'FLOP/sample')})"
-            implied.append((float(solve("implied_flops_per_gpu", {RATE: speed, "flops_per_sample": work})), written))
-        for reached, written in implied:
-            if reached > peak.value:
-                limit = display(peak.value, "FLOP/s/GPU")
-                raise IngestError(
-                    f"{path}:{line}: found {display(reached, 'FLOP/s/GPU')}{written}, expected at most {limit}, the dense "
-                    f"{rate.precision} peak of {gpu.id}: check the precision of the run, and the FLOPs per sample of the model"
-                )
-
-
-def check_own_rates(catalog: Catalog, model: Model) -> None:
-    """Refuse impossible rates in folders of the user; the shipped ones are checked before they ship."""
-    own = model.path.with_suffix(".csv")
-    checked = catalog.memory.setdefault("checked rates", set())
-    for path in {own, *(folder / model.kind / own.name for folder in catalog.folders)} - checked:
-        if shipped_folder() not in path.parents and path.is_file():
-            check_rates(catalog, model, path)
-        checked.add(path)
 
 
 def typical(rates: PublishedRates, by_protocol: Mapping[str, float]) -> tuple[float, int]:
@@ -511,8 +467,7 @@ def published(
     model = rates.model
     # An emulated accelerator sleeps as long in a job of any size.
     size = gpus if basis == "measured" else None
-    rows = rates.newest if basis == "measured" else rates.newest_emulations
-    here = [one for one in rates.series(rows, precision) if one.gpu == gpu.id and protocol in (None, one.protocol)]
+    here = [one for one in rates.series(basis, precision) if one.gpu == gpu.id and protocol in (None, one.protocol)]
     found = sorted([one.at(size, rates.steps) for one in here], key=lambda rate: rate.value)
     if not found:
         return None

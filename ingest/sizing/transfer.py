@@ -145,7 +145,7 @@ def _carriers(
     rates: PublishedRates, gpu: Gpu, precision: str
 ) -> Iterator[tuple[Series, Gpu, Mapping[str, float], float, Mapping[str, float], float]]:
     """The runs on every other GPU and the factors of a transfer from it, whatever the size of the job."""
-    for series in rates.series(rates.of_gpus, precision):
+    for series in rates.series("gpus", precision):
         if series.gpu == gpu.id or rates.is_emulation(series.protocol):
             continue
         source = rates.gpu(series.gpu)

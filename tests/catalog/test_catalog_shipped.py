@@ -12,7 +12,7 @@ from ingest import catalog as commands
 from ingest.architecture.catalog_entries import model_of
 from ingest.catalog.commands import CatalogEntry
 from ingest.catalog.records import GRADES, KINDS, Family, Gpu, Model, Node, Protocol
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import TABLE, Catalog
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.configuration import shipped_folder
 from ingest.engine.registry import solve, unit_of
@@ -21,7 +21,7 @@ from ingest.sizing import bandwidth, evidence_ladder
 from ingest.sizing.evidence_choice import utilizations
 from ingest.sizing.evidence_ladder import FAMILIES, generation_of
 from ingest.sizing.model import model
-from ingest.sizing.published_rates import TABLE, half_speeds, series_of, rates_of, submissions
+from ingest.sizing.published_rates import half_speeds, rates_of, series_of, submissions
 from ingest.sizing.train import train
 from ingest.units import parse, physical
 from ingest.validation import located
