@@ -253,11 +253,8 @@ class Series:
         return totals
 
     def at(self, gpus: float | None, steps: Steps) -> ProtocolRate:
-        """The rate at the size of a job, or on a few nodes.
-
-        The total rate follows the medians of the published sizes, and a larger job never reads less than a smaller one; beyond
-        the largest it follows the steps of the model.
-        """
+        """The rate at the size of a job, or on a few nodes: the total follows the medians of the published sizes, and never falls;
+        beyond the largest it follows the steps of the model."""
         if gpus is None:
             return self.few
         found = _at_size(self, gpus, steps)
