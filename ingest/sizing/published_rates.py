@@ -253,7 +253,7 @@ class Series:
         return totals
 
     def at(self, gpus: float | None, steps: Steps) -> ProtocolRate:
-        """The rate at the size of a job, or on a few nodes: the total follows the medians of the published sizes, and never falls;
+        """The rate at the size of a job, or on a few nodes: the total follows the medians of published sizes and never falls;
         beyond the largest it follows the steps of the model."""
         if gpus is None:
             return self.few
