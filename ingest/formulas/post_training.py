@@ -200,6 +200,13 @@ computed_quantity("network_sync_share",
     "published_weights_bytes * versions_published / (broadcast_bandwidth * version_seconds)", "1",
     "Broadcast of full weights over the network instead, as a share of the time between two versions.", above=False,
     label="share of synchronization over the network")  # fmt: skip
+computed_quantity("host_version_read_bandwidth", "version_read_bandwidth / maximum(rollout_hosts, single_node)", "B/s/node",
+    "Reads of versions that one rollout host must draw, its share of those of all hosts.", above=False,
+    label="reads of versions per rollout host", example="host_version_read_bandwidth(9e9, 3, 1) -> 3000000000.0")  # fmt: skip
+computed_quantity("read_ahead_bandwidth", "rollout_readers * publish_bytes / (version_seconds / 2)", "B/s",
+    "Reads of a version by all hosts in half of the time between versions, onto their NVMe, from which they load it in the "
+    "pause.", above=False, label="reads ahead of the pause, onto local NVMe",
+    example="read_ahead_bandwidth(48, 1e9, 60) -> 1600000000.0")  # fmt: skip
 computed_quantity("reload_bandwidth_per_host",
     "published_weights_bytes * versions_published / pause_seconds / single_node", "B/s/node",
     "Reads of the weights from the NVMe of a host within the pause, where that is the second hop.", above=False,
@@ -228,6 +235,9 @@ computed_quantity("version_latency_seconds",
     "Time that the latency of the requests for a version takes on a host, beside the transfer.", above=False,
     label="time of latency on a host",
     example="version_latency_seconds(0.33e9, 8_388_608, 32, 0.15) -> 0.3")  # fmt: skip
+computed_quantity("version_latency_share", "version_latency_seconds / pull_seconds", "1",
+    "That latency, as a share of the time in which all hosts read a version; above 1 no bandwidth suffices.", above=False,
+    label="share of the time to read")  # fmt: skip
 
 # Traces
 for name, meaning in {

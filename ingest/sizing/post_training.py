@@ -51,16 +51,8 @@ ALGORITHMS = {"grpo": (1, 1), "ppo": (2, 2), "dpo": (1, 1)}
 OFFLINE = ("dpo",)
 USUAL_ALGORITHM = "grpo"
 #: Bytes of a token in a trace, by what is kept of it and how it is written; a top log-probability has its token id too.
-TRACES = {
-    "json": {"ids": 7.5, "logprobs": 21.0, "text": 4.5},
-    "binary": {"ids": 4.0, "logprobs": 4.0, "text": 4.5},
-}
-KEPT_OF_TOKENS = {
-    "ids": "traced_id_bytes",
-    "logprobs": "traced_logprob_bytes",
-    "text": "traced_text_bytes",
-    "routing": "traced_routing_bytes",
-}
+TRACES = {"json": {"ids": 7.5, "logprobs": 21.0, "text": 4.5}, "binary": {"ids": 4.0, "logprobs": 4.0, "text": 4.5}}
+KEPT_OF_TOKENS = {part: f"traced_{part.removesuffix('s')}_bytes" for part in ("ids", "logprobs", "text", "routing")}
 USUAL_TRACE, USUAL_KEPT = "json", "ids,logprobs,text"
 #: Experts that one byte tells apart.
 EXPERTS_IN_A_BYTE = 256
@@ -97,7 +89,11 @@ OPEN_REQUESTS = 32
 OF_TRACES = ("trace_token_bytes", "trace_bytes_per_step", "trace_bytes_per_day", "trace_write_bandwidth",
              "traces_retained_bytes")  # fmt: skip
 OF_SANDBOXES = ("sandbox_read_bytes", "sandbox_read_bandwidth", "sandbox_stored_bytes")
-OF_PAUSES = ("reload_bandwidth_per_host",)
+OF_SYNCS = ("sync_seconds", "sync_share")
+#: The inputs of which one tells how long a version takes to write, and to read.
+ALLOWED_TO_WRITE = ("storage_write_bandwidth", "publish_seconds")
+ALLOWED_TO_READ = ("storage_read_bandwidth", "pull_seconds", "pause_seconds")
+OF_PAUSES = ("read_ahead_bandwidth", "reload_bandwidth_per_host")
 OF_DELTAS = ("change_bytes", "anchor_bytes", "anchor_write_bandwidth", "anchor_read_bandwidth", "least_anchor_spacing",
              "local_rewrite_bytes")  # fmt: skip
 OF_CHECKPOINTS = (
@@ -105,10 +101,16 @@ OF_CHECKPOINTS = (
     "restart_read_bandwidth", "algorithm_checkpoint_bytes", "algorithm_state_bytes",
 )  # fmt: skip
 #: Those that a short page leaves out.
-BESIDE = ("trace_token_bytes", "trace_bytes_per_step", "sandbox_stored_bytes", "checkpoint_interval", "checkpoint_files",
-          "checkpoint_retained_bytes", "restart_read_bandwidth")  # fmt: skip
+BESIDE = (*OF_DELTAS[:2], OF_DELTAS[-1], OF_SYNCS[0], *OF_TRACES[:2], OF_SANDBOXES[-1], OF_CHECKPOINTS[1], *OF_CHECKPOINTS[3:6])
+#: All in order, but for what the job keeps in total.
+RESULTS = (
+    "version_write_bandwidth", "version_read_bandwidth", "host_version_read_bandwidth", "published_weights_bytes",
+    "publish_bytes", "publish_write_bandwidth", "pull_read_bandwidth", *OF_DELTAS, "join_read_bytes", "join_read_bandwidth",
+    "weights_retained_bytes", "weight_files", "weights_written_per_day", "weights_read_per_day", *OF_SYNCS,
+    "network_sync_share", *OF_PAUSES, *OF_TRACES, *OF_SANDBOXES, *OF_CHECKPOINTS,
+)  # fmt: skip
 #: What a job takes from its checkpoints.
-SAVED = ("checkpoint_bytes", "checkpoint_weights_bytes", "checkpoint_optimizer_bytes", *OF_CHECKPOINTS[1:6])
+SAVED = (*OF_CHECKPOINTS[:6], "checkpoint_weights_bytes", "checkpoint_optimizer_bytes")
 
 
 class PublishOptions(TypedDict, total=False):
@@ -117,81 +119,59 @@ class PublishOptions(TypedDict, total=False):
     publish: Annotated[
         str, option("Versions that are published: {choices}.", "HOW", default=USUAL_PUBLISHED, choices=PUBLISHED)
     ]
-    every: Annotated[
-        Amount,
-        option("Optimizer steps from one version to the next, {default} by default; 0 publishes none.",
-               quantity="publish_every", usual=DEFAULTS),
-    ]  # fmt: skip
-    changed_share: Annotated[
-        str | float | None,
-        option("Share of the parameters that change from one version to the next, such as 2%, or two ends; with delta, "
-               "{default} by default.", "F|F..F", usual="1%..3%"),
-    ]  # fmt: skip
-    encoding: Annotated[
-        str | None,
-        option(f"How a delta is written: {{choices}}; {USUAL_ENCODING} for 16-bit weights, {PLAIN_ENCODING} for others.",
-               "NAME", choices=ENCODINGS),
-    ]  # fmt: skip
+    every: Annotated[Amount, option(
+        "Optimizer steps from one version to the next, {default} by default; 0 publishes none.",
+        quantity="publish_every", usual=DEFAULTS)]  # fmt: skip
+    changed_share: Annotated[str | float | None, option(
+        "Share of the parameters that change from one version to the next, such as 2%, or two ends; with delta, "
+        "{default} by default.", "F|F..F", usual="1%..3%")]  # fmt: skip
+    encoding: Annotated[str | None, option(
+        f"How a delta is written: {{choices}}; {USUAL_ENCODING} for 16-bit weights, {PLAIN_ENCODING} for others.",
+        "NAME", choices=ENCODINGS)]  # fmt: skip
     precision: Annotated[
         str, option("Precision of the published weights: bf16, fp16, fp8, …", "P", default="bf16", choices=WIDTHS.keys())
     ]
-    anchor_every: Annotated[
-        Amount,
-        option("Versions from one anchor, a full version, to the next; {default} by default.", quantity="anchor_every",
-               usual=DEFAULTS),
-    ]  # fmt: skip
-    keep: Annotated[
-        Amount,
-        option("Newest versions that a host must be able to build; {default} by default.", quantity="weight_versions_kept",
-               usual=DEFAULTS),
-    ]  # fmt: skip
+    anchor_every: Annotated[Amount, option(
+        "Versions from one anchor, a full version, to the next; {default} by default.", quantity="anchor_every",
+        usual=DEFAULTS)]  # fmt: skip
+    keep: Annotated[Amount, option(
+        "Newest versions that a host must be able to build; {default} by default.", quantity="weight_versions_kept",
+        usual=DEFAULTS)]  # fmt: skip
 
 
 class PullOptions(TypedDict, total=False):
     """The hosts that pull, and their time."""
 
-    rollout_hosts: Annotated[
-        Amount,
-        option("Hosts that generate rollouts, {default} by default; 0 where training and rollouts share GPUs.",
-               quantity="rollout_hosts", usual=DEFAULTS),
-    ]  # fmt: skip
+    rollout_hosts: Annotated[Amount, option(
+        "Hosts that generate rollouts, {default} by default; 0 where training and rollouts share GPUs.",
+        quantity="rollout_hosts", usual=DEFAULTS)]  # fmt: skip
     rollout_replicas: Annotated[
         Amount, option("Engines that generate rollouts, instead of their hosts.", quantity="rollout_replicas")
     ]
-    step_time: Annotated[
-        Amount,
-        option("Time of one optimizer step; else from --rollouts, --tokens and --tokens-per-second.", "TIME",
-               quantity="rl_step_seconds"),
-    ]  # fmt: skip
+    step_time: Annotated[Amount, option(
+        "Time of one optimizer step; else from --rollouts, --tokens and --tokens-per-second.", "TIME",
+        quantity="rl_step_seconds")]  # fmt: skip
     tokens_per_second: Annotated[Amount, option("Tokens/s that one rollout host generates.", quantity="rollout_token_rate")]
     publish_within: Annotated[
         Amount, option("Time to write a version; half of that between versions by default.", "TIME", quantity="publish_seconds")
     ]
-    pull_within: Annotated[
-        Amount,
-        option("Time in which all hosts read a version; the pause, else half of the time between versions.", "TIME",
-               quantity="pull_seconds"),
-    ]  # fmt: skip
+    pull_within: Annotated[Amount, option(
+        "Time in which all hosts read a version; the pause, else half of the time between versions.", "TIME",
+        quantity="pull_seconds")]  # fmt: skip
     pause: Annotated[
         Amount, option("Time in which rollouts pause to take a version into use.", "TIME", quantity="pause_seconds")
     ]
-    anchor_within: Annotated[
-        Amount,
-        option("Time to write an anchor, and as much to read it; that between versions by default.", "TIME",
-               quantity="anchor_seconds"),
-    ]  # fmt: skip
-    join_within: Annotated[
-        Amount,
-        option("Time in which all hosts that join at once read anchor and chain; {default} by default.", "TIME",
-               quantity="join_seconds", usual=DEFAULTS),
-    ]  # fmt: skip
+    anchor_within: Annotated[Amount, option(
+        "Time to write an anchor, and as much to read it; that between versions by default.", "TIME",
+        quantity="anchor_seconds")]  # fmt: skip
+    join_within: Annotated[Amount, option(
+        "Time in which all hosts that join at once read anchor and chain; {default} by default.", "TIME",
+        quantity="join_seconds", usual=DEFAULTS)]  # fmt: skip
     write_bandwidth: Annotated[Amount, option("Write bandwidth of the storage.", "RATE", quantity="storage_write_bandwidth")]
     read_bandwidth: Annotated[Amount, option("Read bandwidth of the storage.", "RATE", quantity="storage_read_bandwidth")]
-    network_bandwidth: Annotated[
-        Amount,
-        option("Rate of a broadcast of full weights over the network, to compare with; {default} by default.", "RATE",
-               quantity="broadcast_bandwidth", usual=DEFAULTS),
-    ]  # fmt: skip
+    network_bandwidth: Annotated[Amount, option(
+        "Rate of a broadcast of full weights over the network, to compare with; {default} by default.", "RATE",
+        quantity="broadcast_bandwidth", usual=DEFAULTS)]  # fmt: skip
 
 
 class TraceOptions(TypedDict, total=False):
@@ -199,20 +179,15 @@ class TraceOptions(TypedDict, total=False):
 
     rollouts: Annotated[Amount, option("Rollouts of one step.", quantity="step_rollouts")]
     tokens: Annotated[Amount, option("Mean tokens of a rollout, prompt included.", quantity="rollout_tokens")]
-    trace: Annotated[
-        str | None,
-        option(
-               f"What traces keep of a token: ids, logprobs, text, routing (the experts of each layer), top=K; {USUAL_KEPT} by "
-               "default, none for no traces.", "PARTS"),
-    ]  # fmt: skip
+    trace: Annotated[str | None, option(
+        f"What traces keep of a token: ids, logprobs, text, routing (the experts of each layer), top=K; {USUAL_KEPT} by "
+        "default, none for no traces.", "PARTS")]  # fmt: skip
     trace_format: Annotated[
         str, option("How traces are written: {choices}.", "FORMAT", default=USUAL_TRACE, choices=TRACES.keys())
     ]
-    trace_retention: Annotated[
-        Amount,
-        option("Time for which traces are kept; {default} by default.", "TIME", quantity="trace_retention_seconds",
-               usual=DEFAULTS),
-    ]  # fmt: skip
+    trace_retention: Annotated[Amount, option(
+        "Time for which traces are kept; {default} by default.", "TIME", quantity="trace_retention_seconds",
+        usual=DEFAULTS)]  # fmt: skip
     sandbox_image: Annotated[Amount, option("Image of a sandbox for code or tools.", "SIZE", quantity="sandbox_image_bytes")]
     sandbox_hosts: Annotated[
         Amount, option("Hosts that start sandboxes without a cached image; the rollout hosts.", quantity="sandbox_hosts")
@@ -220,21 +195,17 @@ class TraceOptions(TypedDict, total=False):
     sandbox_images: Annotated[
         Amount, option("Different images on storage; {default} by default.", quantity="sandbox_images", usual=DEFAULTS)
     ]
-    sandbox_within: Annotated[
-        Amount,
-        option("Time in which cold hosts read an image; {default} by default.", "TIME", quantity="sandbox_seconds",
-               usual=DEFAULTS),
-    ]  # fmt: skip
+    sandbox_within: Annotated[Amount, option(
+        "Time in which cold hosts read an image; {default} by default.", "TIME", quantity="sandbox_seconds",
+        usual=DEFAULTS)]  # fmt: skip
 
 
 class TrainerOptions(TypedDict, total=False):
     """The trainer and its checkpoints."""
 
-    algorithm: Annotated[
-        str,
-        option("grpo (policy and reference), ppo (and critic and reward model) or dpo (policy and reference, no rollouts).",
-               "NAME", default=USUAL_ALGORITHM, choices=ALGORITHMS.keys()),
-    ]  # fmt: skip
+    algorithm: Annotated[str, option(
+        "grpo (policy and reference), ppo (and critic and reward model) or dpo (policy and reference, no rollouts).",
+        "NAME", default=USUAL_ALGORITHM, choices=ALGORITHMS.keys())]  # fmt: skip
     trainer_gpus: Annotated[Amount, option("GPUs that train, for checkpoints.", quantity="trainer_gpus")]
     optimizer: Annotated[str | None, option("Optimizer of the trainer, as of `checkpoint`.", "ID")]
     interval: Annotated[Amount, option("Time between checkpoints, as of `checkpoint`.", "TIME")]
@@ -250,29 +221,7 @@ QUANTITIES = quantities_in(RlOptions)
 QUESTION = Question(
     "rl",
     (
-        Shown("version_write_bandwidth"),
-        Shown("version_read_bandwidth"),
-        Shown("published_weights_bytes"),
-        Shown("publish_bytes"),
-        Shown("change_bytes", main=False),
-        Shown("publish_write_bandwidth"),
-        Shown("pull_read_bandwidth"),
-        Shown("anchor_bytes", main=False),
-        Shown("anchor_write_bandwidth"),
-        Shown("anchor_read_bandwidth"),
-        Shown("join_read_bytes"),
-        Shown("join_read_bandwidth"),
-        Shown("least_anchor_spacing"),
-        Shown("weights_retained_bytes"),
-        Shown("weight_files"),
-        Shown("weights_written_per_day"),
-        Shown("weights_read_per_day"),
-        Shown("sync_seconds", main=False),
-        Shown("sync_share"),
-        Shown("network_sync_share"),
-        Shown("reload_bandwidth_per_host"),
-        Shown("local_rewrite_bytes", main=False),
-        *(Shown(name, main=name not in BESIDE) for name in (*OF_TRACES, *OF_SANDBOXES, *OF_CHECKPOINTS)),
+        *(Shown(name, main=name not in BESIDE) for name in RESULTS),
         Shown("rl_retained_bytes"),
     ),
     (
@@ -320,7 +269,16 @@ def rl(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[RlOpt
     unknown = {name: first.setdefault(getattr(one, "supply", one), one) for name, why in unknown.items()
                if (one := by_option(QUANTITIES, why))}  # fmt: skip
     if known.find("version_seconds") is None:
-        unknown = dict.fromkeys(unknown, Message("the time of a step is not known", supply=("step_time", "tokens_per_second")))
+        why = Message("the time of a step is not known", supply=("step_time", "tokens_per_second"))
+        # Where nothing is published, nothing travels however long a step takes.
+        unknown = {
+            name: why for name in unknown if known.value("versions_published") or name not in RESULTS or name in OF_TRACES
+        }
+    elif not {*ALLOWED_TO_WRITE} & {*known.given} or not {*ALLOWED_TO_READ} & {*known.given}:
+        # Half of the time between versions is what they may take, not what they take.
+        why = Message("the bandwidth of the storage is not known", supply=("write_bandwidth", "read_bandwidth"))
+        results = {name: one for name, one in results.items() if name not in OF_SYNCS or not one.value}
+        unknown |= {name: why for name in OF_SYNCS if name not in results}
     chosen = {"model": {"value": model, "from": "user"}} if model is not None else {}
     chosen |= {
         name: {"value": word, "from": "default" if found.usual.get(name) == word else "user"}
@@ -330,7 +288,8 @@ def rl(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[RlOpt
     tables = {"publishing": partial(_publishing, known), "anchors": partial(_anchors, known),
               "paths": partial(_paths, known, catalog)}  # fmt: skip
     hosts = int(known.value("rollout_hosts"))
-    where = f"{hosts:,} rollout host{'s' if hosts != 1 else ''}" if hosts else "training and rollouts on the same GPUs"
+    shared = "no rollouts" if found.words["algorithm"] in OFFLINE else "training and rollouts on the same GPUs"
+    where = f"{hosts:,} rollout host{'s' if hosts != 1 else ''}" if hosts else shared
     title = f"Reinforcement learning of {found.size.name}: {', '.join(found.words.values())}, {where}"
     return Answer(
         QUESTION,
@@ -394,9 +353,15 @@ def post_training(
         why = ": found tokens per second of a rollout host and no such host, expected the time of a step"
         raise UsageError(Message(Option("tokens_per_second"), why, supply=("step_time",)))
     saved = _saved(asked, given, settings, catalog, owner)
+    adapters = saved.known.value("trainable_parameters") < saved.known.value("parameters")
+    if given["changed_share"].origin == "default" and (adapters or (precision, width) != ("bf16", MEASURED_WIDTH)):
+        if publish == "delta":
+            why = f"not of {'adapters' if adapters else precision}"
+            raise option_error("changed_share", f": expected a share, the usual one is that of full bf16 weights, {why}")
+        del given["changed_share"]
     known = Quantities(given, owner)
     known.adopt(saved.known.find_all(SAVED))
-    if saved.known.value("trainable_parameters") < saved.known.value("parameters"):
+    if adapters:
         known.adopt({"trainable_parameters": saved.known.step("trainable_parameters")})
         known.state("adapters_published")
     known.state(f"{publish}_published" if publish == "full" else "deltas_published", encoding.replace("-", "_"))
@@ -421,7 +386,10 @@ def post_training(
         *(name for name in OF_CHECKPOINTS if known.find(name) is None),
     }
     words = {"publish": publish, **({"encoding": encoding} if publish == "delta" else {}), "algorithm": algorithm}
-    cautions = [finding("W108", known.find)]
+    cautions = [finding("W108", known.find), finding("W119", known.find)]
+    for way in ("write", "read"):
+        sides = {"needed": f"version_{way}_bandwidth", "delivered": f"storage_{way}_bandwidth"}
+        cautions.append(finding("W122", {side: known.find(name) for side, name in sides.items()}, way=f"{way}s"))
     if publish == "delta":
         cautions += [finding("W107", words={"share": known.given["changed_share"].origin})]
         cautions += [finding("W110", known.find), finding("W111", known.find)]
@@ -519,10 +487,12 @@ def _unused(
 
 def _with(known: Quantities, publish: str, encoding: str, **inputs: float) -> Quantities:
     """The job, published in another way."""
-    given = {name: item for name, item in known.given.items() if name not in ("change_bytes", *inputs)}
-    given["codec_factor"] = CODECS if encoding.endswith("zstd") else EXACT
+    given = {name: item for name, item in known.given.items() if name not in inputs}
+    if encoding.replace("-", "_") not in known.cases:  # what is set holds for the encoding that was chosen
+        given.pop("change_bytes", None)
+        given["codec_factor"] = CODECS if encoding.endswith("zstd") else EXACT
     other = Quantities(given | {name: Input(value) for name, value in inputs.items()})
-    other.adopt({name: known.steps[name] for name in SAVED if name in known.steps})
+    other.adopt({name: known.steps[name] for name in (*SAVED, "trainable_parameters") if name in known.steps})
     cases = {"deltas_published", "full_published", *(name.replace("-", "_") for name in ENCODINGS)}
     other.state(*(case for case in known.cases if case not in cases), encoding.replace("-", "_"))
     other.state("deltas_published" if publish == "delta" else "full_published")
@@ -545,7 +515,8 @@ def _publishing(known: Quantities) -> Iterator[dict[str, Any]]:
         *(("delta", one) for one in ENCODINGS if one != USUAL_ENCODING or width == MEASURED_WIDTH),
     ]
     for publish, encoding in ways:
-        yield {"publish": publish if publish == "full" else encoding, **_row(_with(known, publish, encoding), of_versions)}
+        if row := _row(_with(known, publish, encoding), of_versions):
+            yield {"publish": publish if publish == "full" else encoding, **row}
 
 
 def _anchors(known: Quantities) -> Iterator[dict[str, Any]]:
@@ -563,7 +534,7 @@ def _anchors(known: Quantities) -> Iterator[dict[str, Any]]:
 
 def _paths(known: Quantities, catalog: Catalog) -> Iterator[dict[str, Any]]:
     """A file system and object stores: requests for a version on all hosts, and the time that their latency alone takes."""
-    version, hosts, per_day = known.value("publish_bytes"), known.value("rollout_hosts"), known.find("versions_per_day")
+    version, hosts = known.value("publish_bytes"), known.value("rollout_hosts")
     for name, size in PATHS.items() if version and hosts else ():
         one = catalog.get(Storage, name)
         assert one.request_latency is not None
@@ -572,7 +543,7 @@ def _paths(known: Quantities, catalog: Catalog) -> Iterator[dict[str, Any]]:
         row = {"storage": one.id, "part_bytes": size, "part_latency": given["part_latency"],
                "version_latency_seconds": float(solve("version_latency_seconds", given)),
                "version_requests": float(solve("version_requests", given))}  # fmt: skip
-        if per_day is not None:
-            given["versions_per_day"] = per_day.value
-            row["version_requests_per_day"] = float(solve("version_requests_per_day", given))
+        for needed, found in (("pull_seconds", "version_latency_share"), ("versions_per_day", "version_requests_per_day")):
+            if (item := known.find(needed)) is not None:
+                row[found] = float(solve(found, given | {needed: item.value}))
         yield row

@@ -290,14 +290,17 @@ ROWS = (
     Rule("W107", 9, **_said("the share of parameters that change decides the bytes of a delta: 1 % to 3 % is usual, and 0.02 % "
                             "to 50 % are published; the first deltas of a run show it", share="default"),
          supply=("changed_share",)),
-    Rule("W108", 7, "sync_share", ">", 1.0, factor=ROUNDED,
-         text="versions follow each other faster than they are written and read: that takes {value:.3g} times the time between "
-              "two of them", supply=("every", "publish_within", "pull_within")),
+    Rule("W108", 7, "sync_share", ">", 1.0, factor=ROUNDED, supply=("every", "publish_within", "pull_within"),
+         text="versions are due faster than they are written and read: that takes {value:.3g} times the time between two"),
     Rule("W110", 9, "delta_bytes", ">=", "published_weights_bytes",
          text="at this share a delta is no smaller than a full version", supply=("publish full", "encoding")),
-    Rule("W111", 8, "anchor_read_bandwidth", ">", "pull_read_bandwidth", factor=ROUNDED,
+    Rule("W111", 8, "anchor_read_bandwidth", ">", "pull_read_bandwidth", supply=("anchor_within", "anchor_every"),
          text="anchors need {shown} of reads, deltas {at_most}: all hosts read each anchor in the time between two versions",
-         supply=("anchor_within", "anchor_every")),
+         factor=ROUNDED),
+    Rule("W119", 9, "host_version_read_bandwidth", ">", 50e9, supply=("pull_within", "anchor_within", "publish delta"),
+         text="each rollout host reads {shown} of versions, more than a 400 Gb/s NIC carries ({at_most})"),
+    Rule("W122", 9, "needed", ">", "delivered", factor=ROUNDED, supply=("publish_within", "pull_within", "publish delta"),
+         text="versions need {shown} of {way}, the storage delivers {at_most}: they take longer than allowed"),
     Rule("W75", 75, **_said("it settles nothing: {why}", decision="stale")),
     Rule("W109", 74, **_said("{points:g} points of the award for {criterion}, which no offer can earn: the tender {lacks}",
                              award="unearned")),
@@ -590,7 +593,7 @@ def _numbers(one: Finding) -> dict[str, Any]:
     if one.value is None or not isinstance(one.value.value, (int, float)):
         return {}
     value, limit = float(one.value.value), _number(one.limit)
-    quantity = one.rule.quantity
+    quantity = getattr(one.value, "name", one.rule.quantity)
     unit = one.value.unit if hasattr(one.value, "unit") else unit_of(quantity) if is_quantity(quantity) else ""
     shown, at_most = ((display(item, unit, binary=False) if unit and math.isfinite(item) else "") for item in (value, limit))
     return {"value": value, "limit": limit, "shown": shown, "at_most": at_most,

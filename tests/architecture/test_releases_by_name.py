@@ -5,6 +5,7 @@ import re
 import socket
 
 import pytest
+from conftest import table
 
 import ingest
 from ingest.architecture import describe
@@ -183,66 +184,7 @@ def test_base_releases_are_known_where_they_are_named():
     assert named("Qwen/Qwen3-8B-Base") == "qwen3-8b"
 
 
-@pytest.mark.parametrize(
-    ("written", "found"),
-    [
-        ("llama 3 70b", "llama3-70b"),
-        ("Llama-3.1-8B-Instruct", "llama3-8b"),
-        ("llama3.1:8b", "llama3-8b"),
-        ("llama3.1:8b-instruct-q4_K_M", "llama3-8b"),
-        ("meta/llama-3.1-8b-instruct", "llama3-8b"),
-        ("meta-llama/Meta-Llama-3-70B-Instruct", "llama3-70b"),
-        ("RedHatAI/Meta-Llama-3.1-70B-Instruct-FP8", "llama3-70b"),
-        ("mistral-7b-instruct-v0.3", "mistral-7b-v0.3"),
-        ("mistralai/Mistral-7B-Instruct-v0.2", "mistral-7b-v0.2"),
-        ("deepseek-r1:70b", "llama3-70b"),
-        ("deepseek-r1:7b", "qwen2.5-7b"),
-        ("qwen3:30b", "qwen3-30b-a3b"),
-        ("gemma3:27b-it-qat", "gemma-3-27b"),
-        ("kimi k2", "kimi-k2"),
-        ("phi4", "phi-4"),
-        ("Qwen/Qwen2.5-72B-Instruct-AWQ", "qwen2.5-72b-awq"),
-        ("allenai/Olmo-3-7B-Instruct-SFT", "olmo-3-7b"),
-        ("01-ai/Yi-34B-Chat-4bits", "yi-34b"),
-        ("wizardlm2:8x22b", "mixtral-8x22b-v0.1"),
-        ("accounts/fireworks/models/qwen-v2p5-14b-instruct", "qwen2.5-14b"),
-        ("llama-v3p1-8b-instruct", "llama3-8b"),
-        ("meta-llama/Llama-3.3-70B-Instruct-Turbo", "llama3-70b"),
-        ("databricks-meta-llama-3-3-70b-instruct", "llama3-70b"),
-        ("whisper-large-v3-turbo", "whisper-large-v3-turbo"),
-        ("us.meta.llama3-3-70b-instruct-v1:0", "llama3-70b"),
-        ("us-gov.openai.gpt-oss-120b-1:0", "gpt-oss-120b"),
-        ("oci/meta.llama-3.3-70b-instruct-fp8-dynamic", "llama3-70b"),
-        ("azure_ai/FW-Kimi-K3", "kimi-k3"),
-        ("databricks/system.ai.kimi-k3", "kimi-k3"),
-        ("lambda_ai/qwen25-coder-32b-instruct", "qwen2.5-32b"),
-        ("qwen2p5-coder-32b-instruct-128k", "qwen2.5-32b"),
-        ("accounts/fireworks/routers/glm-5p3-flash-us", "glm-5.3-flash"),
-        ("minimax-m2.5-highspeed", "minimax-m2"),
-        ("llama-3.1-8b-instant", "llama3-8b"),
-        ("RedHatAI/Meta-Llama-3.1-8B-Instruct-quantized.w8a8", "llama3-8b"),
-        ("amd/gpt-oss-120b-w-mxfp4-a-fp8", "gpt-oss-120b"),
-        ("google/gemma-4-31B-it-qat-w4a16-ct", "gemma-4-31b"),
-        ("baidu/ernie-4.5-300b-a47b-paddle", "ernie-4.5-300b-a47b"),
-        ("qwen3.6-27b-thinking", "qwen3.6-27b"),
-        ("Qwen/Qwen-VL-Chat", "qwen-vl"),
-        ("liuhaotian/llava-v1.5-7b", "llava-v1.5-7b"),
-        ("groq/llama3-70b-8192", "llama3-70b"),
-        ("ollama/llama3.1:8b", "llama3-8b"),
-        ("cerebras/zai-glm-4.6", "glm-4.5"),
-        ("meta-llama-Llama-2-13b-chat-hf", "llama2-13b"),
-        ("Meta-Llama-3.3-70B-Instruct", "llama3-70b"),
-        ("meta-textgeneration-llama-2-13b-f", "llama2-13b"),
-        ("Qwen/Qwen3-235B-A22B-fp8-tput", "qwen3-235b-a22b"),
-        ("moonshotai/kimi-k2-0905:exacto", "kimi-k2"),
-        ("meta/llama-3-70b-instruct-lite", "llama3-70b"),
-        ("phi-3-mini-128k-instruct-june-2024", "phi-3-mini"),
-        ("qwen3-235b-a22b-no-thinking", "qwen3-235b-a22b"),
-        ("Xiaomi MiMo V2.5 Pro", "mimo-v2.5-pro"),
-        ("DeepSeek V3.2 (no reasoning)", "deepseek-v3.2"),
-        ("mlx-community/GLM-4.7-8bit-gs32", "glm-4.5"),
-    ],
-)
+@pytest.mark.parametrize(("written", "found"), table("architecture/written_names.yaml").items())
 def test_forms_of_ollama_ngc_and_the_hub(written, found):
     assert CATALOG.model_id(written) in (found, written)
     assert describe(written, CATALOG).id == found

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from conftest import table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,81 +16,8 @@ from ingest.errors import CatalogError, IngestError
 
 BROKEN = Path(__file__).parents[1] / "broken"
 
-#: file -> its line, if a single line is to blame, and what the message must say
-MODELS = {
-    "unknown-key": (4, "unknown key 'flop_per_sample'", "did you mean 'flops_per_sample'?"),
-    "unknown-key-of-a-value": (4, "flops_per_sample.unti", "did you mean 'unit'?"),
-    "unknown-key-of-an-encoding": (6, "encodings.jpeg.storred", "did you mean 'stored'?"),
-    "missing-name": (1, "'name' is missing", "expected text"),
-    "missing-source": (4, "flops_per_sample: 'source' is missing", "no source, no load"),
-    "missing-grade": (4, "flops_per_sample: 'grade' is missing", "expected one of measured, published, vendor"),
-    "missing-unit": (4, "flops_per_sample: 'unit' is missing", "FLOP/sample"),
-    "missing-value": (4, "flops_per_sample: 'value' is missing", "expected a number in FLOP/sample"),
-    "unknown-grade": (4, "found 'publishd'", "expected one of measured, published"),
-    "unknown-source": (4, "unknown source 'ibrahim2012'", "did you mean 'ibrahim2021'?"),
-    "unknown-unit": (4, "unknown unit 'GFLOB'", "flops_per_sample"),
-    "unknown-family": (None, "unknown family 'visoin'", "did you mean 'vision'?"),
-    "bytes-where-flops-belong": (4, "'16 MiB' is in B", "expected FLOP/sample"),
-    "tokens-where-samples-belong": (4, "is in token", "expected sample"),
-    "negative": (4, "found -24.5", "expected a number"),
-    "zero": (4, "flops_per_sample", "found 0", "expected a number above 0"),
-    "nan": (4, "found", "nan", "expected"),
-    "infinite": (4, "found", "inf", "expected"),
-    "overflowing": (4, "found", "inf", "expected"),
-    "low-above-value": (4, "low 3.1e+10, value 2.45e+10", "expected them in this order"),
-    "high-below-value": (4, "value 2.45e+10, high 1.2e+10", "expected them in this order"),
-    "text-where-a-number-belongs": (4, "found 'plenty'", "expected a number"),
-    "unit-inside-the-value": (4, "found '24.5 GFLOP'", "expected a number (its unit belongs in 'unit')"),
-    "truth-where-a-number-belongs": (4, "found True", "expected a number"),
-    "bare-number": (4, "flops_per_sample", "expected keys and values"),
-    "number-where-text-belongs": (1, "name: found 50", "expected text"),
-    "text-where-a-list-belongs": (4, "notes", "expected a list of text"),
-    "duplicate-key": (4, "duplicate key 'family'", "expected it once"),
-    "duplicate-encoding": (6, "duplicate key 'jpeg'", "expected it once"),
-    "tag": (4, "python/object/apply:os.system", "expected plain values"),
-    "custom-tag": (4, "tag '!include' is not allowed", "expected plain values"),
-    "bomb": (1, "anchors and aliases are not allowed", "expected each value written out"),
-    "merge-key": (1, "anchors and aliases are not allowed", "expected each value written out"),
-    "anchor-to-itself": (4, "anchors and aliases are not allowed", "expected each value written out"),
-    "list": (1, "expected keys and values"),
-    "key-that-is-no-text": (None, "a key is not text", "expected a name"),
-    "two-documents": (4, "not readable as YAML"),
-    "empty": (None, "empty", "expected a catalog entry", "ingest catalog new"),
-    "only-a-comment": (None, "empty", "expected a catalog entry"),
-    "not-yaml": (2, "not readable as YAML"),
-    "tab-indented": (3, "not readable as YAML"),
-    "nested-too-deeply": (4, "nested", "expected a catalog entry"),
-    "control-characters": (4, "not readable as YAML", "control character"),
-    "not-utf-8": (4, "byte 56 is not UTF-8", "expected"),
-    "own-source-without-title": (None, "my-paper: 'title' is missing", "expected the title of the source"),
-}
-GPUS = {
-    "unknown-precision": (4, "peak_flops.bf61", "did you mean 'bf16'?"),
-    "missing-vendor": (1, "'vendor' is missing", "expected text"),
-    "bytes-per-second-where-flops-belong": (4, "'989.4 TB/s' is in B/s", "expected FLOP/s/GPU"),
-    "peak-without-precision": (3, "unknown key 'value'", "expected one of fp64, fp32"),
-    "unknown-node": (None, "unknown node 'dgx-h10'", "did you mean 'dgx-h100'?"),
-}
-RATES = {
-    "wrong-header": (1, "precison", "expected gpu,precision,samples_p"),
-    "empty": (1, "expected gpu,precision,samples_per_second_per_gpu"),
-    "short-row": (2, "found 3 columns", "expected 12"),
-    "second-row": (3, "precision 'bf61'", "did you mean 'bf16'?"),
-    "unknown-precision": (2, "precision 'bf61'", "did you mean 'bf16'?"),
-    "unknown-grade": (2, "grade 'guessed'", "expected one of measured"),
-    "unknown-source": (2, "unknown source 'mlperf-storage-v22'", "did you mean 'mlperf-storage-v2'?"),
-    "unknown-gpu": (None, "unknown gpu 'h100-smx'", "did you mean 'h100-sxm'?"),
-    "unknown-protocol": (None, "unknown protocol 'mlperf-trainning'", "did you mean 'mlperf-training'?"),
-    "text-where-a-rate-belongs": (2, "fast", "expected a number"),
-    "negative-rate": (2, "expected a rate or FLOP/s above 0"),
-    "zero-rate": (2, "expected a rate or FLOP/s above 0"),
-    "nan-rate": (2, "expected a rate or FLOP/s above 0"),
-    "infinite-rate": (2, "expected a rate or FLOP/s above 0"),
-    "no-rate": (2, "expected a rate or FLOP/s above 0"),
-    "half-a-gpu": (2, "0.5", "whole numbers for GPUs"),
-    "no-node": (2, "at least one GPU and one node"),
-    "not-utf-8": (None, "UTF-8"),
-}
+#: kind -> file -> its line, if a single line is to blame, and what the message must say
+ENTRIES = table("catalog/broken_entries.yaml")
 #: readable, but impossible: only `catalog check` refuses them
 IMPOSSIBLE_RATES = {
     "above-the-peak": (3, "found 1.5 PFLOP/s", "1,500 samples/s", "expected at most 989.4 TFLOP/s", "bf16 peak of h100-sxm")
@@ -117,9 +45,9 @@ def assert_names(message, path, line, words):
         assert word in message
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ENTRIES["models"])
 def test_a_broken_model_is_one_line_on_the_command_line(run, name, tmp_path):
-    line, *words = MODELS[name]
+    line, *words = ENTRIES["models"][name]
     path = Path("models", f"{name}.yaml")
     shutil.copytree(BROKEN / "models", tmp_path / "models")
     ran = run("bw", "--model", path, "--gpu", "h100", "--basis", "efficiency", "--flops-per-sample", "1e9")
@@ -130,9 +58,9 @@ def test_a_broken_model_is_one_line_on_the_command_line(run, name, tmp_path):
     assert list(tmp_path.iterdir()) == [tmp_path / "models"]
 
 
-@pytest.mark.parametrize(("folder", "name"), [*(("gpus", name) for name in GPUS), *(("rates", name) for name in RATES)])
+@pytest.mark.parametrize(("folder", "name"), [(kind, name) for kind in ("gpus", "rates") for name in ENTRIES[kind]])
 def test_a_broken_gpu_and_the_csv_of_broken_rates_are_named_in_one_line(run, folder, name):
-    line, *words = {"gpus": GPUS, "rates": RATES}[folder][name]
+    line, *words = ENTRIES[folder][name]
     path = Path(folder, f"{name}.yaml")
     asked = {"gpus": ("resnet50", path), "rates": (path, "h100")}[folder]
     ran = run("bw", "--model", asked[0], "--gpu", asked[1], cwd=BROKEN)
@@ -215,9 +143,9 @@ def test_every_broken_file_is_expected():
     def stems(folder, suffix):
         return {path.stem for path in (BROKEN / folder).glob(f"*{suffix}")}
 
-    assert stems("models", ".yaml") == set(MODELS)
-    assert stems("gpus", ".yaml") == set(GPUS)
-    assert stems("rates", ".csv") == {*RATES, *IMPOSSIBLE_RATES}
+    assert stems("models", ".yaml") == set(ENTRIES["models"])
+    assert stems("gpus", ".yaml") == set(ENTRIES["gpus"])
+    assert stems("rates", ".csv") == {*ENTRIES["rates"], *IMPOSSIBLE_RATES}
     assert {path.name for path in (BROKEN / "overlays").iterdir()} == {*OVERLAYS, "two-broken-files"}
 
 

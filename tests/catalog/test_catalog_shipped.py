@@ -4,6 +4,7 @@ import math
 import re
 import statistics
 from collections import defaultdict
+from functools import cache
 from itertools import combinations
 
 import pytest
@@ -148,16 +149,16 @@ def test_recommendation_slows_down_per_gpu_on_more_nodes(shipped):
     assert by_size[8] > 2 * by_size[64] > 2 * by_size[128]
 
 
-def shares_of_runs(name):
-    """The share of the peak that each published pre-training run of a class reached, losses to interruptions taken out."""
-    path = shipped_folder() / "published/pretraining-runs.yaml"
-    found = []
+@cache
+def shares_of_runs():
+    """By class: the share of the peak that each published pre-training run reached, losses to interruptions taken out."""
+    path, found = shipped_folder() / "published/pretraining-runs.yaml", defaultdict(list)
     for case in read_yaml(path)["cases"]:
         answer = train(**located(path, case["train"]))
         ours, published = answer.results[case["quantity"]], parse(case["published"], unit_of(case["quantity"]), case["id"])
-        if model_of(answer.chosen["model"]["value"], Catalog()).efficiency_class == name:
-            faster = ours.value / published if case["quantity"] == "gpu_hours" else published / ours.value
-            found.append(answer.results["implied_flops_utilization"].value * faster)
+        faster = ours.value / published if case["quantity"] == "gpu_hours" else published / ours.value
+        share = answer.results["implied_flops_utilization"].value * faster
+        found[model_of(answer.chosen["model"]["value"], Catalog()).efficiency_class].append(share)
     return found
 
 
@@ -174,7 +175,7 @@ def test_the_efficiency_of_a_class_is_the_median_over_its_members(shipped, name)
         return
     assert not shares or f"over {len(shares)} pairs" in shared.where
     if shared.source == "ingest-runs":
-        of_runs = shares_of_runs(name)
+        of_runs = shares_of_runs()[name]
         assert f" {len(of_runs)} published runs" in shared.where
         ends = sorted([*shares, *of_runs])
         assert (shared.value, shared.low, shared.high) == pytest.approx((statistics.median(ends), ends[0], ends[-1]), rel=5e-3)

@@ -12,7 +12,7 @@ from fcntl import ioctl
 
 import click
 import pytest
-from conftest import COMMAND, clean_environment, finished
+from conftest import COMMAND, clean_environment, finished, table
 
 from ingest.cli import commands
 from ingest.cli.group import command, elsewhere, instead_of
@@ -145,55 +145,7 @@ def test_model_and_gpu_may_be_yaml_files(run, tmp_path):
 
 
 #: what is added to the main job, the exit code, and what the line must say
-BAD_INPUT = [
-    (("--model", "cosmflow"), 2, ["unknown model 'cosmflow'", "did you mean 'cosmoflow'?"]),
-    (("--gpu", "h10O"), 2, ["unknown gpu 'h10O'", "did you mean 'h100'?"]),
-    (("--node", "dgx-h10"), 2, ["'dgx-h10'", "did you mean 'dgx-h100'?"]),
-    (("--protocol", "mlperf-storag"), 2, ["'mlperf-storag'", "did you mean 'mlperf-storage'?"]),
-    (("--basis", "measurd"), 2, ["--basis", "'measurd'", "expected one of auto, measured", "did you mean 'measured'?"]),
-    (("--scaling", "strng"), 2, ["--scaling", "'strng'", "did you mean 'strong'?"]),
-    (("--encoding", "decodd"), 2, ["--encoding", "'decodd'", "did you mean 'decoded'?"]),
-    (("--precision", "bf61"), 2, ["--precision", "'bf61'", "expected one of bf16", "did you mean 'bf16'?"]),
-    (("--format", "jsn"), 2, ["--format", "'jsn'", "table", "json"]),
-    (("--nodez", "1"), 2, ["--nodez", "--nodes"]),
-    (("--nodes", "1.5"), 2, ["--nodes", "1.5", "expected a whole number above 0"]),
-    (("--nodes", "0"), 2, ["--nodes", "found 0", "expected a whole number above 0"]),
-    (("--nodes", "-1"), 2, ["--nodes", "found -1", "expected a whole number above 0"]),
-    (("--nodes", "nan"), 2, ["--nodes", "'nan'", "expected"]),
-    (("--nodes", "inf"), 2, ["--nodes", "'inf'", "expected"]),
-    (("--nodes", "1e999"), 2, ["--nodes", "1e999", "expected a finite number"]),
-    (("--nodes", "many"), 2, ["--nodes", "'many'", "expected"]),
-    (("--nodes", "8..1"), 2, ["--nodes", "to ≥ from"]),
-    (("--nodes", "1..100000000"), 2, ["--nodes", "fewer than"]),
-    (("--nodes", ""), 2, ["--nodes", "expected"]),
-    (("--achieved", "16MB"), 2, ["--achieved", "'16MB' is in B", "expected FLOP/s/GPU"]),
-    (("--flops-per-sample", "16 MiB"), 2, ["--flops-per-sample", "is in B", "expected FLOP/sample"]),
-    (("--sample-bytes", "16 GFLOP"), 2, ["--sample-bytes", "is in FLOP", "expected B/sample"]),
-    (("--sample-bytes", "0"), 2, ["--sample-bytes", "found 0", "expected a number from 1"]),
-    (("--sample-bytes", "-5 MB"), 2, ["--sample-bytes", "found", "expected a number from 1"]),
-    (("--sample-bytes", "1e308"), 2, ["--sample-bytes", "1e308", "expected a finite number"]),
-    (("--utilization", "1.5"), 2, ["--utilization", "found 1.5", "above 0 up to 1"]),
-    (("--utilization", "0"), 2, ["--utilization", "found 0", "above 0 up to 1"]),
-    (("--efficiency", "40"), 2, ["--efficiency", "found 40", "above 0 up to 1"]),
-    (("--cache-hit", "1.2"), 2, ["--cache-hit", "found 1.2", "from 0 up to 1"]),
-    (("--samples-per-second", "-1"), 2, ["--samples-per-second", "found -1", "expected a number above 0"]),
-    (("--gpus-per-node", "7.5"), 2, ["--gpus-per-node", "found 7.5", "whole number"]),
-    (("--set", "sample_byte=1"), 2, ["'sample_byte'", "did you mean 'sample_bytes'?"]),
-    (("--set", "sample_bytes"), 2, ["--set", "'sample_bytes'", "expected NAME=VALUE"]),
-    (("--set", "sample_bytes=1 TFLOP"), 2, ["--set sample_bytes", "expected B/sample"]),
-    (("--set", "nodes=1.5"), 2, ["--set nodes", "found 1.5", "whole number"]),
-    (("--set", "ingest_bandwidth_per_gpu=-5"), 2, ["--set ingest_bandwidth_per_gpu", "found -5", "above 0"]),
-    (("--catalogs", "nowhere"), 2, ["--catalogs", "'nowhere' is not a folder", "expected"]),
-    (("--model", "nowhere.yaml"), 2, ["no such file: 'nowhere.yaml'", "expected an id or a YAML file"]),
-    (("--node", "dgx-a100"), 2, ["dgx-a100 has a100-80-sxm, not h100-sxm", "expected"]),
-    (("--achieved", "1 TFLOP/s", "--efficiency", "0.5"), 2, ["--achieved", "--efficiency", "expected no other rate"]),
-    (("-o", "answer.docz"), 2, ["'answer.docz'", "expected .json, .csv, .md, .txt"]),
-    (("--protocol", "paper"), 1, ["no rate of cosmoflow on h100-sxm under 'paper'", "mlperf-storage"]),
-    (("--gpu", "b200", "--basis", "measured"), 1, ["no measured estimate", "set --basis or --samples-per-second"]),
-    (("--model", "rgat-igbh"), 1, ["bytes", "--sample-bytes"]),
-    (("--model", "openfold", "--basis", "peak"), 1, ["FLOPs per sample of openfold", "--flops-per-sample"]),
-    (("--encoding", "touched"), 1, ["no touched bytes", "--sample-bytes"]),
-]
+BAD_INPUT = table("cli/bad_input.yaml")
 
 
 @pytest.mark.parametrize(("words", "code", "said"), BAD_INPUT, ids=[" ".join(words) for words, _, _ in BAD_INPUT])

@@ -112,6 +112,7 @@ def test_the_test_writes_new_files_once_and_all_clients_read_them(tmp_path):
     ("job", "rl", "without", "words"),
     [
         ({"kind": "rl"}, {}, ("rollout_hosts",), "both or none"),
+        ({"kind": "training"}, {}, (), "rl"),
         ({}, {"rollout_cluster": "nowhere"}, (), "rollout_cluster: found nowhere"),
         ({}, {"encoding": "zip"}, (), "encoding"),
         ({}, {}, ("step_time",), "rollout_token_rate is not known"),
@@ -121,10 +122,3 @@ def test_the_test_writes_new_files_once_and_all_clients_read_them(tmp_path):
 def test_what_contradicts_itself_is_refused(job, rl, without, words):
     with pytest.raises(IngestError, match=words):
         lines(job, without, **rl)
-
-
-def test_rl_without_its_kind_is_refused():
-    site = deepcopy(SITE)
-    del site["jobs"]["grpo"]["kind"]
-    with pytest.raises(IngestError, match="both or none"):
-        ingest.plan(site)

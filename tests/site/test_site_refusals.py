@@ -5,7 +5,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from conftest import SITES
+from conftest import SITES, table
 
 import ingest
 from ingest.catalog.yaml_reader import read_yaml
@@ -16,57 +16,7 @@ from ingest.site.site_file import SITE_FILE
 BROKEN = Path(__file__).parents[1] / "broken" / "site"
 
 #: file -> line, and what the message must say
-FILES = {
-    "unknown-key": (1, "unknown key 'clutsers'", "did you mean 'clusters'?"),
-    "unknown-key-of-a-job": (8, "jobs.vision.epoch", "unknown key 'epoch'", "did you mean 'epochs'?"),
-    "unknown-key-of-a-policy": (9, "jobs.vision.checkpoint.intervall", "did you mean 'interval'?"),
-    "retention-that-is-no-number": (8, "jobs.vision.checkpoint: keep: found 'x', expected a finite number"),
-    "missing-cluster": (4, "jobs.vision: 'cluster' is missing", "A name under `clusters`"),
-    "no-jobs": (1, "'jobs' is missing"),
-    "unknown-cluster": (5, "jobs.vision.cluster", "unknown name 'mian' under clusters", "did you mean 'main'?"),
-    "unknown-node-type": (2, "clusters.main.node", "dgx-h1000", "did you mean 'dgx-h100'?"),
-    "unknown-model": (6, "jobs.vision.model", "unknown model 'resnet5'", "nearest resnet50;"),
-    "missing-data-set": (8, "jobs.vision.data", "unknown name 'imagenet' under datasets", "expected one of images"),
-    "more-nodes-than-exist": (7, "jobs.vision.nodes", "found 64, expected at most the 32 nodes of main"),
-    "overlapping-allocations": (8, "vision, more together take 150 % of main", "expected at most 100 %"),
-    "cyclic-data-sets": (6, "datasets.b.made_from: cyclic: b is made from a is made from b"),
-    "negative-retention": (8, "datasets.images.retention", "retention: found -1 day", "from 0"),
-    "retention-without-refresh": (8, "expected `refresh` with it"),
-    "dates-reversed": (9, "datasets.images.until", "found 2027-01-01, before `from` (2029-01-01)"),
-    "dates-without-start": (8, "expected `start`"),
-    "no-date": (8, "datasets.images.from", "found 'soon', expected a year or a date"),
-    "two-sizes": (7, "found bytes and model, expected one of bytes, samples"),
-    "no-size": (7, "found no size, expected one of bytes, samples"),
-    "half-a-size": (8, "datasets.images.samples", "expected `sample_bytes` with it"),
-    "bytes-where-time-belongs": (8, "jobs.vision.checkpoint.interval", "'5 GB' is in B, expected s"),
-    "range-reversed": (8, "datasets.images.bytes", "found low 3e+12, typical 2e+12", "expected them in this order"),
-    "range-without-typical": (8, "'typical' is missing"),
-    "half-a-node": (7, "jobs.vision.nodes", "found 1.5, expected a whole number"),
-    "share-above-one": (8, "jobs.vision.share", "found 1.2", "up to 1"),
-    "text-where-a-table-belongs": (4, "jobs.vision: found 'resnet50', expected keys and values"),
-    "misspelt-mode": (9, "jobs.vision.checkpoint.mode: found 'asynk'", "did you mean 'async'?"),
-    "stage-without-time": (8, "mode stage needs a time, expected `within`"),
-    "hit-of-a-stream": (8, "applies to mode cache only, found mode stream"),
-    "tokens-without-length": (8, "found with resnet50, whose samples have no tokens"),
-    "published-growth-of-vision": (2, "published factors apply to recommenders", "expected factors of your own"),
-    "unknown-protection": (8, "storage.protection", "unknown storage 'prot-ec-8-33'", "did you mean"),
-    "no-protection": (8, "is not a protection scheme"),
-    "half-a-scheme": (8, "found data, expected `replicas`, or `data` and `parity`"),
-    "all-units-failed": (8, "storage.failed", "found 4, expected fewer than `units`"),
-    "no-assertion": (8, "expect.0", "found 'fast enough', expected NAME <= VALUE"),
-    "unknown-quantity": (8, "unknown quantity 'read_bandwith'", "did you mean 'read_bandwidth'?"),
-    "assertion-in-bytes": (8, "'2 TB' is in B, expected B/s"),
-    "interval-too-wasteful": (8, "jobs.vision.checkpoint", "no progress: checkpoints and restarts would take"),
-    "duplicate-key": (6, "duplicate key 'cluster'"),
-    "a-list": (1, "expected keys and values"),
-    "anchors": (1, "anchors and aliases are not allowed"),
-    "tag": (3, "expected plain values"),
-    "bad-name": (4, "found '../etc', expected a name of at most 63 ASCII letters (a to z, A to Z), digits, - and _"),
-    "overlap-without-checkpoints": (8, "overlap.checkpoints", "no job has checkpoints"),
-    "measure-missing": (8, "cannot be read: No such file"),
-    "tokens-and-epochs": (9, "the length is already given by `tokens`"),
-    "nothing-to-read": (4, "the read rate is missing"),
-}
+FILES = table("site/broken_files.yaml")
 
 
 @pytest.mark.parametrize("name", FILES)

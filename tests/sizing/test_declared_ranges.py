@@ -122,7 +122,7 @@ BEYOND_ONE = {
     "streaming_efficiency": "the published bandwidth of a drive may be exceeded",
     "scaling_efficiency": "a larger job may be faster per GPU, its data in the caches",
     "intermediate_share": "intermediate files may exceed their origin",
-    **dict.fromkeys(("sync_share", "network_sync_share"), "above 1 hosts fall behind"),
+    **dict.fromkeys(("sync_share", "network_sync_share", "version_latency_share"), "above 1 hosts fall behind"),
     "kept_share": "data may grow by a step of preparation",
 }
 #: Things that come whole, by unit, and those of the unit 1 by name; whatever does not is under `IN_PARTS`.

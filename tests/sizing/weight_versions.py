@@ -83,13 +83,20 @@ def gradients(weights, shape, tokens, targets, advantages):
 
 
 def orthogonal(matrix):
-    """The nearest orthogonal matrix, by the five iterations of Muon."""
+    """The nearest orthogonal matrix, by the five iterations of Muon.
+
+    Each iteration multiplies by a polynomial of the matrix of products of its rows, which those of the earlier iterations
+    turn as well: all iterations work on that smaller matrix.
+    """
     wide = matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T
-    found = wide / (np.linalg.norm(wide) + 1e-7)
+    wide = wide / (np.linalg.norm(wide) + 1e-7)
+    square, turn = wide @ wide.T, np.eye(len(wide), dtype=np.float32)
     for _ in range(5):
-        square = found @ found.T
-        found = 3.4445 * found + (-4.7750 * square + 2.0315 * (square @ square)) @ found
-    return found if wide is matrix else found.T
+        one = -4.7750 * square + 2.0315 * (square @ square)
+        one[np.diag_indices_from(one)] += 3.4445
+        square, turn = one @ square @ one, one @ turn
+    found = turn @ wide
+    return found if found.shape == matrix.shape else found.T
 
 
 def versions(shape, optimizer, rate, steps, seed=0):
@@ -149,8 +156,8 @@ def share_of(old, new):
 class ThrottledPath:
     """A path that hands out a file to any number of readers, all together at one rate."""
 
-    def __init__(self, data, rate):
-        self.data, self.rate = data, rate
+    def __init__(self, file, rate):
+        self.file, self.rate = file, rate
         self.lock, self.free = threading.Lock(), 0.0
         self.server = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self.server.getsockname()[1]
@@ -164,9 +171,8 @@ class ThrottledPath:
             return
 
     def _send(self, reader):
-        with reader:
-            for start in range(0, len(self.data), CHUNK):
-                part = self.data[start : start + CHUNK]
+        with reader, self.file.open("rb") as source:
+            while part := source.read(CHUNK):
                 with self.lock:
                     now = time.monotonic()
                     self.free = max(self.free, now) + len(part) / self.rate

@@ -6,6 +6,7 @@ import shlex
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from axe_playwright_python.sync_playwright import Axe
+from conftest import first
 from playwright.sync_api import expect
 
 from ingest.reports.web.page import FORMS
@@ -253,7 +254,7 @@ CUT = """[...document.querySelectorAll(".scroll")].filter((one) => one.scrollWid
     .map((one) => one.ariaLabel)"""
 
 
-@pytest.mark.parametrize("width", [320, 390, 748, 768, 1280, 3840])
+@pytest.mark.parametrize("width", first(3, (320, 768, 1280, 390, 748, 3840)))
 def test_nothing_is_wider_than_the_window(show, width):
     page = show(width=width)
     for tab in (*TABS, "fit&storage=all", "plan&storage=ddn-ai400x2"):
