@@ -163,12 +163,14 @@ def waits(text: str, path: str, job: Job) -> Reading | None:
 #: rows of the table that Lightning's SimpleProfiler prints: what fetches a batch, and what trains on it
 _FETCHED = re.compile(r"\.train_dataloader_next\b|\bget_train_batch\b|\bfetch_next_train_batch\b")
 _TRAINED = re.compile(r"\brun_training_batch\b")
+_ROWS = ("train_dataloader_next", "get_train_batch", "fetch_next_train_batch", "run_training_batch")
 
 
 def lightning_profile(text: str, path: str, job: Job) -> Reading | None:
     """The stall of a job from the table of Lightning's SimpleProfiler: the batches fetched over those and the steps."""
     found: dict[str, tuple[float, float]] = {}
-    for place, line in enumerate(lines_of(text) if "run_training_batch" in text else (), 1):
+    told = any(word in text for word in _ROWS)
+    for place, line in enumerate(lines_of(text) if told else (), 1):
         cells = [cell.strip() for cell in line.split("|")][1:-1]
         which = next((name for name, row in (("wait", _FETCHED), ("step", _TRAINED)) if cells and row.search(cells[0])), "")
         if which and len(cells) >= 4 and re.fullmatch(NUMBER, cells[3]):  # action, mean, calls, total
