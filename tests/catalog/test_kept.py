@@ -50,9 +50,13 @@ def peak(folder, gpu="own"):
 def test_a_file_that_changed_between_two_calls_is_seen(write_entry):
     folder = write_entry("gpus", "own", OWN_GPU.format(name="First", peak=1))
     assert peak(folder) == peak(folder) == "First"
+    hashes = set()
     for name in ("Other", "Third", "Other"):  # of one length, in one step of the clock
         write_entry("gpus", "own", OWN_GPU.format(name=name, peak=1))
         assert peak(folder) == name
+        # the hash in JSON follows the same edit
+        hashes.add(Catalog([folder]).content_hash())
+    assert len(hashes) == 2
     write_entry("gpus", "h100-sxm", OWN_GPU.format(name="Nearer", peak=1))
     assert peak(folder, "h100") == "Nearer"
     (folder / "gpus" / "h100-sxm.yaml").unlink()
