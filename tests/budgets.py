@@ -17,12 +17,12 @@ SMALL = 5
 CHOICES = ("choose", "choose_first", "withdraw")
 #: budget -> the most that is allowed
 BUDGETS = {
-    "lines of the package": 80_502,
-    "modules": 303,
+    "lines of the package": 80_801,
+    "modules": 300,
     "functions with at most five lines, %": 49.2,
     "choices outside the engine": 0,
-    "literals of quantity names outside the formulas": 5_577,
-    "lines of the tests": 50_833,
+    "literals of quantity names outside the formulas": 5_595,
+    "lines of the tests": 50_663,
     "pages of documentation": 107,
     "arrows up, by import or by name": 0,
 }

@@ -17,7 +17,7 @@ LOADERS = {
     "corpus/measure.py", "engine/registry.py", "reports/pages/__init__.py", "reports/session.py",
     "sizing/resolve.py",
 }  # fmt: skip
-MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 303, 11, 600
+MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 300, 11, 600
 
 
 @cache

@@ -12,10 +12,12 @@ from collections.abc import Mapping
 from hashlib import blake2b, sha256
 from typing import Any, NamedTuple
 
+import numpy
+
 #: Parts of a GPU in which allocations are counted: whole numbers for slices of sevenths and for thousandths.
 PARTS = 7000
-#: Larger numbers are none of a history.
-LARGEST = 2**62
+#: Larger numbers are none of a history, and later times: those of 2100.
+LARGEST, LATEST = 2**62, 4_102_444_800
 #: A number that is not known: a whole one, and an amount.
 UNKNOWN, NAN = -1, float("nan")
 #: How an allocation ended, by the words of the schedulers.
@@ -38,12 +40,18 @@ REVOKED = "revoked: another cluster ran it"
 UNREADABLE = "row that cannot be read"
 NO_GPUS = "allocated GPUs not recorded"
 NO_END = "end not recorded"
+NO_START = "start not recorded"
+SHARED = "share of a GPU not recorded"
+OTHER_KIND = "accelerators under another name than gpu"
 BACKWARDS = "end before start"
 CONTRADICTS = "longer elapsed time than from start to end"
 DUPLICATE = "recorded more than once"
+ARRAY = "array, of which each task is recorded"
 NO_PARENT = "step without its job"
-#: A slice of a GPU as NVIDIA names it: the sevenths of its compute.
-_SLICE = re.compile(r"(?:^|[^0-9a-z])([1-7])g\.\d+gb", re.IGNORECASE)
+#: A slice of a GPU as NVIDIA names it: the sevenths of its compute, or the quarters of an A30 and an RTX PRO 6000, whose slices
+#: have 6 and 24 GB each (NVIDIA's MIG user guide); 1g.24gb is also a seventh of a GH200.
+_SLICE = re.compile(r"(?:^|[^0-9a-z])([1-7])g\.(\d+)gb", re.IGNORECASE)
+_QUARTERS = frozenset((("1", "6"), ("2", "12"), ("4", "24"), ("2", "48"), ("4", "96")))
 #: Numbers of a GPU in the names of devices, which differ by site: a name of other letters could be anything.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,31}")
 
@@ -86,7 +94,7 @@ class Ledger:
         read: float = NAN, written: float = NAN,
     ) -> None:  # fmt: skip
         """An allocation: the values of `COLUMNS` in their order."""
-        if max(map(abs, (start, end, elapsed, gpus, nodes))) > LARGEST:
+        if max(start, end) > LATEST or max(map(abs, (start, end, elapsed, gpus, nodes))) > LARGEST:
             self.leave_out(UNREADABLE, key)
             return
         one, two, three, four, five, six, seven, eight, nine, ten = self._appends
@@ -100,6 +108,13 @@ class Ledger:
         eight(state)
         nine(read)
         ten(written)
+
+    def close(self, first: int) -> None:
+        """Give the allocations of a file, from a row on, that still ran the time until the latest one of that file."""
+        start, end, elapsed = (numpy.frombuffer(self.columns[name], "q")[first:] for name in ("start", "end", "elapsed"))
+        still = (end == UNKNOWN) & (elapsed < 0)
+        if still.any():
+            elapsed[still] = max(int(start.max()), int(end.max()), int((start + elapsed).max())) - start[still]
 
     def group(self, group: Group) -> int:
         """The number of a group."""
@@ -162,10 +177,13 @@ def shown_name(name: str) -> str:
 
 
 def parts_of_type(kind: str) -> int:
-    """The parts that one GPU of a type has: all, or the sevenths that the name of a slice tells.
+    """The parts that one GPU of a type has: all, or those that the name of a slice tells.
 
-    >>> parts_of_type("h100"), parts_of_type("a100_1g.10gb"), parts_of_type("mig-3g.20gb")
-    (7000, 1000, 3000)
+    >>> parts_of_type("h100"), parts_of_type("a100_1g.10gb"), parts_of_type("mig-3g.20gb"), parts_of_type("a30_1g.6gb")
+    (7000, 1000, 3000, 1750)
     """
     found = _SLICE.search(kind)
-    return PARTS * int(found[1]) // 7 if found else PARTS
+    if found is None:
+        return PARTS
+    quarters = found.groups() in _QUARTERS or (found[2] == "24" and "rtx" in kind.lower())
+    return PARTS * int(found[1]) // (4 if quarters else 7)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from ingest.accounting.ledger import CODES, NEVER_STARTED, NO_END, NO_GPUS, PARTS, UNREADABLE, Group, Ledger, account_of, key_of
-from ingest.accounting.ledger import UNKNOWN as UNKNOWN
+from ingest.accounting import ledger as records
+from ingest.accounting.ledger import CODES, UNKNOWN, Group, Ledger, account_of, key_of, parts_of_type
 from ingest.accounting.slurm import elapsed_of
 
-_RECORD = re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;([A-Za-z]);([^;]*);(.*)")
+_RECORD = re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?;([A-Za-z]);([^;]*);(.*)")
 #: A value with quotation marks may hold spaces: the account, the name of the project.
 _FIELD = re.compile(r'([A-Za-z_][\w.]*)=("[^"]*"|\S*)')
 #: Records of an allocation that ended; all others tell of queues, starts, reservations.
@@ -25,7 +25,8 @@ OWN = {
     **dict.fromkeys((-28, -29), "timeout"),
 }
 _KIND = re.compile(r":gpu_type=([^:+]+)")
-
+#: GPUs of a chunk or vnode, by the resource that each site has for them.
+_GPUS = re.compile(r"(?:^|:)n?gpus?=(\d+)")
 
 #: Resources that tell chunks of nodes.
 CHUNKED = ("nodes", "select", "nodect")
@@ -42,7 +43,7 @@ def read_records(lines: Iterable[str], ledger: Ledger, accounts: bool) -> None:
         found = _RECORD.match(line)
         if found is None:
             if line.strip():
-                ledger.leave_out(UNREADABLE)
+                ledger.leave_out(records.UNREADABLE)
             continue
         kind, ident, text = found.groups()
         if kind == "D" or (kind == "A" and "=" not in text):
@@ -52,27 +53,30 @@ def read_records(lines: Iterable[str], ledger: Ledger, accounts: bool) -> None:
 
 
 def _read_end(kind: str, ident: str, fields: Mapping[str, str], ledger: Ledger, accounts: bool) -> None:
-    key = key_of(ident)
+    # Darshan and Lustre name a job by its number, without the server.
+    number = ident.partition(".")[0]
+    key = key_of(number)
+    if number.endswith("[]"):
+        ledger.leave_out(records.ARRAY, key)
+        return
     start, end = (int(fields[name]) if fields.get(name, "").isdigit() else UNKNOWN for name in ("start", "end"))
     clock = fields.get("resources_used.walltime", "")
     elapsed = elapsed_of(clock) if clock.replace(":", "").isdigit() else UNKNOWN
     if start <= 0:
-        ledger.leave_out(NEVER_STARTED, key)
+        ledger.leave_out(records.NEVER_STARTED, key)
         return
     if end <= 0 and elapsed <= 0:
-        ledger.leave_out(NO_END, key)
+        ledger.leave_out(records.NO_END, key)
         return
     # Walltime counts from the start of the script, end and start what was allocated.
     end = end if end > 0 else start + elapsed
     nodes, gpus = _allocated(fields)
-    if gpus == UNKNOWN:
-        ledger.leave_out(NO_GPUS, key)
-        return
     account = account_of(fields.get("account") or fields.get("group", "")) if accounts else ""
     # Sites ask for the kind of GPU in each chunk of `select`, or as a resource of the job.
     kinds = {fields.get("Resource_List.gpu_type", ""), *_KIND.findall(fields.get("Resource_List.select", ""))} - {""}
-    group = Group("", kinds.pop() if len(kinds) == 1 else "", fields.get("queue", ""), account)
-    ledger.add(key, start, end, UNKNOWN, gpus, nodes, ledger.group(group), _state(kind, fields.get("Exit_status", "0")))
+    gpu = kinds.pop() if len(kinds) == 1 else ""
+    parts, group = gpus * parts_of_type(gpu), Group("", gpu, fields.get("queue", ""), account)
+    ledger.add(key, start, end, UNKNOWN, parts, nodes, ledger.group(group), _state(kind, fields.get("Exit_status", "0")))
 
 
 def _state(kind: str, status: str) -> int:
@@ -87,28 +91,28 @@ def _state(kind: str, status: str) -> int:
 
 
 def _allocated(fields: Mapping[str, str]) -> tuple[int, int]:
-    """Nodes and parts of GPUs: of the vnodes where they are listed, else of the resources.
+    """Nodes and GPUs: of the vnodes where they are listed, else of the resources.
 
     >>> _allocated({"exec_vnode": "(n1:ncpus=8:ngpus=4)+(n2:ncpus=8:ngpus=4)"}), _allocated({"Resource_List.ngpus": "2"})
-    ((2, 56000), (-1, 14000))
+    ((2, 8), (-1, 2))
     >>> _allocated({"Resource_List.nodes": "host12:gpus=2+2:ppn=32:gpus=2"}), _allocated({"Resource_List.ncpus": "4"})
-    ((3, 42000), (-1, 0))
+    ((3, 6), (-1, 0))
     """
     nodes = int(fields["Resource_List.nodect"]) if fields.get("Resource_List.nodect", "").isdigit() else UNKNOWN
-    vnodes = fields.get("exec_vnode", "")
-    if vnodes:
-        hosts = {part.partition(":")[0].partition("[")[0] for part in re.split(r"\)\+\(|\+", vnodes.strip("()"))}
-        return len(hosts), PARTS * sum(map(int, re.findall(r":ngpus=(\d+)", vnodes)))
+    if places := fields.get("exec_vnode") or fields.get("exec_host"):
+        nodes = len({re.split(r"[:/[]", part.strip("()"))[0] for part in places.split("+")})
+        if found := _GPUS.findall(places):
+            return nodes, sum(map(int, found))
     for name in ("Resource_List.ngpus", "Resource_List.gpus", "Resource_List.gpu"):
         if fields.get(name, "").isdigit():
-            return nodes, PARTS * int(fields[name])
+            return nodes, int(fields[name])
     chunks = [fields.get(f"Resource_List.{name}", "") for name in CHUNKED]
     asked = next((text for text in chunks if ":" in text), chunks[0])
     gpus = count = 0
     for chunk in filter(None, asked.split("+")):
         number, _, further = chunk.partition(":")
         of = int(number) if number.isdigit() else 1  # a host by its name
-        each = re.search(r"(?:^|:)n?gpus?=(\d+)", further)
+        each = _GPUS.search(further)
         gpus += of * int(each[1]) if each else 0
         count += of
-    return nodes if nodes != UNKNOWN else count or UNKNOWN, PARTS * gpus
+    return nodes if nodes != UNKNOWN else count or UNKNOWN, gpus

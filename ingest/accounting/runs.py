@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ingest.accounting.ledger import (
     BACKWARDS,
+    CODES,
     CONTRADICTS,
     DUPLICATE,
     NEVER_STARTED,
@@ -18,15 +19,18 @@ from ingest.accounting.ledger import (
     UNKNOWN,
     Group,
     Ledger,
+    digest,
 )
+from ingest.errors import IngestError, listed
 
 Array = NDArray[Any]
 #: What a clock change moves the clock by, and by how much sums of whole seconds may miss it.
 HOUR, SLACK = 3600, 2
 #: Two changes of one kind are further apart than this: they are a year apart, to a few weeks.
 YEAR = 300 * 86_400
-#: No time of a history lies outside of these: 1990 to 2100, or seconds since the beginning of a trace.
-LATEST = 4_102_444_800
+#: Kinds of records that tell of the same runs in ways that nothing matches: by a local clock and by UTC, as pods and as jobs.
+ALIKE = (("sacct", "sacct JSON"), ("Kubernetes Pod", "Kubernetes Job", "Kubernetes Workload"))
+LOCAL = ("sacct", "table")
 #: Longest allocation that is believed, in seconds: ten years.
 LONGEST = 315_576_000
 
@@ -64,21 +68,28 @@ ARRAYS = ("key", "start", "end", "seconds", "gpus", "nodes", "group", "state", "
 
 
 def settled(ledger: Ledger) -> Runs:
-    """The sound runs of what was read."""
+    """The sound runs of what was read.
+
+    Raises IngestError: it tells of the same runs twice.
+    """
+    for kinds in ALIKE:
+        if len(found := [kind for kind in kinds if ledger.kinds[kind]]) > 1:
+            raise IngestError(f"--from: found {listed(found)}, which tell of the same runs, expected one of them")
     columns = {name: numpy.frombuffer(column, dtype=column.typecode) for name, column in ledger.columns.items()}
     key, start, end, elapsed = (columns[name].copy() for name in ("key", "start", "end", "elapsed"))
     removed, notes = Counter(ledger.removed), Counter(ledger.notes)
+    if ledger.local and any(kind not in (*LOCAL, "Darshan", "jobstats", "pod list") for kind in ledger.kinds):
+        notes["history with times of a local clock and of UTC: what ran at once on both is off by the zone"] += 1
     if ledger.local:
         start, end, changes, unclear = true_times(start, end, elapsed)
         notes += Counter({"clock change, found where elapsed and clock times differ by an hour": changes} if changes else {})
         notes += Counter({"time within the hour that the clock repeats": unclear} if unclear else {})
     open_end = end == UNKNOWN
     # What runs at the time of the record, or whose end was lost, is known to have run until its elapsed time.
-    latest = int(max(start.max(initial=0), end.max(initial=0), (start + numpy.maximum(elapsed, 0)).max(initial=0)))
-    end = numpy.where(open_end, numpy.where(elapsed >= 0, start + elapsed, latest), end)
+    end = numpy.where(open_end, start + elapsed, end)
     seconds = numpy.where(elapsed >= 0, elapsed, end - start)
     length = end - start
-    backwards = (length < 0) | (start < 0) | (end > LATEST)
+    backwards = (length < 0) | (start < 0)
     contradicting = ~backwards & ((seconds > length + SLACK) | (length > LONGEST))
     removed += Counter({BACKWARDS: int(backwards.sum()), CONTRADICTS: int(contradicting.sum())})
     suspended = ~backwards & ~contradicting & (seconds < length - SLACK)
@@ -92,17 +103,21 @@ def settled(ledger: Ledger) -> Runs:
     last = numpy.append(~same, True)[: len(order)]
     removed[DUPLICATE] += int(len(order) - last.sum())
     kept = order[last]
+    if still := int((open_end & (columns["state"] == CODES["running"]))[kept].sum()):
+        notes["still running when recorded: counted until then"] += still
     waiting = numpy.frombuffer(ledger.waiting, dtype="Q")
     never = numpy.setdiff1d(waiting, key)
     removed[NEVER_STARTED] += len(never)
     # Earlier records of a job that ran later, or that never ran, say nothing more.
     removed[DUPLICATE] += len(waiting) - len(never)
     every = numpy.unique(numpy.concatenate([key, waiting, numpy.frombuffer(ledger.known, dtype="Q")]))
-    read, written, orphans = _bytes_of(ledger, key[kept], start[kept], columns["read"][kept], columns["written"][kept], every)
+    own = {name: columns[name][kept] for name in ("gpus", "nodes", "group", "state")}
+    amounts = columns["read"][kept], columns["written"][kept]
+    read, written, orphans = _bytes_of(ledger, key[kept], start[kept], own["group"], *amounts, every, notes)
     removed[NO_PARENT] += orphans
     by_start = numpy.argsort(start[kept], kind="stable")
     kept, read, written = kept[by_start], read[by_start], written[by_start]
-    own = {name: columns[name][kept] for name in ("gpus", "nodes", "group", "state")}
+    own = {name: column[by_start] for name, column in own.items()}
     return Runs(
         key=key[kept], start=start[kept], end=end[kept], seconds=seconds[kept], read=read, written=written,
         groups=tuple(ledger.groups), removed=+removed, notes=notes, kinds=Counter(ledger.kinds), local=ledger.local, **own,
@@ -173,23 +188,36 @@ def _places(low: Array, high: Array) -> list[tuple[int, int]]:
     return found
 
 
-def _bytes_of(ledger: Ledger, key: Array, start: Array, read: Array, written: Array, every: Array) -> tuple[Array, Array, int]:
+def _bytes_of(
+    ledger: Ledger, key: Array, start: Array, group: Array, read: Array, written: Array, every: Array, notes: Counter[str]
+) -> tuple[Array, Array, int]:
     """Bytes of each run from its own record, its steps and other sources; and the steps whose job is not in the history."""
     read, written = read.copy(), written.copy()
     steps = _once({name: numpy.frombuffer(column, dtype=column.typecode) for name, column in ledger.steps.items()})
     orphans = int(len(steps["key"]) - numpy.isin(steps["key"], every).sum())
-    moves = [(steps["key"], steps["start"], steps["read"], steps["written"])]
-    if ledger.transfers:
-        moved = numpy.array([*ledger.transfers.values()])
-        keys = numpy.fromiter((one for one, _ in ledger.transfers), dtype="Q", count=len(moved))
-        moves.append((keys, numpy.full(len(moved), numpy.iinfo("q").max), moved[:, 0], moved[:, 1]))
     if not len(key):
         return read, written, orphans
-    for keys, starts, *amounts in moves:
+    moves = [(numpy.arange(len(key)), key, steps["key"], steps["start"], steps["read"], steps["written"])]
+    if ledger.transfers:
+        # Other sources know the number of a job alone: of one that several clusters have, whose bytes they are is unknown.
+        clusters = numpy.array([digest(one.cluster) if one.cluster else 0 for one in ledger.groups], "Q")[group]
+        numbers = key - clusters
+        order = numpy.lexsort((start, clusters, numbers))
+        again = numbers[order][1:] == numbers[order][:-1]
+        several = numbers[order][1:][again & (clusters[order][1:] != clusters[order][:-1])]
+        moved = numpy.array([*ledger.transfers.values()])
+        keys = numpy.fromiter((one for one, _ in ledger.transfers), dtype="Q", count=len(moved))
+        told = numpy.isin(keys, numbers) & ~numpy.isin(keys, several)
+        if not told.all():
+            notes["job with bytes from elsewhere that no run has, or those of several clusters"] += len({*keys[~told].tolist()})
+        until = numpy.full(int(told.sum()), numpy.iinfo("q").max)
+        moves.append((order, numbers, keys[told], until, moved[told, 0], moved[told, 1]))
+    for order, number, keys, starts, *amounts in moves:
         for column, amount in zip((read, written), amounts, strict=True):
             counted = numpy.isfinite(amount)
-            place = _last_tries(key, start, keys[counted], starts[counted])
+            place = _last_tries(number[order], start[order], keys[counted], starts[counted])
             found = place >= 0
+            place = order[place]
             sums = numpy.bincount(place[found], amount[counted][found], len(key))
             hit = numpy.bincount(place[found], minlength=len(key)) > 0
             column[hit] = numpy.nan_to_num(column[hit]) + sums[hit]

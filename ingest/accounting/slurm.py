@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ingest.accounting import ledger as records
 from ingest.accounting.ledger import (
     CODE_OF,
     CODES,
     NAN,
-    NEVER_STARTED,
-    NO_END,
-    NO_GPUS,
     PARTS,
-    REVOKED,
     UNKNOWN,
-    UNREADABLE,
     Group,
     Ledger,
     account_of,
@@ -58,9 +54,16 @@ MOST_DIGITS = 13
 #: Texts of TRES that one reading remembers.
 MOST_KEPT = 100_000
 _DISK = re.compile(r"(?:^|,)fs/disk=([0-9.]+)([KMGTPE]?)")
+#: Resources of which a GPU has as many as the site says.
+SHARES = ("shard", "mps")
+#: Names that sites give to accelerators, which no record tells to be GPUs.
+OTHERS = ("npu", "dcu", "mlu", "gcu", "tpu", "hpu", "xpu", "ipu", "vpu", "neuron", "neuroncore", "gaudi", "accelerator")
+_UNTOLD = re.compile(rf"(?:^|[,/])(?:({'|'.join(SHARES)})|({'|'.join(OTHERS)}))(?:[:=](?!0(?:,|$))|$)")
 #: What of a text of resources is counted.
-COUNTED, NOTHING = re.compile(r"(?:^|(?<=,))(?:gres/gpu|node)[=:][^,]*").findall, "gres/gpu=0"
-_GRES = re.compile(r"(?:gres[/:])?gpu(?::([^:=,(]+))?[:=](\d+)")
+COUNTED = re.compile(rf"(?:^|(?<=,))(?:gres/(?:gpu|{'|'.join((*SHARES, *OTHERS))})|node)[=:][^,]*").findall
+NOTHING = "gres/gpu=0"
+#: Slurm before 20.11 writes the number of its module for the word `gpu`.
+_GRES = re.compile(r"(?:gres[/:])?(?:gpu|7696487)(?::([^:=,(]+))?[:=](\d+)(?![\w.])")
 UNITS = {unit: 1024**power for power, unit in enumerate(("", "K", "M", "G", "T", "P", "E"))}
 
 
@@ -77,22 +80,26 @@ def tres_of(text: str) -> Allocated:
 
     >>> tres_of("billing=64,cpu=64,gres/gpu=8,gres/gpu:h100=8,mem=1T,node=2")
     Allocated(gpus=56000, gpu='h100', nodes=2)
-    >>> tres_of("cpu=4,gres/gpu:1g.10gb=2,gres/gpu=2,gres/gpumem=5G"), tres_of("cpu=4,mem=1G,node=1")
-    (Allocated(gpus=2000, gpu='', nodes=-1), Allocated(gpus=0, gpu='', nodes=1))
+    >>> tres_of("cpu=4,gres/gpu:1g.10gb=2,gres/gpu=2,gres/gpumem=5G"), tres_of("cpu=4,gres/shard=2,node=1")
+    (Allocated(gpus=2000, gpu='', nodes=-1), Allocated(gpus=-1, gpu='', nodes=1))
     """
     total = nodes = UNKNOWN
+    untold = False
     types: dict[str, int] = {}
     for part in text.split(","):
         name, _, value = part.partition("=")
-        if not value.isdigit():
-            continue
         if name == "node":
-            nodes = int(value)
-        elif name == "gres/gpu":
-            total = int(value)
-        elif name.startswith("gres/gpu:"):
-            types[name[9:]] = int(value)
-    return _allocated(total, types, nodes)
+            nodes = count_of(value)
+        elif _UNTOLD.search(part):
+            untold = True
+        elif name == "gres/gpu" or name.startswith("gres/gpu:"):
+            if not value.isdigit():  # such as `1.5K`
+                return Allocated(UNKNOWN, "", nodes)
+            if name == "gres/gpu":
+                total = int(value)
+            else:
+                types[name[9:]] = int(value)
+    return Allocated(UNKNOWN, "", nodes) if untold and total <= 0 and not types else _allocated(total, types, nodes)
 
 
 def _allocated(total: int, types: Mapping[str, int], nodes: int) -> Allocated:
@@ -107,7 +114,7 @@ def gres_of(text: str, nodes: int) -> Allocated:
     """What a text of generic resources, such as `gpu:a100:2`, allocates on one node; of several nodes it does not tell."""
     found = _GRES.findall(text)
     if not found:
-        return Allocated(UNKNOWN if "gpu" in text else 0, "", nodes)
+        return Allocated(UNKNOWN if "gpu" in text or _UNTOLD.search(text) else 0, "", nodes)
     types: dict[str, int] = {}
     for kind, count in found:
         types[kind] = types.get(kind, 0) + int(count)
@@ -193,10 +200,17 @@ def delimiter_of(header: str) -> str:
 
 
 def read_rows(lines: Iterable[str], header: str, place: str, ledger: Ledger, accounts: bool = False) -> None:
-    """Read the rows of `sacct -P` that follow a header, with accounts where classes ask for them.
+    """Read the rows of `sacct -P` that follow a header, and those of further headers, with accounts where classes ask for them.
 
     Raises IngestError: a column is missing.
     """
+    numbered = enumerate(lines)
+    while header:
+        header = _read_below(numbered, header, place, ledger, accounts)
+
+
+def _read_below(lines: Iterator[tuple[int, str]], header: str, place: str, ledger: Ledger, accounts: bool) -> str:
+    """Read the rows below a header; the next header."""
     mark = delimiter_of(header)
     names = [name.strip().lower().partition("%")[0] for name in header.rstrip("\r\n").split(mark)]
     at = {what: names.index(name) for what, choices in READ.items() for name in choices[::-1] if name in names}
@@ -215,12 +229,14 @@ def read_rows(lines: Iterable[str], header: str, place: str, ledger: Ledger, acc
         if usage_at and partition_at < 0:  # bytes are those of steps, which would count as jobs
             raise IngestError(f"{place}: no column {' or '.join(READ['id'])}, which tells steps from jobs, expected {EXPECTED}")
         ledger.notes["file without job ids, in which a row that is repeated counts again"] += 1
-    for number, line in enumerate(lines):
+    for number, line in lines:
         row = line.rstrip("\n").split(mark)
         if len(row) != width:
             if len(row) < width or len(free) != 1:
+                if delimiter_of(line):
+                    return line
                 if line.strip():
-                    ledger.leave_out(UNREADABLE)
+                    ledger.leave_out(records.UNREADABLE)
                 continue
             # The one column of free text holds the delimiter: the columns around it tell where it begins and ends.
             row[free[0] : free[0] + len(row) - width + 1] = [""]
@@ -232,8 +248,11 @@ def read_rows(lines: Iterable[str], header: str, place: str, ledger: Ledger, acc
                 reader.step(ident, row)
         elif reader.row(ident, row):
             last = ident
-        elif row[reader.start].lower() == "start":  # the header of another file
-            ledger.removed[UNREADABLE] -= 1
+        elif delimiter_of(line):
+            return line
+        else:
+            ledger.leave_out(records.UNREADABLE)
+    return ""
 
 
 class _Rows:
@@ -257,7 +276,7 @@ class _Rows:
         return key_of(ident, row[self.cluster] if self.cluster >= 0 else "")
 
     def row(self, ident: str, row: Sequence[str]) -> bool:
-        """Read a row of a job; returns whether it is one."""
+        """Read a row of a job; returns whether it could be read."""
         ledger = self.ledger
         key = self.key(ident, row)
         state = row[self.state].partition(" ")[0].rstrip("+") if self.state >= 0 else "COMPLETED"
@@ -267,24 +286,17 @@ class _Rows:
             elapsed = elapsed_of(row[self.elapsed]) if self.elapsed >= 0 else UNKNOWN
             nodes = count_of(row[self.nodes]) if self.nodes >= 0 else UNKNOWN
         except ValueError:
-            ledger.leave_out(UNREADABLE)
             return False
         text = row[self.gpus]
         code = CODE_OF.get(state, OTHER)
-        if state in ("REVOKED", "RV"):
-            ledger.leave_out(REVOKED, key)
-            return True
-        if start == UNKNOWN or state in ("PENDING", "PD") or (not text and elapsed == 0 and code != RUNNING):
-            ledger.leave_out(NEVER_STARTED, key)
-            return True
-        if end == UNKNOWN and code != RUNNING and elapsed <= 0:
-            ledger.leave_out(NO_END, key)
+        if reason := _never_ran(state, start, end, elapsed, text):
+            ledger.leave_out(reason, key)
             return True
         # What else a text allocates differs from run to run.
         told = text if self.is_gres or not text else ",".join(COUNTED(text)) or NOTHING
         found = self.allocated.get((told, nodes)) or self.allocates(told, nodes)
         if found.gpus == UNKNOWN:
-            ledger.leave_out(NO_GPUS, key)
+            ledger.leave_out(_untold(text), key)
             return True
         named = (
             row[self.cluster] if self.cluster >= 0 else "",
@@ -316,7 +328,7 @@ class _Rows:
         try:
             start = seconds_of(row[self.start], self.days)
         except ValueError:
-            self.ledger.leave_out(UNREADABLE)
+            self.ledger.leave_out(records.UNREADABLE)
             return
         read, written = (bytes_moved(row[place]) if place >= 0 else NAN for place in self.moved)
         parent, _, name = ident.partition(".")
@@ -326,41 +338,46 @@ class _Rows:
         self.ledger.step(self.key(parent, row), number, start, read, written)
 
 
+def _never_ran(state: str, start: int, end: int, elapsed: int, text: str) -> str:
+    """Why a job has no time on GPUs that is known, whatever it was allocated; empty for one that has."""
+    running = CODE_OF.get(state) == RUNNING
+    if state in ("REVOKED", "RV"):
+        return records.REVOKED
+    if start == UNKNOWN or state in ("PENDING", "PD") or (not text and elapsed == 0 and not running):
+        return records.NEVER_STARTED
+    return records.NO_END if end == UNKNOWN and not running and elapsed <= 0 else ""
+
+
+def _untold(text: str) -> str:
+    """Why the GPUs of a text of resources are unknown."""
+    found = _UNTOLD.search(text)
+    return records.NO_GPUS if found is None else records.SHARED if found[1] else records.OTHER_KIND
+
+
 def read_object(job: Mapping[str, Any], ledger: Ledger, accounts: bool = False) -> None:
     """Read one object of the list `jobs` of `sacct --json`; its times are seconds since 1970."""
     cluster = str(job.get("cluster") or "")
     key = key_of(str(job.get("job_id")), cluster)
     time = job.get("time") or {}
     start, end, elapsed = (_number(time.get(name)) for name in ("start", "end", "elapsed"))
+    start, end = (one if one > 0 else UNKNOWN for one in (start, end))
     state = job.get("state")
     state = state.get("current") if isinstance(state, Mapping) else state
     word = str(next(iter(state), "") if isinstance(state, list) else state or "").partition(" ")[0]
     allocated = (job.get("tres") or {}).get("allocated") or []
-    if word == "REVOKED":
-        ledger.leave_out(REVOKED, key)
-    elif start <= 0 or word == "PENDING" or (not allocated and elapsed <= 0 and word != "RUNNING"):
-        ledger.leave_out(NEVER_STARTED, key)
-    elif not allocated:
-        ledger.leave_out(NO_GPUS, key)
-    else:
-        code = CODE_OF.get(word, CODES["other"])
-        if end <= 0 and code != CODES["running"] and elapsed <= 0:
-            ledger.leave_out(NO_END, key)
-            return
-        total, types, nodes = UNKNOWN, dict[str, int](), _number(job.get("allocation_nodes"))
-        for one in allocated:
-            kind, name, count = one.get("type"), str(one.get("name") or ""), _number(one.get("count"))
-            if kind == "node":
-                nodes = count
-            elif kind == "gres" and name == "gpu":
-                total = count
-            elif kind == "gres" and name.startswith("gpu:"):
-                types[name[4:]] = count
-        found = _allocated(total, types, nodes)
-        account = account_of(str(job.get("account") or "")) if accounts else ""
-        group = ledger.group(Group(cluster, found.gpu, str(job.get("partition") or ""), account))
-        moved = _moved(job.get("steps") or [])
-        ledger.add(key, start, end if end > 0 else UNKNOWN, elapsed, found.gpus, nodes, group, code, *moved)
+    # The resources as `AllocTRES` writes them.
+    names = ["/".join(filter(None, (one.get("type"), one.get("name")))) for one in allocated]
+    counts = [_number(one.get("count")) for one in allocated]
+    text = ",".join(f"{name}={count}" for name, count in zip(names, counts, strict=True))
+    found = tres_of(text)
+    reason = _never_ran(word, start, end, elapsed, text) or (_untold(text) if found.gpus == UNKNOWN or not text else "")
+    if reason:
+        ledger.leave_out(reason, key)
+        return
+    nodes = found.nodes if found.nodes != UNKNOWN else _number(job.get("allocation_nodes"))
+    account = account_of(str(job.get("account") or "")) if accounts else ""
+    group = ledger.group(Group(cluster, found.gpu, str(job.get("partition") or ""), account))
+    ledger.add(key, start, end, elapsed, found.gpus, nodes, group, CODE_OF.get(word, OTHER), *_moved(job.get("steps") or []))
 
 
 def _moved(steps: Iterable[Mapping[str, Any]]) -> tuple[float, float]:

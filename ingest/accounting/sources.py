@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import csv
 import gzip
 import io
 import json
@@ -13,10 +14,11 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, NoReturn
 from zipfile import BadZipFile
 
 import numpy
@@ -27,75 +29,94 @@ from ingest.errors import IngestError, UsageError, cannot_be_read, listed
 from ingest.files import open_regular, read_bytes
 
 #: The lists whose entries are objects of a history.
-_LIST = re.compile(r'"(?:jobs|items)"\s*:\s*\[')
-#: Letters that one object may have, and those that come before the list.
-LONGEST_OBJECT, LONGEST_HEAD = 2**25, 2**22
+LISTS = ("jobs", "items")
+#: Letters that one object may have.
+LONGEST_OBJECT = 2**25
 #: Letters that are read between two attempts to take objects.
 LONGEST_CHUNK = 2**18
 
 
 def objects_in(lines: Iterable[str], place: str) -> Iterator[Mapping[str, Any]]:
-    """The entries of the list `jobs` or `items` of a document, of a list, or documents that follow each other.
+    """The objects of documents that follow each other: entries of a list, of `jobs` or `items` of an object, or objects.
 
-    Raises IngestError: it is cut short or no JSON.
+    Raises IngestError: one is cut short or no JSON.
     """
-    decoder, buffer, inside, found_any = json.JSONDecoder(), "", False, False
-    for chunk in _chunks(lines):
-        buffer += chunk
-        if not inside:
-            head = buffer.lstrip()
-            begins = _LIST.search(head)
-            if head.startswith("["):
-                buffer, inside = head[1:], True
-            elif begins is not None:
-                buffer, inside = head[begins.end() :], True
-            elif len(head) > LONGEST_HEAD:
-                break
-            else:
-                continue
-        at = 0
-        while True:
-            at = _past(buffer, at)
-            if at >= len(buffer) or buffer[at] == "]":
-                break
-            try:
-                one, end = decoder.raw_decode(buffer, at)
-            except (ValueError, RecursionError):
-                if len(buffer) - at > LONGEST_OBJECT:
-                    raise IngestError(f"{place}: no whole JSON, expected a list of objects") from None
-                break
-            if not isinstance(one, Mapping):
-                raise IngestError(f"{place}: an entry of the list is no object, expected jobs, pods or workloads")
-            found_any = True
-            yield one
-            at = end
-        if at < len(buffer) and buffer[at] == "]":
-            return
-        buffer = buffer[at:]
-    if inside or found_any:
-        raise IngestError(f"{place}: JSON that is cut short, expected the whole list")
-    yield from _documents(decoder, buffer, place)
-
-
-def _documents(decoder: json.JSONDecoder, text: str, place: str) -> Iterator[Mapping[str, Any]]:
-    """Objects that follow each other, one for a line or one alone."""
-    at = _past(text, 0)
-    while at < len(text):
-        try:
-            one, at = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            raise IngestError(f"{place}: no whole JSON, expected an object or a list of objects") from None
-        if not isinstance(one, Mapping):
+    text = _Json(lines, place)
+    while text.next() not in ("", "]"):
+        if text.next() == "[":
+            yield from text.entries()
+        elif text.next() != "{":
             raise IngestError(f"{place}: JSON of another kind, expected an object or a list of objects")
-        yield one
-        at = _past(text, at)
+        else:
+            own, listed = dict[str, Any](), False
+            text.at += 1
+            while text.next() != "}":
+                name = text.value()
+                if text.next() != ":":
+                    text.refuse()
+                text.at += 1
+                if name in LISTS and text.next() == "[":
+                    listed = True
+                    yield from text.entries()
+                else:
+                    own[name] = text.value()
+            text.at += 1
+            if not listed:
+                yield own
 
 
-def _past(text: str, at: int) -> int:
-    """The next place that is neither space nor comma."""
-    while at < len(text) and text[at] in " \t\r\n,":
-        at += 1
-    return at
+class _Json:
+    """JSON that is taken value by value as its lines are read."""
+
+    def __init__(self, lines: Iterable[str], place: str) -> None:
+        self.chunks, self.place = _chunks(lines), place
+        self.buffer, self.at = "", 0
+        self.decode = json.JSONDecoder().raw_decode
+
+    def more(self) -> bool:
+        """Read on; returns whether there was more."""
+        chunk = next(self.chunks, "")
+        self.buffer, self.at = self.buffer[self.at :] + chunk, 0
+        return bool(chunk)
+
+    def next(self) -> str:
+        """The next letter that is neither space nor comma; empty at the end."""
+        while True:
+            while self.at < len(self.buffer):
+                if self.buffer[self.at] not in " \t\r\n,":
+                    return self.buffer[self.at]
+                self.at += 1
+            if not self.more():
+                return ""
+
+    def refuse(self) -> NoReturn:
+        raise IngestError(f"{self.place}: no whole JSON, expected an object or a list of objects")
+
+    def value(self) -> Any:
+        """The next value."""
+        self.next()
+        while True:
+            start = self.at
+            try:
+                one, end = self.decode(self.buffer, start)
+            except (ValueError, RecursionError):
+                if len(self.buffer) - start > LONGEST_OBJECT or not self.more():
+                    self.refuse()
+                continue
+            # A number may go on in the next chunk.
+            if end < len(self.buffer) or isinstance(one, (str, Mapping, list)) or not self.more():
+                self.at = self.at + end - start
+                return one
+
+    def entries(self) -> Iterator[Mapping[str, Any]]:
+        """The objects of the next list."""
+        self.at += 1
+        while self.next() != "]":
+            one = self.value()
+            if not isinstance(one, Mapping):
+                raise IngestError(f"{self.place}: an entry of the list is no object, expected jobs, pods or workloads")
+            yield one
+        self.at += 1
 
 
 def _chunks(lines: Iterable[str]) -> Iterator[str]:
@@ -125,8 +146,8 @@ MAGIC: Mapping[bytes, Callable[[IO[bytes]], Any]] = {
     b"\xfd7zXZ": lzma.LZMAFile,
     b"\x28\xb5\x2f\xfd": _zstd,
 }
-#: What decompressors raise for a damaged file.
-DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError)
+#: What decompressors raise for a damaged file, and tables whose quotation marks do not end.
+DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, csv.Error)
 #: What reading an object raises that has a field of another type than the scheduler's.
 MISTYPED = (AttributeError, LookupError, TypeError, ValueError)
 #: Lines in which a file shows its kind, and letters of one.
@@ -187,11 +208,13 @@ def read_histories(sources: Sequence[str | Path], asked: Asked) -> Ledger:
             transfers.read_darshan(path, ledger)
             continue
         place = "standard input" if str(path) == STANDARD_INPUT else str(path)
+        first = len(ledger.columns["key"])
         with _opened(path, place) as lines:
             try:
                 _read(lines, place, ledger, asked)
             except DAMAGED as error:
                 raise IngestError(f"{place}: damaged or cut short ({type(error).__name__}), expected a whole file") from None
+        ledger.close(first)
     if not (ledger.columns["key"] or ledger.removed or ledger.waiting):
         raise IngestError(f"--from: no allocation in {sum(ledger.kinds.values()):,} files, expected {EXPECTED}")
     return ledger
@@ -218,7 +241,7 @@ def _lines(file: IO[bytes]) -> Iterator[str]:
     """The lines of a text; what is not UTF-8 stands only in names."""
     text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline=None)
     try:
-        yield from text
+        yield from iter(partial(text.readline, LONGEST_LINE), "")
     finally:
         if not file.closed:  # a refusal leaves the lines unread, and closes the file before them
             text.detach()
@@ -227,14 +250,15 @@ def _lines(file: IO[bytes]) -> Iterator[str]:
 def _read(lines: Iterator[str], place: str, ledger: Ledger, asked: Asked) -> None:
     """Hand the lines of a file to the reader of its kind. Raises IngestError: it is of none."""
     first = [*islice(lines, FIRST_LINES)]
-    if any("\0" in line or len(line) > LONGEST_LINE for line in first):
-        raise IngestError(f"{place}: not a text, expected {EXPECTED}")
     line = next((line for line in first if line.strip()), "")
+    objects = not asked.columns and line.lstrip().startswith(("{", "["))
+    if any("\0" in line or (len(line) == LONGEST_LINE and not objects) for line in first):
+        raise IngestError(f"{place}: not a text, expected {EXPECTED}")
     whole = chain(first, lines)
     if asked.columns:
         ledger.kinds["table"] += 1
         tables.read_table(whole, place, ledger, asked.columns, asked.accounts)
-    elif line.lstrip().startswith(("{", "[")):
+    elif objects:
         _read_json(whole, place, ledger, asked)
     elif slurm.delimiter_of(line):
         ledger.kinds["sacct"] += 1
@@ -261,27 +285,20 @@ def _read_json(lines: Iterable[str], place: str, ledger: Ledger, asked: Asked) -
 
     Raises IngestError: it is cut short, or none of the objects is of a job.
     """
-    counted = 0
-    for one in objects_in(lines, place):
-        counted += 1
-        kind = ""
+    kinds = set[str]()
+    for number, one in enumerate(objects_in(lines, place), 1):
         try:
             if "job_id" in one and isinstance(one.get("time"), Mapping):
-                kind = "sacct JSON"
-            elif kubernetes.is_object(one):
-                kind = "Kubernetes"
-            else:
-                raise IngestError(f"{place}: object {counted:,} is no job, pod or workload, expected {EXPECTED}")
-            if kind == "sacct JSON":
+                kinds.add("sacct JSON")
                 slurm.read_object(one, ledger, asked.accounts)
-            else:
+            elif kubernetes.is_object(one):
+                kinds.add(f"Kubernetes {one.get('kind') or 'Pod'}")
                 kubernetes.read_object(one, ledger)
+            else:
+                raise IngestError(f"{place}: object {number:,} is no job, pod or workload, expected {EXPECTED}")
         except MISTYPED:
             ledger.leave_out(UNREADABLE)
-        if counted == 1:
-            ledger.kinds[kind or "JSON"] += 1
-    if not counted:
-        ledger.kinds["empty list"] += 1
+    ledger.kinds.update(kinds or {"empty list"})
 
 
 FORMAT = 2

@@ -5,29 +5,21 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import chain, islice
 
-from ingest.accounting.ledger import (
-    CODE_OF,
-    CODES,
-    NAN,
-    NEVER_STARTED,
-    NO_GPUS,
-    PARTS,
-    UNKNOWN,
-    UNREADABLE,
-    Group,
-    Ledger,
-    account_of,
-    digest,
-    key_of,
-)
+from ingest.accounting import ledger as records
+from ingest.accounting.ledger import CODE_OF, CODES, NAN, PARTS, UNKNOWN, Group, Ledger, account_of, digest, key_of
 from ingest.accounting.slurm import NO_TIME, elapsed_of, read_rows, seconds_of
 from ingest.errors import IngestError, UsageError, expected_one_of
 
 #: What a column of a table may be.
 ROLES = ("id", "start", "end", "duration", "gpus", "nodes", "gpu", "partition", "account", "cluster", "state", "read",
          "written")  # fmt: skip
+#: Codes of states as tables write them.
+STATES = {word.lower(): code for word, code in CODE_OF.items()}
+#: A day without a time of day: a run from one to the next has no length that is known.
+_DAY = re.compile(r"\d{4}-\d\d-\d\d|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 #: Thousandths of a GPU.
 THOUSAND = 1000
 #: Rows in which a column of GPUs shows whether it holds numbers or what Slurm allocates, such as `gres/gpu=8,node=1`.
@@ -70,6 +62,8 @@ def read_table(lines: Iterable[str], place: str, ledger: Ledger, columns: Mappin
     first = next((line for line in lines if line.strip()), "")
     mark = max("|\t;,", key=first.count)
     header = next(csv.reader([first], delimiter=mark), [])
+    # `|` parts columns of texts that are written as they are.
+    cells = partial(csv.reader, delimiter=mark, quoting=csv.QUOTE_NONE if mark == "|" else csv.QUOTE_MINIMAL, strict=True)
     names = [name.strip() for name in header]
     numbered = all(name.isdigit() for name in columns.values())
     at: dict[str, int] = {}
@@ -83,16 +77,22 @@ def read_table(lines: Iterable[str], place: str, ledger: Ledger, columns: Mappin
     rows = chain([first] if numbered else [], lines)
     ahead = [*islice(rows, LOOKED_AT)]
     rows = chain(ahead, rows)
-    place_of_gpus = at.get("gpus", len(names))
-    if any(_TRES.search(row[place_of_gpus]) for row in csv.reader(ahead, delimiter=mark) if len(row) > place_of_gpus):
+    shown = {
+        role: [row[at[role]].strip() for row in csv.reader(ahead, delimiter=mark) if role in at and len(row) > at[role]]
+        for role in ("start", "gpus")
+    }
+    if shown["start"] and all(map(_DAY.fullmatch, shown["start"])):
+        raise IngestError(f"{place}: start has days alone, expected times of day or seconds")
+    if any(map(_TRES.search, shown["gpus"])):
         written = {place: SACCT.get(role, role) for role, place in at.items()}
         read_rows(rows, mark.join(written.get(place, "-") for place in range(len(names))), place, ledger, accounts)
         return
     ledger.local = True
     days: dict[str, int] = {}
-    for row in csv.reader(rows, delimiter=mark):
-        if row and (len(row) < len(names) or not _add_row(row, at, ledger, accounts, days)):
-            ledger.leave_out(UNREADABLE)
+    width = len(names)
+    for row in cells(rows):
+        if row and (len(row) < width or any(row[width:]) or not _add_row(row, at, ledger, accounts, days)):
+            ledger.leave_out(records.UNREADABLE)
 
 
 def _add_row(row: Sequence[str], at: Mapping[str, int], ledger: Ledger, accounts: bool, days: dict[str, int]) -> bool:
@@ -100,7 +100,9 @@ def _add_row(row: Sequence[str], at: Mapping[str, int], ledger: Ledger, accounts
     cell = {role: row[place].strip() for role, place in at.items()}
     try:
         start, end = (_time(cell.get(name, ""), days) for name in ("start", "end"))
-        duration = elapsed_of(cell["duration"].partition(".")[0]) if "duration" in cell else UNKNOWN
+        duration = elapsed_of(cell["duration"].partition(".")[0]) if cell.get("duration") else UNKNOWN
+        if cell.get("duration") and duration == UNKNOWN:
+            return False
         amounts = [round(float(cell[name]) * PARTS) if cell.get(name) else UNKNOWN for name in ("gpus", "nodes")]
         moved = [float(cell[name]) if cell.get(name) else NAN for name in ("read", "written")]
     except (ValueError, OverflowError):
@@ -108,15 +110,17 @@ def _add_row(row: Sequence[str], at: Mapping[str, int], ledger: Ledger, accounts
     gpus, nodes = amounts[0], (amounts[1] // PARTS if amounts[1] != UNKNOWN else UNKNOWN)
     cluster = cell.get("cluster", "")
     key = key_of(cell["id"], cluster) if "id" in cell else digest("\0".join(row))
+    usual = "Running" if end == duration == UNKNOWN else "Succeeded"
+    state = STATES.get(cell.get("state", usual).partition(" ")[0].lower(), CODES["other"])
     if start == UNKNOWN:
-        ledger.leave_out(NEVER_STARTED, key)
+        ledger.leave_out(records.NEVER_STARTED, key)
     elif ("gpus" in cell and gpus == UNKNOWN) or min(amounts) < UNKNOWN:
-        ledger.leave_out(NO_GPUS, key)
+        ledger.leave_out(records.NO_GPUS, key)
+    elif end == duration == UNKNOWN and "state" in cell and state != CODES["running"]:
+        ledger.leave_out(records.NO_END, key)
     else:
         account = account_of(cell["account"]) if accounts and "account" in cell else ""
         group = Group(cluster, cell.get("gpu", ""), cell.get("partition", ""), account)
-        running = end == UNKNOWN and duration == UNKNOWN
-        state = CODES["running"] if running else CODE_OF.get(cell.get("state", "Succeeded").partition(" ")[0], CODES["other"])
         ledger.add(key, start, end, duration, max(gpus, 0), nodes, ledger.group(group), state, *moved)
     return True
 
@@ -142,18 +146,18 @@ def is_pod_list(line: str) -> bool:
 
 def read_pod_list(lines: Iterable[str], ledger: Ledger) -> None:
     """Read Alibaba's pod list: seconds since its beginning; a pod of one GPU may ask for thousandths of it."""
-    reader = csv.DictReader(lines)
+    reader = csv.DictReader(lines, strict=True)
     for row in reader:
         try:
             count, milli = int(row["num_gpu"]), int(row["gpu_milli"])
             start = int(row["scheduled_time"]) if row["scheduled_time"] else UNKNOWN
             end = int(row["deletion_time"]) if row["deletion_time"] else UNKNOWN
         except (TypeError, ValueError):
-            ledger.leave_out(UNREADABLE)
+            ledger.leave_out(records.UNREADABLE)
             continue
         key = key_of(row["name"])
         if start == UNKNOWN:
-            ledger.leave_out(NEVER_STARTED, key)
+            ledger.leave_out(records.NEVER_STARTED, key)
             continue
         kind = row.get("gpu_spec") or ""
         gpus = count * milli * PARTS // THOUSAND

@@ -16,7 +16,8 @@ _LOG = re.compile(r"_id(\d+)(?:-\d+)?_")
 _JOB = re.compile(r"\s*-?\s*job_id:\s*\"?([^\"\s]+)")
 _BYTES = re.compile(r"\s*(read|write)_bytes:.*?sum:\s*(\d+)")
 _TARGET = re.compile(r"\s*(\S+)\.job_stats=")
-_NUMBER = re.compile(r"(?:^|[^0-9])(\d{1,18})(?![0-9])")
+#: The number of a job comes first: that of `name.number`, Lustre's default, is the user's.
+_NUMBER = re.compile(r"(\d{1,18})(?![0-9A-Za-z])")
 
 
 def read_darshan(path: Path, ledger: Ledger) -> None:
@@ -65,8 +66,8 @@ def is_jobstats(line: str) -> bool:
 def read_jobstats(lines: Iterable[str], place: str, ledger: Ledger) -> None:
     """Read snapshots of Lustre's `jobstats`: counts of a job grow, so that of those of one target the largest holds.
 
-    The job is the number in `job_id`, as `jobid_var=SLURM_JOB_ID` writes it; ids without one belong to no job. Snapshots whose
-    targets have no name are taken for those of different targets.
+    The job is the number that `job_id` begins with, as `jobid_var=SLURM_JOB_ID` writes it. Snapshots whose targets have no name
+    are taken for those of different targets.
     """
     key, source, unnamed, counts = None, digest(place), 0, {"read": 0.0, "write": 0.0}
 
@@ -89,8 +90,10 @@ def read_jobstats(lines: Iterable[str], place: str, ledger: Ledger) -> None:
             named = target is not None
         elif job is not None:
             close()
-            number = _NUMBER.search(job[1].partition("@")[0].rpartition(".")[2])
+            number = _NUMBER.match(job[1])
             key = key_of(number[1]) if number else None
+            if key is None:
+                ledger.notes["entry of job_stats without the number of a job: its bytes count for none"] += 1
         elif moved is not None:
             counts[moved[1]] = float(moved[2])
         named = named and target is not None

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
+from typing import Annotated, Any, TypedDict, Unpack
 
 import numpy
 from numpy.typing import NDArray
@@ -28,15 +28,15 @@ from ingest.engine.value import Quantity
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.rules import told
 
-if TYPE_CHECKING:
-    from ingest.accounting.result import Usage
-
 Array = NDArray[Any]
 HOUR = 3600
 #: Names of the shares of time that levels are given for.
 SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 #: Reasons for which allocations are lost that ran: what is left out of their number is not covered.
-LOST = (records.NO_GPUS, records.NO_END, records.BACKWARDS, records.CONTRADICTS, records.UNREADABLE)
+LOST = (
+    records.NO_GPUS, records.SHARED, records.OTHER_KIND, records.NO_START, records.NO_END, records.BACKWARDS,
+    records.CONTRADICTS, records.UNREADABLE,
+)  # fmt: skip
 #: Ends that a checkpoint survives: the first ones by the system alone, the others by whatever ended the run early.
 BY_SYSTEM, EARLY = ("interrupted",), ("interrupted", "failed")
 #: Fewer interrupts give no rate.

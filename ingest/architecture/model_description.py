@@ -69,6 +69,8 @@ def _named(name: str, catalog: Catalog, strict: bool = False) -> Architecture:
         return replace(made, notes=(*made.notes, _STORED.format(word=word))) if word and word not in _SIXTEEN else made
     if {wanted, known} & {*catalog.ids("models"), *aliases}:
         raise IngestError(f"the structure of {name} is unknown; supply its config.json{nearest(wanted, ids)}")
+    if device := catalog.device(name, "models"):
+        raise UsageError(f"'{name}' {device}")
     instead = "; `ingest catalog list architectures` lists them, or give its config.json"
     raise UsageError(f"unknown model '{name}'{catalog.releases.hint(name) or nearest(wanted, ids) or instead}")
 

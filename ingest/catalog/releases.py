@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -104,6 +104,7 @@ class Release(NamedTuple):
         return (self.id, *([self.hub] if self.hub else ()), *self.also)
 
 
+@lru_cache(maxsize=2**14)  # all names, however many catalogs a process opens
 def words(name: str) -> str:
     """The words and numbers of a name, in lower case, separated by spaces; a plus that ends a word is one.
 
@@ -209,6 +210,7 @@ class Releases:
         *_, short = spellings(written[:MOST_LETTERS])
         # A family of one size, such as SmolLM3, before what is only spelt alike.
         longer = [name for name in self._of_models if name.startswith(f"{short} ")]
+        longer += sorted((name for name in self._of_models if name.endswith(f" {short}")), key=len)
         close = [*longer, *difflib.get_close_matches(short, self._of_models, n=12, cutoff=0.6)]
         ids = [*dict.fromkeys(next(iter(self._of_models[name])) for name in close)][:3]
         own = "; hf:// before it reads the hub" if re.fullmatch(r"[\w-]+/[\w.-]+", written) else "; or its config.json"

@@ -14,7 +14,7 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from ingest.catalog.records import KINDS, Entry, Rate
-from ingest.catalog.releases import FILE, Releases, releases_in
+from ingest.catalog.releases import FILE, Releases, releases_in, words
 from ingest.catalog.schema import Reader, read_rates, read_sources
 from ingest.catalog.yaml_reader import ABSENT, line_of, prepared, read_yaml
 from ingest.configuration import Overlay, overlays_in_force, shipped_folder
@@ -394,17 +394,22 @@ class Catalog:
         found: dict[str, dict[str, dict[str, str]]] = read_yaml(self.folders[-1] / "names.yaml")
         return found
 
+    def device(self, name: str, kind: str) -> str:
+        """What to say of the name of a GPU or node type where an entry of another kind is expected; empty for any other."""
+        for other, what in (("nodes", "node type"), ("gpus", "GPU")):
+            found = self.meaning(other, name).entry or self.canonical(other, name)
+            if other != kind and found in self.ids(other):
+                return f"is a {what}, expected a {kind.removesuffix('s')}: give --{other.removesuffix('s')} {found}"
+        return ""
+
     def _unknown(self, kind: str, name: str, meant: Meaning, as_path: bool) -> str:
         """Why a name is no entry: what it could be, or what is near."""
         singular = {"families": "family", "corpora": "corpus"}.get(kind, kind.removesuffix("s"))
         shown = f"'{name}'" if name.isprintable() else brief(name)
         if meant.slice:
             return f"{shown} is a slice of a GPU, expected the whole GPU: {listed(meant.possible or meant.near or ['an id'])}"
-        for other in ("nodes", "gpus") if kind in ("nodes", "gpus") else ():
-            found = self.meaning(other, name).entry or self.canonical(other, name)
-            if other != kind and found in self.ids(other):
-                instead = f"--{other.removesuffix('s')} {found}"
-                return f"{shown} is a {'node type' if other == 'nodes' else 'GPU'}, expected a {singular}: give {instead}"
+        if kind in ("nodes", "gpus", "models") and (device := self.device(name, kind)):
+            return f"{shown} {device}"
         if kind in ("nodes", "gpus") and name.isdecimal():
             return f"{singular} {shown} is a number, expected an id; `{kind}` takes how many there are"
         if meant.possible:
@@ -415,6 +420,8 @@ class Catalog:
         if as_path and not meant.near:
             found = f"{shown} is not a regular file" if Path(name).exists() else f"no such file: {shown}"
             return f"{kind}: {found}, expected an id or a YAML file"
+        if kind != "models" and (holding := self._holding(kind, name)):
+            return f"unknown {singular} {shown}; with that name: {listed(holding)}"
         described = self.ids("architectures") if kind == "models" else []
         known = [*self.ids(kind), *self.aliases.get(kind, {}), *described]
         three = self.releases.hint(name) if kind == "models" else ""
@@ -423,6 +430,13 @@ class Catalog:
         if meant.near and not hint:
             return f"unknown {singular} {shown}, nearest {', '.join(meant.near)}; or give a YAML file"
         return f"unknown {singular} {shown}{hint or f'; `ingest catalog list {kind}` lists them, or give a YAML file'}"
+
+    def _holding(self, kind: str, name: str) -> list[str]:
+        """The entries in whose names a name occurs whole, as of a vendor or of a data set: those whose ids hold it first."""
+        wanted = f" {words(name)} "
+        named = {one: f" {words(one)} # {words(self.get(KINDS[kind], one).name)} " for one in self.ids(kind)}
+        found = [one for one, whole in named.items() if wanted in whole and wanted.strip()]
+        return sorted(found, key=lambda one: (wanted not in f" {words(one)} ", len(one), one))
 
     def _load(self, record: type[Entry], path: Path) -> Entry:
         data = read_yaml(path)

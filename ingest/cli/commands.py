@@ -25,6 +25,7 @@ from ingest.cli.options import (
     note_output,
     options_of,
     output_options,
+    word_argument,
 )
 from ingest.cli.output import QUIET, chosen_option, hand_over, tell_answer, tell_written, warn
 from ingest.errors import IngestError, RequirementNotMet, UsageError, in_one_line
@@ -336,10 +337,11 @@ COMMANDS: dict[str, Asked] = {
 
         \b
         ingest dataset --tokens 15T --bytes-per-token 4 --copies 2
-        ingest dataset --corpus fineweb --pipeline fineweb --format parquet-zstd
+        ingest dataset fineweb --pipeline fineweb --format parquet-zstd
         ingest dataset --samples 1281167 --sample-bytes 114660 --format webdataset --format json
         """,
         parts=(
+            word_argument("corpus"),
             options_of,
             click.option(
                 "--format",

@@ -12,12 +12,14 @@ import click
 from ingest.cli.main import COMMANDS, INTERRUPTED, command_of, later, overview, refuse, tell
 from ingest.cli.output import forget_choices
 from ingest.configuration import forget_configuration
-from ingest.errors import IngestError, expected_one_of
+from ingest.errors import IngestError, brief, expected_one_of
 from ingest.files import table_beside
 from ingest.version import __version__
 
 #: Commands with an option that a refusal names: more tell nobody where to go.
 MOST_OTHERS = 3
+#: What a word after the last one that a command takes may be: form -> option.
+_VALUES = {r"[0-9]+( nodes?)?": "--nodes", r"[0-9]+( GPUs?)?": "--gpus", r"\S+[.][a-z]+": "--output"}
 _FORMS = ("json", "csv", "markdown", "table")
 
 
@@ -71,6 +73,14 @@ def command_instead_of(word: str, known: Collection[str]) -> str:
     if meant:
         return f"no such command '{word}'; did you mean 'ingest {meant[0]}'?"
     return f"no such command '{word}', {expected_one_of(word, known)}"
+
+
+def _surplus(words: str, ctx: click.Context | None) -> str:
+    """The line for words that a command does not take: the options that they may be the value of."""
+    known = [name for one in ctx.command.params for name in one.opts] if ctx is not None else []
+    meant = [f"'{one} {words.split()[0]}'" for form, one in _VALUES.items() if re.fullmatch(form, words) and one in known]
+    hint = f"; did you mean {' or '.join(meant)}?" if meant else ", expected an option before it"
+    return f"found {brief(words)}{hint}"
 
 
 def _line(option: str, meant: str) -> str:
@@ -153,8 +163,14 @@ def run() -> int:
         if 0 < len(others) <= MOST_OTHERS:
             here = f"; {' and '.join(f'`ingest {one}`' for one in others)} {'has' if len(others) == 1 else 'have'} it"
         code = refuse(said if "; did" in said else said + here, code=2)
+    except click.MissingParameter as error:
+        lacking = error.param
+        metavar = lacking.make_metavar(error.ctx) if lacking and error.ctx else ""
+        name = lacking.opts[-1] if isinstance(lacking, click.Option) else metavar
+        code = refuse(f"{name} is missing", code=2)
     except click.UsageError as error:
-        code = refuse(error.format_message(), code=2)
+        surplus = re.fullmatch(r"Got unexpected extra arguments? \((.+)\)", error.message)
+        code = refuse(_surplus(surplus[1], error.ctx) if surplus else error.format_message(), code=2)
     except click.Abort:
         code = refuse("interrupted", code=INTERRUPTED)
     except click.ClickException as error:

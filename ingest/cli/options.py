@@ -175,7 +175,7 @@ explain_option = click.option("--explain", metavar="NAME", help="Show the deriva
 
 
 #: What checks or notes the value of an option, or puts the word before the options in its place.
-CALLBACKS = {"gpu": _one_word, "derivations": note_output, "output": note_output}
+CALLBACKS = {"gpu": _one_word, "corpus": _one_word, "derivations": note_output, "output": note_output}
 
 
 def options_of(function: Callable[..., Any], *without: str) -> Callable[[Command], Command]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import isclose
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any, NamedTuple, TypeGuard
 
 from ingest.engine.derivation_graph import QuantityRow, columns_of
-from ingest.engine.registry import check_value, solve, unit_of
+from ingest.engine.messages import option_error
+from ingest.engine.registry import Step, check_value, solve, unit_of
 from ingest.engine.result import SCHEMA
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
@@ -37,6 +39,13 @@ PARTIAL = "a part of the corpus only"
 UNREAD, NOT_READ = "files of a format that is not read count as one sample each", "unread"
 #: quantity -> its name in the speed of a count
 SPEED = {"prepared_bytes": "bytes", "prepared_seconds": "seconds", "preparation_workers": "workers"}
+#: The head of a histogram of reads of embedding rows, and the forms of its lines and of those of a trace.
+HISTOGRAM = "reads,rows"
+COUNTS, ROW_ID = re.compile(r"0*([1-9]\d{0,15}),0*([1-9]\d{0,15})"), re.compile(r"(\w+:)?\d+")
+#: Leading bits in which counts of reads are told apart: those of a class differ by less than a thirty-second.
+COUNT_BITS = 6
+#: So many rows, read equally often, tell how often rows that were read once less are read on: within 10 %.
+ENOUGH_ROWS = 100
 #: A result of `measure` with a hundred thousand skipped files is smaller.
 MOST_BYTES = 256 * 2**20
 #: of the first line of a part
@@ -216,6 +225,76 @@ class Sizes(NamedTuple):
             rows.append(QuantityRow(own.owner, {}, own))
         found = columns_of("sizes", rows, known.owner)
         known.adopt({f"{name}_of_sizes": found[f"{name}_of_sizes"] for name in columns})
+
+
+class RowClass(NamedTuple):
+    """Embedding rows of a trace that were read about equally often."""
+
+    rows: int
+    reads: int  # of all of them
+
+
+def row_reads_of(path: str | Path, option: str) -> tuple[RowClass, ...]:
+    """How often embedding rows were read: a trace with an id (`7` or `user:7`) per line, or a `reads,rows` histogram.
+
+    Raises UsageError: another line, or no row that was read twice.
+    """
+    read_by: Counter[int] = Counter()  # reads of a row -> rows
+    with open_regular(Path(path)) as file:
+        lines = (line.decode("utf-8", "replace").strip() for line in file)
+        first = next(lines, "")
+        histogram = first == HISTOGRAM
+        shape, seen = (COUNTS if histogram else ROW_ID), Counter[str]()
+        for number, line in enumerate(lines if histogram else chain((first,), lines), start=1 + histogram):
+            if not (found := shape.fullmatch(line)):
+                expected = "`READS,ROWS`" if histogram else f"the id of one row, or `{HISTOGRAM}` at the head of a histogram"
+                raise UsageError(f"{option}: {path}: line {number}: found {brief(line)}, expected {expected}")
+            if histogram:
+                read_by[int(found[1])] += int(found[2])
+            else:
+                seen[line] += 1
+    read_by.update(seen.values())
+    classes: dict[int, RowClass] = {}
+    for reads, rows in read_by.items():
+        low = max(reads.bit_length() - COUNT_BITS, 0)
+        before = classes.get(reads >> low << low, RowClass(0, 0))
+        classes[reads >> low << low] = RowClass(before.rows + rows, before.reads + rows * reads)
+    if classes.keys() <= {1}:
+        raise UsageError(f"{option}: {path}: found no row that was read twice, expected a trace long enough to tell hot rows")
+    return tuple(classes[place] for place in sorted(classes))
+
+
+def rows_of_trace(known: Quantities, counted: Sequence[RowClass]) -> list[tuple[str, Input, Step]]:
+    """The rows of a trace by how often they were read, and those that it lacks, with the lookups of a sample in each class.
+
+    Rows that were read seldom are read on as Good expects: as often as the rows that were read once more.
+
+    Raises UsageError: the rows and lookups of the tables are unknown, or the trace has more rows.
+    """
+    for name in ("embedding_rows", "embedding_lookups"):
+        if known.find(name) is None:
+            raise option_error("row_reads", f": needs the tables of the recommender, expected its model, or {name} by --set")
+    seen, tables = sum(one.rows for one in counted), known.value("embedding_rows")
+    if seen > tables:
+        raise option_error("row_reads", f": found {seen:,} rows, expected at most the {tables:,.0f} of all tables")
+    none, unseen = RowClass(0, 0), RowClass(int(tables) - seen, 0)
+    by_count = {0: unseen, **{one.reads // one.rows: one for one in counted}}
+    rare = 1 if unseen.rows else 0
+    while 0 < rare < 2**COUNT_BITS - 1 and by_count.get(rare + 1, none).rows >= ENOUGH_ROWS:
+        rare += 1
+    whole = {"reads_of_trace": sum(one.reads for one in counted)}
+    whole["reads_of_rare_rows"] = sum(one.reads for count, one in by_count.items() if count <= rare)
+    whole["reads_of_frequent_rows"] = sum(one.reads for count, one in by_count.items() if count >= rare)
+    found: list[tuple[str, Input, Step]] = []
+    for count, one in by_count.items():
+        note = f"rows read {one.reads / one.rows:.4g} times" if one.reads else "rows that the trace lacks"
+        counts = whole | {"reads_of_rows": one.reads, "reads_of_next_rows": by_count.get(count + 1, none).reads}
+        own = Quantities({name: Input(float(item), origin="user", note="the trace") for name, item in counts.items()}, note)
+        own.adopt(known.steps_of("embedding_lookups"))
+        lookups = own.step("lookups_of_rare_rows" if count < rare else "lookups_of_frequent_rows")
+        if lookups.value and one.rows:
+            found.append((note, Input(float(one.rows), origin="user", note="the trace"), lookups))
+    return found
 
 
 def sizes_of(written: str | Path | Mapping[str, Any], option: str, folder: Path = Path()) -> Sizes:

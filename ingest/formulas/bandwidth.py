@@ -245,6 +245,20 @@ computed_quantity("class_hot_lookups",
 computed_quantity("hot_reads_of_classes", "total(class_hot_lookups_of_tables) / embedding_lookups", "1",
     "Share of the row reads that memory serves, by classes of rows that were counted or published.", above=False, high=1,
     of="embedding_hot_share", when="rows_classed", example="hot_reads_of_classes([100.0, 60.5], 214) -> 0.75")  # fmt: skip
+input_quantity("reads_of_trace", "1", "Reads of embedding rows in a trace.")
+input_quantity("reads_of_rows", "1", "Reads of some of its rows in a trace.")
+input_quantity("reads_of_next_rows", "1", "Reads of the rows of a trace that were read once more.", above=False)
+input_quantity("reads_of_rare_rows", "1", "Reads of the rows of a trace that tell how often seldom read rows are read on.",
+    above=False)  # fmt: skip
+input_quantity("reads_of_frequent_rows", "1", "Reads of the other rows of a trace.")
+computed_quantity("lookups_of_rare_rows", "embedding_lookups * reads_of_next_rows / reads_of_trace", "1/sample",
+    "Lookups of a sample in rows that a trace lacks or reads seldom: together as many as it has in the rows read once more.",
+    above=False, source="good1953", where="expected frequency of species that are seen r times: (r + 1) n(r + 1) / (n(r) N)",
+    example="lookups_of_rare_rows(214, 5, 100) -> 10.7")  # fmt: skip
+computed_quantity("lookups_of_frequent_rows",
+    "embedding_lookups * (1 - reads_of_rare_rows / reads_of_trace) * reads_of_rows / reads_of_frequent_rows", "1/sample",
+    "Lookups of a sample in frequently read rows of a trace: what rare rows leave, by their share of its reads.", above=False,
+    example="lookups_of_frequent_rows(214, 50, 100, 5, 50) -> 10.7")  # fmt: skip
 computed_quantity("embedding_reads_per_sample", "embedding_lookups * (1 - embedding_hot_share)", "1/sample",
     "Embedding rows that a sample of training, or one candidate of a query, reads from the tier below memory.", above=False,
     label="row reads per sample", example="embedding_reads_per_sample(214, 0.75) -> 53.5")  # fmt: skip

@@ -25,6 +25,9 @@ input_quantity("nvme_bytes_per_node", "B/node", "Capacity of the local drives of
 input_quantity("io_bytes", "B", "Bytes of one read request.")
 alternative("io_bytes", "request_of_sizes", when="files_of_mixed_sizes")
 alternative("io_bytes", "request_bytes_of_open", when="path_judged", optional=True)
+input_quantity("random_request_bytes", "B", "Size of the reads that are counted in requests.")
+alternative("random_request_bytes", "io_bytes", when="path_judged", optional=True)
+input_quantity("nvme_drive_io_per_second", "1/s", "Random reads per second of one local drive.")
 input_quantity("reference_io_bytes", "B", "Size of the requests at which a ceiling was measured.")
 input_quantity("request_seconds", "s", "Latency of a single small request.")
 input_quantity("requests_in_flight_per_node", "1/node", "Queue depth of one node: outstanding I/Os.",
@@ -83,6 +86,8 @@ computed_quantity("nvme_read_ceiling", "nvme_read_bandwidth_per_node * nodes * s
     "Read bandwidth of the local drives of all nodes, at the size of the requests.")  # fmt: skip
 computed_quantity("nvme_write_ceiling", "nvme_drive_write_bandwidth * nvme_drives_per_node * nodes", "B/s",
     "Write bandwidth of the local drives of all nodes.")  # fmt: skip
+computed_quantity("nvme_requests_ceiling", "nvme_drive_io_per_second * nvme_drives_per_node * nodes", "1/s",
+    "Random reads per second of the local drives of all nodes.")  # fmt: skip
 computed_quantity("nvme_capacity", "nvme_bytes_per_node * nodes * fill_limit", "B",
     "Capacity of the local drives of all nodes up to the fill limit, each byte once.")  # fmt: skip
 computed_quantity("waiting_bytes", "request_seconds * client_bandwidth_per_node / requests_in_flight_per_node", "B",
@@ -97,7 +102,7 @@ computed_quantity("small_read_factor", "minimum(1, read_efficiency_at_io_size / 
     "Share of a ceiling that smaller requests reach; larger requests than in its measurement gain nothing.",
     example="small_read_factor(0.5, 0.8), small_read_factor(0.9, 0.8) -> (0.625, 1)")  # fmt: skip
 computed_quantity("io_per_second_needed", "read_bandwidth_needed / io_bytes", "1/s", "IOPS of all nodes.", label="IOPS needed")
-computed_quantity("io_per_second_per_node", "io_per_second_needed / nodes", "1/s/node",
+computed_quantity("io_per_second_per_node", "read_bandwidth_needed / io_bytes / nodes", "1/s/node",
     "IOPS of one node.", label="IOPS per node")  # fmt: skip
 computed_quantity("request_seconds_allowed", "requests_in_flight_per_node / io_per_second_per_node", "s",
     "Mean latency allowed at a queue depth: Little's law.", source="little1961")  # fmt: skip
@@ -160,11 +165,15 @@ computed_quantity("amount_of_each_unit", "amount_needed / units", "1",
 # One tier of a service
 input_quantity("tier_capacity_min", "B", "Smallest capacity that a tier of a service is sold in.")
 input_quantity("tier_capacity_step", "B", "Step in which the capacity of a tier grows.")
-input_quantity("tier_read_bandwidth_per_byte", "B/s/B", "Read throughput that each byte provisioned buys.")
-input_quantity("tier_write_bandwidth_per_byte", "B/s/B", "Write throughput that each byte provisioned buys.")
+for _way, _named in (("read", "Read"), ("write", "Write")):
+    input_quantity(f"tier_{_way}_bandwidth_per_byte", "B/s/B", f"{_named} throughput that each byte provisioned buys.")
+    input_quantity(f"tier_{_way}_bandwidth_max", "B/s", f"{_named} throughput that one file system or volume can reach.")
+    computed_quantity(f"tier_{_way}_bandwidth", f"tier_capacity * tier_{_way}_bandwidth_per_byte", "B/s",
+        f"{_named} throughput of a capacity provisioned.")  # fmt: skip
+    computed_quantity(f"tier_{_way}_ceiling", f"minimum(tier_{_way}_bandwidth, tier_{_way}_bandwidth_max)", "B/s",
+        f"{_named} throughput of a capacity provisioned, up to the most that one file system reaches.")  # fmt: skip
 input_quantity("tier_network_bandwidth_per_byte", "B/s/B", "Network throughput of the servers for each byte provisioned.")
 input_quantity("tier_io_per_second_per_byte", "1/s/B", "Reads per second that each byte provisioned buys.")
-input_quantity("tier_read_bandwidth_max", "B/s", "Read throughput that one file system or volume can reach.")
 input_quantity("tier_read_needed", "B/s", "Throughput that a tier has to read, with the writes where they draw on one limit.",
     above=False)  # fmt: skip
 alternative("tier_read_needed", "read_and_write_needed", when="one_limit_for_both")
@@ -177,16 +186,10 @@ computed_quantity("tier_capacity",
     "B", "Smallest capacity on sale that holds the data: the minimum, and whole steps above it.",
     needs="required_usable_bytes tier_capacity_min tier_capacity_step",
     example="tier_capacity(100, 48, 16), tier_capacity(10, 48, 16) -> (112, 48)")  # fmt: skip
-computed_quantity("tier_read_bandwidth", "tier_capacity * tier_read_bandwidth_per_byte", "B/s",
-    "Read throughput of a capacity provisioned.")  # fmt: skip
-computed_quantity("tier_write_bandwidth", "tier_capacity * tier_write_bandwidth_per_byte", "B/s",
-    "Write throughput of a capacity provisioned.")  # fmt: skip
 computed_quantity("tier_network_bandwidth", "tier_capacity * tier_network_bandwidth_per_byte", "B/s",
     "Throughput of reads that the memory of the servers holds: that of their network.")  # fmt: skip
 computed_quantity("tier_io_per_second", "tier_capacity * tier_io_per_second_per_byte", "1/s",
     "Reads per second of a capacity provisioned.")  # fmt: skip
-computed_quantity("tier_read_ceiling", "minimum(tier_read_bandwidth, tier_read_bandwidth_max)", "B/s",
-    "Read throughput of a capacity provisioned, up to the most that one file system or volume reaches.")  # fmt: skip
 computed_quantity("tier_clients", "ceil(tier_read_bandwidth / tier_client_bandwidth)", "1",
     "Clients that it takes to draw the read throughput of a capacity provisioned.", whole=True,
     example="tier_clients(100e9, 12.5e9) -> 8")  # fmt: skip
@@ -201,7 +204,6 @@ computed_quantity("file_systems_required", "ceil(shortfall_factor - 1e-12)", "1"
 
 # What a need takes of one tier
 input_quantity("tier_capacity_max", "B", "Largest capacity that one file system or volume of a tier can have.")
-input_quantity("tier_write_bandwidth_max", "B/s", "Write throughput that one file system or volume can reach.")
 input_quantity("tier_bandwidth_step", "B/s", "Step in which throughput is bought, whatever the capacity.")
 input_quantity("tier_io_per_second_max", "1/s", "Reads per second that one file system or volume can reach.")
 
@@ -235,7 +237,5 @@ computed_quantity("service_read_of_steps", "minimum(service_bandwidth_in_steps, 
     "Read throughput of the steps bought, at most what one file system reaches.")  # fmt: skip
 computed_quantity("service_write_of_steps", "minimum(service_bandwidth_in_steps, tier_write_bandwidth_max)", "B/s",
     "Write throughput of the steps bought, at most what one file system reaches.")  # fmt: skip
-computed_quantity("tier_write_ceiling", "minimum(tier_write_bandwidth, tier_write_bandwidth_max)", "B/s",
-    "Write throughput of a capacity provisioned, up to the most that one file system or volume reaches.")  # fmt: skip
 computed_quantity("tier_requests_ceiling", "minimum(tier_io_per_second, tier_io_per_second_max)", "1/s",
     "Reads per second of a capacity provisioned, up to the most that one file system or volume reaches.")  # fmt: skip

@@ -205,7 +205,7 @@ computed_quantity("host_version_read_bandwidth", "version_read_bandwidth / maxim
     label="reads of versions per rollout host", example="host_version_read_bandwidth(9e9, 3, 1) -> 3000000000.0")  # fmt: skip
 computed_quantity("read_ahead_bandwidth", "rollout_readers * publish_bytes / (version_seconds / 2)", "B/s",
     "Reads of a version by all hosts in half of the time between versions, onto their NVMe, from which they load it in the "
-    "pause.", above=False, label="reads ahead of the pause, onto local NVMe",
+    "pause.", above=False, label="reads ahead of the pause onto local NVMe",
     example="read_ahead_bandwidth(48, 1e9, 60) -> 1600000000.0")  # fmt: skip
 computed_quantity("reload_bandwidth_per_host",
     "published_weights_bytes * versions_published / pause_seconds / single_node", "B/s/node",

@@ -99,6 +99,8 @@ computed_quantity("grown_weights_bytes", "grown_parameters * released_bytes_per_
 computed_quantity("grown_bytes_of_job", "start_bytes_of_job * parameter_growth", "B",
     "Bytes of a job now: checkpoints grow as its parameters do.", source=MODEL, where="bytes per parameter stay",
     label="bytes of the grown model")  # fmt: skip
+computed_quantity("grown_index_bytes", "start_bytes_of_job * capacity_growth", "B",
+    "Bytes of an index now: they grow as its vectors do.", source=MODEL, where="bytes per vector stay")  # fmt: skip
 computed_quantity("grown_rate_of_job", "start_rate_of_job * parameter_growth", "B/s",
     "Bandwidth of a job now: checkpoints grow as its parameters do, and the times that it allows stay.", source=MODEL,
     where="bytes per parameter and times stay", label="bandwidth of the grown model")  # fmt: skip

@@ -40,16 +40,24 @@ columns("serving", "node", "serving_nodes")
 columns("serving", "B/s/node", "local_kv_read_bandwidth_per_node local_kv_write_bandwidth_per_node")
 columns("serving", "B/node", "local_kv_bytes_per_node local_kv_bytes_per_day")
 
-computed_quantity("job_offload_read_bandwidth",
-    "minimum(storage_tier_read_bandwidth_per_node, node_drawable_bandwidth) * nodes_at_once", "B/s",
-    "Reads of offloaded states by all runs of a job while they move them.", label="offload reads of the job",
-    example="job_offload_read_bandwidth(56e9, 72e9, 4), "
-        "job_offload_read_bandwidth(90e9, 72e9, 4) -> (224000000000.0, 288000000000.0)")  # fmt: skip
-computed_quantity("job_offload_write_bandwidth",
-    "minimum(storage_tier_write_bandwidth_per_node, node_drawable_bandwidth) * nodes_at_once", "B/s",
-    "Writes of offloaded states by all runs of a job while they move them.", label="offload writes of the job",
-    example="job_offload_write_bandwidth(56e9, 72e9, 4), "
-        "job_offload_write_bandwidth(90e9, 72e9, 4) -> (224000000000.0, 288000000000.0)")  # fmt: skip
+for _way, _words, _place in (("read", "Reads", "from"), ("write", "Writes", "to")):
+    _moved, _nvme = _words.lower(), f"{_place} the NVMe of"
+    computed_quantity(f"job_offload_{_way}_bandwidth",
+        f"minimum(storage_tier_{_way}_bandwidth_per_node, node_drawable_bandwidth) * nodes_at_once", "B/s",
+        f"{_words} of offloaded states by all runs of a job while they move them.", label=f"offload {_moved} of the job",
+        example=f"job_offload_{_way}_bandwidth(56e9, 72e9, 4), "
+            f"job_offload_{_way}_bandwidth(90e9, 72e9, 4) -> (224000000000.0, 288000000000.0)")  # fmt: skip
+    computed_quantity(f"site_offload_{_way}_bandwidth",
+        f"largest(storage_tier_{_way}_bandwidth_per_node_of_jobs) * (1 + performance_headroom)", "B/s/node",
+        f"{_words} of offloaded states of one node, of the most demanding job.", label=f"offload {_moved} of one node",
+        example=f"site_offload_{_way}_bandwidth([40e9, 10e9], 0) -> 40000000000.0")  # fmt: skip
+    computed_quantity(f"site_nvme_{_way}_bandwidth", f"maximum(largest(nvme_tier_{_way}_bandwidth_per_node_of_jobs),"
+        f" largest(local_kv_{_way}_bandwidth_per_node_of_serving))", "B/s/node",
+        f"{_words} of states or caches {_nvme} a node, of the most demanding job or workload.",
+        label=f"{_moved} {_nvme} one node",
+        example=f"site_nvme_{_way}_bandwidth([40e9, 10e9], [5e9]) -> 40000000000.0")  # fmt: skip
+    computed_quantity(f"local_kv_{_way}_bandwidth_per_node", f"local_kv_{_way}_bandwidth / serving_nodes", "B/s/node",
+        f"{_words} of key-value caches {_nvme} one node.", label=f"{_moved} of key-value caches {_nvme} a node")  # fmt: skip
 computed_quantity("job_offload_mean_read_bandwidth",
     "storage_step_read_bytes / step_seconds_at_target * concurrent_runs * share_of_time", "B/s",
     "Reads of offloaded states by all runs of a job, averaged over time.", label="mean offload reads of the job")  # fmt: skip
@@ -66,24 +74,6 @@ computed_quantity("nvme_target_bytes_per_day",
     "nvme_step_write_bytes / step_seconds_at_target * seconds_per_day / nodes * share_of_time", "B/node",
     "Offloaded states that a job writes to the drives of one node in a day, if they reach the efficiency wanted.",
     label="states written to the NVMe of a node per day")  # fmt: skip
-computed_quantity("site_offload_read_bandwidth",
-    "largest(storage_tier_read_bandwidth_per_node_of_jobs) * (1 + performance_headroom)", "B/s/node",
-    "Reads of offloaded states of one node, of the most demanding job.", label="offload reads of one node",
-    example="site_offload_read_bandwidth([40e9, 10e9], 0) -> 40000000000.0")  # fmt: skip
-computed_quantity("site_offload_write_bandwidth",
-    "largest(storage_tier_write_bandwidth_per_node_of_jobs) * (1 + performance_headroom)", "B/s/node",
-    "Writes of offloaded states of one node, of the most demanding job.", label="offload writes of one node",
-    example="site_offload_write_bandwidth([35e9, 10e9], 0) -> 35000000000.0")  # fmt: skip
-computed_quantity("site_nvme_read_bandwidth",
-    "maximum(largest(nvme_tier_read_bandwidth_per_node_of_jobs), largest(local_kv_read_bandwidth_per_node_of_serving))",
-    "B/s/node", "Reads of states or caches from the NVMe of a node, of the most demanding job or workload.",
-    label="reads from the NVMe of one node",
-    example="site_nvme_read_bandwidth([40e9, 10e9], [5e9]) -> 40000000000.0")  # fmt: skip
-computed_quantity("site_nvme_write_bandwidth",
-    "maximum(largest(nvme_tier_write_bandwidth_per_node_of_jobs), largest(local_kv_write_bandwidth_per_node_of_serving))",
-    "B/s/node", "Writes of states or caches to the NVMe of a node, of the most demanding job or workload.",
-    label="writes to the NVMe of one node",
-    example="site_nvme_write_bandwidth([35e9, 10e9], [5e9]) -> 35000000000.0")  # fmt: skip
 computed_quantity("site_nvme_bytes_per_day",
     "maximum(largest(nvme_target_bytes_per_day_of_jobs), largest(local_kv_bytes_per_day_of_serving))", "B/node",
     "States or caches that the NVMe of a node takes in a day, of the most demanding job or workload.",
@@ -94,12 +84,6 @@ computed_quantity("node_kept_with_states", "node_other_bytes + nvme_tier_bytes /
     example="node_kept_with_states(1e12, 16e12, 8) -> 3000000000000.0")  # fmt: skip
 computed_quantity("node_states_bytes", "nvme_tier_bytes / nodes", "B/node",
     "NVMe of a node for its share of the model states.", label="model states on the NVMe of a node")  # fmt: skip
-computed_quantity("local_kv_read_bandwidth_per_node", "local_kv_read_bandwidth / serving_nodes", "B/s/node",
-    "Reads of key-value caches from the NVMe of one node.",
-    label="reads of key-value caches from the NVMe of a node")  # fmt: skip
-computed_quantity("local_kv_write_bandwidth_per_node", "local_kv_write_bandwidth / serving_nodes", "B/s/node",
-    "Writes of key-value caches to the NVMe of one node.",
-    label="writes of key-value caches to the NVMe of a node")  # fmt: skip
 computed_quantity("local_kv_bytes_per_node", "local_kv_bytes / serving_nodes", "B/node",
     "Key-value caches on the NVMe of one node.", label="key-value caches on the NVMe of a node")  # fmt: skip
 computed_quantity("local_kv_bytes_per_day", "local_kv_written_per_day / serving_nodes", "B/node",
@@ -136,20 +120,21 @@ computed_quantity("site_kv_bytes", "total(kv_held_bytes_of_serving)", "B",
     "Key-value caches of all sessions that shared storage holds.", label="key-value caches held")  # fmt: skip
 computed_quantity("workload_reads_with_tiers",
     "(total(cluster_read_bandwidth_of_clusters) + total(job_offload_read_bandwidth_of_jobs)"
-    " + total(kv_peak_read_bandwidth_of_serving)) * (1 + performance_headroom)", "B/s",
-    "Aggregate read bandwidth of jobs and serving workloads that run concurrently.", source=MODEL,
-    where="data, offloaded states and key-value caches are read at the same time",
-    example="workload_reads_with_tiers([30e9], [320e9], [50e9], 0) -> 400000000000.0")  # fmt: skip
+    " + total(kv_peak_read_bandwidth_of_serving) + total(job_query_bandwidth_of_jobs)) * (1 + performance_headroom)", "B/s",
+    "Aggregate read bandwidth of jobs, serving workloads and index queries that run concurrently.", source=MODEL,
+    where="data, offloaded states, key-value caches and indexes are read at the same time",
+    example="workload_reads_with_tiers([30e9], [320e9], [50e9], [1e9], 0) -> 401000000000.0")  # fmt: skip
 computed_quantity("sustained_reads_with_tiers",
     "(total(job_sustained_read_bandwidth_of_jobs) + total(job_offload_mean_read_bandwidth_of_jobs)"
-    " + total(kv_read_bandwidth_of_serving)) * (1 + performance_headroom)", "B/s",
-    "Sustained read bandwidth of jobs and serving workloads, averaged over time.",
-    example="sustained_reads_with_tiers([10e9], [20e9], [5e9], 0) -> 35000000000.0")  # fmt: skip
+    " + total(kv_read_bandwidth_of_serving) + total(job_query_bandwidth_of_jobs)) * (1 + performance_headroom)", "B/s",
+    "Sustained read bandwidth of jobs, serving workloads and index queries, averaged over time.",
+    example="sustained_reads_with_tiers([10e9], [20e9], [5e9], [1e9], 0) -> 36000000000.0")  # fmt: skip
 computed_quantity("beyond_memory_write_bandwidth",
-    "(total(job_offload_write_bandwidth_of_jobs) + total(kv_write_bandwidth_of_serving)) * (1 + performance_headroom)", "B/s",
-    "Writes of offloaded states and key-value caches by all jobs and serving workloads.",
-    label="writes of offloaded states and key-value caches",
-    example="beyond_memory_write_bandwidth([280e9], [5e9], 0) -> 285000000000.0")  # fmt: skip
+    "(total(job_offload_write_bandwidth_of_jobs) + total(kv_write_bandwidth_of_serving) + total(job_rebuild_bandwidth_of_jobs))"
+    " * (1 + performance_headroom)", "B/s",
+    "Writes of offloaded states, key-value caches and rebuilt indexes by all jobs and serving workloads.",
+    label="writes of offloaded states and caches and indexes",
+    example="beyond_memory_write_bandwidth([280e9], [5e9], [1e9], 0) -> 286000000000.0")  # fmt: skip
 computed_quantity("workload_writes_with_tiers", "workload_write_bandwidth + beyond_memory_write_bandwidth", "B/s",
     "Aggregate write bandwidth of checkpoints, offloaded states and key-value caches.", source=MODEL,
     where="checkpoints are written while states and caches are")  # fmt: skip
@@ -161,9 +146,9 @@ computed_quantity("site_writes_with_tiers", "maximum(workload_writes_with_tiers,
 computed_quantity("stopped_share_with_tiers",
     "(total(job_stopped_read_bandwidth_of_jobs) + total(job_offload_stopped_bandwidth_of_jobs))"
     " / maximum(total(job_read_bandwidth_of_jobs) + total(job_offload_read_bandwidth_of_jobs)"
-    " + total(kv_peak_read_bandwidth_of_serving), least_bandwidth)", "1",
-    "Share of the reads whose runs wait while they save synchronously; serving never waits.", high=1,
-    example="stopped_share_with_tiers([10e9], [20e9], [10e9], [20e9], [30e9], 1) -> 0.5")  # fmt: skip
+    " + total(kv_peak_read_bandwidth_of_serving) + total(job_query_bandwidth_of_jobs), least_bandwidth)", "1",
+    "Share of the reads whose runs wait while they save synchronously; serving and queries never wait.", high=1,
+    example="stopped_share_with_tiers([10e9], [20e9], [10e9], [20e9], [25e9], [5e9], 1) -> 0.5")  # fmt: skip
 computed_quantity("site_mixed_with_tiers",
     "beyond_memory_write_bandwidth + maximum(workload_read_bandwidth, workload_write_bandwidth + workload_read_bandwidth"
     " * (1 - stopped_read_share * workload_write_bandwidth / maximum(simultaneous_write_bandwidth, least_bandwidth)))", "B/s",

@@ -93,6 +93,10 @@ computed_quantity("landed_bytes_per_day", "arriving_rate * arriving_duty * secon
     "Bytes per day that arrive.")  # fmt: skip
 computed_quantity("bytes_arriving_per_year", "arriving_rate * arriving_duty * seconds_per_year", "B",
     "Bytes that arrive in a year.")  # fmt: skip
+computed_quantity("arrivals_not_kept",
+    "maximum(1 - data_bytes * (created_growth - 1) * seconds_per_year / (bytes_arriving_per_year * elapsed_seconds), 0)", "1",
+    "Share of what has arrived that the growth of its data set leaves out.", above=False, label="arriving data not kept",
+    example="arrivals_not_kept(1e15, 1.2, 31_557_600, 4e14, 31_557_600) -> 0.5")  # fmt: skip
 computed_quantity("dataset_drain_write_bandwidth", "dataset_drain_bandwidth * data_copies", "B/s",
     "Writes of landed data into each copy of their data set.")  # fmt: skip
 columns("datasets", "B/s", "dataset_landing_bandwidth dataset_drain_bandwidth dataset_drain_write_bandwidth")

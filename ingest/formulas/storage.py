@@ -160,7 +160,7 @@ computed_quantity("unit_read_bound", "unit_drives * unit_drive_read_bandwidth", 
 computed_quantity("unit_write_bound", "unit_drives * unit_drive_write_bandwidth", "B/s",
     "Write bandwidth of the drives of one unit, which the unit cannot exceed.")  # fmt: skip
 computed_quantity("unit_requests_bound",
-    "unit_drives * minimum(unit_drive_io_per_second, unit_drive_random_bandwidth / io_bytes)", "1/s",
+    "unit_drives * minimum(unit_drive_io_per_second, unit_drive_random_bandwidth / random_request_bytes)", "1/s",
     "Random reads per second of the drives of one unit, which the unit cannot exceed: large ones are bound by their bytes.",
     example="unit_requests_bound(106, 170, 60e6, 4096), unit_requests_bound(106, 170, 60e6, 1e6)"
         " -> (18020, 6360.0)")  # fmt: skip

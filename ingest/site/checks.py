@@ -9,6 +9,7 @@ import datetime
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from ingest.catalog.records import Corpus
@@ -199,8 +200,9 @@ def of_drains(site: Site, jobs: Sequence[QuantityRow]) -> Iterator[Finding | Non
     yield finding("W35", {"writing_runs": runs}, words, draining[0], jobs=listed(draining))
 
 
-def of_totals(site: Site, known: Quantities) -> Iterator[Finding | None]:
+def of_totals(site: Site, known: Quantities, holdings: Iterable[Sequence[QuantityRow]]) -> Iterator[Finding | None]:
     """What is required is feasible as a whole: for the nodes, for the tests, and beside what is not training data."""
+    yield from _of_arrivals(holdings)
     if known.find("grown_read_bandwidth") is not None:
         more = known.find("nodes_for_growth")
         nodes = "" if more is None else display(float(more.value), "node")
@@ -211,6 +213,20 @@ def of_totals(site: Site, known: Quantities) -> Iterator[Finding | None]:
     writes = ("site_write_bandwidth", "site_load_bandwidth", "site_preparation_write_bandwidth", "site_landing_bandwidth")
     if any(map(known.value, writes)):
         yield finding("W50", known.find, owner="R-WRITE-01")
+
+
+def _of_arrivals(holdings: Iterable[Sequence[QuantityRow]]) -> Iterator[Finding | None]:
+    """The data sets whose own growth is less than what arrives, each in the year in which it leaves most out."""
+    worst: dict[str, tuple[Step, object]] = {}
+    for row in chain.from_iterable(islice(holdings, 1, None)):
+        if "landing_drain_seconds" in row.known.given:
+            if {"growth_amount", "lifetime_seconds"}.isdisjoint(row.known.given):
+                row.known.link("created_growth", row.known.step("capacity_growth"))
+            step = row.known.step("arrivals_not_kept")
+            if row.name not in worst or step.value > worst[row.name][0].value:
+                worst[row.name] = step, row.words["year"]
+    for name, (step, year) in worst.items():
+        yield finding("W104", {"arrivals_not_kept": step}, owner=name, year=year)
 
 
 def of_queries(row: QuantityRow, site: Quantities) -> Finding | None:
@@ -378,7 +394,7 @@ def warnings_of(
 def _placed(site: Site, one: Finding) -> Message:
     """The line of a finding, with its place in the file."""
     own: Keys = ("loader",) if "loader" in site.section("jobs").get(one.owner, {}) else ("threads",)
-    section = "serving" if one.owner in site.section("serving") else "jobs"
+    section = "datasets" if one.rule.id == "W104" else "serving" if one.owner in site.section("serving") else "jobs"
     keys: Keys = (section, one.owner, *{**PRINTED, "W40": own}.get(one.rule.id, ("checkpoint",)))
     if one.rule.id == "W35" and "checkpoints" in site.section("overlap"):
         keys = ("overlap", "checkpoints")

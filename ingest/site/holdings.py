@@ -49,7 +49,7 @@ def year_rows(
         of_data = _columns_by_tier(site, present, name)
         landing, landed = _landing(present, "dataset_landing_bytes", held), _landing(present, "landed_bytes_per_day", written)
         of_data[held] = column(held, (*of_data[held].inputs, *landing, *_read_besides(jobs, growth, year)), name)
-        of_data[written] = column(written, (*of_data[written].inputs, *landed, *_written_besides(jobs)), name)
+        of_data[written] = column(written, (*of_data[written].inputs, *landed, *_written_besides(jobs, growth, year)), name)
         known.adopt({**shared, **_grown_columns(jobs, growth, year, name), **of_data})
         if tiers:
             known.state("tiers_shared")
@@ -62,10 +62,12 @@ def year_rows(
     return rows
 
 
+#: bytes of an index that are held and that are written in a day: they grow with its vectors
+INDEX_HELD, INDEX_WRITTEN = "indexed_bytes_held", "index_bytes_per_day"
 #: what jobs read and write besides data sets and checkpoints; each is held once
 BESIDES = ("start_bytes", "evaluation_bytes", "export_bytes_of_runs", "weights_of_runs_bytes", "traces_of_runs_bytes",
-           "indexed_bytes_held")  # fmt: skip
-WRITTEN_BESIDES = ("job_versions_per_day", "job_traces_per_day", "index_bytes_per_day")
+           INDEX_HELD)  # fmt: skip
+WRITTEN_BESIDES = ("job_versions_per_day", "job_traces_per_day", INDEX_WRITTEN)
 #: what of it is as large as the model of the job
 OF_MODEL = ("export_bytes_of_runs",)
 
@@ -83,13 +85,29 @@ def _read_besides(jobs: Sequence[QuantityRow], growth: Growth, year: int) -> Ite
             step = row.step(name)
             if step is not None and step.value:
                 factors = growth.parameters.get(row.name) if name in OF_MODEL and year else None
-                yield linked("dataset_bytes_held", step if factors is None else grown_step(step, factors, year), row.name)
+                grown = grown_index(step, growth, year) if factors is None else grown_step(step, factors, year)
+                yield linked("dataset_bytes_held", grown, row.name)
 
 
-def _written_besides(jobs: Sequence[QuantityRow]) -> Iterator[Step]:
+def largest_indexes(jobs: Sequence[QuantityRow], growth: Growth, years: int) -> dict[str, Step]:
+    """The column of the bytes that indexes hold in the last year, where they are largest."""
+    held = tuple(grown_index(step, growth, years) for row in jobs if (step := row.step(INDEX_HELD)) is not None)
+    return {f"{INDEX_HELD}_of_jobs": column(f"{INDEX_HELD}_of_jobs", held)} if held else {}
+
+
+def _written_besides(jobs: Sequence[QuantityRow], growth: Growth, year: int) -> Iterator[Step]:
     """Versions of weights, rollout traces and rebuilt indexes, as bytes that are written in a day."""
-    steps = (row.step(name) for row in jobs for name in WRITTEN_BESIDES)
-    yield from (linked("dataset_bytes_written_per_day", step, step.owner) for step in steps if step is not None and step.value)
+    for step in (row.step(name) for row in jobs for name in WRITTEN_BESIDES):
+        if step is not None and step.value:
+            yield linked("dataset_bytes_written_per_day", grown_index(step, growth, year), step.owner)
+
+
+def grown_index(step: Step, growth: Growth, year: int) -> Step:
+    """Bytes of an index in a year, as many times those of the start as its vectors; any other step as it is."""
+    factors = growth.jobs.get(step.owner, {})
+    if not year or step.name not in (INDEX_HELD, INDEX_WRITTEN) or "capacity_growth_factor" not in factors:
+        return step
+    return grown_step(step, factors, year, (GROWN["B"][0], "grown_index_bytes"))
 
 
 #: keys of `storage.at_least`, and what each holds up: of the whole site, and of a year
@@ -157,9 +175,9 @@ GROWN = {
 OF_CHECKPOINTS = ("job_checkpoint_bytes_held", "job_checkpoint_bytes_per_day", "job_export_bandwidth")
 
 
-def grown_step(step: Step, factors: Mapping[str, Input], year: int) -> Step:
-    """A quantity of a job whose parameters grow, in a year."""
-    start, grown = GROWN[unit_of(step.name)]
+def grown_step(step: Step, factors: Mapping[str, Input], year: int, names: tuple[str, str] | None = None) -> Step:
+    """A quantity of a job that grows, in a year: with its parameters, where no other `names` of start and growth are given."""
+    start, grown = names or GROWN[unit_of(step.name)]
     own = Quantities({**factors, "elapsed_seconds": elapsed_until(year)}, step.owner)
     own.link(start, step)
     return linked(step.name, own.step(grown), step.owner)

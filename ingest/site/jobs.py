@@ -365,7 +365,7 @@ class SiteJob:
         described, gpus = self.described["index"], {}
         if self.cluster["node"] != WITHOUT_GPUS:
             gpus["gpus_per_node"] = from_catalog(self.node.gpus_per_node)
-        known = Quantities({"nodes": self.described["nodes"], **gpus}, self.name)
+        known = Quantities({"nodes": self.described["nodes"], "bandwidth_growth": START, **gpus}, self.name)
         with self.site.blaming(("indexes", self.name)):
             numbers = {name: described[key] for key, name in INDEX_OPTIONS.items() if isinstance(described.get(key), Input)}
             measured = {"documents": self.site.folder / described["measured"]} if "measured" in described else {}
@@ -381,8 +381,8 @@ class SiteJob:
             known.adopt(found.steps_of("queries_per_second", "query_latency", "beam_width", "latency_budget"))
         used = {step.name for step in steps_below(known.steps.values())} | {"queries_per_second"}
         told = [unused(Option(key)) for key, name in INDEX_OPTIONS.items() if name in numbers and name not in used]
-        grows = "data sets" if self.site.section("growth").keys() & {"capacity", "add"} else ""
-        told += messages([finding("W106", words={"growth": grows})])
+        growth = self.described.get("growth") or self.site.section("growth")
+        told += messages([finding("W106", words={"growth": "yes" if growth.keys() & {"capacity", "bandwidth", "add"} else ""})])
         words = {"cluster": self.described["cluster"], "pattern": "random"}
         return JobPlan(QuantityRow(self.name, words, known, None), None, None, tuple(told), False)
 

@@ -139,7 +139,9 @@ class LineClients:
         for (kind, _), rate in self.loads(value).items():
             found[kind] = found.get(kind, 0.0) + rate
         least = sum(found.values()) * ROUNDING
-        return tuple(HeldLoad(*one) for one in sorted(found.items(), key=lambda one: (-one[1], one[0])) if one[1] > least)
+        # Sums of the same rates in another order differ in their last digits.
+        parts = [HeldLoad(kind, float(f"{rate:.13g}")) for kind, rate in found.items() if rate > least]
+        return tuple(sorted(parts, key=lambda one: (-one.value, one.kind)))
 
     def groups(self, value: RequirementValue, clients: int) -> tuple[ClientGroup, ...]:
         """The clients of each cluster: of the job of a line, or of all jobs and workloads that take part."""

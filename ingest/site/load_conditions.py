@@ -25,10 +25,10 @@ UNCACHED = (
 )
 #: columns of the reads of offloaded states and key-value caches, and of the writes of the latter
 KV_READS, KV_WRITES = "kv_peak_read_bandwidth_of_serving", "kv_write_bandwidth_of_serving"
-TIER_READS = ("job_offload_read_bandwidth_of_jobs", "job_offload_mean_read_bandwidth_of_jobs", KV_READS,
-              "kv_read_bandwidth_of_serving")  # fmt: skip
 #: the column of the random reads of vector indexes
 QUERIES = "job_query_bandwidth_of_jobs"
+TIER_READS = ("job_offload_read_bandwidth_of_jobs", "job_offload_mean_read_bandwidth_of_jobs", KV_READS,
+              "kv_read_bandwidth_of_serving", QUERIES)  # fmt: skip
 #: columns of the reads of versions: all clients read the same new files
 PULLED = ("job_pull_bandwidth_of_jobs", "job_join_bandwidth_of_jobs")
 NEW_FILES = "new files, which one client has written just before; requests bypass the caches of the clients"
@@ -178,6 +178,8 @@ class LoadConditions(LineClients):
         """Reads of a key-value cache, or of states by as many streams as a node has GPUs."""
         if one.column.endswith("_of_serving"):
             return self._of_cache(one.load)
+        if one.column == QUERIES:
+            return _of_queries(one.row, one.load)
         size, streams = self.known.value("stream_request_bytes"), one.row.known.value("gpus_per_node")
         return LoadPart(one.row.name, float(one.load.value), size, "sequential", float(one.nodes.value), streams)
 
@@ -193,11 +195,7 @@ class LoadConditions(LineClients):
             return self._of_cache(entry)
         row = self._row(line, entry)
         if line.column == QUERIES and row is not None:
-            # Where no latency is stated, as many reads are outstanding as the latency of a client implies.
-            readers = row.step("query_readers_per_node")
-            size, nodes = row.known.value("read_request_bytes"), row.known.value("nodes_at_once")
-            each = 1.0 if readers is None else float(readers.value)
-            return LoadPart(row.name, float(entry.value), size, "random", nodes, each, stated=readers is not None)
+            return _of_queries(row, entry)
         if row is None:
             return self._copied(entry.owner, float(entry.value), clients)
         nodes = float(clients) if line.clients in OF_ONE_JOB else row.known.value("nodes_at_once")
@@ -401,6 +399,14 @@ class LoadConditions(LineClients):
     def _states_readers(self, name: str) -> bool:
         """Whether the site file states the concurrent reads of a job."""
         return not {"threads", "loader"}.isdisjoint(self.site.section("jobs").get(name, {}))
+
+
+def _of_queries(row: QuantityRow, load: Step) -> LoadPart:
+    """Reads of an index: where no latency is stated, as many are outstanding as the latency of a client implies."""
+    readers = row.step("query_readers_per_node")
+    size, nodes = row.known.value("read_request_bytes"), row.known.value("nodes_at_once")
+    each = 1.0 if readers is None else float(readers.value)
+    return LoadPart(row.name, float(load.value), size, "random", nodes, each, stated=readers is not None)
 
 
 def _streams(row: QuantityRow) -> float:

@@ -46,11 +46,12 @@ from ingest.site.holdings import (
     elapsed_until,
     grown_models,
     holdings_of,
+    largest_indexes,
     place_grown_checkpoints,
     place_minimums,
     year_rows,
 )
-from ingest.site.jobs import place_transfers, plan_jobs
+from ingest.site.jobs import QUERIED, place_transfers, plan_jobs
 from ingest.site.loaders import place_loaders
 from ingest.site.plan import MOST_YEARS, TABLES, Plan, PlanScenarios, RootOptions
 from ingest.site.requirement_wording import LINES, RequirementValue
@@ -158,7 +159,7 @@ WRITES = {None: "checkpoints_overlap", True: "checkpoints_coincide", False: "che
 #: quantities of a job that are the same in every year
 SAME_EVERY_YEAR = ("ingest_bandwidth_per_job", "cold_share", "warm_share", "concurrent_runs", "nodes", "miss_share",
                    "warm_up_bytes", "warm_up_seconds", "starting_runs", "job_offload_read_bandwidth",
-                   "storage_tier_bytes")  # fmt: skip
+                   "storage_tier_bytes", *QUERIED, "job_rebuild_bandwidth")  # fmt: skip
 
 
 class YearsOptions(TypedDict, total=False):
@@ -294,7 +295,7 @@ def plan_once(
     by_year = year_rows(site, jobs, {**of_jobs, **tiers, **drawn}, holdings, storage, growth, tiers=bool(tiers))
     refuse_what_is_lost(site, by_year)
     known = storage.with_inputs({})
-    known.adopt({**of_jobs, **drawn})
+    known.adopt({**of_jobs, **drawn, **largest_indexes(jobs, growth, horizon)})
     for table, rows in (("clusters", clusters), ("years", by_year), ("serving", serving)):
         known.adopt(columns_of(table, rows))
     known.state(WRITES[overlap.get("checkpoints")])
@@ -339,7 +340,7 @@ def plan_once(
         if row.known.find("staging_bandwidth_of_run") is None:
             row.known.link("staging_bandwidth_of_run", known.step("site_read_bandwidth"))
     known.steps_of("site_clients", "moving_clients", "loading_clients", "single_node")  # clients in tests of the whole site
-    totals = [*of_totals(site, known), *of_transfers((*jobs, *serving), known, by_year), unguided(guidance, site)]
+    totals = [*of_totals(site, known, holdings), *of_transfers((*jobs, *serving), known, by_year), unguided(guidance, site)]
     for whose, rows in tables.items():
         shown = [name for table in TABLES.values() if table.of == whose for name in table.columns]
         for row in rows:
@@ -523,17 +524,18 @@ def _grown(
     site: Site, jobs: list[QuantityRow], serving: list[QuantityRow], years: int, growth: Growth, storage: Quantities
 ) -> Step | None:
     """The read bandwidth of all concurrent jobs in the last year of the plan; None where nothing grows."""
-    if not years or not any("bandwidth_growth_factor" in growth.jobs[row.name] for row in jobs):
+    factor = "bandwidth_growth_factor"
+    if not years or not any(factor in growth.jobs[row.name] for row in jobs):
         return None
     later = []
     for row in jobs:
         grows = growth.jobs[row.name]
-        kept = {name: item for name, item in row.known.given.items() if name != "bandwidth_growth" or not grows}
+        kept = {name: item for name, item in row.known.given.items() if name != "bandwidth_growth" or factor not in grows}
         known = Quantities({**kept, **grows, "elapsed_seconds": elapsed_until(years)}, row.name, shared_inputs=True)
         known.adopt({name: step for name in SAME_EVERY_YEAR if (step := row.step(name)) is not None})
         # What the jobs need, whether the nodes of today draw it or not.
         known.give({"node_drawable_bandwidth": UNLIMITED})
-        known.state("data_read")
+        known.state("data_read", "queries_grow")
         later.append(QuantityRow(row.name, row.words, known))
     total = Quantities(storage.given)
     unguided_clusters = dict.fromkeys(site.section("clusters"), NO_GUIDANCE)

@@ -59,6 +59,7 @@ COLUMN_KINDS = {
     "nvme_t": "model states",
     "kv_": "key-value caches",
     "local_kv_": "key-value caches",
+    **dict.fromkeys(("job_query", "job_rebuild"), "vector indexes"),
 }
 #: the column of writes that end a load of reads and writes, and the operation of such a load
 SAVING, MIXED = "job_write_bandwidth_of_jobs", "read and write"

@@ -61,6 +61,8 @@ ONE_SIDED = f"Less than {SMALLEST_PART * 100:g} % of it are reads, or writes: th
 TOO_SMALL = " Below the reporting threshold of {floor}, therefore not a requirement."
 
 
+#: what reads besides jobs, by a word in the name of its column
+BESIDE_JOBS = {"_of_serving": "served models", "job_query": "index queries"}
 #: the loads that the site moves, in a time of its own
 OF_SITE = frozenset(name for name, load in TIMED.items() if load.who)
 #: what the start of a job does, and what it reads, by column
@@ -269,7 +271,7 @@ class RequirementWriter:
         return {
             "kinds": " and ".join(one.kind for one in loads),
             "parts": f": {loads_in_words(loads)}" if len(loads) > 1 else "",
-            "who": "all jobs and served models" if any(name.endswith("_of_serving") for name in held) else "all jobs",
+            "who": listed(["all jobs", *(what for end, what in BESIDE_JOBS.items() if any(end in name for name in held))]),
             "started": " or ".join(what for name, (_, what) in STARTED.items() if name in begun),
             "starting": " or ".join(verb for name, (verb, _) in STARTED.items() if name in begun),
             "moved": "written" if value.line.operation == "write" else "read",

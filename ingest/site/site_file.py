@@ -205,7 +205,10 @@ def _with_indexes(data: Mapping[str, Any], found: list[Fault]) -> Mapping[str, A
         if name in jobs:
             found.append(Fault(("indexes", name), "found a job of that name, expected another name"))
         else:
-            jobs[name] = {**{key: described[key] for key in ("cluster", "nodes") if key in described}, "index": described}
+            jobs[name] = {
+                **{key: described[key] for key in ("cluster", "nodes", "growth") if key in described},
+                "index": described,
+            }
     return {**data, "jobs": jobs} if jobs else data
 
 

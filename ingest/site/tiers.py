@@ -318,6 +318,6 @@ def _owned(
 
 
 def tier_columns(jobs: Sequence[QuantityRow], serving: Sequence[QuantityRow]) -> dict[str, Step]:
-    """The columns of the serving workloads; empty where no job offloads states and nothing is served."""
-    stored = any(row.step("storage_tier_bytes") is not None for row in jobs)
+    """The columns of the serving workloads; empty where no job offloads states, indexes anything and nothing is served."""
+    stored = any(row.step(name) is not None for row in jobs for name in ("storage_tier_bytes", "job_rebuild_bandwidth"))
     return columns_of("serving", serving) if stored or serving else {}

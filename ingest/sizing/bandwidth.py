@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from ingest.catalog.records import Gpu, Model, Node, Storage
 from ingest.catalog.store import Catalog, opened
-from ingest.corpus.measurement_file import PARTIAL, UNREAD
+from ingest.corpus.measurement_file import PARTIAL, UNREAD, RowClass, rows_of_trace
 from ingest.engine.derivation_graph import QuantityRow, columns_of
 from ingest.engine.interactive import InteractiveResults
 from ingest.engine.messages import Message, Option, message_of, option_error
@@ -197,8 +197,8 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
         known.give_default("largest_request_bytes", LARGEST_REQUEST)
         job.sizes.place(known, "class_requests", "class_small_share")
         known.state(MIXED)
-    if model is not None and model.embedding_rows and "embedding_hot_bytes" in known.given:
-        _place_embeddings(known, model)
+    if "embedding_hot_bytes" in known.given:
+        _place_embeddings(known, model, job.row_reads)
     results, unknown = _results(known, clients)
     if model is not None and "sample_bytes" in model.missing and "sample_bytes" not in known.given:
         why = f"the bytes of one sample of {model.id} are not known: {model.missing['sample_bytes']}"
@@ -240,21 +240,31 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
     )
 
 
-def _place_embeddings(known: Quantities, model: Model) -> None:
-    """Give the embedding rows of a recommender by class, the hottest first, unless Zipf's law stands for them."""
-    lookups = {name: from_catalog(item) for name, item in model.embedding_lookups.items()}
-    classes = [(from_catalog(item), lookups[name], name) for name, item in model.embedding_rows.items()]
-    classes.sort(key=lambda one: one[1].value / one[0].value, reverse=True)
-    # Of other rows or lookups than the model's nobody knows which are hot: Zipf's law has to say it.
-    others = not {"zipf_exponent", "embedding_rows", "embedding_lookups"}.isdisjoint(known.given)
-    known.give_default("embedding_rows", _summed([one[0] for one in classes]))
-    known.give_default("embedding_lookups", _summed([one[1] for one in classes]))
-    if others or known.find("embedding_hot_rows") is None:
+def _place_embeddings(known: Quantities, model: Model | None, counted: Sequence[RowClass]) -> None:
+    """Give the embedding rows of a recommender by class, the hottest first, unless Zipf's law stands for them.
+
+    Raises UsageError: a trace without the rows and lookups of its tables, or with more rows than they have.
+    """
+    classes: Sequence[tuple[str, Input, Input | Step]] = ()
+    if model is not None and model.embedding_rows:
+        lookups = {name: from_catalog(item) for name, item in model.embedding_lookups.items()}
+        classes = [(name, from_catalog(item), lookups[name]) for name, item in model.embedding_rows.items()]
+        # Of other rows or lookups than the model's nobody knows which are hot: Zipf's law or a trace has to say it.
+        others = not {"zipf_exponent", "embedding_rows", "embedding_lookups"}.isdisjoint(known.given)
+        known.give_default("embedding_rows", _summed([one[1] for one in classes]))
+        known.give_default("embedding_lookups", _summed([*lookups.values()]))
+        classes = () if others else classes
+    if counted:
+        classes = rows_of_trace(known, counted)
+    if not classes or known.find("embedding_hot_rows") is None:
         return
     rows, before = [], 0.0
-    for count, reads, name in classes:
-        counted = {"rows_of_class": count, "lookups_of_class": reads, "rows_before_class": Input(before, note="hotter rows")}
-        own = Quantities(counted, name)
+    for name, count, reads in sorted(classes, key=lambda one: one[2].value / one[1].value, reverse=True):
+        own = Quantities({"rows_of_class": count, "rows_before_class": Input(before, note="hotter rows")}, name)
+        if isinstance(reads, Input):
+            own.give({"lookups_of_class": reads})
+        else:
+            own.link("lookups_of_class", reads)
         own.adopt(known.steps_of("embedding_hot_rows"))
         rows.append(QuantityRow(name, {}, own))
         before += count.value

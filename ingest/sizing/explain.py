@@ -13,11 +13,11 @@ from ingest.engine.expression import prose
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.messages import Option, fact_of
 from ingest.engine.question import option
-from ingest.engine.registry import INPUTS, Step, is_quantity, unit_of
+from ingest.engine.registry import INPUTS, Step, is_quantity, label_of, unit_of
 from ingest.engine.result import Answer, Sources, envelope, frame_of
-from ingest.errors import UsageError, nearest
+from ingest.errors import UsageError, listed, nearest
 from ingest.files import table_beside
-from ingest.sizing.bandwidth import Scenarios, bw
+from ingest.sizing.bandwidth import QUESTION, Scenarios, bw
 from ingest.sizing.job import GPU, MODEL, BandwidthOptions, Many
 from ingest.sizing.rule import SAME_TIME, Rule
 from ingest.sizing.rules import RETIRED, RULES
@@ -297,6 +297,7 @@ def explain(
     Raises UsageError: no such quantity, or several models, GPUs or numbers of nodes; IngestError: an input is missing; names
     what to supply.
     """
+    name = f"W{name}" if name.isdecimal() else name
     if (rule := RULES.get(name.upper())) is not None:
         return RuleExplanation(rule)
     if RULE_ID.fullmatch(name):
@@ -306,8 +307,12 @@ def explain(
         answer = bw(model, gpu, **options)
     except UsageError:
         if not is_quantity(name):
-            first = "the first word is a quantity, such as ingest_bandwidth_per_job, then come model and GPU"
-            raise UsageError(f"no quantity is called '{name}'; {first}") from None
+            wanted = re.sub("[-_]", " ", name.lower())
+            near = [one for one in QUESTION.names if wanted in f"{one.replace('_', ' ')} {label_of(one)}"]
+            first = (
+                f"with that name: {listed(near)}" if near else "the first word is a quantity, such as ingest_bandwidth_per_job"
+            )
+            raise UsageError(f"no quantity is called '{name}'; {first}, then model and GPU") from None
         raise
     if isinstance(answer, Scenarios):
         count = len(answer.scenarios)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypedDict
 from ingest.architecture.structure import Numbers, numbers_in
 from ingest.catalog.records import SIZES, Encoding, Gpu, Model, Node, Scaling, Storage, Value
 from ingest.catalog.store import CATALOGS, Catalog
-from ingest.corpus.measurement_file import Sizes, bytes_per_token_of, sample_sizes_in, sizes_of
+from ingest.corpus.measurement_file import RowClass, Sizes, bytes_per_token_of, row_reads_of, sample_sizes_in, sizes_of
 from ingest.engine.messages import Message, Option, Setting, each_once, option_error
 from ingest.engine.question import option, quantities_in
 from ingest.engine.ranges import ranged
@@ -165,6 +165,13 @@ class BandwidthOptions(MachineOptions, RateOptions, CommonOptions, total=False):
             quantity="zipf_exponent",
         ),
     ]
+    row_reads: Annotated[
+        str | Path | None,
+        option(
+            "Reads of embedding rows as counted: a file with a row id per line, or a histogram under the line `reads,rows`.",
+            "FILE",
+        ),
+    ]
     sizes: Annotated[
         str | Path | None,
         option(
@@ -191,6 +198,7 @@ class Job(Frozen):
     numbers: Mapping[str, float] = EMPTY  # the options that set a quantity, in base units, as far as they are given
     sample_sizes: Mapping[str, Input] = EMPTY  # of samples that were measured
     sizes: Sizes | None = None  # the mix of them
+    row_reads: tuple[RowClass, ...] = ()  # embedding rows by their reads in a trace, the hottest first
     bytes_per_token: Input | None = None
     batch_tokens: Input | None = None  # tokens of one step of a whole run; None where a benchmark's batch is as good
     scaling: str = "published"
@@ -246,6 +254,10 @@ def job_of(*, set: Settings = None, **options: Any) -> Job:
     elif str(options.get("sample_bytes")).endswith(".json"):
         options["sample_sizes"] = sample_sizes_in(Path(options["sample_bytes"]))
         options["sample_bytes"] = options["sample_sizes"]["sample_bytes"].value
+    if options.get("row_reads") is not None:
+        if options.get("hot_embeddings") is None or options.get("zipf") is not None:
+            raise option_error("row_reads", ": found without --hot-embeddings or with --zipf, expected the first alone")
+        options["row_reads"] = row_reads_of(options["row_reads"], "--row-reads")
     numbers = {}
     for one, name in QUANTITIES.items():
         if (written := options.pop(one, None)) is not None:

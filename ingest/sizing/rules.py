@@ -1,7 +1,6 @@
 """The table of rules: what is implausible, what is refused, and what a plan chose by comparing two numbers.
 
-Each rule is one row. From the row come the warning of `bw`, `checkpoint` and `plan`, the refusal, and the live check of a
-workbook, which turns red where changed inputs would change the outcome. Add a row for a new rule; never compare elsewhere.
+Each rule is one row, from which come the warning, the refusal, and the live check of a workbook. Never compare elsewhere.
 """
 
 from __future__ import annotations
@@ -41,8 +40,7 @@ SLOWEST_STORAGE_NIC = 1.125e9
 SMALLEST_PART = 0.01
 #: Requests from this size on are as good as sequential: the read-ahead of a parallel file system asks for no more.
 LARGE_REQUEST = 1_048_576
-#: Reads of each usable byte per second that flash systems are sold with, 2 GB/s for each TB: two of the catalog reach as much,
-#: one with small drives more.
+#: Reads of each usable byte per second that flash systems are sold with, 2 GB/s for each TB: three of the catalog reach it.
 MOST_DENSE = 0.002
 #: Drive writes per day for which mixed-use NVMe drives are usually specified.
 MOST_WRITES = 3.0
@@ -311,7 +309,7 @@ ROWS = (
          supply=(Option("set.source_text_bytes", "SIZE"),)),
     Rule("W105", 9, "latency_budget", "<", "client_latency", supply=("latency", "beam", "cached_share"), tender="R-VEC",
          text="its latency leaves a query {shown} for each of its reads one after the other; at a client one takes {at_most}"),
-    Rule("W106", 9, supply=("vectors",), **_said("growth is that of data sets alone, not of indexes", growth="data sets")),
+    Rule("W106", 9, supply=("vectors",), **_said("R-VEC-01 to R-VEC-03 (by `add` R-VEC-04) leave growth out", growth="yes")),
     Rule("W83", 7, **_said("no system of the catalog meets all mandatory lines ({why})", systems="none fits"),
          supply=("storage.at_least",), tender="R-READ R-WRITE R-RESTART R-CAP-03"),
     Rule("W79", 9, "read_density", ">", MOST_DENSE,
@@ -342,6 +340,8 @@ ROWS = (
     Rule("W89", 89, "kv_hit_bytes", "<=", 0.0, what="reads of the key-value tier, against none",
          text="no turn reads its key-value cache: the lines ask for writes and capacity that serve nobody; set the turns of a "
          "session, or leave the cache out", supply=("turns", "hit")),
+    Rule("W104", 104, "arrivals_not_kept", ">", 0.01, "its growth leaves {shown} of what has arrived until {year} out "
+         "of capacity, where nothing says that it is reduced: leave `growth` out to keep all that arrives"),
     Rule("W102", 102, "nodes_to_hold", ">", "nodes", "in {year} {states} of states no longer fit {at_most}: they fill {shown}"),
     Rule("W101", 101, **_said("sizes move the mean alone: {held}", samples="packed"), supply=("set.samples_per_file",)),
     Rule("W98", 98, **_said("model states on shared storage move {read} of reads and {write} of writes in each optimizer step: "

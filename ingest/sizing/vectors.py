@@ -63,18 +63,13 @@ HELD = {"usable_bytes": "{} held", "memory_bytes": "{} of memory", "index_load_b
 QUESTION = Question(
     "vectors",
     (
-        Shown("vectors"),
-        Shown("index_bytes"),
+        *map(Shown, ("vectors", "index_bytes")),
         Shown("navigation_bytes", main=False),
-        Shown("memory_bytes"),
-        Shown("build_scratch_bytes"),
-        Shown("source_bytes"),
+        *map(Shown, ("memory_bytes", "build_scratch_bytes", "source_bytes")),
         Shown("usable_bytes", label="data held"),
-        Shown("reads_per_query"),
-        Shown("read_requests_per_second"),
+        *map(Shown, ("reads_per_query", "read_requests_per_second")),
         Shown("request_bytes", label="mean size of a read"),
-        Shown("read_bandwidth"),
-        Shown("latency_budget"),
+        *map(Shown, ("read_bandwidth", "latency_budget")),
         Shown("load_seconds", label="time to load all copies"),
         *map(Shown, OF_LOAD[1:]),
     ),
@@ -82,8 +77,7 @@ QUESTION = Question(
 )
 #: result -> why it is missing, and how to supply it
 NOT_KNOWN = {
-    "read_requests_per_second": Message("the rate of queries is not known", supply=("qps",)),
-    "read_bandwidth": Message("the rate of queries is not known", supply=("qps",)),
+    **dict.fromkeys(OF_RATES, Message("the rate of queries is not known", supply=("qps",))),
     "latency_budget": Message("the time that a query may wait for storage is not known", supply=("latency",)),
 }
 
@@ -291,14 +285,11 @@ def _layout(asked: Mapping[str, Any], catalog: Catalog) -> tuple[Layout, str]:
         one_of("--index", index, USUAL_LAYOUTS)
         known = [one for one in catalog.all(Layout) if one.index == index]
         wanted = library or USUAL_LAYOUTS[index]
-        of_library = [one for one in known if one.layout == wanted]
-        if not of_library:
-            checked = ", ".join(sorted(one.layout for one in known))
-            raise option_error(
-                "layout",
-                f": no {index} files of '{wanted}' were counted; expected {checked}, or a YAML file of your own counts",
-            )
-        found = of_library[0]
+        checked = {one.layout: one for one in reversed(known)}
+        if wanted not in checked:
+            expected = f"expected {', '.join(sorted(one.layout for one in known))}, or a YAML file of your own counts"
+            raise option_error("layout", f": no {index} files of '{wanted}' were counted; {expected}")
+        found = checked[wanted]
     dtype = asked.get("dtype") or found.dtypes[0]
     one_of("--dtype", dtype, WIDTHS)
     if dtype not in found.dtypes:
@@ -385,10 +376,8 @@ def _check(known: Quantities, layout: Layout) -> None:
     if count < 1:
         raise option_error("shards", f": found {known.value('index_shards'):,.0f}, expected at most one for each vector")
     if known.value("codebook_entries") > count:
-        entries = f"{known.value('codebook_entries'):,.0f}"
-        raise option_error(
-            "vectors", f": found {count:,.0f} of a shard, expected at least {entries}, which a codebook has entries"
-        )
+        entries = f"{known.value('codebook_entries'):,.0f}, which a codebook has entries"
+        raise option_error("vectors", f": found {count:,.0f} of a shard, expected at least {entries}")
     if lists > count:
         raise option_error("lists", f": found {lists:,.0f}, expected at most the {count:,.0f} vectors of a shard")
     if (cached := known.value("cached_nodes")) > known.value("vectors"):

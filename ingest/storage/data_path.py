@@ -11,7 +11,7 @@ from ingest.engine.registry import FORMULAS, Step, solve, unit_of
 from ingest.engine.solver import Quantities
 from ingest.errors import MissingQuantity
 from ingest.formulas.acceptance import headroom_fraction, shortfall_factor
-from ingest.storage.need import Need
+from ingest.storage.need import REQUESTS_NEEDED, Need
 from ingest.storage.system_quantities import (
     MEASURED,
     has_metadata_servers,
@@ -86,9 +86,8 @@ READS_AND_WRITES = Layer(
     question="Sustained bandwidth of reads and writes together", of_unit="unit_read_bandwidth",
 )  # fmt: skip
 REQUESTS = Layer(
-    "requests", "io_per_second_needed", "units_requests_ceiling",
-    question="Random reads per second", of_unit="unit_io_per_second",
-)  # fmt: skip
+    "requests", REQUESTS_NEEDED, "units_requests_ceiling", question="Random reads per second", of_unit="unit_io_per_second"
+)
 CAPACITY = Layer("capacity", _HELD, "units_usable_bytes", question="Usable capacity", of_unit="unit_usable_bytes")
 #: Data that a system must hold although its units are counted for bandwidth alone.
 DATA = CAPACITY._replace(need="held_bytes_needed")
@@ -118,11 +117,16 @@ DEGRADED_REQUESTS = Layer(
 NVME = Layer("node NVMe", _READ, "nvme_read_ceiling", DRIVES, supply="node", small_reads=True)
 NVME_ONE = Layer("NVMe, one node", _NODE, "nvme_read_bandwidth_per_node", DRIVES, supply="node")
 NVME_WRITES = Layer("node NVMe, writes", _WRITE, "nvme_write_ceiling", DRIVES, supply="node")
+NVME_REQUESTS = Layer(
+    "node NVMe, random reads", REQUESTS_NEEDED, "nvme_requests_ceiling", DRIVES, "Random reads/s of one drive"
+)
 NVME_CAPACITY = Layer("node NVMe, capacity", _HELD, "nvme_capacity", DRIVES, supply="node")
 
 #: From the GPU to local drives, and to shared storage.
 LOCAL = (HOST_LINK, NVME, NVME_ONE, NVME_WRITES, NVME_CAPACITY)
 REMOTE = (HOST_LINK, NIC, NIC_ONE, CLIENT, CLIENT_ONE, READS, NIC_WRITES, CLIENT_WRITES, WRITES)
+#: What storage in place adds to its rates.
+OF_SYSTEM = (CAPACITY, CREATES, FILES, REQUESTS)
 #: The rates of the storage itself, by its class.
 SYSTEM = (READS, WRITES)
 RATES_OF = {"client": (CLIENT, CLIENT_WRITES), "drive": (NVME, NVME_WRITES)}
@@ -133,7 +137,7 @@ AVAILABLE = {
 }
 #: The order in which a vendor is asked.
 ASKED_FIRST = (READS, WRITES, READS_AND_WRITES, CAPACITY, DATA, REQUESTS, CLIENT_ONE, CLIENT, CLIENT_WRITES, OPENS, OPENS_SHOWN,
-    CREATES, METADATA_SERVERS, FILES, *FABRIC, DEGRADED, DEGRADED_REQUESTS, INSTALLED)  # fmt: skip
+    CREATES, METADATA_SERVERS, FILES, NVME_REQUESTS, *FABRIC, DEGRADED, DEGRADED_REQUESTS, INSTALLED)  # fmt: skip
 #: Layers without which the number of units is only a bound from below.
 SIZING = (READS, WRITES, CAPACITY, DATA, DEGRADED)
 #: Layers of one file system of a service, of which several can share the need.
@@ -225,15 +229,15 @@ def layers_of(entry: Storage, known: Quantities) -> tuple[Layer, ...]:
     if entry.family == "protection":
         return SYSTEM
     if entry.family == "drive":
-        return (*LOCAL, FILES)
+        return (*LOCAL, *([NVME_REQUESTS] if REQUESTS.need in known.given else []), FILES)
     path = [one for one in REMOTE if _is_judged(one, entry, known)]
     path += [one for one in (*FABRIC, UNITS) if any(name in known.given for name in one.named_by)]
     needed, client = known.find("units_required"), entry.family == "client"
     if not client and "units_max" not in known.given and needed is not None and needed.value > known.value("units_proven"):
         # More units than any published installation has; of clients any number is plausible.
         path.append(INSTALLED)
-    if not client and (known.find("unit_io_per_second") is not None or reads_small(known)):
-        # Bandwidth implies the IOPS of large requests; small ones count, and those of which a rate is published.
+    if REQUESTS.need in known.given or (not client and (known.find("unit_io_per_second") is not None or reads_small(known))):
+        # Bandwidth implies the IOPS of large requests; small ones count, those that are stated, and a rate that is published.
         path.append(REQUESTS)
     if has_metadata_servers(entry):
         path.append(METADATA_SERVERS)
@@ -374,7 +378,7 @@ def question_of(judged: LayerVerdict, entry: Storage, known: Quantities) -> str:
     if judged.unsure:
         return f"Largest {entry.scaling_unit} on sale: {display(known.value('tier_capacity'), 'B', binary=False)} needed."
     if layer == REQUESTS:
-        asked = f"{layer.asked} of {display(known.value('io_bytes'), 'B', binary=False)}: {judged.needed} needed"
+        asked = f"{layer.asked} of {display(known.value('random_request_bytes'), 'B', binary=False)}: {judged.needed} needed"
     if layer == OPENS_SHOWN:
         return f"{asked}, one {entry.scaling_unit} has shown {display(judged.ceiling or 0, judged.unit, binary=False)}."
     if not layer.of_unit or units is None or units.value <= 1:
@@ -390,7 +394,7 @@ def _question_of_latency(judged: LayerVerdict, known: Quantities) -> str:
         return f"{asked} under load, and at which queue depth."
     each = known.find("io_per_second_per_node")
     if judged.layer == CLIENT_ONE or each is None:
-        requests = solve("io_per_second_needed", {"read_bandwidth_needed": judged.need, "io_bytes": size})
+        requests = solve(REQUESTS_NEEDED, {"read_bandwidth_needed": judged.need, "io_bytes": size})
     else:
         requests = each.value
     given = {"requests_in_flight_per_node": depth.value, "io_per_second_per_node": requests}

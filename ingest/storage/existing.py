@@ -234,7 +234,7 @@ def _delivered(need: Need, one: InPlace, catalog: Catalog) -> dict[str, tuple[fl
         known.give({"tier_capacity": Input(one.capacity, origin="user")})
         provision(known, one.tier)
     count_units(known, need, entry, one.units, Spare(False, False))
-    path = (*data_path.SYSTEM, data_path.CAPACITY, opens_of(entry, known), data_path.CREATES, data_path.FILES)
+    path = (*data_path.SYSTEM, *data_path.OF_SYSTEM, opens_of(entry, known))
     judged = judge(known, path, shown_only(entry, None, known))
     return {found.layer.need: (found.ceiling, found.at_least) for found in judged if found.ceiling and not found.at_most}
 

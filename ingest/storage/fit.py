@@ -317,10 +317,10 @@ def _one_down(known: Quantities, path: Sequence[data_path.Layer]) -> bool | None
         return None
     if known.value("read_bandwidth_needed") > degraded.value:
         return False
-    if data_path.REQUESTS not in path or known.find("io_per_second_needed") is None:
+    if data_path.REQUESTS not in path or known.find(data_path.REQUESTS.need) is None:
         return True
     left = known.find("degraded_requests")
-    return None if left is None else bool(known.value("io_per_second_needed") <= left.value)
+    return None if left is None else bool(known.value(data_path.REQUESTS.need) <= left.value)
 
 
 def _results(

@@ -61,10 +61,10 @@ PARTS = 16
 HELD = "required_usable_bytes"
 #: Needs whose lines follow no choice of clients, nodes or limits.
 STORED = frozenset((HELD, "files_needed"))
-
-
 #: Draws behind the share of an input in the variance, and their seed.
 DRAWS, SEED = 32_768, 0
+#: Share of the draws in which a system takes another amount, from which on the shares of its variance are worth stating.
+LEAST_MOVED = 0.01
 #: What observes a quantity, and the command; the braces take the job or the data set.
 A_JOB = ("an hour of {}", "ingest observe --pid PID --path DATA --window 1h -o {}.json")
 A_SAMPLE = ("a sample of the data of {}", "ingest measure PATH --samples -o {}.json")
@@ -156,18 +156,13 @@ def _effects(inputs: Sequence[SiteInput], lines: _Lines, systems: Sequence[Fit])
         if step is None:  # a client without a known rate is counted by nobody
             continue
         amount = _Amount(system, step, lines)
-        drawn = amount.of(lines.all_of(base, DRAWS))
-        if not (spread := float(numpy.var(drawn))):
+        drawn, found = amount.of(lines.all_of(base, DRAWS)), list[InputEffect]()
+        if (drawn != numpy.median(drawn)).mean() < LEAST_MOVED:
             continue
-        found = [
-            InputEffect(
-                system.entry.id,
-                one.name,
-                min(float(((drawn - amount.of(other)) ** 2).mean() / 2 / spread), 1.0),
-                *map(float, amount.of(pair)),
-            )
-            for one, other, pair in zip(inputs, again, ends, strict=True)
-        ]
+        for one, other, pair in zip(inputs, map(amount.of, again), ends, strict=True):
+            # Both halves have the whole variance: what is rare in one is not held against the other.
+            share = float(((drawn - other) ** 2).mean() / 2 / numpy.var([drawn, other]))
+            found.append(InputEffect(system.entry.id, one.name, min(share, 1.0), *map(float, amount.of(pair))))
         yield from sorted((one for one in found if one.share), key=lambda one: -one.share)
 
 
@@ -185,8 +180,7 @@ class _Amount:
         """For each draw of the lines."""
         import numpy
 
-        needs = numpy.array(self.needs)
-        given = {step: required[needs == name].max(axis=0) for name, step in self.leaves.items()}
+        given = {step: required[numpy.array(self.needs) == name].max(axis=0) for name, step in self.leaves.items()}
         return numpy.zeros(required.shape[1:]) + self.tree.again(given, self.above).get(self.step, self.step.value)
 
 
@@ -562,6 +556,8 @@ def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator
     moved, brackets = numpy.ptp(required.lines, axis=1) > 0, list[_Bracket]()
     if len(required.sizes) and numpy.ptp(required.sizes) > 0:
         moved |= numpy.array(lines.needs) == READ_NEED
+    otherwise = numpy.flatnonzero(lines.chosen_otherwise(one, values, above, moving))
+    alike = values[max(otherwise[otherwise < today], default=-1) + 1 : min(otherwise[otherwise > today], default=len(values))]
     for system in held:
         holds = system.carried(required)
         for place in numpy.flatnonzero(moved & system.decides).tolist():
@@ -569,7 +565,10 @@ def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator
             near = [*other[other > today][:1], *other[other < today][-1:]]
             brackets += [_Bracket(system, place, *map(float, values[[at - 1 if at > today else at + 1, at]])) for at in near]
             if not near:
-                yield Steady(system.system.entry.id, lines.names[place], one.name, float(values[0]), float(values[-1]))
+                # Where planning may choose otherwise, the recorded formulas say nothing of lines with rates.
+                tried = values if lines.needs[place] in STORED else alike
+                if len(tried) > 1:
+                    yield Steady(system.system.entry.id, lines.names[place], one.name, float(tried[0]), float(tried[-1]))
     while any(not _close(item.kept, item.turned, whole) for item in brackets):
         parts = [_split(item.kept, item.turned, whole) for item in brackets]
         required = lines.at(one, numpy.concatenate(parts), above, moving)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypedDict
@@ -25,6 +25,8 @@ from ingest.sizing.job import GPU, MODEL, BandwidthOptions, Job, Many, Written, 
 from ingest.sizing.resolve import machine_of
 from ingest.units import display, parse, request_size
 
+#: Random reads per second, which a need has of its own where they are not those of its read bandwidth.
+REQUESTS_NEEDED = "io_per_second_needed"
 #: quantities that a need can include, in the order of the results
 REQUIRABLE = (
     "read_bandwidth_needed",
@@ -34,6 +36,7 @@ REQUIRABLE = (
     "opens_per_second_needed",
     "creates_per_second_needed",
     "files_needed",
+    REQUESTS_NEEDED,
 )
 #: need -> the quantity of a `bw` answer that it is: at the rate that all evidence supports
 FROM_BW = {"read_bandwidth_needed": "run_needed_read_bandwidth", "opens_per_second_needed": "supported_opens_per_second"}
@@ -200,8 +203,10 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
         ids = ", ".join(line.id for line in too_low)
         notes.append(Message(f"lines below the priority {priority} do not count: {ids}", supply=("priority",)))
     conditions, pattern = _conditions(counting)
-    notes += _smaller(counting, largest.get("read_bandwidth_needed"))
-    return Need(title, {**conditions, **given}, high=high, notes=tuple(notes), pattern=pattern, lines=tuple(counting))
+    requests = _smaller(counting, largest.get("read_bandwidth_needed"))
+    return Need(
+        title, {**conditions, **requests, **given}, high=high, notes=tuple(notes), pattern=pattern, lines=tuple(counting)
+    )
 
 
 def need_in(line: Requirement) -> str:
@@ -233,25 +238,28 @@ def _conditions(counting: Sequence[Requirement]) -> tuple[dict[str, Input], str]
             for name, value in found.items()
             if value is not None
         }
-        # Random where any part of the reads is.
-        parts = [part.pattern for part in conditions.mix if part.operation == "read"] or [conditions.pattern]
-        pattern = "random" if "random" in parts else parts[0]
-        return given, pattern if reads else ""
+        return given, _pattern(conditions) if reads else ""
     return {}, ""
 
 
-def _smaller(counting: Sequence[Requirement], largest: Requirement | None) -> Iterator[str]:
-    """The random reads of lines that have more requests than the line of the highest rate."""
-    if largest is None:
-        return
-    rates = {}
-    for line in (one for one in counting if one.unit == largest.unit and one.conditions.operation == "read"):
-        size = io_size_of(line.conditions)
-        rates[line.id] = line.value / size if size else 0.0
-    for line in counting:
-        if rates.get(line.id, 0.0) > rates[largest.id] and line.conditions.pattern == "random":
-            requests = f"{rates[line.id]:,.0f} random {request_size(line.conditions.io_size or 0)} reads/s"
-            yield f"the rate of {largest.id} is evaluated, the {requests} of {line.id} are not"
+def _pattern(conditions: Conditions) -> str:
+    """The pattern of reads: random where any part of them is."""
+    parts = [part.pattern for part in conditions.mix if part.operation == "read"] or [conditions.pattern]
+    return "random" if "random" in parts else parts[0]
+
+
+def _smaller(counting: Sequence[Requirement], largest: Requirement | None) -> dict[str, Input]:
+    """The random reads of the line that has most requests, where these are more than those of the line of the highest rate."""
+    reads = {line.id: line for line in counting if need_in(line) == "read_bandwidth_needed"}
+    sizes = {name: size for name, line in reads.items() if (size := io_size_of(line.conditions))}
+    counts = {name: float(solve(REQUESTS_NEEDED, {"read_bandwidth_needed": reads[name].value, "io_bytes": size}))
+              for name, size in sizes.items()}  # fmt: skip
+    most = max(counts, key=counts.__getitem__, default="")
+    if largest is None or counts.get(most, 0) <= counts.get(largest.id, 0) or _pattern(reads[most].conditions) != "random":
+        return {}
+    note = f"{most}: {counts[most]:,.0f} random {request_size(sizes[most])} reads/s"
+    found = {REQUESTS_NEEDED: counts[most], "random_request_bytes": sizes[most]}
+    return {name: Input(value, origin="user", note=note) for name, value in found.items()}
 
 
 def io_size_of(conditions: Conditions) -> float | None:

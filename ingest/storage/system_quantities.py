@@ -20,7 +20,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.errors import IngestError, MissingQuantity, UsageError, brief, expected_one_of
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
-from ingest.storage.need import Need
+from ingest.storage.need import REQUESTS_NEEDED, Need
 from ingest.text import one_line
 from ingest.units import parse
 
@@ -70,7 +70,8 @@ OF_CLIENT = {
     "request_latency": "request_seconds",
     "reference_io_bytes": "reference_io_bytes",
 }
-OF_DRIVE = {"read_bandwidth": "nvme_drive_read_bandwidth", "write_bandwidth": "nvme_drive_write_bandwidth"}
+OF_DRIVE = {"read_bandwidth": "nvme_drive_read_bandwidth", "write_bandwidth": "nvme_drive_write_bandwidth",
+            "io_per_second": "nvme_drive_io_per_second"}  # fmt: skip
 #: field of the drives in a unit -> quantity
 OF_UNIT_DRIVE = {
     "read_bandwidth": "unit_drive_read_bandwidth",
@@ -181,7 +182,8 @@ def known_of(system: System, need: Need) -> Quantities:
         if known.find(name) is None:
             known.give({name: Input(1).by_default(note)})
     if entry.family in ("system", "software", "site"):
-        known.state("made_of_drives", *(["disks_read_at_random"] if reads_at_random(known, need) else []))
+        at_random = reads_at_random(known, need) or need.requires(REQUESTS_NEEDED)
+        known.state("made_of_drives", *(["disks_read_at_random"] if at_random else []))
     if entry.fixed == MEASURED:
         # It answers for one machine where no number of nodes is given.
         known.give_default("nodes", Input(1).by_default("measured from one machine", "nodes"))
@@ -255,7 +257,7 @@ TIER_PARTS = {
     "tier_bytes_for_data": ("required_usable_bytes", ""),
     "tier_bytes_for_read": ("tier_read_needed", "tier_read_bandwidth_per_byte"),
     "tier_bytes_for_write": ("write_bandwidth_needed", "tier_write_bandwidth_per_byte"),
-    "tier_bytes_for_requests": ("io_per_second_needed", "tier_io_per_second_per_byte"),
+    "tier_bytes_for_requests": (REQUESTS_NEEDED, "tier_io_per_second_per_byte"),
 }
 
 
@@ -344,7 +346,7 @@ def provision(known: Quantities, tier: Tier) -> None:
             known.give_default(part, Input(0, grade="zero", note="does not decide the capacity"))
 
 
-COUNTED = "the number of units required"  # How a caution about the number of units begins
+UNIT_COUNT = "the number of units required"  # How a caution about the number of units begins
 #: count of units -> the need that decides it, and what decides where it is the largest
 PARTS = {
     "units_for_read": ("read_bandwidth_needed", "reads"),
@@ -352,9 +354,9 @@ PARTS = {
     "units_for_capacity": ("required_usable_bytes", "capacity"),
     "units_for_opens": ("opens_per_second_needed", "file opens"),
     "units_for_creates": ("creates_per_second_needed", "file creates"),
-    "units_for_requests": ("io_per_second_needed", "requests"),
+    "units_for_requests": (REQUESTS_NEEDED, "requests"),
     "units_for_degraded": ("read_bandwidth_needed", "reads with one failure domain down"),
-    "units_for_degraded_requests": ("io_per_second_needed", "requests with one failure domain down"),
+    "units_for_degraded_requests": (REQUESTS_NEEDED, "requests with one failure domain down"),
 }
 #: count of metadata servers -> the need that decides it, for a system with separate ones
 METADATA_PARTS = {
@@ -414,7 +416,7 @@ def count_units(known: Quantities, need: Need, entry: Storage, units: float | No
             known.state("local_drives_counted")
             known.step("units")
     except MissingQuantity as error:
-        return f"{COUNTED} is not known: {error.name.replace('_', ' ')} is missing"
+        return f"{UNIT_COUNT} is not known: {error.name.replace('_', ' ')} is missing"
     return ""
 
 
@@ -455,7 +457,7 @@ def _size_units(known: Quantities, need: Need, entry: Storage, units: float | No
         known.state("units_bought")
     else:
         known.give({"units": Input(1).by_default("one unit, because no need determines the number")})
-    return f"{COUNTED} leaves out {' and '.join(unknown)}: the rate of one unit is not known" if unknown else ""
+    return f"{UNIT_COUNT} leaves out {' and '.join(unknown)}: the rate of one unit is not known" if unknown else ""
 
 
 def _unrated(known: Quantities, need: Need, parts: Mapping[str, str]) -> list[str]:
@@ -470,9 +472,9 @@ def _settle(known: Quantities, need: Need, parts: Mapping[str, str]) -> None:
     """Set the parts that the need does not include to 0."""
     for part, name in parts.items():
         required = need.requires(name)
-        if name == "io_per_second_needed" and known.find(name) is not None:
+        if name == REQUESTS_NEEDED and known.find(name) is not None:
             # Bandwidth implies the IOPS of large requests; where IOPS are published, they count too.
-            required = known.find("unit_io_per_second") is not None or reads_small(known)
+            required |= known.find("unit_io_per_second") is not None or reads_small(known)
         if not required:
             known.give_default(part, Input(0, grade="zero", note=f"no {name} is given"))
 
@@ -480,7 +482,7 @@ def _settle(known: Quantities, need: Need, parts: Mapping[str, str]) -> None:
 #: Further results, shown where their inputs are known.
 FURTHER = (
     "small_read_factor",
-    "io_per_second_needed",
+    REQUESTS_NEEDED,
     "request_seconds_allowed",
     "requests_in_flight_needed",
     "metadata_servers_required",

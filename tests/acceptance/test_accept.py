@@ -411,11 +411,12 @@ def test_a_higher_requirement_changes_thresholds_and_nothing_that_runs_on_one_ma
 
 
 def test_a_trial_overwrites_what_it_filled():
-    fill, write, read = (path_job(name, 2**26, 5, 131072, 4, True) for name in ("fill", "write", "read"))
+    fill, write, read = (path_job(name, 2**26, 1.5, 131072, 4, True) for name in ("fill", "write", "read"))
     assert "time_based" not in fill
     for job in (fill, write, read):
         assert "size=16777216\n" in job
         assert "numjobs=4\n" in job
+    assert "runtime=1500ms\n" in read  # fio takes 1.5 as one second
     assert "rw=randread\n" in read
 
 

@@ -40,6 +40,54 @@ def slurm_object(ident, start, end, gpus, state="COMPLETED", **more):
     }  # fmt: skip
 
 
+TIMES = "2025-05-01T00:00:00|2025-05-01T01:00:00|3600"
+ONE = f"9|COMPLETED|{TIMES}|gres/gpu=8,node=1"
+NO_SHARE, NO_GPUS = {"share of a GPU not recorded": 1}, {"allocated GPUs not recorded": 1}
+OTHERS = {"accelerators under another name than gpu": 1}
+#: What stands in a history beside the run of `ONE`, the GPU-hours of all of it, and what is left out.
+ODD = {
+    f"8|COMPLETED|{TIMES}|cpu=4,gres/shard=2,node=1": (8, NO_SHARE),
+    f"8|COMPLETED|{TIMES}|cpu=4,gres/mps=50,node=1": (8, NO_SHARE),
+    f"8|COMPLETED|{TIMES}|cpu=4,gres/npu:910b=8,node=1": (8, OTHERS),
+    f"8|COMPLETED|{TIMES}|cpu=4,gres/tpu=0,node=1": (8, {}),
+    f"8|COMPLETED|{TIMES}|cpu=4,gres/nvme=8,gres/gpu=1,node=1": (9, {}),
+    f"8|COMPLETED|{TIMES}|cpu=4,gres/shard=0,gres/gpu=1,node=1": (9, {}),
+    f"8|COMPLETED|{TIMES}|cpu=4,gres/gpu=1.5K,node=1": (8, NO_GPUS),
+    # Quarters of an A30 and an RTX PRO 6000, sevenths of a GH200.
+    f"8|COMPLETED|{TIMES}|gres/gpu:a30_1g.6gb=4,gres/gpu:a30_2g.12gb=2,node=1": (10, {}),
+    f"8|COMPLETED|{TIMES}|gres/gpu:rtx_pro_6000_1g.24gb=4,gres/gpu:gh200_1g.24gb=7,node=1": (10, {}),
+    # Another file follows, with columns in another order, or fewer of them.
+    f"AllocTRES|End|Start|ElapsedRaw|State|JobIDRaw\ngres/gpu=4|{'|'.join(TIMES.split('|')[1::-1])}|3600|FAILED|8": (12, {}),
+    f"Start|End|AllocTRES\n{TIMES[:-5]}|gres/gpu=4": (12, {}),
+    f"8|COMPLETED|{TIMES[:-4]}UNLIMITED|gres/gpu=4": (8, {"row that cannot be read": 1}),
+    "8|COMPLETED|1746057600000|1746061200000|3600|gres/gpu=4": (8, {"row that cannot be read": 1}),
+}
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_rows_beside_a_run_count_or_are_left_out_by_name(tmp_path, text):
+    answer = ingest.usage(written(tmp_path, f"\ufeff{HEAD.lower()}\n{ONE}\n{text}\n".replace("\n", "\r\n")))
+    assert (answer.results["gpu_hours"].value, answer.removed) == ODD[text]
+
+
+def test_the_number_of_slurms_module_is_that_of_gpus(tmp_path):
+    rows = [f"{n}|{TIMES}|FAILED|1|{kind}" for n, kind in enumerate(("7696487:8", "gpu:a100:4(IDX:0-3)", "gpu:1g.10gb"))]
+    answer = ingest.usage(written(tmp_path, "\n".join(["JobID|Start|End|Elapsed|State|NNodes|AllocGRES", *rows])))
+    assert (answer.results["gpu_hours"].value, answer.removed) == (12, NO_GPUS)
+
+
+def test_documents_that_follow_each_other_are_read_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr("ingest.accounting.sources.LONGEST_CHUNK", 40)
+    documents = [{"meta": {"jobs": [1]}, "jobs": [slurm_object(n, 1_000_000, 1_003_600, 8)], "errors": []} for n in (1, 2)]
+    text = "".join(json.dumps(one, indent=n) for n, one in enumerate(documents))
+    assert figures(written(tmp_path, text))["gpu_hours"] == 16
+    shared = slurm_object(3, 1_000_000, 1_003_600, 8, tres={"allocated": [{"type": "gres", "name": "shard", "count": 2}]})
+    answer = ingest.usage(written(tmp_path, text + json.dumps([shared]), "more"))
+    assert (answer.results["gpu_hours"].value, answer.removed) == (16, NO_SHARE)
+    with pytest.raises(IngestError, match="found sacct, sacct JSON, which tell of the same runs"):
+        ingest.usage(tmp_path / "more", written(tmp_path, f"{HEAD}\n{ONE}\n", "rows"))
+
+
 DISK = {"type": "fs", "name": "disk"}
 NUMBER = {"set": True, "infinite": False, "number": 36}
 STEP = {"tres": {"requested": {"total": [DISK | {"count": 7200}]}, "consumed": {"total": [DISK | {"count": NUMBER}]}}}
@@ -83,6 +131,9 @@ CHUNKS = {
     "Resource_List.nodes=host12:ppn=8:gpus=2+host13:ppn=8:gpus=2 Resource_List.nodect=2": 4,
     "Resource_List.nodect=2:ppn=24:gpu=4:reqmem=128849018880:gpu": 8,
     "Resource_List.nodes=1:ppn=28:default Resource_List.gpu=2": 2,
+    "Resource_List.select=2:ncpus=8:ngpus=4+1:ncpus=4 exec_host=n1/0*8+n2/0*8+n3/0*4": 8,
+    "exec_vnode=(n1:ncpus=8)+(n2:ncpus=8) Resource_List.ngpus=8": 8,
+    "Resource_List.select=1:ngpus=7:gpu_type=a100_1g.10gb": 1,
     "exec_vnode=(n1[1]:mem=9kb:ngpus=2:ncpus=24+n1[0]:ngpus=2:ncpus=24) Resource_List.nodect=1": 4,
 }
 
@@ -95,6 +146,11 @@ def test_records_of_pbs_say_the_end_the_gpus_and_their_kind(tmp_path):
         answer = ingest.usage(written(tmp_path, f"{RECORD.format('E', 1)}start=1000 {text} end=4600 Exit_status=0"))
         assert answer.results["gpu_hours"].value == gpus, text
         assert answer.clusters[0].machine.known is ("gpu_type" in text)
+    text = "\n".join(RECORD.format("E", n).replace(";E", ".5;E") + "start=1000 Resource_List.ngpus=1 end=4600 exec_host=a/0+b/0"
+                     for n in ("5[]", "5[1]", "5[2]"))  # fmt: skip
+    answer = ingest.usage(written(tmp_path, text))
+    assert (answer.results["gpu_hours"].value, answer.results["concurrent_nodes_max"].value) == (2, 4)
+    assert answer.removed == {"array, of which each task is recorded": 1}
 
 
 def pod(name, start, end, gpus, phase="Succeeded", resource="nvidia.com/gpu", **more):
@@ -120,7 +176,48 @@ WORKLOAD = {
                               {"type": "Finished", "status": "True", "lastTransitionTime": "2025-05-01T00:30:00Z"}]},
 }  # fmt: skip
 DAY = "2025-05-01T"
+
+
+def odd_pod(resources=None, spec=None, status=None, **meta):
+    """A pod of an hour with other resources, and keys of its spec, status and metadata."""
+    one = pod("odd", DAY + "00:00:00Z", None if status else DAY + "01:00:00Z", 8)
+    if resources is not None:
+        one["spec"]["containers"] = [{"resources": {"limits": resources}}]
+    return one | {"spec": one["spec"] | (spec or {}), "status": one["status"] | (status or {}),
+                  "metadata": one["metadata"] | meta}  # fmt: skip
+
+
+def first(gpus, **more):
+    return {"initContainers": [{"resources": {"limits": {"nvidia.com/gpu": gpus}}, **more}]}
+
+
+def odd_workload(conditions, **status):
+    """A workload whose conditions turned at minutes of an hour."""
+    turned = [{"type": name, "status": value, "lastTransitionTime": f"{DAY}00:{minute:02}:00Z"}
+              for name, value, minute in conditions]  # fmt: skip
+    return WORKLOAD | {"status": {"conditions": turned, **status}, "metadata": {"uid": "odd"}}
+
+
+#: What ended, or was never ready.
+GONE = {"phase": "Failed", "reason": "Evicted"}
+NEVER_READY = {"type": "Ready", "status": "False", "lastTransitionTime": DAY + "00:00:00Z"}
+DISRUPTED = {"type": "DisruptionTarget", "status": "True", "lastTransitionTime": DAY + "00:30:00Z"}
+ADMITTED, FINISHED = ("Admitted", "True", 0), ("Finished", "True", 30)
+WORKED = pod("a", DAY + "00:00:00Z", DAY + "01:00:00Z", 8)
 OBJECTS = {
+    "of two containers": ([odd_pod(spec={"containers": EIGHT * 2})], 16, 0),
+    "first container": ([odd_pod(spec=first(9))], 9, 0),
+    "first container that stays": ([odd_pod(spec=first(2, restartPolicy="Always"))], 10, 0),
+    "percent": ([odd_pod({"koordinator.sh/gpu": "50"})], 0.5, 0),
+    "fraction": ([odd_pod({}, annotations={"gpu-fraction": "0.25"})], 0.25, 0),
+    "memory": ([WORKED, odd_pod({"nvidia.com/gpu": 1, "nvidia.com/gpumem": 3000})], 8, 1),
+    "shared": ([WORKED, odd_pod({"nvidia.com/gpu.shared": 1})], 8, 1),
+    "evicted, never ready": ([odd_pod(status=GONE | {"conditions": [NEVER_READY, DISRUPTED]})], 4, 0),
+    "evicted, no end": ([WORKED, odd_pod(status=GONE | {"conditions": [NEVER_READY]})], 8, 1),
+    "a job of fewer pods": ([JOB | {"spec": JOB["spec"] | {"completions": 2}}], 4, 0),
+    "admitted in part": ([odd_workload([ADMITTED, FINISHED], admission={"podSetAssignments": [{"count": 1}]})], 4, 0),
+    "evicted, admission lost": ([WORKLOAD, odd_workload([("Admitted", "False", 30), ("Evicted", "True", 30)])], 8, 1),
+    "finished before admission": ([WORKLOAD, odd_workload([("QuotaReserved", "False", 0), FINISHED])], 8, 1),
     "pods": ([pod("a", DAY + "00:00:00Z", DAY + "02:00:00Z", 8), pod("b", "", "", 8, "Pending")], 16, 1),
     "a slice": ([pod("a", DAY + "00:00:00Z", DAY + "07:00:00Z", 1, resource="nvidia.com/mig-1g.10gb")], 1, 0),
     "an evicted pod": ([pod("a", DAY + "00:00:00Z", DAY + "01:00:00Z", 2, "Failed", reason="Evicted")], 2, 0),
@@ -132,6 +229,8 @@ OBJECTS = {
 @pytest.mark.parametrize("kind", OBJECTS)
 def test_objects_of_kubernetes_hold_gpus_from_start_to_end(tmp_path, kind):
     objects, hours, skipped = OBJECTS[kind]
+    mounted = {"volumes": [{"configMap": {"items": [{"key": "ca.crt", "path": "ca.crt"}]}}]}  # as each pod has them
+    objects = [one | {"spec": one["spec"] | mounted} for one in objects]
     listed = {"apiVersion": "v1", "items": objects, "kind": "List"}
     found = figures(written(tmp_path, json.dumps(listed)))
     assert (found["gpu_hours"], found["jobs_skipped"]) == (pytest.approx(hours), skipped)
@@ -139,11 +238,36 @@ def test_objects_of_kubernetes_hold_gpus_from_start_to_end(tmp_path, kind):
     assert figures(written(tmp_path, each, "lines"))["gpu_hours"] == pytest.approx(hours)
 
 
+def test_what_still_runs_counts_until_the_last_time_of_its_file(tmp_path):
+    day = json.dumps([WORKED, odd_pod(status={"phase": "Running"})])
+    files = [written(tmp_path, day, "day"), written(tmp_path, json.dumps(WORKED).replace(DAY, "2025-05-11T"), "later")]
+    answer = ingest.usage(*files[::-1])
+    assert (answer.results["gpu_hours"].value, [*answer.runs.notes.values()]) == (24, [1])
+    with pytest.raises(IngestError, match=r"found Kubernetes Pod.*Kubernetes Job, which tell of the same runs"):
+        ingest.usage(*files, written(tmp_path, json.dumps(OBJECTS["a job"][0]), "job"))
+
+
 def test_a_table_is_read_by_the_columns_that_the_user_names(tmp_path):
     rows = ['alice,2025-05-01 00:00:00,2025-05-01 02:00:00,4,"a,b"', "bob,,,2,x", "carol,2025-05-01T00:00:00,x,2,y"]
     text = "\n".join(['who,began,ended,devices,"note"', *rows])
     found = figures(written(tmp_path, text), columns="start=began,end=ended,gpus=devices")
     assert (found["gpu_hours"], found["jobs"], found["jobs_skipped"]) == (8, 1, 2)
+    for shown, hours, skipped in (
+        ("100,3700,1,ok\n100,,8,FAILED\n200,7300,,Running", 1, 2),  # ended, when is unknown
+        ("100,3700,1,ok\n100,3700,9,8,ok\n100,3700,2,ok,", 3, 1),  # a comma in a cell moves the next
+        ("100,3700,1,ok\n1746057600000,1746061200000,1,ok", 1, 1),  # milliseconds
+    ):
+        path = written(tmp_path, f"t,e,n,s\n{shown}\n", "odd")
+        found = figures(path, columns="start=t,end=e,gpus=n,state=s")
+        assert (found["gpu_hours"], found["jobs_skipped"]) == (hours, skipped), shown
+    assert figures(written(tmp_path, 't|e|n|s\n1|3601|1|"a\n2|3602|2|b\n', "q"), columns="start=t,end=e,gpus=n")["jobs"] == 2
+    for shown, said in (
+        ('1,2,3,"a\n1,2,3,b', "damaged or cut"),
+        ("2025-05-01,2025-05-02,1,x", "days"),
+        ("20250501,20250502,1,x", "days"),
+    ):
+        with pytest.raises(IngestError, match=said):
+            ingest.usage(written(tmp_path, f"t,e,n,s\n{shown}\n", "bad"), columns="start=t,end=e,gpus=n")
     numbered = written(tmp_path, "1\t100\t3700\t0.5\n", "numbers")
     assert figures(numbered, columns="id=1,start=2,end=3,gpus=4")["gpu_hours"] == 0.5
     lasting = written(tmp_path, "t;d;n\n100;1-00:00:00;2\n", "durations")
@@ -216,6 +340,15 @@ def test_bytes_of_lustre_go_to_their_jobs(tmp_path):
     answer = ingest.usage(slurm, stats)
     assert (answer.results["bytes_read"].value, answer.results["bytes_written"].value) == (400, 100)
     assert answer.coverage["bytes"] == 0.5
+    for ident, known in {"7": True, "7.server": True, "cp.7": False, "node1:7": False, "70": False}.items():
+        stats = written(tmp_path, STATS.replace("7:node1", ident).replace("{0}", "1").replace("{1}", "1"), "stats")
+        for text in (f"{HEAD}\n{ONE}\n{ROW.format(7)}", f"Cluster|{HEAD}\nc|{ROW.format(7)}\nd|{ONE}",
+                     RECORD.format("E", 7) + "start=1000 Resource_List.ngpus=1 end=4600"):  # fmt: skip
+            answer = ingest.usage(written(tmp_path, text, "jobs"), stats)
+            assert (answer.coverage["bytes"] > 0) is known, (ident, text)
+            assert sum("bytes" in note for note in answer.runs.notes) == 2 - known - (not known and ident != "70")
+    several = written(tmp_path, f"Cluster|{HEAD}\nc|{ROW.format(70)}\nd|{ROW.format(70)}", "several")
+    assert ingest.usage(several, stats).coverage["bytes"] == 0
 
 
 def test_bytes_of_darshan_go_to_the_job_in_the_name_of_the_log(tmp_path, run):

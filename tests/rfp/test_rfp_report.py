@@ -240,7 +240,7 @@ def test_what_cannot_be_asked_for(tmp_path):
     for words, code, message in (
         (["-o", "rfp.xls"], 2, "'rfp.xls' ends in '.xls', expected .xlsx, .docx, .md, .html, .pdf, .csv, .json"),
         (["-o", "rfp"], 2, "'rfp' ends in '', expected .xlsx"),
-        ([], 2, "Missing option '-o'"),
+        ([], 2, "--output is missing"),
         (["-o", "a.md", "-o", "a.md"], 2, "'a.md' is given twice"),
         (["-o", "a.csv", "--storage", "nfs-tcp"], 2, "a document or a workbook, expected --output with one of .docx, .html"),
         (["-o", tmp_path / "a.md", "--storage", "nfs-tpc"], 2, "did you mean 'nfs-tcp'"),

@@ -13,8 +13,14 @@ from ingest.units import display
 YEAR, DAY = 31_557_600, 86_400
 
 
-def planned(years=2, headroom="0%", site=(), copies=1, **arrives):
-    described = {"bytes": "1 TB", "file_bytes": "1 GB", "copies": copies, "arrives": {"buffer": "1 day", **arrives}}
+def planned(years=2, headroom="0%", site=(), copies=1, data=(), **arrives):
+    described = {
+        "bytes": "1 TB",
+        "file_bytes": "1 GB",
+        "copies": copies,
+        "arrives": {"buffer": "1 day", **arrives},
+        **dict(data),
+    }
     site = {
         **dict(site),
         "start": 2026,
@@ -111,3 +117,16 @@ def test_a_drain_takes_the_time_that_arriving_data_leave_or_is_refused(seed):
         takes = rate * DAY / (most - going_on)
         assert (name in late) is (takes > within)
         assert name not in late or f"takes {display(takes, 's')} instead" in late[name]
+
+
+@pytest.mark.parametrize("seed", seeds(5, 60))
+def test_growth_below_what_arrives_is_named(seed):
+    draw = random.Random(seed)
+    year, years = draw.uniform(0.1, 3) * 1e12, draw.randint(1, 4)
+    by_factor, lasting = draw.random() < 0.5, draw.choice(({}, {"lifetime": "2 years"}))
+    amount = year * draw.choice((0.3, 0.98, 0.995, 1, 1.4))
+    growth = {"capacity": 1 + amount / 1e12} if by_factor else {"add": f"{amount!r} B"}
+    made = planned(years=years, rate=f"{year / YEAR!r} B/s", data={"growth": {**growth, "every": "1 year"}, **lasting})
+    grown = [((1 + amount / 1e12) ** n - 1) * 1e12 if by_factor else n * amount for n in range(1, years + 1)]
+    left = max(1 - total / (n * year) for n, total in enumerate(grown, start=1))
+    assert any("of what has arrived until" in line for line in made.warnings) is (left > 0.01)

@@ -47,6 +47,8 @@ def site_with(keys: tuple[str, ...], value: Any) -> dict[str, Any]:
         "jobs": {"x": {"cluster": "x", "model": "resnet50", "nodes": 2}},
         "datasets": {"x": {"bytes": "5 TB"}},
     }
+    if keys[0] == "indexes":  # which share the names of jobs, and need nodes
+        site = {**site, "jobs": {"y": site["jobs"]["x"]}, "indexes": {"x": {"cluster": "x", "nodes": 2}}}
     inner = site
     for key in keys[:-1]:
         inner = inner.setdefault(key, {"mode": "stream"} if key == "placement" else {})

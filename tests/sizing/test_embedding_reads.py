@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections import Counter
 
 import pytest
 
@@ -78,3 +79,75 @@ def test_row_reads_that_no_nic_carries_are_named(rate, named):
     found = bw("dlrm-dcnv2", node="dgx-h100", nodes=2, samples_per_second=rate, hot_embeddings=0)
     assert found.results["embedding_nic_share"].value == pytest.approx(8 * rate * 214 * 4096 / 80e9)
     assert ("W103" in map(rule_of, found.warnings)) is named
+
+
+def by_trace(path, **options):
+    tables = {"embedding_rows": 1000, "embedding_lookups": 26, "embedding_dimension": 128}
+    given = {"hot_embeddings": 100 * ROW, "sample_bytes": 160, "set": tables, **options}
+    return bw(samples_per_second=1000, gpu="h100", row_reads=path, **given).results
+
+
+def expected_share(counts, tables, hot):
+    """The share of the next reads that the rows which a trace calls hottest take, as Good (1953) expects it."""
+    reads, of = sum(counts), Counter(counts)
+    of[0] = tables - len(counts)
+    rare = 1 if of[0] else 0
+    while rare and of[rare + 1] >= 100:
+        rare += 1
+    left = sum(count * rows for count, rows in of.items() if count > rare) / reads
+    frequent = sum(count * rows for count, rows in of.items() if count >= rare)
+    shares = {count: (count + 1) * of[count + 1] / reads if count < rare else left * count * rows / frequent
+              for count, rows in [*of.items()] if rows}  # fmt: skip
+    served = 0.0
+    for count in sorted(shares, key=lambda one: shares[one] / of[one], reverse=True):
+        taken = min(hot, of[count])
+        served, hot = served + shares[count] * taken / of[count], hot - taken
+    return served
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_trace_or_its_histogram_tells_the_hot_share(seed, tmp_path):
+    draw = random.Random(seed)
+    ids = draw.choices(range(400), [1 / (rank + 1) for rank in range(400)], k=3000)
+    counts = [*Counter(ids).values()]
+    (tmp_path / "ids").write_text("\n".join(f"user:{one}" for one in ids))
+    spread = "".join(f"{reads},{rows}\n" for reads, rows in Counter(counts).items())
+    (tmp_path / "counts").write_text("reads,rows\n" + spread)
+    hot = draw.randint(1, 900)
+    for name, tables in (("ids", 1000), ("counts", 1000), ("counts", len(counts))):
+        given = {"embedding_rows": tables, "embedding_lookups": 26, "embedding_dimension": 128}
+        found = by_trace(tmp_path / name, hot_embeddings=hot * ROW, set=given)
+        # Rows that were read more than 63 times share a class with others within a thirty-second.
+        assert found["embedding_hot_share"].value == pytest.approx(expected_share(counts, tables, hot), rel=0.005)
+        assert found["embedding_reads_per_sample"].value == pytest.approx(26 * (1 - found["embedding_hot_share"].value))
+
+
+@pytest.mark.parametrize(("exponent", "reads"), [(1.0, 20_000), (0.8, 20_000), (0.8, 100_000), (1.2, 100_000)])
+def test_what_a_short_trace_calls_hot_serves_as_much_of_the_next_reads(exponent, reads, tmp_path):
+    rows, hot, draw = 100_000, 2_000, random.Random(1)
+    rates = [rank**-exponent for rank in range(1, rows + 1)]
+    counts = Counter(draw.choices(range(rows), rates, k=reads))
+    (tmp_path / "ids").write_text("\n".join(str(one) for one, many in counts.items() for _ in range(many)))
+    first = sorted(counts, key=lambda one: (-counts[one], draw.random()))[:hot]
+    served = sum(rates[one] for one in first) / math.fsum(rates)
+    tables = {"embedding_rows": rows, "embedding_lookups": 26, "embedding_dimension": 128}
+    found = by_trace(tmp_path / "ids", hot_embeddings=hot * ROW, set=tables)
+    assert found["embedding_hot_share"].value == pytest.approx(served, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "why"),
+    [
+        ("1\n2\n3\n", {}, "no row that was read twice"),
+        ("1\n1,2\n", {}, "line 2: found '1,2', expected the id of one row"),
+        ("reads,rows\n3,2\n0,9\n", {}, "line 3: found '0,9', expected `READS,ROWS`"),
+        ("reads,rows\n3,2000\n", {}, "found 2,000 rows, expected at most the 1,000"),
+        ("1\n1\n", {"hot_embeddings": None}, "expected the first alone"),
+        ("1\n1\n", {"zipf": 1}, "expected the first alone"),
+        ("1\n1\n", {"set": {"embedding_dimension": 128}}, "embedding_rows by --set"),
+    ],
+)
+def test_other_traces_are_refused(tmp_path, text, given, why):
+    (tmp_path / "trace").write_text(text)
+    with pytest.raises(IngestError, match=why):
+        by_trace(tmp_path / "trace", **given)

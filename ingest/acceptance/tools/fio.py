@@ -194,7 +194,7 @@ def path_job(name: str, total: int, seconds: float, io_bytes: int, threads: int,
     how: dict[str, object] = {**SHARED, "direct": int(direct), "ioengine": "psync", "numjobs": threads}
     how |= {"filename_format": "file.$jobnum", "nrfiles": 1, "filesize": each, "size": each, "bs": io_bytes}
     how |= {"rw": "randread", "norandommap": 1, "invalidate": 1} if name == "read" else {"rw": "write"}
-    how |= {"time_based": 1, "runtime": f"{seconds:g}"} if name != "fill" else {}
+    how |= {"time_based": 1, "runtime": f"{seconds * 1000:.0f}ms"} if name != "fill" else {}
     return section("global", how | ({"end_fsync": 1} if name != "read" else {})) + section(name, {})
 
 

@@ -65,13 +65,8 @@ def concurrency(answer: Usage) -> Chart:
     most, mean = (answer.results[f"concurrent_gpus_{name}"].value for name in ("max", "mean"))
     title = f"At most {most:,.5g} GPUs in use, {level:,.5g} or fewer for 99 % of the time, {mean:,.4g} on average"
     note = f"dark: mean of each {shown}; light: highest in each {shown}; dashed: P99 over time"
-    return made(
-        "concurrency",
-        title,
-        note,
-        f"Bars of GPUs in use over time. {title}.",
-        {"width": WIDTH, "height": HEIGHT, "layer": layers},
-    )
+    body = {"width": WIDTH, "height": HEIGHT, "layer": layers}
+    return made("concurrency", title, note, f"Bars of GPUs in use over time. {title}.", body)
 
 
 def hours(answer: Usage) -> Chart:

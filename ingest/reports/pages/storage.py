@@ -10,7 +10,7 @@ from ingest.engine.registry import unit_of
 from ingest.reports.labels import capitalised, counted, joined_ends, plain
 from ingest.reports.page import Page, Section, assumptions_section, fits_line, of_several, page_of, sources_section, value_text
 from ingest.storage.fit_result import BEYOND, MISFIT, OPEN, SO_FAR, UNKNOWN, VERDICTS, Fit, Fits, Flip
-from ingest.storage.system_quantities import COUNTED
+from ingest.storage.system_quantities import UNIT_COUNT
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def fits_title(found: Fits) -> str:
 def fits_page(found: Fits, in_full: bool = False) -> Page:
     """The comparison of all systems, by verdict; layers and results of each where few were asked for, or all in full."""
     needed = tuple((plain(name), display(item.value, item.unit)) for name, item in found.needed.items())
-    sections = [Section("Needed", ("", ""), needed), _in_place(found), *_by_verdict(found, in_full)]
+    # A reader who has to choose finds first what decides.
+    sections = [*deciding(found), Section("Needed", ("", ""), needed), _in_place(found), *_by_verdict(found, in_full)]
     if in_full or len(found.systems) <= MOST_IN_FULL:
         for one in found.systems:
             sections += _in_full(one, alone=len(found.systems) == 1)
@@ -96,21 +97,24 @@ def _in_place(found: Fits) -> Section:
     return Section("Storage in place", ("line", "priority", "need", "have", "missing"), tuple(rows), said)
 
 
+def deciding(found: Fits) -> Iterator[Section]:
+    """What turns the verdict on each chosen system first, and what to measure first."""
+    yield Section("What would change the verdicts", lines=tuple(turned_first(found, one) for one in turned_systems(found)))
+    title, *measured = measured_first(found) or [""]
+    yield Section(title, lines=tuple(measured))
+
+
 def flip_sections(found: Fits, in_full: bool = False) -> Iterator[Section]:
-    """What turns the verdict on each chosen system first; then of each the inputs that do, the nearest first, all in full."""
+    """Of each chosen system the inputs that turn the verdict on it, the nearest first, all in full."""
     if found.flips is None:
         return
-    turned = turned_systems(found)
-    yield Section("What would change the verdicts", lines=tuple(turned_first(found, one) for one in turned))
-    for one in turned:
+    for one in turned_systems(found):
         own, shown = flips_in(found, one), first_flips(found, one)
         main = tuple(at for at, flip in enumerate(own) if flip in shown)
         effects = [effect for effect in found.flips.effects if effect.system == one.entry.id and effect.share >= LEAST_EFFECT]
         shares = ", ".join(f"{effect.share * 100:.0f} % by {effect.input}" for effect in effects[:MOST_EFFECTS])
         lines = (f"Variance of the {'capacity' if one.entry.tiers else 'units'} to buy: {shares}",) if shares else ()
         yield Section(_chosen(one), FLIP_COLUMNS, tuple(map(flip_row, own)), lines, 1, main=None if in_full else main)
-    title, *measured = measured_first(found) or [""]
-    yield Section(title, lines=tuple(measured))
     left_out = tuple(f"{name}: {why}" for name, why in found.flips.refused.items())
     yield Section("Not turned: plan again with other values", lines=left_out, detail="input")
 
@@ -297,7 +301,7 @@ def _chosen(one: Fit) -> str:
 
 def _is_least(one: Fit) -> bool:
     """Whether more units than those counted may be required."""
-    return any(line.startswith(COUNTED) for line in one.answer.warnings)
+    return any(line.startswith(UNIT_COUNT) for line in one.answer.warnings)
 
 
 def _units(one: Fit) -> str:
