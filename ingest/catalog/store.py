@@ -209,7 +209,7 @@ MOST_KEPT, MOST_REMEMBERED = 4, 2000
 #: longer than the step in which file systems keep times
 STEP_NS = 100_000_000
 _THREAD = local()
-Stamp = tuple[int, int, int] | None
+Stamp = tuple[int, int, int, int] | None
 
 
 def _stamp(path: Path | str) -> Stamp:
@@ -218,7 +218,13 @@ def _stamp(path: Path | str) -> Stamp:
         found = os.stat(path)
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    # An editor or `cp -p` may keep the time of the content; that of the last change of the file no program sets.
+    return found.st_ctime_ns, found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _is_settled(stamp: Stamp) -> bool:
+    """Whether the next edit cannot have the times of the last one, which file systems keep in steps."""
+    return stamp is None or all(abs(time_ns() - time) >= STEP_NS for time in stamp[:2])
 
 
 class ShippedSources(dict[str, Any]):
@@ -302,8 +308,7 @@ class Catalog:
         """Note the state of what will be read."""
         if (name := str(path)) not in self._stamps:
             found = _stamp(name)
-            # The next edit may have the time of the last one, which file systems keep in steps: it is read again then.
-            self._stamps[name] = (0, 0, 0) if found and abs(time_ns() - found[0]) < STEP_NS else found
+            self._stamps[name] = found if _is_settled(found) else (0, 0, 0, 0)  # it is read again
 
     def is_current(self) -> bool:
         """Whether no file changed that was read, none came or went, and all of them lie in the folders."""
@@ -566,9 +571,7 @@ class Catalog:
                 finally:
                     os.close(file)
         found = f"sha256:{digest.hexdigest()}"
-        # A file that was changed just now may be changed again at the same time, as file systems count it.
-        latest = max((stamp[0] for _, stamp in stamps if stamp), default=0)
-        if time_ns() - latest > STEP_NS:
+        if all(_is_settled(stamp) for _, stamp in stamps):
             _HASHED["last"] = self.folders, stamps, found
         return found
 

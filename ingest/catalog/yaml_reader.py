@@ -83,14 +83,15 @@ def line_of(path: Path, keys: tuple[str, ...]) -> int:
 
     The keys go from the top down, in a file that `read_yaml` can read.
     """
-    node = _composed(path, path.stat().st_mtime_ns)
+    found = path.stat()
+    node = _composed(path, (found.st_ctime_ns, found.st_mtime_ns, found.st_size))
     line = 1
     for key in keys:
         if node.id == "mapping":
-            found = [(name, value) for name, value in node.value if name.value == key]
-            if not found:
+            named = [(name, value) for name, value in node.value if name.value == key]
+            if not named:
                 break
-            line, node = found[0][0].start_mark.line + 1, found[0][1]
+            line, node = named[0][0].start_mark.line + 1, named[0][1]
         elif node.id == "sequence" and key.isdigit() and int(key) < len(node.value):
             node = node.value[int(key)]
             line = node.start_mark.line + 1
@@ -100,7 +101,7 @@ def line_of(path: Path, keys: tuple[str, ...]) -> int:
 
 
 @lru_cache(maxsize=1)
-def _composed(path: Path, _changed: int) -> Any:
+def _composed(path: Path, _changed: tuple[int, int, int]) -> Any:
     """The nodes of a file with their lines, cached until it changes: messages of a large site name hundreds of lines."""
     return _compose(read_text(path), path)
 

@@ -1,6 +1,9 @@
 """Calls in one process answer as a fresh process does, whatever was asked before, in any thread, and after a file changed."""
 
+import json
+import os
 import random
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -13,6 +16,8 @@ from ingest.errors import UsageError
 
 MODELS = ("cosmoflow", "resnet50", "unet3d", "llama3-8b", "bert")
 GPUS = ("h100", "a100", "v100-sxm2", "H200", "mi300x")
+CONFIG = {"model_type": "llama", "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 36,
+          "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 32000}  # fmt: skip
 
 
 def drawn(chance):
@@ -66,6 +71,30 @@ def test_a_file_that_changed_between_two_calls_is_seen(write_entry):
     (folder / "gpus" / "own.yaml").unlink()
     with pytest.raises(UsageError):
         peak(folder)
+
+
+def test_an_edit_that_keeps_the_size_and_the_time_of_a_file_is_seen_by_the_next_call(write_entry, tmp_path):
+    folder, config = write_entry("gpus", "own", OWN_GPU.format(name="Own", peak=100)), tmp_path / "config.json"
+    config.write_text(json.dumps(CONFIG), encoding="utf-8")
+    files = (folder / "gpus" / "own.yaml", " 100", " 900"), (config, ": 36", ": 72")
+
+    def of_config():
+        return [one.to_dict()["results"] for one in (ingest.checkpoint(str(config)), ingest.offload(str(config), gpu="h100"))]
+
+    def of_gpu():
+        found = ingest.bw(gpu="own", model="llama3-8b", nodes=4, gpus_per_node=8, catalogs=[folder]).to_dict()
+        return [found["results"], found["catalog_hash"]]
+
+    for number in range(2):  # from what was read, and from what was kept
+        time.sleep(2 * store.STEP_NS / 1e9)
+        before = [*of_config(), *of_gpu()]
+        for path, old, new in files:
+            was = path.stat()
+            path.write_text(path.read_text().replace(*((new, old) if number else (old, new))), encoding="utf-8")
+            os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
+            assert (path.stat().st_size, path.stat().st_mtime_ns) == (was.st_size, was.st_mtime_ns)
+        after = [*reversed(of_gpu()), *of_config()]
+        assert not [one for one in after if one in before]
 
 
 def test_a_file_of_one_call_is_not_that_of_the_next(tmp_path, monkeypatch):
