@@ -94,7 +94,7 @@ class PublishedRates:
 
     def series(self, of: str, precision: str) -> list[Series]:
         """Those of `runs`, of the newest runs (`measured`) or emulations (`emulated`), or of `gpus`, by GPU and protocol."""
-        lists = {
+        lists: dict[str, Callable[[], list[Rate]]] = {
             "runs": self.of_runs,
             "measured": self.newest,
             "emulated": lambda: newest(self.model, self.of_runs(emulated=True)),
