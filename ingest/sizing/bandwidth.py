@@ -136,7 +136,9 @@ class Estimate(Answer, Frozen, kw_only=True):
         plain = {name: item for name, item in fixed.items() if name not in OUTCOMES}
         own = [fixed, *[plain] * (len(found.levels) - 1)]  # what users give changes the level in use
         pairs = zip(found.levels, own, strict=True)
-        return tuple((one, _results(Quantities({**found.common, **one.given, **given}), self.clients)[0]) for one, given in pairs)
+        return tuple(
+            (one, _results(Quantities({**found.common, **one.given, **given}), self.clients)[0]) for one, given in pairs
+        )
 
     @property
     def nodes(self) -> float:

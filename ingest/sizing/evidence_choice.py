@@ -118,9 +118,7 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
         if gpu is not None:
             # A site asks for the same ones many times.
             key = ("levels", own and own.path, gpu.path, precision, job.protocol, job.basis, size, flops, rates and rates.batch)
-            if key not in catalog.memory:
-                catalog.memory[key] = _levels(job, rates, gpu, precision, protocol, flops, size)
-            found = catalog.memory[key]
+            found = catalog.once(key, lambda: _levels(job, rates, gpu, precision, protocol, flops, size))
         if model is not own:
             # At another sequence length only the share of the peak applies.
             found = [level for level in found if RATE not in level.given]

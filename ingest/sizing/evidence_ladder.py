@@ -222,14 +222,15 @@ def seen_rates(catalog: Catalog) -> Cells:
     >>> round(seen_rates(Catalog())["lambda-v1", "v100-sxm2"]["resnet50", "bf16"])
     781
     """
-    if TABLE not in catalog.memory:
+
+    def read() -> Cells:
         cells: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
         with (shipped_folder() / TABLE).open(encoding="utf-8", newline="") as lines:
             for protocol, precision, model, gpu, rate in islice(csv.reader(lines), 1, None):
                 cells.setdefault((protocol, gpu), {})[model, precision] = float(rate)
-        catalog.memory[TABLE] = cells
-    found: Cells = catalog.memory[TABLE]
-    return found
+        return cells
+
+    return catalog.once(TABLE, read)
 
 
 def check_rates(catalog: Catalog, model: Model, path: Path) -> None:
@@ -256,9 +257,11 @@ def check_rates(catalog: Catalog, model: Model, path: Path) -> None:
 
 def check_own_rates(catalog: Catalog, model: Model) -> None:
     """Refuse impossible rates in folders of the user; the shipped ones are checked before they ship."""
-    own = model.path.with_suffix(".csv")
-    checked = catalog.memory.setdefault("checked rates", set())
-    for path in {own, *(folder / model.kind / own.name for folder in catalog.folders)} - checked:
-        if shipped_folder() not in path.parents and path.is_file():
-            check_rates(catalog, model, path)
-        checked.add(path)
+
+    def check() -> None:
+        own = model.path.with_suffix(".csv")
+        for path in {own, *(folder / model.kind / own.name for folder in catalog.folders)}:
+            if shipped_folder() not in path.parents and path.is_file():
+                check_rates(catalog, model, path)
+
+    catalog.once(("checked rates", model.path), check)

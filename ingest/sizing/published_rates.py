@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, combinations
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from ingest.catalog.records import Family, Gpu, Model, Protocol, Rate, Value
 from ingest.catalog.store import Catalog
@@ -65,8 +65,7 @@ class PublishedRates:
         self.model, self._catalog, self._file = model, catalog, model.path.with_suffix(".csv")
         self._before, self._seen, self.batch = before, seen, batch
         self._emulations: dict[str, bool] = {}
-        #: what follows from the rates alone, whatever the size of a job: found once
-        self.memory: dict[object, Any] = {}
+        self._key = ("rates", model.path, model.flops_per_sample, batch, before)
 
     @cached_property
     def rows(self) -> tuple[Rate, ...]:
@@ -75,11 +74,8 @@ class PublishedRates:
         return tuple(row for row in rows if row.round in self.rounds(row.protocol)) if self._before else rows
 
     def once(self, key: object, make: Callable[[], Made]) -> Made:
-        """What follows from the rates and a key alone."""
-        if key not in self.memory:
-            self.memory[key] = make()
-        made: Made = self.memory[key]
-        return made
+        """What follows from the rates and a key alone, whatever the size of a job."""
+        return self._catalog.once((self._key, key), make)
 
     def of_runs(self, *, emulated: bool = False) -> list[Rate]:
         """Those of training runs, or of emulations, without those that are only recalled."""
@@ -128,9 +124,12 @@ class PublishedRates:
     def family(self) -> Family:  # of the model, whatever its size
         return self._catalog.referred(Family, self.model.family, by=self.model.path)
 
-    @cached_property
+    @property
     def steps(self) -> Steps:
         """What its runs show of its steps."""
+        return self.once("steps", self._steps)
+
+    def _steps(self) -> Steps:
         floor = math.inf if self.family.step_floor is None else self.family.step_floor.value
         found = steps_of(submissions(self.model, of_gpus(self.model, self.of_runs())), floor)
         tokens = self.model.tokens_per_sample
@@ -146,12 +145,8 @@ class PublishedRates:
 
 
 def rates_of(model: Model, catalog: Catalog, batch: Input | None = None) -> PublishedRates:
-    """The published rates of a model, opened once; with the `batch` of a job in tokens."""
-    key = ("rates", model.path, model.flops_per_sample, batch)
-    if key not in catalog.memory:
-        catalog.memory[key] = PublishedRates(model, catalog, batch=batch)
-    found: PublishedRates = catalog.memory[key]
-    return found
+    """The published rates of a model; with the `batch` of a job in tokens."""
+    return PublishedRates(model, catalog, batch=batch)
 
 
 class Submission(NamedTuple):

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -95,6 +96,43 @@ def test_an_edit_that_keeps_the_size_and_the_time_of_a_file_is_seen_by_the_next_
             assert (path.stat().st_size, path.stat().st_mtime_ns) == (was.st_size, was.st_mtime_ns)
         after = [*reversed(of_gpu()), *of_config()]
         assert not [one for one in after if one in before]
+
+
+def test_calls_between_drawn_edits_answer_as_a_new_catalog(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "STEP_NS", 0)
+    chance, shipped = random.Random(5), Catalog().folders[-1]
+    # What each answer rests on beside the entries that it names: rates, and the GPUs that they were measured on.
+    calls = [("bw", {"model": model, "gpu": "mi300x", "nodes": 4}) for model in ("llama3-70b", "unet3d", "resnet50")]
+    calls += [("offload", {"model": "llama3-8b", "gpu": "h100"}), ("checkpoint", {"model": "llama3-8b", "gpu": "h100"})]
+    places = [f"models/{model}.{end}" for model in ("llama3-70b", "unet3d", "resnet50") for end in ("yaml", "csv")]
+    places += [f"gpus/{name}.yaml" for name in ("h100-sxm", "a100-80-sxm", "v100-sxm2", "h200-sxm", "b200", "gaudi2", "mi325x")]
+    places += ["families/llm.yaml", "architectures/llama3-8b.yaml", "storage/nfs-tcp.yaml"]
+    for place in places:
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).write_bytes((shipped / place).read_bytes())
+
+    def results(name, options):
+        try:
+            return getattr(ingest, name)(**options).results
+        except ingest.IngestError as error:
+            return str(error)
+
+    def answers(catalogs):
+        return [results(name, {**options, "catalogs": catalogs}) for name, options in calls]
+
+    known, changed = answers([tmp_path]), 0
+    for place in chance.sample(places, len(places)):
+        text = (tmp_path / place).read_text(encoding="utf-8")
+        digit = chance.choice([*re.finditer(r"(?<=value: )[1-9]|(?<=bf16,)[1-9]|(?<=fp8,)[1-9]|(?<=layers: )[1-9]", text)])
+        other = f"{text[: digit.start()]}{(int(digit[0]) + 4) % 9 + 1}{text[digit.end() :]}"
+        (tmp_path / place).write_text(other, encoding="utf-8")
+        time.sleep(0.02)  # longer than the step of the clock
+        found = answers([tmp_path])
+        assert found == answers(Catalog([tmp_path])), place
+        changed += found != known
+        (tmp_path / place).write_text(text, encoding="utf-8")
+        time.sleep(0.02)
+    assert changed > 6
 
 
 def test_a_file_of_one_call_is_not_that_of_the_next(tmp_path, monkeypatch):
