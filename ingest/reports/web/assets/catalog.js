@@ -83,8 +83,8 @@ $.Catalog = (() => {
     }
     referred(record, name) { return this.get(record, name); }
     once(key, make) {
-      if (!this.memory.has(key)) this.memory.set(key, make());
-      return this.memory.get(key);
+      if (!this.memory.has(key)) this.memory.put(key, make());
+      return this.memory.at(key);
     }
     rates(model) {
       const { Rate } = this.records, key = `rates ${model.id}`;
