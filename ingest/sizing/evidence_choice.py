@@ -179,11 +179,14 @@ def usual_precision(
         apart = abs(math.log(speeds[0].value / speeds[1].value)) if speeds[0] and speeds[1] else math.inf
         return (5 if weak else 3 if source.vendor == gpu.vendor else 4), apart
 
-    usable = [
-        (*standing(rate), FASTEST_FIRST.index(family_of(rate.precision)[0]))
-        for rate in rates.rows
-        if protocol in (None, rate.protocol) and (rate.gpu == gpu.id or peak_of(gpu, rate.precision))
-    ]
+    usable = rates.once(
+        ("standing", gpu.path, protocol),
+        lambda: [
+            (*standing(rate), FASTEST_FIRST.index(family_of(rate.precision)[0]))
+            for rate in rates.rows
+            if protocol in (None, rate.protocol) and (rate.gpu == gpu.id or peak_of(gpu, rate.precision))
+        ],
+    )
     return Usual(FASTEST_FIRST[min(usable)[2]] if usable else FAMILIES[0][0])
 
 
