@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import re
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import local
-from time import time_ns
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from ingest.catalog.records import KINDS, Entry, Rate
 from ingest.catalog.releases import FILE, Releases, releases_in, words
 from ingest.catalog.schema import Reader, read_rates, read_sources
-from ingest.catalog.yaml_reader import ABSENT, line_of, prepared, read_yaml
+from ingest.catalog.yaml_reader import ABSENT, Stamp, hash_of, line_of, prepared, read_yaml, stamp_of, state_of
 from ingest.configuration import Overlay, overlays_in_force, shipped_folder
 from ingest.engine.question import option
 from ingest.engine.value import Source
@@ -209,31 +207,7 @@ def _kept(overlays: tuple[Overlay, ...]) -> Catalog:
 
 #: The catalogs that each thread keeps, the results that one of them remembers, and of folders their state when they were read.
 MOST_KEPT, MOST_REMEMBERED = 4, 2000
-#: longer than the step in which file systems keep times
-STEP_NS = 100_000_000
 _THREAD = local()
-Stamp = tuple[int, int, int, int] | None
-
-
-def _stamp(path: Path | str) -> Stamp:
-    """What changes with a file or a folder; None where there is none."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    # An editor or `cp -p` may keep the time of the content; that of the last change of the file no program sets.
-    return found.st_ctime_ns, found.st_mtime_ns, found.st_size, found.st_ino
-
-
-def _is_settled(stamp: Stamp) -> bool:
-    """Whether the next edit cannot have the times of the last one, which file systems keep in steps."""
-    return stamp is None or all(abs(time_ns() - time) >= STEP_NS for time in stamp[:2])
-
-
-def _state(path: str) -> Stamp:
-    """The state of what will be read, by which it is read again once it changes."""
-    found = _stamp(path)
-    return found if _is_settled(found) else (0, 0, 0, 0)
 
 
 class ShippedSources(dict[str, Any]):
@@ -313,11 +287,11 @@ class Catalog:
         self._checked: set[str] = set()
         self._resting: dict[int, set[str]] = {}
         places = ("", "architectures", *KINDS, "sources.yaml", "aliases.yaml", "names.yaml", f"architectures/{FILE}", TABLE)
-        self._frame = {name: _state(name) for name in (str(folder / place) for folder in self.folders for place in places)}
+        self._frame = {name: state_of(name) for name in (str(folder / place) for folder in self.folders for place in places)}
 
     def is_current(self) -> bool:
         """Whether no file came or went, and all that hold for every entry are as they were read."""
-        return all(_stamp(name) == state for name, state in self._frame.items())
+        return all(stamp_of(name) == state for name, state in self._frame.items())
 
     def looked_at(self, path: str | Path) -> bool:
         """Whether a file of the folders is as it was read: each call looks once; all that was read is forgotten if it changed.
@@ -331,11 +305,11 @@ class Catalog:
             return True
         self._checked.add(name)
         if name not in self._states:
-            self._states[name] = _state(name)
-        elif _stamp(name) != self._states[name]:
+            self._states[name] = state_of(name)
+        elif stamp_of(name) != self._states[name]:
             for kept in (self._entries, self._rates, self.memory):
                 kept.clear()
-            self._states[name] = _state(name)
+            self._states[name] = state_of(name)
             return False
         return True
 
@@ -595,36 +569,4 @@ class Catalog:
 
     def content_hash(self) -> str:
         """Return the SHA-256 over all catalog files in use, so that a result can be traced to its evidence."""
-        import hashlib
-
-        files = [(folder, [*_files(folder)]) for folder in self.folders]
-        stamps = [(name, _stamp(f"{folder}/{name}")) for folder, names in files for name in names]
-        known = _HASHED.get("last")
-        if known is not None and known[:2] == (self.folders, stamps):
-            return known[2]
-        digest = hashlib.sha256()
-        for folder, names in files:
-            for name in names:
-                digest.update(f"{name}\0".encode())
-                # Not `open`, whose further system calls for each file double the time over all of them.
-                file = os.open(f"{folder}/{name}", os.O_RDONLY)
-                try:
-                    while part := os.read(file, 1 << 20):
-                        digest.update(part)
-                finally:
-                    os.close(file)
-        found = f"sha256:{digest.hexdigest()}"
-        if all(_is_settled(stamp) for _, stamp in stamps):
-            _HASHED["last"] = self.folders, stamps, found
-        return found
-
-
-#: the folders that were hashed last, the states of their files, and their hash
-_HASHED: dict[str, tuple[list[Path], list[tuple[str, Stamp]], str]] = {}
-
-
-def _files(folder: Path) -> Iterator[str]:
-    """The names of all catalog files, sorted; plain strings, because each JSON answer hashes all of them."""
-    for place in ("", "architectures/", *(f"{kind}/" for kind in KINDS)):
-        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(f"{folder}/{place}") as entries:
-            yield from sorted(place + one.name for one in entries if one.name.endswith((".yaml", ".csv")) and one.is_file())
+        return hash_of(self.folders, ("", "architectures/", *(f"{kind}/" for kind in KINDS)))

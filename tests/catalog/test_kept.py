@@ -11,7 +11,7 @@ import pytest
 from catalog.test_catalog_store import OWN_GPU
 
 import ingest
-from ingest.catalog import store
+from ingest.catalog import store, yaml_reader
 from ingest.catalog.store import Catalog, opened
 from ingest.errors import UsageError
 
@@ -75,7 +75,7 @@ def test_a_file_that_changed_between_two_calls_is_seen(write_entry):
 
 
 def test_calls_between_drawn_edits_answer_as_a_new_catalog(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "STEP_NS", 0)
+    monkeypatch.setattr(yaml_reader, "STEP_NS", 0)
     chance, shipped = random.Random(5), Catalog().folders[-1]
     # What each answer rests on beside the entries that it names: rates, and the GPUs that they were measured on.
     calls = [("bw", {"model": model, "gpu": "mi300x", "nodes": 4}) for model in ("llama3-70b", "unet3d", "resnet50")]
