@@ -358,9 +358,10 @@ def _in_steps(run: Run, gpus: float, samples: float, batch: float, half: float) 
         return run.rate * min(1, full / gpus), None
     loss = float(solve("size_loss", {}))
     at = min(gpus, max(full, (1 - loss) * batch / (loss * half)) if half else math.inf)
-    given = {"step_samples": min(samples, batch / at), "published_step_samples": samples, "half_speed_samples": half}
+    fewer = min(samples, batch / at)
+    given = {"step_samples": fewer, "published_step_samples": samples, "half_speed_samples": half}
     value = float(solve("samples_per_second_per_gpu_in_steps", {**run.beside(at), **given})) * at / gpus
-    return value, given["step_samples"]
+    return value, fewer
 
 
 def _factor(run: Run, value: float, fewer: float | None, samples: float) -> str:
