@@ -16,7 +16,7 @@ from ingest.engine.expression import prose
 from ingest.engine.registry import FORMULAS
 from ingest.engine.value import Input
 from ingest.sizing import evidence_ladder
-from ingest.sizing.published_rates import LONE, NEWEST, RESIZED, protocol_rates, rates_of
+from ingest.sizing.published_rates import LONE, NEWEST, RESIZED, rates_of, series_of
 from ingest.sizing.transfer import transferred
 from ingest.validation import Case, validate
 
@@ -46,7 +46,7 @@ def transfer_cases() -> Iterator[TransferCase]:
     for model in CATALOG.all(Model):
         rates = CATALOG.rates(model)
         for precision in dict.fromkeys(evidence_ladder.family_of(rate.precision)[0] for rate in rates):
-            for rate in protocol_rates(model, rates, precision):
+            for rate in (one.few for one in series_of(model, rates, precision)):
                 gpu, form = CATALOG.get(Gpu, rate.gpu), CATALOG.get(Protocol, rate.protocol).form
                 rung = None
                 if form != "emulation":
@@ -104,7 +104,7 @@ def protocol_spread() -> str:
             rates = [rate for rate in CATALOG.rates(model) if CATALOG.get(Protocol, rate.protocol).form not in forms]
             for precision in dict.fromkeys(evidence_ladder.family_of(rate.precision)[0] for rate in rates):
                 found: dict[str, list[float]] = {}
-                for rate in protocol_rates(model, rates, precision):
+                for rate in (one.few for one in series_of(model, rates, precision)):
                     found.setdefault(rate.gpu, []).append(rate.value)
                 spreads += [max(values) / min(values) for values in found.values() if len(values) > 1]
         rows.append((name, len(spreads), f"{statistics.median(spreads):.2f}×", f"{max(spreads):.1f}×"))

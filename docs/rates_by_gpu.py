@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ingest.catalog.store import Catalog, shipped_folder
-from ingest.sizing.published_rates import TABLE, measured_models
+from ingest.catalog.store import TABLE, Catalog, shipped_folder
+from ingest.sizing.published_rates import measured_models
 from ingest.validation import every_model
 
 PATH = shipped_folder() / TABLE

@@ -90,7 +90,7 @@ declared_by[:] = [
 shown_by[:] = [lambda: import_module("ingest.reports.session")]
 met_by[:] = [lambda: import_module("ingest.storage.fit")]
 checked_by["structure"] = lambda: import_module("ingest.architecture.catalog_entries")
-checked_by["check_rates"] = lambda: import_module("ingest.sizing.published_rates")
+checked_by["check_rates"] = lambda: import_module("ingest.sizing.evidence_ladder")
 __all__ = ["IngestError", "__version__", "catalog", "site", *_PLACES]
 
 

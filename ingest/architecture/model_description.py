@@ -77,13 +77,18 @@ def _named(name: str, catalog: Catalog, strict: bool = False) -> Architecture:
 
 def of_id(name: str, catalog: Catalog, strict: bool = False) -> Architecture:
     """The structure of an id, from its file or its row of the table of releases."""
-    paths = (folder / "architectures" / f"{name}.yaml" for folder in catalog.folders)
-    path = next((path for path in paths if path.is_file()), None)
-    if path is not None:
-        return _from_yaml(path, strict)
-    row = catalog.releases.rows[name]
-    # A row leaves out what its class has by default, and its parameters were checked with that.
-    return replace(from_config(row.id, row.path, row.keys(), strict=strict), defaults={})
+
+    def made() -> Architecture:
+        paths = (folder / "architectures" / f"{name}.yaml" for folder in catalog.folders)
+        path = next((path for path in paths if path.is_file()), None)
+        if path is not None:
+            catalog.looked_at(path)
+            return _from_yaml(path, strict)
+        row = catalog.releases.rows[name]
+        # A row leaves out what its class has by default, and its parameters were checked with that.
+        return replace(from_config(row.id, row.path, row.keys(), strict=strict), defaults={})
+
+    return catalog.once(("structure", name, strict), made)
 
 
 def _from_yaml(path: Path, strict: bool) -> Architecture:

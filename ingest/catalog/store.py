@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import re
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import local
-from time import time_ns
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from ingest.catalog.records import KINDS, Entry, Rate
 from ingest.catalog.releases import FILE, Releases, releases_in, words
 from ingest.catalog.schema import Reader, read_rates, read_sources
-from ingest.catalog.yaml_reader import ABSENT, line_of, prepared, read_yaml
+from ingest.catalog.yaml_reader import ABSENT, Stamp, hash_of, line_of, prepared, read_yaml, stamp_of, state_of
 from ingest.configuration import Overlay, overlays_in_force, shipped_folder
 from ingest.engine.question import option
 from ingest.engine.value import Source
@@ -187,38 +185,29 @@ def opened(catalogs: Catalog | str | Path | Sequence[str | Path]) -> Catalog:
 
 
 def _kept(overlays: tuple[Overlay, ...]) -> Catalog:
-    """A catalog that begins with what the last one of these overlays has read, unless a file of it changed.
+    """A catalog that begins with what the last one of these overlays has read, unless their folders changed.
 
-    Each call has a catalog of its own: entries and sources that a call brings in files of its own hold for that call alone.
+    Each call has a catalog of its own: it looks once at each file that it needs, and entries and sources that it brings in
+    files of its own hold for it alone.
     """
     known: dict[tuple[Overlay, ...], Catalog] = _THREAD.__dict__.setdefault("catalogs", {})
     base = known.get(overlays)
-    if base is None or len(base.memory) > MOST_REMEMBERED or not base.is_current():
+    if base is None or not base.is_current():
         while len(known) >= MOST_KEPT:
             known.pop(next(iter(known)))
         base = known[overlays] = Catalog.__new__(Catalog)
         base._open(overlays)
+    if len(base.memory) > MOST_REMEMBERED:
+        base.memory.clear()
     made = Catalog.__new__(Catalog)
     made.__dict__.update(base.__dict__)
-    made._base, made._entries, made._own_sources = base, dict(base._entries), {}
+    made._base, made._named, made._own_sources, made._checked, made._resting = base, {}, {}, set(), {}
     return made
 
 
 #: The catalogs that each thread keeps, the results that one of them remembers, and of folders their state when they were read.
 MOST_KEPT, MOST_REMEMBERED = 4, 2000
-#: longer than the step in which file systems keep times
-STEP_NS = 100_000_000
 _THREAD = local()
-Stamp = tuple[int, int, int] | None
-
-
-def _stamp(path: Path | str) -> Stamp:
-    """What changes with a file or a folder; None where there is none."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 class ShippedSources(dict[str, Any]):
@@ -283,36 +272,67 @@ class Catalog:
         self.overlays = tuple(overlays)
         self.folders: list[Path] = [*(one.folder for one in overlays), shipped_folder()]
         self._entries: dict[tuple[str, str], Entry] = {}
-        self._rates: dict[str, tuple[Rate, ...]] = {}
-        self._own_sources: dict[str, Source] = {}
+        self._rates: dict[str, tuple[tuple[Rate, ...], list[str]]] = {}
         self._ids: dict[str, list[str]] = {}
-        #: results that follow from the entries alone, computed once
-        self.memory: dict[object, Any] = {}
-        # The catalog that keeps what this one reads, for later ones; and what was read, as it was before.
+        #: results that follow from the entries alone, computed once, and the files on which each rests
+        self.memory: dict[object, tuple[Any, frozenset[str]]] = {}
+        #: the states of the files that were read, as they were before
+        self._states: dict[str, Stamp] = {}
+        # The catalog that keeps what this one reads, for later ones.
         self._base: Catalog | None = None
-        self._is_clean = True
-        self._stamps: dict[str, Stamp] = {}
-        for folder in self.folders:
-            for place in ("", "architectures", *KINDS):
-                self._seen(folder / place)
-            for name in ("sources.yaml", "aliases.yaml", "names.yaml", f"architectures/{FILE}", TABLE):
-                self._seen(folder / name)
-
-    def _seen(self, path: Path) -> None:
-        """Note the state of what will be read."""
-        if (name := str(path)) not in self._stamps:
-            found = _stamp(name)
-            # The next edit may have the time of the last one, which file systems keep in steps: it is read again then.
-            self._stamps[name] = (0, 0, 0) if found and abs(time_ns() - found[0]) < STEP_NS else found
+        # Of this call alone: entries by names that may be others to the next one, sources in files of its own, the files that
+        # it has looked at, and those on which each result rests that is being made.
+        self._named: dict[tuple[str, str], Entry] = {}
+        self._own_sources: dict[str, Source] = {}
+        self._checked: set[str] = set()
+        self._resting: dict[int, set[str]] = {}
+        places = ("", "architectures", *KINDS, "sources.yaml", "aliases.yaml", "names.yaml", f"architectures/{FILE}", TABLE)
+        self._frame = {name: state_of(name) for name in (str(folder / place) for folder in self.folders for place in places)}
 
     def is_current(self) -> bool:
-        """Whether no file changed that was read, none came or went, and all of them lie in the folders."""
-        return self._is_clean and all(_stamp(name) == stamp for name, stamp in self._stamps.items())
+        """Whether no file came or went, and all that hold for every entry are as they were read."""
+        return all(stamp_of(name) == state for name, state in self._frame.items())
+
+    def looked_at(self, path: str | Path) -> bool:
+        """Whether a file of the folders is as it was read: each call looks once; all that was read is forgotten if it changed.
+
+        A file that was not read before is; its state is noted, and what is being made rests on it.
+        """
+        name = str(path)
+        for files in [*self._resting.values()]:
+            files.add(name)
+        if name in self._checked:
+            return True
+        self._checked.add(name)
+        if name not in self._states:
+            self._states[name] = state_of(name)
+        elif stamp_of(name) != self._states[name]:
+            for kept in (self._entries, self._rates, self.memory):
+                kept.clear()
+            self._states[name] = state_of(name)
+            return False
+        return True
+
+    def once(self, key: object, make: Callable[[], Made]) -> Made:
+        """What follows from a key and the entries alone: made again only where one of them changed on which it rests."""
+        known = self.memory.get(key)
+        if known is not None and all(map(self.looked_at, known[1])):
+            kept: Made = known[0]
+            return kept
+        files = set[str]()
+        self._resting[id(files)] = files
+        try:
+            made = make()
+        finally:
+            del self._resting[id(files)]
+        self.memory[key] = made, frozenset(files)
+        return made
 
     def _part(self) -> None:
-        """Begin anew with the next catalog: entries of a call's own, and their sources, hold for this one alone."""
+        """Share nothing with later catalogs: entries of a call's own, and their sources, hold for this one alone."""
         if self._base is not None:
-            self._base._is_clean, self._base = False, None
+            self._entries, self._rates, self._states = {**self._entries}, {**self._rates}, {**self._states}
+            self._base, self.memory = None, {**self.memory}
 
     def __getstate__(self) -> dict[str, Any]:
         """The folders, and the sources of entries given by file: everything else is read again."""
@@ -330,16 +350,17 @@ class Catalog:
         if not isinstance(name, str) or len(name) > MAX_NAME:
             raise UsageError(f"{record.kind}: found {brief(name)}, expected an id or a YAML file")
         key = (record.kind, name)
-        if key not in self._entries:
+        known = self._entries.get(key) or self._named.get(key)
+        if known is None or not self.looked_at(known.path):
             path = self._find(record.kind, name)
             if path.parent.parent not in self.folders:
                 self._part()
-            self._seen(path)
-            self._entries[key] = self._load(record, path)
+            self.looked_at(path)
+            known = self._load(record, path)
             # Other names may be files in the folder of another call.
-            if self._base is not None and (name in self.ids(record.kind) or name.lower() in self.aliases.get(record.kind, {})):
-                self._base._entries[key] = self._entries[key]
-        return cast(AnyEntry, self._entries[key])
+            lasts = name in self.ids(record.kind) or name.lower() in self.aliases.get(record.kind, {})
+            (self._entries if lasts else self._named)[key] = known
+        return cast(AnyEntry, known)
 
     def referred(self, record: type[AnyEntry], name: str, by: Path) -> AnyEntry:
         """Return an entry that another file names. Raises CatalogError: an unknown entry; names the file that refers to it."""
@@ -453,18 +474,19 @@ class Catalog:
     def rates(self, model: Entry) -> tuple[Rate, ...]:
         """Return the measured rates of a model: the CSV next to its file, and those of its id in every overlay."""
         key = str(model.path)
-        if key not in self._rates:
+        found, files = self._rates.get(key, ((), []))
+        if not files or not all(map(self.looked_at, files)):
             own = model.path.with_suffix(".csv")
             overlaid = [folder / model.kind / own.name for folder in self.folders]
             # A file given by its path is a model of its own, whatever its name.
             paths = overlaid if own in overlaid else [own]
-            for path in paths:
-                self._seen(path)
-            self._rates[key] = tuple(rate for path in paths if path.exists() for _, rate in self.numbered_rates(path))
-        return self._rates[key]
+            found = tuple(rate for path in paths if path.exists() for _, rate in self.numbered_rates(path))
+            self._rates[key] = found, [*map(str, paths)]
+        return found
 
     def numbered_rates(self, path: Path) -> tuple[tuple[int, Rate], ...]:
         """Return the rates of one CSV with their line numbers, aliases resolved."""
+        self.looked_at(path)
         return tuple(
             (line, rate._replace(gpu=self.canonical("gpus", rate.gpu), protocol=self.canonical("protocols", rate.protocol)))
             for line, rate in read_rates(path, self._reader(path))
@@ -547,24 +569,4 @@ class Catalog:
 
     def content_hash(self) -> str:
         """Return the SHA-256 over all catalog files in use, so that a result can be traced to its evidence."""
-        import hashlib
-
-        digest = hashlib.sha256()
-        for folder in self.folders:
-            for name in _files(folder):
-                digest.update(f"{name}\0".encode())
-                # Not `open`, whose further system calls for each file double the time over all of them.
-                file = os.open(f"{folder}/{name}", os.O_RDONLY)
-                try:
-                    while part := os.read(file, 1 << 20):
-                        digest.update(part)
-                finally:
-                    os.close(file)
-        return f"sha256:{digest.hexdigest()}"
-
-
-def _files(folder: Path) -> Iterator[str]:
-    """The names of all catalog files, sorted; plain strings, because each JSON answer hashes all of them."""
-    for place in ("", "architectures/", *(f"{kind}/" for kind in KINDS)):
-        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(f"{folder}/{place}") as entries:
-            yield from sorted(place + one.name for one in entries if one.name.endswith((".yaml", ".csv")) and one.is_file())
+        return hash_of(self.folders, ("", "architectures/", *(f"{kind}/" for kind in KINDS)))

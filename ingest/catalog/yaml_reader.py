@@ -10,10 +10,14 @@ reads no YAML. A file that was edited has another checksum and is read as YAML, 
 
 from __future__ import annotations
 
+import os
 import re
 import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from time import time_ns
 from typing import Any, NamedTuple
 
 from ingest import files
@@ -83,14 +87,15 @@ def line_of(path: Path, keys: tuple[str, ...]) -> int:
 
     The keys go from the top down, in a file that `read_yaml` can read.
     """
-    node = _composed(path, path.stat().st_mtime_ns)
+    found = path.stat()
+    node = _composed(path, (found.st_ctime_ns, found.st_mtime_ns, found.st_size))
     line = 1
     for key in keys:
         if node.id == "mapping":
-            found = [(name, value) for name, value in node.value if name.value == key]
-            if not found:
+            named = [(name, value) for name, value in node.value if name.value == key]
+            if not named:
                 break
-            line, node = found[0][0].start_mark.line + 1, found[0][1]
+            line, node = named[0][0].start_mark.line + 1, named[0][1]
         elif node.id == "sequence" and key.isdigit() and int(key) < len(node.value):
             node = node.value[int(key)]
             line = node.start_mark.line + 1
@@ -100,7 +105,7 @@ def line_of(path: Path, keys: tuple[str, ...]) -> int:
 
 
 @lru_cache(maxsize=1)
-def _composed(path: Path, _changed: int) -> Any:
+def _composed(path: Path, _changed: tuple[int, int, int]) -> Any:
     """The nodes of a file with their lines, cached until it changes: messages of a large site name hundreds of lines."""
     return _compose(read_text(path), path)
 
@@ -211,3 +216,66 @@ def _lines(folder: Path) -> bytes:
         return b"\n" + (folder / NAME).read_bytes()
     except FileNotFoundError:
         return b""
+
+
+#: longer than the step in which file systems keep times
+STEP_NS = 100_000_000
+Stamp = tuple[int, int, int, int] | None
+
+
+def stamp_of(path: Path | str) -> Stamp:
+    """What changes with a file or a folder; None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    # An editor or `cp -p` may keep the time of the content; that of the last change of the file no program sets.
+    return found.st_ctime_ns, found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def is_settled(stamp: Stamp) -> bool:
+    """Whether the next edit cannot have the times of the last one, which file systems keep in steps."""
+    return stamp is None or all(abs(time_ns() - time) >= STEP_NS for time in stamp[:2])
+
+
+def state_of(path: str) -> Stamp:
+    """The state of what will be read, by which it is read again once it changes."""
+    found = stamp_of(path)
+    return found if is_settled(found) else (0, 0, 0, 0)
+
+
+def hash_of(folders: Sequence[Path], places: Sequence[str]) -> str:
+    """The SHA-256 over all catalog files in these places of folders, made again only where one of them changed."""
+    import hashlib
+
+    found = [(folder, [*_files(folder, places)]) for folder in folders]
+    stamps = [(name, stamp_of(f"{folder}/{name}")) for folder, names in found for name in names]
+    known = _HASHED.get("last")
+    if known is not None and known[:2] == (folders, stamps):
+        return known[2]
+    digest = hashlib.sha256()
+    for folder, names in found:
+        for name in names:
+            digest.update(f"{name}\0".encode())
+            # Not `open`, whose further system calls for each file double the time over all of them.
+            file = os.open(f"{folder}/{name}", os.O_RDONLY)
+            try:
+                while part := os.read(file, 1 << 20):
+                    digest.update(part)
+            finally:
+                os.close(file)
+    made = f"sha256:{digest.hexdigest()}"
+    if all(is_settled(stamp) for _, stamp in stamps):
+        _HASHED["last"] = folders, stamps, made
+    return made
+
+
+#: the folders that were hashed last, the states of their files, and their hash
+_HASHED: dict[str, tuple[Sequence[Path], list[tuple[str, Stamp]], str]] = {}
+
+
+def _files(folder: Path, places: Iterable[str]) -> Iterator[str]:
+    """The names of all catalog files, sorted; plain strings, because each JSON answer looks at all of them."""
+    for place in places:
+        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(f"{folder}/{place}") as entries:
+            yield from sorted(place + one.name for one in entries if one.name.endswith((".yaml", ".csv")) and one.is_file())

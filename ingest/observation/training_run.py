@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from statistics import fmean, median, pstdev, quantiles
 from typing import NamedTuple
@@ -46,6 +47,8 @@ MEAN_BELOW = 0.25
 LEFT_OUT = 1.5
 #: Fewer rounds of all workers tell no spread.
 LEAST_ROUNDS = 20
+#: letters of a log that are cut into lines at a time
+PART_LETTERS = 2**20
 #: Some logs tell their GPUs by two printed rates, which leaves so much open.
 GPUS_WITHIN = 0.01
 
@@ -102,6 +105,15 @@ def training_source(
     return LogSource(program, read, names, help, rank)
 
 
+def lines_of(text: str) -> Iterator[str]:
+    """The lines of a log, of which not all are held at once beside the text."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + PART_LETTERS) + 1 or len(text)
+        yield from text[start:end].splitlines()
+        start = end
+
+
 def positive(found: object) -> float | None:
     """A number above 0 in a log, below any that a run can have; None for all else."""
     return float(found) if is_number(found) and found > 0 else None
@@ -124,14 +136,26 @@ def clock_of(line: str) -> float | None:
     >>> clock_of(" [2024-03-05 12:13:15] iteration 1") - clock_of("2024-03-05 12:13:14,500 - root")
     0.5
     """
-    found = re.search(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{1,6}))?", line)
+    found = _STAMP.search(line)
     if found is None:
         return None
+    day, hours, minutes, seconds, part = found.groups()
+    midnight = _midnight(day)
+    if midnight is None or hours > "23" or minutes > "59" or seconds > "59":
+        return None
+    return midnight + int(hours) * 3600 + int(minutes) * 60 + int(seconds) + float(f"0.{part or 0}")
+
+
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,6}))?", re.ASCII)
+
+
+@lru_cache(maxsize=64)
+def _midnight(day: str) -> float | None:
+    """Seconds at which a day begins, which many lines have in common."""
     try:
-        moment = datetime.fromisoformat(f"{found[1]}T{found[2]}+00:00")
+        return datetime.fromisoformat(f"{day}T00:00:00+00:00").timestamp()
     except ValueError:
         return None
-    return moment.timestamp() + float(f"0.{found[3] or 0}")
 
 
 def one_line_per_step(steps: Sequence[LogStep], path: str) -> tuple[LogStep, ...]:

@@ -24,7 +24,7 @@ from ingest.errors import RequirementNotMet, listed
 from ingest.files import table_beside
 from ingest.requirement import Requirement, headline
 from ingest.site.datasets import REPACKED, family_of, mixed_names, samples_in_file_by_reader
-from ingest.site.guidance import UNLIMITED
+from ingest.site.guidance import UNLIMITED, by_cluster
 from ingest.site.holdings import there
 from ingest.site.jobs import SIZED, Policy
 from ingest.site.schema import Fault
@@ -84,9 +84,10 @@ def of_clusters(
 ) -> Iterator[Finding | None]:
     """No job is larger than its cluster, and all that runs there takes no more than the whole of it."""
     counts = {row.name: row.step("cluster_nodes") for row in clusters}
+    theirs = by_cluster((*jobs, *serving))
     for row in clusters:
-        theirs = listed(one.name for one in (*jobs, *serving) if one.words["cluster"] == row.name)
-        yield finding("E05", row.step, owner=row.name, jobs=theirs, cluster=row.name)
+        names = listed(one.name for one in theirs.get(row.name, ()))
+        yield finding("E05", row.step, owner=row.name, jobs=names, cluster=row.name)
     for row in jobs:
         cluster = str(row.words["cluster"])
         sizes = {**row.known.steps_of("nodes"), "cluster_nodes": counts[cluster]}
@@ -464,7 +465,7 @@ def _disagreeing(
     """Data sets that do not state what their readers disagree about: the samples in a file, and the bytes of a sample."""
     sizes = {row.name: row.known.find("sample_bytes") for row in jobs}
     for name, described in site.section("datasets").items():
-        readers = [job for job, one in site.section("jobs").items() if one.get("data") == name]
+        readers = site.readers.get(name, {})
         in_file = samples_in_file_by_reader(name, site, catalog) if described.keys().isdisjoint(REPACKED) else {}
         # Of text, a sample is a sequence to one job and a token to another.
         own = {"data_sample_bytes", "data_samples", "data_tokens", "corpus"} & {*data[name].known.given, *described}

@@ -257,8 +257,8 @@ def sizes_in(site: Site, name: str) -> Sizes | None:
 def samples_in_file_by_reader(name: str, site: Site, catalog: Catalog) -> dict[str, Value]:
     """The samples in a file of a data set as the models of the jobs that read it have them, by job."""
     found = {}
-    for job, described in site.section("jobs").items():
-        model = model_of(described, catalog) if described.get("data") == name else None
+    for job, described in site.readers.get(name, {}).items():
+        model = model_of(described, catalog)
         encoding = encoding_in(model, described.get("encoding")) if model is not None else None
         if encoding is not None and encoding.samples_per_file is not None:
             found[job] = encoding.samples_per_file

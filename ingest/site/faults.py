@@ -17,6 +17,7 @@ from ingest.errors import IngestError, MissingQuantity, RequirementNotMet, Usage
 from ingest.site.checks import of_clusters, of_storage, refusals
 from ingest.site.datasets import ARCHIVE, dataset_rows, mixed_names
 from ingest.site.datasets import SIZES as DATA_SIZES
+from ingest.site.guidance import by_cluster
 from ingest.site.holdings import tier_of
 from ingest.site.jobs import RATES, SiteJob
 from ingest.site.schema import Fault, supplying
@@ -106,12 +107,12 @@ def of_rows(site: Site, found: Sequence[Fault], catalog: Catalog) -> list[Fault]
                     rows[table].append(SiteJob(name, one, site, catalog, known, answers).plan().row)
                 else:
                     rows[table] += serving_rows(replace(site, data={**site.data, table: {name: one}}), catalog)
-    sized = []
+    sized, jobs_of, served_of = [], by_cluster(rows["jobs"]), by_cluster(rows["serving"])
     for name, described in clusters.items():
         if "count" in described:
             of_cluster = Quantities({"cluster_nodes": described["count"]}, name)
-            of_cluster.adopt(columns_of("jobs", [row for row in rows["jobs"] if row.words["cluster"] == name], name))
-            served = [row for row in rows["serving"] if row.words["cluster"] == name]
+            of_cluster.adopt(columns_of("jobs", jobs_of.get(name, []), name))
+            served = served_of.get(name, [])
             if served:
                 of_cluster.adopt(columns_of("serving", served, name))
                 of_cluster.state("cluster_serves")

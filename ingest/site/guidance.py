@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ingest.catalog.records import WITHOUT_GPUS, Gpu, Node, Storage
@@ -164,3 +164,11 @@ def _compared(level: Storage, gpus: float) -> dict[str, float]:
         "compared_node_writes": "guidance_client_write_bandwidth",
     }
     return found | {column: float(given[name]) for column, name in clients.items() if name in given}
+
+
+def by_cluster(rows: Iterable[QuantityRow]) -> dict[str, list[QuantityRow]]:
+    """Jobs or workloads by the cluster that they run on."""
+    found: dict[str, list[QuantityRow]] = {}
+    for row in rows:
+        found.setdefault(str(row.words["cluster"]), []).append(row)
+    return found

@@ -79,8 +79,11 @@ class LineClients:
 
     def _taking(self, causes: Sequence[Cause]) -> Quantities:
         rows, shared = [], self.known.steps_of("performance_headroom", "significant_digits")
+        by_name: dict[object, list[Cause]] = {}
+        for one in causes:
+            by_name.setdefault(one.row.words["cluster"], []).append(one)
         for cluster in self.clusters:
-            own = [one for one in causes if one.row.words["cluster"] == cluster.name]
+            own = by_name.get(cluster.name)
             if not own:
                 continue
             nodes = {(one.nodes.name, one.row.name): one.nodes for one in own}
@@ -118,10 +121,14 @@ class LineClients:
         rates = {key: rate * (rest if key[0] == own else 1) for key, rate in rates.items()}
         taking = self.taking(value)
         draws = {} if taking is None else taking.step("cluster_taking_bandwidth_of_clusters").inputs
+        on: dict[str, list[tuple[str, str]]] = {}
+        for key in rates:
+            on.setdefault(key[1], []).append(key)
         for most in draws:
-            asked = sum(rate for (_, cluster), rate in rates.items() if cluster == most.owner)
+            keys = on.get(most.owner, [])
+            asked = sum(rates[key] for key in keys)
             share = float(solve("share_drawn", {"most_bandwidth": most.value, "own_bandwidth": asked})) if asked else 1.0
-            rates |= {key: rate * share for key, rate in rates.items() if key[1] == most.owner}
+            rates |= {key: rates[key] * share for key in keys}
         return rates
 
     def held(self, value: RequirementValue) -> tuple[HeldLoad, ...]:

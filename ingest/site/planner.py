@@ -40,7 +40,7 @@ from ingest.site.checks import (
 )
 from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, growth_of, source_rows
 from ingest.site.faults import every_fault, faults_of
-from ingest.site.guidance import NO_GUIDANCE, UNLIMITED, ClusterGuidance, guidance_of, place_floors, unguided
+from ingest.site.guidance import NO_GUIDANCE, UNLIMITED, ClusterGuidance, by_cluster, guidance_of, place_floors, unguided
 from ingest.site.holdings import (
     MINIMUMS,
     elapsed_until,
@@ -442,12 +442,12 @@ def _clusters(
     later: bool = False,
 ) -> list[QuantityRow]:
     """One row per cluster, with the columns of what runs there; `later` for the last year, whose inputs are the site's."""
-    rows = []
+    rows, jobs_of, served_of = [], by_cluster(jobs), by_cluster(serving)
     for name, described in site.section("clusters").items():
         known = Quantities({"cluster_nodes": described["count"]}, name, shared_inputs=later)
         known.adopt(guidance[name].shared)
-        known.adopt(columns_of("jobs", [row for row in jobs if row.words["cluster"] == name], name))
-        served = [row for row in serving if row.words["cluster"] == name]
+        known.adopt(columns_of("jobs", jobs_of.get(name, []), name))
+        served = served_of.get(name, [])
         if not (jobs or serving):
             known.state("cluster_prepares")
         if name in movers_of(site):

@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -102,6 +103,14 @@ class Site:
     def section(self, name: str) -> Mapping[str, Any]:
         """A table of the file; empty where it is left out."""
         found: Mapping[str, Any] = self.data.get(name) or {}
+        return found
+
+    @cached_property
+    def readers(self) -> Mapping[str, Mapping[str, Any]]:
+        """The jobs that read each data set, by name."""
+        found: dict[str, dict[str, Any]] = {}
+        for name, job in self.section("jobs").items():
+            found.setdefault(str(job.get("data")), {})[name] = job
         return found
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
@@ -126,9 +126,19 @@ class Estimate(Answer, Frozen, kw_only=True):
     node: Node | None
     precision: str
     basis: str  # the evidence level in use; `given` where the user gave the rate
-    #: the results of every evidence level that exists, for comparison
-    levels: Sequence[tuple[EvidenceLevel, Mapping[str, Quantity]]]
+    evidence: RateBasis
     clients: Clients  # the read bandwidth of each of `CLIENTS`
+
+    @cached_property
+    def levels(self) -> tuple[tuple[EvidenceLevel, Results], ...]:
+        """The results of every evidence level that exists, for comparison: few who ask in a loop read them."""
+        found, fixed = self.evidence, self.evidence.fixed
+        plain = {name: item for name, item in fixed.items() if name not in OUTCOMES}
+        own = [fixed, *[plain] * (len(found.levels) - 1)]  # what users give changes the level in use
+        pairs = zip(found.levels, own, strict=True)
+        return tuple(
+            (one, _results(Quantities({**found.common, **one.given, **given}), self.clients)[0]) for one, given in pairs
+        )
 
     @property
     def nodes(self) -> float:
@@ -183,12 +193,7 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
         name: from_fields({"client_bandwidth_per_node": catalog.get(Storage, one).client_read_bandwidth})
         for name, one in CLIENTS.items()
     }
-    job, model, fixed, best = basis.job, basis.model, basis.fixed, basis.levels[0]
-    plain = {name: item for name, item in fixed.items() if name not in OUTCOMES}
-    levels = tuple(
-        (level, _results(Quantities({**basis.common, **level.given, **(fixed if level is best else plain)}), clients)[0])
-        for level in basis.levels
-    )
+    job, model, best = basis.job, basis.model, basis.levels[0]
     known = Quantities(basis.known)
     if "gpus_per_node" in known.given and (size := known.value("gpus")) > MOST_GPUS:
         raise option_error("nodes", f": found {size:,.0f} GPUs, expected at most {MOST_GPUS:,.0f}")
@@ -227,7 +232,7 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
         node=basis.node,
         precision=basis.precision,
         basis=best.basis,
-        levels=levels,
+        evidence=basis,
         clients=clients,
     )
     return revised(

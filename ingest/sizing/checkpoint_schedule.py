@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect
 from collections.abc import Container, Iterable, Mapping
+from functools import lru_cache
 from typing import Annotated, Any, NamedTuple, Self, TypedDict
 
 from ingest.catalog.records import GRADES, Failures, Value
@@ -180,6 +181,7 @@ class Interrupted(NamedTuple):
     grade: str  # of the figure
 
     @classmethod
+    @lru_cache(maxsize=256)
     def of(cls, gpus: Value, entry: Failures) -> Self:
         """What is published of jobs of this size."""
         known = Quantities({"gpus": from_catalog(gpus), **failure_rate(entry)})

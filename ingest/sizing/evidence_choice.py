@@ -22,6 +22,7 @@ from ingest.sizing.evidence_ladder import (
     FASTEST_FIRST,
     RATE,
     EvidenceLevel,
+    check_own_rates,
     family_of,
     from_catalog,
     generation_of,
@@ -34,12 +35,10 @@ from ingest.sizing.published_rates import (
     LONE,
     PublishedRates,
     Run,
-    check_own_rates,
-    newest,
     part_of,
-    protocol_rates,
     published,
     rates_of,
+    series_of,
     typical,
 )
 from ingest.sizing.resolve import machine_of, model_named, model_structure
@@ -119,9 +118,7 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
         if gpu is not None:
             # A site asks for the same ones many times.
             key = ("levels", own and own.path, gpu.path, precision, job.protocol, job.basis, size, flops, rates and rates.batch)
-            if key not in catalog.memory:
-                catalog.memory[key] = _levels(job, rates, gpu, precision, protocol, flops, size)
-            found = catalog.memory[key]
+            found = catalog.once(key, lambda: _levels(job, rates, gpu, precision, protocol, flops, size))
         if model is not own:
             # At another sequence length only the share of the peak applies.
             found = [level for level in found if RATE not in level.given]
@@ -159,12 +156,11 @@ def usual_precision(
         return Usual(FAMILIES[0][0])
     size, reach = gpus or 0, dict[str, float]()
     for precision in FASTEST_FIRST:
-        runs = [run for run in rates.of_runs() if run.precision in family_of(precision) and protocol in (None, run.protocol)]
+        runs = _runs_at(rates, precision, protocol)
         most = max((run.gpus * REACH for run in runs if run.gpu == gpu.id), default=0.0)
         if not most or most < size:
             # The other GPUs are read only where they decide.
-            others = [run for run in runs if peak_of(gpu, run.precision) and are_of_a_generation(rates.gpu(run.gpu), gpu)]
-            most = max([most, *(run.gpus * REACH for run in others)])
+            most = max(most, _largest_of_generation(rates, gpu, precision, protocol) * REACH)
         if most >= max(size, 1):
             return Usual(precision, reach)
         if most:
@@ -183,12 +179,31 @@ def usual_precision(
         apart = abs(math.log(speeds[0].value / speeds[1].value)) if speeds[0] and speeds[1] else math.inf
         return (5 if weak else 3 if source.vendor == gpu.vendor else 4), apart
 
-    usable = [
-        (*standing(rate), FASTEST_FIRST.index(family_of(rate.precision)[0]))
-        for rate in rates.rows
-        if protocol in (None, rate.protocol) and (rate.gpu == gpu.id or peak_of(gpu, rate.precision))
-    ]
+    usable = rates.once(
+        ("standing", gpu.path, protocol),
+        lambda: [
+            (*standing(rate), FASTEST_FIRST.index(family_of(rate.precision)[0]))
+            for rate in rates.rows
+            if protocol in (None, rate.protocol) and (rate.gpu == gpu.id or peak_of(gpu, rate.precision))
+        ],
+    )
     return Usual(FASTEST_FIRST[min(usable)[2]] if usable else FAMILIES[0][0])
+
+
+def _runs_at(rates: PublishedRates, precision: str, protocol: str | None) -> list[Rate]:
+    """The training runs at a precision, or its sibling, under one protocol or all."""
+    members = family_of(precision)
+    return rates.once(
+        ("runs at", precision, protocol),
+        lambda: [run for run in rates.of_runs() if run.precision in members and protocol in (None, run.protocol)],
+    )
+
+
+def _largest_of_generation(rates: PublishedRates, gpu: Gpu, precision: str, protocol: str | None) -> int:
+    """The GPUs of the largest of these runs on GPUs of a generation."""
+    runs = _runs_at(rates, precision, protocol)
+    alike = (run.gpus for run in runs if peak_of(gpu, run.precision) and are_of_a_generation(rates.gpu(run.gpu), gpu))
+    return rates.once(("largest", gpu.path, precision, protocol), lambda: max(alike, default=0))
 
 
 def computed_in(model: Model | None, gpu: Gpu | None, gpus: float | None, catalog: Catalog) -> str:
@@ -206,13 +221,13 @@ def _with_slower(
     slower = FASTEST_FIRST[FASTEST_FIRST.index(family_of(precision)[0]) + 1 : FASTEST_FIRST.index("bf16") + 1]
     runs = [
         run
-        for run in newest(rates.model, rates.of_runs())
+        for run in rates.newest()
         if run.gpu == gpu.id and run.round in (rates.rounds(run.protocol)[-2:] or ("",)) and protocol in (None, run.protocol)
     ]
     found = {
         one: typical(rates, {each.protocol: each.value for each in at_size})[0]
         for one in slower
-        if (at_size := protocol_rates(rates.model, runs, one, size, rates.steps))
+        if (at_size := [series.at(size, rates.steps) for series in series_of(rates.model, runs, one)])
     }
     low = min([rate.low or rate.value, *found.values()])
     if not found or low == rate.low:
@@ -461,7 +476,7 @@ def _recalled(rates: PublishedRates, gpu: Gpu, precision: str, protocol: str | N
     """The utilization from a rate on this GPU that is recalled and has not been read again."""
     model = rates.model
     rows = [rate for rate in rates.rows if rate.grade == "assumed" and rate.gpu == gpu.id]
-    found = [rate for rate in protocol_rates(model, rows, precision) if protocol in (None, rate.protocol)]
+    found = [one.few for one in series_of(model, rows, precision) if protocol in (None, one.protocol)]
     if not found:
         return None
     part = part_of(rates, found[0])
@@ -485,7 +500,7 @@ def _share(model: Model, gpu: Gpu, precision: str, rate: float) -> float | None:
 
 def utilizations(rates: PublishedRates, precision: str) -> Iterator[Evidence]:
     """The share of the dense peak that training runs of a model reached, one per GPU."""
-    found = protocol_rates(rates.model, rates.of_runs(), precision)
+    found = [one.few for one in rates.series("runs", precision)]
     for name in dict.fromkeys(rate.gpu for rate in found):
         own = [rate for rate in found if rate.gpu == name]
         share = _share(rates.model, rates.gpu(name), family_of(precision)[0], median(rate.value for rate in own))

@@ -12,14 +12,19 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping
 from functools import cache
+from itertools import islice
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ingest.catalog.records import Family, Gpu, Model, Scaling, Value
+from ingest.catalog.records import Family, Gpu, Model, Protocol, Scaling, Value
+from ingest.catalog.store import TABLE, Catalog
 from ingest.configuration import shipped_folder
 from ingest.engine.messages import Message, option_error
+from ingest.engine.registry import solve
 from ingest.engine.value import Input
 from ingest.errors import IngestError, expected_one_of
+from ingest.units import display
 
 #: The quantity that the measured and transferred levels give.
 RATE = "unstalled_samples_per_second_per_gpu"
@@ -155,7 +160,6 @@ def peak_of(gpu: Gpu, precision: str) -> Input | None:
 def scaling_factor(scaling: Scaling, gpus: float) -> Value:
     """Return the rate per GPU at a size, over the rate on one to a few nodes.
 
-    >>> from ingest.catalog.store import Catalog
     >>> scaling_factor(Catalog().get(Scaling, "strong"), 1024).value
     0.38
     """
@@ -206,3 +210,58 @@ def absence(model: Model, gpu: Gpu, basis: str, precision: str, flops: Input | N
     under = f" under {protocol}" if protocol else ""
     text = f"no {basis} estimate: no {what} of {model.id} on {place} at {precision}{under} is published"
     return IngestError(Message(text, supply=("basis", "samples_per_second")))
+
+
+#: The rate of each model and precision, by protocol and GPU.
+Cells = Mapping[tuple[str, str], Mapping[tuple[str, str], float]]
+
+
+def seen_rates(catalog: Catalog) -> Cells:
+    """The rates of training runs on one to a few nodes, by protocol and GPU, then by model and precision.
+
+    >>> round(seen_rates(Catalog())["lambda-v1", "v100-sxm2"]["resnet50", "bf16"])
+    781
+    """
+
+    def read() -> Cells:
+        cells: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
+        with (shipped_folder() / TABLE).open(encoding="utf-8", newline="") as lines:
+            for protocol, precision, model, gpu, rate in islice(csv.reader(lines), 1, None):
+                cells.setdefault((protocol, gpu), {})[model, precision] = float(rate)
+        return cells
+
+    return catalog.once(TABLE, read)
+
+
+def check_rates(catalog: Catalog, model: Model, path: Path) -> None:
+    """Refuse rates with references to unknown entries, and rates above the dense peak of their precision."""
+    for line, rate in catalog.numbered_rates(path):
+        gpu = catalog.referred(Gpu, rate.gpu, by=path)
+        catalog.referred(Protocol, rate.protocol, by=path)
+        peak = peak_of(gpu, rate.precision)
+        if peak is None:
+            continue
+        implied = [(rate.achieved_flops_per_gpu or 0.0, "")]
+        if rate.samples_per_second_per_gpu is not None and model.flops_per_sample is not None:
+            speed, work = rate.samples_per_second_per_gpu, model.flops_per_sample.value
+            written = f" ({display(speed, 'sample/s/GPU')} × {display(work, 'FLOP/sample')})"
+            implied.append((float(solve("implied_flops_per_gpu", {RATE: speed, "flops_per_sample": work})), written))
+        for reached, written in implied:
+            if reached > peak.value:
+                limit = display(peak.value, "FLOP/s/GPU")
+                raise IngestError(
+                    f"{path}:{line}: found {display(reached, 'FLOP/s/GPU')}{written}, expected at most {limit}, the dense "
+                    f"{rate.precision} peak of {gpu.id}: check the precision of the run, and the FLOPs per sample of the model"
+                )
+
+
+def check_own_rates(catalog: Catalog, model: Model) -> None:
+    """Refuse impossible rates in folders of the user; the shipped ones are checked before they ship."""
+
+    def check() -> None:
+        own = model.path.with_suffix(".csv")
+        for path in {own, *(folder / model.kind / own.name for folder in catalog.folders)}:
+            if shipped_folder() not in path.parents and path.is_file():
+                check_rates(catalog, model, path)
+
+    catalog.once(("checked rates", model.path), check)

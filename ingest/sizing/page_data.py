@@ -13,8 +13,7 @@ from ingest.architecture.structure import Architecture
 from ingest.catalog.records import KINDS, Encoding, Model, Record, Shape, Statement, Structure, Tier, Value
 from ingest.catalog.releases import Release, words
 from ingest.catalog.store import CATALOGS, Catalog
-from ingest.sizing.evidence_ladder import BASES, blind_error
-from ingest.sizing.published_rates import check_own_rates, seen_rates
+from ingest.sizing.evidence_ladder import BASES, blind_error, check_own_rates, seen_rates
 
 Catalogs = Annotated[str | Path | Sequence[str | Path], CATALOGS]
 #: The records inside an entry, by the form of their field.

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, combinations, islice
-from pathlib import Path
-from typing import NamedTuple
+from itertools import chain, combinations
+from typing import NamedTuple, TypeVar
 
 from ingest.catalog.records import Family, Gpu, Model, Protocol, Rate, Value
-from ingest.catalog.store import TABLE, Catalog
-from ingest.configuration import shipped_folder
+from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
 from ingest.engine.ranges import ranged
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
-from ingest.errors import IngestError
-from ingest.sizing.evidence_ladder import BASE_GPUS, RATE, EvidenceLevel, family_of, median, peak_of, utilization_of
+from ingest.sizing.evidence_ladder import BASE_GPUS, RATE, Cells, EvidenceLevel, family_of, median, seen_rates, utilization_of
 from ingest.sizing.rules import told
 from ingest.units import display, exact
 
@@ -36,23 +32,7 @@ LOWER_BOUND = "lower bound"
 SLOWED = 0.8
 #: The protocol of rates that are samples over the GPU-hours of a whole run, the time without progress included.
 WHOLE_RUNS = "gpu-hours"
-Cells = Mapping[tuple[str, str], Mapping[tuple[str, str], float]]
-
-
-def seen_rates(catalog: Catalog) -> Cells:
-    """The rates of training runs on one to a few nodes, by protocol and GPU, then by model and precision.
-
-    >>> round(seen_rates(Catalog())["lambda-v1", "v100-sxm2"]["resnet50", "bf16"])
-    781
-    """
-    if TABLE not in catalog.memory:
-        cells: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
-        with (shipped_folder() / TABLE).open(encoding="utf-8", newline="") as lines:
-            for protocol, precision, model, gpu, rate in islice(csv.reader(lines), 1, None):
-                cells.setdefault((protocol, gpu), {})[model, precision] = float(rate)
-        catalog.memory[TABLE] = cells
-    found: Cells = catalog.memory[TABLE]
-    return found
+Made = TypeVar("Made")
 
 
 class Floor(NamedTuple):
@@ -85,6 +65,7 @@ class PublishedRates:
         self.model, self._catalog, self._file = model, catalog, model.path.with_suffix(".csv")
         self._before, self._seen, self.batch = before, seen, batch
         self._emulations: dict[str, bool] = {}
+        self._key = ("rates", model.path, model.flops_per_sample, batch, before)
 
     @cached_property
     def rows(self) -> tuple[Rate, ...]:
@@ -92,9 +73,30 @@ class PublishedRates:
         rows = self._catalog.rates(self.model)
         return tuple(row for row in rows if row.round in self.rounds(row.protocol)) if self._before else rows
 
+    def once(self, key: object, make: Callable[[], Made]) -> Made:
+        """What follows from the rates and a key alone, whatever the size of a job."""
+        return self._catalog.once((self._key, key), make)
+
     def of_runs(self, *, emulated: bool = False) -> list[Rate]:
         """Those of training runs, or of emulations, without those that are only recalled."""
-        return [row for row in self.rows if row.grade != "assumed" and self.is_emulation(row.protocol) == emulated]
+        return self.once(
+            ("runs", emulated),
+            lambda: [row for row in self.rows if row.grade != "assumed" and self.is_emulation(row.protocol) == emulated],
+        )
+
+    def newest(self) -> list[Rate]:
+        """Those of training runs of the newest round of each benchmark at each size."""
+        return self.once("newest", lambda: newest(self.model, self.of_runs()))
+
+    def series(self, of: str, precision: str) -> list[Series]:
+        """Those of `runs`, of the newest runs (`measured`) or emulations (`emulated`), or of `gpus`, by GPU and protocol."""
+        lists: dict[str, Callable[[], list[Rate]]] = {
+            "runs": self.of_runs,
+            "measured": self.newest,
+            "emulated": lambda: newest(self.model, self.of_runs(emulated=True)),
+            "gpus": lambda: of_gpus(self.model, self.rows),
+        }
+        return self.once(("series", of, precision), lambda: series_of(self.model, lists[of](), precision))
 
     def gpu(self, name: str) -> Gpu:
         """The GPU of a rate."""
@@ -122,9 +124,12 @@ class PublishedRates:
     def family(self) -> Family:  # of the model, whatever its size
         return self._catalog.referred(Family, self.model.family, by=self.model.path)
 
-    @cached_property
+    @property
     def steps(self) -> Steps:
         """What its runs show of its steps."""
+        return self.once("steps", self._steps)
+
+    def _steps(self) -> Steps:
         floor = math.inf if self.family.step_floor is None else self.family.step_floor.value
         found = steps_of(submissions(self.model, of_gpus(self.model, self.of_runs())), floor)
         tokens = self.model.tokens_per_sample
@@ -140,12 +145,8 @@ class PublishedRates:
 
 
 def rates_of(model: Model, catalog: Catalog, batch: Input | None = None) -> PublishedRates:
-    """The published rates of a model, opened once; with the `batch` of a job in tokens."""
-    key = ("rates", model.path, model.flops_per_sample, batch)
-    if key not in catalog.memory:
-        catalog.memory[key] = PublishedRates(model, catalog, batch=batch)
-    found: PublishedRates = catalog.memory[key]
-    return found
+    """The published rates of a model; with the `batch` of a job in tokens."""
+    return PublishedRates(model, catalog, batch=batch)
 
 
 class Submission(NamedTuple):
@@ -218,46 +219,62 @@ class ProtocolRate(NamedTuple):
         return self.gpus is not None and self.gpus > max(BASE_GPUS, FAR_SIZE * max(row.gpus for row in self.rows))
 
 
-def protocol_rates(
-    model: Model, rates: Iterable[Rate], precision: str, gpus: float | None = None, steps: Steps | None = None
-) -> list[ProtocolRate]:
-    """Return one rate per GPU and protocol.
+class Series:
+    """The runs of a model on one GPU under one protocol, at a precision."""
 
-    Rates graded `assumed` count only if there are no others at that precision, or its sibling. With the size of the job in
-    `gpus`, the total rate follows the medians of the published sizes, and a larger job never reads less than a smaller one;
-    beyond the largest it follows the steps of the model. Without, the rate is the median of the runs on at most two nodes, or
-    of the smallest runs.
-    """
+    def __init__(self, model: Model, rows: Sequence[Rate]) -> None:
+        self.model, self.rows = model, rows
+        self.gpu, self.protocol = rows[0].gpu, rows[0].protocol
+
+    @cached_property
+    def few(self) -> ProtocolRate:
+        """The rate on at most two nodes, or else of the smallest runs: the median."""
+        limit = max(FEW_NODES, min(row.nodes for row in self.rows))
+        small = tuple(row for row in self.rows if row.nodes <= limit)
+        value = _middle(self.model, small)
+        return ProtocolRate(self.protocol, self.gpu, value, small, None, value, max(row.gpus for row in small))
+
+    @cached_property
+    def sizes(self) -> dict[int, tuple[Rate, ...]]:
+        """The runs of each size, the smallest first."""
+        return {size: tuple(row for row in self.rows if row.gpus == size) for size in sorted({row.gpus for row in self.rows})}
+
+    @cached_property
+    def totals(self) -> dict[int, float]:
+        """The rate of all GPUs at each size; more GPUs never read less."""
+        totals: dict[int, float] = {}
+        for size, rows in self.sizes.items():
+            totals[size] = max([size * _middle(self.model, rows), *totals.values()])
+        return totals
+
+    def at(self, gpus: float | None, steps: Steps) -> ProtocolRate:
+        """The rate at the size of a job, or on a few nodes: the total follows the medians of published sizes and never falls;
+        beyond the largest it follows the steps of the model."""
+        if gpus is None:
+            return self.few
+        found = _at_size(self, gpus, steps)
+        return _in_batch(self, found, steps) if steps.batch else found
+
+
+def series_of(model: Model, rates: Iterable[Rate], precision: str) -> list[Series]:
+    """Return the runs by GPU and protocol; those graded `assumed` count only if there are no others at that precision, or its
+    sibling."""
     members = family_of(precision)
     usable = [rate for rate in rates if rate.precision in members and samples_of(model, rate) is not None]
     sure = [rate for rate in usable if rate.grade != "assumed"]
     groups: dict[tuple[str, str], list[Rate]] = {}
     for rate in sure or usable:
         groups.setdefault((rate.gpu, rate.protocol), []).append(rate)
-    if gpus is None:
-        found = []
-        for (gpu, protocol), rows in groups.items():
-            limit = max(FEW_NODES, min(row.nodes for row in rows))
-            small = tuple(row for row in rows if row.nodes <= limit)
-            value = _middle(model, small)
-            found.append(ProtocolRate(protocol, gpu, value, small, None, value, max(row.gpus for row in small)))
-        return found
-    steps = steps or Steps()
-    found = [_at_size(model, rows, gpus, steps) for rows in groups.values()]
-    return [_in_batch(model, groups[one.gpu, one.protocol], one, steps) for one in found] if steps.batch else found
+    return [Series(model, rows) for rows in groups.values()]
 
 
-def _at_size(model: Model, rows: Sequence[Rate], gpus: float, steps: Steps) -> ProtocolRate:
+def _at_size(series: Series, gpus: float, steps: Steps) -> ProtocolRate:
     """The rate of one protocol and GPU."""
-    protocol, gpu = rows[0].protocol, rows[0].gpu
-    totals: dict[int, float] = {}
-    for size in sorted({row.gpus for row in rows}):
-        total = size * _middle(model, [row for row in rows if row.gpus == size])
-        totals[size] = max([total, *totals.values()])
+    totals, protocol, gpu = series.totals, series.protocol, series.gpu
     below = max((size for size in totals if size <= gpus), default=min(totals))
     above = min((size for size in totals if size >= gpus), default=None)
     published = totals[below] / below
-    near = tuple(row for row in rows if row.gpus in (below, above if above is not None and gpus > below else below))
+    near = tuple(row for row in series.rows if row.gpus in (below, above if above is not None and gpus > below else below))
     made = ProtocolRate(protocol, gpu, published, near, gpus, published, below)
     if above is None:
         value, low, factor = beyond(Run(below, published, _batch(near)), gpus, steps, steps.exponent(protocol, gpu))
@@ -269,23 +286,25 @@ def _at_size(model: Model, rows: Sequence[Rate], gpus: float, steps: Steps) -> P
     return made._replace(value=value, factor=factor)
 
 
-def _in_batch(model: Model, rows: Sequence[Rate], rate: ProtocolRate, steps: Steps) -> ProtocolRate:
+def _in_batch(series: Series, rate: ProtocolRate, steps: Steps) -> ProtocolRate:
     """The rate of a job that states its batch: a benchmark on many GPUs cuts a small one into pieces, a whole run has its own.
 
     The job is at least as fast as each smaller run at the samples per GPU and step that its batch leaves.
     """
     gpus, own = rate.gpus or 0, steps.batch or Input(0)
     low = rate.low or rate.value
-    for size in sorted({row.gpus for row in rows if row.gpus <= gpus}):
-        there = tuple(row for row in rows if row.gpus == size)
-        run = Run(size, _middle(model, there), _batch(there) or steps.batch_on(size))
+    for size, there in series.sizes.items():
+        if size > gpus:
+            break
+        run = Run(size, _middle(series.model, there), _batch(there) or steps.batch_on(size))
         if run.batch is None or run.step_samples is None:
             continue
         half = steps.half_speed(run.step_samples)
         least, _ = _in_steps(run, gpus, run.step_samples, max(own.low or own.value, run.batch), half)
-        value, factor = _in_steps(run, gpus, run.step_samples, max(own.value, run.batch), half)
+        value, fewer = _in_steps(run, gpus, run.step_samples, max(own.value, run.batch), half)
         low = max(low, least)
         if value > rate.value:
+            factor = _factor(run, value, fewer, run.step_samples)
             rate = rate._replace(value=value, rows=there, published=run.rate, size=size, factor=factor)
     return rate._replace(low=min(low, rate.value))
 
@@ -307,13 +326,17 @@ def beyond(run: Run, gpus: float, steps: Steps, exponent: float | None = None) -
     if batch is None:
         # The samples of a GPU are counted in those of the run; on a few GPUs a job has as many.
         low, _ = _in_steps(run, gpus, 1.0, max(run.gpus, min(gpus, BASE_GPUS)), steps.floor)
-        growing = _in_steps(run, gpus, 1.0, gpus, steps.floor)
-        value, factor = growing if exponent is None else _by_power(run, gpus, exponent)
+        if exponent is not None:
+            value, factor = _by_power(run, gpus, exponent)
+        else:
+            value, fewer = _in_steps(run, gpus, 1.0, gpus, steps.floor)
+            factor = _factor(run, value, fewer, 1.0)
     else:
         samples = batch / run.gpus
         half = steps.half_speed(samples)
         low, _ = _in_steps(run, gpus, samples, batch, half)
-        value, factor = _in_steps(run, gpus, samples, max(steps.batch_on(gpus) or batch, batch), half)
+        value, fewer = _in_steps(run, gpus, samples, max(steps.batch_on(gpus) or batch, batch), half)
+        factor = _factor(run, value, fewer, samples)
     return value, min(low, value), factor
 
 
@@ -323,22 +346,29 @@ def _by_power(run: Run, gpus: float, exponent: float) -> tuple[float, str]:
     return value, f"({gpus:,.0f} ÷ {run.gpus:,})^({exponent:.3g} - 1)"
 
 
-def _in_steps(run: Run, gpus: float, samples: float, batch: float, half: float) -> tuple[float, str]:
-    """The rate per GPU of a job of a batch, whose GPUs take at most as many `samples` as those of the run; the factor in words.
+def _in_steps(run: Run, gpus: float, samples: float, batch: float, half: float) -> tuple[float, float | None]:
+    """The rate per GPU of a job of a batch, whose GPUs take at most as many `samples` as those of the run, and the samples that
+    each takes in a step; None where nothing is known of these.
 
     With fewer samples per GPU, more GPUs add less and less, until the total rate would fall: there it stays.
     """
     full = batch / samples  # GPUs up to which each has all its samples
     if math.isinf(half):
         # Nothing is known of its steps: those with fewer samples are no shorter.
-        value = run.rate * min(1, full / gpus)
-        return value, f"{value / run.rate:.4g}"
+        return run.rate * min(1, full / gpus), None
     loss = float(solve("size_loss", {}))
     at = min(gpus, max(full, (1 - loss) * batch / (loss * half)) if half else math.inf)
-    given = {"step_samples": min(samples, batch / at), "published_step_samples": samples, "half_speed_samples": half}
+    fewer = min(samples, batch / at)
+    given = {"step_samples": fewer, "published_step_samples": samples, "half_speed_samples": half}
     value = float(solve("samples_per_second_per_gpu_in_steps", {**run.beside(at), **given})) * at / gpus
-    now, then = (display(number, "1") for number in (given["step_samples"], samples))
-    return value, f"{value / run.rate:.4g}: {now} samples per GPU and step instead of {then}"
+    return value, fewer
+
+
+def _factor(run: Run, value: float, fewer: float | None, samples: float) -> str:
+    """The factor of a rate in words: which samples a GPU takes in a step, and which it took in the run."""
+    if fewer is None:
+        return f"{value / run.rate:.4g}"
+    return f"{value / run.rate:.4g}: {display(fewer, '1')} samples per GPU and step instead of {display(samples, '1')}"
 
 
 def submissions(model: Model, rates: Iterable[Rate]) -> dict[Submission, list[Run]]:
@@ -401,7 +431,7 @@ def measured_models(every: Iterable[PublishedRates]) -> Iterator[tuple[Published
     for rates in every:
         rows = rates.of_runs()
         for precision in dict.fromkeys(family_of(row.precision)[0] for row in rows):
-            yield rates, precision, protocol_rates(rates.model, rows, precision)
+            yield rates, precision, [one.few for one in rates.series("runs", precision)]
 
 
 def before_round(catalog: Catalog, name: str) -> Iterator[PublishedRates]:
@@ -412,38 +442,6 @@ def before_round(catalog: Catalog, name: str) -> Iterator[PublishedRates]:
         for rate in found:
             seen.setdefault((rate.protocol, rate.gpu), {})[rates.model.id, precision] = rate.value
     return (rates for rates in known if rates.rows)
-
-
-def check_rates(catalog: Catalog, model: Model, path: Path) -> None:
-    """Refuse rates with references to unknown entries, and rates above the dense peak of their precision."""
-    for line, rate in catalog.numbered_rates(path):
-        gpu = catalog.referred(Gpu, rate.gpu, by=path)
-        catalog.referred(Protocol, rate.protocol, by=path)
-        peak = peak_of(gpu, rate.precision)
-        if peak is None:
-            continue
-        implied = [(rate.achieved_flops_per_gpu or 0.0, "")]
-        if rate.samples_per_second_per_gpu is not None and model.flops_per_sample is not None:
-            speed, work = rate.samples_per_second_per_gpu, model.flops_per_sample.value
-            written = f" ({display(speed, 'sample/s/GPU')} × {display(work, 'FLOP/sample')})"
-            implied.append((float(solve("implied_flops_per_gpu", {RATE: speed, "flops_per_sample": work})), written))
-        for reached, written in implied:
-            if reached > peak.value:
-                limit = display(peak.value, "FLOP/s/GPU")
-                raise IngestError(
-                    f"{path}:{line}: found {display(reached, 'FLOP/s/GPU')}{written}, expected at most {limit}, the dense "
-                    f"{rate.precision} peak of {gpu.id}: check the precision of the run, and the FLOPs per sample of the model"
-                )
-
-
-def check_own_rates(catalog: Catalog, model: Model) -> None:
-    """Refuse impossible rates in folders of the user; the shipped ones are checked before they ship."""
-    own = model.path.with_suffix(".csv")
-    checked = catalog.memory.setdefault("checked rates", set())
-    for path in {own, *(folder / model.kind / own.name for folder in catalog.folders)} - checked:
-        if shipped_folder() not in path.parents and path.is_file():
-            check_rates(catalog, model, path)
-        checked.add(path)
 
 
 def typical(rates: PublishedRates, by_protocol: Mapping[str, float]) -> tuple[float, int]:
@@ -462,10 +460,8 @@ def published(
     model = rates.model
     # An emulated accelerator sleeps as long in a job of any size.
     size = gpus if basis == "measured" else None
-    rows = newest(model, rates.of_runs(emulated=basis == "emulated"))
-    at_size = protocol_rates(model, rows, precision, size, rates.steps)
-    here = (rate for rate in at_size if rate.gpu == gpu.id and protocol in (None, rate.protocol))
-    found = sorted(here, key=lambda rate: rate.value)
+    here = [one for one in rates.series(basis, precision) if one.gpu == gpu.id and protocol in (None, one.protocol)]
+    found = sorted([one.at(size, rates.steps) for one in here], key=lambda rate: rate.value)
     if not found:
         return None
     parts = tuple(part_of(rates, rate) for rate in found)

@@ -10,7 +10,7 @@ from ingest.catalog.records import Gpu, Model
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, median, peak_of
-from ingest.sizing.published_rates import ProtocolRate, PublishedRates, extrapolation, of_gpus, protocol_rates, scaled, typical
+from ingest.sizing.published_rates import ProtocolRate, PublishedRates, Series, extrapolation, scaled, typical
 from ingest.sizing.rules import told
 from ingest.units import display
 
@@ -131,20 +131,32 @@ def _are_recalled(transfers: Sequence[Transfer]) -> bool:
 
 def _transfers(rates: PublishedRates, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None) -> Iterator[Transfer]:
     """Every rate of a training run on another GPU, scaled to this one."""
-    for rate in protocol_rates(rates.model, of_gpus(rates.model, rates.rows), precision, gpus, rates.steps):
-        if rate.gpu == gpu.id or protocol not in (None, rate.protocol) or rates.is_emulation(rate.protocol):
+    key = ("carriers", gpu.path, precision)
+    for series, source, known, of_catalog, seen, ratio in rates.once(key, lambda: [*_carriers(rates, gpu, precision)]):
+        if protocol not in (None, series.protocol):
             continue
-        source = rates.gpu(rate.gpu)
+        rate = series.at(gpus, rates.steps)
+        carried = {"source_samples_per_second_per_gpu": rate.value, "transfer_ratio": ratio}
+        value = float(solve("transferred_samples_per_second_per_gpu", carried))
+        yield Transfer(rate, source, known, of_catalog, seen, ratio, value)
+
+
+def _carriers(
+    rates: PublishedRates, gpu: Gpu, precision: str
+) -> Iterator[tuple[Series, Gpu, Mapping[str, float], float, Mapping[str, float], float]]:
+    """The runs on every other GPU and the factors of a transfer from it, whatever the size of the job."""
+    for series in rates.series("gpus", precision):
+        if series.gpu == gpu.id or rates.is_emulation(series.protocol):
+            continue
+        source = rates.gpu(series.gpu)
         known = _factors(gpu, source, precision)
         if known is None:
             continue
         of_catalog, related = float(solve("catalog_transfer_ratio", known)), source.vendor == gpu.vendor
-        seen = _seen_ratios(rates, gpu, source, rate.protocol, of_catalog) if related else {}
+        seen = _seen_ratios(rates, gpu, source, series.protocol, of_catalog) if related else {}
         ratios = {"seen_ratios_product": math.prod(seen.values()), "seen_models": len(seen)}
         ratio = float(solve("transfer_ratio", {"catalog_transfer_ratio": of_catalog, **ratios}))
-        carried = {"source_samples_per_second_per_gpu": rate.value, "transfer_ratio": ratio}
-        value = float(solve("transferred_samples_per_second_per_gpu", carried))
-        yield Transfer(rate, source, known, of_catalog, seen, ratio, value)
+        yield series, source, known, of_catalog, seen, ratio
 
 
 def _factors(gpu: Gpu, source: Gpu, precision: str) -> dict[str, float] | None:

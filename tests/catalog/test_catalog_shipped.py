@@ -13,7 +13,7 @@ from ingest import catalog as commands
 from ingest.architecture.catalog_entries import model_of
 from ingest.catalog.commands import CatalogEntry
 from ingest.catalog.records import GRADES, KINDS, Family, Gpu, Model, Node, Protocol
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import TABLE, Catalog
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.configuration import shipped_folder
 from ingest.engine.registry import solve, unit_of
@@ -22,7 +22,7 @@ from ingest.sizing import bandwidth, evidence_ladder
 from ingest.sizing.evidence_choice import utilizations
 from ingest.sizing.evidence_ladder import FAMILIES, generation_of
 from ingest.sizing.model import model
-from ingest.sizing.published_rates import TABLE, half_speeds, protocol_rates, rates_of, submissions
+from ingest.sizing.published_rates import half_speeds, rates_of, series_of, submissions
 from ingest.sizing.train import train
 from ingest.units import parse, physical
 from ingest.validation import located
@@ -193,7 +193,7 @@ def test_generations_differ_where_the_others_of_a_model_say_so(shipped, name):
         for share in utilizations(rates, "bf16"):
             generation = generation_of(rates.gpu(share.what))
             pairs.append((entry.id, generation, share.value))
-            runs = protocol_rates(entry, rates.of_runs(), "bf16")
+            runs = series_of(entry, rates.of_runs(), "bf16")
             protocols[generation] |= {rate.protocol for rate in runs if rate.gpu == share.what}
 
     def middle(left_out, generation=None):

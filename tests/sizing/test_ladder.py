@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 import ingest
 from ingest.catalog.records import Family, Model, Rate, Scaling
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import TABLE, Catalog
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.evidence_ladder import RATE, scaling_factor
 from ingest.sizing.job import job_of
-from ingest.sizing.published_rates import TABLE, Run, Steps, Submission, beyond, half_speeds, of_gpus
+from ingest.sizing.published_rates import Run, Steps, Submission, beyond, half_speeds, of_gpus
 
 HEADER = ",".join(Rate._fields) + "\n"
 SIZE_LOSS = solve("size_loss", {})
@@ -253,7 +253,7 @@ def test_auto_never_answers_with_the_peak(toy):
 
 def with_seen(catalog, **rates):
     """The catalog with a table of rates of our own: GPU -> {(model, precision): rate}, all under one protocol."""
-    catalog.memory[TABLE] = {("paper", f"toy-{gpu}"): cells for gpu, cells in rates.items()}
+    catalog.once(TABLE, lambda: {("paper", f"toy-{gpu}"): cells for gpu, cells in rates.items()})
     return catalog
 
 

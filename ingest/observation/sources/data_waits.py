@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 from ingest.observation.observation import Figure, Job, LogSource, Reading
-from ingest.observation.training_run import NUMBER, SOURCE, number_in, positive, rate_figures
+from ingest.observation.training_run import NUMBER, SOURCE, lines_of, number_in, positive, rate_figures
 
 #: the unit of a printed time, a comma or nothing
 _S = r"\s*s?,?"
@@ -26,6 +26,7 @@ class Form(NamedTuple):
     """How a program prints its steps: each pattern is looked for behind the head of the line."""
 
     program: str
+    word: str  # stands in each of its lines
     head: re.Pattern[str]  # epoch and step; the epoch is empty where steps count through the run
     time: re.Pattern[str]  # mean seconds of a step
     wait: re.Pattern[str]  # mean seconds of its wait for data
@@ -44,16 +45,18 @@ def _plain(word: str) -> re.Pattern[str]:
 
 
 FORMS = (
-    Form("timm", re.compile(r"\bTrain: (\d+) \[\s*(\d+)/"), _mean("Time"), _mean("Data"),
+    Form("timm", "Train: ", re.compile(r"\bTrain: (\d+) \[\s*(\d+)/"), _mean("Time"), _mean("Data"),
          rate=re.compile(rf"\(\s*()[0-9.]+s,\s*{NUMBER}/s\)")),
-    Form("PyTorch", re.compile(r"\bEpoch: \[(\d+)\]\[\s*(\d+)/"), _mean("Time"), _mean("Data"), rate=_mean("Speed")),
-    Form("OpenCLIP", re.compile(r"\bTrain Epoch: (\d+) \[\s*(\d+)/"), _plain(r"Batch \(t\)"), _plain(r"Data \(t\)"), False,
-         re.compile(rf"()\s{NUMBER}/s,"), re.compile(rf"()\s{NUMBER}/s/gpu")),
-    Form("torchvision", re.compile(r"\bEpoch: \[(\d+)\]\s+\[\s*(\d+)/"), _plain("time"), _plain("data"), False),
-    Form("mmengine", re.compile(r"\b(?:Epoch|Iter)(?:\(train\))?\s+\[(?:(\d+)\]\[)?\s*(\d+)/"), _plain("time"),
+    Form("PyTorch", "Epoch: [", re.compile(r"\bEpoch: \[(\d+)\]\[\s*(\d+)/"), _mean("Time"), _mean("Data"),
+         rate=_mean("Speed")),
+    Form("OpenCLIP", "Train Epoch: ", re.compile(r"\bTrain Epoch: (\d+) \[\s*(\d+)/"), _plain(r"Batch \(t\)"),
+         _plain(r"Data \(t\)"), False, re.compile(rf"()\s{NUMBER}/s,"), re.compile(rf"()\s{NUMBER}/s/gpu")),
+    Form("torchvision", "Epoch: [", re.compile(r"\bEpoch: \[(\d+)\]\s+\[\s*(\d+)/"), _plain("time"), _plain("data"), False),
+    Form("mmengine", "data_time", re.compile(r"\b(?:Epoch|Iter)(?:\(train\))?\s+\[(?:(\d+)\]\[)?\s*(\d+)/"), _plain("time"),
          _plain("data_time"), False),
-    Form("YOLOX", re.compile(r"\bepoch: (\d+)/\d+, iter: (\d+)/"), _plain("iter_time"), _plain("data_time"), False),
-    Form("Detectron2", re.compile(r"\b()iter: (\d+)\b"), _plain("time"), _plain("data_time"), False),
+    Form("YOLOX", "iter_time", re.compile(r"\bepoch: (\d+)/\d+, iter: (\d+)/"), _plain("iter_time"),
+         _plain("data_time"), False),
+    Form("Detectron2", "iter: ", re.compile(r"\b()iter: (\d+)\b"), _plain("time"), _plain("data_time"), False),
 )  # fmt: skip
 
 
@@ -70,9 +73,9 @@ class Line(NamedTuple):
 
 
 def _lines(form: Form, text: str, path: str) -> list[Line]:
-    found = []
-    for place, line in enumerate(text.splitlines(), 1):
-        head = form.head.search(line)
+    found: list[Line] = []
+    for place, line in enumerate(lines_of(text) if form.word in text else (), 1):
+        head = form.head.search(line) if form.word in line else None
         time, wait = (one.search(line, head.end()) if head else None for one in (form.time, form.wait))
         if head is None or time is None or wait is None:
             continue
@@ -160,12 +163,14 @@ def waits(text: str, path: str, job: Job) -> Reading | None:
 #: rows of the table that Lightning's SimpleProfiler prints: what fetches a batch, and what trains on it
 _FETCHED = re.compile(r"\.train_dataloader_next\b|\bget_train_batch\b|\bfetch_next_train_batch\b")
 _TRAINED = re.compile(r"\brun_training_batch\b")
+_ROWS = ("train_dataloader_next", "get_train_batch", "fetch_next_train_batch", "run_training_batch")
 
 
 def lightning_profile(text: str, path: str, job: Job) -> Reading | None:
     """The stall of a job from the table of Lightning's SimpleProfiler: the batches fetched over those and the steps."""
     found: dict[str, tuple[float, float]] = {}
-    for place, line in enumerate(text.splitlines(), 1):
+    told = any(word in text for word in _ROWS)
+    for place, line in enumerate(lines_of(text) if told else (), 1):
         cells = [cell.strip() for cell in line.split("|")][1:-1]
         which = next((name for name, row in (("wait", _FETCHED), ("step", _TRAINED)) if cells and row.search(cells[0])), "")
         if which and len(cells) >= 4 and re.fullmatch(NUMBER, cells[3]):  # action, mean, calls, total

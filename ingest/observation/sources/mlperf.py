@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from ingest.errors import IngestError, brief
-from ingest.observation.training_run import LogStep, TrainingLog, positive, training_source
+from ingest.observation.training_run import LogStep, TrainingLog, lines_of, positive, training_source
 
 #: the events between which samples are trained on
 SPANS = ("block_start", "block_stop", "epoch_start", "epoch_stop")
@@ -114,7 +114,7 @@ def mllog(text: str, path: str) -> TrainingLog | None:
 
 
 def _events(text: str, path: str) -> Iterator[Event]:
-    for place, line in enumerate(text.splitlines(), 1):
+    for place, line in enumerate(lines_of(text), 1):
         _, mark, rest = line.partition(":::MLLOG")
         if not mark:
             continue

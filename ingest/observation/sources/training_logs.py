@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -20,6 +21,7 @@ from ingest.observation.training_run import (
     LogStep,
     TrainingLog,
     clock_of,
+    lines_of,
     number_in,
     positive,
     rate_figures,
@@ -48,10 +50,11 @@ _SAVED = (re.compile(r"[Ff]inished saving the checkpoint"), re.compile(rf"in {NU
 
 def torchtitan(text: str, path: str) -> TrainingLog | None:
     """A log of torchtitan: tokens per second of each GPU, and checkpoints."""
-    lines = [_COLOUR.sub("", line) for line in text.splitlines()]
+    if "tps:" not in text and "wps:" not in text and "\x1b" not in text:  # a colour may begin within the word
+        return None
 
     def having(first: re.Pattern[str], second: re.Pattern[str]) -> Iterator[tuple[int, str, re.Match[str], re.Match[str]]]:
-        for place, line in enumerate(lines, 1):
+        for place, line in enumerate(map(partial(_COLOUR.sub, ""), lines_of(text)), 1):
             if (start := first.search(line)) and (end := second.search(line, start.end())):
                 yield place, line, start, end
 
@@ -76,7 +79,7 @@ def composer(text: str, path: str) -> TrainingLog | None:
         return None
     steps: list[LogStep] = []
     number, whole, gpus = 0, None, None
-    for place, line in enumerate(text.splitlines(), 1):
+    for place, line in enumerate(lines_of(text), 1):
         if head := _BATCH.match(line):
             # Batches count within their epoch.
             epoch, batch, batches = (int(number_in(one or "1", path, place)) for one in head.groups())

@@ -82,6 +82,10 @@ $.Catalog = (() => {
       return new UsageError(`unknown ${singular} '${name}'${slip || `; \`ingest catalog list ${kind}\` lists them, or give a YAML file`}`);
     }
     referred(record, name) { return this.get(record, name); }
+    once(key, make) {
+      if (!this.memory.has(key)) this.memory.put(key, make());
+      return this.memory.at(key);
+    }
     rates(model) {
       const { Rate } = this.records, key = `rates ${model.id}`;
       if (!this.made.has(key)) {
