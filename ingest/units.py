@@ -214,6 +214,7 @@ def parse(written: object, unit: str, what: str) -> float:
         except UsageError as error:
             if _FURTHER.search(suffix):
                 whole = f"one number without blanks and one unit, {_example(unit)}"
+                whole += "; the kind of the GPU goes to --gpu" if unit == "GPU" else ""
                 raise UsageError(f"{what}: found {brief(written)}, expected {whole}") from None
             expected = "" if "; did" in str(error) else f", {_example(unit)}"
             if suffix in NEWSPAPER and unit in (*BILLIONS, "1"):

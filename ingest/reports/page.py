@@ -298,7 +298,8 @@ def format_of(output: str | None, requested: str | None, book: bool = True) -> s
         return requested
     if suffix not in SUFFIXES:
         known = suffixes(book)
-        raise UsageError(f"--output: '{output}' ends in '{suffix}', expected {', '.join(known)}{nearest(suffix, known)}")
+        meant = f"; did you mean '--format {output}'?" if output in FORMATS else nearest(suffix, known)
+        raise UsageError(f"--output: '{output}' ends in '{suffix}', expected {', '.join(known)}{meant}")
     return SUFFIXES[suffix]
 
 
