@@ -149,7 +149,7 @@ def _flat(name: str, item: Any) -> dict[str, Value]:
 
 #: kind -> what people call it besides
 CALLED = {
-    "gpus": "accelerator accelerators cards", "nodes": "server servers instances",
+    "gpu": "accelerator accelerators cards", "node": "server servers instances",
     "storage": "system systems filesystems vendors", "corpora": "corpus dataset datasets data-sets",
     "models": "workload workloads", "protocols": "benchmark benchmarks",
     "families": "family",
@@ -159,7 +159,7 @@ CALLED = {
 def kind_of(word: str) -> type[Entry]:
     """Return the kind of a name in the singular or plural. Raises UsageError: an unknown kind."""
     called = next((kind for kind, names in CALLED.items() if word.lower() in names.split()), "")
-    for name in (word.lower(), word.lower() + "s", called):
+    for name in (word.lower(), word.lower() + "s", called, called + "s"):
         if name in LISTED:
             return LISTED[name]
     raise UsageError(f"unknown kind '{word}', {expected_one_of(word, LISTED)}")

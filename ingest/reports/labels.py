@@ -61,13 +61,7 @@ def unit_word(name: str, unit: str) -> str:
 
 
 def plain(name: str) -> str:
-    """A quantity or a column inside a sentence: its label, else its name in words.
-
-    >>> plain("test_seconds"), plain("scaling_efficiency"), plain("peak_flops_per_gpu")
-    ('test duration', 'scaling efficiency', 'peak FLOPs per GPU')
-    >>> plain("dataset_bytes_held_of_datasets")
-    'data set bytes held of datasets'
-    """
+    """A quantity or a column inside a sentence: its label, else its name in words."""
     known = COLUMNS.get(name) or label_of(name)
     if known:
         return known
@@ -110,11 +104,7 @@ def joined_ends(low: str, high: str, between: str) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "caution"), counted(1204, "caution")
-    ('1 caution', '1,204 cautions')
-    """
+    """A number of things."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
