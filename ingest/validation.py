@@ -60,23 +60,8 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     command.__name__: command
     for command in (bw, model_command, checkpoint, memory, train, dataset, offload, goodput, feed, rl, vectors)
 }
-CASE_KEYS = {
-    "id",
-    "statement",
-    "source",
-    "where",
-    "quantity",
-    "given",
-    "tier",
-    "published",
-    "expected",
-    "tolerance",
-    "remark",
-    "published_up_to",
-    "ends",
-    "threshold",
-    "fits",
-}
+CASE_KEYS = {"id", "statement", "source", "where", "quantity", "given", "tier", "published", "expected", "tolerance", "remark",
+             "published_up_to", "ends", "threshold", "fits"}  # fmt: skip
 #: The benchmark whose rounds judge the rates of the earlier ones, and the first that does.
 ROUNDS_OF, FIRST_ROUND = "mlperf-training", "v2.1"
 #: What JSON tells of a set, and what JSON and CSV tell of a case.

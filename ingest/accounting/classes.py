@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,6 +33,7 @@ GIVEN = ("cluster", "runs", "share")
 FILE = Kind("a file of classes, by name: partition, account, gpus, nodes or duration, and keys of a job", "plan --new")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
 _HASH = re.compile(r"[0-9a-f]{12}")
+LONGEST_NAME = 63
 
 
 class Rule(NamedTuple):
@@ -51,9 +53,10 @@ class Classes(NamedTuple):
     rules: tuple[Rule, ...] = ()
 
     @property
-    def accounts(self) -> bool:
-        """Whether a rule asks for accounts."""
-        return any(rule.account for rule in self.rules)
+    def asked(self) -> dict[str, bool]:
+        """Whether accounts and partitions tell the class of a run: names that a part holds for no other purpose."""
+        partitions = self.by == BY_PARTITION or any(rule.partition for rule in self.rules)
+        return {"accounts": any(rule.account for rule in self.rules), "partitions": partitions}
 
 
 def read_classes(written: str | Path | None) -> Classes:
@@ -79,6 +82,9 @@ def _rule(name: str, keys: Any, place: str) -> Rule:
     for key in GIVEN:
         if key in keys:
             raise UsageError(f"--classes: {place}: {name}.{key} follows from the history, expected no such key")
+    for key in CHOOSING[:2]:
+        if not isinstance(keys.get(key, ""), (str, int)):
+            raise UsageError(f"--classes: {place}: {name}.{key}: found {brief(keys[key])}, expected one text")
     spans = {key: _span(keys[key], key, f"--classes: {place}: {name}.{key}") for key in CHOOSING[2:] if key in keys}
     account = str(keys.get("account") or "")
     hashed = account if _HASH.fullmatch(account) or not account else account_of(account)
@@ -119,12 +125,7 @@ def class_of_each(runs: Runs, classes: Classes, per_node: Array) -> tuple[list[s
 
 
 def by_size(gpus: Array, per_node: Array) -> tuple[Sequence[str], Array]:
-    """The names of the classes by size, and the place among them of each run.
-
-    >>> names, place = by_size(numpy.array([0, 3500, 7000, 28000, 56000, 112000]), numpy.full(6, 8))
-    >>> [names[one] for one in place]
-    ['no-gpu', 'part-gpu', '1-gpu', 'part-node', '1-node', '2-4-nodes']
-    """
+    """The names of the classes by size, and the place among them of each run."""
     nodes = gpus / PARTS / per_node
     names = (*SMALL, *SIZES, LARGEST)
     steps = numpy.searchsorted([*SIZES.values()], nodes - 1e-9, "left") + len(SMALL)
@@ -136,15 +137,19 @@ def by_size(gpus: Array, per_node: Array) -> tuple[Sequence[str], Array]:
 
 def partitions(runs: Runs) -> tuple[list[str], Array]:
     """A class for each partition, and the class of each group; a name that may be anything is numbered instead."""
-    names: dict[str, int] = {}
-    plain = [re.sub(r"[^A-Za-z0-9_-]", "-", shown_name(group.partition)) for group in runs.groups]
-    hidden = {name: place for place, name in enumerate(dict.fromkeys(
-        group.partition for group, shown in zip(runs.groups, plain, strict=True) if not shown), 1)}  # fmt: skip
-    places = [
-        names.setdefault(shown or f"partition-{hidden[group.partition]}", len(names))
-        for group, shown in zip(runs.groups, plain, strict=True)
-    ]
-    return [*names], numpy.array(places or [0])
+    every = {name: place for place, name in enumerate(sorted({group.partition for group in runs.groups}))}
+    plain, hidden = (re.sub(r"[^A-Za-z0-9_-]", "-", shown_name(name)) for name in every), count(1)
+    names = distinct(shown or f"partition-{next(hidden)}" for shown in plain)
+    return names, numpy.array([every[group.partition] for group in runs.groups] or [0])
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """Names that a site file may have, each once: of those that are alike the later ones have a number."""
+    found: list[str] = []
+    for name in names:
+        numbered = (f"{name[: LONGEST_NAME - 5]}-{number}" for number in count(2))
+        found.append(next(one for one in chain([name[:LONGEST_NAME]], numbered) if one not in found))
+    return found
 
 
 #: The node type that stands for one whose kind of GPU is not known.

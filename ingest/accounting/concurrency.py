@@ -14,11 +14,7 @@ MONDAY = 4 * DAY
 
 
 class Profile(NamedTuple):
-    """A level over time: it holds from a time until the next; the last one is the end of the history.
-
-    >>> profile(numpy.array([0, 5]), numpy.array([10, 20]), numpy.array([8, 2]))
-    Profile(times=array([ 0,  5, 10, 20]), levels=array([ 8, 10,  2]))
-    """
+    """A level over time: it holds from a time until the next; the last one is the end of the history."""
 
     times: Array
     levels: Array
@@ -89,11 +85,7 @@ def profile(start: Array, end: Array, amount: Array, window: tuple[int, int] | N
 
 
 def weighted_quantiles(values: Array, weights: Array, *shares: float) -> list[float]:
-    """For each share the smallest value such that values up to it have that share of the weight.
-
-    >>> weighted_quantiles(numpy.array([4, 8, 6]), numpy.array([98, 1, 1]), 0.5, 0.99)
-    [4.0, 6.0]
-    """
+    """For each share the smallest value such that values up to it have that share of the weight."""
     if not len(values) or not weights.sum():
         return [0.0 for _ in shares]
     order = numpy.argsort(values)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from ingest.accounting import ledger as records
 from ingest.accounting.ledger import CODE_OF, CODES, PARTS, UNKNOWN, Group, Ledger, key_of, parts_of_type
-from ingest.accounting.slurm import seconds_of
+from ingest.accounting.slurm import OTHERS, seconds_of
 
 KINDS = frozenset(("Pod", "Job", "Workload"))
 #: Resources of whole GPUs are called so behind the name of their vendor; a slice has the name of its kind.
@@ -17,7 +18,9 @@ PART = ("gpu", "vcuda", "neuroncore")
 #: Counts `gpu` in hundredths.
 PERCENT = "koordinator.sh/gpu"
 #: The annotation of Run:ai for the share of a GPU that a pod asks for.
-FRACTION = "gpu-fraction"
+FRACTION, MEMORY = "gpu-fraction", "gpu-memory"
+#: Resources that are accelerators whatever a site calls them.
+_OTHER = re.compile(rf"^(?:nvidia|amd)\.com/|(?<![a-z])(?:{'|'.join(OTHERS)}|ascend|davinci)")
 #: Labels that tell the kind of GPU of the node that a pod asks for.
 PRODUCTS = (
     "nvidia.com/gpu.product",
@@ -58,10 +61,14 @@ def read_object(one: Mapping[str, Any], ledger: Ledger) -> None:
         queue = str(meta.get("namespace") or "")
     each = [_gpus(pod) for _, pod in sets]
     gpus = sum(int(count) * one for (count, _), one in zip(sets, each, strict=True))
-    if kind == "Pod" and (share := (meta.get("annotations") or NO_DATA).get(FRACTION)) is not None and not gpus:
+    notes = (meta.get("annotations") or NO_DATA) if kind == "Pod" and not gpus else NO_DATA
+    if (share := notes.get(FRACTION)) is not None:
         gpus = round(float(share) * PARTS)
-    elif UNKNOWN in each:
+    elif UNKNOWN in each or MEMORY in notes:
         ledger.leave_out(records.SHARED, key)
+        return
+    if not gpus and any(_OTHER.search(name.lower()) for _, pod in sets for name in _devices(pod)):
+        ledger.leave_out(records.OTHER_KIND, key)
         return
     nodes = sum(int(count) for count, _ in sets)
     gpu = next(
@@ -133,11 +140,21 @@ def _gpus(pod: Mapping[str, Any]) -> int:
     return max(most, beside + sum(parts for _, parts in last))
 
 
-def _of_container(container: Mapping[str, Any]) -> int:
+def _asked(container: Mapping[str, Any]) -> Mapping[str, Any]:
     resources = container.get("resources") or NO_DATA
-    asked = {**(resources.get("requests") or NO_DATA), **(resources.get("limits") or NO_DATA)}
+    return {**(resources.get("requests") or NO_DATA), **(resources.get("limits") or NO_DATA)}
+
+
+def _devices(pod: Mapping[str, Any]) -> set[str]:
+    """The resources of a vendor that a pod asks for."""
+    asked = [item for one in pod.get("containers") or () for item in _asked(one).items()]
+    return {name for name, count in asked if "/" in name and str(count) != "0"}
+
+
+def _of_container(container: Mapping[str, Any]) -> int:
+    asked = _asked(container)
     found = 0
-    shared = bool(resources.get("claims"))  # of devices, which the pod alone does not tell
+    shared = bool((container.get("resources") or NO_DATA).get("claims"))  # of devices, which the pod alone does not tell
     for name, count in asked.items():
         vendor, _, device = str(name).rpartition("/")
         if not vendor or str(count) == "0":

@@ -18,6 +18,8 @@ import numpy
 PARTS = 7000
 #: Larger numbers are none of a history, and later times: those of 2100.
 LARGEST, LATEST = 2**62, 4_102_444_800
+#: Times before this are those of a trace that begins at zero.
+FIRST_YEAR = 631_152_000
 #: A number that is not known: a whole one, and an amount.
 UNKNOWN, NAN = -1, float("nan")
 #: How an allocation ended, by the words of the schedulers.
@@ -63,6 +65,8 @@ class Group(NamedTuple):
     gpu: str = ""  # the kind of GPU, likewise
     partition: str = ""  # partition, queue or namespace
     account: str = ""  # the beginning of the hash of the account
+    named_by: str = ""  # columns of Slurm that name its jobs
+    server: str = ""  # of PBS: it numbers its jobs, and those of a peer run on the same nodes
 
 
 #: The columns of a ledger and the type of each: an id, seconds since 1970 by the clock of the history, parts of a GPU, bytes.
@@ -148,11 +152,7 @@ MASK = 2**64 - 1
 
 
 def key_of(ident: str, cluster: str = "") -> int:
-    """The number of a job: that of its id where it is one, by cluster.
-
-    >>> key_of("1048"), key_of("1048_7") == key_of("1048_7"), key_of("1048") == key_of("1048", "b")
-    (1048, True, False)
-    """
+    """The number of a job: that of its id where it is one, by cluster."""
     own = int(ident) if ident.isascii() and ident.isdigit() and len(ident) < 19 else digest(ident)
     return (own + digest(cluster)) & MASK if cluster else own
 
@@ -168,20 +168,12 @@ def account_of(name: str) -> str:
 
 
 def shown_name(name: str) -> str:
-    """The name of a cluster, partition or kind of GPU as an output may have it; empty for one that may be anything.
-
-    >>> shown_name("gpu-long"), shown_name("/home/me"), shown_name("a" * 40)
-    ('gpu-long', '', '')
-    """
+    """The name of a cluster, partition or kind of GPU as an output may have it; empty for one that may be anything."""
     return name if _PLAIN.fullmatch(name) else ""
 
 
 def parts_of_type(kind: str) -> int:
-    """The parts that one GPU of a type has: all, or those that the name of a slice tells.
-
-    >>> parts_of_type("h100"), parts_of_type("a100_1g.10gb"), parts_of_type("mig-3g.20gb"), parts_of_type("a30_1g.6gb")
-    (7000, 1000, 3000, 1750)
-    """
+    """The parts that one GPU of a type has: all, or those that the name of a slice tells."""
     found = _SLICE.search(kind)
     if found is None:
         return PARTS

@@ -26,10 +26,14 @@ OWN = {
 }
 _KIND = re.compile(r":gpu_type=([^:+]+)")
 #: GPUs of a chunk or vnode, by the resource that each site has for them.
-_GPUS = re.compile(r"(?:^|:)n?gpus?=(\d+)")
+_GPUS = re.compile(r"(?:^|:)n?gpus?=(\d+)(?![.\d])")
+#: What else a record says of accelerators, whose number nothing tells then.
+_UNTOLD = re.compile(r"(?:gpu|accelerator)s?(?:_share|_mem)?[:=](?!0(?![.\d])|none|false)", re.IGNORECASE)
 
 #: Resources that tell chunks of nodes.
-CHUNKED = ("nodes", "select", "nodect")
+CHUNKED = ("nodes", "neednodes", "select", "nodect")
+#: Fields that tell resources of a job.
+RESOURCES = ("Resource_List.", "exec_gpus", "exec_vnode")
 
 
 def is_record(line: str) -> bool:
@@ -54,8 +58,9 @@ def read_records(lines: Iterable[str], ledger: Ledger, accounts: bool) -> None:
 
 def _read_end(kind: str, ident: str, fields: Mapping[str, str], ledger: Ledger, accounts: bool) -> None:
     # Darshan and Lustre name a job by its number, without the server.
-    number = ident.partition(".")[0]
-    key = key_of(number)
+    number, _, server = ident.partition(".")
+    server = server.partition(".")[0]
+    key = key_of(number, server)
     if number.endswith("[]"):
         ledger.leave_out(records.ARRAY, key)
         return
@@ -71,11 +76,14 @@ def _read_end(kind: str, ident: str, fields: Mapping[str, str], ledger: Ledger, 
     # Walltime counts from the start of the script, end and start what was allocated.
     end = end if end > 0 else start + elapsed
     nodes, gpus = _allocated(fields)
+    if not gpus and any(_UNTOLD.search(f"{name}={value}") for name, value in fields.items() if name.startswith(RESOURCES)):
+        ledger.leave_out(records.NO_GPUS, key)
+        return
     account = account_of(fields.get("account") or fields.get("group", "")) if accounts else ""
     # Sites ask for the kind of GPU in each chunk of `select`, or as a resource of the job.
     kinds = {fields.get("Resource_List.gpu_type", ""), *_KIND.findall(fields.get("Resource_List.select", ""))} - {""}
     gpu = kinds.pop() if len(kinds) == 1 else ""
-    parts, group = gpus * parts_of_type(gpu), Group("", gpu, fields.get("queue", ""), account)
+    parts, group = gpus * parts_of_type(gpu), Group("", gpu, fields.get("queue", ""), account, server=server)
     ledger.add(key, start, end, UNKNOWN, parts, nodes, ledger.group(group), _state(kind, fields.get("Exit_status", "0")))
 
 
@@ -91,13 +99,7 @@ def _state(kind: str, status: str) -> int:
 
 
 def _allocated(fields: Mapping[str, str]) -> tuple[int, int]:
-    """Nodes and GPUs: of the vnodes where they are listed, else of the resources.
-
-    >>> _allocated({"exec_vnode": "(n1:ncpus=8:ngpus=4)+(n2:ncpus=8:ngpus=4)"}), _allocated({"Resource_List.ngpus": "2"})
-    ((2, 8), (-1, 2))
-    >>> _allocated({"Resource_List.nodes": "host12:gpus=2+2:ppn=32:gpus=2"}), _allocated({"Resource_List.ncpus": "4"})
-    ((3, 6), (-1, 0))
-    """
+    """Nodes and GPUs: of the vnodes where they are listed, else of the resources."""
     nodes = int(fields["Resource_List.nodect"]) if fields.get("Resource_List.nodect", "").isdigit() else UNKNOWN
     if places := fields.get("exec_vnode") or fields.get("exec_host"):
         nodes = len({re.split(r"[:/[]", part.strip("()"))[0] for part in places.split("+")})

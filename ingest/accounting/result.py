@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ingest.accounting.classes import Machine
 from ingest.accounting.concurrency import Profile, profile, week_by_hour, window_of
-from ingest.accounting.ledger import PARTS
+from ingest.accounting.ledger import FIRST_YEAR, PARTS
 from ingest.accounting.runs import Runs
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.result import envelope, frame_of
@@ -101,16 +101,8 @@ class Usage(InteractiveResult):
             {**{name: value for name, value in one._asdict().items() if name != "job"}, "ends": dict(one.ends)}
             for one in self.classes
         ]
-        clusters = [
-            {
-                "name": one.name,
-                "node": one.machine.node,
-                "known": one.machine.known,
-                "count": one.size,
-                "gpu_hours": one.gpu_hours,
-            }
-            for one in self.clusters
-        ]
+        clusters = [{"name": one.name, "node": one.machine.node, "known": one.machine.known, "count": one.size,
+                     "gpu_hours": one.gpu_hours} for one in self.clusters]  # fmt: skip
         body = {
             "coverage": dict(self.coverage), "removed": dict(self.removed), "read_otherwise": dict(self.runs.notes),
             "files": dict(self.runs.kinds), "clusters": clusters, "classes": classes, "questions": dict(self.questions),
@@ -137,22 +129,12 @@ storage:
 """
 #: Rates below this are no requirement; a number of bytes without a unit is at least a thousand.
 LEAST_RATE, LEAST_BYTES = 1e6, 1000
-#: Times before this are those of a trace that begins at zero.
-FIRST_YEAR = 631_152_000
 
 
 def site_text(answer: Usage) -> str:
     """The site file of a history."""
-    lines = [
-        *HEAD.splitlines(),
-        *_coverage(answer),
-        "",
-        "format: 2",
-        "name: Site from an accounting history",
-        *_start(answer),
-        "years: 5",
-    ]
-    lines += ["", "clusters:"]
+    name = "name: Site from an accounting history"
+    lines = [*HEAD.splitlines(), *_coverage(answer), "", "format: 2", name, *_start(answer), "years: 5", "", "clusters:"]
     for cluster in answer.clusters:
         lines += _cluster(cluster)
     lines += ["", "jobs:"]
@@ -228,8 +210,11 @@ def _job(one: ClassUse, cluster: ClusterUse) -> Iterator[str]:
     ends = ", ".join(f"{count:,} {word}" for word, count in one.ends.items())
     yield f"  {one.name}:"
     hours = f"{one.gpu_hours:,.0f} GPU-hours in {one.jobs:,} runs: {one.share:.1%} of the hours"
-    lengths = f"runs last {_hours(one.lengths[0])} (median), {_hours(one.lengths[1])} (P95); ended: {ends}"
-    yield from _noted(f"    cluster: {one.cluster}", hours, lengths)
+    lengths = (
+        f"runs last {display(one.lengths[0] * 3600, 's')} (median), {display(one.lengths[1] * 3600, 's')} (P95); ended: {ends}"
+    )
+    named = json.dumps(one.cluster) if one.cluster.replace("_", "").isdigit() else one.cluster
+    yield from _noted(f"    cluster: {named}", hours, lengths)
     size = f"GPUs of a run: {one.gpus[0]:,.4g} on average by GPU-hours, 90 % of them {one.gpus[1]:,.4g} to {one.gpus[2]:,.4g}"
     packed = (f"packed on whole nodes of {per_node:g} GPUs",) if one.gpus[2] < per_node else ()
     yield from _noted(f"    nodes: {nodes}", size, *packed)
@@ -254,7 +239,7 @@ def _job(one: ClassUse, cluster: ClusterUse) -> Iterator[str]:
     system, early = one.mtti
     if system is not None or early is not None:
         ended = {"an end by the system": system, "any early end, failures included": early}
-        words = ", ".join(f"{_hours(value / 3600)} to {what}" for what, value in ended.items() if value)
+        words = ", ".join(f"{display(value, 's')} to {what}" for what, value in ended.items() if value)
         yield from _noted(
             f"    # checkpoint: mtti: {math.floor((system or early or 0) / 60)} min", f"mean time of a run: {words}"
         )
@@ -278,10 +263,6 @@ def _flow(span: Mapping[str, Any]) -> str:
     if len({*span.values()}) == 1:
         return str(span["typical"])
     return "{" + ", ".join(f"{name}: {value}" for name, value in span.items()) + "}"
-
-
-def _hours(value: float) -> str:
-    return display(value * 3600, "s")
 
 
 def _at_least(answer: Usage) -> Iterator[str]:

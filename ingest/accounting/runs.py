@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy
 from numpy.typing import NDArray
 
-from ingest.accounting.ledger import (
-    BACKWARDS,
-    CODES,
-    CONTRADICTS,
-    DUPLICATE,
-    NEVER_STARTED,
-    NO_PARENT,
-    UNKNOWN,
-    Group,
-    Ledger,
-    digest,
-)
+from ingest.accounting import ledger as records
+from ingest.accounting.ledger import CODES, FIRST_YEAR, LARGEST, NAN, UNKNOWN, Group, Ledger, digest
 from ingest.errors import IngestError, listed
 
 Array = NDArray[Any]
@@ -31,6 +21,8 @@ YEAR = 300 * 86_400
 #: Kinds of records that tell of the same runs in ways that nothing matches: by a local clock and by UTC, as pods and as jobs.
 ALIKE = (("sacct", "sacct JSON"), ("Kubernetes Pod", "Kubernetes Job", "Kubernetes Workload"))
 LOCAL = ("sacct", "table")
+#: Days without a run that a holiday or a repair explains less than a file that is missing.
+LONG_GAP, DAY = 7, 86_400
 #: Longest allocation that is believed, in seconds: ten years.
 LONGEST = 315_576_000
 
@@ -89,39 +81,76 @@ def settled(ledger: Ledger) -> Runs:
     end = numpy.where(open_end, start + elapsed, end)
     seconds = numpy.where(elapsed >= 0, elapsed, end - start)
     length = end - start
-    backwards = (length < 0) | (start < 0)
-    contradicting = ~backwards & ((seconds > length + SLACK) | (length > LONGEST))
-    removed += Counter({BACKWARDS: int(backwards.sum()), CONTRADICTS: int(contradicting.sum())})
-    suspended = ~backwards & ~contradicting & (seconds < length - SLACK)
+    # Zero is no time among dates.
+    timeless = (start >= 0) & (start < FIRST_YEAR) & (start.max(initial=0) >= FIRST_YEAR)
+    backwards = ~timeless & ((length < 0) | (start < 0))
+    contradicting = ~timeless & ~backwards & ((seconds > length + SLACK) | (length > LONGEST))
+    sound = ~(timeless | backwards | contradicting)
+    removed += Counter(
+        {
+            records.NO_START: int(timeless.sum()),
+            records.BACKWARDS: int(backwards.sum()),
+            records.CONTRADICTS: int(contradicting.sum()),
+        }
+    )
+    suspended = sound & (seconds < length - SLACK)
     if suspended.any():
         notes["suspended for a part of its time: hours count what it was allocated"] += int(suspended.sum())
-    sound = ~backwards & ~contradicting
     # Of several records of one try the one with an end counts, and of those the latest.
-    order = numpy.lexsort((end, ~open_end, start, key))
+    order = numpy.lexsort((columns["state"], columns["gpus"], end, ~open_end, start, key))
     order = order[sound[order]]
     same = (key[order][1:] == key[order][:-1]) & (start[order][1:] == start[order][:-1])
     last = numpy.append(~same, True)[: len(order)]
-    removed[DUPLICATE] += int(len(order) - last.sum())
+    removed[records.DUPLICATE] += int(len(order) - last.sum())
     kept = order[last]
+    _named_alike(ledger.groups, *(column[kept] for column in (columns["group"], start, end, columns["gpus"])))
+    if idle := idle_days(start[kept], end[kept]):
+        notes["day without a run, in stretches of a week or more: a file may be missing"] += idle
     if still := int((open_end & (columns["state"] == CODES["running"]))[kept].sum()):
         notes["still running when recorded: counted until then"] += still
     waiting = numpy.frombuffer(ledger.waiting, dtype="Q")
     never = numpy.setdiff1d(waiting, key)
-    removed[NEVER_STARTED] += len(never)
+    removed[records.NEVER_STARTED] += len(never)
     # Earlier records of a job that ran later, or that never ran, say nothing more.
-    removed[DUPLICATE] += len(waiting) - len(never)
+    removed[records.DUPLICATE] += len(waiting) - len(never)
     every = numpy.unique(numpy.concatenate([key, waiting, numpy.frombuffer(ledger.known, dtype="Q")]))
     own = {name: columns[name][kept] for name in ("gpus", "nodes", "group", "state")}
     amounts = columns["read"][kept], columns["written"][kept]
-    read, written, orphans = _bytes_of(ledger, key[kept], start[kept], own["group"], *amounts, every, notes)
-    removed[NO_PARENT] += orphans
+    clock = columns["start"][kept]  # steps have the time that the clock showed
+    read, written, orphans = _bytes_of(ledger, key[kept], clock, own["group"], *amounts, every, notes)
+    removed[records.NO_PARENT] += orphans
     by_start = numpy.argsort(start[kept], kind="stable")
     kept, read, written = kept[by_start], read[by_start], written[by_start]
     own = {name: column[by_start] for name, column in own.items()}
     return Runs(
         key=key[kept], start=start[kept], end=end[kept], seconds=seconds[kept], read=read, written=written,
-        groups=tuple(ledger.groups), removed=+removed, notes=notes, kinds=Counter(ledger.kinds), local=ledger.local, **own,
+        groups=tuple(ledger.groups), removed=Counter(dict(sorted((+removed).items()))),
+        notes=Counter(dict(sorted(notes.items()))),
+        kinds=Counter(dict(sorted(ledger.kinds.items()))), local=ledger.local, **own,
     )  # fmt: skip
+
+
+def _named_alike(groups: Iterable[Group], group: Array, *told: Array) -> None:
+    """Raises IngestError: files name the jobs of Slurm in several ways, and tell of the same runs."""
+    ways = [one.named_by for one in groups]
+    names = sorted({*ways} - {""})
+    if len(names) < 2:
+        return
+    way = numpy.array([names.index(one) if one else -1 for one in ways])[group]
+    order = numpy.lexsort((way, *told))
+    order = order[(way[order] >= 0) & (told[-1][order] > 0)]
+    same = numpy.all([column[order][1:] == column[order][:-1] for column in told], axis=0)
+    if twice := int((same & (way[order][1:] != way[order][:-1])).sum()):
+        raise IngestError(
+            f"--from: {twice:,} runs are in files that name jobs by {' and by '.join(names)}, expected the same columns in all"
+        )
+
+
+def idle_days(start: Array, end: Array) -> int:
+    """Whole days without a run, of the stretches that last a week or more."""
+    order = numpy.argsort(start, kind="stable")
+    gaps = (start[order][1:] - numpy.maximum.accumulate(end[order])[:-1]) // DAY
+    return int(gaps[gaps >= LONG_GAP].sum())
 
 
 def true_times(start: Array, end: Array, elapsed: Array) -> tuple[Array, Array, int, int]:
@@ -192,7 +221,7 @@ def _bytes_of(
     ledger: Ledger, key: Array, start: Array, group: Array, read: Array, written: Array, every: Array, notes: Counter[str]
 ) -> tuple[Array, Array, int]:
     """Bytes of each run from its own record, its steps and other sources; and the steps whose job is not in the history."""
-    read, written = read.copy(), written.copy()
+    read, written = (numpy.where(believed(amount), amount, NAN) for amount in (read, written))
     steps = _once({name: numpy.frombuffer(column, dtype=column.typecode) for name, column in ledger.steps.items()})
     orphans = int(len(steps["key"]) - numpy.isin(steps["key"], every).sum())
     if not len(key):
@@ -200,7 +229,8 @@ def _bytes_of(
     moves = [(numpy.arange(len(key)), key, steps["key"], steps["start"], steps["read"], steps["written"])]
     if ledger.transfers:
         # Other sources know the number of a job alone: of one that several clusters have, whose bytes they are is unknown.
-        clusters = numpy.array([digest(one.cluster) if one.cluster else 0 for one in ledger.groups], "Q")[group]
+        names = [one.cluster or one.server for one in ledger.groups]
+        clusters = numpy.array([digest(name) if name else 0 for name in names], "Q")[group]
         numbers = key - clusters
         order = numpy.lexsort((start, clusters, numbers))
         again = numbers[order][1:] == numbers[order][:-1]
@@ -214,7 +244,7 @@ def _bytes_of(
         moves.append((order, numbers, keys[told], until, moved[told, 0], moved[told, 1]))
     for order, number, keys, starts, *amounts in moves:
         for column, amount in zip((read, written), amounts, strict=True):
-            counted = numpy.isfinite(amount)
+            counted = believed(amount)
             place = _last_tries(number[order], start[order], keys[counted], starts[counted])
             found = place >= 0
             place = order[place]
@@ -222,6 +252,12 @@ def _bytes_of(
             hit = numpy.bincount(place[found], minlength=len(key)) > 0
             column[hit] = numpy.nan_to_num(column[hit]) + sums[hit]
     return read, written, orphans
+
+
+def believed(amount: Array) -> Array:
+    """Whether bytes are a count: one below zero or beyond all storage is a counter that ran over."""
+    found: Array = (amount >= 0) & (amount < LARGEST)
+    return found
 
 
 def _once(steps: Mapping[str, Array]) -> Mapping[str, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -53,7 +54,11 @@ NO_TIME = frozenset(("", "Unknown", "None", "N/A", "NONE", "UNKNOWN"))
 MOST_DIGITS = 13
 #: Texts of TRES that one reading remembers.
 MOST_KEPT = 100_000
-_DISK = re.compile(r"(?:^|,)fs/disk=([0-9.]+)([KMGTPE]?)")
+_DISK = re.compile(r"(?:^|,)fs/disk=([0-9.]+)([KMGTPE]?)(?=,[a-z]|$)")
+#: What a text of resources has: numbers that the database has for them, and words for none, tell nothing.
+TRES = re.compile(r"(?:^|,)(?:cpu|mem|node|billing|gres/[^=]+)=")
+#: A day without a time of day: a run from one to the next has no length that is known.
+DAY = re.compile(r"\d{4}-\d\d-\d\d|\d{4}-?W\d\d(-?\d)?|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 #: Resources of which a GPU has as many as the site says.
 SHARES = ("shard", "mps")
 #: Names that sites give to accelerators, which no record tells to be GPUs.
@@ -76,13 +81,7 @@ class Allocated(NamedTuple):
 
 
 def tres_of(text: str) -> Allocated:
-    """What a text of trackable resources allocates: the total of GPUs counts once beside those of each type.
-
-    >>> tres_of("billing=64,cpu=64,gres/gpu=8,gres/gpu:h100=8,mem=1T,node=2")
-    Allocated(gpus=56000, gpu='h100', nodes=2)
-    >>> tres_of("cpu=4,gres/gpu:1g.10gb=2,gres/gpu=2,gres/gpumem=5G"), tres_of("cpu=4,gres/shard=2,node=1")
-    (Allocated(gpus=2000, gpu='', nodes=-1), Allocated(gpus=-1, gpu='', nodes=1))
-    """
+    """What a text of trackable resources allocates: the total of GPUs counts once beside those of each type."""
     total = nodes = UNKNOWN
     untold = False
     types: dict[str, int] = {}
@@ -124,11 +123,7 @@ def gres_of(text: str, nodes: int) -> Allocated:
 
 
 def seconds_of(text: str, days: dict[str, int]) -> int:
-    """A time without a zone in seconds, or `UNKNOWN`; `days` remembers days and times of day.
-
-    >>> seconds_of("1970-01-02T00:00:05", {}), seconds_of("Unknown", {}), seconds_of("1700000000", {})
-    (86405, -1, 1700000000)
-    """
+    """A time without a zone in seconds, or `UNKNOWN`; `days` remembers days and times of day."""
     if len(text) == 19:
         day = days.get(text[:10])
         if day is None:
@@ -139,6 +134,8 @@ def seconds_of(text: str, days: dict[str, int]) -> int:
         return day + clock
     if text in NO_TIME:
         return UNKNOWN
+    if DAY.fullmatch(text):
+        raise ValueError(text)
     if text.isdigit() and len(text) < MOST_DIGITS:
         return int(text)
     found = datetime.datetime.fromisoformat(text)
@@ -153,20 +150,12 @@ EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 
 def count_of(text: str) -> int:
-    """A number of nodes, or `UNKNOWN`; `sacct` rounds large ones to `1K`.
-
-    >>> count_of("16"), count_of(""), count_of("1K")
-    (16, -1, -1)
-    """
+    """A number of nodes, or `UNKNOWN`; `sacct` rounds large ones to `1K`."""
     return int(text) if text.isdigit() else UNKNOWN
 
 
 def elapsed_of(text: str) -> int:
-    """A duration in seconds as it is, or as `1-02:03:04`.
-
-    >>> elapsed_of("95"), elapsed_of("1-00:01:05"), elapsed_of("01:05"), elapsed_of("")
-    (95, 86465, 65, -1)
-    """
+    """A duration in seconds as it is, or as `1-02:03:04`."""
     if text.isdigit():
         return int(text)
     if text.startswith("-"):
@@ -181,11 +170,7 @@ def elapsed_of(text: str) -> int:
 
 
 def bytes_moved(text: str) -> float:
-    """Bytes of `fs/disk` in a text of usage; not a number where it does not count them.
-
-    >>> bytes_moved("cpu=00:00:01,fs/disk=2012,mem=5K"), bytes_moved("fs/disk=1.5M"), bytes_moved("cpu=1")
-    (2012.0, 1572864.0, nan)
-    """
+    """Bytes of `fs/disk` in a text of usage; not a number where it does not count them."""
     found = _DISK.search(text) if "fs/disk=" in text else None
     return float(found[1]) * UNITS[found[2]] if found else NAN
 
@@ -193,7 +178,7 @@ def bytes_moved(text: str) -> float:
 def delimiter_of(header: str) -> str:
     """What parts the columns of a header of `sacct`; empty for a line that is none."""
     for mark in ("|", "\t", ";", ","):
-        names = {name.strip().lower() for name in header.split(mark)}
+        names = {name.strip().strip('"').lower() for name in header.split(mark)}
         if len(names) > 2 and (not names.isdisjoint(READ["id"]) or {"start", "end"} < names):
             return mark
     return ""
@@ -212,12 +197,11 @@ def read_rows(lines: Iterable[str], header: str, place: str, ledger: Ledger, acc
 def _read_below(lines: Iterator[tuple[int, str]], header: str, place: str, ledger: Ledger, accounts: bool) -> str:
     """Read the rows below a header; the next header."""
     mark = delimiter_of(header)
-    names = [name.strip().lower().partition("%")[0] for name in header.rstrip("\r\n").split(mark)]
+    names = [name.strip().strip('"').lower().partition("%")[0] for name in header.rstrip("\r\n").split(mark)]
     at = {what: names.index(name) for what, choices in READ.items() for name in choices[::-1] if name in names}
     for what in NEEDED:
         if what not in at:
             raise IngestError(f"{place}: no column {' or '.join(READ[what])}, expected {EXPECTED}")
-    ledger.local = True
     free = [place for place, name in enumerate(names) if name in FREE]
     reader = _Rows(names, at, ledger, accounts)
     width, ident_at = len(names), at.get("id", -1)
@@ -230,9 +214,10 @@ def _read_below(lines: Iterator[tuple[int, str]], header: str, place: str, ledge
             raise IngestError(f"{place}: no column {' or '.join(READ['id'])}, which tells steps from jobs, expected {EXPECTED}")
         ledger.notes["file without job ids, in which a row that is repeated counts again"] += 1
     for number, line in lines:
-        row = line.rstrip("\n").split(mark)
+        # Tables of other programs have quotation marks, and commas part resources too.
+        row = line.rstrip("\n").split(mark) if mark in "|\t" else next(csv.reader([line], delimiter=mark), [])
         if len(row) != width:
-            if len(row) < width or len(free) != 1:
+            if len(row) < width or len(free) != 1 or mark == ",":
                 if delimiter_of(line):
                     return line
                 if line.strip():
@@ -266,6 +251,7 @@ class _Rows:
         others = ("state", "elapsed", "nodes", "partition", "cluster", "read", "written")
         self.state, self.elapsed, self.nodes, self.partition, self.cluster, *self.moved = (at.get(one, -1) for one in others)
         self.account = at.get("account", -1) if accounts else -1
+        self.named_by = "+".join([names[at[one]] for one in ("id", "cluster") if one in at]) or "none"
         self.days: dict[str, int] = {}
         self.allocated: dict[tuple[str, int], Allocated] = {}
         self.grouped: dict[tuple[str, ...], int] = {}
@@ -287,13 +273,14 @@ class _Rows:
             nodes = count_of(row[self.nodes]) if self.nodes >= 0 else UNKNOWN
         except ValueError:
             return False
+        ledger.local |= len(row[self.start]) == 19
         text = row[self.gpus]
         code = CODE_OF.get(state, OTHER)
         if reason := _never_ran(state, start, end, elapsed, text):
             ledger.leave_out(reason, key)
             return True
         # What else a text allocates differs from run to run.
-        told = text if self.is_gres or not text else ",".join(COUNTED(text)) or NOTHING
+        told = text if self.is_gres else ",".join(COUNTED(text)) or (NOTHING if TRES.search(text) else "")
         found = self.allocated.get((told, nodes)) or self.allocates(told, nodes)
         if found.gpus == UNKNOWN:
             ledger.leave_out(_untold(text), key)
@@ -307,7 +294,7 @@ class _Rows:
         group = self.grouped.get(named)
         if group is None:
             account = account_of(named[3]) if self.account >= 0 else ""
-            group = self.grouped[named] = ledger.group(Group(*named[:3], account))
+            group = self.grouped[named] = ledger.group(Group(*named[:3], account, self.named_by))
         ledger.add(key, start, end, elapsed, found.gpus, found.nodes, group, code)
         if self.requested:
             ledger.notes[REQUESTED] += 1

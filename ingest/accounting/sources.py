@@ -160,8 +160,11 @@ EXPECTED = (
 
 
 #: What looks like a history and is none that is read, by how its first line begins.
+AS_TABLE = "which is read as a table alone (--columns start=…,end=…,gpus=…)"
 UNREAD = {
-    r'"[A-Z_]+" "\d+\.\d': "accounting of LSF, which is read as a table alone (--columns start=…,end=…,gpus=…)",
+    r"# Version: |(?:[^:|]*:){20}": f"accounting of Grid Engine, {AS_TABLE}",
+    r"[A-Z]\w+ = |\*\*\* ": f"a history of HTCondor, {AS_TABLE}",
+    r'"[A-Z_]+" "\d+\.\d': f"accounting of LSF, {AS_TABLE}",
     r"(?:[^|]*\|){5}": "a table without a header, whose columns have numbers (--columns id=1,state=2,start=3,end=4,gpus=5)",
 }
 
@@ -178,6 +181,8 @@ def files_of(sources: Sequence[str | Path]) -> list[Path]:
 
     Raises IngestError: one is not there, or a folder is empty.
     """
+    if not sources:
+        raise UsageError("--from: no history, expected files or folders of the scheduler's records")
     found: list[Path] = []
     for source in map(Path, sources):
         if str(source) == STANDARD_INPUT:
@@ -301,7 +306,7 @@ def _read_json(lines: Iterable[str], place: str, ledger: Ledger, asked: Asked) -
     ledger.kinds.update(kinds or {"empty list"})
 
 
-FORMAT = 2
+FORMAT = 3
 A_PART = "a part that `ingest site --part i/n -o FILE.npz` wrote"
 _PART = re.compile(r"(\d{1,4})/(\d{1,4})")
 
@@ -322,11 +327,12 @@ def part_of(histories: Sequence[str | Path], part: str) -> tuple[list[Path], str
     return files[number - 1 :: count], sha256(json.dumps(listing).encode()).hexdigest()
 
 
-def part_bytes(ledger: Ledger, part: str, listing: str, accounts: bool) -> bytes:
+def part_bytes(ledger: Ledger, part: str, listing: str, asked: Mapping[str, bool]) -> bytes:
     """The file of a part: what was read, before anything that needs the whole history."""
+    groups = [one if asked["partitions"] else one._replace(partition="") for one in ledger.groups]
     about = {
-        "format": FORMAT, "part": part, "listing": listing, "accounts": accounts, "local": ledger.local,
-        "groups": [*ledger.groups], "removed": ledger.removed, "notes": ledger.notes, "kinds": ledger.kinds,
+        "format": FORMAT, "part": part, "listing": listing, **asked, "local": ledger.local, "groups": groups,
+        "removed": ledger.removed, "notes": ledger.notes, "kinds": ledger.kinds,
     }  # fmt: skip
     arrays = {
         **{f"run_{name}": numpy.frombuffer(column, column.typecode) for name, column in ledger.columns.items()},
@@ -341,12 +347,12 @@ def part_bytes(ledger: Ledger, part: str, listing: str, accounts: bool) -> bytes
     return buffer.getvalue()
 
 
-def read_parts(paths: Sequence[str | Path], accounts: bool) -> Ledger:
+def read_parts(paths: Sequence[str | Path], asked: Mapping[str, bool]) -> Ledger:
     """Put parts together.
 
     Raises:
         IngestError: one cannot be read, or is missing.
-        UsageError: one is there twice, is of another history, or was read without the accounts that classes ask for.
+        UsageError: one is there twice, is of another history, or was read without the names that classes ask for.
     """
     whole, seen, listing = Ledger(), dict[str, str](), ""
     for path in files_of(paths):
@@ -365,8 +371,8 @@ def read_parts(paths: Sequence[str | Path], accounts: bool) -> Ledger:
             raise UsageError(f"--merge: part {about['part']} is there twice, expected each part once")
         if about["listing"] != listing:
             raise UsageError(f"--merge: {place} is a part of another history, or its files have changed since the other parts")
-        if accounts and not about["accounts"]:
-            raise UsageError(f"--merge: part {about['part']} was read without accounts, expected --classes with --part too")
+        for names in (name for name, needed in asked.items() if needed and not about[name]):
+            raise UsageError(f"--merge: part {about['part']} was read without {names}, expected --classes with --part too")
         seen[about["part"]] = place
         _append(whole, found, groups)
         whole.local |= bool(about["local"])

@@ -10,7 +10,7 @@ from itertools import chain, islice
 
 from ingest.accounting import ledger as records
 from ingest.accounting.ledger import CODE_OF, CODES, NAN, PARTS, UNKNOWN, Group, Ledger, account_of, digest, key_of
-from ingest.accounting.slurm import NO_TIME, elapsed_of, read_rows, seconds_of
+from ingest.accounting.slurm import DAY, NO_TIME, TRES, elapsed_of, read_rows, seconds_of
 from ingest.errors import IngestError, UsageError, expected_one_of
 
 #: What a column of a table may be.
@@ -18,13 +18,20 @@ ROLES = ("id", "start", "end", "duration", "gpus", "nodes", "gpu", "partition", 
          "written")  # fmt: skip
 #: Codes of states as tables write them.
 STATES = {word.lower(): code for word, code in CODE_OF.items()}
-#: A day without a time of day: a run from one to the next has no length that is known.
-_DAY = re.compile(r"\d{4}-\d\d-\d\d|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
+#: Words in the name of a column that say something else than what is read as it: seconds since 1970, seconds, GPUs, bytes.
+_FRACTIONS, _SIZES = "ms msec millis milliseconds us micros ns nanos", "kb kib mb mib gb gib tb tib pb gbit rate bandwidth ops"
+ELSEWISE = {
+    "start": _FRACTIONS, "end": _FRACTIONS, "duration": f"{_FRACTIONS} min mins minute minutes m h hr hrs hour hours day days",
+    "gpus": "milli percent pct util utilization node task hours seconds mem memory", "read": _SIZES, "written": _SIZES,
+}  # fmt: skip
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+#: Days since 1900, as spreadsheets count them, from 1990 to 2099.
+SPREADSHEET = (32_874, 73_050)
+_ZONE = re.compile(r"\d\d:\d\d.*(?:Z|[+-]\d\d:?\d\d)")
 #: Thousandths of a GPU.
 THOUSAND = 1000
 #: Rows in which a column of GPUs shows whether it holds numbers or what Slurm allocates, such as `gres/gpu=8,node=1`.
 LOOKED_AT = 40
-_TRES = re.compile(r"(?:^|,)(?:cpu|mem|node|billing|gres/[^=]+)=")
 #: What `sacct` calls a column; it calls the others as they are called here.
 SACCT = {"id": "jobidraw", "duration": "elapsed", "gpus": "alloctres", "nodes": "nnodes", "read": "tresusageintot",
          "written": "tresusageouttot"}  # fmt: skip
@@ -74,6 +81,9 @@ def read_table(lines: Iterable[str], place: str, ledger: Ledger, columns: Mappin
             at[role] = names.index(name)
         else:
             raise IngestError(f"{place}: no column '{name}' for {role}, expected one of its {len(names)} columns")
+        words = {*map(str.lower, _WORDS.findall(name)), *_WORDS.findall(name.lower())}
+        if word := min(words & {*ELSEWISE.get(role, "").split()}, default=""):
+            raise IngestError(f"{place}: column '{name}' has '{word}' in its name, expected seconds, GPUs of a run, or bytes")
     rows = chain([first] if numbered else [], lines)
     ahead = [*islice(rows, LOOKED_AT)]
     rows = chain(ahead, rows)
@@ -81,13 +91,16 @@ def read_table(lines: Iterable[str], place: str, ledger: Ledger, columns: Mappin
         role: [row[at[role]].strip() for row in csv.reader(ahead, delimiter=mark) if role in at and len(row) > at[role]]
         for role in ("start", "gpus")
     }
-    if shown["start"] and all(map(_DAY.fullmatch, shown["start"])):
+    if shown["start"] and all(map(DAY.fullmatch, shown["start"])):
         raise IngestError(f"{place}: start has days alone, expected times of day or seconds")
-    if any(map(_TRES.search, shown["gpus"])):
+    numbers = [float(one) for one in shown["start"] if one.replace(".", "", 1).isdigit()]
+    if any(one % 1 for one in numbers) and all(SPREADSHEET[0] <= one <= SPREADSHEET[1] for one in numbers):
+        raise IngestError(f"{place}: start has days as a spreadsheet counts them, expected times of day or seconds")
+    if any(map(TRES.search, shown["gpus"])):
         written = {place: SACCT.get(role, role) for role, place in at.items()}
         read_rows(rows, mark.join(written.get(place, "-") for place in range(len(names))), place, ledger, accounts)
         return
-    ledger.local = True
+    ledger.local |= not all(map(_zoned, shown["start"]))
     days: dict[str, int] = {}
     width = len(names)
     for row in cells(rows):
@@ -100,6 +113,12 @@ def _add_row(row: Sequence[str], at: Mapping[str, int], ledger: Ledger, accounts
     cell = {role: row[place].strip() for role, place in at.items()}
     try:
         start, end = (_time(cell.get(name, ""), days) for name in ("start", "end"))
+        if (
+            UNKNOWN not in (start, end)
+            and len(cell["start"]) != len(cell["end"])
+            and _zoned(cell["start"]) != _zoned(cell["end"])
+        ):
+            return False
         duration = elapsed_of(cell["duration"].partition(".")[0]) if cell.get("duration") else UNKNOWN
         if cell.get("duration") and duration == UNKNOWN:
             return False
@@ -123,6 +142,11 @@ def _add_row(row: Sequence[str], at: Mapping[str, int], ledger: Ledger, accounts
         group = Group(cluster, cell.get("gpu", ""), cell.get("partition", ""), account)
         ledger.add(key, start, end, duration, max(gpus, 0), nodes, ledger.group(group), state, *moved)
     return True
+
+
+def _zoned(text: str) -> bool:
+    """Whether a time is of a zone, as seconds since 1970 are."""
+    return text.replace(".", "", 1).isdigit() or _ZONE.search(text) is not None
 
 
 def _time(text: str, days: dict[str, int]) -> int:

@@ -13,7 +13,7 @@ import numpy
 from numpy.typing import NDArray
 
 from ingest.accounting import ledger as records
-from ingest.accounting.classes import BY_PARTITION, BY_SIZE, Classes, Machine, class_of_each, machine_of, read_classes
+from ingest.accounting.classes import BY_PARTITION, BY_SIZE, Classes, Machine, class_of_each, distinct, machine_of, read_classes
 from ingest.accounting.concurrency import Profile, profile, starts_per_minute, weighted_quantiles, window_of
 from ingest.accounting.ledger import CODES, PARTS, shown_name
 from ingest.accounting.result import ClassUse, ClusterUse, Usage, site_text
@@ -80,11 +80,11 @@ def usage(*histories: str | Path, **options: Unpack[UsageOptions]) -> Usage:
         raise UsageError("--part: expected -o FILE.npz with it; `ingest.accounting.usage.part` returns its bytes")
     classes, catalog = read_classes(given["classes"]), opened(given["catalogs"])
     if not given["merge"]:
-        ledger = read_histories(_checked(histories), Asked(columns_of(given["columns"]), classes.accounts))
+        ledger = read_histories(histories, Asked(columns_of(given["columns"]), classes.asked["accounts"]))
     elif given["columns"]:
         raise UsageError("--merge: found --columns with it, expected parts alone")
     else:
-        ledger = read_parts(_checked(histories), classes.accounts)
+        ledger = read_parts(histories, classes.asked)
     return usage_of(settled(ledger), classes, catalog, given["node"])
 
 
@@ -94,15 +94,9 @@ def part(*histories: str | Path, **options: Unpack[UsageOptions]) -> bytes:
     if given["merge"] or not given["part"]:
         raise UsageError("--part: found --merge with it, expected one of them")
     classes = read_classes(given["classes"])
-    asked = Asked(columns_of(given["columns"]), classes.accounts)
-    files, listing = part_of(_checked(histories), given["part"])
-    return part_bytes(read_histories(files, asked), given["part"], listing, classes.accounts)
-
-
-def _checked(histories: Sequence[str | Path]) -> Sequence[str | Path]:
-    if not histories:
-        raise UsageError("--from: no history, expected files or folders of the scheduler's records")
-    return histories
+    asked = Asked(columns_of(given["columns"]), classes.asked["accounts"])
+    files, listing = part_of(histories, given["part"])
+    return part_bytes(read_histories(files, asked), given["part"], listing, classes.asked)
 
 
 def usage_of(runs: Runs, classes: Classes, catalog: Catalog, node: str | None = None) -> Usage:
@@ -142,7 +136,8 @@ def usage_of(runs: Runs, classes: Classes, catalog: Catalog, node: str | None = 
                 own = runs.only(chosen)
                 found.append(_class_use(name, clusters[-1], own, hours[chosen], all_hours, window, job))
     several = {one.cluster for one in found}
-    named = [one._replace(name=f"{one.cluster}-{one.name}"[:63]) if len(several) > 1 else one for one in found]
+    titles = distinct(f"{one.cluster}-{one.name}" if len(several) > 1 else one.name for one in found)
+    named = [one._replace(name=title) for one, title in zip(found, titles, strict=True)]
     results = {name: Quantity(value, unit_of(name)) for name, value in _results(runs, window, all_hours).items()}
     coverage = _coverage(runs, hours, clusters, named)
     results["coverage"] = Quantity(coverage["allocations"], "1")
@@ -184,11 +179,8 @@ def _cluster_names(kinds: Sequence[tuple[str, str]], machines: Sequence[Machine]
         host = shown_name(cluster) or (f"cluster-{number}" if cluster else "")
         card = machine.gpu or (f"gpu-{number}" if gpu else "")
         parts.append([re.sub(r"[^A-Za-z0-9_-]+", "-", one).strip("-") for one in (host, card)])
-    names: list[str] = []
-    for host, card in parts:
-        name = "-".join(filter(None, (host if len({one for one, _ in parts}) > 1 else "", card))) or host or "main"
-        names.append(name if name not in names else f"{name}-{len(names) + 1}")
-    return names
+    several = len({host for host, _ in parts}) > 1
+    return distinct("-".join(filter(None, (host if several else "", card))) or host or "main" for host, card in parts)
 
 
 def _results(runs: Runs, window: tuple[int, int], gpu_hours: float) -> dict[str, float]:

@@ -24,7 +24,7 @@ COLUMNS = {
 }
 #: words in the name of a quantity that is a share, which people read in percent
 SHARE_WORDS = {"share", "fraction", "waste", "utilization", "allocation", "hit", "efficiency", "headroom", "fill", "overhead",
-               "duty", "goodput", "coverage"}  # fmt: skip
+               "duty", "goodput", "coverage", "quarterly"}  # fmt: skip
 #: What the columns of a site belong to, as in `job_read_bandwidth_of_jobs`.
 ROWS = ("jobs", "serving", "clusters", "datasets", "holdings", "years")
 _SPELLED = (
@@ -34,29 +34,17 @@ _SPELLED = (
 
 
 def label(name: str) -> str:
-    """The heading of a quantity or of a column.
-
-    >>> label("site_raw_bytes"), label("basis"), label("bytes_per_gpu")
-    ('Raw capacity', 'Evidence level', 'Bytes per GPU')
-    """
+    """The heading of a quantity or of a column."""
     return capitalised(plain(name))
 
 
 def is_share(name: str, unit: str) -> bool:
-    """Whether people read a quantity in percent.
-
-    >>> is_share("cache_hit_fraction", "1"), is_share("replicas", "1"), is_share("file_opens", "file/s")
-    (True, False, False)
-    """
+    """Whether people read a quantity in percent."""
     return unit == "1" and not SHARE_WORDS.isdisjoint(name.split("_"))
 
 
 def unit_word(name: str, unit: str) -> str:
-    """The unit next to a number; `share` or `number` for a quantity without one.
-
-    >>> unit_word("fill_limit", "1"), unit_word("replicas", "1"), unit_word("file_opens", "file/s")
-    ('share', 'number', 'file/s')
-    """
+    """The unit next to a number; `share` or `number` for a quantity without one."""
     return unit if unit != "1" else "share" if is_share(name, unit) else "number"
 
 
@@ -94,11 +82,7 @@ def span(low: float | None, high: float | None, unit: str, between: str) -> str:
 
 
 def joined_ends(low: str, high: str, between: str) -> str:
-    """Two values as a range, with one unit where both have the same one.
-
-    >>> joined_ends("1 GB/s", "2 GB/s", " – "), joined_ends("900 MB/s", "2 GB/s", " – "), joined_ends("3", "4", " – ")
-    ('1 – 2 GB/s', '900 MB/s – 2 GB/s', '3 – 4')
-    """
+    """Two values as a range, with one unit where both have the same one."""
     number, _, unit = low.partition(" ")
     return f"{number}{between}{high}" if unit and high.endswith(f" {unit}") else f"{low}{between}{high}"
 

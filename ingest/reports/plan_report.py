@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
@@ -109,6 +109,10 @@ class PaperOptions(TypedDict, total=False):
             default=(),
         ),
     ]
+    offers: Annotated[
+        str | Path | None,
+        option("Offers whose flips a table shows instead of those of systems: the JSON that ingest response wrote.", "FILE"),
+    ]
 
 
 class ReportOptions(PaperOptions, YearsOptions, SiteOptions, total=False):
@@ -138,7 +142,7 @@ def report(
     systems = [storage] if isinstance(storage, str) else list(storage)
     paths = [Path(one) for one in ([output] if isinstance(output, (str, Path)) else output)]
     apart = None if asked["derivations"] is None else Path(asked["derivations"])
-    _check(paths, apart, for_vendor, template, systems)
+    _check(paths, apart, for_vendor, template, {"--storage": bool(systems), "--offers": asked["offers"] is not None})
     with garbage_collection_paused():
         planned = plan(
             site, years=asked["years"], seed=asked["seed"], root=asked["root"], catalogs=asked["catalogs"], set=asked["set"]
@@ -147,12 +151,12 @@ def report(
             raise UsageError("--set: found several scenarios, expected one for a report")
         if for_vendor:
             refuse_undecided(planned.decided)
-        writer = ReportWriter(planned, for_vendor, apart, template, systems, lacking())
+        writer = ReportWriter(planned, for_vendor, apart, template, systems, asked["offers"], lacking())
         try:
             made = writer.contents(paths)
         except NativeFailure as failure:
             why = FAILED.format(why=str(failure).rstrip(":"))
-            writer = ReportWriter(planned, for_vendor, apart, template, systems, why)
+            writer = replace(writer, no_charts=why)
             made = writer.contents(paths)
     write_all(made)
     notes = () if template is None else template_warnings(writer.document, template)
@@ -162,7 +166,7 @@ def report(
 
 
 def _check(
-    outputs: Sequence[Path], derivations: Path | None, for_vendor: bool, template: str | Path | None, storage: Sequence[str]
+    outputs: Sequence[Path], derivations: Path | None, for_vendor: bool, template: str | Path | None, named: Mapping[str, bool]
 ) -> None:
     """Refuse files and options that do not go together, before anything is computed."""
     if not outputs:
@@ -183,11 +187,12 @@ def _check(
     suffixes = {path.suffix.lower() for path in outputs}
     if template is not None and suffixes.isdisjoint(FILLED):
         raise UsageError("--template fills a .docx, expected --output with one")
-    if storage and for_vendor:
-        raise UsageError("--storage: systems are not named to vendors, expected without --for-vendor")
-    if storage and suffixes.isdisjoint((".xlsx", *DOCUMENTS)):
-        expected = ", ".join(sorted((".xlsx", *DOCUMENTS)))
-        raise UsageError(f"--storage is for a document or a workbook, expected --output with one of {expected}")
+    for option_given in (name for name, given in named.items() if given):
+        if for_vendor:
+            raise UsageError(f"{option_given}: systems are not named to vendors, expected without --for-vendor")
+        if suffixes.isdisjoint((".xlsx", *DOCUMENTS)):
+            expected = ", ".join(sorted((".xlsx", *DOCUMENTS)))
+            raise UsageError(f"{option_given} is for a document or a workbook, expected --output with one of {expected}")
     for _, path, _ in every:
         check_target(path)
 
@@ -201,6 +206,7 @@ class ReportWriter:
     derivations: Path | None  # the file of the derivations, where they have one of their own
     template: str | Path | None  # of the buyer's, for the Word document
     storage: Sequence[str]  # systems whose ceilings a chart shows
+    offers: str | Path | None  # JSON of the offers that are turned
     no_charts: str  # why there are no charts; empty where they can be rendered
 
     def contents(self, paths: Sequence[Path]) -> dict[Path, bytes]:
@@ -241,7 +247,7 @@ class ReportWriter:
     @cached_property
     def found(self) -> Fits | None:
         """The systems named, with what would change the verdict on each; None where none is named."""
-        return fit_plan(self.plan, self.storage) if self.storage else None
+        return fit_plan(self.plan, self.storage, self.offers) if self.storage or self.offers else None
 
 
 def rendered(document: Document, suffix: str, template: str | Path | None = None) -> bytes:

@@ -19,7 +19,7 @@ from ingest.engine.value import Input, Quantity
 from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, brief, expected_one_of
 from ingest.requirement import PRIORITIES
 from ingest.site.plan import Plan
-from ingest.site.plan_file import SITE_SUFFIXES, plan_of_site
+from ingest.site.plan_file import SITE_SUFFIXES, plan_of_site, read_object
 from ingest.sizing.bandwidth import sized
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import Job, job_of, quantities_of
@@ -27,9 +27,10 @@ from ingest.sizing.rules import Finding, finding, unused, without_unit
 from ingest.storage import data_path
 from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
 from ingest.storage.existing import measured_entry, stock_of, without
-from ingest.storage.fit_result import MISFIT, QUESTION, RESULTS, UNKNOWN, Fit, Fits
+from ingest.storage.fit_result import MISFIT, QUESTION, RESULTS, UNKNOWN, Fit, Fits, Offer
 from ingest.storage.flips import MOST_SYSTEMS, flips_of
 from ingest.storage.need import ALL, PLAIN, REQUIRABLE, FitOptions, Need, StorageOptions, from_numbers, names_job, need_of
+from ingest.storage.replanning import meets, same
 from ingest.storage.system_quantities import (
     DEGRADED,
     FURTHER,
@@ -51,7 +52,7 @@ from ingest.storage.system_quantities import (
     with_drives,
     with_technology,
 )
-from ingest.units import display, parse
+from ingest.units import display, parse, physical
 
 COMPARED = ("system", "service", "software")  # Classes that `all` compares; entries of other classes are given by id
 #: Classes of what is installed, which can lose a failure domain; that of a service is its operator's affair.
@@ -388,7 +389,10 @@ def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
     catalog, gpus = opened(asked.pop("catalogs")), asked.pop("gpus")
     plain = from_numbers(**{name: given[name] for name in PLAIN})
     job = sized(job_of(**asked).named(), quantities_of({}, {"gpus": gpus}).get("gpus"), catalog)
-    site = _site_of(plan, catalog, given["root"]) if given["flip"] else None
+    if given["offers"] is not None and not given["flip"]:
+        raise UsageError("--offers: only their flips are shown, expected --flip")
+    site = _site_of(plan, catalog, given["root"], given["offers"] is not None) if given["flip"] else None
+    offers = () if site is None or given["offers"] is None else offers_in(given["offers"], site, given["priority"])
     need = need_of(site or plan, plain, job, catalog, given["priority"], given["root"])
     listed = ids_in(given["storage"])
     if not listed:
@@ -406,35 +410,78 @@ def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
     notes = [unused(Option(f"set.{name}")) for name in settings if name not in used]
     notes += without_unit({"capacity": plain.get("required_usable_bytes")})
     if site is not None:
-        found = with_flips(found, site, terms, given["priority"])
+        found = with_flips(found, site, terms, given["priority"], offers)
     return replace(found, need=replace(found.need, notes=(*found.need.notes, *notes)))
 
 
-def with_flips(found: Fits, plan: Plan, terms: Terms = ONE_SPARE, priority: str = PRIORITIES[0]) -> Fits:
-    """The comparison with what would change the verdicts on the first systems that can be chosen, or on all that are named."""
+def with_flips(
+    found: Fits, plan: Plan, terms: Terms = ONE_SPARE, priority: str = PRIORITIES[0], offers: Sequence[Offer] = ()
+) -> Fits:
+    """The comparison with what would change the verdicts on offers, else on the first systems to choose, or on all named."""
     able = [one for one in found.systems if not found.compared or one.verdict not in (UNKNOWN, MISFIT)][:MOST_SYSTEMS]
-    able = [one for one in able if not one.ruled_out]
+    able = [one for one in able if not one.ruled_out and not offers]
     judges = [chosen(one, terms, found.catalog) for one in able]
-    return replace(found, flips=flips_of(plan, able, judges, found.need, priority))
+    return replace(found, flips=flips_of(plan, able, judges, found.need, priority, offers))
 
 
-def fit_plan(plan: Plan, storage: Sequence[str]) -> Fits:
-    """Systems compared with the mandatory lines of a plan, with their flips; without where storage is in place.
+def fit_plan(plan: Plan, storage: Sequence[str], offers: str | Path | None = None) -> Fits:
+    """Systems compared with the mandatory lines of a plan, with their flips or those of offers; systems that storage is in
+    place beside have none.
 
-    Raises UsageError: an unknown id.
+    Raises UsageError: an unknown id, or what `offers_in` refuses.
     """
     found = fit_need(need_of(plan, {}, Job(), plan.catalog), ids_in(storage), plan.catalog)
-    return found if found.need.existing else with_flips(found, plan)
+    judged = () if offers is None else offers_in(offers, plan, PRIORITIES[0])
+    return with_flips(found, plan, offers=judged) if judged or not found.need.existing else found
 
 
-def _site_of(plan: str | Path | None, catalog: Catalog, root: str | Path | None) -> Plan:
-    """The plan of a site file, whose inputs are turned. Raises UsageError: another source of needs, or storage in place."""
+def _site_of(plan: str | Path | None, catalog: Catalog, root: str | Path | None, offered: bool) -> Plan:
+    """The plan of a site file, whose inputs are turned for systems, or for offers.
+
+    Raises UsageError: another source of needs, or storage in place, which offers do not share the need with.
+    """
     if plan is None or Path(plan).suffix.lower() not in SITE_SUFFIXES:
         raise UsageError("--flip: the inputs of a site are turned, expected SITE.yaml")
     found = plan_of_site(plan, catalog, root=root)
-    if found.site.section("storage").get("existing"):
-        raise UsageError("--flip: the site has storage in place, whose share of each need is not turned; leave out `existing`")
+    if found.site.section("storage").get("existing") and not offered:
+        raise UsageError(
+            "--flip: the storage in place delivers another part of the need at other inputs, expected a copy of the site "
+            "without `storage.existing`: units are then those of the whole need; or --offers"
+        )
     return found
+
+
+#: Verdicts of `ingest response` on a line that a value decides, by whether the value meets the line.
+BY_VALUE = {"met": True, "missed": False}
+
+
+def offers_in(path: str | Path, plan: Plan, priority: str) -> tuple[Offer, ...]:
+    """The offers in the JSON of `ingest response`, with what each states for the lines of a plan.
+
+    Raises UsageError: not such a file, or one of other requirements than those of the plan; IngestError: it cannot be read.
+    """
+    data, found = read_object(Path(path)), list[Offer]()
+    lines = [one for one in plan.requirements if PRIORITIES.index(one.priority) <= PRIORITIES.index(priority)]
+    try:
+        for body in data.get("offers", [data]) if data.get("command") == "response" else ():
+            name, values = str(body.get("name") or Path(body["file"]).stem), dict[str, float]()
+            rows = {row["id"]: row for row in body["requirements"]}
+            for line in lines:
+                row = rows.get(line.id)
+                if row is None or physical(row["unit"]) != physical(line.unit) or not same(float(row["required"]), line.value):
+                    found_other = f"{name}: {line.id}: other requirements than those of this site"
+                    raise UsageError(
+                        f"--offers: {path}: {found_other}, expected {display(line.value, line.unit, binary=False)}"
+                    )
+                offered = math.nan if row["offered"] is None else float(row["offered"])
+                if BY_VALUE.get(row["result"]) is meets(offered, line.value) and not math.isnan(offered):
+                    values[line.id] = offered
+            found.append(Offer(name, str(body["verdict"]), values, tuple(one.id for one in lines if one.id not in values)))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        found = []
+    if not found:
+        raise UsageError(f"--offers: {path}: expected what `ingest response … --format json` wrote")
+    return tuple(found)
 
 
 def unmeetable(plan: Plan) -> Iterator[Finding]:

@@ -271,6 +271,8 @@ def _is_recalled(step: Step) -> bool:
     return any(_is_recalled(inner) for inner in step.inputs if inner.name != "units")
 
 
+#: Share of the draws in which a system takes another amount, from which on the shares of its variance are worth stating.
+LEAST_MOVED = 0.01
 #: Verdicts on one requirement line.
 LINE_HOLDS, LINE_FAILS, LINE_OPEN = LINE_VERDICTS = ("holds", "fails", "not known")
 
@@ -344,6 +346,15 @@ class Observation(NamedTuple):
     undecided: int
 
 
+class Offer(NamedTuple):
+    """What a vendor offers, as `ingest response` wrote it."""
+
+    name: str
+    verdict: str  # on all of it, today
+    values: Mapping[str, float]  # of the lines that its value decides, by id
+    open: tuple[str, ...]  # the other lines: no value decides the verdict on them
+
+
 class Flips(NamedTuple):
     """What would change the verdicts."""
 
@@ -352,6 +363,8 @@ class Flips(NamedTuple):
     refused: Mapping[str, str]  # why inputs were not turned, by their name
     effects: tuple[InputEffect, ...] = ()  # of the inputs that have a range, the largest of each system first
     observation: Observation | None = None  # to make first; None where no verdict is undecided, or nothing observes its inputs
+    offers: tuple[Offer, ...] = ()  # that were judged instead of systems
+    unmoved: tuple[str, ...] = ()  # systems of which fewer than `LEAST_MOVED` of the draws take another amount
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
@@ -361,6 +374,8 @@ class Flips(NamedTuple):
             "not_turned": dict(self.refused),
             "effects": [one._asdict() for one in self.effects],
             "observation": None if self.observation is None else self.observation._asdict(),
+            "unmoved": list(self.unmoved),
+            **({"offers": [one._asdict() for one in self.offers]} if self.offers else {}),
         }
 
 

@@ -23,21 +23,21 @@ from ingest.site.influence import DRAIN, FAILURES, SiteInput, site_inputs
 from ingest.site.load_conditions import LoadPart, mean_request, mix_of
 from ingest.site.plan import Plan
 from ingest.site.plan_file import planned_again
-from ingest.storage.data_path import INSTALLED, ROUNDING, LayerVerdict
-from ingest.storage.fit_result import LINE_FAILS, Fit, Flip, Flips, InputEffect, Observation, Steady
+from ingest.storage.fit_result import LEAST_MOVED, LINE_FAILS, Fit, Flip, Flips, InputEffect, Observation, Offer, Steady
 from ingest.storage.need import NODES, READS, TO_BUY, Need, io_size_of, link_of, most_demanding, need_in
 from ingest.storage.replanning import (
     CONDITIONS,
-    NODE_READ_NEED,
     READ_NEED,
     Again,
+    Carried,
     Judge,
+    Offered,
+    Required,
     Suspect,
     beyond,
     same,
     sides_of,
     verdict_of,
-    waits,
 )
 
 #: Systems of which flips are shown where none is named.
@@ -63,8 +63,6 @@ HELD = "required_usable_bytes"
 STORED = frozenset((HELD, "files_needed"))
 #: Draws behind the share of an input in the variance, and their seed.
 DRAWS, SEED = 32_768, 0
-#: Share of the draws in which a system takes another amount, from which on the shares of its variance are worth stating.
-LEAST_MOVED = 0.01
 #: What observes a quantity, and the command; the braces take the job or the data set.
 A_JOB = ("an hour of {}", "ingest observe --pid PID --path DATA --window 1h -o {}.json")
 A_SAMPLE = ("a sample of the data of {}", "ingest measure PATH --samples -o {}.json")
@@ -81,18 +79,18 @@ OBSERVED: Mapping[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def flips_of(plan: Plan, systems: Sequence[Fit], judges: Sequence[Judge], need: Need, priority: str) -> Flips:
+def flips_of(
+    plan: Plan, systems: Sequence[Fit], judges: Sequence[Judge], need: Need, priority: str, offers: Sequence[Offer] = ()
+) -> Flips:
     """The flips of systems over the inputs of a site, the effects of its uncertain inputs, and what to observe first.
 
-    Args:
-        plan: of the site.
-        systems, judges: as their units are counted, and what judges each with these units fixed.
-        need: of the plan.
-        priority: the lowest of the lines that count.
+    Systems are given as their units are counted, with what judges each with these units fixed; `offers` are judged instead, by
+    the values that they state for any line. Lines below the priority do not count.
     """
     import numpy
 
-    lines, refused, inputs = _Lines(plan, priority), dict[str, str](), list[SiteInput]()
+    lines, refused, unmoved = _Lines(plan, priority, every=bool(offers)), dict[str, str](), list[str]()
+    inputs = list[SiteInput]()
     for one in site_inputs(plan):
         if lines.reached(one):
             why = _refusal(one, lines)
@@ -103,19 +101,22 @@ def flips_of(plan: Plan, systems: Sequence[Fit], judges: Sequence[Judge], need: 
     # Inputs of one quantity stand together, as what chooses other formulas is mostly one quantity.
     checked = _checked(plan, sorted(inputs, key=lambda one: one.steps[0].name), lines, refused)
     inputs = sorted(checked, key=lambda one: one.name)
-    carried = [_Carried(judge(need), lines) for judge in judges]
-    again = Again(plan, need, {one.entry.id: judge for one, judge in zip(systems, judges, strict=True)}, priority)
+    carried = [*(Carried(judge(need), lines.needs) for judge in judges), *(Offered(one, lines.names) for one in offers)]
+    judged = {one.entry.id: judge for one, judge in zip(systems, judges, strict=True)}
+    again = Again(plan, need, judged, priority, offers)
     with numpy.errstate(all="ignore"):
         found = [row for one in inputs for row in _turned(one, lines, carried)]
         suspects = [row for row in found if isinstance(row, Suspect)]
         unlike = again.unlike(suspects, lines.required_at)
         refused |= {row.flip.input: beyond(row.flip) for row in sorted(unlike, key=lambda row: -row.flip.distance)}
-        effects = tuple(_effects([one for one in inputs if one.low is not None], lines, systems))
+        effects = tuple(_effects([one for one in inputs if one.low is not None], lines, systems, unmoved))
     flips = [row for row in found if isinstance(row, Flip)]
     flips += [row.flip for row in suspects if row not in unlike]
-    flips.sort(key=lambda one: (not one.inside_range, one.then != LINE_FAILS, one.distance))
+    # What fails a line today changes its verdict first where the line holds.
+    failing = {one.system for one in flips if one.verdict == LINE_FAILS}
+    flips.sort(key=lambda one: (not one.inside_range, (one.then == LINE_FAILS) == (one.system in failing), one.distance))
     steady = tuple(row for row in found if isinstance(row, Steady))
-    return Flips(tuple(flips), steady, refused, effects, _observation(inputs, flips, effects))
+    return Flips(tuple(flips), steady, refused, effects, _observation(inputs, flips, effects), tuple(offers), tuple(unmoved))
 
 
 def _checked(plan: Plan, inputs: Sequence[SiteInput], lines: _Lines, refused: dict[str, str]) -> list[SiteInput]:
@@ -134,8 +135,11 @@ def _checked(plan: Plan, inputs: Sequence[SiteInput], lines: _Lines, refused: di
     return [one for part in (inputs[:half], inputs[half:]) for one in _checked(plan, part, lines, refused)]
 
 
-def _effects(inputs: Sequence[SiteInput], lines: _Lines, systems: Sequence[Fit]) -> Iterator[InputEffect]:
-    """The total effect of each uncertain input on how much of each system is bought, by Jansen's estimator."""
+def _effects(inputs: Sequence[SiteInput], lines: _Lines, systems: Sequence[Fit], unmoved: list[str]) -> Iterator[InputEffect]:
+    """The total effect of each uncertain input on how much of each system is bought, by Jansen's estimator.
+
+    A system that hardly any draw moves joins the `unmoved`.
+    """
     import numpy
 
     draws = [[draw(one.uncertain, DRAWS, SEED + turn) for one in inputs] for turn in (0, 1)]
@@ -158,6 +162,7 @@ def _effects(inputs: Sequence[SiteInput], lines: _Lines, systems: Sequence[Fit])
         amount = _Amount(system, step, lines)
         drawn, found = amount.of(lines.all_of(base, DRAWS)), list[InputEffect]()
         if (drawn != numpy.median(drawn)).mean() < LEAST_MOVED:
+            unmoved.append(system.entry.id)
             continue
         for one, other, pair in zip(inputs, map(amount.of, again), ends, strict=True):
             # Both halves have the whole variance: what is rare in one is not held against the other.
@@ -208,28 +213,15 @@ def _observation(inputs: Sequence[SiteInput], flips: Sequence[Flip], effects: Se
     )
 
 
-class Required(NamedTuple):
-    """What the lines require for many values of an input.
-
-    Attributes:
-        lines: a row for each line, a column for each value.
-        clients, sizes: of the largest read line for each value: its clients, and the mean size of their requests.
-    """
-
-    lines: Any
-    clients: Any
-    sizes: Any
-
-
 class _Lines:
-    """The requirement lines that set a need, as functions of the inputs of the site."""
+    """The requirement lines that set a need, or every line, as functions of the inputs of the site."""
 
-    def __init__(self, plan: Plan, priority: str) -> None:
+    def __init__(self, plan: Plan, priority: str, every: bool = False) -> None:
         import numpy
 
         counted = PRIORITIES[: PRIORITIES.index(priority) + 1]
-        able = [one for one in plan.lines if need_in(one.requirement) and one.priority in counted]
-        buys = any(one.requirement.metric == TO_BUY for one in able)
+        able = [one for one in plan.lines if (every or need_in(one.requirement)) and one.priority in counted]
+        buys = not every and any(one.requirement.metric == TO_BUY for one in able)
         # Where capacity to buy is a line, the data held set no need.
         self.lines = [one for one in able if not buys or need_in(one.requirement) != HELD or one.requirement.metric == TO_BUY]
         self.names = [one.requirement.id for one in self.lines]
@@ -259,6 +251,7 @@ class _Lines:
             for place, one in enumerate(self.lines)
             if self.needs[place] == READ_NEED and one.requirement.conditions.clients
         ]
+        self.sizes = {place: io_size_of(self.lines[place].requirement.conditions) or math.nan for place in self.reading}
         reads = (read[:2] for place in self.reading for read in self.lines[place].reads)
         ends = [
             *map(_ends, self.lines),
@@ -312,29 +305,39 @@ class _Lines:
         found[moving] = self._required(computed, known, moving)
         largest = numpy.array(self.reading)[found[self.reading].argmax(axis=0)] if self.reading else []
         clients = numpy.array([float(self.lines[place].requirement.conditions.clients) for place in largest])
-        sizes = numpy.array([self._mean_request(place, known, column) for column, place in enumerate(largest)])
+        means = {place: self._mean_requests(place, known, len(values)) for place in {*largest}}
+        sizes = numpy.array([means[place][column] for column, place in enumerate(largest)])
         return Required(found, clients, sizes)
 
     def required_at(self, one: SiteInput, value: float) -> dict[str, float]:
-        """What each line requires with a value of an input, by id."""
+        """What each line requires with a value of an input, by id, and the conditions of the largest read line, by name."""
         import numpy
 
-        found = self.at(one, numpy.array([value]), self.tree.above(one.steps), self.reached(one)).lines[:, 0]
-        return dict(zip(self.names, found.tolist(), strict=True))
+        found = self.at(one, numpy.array([value]), self.tree.above(one.steps), self.reached(one))
+        conditions = {name: float(item[0]) for name, item in zip(CONDITIONS, found[1:], strict=True) if len(item)}
+        return {**dict(zip(self.names, found.lines[:, 0].tolist(), strict=True)), **conditions}
 
-    def _mean_request(self, place: int, known: Mapping[Step, Any], column: int) -> float:
-        """The mean size of the reads of a line, as its mix states it, for one of the values of an input."""
-        line = self.lines[place]
+    def _requests_apart(self, required: Any, known: Mapping[Step, Any]) -> Any:
+        """Whether a line of fewer bytes has more requests than the one that reads most, for each value of an input."""
+        import numpy
 
-        def now(step: Step) -> float:
-            values = known.get(step, step.value)
-            return float(values[column] if getattr(values, "ndim", 0) else values)
+        reads = required[self.reading]
+        sizes = numpy.array([self._mean_requests(place, known, reads.shape[1]) for place in self.reading])
+        requests = numpy.nan_to_num(reads / sizes.reshape(reads.shape))
+        largest = requests[reads.argmax(axis=0), range(reads.shape[1])] if len(reads) else 0.0
+        return (requests > largest).any(axis=0)
 
+    def _mean_requests(self, place: int, known: Mapping[Step, Any], count: int) -> list[float]:
+        """The mean size of the reads of a line, as its mix states it, for each of so many values of an input."""
+        line, found = self.lines[place], list[float]()
         if all(step not in known for read in line.reads for step in read[:2]):
-            return io_size_of(line.requirement.conditions) or math.nan
-        parts = [LoadPart("", now(rate), now(size), pattern) for rate, size, pattern in line.reads]
-        mix = mix_of(parts) if all(math.isfinite(one.bandwidth) and math.isfinite(one.io_size) for one in parts) else ()
-        return mean_request(mix) if mix else math.nan
+            return [self.sizes[place]] * count
+        reads = [(*(_entries(known, end, count)[0].tolist() for end in read[:2]), read[2]) for read in line.reads]
+        for column in range(count):
+            parts = [LoadPart("", rates[column], sizes[column], pattern) for rates, sizes, pattern in reads]
+            mix = mix_of(parts) if all(math.isfinite(one.bandwidth) and math.isfinite(one.io_size) for one in parts) else ()
+            found.append(mean_request(mix) if mix else math.nan)
+        return found
 
     def all_of(self, known: Mapping[Step, Any], count: int) -> Any:
         """What each line requires, a row for each, for so many values of the steps that are known."""
@@ -356,13 +359,16 @@ class _Lines:
     def chosen_otherwise(self, one: SiteInput, values: Any, above: Sequence[Step], moving: Sequence[int]) -> Any:
         """Whether planning may choose otherwise than today, for each value of an input.
 
-        It chooses by the rules of the plan, by what the nodes of a cluster draw, and by the cluster whose nodes read most.
+        It chooses by the rules of the plan, by what the nodes of a cluster draw, by the cluster whose nodes read most, and by
+        whether the line that reads most has most requests.
         """
         import numpy
 
         tried = numpy.array([one.value, *values])
-        known, clients = self.tree.again(dict.fromkeys(one.steps, tried), above), self.at(one, tried, above, moving).clients
-        found = numpy.zeros(len(tried), bool)
+        known = self.tree.again(dict.fromkeys(one.steps, tried), above)
+        required, clients, _ = self.at(one, tried, above, moving)
+        apart = self._requests_apart(required, known)
+        found = apart != apart[0]
         for rule, *ends in self.choices:
             value, limit = (_entries(known, end, len(tried)) for end in ends)
             outcome = value.argmax(axis=0) if rule.sign == "largest" else rule.compares(value[0], limit[0])
@@ -413,60 +419,6 @@ def _entries(known: Mapping[Step, Any], end: Any, count: int) -> Any:
 def _ends(line: Any) -> tuple[Any, ...]:
     """What decides the value of a line: itself, the most that it may be, and what it has to reach."""
     return line.step, line.most, line.below
-
-
-class _Carried:
-    """What a system carries of each line."""
-
-    def __init__(self, system: Fit, lines: _Lines) -> None:
-        import numpy
-
-        known, self.system, self.lines = system.answer.known, system, lines
-        # What the outstanding reads of the lines limit is left out: planning sets them anew for each value.
-        layers, ends = list[LayerVerdict](), list[tuple[Step, Step]]()
-        for one in system.layers:
-            if one.ceiling and not one.unsure and one.layer != INSTALLED:
-                pair = known.step(one.layer.need), known.step(one.layer.ceiling)
-                if not waits(pair):
-                    layers.append(one)
-                    ends.append(pair)
-        self.tree = Tree({f"{place} {end}": step for place, pair in enumerate(ends) for end, step in enumerate(pair)})
-        leaves = ((name, known.find(name)) for name in (*dict.fromkeys(lines.needs), *CONDITIONS))
-        self.leaves = {name: step for name, step in leaves if step is not None and step.formula is None}
-        self.above = self.tree.above(self.leaves.values())
-        resting = {name: {leaf, *self.tree.above([leaf])} for name, leaf in self.leaves.items()}
-        #: The layers that carry a line: need, ceiling, and the lines whose needs they carry.
-        self.layers = [
-            (layer, *pair, numpy.array([pair[0] in resting.get(of, ()) for of in lines.needs]))
-            for layer, pair in zip(layers, ends, strict=True)
-        ]
-        #: The lines that a known ceiling of the system decides.
-        self.decides = sum((rows for *_, rows in self.layers), numpy.zeros(len(lines.needs), bool)).astype(bool)
-
-    def verdicts(self, needed: Required) -> Iterator[tuple[LayerVerdict, Any]]:
-        """Each layer, and of each line whether the layer carries it."""
-        import numpy
-
-        required, *conditions = needed
-        shape, needs = required.shape, numpy.array(self.lines.needs)
-        given = {name: item for name, item in zip(CONDITIONS, conditions, strict=True) if name in self.leaves and len(item)}
-        for name in self.leaves.keys() - {*CONDITIONS}:
-            own = needs == name
-            # Of several lines for one need the largest counts, but each is judged as if it were alone.
-            given[name] = numpy.where(own[:, None], required, required[own].max(axis=0))
-        if NODE_READ_NEED in given and READ_NEED in given:
-            # One node reads no more than all of them.
-            given[NODE_READ_NEED] = numpy.minimum(given[NODE_READ_NEED], given[READ_NEED])
-        values = self.tree.again({self.leaves[name]: item for name, item in given.items()}, self.above)
-        for layer, need, ceiling, rows in self.layers:
-            least, most = (numpy.asarray(values.get(step, step.value)) for step in (need, ceiling))
-            yield layer, numpy.broadcast_to(~(least > most * (1 + ROUNDING)), shape) | ~rows[:, None]
-
-    def carried(self, required: Required) -> Any:
-        """Whether all layers carry each line, a row for each line."""
-        import numpy
-
-        return numpy.logical_and.reduce([holds for _, holds in self.verdicts(required)])
 
 
 def _refusal(one: SiteInput, lines: _Lines) -> str:
@@ -539,13 +491,13 @@ def _split(kept: float, turned: float, whole: bool) -> Any:
 class _Bracket(NamedTuple):
     """Two values between which the verdict of a system on a line turns: the one with the verdict of today first."""
 
-    system: _Carried
+    system: Carried
     line: int
     kept: float
     turned: float
 
 
-def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator[Flip | Steady | Suspect]:
+def _turned(one: SiteInput, lines: _Lines, held: Sequence[Carried]) -> Iterator[Flip | Steady | Suspect]:
     """The nearest flip of each system and line above and below the value of today; the ends where there is none."""
     import numpy
 
@@ -553,14 +505,12 @@ def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator
     values = _allowed(_values(one), one.value, partial(lines.refused, one, above=above), whole)
     today = int(numpy.flatnonzero(values == one.value)[0])
     required = lines.at(one, values, above, moving)
-    moved, brackets = numpy.ptp(required.lines, axis=1) > 0, list[_Bracket]()
-    if len(required.sizes) and numpy.ptp(required.sizes) > 0:
-        moved |= numpy.array(lines.needs) == READ_NEED
+    brackets = list[_Bracket]()
     otherwise = numpy.flatnonzero(lines.chosen_otherwise(one, values, above, moving))
     alike = values[max(otherwise[otherwise < today], default=-1) + 1 : min(otherwise[otherwise > today], default=len(values))]
     for system in held:
         holds = system.carried(required)
-        for place in numpy.flatnonzero(moved & system.decides).tolist():
+        for place in numpy.flatnonzero(system.moved(required) & system.decides).tolist():
             other = numpy.flatnonzero(holds[place] != holds[place, today])
             near = [*other[other > today][:1], *other[other < today][-1:]]
             brackets += [_Bracket(system, place, *map(float, values[[at - 1 if at > today else at + 1, at]])) for at in near]
@@ -568,7 +518,7 @@ def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator
                 # Where planning may choose otherwise, the recorded formulas say nothing of lines with rates.
                 tried = values if lines.needs[place] in STORED else alike
                 if len(tried) > 1:
-                    yield Steady(system.system.entry.id, lines.names[place], one.name, float(tried[0]), float(tried[-1]))
+                    yield Steady(system.name, lines.names[place], one.name, float(tried[0]), float(tried[-1]))
     while any(not _close(item.kept, item.turned, whole) for item in brackets):
         parts = [_split(item.kept, item.turned, whole) for item in brackets]
         required = lines.at(one, numpy.concatenate(parts), above, moving)
@@ -585,7 +535,7 @@ def _turned(one: SiteInput, lines: _Lines, held: Sequence[_Carried]) -> Iterator
         rows = [(layer, *holds[item.line, 2 * at : 2 * at + 2].tolist()) for layer, holds in item.system.verdicts(required)]
         before, after = (verdict_of([(row[0], row[end]) for row in rows]) for end in (1, 2))
         layer = next(layer for layer, kept, turned in rows if kept != turned)
-        name = item.system.system.entry.id, lines.names[item.line], layer.layer.name, one.name, unit_of(one.steps[0].name)
+        name = item.system.name, lines.names[item.line], layer.layer.name, one.name, unit_of(one.steps[0].name)
         flip = Flip(*name, one.value, item.turned, whole, before, after, one.low, one.high)
         rate = lines.needs[item.line] not in STORED
         if suspect[at] and rate:

@@ -307,6 +307,10 @@ class TermOptions(TypedDict, total=False):
     flip: Annotated[
         bool, option("Show at which value of each input of the site a chosen system no longer meets a line.", default=False)
     ]
+    offers: Annotated[
+        str | Path | None,
+        option("Offers whose flips --flip shows instead of those of systems: the JSON that ingest response wrote.", "FILE"),
+    ]
     sites: Annotated[bool, option("Compare installations that exist once as well.", default=False)]
     prices: Annotated[
         str | Path | None, option("YAML file with date, currency and prices of a TiB for a month, by service and tier.", "FILE")

@@ -1,27 +1,28 @@
-"""A site planned again with other values of its inputs, to confirm what its recorded formulas say of them."""
+"""What chosen systems and offers carry of each line, and a site planned again to confirm what its recorded formulas say."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from ingest.engine.ranges import Tree
 from ingest.engine.registry import Step, steps_below
 from ingest.requirement import PRIORITIES, Requirement
 from ingest.site.influence import SiteInput
 from ingest.site.plan import Plan
 from ingest.site.plan_file import planned_again
 from ingest.sizing.job import Job
-from ingest.storage.data_path import INSTALLED, ROUNDING, LayerVerdict
-from ingest.storage.fit_result import LINE_FAILS, LINE_HOLDS, LINE_OPEN, Fit, Flip
+from ingest.storage.data_path import INSTALLED, ROUNDING, Layer, LayerVerdict
+from ingest.storage.fit_result import LINE_FAILS, LINE_HOLDS, LINE_OPEN, Fit, Flip, Offer
 from ingest.storage.need import REQUIRABLE, Need, need_in, need_of
 from ingest.units import display
 
 #: What judges a system as it is chosen, for any need.
 Judge: TypeAlias = Callable[[Need], Fit]
-#: What the recorded formulas say that each line requires with a value of an input, by id.
-Required: TypeAlias = Callable[[SiteInput, float], Mapping[str, float]]
+#: What the recorded formulas say that each line requires with a value of an input, by id, and the conditions of the need.
+RequiredAt: TypeAlias = Callable[[SiteInput, float], Mapping[str, float]]
 #: Relative distance from a flip at which the site is planned again.
 NEAR = 0.005
 #: Relative difference of two values of a line that are one.
@@ -29,8 +30,96 @@ SAME = 1e-9
 READ_NEED, NODE_READ_NEED = "read_bandwidth_needed", "node_read_bandwidth_needed"
 #: Conditions of the need that those of the largest read line are: clients, and bytes of a request.
 CONDITIONS = ("nodes", "io_bytes")
+#: What decides the verdict on a line of an offer.
+AS_OFFERED = LayerVerdict(Layer("offered value", "", ""), 0.0, None, None)
 #: What the lines set beside the needs.
 OF_LINES = frozenset((*CONDITIONS, "requests_in_flight_per_node", "fill_limit"))
+
+
+class Required(NamedTuple):
+    """What the lines require for many values of an input.
+
+    Attributes:
+        lines: a row for each line, a column for each value.
+        clients, sizes: of the largest read line for each value: its clients, and the mean size of their requests.
+    """
+
+    lines: Any
+    clients: Any
+    sizes: Any
+
+
+class Carried:
+    """What a system carries of each line."""
+
+    def __init__(self, system: Fit, needs: Sequence[str]) -> None:
+        import numpy
+
+        known, self.name, self.needs = system.answer.known, system.entry.id, numpy.array(needs)
+        layers = [*layers_of(system)]
+        self.tree = Tree({f"{place} {end}": step for place, (_, *pair) in enumerate(layers) for end, step in enumerate(pair)})
+        leaves = ((name, known.find(name)) for name in (*dict.fromkeys(needs), *CONDITIONS))
+        self.leaves = {name: step for name, step in leaves if step is not None and step.formula is None}
+        self.above = self.tree.above(self.leaves.values())
+        resting = {name: {leaf, *self.tree.above([leaf])} for name, leaf in self.leaves.items()}
+        #: The layers that carry a line: need, ceiling, and the lines whose needs they carry.
+        self.layers = [
+            (layer, need, ceiling, numpy.array([need in resting.get(of, ()) for of in needs]))
+            for layer, need, ceiling in layers
+        ]
+        #: The lines that a known ceiling of the system decides.
+        self.decides = sum((rows for *_, rows in self.layers), numpy.zeros(len(needs), bool)).astype(bool)
+
+    def moved(self, needed: Required) -> Any:
+        """The lines whose verdict may turn among many values of an input: those required more of, and reads of another size."""
+        import numpy
+
+        found = numpy.ptp(needed.lines, axis=1) > 0
+        return found | (self.needs == READ_NEED) if len(needed.sizes) and numpy.ptp(needed.sizes) > 0 else found
+
+    def verdicts(self, needed: Required) -> Iterator[tuple[LayerVerdict, Any]]:
+        """Each layer, and of each line whether the layer carries it."""
+        import numpy
+
+        required, *conditions = needed
+        shape, needs = required.shape, self.needs
+        given = {name: item for name, item in zip(CONDITIONS, conditions, strict=True) if name in self.leaves and len(item)}
+        for name in self.leaves.keys() - {*CONDITIONS}:
+            own = needs == name
+            # Of several lines for one need the largest counts, but each is judged as if it were alone.
+            given[name] = numpy.where(own[:, None], required, required[own].max(axis=0))
+        if NODE_READ_NEED in given and READ_NEED in given:
+            # One node reads no more than all of them.
+            given[NODE_READ_NEED] = numpy.minimum(given[NODE_READ_NEED], given[READ_NEED])
+        values = self.tree.again({self.leaves[name]: item for name, item in given.items()}, self.above)
+        for layer, need, ceiling, rows in self.layers:
+            least, most = (numpy.asarray(values.get(step, step.value)) for step in (need, ceiling))
+            yield layer, numpy.broadcast_to(~(least > most * (1 + ROUNDING)), shape) | ~rows[:, None]
+
+    def carried(self, required: Required) -> Any:
+        """Whether all layers carry each line, a row for each line."""
+        import numpy
+
+        return numpy.logical_and.reduce([holds for _, holds in self.verdicts(required)])
+
+
+class Offered(Carried):
+    """What an offer carries of each line: the value that its vendor states, with nothing else to limit it."""
+
+    def __init__(self, offer: Offer, names: Sequence[str]) -> None:
+        import numpy
+
+        self.name, self.offered = offer.name, numpy.array([[offer.values.get(name, math.nan)] for name in names])
+        self.needs, self.decides = numpy.array([""] * len(names)), ~numpy.isnan(self.offered[:, 0])
+
+    def verdicts(self, needed: Required) -> Iterator[tuple[LayerVerdict, Any]]:
+        """Of each line whether the offer meets it."""
+        yield AS_OFFERED, meets(self.offered, needed.lines)
+
+
+def meets(offered: Any, required: Any) -> Any:
+    """Whether offered values meet required ones."""
+    return offered >= required * (1 - SAME)
 
 
 class Suspect(NamedTuple):
@@ -60,12 +149,15 @@ def beyond(flip: Flip) -> str:
 class Again:
     """A site planned again with another value of an input, and what its systems are there."""
 
-    def __init__(self, plan: Plan, need: Need, judges: Mapping[str, Judge], priority: str) -> None:
+    def __init__(
+        self, plan: Plan, need: Need, judges: Mapping[str, Judge], priority: str, offers: Sequence[Offer] = ()
+    ) -> None:
         self.plan, self.need, self.judges, self.priority = plan, need, judges, priority
+        self.offers = {one.name: one.values for one in offers}
         self.needs = {one.requirement.id: need_in(one.requirement) for one in plan.lines}
         self.planned: dict[tuple[str, float], tuple[Need, dict[str, Requirement]] | None] = {}
 
-    def unlike(self, suspects: Sequence[Suspect], required: Required) -> list[Suspect]:
+    def unlike(self, suspects: Sequence[Suspect], required: RequiredAt) -> list[Suspect]:
         """The flips that planning again does not show.
 
         On each side of an input the farthest flips come first: a line that has the value of its formulas there has it up to
@@ -77,14 +169,16 @@ class Again:
             side = row.flip.input, row.flip.flips_at > row.flip.value
             known, line = alike.setdefault(side, set()), row.flip.requirement
             if line not in known and (again := self.at(row.one, row.behind)) is not None:
-                far = required(row.one, row.behind)
-                known |= {name for name, item in far.items() if name in again[1] and same(again[1][name].value, item)}
+                far, given = required(row.one, row.behind), again[0].given
+                # Another job may set the clients or the requests of the largest line, whose value is that of its formulas.
+                if all(name not in given or same(given[name].value, far[name]) for name in CONDITIONS if name in far):
+                    known |= {name for name, item in far.items() if name in again[1] and same(again[1][name].value, item)}
                 machine[side] = again[0]
             if (line not in known or not self._carried_alike(row, machine[side], required)) and not self.confirms(row):
                 found.append(row)
         return found
 
-    def _carried_alike(self, row: Suspect, need: Need, required: Required) -> bool:
+    def _carried_alike(self, row: Suspect, need: Need, required: RequiredAt) -> bool:
         """Whether a system has the verdict of a flip on both sides of it on the nodes that planning chooses, too.
 
         Other nodes may have a layer that decides and that those of today lack, such as a NIC that is known.
@@ -99,43 +193,40 @@ class Again:
         """The need and the lines with another value of an input; None where the site is refused, or no key sets the input."""
         key = one.name, value
         if key not in self.planned:
-            self.planned[key] = self._need(dict.fromkeys(one.keys, value)) if one.keys else None
+            again = planned_again(self.plan, dict.fromkeys(one.keys, value)) if one.keys else None
+            self.planned[key] = None
+            if again is not None:
+                counted = PRIORITIES[: PRIORITIES.index(self.priority) + 1]
+                lines = {one.id: one for one in again.requirements if one.priority in counted}
+                self.planned[key] = need_of(again, {}, Job(), self.plan.catalog, self.priority), lines
         return self.planned[key]
 
     def confirms(self, one: Suspect) -> bool:
-        """Whether a system has the verdict of a flip on both sides of it."""
-        return all(
-            self.verdict(one, value) == expected
-            for value, expected in ((one.behind, one.flip.then), (one.before, one.flip.verdict))
-        )
-
-    def verdict(self, one: Suspect, value: float) -> str:
-        """The verdict on the line of a flip as if it were alone; empty where the site is refused, or no key sets the input."""
-        found = self.at(one.one, value)
-        if found is None:
-            return ""
-        need, lines = found
-        line = lines.get(one.flip.requirement)
-        if line is None:
-            return LINE_HOLDS
-        return self._judged(one.flip, need, line.value)
+        """Whether a system has the verdict of a flip on both sides of it, judged as if its line were alone."""
+        for value, expected in ((one.behind, one.flip.then), (one.before, one.flip.verdict)):
+            if (found := self.at(one.one, value)) is None:
+                return False
+            line = found[1].get(one.flip.requirement)
+            if expected != (LINE_HOLDS if line is None else self._judged(one.flip, found[0], line.value)):
+                return False
+        return True
 
     def _judged(self, flip: Flip, need: Need, value: float) -> str:
         """The verdict on the line of a flip with a value as if it were alone."""
+        if flip.system in self.offers:
+            return LINE_HOLDS if meets(self.offers[flip.system][flip.requirement], value) else LINE_FAILS
         of = self.needs[flip.requirement]
         given = {**need.given, of: need.given.get(of, self.need.given[of])._replace(value=value)}
         if NODE_READ_NEED in given and READ_NEED in given and given[NODE_READ_NEED].value > given[READ_NEED].value:
             given[NODE_READ_NEED] = given[READ_NEED]
         system = self.judges[flip.system](replace(need, given=given))
-        return verdict_of([(layer, not least > most * (1 + ROUNDING)) for layer, least, most in judged_layers(system, of)])
-
-    def _need(self, settings: Mapping[str, float]) -> tuple[Need, dict[str, Requirement]] | None:
-        again = planned_again(self.plan, settings)
-        if again is None:
-            return None
-        counted = PRIORITIES[: PRIORITIES.index(self.priority) + 1]
-        lines = {one.id: one for one in again.requirements if one.priority in counted}
-        return need_of(again, {}, Job(), self.plan.catalog, self.priority), lines
+        of_line = system.answer.known.step(of)
+        judged = [
+            (layer, not need.value > ceiling.value * (1 + ROUNDING))
+            for layer, need, ceiling in layers_of(system)
+            if of_line in steps_below([need])
+        ]
+        return verdict_of(judged)
 
 
 def _of_machine(need: Need) -> dict[str, float]:
@@ -148,14 +239,17 @@ def same(one: float, other: float) -> bool:
     return math.isclose(one, other, rel_tol=SAME)
 
 
-def judged_layers(system: Fit, of: str) -> Iterator[tuple[LayerVerdict, float, float]]:
-    """The layers of a system that carry a need and know their ceiling, with both."""
+def layers_of(system: Fit) -> Iterator[tuple[LayerVerdict, Step, Step]]:
+    """The layers of a system that know their ceiling, with need and ceiling.
+
+    What the outstanding reads of the lines limit is left out: planning sets them anew for each value.
+    """
     known = system.answer.known
     for one in system.layers:
         if one.ceiling and not one.unsure and one.layer != INSTALLED:
             ends = known.step(one.layer.need), known.step(one.layer.ceiling)
-            if not waits(ends) and known.step(of) in steps_below(ends[:1]):
-                yield one, float(ends[0].value), float(ends[1].value)
+            if not waits(ends):
+                yield one, *ends
 
 
 def verdict_of(layers: Sequence[tuple[LayerVerdict, bool]]) -> str:

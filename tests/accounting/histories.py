@@ -4,9 +4,17 @@ import datetime
 import random
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
-HEADER = "JobIDRaw|Partition|State|Submit|Start|End|ElapsedRaw|AllocNodes|AllocTRES|TRESUsageInTot|JobName|User|Account|WorkDir"
+import yaml
+
+TABLES = yaml.safe_load(Path(__file__).with_name("rows.yaml").read_text(encoding="utf-8"))
+
+HEADER = (
+    "JobIDRaw|Partition|State|Submit|Start|End|ElapsedRaw|AllocNodes|AllocTRES|TRESUsageInTot|JobName|User|Account|WorkDir|"
+    "TRESUsageOutTot"
+)
 #: Where the clock of the site is set back in 2025 (Central Europe), by its own time.
 SET_BACK = datetime.datetime(2025, 10, 26, 3)
 HOUR = 3600
@@ -20,7 +28,10 @@ class Run(NamedTuple):
     end: int
     gpus: int
     nodes: int
+    #: read, written: bytes, where its steps count them
     read: int = 0
+    written: int = 0
+    ident: int = 0  # of its job, likewise
 
 
 class History(NamedTuple):
@@ -73,26 +84,40 @@ def tres(chance, run):
     return ",".join(parts)
 
 
+def disk(moved):
+    """Bytes as `sacct` writes them: odd numbers with a unit and two digits."""
+    power = sum(moved >= 1024**power for power in range(1, 5)) if moved % 2 else 0
+    return f"cpu=00:00:01,fs/disk={f'{moved / 1024**power:.2f}' + 'KMGT'[power - 1] if power else moved},mem=1M"
+
+
 def drawn(seed, jobs, names=lambda: ("train", "alice", "physics", "/home/alice/run")):
     """A history of so many jobs with the eight poisons among them."""
     chance = random.Random(seed)
     rows, runs, poisons = [], [], Counter()
     begin, length = even(datetime.datetime(2025, 3, 31)), 300 * 86_400
 
-    def row(ident, state, run, *, allocated=None, start=None, end=None, elapsed=None, usage=""):
+    def row(ident, state, run, *, allocated=None, start=None, end=None, elapsed=None, read="", wrote=""):
         start = local(run.start) if start is None else start
         end = local(run.end) if end is None else end
         elapsed = run.end - run.start if elapsed is None else elapsed
         allocated = tres(chance, run) if allocated is None else allocated
-        cells = [ident, "gpu", state, local(run.start - 60), start, end, elapsed, run.nodes, allocated, usage, *names()]
+        cells = [ident, "gpu", state, local(run.start - 60), start, end, elapsed, run.nodes, allocated, read, *names(), wrote]
         rows.append("|".join(map(str, cells)))
 
     def one():
         start = begin + chance.randrange(length)
         nodes = chance.choice([1, 1, 1, 2, 4, 8])
         gpus = nodes * GPUS_PER_NODE if nodes > 1 else chance.choice([1, 2, 4, 8])
-        run = Run(start, start + int(chance.expovariate(1 / 5000)) + 1, gpus, nodes, chance.randrange(10**12))
+        run = Run(start, start + int(chance.expovariate(1 / 5000)) + 1, gpus, nodes)
         return one() if unclear(run) else run
+
+    def steps(ident, run):
+        """A run whose steps count bytes."""
+        run = run._replace(read=chance.randrange(10**12), written=int(chance.expovariate(1e-9)), ident=ident)
+        for step in ("batch", "extern", "0"):
+            moved = {"read": disk(run.read), "wrote": disk(run.written)} if step == "0" else {}
+            row(f"{ident}.{step}", "COMPLETED", run, allocated="cpu=8", **moved)
+        runs.append(run)
 
     for ident in range(1, jobs + 1):
         run, kind = one(), chance.random()
@@ -106,7 +131,7 @@ def drawn(seed, jobs, names=lambda: ("train", "alice", "physics", "/home/alice/r
                 if unclear(run):
                     break
                 row(ident, state, run)
-                runs.append(run)
+                steps(ident, run)
                 run = run._replace(start=run.end + 300, end=run.end + 300 + run.end - run.start)
         elif kind < 0.03:
             tasks = f"{ident}_[{chance.randrange(9)}-{chance.randrange(10, 99)}%4]"
@@ -117,7 +142,7 @@ def drawn(seed, jobs, names=lambda: ("train", "alice", "physics", "/home/alice/r
                 runs.append(run)
         elif kind < 0.04:
             poisons["no parent"] += 1
-            row(f"{10**9 + ident}.batch", "COMPLETED", run, usage="cpu=00:00:01,fs/disk=5")
+            row(f"{10**9 + ident}.batch", "COMPLETED", run, read="cpu=00:00:01,fs/disk=5")
         elif kind < 0.05:
             poisons["backwards"] += 1
             row(ident, "COMPLETED", run, end=local(run.start - 20_000), elapsed=0)
@@ -136,10 +161,7 @@ def drawn(seed, jobs, names=lambda: ("train", "alice", "physics", "/home/alice/r
             runs.append(run)
         else:
             row(ident, chance.choice(["COMPLETED", "TIMEOUT", "FAILED", "CANCELLED by 7"]), run)
-            runs.append(run)
-            for step in ("batch", "extern", "0"):
-                usage = f"cpu=00:00:01,fs/disk={run.read},mem=1M" if step == "0" else ""
-                row(f"{ident}.{step}", "COMPLETED", run, allocated="cpu=8", usage=usage)
+            steps(ident, run)
     return History(rows, runs, poisons)
 
 

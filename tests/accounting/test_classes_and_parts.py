@@ -1,14 +1,16 @@
 """Classes by a user's map, parts that are put together, reports, and the same history a year later."""
 
+import gzip
 import hashlib
 import json
 import random
 
 import pytest
 import yaml
-from histories import drawn, written
+from histories import TABLES, drawn, written
 
 import ingest
+from ingest.accounting.usage import part
 from ingest.errors import IngestError, UsageError
 
 HEAD = "JobIDRaw|Cluster|Partition|Account|State|Start|End|ElapsedRaw|AllocTRES"
@@ -50,14 +52,16 @@ def test_partitions_are_classes_where_their_names_may_be_shown(tmp_path):
     assert {one.name: one.jobs for one in answer.classes} == {"gpu-long": 2, "partition-1": 1, "partition-2": 1}
 
 
-FAULTS = {
-    "llm: {model: resnet50}": "chooses no runs",
-    "llm: {gpus: 8, runs: 3}": "follows from the history",
-    "llm: {gpus: 9..8}": "expected such as",
-    "llm: {duration: 5..}": "unit",
-    "'a b': {gpus: 8}": "expected letters",
-    "[]": "holds no class",
-}
+def test_names_that_become_alike_stay_apart(tmp_path, run):
+    rows = [row(n, name, gpus=n, kind="3090x") for n, name in enumerate(("a.b", "a+b", "1-gpu", "on", "123", "p" * 32), 1)]
+    history = written(tmp_path, "\n".join([HEAD, *rows, row(8, kind="5"), row(9, cluster="7" * 32)]))
+    for classes in ("partition", written(tmp_path, "1-gpu: {gpus: 2..}", "classes.yaml")):
+        answer = ingest.usage(history, classes=classes)
+        assert len({one.name for one in answer.classes}) == len(answer.classes) > 3
+        assert run("plan", str(written(tmp_path, answer.site, "site.yaml"))).code == 0
+
+
+FAULTS = TABLES["faults"]
 
 
 @pytest.mark.parametrize("text", FAULTS)
@@ -66,63 +70,72 @@ def test_a_map_that_says_nothing_is_refused(tmp_path, text):
         ingest.usage(written(tmp_path, "\n".join([HEAD, *ROWS])), classes=written(tmp_path, text, "classes.yaml"))
 
 
-def test_parts_give_what_the_whole_gives(tmp_path, run):
+def days_of(folder, chance, jobs):
+    """Files of days, each with rows of others; steps stand apart from their jobs."""
+    head, *lines = drawn(chance.randrange(10**6), jobs).text.splitlines()
+    count = chance.randrange(3, 9)
+    folder.mkdir()
+    for number in range(count):
+        own = "\n".join([head, *lines[number::count], *chance.sample(lines, len(lines) // 20)])
+        packed = chance.random() < 0.3
+        written(folder, gzip.compress(own.encode()) if packed else own, f"{chance.randrange(10**6)}.txt{'.gz' * packed}")
+    return count
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_drawn_parts_give_the_site_of_the_whole(tmp_path, seed):
+    chance = random.Random(seed)
+    count = chance.randrange(2, days_of(tmp_path / "days", chance, 100) + 1)
+    options = {"classes": chance.choice(["size", "partition"])}
+    paths = []
+    for number in range(1, count + 1):
+        paths.append(written(tmp_path, part(tmp_path / "days", part=f"{number}/{count}", **options), f"{number}.npz"))
+    whole = ingest.usage(tmp_path / "days", **options)
+    merged = ingest.usage(*chance.sample(paths, count), merge=True, **options)
+    assert (merged.site, merged.to_dict()) == (whole.site, whole.to_dict())
+    lost = chance.randrange(count)
+    days_of(tmp_path / "other", chance, 50)
+    while len([*(tmp_path / "other").iterdir()]) < count:
+        written(tmp_path / "other", f"{HEAD}\n{row(1)}", f"more{chance.random()}")
+    foreign = written(tmp_path, part(tmp_path / "other", part=f"{lost + 1}/{count}"), "foreign.npz")
+    doubled = written(tmp_path, paths[lost].read_bytes(), "doubled.npz")
+    rest = paths[:lost] + paths[lost + 1 :]
+    for given, said in (
+        (rest, f"part {lost + 1}/{count} is missing"),
+        ([*paths, doubled], f"part {lost + 1}/{count} is there twice"),
+        ([*rest, foreign], r"foreign.npz is a part of another history"),
+    ):
+        with pytest.raises((IngestError, UsageError), match=said):
+            ingest.usage(*given, merge=True, **options)
+
+
+def test_parts_are_made_and_merged_by_the_command(tmp_path, run):
     days = tmp_path / "days"
-    days.mkdir()
-    head, *lines = drawn(11, 1_200).text.splitlines()
-    chance = random.Random(3)
-    for number in range(7):
-        # Each day repeats some rows of the others, and steps stand apart from their jobs.
-        own = lines[number::7] + chance.sample(lines, 60)
-        written(days, "\n".join([head, *own]), f"{number}.txt")
+    days_of(days, random.Random(1), 200)
     whole = run("site", "--from", str(days), "--format", "json").data
     for number in (1, 2, 3):
         assert run("site", "--from", str(days), "--part", f"{number}/3", "-o", f"{number}.npz").code == 0
     merged = run("site", "--merge", "--from", "3.npz", "1.npz", "2.npz", "--format", "json").data
-    assert {**merged, "files": 0} == {**whole, "files": 0}
-    assert whole["removed"]["recorded more than once"] > 100
+    assert merged == whole
     for words, said in (
-        (["--merge", "--from", "1.npz", "2.npz"], "part 3/3 is missing"),
         (["--merge", "--from", "1.npz", "1.npz", "2.npz", "3.npz"], "twice"),
-        (["--merge", "--from", "days/0.txt"], "no part of a history"),
+        (["--merge", "--from", str(next(days.iterdir()))], "no part of a history"),
         (["--from", "days", "--part", "4/3", "-o", "x.npz"], "expected such as 2/8"),
         (["--from", "days", "--part", "1/9", "-o", "x.npz"], "at least one for each"),
         (["--from", "days", "--part", "1/3", "-o", "x.yaml"], "ends in .npz"),
+        (["--from", "days", "-o", "usage.pdf"], "ends in '.pdf'"),
     ):
         ran = run("site", *words)
         assert (said in ran.err, ran.err.count("\n")) == (True, 1), ran.err
 
 
-@pytest.mark.parametrize("change", ["another name", "a row more", "a file more"])
-def test_parts_of_another_history_are_refused(tmp_path, run, change):
-    for folder in ("one", "other"):
-        (tmp_path / folder).mkdir()
-        for number in range(3):
-            written(tmp_path / folder, "\n".join([HEAD, row(number)]), f"{number}.txt")
-    other = tmp_path / "other"
-    if change == "another name":
-        (other / "2.txt").rename(other / "3.txt")
-    else:
-        written(other, "\n".join([HEAD, row(1), row(7)]), "1.txt" if change == "a row more" else "3.txt")
-    for number, folder in ((1, "one"), (2, "other")):
-        assert run("site", "--from", folder, "--part", f"{number}/2", "-o", f"{number}.npz").code == 0
-    refused = run("site", "--merge", "--from", "1.npz", "2.npz")
-    assert (refused.code, "2.npz is a part of another history" in refused.err) == (2, True)
-
-
 def test_a_part_holds_no_name(tmp_path):
-    from ingest.accounting.usage import part
-
     history = written(tmp_path, "\n".join([HEAD, *ROWS]))
     assert b"physics" not in part(history, part="1/1", classes=written(tmp_path, MAP, "classes.yaml"))
-
-
-@pytest.mark.parametrize("suffix", ["docx", "xlsx", "html", "md", "csv"])
-def test_a_report_is_written_whole(tmp_path, run, suffix):
-    history = written(tmp_path, drawn(12, 400).text)
-    ran = run("site", "--from", str(history), "-o", f"usage.{suffix}")
-    assert (ran.code, (tmp_path / f"usage.{suffix}").stat().st_size > 500) == (0, True)
-    assert run("site", "--from", str(history), "-o", "usage.pdf").code == 2
+    plain = written(tmp_path, part(history, part="1/1"), "1.npz")
+    for classes, names in (("partition", "partitions"), (tmp_path / "classes.yaml", "accounts")):
+        with pytest.raises(UsageError, match=f"was read without {names}"):
+            ingest.usage(plain, merge=True, classes=classes)
 
 
 def test_a_week_has_the_mean_of_the_whole(tmp_path):
@@ -196,12 +209,6 @@ def test_a_machine_that_counts_nodes_alone_needs_its_node_type(tmp_path):
     answer = ingest.usage(history, node="frontier")
     assert answer.results["gpu_hours"].value == 64 * answer.clusters[0].machine.gpus_per_node
     assert answer.coverage["gpu"] == 1
-
-
-def test_rows_without_an_id_count_each(tmp_path):
-    text = "Cluster|Start|End|ElapsedRaw|NNodes|AllocTRES\n" + "c|1672531200|1672534800|3600|1|gres/gpu=4,node=1\n" * 2
-    answer = ingest.usage(written(tmp_path, text))
-    assert (answer.results["gpu_hours"].value, [*answer.runs.notes.values()]) == (8, [1])
 
 
 def test_without_ids_steps_are_no_jobs(tmp_path):

@@ -10,12 +10,10 @@ import lzma
 import time as clock
 from collections import Counter
 from contextlib import suppress
-from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
 import zstandard
-from histories import drawn, quantile, written
+from histories import TABLES, drawn, written
 
 import ingest
 from ingest.accounting.slurm import seconds_of
@@ -43,24 +41,10 @@ def slurm_object(ident, start, end, gpus, state="COMPLETED", **more):
 TIMES = "2025-05-01T00:00:00|2025-05-01T01:00:00|3600"
 ONE = f"9|COMPLETED|{TIMES}|gres/gpu=8,node=1"
 NO_SHARE, NO_GPUS = {"share of a GPU not recorded": 1}, {"allocated GPUs not recorded": 1}
-OTHERS = {"accelerators under another name than gpu": 1}
+OTHERS, LOST_ROW = {"accelerators under another name than gpu": 1}, {"row that cannot be read": 1}
 #: What stands in a history beside the run of `ONE`, the GPU-hours of all of it, and what is left out.
 ODD = {
-    f"8|COMPLETED|{TIMES}|cpu=4,gres/shard=2,node=1": (8, NO_SHARE),
-    f"8|COMPLETED|{TIMES}|cpu=4,gres/mps=50,node=1": (8, NO_SHARE),
-    f"8|COMPLETED|{TIMES}|cpu=4,gres/npu:910b=8,node=1": (8, OTHERS),
-    f"8|COMPLETED|{TIMES}|cpu=4,gres/tpu=0,node=1": (8, {}),
-    f"8|COMPLETED|{TIMES}|cpu=4,gres/nvme=8,gres/gpu=1,node=1": (9, {}),
-    f"8|COMPLETED|{TIMES}|cpu=4,gres/shard=0,gres/gpu=1,node=1": (9, {}),
-    f"8|COMPLETED|{TIMES}|cpu=4,gres/gpu=1.5K,node=1": (8, NO_GPUS),
-    # Quarters of an A30 and an RTX PRO 6000, sevenths of a GH200.
-    f"8|COMPLETED|{TIMES}|gres/gpu:a30_1g.6gb=4,gres/gpu:a30_2g.12gb=2,node=1": (10, {}),
-    f"8|COMPLETED|{TIMES}|gres/gpu:rtx_pro_6000_1g.24gb=4,gres/gpu:gh200_1g.24gb=7,node=1": (10, {}),
-    # Another file follows, with columns in another order, or fewer of them.
-    f"AllocTRES|End|Start|ElapsedRaw|State|JobIDRaw\ngres/gpu=4|{'|'.join(TIMES.split('|')[1::-1])}|3600|FAILED|8": (12, {}),
-    f"Start|End|AllocTRES\n{TIMES[:-5]}|gres/gpu=4": (12, {}),
-    f"8|COMPLETED|{TIMES[:-4]}UNLIMITED|gres/gpu=4": (8, {"row that cannot be read": 1}),
-    "8|COMPLETED|1746057600000|1746061200000|3600|gres/gpu=4": (8, {"row that cannot be read": 1}),
+    text.replace("CTIMES", TIMES[:-5].replace("|", ",")).replace("TIMES", TIMES): tuple(found) for text, *found in TABLES["odd"]
 }
 
 
@@ -125,27 +109,19 @@ def test_accounting_records_of_pbs_tell_of_ends_and_requeues(tmp_path):
 #: Exit status as PBS Pro writes it, and the end that it means.
 STATUS = {0: "completed", 1: "failed", 137: "failed", 265: "cancelled", -1: "failed", -3: "interrupted", -12: "other",
           -27: "failed", -29: "timeout"}  # fmt: skip
-#: What a job of PBS was allocated as sites write it, and its GPUs.
-CHUNKS = {
-    "Resource_List.select=4:ncpus=20:ngpus=2:gpu_type=a100_80gb Resource_List.nodect=4": 8,
-    "Resource_List.nodes=host12:ppn=8:gpus=2+host13:ppn=8:gpus=2 Resource_List.nodect=2": 4,
-    "Resource_List.nodect=2:ppn=24:gpu=4:reqmem=128849018880:gpu": 8,
-    "Resource_List.nodes=1:ppn=28:default Resource_List.gpu=2": 2,
-    "Resource_List.select=2:ncpus=8:ngpus=4+1:ncpus=4 exec_host=n1/0*8+n2/0*8+n3/0*4": 8,
-    "exec_vnode=(n1:ncpus=8)+(n2:ncpus=8) Resource_List.ngpus=8": 8,
-    "Resource_List.select=1:ngpus=7:gpu_type=a100_1g.10gb": 1,
-    "exec_vnode=(n1[1]:mem=9kb:ngpus=2:ncpus=24+n1[0]:ngpus=2:ncpus=24) Resource_List.nodect=1": 4,
-}
 
 
 def test_records_of_pbs_say_the_end_the_gpus_and_their_kind(tmp_path):
     rows = [f"{RECORD.format('E', n)}start=1000 Resource_List.ngpus=1 end=4600 Exit_status={n}" for n in STATUS]
     ends = {word: count for use in ingest.usage(written(tmp_path, "\n".join(rows))).classes for word, count in use.ends.items()}
     assert ends == Counter(STATUS.values())
-    for text, gpus in CHUNKS.items():
-        answer = ingest.usage(written(tmp_path, f"{RECORD.format('E', 1)}start=1000 {text} end=4600 Exit_status=0"))
-        assert answer.results["gpu_hours"].value == gpus, text
-        assert answer.clusters[0].machine.known is ("gpu_type" in text)
+    # Jobs of two servers have numbers of their own, and the nodes of one cluster.
+    one = RECORD.format("E", 1).replace("server", "other") + "start=1000 Resource_List.ngpus=1 end=4600\n"
+    for text, gpus in [*TABLES["chunks"].items(), *((text, None) for text in TABLES["untold"])]:
+        answer = ingest.usage(written(tmp_path, f"{one}{RECORD.format('E', 1)}start=1000 {text} end=4600 Exit_status=0"))
+        assert answer.results["gpu_hours"].value == 1 + (gpus or 0), text
+        assert answer.removed == (NO_GPUS if gpus is None else {}), text
+        assert len(answer.clusters) == 1
     text = "\n".join(RECORD.format("E", n).replace(";E", ".5;E") + "start=1000 Resource_List.ngpus=1 end=4600 exec_host=a/0+b/0"
                      for n in ("5[]", "5[1]", "5[2]"))  # fmt: skip
     answer = ingest.usage(written(tmp_path, text))
@@ -212,6 +188,16 @@ OBJECTS = {
     "fraction": ([odd_pod({}, annotations={"gpu-fraction": "0.25"})], 0.25, 0),
     "memory": ([WORKED, odd_pod({"nvidia.com/gpu": 1, "nvidia.com/gpumem": 3000})], 8, 1),
     "shared": ([WORKED, odd_pod({"nvidia.com/gpu.shared": 1})], 8, 1),
+    "memory of Run:ai": ([WORKED, odd_pod({"cpu": 1}, annotations={"gpu-memory": "8000"})], 8, 1),
+    **{
+        f"other: {name}": ([WORKED, odd_pod({name: 8})], 8, lost)
+        for lost, names in (
+            (1, ("google.com/tpu", "huawei.com/Ascend910", "cambricon.com/mlu370", "hygon.com/dcunum", "nvidia.com/A100")),
+            (0, ("rdma/hca", "openshift.io/output", "cpu")),
+        )
+        for name in names
+    },
+    "beside a NIC": ([odd_pod({"nvidia.com/gpu": 4, "nvidia.com/hostdev": 1})], 4, 0),
     "evicted, never ready": ([odd_pod(status=GONE | {"conditions": [NEVER_READY, DISRUPTED]})], 4, 0),
     "evicted, no end": ([WORKED, odd_pod(status=GONE | {"conditions": [NEVER_READY]})], 8, 1),
     "a job of fewer pods": ([JOB | {"spec": JOB["spec"] | {"completions": 2}}], 4, 0),
@@ -240,7 +226,7 @@ def test_objects_of_kubernetes_hold_gpus_from_start_to_end(tmp_path, kind):
 
 def test_what_still_runs_counts_until_the_last_time_of_its_file(tmp_path):
     day = json.dumps([WORKED, odd_pod(status={"phase": "Running"})])
-    files = [written(tmp_path, day, "day"), written(tmp_path, json.dumps(WORKED).replace(DAY, "2025-05-11T"), "later")]
+    files = [written(tmp_path, day, "day"), written(tmp_path, json.dumps(WORKED).replace(DAY, "2025-05-07T"), "later")]
     answer = ingest.usage(*files[::-1])
     assert (answer.results["gpu_hours"].value, [*answer.runs.notes.values()]) == (24, [1])
     with pytest.raises(IngestError, match=r"found Kubernetes Pod.*Kubernetes Job, which tell of the same runs"):
@@ -265,6 +251,9 @@ def test_a_table_is_read_by_the_columns_that_the_user_names(tmp_path):
         ('1,2,3,"a\n1,2,3,b', "damaged or cut"),
         ("2025-05-01,2025-05-02,1,x", "days"),
         ("20250501,20250502,1,x", "days"),
+        ("45778.25,45778.5,1,x\n45779.0,45779.5,1,x", "spreadsheet"),
+        ("2025-05-01T00:00:00Z,2025-05-01T01:00:00,1,x", "1 row that cannot"),
+        ("1746057600,2025-05-01T01:00:00,1,x", "1 row that cannot"),
     ):
         with pytest.raises(IngestError, match=said):
             ingest.usage(written(tmp_path, f"t,e,n,s\n{shown}\n", "bad"), columns="start=t,end=e,gpus=n")
@@ -279,10 +268,29 @@ def test_a_table_is_read_by_the_columns_that_the_user_names(tmp_path):
         ingest.usage(numbered, columns="start=gone,end=3,gpus=4")
 
 
+@pytest.mark.parametrize(("role", "name"), [
+    ("duration", "runtimeMin"), ("duration", "Elapsed (h)"), ("gpus", "gpus_per_node"), ("gpus", "gpu_milli"),
+    ("read", "ReadGB"), ("start", "began_ms"), ("duration", ""), ("gpus", "gpus_of_job"), ("read", "bytes_read"),
+])  # fmt: skip
+def test_a_column_whose_name_says_another_unit_is_refused(tmp_path, role, name):
+    columns = {"start": "t", "duration": "d", "gpus": "n", "read": "r"} | ({role: name} if name else {})
+    table = written(tmp_path, f"{','.join(columns.values())}\n1746057600,3600,8,9\n")
+    if name in ("", "gpus_of_job", "bytes_read"):
+        assert figures(table, columns=columns)["gpu_hours"] == 8
+        return
+    with pytest.raises(IngestError, match="in its name, expected"):
+        ingest.usage(table, columns=columns)
+
+
+def test_a_time_of_zero_among_dates_is_none(tmp_path):
+    answer = ingest.usage(written(tmp_path, "t,d,n\n0,3600,8\n1746057600,3600,8\n"), columns="start=t,duration=d,gpus=n")
+    assert (answer.results["history_seconds"].value, answer.removed) == (3600, {"start not recorded": 1})
+
+
 def test_rows_of_sacct_without_a_header_are_read_by_the_numbers_of_their_columns(tmp_path):
     history = drawn(8, 200)
     path = written(tmp_path, "\n".join(history.rows), "rows")
-    roles = "id=1,partition=2,state=3,start=5,end=6,duration=7,nodes=8,gpus=9,read=10"
+    roles = "id=1,partition=2,state=3,start=5,end=6,duration=7,nodes=8,gpus=9,read=10,written=15"
     found, whole = ingest.usage(path, columns=roles), ingest.usage(written(tmp_path, history.text))
     assert (found.results, found.removed) == (whole.results, whole.removed)
     with pytest.raises(IngestError, match="a table without a header"):
@@ -351,37 +359,11 @@ def test_bytes_of_lustre_go_to_their_jobs(tmp_path):
     assert ingest.usage(several, stats).coverage["bytes"] == 0
 
 
-def test_bytes_of_darshan_go_to_the_job_in_the_name_of_the_log(tmp_path, run):
-    logs = tmp_path / "logs"
-    with ZipFile(Path(__file__).parents[1] / "observation" / "generated_jobs-darshan.zip") as packed:
-        name = next(name for name in packed.namelist() if "id623-" in name)
-        content = packed.read(name)
-    logs.mkdir()
-    (logs / Path(name).name).write_bytes(content)
-    slurm = written(tmp_path, f"{HEAD}\n{ROW.format(623)}\n{ROW.format(8)}\n")
-    answer = ingest.usage(slurm, logs)
-    assert (answer.results["bytes_read"].value > 1e6, answer.coverage["bytes"]) == (True, 0.5)
-    again = tmp_path / "more"
-    again.mkdir()
-    (again / Path(name).name).write_bytes(content)
-    assert ingest.usage(slurm, logs, again).results["bytes_read"] == answer.results["bytes_read"]
-    (logs / "alice_x_id8-1_2.darshan").write_bytes(b"none")
-    ran = run("site", "--from", str(slurm), str(logs), "-o", "site.yaml")
+def test_a_damaged_log_of_darshan_is_refused_without_the_name_of_its_user(tmp_path, run):
+    (tmp_path / "logs").mkdir()
+    written(tmp_path, b"none", "logs/alice_x_id8-1_2.darshan")
+    ran = run("site", "--from", str(written(tmp_path, f"{HEAD}\n{ROW.format(8)}\n")), str(tmp_path / "logs"), "-o", "site.yaml")
     assert (ran.code, ran.err.count("\n"), "alice" in ran.err, (tmp_path / "site.yaml").exists()) == (1, 1, False, False)
-
-
-def test_bytes_of_concurrent_runs_add_up(tmp_path):
-    history = drawn(3, 1_500)
-    answer = ingest.usage(written(tmp_path, history.text))
-    known = [one for one in history.runs if one.read in {*answer.runs.read.tolist()}]
-    events = sorted([(one.start, one.read / (one.end - one.start)) for one in known]
-                    + [(one.end, -one.read / (one.end - one.start)) for one in known])  # fmt: skip
-    begin, finish = min(one.start for one in history.runs), max(one.end for one in history.runs)
-    spans, rate, last = [], 0.0, begin
-    for time, change in [*events, (finish, 0.0)]:
-        spans.append((rate, time - last))
-        rate, last = rate + change, time
-    assert answer.results["concurrent_read_bandwidth_p99"].value == pytest.approx(quantile(spans, 0.99), rel=0.03)
 
 
 CUT = {

@@ -5,13 +5,12 @@ import random
 from pathlib import Path
 
 import pytest
+from conftest import table
 
 import ingest
 from ingest.observation.observation import NUMBERS, Figure, Observation, Window, bundle_of
 
 LOGS = Path(__file__).with_name("logs")
-#: A rate beyond the dense peak.
-FAST = Figure(1e9, "sample/s/GPU", "training log").to_dict()
 SIZE = Figure(4096.0, "B/sample", "processes").to_dict()
 #: what nobody gives away, inside other letters
 SECRETS = ("/home/alice", "gpu-node-017", "alice", "train.py --secret", "10.1.2.3")
@@ -92,27 +91,7 @@ def test_a_bundle_joins_the_catalogs_and_is_taken_out_again(job, run, tmp_path, 
     assert run("catalog", "remove", bundle).code == 1
 
 
-@pytest.mark.parametrize(("place", "change", "words"), [
-    ("", {"contribution": None}, "states no licence and source"),
-    ("contribution", {"licence": "mine"}, "licence: found 'mine'"),
-    ("contribution", {"licence": None}, "licence: found ''"),
-    ("contribution", {"source": ""}, "source: found ''"),
-    ("contribution", {"source": "/home/alice"}, "source: found '/home/alice'"),
-    ("contribution", {"source": "a\n  url: x"}, "no path, no address"),
-    ("contribution", {"source": "node17.example"}, "no path, no address"),
-    ("contribution", {"model": "../../x"}, "expected ids"),
-    ("contribution", {"gpu": ["h100"]}, "expected ids"),
-    ("contribution", {"nodes": True}, "expected ids"),
-    ("contribution", {"model": "gpt-nonsense"}, "gpt-nonsense"),
-    ("contribution", {"host": "x"}, "states no licence and source"),
-    ("results", {"demanded_samples_per_second_per_gpu": FAST}, "the check of catalogs"),
-    ("", {"bundle": False}, "states no licence and source"),
-    ("", {"schema": "ingest/1"}, "expected ingest/observation/1"),
-    ("", {"hosts": ["x"]}, "'hosts': found"),
-    ("facts", {"host": "gpu-node-017"}, "'facts': found"),
-    ("results", {"bytes_read_per_sample": {**SIZE, "note": "alice"}}, "'results': found"),
-    ("results", {"bytes_read_per_sample": {**SIZE, "value": 7}}, "'results': found"),
-])  # fmt: skip
+@pytest.mark.parametrize(("place", "change", "words"), table("observation/hostile_bundles.yaml"))
 def test_a_hostile_bundle_is_refused_in_one_line(place, change, words, job, run, tmp_path):
     bundled(run, job)
     data = json.loads(job.with_name("b.json").read_text())

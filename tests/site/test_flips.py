@@ -1,5 +1,6 @@
 """Flips of verdicts, compared with bisection that plans the whole site again."""
 
+import json
 import random
 from dataclasses import replace
 from importlib import import_module
@@ -14,11 +15,12 @@ import ingest
 from ingest.catalog.store import Catalog
 from ingest.engine.registry import steps_below
 from ingest.errors import IngestError, UsageError
-from ingest.reports.pages.storage import flip_row, turned_systems
+from ingest.reports.pages.storage import flip_row, turned
 from ingest.site.influence import site_inputs
 from ingest.site.planner import plan
 from ingest.sizing.job import Job
 from ingest.storage import flips
+from ingest.storage.data_path import INSTALLED
 from ingest.storage.need import need_in, need_of
 from ingest.storage.replanning import waits
 
@@ -30,13 +32,15 @@ NEAR = 0.005
 class Chosen:
     """A site, the systems that are chosen for it, and the verdict on each line by planning again."""
 
-    def __init__(self, site, storage=("all",)):
+    def __init__(self, site, storage=("all",), offers=None):
         self.site, self.plan = site, plan(site, samples=0, catalogs=CATALOG)
         need = need_of(self.plan, {}, Job(), CATALOG)
         found = fits.fit_need(need, storage, CATALOG)
         first = [one for one in found.systems if one.verdict not in (fits.UNKNOWN, fits.MISFIT)][: flips.MOST_SYSTEMS]
         self.judge = {one.entry.id: fits.chosen(one, fits.ONE_SPARE, CATALOG) for one in first}
-        self.flips = flips.flips_of(self.plan, first, [*self.judge.values()], found.need, "mandatory")
+        self.offers = {} if offers is None else {one.name: one.values for one in offers(self.plan)}
+        judged = (first, [*self.judge.values()]) if offers is None else ((), ())
+        self.flips = flips.flips_of(self.plan, *judged, found.need, "mandatory", offers(self.plan) if offers else ())
         self.inputs = {one.name: one for one in site_inputs(self.plan)}
 
     def verdict(self, system, line, name, value):
@@ -49,6 +53,8 @@ class Chosen:
         lines = {one.id: one for one in again.requirements if one.priority == "mandatory"}
         if line not in lines:
             return "holds"
+        if system in self.offers:
+            return "holds" if self.offers[system][line] >= lines[line].value * (1 - 1e-9) else "fails"
         need, of = need_of(again, {}, Job(), CATALOG), need_in(lines[line])
         given = {**need.given, of: need.given[of]._replace(value=lines[line].value)}
         reads, one_node = (given.get(key) for key in ("read_bandwidth_needed", "node_read_bandwidth_needed"))
@@ -59,7 +65,7 @@ class Chosen:
         short = [
             layer
             for layer in found.layers
-            if layer.ceiling and not layer.unsure and layer.layer != flips.INSTALLED
+            if layer.ceiling and not layer.unsure and layer.layer != INSTALLED
             and not waits([known.step(layer.layer.need), known.step(layer.layer.ceiling)])
             and known.step(of) in steps_below([known.step(layer.layer.need)]) and layer.need > layer.ceiling * (1 + 1e-12)
         ]  # fmt: skip
@@ -89,10 +95,29 @@ def test_the_flips_of_an_example_are_those_of_planning_again(path):
         chosen.check(one)
 
 
+def response(plan, factors):
+    """The JSON of `ingest response` on offers of so many times what each line requires."""
+    bodies = [
+        {"name": name, "verdict": "COMPLIES", "requirements": [
+            {"id": one.id, "unit": one.unit, "required": one.value, "offered": one.value * factor,
+             "result": "met" if factor >= 1 else "missed"}
+            for one in plan.requirements for factor in [factors(name, one)]
+        ]} for name in "ab"
+    ]  # fmt: skip
+    return {"command": "response", "offers": bodies}
+
+
+@pytest.mark.parametrize("offered", [False, True], ids=["systems", "offers"])
 @pytest.mark.parametrize("seed", seeds(3, 200))
-def test_the_flips_of_a_drawn_site_are_those_of_planning_again(seed):
+def test_the_flips_of_a_drawn_site_are_those_of_planning_again(offered, seed, tmp_path):
+    def offers(plan):
+        own = random.Random(seed)
+        path = tmp_path / "response.json"
+        path.write_text(json.dumps(response(plan, lambda *_: own.choice([0.8, 1, 1.05, 1.3, 3]))), encoding="utf-8")
+        return fits.offers_in(path, plan, "mandatory")
+
     try:
-        chosen = Chosen(drawn(seed))
+        chosen = Chosen(drawn(seed), offers=offers if offered else None)
     except (IngestError, UsageError):
         pytest.skip("no site, or one without a need")
     one = random.Random(seed)
@@ -129,8 +154,15 @@ def test_the_shares_of_the_variance_are_those_of_many_draws(site, monkeypatch):
     assert all(abs(one.share - many.get((one.system, one.input), 0)) <= 0.05 for one in largest)
 
 
-def test_an_amount_that_hardly_any_draw_moves_states_no_shares():
-    assert Chosen(drawn(321)).flips.effects == ()
+def test_an_amount_that_hardly_any_draw_moves_states_so_instead_of_shares(run, tmp_path):
+    found = Chosen(drawn(321)).flips
+    assert found.effects == ()
+    path, name = tmp_path / "site.yaml", found.unmoved[0]
+    path.write_text(yaml.safe_dump(drawn(321)), encoding="utf-8")
+    said = "No input moves the units to buy in more than 1 % of draws"
+    assert said in run("fit", path, "--flip", "--storage", name).out
+    ingest.report(path, output=tmp_path / "buyer.md", storage=name)
+    assert f"{name}: {said}" in (tmp_path / "buyer.md").read_text(encoding="utf-8")
 
 
 def test_an_undecided_verdict_names_the_observation_that_narrows_it():
@@ -157,7 +189,7 @@ def test_page_and_document_show_the_flips(run, tmp_path):
     assert "vast-ceres: fits as far as known, number of units open; ask read bandwidth. " in open_
     assert "decided" not in open_
     found = ingest.fit(EXAMPLES / "enterprise-64-nodes.yaml", flip=True, storage="vast,ddn-ai400x2")
-    assert {one.entry.id for one in turned_systems(found)} == {"vast", "ddn-ai400x2"}
+    assert {one.name for one in turned(found.flips, found.systems)} == {"vast", "ddn-ai400x2"}
     files = [tmp_path / "buyer.md", tmp_path / "buyer.xlsx"]
     ingest.report(EXAMPLES / "hpc-128-nodes.yaml", output=files, storage="ddn-ai400x2")
     written = files[0].read_text(encoding="utf-8")
@@ -173,6 +205,10 @@ def test_page_and_document_show_the_flips(run, tmp_path):
 def test_a_flip_shows_as_many_digits_as_tell_it_from_today():
     flip = flips.Flip("a", "R-CAP-03", "capacity", "x", "B", 3e15, 3.0001e15, False, "holds", "fails", 2e15, 4e15)
     assert flip_row(flip) == ("R-CAP-03 fails", "> 3.0001 PB", "3", "2 – 4: undecided", "x")
+    of_time = flip._replace(unit="s", value=120, flips_at=104.348, low=None)
+    assert flip_row(of_time)[1:4] == ("< 1.74 min", "2", "")
+    of_model = flip._replace(unit="parameter", value=405853388800, flips_at=39257132617689, low=None)
+    assert flip_row(of_model)[1:4] == ("> 39.3T parameters", "406B", "")
     of_node = flip._replace(unit="B/s/node", value=1e9, flips_at=2e10, low=None)
     assert flip_row(of_node)[1:4] == ("> 20 GB/s per node", "1", "")
 
@@ -181,6 +217,8 @@ def test_a_line_may_turn_where_another_cluster_decides():
     found = Chosen(drawn(148)).flips
     assert found.refused["jobs.j0.evaluation.bytes"].startswith("above 25.8 TB")
     assert not any(one.input == "jobs.j0.evaluation.bytes" and one.requirement == "R-START-01" for one in found.flips)
+    # Another job takes two clients for the line that reads most, so that more nodes carry the writes.
+    assert Chosen(drawn(382)).flips.refused["jobs.j1.checkpoint.parameters"].startswith("above 154,285,7")
 
 
 def test_that_nothing_turns_is_said_only_as_far_as_planning_chooses_alike():
@@ -188,6 +226,9 @@ def test_that_nothing_turns_is_said_only_as_far_as_planning_chooses_alike():
     wanted = "jobs.*.checkpoint.restart_time", "R-RESTART-01"
     row = next(one for one in Chosen(drawn(14)).flips.steady if (one.input, one.requirement) == wanted)
     assert 1.2 < row.tried_low < 120 < row.tried_high < 12_000
+    # Below, the line that reads most has most requests, too: they are no longer those of another line.
+    steady = Chosen(drawn(383)).flips.steady
+    assert {one.tried_low > 3e5 for one in steady if (one.input, one.requirement) == ("test.read_size", "R-STAGE-01")} == {True}
 
 
 def test_flips_need_a_site(tmp_path):
@@ -196,5 +237,40 @@ def test_flips_need_a_site(tmp_path):
     site = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))
     site["storage"]["existing"] = ["ddn-ai400x2"]
     (tmp_path / "site.yaml").write_text(yaml.safe_dump(site), encoding="utf-8")
-    with pytest.raises(UsageError, match="storage in place"):
+    with pytest.raises(UsageError, match=r"a copy of the site without `storage\.existing`"):
         ingest.fit(tmp_path / "site.yaml", flip=True)
+
+
+def test_offers_are_turned_by_the_values_that_they_state(run, tmp_path):
+    site, path = EXAMPLES / "hpc-128-nodes.yaml", tmp_path / "response.json"
+    of = {("a", "R-READ-01"): 1.1, ("b", "R-READ-01"): 0.95}
+    written = response(ingest.plan(site), lambda name, one: of.get((name, one.id), 1.5))
+    # What a word decides, or a person, no value turns.
+    decided = {one["id"]: one for one in written["offers"][0]["requirements"]}
+    decided["R-WRITE-01"]["result"] = "with reservations"
+    decided["R-META-01"] |= {"result": "missed"}
+    path.write_text(json.dumps(written), encoding="utf-8")
+    shown = run("fit", site, "--flip", "--offers", path).out
+    assert "a: undecided. R-READ-01 fails first, where jobs.climate.samples_per_second > " in shown
+    assert "b: undecided. R-READ-01 holds first, where jobs.climate.samples_per_second < " in shown
+    assert "No value decides R-WRITE-01, R-META-01\n" in shown
+    found = ingest.fit(site, flip=True, offers=path)
+    assert {one.system for one in found.flips.flips} == {"a", "b"}
+    assert not {one.requirement for one in found.flips.flips if one.system == "a"} & {"R-WRITE-01", "R-META-01"}
+    assert not found.flips.effects
+    ingest.report(site, output=tmp_path / "buyer.md", offers=path)
+    assert "| b | R-READ-01 holds | " in (tmp_path / "buyer.md").read_text(encoding="utf-8")
+    with pytest.raises(UsageError, match="--offers: systems are not named to vendors"):
+        ingest.report(site, output=tmp_path / "tender.md", offers=path, for_vendor=True)
+    for change, refusal in (
+        ({"required": 1.0}, "R-READ-01: other requirements than those of this site, expected 612 GB/s"),
+        ({"unit": "s"}, "R-READ-01: other requirements"),
+        ({"offered": "much"}, "expected what `ingest response … --format json` wrote"),
+    ):
+        again = response(ingest.plan(site), lambda *_: 2)
+        again["offers"][1]["requirements"][0] |= change
+        path.write_text(json.dumps(again), encoding="utf-8")
+        with pytest.raises(UsageError, match=refusal):
+            ingest.fit(site, flip=True, offers=path)
+    with pytest.raises(UsageError, match="expected --flip"):
+        ingest.fit(site, offers=path)

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from conftest import table
 
 import ingest
 from ingest.catalog.store import Catalog
@@ -13,6 +14,7 @@ from ingest.storage.fit import fit_need
 from ingest.storage.need import Listed, Need, from_numbers
 
 SITE = (Path(__file__).parents[2] / "examples" / "hpc-128-nodes.yaml").read_text(encoding="utf-8")
+TABLES = table("storage/in_place.yaml")
 MEASURED = {
     "schema": "ingest/1",
     "command": "measure-storage",
@@ -118,53 +120,13 @@ def test_a_measured_path_is_storage_in_place_and_a_system(site, tmp_path):
     assert ingest.fit(read_bandwidth="30 GB/s", nodes=2, storage=str(result)).systems[0].fits is False
 
 
-@pytest.mark.parametrize(
-    ("existing", "message"),
-    [
-        ("[{units: 4}]", "storage.existing.0: found neither, expected `system`"),
-        ("[{system: ddn-ai400x2, units: 0}]", "units: found 0, expected a number above 0"),
-        ("[{sistem: ddn-ai400x2}]", "unknown key 'sistem'"),
-        ("[ddn-ai400]", "unknown storage 'ddn-ai400'"),
-        ("[nothing.json]", "nothing.json"),
-        ("[ddn-ai400x2, prot-rep3]", r"site.yaml:51: storage.existing.1: prot-rep3 is a scheme, .*expected the system"),
-        ("[lustre]", "lustre is software: measure its path"),
-        ("[nvme-gen4]", "nvme-gen4 is a part of a system: expected the system"),
-        ("[gpfs-client]", "gpfs-client is a path to storage: expected the storage behind it"),
-        ("[superpod-h100-best]", "guidance: expected the system bought by it"),
-        ("[{system: ddn-ai400x2, units: .nan}]", r"site.yaml:51: storage.existing.0.units: found nan, expected a whole number"),
-        ("[{system: ddn-ai400x2, units: .inf}]", "storage.existing.0.units: found inf, expected a whole number"),
-        ("[{system: ddn-ai400x2, units: 2.5}]", "storage.existing.0.units: found 2.5, expected a whole number"),
-        ("[{system: aurora-daos, units: 2}]", "units: found 2, expected 1: aurora-daos exists once"),
-        ("[{system: ddn-ai400x2, measured: a.json}]", "found both, expected `system`"),
-        ("[{measured: a.json, units: 2}]", "storage.existing.0.units: not used by a measured path, expected measured"),
-        ("[{system: ddn-ai400x2, tier: fast}]", "storage.existing.0.tier: not used by ddn-ai400x2, expected system and units"),
-        ("[fsx-lustre]", "storage.existing.0.tier: missing, expected a tier of fsx-lustre"),
-        ("[{system: fsx-lustre, tier: persistent-250}]", "found 'persistent-250', .*did you mean 'persistent-"),
-        ("[{system: fsx-lustre, tier: persistent-2-250}]", "capacity: missing, expected the capacity provisioned"),
-        ("[{system: fsx-lustre, tier: persistent-2-250, units: 2}]", "units: not used by fsx-lustre, a service"),
-        ("[{system: fsx-lustre, tier: persistent-2-250, capacity: 1 TB}]", "found '1 TB', expected a capacity from 2.577 TB"),
-        ("[{system: filestore, tier: zonal-large, capacity: 1 PB}]", "found '1 PB', expected a capacity from .* to 110 TB"),
-        ("[{system: fsx-lustre, tier: persistent-2-250, capacity: .inf}]", "capacity: found inf, expected a"),
-        ("[{system: fsx-lustre, tier: persistent-2-250, capacity: 3 GB/s}]", "capacity: '3 GB/s' is in B/s, expected B"),
-        ("ddn-ai400x2", "expected a list"),
-    ],
-)
+@pytest.mark.parametrize(("existing", "message"), TABLES["refused"])
 def test_storage_in_place_that_cannot_be_read_is_refused(site, existing, message):
     with pytest.raises(IngestError, match=message):
         ingest.fit(site(f"  existing: {existing}\n"), storage="lustre")
 
 
-@pytest.mark.parametrize(
-    ("asked", "fits"),
-    [
-        ({"read_bandwidth": "11.9 GB/s"}, True),
-        ({"read_bandwidth": "12.1 GB/s"}, None),
-        ({"read_bandwidth": "12.1 GB/s", "nodes": 1}, False),
-        ({"read_bandwidth": "11.9 GB/s", "write_bandwidth": "5.1 GB/s"}, None),
-        ({"read_bandwidth": "11.9 GB/s", "write_bandwidth": "4.9 GB/s", "capacity": "840 TB"}, True),
-        ({"read_bandwidth": "11.9 GB/s", "capacity": "860 TB"}, False),
-    ],
-)
+@pytest.mark.parametrize(("asked", "fits"), TABLES["measured from one machine"])
 def test_a_measured_path_answers_for_the_one_machine_it_was_measured_from(tmp_path, asked, fits):
     result = tmp_path / "result.json"
     result.write_text(json.dumps(MEASURED))
@@ -216,15 +178,7 @@ def test_the_network_between_is_a_layer_of_its_own(site, fabric, name, ceiling):
         assert (found.fits, found.bottleneck) == (False, name)
 
 
-@pytest.mark.parametrize(
-    ("fabric", "missing"),
-    [
-        ("gateways: 8", "gateway_bandwidth"),
-        ("gateway_bandwidth: 45 GB/s", "gateways"),
-        ("islands: 2", "island_bandwidth"),
-        ("port_bandwidth: 45 GB/s", "ports"),
-    ],
-)
+@pytest.mark.parametrize(("fabric", "missing"), TABLES["networks in part"])
 def test_a_network_of_which_a_part_is_unknown_is_asked_for(site, fabric, missing):
     found = ingest.fit(site(above=f"fabric: {{{fabric}}}\n"), storage="ddn-ai400x2t")
     judged = next(one for one in found.systems[0].layers if one.layer.name.startswith("fabric, "))
@@ -239,20 +193,7 @@ def test_a_network_that_cannot_be_is_refused(site, path, refusal):
         ingest.fit(site(above=f"fabric: {{{path}}}\n"), storage="ddn-ai400x2t")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"inputs": []}, r"inputs: found \[\], expected keys and values"),
-        ({"inputs": None}, "inputs: found None, expected keys and values"),
-        ({"inputs": {**MEASURED["inputs"], "path": []}}, r"inputs: path: found \[\], expected keys and values"),
-        ({"inputs": {"path": {"value": "/mnt/data"}}}, "io_size: found None, expected a number above 0"),
-        ({"results": {}}, "results: found {}, expected one of read_bandwidth"),
-        ({"results": {"read_bandwidth": {"value": 12, "unit": "GB/s"}}}, "unit: found 'GB/s', expected 'B/s'"),
-        ({"results": {"read_bandwidth": {"value": 12e9}}}, "unit: found None, expected 'B/s'"),
-        ({"results": {"capacity": {"value": 1, "unit": "PB"}}}, "unit: found 'PB', expected 'B'"),
-        ({"inputs": {"io_size": {"value": 1, "unit": "MiB"}}}, "io_size: unit: found 'MiB', expected 'B'"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), TABLES["changed results"])
 def test_a_result_that_was_changed_is_refused_in_one_line(run, tmp_path, change, message):
     path = tmp_path / "result.json"
     path.write_text(json.dumps({**MEASURED, **change}))

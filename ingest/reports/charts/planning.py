@@ -217,11 +217,7 @@ def fed_in_words(points: Sequence[LatencyPoint], own: LatencyPoint, job: str) ->
 
 
 def gpus_in_words(number: float) -> str:
-    """A number of GPUs, of which a part may be gained.
-
-    >>> gpus_in_words(113.2), gpus_in_words(2.34), gpus_in_words(0.0149)
-    ('113', '2.3', '0.015')
-    """
+    """A number of GPUs, of which a part may be gained."""
     return f"{number:,.0f}" if abs(number) >= 10 else f"{number:.2g}"
 
 

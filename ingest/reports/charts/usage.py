@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from ingest.accounting.ledger import PARTS
-from ingest.accounting.result import FIRST_YEAR
+from ingest.accounting.ledger import FIRST_YEAR, PARTS
 from ingest.reports.charts.chart import DARK, HEIGHT, LIGHT, SIGNAL, WIDTH, Chart, channel, layer, made, plot
 
 if TYPE_CHECKING:
@@ -108,11 +107,7 @@ def sizes(answer: Usage) -> Chart:
 
 
 def _power(power: int) -> str:
-    """A power of two as a label.
-
-    >>> _power(3), _power(-1)
-    ('8', '1/2')
-    """
+    """A power of two as a label."""
     return str(2**power) if power >= 0 else f"1/{2**-power}"
 
 

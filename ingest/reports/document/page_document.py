@@ -63,7 +63,7 @@ def _blocks(section: Section, caption: str, heads: tuple[str, ...]) -> Iterator[
 
 #: Captions of the figures, in the order of the charts.
 FIGURES = ("GPUs in use over time", "GPU-hours by class", "Runs by size", "A week by hour")
-HEADS = {"": ("Quantity", "Value"), "Known": ("Of the GPU-hours, or of the allocations", "Share")}
+HEADS = {"": ("Quantity", "Value"), "Known": ("Of the", "Share")}
 #: Names of sections, by the title of the part of the page.
 TITLES = {"": "What was counted"}
 
@@ -74,8 +74,9 @@ def usage_document(answer: Usage) -> Document:
     begin, finish = answer.window
     page = usage_page(answer)
     sections = []
-    for number, one in enumerate(page.sections, start=1):
-        title = TITLES.get(one.title, one.title)
+    for number, section in enumerate(page.sections, start=1):
+        title = TITLES.get(section.title, section.title)
+        one = section._replace(rows=tuple((capitalised(str(first)), *more) for first, *more in section.rows))
         blocks = _blocks(one, title, HEADS.get(one.title) or tuple(map(capitalised, one.columns)))
         sections.append(DocumentSection(f"part-{number}", title, tuple(blocks)))
     why = lacking()

@@ -16,7 +16,7 @@ from ingest.reports.charts.chart import Chart
 from ingest.reports.document.derivations import derivation_listings, place_of
 from ingest.reports.document.model import Block, Bullets, Cover, Document, DocumentSection, Figure, Paragraph, Subheading, Table
 from ingest.reports.labels import capitalised, is_share, label, plain, span, texts
-from ingest.reports.pages.storage import first_flips, flip_row, measured_first, turned_first, turned_systems
+from ingest.reports.pages.storage import flip_row, measured_first, turned
 from ingest.requirement import INFORMATION, Requirement, is_of, said_of, theme_title
 from ingest.rfp.award import Award
 from ingest.site.plan import COLUMN_KINDS
@@ -398,12 +398,12 @@ class BuyerReport(Composition):
         if rows:
             yield self.clause("sensitivity")
             yield form("sensitivity", rows)
-        turned = turned_systems(self.found) if self.found is not None else []
-        if self.found is not None and turned:
+        if self.found is not None and (judged := turned(self.found.flips, self.found.systems)):
             yield self.clause("flips")
-            measured = measured_first(self.found)
-            yield Bullets((*(turned_first(self.found, one) for one in turned), *([" · ".join(measured)] if measured else [])))
-            rows = [(one.entry.id, *flip_row(flip)) for one in turned for flip in first_flips(self.found, one)]
+            notes = [f"{one.name}: {note}" for one in judged for note in one.notes]
+            measured = " · ".join(measured_first(self.found.flips))
+            yield Bullets(tuple(filter(None, (*(one.first for one in judged), measured, *notes))))
+            rows = [(one.name, *flip_row(flip)) for one in judged for flip in one.nearest]
             if rows:
                 yield form("flips", rows)
 

@@ -122,6 +122,11 @@ CLASSES = (
 )  # fmt: skip
 
 
+#: What the shares of a history are of, in their order.
+KNOWN = ("allocations that ran and are counted", "GPU-hours whose kind of GPU is known", "GPU-hours whose bytes are known",
+         "GPU-hours whose model is known")  # fmt: skip
+
+
 def usage_page(answer: Usage) -> Page:
     """Concurrency, classes, what was left out, what the history does not tell."""
     results = answer.results
@@ -143,7 +148,7 @@ def usage_page(answer: Usage) -> Page:
         flat += flat_cells("classes", one.name, cells)
     left_out = tuple((reason, f"{count:,}") for reason, count in answer.removed.items())
     otherwise = tuple(f"{count:,} × {note}" for note, count in answer.runs.notes.items())
-    known = tuple((name, f"{share:.1%}") for name, share in answer.coverage.items())
+    known = tuple((said, f"{share:.1%}") for said, share in zip(KNOWN, answer.coverage.values(), strict=True))
     sections = [
         Section("", ("", ""), rows, main=main),
         Section("Classes", CLASSES, tuple(classes), folded=5),

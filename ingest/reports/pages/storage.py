@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ingest.engine.registry import unit_of
 from ingest.reports.labels import capitalised, counted, joined_ends, plain
 from ingest.reports.page import Page, Section, assumptions_section, fits_line, of_several, page_of, sources_section, value_text
-from ingest.storage.fit_result import BEYOND, MISFIT, OPEN, SO_FAR, UNKNOWN, VERDICTS, Fit, Fits, Flip
+from ingest.storage.fit_result import BEYOND, LEAST_MOVED, LINE_FAILS, MISFIT, OPEN, SO_FAR, UNKNOWN, VERDICTS
 from ingest.storage.system_quantities import UNIT_COUNT
-from ingest.units import display
+from ingest.units import display, scale_of
 
 if TYPE_CHECKING:
     from ingest.catalog.commands import CatalogComparison
     from ingest.storage.data_path import LayerVerdict
+    from ingest.storage.fit_result import Fit, Fits, Flip, Flips
 
 HOLDS = {True: "yes", None: "unknown", False: "NO"}
 #: Layers are shown for at most this many systems, unless details are asked for.
@@ -97,57 +98,82 @@ def _in_place(found: Fits) -> Section:
     return Section("Storage in place", ("line", "priority", "need", "have", "missing"), tuple(rows), said)
 
 
+class Turned(NamedTuple):
+    """A system or an offer whose lines were turned."""
+
+    name: str
+    title: str
+    first: str  # whether the inputs decide the verdict, and which line turns first, by which input, at which value
+    flips: Sequence[Flip]  # the first to turn the verdict before all others
+    notes: Sequence[str]  # what moves the amount to buy; the lines that no value decides
+
+    @property
+    def nearest(self) -> list[Flip]:
+        """The flips that a short page shows: of each input and side the nearest."""
+        nearest = {(flip.input, flip.flips_at > flip.value): flip for flip in reversed(self.flips)}
+        return [flip for flip in self.flips if nearest[flip.input, flip.flips_at > flip.value] is flip][:MOST_FLIPS]
+
+
 def deciding(found: Fits) -> Iterator[Section]:
-    """What turns the verdict on each chosen system first, and what to measure first."""
-    yield Section("What would change the verdicts", lines=tuple(turned_first(found, one) for one in turned_systems(found)))
-    title, *measured = measured_first(found) or [""]
+    """What turns the verdict on each chosen system or offer first, and what to measure first."""
+    yield Section("What would change the verdicts", lines=tuple(one.first for one in turned(found.flips, found.systems)))
+    title, *measured = measured_first(found.flips) or [""]
     yield Section(title, lines=tuple(measured))
 
 
 def flip_sections(found: Fits, in_full: bool = False) -> Iterator[Section]:
-    """Of each chosen system the inputs that turn the verdict on it, the nearest first, all in full."""
-    if found.flips is None:
-        return
-    for one in turned_systems(found):
-        own, shown = flips_in(found, one), first_flips(found, one)
-        main = tuple(at for at, flip in enumerate(own) if flip in shown)
-        effects = [effect for effect in found.flips.effects if effect.system == one.entry.id and effect.share >= LEAST_EFFECT]
-        shares = ", ".join(f"{effect.share * 100:.0f} % by {effect.input}" for effect in effects[:MOST_EFFECTS])
-        lines = (f"Variance of the {'capacity' if one.entry.tiers else 'units'} to buy: {shares}",) if shares else ()
-        yield Section(_chosen(one), FLIP_COLUMNS, tuple(map(flip_row, own)), lines, 1, main=None if in_full else main)
-    left_out = tuple(f"{name}: {why}" for name, why in found.flips.refused.items())
+    """Of each system or offer the inputs that turn the verdict on it, the nearest first, all in full."""
+    for one in turned(found.flips, found.systems):
+        main = None if in_full else tuple(at for at, flip in enumerate(one.flips) if flip in one.nearest)
+        yield Section(one.title, FLIP_COLUMNS, tuple(map(flip_row, one.flips)), tuple(one.notes), 1, main=main)
+    left_out = tuple(f"{name}: {why}" for name, why in found.flips.refused.items()) if found.flips is not None else ()
     yield Section("Not turned: plan again with other values", lines=left_out, detail="input")
 
 
-def turned_systems(found: Fits) -> list[Fit]:
-    """The chosen systems whose inputs were turned, those whose verdict no input turns among them."""
-    if found.flips is None:
+def turned(flips: Flips | None, systems: Sequence[Fit]) -> list[Turned]:
+    """The chosen systems and the offers whose inputs were turned, those whose verdict no input turns among them."""
+    if flips is None:
         return []
-    chosen = {one.system for one in found.flips.flips} | {one.system for one in found.flips.steady}
-    return [one for one in found.systems if one.entry.id in chosen]
+    chosen, rows = {one.system for one in flips.flips} | {one.system for one in flips.steady}, list[Turned]()
+    for one in systems:
+        name, bought = one.entry.id, "capacity" if one.entry.tiers else "units"
+        effects = [effect for effect in flips.effects if effect.system == name and effect.share >= LEAST_EFFECT]
+        shares = ", ".join(f"{effect.share * 100:.0f} % by {effect.input}" for effect in effects[:MOST_EFFECTS])
+        notes = [f"Variance of the {bought} to buy: {shares}"] if shares else []
+        if name in flips.unmoved:
+            notes = [f"No input moves the {bought} to buy in more than {LEAST_MOVED * 100:g} % of draws"]
+        # Inputs decide nothing about a ceiling that nobody has published.
+        outside = "decided" if one.fits is not None else "; ask ".join(filter(None, (_named(one), _asked(one))))
+        if name in chosen:
+            rows.append(Turned(name, _chosen(one), *_turned_first(flips, name, _named(one), outside), notes))
+    for offer in flips.offers:
+        verdict, notes = offer.verdict.lower(), [f"No value decides {', '.join(offer.open)}"] if offer.open else []
+        first = _turned_first(flips, offer.name, verdict, verdict)
+        rows.append(Turned(offer.name, f"Offer {offer.name}: {verdict} today", *first, notes))
+    return rows
 
 
-def measured_first(found: Fits) -> list[str]:
+def measured_first(flips: Flips | None) -> list[str]:
     """The observation to make first: it, its command, and what it narrows; nothing where none helps."""
-    first = None if found.flips is None else found.flips.observation
+    first = None if flips is None else flips.observation
     if first is None:
         return []
     narrowed = f"It narrows {first.narrows} of {counted(first.undecided, 'undecided verdict')} on single lines."
     return [f"Measure first: {first.what}", first.command, narrowed]
 
 
-def turned_first(found: Fits, one: Fit) -> str:
-    """Whether the inputs decide the verdict on a system, and which line turns first, by which input, at which value."""
-    own = flips_in(found, one)
+def _turned_first(flips: Flips, name: str, verdict: str, outside: str) -> tuple[str, list[Flip]]:
+    """What turns a verdict of today first, where its state is another one outside the ranges of the inputs; and all flips."""
+    own = [flip for flip in flips.flips if flip.system == name]
     if not own:
-        inputs = {row.input for row in found.flips.steady if row.system == one.entry.id} if found.flips is not None else ()
-        return f"{one.entry.id}: {_named(one)} at both ends of {counted(len(inputs), 'input')}"
-    line, turns, today, span, name = flip_row(own[0])
-    # Inputs decide nothing about a ceiling that nobody has published.
-    outside = "decided" if one.fits is not None else "; ask ".join(filter(None, (_named(one), _asked(one))))
-    state = "undecided" if own[0].inside_range else outside
+        inputs = {row.input for row in flips.steady if row.system == name}
+        return f"{name}: {verdict} at both ends of {counted(len(inputs), 'input')}", own
+    line, turns, today, span, key = flip_row(own[0])
+    # What fails a line already is not in doubt because it may fail another.
+    in_doubt = own[0].inside_range and (own[0].verdict == LINE_FAILS or all(flip.verdict != LINE_FAILS for flip in own))
     known = f"range {span.removesuffix(UNDECIDED)}" if span else "no range"
-    return f"{one.entry.id}: {state}. {line} first, where {name} {turns} (today {today}; {known})"
+    state = "undecided" if in_doubt else outside
+    return f"{name}: {state}. {line} first, where {key} {turns} (today {today}; {known})", own
 
 
 def flip_row(flip: Flip) -> tuple[str, str, str, str, str]:
@@ -156,25 +182,25 @@ def flip_row(flip: Flip) -> tuple[str, str, str, str, str]:
     per = f" per {third}" if third else ""  # `display` leaves it to the name of the quantity
     ends = [flip.flips_at, flip.value, *(end for end in (flip.low, flip.high) if end is not None)]
     # As many digits as tell the flip from today.
-    shown = [[display(end, flip.unit, binary=False, digits=digits) for end in ends] for digits in range(3, 17)]
+    shown = [[_short(end, flip, digits) for end in ends] for digits in range(3, 17)]
     turns, today, *ends_shown = next((row for row in shown if row[0] != row[1]), shown[-1])
     unit = turns.partition(" ")[2]
-    span = joined_ends(ends_shown[0], ends_shown[-1], " – ").removesuffix(f" {unit}") if len(ends_shown) == 2 else ""
+    span = joined_ends(ends_shown[0], ends_shown[-1], " – ") if len(ends_shown) == 2 else ""
+    span = span.removesuffix(f" {unit}") if span and ends_shown[0].endswith(f" {unit}") else span
     today = today.removesuffix(f" {unit}") if unit else today
     state = UNDECIDED if flip.inside_range else ""
     return f"{flip.requirement} {flip.then}", f"{flip.sign} {turns}{per}", today, span + state, flip.input
 
 
-def flips_in(found: Fits, one: Fit) -> list[Flip]:
-    """The flips of a system, the first to turn its verdict before all others."""
-    return [flip for flip in found.flips.flips if flip.system == one.entry.id] if found.flips is not None else []
-
-
-def first_flips(found: Fits, one: Fit) -> list[Flip]:
-    """The flips of a system that a short page shows: of each input and side the nearest."""
-    own = flips_in(found, one)
-    nearest = {(flip.input, flip.flips_at > flip.value): flip for flip in reversed(own)}
-    return [flip for flip in own if nearest[flip.input, flip.flips_at > flip.value] is flip][:MOST_FLIPS]
+def _short(value: float, flip: Flip, digits: int) -> str:
+    """A value of an input; parameters by the letter that names of models have."""
+    if flip.unit != "parameter":
+        # A count without a larger unit keeps as many digits, too.
+        counted_in_full = not flip.whole and not scale_of(value, flip.unit, binary=False)[0]
+        return display(float(f"{value:.{digits}g}") if counted_in_full else value, flip.unit, binary=False, digits=digits)
+    factor, name = scale_of(value, "B", binary=False)
+    letter = name.removesuffix("B").replace("G", "B")
+    return f"{display(value / factor, '1', digits=digits)}{letter} parameters"
 
 
 def _named(one: Fit) -> str:

@@ -171,23 +171,26 @@ def usage_workbook(answer: Usage) -> bytes:
     for name, one in answer.results.items():
         shown = display_unit(name, one.value, one.unit)
         factor, unit, style = (shown.factor, shown.unit, shown.style) if shown is not None else (1, one.unit, "number")
-        sheet.row(capitalised(plain(name)), NumberCell(one.value / factor, style), "" if unit == "1" else unit)
+        sheet.row(
+            capitalised(plain(name)), NumberCell(one.value / factor, style), "" if unit in ("1", "number", "share") else unit
+        )
     sheet.close()
     sheet = book.sheet("Classes")
     for use in answer.classes:
-        rates = [None if span is None else NumberCell(span[0] / 1e6, "number") for span in (use.read, use.written)]
+        rates = [None if span is None else _rounded(span[0] / 1e6) for span in (use.read, use.written)]
         amounts = (use.gpus[0], use.concurrent["p99"], use.concurrent["max"], *use.lengths, use.starts[0])
-        numbers = (NumberCell(value, "number") for value in amounts)
+        numbers = map(_rounded, amounts)
         counted = NumberCell(use.jobs, "number"), NumberCell(use.gpu_hours, "number"), NumberCell(use.share, "share")
         sheet.row(use.name, use.cluster, *counted, *numbers, *rates)
     sheet.close()
     _over_time(answer, book)
     sheet = book.sheet("Week")
     for day, row in zip(DAYS, answer.week(), strict=True):
-        sheet.row(day, *(NumberCell(float(value), "number") if numpy.isfinite(value) else None for value in row))
+        sheet.row(day, *(_rounded(value) if numpy.isfinite(value) else None for value in row))
     scale = {"type": "2_color_scale", "min_color": "#FFFFFF", "max_color": "#0072B2"}
     sheet.sheet.conditional_format(1, 1, 7, 24, scale)
     sheet.close()
+    sheet.sheet.fit_to_pages(1, 1)
     for name, rows in (("Left out", answer.removed), ("Questions", answer.questions)):
         sheet = book.sheet(name)
         for key, value in rows.items():
@@ -196,13 +199,18 @@ def usage_workbook(answer: Usage) -> bytes:
     return book.content()
 
 
+def _rounded(value: float) -> NumberCell:
+    """A level as people read it: four digits, and all of whole ones."""
+    return NumberCell(round(float(value)) if value >= 1000 else float(f"{value:.4g}"), "number")
+
+
 def _over_time(answer: Usage, book: WorkbookWriter) -> None:
     """GPUs in use in each step of time, and their chart."""
     edges, _ = steps_of(answer)
     means, peaks = (found / PARTS for found in (answer.total.means(edges), answer.total.peaks(edges)))
     sheet = book.sheet("Over time")
     for start, mean, peak in zip(edges, means, peaks, strict=False):
-        sheet.row(days(int(start)), NumberCell(float(mean), "number"), NumberCell(float(peak), "number"))
+        sheet.row(days(int(start)), _rounded(mean), _rounded(peak))
     chart, last = book.book.add_chart({"type": "line"}), len(means)
     for column in (2, 1):
         names, values = (["Over time", 1, place, last, place] for place in (0, column))

@@ -96,11 +96,7 @@ def layouts(kind: str) -> Mapping[str, SheetLayout]:
 
 
 def column_of(kind: str, sheet: str, head: str) -> str:
-    """How formulas call a column of a sheet, up to the row.
-
-    >>> column_of("vendor", "Vendor response", "Required")
-    "'Vendor response'!$D$"
-    """
+    """How formulas call a column of a sheet, up to the row."""
     place = f"'{sheet}'" if " " in sheet else sheet
     return f"{place}!${layouts(kind)[sheet].letter(head)}$"
 
@@ -163,11 +159,7 @@ def range_words(limits: InputQuantity) -> str:
 
 
 def range_short(limits: InputQuantity) -> str:
-    """The allowed range in the fewest words.
-
-    >>> range_short(InputQuantity("fill_limit", "1", "", high=1)), range_short(InputQuantity("nodes", "node", "", whole=True))
-    ('above 0 up to 1', 'whole, above 0')
-    """
+    """The allowed range in the fewest words."""
     return range_words(limits).replace("a whole number", "whole,").removeprefix("a number ")
 
 
@@ -341,11 +333,7 @@ def width_of(head: str, values: Sequence[float], least: float = 8) -> float:
 
 
 def width_of_words(head: str, words: Iterable[str]) -> float:
-    """The width of a column of words: its longest one, within reason.
-
-    >>> width_of_words("Cluster", ["main", "the second one"]), width_of_words("GPU", ["x" * 99])
-    (17, 23)
-    """
+    """The width of a column of words: its longest one, within reason."""
     longest = max(map(len, (*head.split(), *words)))
     return math.ceil(min(longest, MOST_WORDS) * WIDER + MARGIN)
 
