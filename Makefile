@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE =
 WHEELHOUSE := build/wheelhouse
 WHEELS := .
 
-.PHONY: demo setup test test-slow fuzz mutants frozen frozen-record feed-runs dlio-runs index-files audit lint docs linkcheck pictures dist wheelhouse bench bench-exact corpus observe-jobs observe-loop clean
+.PHONY: demo setup test test-slow fuzz floors mutants frozen frozen-record feed-runs dlio-runs index-files audit lint docs linkcheck pictures dist wheelhouse bench bench-exact corpus observe-jobs observe-loop clean
 
 demo: $(VENV)/.core                 ## set up .venv and run the main job
 	$(BIN)/ingest bw --model cosmoflow --gpu h100 --nodes 128
@@ -28,6 +28,21 @@ test: $(VENV)/.all                  ## all tests but the slow ones, on all cores
 
 test-slow: $(VENV)/.all             ## the slow tests: before an issue is closed
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder -m slow --hypothesis-profile=many
+
+# What must run on the lowest versions of its dependencies, separated by semicolons; each in build/floors.
+MAIN := bw cosmoflow h100 --nodes 128; checkpoint llama3-70b --gpus 1024; goodput llama3-70b --gpus 1024; memory llama3-70b --gpu h100; \
+  train llama3-8b --gpu h100 --gpus 512 --tokens 15T; feed resnet50 h100; offload llama3-70b --gpu h100; rl llama3-8b; \
+  vectors --vectors 1B --dimensions 768 --index hnsw; dataset --tokens 2T --bytes-per-token 4; explain W61; catalog check; \
+  sweep nodes=1..4 --model resnet50 --gpu h100; plan --new --nodes 64 --gpu h100 --models llama3-70b,resnet50 -o site.yaml; \
+  plan site.yaml; fit site.yaml; report site.yaml --for-vendor -o rfp.docx -o rfp.xlsx -o rfp.html; \
+  accept site.yaml -o tests --tool fio; validate kurth; page -o page.html
+
+floors:                             ## the main commands on the lowest declared versions, in build/floors; needs the network
+	rm -rf build/floors && $(PYTHON) -m venv build/floors
+	build/floors/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.5'
+	build/floors/bin/uv pip install --quiet --python build/floors/bin/python --resolution lowest-direct .
+	cd build/floors && echo '$(MAIN)' | tr ';' '\n' | while read -r words; do \
+	  bin/python -W error::SyntaxWarning -m ingest $$words >out 2>err || { echo "ingest $$words"; cat err; exit 1; }; done
 
 fuzz: $(VENV)/.all                  ## mutated inputs held against the contract: make fuzz SEED=7 COUNT=20000
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seed $(SEED) --count $(COUNT)

@@ -161,7 +161,9 @@ def expected_one_of(found: object, choices: Iterable[str]) -> str:
     "expected one of sync, async; did you mean 'sync'?"
     """
     words = list(choices)
-    return f"expected one of {', '.join(words)}{nearest(str(found), words)}"
+    held = [one for one in words if len(str(found)) > 2 and str(found).lower() in one]
+    near = nearest(str(found), words) or (f"; with that name: {listed(held)}" if held else "")
+    return f"expected one of {', '.join(words)}{near}"
 
 
 def one_of(option: str, found: object, choices: Iterable[str]) -> None:

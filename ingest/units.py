@@ -168,15 +168,6 @@ def parse(written: object, unit: str, what: str) -> float:
         unit: the base unit expected, for example `B/s/GPU`.
         what: the option, key or quantity, for the message.
 
-    >>> parse("16MiB", "B/sample", "--sample-bytes"), parse("35 TFLOP/s", "FLOP/s/GPU", "--achieved")
-    (16777216, 35000000000000)
-    >>> parse("400 Gb/s", "B/s/node", "nic"), parse("70%", "1", "--utilization"), parse("15T", "token", "--tokens")
-    (50000000000, 0.7, 15000000000000)
-    >>> parse("100B", "token", "--tokens"), parse("15t", "token", "--tokens"), parse("15m", "s", "--interval")
-    (100000000000, 15000000000000, 900)
-    >>> parse("0.1/kWh", "1/J", "--electricity-price") * 3.6e6
-    0.1
-
     Raises UsageError: no number, not finite, an unknown unit, a unit of another kind, or none where one is needed.
     """
     if isinstance(written, bool) or not isinstance(written, (int, float, str)):
@@ -214,6 +205,7 @@ def parse(written: object, unit: str, what: str) -> float:
         except UsageError as error:
             if _FURTHER.search(suffix):
                 whole = f"one number without blanks and one unit, {_example(unit)}"
+                whole += "; the kind of the GPU goes to --gpu" if unit == "GPU" else ""
                 raise UsageError(f"{what}: found {brief(written)}, expected {whole}") from None
             expected = "" if "; did" in str(error) else f", {_example(unit)}"
             if suffix in NEWSPAPER and unit in (*BILLIONS, "1"):

@@ -102,12 +102,7 @@ def _number(seen: Observation, name: str, usual: float) -> float:
 
 
 def request_shares(seen: Observation) -> dict[int, int]:
-    """Percent of the requests by size, in whole blocks; one size where only the mean is known.
-
-    >>> from ingest.observation.observation import SizeBin
-    >>> request_shares(Observation("", {}, {}, {}, (), (), {"common_read_sizes": {"262144": 3, "5000": 1}}))
-    {8192: 25, 262144: 75}
-    """
+    """Percent of the requests by size, in whole blocks; one size where only the mean is known."""
     listed = seen.facts.get("common_read_sizes")
     counted = [
         (float(size), count)

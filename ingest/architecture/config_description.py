@@ -29,12 +29,7 @@ _TEXTS = ("", "text_config.", "llm_config.")
 
 
 def unverified(config: ModelConfig, rows: Iterable[TableRow]) -> list[tuple[ModelConfig, str]]:
-    """Return the keys that the family has not looked at and that may change a weight, once it has made these rows.
-
-    >>> config = ModelConfig({"hidden_act": "silu", "use_mla": True, "attention_dropout": 0.1}, "config.json")
-    >>> [key for _, key in unverified(config, [])]
-    ['use_mla']
-    """
+    """Return the keys that the family has not looked at and that may change a weight, once it has made these rows."""
     table = list(rows)
     unread = []
     for owner, key in config.unread():

@@ -30,9 +30,6 @@ def describe(source: str | Path, catalog: Catalog | None = None, *, strict: bool
     such as `layers=118 hidden_size=18432 parameters=540e9`. `strict` refuses a config with a key that its family has not looked
     at and that may change a weight.
 
-    >>> describe("llama2-70b").parameters
-    68976648192
-
     Raises IngestError: a file that cannot be read, or a family that is not described; UsageError: no such file or id.
     """
     path = Path(source)

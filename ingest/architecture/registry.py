@@ -71,11 +71,7 @@ def _bare(name: str) -> str:
 
 
 def stems(model_type: str) -> set[str]:
-    """Return the stems that class names of a model type may have, in lower-case letters and digits.
-
-    >>> sorted(stems("gpt_neox")), sorted(stems("gemma3_text"))
-    (['gptneox'], ['gemma3', 'gemma3text'])
-    """
+    """Return the stems that class names of a model type may have, in lower-case letters and digits."""
     return {_bare(model_type), _bare(model_type.removesuffix("_text")), *_OTHER_STEMS.get(model_type, ())}
 
 
@@ -99,10 +95,6 @@ def resolved(config: ModelConfig) -> str:
     A file without a model type is known by its class alone.
     Vendors rename the type and keep the classes: Kimi K2 is a DeepSeek-V3. Empty where the type is known, or where the two do
     not name the classes of one family.
-
-    >>> names = {"architectures": ["DeepseekV3ForCausalLM"], "auto_map": {"AutoModel": "modeling.DeepseekV3Model"}}
-    >>> resolved(ModelConfig({"model_type": "kimi_k2", **names}, "config.json"))
-    'deepseek_v3'
     """
     named, classes = config.data.get("auto_map"), config.data.get("architectures")
     kind, first = config.data.get("model_type"), classes[0] if isinstance(classes, list) and len(classes) == 1 else None

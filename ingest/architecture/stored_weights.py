@@ -50,9 +50,6 @@ def sizes_of(config: Mapping[str, Any], quantization: Mapping[str, Any] | None =
     """Return the sizes that a config states, in itself or in its nested text model, unchecked.
 
     `quantization` is the content of `hf_quant_config.json`, which counts where the config has no `quantization_config`.
-
-    >>> sizes_of({"text_config": {"num_hidden_layers": 4, "num_experts": 8, "num_experts_per_tok": 2}})[:3]
-    (4, 8, 2)
     """
     levels = [config]
     for _ in _TEXT:

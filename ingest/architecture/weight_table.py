@@ -164,10 +164,6 @@ HOW = (
 def by_hand(config: ModelConfig) -> Iterator[TableRow]:
     """Read rows such as `{name: mlp.up, shape: [4096, 1024], kind: mlp, count: 24}`.
 
-    >>> rows = by_hand(ModelConfig({"weights": [{"name": "up", "shape": [8, 4], "kind": "mlp", "count": 2}]}, "m.yaml"))
-    >>> next(rows).parameters
-    64
-
     Raises IngestError: a row without shape, or with an unknown key or kind.
     """
     for row in config.tables("weights"):

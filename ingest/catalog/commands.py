@@ -147,10 +147,19 @@ def _flat(name: str, item: Any) -> dict[str, Value]:
     return {}
 
 
+#: kind -> what people call it besides
+CALLED = {
+    "gpu": "accelerator accelerators cards", "node": "server servers instances",
+    "storage": "system systems filesystems vendors", "corpora": "corpus dataset datasets data-sets",
+    "models": "workload workloads", "protocols": "benchmark benchmarks",
+    "families": "family",
+}  # fmt: skip
+
+
 def kind_of(word: str) -> type[Entry]:
     """Return the kind of a name in the singular or plural. Raises UsageError: an unknown kind."""
-    plurals = {"family": "families", "corpus": "corpora"}
-    for name in (word.lower(), word.lower() + "s", plurals.get(word.lower(), "")):
+    called = next((kind for kind, names in CALLED.items() if word.lower() in names.split()), "")
+    for name in (word.lower(), word.lower() + "s", called, called + "s"):
         if name in LISTED:
             return LISTED[name]
     raise UsageError(f"unknown kind '{word}', {expected_one_of(word, LISTED)}")

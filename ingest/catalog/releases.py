@@ -108,11 +108,7 @@ class Release(NamedTuple):
 
 @lru_cache(maxsize=2**14)  # all names, however many catalogs a process opens
 def words(name: str) -> str:
-    """The words and numbers of a name, in lower case, separated by spaces; a plus that ends a word is one.
-
-    >>> words("Llama-3.1-8B"), words("llama3.1:8b"), words("command-r+")
-    ('llama 3 1 8 b', 'llama 3 1 8 b', 'command r plus')
-    """
+    """The words and numbers of a name, in lower case, separated by spaces; a plus that ends a word is one."""
     return " ".join(re.findall(r"[a-z]+|[0-9]+", re.sub(r"(?<=[a-z0-9])\+(?![a-z0-9])", " plus", name.lower())))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from ingest.catalog import commands
+from ingest.cli.group import kind_named, meant_by
 from ingest.cli.main import tell
 from ingest.cli.options import options_of, output_options
 from ingest.cli.output import hand_over, tell_written, warn
@@ -14,9 +15,6 @@ from ingest.errors import IngestError, expected_one_of, in_one_line, listed
 from ingest.observation.calibration import add_bundle, remove_bundle
 from ingest.reports.page import as_text, terminal_width
 from ingest.reports.pages.sizing import check_page, settings_page
-
-#: how people call a command of the group -> its name
-CALLED = {"rm": "remove", "delete": "remove", "import": "add", "ls": "list", "diff": "compare"}
 
 
 class CatalogGroup(click.Group):
@@ -26,14 +24,14 @@ class CatalogGroup(click.Group):
         word = args[0]
         if word in self.commands or word.startswith("-"):
             return super().resolve_command(ctx, args)
-        if ours := CALLED.get(word):
-            raise click.UsageError(f"no such command 'catalog {word}'; did you mean 'ingest catalog {ours}'?", ctx)
         choices = expected_one_of(word, self.commands)
-        if "did you mean" not in choices:
-            try:
-                choices += f"; did you mean 'ingest catalog list {commands.kind_of(word).kind}'?"
-            except IngestError:
-                choices += f"; `ingest catalog show {word}` shows an entry"
+        called = [f"list {kind}" for kind in [kind_named(word)] if kind] or [
+            one.split()[1] for one in meant_by("commands", word) if one.startswith("catalog ")
+        ]
+        if called:
+            choices = choices.partition(";")[0] + f"; did you mean 'ingest catalog {called[0]}'?"
+        elif "did you mean" not in choices:
+            choices += f"; `ingest catalog show {word}` shows an entry"
         raise click.UsageError(f"no such command 'catalog {word}', {choices}", ctx)
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import pairwise, takewhile
+from typing import Any
 
 import click
 
 from ingest.cli.main import COMMANDS, INTERRUPTED, command_of, later, overview, refuse, tell
 from ingest.cli.output import forget_choices
 from ingest.configuration import forget_configuration
-from ingest.errors import IngestError, brief, expected_one_of
+from ingest.errors import IngestError, brief, expected_one_of, listed
 from ingest.files import table_beside
 from ingest.version import __version__
 
@@ -20,7 +22,25 @@ from ingest.version import __version__
 MOST_OTHERS = 3
 #: What a word after the last one that a command takes may be: form -> option.
 _VALUES = {r"[0-9]+( nodes?)?": "--nodes", r"[0-9]+( GPUs?)?": "--gpus", r"\S+[.][a-z]+": "--output"}
-_FORMS = ("json", "csv", "markdown", "table")
+#: What people type as an option, without dashes: form -> the option of ours, and its value.
+_AS_VALUE = {
+    "json|csv|markdown|table": "--format {}", "(bf|fp|tf)[0-9]+": "--precision {}", "a?sync": "--mode {}",
+    "(num)?param(eter)?s": "--set parameters=N", "(global)?batch(size|tokens)": "--set run_batch_tokens=N",
+    "docx|xlsx|pdf|html|excel|word|format|fmt|outputformat": "--output",
+}  # fmt: skip
+#: A unit that stands apart from its number: `--duration 30 days`.
+_UNIT = re.compile(
+    "[kmgtpe]i?b(/s|ps)?|[munµ]?s|h|d|(days?|weeks?|months?|years?|h(ou)?rs?|min(ute)?s?|sec(ond)?s?)"
+    "|[kmgbt]|(thousand|million|billion|trillion)s?|(gpu|node|token|sample|file|step)s?",
+    re.IGNORECASE,
+)
+_OF_RATES = re.compile("[0-9] ?[kmgtp]i?b(it)?(/s|ps)$", re.IGNORECASE)
+#: Words of an option that tell nothing alone; those that say that it is a number; options of every command.
+_LITTLE = {"num", "per", "max", "min", "size", "count", "number", "the", "set", "use", "with", "enable"}
+_COUNTING = {"num", "count", "number", "n", "nb"}
+_EVERYWHERE = {"--output", "--format", "--set", "--catalogs", "--verbose", "--quiet", "--job"}
+#: The key of a context with all words of the command line.
+_WORDS = "ingest.words"
 
 
 @cache
@@ -30,56 +50,111 @@ def elsewhere() -> Mapping[str, Mapping[str, str]]:
     return found
 
 
-def instead_of(option: str, known: Collection[str]) -> str:
-    """Return the line for an option that a command does not have; `known` are those that it has.
+def meant_by(table: str, word: str) -> list[str]:
+    """What a word of others may mean here."""
+    return [ours for ours, theirs in elsewhere().get(table, {}).items() if word in theirs.split()]
+
+
+def instead_of(option: str, known: Collection[str], value: str = "") -> str:
+    """Return the line for an option that a command does not have; `known` are those that it has, `value` the word behind it.
 
     >>> instead_of("--tp", ["--gpus", "--tensor-parallel"])
     "no such option '--tp'; did you mean '--tensor-parallel'?"
     >>> instead_of("--json", ["--format", "--set"])
     "no such option '--json'; did you mean '--format json'?"
-    >>> instead_of("--bf16", ["--precision"])
-    "no such option '--bf16'; did you mean '--precision bf16'?"
+    >>> instead_of("--bf16", ["--precision"]), instead_of("-f", ["--format"], "csv")
+    ("no such option '--bf16'; did you mean '--precision bf16'?", "no such option '-f'; did you mean '--format csv'?")
     """
     from difflib import get_close_matches
 
-    written = re.sub("[-_]", "", option).lower()
+    written = re.sub("[-_.]", "", option).lower()
     word = {"md": "markdown"}.get(written, written)
-    if word in _FORMS and "--format" in known:
-        return _line(option, f"--format {word}")
-    if re.fullmatch("(bf|fp|tf)[0-9]+", word) and "--precision" in known:
-        return _line(option, f"--precision {word}")
-    if word in ("async", "sync") and "--mode" in known:
-        return _line(option, f"--mode {word}")
-    if word in ("params", "numparams", "parameters") and "--set" in known:
-        return _line(option, "--set parameters=N")
+    for form, meant in _AS_VALUE.items():
+        for said in (word, value.lower()):
+            if re.fullmatch(form, said) and meant.split()[0] in known:
+                return _line(option, meant.format(said))
     if option.replace("_", "-").lower() in known:
         return _line(option, option.replace("_", "-").lower())
-    meant = (f"--{ours}" for ours, theirs in elsewhere()["options"].items() if re.sub("[0-9]", "", written) in theirs.split())
-    found = next((one for one in meant if one in known), "")
+    called = [f"--{one}" for one in meant_by("options", re.sub("[0-9]", "", written)) if f"--{one}" in known]
     bare = {one.removeprefix("--"): one for one in known}  # two dashes in common make no likeness
-    close = [found] if found else [bare[one] for one in get_close_matches(option.removeprefix("--"), bare, cutoff=0.66)]
-    return _line(option, "' or '".join(close)) if close else f"no such option '{option}'"
+    close = [bare[one] for one in get_close_matches(option.removeprefix("--"), bare, cutoff=0.66)]
+    meaning = called or close or _of_parts(option, known)
+    if _OF_RATES.search(value):
+        meaning = [one for one in meaning if one.endswith("bandwidth")]
+    meaning = meaning[:2]
+    return _line(option, "' or '".join(meaning)) if meaning else f"no such option '{option}'"
 
 
-def command_instead_of(word: str, known: Collection[str]) -> str:
-    """Return the line for a command that there is not; `known` are those that there are.
+def _of_parts(option: str, known: Collection[str], whole: bool = False) -> list[str]:
+    """The options that share most words with one that nobody has: `--interval`, called `every`, for `--save-every-n-steps`.
+
+    Args:
+        whole: whether all words must be shared.
+    """
+    words = {*re.findall("[a-z]+", option.lower())}
+    parts = {one for one in words - _LITTLE if len(one) > 2}
+    called = {f"--{ours}": {*ours.split("-"), *theirs.split()} for ours, theirs in elsewhere()["options"].items()}
+    for looked in ([{f"{one}s" for one in parts}] if words & _COUNTING else []) + [parts]:
+        shared = {one: len(looked & words) for one, words in called.items() if one in known and one not in _EVERYWHERE}
+        most = max(shared.values(), default=0)
+        if most >= (len(looked) if whole else 1) > 0:
+            return [one for one, count in shared.items() if count == most]
+    return []
+
+
+def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = ()) -> str:
+    """Return the line for a command that there is not; `known` are those that there are, `rest` the words behind it.
 
     >>> command_instead_of("bandwidth", ["bw"])
     "no such command 'bandwidth'; did you mean 'ingest bw'?"
+    >>> command_instead_of("get", ["bw"], ["gpus"]), command_instead_of("h100", ["bw"])[24:]
+    ("no such command 'get'; did you mean 'ingest catalog list gpus'?", "did you mean 'ingest catalog show h100'?")
     >>> command_instead_of("chekpoint", ["bw", "checkpoint"])
     "no such command 'chekpoint', expected one of bw, checkpoint; did you mean 'checkpoint'?"
     """
-    meant = [ours for ours, theirs in elsewhere()["commands"].items() if re.sub("[-_]", "", word).lower() in theirs.split()]
-    if meant:
-        return f"no such command '{word}'; did you mean 'ingest {meant[0]}'?"
+    plain = re.sub("[-_]", "", word).lower()
+    parts = re.split("[-_]", word.lower())
+    called = meant_by("commands", plain) + [one for one in parts if one in known]
+    called += [one for part in parts for one in meant_by("commands", part)]
+    called += [f"{one} {word}" for one in meant_by("commands", f".{plain.rpartition('.')[2]}")]
+    if meant := _of_catalog(word, plain, rest) or next(iter(called), ""):
+        return f"no such command '{word}'; did you mean 'ingest {meant}'?"
     return f"no such command '{word}', {expected_one_of(word, known)}"
+
+
+def _of_catalog(word: str, plain: str, rest: Sequence[str]) -> str:
+    """The command for words such as `get gpus`, `describe gpu h100`, `compare ceph weka`, `gpu h100` and `cosmoflow h100`."""
+    words = list(takewhile(lambda one: not one.startswith("-"), rest))
+    if not {"catalog list models", "catalog show"} & {*meant_by("commands", plain)}:
+        if not kind_named(word):
+            found = kind_named(word, catalog_entry)
+            return found and f"{'bw' if found == 'models' else 'catalog show'} {word}"
+        words = [word, *words]
+    named = [one for one in words if not kind_named(one)]
+    if len(named) > 1 and plain == "compare":
+        alike = all(kind_named(one, catalog_entry) == "storage" for one in named)
+        return f"catalog compare {' '.join(named)}" if alike else ""
+    if named:
+        return f"catalog show {named[-1]}"
+    return f"catalog list {kind_named(words[0])}" if words else ""
+
+
+kind_of, catalog_entry = (later("ingest.catalog.commands", one) for one in ("kind_of", "show"))
+
+
+def kind_named(word: str, of: Callable[[str], Any] = kind_of) -> str:
+    """The kind that a word names, or that it has as an entry; empty for any other word."""
+    with suppress(IngestError):
+        found = of(word)
+        return str(getattr(found, "entry", found).kind)
+    return ""
 
 
 def _surplus(words: str, ctx: click.Context | None) -> str:
     """The line for words that a command does not take: the options that they may be the value of."""
     known = [name for one in ctx.command.params for name in one.opts] if ctx is not None else []
     meant = [f"'{one} {words.split()[0]}'" for form, one in _VALUES.items() if re.fullmatch(form, words) and one in known]
-    hint = f"; did you mean {' or '.join(meant)}?" if meant else ", expected an option before it"
+    hint = "; did you mean " + " or ".join(meant) + "?" if meant else ", expected an option before it, or quotes around a name"
     return f"found {brief(words)}{hint}"
 
 
@@ -87,9 +162,57 @@ def _line(option: str, meant: str) -> str:
     return f"no such option '{option}'; did you mean '{meant}'?"
 
 
+is_quantity = later("ingest.engine.registry", "is_quantity")
+
+
+def _no_such_option(option: str, ctx: click.Context | None) -> str:
+    """The line for an option that a command does not have: the one that is meant, the commands that have it, or the help."""
+    if ctx is None:
+        return f"no such option '{option}'"
+    known = [name for one in ctx.command.params for name in one.opts if name.startswith("--")]
+    words = ctx.meta.get(_WORDS, [])
+    value = words[words.index(option) + 1] if option in words[:-1] else ""
+    plain = re.sub("[-_.0-9]", "", option).lower()
+    names = [one.name for one in ctx.command.params if isinstance(one, click.Argument)]
+    if names and meant_by("files", plain) and re.fullmatch(r"[^-].*[.][A-Za-z]\w*|[./~].*", value):
+        return f"no such option '{option}'; did you mean '{ctx.command_path} {value}'?"
+    quantity = option.strip("-").replace("-", "_")
+    if is_quantity(quantity) and "axes" in names:
+        return _line(option, f"{quantity}={value}")
+    ours = meant_by("options", plain)
+    if not any(f"--{one}" in known for one in ours):
+        for table in ("needless", f"needless of {ctx.info_name}"):
+            if needless := meant_by(table, plain):
+                return f"no such option '{option}'; {needless[0]}"
+    if is_quantity(quantity) and "--set" in known and not ours:
+        return _line(option, f"--set {quantity}={value or 'VALUE'}")
+    said = instead_of(option, known, value)
+    if "; did" in said:
+        return said
+    every = {one for name in COMMANDS for each in command_of(name).params for one in each.opts}
+    for meant in (option, *(f"--{one}" for one in ours), *_of_parts(option, every, whole=True)):
+        others = [f"`ingest {name}`" for name in COMMANDS if any(meant in one.opts for one in command_of(name).params)]
+        if others:
+            them = " and ".join(others) if len(others) <= MOST_OTHERS else listed(others, MOST_OTHERS)
+            return f"{said}; {them} {'has' if len(others) == 1 else 'have'} {'it' if meant == option else meant}"
+    listing = next(name for name in ("--help-all", "--help") if name in (*known, "--help"))
+    return f"{said}; `{ctx.command_path} {listing}` lists them"
+
+
 in_words_of_command = later("ingest.engine.question", "in_words_of_command")
 #: The option of `observe` whose value is all the words that follow.
 COMMAND = "--command"
+
+
+def _with_units(args: list[str]) -> list[str]:
+    """The words, with a unit that stands apart from its number beside it, as in `--duration 30 days`."""
+    own = len(list(takewhile(lambda word: not word.startswith(COMMAND), args)))
+    made = args[:own]
+    for place in range(own - 1, 1, -1):
+        option, number = made[place - 2 : place]
+        if option.startswith("--") and re.fullmatch("[0-9][0-9.,_]*", number) and _UNIT.fullmatch(made[place]):
+            made[place - 1 : place + 1] = [f"{number} {made[place]}"]
+    return made + args[own:]
 
 
 class Commands(click.Group):
@@ -108,7 +231,9 @@ class Commands(click.Group):
         if args[0] == "help":
             args = [*args[1:], "--help"]
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(command_instead_of(args[0], COMMANDS))
+            ctx.fail(command_instead_of(args[0], COMMANDS, args[1:]))
+        args = _with_units(args)
+        ctx.meta[_WORDS] = args
         ours = takewhile(lambda word: not word.startswith(COMMAND), args)  # the words behind it belong to a job
         for before, word in pairwise(ours):
             option, equals, value = word.partition("=")
@@ -154,15 +279,7 @@ def run() -> int:
             # The help of a command with few options lists every one.
             click.echo(error.ctx.get_help())
             return 0
-        asked = error.ctx.command.params if error.ctx is not None else ()
-        known = [name for one in asked for name in one.opts if name.startswith("--")]
-        listing = next(name for name in ("--help-all", "--help") if name in (*known, "--help"))
-        here = f"; `{error.ctx.command_path} {listing}` lists them" if error.ctx is not None else ""
-        said = instead_of(error.option_name, known)
-        others = [name for name in COMMANDS if any(error.option_name in one.opts for one in command_of(name).params)]
-        if 0 < len(others) <= MOST_OTHERS:
-            here = f"; {' and '.join(f'`ingest {one}`' for one in others)} {'has' if len(others) == 1 else 'have'} it"
-        code = refuse(said if "; did" in said else said + here, code=2)
+        code = refuse(_no_such_option(error.option_name, error.ctx), code=2)
     except click.MissingParameter as error:
         lacking = error.param
         metavar = lacking.make_metavar(error.ctx) if lacking and error.ctx else ""

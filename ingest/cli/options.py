@@ -27,9 +27,10 @@ class OneOf(click.Choice[str]):
     name = "choice"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value not in self.choices:
+        meant = value if value in self.choices else str(value).lower()
+        if meant not in self.choices:
             self.fail(f"found '{value}', {expected_one_of(value, self.choices)}", param, ctx)
-        return str(value)
+        return str(meant)
 
 
 class DeclaredOption(click.Option):
@@ -144,10 +145,18 @@ def _given_word(ctx: click.Context, parameter: click.Parameter, value: str | Non
     ctx.meta[WORD.format((parameter.name or "").removesuffix("_word"))] = value
 
 
+def _takes_gpu(ctx: click.Context) -> bool:
+    """Whether a command takes a word for the GPU, and has found none yet."""
+    words = [one.name for one in ctx.command.params]
+    return "gpu_word" in words and ctx.meta.get(WORD.format("gpu")) is None and ctx.params.get("gpu") is None
+
+
 def _one_word(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """The value of an option, or the word before the options that stands for it. Raises UsageError: two different ones."""
     name = parameter.name or ""
     word = ctx.meta.get(WORD.format(name))
+    if name == "model" and None not in (word, value) and word != value and _takes_gpu(ctx):
+        ctx.meta[WORD.format("gpu")], word = word, None  # `bw h100 --model resnet50`: the one word is the GPU
     if word is not None and value not in (None, word):
         raise click.UsageError(f"{name.upper()}: found '{word}' and --{name} {value}, expected one of them")
     return value or word

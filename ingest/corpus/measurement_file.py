@@ -300,9 +300,6 @@ def rows_of_trace(known: Quantities, counted: Sequence[RowClass]) -> list[tuple[
 def sizes_of(written: str | Path | Mapping[str, Any], option: str, folder: Path = Path()) -> Sizes:
     """The mix of sizes that an option or a key names: quantiles, or the JSON file of `ingest measure --samples`.
 
-    >>> round(sizes_of("p10=1MB,p90=1MB,max=1MB", "--sizes").given["sample_bytes"].value)
-    1000000
-
     Raises UsageError: no quantiles, or falling ones; IngestError: another file.
     """
     if not isinstance(written, Mapping):

@@ -182,9 +182,6 @@ def largest(column: Num) -> Num:
 def record(function: Callable[..., Num], names: Iterable[str]) -> Expression:
     """Run a formula on symbols and return its tree.
 
-    >>> prose(record(lambda rate, size: rate * size, ["rate", "size"]))
-    'rate × size'
-
     Raises NotRecordable: the formula used something other than the recorder's operators and functions.
     """
     return _node(function(*(Symbol(name) for name in names)))
@@ -229,11 +226,7 @@ _ATOM = 9
 
 
 def write(tree: Expression, name: Callable[[str], str], notation: Notation) -> str:
-    """Print a tree that `record` returned; `name` writes a quantity: as its name, its value, its cell.
-
-    >>> write(record(lambda a, b, c: (a + b) * c, "abc"), str.upper, Notation())
-    '(A + B) * C'
-    """
+    """Print a tree that `record` returned; `name` writes a quantity: as its name, its value, its cell."""
     return _write(tree, name, notation)[0]
 
 
@@ -256,18 +249,10 @@ def _write(tree: Expression, name: Callable[[str], str], notation: Notation) -> 
 
 
 def prose(tree: Expression, name: Callable[[str], str] = str) -> str:
-    """Print a tree for people, with names or, where `name` maps them, with numbers.
-
-    >>> prose(record(lambda rate, hit: rate * (1 - hit), ["rate", "hit"]))
-    'rate × (1 − hit)'
-    """
+    """Print a tree for people, with names or, where `name` maps them, with numbers."""
     return write(tree, name, PROSE)
 
 
 def cell(tree: Expression, name: Callable[[str], str] = str) -> str:
-    """Print a tree as the formula of a spreadsheet cell; `name` maps quantities to cells.
-
-    >>> cell(record(lambda used, size: ceil(used / size) ** 2, ["used", "size"]), {"used": "C12", "size": "C15"}.get)
-    '=ROUNDUP(C12 / C15, 0) ^ 2'
-    """
+    """Print a tree as the formula of a spreadsheet cell; `name` maps quantities to cells."""
     return f"={write(tree, name, CELL)}"

@@ -102,11 +102,7 @@ def message_of(error: Exception) -> str:
 
 
 def rule_of(text: object) -> str:
-    """The id of the rule that a line comes from; empty where it comes from none.
-
-    >>> rule_of(Message("job: ", Message("the rate is peak", rule="W01"))), rule_of("the rate is peak")
-    ('W01', '')
-    """
+    """The id of the rule that a line comes from; empty where it comes from none."""
     return text.rule if isinstance(text, Message) else ""
 
 

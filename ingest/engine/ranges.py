@@ -173,9 +173,6 @@ class Tree:
 def ranged(name: str, given: Mapping[str, Input]) -> Input:
     """A quantity that follows from what is given, with its low and high end where a range reaches it.
 
-    >>> ranged("ingest_bandwidth_per_gpu", {"sample_bytes": Input(4, 2, 8), "samples_per_second_per_gpu": Input(10, 5, 10)})[:3]
-    (40, 10.0, 80.0)
-
     Raises MissingQuantity: the quantity cannot be computed from what is given.
     """
     step = derive(name, given)

@@ -472,10 +472,6 @@ def needs_below(names: Iterable[str]) -> set[str]:
 def solve(name: str, given: Mapping[str, Num]) -> Num:
     """Compute a quantity from what is given.
 
-    >>> import ingest.formulas
-    >>> solve("ingest_bandwidth_per_gpu", {"samples_per_second_per_gpu": 285.7, "sample_bytes": 2_828_486})
-    808098450.2
-
     Raises MissingQuantity: a quantity on the way is neither given nor computable; CyclicQuantity: a quantity would have to be
     known before it can be computed.
     """

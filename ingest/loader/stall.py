@@ -79,11 +79,6 @@ def utilizations(
     were loaded in it lift the utilization by up to W·P ÷ steps. From the request on, nothing that delays a batch lifts it.
 
     Returns the computation over the elapsed time, one value per run.
-
-    >>> utilizations([[[0.03]]] * 1001, workers=1, prefetch=2, step_seconds=0.02).round(3)
-    array([0.667])
-    >>> utilizations([[[0.03]]] * 1001, workers=2, prefetch=2, step_seconds=0.02).round(3)
-    array([1.])
     """
     done = numpy.zeros((workers, 1, 1))
     started = deque([numpy.zeros((workers, 1))] * prefetch, prefetch)

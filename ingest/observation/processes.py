@@ -230,11 +230,7 @@ class ProcessTree:
 
 
 def interval_of(seconds: float | None, elapsed: float) -> float:
-    """Seconds to the next sample: a hundredth of the window; without one, longer the longer the job runs.
-
-    >>> interval_of(60, 0), interval_of(3600, 0), interval_of(None, 0), interval_of(None, 25), interval_of(None, 600)
-    (0.6, 1.0, 0.2, 0.5, 1.0)
-    """
+    """Seconds to the next sample: a hundredth of the window; without one, longer the longer the job runs."""
     if seconds is None:
         return min(LONGEST_INTERVAL, max(FIRST_INTERVAL, elapsed / INTERVALS_SO_FAR))
     return min(LONGEST_INTERVAL, max(SHORTEST_INTERVAL, seconds / INTERVALS))

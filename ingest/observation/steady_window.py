@@ -48,12 +48,6 @@ def steady_part(times: Sequence[float], totals: Sequence[float], *, by_amount: b
     Of those that last a quarter of the time, or in which the total grows by half, it is the fastest: a job may wait in the slow
     ones, and takes at least as much as in the fast one. With `by_amount` it is the one in which the total grows most, by a
     quarter at least. None where no such stretch of five intervals is steady, its halves differ, or all are pauses.
-
-    >>> times = [float(second) for second in range(31)]
-    >>> totals = [0.0] * 6 + [100.0 * second for second in range(1, 21)] + [2000.0] * 5
-    >>> found = steady_part(times, totals)
-    >>> found.first, found.last, found.window.cut_before, found.window.cut_after
-    (5, 25, 5.0, 5.0)
     """
     step = 1
     while (len(times) - 1) / step > MOST_BINS:

@@ -49,13 +49,7 @@ def unit_word(name: str, unit: str) -> str:
 
 
 def plain(name: str) -> str:
-    """A quantity or a column inside a sentence: its label, else its name in words.
-
-    >>> plain("test_seconds"), plain("scaling_efficiency"), plain("peak_flops_per_gpu")
-    ('test duration', 'scaling efficiency', 'peak FLOPs per GPU')
-    >>> plain("dataset_bytes_held_of_datasets")
-    'data set bytes held of datasets'
-    """
+    """A quantity or a column inside a sentence: its label, else its name in words."""
     known = COLUMNS.get(name) or label_of(name)
     if known:
         return known

@@ -66,12 +66,7 @@ BELOW = ("assumption", "source")
 
 
 def shortened(page: Page) -> Page:
-    """The page without its details, and a line that counts them.
-
-    >>> short = shortened(Page("", (Section("", lines=("1 GB/s",)), Section("Sources", lines=("a", "b"), detail="source"))))
-    >>> short.sections[-1].lines
-    ('Rests on 2 sources: -v',)
-    """
+    """The page without its details, and a line that counts them."""
     counts: Counter[str] = Counter()
     kept = []
     for section in page.sections:
@@ -161,16 +156,7 @@ def more_rows(rows: int, most: int, all_in: str = "") -> tuple[str, ...]:
 
 
 def as_text(page: Page, width: int | None = None, paint: Paint = unpainted) -> str:
-    """Render for a terminal of that width, with its answer as the first line; None cuts and wraps nothing.
-
-    >>> print(as_text(Page("Title", (Section("Rates", ("what", "value"), (("a", "1"), ("bb", "22"))),))))
-    Title
-    <BLANKLINE>
-    Rates
-      what  value
-      a     1
-      bb    22
-    """
+    """Render for a terminal of that width, with its answer as the first line; None cuts and wraps nothing."""
     lines = [paint("answer", line) for line in wrapped(page.answer, "", width) if line]
     lines += wrapped(page.title, "", width) if not page.answer.startswith(page.title) else []
     for section in page.sections:
@@ -298,7 +284,8 @@ def format_of(output: str | None, requested: str | None, book: bool = True) -> s
         return requested
     if suffix not in SUFFIXES:
         known = suffixes(book)
-        raise UsageError(f"--output: '{output}' ends in '{suffix}', expected {', '.join(known)}{nearest(suffix, known)}")
+        meant = f"; did you mean '--format {output}'?" if output in FORMATS else nearest(suffix, known)
+        raise UsageError(f"--output: '{output}' ends in '{suffix}', expected {', '.join(known)}{meant}")
     return SUFFIXES[suffix]
 
 

@@ -206,13 +206,7 @@ class Ranked(NamedTuple):
 
 
 def ranking(award: Award, shares: Mapping[str, Mapping[str, float]], costs: Mapping[str, float | None]) -> list[Ranked]:
-    """Offers in order; `shares` are by offer the share of each criterion that it earns, other than the price.
-
-    >>> award = Award({"price": 40, "targets": 60})
-    >>> found = ranking(award, {"a": {"targets": 1.0}, "b": {"targets": 0.5}}, {"a": 2e6, "b": 1e6})
-    >>> [(one.offer, one.total) for one in found]
-    [('a', 80.0), ('b', 70.0)]
-    """
+    """Offers in order; `shares` are by offer the share of each criterion that it earns, other than the price."""
     lowest = min((cost for cost in costs.values() if cost is not None), default=0.0)
     found = []
     for offer, earned in shares.items():

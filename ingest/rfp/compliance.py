@@ -168,11 +168,7 @@ def _offer_line(sheet: Sheet, line: SheetLine) -> OfferLine:
 
 
 def rows_of(area: str) -> range:
-    """The rows of an area such as G9:G10.
-
-    >>> list(rows_of("G9:H11"))
-    [9, 10, 11]
-    """
+    """The rows of an area such as G9:G10."""
     numbers = [int("".join(filter(str.isdigit, place))) for place in area.split(":")]
     return range(numbers[0], numbers[-1] + 1)
 
@@ -495,10 +491,6 @@ def meant_instead(offered: float, required: float, unit: ResponseUnit) -> float 
 
     Both values are in base units, the unit is that of the answer. A value is too high by at most the prefix of its unit:
     somebody who writes a plain count has no prefix to mistake.
-
-    >>> unit = response_unit(491e9, "B/s")
-    >>> meant_instead(540e6, 491e9, unit), meant_instead(540e12, 491e9, unit), meant_instead(400e9, 491e9, unit)
-    (540000000000.0, 540000000000.0, None)
     """
     low, high = PLAUSIBLE_FROM * required, PLAUSIBLE_TO * required
     if not required or low <= offered <= high:
@@ -515,9 +507,6 @@ def binary_note(offered: float, required: float, unit: ResponseUnit) -> str:
     """A remark on an answer whose number would be the required one in GiB instead of GB, or the reverse; empty for others.
 
     An answer in a decimal unit that is above the requirement by that ratio is right in both readings.
-
-    >>> binary_note(457e9, 491e9, response_unit(491e9, "B/s"))
-    'offered / required is 0.931, the ratio of GB/s to GiB/s: confirm the unit'
     """
     named = unit if unit.power else response_unit(required, unit.base)
     if not named.power or not required or unit.base.split("/")[0] != "B":

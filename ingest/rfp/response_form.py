@@ -94,13 +94,7 @@ class ResponseUnit(NamedTuple):
 
 
 def read_unit(written: str) -> ResponseUnit:
-    """The unit that a cell of a form names; an older form has base units. Raises UsageError: an unknown unit.
-
-    >>> read_unit("TB")
-    ResponseUnit(name='TB', factor=1000000000000, base='B')
-    >>> read_unit("thousand files/s")
-    ResponseUnit(name='thousand files/s', factor=1000.0, base='file/s')
-    """
+    """The unit that a cell of a form names; an older form has base units. Raises UsageError: an unknown unit."""
     text = " ".join(written.split())
     for words, prefix in COUNTS.items():
         if words and text.startswith(words):

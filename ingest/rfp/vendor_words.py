@@ -109,11 +109,7 @@ def number_of(written: str, plausible: Callable[[float], bool] = bool) -> float 
 
 
 def number_in(written: object) -> float | None:
-    """The only number of a cell, such as that of `1.250.000 EUR`; None where there is none, or it may be one or another.
-
-    >>> number_in("EUR 1.250.000,00"), number_in("1,250,000"), number_in(7), number_in("as above"), number_in("2 x 3")
-    (1250000.0, 1250000.0, 7.0, None, None)
-    """
+    """The only number of a cell, such as that of `1.250.000 EUR`; None where there is none, or it may be one or another."""
     if isinstance(written, (int, float)) and not isinstance(written, bool):
         return float(written)
     numbers = _NUMBER.findall(str(written or ""))

@@ -35,9 +35,6 @@ _SUFFIXES = {
 def number(value: object, name: str, word: str = "typical") -> float:
     """A number of a site file in base units; `word` says which number of its range it is.
 
-    >>> number("2 days", "retention_seconds")
-    172800.0
-
     Raises UsageError: no number, of another unit, or out of range.
     """
     what = name if word == "typical" else word
@@ -279,12 +276,7 @@ def problems(data: object, against: Mapping[str, Any] | None = None) -> list[Fau
 
 
 def keeps(data: object, node: Mapping[str, Any]) -> bool:
-    """Whether data surely keep to a schema: what does not, or cannot be told here, is for jsonschema to judge and to word.
-
-    >>> node = {"type": ["number", "string"], "exclusiveMinimum": 0, "pattern": "^[0-9]+ s$"}
-    >>> [keeps(one, node) for one in (30, "30 s", 0, "30 min", True)]
-    [True, True, False, False, False]
-    """
+    """Whether data surely keep to a schema: what does not, or cannot be told here, is for jsonschema to judge and to word."""
     kinds, wanted = KINDS.get(type(data)), node.get("type")
     if kinds is None or not node.keys() <= UNDERSTOOD:
         return False

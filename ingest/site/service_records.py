@@ -63,9 +63,6 @@ class TermRecord:
     def number(self, written: object) -> float:
         """A number as written, in base units.
 
-        >>> [one.number("99.9 %") for one in records() if one.key == "availability"]
-        [0.999]
-
         Raises UsageError: not a number, of another unit, a time without its unit, or out of range.
         """
         found = float(f"{parse(written_in_file(written), UNITS[self.type], self.name):.12g}")

@@ -15,7 +15,7 @@ from ingest.engine.messages import Option, fact_of
 from ingest.engine.question import option
 from ingest.engine.registry import INPUTS, Step, is_quantity, label_of, unit_of
 from ingest.engine.result import Answer, Sources, envelope, frame_of
-from ingest.errors import UsageError, listed, nearest
+from ingest.errors import MissingQuantity, UsageError, listed, nearest
 from ingest.files import table_beside
 from ingest.sizing.bandwidth import QUESTION, Scenarios, bw
 from ingest.sizing.job import GPU, MODEL, BandwidthOptions, Many
@@ -303,18 +303,23 @@ def explain(
     if RULE_ID.fullmatch(name):
         kept = " (retired)" * (name.upper() in RETIRED)
         raise UsageError(f"no rule has the id '{name}'{kept}{nearest(name.upper(), RULES)}")
+    wanted = re.sub("[-_]", " ", name.lower())
+    near = [one for one in QUESTION.names if wanted in f"{one.replace('_', ' ')} {label_of(one)}"]
+    name = next((one for one in near if wanted == label_of(one)), name)
+    instead = f"; with that name: {listed(near)}" if near else ""
     try:
         answer = bw(model, gpu, **options)
     except UsageError:
         if not is_quantity(name):
-            wanted = re.sub("[-_]", " ", name.lower())
-            near = [one for one in QUESTION.names if wanted in f"{one.replace('_', ' ')} {label_of(one)}"]
-            first = (
-                f"with that name: {listed(near)}" if near else "the first word is a quantity, such as ingest_bandwidth_per_job"
-            )
-            raise UsageError(f"no quantity is called '{name}'; {first}, then model and GPU") from None
+            first = instead or "; the first word is a quantity, such as ingest_bandwidth_per_job"
+            raise UsageError(f"no quantity is called '{name}'{first}, then model and GPU") from None
         raise
     if isinstance(answer, Scenarios):
         count = len(answer.scenarios)
         raise UsageError(f"explain: found {count:,} scenarios, expected one model, GPU and number of nodes")
-    return Explanation.of(answer, name)
+    try:
+        return Explanation.of(answer, name)
+    except (UsageError, MissingQuantity):
+        if name in QUESTION.names or not near:
+            raise
+        raise UsageError(f"`bw` computes no '{name}'{instead}") from None

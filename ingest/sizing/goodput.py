@@ -334,11 +334,7 @@ def closed_course(sized: Quantities, mode: str) -> list[dict[str, Any]]:
 
 
 def knee_of(goodputs: Sequence[float]) -> int | None:
-    """The first of several bandwidths, each twice the one before, whose doubling gains less than `KNEE`.
-
-    >>> knee_of([0.80, 0.89, 0.894, 0.896]), knee_of([0.5, 0.7])
-    (1, None)
-    """
+    """The first of several bandwidths, each twice the one before, whose doubling gains less than `KNEE`."""
     return next((at for at in range(len(goodputs) - 1) if goodputs[at + 1] - goodputs[at] < KNEE), None)
 
 

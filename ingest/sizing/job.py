@@ -238,9 +238,6 @@ class Job(Frozen):
 def job_of(*, set: Settings = None, **options: Any) -> Job:
     """Return the job that options of `bw` describe; sizes and rates take units, such as `16 MiB`.
 
-    >>> job_of(sample_bytes="16 MiB", set=["nodes=2"]).settings
-    {'nodes': 2}
-
     Raises UsageError: a value that is not a number, or in another unit.
     """
     if options.get("bytes_per_token") is not None:
@@ -513,11 +510,6 @@ def parse_axis(written: str, unit: str, what: str) -> list[float]:
 
     `from..to*k` multiplies, `from..to+k` adds, `from..to` counts by one; lists are separated by commas, so that a comma does
     not group thousands as it does where one number is expected.
-
-    >>> parse_axis("1..1024*4", "node", "--nodes"), parse_axis("1,8,128", "node", "--nodes")
-    ([1, 4, 16, 64, 256, 1024], [1, 8, 128])
-    >>> parse_axis("1MB..3MB+1MB", "B/sample", "sample_bytes")
-    [1000000, 2000000, 3000000]
 
     Raises UsageError: a number in another unit, an empty or endless range, or thousands grouped by commas.
     """

@@ -205,11 +205,7 @@ def rented(needed: int, group: int, gpus_per_node: int) -> int:
 
 
 def largest(fits: Callable[[int], bool], step: int = 1) -> int:
-    """The largest multiple of a step that fits, of which the next does not; 0 where the step itself does not fit.
-
-    >>> largest(lambda size: size <= 1000), largest(lambda size: size <= 1000, 3), largest(lambda size: False)
-    (1000, 999, 0)
-    """
+    """The largest multiple of a step that fits, of which the next does not; 0 where the step itself does not fit."""
     low, high = 0, step
     while fits(high):
         low, high = high, 2 * high

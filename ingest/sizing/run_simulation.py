@@ -193,11 +193,6 @@ def drawn(interrupts: Interrupts, near_share: float, duration: float, runs: int,
 def simulated(schedule: Schedule, interrupts: Interrupts, restart: Restart, *, duration: float, runs: int, seed: int) -> Shares:
     """Follow so many training runs of a duration in seconds through their interrupts; interrupts strike restarts too.
 
-    >>> found = simulated(Schedule(495.5, 0, 11.4, 1), Interrupts((1,), (11135,)), Restart(600, 120), duration=4.7e6,
-    ...                   runs=200, seed=0)
-    >>> round(float(found.goodput.mean()), 3), bool(found.slowdown.any())  # GPUs that wait for a dump do not train slowly
-    (0.896, False)
-
     Raises UsageError: more interrupts or checkpoints than can be followed.
     """
     segments = drawn(interrupts, restart.near_share, duration, runs, seed)

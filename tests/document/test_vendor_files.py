@@ -134,10 +134,14 @@ def test_a_conversion_that_hangs_is_ended_and_one_that_makes_nothing_is_refused(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes"])
-def test_a_tender_has_few_pages_and_its_first_one_says_what_is_bought(name, tmp_path):
+def test_a_tender_has_few_pages_and_its_first_one_says_what_is_bought(name, tmp_path, monkeypatch):
     if word.lacking_pdf() or shutil.which("pdftotext") is None:
         pytest.skip("needs LibreOffice and poppler's tools")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     plan = report(ROOT / "examples" / f"{name}.yaml", output=tmp_path / "rfp.pdf", for_vendor=True).plan
+    made = (tmp_path / "rfp.pdf").read_bytes()
+    assert b"/CreationDate(D:20231114221320" in made
+    assert word._settled(made) == made
     pages = subprocess.run(["pdftotext", "-layout", tmp_path / "rfp.pdf", "-"], capture_output=True, text=True, check=True)
     first, *others = pages.stdout.split("\f")
     assert len(others) <= MOST_PAGES

@@ -269,6 +269,12 @@ def test_nothing_is_wider_than_the_window(show, width):
     )
 
 
+def test_options_and_ids_in_cautions_keep_their_letters(show):
+    said = show("#v=1&tab=checkpoint").locator("#cautions").inner_text()
+    assert "set --waste" in said
+    assert "\nCheckpoints, lost work" in said
+
+
 def test_paper_has_inputs_answer_and_sources_but_no_controls(show):
     page = show("#v=1&tab=bw&nodes=7", color_scheme="dark", media="print")
     settle(page)

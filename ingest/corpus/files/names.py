@@ -95,11 +95,7 @@ def suffix_of(name: str) -> str:
 
 
 def kind_of(name: str) -> tuple[str, str]:
-    """Return format and compression by name; unknown names are text until read.
-
-    >>> kind_of("c4-train.00001.json.gz"), kind_of("a/b.tgz"), kind_of("CC.warc.wet.gz"), kind_of("README")
-    (('json', 'gzip'), ('tar', 'gzip'), ('warc', 'gzip'), ('text', ''))
-    """
+    """Return format and compression by name; unknown names are text until read."""
     if name[name.rfind(".") + 1 :].lower() not in _TELLING:
         return "text", ""
     suffix = suffix_of(name)

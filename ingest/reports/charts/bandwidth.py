@@ -117,11 +117,7 @@ class Point(NamedTuple):
 
 
 def demand(jobs: Sequence[Bar], together: Bar) -> Chart:
-    """Read bandwidth of each job, and of all concurrent jobs.
-
-    >>> demand([Bar("a", 3e9), Bar("b", 1e9)], Bar("all jobs", 4e9)).title
-    'a needs the most, 3 GB/s; all jobs: 4 GB/s'
-    """
+    """Read bandwidth of each job, and of all concurrent jobs."""
     ordered = sorted(jobs, key=lambda bar: -bar.value)
     rest = ordered[MOST_BARS:]
     others = [Bar(f"{len(rest)} smaller jobs", sum(bar.value for bar in rest))] if rest else []

@@ -77,12 +77,7 @@ class Swing(NamedTuple):
 
 
 def capacity(rows: Sequence[YearBytes], to_buy: Sequence[YearBytes]) -> Chart:
-    """Data held by year and stage, below the usable capacity to buy.
-
-    >>> held = [YearBytes("2026", "raw", 1e15), YearBytes("2028", "raw", 3e15)]
-    >>> capacity(held, [YearBytes("2028", "usable capacity to buy", 4e15)]).title
-    'Capacity grows from 1 PB in 2026 to 3 PB in 2028; usable capacity to buy: 4 PB'
-    """
+    """Data held by year and stage, below the usable capacity to buy."""
     values, shown = scaled([row.value for row in (*rows, *to_buy)], "B")
     years = list(dict.fromkeys(row.year for row in rows))
     sums = {year: sum(row.value for row in rows if row.year == year) for year in years}
@@ -162,13 +157,7 @@ def _panel(x: Mapping[str, Any], mark: Mapping[str, Any], upward: Mapping[str, A
 
 
 def goodput(rows: Sequence[Mapping[str, float]], chosen: float, job: str) -> Chart:
-    """Goodput by write bandwidth bought, with the GPUs that one more GB/s gains at each; at the highest nobody knows.
-
-    >>> names = ("write_bandwidth", "goodput", "gpus_gained")
-    >>> rows = [dict(zip(names, row)) for row in ((50e9, 0.84, 11.0), (100e9, 0.87, 2.0), (200e9, 0.88))]
-    >>> goodput(rows, 50e9, "llm").title
-    'llm: at 50 GB/s, 84 % of the time is progress, and one more GB/s gains 11 GPUs'
-    """
+    """Goodput by write bandwidth bought, with the GPUs that one more GB/s gains at each; at the highest nobody knows."""
     values, shown = scaled([row["write_bandwidth"] for row in rows], "B/s")
     at = min(rows, key=lambda row: abs(row["write_bandwidth"] - chosen))
     gains = [gpus_in_words(row["gpus_gained"]) if "gpus_gained" in row else "" for row in rows]
@@ -271,12 +260,7 @@ class DayLoad(NamedTuple):
 
 
 def training_day(reads: DayLoad, copies: DayLoad, writes: DayLoad, restored: str = "", at: float = 12) -> Chart:
-    """The load of a day: reads above, checkpoint writes below; a run of the job `restored` is interrupted at an hour.
-
-    >>> flat, burst = [1e9] * 1440, [0.0] * 1438 + [2e9] * 2
-    >>> training_day(DayLoad("reads", flat), DayLoad("restores", burst), DayLoad("checkpoints", burst)).title
-    'Over a day: reads up to 1 GB/s, restores up to 2 GB/s, checkpoints up to 2 GB/s'
-    """
+    """The load of a day: reads above, checkpoint writes below; a run of the job `restored` is interrupted at an hour."""
     drawn = [one for one in (reads, copies, writes) if max(one.values, default=0) > 0]
     loaded = [one for one in drawn if one is not writes]
     peaks = [f"{one.name} up to {display(max(one.values), 'B/s', binary=False)}" for one in drawn]

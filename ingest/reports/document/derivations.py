@@ -43,11 +43,6 @@ def shortened(name: str, lines: Sequence[str], printed: dict[str, str]) -> tuple
     """A derivation; a part that an earlier requirement has printed is one line that names that requirement.
 
     Each line has what it rests on indented below. `printed` holds the requirement that printed each part: this one is added.
-
-    >>> printed = {}
-    >>> _ = shortened("R-1", ["a = 1", "  b = 2", "    given", "    here"], printed)
-    >>> shortened("R-2", ["c = 1", "  b = 2", "    given", "    here"], printed)
-    ('c = 1', '  b = 2  (see R-1)')
     """
     indents = [len(line) - len(line.lstrip(" ")) for line in lines]
     kept: list[str] = []
@@ -134,13 +129,7 @@ def _is_empty(step: Step) -> bool:
 
 
 def place_of(where: str) -> str:
-    """The places within a source, without the formulas taken from there; all else stays.
-
-    >>> place_of("sec. 3.1, K = 12; S/(τ·(w − τ/2M)); sec. 3.1; growth over two years, compounded: g^(N/2)")
-    'sec. 3.1; growth over two years, compounded'
-    >>> place_of("table 3, throughput and/(or) latency; τ/M: the waste of the best interval")
-    'table 3, throughput and/(or) latency; the waste of the best interval'
-    """
+    """The places within a source, without the formulas taken from there; all else stays."""
     pieces = []
     for piece in where.split("; "):
         parts = _PART.split(piece)

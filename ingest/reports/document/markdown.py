@@ -16,19 +16,7 @@ _BEGINNING = re.compile(r"^(\s*)([#+>-]|\d+[.)])(?=\s|$)")
 
 
 def as_markdown(document: Document) -> str:
-    """Render; ends with a newline.
-
-    >>> from ingest.reports.document.model import DocumentSection
-    >>> print(as_markdown(Document("T", "s", (DocumentSection("a", "Scope", (Paragraph("x | y", "Note."),)),))))
-    # T
-    <BLANKLINE>
-    s
-    <BLANKLINE>
-    ## 1 Scope
-    <BLANKLINE>
-    **Note.** x \\| y
-    <BLANKLINE>
-    """
+    """Render; ends with a newline."""
     document = all_visible(document)
     lines = [f"# {plain(document.title)}", "", *_cover(document), plain(document.subtitle)]
     if document.cover is not None:

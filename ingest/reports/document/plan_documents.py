@@ -188,11 +188,7 @@ class Composition:
 
 
 def counted(number: int, what: str) -> str:
-    """So many of something.
-
-    >>> counted(0, "target"), counted(1, "target"), counted(9, "target")
-    ('no target', '1 target', '9 targets')
-    """
+    """So many of something."""
     return f"{number or 'no'} {what}{'s' if number > 1 else ''}"
 
 

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import warnings
 import zipfile
 from collections import Counter
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ingest.errors import IngestError, UsageError, brief, nearest
-from ingest.files import open_regular
+from ingest.files import now, open_regular, sha256
 from ingest.reports.document.model import Document, Paragraph
 from ingest.reports.document.word_blocks import PAGE, SMALL, WordWriter, add_field, width_at
 from ingest.reports.labels import texts
@@ -489,4 +490,17 @@ def as_pdf(word: bytes, seconds: float = LONGEST) -> bytes:
             made = b""
     if not made.startswith(b"%PDF-"):
         raise IngestError("a PDF cannot be written: LibreOffice made none; write .docx or .html and print that file to PDF")
-    return made
+    return _settled(made)
+
+
+def _settled(made: bytes) -> bytes:
+    """A PDF whose date is that of `now`, and whose two sums are of its content: LibreOffice makes them of the moment.
+
+    >>> first, other = (b"/CreationDate(D:%d) trailer /ID [ <%032X> ]" % (20260101000000 + n, n) for n in (1, 2))
+    >>> len(_settled(first)) == len(first), _settled(first)[-36:] == _settled(other)[-36:] != first[-36:]
+    (True, True)
+    """
+    date = time.strftime("(D:%Y%m%d%H%M%S", time.gmtime(now())).encode()
+    body, trailer, sums = re.sub(rb"(?<=/CreationDate)\(D:[0-9]{14}", date, made).rpartition(b"trailer")
+    own = sha256(body)[:32].upper().encode()
+    return body + trailer + re.sub(rb"(?<=<)[0-9A-F]{32}(?=>)|(?<=/DocChecksum /)[0-9A-F]{32}", own, sums)
