@@ -275,11 +275,20 @@ def rows(number):
 
 
 def tar(number):
+    return members(*(f"./a.b/{name}" for at in range(number) for name in (f"{at}.jpg", f"{at}.seg.png", f"._{at}.jpg")))
+
+
+def members(*names):
     with tarfile.open(fileobj=(held := io.BytesIO()), mode="w") as archive:
-        for name in (
-            name for place in range(number) for name in (f"./a.b/{place}.jpg", f"./a.b/{place}.seg.png", f"./a.b/._{place}.jpg")
-        ):
+        for name in names:
             archive.addfile(tarfile.TarInfo(name))
+    return held.getvalue()
+
+
+def streamed(number):
+    table = pyarrow.table({"a": [*range(number)]})
+    with pyarrow.ipc.new_stream(held := io.BytesIO(), table.schema) as stream:
+        stream.write_table(table)
     return held.getvalue()
 
 
@@ -412,11 +421,13 @@ POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        (
-            "a.jpg",
-            POINTER,
-            "git-lfs pointer to 123,456 B",
-        ),
+        ("a.jpg", POINTER, "git-lfs pointer to 123,456 B"),
+        ("a.png", b"", "empty"),
+        ("b.tar", tar(2) + tar(3), "data after its end"),
+        ("a.csv", b'a,b\n"x\\"",2\n"y",3\n', "is not valid CSV"),
+        ("b.jsonl", b'{"a": 1}\n{"a":\n{"a": 2}\n', "line 2 is not JSON"),
+        ("ids.json", b'{"q1": {"a": 1, "b": 2}, "q2": {"a": 1, "b": 2}}', "q1, q2 may be samples"),
+        ("a.arrow", streamed(3) + streamed(4), "another stream"),
         ("a.tar.lz4", b"x", ".lz4 files are not read"),
         ("a.rec", recordio(3)[:-1], "broken or truncated RecordIO"),
         ("a.mds", packed(3)[:-1], "broken, truncated, or no shard"),
@@ -431,6 +442,39 @@ def test_what_cannot_be_counted_is_refused(tmp_path, name, content, reason):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(IngestError, match=re.escape(reason)):
         ingest.measure(tmp_path, samples=True)
+
+
+DOUBTED = {  # content of a file whose samples a reader of it may count otherwise, and what is doubted
+    "train.txt": (b"a\nb\n", "1 texts count as one sample each"),
+    "pages.xml": (b"<page/><page/>", "1 texts count as one sample each"),
+    "imagenet.tar": (members("n01.tar", "n02.tar"), "members of tar files that may hold several"),
+    "cifar.tar.gz": (gzip.compress(members("x/data_batch_1", "x/readme.html")), "have no extension"),
+    "pairs.tar": (members("images/1.jpg", "labels/1.txt"), "describe others, count as one each: .txt 1"),
+    "comment.csv": (b"# by x\na,b\n1,2\n3,4\n", "with other than as many columns as its first row"),
+}
+
+
+@pytest.mark.parametrize("name", DOUBTED)
+def test_what_may_count_otherwise_is_doubted(tmp_path, name):
+    content, doubt = DOUBTED[name]
+    (tmp_path / name).write_bytes(content)
+    assert any(doubt in line for line in ingest.measure(tmp_path, samples=True).warnings)
+
+
+def test_keyed_members_and_excel_are_not_doubted(tmp_path):
+    (tmp_path / "a.tar").write_bytes(members("1.npy", "1.cls", "2.npy", "2.cls"))
+    assert ingest.measure(tmp_path / "a.tar", samples=True).warnings == ()
+    (tmp_path / "a.csv").write_bytes(b"sep=;\r\na;b\r\n1;2\r\n")
+    found = ingest.measure(tmp_path / "a.csv", samples=True)
+    assert (found.results["samples"].value, found.warnings) == (1, ())
+
+
+def test_files_of_older_versions_of_a_table_are_named(tmp_path):
+    (tmp_path / "_delta_log").mkdir()
+    (tmp_path / "_delta_log" / "0.json").write_text("{}")
+    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n')
+    for how in ({"samples": True}, {"exact": True}):
+        assert "older versions" in ingest.measure(tmp_path, **how).tables["files_skipped"][0]["reason"]
 
 
 @pytest.mark.parametrize("name", HOLDING)
