@@ -328,6 +328,7 @@ HOLDING = {
     "a.jsonl.gzip": lambda number: gzip.compress(b"".join(encoded(row) + b"\n\n" for row in rows(number))),
     "lines": lambda number: b"\r\n".join(map(encoded, rows(number))),
     "array.json": lambda number: encoded(rows(number)),
+    "split.json": lambda number: encoded({"columns": ["a", "b"], "data": [[1, "x"]] * number}),
     "wrapped.json": lambda number: encoded({"version": 1, "data": rows(number)}, indent=1),
     "columns.json": lambda number: encoded({"a": [*range(number)], "b": ["x"] * number}),
     "a.csv": lambda number: lines(number, ","),

@@ -60,9 +60,7 @@ def hostile(house, generator):
     foreign = out / f"{number}{suffix}"
     foreign.write_text(generator.choice(CONTENTS), encoding="utf-8")
     link, hidden = own / f"{number}{suffix}", own / ".git" / f"{number}{suffix}"
-    way = generator.choice(
-        ("absolute", "relative", "link", "linked folder", "hidden", "rates", "proc", "fifo", "folder", "home")
-    )
+    way = generator.choice(WAYS)
     if way == "absolute":
         return str(foreign)
     if way == "relative":
@@ -101,6 +99,16 @@ def test_nothing_foreign_is_read_or_shown(house, monkeypatch, seed):
         except IngestError as error:
             shown = str(error)
         assert SECRET not in shown, (path, value, shown)
+
+
+@pytest.mark.parametrize("folder", ["../out", "./up"])
+def test_no_name_within_a_foreign_folder_is_shown(house, folder):
+    (house / "own" / "up").symlink_to(house / "out")
+    file = house / "own" / "site.yaml"
+    file.write_text(yaml.safe_dump(site_with("jobs.j.offload.model", folder)), encoding="utf-8")
+    with pytest.raises(IngestError, match="outside of the folder of the site file") as refused:
+        ingest.plan(file, samples=0)
+    assert SECRET not in str(refused.value)
 
 
 @pytest.fixture

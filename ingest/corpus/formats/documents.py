@@ -441,7 +441,8 @@ def table_samples(source: Source, file: CorpusFile) -> SizesAndCounts:
     form = "tsv" if content_suffix(file.path) in (".tsv", ".tab") else "csv"
     rows = _table(form, decompressed(source, file.compression), file.path)
     try:
-        header, second = next(rows, []), next(rows, [])
+        header: list[str] = next(rows, [])
+        second: list[str] = next(rows, [])
         widths = Counter(map(len, chain([second], rows)))
     except csv.Error as error:
         raise Unreadable(file.path, f"line {rows.line_num} is not valid {form.upper()}: {error}") from None
@@ -481,7 +482,7 @@ def _rows_within(found: dict[str, Any], path: str) -> int:
     by_row = all("".join(column).isdecimal() for column in found.values() if isinstance(column, dict))
     if by_row and (rows := columns_of(found)) is not None:
         return rows
-    lists = [name for name, one in found.items() if is_rows(one)]
+    lists = [name for name, one in found.items() if is_rows(one) or (name in WRAPPERS and is_rows(one, list))]
     inner = [name for name, one in found.items() if isinstance(one, dict)]
     if len(lists) == 1 and lists[0] in WRAPPERS:
         return len(found[lists[0]])
