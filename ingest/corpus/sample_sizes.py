@@ -131,19 +131,12 @@ MOST_ROWS = 1000
 #: What `measure --samples` answers.
 QUESTION = Question(
     "measure",
-    (
-        Shown("sample_bytes"),
-        Shown("samples"),
-        Shown("files"),
-        Shown("dataset_bytes"),
-        Shown("samples_per_file"),
-        Shown("mean_file_bytes"),
-        Shown("small_file_share"),
-        Shown("bytes_read"),
-        Shown("files_skipped"),
-    ),
+    tuple(map(Shown, (
+        "sample_bytes", "samples", "files", "dataset_bytes", "samples_per_file", "mean_file_bytes", "small_file_share",
+        "bytes_read", "files_skipped",
+    ))),
     (("Found", {"sample_bytes": "{}", "samples": "{}", "stored_bytes": "{} stored"}),),
-)
+)  # fmt: skip
 
 
 @dataclass

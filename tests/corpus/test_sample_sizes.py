@@ -448,9 +448,9 @@ def test_what_cannot_be_counted_is_refused(tmp_path, name, content, reason):
 DOUBTED = {  # content of a file whose samples a reader of it may count otherwise, and what is doubted
     "train.txt": (b"a\nb\n", "1 texts count as one sample each"),
     "pages.xml": (b"<page/><page/>", "1 texts count as one sample each"),
-    "imagenet.tar": (members("n01.tar", "n02.tar"), "members of tar files that may hold several"),
+    "imagenet.tar": (members("n01.tar", "n02.tar"), "members of tar files that may hold or describe several samples"),
     "cifar.tar.gz": (gzip.compress(members("x/data_batch_1", "x/readme.html")), "have no extension"),
-    "pairs.tar": (members("images/1.jpg", "labels/1.txt"), "describe others, count as one each: .txt 1"),
+    "pairs.tar": (members("images/1.jpg", "labels/1.txt"), "count as one each: .txt 1"),
     "comment.csv": (b"# by x\na,b\n1,2\n3,4\n", "with other than as many columns as its first row"),
 }
 

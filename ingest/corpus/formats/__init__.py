@@ -150,9 +150,7 @@ def even_shares(size: int, times: int) -> SizesAndCounts:
 def doubt_members(source: Source, archive: str, members: Counter[str]) -> None:
     """Caution that members of an archive, by suffix, may be other than one sample: only media are one each for sure."""
     if doubted := ", ".join(f"{suffix or 'no suffix'} {members[suffix]:,}" for suffix in sorted(members.keys() - MEDIA)):
-        source.caution(
-            f"members of {archive} files that may hold several samples, or describe others, count as one each: {doubted}"
-        )
+        source.caution(f"members of {archive} files that may hold or describe several samples count as one each: {doubted}")
 
 
 def stored_shares(decoded: SizesAndCounts, size: int) -> SizesAndCounts:

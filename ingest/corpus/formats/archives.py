@@ -404,7 +404,7 @@ def _keyed(source: Source, archive: Archive) -> SizesAndCounts:
     doubt_members(source, "tar", alone)
     if again:
         source.caution(
-            "members of a sample do not follow each other in a tar: WebDataset splits such a sample, each part counts"
+            "members of a sample do not follow each other in a tar: WebDataset splits such a sample, and so it counts"
         )
 
 

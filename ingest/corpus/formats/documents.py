@@ -319,30 +319,31 @@ class _JsonReader:
 def separated_texts(form: str, stream: Stream, text_field: str, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the text column of every row; rows with another number of columns are skipped."""
     path, rows = left_out.path, _table(form, stream, left_out.path)
-    try:
-        if (header := next(rows, None)) is None:
-            return
-        field = header[0] if len(header) == 1 and not text_field else text_field or DEFAULT_FIELD
-        if field not in header:
-            raise Unreadable(path, no_column(field, header))
-        column = header.index(field)
-        for number, row in enumerate(rows, 2):
-            if len(row) == len(header):
-                yield row[column].encode("utf-8")
-            elif row:
-                left_out.add(number, f"other than the {len(header)} columns of the header")
-    except csv.Error as error:
-        raise Unreadable(path, f"line {rows.line_num} is not valid {form.upper()}: {error}") from None
+    if (header := next(rows, None)) is None:
+        return
+    field = header[0] if len(header) == 1 and not text_field else text_field or DEFAULT_FIELD
+    if field not in header:
+        raise Unreadable(path, no_column(field, header))
+    column = header.index(field)
+    for number, row in enumerate(rows, 2):
+        if len(row) == len(header):
+            yield row[column].encode("utf-8")
+        elif row:
+            left_out.add(number, f"other than the {len(header)} columns of the header")
 
 
-def _table(form: str, stream: Stream, path: str) -> Any:
-    """A reader of the rows of a table; a line before them may name their delimiter, as for Excel."""
+def _table(form: str, stream: Stream, path: str) -> Iterator[list[str]]:
+    """Yield the rows of a table; a line before them may name their delimiter, as for Excel."""
     lines = chain.from_iterable(_lines(stream, path))
     first = next(lines, "")
     named = re.fullmatch(r"sep=(.)\r?\n", first)
     csv.field_size_limit(LIMIT_BYTES)
     lines = lines if named else chain([first] if first else (), lines)
-    return csv.reader(lines, delimiter=named[1] if named else delimiter_of(first, form), strict=True)
+    rows = csv.reader(lines, delimiter=named[1] if named else delimiter_of(first, form), strict=True)
+    try:
+        yield from rows
+    except csv.Error as error:
+        raise Unreadable(path, f"line {rows.line_num} is not valid {form.upper()}: {error}") from None
 
 
 def delimiter_of(first: str, form: str) -> str:
@@ -429,23 +430,18 @@ def _values_of_lines(stream: Stream, path: str) -> Iterator[bytes]:
 
 
 def _is_json(value: bytes) -> bool:
-    try:
+    with suppress(ValueError, RecursionError):
         DECODER.decode(value.decode("utf-8"))
-    except (ValueError, RecursionError):
-        return False
-    return True
+        return True
+    return False
 
 
 def table_samples(source: Source, file: CorpusFile) -> SizesAndCounts:
     """Rows below the header, if the first row is one."""
     form = "tsv" if content_suffix(file.path) in (".tsv", ".tab") else "csv"
     rows = _table(form, decompressed(source, file.compression), file.path)
-    try:
-        header: list[str] = next(rows, [])
-        second: list[str] = next(rows, [])
-        widths = Counter(map(len, chain([second], rows)))
-    except csv.Error as error:
-        raise Unreadable(file.path, f"line {rows.line_num} is not valid {form.upper()}: {error}") from None
+    header, second = next(rows, []), next(rows, [])
+    widths = Counter(map(len, chain([second], rows)))
     del widths[0]  # blank lines
     if widths.keys() - {len(header)}:
         source.caution(f"rows of {form.upper()} with other than as many columns as its first row count as samples too")
@@ -500,12 +496,9 @@ _BEGINNINGS = b'{["-0123456789tfn'
 _ENDS = dict(zip(b'{["', b'}]"', strict=True))
 SAMPLES = (
     SampleFormat(
-        "JSONL",
-        line_samples,
-        (".jsonl", ".ndjson", ".jsonlines", ".jl"),
-        tells=lambda head, *_: json_form(head) == "jsonl",
+        "JSONL", line_samples, (".jsonl", ".ndjson", ".jsonlines", ".jl"), tells=lambda head, *_: json_form(head) == "jsonl",
         packed=True,
     ),
     SampleFormat("JSON", json_samples, (".json",), tells=lambda head, *_: json_form(head) == "json", packed=True),
     SampleFormat("CSV", table_samples, (".csv", ".tsv", ".tab", ".psv"), packed=True),
-)
+)  # fmt: skip
