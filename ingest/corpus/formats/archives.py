@@ -403,9 +403,7 @@ def _keyed(source: Source, archive: Archive) -> SizesAndCounts:
         source.caution("members of a tar whose names have no extension belong to no sample, as WebDataset reads them")
     doubt_members(source, "tar", alone)
     if again:
-        source.caution(
-            "members of a sample do not follow each other in a tar: WebDataset splits such a sample, and so it counts"
-        )
+        source.caution("members of a sample are apart in a tar: WebDataset splits such a sample, each part counts")
 
 
 def key_of(name: str) -> str | None:
