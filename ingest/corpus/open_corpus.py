@@ -12,11 +12,11 @@ from ingest.corpus.counting.ledger import Kept, Ledger, Shards, Totals, entry_of
 from ingest.corpus.counting.runners import ClusterRunner, CountingTask, ExactCount, Runner, TooLong, cores, local_runner
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.files.names import short_title
+from ingest.corpus.formats.documents import can_divide
 from ingest.corpus.measurement import CorpusMeasurement, CorpusPart, counted_exactly, measured_by_sample, nothing_counted
 from ingest.corpus.parts import EXACT, SAMPLE, Divided, Share, sample_entry
 from ingest.corpus.sample import sample_corpus
-from ingest.corpus.tokenizers.engines import CHECKED_FILES, TRAINING_FILES, beginnings, select_engine
-from ingest.corpus.tokenizers.splitter import split_rule_for
+from ingest.corpus.tokenizers.engines import CHECKED_FILES, TRAINING_FILES, beginnings, select_engine, split_rule_for
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 from ingest.corpus.types import Progress, root_of
 from ingest.engine.value import revised
@@ -100,7 +100,7 @@ class OpenCorpus:
         return None if self.ledger is None else Ledger(self.ledger, self._identity())
 
     def _shards(self) -> Shards:
-        return Shards(self.listing, self.listing.sizes)
+        return Shards(self.listing, self.listing.sizes, can_divide)
 
     def _runner(self, shards: Shards, scheduler: str | None) -> Runner:
         listing = self.listing

@@ -20,6 +20,20 @@ class CorpusFile(NamedTuple):
     compression: str  # `gzip`, `zstd`, `xz`, `bz2`, or nothing
 
 
+class Piece(NamedTuple):
+    """One of the pieces of a file, and its range of bytes, which a reader moves to where documents or words begin.
+
+    Once it is read, of a text also its damaged places and their bytes: only those of all pieces tell whether it is text.
+    """
+
+    number: int
+    pieces: int
+    start: int
+    stop: int
+    places: int = 0
+    damaged_bytes: int = 0
+
+
 class SkippedFile(NamedTuple):
     """What was not counted, why (of lines, rows, records and members within the file also which ones), and how many."""
 

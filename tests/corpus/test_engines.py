@@ -1,8 +1,10 @@
 """Engines count as tiktoken and tokenizers do, on real text and on strings made to differ."""
 
 import json
+import random
 from functools import cache
 from importlib import metadata
+from types import SimpleNamespace
 
 import pytest
 from corpus.texts import real_texts, strings
@@ -20,6 +22,7 @@ from ingest.corpus.tokenizers.engines import (
     doubt_about,
     has_disputed,
     select_engine,
+    split_rule_for,
 )
 from ingest.corpus.tokenizers.vocabulary import PACKAGED, read_ranks, unpacked, vocabulary_of
 from ingest.errors import IngestError
@@ -291,3 +294,22 @@ def test_rank_files_are_those_that_tiktoken_names():
 
     source = Path(public.__file__).read_text()
     assert all(PACKAGED[name].sha256 in source for name in ("r50k", "cl100k", "o200k"))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_a_text_in_doubt_the_reference_counts_what_is_in_doubt(seed):
+    """Words with disputed characters beside stops, among kilobytes of others; the reference sees a small share of the bytes."""
+    chance, found = random.Random(seed), vocabulary("cl100k")
+    checked, _ = select_engine(found, [b"first"], threads=1)
+    assert split_rule_for(found, checked, [b"first"]) is not None
+    seen = []
+    whole = checked._reference
+    checked._reference = SimpleNamespace(count=lambda texts: seen.extend(texts) or whole.count(texts))
+    words = ("word", "größe", "文字。", "12,", "a.\n", "x=1;", "don't")
+    texts = []
+    for _ in range(4):
+        parts = chance.choices(words, k=9000)
+        parts[chance.randrange(9000)] = chance.choice((" \U0001fae8\U0001faea.", "\U0001fac8a ", "\u180e", ",\u0c5c"))
+        texts.append(" ".join(parts).encode())
+    assert checked.count(texts) == whole.count(texts)
+    assert 0 < sum(map(len, seen)) < sum(map(len, texts)) / 10

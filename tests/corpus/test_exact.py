@@ -156,13 +156,15 @@ def test_threads_are_a_whole_number(corpus, threads):
         measure(corpus, threads=threads)
 
 
-@given(st.lists(st.integers(0, 10 * ledger.SHARD_BYTES), max_size=200))
-def test_shards_hold_every_file_once(sizes):
-    found = shard_spans(sizes)
-    assert list(itertools.chain.from_iterable(found)) == list(range(len(sizes)))
+@given(st.lists(st.integers(0, 10 * ledger.SHARD_BYTES), max_size=200), st.integers(1, 5))
+def test_shards_hold_every_file_once(sizes, every):
+    found = shard_spans(sizes, lambda place: place % every == 0)
+    assert list(itertools.chain.from_iterable(span.files for span in found if not span.piece)) == list(range(len(sizes)))
     for span in found:
-        assert len(span) == 1 or sum(sizes[place] for place in span) <= ledger.SHARD_BYTES
-        assert 0 < len(span) <= ledger.SHARD_FILES
+        assert len(span.files) == 1 or sum(sizes[place] for place in span.files) <= ledger.SHARD_BYTES
+        assert 0 < len(span.files) <= ledger.SHARD_FILES
+        cut = span.files[0] % every == 0 and sizes[span.files[0]] >= 2 * ledger.SHARD_BYTES
+        assert span.pieces == (sizes[span.files[0]] // ledger.SHARD_BYTES if cut else 1)
 
 
 @given(st.permutations(range(6)))

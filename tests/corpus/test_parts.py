@@ -172,3 +172,78 @@ def test_the_command_writes_parts_and_adds_them_up(corpus, small, tmp_path):
         refused = run(*words)
         assert reason in str(refused.exception), words
         assert not (tmp_path / "p").exists()
+
+
+WORDS = ("bytes", "per", "token", "文字。", "größe", "\U0001fae8", "a\u0301", "x=12;", "\n\n", "don't", "한국어", "١٢", "<end>")
+
+
+def drawn_file(folder, chance):
+    """One file that is cut in pieces, of text or of lines, some of them broken, long or empty; and its size."""
+    kind = chance.choice(("txt", "jsonl", "log", "json.txt"))
+    texts = [" ".join(chance.choices(WORDS, k=chance.choice((0, 1, 5, 30, 400)))) for _ in range(chance.randint(20, 90))]
+    if kind in ("txt", "log"):
+        content = chance.choice((" ", "\n", "\r\n", "")).join(texts).encode()
+        damage = chance.choice((b"", b"\0", b"\xff", b"\xe6\x96"))
+        content = content[: len(content) // 2] + damage + content[len(content) // 2 :]
+    else:
+        lines = [json.dumps({"body": text}, ensure_ascii=chance.random() < 0.5) for text in texts]
+        broken = ("", "{", '{"other": 1}', "[" * 50, "\ufeff")
+        lines = [line if place < 2 or chance.random() < 0.9 else chance.choice(broken) for place, line in enumerate(lines)]
+        content = ("\n".join(lines) + chance.choice(("", "\n", "\n\n"))).encode()
+    path = folder / f"big.{kind}"
+    path.write_bytes(content)
+    return path, len(content)
+
+
+@pytest.mark.parametrize("seed", first(6, range(60)))
+def test_one_file_in_pieces_counts_as_a_whole_one(small, tmp_path, monkeypatch, seed):
+    chance = random.Random(seed)
+    path, size = drawn_file(tmp_path, chance)
+    asked = {"tokenizer": small if seed % 3 else "cl100k", "text_field": "body", "exact": True, "threads": 1}
+    for share in ("MOST_PLACES", "MOST_DAMAGED"):  # of so small pieces, one damaged place is too much
+        monkeypatch.setattr(f"ingest.corpus.formats.rows.{share}", 1)
+    monkeypatch.setattr(ledger, "SHARD_BYTES", size)
+    whole = shown(measure(path, **asked))
+    monkeypatch.setattr(ledger, "SHARD_BYTES", max(size // chance.randint(2, 80), 1))
+    in_pieces = shown(measure(path, **asked))
+    for name, value in whole["results"].items():
+        assert name == "bytes_read" or in_pieces["results"][name] == value  # the places of cuts are read twice
+    number = chance.choice((2, 3, 5)) if seed else 64
+    parts = [measure(path, part=f"{place}/{number}", **asked) for place in range(1, number + 1)]
+    chance.shuffle(parts)
+    assert shown(measure(*parts, merge=True)) == in_pieces
+
+
+def changed(part, path, change):
+    """A part with a change of its first piece."""
+    entries = [json.loads(line) for line in part.ledger.splitlines()]
+    entry = next(entry for entry in entries[1:] if entry["piece"])
+    change(entry)
+    del entry["crc32"]
+    lines = part.ledger.splitlines(keepends=True)
+    lines[entries.index(entry)] = ledger.entry_line(entry)
+    path.write_bytes(b"".join(lines))
+    return path
+
+
+@pytest.mark.parametrize("edge", [2, 3])
+@pytest.mark.parametrize("part", [0, 1])
+def test_pieces_that_do_not_meet_are_refused(small, tmp_path, part, edge):
+    """Neither a place in the middle nor the first or the last bytes of the file are lost."""
+    (tmp_path / "big.txt").write_bytes(b"some words " * 3000)
+    parts = [measure(tmp_path / "big.txt", tokenizer=small, part=f"{place}/2") for place in (1, 2)]
+    assert measure(*parts, merge=True).results["documents"].value == 1
+    parts[part] = changed(
+        parts[part], tmp_path / "other.json", lambda entry: entry["piece"].__setitem__(edge, entry["piece"][edge] + 1)
+    )
+    assert "do not meet" in refusal(*parts)
+
+
+def test_damage_is_judged_over_all_pieces(small, tmp_path, monkeypatch):
+    """A text has damage at one place in a thousand bytes, or less: the first piece has more in both cases."""
+    monkeypatch.setattr("ingest.corpus.formats.documents.HEAD_BYTES", 1000)
+    for damage in (9, 19):
+        (tmp_path / f"{damage}.txt").write_bytes(b"some words " * 500 + b"a\0" * damage + b"some words " * 1000)
+    assert measure(tmp_path / "9.txt", tokenizer=small, exact=True, threads=1).results["documents"].value == 1
+    with pytest.raises(IngestError, match="19 B that are no text: NUL at byte 5,501"):
+        measure(tmp_path / "19.txt", tokenizer=small, exact=True, threads=1)

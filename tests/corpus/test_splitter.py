@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.corpus.tokenizers import splitter
-from ingest.corpus.tokenizers.engines import SentencePiece, Tokenizers
+from ingest.corpus.tokenizers.engines import SentencePiece, Tokenizers, adds_up, split_rule_for
 from ingest.corpus.tokenizers.splitter import (
     BEFORE_BLANK,
     BEFORE_SPACE,
@@ -22,10 +22,8 @@ from ingest.corpus.tokenizers.splitter import (
     CannotSplit,
     DocumentSplitter,
     SplitRule,
-    adds_up,
     rule_within_words,
     split,
-    split_rule_for,
     split_rule_of,
 )
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of

@@ -10,9 +10,9 @@ from functools import reduce
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from ingest.corpus.counting.ledger import SHARD_GROUPS, GroupTallies, Shard, ShardCount
+from ingest.corpus.counting.ledger import NAMED_REASONS, SHARD_GROUPS, GroupTallies, Shard, ShardCount
 from ingest.corpus.files.source import Meter, Unreadable
-from ingest.corpus.formats.documents import read_chunks, whole_text
+from ingest.corpus.formats.documents import read_chunks, read_piece, whole_text
 from ingest.corpus.tokenizers.engines import Engine
 from ingest.corpus.tokenizers.splitter import TEXT_BYTES, SplitRule, SplitText, split_texts
 from ingest.corpus.types import CorpusFile, LeftOut, SkippedFile, Tally, extension_of, folder_of
@@ -23,7 +23,6 @@ BATCH_BYTES = 4 * 2**20
 BATCHES_AHEAD = 2
 #: lines, rows and members of one file that are named
 NAMED_PARTS = 100
-NAMED_REASONS = 3
 
 
 class _End(NamedTuple):
@@ -163,36 +162,49 @@ def batches(shards: Iterable[Shard], counter: DocumentCounter) -> Iterator[Batch
     """Read shards into batches of about `BATCH_BYTES`; a batch holds texts of one shard."""
     builder = BatchBuilder()
     for shard in shards:
+        piece = shard.piece
         for found in shard.found:
             meter, skipped = Meter(), None
             builder.begin_file()
-            if (text := whole_text(found, meter, TEXT_BYTES)) is not None:
+            if piece is None and (text := whole_text(found, meter, TEXT_BYTES)) is not None:
                 builder.add(SplitText([text] if text else [], len(text), ends=True), found.path)
                 builder.close_portion(FileRead(found, Tally(1, 1, meter.stored_bytes, bytes_read=meter.bytes_read)))
                 if builder.size >= BATCH_BYTES:
                     yield builder.take(None)
                 continue
-            left_out = LeftOut(NAMED_PARTS)
+            left_out, listed, files, continued, damage = LeftOut(NAMED_PARTS), found, 1, False, None
             try:
-                chunks = read_chunks(found, counter.text_field, left_out.note, meter, shard.parts)
-                for part in split_texts(chunks, counter.rule):
+                if piece is None:
+                    chunks = read_chunks(found, counter.text_field, left_out.note, meter, shard.parts)
+                else:
+                    files, listed = int(piece.number == 0), found._replace(stored_bytes=piece.stop - piece.start)
+                    places = counter.rule.pattern if counter.rule else None
+                    piece, damage, chunks = read_piece(found, piece, counter.text_field, places, left_out.note, meter)
+                    continued = damage is not None and piece.start > 0
+                for part in split_texts(chunks, counter.rule, continued):
                     builder.add(part, found.path)
                     if part.refused:
                         left_out.note(SkippedFile(found.path, f"a document after {builder.documents:,} others: {part.refused}"))
                     if builder.size >= BATCH_BYTES:
                         builder.close_portion(None)
                         yield builder.take(None)
-                if left_out.named and not builder.documents and shard.parts is None:
+                if piece and damage:
+                    piece = piece._replace(places=damage.places, damaged_bytes=damage.bytes)
+                if damage and builder.refused:
+                    skipped = SkippedFile(found.path, builder.refused)
+                elif left_out.named and not builder.documents and shard.parts is None and piece is None:
                     reasons = "; ".join(part.reason for part in left_out.named[:NAMED_REASONS])
                     skipped = SkippedFile(found.path, builder.refused or f"no usable record: {reasons}")
             except Unreadable as error:
                 skipped = SkippedFile(error.path, error.reason)
-            tally = Tally(1, builder.documents, meter.stored_bytes, bytes_read=meter.bytes_read)
+            stored = meter.stored_bytes if piece is None else listed.stored_bytes
+            documents = builder.documents - (continued and builder.documents > 0)
+            tally = Tally(files, documents, stored, bytes_read=meter.bytes_read)
             counted = Tally(bytes_read=meter.bytes_read) if skipped else tally
             more = left_out.documents - sum(part.number for part in left_out.named)
             rest = [SkippedFile(found.path, f"{more:,} more like these", more)] if more else []
-            builder.close_portion(FileRead(found, counted, skipped, (*left_out.named, *rest)))
-        yield builder.take(shard)
+            builder.close_portion(FileRead(listed, counted, skipped, (*left_out.named, *rest)))
+        yield builder.take(shard._replace(piece=piece))
 
 
 class ShardTally:
@@ -270,6 +282,6 @@ def count(
             moved(sum(ended) + still_open - reported)
             reported = still_open
             if batch.ends is not None:
-                shard = open_shard.counted(batch.ends.number)
+                shard = open_shard.counted(batch.ends.number)._replace(piece=batch.ends.piece)
                 open_shard.clear()
                 yield shard

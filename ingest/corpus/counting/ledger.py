@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
 from operator import add
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from ingest.corpus.types import CorpusFile, LeftOut, SkippedFile, Tally
+from ingest.corpus.formats.rows import is_too_damaged
+from ingest.corpus.types import CorpusFile, LeftOut, Piece, SkippedFile, Tally
 from ingest.errors import IngestError, UsageError, brief
 from ingest.files import identity_of, refuse_output
 
@@ -23,10 +24,12 @@ MOST_SHARDS = 20_000
 #: folders, and extensions, with counts of their own in a shard
 SHARD_GROUPS = 256
 OTHER = "(other)"
+#: why a file has no usable record, at most
+NAMED_REASONS = 3
 
 
 class Shard(NamedTuple):
-    """A part of the listing: files by position, in path order; whole, or of each the part that is read.
+    """A part of the listing: files by position, in path order; whole, or of each the part that is read, or one piece of one.
 
     A part may hold no document that counts.
     """
@@ -34,10 +37,14 @@ class Shard(NamedTuple):
     number: int
     found: Sequence[CorpusFile]
     parts: Sequence[int] | None = None
+    piece: Piece | None = None
 
 
 class ShardCount(NamedTuple):
-    """The counts of one shard, in total and by folder and extension, over the files that were read to their end."""
+    """The counts of one shard, in total and by folder and extension, over the files that were read to their end.
+
+    Of a shard that is one of the pieces of a file, `piece` holds the bytes that were read, which its neighbors must meet.
+    """
 
     number: int
     total: Tally
@@ -45,30 +52,46 @@ class ShardCount(NamedTuple):
     extensions: dict[str, Tally]
     skipped: tuple[SkippedFile, ...] = ()  # files that do not count
     parts: tuple[SkippedFile, ...] = ()  # lines, rows and members that do not count, of files that do
+    piece: Piece | None = None
 
 
-def shard_spans(sizes: Sequence[int]) -> list[range]:
-    """The positions of each shard's files in the listing; equal listings give equal shards.
+class Span(NamedTuple):
+    """The positions of a shard's files in the listing; of a file in pieces its position, and which piece of how many."""
 
-    A file is never split: one that is larger than a shard is a shard of its own.
+    files: range
+    piece: int = 0
+    pieces: int = 1
+
+
+def shard_spans(sizes: Sequence[int], divisible: Callable[[int], bool] = lambda _: False) -> list[Span]:
+    """The shards of a listing, where the file at a position is divisible or not; equal listings give equal shards.
+
+    A file that is larger than a shard is a shard of its own; one of twice that size is cut in pieces, if it is divisible.
     """
     most_bytes = max(SHARD_BYTES, sum(sizes) // MOST_SHARDS)
     most_files = max(SHARD_FILES, len(sizes) // MOST_SHARDS)
     spans, start, shard_bytes = [], 0, 0
     for position, size in enumerate(sizes):
-        if position > start and (shard_bytes + size > most_bytes or position - start >= most_files):
-            spans.append(range(start, position))
+        pieces = size // most_bytes if size >= 2 * most_bytes and divisible(position) else 1
+        if position > start and (pieces > 1 or shard_bytes + size > most_bytes or position - start >= most_files):
+            spans.append(Span(range(start, position)))
             start, shard_bytes = position, 0
-        shard_bytes += size
-    return [*spans, range(start, len(sizes))] if len(sizes) else []
+        if pieces > 1:
+            spans += [Span(range(position, position + 1), piece, pieces) for piece in range(pieces)]
+            start = position + 1
+        else:
+            shard_bytes += size
+    return [*spans, Span(range(start, len(sizes)))] if start < len(sizes) else spans
 
 
 class Shards:
-    """The shards of a listing with these stored bytes of its files, by number."""
+    """The shards of a listing with these stored bytes of its files, by number; files may be divisible in pieces."""
 
-    def __init__(self, listing: Sequence[CorpusFile], sizes: Sequence[int]) -> None:
+    def __init__(
+        self, listing: Sequence[CorpusFile], sizes: Sequence[int], divisible: Callable[[CorpusFile], bool] = lambda _: False
+    ) -> None:
         self._listing, self._sizes = listing, sizes
-        self._spans = shard_spans(sizes)
+        self._spans = shard_spans(sizes, lambda position: divisible(listing[position]))
         self.total_bytes = sum(sizes)
 
     def __len__(self) -> int:
@@ -76,12 +99,22 @@ class Shards:
 
     def __getitem__(self, number: int) -> Shard:
         span = self._spans[number]
-        return Shard(number, self._listing[span.start : span.stop])
+        found = self._listing[span.files.start : span.files.stop]
+        if span.pieces == 1:
+            return Shard(number, found)
+        return Shard(number, found, piece=Piece(span.piece, span.pieces, *self._range(span)))
 
     def stored_bytes(self, number: int) -> int:
         """The stored bytes of a shard."""
         span = self._spans[number]
-        return sum(self._sizes[span.start : span.stop])
+        if span.pieces == 1:
+            return sum(self._sizes[span.files.start : span.files.stop])
+        start, stop = self._range(span)
+        return stop - start
+
+    def _range(self, span: Span) -> tuple[int, int]:
+        size = self._sizes[span.files.start]
+        return size * span.piece // span.pieces, size * (span.piece + 1) // span.pieces
 
 
 class GroupTallies:
@@ -114,13 +147,27 @@ class Totals:
         self.skipped, self.parts = LeftOut(), LeftOut()
         self.next = 0
         self.waiting: dict[int, ShardCount] = {}
+        self._pieces: list[ShardCount] = []  # of the file that is not complete
 
     def add(self, counted: ShardCount) -> None:
-        """Add a shard; it waits for those before it."""
+        """Add a shard; it waits for those before it, a piece of a file for all others."""
         self.waiting[counted.number] = counted
         while self.next in self.waiting:
-            self.merge(self.waiting.pop(self.next))
+            one = self.waiting.pop(self.next)
             self.next += 1
+            if one.piece is None:
+                self.merge(one)
+                continue
+            self._pieces.append(one)
+            if one.piece.number + 1 == one.piece.pieces:
+                self.merge(joined(self._pieces))
+                self._pieces = []
+
+    def merge_waiting(self) -> None:
+        """Add what waits, after an interruption: of a file whose pieces are not all there, the text alone."""
+        for one in (*self._pieces, *(self.waiting[number] for number in sorted(self.waiting))):
+            read = Tally(text_bytes=one.total.text_bytes, tokens=one.total.tokens, bytes_read=one.total.bytes_read)
+            self.merge(one if one.piece is None else ShardCount(one.number, read, {}, {}))
 
     def merge(self, counted: ShardCount) -> None:
         """Add a shard now."""
@@ -143,9 +190,31 @@ class Kept(Totals):
         self.shards.append(counted)
 
 
+def joined(pieces: Sequence[ShardCount]) -> ShardCount:
+    """A file from all its pieces: it counts whole or, where one of them does not, not at all.
+
+    Raises IngestError: the pieces do not meet, because they were cut by other rules.
+    """
+    first, total = pieces[0], reduce(Tally.plus, (one.total for one in pieces))
+    read = [one.piece for one in pieces if one.piece and one.piece.start < one.piece.stop]
+    skipped = next((one.skipped for one in pieces if one.skipped), ())
+    parts = tuple(part for one in pieces for part in one.parts)
+    if not skipped and [0, *(piece.stop for piece in read)] != [*(piece.start for piece in read), total.stored_bytes]:
+        raise IngestError("the pieces of a file do not meet: they were counted by other engines; count it again in one way")
+    places, damaged = sum(piece.places for piece in read), sum(piece.damaged_bytes for piece in read)
+    if not skipped and is_too_damaged(places, damaged, total.stored_bytes):
+        skipped = (parts[0]._replace(number=1),)
+    elif not skipped and parts and not total.documents:
+        reasons = "; ".join(part.reason for part in parts[:NAMED_REASONS])
+        skipped = (SkippedFile(parts[0].path, f"no usable record: {reasons}"),)
+    counted = Tally(bytes_read=total.bytes_read) if skipped else total
+    folders, extensions = (dict.fromkeys(groups, counted) for groups in (first.folders, first.extensions))
+    return ShardCount(first.number, counted, folders, extensions, skipped, () if skipped else parts)
+
+
 #: how every ledger begins, whatever its format
 KIND = "ingest-ledger/"
-FORM = f"{KIND}3"
+FORM = f"{KIND}4"
 #: keys of the header and what a difference means
 IDENTITY = {
     "manifest": "another corpus, or its files have changed",
@@ -292,4 +361,5 @@ def counted_in(entry: dict[str, Any]) -> ShardCount:
         tuple(SkippedFile(str(path), str(reason), int(number)) for path, reason, number in entry[key])
         for key in ("skipped", "parts")
     )
-    return ShardCount(int(entry["shard"]), total, folders, extensions, skipped, parts)
+    piece = None if entry["piece"] is None else Piece(*map(int, entry["piece"]))
+    return ShardCount(int(entry["shard"]), total, folders, extensions, skipped, parts, piece)

@@ -17,8 +17,7 @@ from ingest.corpus.counting.exact import Batch, BatchCounter, DocumentCounter, S
 from ingest.corpus.counting.ledger import Ledger, Shard, ShardCount, Shards, Totals
 from ingest.corpus.files.listing import FileListing
 from ingest.corpus.native_calls import can_fork, one_line, one_line_failure, worker_pool
-from ingest.corpus.tokenizers.engines import Engine, limit_growth, select_engine
-from ingest.corpus.tokenizers.splitter import split_rule_for
+from ingest.corpus.tokenizers.engines import Engine, limit_growth, select_engine, split_rule_for
 from ingest.corpus.types import Progress, Vocabulary
 from ingest.errors import IngestError, UsageError
 from ingest.units import display
@@ -240,7 +239,7 @@ class ClusterRunner(Runner):
                 return future
 
             for counted in in_any_order(start, numbers, most, lambda: None):
-                moved(sum(found.stored_bytes for found in self.shards[counted.number].found))
+                moved(self.shards.stored_bytes(counted.number))
                 yield counted
         except IngestError:
             raise
@@ -348,8 +347,7 @@ class ExactCount:
                     if ledger is not None:
                         ledger.finished(counted)
         except KeyboardInterrupt:
-            for number in sorted(totals.waiting):
-                totals.merge(totals.waiting[number])
+            totals.merge_waiting()
             if runner.open_shard is not None:
                 totals.merge(runner.open_shard.unfinished())
             files = f"{totals.total.files:,} of {len(self.listing):,} files"

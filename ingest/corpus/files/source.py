@@ -79,6 +79,8 @@ class Source:
         self._meter, self._position, self._file = meter, 0, file
         meter.stored_bytes = size
 
+    version = ""  # of the file when it was opened, as in the stamp of a listed one; empty if unknown
+
     def caution(self, text: str) -> None:
         """Note what a user should know of this file; a reader of samples says so once."""
         self._meter.notes = (*self._meter.notes, text)
@@ -133,6 +135,7 @@ class LocalSource(Source):
             os.close(self._descriptor)
             raise Unreadable(file.path, "no longer a regular file")
         self._opened = (status.st_size, status.st_mtime_ns)
+        self.version = str(status.st_mtime_ns)
         super().__init__(file.path, status.st_size, meter)
 
     def fetch(self, offset: int, size: int) -> bytes:
@@ -195,7 +198,7 @@ class RemoteSource(Source):
     def __init__(self, file: CorpusFile, meter: Meter) -> None:
         self._system, self._at = file_system(file.location)
         self.path = file.path
-        self._version, size = self._state()
+        self.version, size = self._state()
         super().__init__(file.path, size, meter)
 
     def _state(self) -> tuple[str, int]:
@@ -211,7 +214,7 @@ class RemoteSource(Source):
         return data
 
     def finish(self) -> None:
-        if self._state() != (self._version, self.size):
+        if self._state() != (self.version, self.size):
             raise Unreadable(self.path, CHANGED)
 
 
@@ -278,6 +281,17 @@ class Stream(Protocol):
 
     def read(self, size: int, /) -> bytes:
         """Return between 1 and `size` bytes; none at the end."""
+
+
+class SourceRange:
+    """A range of a source as a stream."""
+
+    def __init__(self, source: Source, start: int, stop: int) -> None:
+        self._source, self._stop = source, stop
+        source.seek(start)
+
+    def read(self, size: int, /) -> bytes:
+        return self._source.read(min(size, self._stop - self._source.tell()))
 
 
 class _Input:

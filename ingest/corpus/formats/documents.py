@@ -11,14 +11,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext, suppress
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from ingest.corpus.files.listing import DATASETS, SCHEME, list_splits
 from ingest.corpus.files.names import AS_TEXT, content_suffix, first_line, kind_by_magic, suffix_of
 from ingest.corpus.files.source import (
     CHANGED,
+    STANDARD_INPUT,
     Meter,
     Source,
+    SourceRange,
     StandardInput,
     Stream,
     Unreadable,
@@ -52,7 +54,7 @@ from ingest.corpus.formats.rows import (
     whole_characters,
     whole_lines,
 )
-from ingest.corpus.types import Chunk, CorpusFile, Note
+from ingest.corpus.types import Chunk, CorpusFile, Note, Piece
 
 #: first bytes that are enough to detect the format
 HEAD_BYTES = 2**16
@@ -61,6 +63,9 @@ DELIMITERS = {"csv": ",", "tsv": "\t"}
 #: bytes of the first read of JSON, doubled while a value is longer
 STEP_BYTES = 2**16
 _BETWEEN = " \t\r\n"
+_LINE_END = re.compile(rb"\n")
+#: of a match of the places that split a text, the bytes that it may look ahead to
+REACH = 8
 
 
 def read(
@@ -111,7 +116,7 @@ def _documents(
     if source.size == 0 and form not in ("text", AS_TEXT):
         return
     if form == AS_TEXT:
-        yield from _text(decompressed(source, compression), path, note)
+        yield from _text(decompressed(source, compression), Damage(path), note)
         return
     if form == "text" and not compression:
         head = source.read(CHUNK_BYTES)
@@ -120,7 +125,7 @@ def _documents(
         rows = json_form(head) if is_text else ""
         kind = (rows, "") if rows else None if is_text else kind_by_magic(head)
         if kind is None:
-            yield from _text(source, path, note, head)
+            yield from _text(source, Damage(path), note, head)
         else:
             source.seek(0)
             yield from _documents(source, *kind, text_field, note)
@@ -134,7 +139,7 @@ def _documents(
     if form == "text":  # compressed: only its content tells whether it holds rows
         head = stream.read(CHUNK_BYTES)
         if not (form := json_form(head)):
-            yield from _text(stream, path, note, head)
+            yield from _text(stream, Damage(path), note, head)
             return
         source.seek(0)
         stream = decompressed(source, compression)
@@ -147,11 +152,88 @@ def _documents(
         )
 
 
-def _text(stream: Stream, path: str, note: Note, head: bytes = b"") -> Iterator[Chunk]:
-    """Yield the document of a plain-text stream without its damage; `head` are first bytes that have been read already."""
-    data, offset = head or stream.read(CHUNK_BYTES), 0
-    Damage(path).without(data[: whole_characters(data[:HEAD_BYTES])], 0)  # what is no text is refused at once
-    damage = Damage(path)
+class PieceRead(NamedTuple):
+    """A piece of a file with the range that is read; where all pieces are one document, the damage that is met on the way."""
+
+    piece: Piece
+    damage: Damage | None
+    chunks: Iterator[Chunk]
+
+
+def can_divide(file: CorpusFile) -> bool:
+    """Whether a file may be read in pieces: uncompressed plain text or JSONL; its content may still forbid it."""
+    return can_seek(file) or (file.format == "jsonl" and not file.compression and file.location != STANDARD_INPUT)
+
+
+def read_piece(
+    file: CorpusFile, piece: Piece, text_field: str, rule: re.Pattern[bytes] | None, note: Note, meter: Meter
+) -> PieceRead:
+    """A piece of a file that `can_divide`: the lines that begin in its range, or text cut where `rule` allows.
+
+    The first piece of any other content is the whole file, and the others are empty.
+    """
+    with closing(open_file(file, meter)) as source:
+        if (source.size, source.version) != (file.stored_bytes, file.stamp):
+            raise Unreadable(file.path, CHANGED)
+        form = "text" if file.format == AS_TEXT else file.format
+        head = source.read(HEAD_BYTES) if form == "text" else b""
+        if file.format == "text":
+            if not_text_reason(head[: whole_characters(head)]):
+                form = "" if kind_by_magic(head) else form
+            elif json_form(head):
+                form = json_form(head + source.read(CHUNK_BYTES - HEAD_BYTES)) or form
+        if form == "text":
+            Damage(file.path).without(head[: whole_characters(head)], 0)  # what is no text is refused at once
+        places = rule if form == "text" else _LINE_END if form == "jsonl" else None
+        if places is None and not piece.number:
+            return PieceRead(piece._replace(stop=source.size), None, read_chunks(file, text_field, note, meter))
+        start = None if places is None else _place(source, places, piece.start, piece.stop) if piece.start else 0
+        if places is None or start is None or start == source.size:
+            return PieceRead(piece._replace(start=source.size, stop=source.size), None, iter(()))
+        stop = _place(source, places, piece.stop, source.size)
+    read = piece._replace(start=start, stop=source.size if stop is None else stop)
+    damage = Damage(file.path, is_piece=True) if form == "text" else None
+    return PieceRead(read, damage, _in_range(file, read, damage, text_field, note, meter))
+
+
+def _place(source: Source, places: re.Pattern[bytes], start: int, stop: int) -> int | None:
+    """The end of the first match that begins within a range of a file; None where there is none."""
+    data, offset = b"", start
+    while offset < stop:
+        source.seek(offset + len(data))
+        more = source.read(STEP_BYTES)
+        data += more
+        found = places.search(data)
+        if found and (found.end() + REACH <= len(data) or not more):
+            return offset + found.end() if offset + found.start() < stop else None
+        if not more:
+            break
+        if not found:
+            offset, data = offset + max(len(data) - REACH, 0), data[-REACH:]
+    return None
+
+
+def _in_range(
+    file: CorpusFile, piece: Piece, damage: Damage | None, text_field: str, note: Note, meter: Meter
+) -> Iterator[Chunk]:
+    with closing(open_file(file, meter)) as source:
+        stream = SourceRange(source, piece.start, piece.stop)
+        if damage:
+            yield from _text(stream, damage, note, offset=piece.start)
+        else:
+            unit = f"from byte {piece.start:,} line" if piece.start else "line"
+            yield from _rows(jsonl_texts, file.path, unit, note, stream, text_field)
+        source.finish()
+
+
+def _text(stream: Stream, damage: Damage, note: Note, head: bytes = b"", offset: int = 0) -> Iterator[Chunk]:
+    """Yield the document of a plain-text stream without its damage; `head` are first bytes that have been read already.
+
+    Where the stream begins at an offset of the text, it is the rest of a document.
+    """
+    data = head or stream.read(CHUNK_BYTES)
+    if not offset:
+        Damage(damage.path).without(data[: whole_characters(data[:HEAD_BYTES])], 0)  # what is no text is refused at once
     while data:
         following = stream.read(CHUNK_BYTES)
         cut = whole_characters(data) if following else len(data)

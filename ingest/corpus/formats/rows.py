@@ -60,11 +60,19 @@ def not_text_reason(data: bytes, offset: int = 0) -> str:
     return ""
 
 
-class Damage:
-    """The NUL bytes and invalid sequences of a text: they are left out, counted and placed; too many of them are no text."""
+def is_too_damaged(places: int, damaged: int, size: int) -> bool:
+    """Whether a file of so many bytes, of which so many at so many places are no text, holds no text."""
+    return places > MOST_PLACES * size or damaged > MOST_DAMAGED * size
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+
+class Damage:
+    """The NUL bytes and invalid sequences of a text: they are left out, counted and placed; too many of them are no text.
+
+    Of a piece of a text only the damage of all pieces is judged.
+    """
+
+    def __init__(self, path: str, is_piece: bool = False) -> None:
+        self.path, self._is_piece = path, is_piece
         self.seen = self.places = self.bytes = 0
         self._first: list[str] = []
 
@@ -96,7 +104,7 @@ class Damage:
         self.bytes += size
         if len(self._first) < _NAMED:
             self._first.append(what)
-        if self.places > MOST_PLACES * self.seen or self.bytes > MOST_DAMAGED * self.seen:
+        if not self._is_piece and is_too_damaged(self.places, self.bytes, self.seen):
             raise Unreadable(self.path, reason)
 
     def tell(self, note: Note) -> None:

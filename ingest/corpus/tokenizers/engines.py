@@ -33,6 +33,7 @@ from ingest.corpus.native_calls import (
     return_freed_memory,
     worker_pool,
 )
+from ingest.corpus.tokenizers.splitter import CHECK_BYTES, SplitRule, split, split_rule_of
 from ingest.corpus.tokenizers.vocabulary import kind, load_reference, load_sentencepiece, members
 from ingest.corpus.types import CorpusFile, Vocabulary
 
@@ -258,6 +259,7 @@ class CheckedEngine:
     def __init__(self, fast: Engine, reference: Engine, in_doubt: Callable[[bytes], bool]) -> None:
         self.name, self.version = fast.name, fast.version
         self._fast, self._reference, self._in_doubt = fast, reference, in_doubt
+        self.rule: SplitRule | None = None  # where texts in doubt may be split
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
         """Tokens of each text; the reference counts texts on which the fast engine fails."""
@@ -271,9 +273,22 @@ class CheckedEngine:
         doubts = [self._in_doubt(text) for text in texts]
         if not any(doubts):
             return self._fast.count(texts)
-        sure = iter(self._fast.count([text for text, doubt in zip(texts, doubts, strict=True) if not doubt]))
-        slow = iter(self._reference.count([text for text, doubt in zip(texts, doubts, strict=True) if doubt]))
-        return [next(slow) if doubt else next(sure) for doubt in doubts]
+        # of a text in doubt, the reference counts the parts that are
+        parts = [
+            split(text, self.rule, CHECK_BYTES) if doubt and self.rule else [text]
+            for text, doubt in zip(texts, doubts, strict=True)
+        ]
+        engines = {False: self._fast, True: self._reference}
+        by_doubt: dict[bool, list[bytes]] = {False: [], True: []}
+        asked = [
+            [doubt and (len(found) == 1 or self._in_doubt(part)) for part in found]
+            for found, doubt in zip(parts, doubts, strict=True)
+        ]
+        for found, in_doubt in zip(parts, asked, strict=True):
+            for part, doubt in zip(found, in_doubt, strict=True):
+                by_doubt[doubt].append(part)
+        counts = {doubt: iter(engines[doubt].count(held)) for doubt, held in by_doubt.items() if held}
+        return [sum(next(counts[doubt]) for doubt in in_doubt) for in_doubt in asked]
 
 
 class Reference:
@@ -349,6 +364,27 @@ def expected_counts(reference: Engine, texts: Sequence[bytes], source: str) -> l
     """The counts of the reference. Raises IngestError: the reference cannot count with this vocabulary."""
     with refusals(f"--tokenizer: '{source}' cannot be counted with"):
         return reference.count(texts)
+
+
+def split_rule_for(vocabulary: Vocabulary, engine: Engine, proof: Sequence[bytes]) -> SplitRule | None:
+    """Where texts may be split, checked on the first part of the real input.
+
+    None where no safe place is known, or where splitting changed a count: then documents are counted whole. By the rule the
+    engine splits texts in doubt, too.
+    """
+    rule = split_rule_of(vocabulary)
+    if rule is None or not adds_up(rule, engine, proof):
+        return None
+    if isinstance(engine, CheckedEngine):
+        engine.rule = rule
+    return rule
+
+
+def adds_up(rule: SplitRule, engine: Engine, texts: Sequence[bytes]) -> bool:
+    """Whether the counts of the parts of each text add up to that of the text."""
+    parts = [split(text, rule, CHECK_BYTES) for text in texts]
+    counts = iter(engine.count([part for text in parts for part in text]))
+    return engine.count(texts) == [sum(next(counts) for _ in text) for text in parts]
 
 
 #: text from the beginning of each file

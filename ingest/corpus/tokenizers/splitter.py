@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 import string
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,8 +22,6 @@ from ingest.errors import IngestError
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
-
-    from ingest.corpus.tokenizers.engines import Engine
 
 #: a text is split at the first safe place after this many bytes
 TEXT_BYTES = 1 << 20
@@ -291,22 +289,6 @@ class DocumentSplitter:
         raise CannotSplit(f"a document with more than {most} in one piece: {self._rule.missing}")
 
 
-def split_rule_for(vocabulary: Vocabulary, engine: Engine, proof: Sequence[bytes]) -> SplitRule | None:
-    """Where texts may be split, checked on the first part of the real input.
-
-    None where no safe place is known, or where splitting changed a count: then documents are counted whole.
-    """
-    rule = split_rule_of(vocabulary)
-    return rule if rule and adds_up(rule, engine, proof) else None
-
-
-def adds_up(rule: SplitRule, engine: Engine, texts: Sequence[bytes]) -> bool:
-    """Whether the counts of the parts of each text add up to that of the text."""
-    parts = [split(text, rule, CHECK_BYTES) for text in texts]
-    counts = iter(engine.count([part for text in parts for part in text]))
-    return engine.count(texts) == [sum(next(counts) for _ in text) for text in parts]
-
-
 class SplitText(NamedTuple):
     """Texts to count, from one piece of a document."""
 
@@ -316,13 +298,19 @@ class SplitText(NamedTuple):
     refused: str = ""  # why the document does not count, where it cannot be split; drop its earlier texts
 
 
-def split_texts(pieces: Iterable[Chunk], rule: SplitRule | None) -> Iterator[SplitText]:
-    """Split documents into texts to count; of a refused document only the end is yielded."""
+def split_texts(pieces: Iterable[Chunk], rule: SplitRule | None, continued: bool = False) -> Iterator[SplitText]:
+    """Split documents into texts to count; of a refused document only the end is yielded.
+
+    `continued` where the first document was cut by the rule, and this is not its beginning.
+    """
     splitter = DocumentSplitter(rule)
     refused, opened = "", False
-    for piece in pieces:
+    dropped = rule.dropped if rule and continued else 0
+    for given in pieces:
+        piece, size = given._replace(text=given.text[dropped:]), len(given.text)
+        dropped = 0
         if piece.ends and not opened and len(piece.text) <= TEXT_BYTES:
-            yield SplitText([piece.text] if piece.text else [], len(piece.text), True)
+            yield SplitText([piece.text] if piece.text else [], size, True)
             continue
         opened = not piece.ends
         if not refused:
@@ -331,7 +319,7 @@ def split_texts(pieces: Iterable[Chunk], rule: SplitRule | None) -> Iterator[Spl
             except CannotSplit as error:
                 refused = str(error)
             else:
-                yield SplitText(texts, len(piece.text), piece.ends)
+                yield SplitText(texts, size, piece.ends)
         if refused and piece.ends:
             yield SplitText([], 0, True, refused)
             refused = ""
