@@ -158,10 +158,10 @@ def least_accepted(value: float, unit: str) -> float:
 class MixPart(NamedTuple):
     """One part of a load of several access patterns."""
 
-    share: float  # of the bytes per second of the line
-    operation: str  # `read` or `write`
-    io_size: int  # bytes of one request
-    pattern: str  # `random` or `sequential`
+    share: float  # of the bytes per second of the line, or of the files that it opens
+    operation: str  # `read`, `write` or `open`
+    io_size: int  # bytes of one request; of an opened file what its largest read takes of it
+    pattern: str  # `random` or `sequential`; empty for opens
 
     @property
     def requests(self) -> str:
@@ -170,12 +170,12 @@ class MixPart(NamedTuple):
         >>> MixPart(0.979, "read", 1_048_576, "sequential").requests
         '97.9 % sequential 1 MiB'
         """
-        return f"{self.share * 100:.4g} % {self.pattern} {request_size(self.io_size)}"
+        return f"{self.share * 100:.4g} % {self.pattern or 'of'} {request_size(self.io_size)}"
 
     @property
     def words(self) -> str:
         """Its requests with their operation."""
-        return f"{self.requests} {self.operation}s"
+        return f"{self.requests} {self.operation}s" if self.pattern else self.requests
 
 
 class HeldLoad(NamedTuple):
@@ -238,7 +238,8 @@ class Conditions:
     @property
     def mix_in_words(self) -> str:
         """The mix, part by part; empty where `io_size` and `pattern` say it all."""
-        return ", ".join(part.words for part in self.mix)
+        counted = "files:" if self.operation == "open" else "by bytes"
+        return f"{counted} {', '.join(part.words for part in self.mix)}" if self.mix else ""
 
 
 @dataclass(frozen=True)

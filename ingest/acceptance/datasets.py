@@ -155,11 +155,7 @@ class Effort(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The effort in one line.
-
-        >>> Effort(41_040, 2e15, 22_320, ("fio",), 18, 18_720, 62_400).words
-        '11.4 h: fill 6.2 h once, 18 runs 5.2 h'
-        """
+        """The effort in one line."""
         runs = f"{self.runs} {'run' if self.runs == 1 else 'runs'} {_time(self.run_seconds)}"
         if self.degraded_runs:
             runs += f", {self.degraded_runs} in degraded operation {_time(self.degraded_seconds)}"

@@ -21,7 +21,7 @@ REHEARSAL_SECONDS = 2
 REHEARSAL_THREADS = 4
 REHEARSAL_BYTES = 64 * 2**20
 REHEARSAL_FILES = 2000
-#: Bytes of a file in a test of opens: one page.
+#: Bytes that a test of opens reads of each file, and of the file where its line states no sizes: one page.
 SMALL_FILE = 4096
 #: Files of each thread, which fio keeps open at a time, and files that all threads share.
 FILES_PER_THREAD, SHARED_FILES = 4, 16

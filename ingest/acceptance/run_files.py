@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -366,18 +367,17 @@ def _unlike_settings(test: AcceptanceTest, run: Run) -> Iterator[str]:
             yield "folder: found one in memory"
 
 
-def _words(command: str) -> list[str]:
-    """The words of a command line after the tool's name."""
+def _words(commands: str) -> list[str]:
+    """The words of command lines after the tool's name."""
     with suppress(ValueError):
-        return shlex.split(command)[1:]
+        return [word for command in commands.splitlines() for word in shlex.split(command)[1:]]
     return []
 
 
 def _command(script: str, tool: str) -> list[str]:
-    """The words of the line of a script that runs a tool, as patterns: a variable stands for anything."""
-    found = re.search(rf"^.*?(?<!\S){tool} (.*run\$run.*)$", script, re.MULTILINE)
-    words = _words(f"{tool} {found[1]}") if found else []
-    words = words[: next((at for at, word in enumerate(words) if word.startswith((">", "2>"))), len(words))]
+    """The words of the lines of a script that run a tool, as patterns: a variable stands for anything."""
+    found = re.findall(rf"^.*?(?<!\S){tool} (.*run\$run.*)$", script, re.MULTILINE)
+    words = [word for line in found for word in takewhile(re.compile("(?!2?>)").match, _words(f"{tool} {line}"))]
     return [".*".join(map(re.escape, re.split(r"\$[A-Za-z_]+", word))) for word in words]
 
 

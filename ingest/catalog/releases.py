@@ -21,15 +21,16 @@ MOST_SHOWN = 6  # names that a refusal lists, fewer where a line of a terminal i
 WIDTH = 72  # letters of a refusal, after "ingest: "
 #: Words for how the weights are stored: they change no structure.
 _STORED = (
-    r"awq|gptq|autoround|gguf\d?|ggml|mlc|q[0-8]f(16|32)(-[01])?|f16|f32|1k|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|"
+    r"awq|gptq(-[2-8]b-\d+g)?|autoround|gguf\d?|ggml|mlc|q[0-8]f(16|32)(-[01])?|f16|f32|1k|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|"
     r"nvfp4|mxfp[48]|int4|int8|[2-8]-?bits?|w[48]a(16|8|4)|w4afp8|w-[a-z0-9]+-a-[a-z0-9]+|g128|ct|paddle|diffusers|"
+    r"oq[2-8](\.\d)?e?|\d(\.\d+)?bpw|h[68]|exl4|hqq|dwq\d?|sym|asym|kv|unquantized|ov|npu\d?|nvfp4a16|"
     r"gs\d+|dq\d(plus)?(-k-m)?|qat|dynamic|static|unsloth|imatrix|marlin|quantized|onnx|cloud|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
 )
 #: Words for what a release was tuned or converted for, and for its first version: they change no structure either. Base
 #: releases are named one by one: many a vocabulary grew with the tuning.
 _TUNED = (
     r"instruct|chat|it|hf|latest|preview|sft|dpo|rlvr[12]?|huihui|abliterated|heretic|uncensored|obliterated|block|linearized|"
-    r"dequantized|v0[.-]1|v1([.-]0)?|\d{1,3}k|2048|4096|8192|16384|32768|65536|131072|((no|non)-)?think(ing)?(-disabled)?|reasoning|mpo"
+    r"dequantized|(data-|weight-)?seed\d+|v0[.-]1|v1([.-]0)?|\d{1,3}k|2048|4096|8192|16384|32768|65536|131072|((no|non)-)?think(ing)?(-disabled)?|reasoning|mpo"
 )
 #: Months, years and days in names: 2407, 2501, 0528, 20250210, 2025-02-10, june-2024.
 _DATED = (
@@ -44,7 +45,7 @@ _MAKERS = (
 #: Ends of names of services: after the size of a model, and of any name. `turbo` alone may be a model of its own.
 _SERVED, _OFFERED = (
     r"turbo|fast|lora|long|basic|instant|versatile|lite|reference|specdec",
-    (r"fast|highspeed|ultrafast|spot|us|eu|maas|v?\d+:\d+|priority|free|exacto|tput"),
+    (r"fast|highspeed|ultrafast|spot|us|eu|maas|v?\d+:\d+|priority|free|exacto|tput|tee|variant\d"),
 )
 #: In brackets after the name of a model, how long it reasoned.
 _EFFORT = r"((no|non|low|medium|high|x?high|max)[ -]?)?(reasoning|thinking|effort)?"
@@ -54,9 +55,10 @@ _TASKS = r"meta-textgeneration(neuron)?|huggingface-(llm|tc|textgeneration\d?|se
 _SIZES = {"tiny", "mini", "small", "base", "medium", "large", "xl", "xxl", "cased", "uncased"}
 #: Services that offer the releases of others: `groq/llama-3.3-70b-versatile`.
 _SERVING = {
-    "azure", "azure_ai", "bedrock", "cerebras", "deepinfra", "fireworks", "fireworks_ai", "friendli", "groq", "hosted_vllm",
-    "hyperbolic", "lambda_ai", "nebius", "novita", "nscale", "ollama", "openrouter", "replicate", "sagemaker", "sambanova",
-    "together", "together_ai", "vertex_ai", "vllm", "watsonx",
+    "azure", "azure_ai", "baseten", "bedrock", "cerebras", "crusoe", "deepinfra", "fireworks", "fireworks_ai", "friendli",
+    "gradient_ai", "groq", "hosted_vllm", "hyperbolic", "lambda_ai", "nebius", "novita", "nscale", "nvidia_nim", "oci",
+    "ollama", "openrouter", "ovhcloud", "publicai", "replicate", "sagemaker", "sambanova", "scaleway", "together",
+    "together_ai", "vertex_ai", "vllm", "wandb", "watsonx",
 }  # fmt: skip
 #: Owners on the hub whose releases are those of others, converted.
 _CONVERTING = {
@@ -122,7 +124,7 @@ def spellings(name: str) -> Iterator[str]:
     makers = _MAKERS if not owner or stored_as(whole) or re.match(rf"({_MAKERS})\b", owner) else "-"
     whole = re.sub(rf"\s*\(({_EFFORT})\)$", "", whole)
     whole = re.sub(rf"^({_TASKS})-|(?<=\db)-f$", "", whole)
-    whole = re.sub(r"^(fw-|(us|us-gov|eu|apac|global|jp|au|in|ca)\.)", "", whole)  # services, and their regions
+    whole = re.sub(r"^(fw-|cc-|coding-|(us|us-gov|eu|apac|global|jp|au|in|ca)\.)", "", whole)  # services, and their regions
     offered = re.sub(rf"([-:]({_OFFERED}))+$", "", whole)
     whole, offered = (re.sub(r"[\s_:]+|[.](?=i?q\d|b?f(16|32)|gguf|w\da\d)", "-", one) for one in (whole, offered))
     shorter, seen = [whole], [words(whole)]
@@ -180,7 +182,8 @@ class Releases:
         index = self._of_structures if structure else self._of_models
         *_, owner, served = f"//{written}".split("/")
         if owner.lower() in _SERVING:
-            written, owner = served, ""
+            # What Ollama serves without a tag is its default one.
+            written, owner = served if ":" in served or owner.lower() != "ollama" else f"{served}:latest", ""
         for spelling in (f"{part}{one}" for one in spellings(written) for part in (f"{words(owner)} ", "")):
             found = index.get(spelling, {})
             if len(found) > 1:

@@ -90,8 +90,7 @@ computed_quantity("samples_per_second_per_gpu_at_size",
     example="round(samples_per_second_per_gpu_at_size(577_318, 256, 128, 0.5)) -> 408225")  # fmt: skip
 computed_quantity("size_raise",
     "published_samples_per_second_per_gpu * published_gpus / gpus / unstalled_samples_per_second_per_gpu", "1",
-    "Rate of a job that in total is as fast as a published run, over its own rate.",
-    example="size_raise(400, 512, 1024, 160) -> 1.25")  # fmt: skip
+    "Rate of a job that in total is as fast as a published run, over its own rate.")  # fmt: skip
 computed_quantity("samples_per_second_per_gpu_in_steps",
     "published_samples_per_second_per_gpu * (step_samples / (step_samples + half_speed_samples))"
     " / (published_step_samples / (published_step_samples + half_speed_samples)) / (gpus / published_gpus) ** size_loss",

@@ -242,8 +242,7 @@ computed_quantity("job_query_bandwidth", "minimum(read_requests_per_second * que
 )  # fmt: skip
 computed_quantity("grown_query_bandwidth", "read_requests_per_second * query_block_bytes * bandwidth_growth", "B/s",
     "Random reads of the queries of an index now: queries grow, the reads of each stay.", source=MODEL,
-    where="reads per query stay", above=False, of="job_query_bandwidth", when="queries_grow",
-    example="grown_query_bandwidth(50_000, 8_192, 2) -> 819200000")  # fmt: skip
+    where="reads per query stay", above=False, of="job_query_bandwidth", when="queries_grow")  # fmt: skip
 computed_quantity("job_index_load_bandwidth", "minimum(index_load_bandwidth, job_drawable_bandwidth)", "B/s",
     "Reads of all copies of an index that start.", source=MODEL, where=DRAWN, above=False,
     label="reads of starting copies")  # fmt: skip

@@ -291,9 +291,11 @@ def _of_dataset(site: Site, keys: Keys, described: Mapping[str, Any]) -> Iterato
 
 
 def _of_growth(keys: Keys, growth: object) -> Iterator[Fault]:
-    """A growth by a factor and by an amount, and an amount or a factor of parameters without its period."""
+    """A growth by a factor and by an amount, of nothing, or an amount or a factor of parameters without its period."""
     if not isinstance(growth, Mapping):
         return
+    if [*growth] == ["every"]:
+        yield Fault((*keys, "every"), "found a period alone, expected what grows in it with it")
     if "add" in growth and "capacity" in growth:
         yield Fault((*keys, "add"), "the growth is already given by `capacity`, expected one of them")
     for key in ("add", "parameters"):

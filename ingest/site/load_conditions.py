@@ -40,6 +40,8 @@ BURSTS = ("create", "open")
 SMALLEST_SHARE = 0.01
 #: share of the bytes from which files of about one size are a part of their own
 SMALLEST_CLASS = 0.05
+#: bytes in which the sizes of files are counted that a line opens: direct I/O takes whole pages
+PAGE = 4096
 #: digits of a share in a mix
 SHARE_DIGITS = 3
 
@@ -54,7 +56,7 @@ class LoadPart(NamedTuple):
     nodes: float = 0  # that take part
     readers: float = 0  # concurrent reads of one node: of its loaders, or as stated
     stated: bool = False  # whether the site file states the threads of a node, so that no more are counted
-    operation: str = "read"  # `read` or `write`
+    operation: str = "read"  # `read`, `write` or `open`
     of_loader: bool = False  # whether a data loader reads, whose latency may be known
 
 
@@ -91,7 +93,10 @@ class LoadConditions(LineClients):
                 float(solve("queue_depth", {"readers_per_node": one.readers, "line_clients": one.nodes})) for one in parts
             ]
             threads = solve("loaders_of_client", {"line_readers": readers, "line_clients": clients})
-            return Conditions("open", threads=int(threads), **shared)
+            # What a start opens is no data.
+            sizes = [] if line.phase else [piece for part in parts for piece in self._by_size(part, "open")]
+            mixed = len({(one.job, one.io_size) for one in sizes}) > len(parts)
+            return Conditions("open", threads=int(threads), mix=mix_of(sizes) if mixed else (), **shared)
         if line.operation == MIXED:
             parts = self.mixed(value, parts, number, clients)
         mix = mix_of([piece for part in parts for piece in self._by_size(part)])
@@ -212,26 +217,32 @@ class LoadConditions(LineClients):
             row.name, float(entry.value), request, pattern, nodes, float(readers.value), stated=stated, of_loader=True
         )
 
-    def _by_size(self, part: LoadPart) -> list[LoadPart]:
-        """The reads of a job by the classes of its files, where each is a sample and their sizes differ."""
+    def _by_size(self, part: LoadPart, operation: str = "read") -> list[LoadPart]:
+        """The reads or opens of a job by the classes of its files, where each is a sample and their sizes differ.
+
+        A file is opened at its size in whole pages, up to the largest read: what lies beyond it is read later.
+        """
+        opens = operation == "open"
         column = self.jobs[part.job].known.steps.get("class_requests_of_sizes") if part.of_loader else None
-        if column is None:
-            return [part]
-        classes = [
-            (float(solve("class_bytes", {one.name: one.value for one in entry.inputs})), entry) for entry in column.inputs
-        ]
-        enough, groups = SMALLEST_CLASS * sum(size for size, _ in classes), [[0.0, 0.0]]
-        # Small files have few bytes and many requests: they count with the next larger ones until there are enough bytes.
-        for size, entry in classes:
-            if groups[-1][0] >= enough:
-                groups.append([0.0, 0.0])
-            groups[-1][0] += size
-            groups[-1][1] += float(entry.value)
-        found = []
-        for size, requests in groups:
-            mean = solve("request_of_sizes", {"sample_bytes": size, "requests_per_sample": requests})
-            found.append(part._replace(bandwidth=size, io_size=round(mean)))
-        return scaled(found, part.bandwidth)
+        found = [part]
+        if column is not None:
+            classes = []
+            for entry in column.inputs:
+                own = {one.name: float(one.value) for one in entry.inputs}
+                size = float(solve("class_bytes", own))
+                classes.append((own["class_share"] if opens else size, size, float(entry.value)))
+            enough, groups = SMALLEST_CLASS * sum(counted for counted, *_ in classes), [[0.0, 0.0, 0.0]]
+            # Small files have few bytes and many requests: they count with the next larger ones until there are enough.
+            for one in classes:
+                if groups[-1][0] >= enough:
+                    groups.append([0.0, 0.0, 0.0])
+                groups[-1] = [float(sum(both)) for both in zip(groups[-1], one, strict=True)]
+            means = [solve("request_of_sizes", {"sample_bytes": one[1], "requests_per_sample": one[2]}) for one in groups]
+            each = zip(groups, means, strict=True)
+            found = scaled([part._replace(bandwidth=one[0], io_size=round(mean)) for one, mean in each], part.bandwidth)
+        if not opens:
+            return found
+        return [one._replace(io_size=math.ceil(one.io_size / PAGE) * PAGE, pattern="", operation=operation) for one in found]
 
     def _row(self, line: RequirementTemplate, entry: Step) -> QuantityRow | None:
         """The job of an entry; None where the entries are of data sets, which may have the names of jobs."""
@@ -367,7 +378,8 @@ class LoadConditions(LineClients):
         size, threads = conditions.io_size, conditions.threads or 0
         return {
             "reads": _reads_in_words(conditions),
-            "mixed": "by bytes " + ", ".join(part.words for part in conditions.mix),
+            "mixed": conditions.mix_in_words,
+            "opened": f" ({conditions.mix_in_words})" if conditions.mix else "",
             "requests": "" if size is None else display(value.step.value / size, "1/s").replace(" 1/s", " reads/s"),
             "io": "" if size is None else request_size(size),
             "puts": writes_in_words(conditions),
@@ -434,11 +446,7 @@ def shares_of(bandwidths: Sequence[float]) -> list[float]:
 
 
 def scaled(parts: Sequence[LoadPart], bandwidth: float) -> list[LoadPart]:
-    """The parts of a load that have a bandwidth, in the same proportion, with another total.
-
-    >>> [one.bandwidth for one in scaled([LoadPart("a", 3, 1, "random"), LoadPart("b", 1, 1, "random")], 8e9)]
-    [6000000000.0, 2000000000.0]
-    """
+    """The parts of a load that have a bandwidth, in the same proportion, with another total."""
     taking = [one for one in parts if one.bandwidth]
     shares = shares_of([one.bandwidth for one in taking]) if taking else []
     given = [{"required_bandwidth": bandwidth, "mix_share": share} for share in shares]
@@ -487,11 +495,7 @@ def mix_of(parts: Sequence[LoadPart]) -> tuple[MixPart, ...]:
 
 
 def _reads_in_words(conditions: Conditions) -> str:
-    """The requests of a line.
-
-    >>> _reads_in_words(Conditions("read", io_size=1_048_576, pattern="sequential"))
-    'sequential 1 MiB reads'
-    """
+    """The requests of a line."""
     if not conditions.mix:
         return f"{conditions.pattern} {request_size(conditions.io_size)} reads" if conditions.io_size else "reads"
     several = len({part.operation for part in conditions.mix}) > 1
@@ -500,11 +504,7 @@ def _reads_in_words(conditions: Conditions) -> str:
 
 
 def writes_in_words(conditions: Conditions, what: str = "writes") -> str:
-    """The writes of a line, and the files that they fill.
-
-    >>> writes_in_words(Conditions("write", io_size=1_048_576, pattern="sequential", files="file per process"))
-    'sequential 1 MiB writes, one file per process,'
-    """
+    """The writes of a line, and the files that they fill."""
     files = "to shared files that are written over and over," if conditions.files == "shared" else "one file per process,"
     requests = f"{conditions.pattern} {request_size(conditions.io_size)} " if conditions.io_size else ""
     parts = f" (by bytes {', '.join(part.requests for part in conditions.mix)})" if conditions.mix else ""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, TypedDict, Unpack
 
-from ingest.catalog.records import Node, Optimizer, Recipe
+from ingest.catalog.records import Node, Optimizer, Recipe, Value
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in
@@ -275,7 +275,15 @@ def memory(
         numbers, kept = shape_in(settings)
         fixed = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})
         step = math.lcm(*(int(fixed.get(one, 1)) for one in ("tensor_parallel", "pipeline_parallel")))
-        return largest_model(lambda made: memory(made, gpu, **{**asked, "set": kept, "catalogs": catalog}), numbers, step)
+        inside, below = machine_of(gpu or (None if asked["node"] else USUAL_GPU), asked["node"], catalog)[1], asked["offload"]
+        have, where = _below_gpus(inside, below)
+        if below != OFFLOADS[0] and have is None:
+            raise option_error("offload", f": the {where} of a node is not known, which --largest fills; set --node")
+
+        def ask(made: str) -> Answer:
+            return memory(made, gpu, **{**asked, "set": kept, "catalogs": catalog})
+
+        return largest_model(ask, numbers, step, lambda answer: answer.unmet or _beyond_node(answer.results, inside, below))
     node, optimizer, recompute, attention = (asked[name] for name in ("node", "optimizer", "recompute", "attention"))
     offload, dropout, fp8_inputs = asked["offload"], asked["dropout"], asked["fp8_inputs"]
     named = gpu or (None if node else USUAL_GPU)
@@ -515,10 +523,19 @@ def _unmet(known: Quantities, results: Mapping[str, Quantity], unknown: Mapping[
 def _warnings(results: Mapping[str, Quantity], node: Node | None, offload: str, whole: bool) -> Iterator[str]:
     if not whole:
         yield from messages([finding("W71", words={"activations": "not counted"})])
-    need = results.get("offloaded_bytes_per_node")
-    if node is None or need is None:
-        return
-    have, where = (node.host_memory_bytes, "host memory") if offload == "cpu" else (node.nvme_bytes, "NVMe")
-    if have is not None and need.value > have.value:
-        held, room = (display(value, "B", binary=False) for value in (need.value, have.value))
-        yield f"each node must hold {held} of offloaded states, but the {where} of {node.name} has {room}: use more nodes"
+    yield from filter(None, [_beyond_node(results, node, offload)])
+
+
+def _below_gpus(node: Node | None, offload: str) -> tuple[Value | None, str]:
+    """Where a node keeps offloaded states: its room, where that is known, and what it is."""
+    room = node and (node.host_memory_bytes if offload == "cpu" else node.nvme_bytes)
+    return room or None, "host memory" if offload == "cpu" else "NVMe"
+
+
+def _beyond_node(results: Mapping[str, Quantity], node: Node | None, offload: str) -> str:
+    """Why a node does not hold the offloaded states; empty where it does, or where its room is unknown."""
+    need, (have, where) = results.get("offloaded_bytes_per_node"), _below_gpus(node, offload)
+    if node is None or need is None or have is None or need.value <= have.value:
+        return ""
+    held, room = (display(value, "B", binary=False) for value in (need.value, have.value))
+    return f"each node must hold {held} of offloaded states, but the {where} of {node.name} has {room}: use more nodes"

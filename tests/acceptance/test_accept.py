@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from plans import GOOD, line, plan, times
 
 import ingest
-from ingest.acceptance.loads import Setting, implied_by, loads_of
+from ingest.acceptance.loads import Setting, loads_of
 from ingest.acceptance.test_spec import TOOLS
 from ingest.acceptance.tools.fio import path_job
 from ingest.errors import IngestError, UsageError
@@ -54,13 +54,6 @@ def test_sums_and_hashes_are_those_of_the_files(tmp_path):
     for test in manifest["tests"]:
         for name, expected in test["files"].items():
             assert hashlib.sha256((tmp_path / "tests" / name).read_bytes()).hexdigest() == expected
-
-
-def test_the_published_example_implies_iops_and_latency():
-    load = read_load(128, 512e9, "full")
-    implied = implied_by(load)
-    assert implied["required_requests_per_second.read"] == 3_906_250
-    assert implied["mean_latency_allowed.read"] == pytest.approx(262e-6, rel=1e-3)
 
 
 def test_a_request_that_direct_io_refuses_is_rounded_up(tmp_path):
@@ -128,11 +121,6 @@ def test_a_mixed_test_has_the_shares_of_its_parts(tmp_path):
 def test_a_line_that_lacks_what_a_test_needs_has_none(tmp_path, ident, change, why):
     made = ingest.accept(plan(tmp_path, lambda found: change(line(found, ident))), tmp_path / "tests")
     assert made.untested[ident].endswith(why)
-
-
-def test_only_fio_runs_several_loads_concurrently(tmp_path):
-    made = ingest.accept(plan(tmp_path), tmp_path / "tests", tool=["ior", "elbencho"])
-    assert made.untested["R-MIX-01"] == "ior, elbencho cannot time it, but another tool can"
 
 
 def test_reads_of_several_patterns_are_a_mixed_test_too(tmp_path):
@@ -320,13 +308,6 @@ def test_what_conditions_leave_open_is_assumed_and_listed(tmp_path):
 def test_a_rate_of_every_client_is_one_of_all(tmp_path):
     made = ingest.accept(plan(tmp_path, lambda found: line(found, "R-READ-01").update(unit="B/s/node")), tmp_path / "tests")
     assert made.results["T-READ-01-fio"].loads[0].threshold == 128 * 128e6
-
-
-def test_a_small_rate_still_takes_a_while(tmp_path):
-    made = ingest.accept(
-        plan(tmp_path, lambda found: line(found, "R-META-02").update(value=0.5)), tmp_path / "tests", tool="fio"
-    )
-    assert "nrfiles=500\n" in made.results["T-META-02-fio"].files["fio/T-META-02-fio.fio"]
 
 
 def test_hosts_are_checked_and_copied(tmp_path):

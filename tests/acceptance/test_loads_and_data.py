@@ -75,12 +75,6 @@ def test_a_queue_takes_the_asynchronous_engine(tmp_path):
     assert made.results["T-READ-01-fio"].implied["requests_in_flight.read"] == 64
 
 
-def test_threads_that_suffice_need_no_asynchronous_engine(tmp_path):
-    found = job(made_of(tmp_path, [requirement(threads=8, queue_depth=32)]).results["T-READ-01-fio"])
-    assert found["ioengine"] == "psync"
-    assert "iodepth" not in found
-
-
 # At most a fifth of the duration, and at most a minute.
 @pytest.mark.parametrize(("duration", "ramp"), [(1800, "60000ms"), (300, "60000ms"), (299, "59800ms"), (10, "2000ms")])
 def test_the_ramp_of_a_short_test_is_a_fifth(tmp_path, duration, ramp):
@@ -102,12 +96,6 @@ def test_creates_within_a_minute_are_a_burst_of_just_the_files_of_the_line(tmp_p
     test = made.results["T-META-02-fio"]
     assert job(test)["nrfiles"] == f"{each}"
     assert test.loads[0].handled == each * 8 * 4 >= rate * duration
-
-
-def test_mdtest_creates_a_burst_in_one_pass(tmp_path):
-    lines = [requirement(400, "file/s", "R-META-02", operation="create", duration=10, io_size=None)]
-    made = made_of(tmp_path, lines, tool="mdtest")
-    assert " -n 125 -i 1 " in made.results["T-META-02-mdtest"].files["mdtest/T-META-02-mdtest.sh"]
 
 
 def capacity(value, metric, fill=None):
@@ -292,30 +280,6 @@ def test_nothing_that_is_written_can_be_reduced(tmp_path):
     writes = [row for text in scripts for row in text.splitlines() if re.search(r"(ior|elbencho) .* -w ", row)]
     assert len(writes) >= 4
     assert all("-l random " in row or "--blockvarpct 100" in row for row in writes)
-
-
-@pytest.mark.parametrize(
-    ("ident", "operation", "unit"),
-    [
-        ("R-LOAD-01", "write", "B/s"),
-        ("R-PREP-01", "read", "B/s"),
-        ("R-PREP-02", "write", "B/s"),
-        ("R-START-01", "read", "B/s"),
-        ("R-START-02", "open", "file/s"),
-        ("R-READ-05", "read", "B/s"),
-    ],
-)
-def test_new_lines_have_tests(tmp_path, ident, operation, unit):
-    size = {} if unit == "B/s" else {"io_size": None}
-    made = made_of(tmp_path, [requirement(1e9, unit, ident, operation=operation, duration=60, **size)])
-    assert [(test.requirement, test.loads[0].operation, test.loads[0].seconds) for test in made.tests] == [
-        (ident, operation, 60)
-    ]
-
-
-def test_capacity_to_buy_has_no_performance_test(tmp_path):
-    made = made_of(tmp_path, [requirement(), capacity(TB, "site_capacity_to_buy")])
-    assert "compare it with the usable capacity that the empty file system reports" in made.untested["R-CAP-03"]
 
 
 def test_the_first_line_states_the_whole_effort(run, tmp_path):

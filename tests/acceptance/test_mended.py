@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import finished
-from outputs import elbencho_json, mdtest, paced
+from outputs import elbencho_json, paced
 from plans import line, plan
 
 import ingest
@@ -240,24 +240,6 @@ def test_the_word_is_in_the_document_and_opens_the_workbook(run, tests, tmp_path
     # 131.072 MB/s of 1 MB/s.
     assert (row[1:4], row[6:8]) == (("mandatory", "pass", pytest.approx(131.072)), (1, "MB/s"))
     assert (tmp_path / "v.md").read_text().startswith("# INCOMPLETE: plan")
-
-
-def test_a_metadata_run_of_a_few_files_does_not_count(tmp_path):
-    made = ingest.accept(plan(tmp_path), tmp_path / "tests", tool="mdtest", repeats=1)
-    assert "-n 3000 -i 30 " in made.results["T-META-01-mdtest"].files["mdtest/T-META-01-mdtest.sh"]
-    text = mdtest("T-META-01-mdtest", 128, 256, "-C -E -r -w 4096 -e 4096", open=1e9, files=1)
-    (tmp_path / "r.txt").write_text(text)
-    assert "files: found 7,680" in " ".join(ingest.verdict(tmp_path / "tests", tmp_path / "r.txt").refused.values())
-
-
-def test_metadata_tests_take_the_time_that_the_line_asks_for(tmp_path):
-    made = ingest.accept(plan(tmp_path), tmp_path / "tests", tool="fio")
-    opens = made.results["T-META-01-fio"]
-    assert opens.loads[0].seconds == 1800
-    assert "time_based=1\nruntime=1800\n" in opens.files["fio/T-META-01-fio.fio"]
-    creates = made.results["T-META-02-fio"].loads[0]
-    assert creates.handled == 1280 * 1800
-    assert creates.seconds is None
 
 
 def test_each_part_of_a_mixed_test_has_the_size_of_its_own_rate(tmp_path):

@@ -6,12 +6,10 @@ import docx
 import openpyxl
 import pytest
 from conftest import EXAMPLES
-from plans import plan
 
 import ingest
-from ingest.acceptance.accept import id_of_test, rows_of, shown_by
+from ingest.acceptance.accept import id_of_test, shown_by
 from ingest.reports.plan_report import report
-from ingest.site.plan_file import lines_of, plan_data
 from ingest.units import display, parse, request_size, stated
 
 SITES = ("hpc-128-nodes", *(pytest.param(name, marks=pytest.mark.slow) for name in ("llm-16384-gpus", "enterprise-64-nodes")))
@@ -92,14 +90,6 @@ def test_the_document_asks_for_the_loads_of_accept(written):
     assert found == wanted
 
 
-def test_a_mixed_requirement_has_a_threshold_for_each_part(tmp_path):
-    path = plan(tmp_path)
-    lines = lines_of(path, plan_data(path))
-    rows = [row for row in rows_of(lines) if row.line.id == "R-MIX-01"]
-    assert [row.load.threshold for row in rows] == [96e6, 48e6, 48e6]
-    assert [row.load.io_bytes for row in rows] == [131072, 262144, 262144]
-
-
 def test_only_what_binds_is_tested_or_said_to_be(written):
     plan, package, folder = written
     shown = shown_by(plan.requirements)
@@ -119,8 +109,3 @@ def test_what_is_mandatory_does_not_hang_on_the_test_of_a_target(written):
     for name, test in shown_by(plan.requirements).items():
         if plan.requirement(name).priority == "mandatory":
             assert by_test[test].priority == "mandatory", (name, test)
-
-
-def test_the_name_of_a_test_follows_its_requirement():
-    assert id_of_test("R-READ-01") == "T-READ-01"
-    assert id_of_test("OWN-1") == "T-OWN-1"

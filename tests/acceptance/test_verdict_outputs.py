@@ -1,5 +1,10 @@
 """Results of IOR, mdtest, elbencho, DLIO and MLPerf Storage, in their real forms, in both directions."""
 
+import re
+import shutil
+import subprocess
+from collections import Counter
+
 import pytest
 from outputs import IOR_OLD, as_scripted, elbencho_csv, elbencho_json, elbencho_text, ior_json, ior_text, summary
 from outputs import mdtest as mdtest_text
@@ -11,6 +16,8 @@ from ingest.acceptance.tools import dlio, elbencho, ior, mdtest
 from ingest.reports.pages.acceptance import verdict_page
 
 MIB = 2**20
+#: share of the files that are opened -> their bytes
+OPENED = {0.5: 4096, 0.375: 16384, 0.125: 131072}
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +118,40 @@ def test_buffered_reads_count_only_from_another_node():
 def test_mdtest_opens_are_its_reads(judge, per_rank, rate, expected):
     text = mdtest_text("T-META-01-mdtest", 128, 256, "-C -E -r -w 4096 -e 4096", open=rate, per_rank=per_rank)
     assert result(judge(text), "R-META-01") == (expected, "")
+
+
+def test_opens_of_several_sizes_are_mixed_by_their_time(tmp_path):
+    """fio fills files of each size and opens them at random; mdtest runs once for each size, and its files count by time."""
+    sizes = [{"share": share, "operation": "open", "io_size": size, "pattern": ""} for share, size in OPENED.items()]
+    made = ingest.accept(
+        plan(tmp_path, lambda found: line(found, "R-META-01")["conditions"].update(mix=sizes)),
+        tmp_path / "tests", tool=TOOLS, repeats=1, scale="1node",
+    )  # fmt: skip
+    fill = made.results["T-META-01-fio"].files["fio/T-META-01-fio.fill.fio"]
+    assert re.findall(r"nrfiles=(\d+)\nfilesize=(\d+)", fill) == [("1000", "4096"), ("500", "16384"), ("125", "131072")]
+    assert "file_service_type=random" in made.results["T-META-01-fio"].files["fio/T-META-01-fio.fio"]
+    if shutil.which("fio"):
+        subprocess.run(["fio", tmp_path / "tests/fio/T-META-01-fio.fill.fio"], cwd=tmp_path, check=True, capture_output=True)
+        found = Counter(path.stat().st_size for path in tmp_path.glob("T-META-01-fio.0.*"))
+        assert found == {4096: 500, 16384: 375, 131072: 125}
+    script = made.results["T-META-01-mdtest"].files["mdtest/T-META-01-mdtest.sh"]
+    commands = re.findall(r"(mdtest -F .*?) >", script.replace('"', "").replace("$", "/mnt/"))
+    assert [re.findall(r"-[wn] (\d+)", one) for one in commands] == [["4096", "500"], ["16384", "375"], ["131072", "125"]]
+    texts = [
+        re.sub(
+            "(?<=^Command line used: ).*$", command, mdtest_text("T-META-01-mdtest", 1, 2, "", open=rate), flags=re.MULTILINE
+        )
+        for command, rate in zip(commands, (100.0, 50.0, 10.0), strict=True)
+    ]
+    run = mdtest.read("".join(texts), "x")[0]
+    # 1,000, 750 and 250 files of two processes.
+    assert run.loads[0].rate == pytest.approx(2000 / (1000 / 100 + 750 / 50 + 250 / 10))
+    assert run.loads[0].handled == 2000
+    path = tmp_path / "result.txt"
+    for order, why in ((texts, ""), (texts[::-1], "command line"), (texts[:2], "command line: expected")):
+        path.write_text("".join(order))
+        refused = result(ingest.verdict(made.folder, path), "R-META-01")[1]
+        assert (why in refused) if why else not refused
 
 
 @pytest.mark.parametrize(

@@ -21,44 +21,6 @@ ROWS = CATALOG.releases.rows
 #: of another library, or read from the release's own file alone.
 CHECKS = {"class", "published", "preset", "file"}
 
-#: Names, width, layers and vocabulary as another project lists them, with the digests of the files: Xinference 4.1.0, drawn.
-LISTED = """
-01-ai/Yi-1.5-9B 4096 48 64000 | 01-ai/Yi-9B 4096 48 64000 | AIDC-AI/Marco-o1 3584 28 152064
-DianJin/DianJin-R1-32B 5120 64 152064 | DianJin/DianJin-R1-7B 3584 28 152064
-JunHowie/Qwen3-1.7B-GPTQ-Int4 2048 28 151936 | QuantTrio/GLM-4.5-AWQ 5120 92 151552
-QuantTrio/Qwen3-235B-A22B-GPTQ-Int8 4096 94 151936 | QuantTrio/Qwen3-30B-A3B-Instruct-2507-GPTQ-Int8 2048 48 151936
-QuantTrio/Qwen3-30B-A3B-Thinking-2507-GPTQ-Int8 2048 48 151936
-QuantTrio/Qwen3-Coder-480B-A35B-Instruct-AWQ 6144 62 151936 | QuantTrio/Qwen3.5-27B-AWQ 5120 64 248320
-QuantTrio/Seed-OSS-36B-Instruct-AWQ 5120 64 155136 | Qwen/Qwen-14B-Chat 5120 40 152064
-Qwen/Qwen1.5-110B-Chat-AWQ 8192 80 152064 | Qwen/Qwen1.5-14B-Chat 5120 40 152064
-Qwen/Qwen2-72B-Instruct 8192 80 152064 | Qwen/Qwen2-VL-72B-Instruct 8192 80 152064
-Qwen/Qwen2-VL-72B-Instruct-AWQ 8192 80 152064 | Qwen/Qwen2-VL-7B-Instruct 3584 28 152064
-Qwen/Qwen2-VL-7B-Instruct-GPTQ-Int4 3584 28 152064 | Qwen/Qwen2.5-1.5B 1536 28 151936
-Qwen/Qwen2.5-14B-Instruct-AWQ 5120 48 152064 | Qwen/Qwen2.5-7B 3584 28 152064
-Qwen/Qwen2.5-Coder-0.5B-Instruct 896 24 151936 | Qwen/Qwen2.5-Coder-1.5B 1536 28 151936
-Qwen/Qwen2.5-Coder-32B-Instruct-AWQ 5120 64 152064 | Qwen/Qwen3-14B 5120 40 151936 | Qwen/Qwen3-14B-FP8 5120 40 151936
-Qwen/Qwen3-235B-A22B-FP8 4096 94 151936 | Qwen/Qwen3-30B-A3B-FP8 2048 48 151936 | Qwen/Qwen3-4B-AWQ 2560 36 151936
-Qwen/Qwen3-4B-FP8 2560 36 151936 | Qwen/Qwen3-VL-2B-Instruct 2048 28 151936
-Qwen/Qwen3-VL-30B-A3B-Instruct 2048 48 151936 | Qwen/Qwen3.5-27B 5120 64 248320 | Qwen/Qwen3.5-397B-A17B 4096 60 248320
-TheBloke/Llama-2-13B-GPTQ 5120 40 32000 | TheBloke/Mixtral-8x7B-Instruct-v0.1-GPTQ 4096 32 32000
-TheBloke/deepseek-coder-1.3b-instruct-GPTQ 2048 24 32256 | TheBloke/deepseek-coder-33B-instruct-AWQ 7168 62 32256
-TheBloke/deepseek-coder-6.7B-instruct-GPTQ 4096 32 32256 | casperhansen/deepseek-r1-distill-qwen-1.5b-awq 1536 28 151936
-casperhansen/deepseek-r1-distill-qwen-14b-awq 5120 48 152064 | codellama/CodeLlama-7b-Instruct-hf 4096 32 32016
-cognitivecomputations/DeepSeek-R1-AWQ 7168 61 129280 | deepseek-ai/DeepSeek-R1-0528-Qwen3-8B 4096 36 151936
-deepseek-ai/DeepSeek-R1-Distill-Qwen-32B 5120 64 152064 | deepseek-ai/DeepSeek-V3 7168 61 129280
-deepseek-ai/DeepSeek-V4-Flash 4096 43 129280 | facebook/opt-125m 768 12 50272
-internlm/internlm3-8b-instruct 4096 48 128512 | internlm/internlm3-8b-instruct-gguf 4096 48 128512
-jarrelscy/Mixtral-8x22B-Instruct-v0.1-GPTQ-4bit 6144 56 32768 | mistralai/Mistral-Nemo-Instruct-2407 5120 40 131072
-mlx-community/Codestral-22B-v0.1-4bit 6144 56 32768 | mlx-community/Meta-Llama-3-70B-Instruct-4bit-mlx 8192 80 128256
-mlx-community/Meta-Llama-3.1-8B-Instruct-8bit 4096 32 128256
-mlx-community/Mistral-Large-Instruct-2407-4bit 12288 88 32768 | mlx-community/Qwen2.5-3B-Instruct-bf16 2048 36 151936
-mlx-community/Qwen2.5-72B-Instruct-4bit 8192 80 152064 | mlx-community/Qwen2.5-72B-Instruct-8bit 8192 80 152064
-mlx-community/Qwen3-VL-30B-A3B-Instruct-3bit 2048 48 151936 | mlx-community/Qwen3-VL-4B-Thinking-4bit 2560 36 151936
-mlx-community/Qwen_QwQ-32B-Preview_MLX-8bit 5120 64 152064 | modelscope/Yi-1.5-34B-Chat-AWQ 7168 60 64000
-modelscope/Yi-1.5-6B-Chat-GPTQ 4096 32 64000 | openbmb/MiniCPM-2B-sft-bf16 2304 40 122753
-zai-org/GLM-4.6 5120 92 151552 | zai-org/GLM-5.1-FP8 6144 78 154880
-"""
-
 
 def test_a_release_whose_cache_ends_at_a_window_states_the_window():
     """A class may have a window by default that its later releases, which state `null`, do not have: Mistral after v0.1."""
@@ -104,11 +66,10 @@ def test_every_name_leads_to_its_row():
             assert CATALOG.releases.named(name, structure=True) == row.id, name
 
 
-@pytest.mark.parametrize("line", re.split(r" \| |\n", LISTED.strip()))
-def test_names_of_another_list_have_the_sizes_that_it_states(line):
-    name, *sizes = line.split()
+@pytest.mark.parametrize(("name", "sizes"), table("architecture/listed_names.yaml").items())
+def test_names_of_another_list_have_the_sizes_that_it_states(name, sizes):
     made = describe(name, CATALOG)
-    assert [made.hidden, made.layers, made.vocabulary] == [int(size) for size in sizes]
+    assert [made.hidden, made.layers, made.vocabulary] == sizes
 
 
 FORMS = [
@@ -190,6 +151,17 @@ def test_forms_of_ollama_ngc_and_the_hub(written, found):
     assert describe(written, CATALOG).id == found
 
 
+LARGER = ("plus", "pro", "max", "ultra", "large", "xl", "omni", "vision", "coder-next", "flash", "embedding", "eagle3", "draft")
+
+
+def test_a_larger_model_or_another_is_never_answered_by_the_one_it_is_named_after():
+    for row, name in random.Random(9).sample(NAMED, 40):
+        others = [f"{row.hub}-{word}" for word in LARGER] + [f"{name}+"]
+        others += [re.sub(r"(?<![\w.])\d+(\.\d+)?(?=[bB](?!\w))", lambda size: f"{10 * float(size[0]):g}", name)]
+        for other in others:
+            assert other == name or words(other) in OWN or named(other) != row.id, other
+
+
 def test_a_text_model_beside_an_encoder_counts_both():
     phi = describe("microsoft/Phi-3.5-vision-instruct", CATALOG)
     assert (phi.layers, phi.hidden, phi.vocabulary) == (32, 3072, 32064)
@@ -203,13 +175,13 @@ def test_a_text_model_beside_an_encoder_counts_both():
 
 @pytest.mark.parametrize(
     "written",
-    ["zai-org/glm-5-turbo", "moonshotai/kimi-k3.1", "gpt-35", "xiaomi/mimo-v2.6-pro", "nosuch/us.one", "Maykeye/TinyLLama-v0"],
+    ["zai-org/glm-5-turbo", "moonshotai/kimi-k3.1", "gpt-35", "xiaomi/mimo-v2.7-pro", "nosuch/us.one", "Maykeye/TinyLLama-v0"],
 )
 def test_a_later_version_or_a_model_of_its_own_is_not_the_nearest_release(written):
     assert named(written) is None
 
 
-@pytest.mark.parametrize("written", ["llama3.1", "qwen3", "gemma", "mistral-small", "olmo", "qwen2.5:latest"])
+@pytest.mark.parametrize("written", ["llama3.1", "qwen3", "gemma", "mistral-small", "olmo", "mistral-small:latest"])
 def test_an_ambiguous_name_is_never_guessed(written):
     with pytest.raises(UsageError, match=r"may be .+, .+: name one$"):
         describe(written, CATALOG)

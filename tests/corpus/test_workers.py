@@ -16,7 +16,7 @@ from corpus.made import small_files
 from ingest.corpus import native_calls
 from ingest.corpus.counting import exact, runners
 from ingest.corpus.counting.exact import DocumentCounter
-from ingest.corpus.counting.ledger import Shards
+from ingest.corpus.counting.ledger import Shards, Span
 from ingest.corpus.counting.runners import LocalRunner, ShardPool, SharedState, TextPool, local_runner
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.native_calls import can_fork, worker_pool
@@ -157,7 +157,7 @@ def test_an_interrupted_run_does_not_wait_for_a_large_shard(tmp_path, monkeypatc
     for name in "ab":
         (tmp_path / name).write_text("one two three\n" * 100_000)
     shards = parts(tmp_path)
-    monkeypatch.setattr(shards, "_spans", [range(0, 1), range(1, 2)])
+    monkeypatch.setattr(shards, "_spans", [Span(range(0, 1)), Span(range(1, 2))])
     work = SharedState(alone(shards, Endless()))
     runner = ShardPool(work, worker_pool(2, runners._prepare, work, 64 << 20), 2)
 

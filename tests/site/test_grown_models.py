@@ -5,7 +5,6 @@ import random
 import pytest
 
 from ingest import memory, plan
-from ingest.errors import IngestError
 
 
 def planned(nodes, growth, years, **checkpoint):
@@ -60,11 +59,6 @@ def test_both_forms_of_the_growth_are_one():
     long = planned(16, {"parameters": {"factor": 10, "every": "1 year"}}, 3, parameters=8e9)
     assert short.tables["models"] == long.tables["models"]
     assert [line.value for line in short.requirements] == [line.value for line in long.requirements]
-
-
-def test_a_factor_of_parameters_needs_its_period():
-    with pytest.raises(IngestError, match=r"growth.parameters: expected `every` with it"):
-        planned(16, {"parameters": 3}, 3, parameters=8e9)
 
 
 def test_a_model_that_fits_in_all_years_names_none():

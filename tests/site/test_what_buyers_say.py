@@ -189,6 +189,8 @@ BROKEN = [
     ({"growth": "+300 TB per year"}, r"growth: found '\+300 TB per year', .*\{add: 300 TB, every: 1 year\}"),
     ({"growth": "30 %"}, "{capacity: 1.3, every: 1 year}"),
     ({"growth": {"add": "1 TB"}}, "growth.add: expected `every` with it"),
+    ({"growth": {"every": "1 year"}}, "growth.every: found a period alone"),
+    ({"growth": {"parameters": 3}}, "growth.parameters: expected `every` with it"),
     ({"growth": {"add": "1 TB", "capacity": 2, "every": "1 year"}}, "growth.add: the growth is already given by `capacity`"),
     ({"scratch": "50 TB"}, "scratch: unknown key 'scratch'; did you mean 'reserve.scratch'?"),
     ({"datasets": {"x": {"bytes": 1e12, "retention": "5 years"}}}, "expected `refresh` with it; did you mean 'lifetime'"),

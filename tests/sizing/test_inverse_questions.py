@@ -20,6 +20,7 @@ def drawn_machine(draw):
         asked = {"gpu": draw.choice(["h100", "a100", "b200"]), "gpus": gpus, "tensor_parallel": tensor}
         if draw.random() < 0.5:
             asked |= {"sequence_length": draw.choice([1024, 8192]), "recompute": draw.choice(["none", "full"])}
+        asked |= draw.choice([{}, {"offload": "cpu"}, {"offload": "nvme"}])
         return ingest.memory, asked, shape, tensor
     asked = {"node": draw.choice(["dgx-a100", "dgx-h100"]), "nodes": draw.randint(1, 4)}
     return ingest.offload, asked | draw.choice([{}, {"inference": True, "batch": 4}]), shape, 1
@@ -43,7 +44,16 @@ def test_the_largest_model_fits_and_the_next_does_not(seed):
         answer = question(set=one, **asked)
         assert ingest.model(set=one).results["parameters"].value == row["parameters"]
         shared = answer.known.value("storage_tier_bytes") if question is ingest.offload else 0
-        assert (not answer.unmet and not shared) is (row["fits"] == "yes")
+        beyond = any("of offloaded states, but the" in line for line in answer.warnings)
+        assert (not answer.unmet and not shared and not beyond) is (row["fits"] == "yes")
+
+
+def test_what_the_largest_model_offloads_fits_its_host():
+    fits, next_one = ingest.memory(largest=True, gpu="h100", gpus=8, offload="cpu").tables["largest"]
+    # 2.048 TB of a DGX H100 hold all but the 2 B of the weights at work.
+    assert 16 * fits["parameters"] <= 2.048e12 < 16 * next_one["parameters"]
+    with pytest.raises(UsageError, match="host memory of a node is not known"):
+        ingest.memory(largest=True, gpu="rtx4090", gpus=8, offload="cpu")
 
 
 @pytest.mark.parametrize("seed", seeds(4, 30))

@@ -147,27 +147,3 @@ def test_what_is_not_known_is_named(run):
     ran = run("offload", "llama3-70b", "--inference", "--parameters", "storage", "--format", "json")
     assert ran.code == 0
     assert "shared storage is not known" in ran.data["unknown"]["tokens_per_second"]
-
-
-A6000 = {"gpu": "a6000", "gpus": 1, "set": {"host_memory_per_node": 252e9, "nvme_bytes_per_node": 2e12,
-                                            "nvme_read_bandwidth_per_node": 5.6e9}}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("measured", "options"),
-    [
-        (6.5, LLAMA | {"gpu": "a100-80-pcie", "kv": "gpu", "storage": "deepnvme-4-gen4"}),  # printed as 7 tokens/s
-        (17, LLAMA | {"kv": "gpu", "storage": "deepnvme-4-gen5"}),
-        (26, LLAMA | {"kv": "gpu", "storage": "deepnvme-8-gen5"}),
-        (0.39, {"model": "opt-175b", **A6000, "batch": 32, "kv": "cpu"}),
-        (0.33, {"model": "bloom-176b", **A6000, "batch": 32, "kv": "cpu"}),
-        (21.84, {"model": "opt-30b", **A6000, "batch": 24, "kv": "gpu", "weight_bits": 4, "parameters": "cpu"}),
-        (7.44, {"model": "opt-66b", **A6000, "batch": 16, "kv": "gpu", "weight_bits": 4, "parameters": "cpu"}),
-        (1.12, {"model": "opt-175b", **A6000, "batch": 8, "kv": "gpu", "weight_bits": 4, "parameters": "cpu"}),
-        (0.59, {"model": "bloom-176b", **A6000, "batch": 4, "kv": "gpu", "weight_bits": 4, "parameters": "cpu"}),
-        (23.44, {"model": "llama2-70b", **A6000, "batch": 96, "kv": "gpu", "weight_bits": 4, "parameters": "cpu"}),
-    ],
-)
-def test_measured_rates_lie_in_the_range(measured, options):
-    rate = ingest.offload(**{"parameters": "nvme", "inference": True, **options}).results["tokens_per_second"]
-    assert rate.low <= measured <= rate.high

@@ -7,7 +7,7 @@ import random
 import numpy
 import pytest
 
-from ingest import bw, dataset, fit, measure, plan
+from ingest import accept, bw, dataset, fit, measure, plan
 from ingest.corpus.measurement_file import sizes_of
 from ingest.errors import IngestError
 
@@ -123,7 +123,7 @@ def of_archive(**described):
     return plan({**SITE, "datasets": {"archive": {"samples": "20M", "samples_per_file": 1, **described}}}, samples=0)
 
 
-def test_the_tests_of_a_site_read_a_mix_of_sizes():
+def test_the_tests_of_a_site_read_a_mix_of_sizes(tmp_path):
     mixed = of_archive(sizes={"p10": "100 kB", "p50": "500 kB", "p90": "2500 kB", "max": "40 MB"})
     line = next(one for one in mixed.requirements if one.id == "R-READ-01")
     row = mixed.rows["jobs"][0].known
@@ -131,12 +131,31 @@ def test_the_tests_of_a_site_read_a_mix_of_sizes():
     assert sum(part.share for part in line.conditions.mix) == pytest.approx(1)
     counted = 1 / sum(part.share / part.io_size for part in line.conditions.mix)
     assert counted == pytest.approx(row.value("read_request_bytes"), rel=0.02)
+    # A file is opened at its size, up to the read of 1 MiB: the mean of what an open takes, and whole pages.
+    opens = next(one for one in mixed.requirements if one.id == "R-META-01").conditions.mix
+    assert len(opens) > 4
+    assert sum(part.share for part in opens) == pytest.approx(1)
+    spread = math.log(5) / 1.2815515655446004
+    top = math.log(80) / spread
+    deviates = numpy.linspace(-9, top, 400_001)
+    weights = numpy.exp(-(deviates**2) / 2)
+    drawn = numpy.minimum(500e3 * numpy.exp(spread * deviates), REQUEST)
+    whole = sum(part.share * part.io_size for part in opens)
+    assert whole == pytest.approx((weights * drawn).sum() / weights.sum() + QUANTUM / 2, rel=0.01)
     size = row.value("sample_bytes")
     equal = of_archive(sizes=dict.fromkeys(("p10", "p50", "max"), f"{size!r} B"))
     plain = of_archive(sample_bytes=f"{size!r} B")
     for one, other in zip(equal.requirements, plain.requirements, strict=True):
         assert (one.id, one.conditions.mix) == (other.id, other.conditions.mix)
         assert one.computed == pytest.approx(other.computed, rel=1e-12)
+    tests = []
+    for number, one in enumerate((equal, plain)):
+        path = tmp_path / f"{number}.json"
+        path.write_text(json.dumps(one.to_dict()))
+        made = accept(path, tmp_path / str(number), tool=("fio", "mdtest")).results
+        tests.append({name: test.files for name, test in made.items() if test.requirement == "R-META-01"})
+    assert len(tests[0]) == 2
+    assert tests[0] == tests[1]
     packed = of_archive(sizes={"p10": "100 kB", "p50": "500 kB", "max": "40 MB"}, samples_per_file=50)
     assert any("move the mean alone" in line for line in packed.warnings)
     assert not any("move the mean alone" in line for line in mixed.warnings)

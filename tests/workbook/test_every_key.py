@@ -182,7 +182,7 @@ def test_requirements_show_queue_depth_latencies_mix_and_the_word_for_the_cache_
         for head, name in CONDITIONS.items():
             shown, known = cells.get(f"{heading(cells, head)}{row}"), getattr(one.conditions, name)
             assert shown == (None if known is None else pytest.approx(known, rel=1e-12)), (one.id, head)
-        assert cells.get(f"{heading(cells, 'Mix (by bytes)')}{row}", "") == one.conditions.mix_in_words, one.id
+        assert cells.get(f"{heading(cells, 'Mix')}{row}", "") == one.conditions.mix_in_words, one.id
         assert cells.get(f"{heading(cells, 'Cache rule')}{row}", "") == ("uncached" if one.conditions.cache else ""), one.id
     assert sum(bool(one.conditions.mix) for one in plan.requirements) > 1
 

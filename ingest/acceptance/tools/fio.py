@@ -59,6 +59,8 @@ NO_LAYOUT: Mapping[str, object] = {"allow_file_create": 0}
 
 def loads(task: Task) -> tuple[Load, ...]:
     """The loads as fio runs them: opens repeat until the time limit, creates end with their files."""
+    if opened := [size * number for size, number in task.opened()]:
+        return (replace(task.load, dataset_bytes=sum(opened) * task.load.threads * task.load.clients),)
     if task.load.operation != "create":
         return task.loads
     load, per_thread = task.load, task.files_per_thread(one_pass=True)
@@ -184,7 +186,9 @@ def _metadata(task: Task) -> dict[str, object]:
     if load.operation != "open":
         # A file that an earlier run left would be opened and counted as created.
         return options | {"unlink": 1}
-    return options | {"rw": "read", "bs": SMALL_FILE, "openfiles": 1, "size": SMALL_FILE * count}
+    # Files of several sizes are in order of size: at random, each thread opens them as they are mixed.
+    order = {"file_service_type": "random"} if task.requirement.conditions.mix else {}
+    return options | {"rw": "read", "bs": SMALL_FILE, "openfiles": 1, "size": SMALL_FILE * count, **order}
 
 
 def path_job(name: str, total: int, seconds: float, io_bytes: int, threads: int, direct: bool) -> str:
@@ -204,7 +208,14 @@ def _fill(task: Task) -> str:
     if not task.on_data and task.load.operation != "open":
         return ""
     if task.load.operation == "open":
-        sections = [{**_metadata(task), "rw": "write", "file_service_type": "sequential"}]
+        written = {**_metadata(task), "rw": "write", "file_service_type": "sequential"}
+        # The first files of each thread are written over, and grow, until each size has its share.
+        sizes, numbers = zip(*task.opened(), strict=True) if task.opened() else ((), ())
+        left = [sum(numbers[place:]) for place in range(len(numbers))]
+        sections = [
+            {**written, "nrfiles": number, "filesize": size, "bs": size, "size": size * number, "stonewall": 1}
+            for size, number in zip(sizes, left, strict=True)
+        ] or [written]
     else:
         # Outside a rehearsal all loads read the files of one data set.
         common = {"ioengine": "psync", "rw": "write", "bs": task.fill_bytes, "file_service_type": "sequential"}

@@ -74,6 +74,15 @@ class Task:
         passes = {"metadata_pass_seconds": self.given["acceptance_seconds"]} if one_pass else {}
         return int(solve("metadata_files_per_thread", {**self.given, **passes, "threads_per_client": self.load.threads}))
 
+    def opened(self) -> list[tuple[int, int]]:
+        """The sizes of the files that a line opens, the smallest first, each with the files of a thread that have it."""
+        sizes = sorted((one.io_size, one.share) for one in self.requirement.conditions.mix if one.operation == "open")
+        count = self.files_per_thread(one_pass=False) if sizes else 0
+        shares = [math.fsum(share for _, share in sizes[place:]) for place in range(len(sizes))]
+        left = [min(math.ceil(share * count), count) for share in shares]
+        found = zip(sizes, left, [*left[1:], 0], strict=False)
+        return [(size, number - more) for (size, _), number, more in found if number > more]
+
 
 def file_bytes(given: Mapping[str, Num], count: int, dataset: Num) -> int:
     """Bytes of each file of one client's data set, in whole fill requests."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from itertools import pairwise
 
 from ingest.acceptance.test_spec import Load, Observed, Run
 from ingest.acceptance.tools.job_files import Task, errors_in, group, launch, named_test, number, own_script, repeated
@@ -15,13 +16,19 @@ from ingest.errors import IngestError
 
 VERSION = "4.0.0"
 #: Every test needs the create phase before its own, and the remove phase after it.
-PHASES = {"create": "-C -r", "stat": "-C -T -r", "open": "-C -E -r -w {io_bytes} -e {io_bytes}"}
+PHASES = {"create": "-C -r", "stat": "-C -T -r", "open": "-C -E -r -w {size} -e {io_bytes}"}
 
 
 def loads(task: Task) -> tuple[Load, ...]:
     """The loads as mdtest runs them: at the required rate, its passes over the files last for the duration of the line."""
-    load, per_thread = task.load, task.files_per_thread(one_pass=False) * _passes(task)
+    load, per_thread = task.load, sum(number for _, number in _sizes(task)) * _passes(task)
     return (replace(load, seconds=None, handled=per_thread * load.threads * load.clients),)
+
+
+def _sizes(task: Task) -> list[tuple[int | None, int]]:
+    """The bytes of the files, and how many of them a thread has: all files of one mdtest are of one size."""
+    own: list[tuple[int | None, int]] = [*task.opened()]
+    return own or [(task.load.io_bytes, task.files_per_thread(one_pass=False))]
 
 
 def _passes(task: Task) -> int:
@@ -29,18 +36,21 @@ def _passes(task: Task) -> int:
 
 
 def job_files(task: Task) -> dict[str, str]:
-    """The script of a test."""
+    """The script of a test, which runs mdtest once for each size of file."""
     ident, load = task.ident, task.load
-    phases = PHASES[load.operation].format(io_bytes=load.io_bytes)
     # Each rank works on files of the next client, which are not in its own cache.
     stride = f"-N {load.threads} " if load.clients > 1 else ""
     folder = "" if load.files == "shared" else "-u "
-    size = f"-n {task.files_per_thread(one_pass=False)} -i {_passes(task)}"
-    run = f'$LAUNCH mdtest -F {phases} {size} {stride}{folder}-d "$TARGET/{ident}" > "$RESULTS/{ident}.run$run.txt" 2>&1'
-    return own_script(task, "mdtest", [launch(load.clients, load.threads, task.rehearsal), *repeated(task, ".txt", [run])])
+    place, out = f'{stride}{folder}-d "$TARGET/{ident}"', f'"$RESULTS/{ident}.run$run.txt" 2>&1'
+    runs: list[str] = []
+    for size, each in _sizes(task):
+        phases = PHASES[load.operation].format(size=size, io_bytes=load.io_bytes)
+        runs.append(f"$LAUNCH mdtest -F {phases} -n {each} -i {_passes(task)} {place} {'>>' if runs else '>'} {out}")
+    return own_script(task, "mdtest", [launch(load.clients, load.threads, task.rehearsal), *repeated(task, ".txt", runs)])
 
 
 _LAUNCHED = re.compile(r"(?<!\S)mdtest-(\S+) was launched with (\d+) total task\(s\) on (\d+) node\(s\)")
+_BEGAN = re.compile(r"^-- started at ", re.MULTILINE)
 _RATE = re.compile(r"^[ \t]*File (creation|stat|read)[ \t]*:?[ \t](.*)$", re.MULTILINE)
 #: the last columns of a rate: max, min, mean and deviation of whole iterations
 COLUMNS = 4
@@ -54,9 +64,29 @@ PHASE_OPTIONS = (("-E", "open"), ("-T", "stat"), ("-C", "create"))
 
 def read(text: str, path: str) -> list[Run] | None:
     """The run in a result file of mdtest; None for other files. Raises IngestError: the file is cut off before its summary."""
-    launched = _LAUNCHED.search(text)
-    if launched is None:
+    began, launched = ([one.start() for one in found.finditer(text)] for found in (_BEGAN, _LAUNCHED))
+    if not launched:
         return None
+    starts = began if len(began) == len(launched) else launched
+    found = [_read(text[start:end], path) for start, end in pairwise([0, *starts[1:], len(text)])]
+    if len(found) < 2:
+        return found
+    # One for each size of file, each after the other: the rate of all is their files over their time.
+    loads, kinds = [one.loads[0] for one in found], {(one.loads[0].operation, one.loads[0].threads) for one in found}
+    taken = [one.handled / one.rate for one in loads if one.handled and one.rate]
+    handled = sum(one.handled or 0 for one in loads)
+    rate = handled / sum(taken) if len(taken) == len(loads) else 0.0
+    unlike = (f"runs: found {len(kinds)} kinds in one file, expected one",) * (len(kinds) > 1)
+    errors = "; ".join(filter(None, (one.errors for one in loads)))
+    told = (*unlike, *(said for one in loads for said in one.contradictions))
+    whole = replace(loads[0], rate=rate, handled=handled, errors=errors, contradictions=told)
+    return [replace(found[0], loads=(whole,), command="\n".join(one.command for one in found))]
+
+
+def _read(text: str, path: str) -> Run:
+    """One mdtest of a result file."""
+    launched = _LAUNCHED.search(text)
+    assert launched is not None
     rows = [(OPERATIONS[phase], cells.split()) for phase, cells in _RATE.findall(text)]
     rates = {operation: cells[-2] for operation, cells in rows if len(cells) >= COLUMNS}
     if "SUMMARY rate" not in text or not rates:
@@ -81,7 +111,7 @@ def read(text: str, path: str) -> list[Run] | None:
     )
     began, ended = (group(rf"^-- {word} at (.*) --$", text) for word in ("started", "finished"))
     load = replace(load, contradictions=tuple(_contradictions(rows, load, passes, text, began, ended)))
-    return [Run("mdtest", path, test, (load,), launched[1], began=began, command=command)]
+    return Run("mdtest", path, test, (load,), launched[1], began=began, command=command)
 
 
 #: Share by which the passes that mdtest times may exceed its whole time, beside the seconds that its clock cuts off.

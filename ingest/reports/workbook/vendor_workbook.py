@@ -115,7 +115,7 @@ def conditions_in_words(one: Conditions) -> str:
     """
     request = " ".join(filter(None, (one.pattern, request_size(one.io_size) if one.io_size else "", one.operation)))
     parts = (
-        f"by bytes {one.mix_in_words}" if one.mix else "" if one.operation == "hold" else request,
+        one.mix_in_words if one.mix else "" if one.operation == "hold" else request,
         f"{one.threads:,} threads per client" if one.threads else "",
         f"at most {one.queue_depth:,} outstanding requests in all" if one.queue_depth else "",
         f"99 % within {latency_in_words(one.latency_99)}" if one.latency_99 else "",
