@@ -84,7 +84,7 @@ def confined(folder: str | Path, *others: str | Path) -> Iterator[None]:
         _confined.reset(token)
 
 
-def _refuse_outside(path: str | Path) -> None:
+def refuse_outside(path: str | Path) -> None:
     """Refuse a file that a site file must not name. Raises OSError."""
     if (allowed := _confined.get()) is None:
         return
@@ -103,7 +103,7 @@ def open_regular(path: str | Path) -> BinaryIO:
 
     Raises OSError: no such file, no permission, not a regular file, or outside of what is `confined`.
     """
-    _refuse_outside(path)
+    refuse_outside(path)
     file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))  # noqa: SIM115
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ingest.errors import IngestError, brief, listed
-from ingest.files import open_regular
+from ingest.files import open_regular, refuse_outside
 
 MOST_HEADER_BYTES = 100_000_000  # Length of a header at most, as in the format's own reader
 #: Bits of one element, by type.
@@ -47,6 +47,7 @@ class LocalFiles:
             raise IngestError(f"{folder}: cannot be read: {error.strerror}, expected the folder of a model") from None
 
     def _listed(self, folder: Path, deeper: int) -> list[tuple[str, int]]:
+        refuse_outside(folder)
         found = []
         for path in sorted(folder.iterdir()):
             if path.is_file():

@@ -30,29 +30,16 @@ COUNTED |= {name: name for name in ("stored_bytes", "files", "documents", "bytes
 #: What `measure` answers.
 QUESTION = Question(
     "measure",
-    (
-        Shown("bytes_per_token"),
-        Shown("tokens"),
-        Shown("corpus_bytes"),
-        Shown("stored_bytes"),
-        Shown("tokenized_bytes"),
-        Shown("files"),
-        Shown("documents"),
-        Shown("tokens_per_document"),
-        Shown("bytes_per_document"),
-        Shown("stored_bytes_per_file"),
-        Shown("stored_share"),
-        Shown("tokenized_share"),
-        Shown("unreadable_bytes"),
-        Shown("bytes_read"),
-        Shown("files_skipped"),
-        Shown("documents_skipped"),
-    ),
+    tuple(map(Shown, (
+        "bytes_per_token", "tokens", "corpus_bytes", "stored_bytes", "tokenized_bytes", "files", "documents",
+        "tokens_per_document", "bytes_per_document", "stored_bytes_per_file", "stored_share", "tokenized_share",
+        "unreadable_bytes", "bytes_read", "files_skipped", "documents_skipped",
+    ))),
     (
         ("Found", {"bytes_per_token": "{}", "tokens": "{}", "corpus_bytes": "{} of text"}),
         ("Found", {"corpus_bytes": "{} of text", "stored_bytes": "{} stored", "files": "{}"}),
     ),
-)
+)  # fmt: skip
 
 
 class CorpusMeasurement(Answer):

@@ -27,8 +27,6 @@ from ingest.errors import IngestError
 
 #: files that are one text each, which often describe others
 TEXT = "text"
-#: a text of more bytes may hold many samples
-LARGE_TEXT = 2**20
 #: the rule of cautions about the number of samples
 CAUTION = "W54"
 #: distinct sizes that are counted exactly; with more, sizes are rounded
@@ -133,19 +131,12 @@ MOST_ROWS = 1000
 #: What `measure --samples` answers.
 QUESTION = Question(
     "measure",
-    (
-        Shown("sample_bytes"),
-        Shown("samples"),
-        Shown("files"),
-        Shown("dataset_bytes"),
-        Shown("samples_per_file"),
-        Shown("mean_file_bytes"),
-        Shown("small_file_share"),
-        Shown("bytes_read"),
-        Shown("files_skipped"),
-    ),
+    tuple(map(Shown, (
+        "sample_bytes", "samples", "files", "dataset_bytes", "samples_per_file", "mean_file_bytes", "small_file_share",
+        "bytes_read", "files_skipped",
+    ))),
     (("Found", {"sample_bytes": "{}", "samples": "{}", "stored_bytes": "{} stored"}),),
-)
+)  # fmt: skip
 
 
 @dataclass
@@ -158,7 +149,6 @@ class SampleSizes:
     kinds: dict[str, Counter[str]] = field(default_factory=dict)  # samples by extension, of each framing and of texts
     extensions: GroupTallies = field(default_factory=lambda: GroupTallies(MOST_ROWS))  # files, samples, bytes by extension
     skipped: LeftOut = field(default_factory=LeftOut)  # broken files
-    large_texts: int = 0  # of more than `LARGE_TEXT`
     notes: dict[str, None] = field(default_factory=dict)  # cautions of the formats and of their readers
     bytes_read: int = 0  # to find the samples
 
@@ -171,7 +161,6 @@ class SampleSizes:
             self.files.add(file.stored_bytes)
         self.forms[form] += len(files)
         kind = TEXT if form == WHOLE_FILE.title and content_suffix(f"a{extension}") in TEXTS else form
-        self.large_texts += sum(kind == TEXT and file.stored_bytes > LARGE_TEXT for file in files)
         if found:
             self.kinds.setdefault(kind, Counter())[extension] += found
         self.extensions.add(extension, (len(files), found, stored))
@@ -186,7 +175,6 @@ class SampleSizes:
         for name, row in other.extensions.rows.items():
             self.extensions.add(name, row)
         self.skipped.note(*other.skipped.named)
-        self.large_texts += other.large_texts
         self.notes.update(other.notes)
         self.bytes_read += other.bytes_read
 
@@ -199,7 +187,6 @@ class SampleSizes:
             "kinds": self.kinds,
             "extensions": self.extensions.rows,
             "skipped": self.skipped.named,
-            "large_texts": self.large_texts,
             "notes": [(str(note), rule_of(note)) for note in self.notes],
             "bytes_read": self.bytes_read,
         }
@@ -212,7 +199,7 @@ class SampleSizes:
         made.extensions = GroupTallies(len(entry["extensions"]))
         made.extensions.rows = entry["extensions"]
         made.skipped.note(*(SkippedFile(*row) for row in entry["skipped"]))
-        made.large_texts, made.bytes_read = entry["large_texts"], entry["bytes_read"]
+        made.bytes_read = entry["bytes_read"]
         made.notes = dict.fromkeys(Message(text, rule=rule) if rule else text for text, rule in entry["notes"])
         return made
 
@@ -291,9 +278,9 @@ def cautions(sizes: SampleSizes) -> Iterator[Message]:
             f"{unread.total():,} of {sizes.files.count:,} files are of a format that is not read and count as one sample each: "
             f"{_listed(unread)}", rule=CAUTION,
         )  # fmt: skip
-    if sizes.large_texts:
-        what = f"{sizes.large_texts:,} texts of more than {LARGE_TEXT // 2**20} MiB count as one sample each"
-        yield Message(f"{what}: --samples does not split them into lines", rule=CAUTION)
+    if kinds.keys() == {TEXT}:
+        what = f"{kinds[TEXT].total():,} texts count as one sample each"
+        yield Message(f"{what}: --samples does not split them into lines or records", rule=CAUTION)
     if len(kinds) > 1:
         several = "; ".join(f"{found.total():,} of {kind} ({_listed(found)})" for kind, found in kinds.items())
         yield Message(f"samples of several kinds add up: {several}; --exclude files that only describe others", rule=CAUTION)

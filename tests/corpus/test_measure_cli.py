@@ -263,4 +263,4 @@ def test_the_quiet_answer_counts_the_files_that_are_skipped(run, tmp_path, how, 
     (tmp_path / "a.txt").write_text("hello\n")
     assert "skipped" not in run(*asked).out
     (tmp_path / "b.parquet").write_bytes(b"PAR1")
-    assert run(*asked).out.endswith(" · 1 file skipped\n")
+    assert " · 1 file skipped" in run(*asked).out

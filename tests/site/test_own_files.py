@@ -60,9 +60,7 @@ def hostile(house, generator):
     foreign = out / f"{number}{suffix}"
     foreign.write_text(generator.choice(CONTENTS), encoding="utf-8")
     link, hidden = own / f"{number}{suffix}", own / ".git" / f"{number}{suffix}"
-    way = generator.choice(
-        ("absolute", "relative", "link", "linked folder", "hidden", "rates", "proc", "fifo", "folder", "home")
-    )
+    way = generator.choice(WAYS)
     if way == "absolute":
         return str(foreign)
     if way == "relative":
@@ -92,8 +90,9 @@ def hostile(house, generator):
 def test_nothing_foreign_is_read_or_shown(house, monkeypatch, seed):
     monkeypatch.setenv("TOKEN", SECRET)
     generator = random.Random(seed)
-    for number in range(20):
-        path, value = generator.choice(NAMED), hostile(house, generator)
+    (house / "own" / "up").symlink_to(house / "out")
+    names = [("jobs.j.offload.model", folder) for folder in ("../out", "./up")]  # whose file's name is a secret
+    for number, (path, value) in enumerate(names + [(generator.choice(NAMED), hostile(house, generator)) for _ in range(20)]):
         file = house / "own" / f"site{number}.yaml"
         file.write_text(yaml.safe_dump(site_with(path, value)), encoding="utf-8")
         try:

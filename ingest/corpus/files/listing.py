@@ -131,6 +131,8 @@ _STATE, _INFO, _SPLITS = b"state.json", b"dataset_info.json", b"dataset_dict.jso
 _DATA = b".arrow"
 #: prefix of cached results of `map` and `filter`
 _DERIVED = b"cache-"
+#: what Delta Lake and Hudi keep the versions of a table in
+_TABLE_LOGS = frozenset((b"_delta_log/", b".hoodie/"))
 _LOCKS = (b"_builder.lock", b".incomplete_info.lock")
 
 
@@ -154,6 +156,8 @@ def without_bookkeeping(folder: bytes, names: list[bytes], complain: Complain) -
             complain(os.path.join(folder, name), f"missing: listed in {file.decode()}")
 
     names = without_blobs(folder, names, complain)
+    for log in _TABLE_LOGS.intersection(names):
+        complain(os.path.join(folder, log), "the log of a table: files of its older versions count until they are vacuumed")
     if _SPLITS in names:
         present = {name.rstrip(b"/") for name in names}
         report([name for name in listed_in(_SPLITS, lambda noted: noted["splits"]) if name not in present], _SPLITS)

@@ -20,7 +20,7 @@ COMPRESSIONS = {
     **dict.fromkeys((".bz2", ".bzip2"), "bz2"),
 }
 #: suffixes of compressed files and archives that nothing here opens
-FOREIGN = (".7z", ".br", ".lz", ".lz4", ".lzma", ".lzo", ".rar", ".snappy", ".sz", ".z")
+FOREIGN = (".7z", ".bagz", ".br", ".lz", ".lz4", ".lzma", ".lzo", ".rar", ".snappy", ".sz", ".z")
 FORMATS = {
     ".jsonl": "jsonl",
     **dict.fromkeys((".ndjson", ".jsonlines", ".jl"), "jsonl"),
@@ -57,8 +57,8 @@ _MEDIA = """
 .gltf
 """
 #: Files that hold one sample each: texts and code; pictures, sounds, clips, volumes, clouds of points.
-TEXTS = frozenset(_TEXTS.split())
-WHOLE = TEXTS.union(_MEDIA.split())
+TEXTS, MEDIA = frozenset(_TEXTS.split()), frozenset(_MEDIA.split())
+WHOLE = TEXTS | MEDIA
 #: Files that describe, index or check others: by suffix; by the name before its first dot, if one of these suffixes follows; by
 #: their folder.
 _ENDS = """
@@ -71,7 +71,7 @@ sha256sum sha256sums sha512sum sha512sums manifest index dataset_info dataset_in
 cachedir _success _metadata _common_metadata
 """
 _ASIDE_STEMS = frozenset(_STEMS.split())
-_ASIDE_TEXTS = ("", ".md", ".txt", ".rst", ".html", ".cff", ".json", ".json.zstd", ".yaml", ".yml", ".db", ".ini", ".tag")
+_ASIDE_TEXTS = ("", ".md", ".txt", ".rst", ".html", ".cff", ".json", ".yaml", ".yml", ".db", ".ini", ".tag")
 _ASIDE_FOLDERS = ("__macosx", "__pycache__", "@eadir", "lost+found", "_delta_log", "_versions", "_transactions")
 #: offset of the magic of a tar archive
 _TAR_MAGIC_AT = 257
@@ -117,12 +117,13 @@ def content_suffix(name: str) -> str:
 def is_aside(path: str) -> bool:
     """Whether a file below the root is hidden, or describes, indexes or checks other files: it holds no sample.
 
-    >>> [is_aside(path) for path in ("a/.DS_Store", "._a.tar", ".git/HEAD", "a/README.md", "shard.idx", "index.json.zstd")]
+    >>> [is_aside(path) for path in ("a/.DS_Store", "._a.tar", ".git/HEAD", "a/README.md", "shard.idx", "a.tsv.meta.gz")]
     [True, True, True, True, True, True]
     >>> [is_aside(path) for path in ("a.tar", "index.jsonl", "notice.jpg", "../a.jpg")]
     [False, False, False, False]
     """
     *folders, name = path.lower().rpartition("://")[2].split("/")
+    name = name.removesuffix(suffix_of(name)) if suffix_of(name) in COMPRESSIONS else name
     stem, dot, suffixes = name.partition(".")
     return (
         not stem

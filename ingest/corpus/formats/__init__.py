@@ -13,7 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ingest.corpus.files.listing import DATASETS
-from ingest.corpus.files.names import FOREIGN, WHOLE, content_suffix, is_aside, kind_by_magic, suffix_of
+from ingest.corpus.files.names import FOREIGN, MEDIA, WHOLE, content_suffix, is_aside, kind_by_magic, suffix_of
 from ingest.corpus.files.source import (
     STANDARD_INPUT,
     Meter,
@@ -96,6 +96,8 @@ def recognized(file: CorpusFile, meter: Meter) -> tuple[SampleFormat, CorpusFile
         raise Unreadable(file.path, "sample sizes are measured in files: give the folder or the file itself")
     if is_aside(file.path):
         return ASIDE, file
+    if not file.stored_bytes:
+        raise Unreadable(file.path, "empty")
     known, suffix, name = sample_formats(), content_suffix(file.path), file.path.rpartition("/")[2]
     if suffix in WHOLE and suffix not in LINES:
         return WHOLE_FILE, file
@@ -143,6 +145,12 @@ def even_shares(size: int, times: int) -> SizesAndCounts:
     """
     share, more = divmod(size, max(times, 1))
     yield from ((share + extra, number) for extra, number in ((0, times - more), (1, more)) if number)
+
+
+def doubt_members(source: Source, archive: str, members: Counter[str]) -> None:
+    """Caution that members of an archive, by suffix, may be other than one sample: only media are one each for sure."""
+    if doubted := ", ".join(f"{suffix or 'no suffix'} {members[suffix]:,}" for suffix in sorted(members.keys() - MEDIA)):
+        source.caution(f"members of {archive} files that may hold or describe several samples count as one each: {doubted}")
 
 
 def stored_shares(decoded: SizesAndCounts, size: int) -> SizesAndCounts:

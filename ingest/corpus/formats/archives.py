@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Any, Self
 
-from ingest.corpus.files.names import MAGIC, kind_by_magic, kind_of, printable, suffix_of
+from ingest.corpus.files.names import MAGIC, content_suffix, is_aside, kind_by_magic, kind_of, printable, suffix_of
 from ingest.corpus.files.source import BorrowedSource, Meter, Source, Stream, Unreadable, decompressed
-from ingest.corpus.formats import SampleFormat, SizesAndCounts, stored_shares
+from ingest.corpus.formats import SampleFormat, SizesAndCounts, doubt_members, stored_shares
 from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG, BufferedReader, SkippedRows, not_text_reason
 from ingest.corpus.types import Chunk, CorpusFile, Note, SkippedFile
 from ingest.errors import brief
@@ -115,6 +115,9 @@ class Archive:
             except _ERRORS as error:
                 raise self._broken(error) from None
             if member is None:
+                while rest := self._file.read(HEAD_BYTES):
+                    if rest.strip(b"\0"):
+                        raise self._broken("data after its end, such as a second archive, which tar leaves out")
                 return
             if member.size < 0:
                 raise self._broken(f"a member of {member.size} bytes")
@@ -383,20 +386,24 @@ def walk_tar(source: Source, file: CorpusFile) -> SizesAndCounts:
 
 
 def _keyed(source: Source, archive: Archive) -> SizesAndCounts:
-    met, again, members = set[int](), 0, 0
+    met, again, without = set[int](), 0, 0
+    alone = Counter[str]()  # samples of one member, by its suffix
     for key, group in groupby((one for one in archive.members() if one.isfile()), lambda member: key_of(member.name)):
-        size = sum(one.offset_data - one.offset + -(-one.size // BLOCK) * BLOCK for one in group)
-        members += 1
-        if key is not None:
-            again += hash(key) in met
-            met.add(hash(key))
-            yield size, 1
-    if members and not met:
+        members = [*group]
+        if key is None:
+            without += sum(not is_aside(one.name) for one in members)
+            continue
+        again += hash(key) in met
+        met.add(hash(key))
+        alone.update(content_suffix(one.name) for one in members if len(members) == 1)
+        yield sum(one.offset_data - one.offset + -(-one.size // BLOCK) * BLOCK for one in members), 1
+    if without and not met:
         raise Unreadable(source.path, "no member's name has an extension, so that WebDataset reads no sample")
+    if without:
+        source.caution("members of a tar whose names have no extension belong to no sample, as WebDataset reads them")
+    doubt_members(source, "tar", alone)
     if again:
-        source.caution(
-            "members of a sample do not follow each other in a tar: WebDataset splits such a sample, each part counts"
-        )
+        source.caution("members of a sample are apart in a tar: WebDataset splits such a sample, each part counts")
 
 
 def key_of(name: str) -> str | None:

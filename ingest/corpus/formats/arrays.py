@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from math import prod
 from typing import Any, NamedTuple
 
-from ingest.corpus.files.names import WHOLE, content_suffix, first_line, is_aside
+from ingest.corpus.files.names import content_suffix, first_line, is_aside
 from ingest.corpus.files.source import BorrowedSource, Source, Unreadable
-from ingest.corpus.formats import FolderFormat, SampleFormat, SizesAndCounts, even_shares, stored_shares
+from ingest.corpus.formats import FolderFormat, SampleFormat, SizesAndCounts, doubt_members, even_shares, stored_shares
 from ingest.corpus.types import CorpusFile
 from ingest.errors import IngestError
 
@@ -123,10 +123,7 @@ def zip_samples(source: Source, file: CorpusFile) -> SizesAndCounts:
     if marked and (samples := zarr_samples(marked)):
         source.caution(ALONG)
         return even_shares(file.stored_bytes, samples)
-    other = Counter(content_suffix(one.filename) or "no suffix" for one in members if content_suffix(one.filename) not in WHOLE)
-    if other:
-        named = ", ".join(f"{suffix} {number:,}" for suffix, number in sorted(other.items()))
-        source.caution(f"members of zip files that may hold several samples count as one each: {named}")
+    doubt_members(source, "zip", Counter(content_suffix(one.filename) for one in members))
     return stored_shares(((one.compress_size + len(one.filename) + ZIP_HEAD, 1) for one in members), file.stored_bytes)
 
 
@@ -173,6 +170,6 @@ SAMPLES = (
     SampleFormat("NumPy", npy_samples, (".npy",), magic=b"\x93NUMPY", note=ALONG),
     SampleFormat("npz", npz_samples, (".npz",), note=ALONG),
     SampleFormat("zip", zip_samples, (".zip",)),
-    SampleFormat("HDF5", hdf5_samples, (".h5", ".hdf5", ".hdf", ".he5", ".nc", ".nc4"), magic=b"\x89HDF\r\n\x1a\n", note=ALONG),
+    SampleFormat("HDF5", hdf5_samples, (".h5", ".hdf5", ".he5", ".nc4"), magic=b"\x89HDF\r\n\x1a\n", note=ALONG),
 )
 FOLDERS = (FolderFormat("Zarr", zarr_samples, MARKS, note=ALONG),)

@@ -298,7 +298,10 @@ def arrow_rows(source: Source) -> int:
 
     with _refusals_of(source.path, "Arrow"):
         if not is_arrow_file(source):
-            return sum(batch.num_rows for batch in pyarrow.ipc.open_stream(_lent(source)))
+            rows: int = sum(batch.num_rows for batch in pyarrow.ipc.open_stream(_lent(source)))
+            if source.tell() < source.size:
+                raise ValueError("another stream, or damage, follows the first")
+            return rows
         file = pyarrow.ipc.open_file(_lent(source))
         return sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))
 

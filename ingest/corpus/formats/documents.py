@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext, suppress
 from functools import partial
@@ -399,23 +400,30 @@ class _JsonReader:
 
 def separated_texts(form: str, stream: Stream, text_field: str, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the text column of every row; rows with another number of columns are skipped."""
-    path = left_out.path
-    csv.field_size_limit(LIMIT_BYTES)
-    lines = chain.from_iterable(_lines(stream, path))
-    if (first := next(lines, None)) is None:
+    path, rows = left_out.path, _table(form, stream, left_out.path)
+    if (header := next(rows, None)) is None:
         return
-    rows = csv.reader(chain([first], lines), delimiter=delimiter_of(first, form), strict=True)
+    field = header[0] if len(header) == 1 and not text_field else text_field or DEFAULT_FIELD
+    if field not in header:
+        raise Unreadable(path, no_column(field, header))
+    column = header.index(field)
+    for number, row in enumerate(rows, 2):
+        if len(row) == len(header):
+            yield row[column].encode("utf-8")
+        elif row:
+            left_out.add(number, f"other than the {len(header)} columns of the header")
+
+
+def _table(form: str, stream: Stream, path: str) -> Iterator[list[str]]:
+    """Yield the rows of a table; a line before them may name their delimiter, as for Excel."""
+    lines = chain.from_iterable(_lines(stream, path))
+    first = next(lines, "")
+    named = re.fullmatch(r"sep=(.)\r?\n", first)
+    csv.field_size_limit(LIMIT_BYTES)
+    lines = lines if named else chain([first] if first else (), lines)
+    rows = csv.reader(lines, delimiter=named[1] if named else delimiter_of(first, form), strict=True)
     try:
-        header = next(rows)
-        field = header[0] if len(header) == 1 and not text_field else text_field or DEFAULT_FIELD
-        if field not in header:
-            raise Unreadable(path, no_column(field, header))
-        column = header.index(field)
-        for number, row in enumerate(rows, 2):
-            if len(row) == len(header):
-                yield row[column].encode("utf-8")
-            elif row:
-                left_out.add(number, f"other than the {len(header)} columns of the header")
+        yield from rows
     except csv.Error as error:
         raise Unreadable(path, f"line {rows.line_num} is not valid {form.upper()}: {error}") from None
 
@@ -496,34 +504,30 @@ def _values_of_lines(stream: Stream, path: str) -> Iterator[bytes]:
         lines = block.split(b"\n")
         for place, line in enumerate(lines, number):
             if value := line.strip(b" \t\r\0\xef\xbb\xbf"):
-                if value[0] not in _BEGINNINGS or (not place and not _is_json(value)):
+                closed = value[-1] == _ENDS.get(value[0], value[-1])
+                if value[0] not in _BEGINNINGS or not closed or (not place and not _is_json(value)):
                     raise Unreadable(path, f"line {place + 1} is not JSON")
                 yield line
         number += len(lines) - 1
 
 
 def _is_json(value: bytes) -> bool:
-    try:
+    with suppress(ValueError, RecursionError):
         DECODER.decode(value.decode("utf-8"))
-    except (ValueError, RecursionError):
-        return False
-    return True
+        return True
+    return False
 
 
 def table_samples(source: Source, file: CorpusFile) -> SizesAndCounts:
     """Rows below the header, if the first row is one."""
     form = "tsv" if content_suffix(file.path) in (".tsv", ".tab") else "csv"
-    lines = chain.from_iterable(_lines(decompressed(source, file.compression), file.path))
-    if (first := next(lines, None)) is None:
-        return
-    csv.field_size_limit(LIMIT_BYTES)
-    rows = csv.reader(chain([first], lines), delimiter=delimiter_of(first, form))
-    try:
-        header, second = next(rows), next(rows, [])
-        count = (not is_header(header, second)) + bool(second) + sum(bool(row) for row in rows)
-    except csv.Error as error:
-        raise Unreadable(file.path, f"line {rows.line_num} is not valid {form.upper()}: {error}") from None
-    yield from even_shares(file.stored_bytes, count)
+    rows = _table(form, decompressed(source, file.compression), file.path)
+    header, second = next(rows, []), next(rows, [])
+    widths = Counter(map(len, chain([second], rows)))
+    del widths[0]  # blank lines
+    if widths.keys() - {len(header)}:
+        source.caution(f"rows of {form.upper()} with other than as many columns as its first row count as samples too")
+    yield from even_shares(file.stored_bytes, bool(header and not is_header(header, second)) + widths.total())
 
 
 def is_header(first: Sequence[str], second: Sequence[str]) -> bool:
@@ -553,9 +557,10 @@ def json_samples(source: Source, file: CorpusFile) -> SizesAndCounts:
 
 def _rows_within(found: dict[str, Any], path: str) -> int:
     """The samples of an object. Raises Unreadable: a list of it may hold samples, or parts of one."""
-    if (rows := columns_of(found)) is not None:
+    by_row = all("".join(column).isdecimal() for column in found.values() if isinstance(column, dict))
+    if by_row and (rows := columns_of(found)) is not None:
         return rows
-    lists = [name for name, one in found.items() if is_rows(one)]
+    lists = [name for name, one in found.items() if is_rows(one) or (name in WRAPPERS and is_rows(one, list))]
     inner = [name for name, one in found.items() if isinstance(one, dict)]
     if len(lists) == 1 and lists[0] in WRAPPERS:
         return len(found[lists[0]])
@@ -569,14 +574,13 @@ def _rows_within(found: dict[str, Any], path: str) -> int:
 WRAPPERS = ("data", "rows", "records", "examples", "instances", "items", "samples", "documents", "train", "validation", "test")
 #: first characters of a value of JSON
 _BEGINNINGS = b'{["-0123456789tfn'
+#: last characters by those first ones that have one
+_ENDS = dict(zip(b'{["', b'}]"', strict=True))
 SAMPLES = (
     SampleFormat(
-        "JSONL",
-        line_samples,
-        (".jsonl", ".ndjson", ".jsonlines", ".jl"),
-        tells=lambda head, *_: json_form(head) == "jsonl",
+        "JSONL", line_samples, (".jsonl", ".ndjson", ".jsonlines", ".jl"), tells=lambda head, *_: json_form(head) == "jsonl",
         packed=True,
     ),
     SampleFormat("JSON", json_samples, (".json",), tells=lambda head, *_: json_form(head) == "json", packed=True),
     SampleFormat("CSV", table_samples, (".csv", ".tsv", ".tab", ".psv"), packed=True),
-)
+)  # fmt: skip

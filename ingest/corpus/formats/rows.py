@@ -204,9 +204,9 @@ def text_in(row: Any, field: str) -> bytes:
         raise ValueError("half of a surrogate pair, which UTF-8 cannot hold") from None
 
 
-def is_rows(found: Any) -> bool:
-    """Whether a JSON value is a list of objects."""
-    return isinstance(found, list) and bool(found) and all(isinstance(row, dict) for row in found)
+def is_rows(found: Any, kind: type = dict) -> bool:
+    """Whether a JSON value is a list of objects, or of lists."""
+    return isinstance(found, list) and bool(found) and all(isinstance(row, kind) for row in found)
 
 
 def columns_of(found: Mapping[str, Any]) -> int | None:
