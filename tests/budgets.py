@@ -17,12 +17,12 @@ SMALL = 5
 CHOICES = ("choose", "choose_first", "withdraw")
 #: budget -> the most that is allowed
 BUDGETS = {
-    "lines of the package": 80_801,
+    "lines of the package": 81_511,
     "modules": 300,
-    "functions with at most five lines, %": 49.2,
+    "functions with at most five lines, %": 49.3,
     "choices outside the engine": 0,
-    "literals of quantity names outside the formulas": 5_595,
-    "lines of the tests": 50_663,
+    "literals of quantity names outside the formulas": 5_625,
+    "lines of the tests": 50_874,
     "pages of documentation": 107,
     "arrows up, by import or by name": 0,
 }

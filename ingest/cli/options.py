@@ -156,8 +156,11 @@ def _one_word(ctx: click.Context, parameter: click.Parameter, value: str | None)
     name = parameter.name or ""
     word = ctx.meta.get(WORD.format(name))
     if name == "model" and None not in (word, value) and word != value and _takes_gpu(ctx):
-        ctx.meta[WORD.format("gpu")], word = word, None  # `bw h100 --model resnet50`: the one word is the GPU
+        # `bw h100 --model resnet50`: the one word is the GPU
+        ctx.meta[WORD.format("gpu")], ctx.meta[WORD.format("moved")], word = word, value, None
     if word is not None and value not in (None, word):
+        if moved := ctx.meta.get(WORD.format("moved")):
+            name, value = "model", moved
         raise click.UsageError(f"{name.upper()}: found '{word}' and --{name} {value}, expected one of them")
     return value or word
 

@@ -148,9 +148,11 @@ computed_quantity("shard_graph_pages_bytes", "(1 + ceil(shard_vectors / records_
     "Index of one shard in pages: nodes with their links, and a page of header.", source="pgvector", where=PAGES,
     of="shard_index_bytes", when="graph_in_pages",
     example="shard_graph_pages_bytes(1_000, 0.5, 8_192) -> 16392192")  # fmt: skip
+computed_quantity("records_of_list_page", "maximum(records_of_full_page, 1)", "1", "Vectors in a full page of a list.",
+    example="records_of_list_page(29) -> 29")  # fmt: skip
 computed_quantity("shard_list_pages_bytes",
-    "(1 + ceil(index_lists / records_of_full_page) + ceil(maximum(index_lists, shard_vectors / records_of_full_page"
-    " + index_lists * (records_of_full_page - 1) / (2 * records_of_full_page)))) * index_page_bytes", "B",
+    "(1 + ceil(index_lists / records_of_list_page) + ceil(maximum(index_lists, shard_vectors / records_of_list_page"
+    " + index_lists * (records_of_list_page - 1) / (2 * records_of_list_page)))) * index_page_bytes", "B",
     "Index of one shard in pages: header, centres, and lists of which each ends within a page, at its middle on average.",
     source="pgvector", where=PAGES, of="shard_index_bytes", when="lists_in_pages",
     example="shard_list_pages_bytes(16, 29, 12_000, 8_192) -> 3473408")  # fmt: skip
@@ -301,12 +303,13 @@ computed_quantity("grown_query_bandwidth", "read_requests_per_second * query_blo
 input_quantity("index_growth", "1", "Vectors of an index in the last year of the plan, over those at its start.", default=1)
 computed_quantity("job_index_load_bandwidth", "minimum(index_load_bandwidth * index_growth, job_drawable_bandwidth)", "B/s",
     "Reads of all copies of an index that start, in the last year of the plan.", source=MODEL, where=DRAWN, above=False,
-    label="reads of starting copies")  # fmt: skip
+    label="reads of starting copies", example="job_index_load_bandwidth(2e9, 3, 72e9) -> 6000000000.0")  # fmt: skip
 computed_quantity("job_rebuild_bandwidth", "minimum(rebuild_write_bandwidth * index_growth, job_drawable_bandwidth)", "B/s",
     "Writes of rebuilds of an index, spread over the day, in the last year of the plan.", source=MODEL, where=DRAWN,
-    above=False, label="writes of rebuilds of the index")  # fmt: skip
+    above=False, label="writes of rebuilds of the index",
+    example="job_rebuild_bandwidth(2e9, 3, 72e9) -> 6000000000.0")  # fmt: skip
 computed_quantity("job_index_bytes", "indexed_bytes_held * index_growth", "B",
-    "Data held of an index in the last year of the plan.", label="data held with the index")  # fmt: skip
+    "Data held of an index in the last year of the plan.", label="data held with the index in the last year")  # fmt: skip
 computed_quantity("index_bytes_per_day", "rebuild_write_bandwidth * seconds_per_day", "B",
     "Bytes that rebuilds of an index write in a day.", above=False, label="index written per day")  # fmt: skip
 # An index on the drives of its nodes, which hold the new one beside the old
