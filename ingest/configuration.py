@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,7 +50,7 @@ def configuration_file() -> Path:
 
 
 _read: Configuration | None = None
-_decimal = False
+_decimal = ContextVar("decimal units whatever the user prefers", default=False)
 
 
 def configuration() -> Configuration:
@@ -73,18 +74,17 @@ def forget_configuration() -> None:
 
 def binary_first() -> bool:
     """Whether sizes and rates in bytes are displayed in powers of 1024 first."""
-    return not _decimal and (_read or configuration()).units == BINARY
+    return not _decimal.get() and (_read or configuration()).units == BINARY
 
 
 @contextmanager
 def decimal_units() -> Iterator[None]:
     """Display decimal units whatever the user prefers: the words of a tender are the same for everyone."""
-    global _decimal  # noqa: PLW0603
-    before, _decimal = _decimal, True
+    before = _decimal.set(True)
     try:
         yield
     finally:
-        _decimal = before
+        _decimal.reset(before)
 
 
 def read_configuration(path: Path) -> Configuration:

@@ -5,6 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 
 import pytest
 from conftest import EXAMPLES, clean_environment
@@ -97,6 +98,24 @@ def test_the_words_of_a_tender_are_the_same_for_everyone(configured):
     assert ingest.plan(EXAMPLES / "hpc-128-nodes.yaml").to_dict()["requirements"] == before["requirements"]
     with decimal_units():
         assert display(1e9, "B") == "1 GB (953.7 MiB)"
+    assert display(1e9, "B") == "953.7 MiB (1 GB)"
+
+
+def test_a_tender_in_another_thread_changes_no_units(configured):
+    configured("units: binary\n")
+    begun, done = threading.Event(), threading.Event()
+
+    def another():
+        with decimal_units():
+            begun.set()
+            done.wait()
+
+    (thread := threading.Thread(target=another, daemon=True)).start()
+    begun.wait()
+    assert display(1e9, "B") == "953.7 MiB (1 GB)"
+    with decimal_units():
+        done.set()
+        thread.join()
     assert display(1e9, "B") == "953.7 MiB (1 GB)"
 
 
