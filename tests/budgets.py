@@ -17,11 +17,11 @@ SMALL = 5
 CHOICES = ("choose", "choose_first", "withdraw")
 #: budget -> the most that is allowed
 BUDGETS = {
-    "lines of the package": 81_511,
+    "lines of the package": 81_516,
     "modules": 300,
     "functions with at most five lines, %": 49.32,
     "choices outside the engine": 0,
-    "literals of quantity names outside the formulas": 5_625,
+    "literals of quantity names outside the formulas": 5_628,
     "lines of the tests": 50_893,
     "pages of documentation": 107,
     "arrows up, by import or by name": 0,

@@ -351,12 +351,14 @@ def _notes(line: Requirement, loads: Sequence[Load]) -> tuple[str, ...]:
     notes = []
     # A line on metadata has one load, whatever files it opens.
     for size, load in zip(sizes if loads[0].operation in DATA else [None], loads, strict=True):
-        if size and load.io_bytes is not None and load.operation == "read" and (growth := load.io_bytes / size) > GROWN:
-            notes.append(
-                f"direct I/O takes no requests of {display(size, 'B', binary=False)}: the test uses"
-                f" {display(load.io_bytes, 'B')} and {growth:.3g} times fewer requests. It proves the bandwidth, not the"
-                " requests per second"
-            )
+        if size and load.io_bytes is not None and load.operation == "read":
+            growth = solve("request_growth", {"aligned_io_bytes": load.io_bytes, "requested_io_bytes": size})
+            if growth > GROWN:
+                notes.append(
+                    f"direct I/O takes no requests of {display(size, 'B', binary=False)}: the test uses"
+                    f" {display(load.io_bytes, 'B')} and {growth:.3g} times fewer requests. It proves the bandwidth, not the"
+                    " requests per second"
+                )
         given = {"required_bandwidth": load.threshold, "clients_under_test": load.clients}
         each = float(solve("required_bandwidth_per_client", given))
         if load.unit == "B/s" and each < TRIVIAL:

@@ -168,6 +168,9 @@ computed_quantity("capacity_left_per_client",
 computed_quantity("all_dataset_bytes", "acceptance_dataset_bytes * dataset_count", "B", "Bytes of all data sets of a tool.")
 computed_quantity("fill_seconds", "all_dataset_bytes / required_write_bandwidth", "s",
     "Time to fill the data sets at the required write bandwidth.")  # fmt: skip
+computed_quantity("request_growth", "aligned_io_bytes / requested_io_bytes", "1",
+    "I/O size of the test over that of the requirement; the test "
+    "needs fewer requests by this factor at equal bandwidth.")  # fmt: skip
 computed_quantity("acceptance_dataset_bytes", "acceptance_dataset_bytes_per_client * dataset_clients", "B",
     "Bytes of a data set.")  # fmt: skip
 computed_quantity("fill_request_bytes", "ceil(maximum(smallest_fill_request / aligned_io_bytes, 1)) * aligned_io_bytes", "B",
