@@ -43,7 +43,7 @@ class Latent(NamedTuple):
 
     def indexer(self, heads: int, width: int) -> Iterator[TableRow]:
         """DeepSeek-V3.2: a light attention that selects the tokens to attend to."""
-        yield from linear("indexer.q", heads * width, self.q_rank, kind="attention")
+        yield from linear("indexer.q", heads * width, self.q_rank or self.hidden, kind="attention")
         yield from linear("indexer.k", width, self.hidden, kind="attention")
         yield from norm("indexer.norm", width, bias=True)
         yield from linear("indexer.weights", heads, self.hidden, kind="attention")
@@ -70,9 +70,9 @@ def latent(
     )
 
 
-def _index(config: ModelConfig, a: Latent, heads: int) -> tuple[int, int, int]:
+def _index(config: ModelConfig, a: Latent, heads: int, ranked: bool = True) -> tuple[int, int, int]:
     """Heads of the indexer, their width, and the tokens that they choose for a query."""
-    if not a.q_rank:
+    if ranked and not a.q_rank:
         raise config.refuse("q_lora_rank", None, "a rank: the indexer reads the latent of Q")
     config.ignore("layer_types")
     return config.integer("index_n_heads", heads), config.integer("index_head_dim", 128), config.integer("index_topk", 2048)
@@ -84,7 +84,7 @@ class DeepSeek(NamedTuple):
     #: model_types, doc: see `Decoder`
     model_types: str
     doc: str
-    widths: tuple[int, int, int, int, int, int, int]  # defaults of `latent`
+    widths: tuple[int, int, int | None, int, int, int, int]  # defaults of `latent`
     #: words, layers, inner: default vocabulary, depth, inner width of a dense network
     words: int
     layers: int
@@ -101,13 +101,18 @@ class DeepSeek(NamedTuple):
     mlp_bias: bool | None = None
     last_norm: bool = False  # a norm after the experts too
 
-    def rows(self, config: ModelConfig, indexed: int | None = None, each: Sequence[TableRow] = ()) -> Iterator[TableRow]:
-        """Return the rows of one model: so many layers with an indexer, all where None, and further rows of each layer."""
+    def rows(
+        self, config: ModelConfig, indexed: int | None = None, each: Sequence[TableRow] = (), still: int = 0
+    ) -> Iterator[TableRow]:
+        """Return the rows of one model: so many layers with an indexer, all where None, and further rows of each layer.
+
+        In `still` layers the heads have no positions, and as wide.
+        """
         a = latent(config, *self.widths)
         if self.mlp_bias is False:
             config.only("mlp_bias", False)
         mlp_bias = bool(self.mlp_bias) and config.flag("mlp_bias", False)
-        index = _index(config, a, self.indexers) if self.indexers else None
+        index = _index(config, a, self.indexers, self.widths[2] is not None) if self.indexers else None
         deep = config.size("num_hidden_layers", self.layers, high=MAX_LAYERS)
         s = DecoderSizes(config, a.hidden, 0, deep, a.heads, a.heads, a.nope, config.size("vocab_size", self.words))
         if not self.number:
@@ -121,12 +126,15 @@ class DeepSeek(NamedTuple):
         width, chosen = config.whole(moe_intermediate_size=self.expert, num_experts_per_tok=self.chosen)
         number = config.integer("n_routed_experts|num_experts|num_local_experts", self.number)
         shared = width * config.integer("n_shared_experts", self.shared, low=0)
-        seen = windowed(a.attention(), 1, index[2], CHOSEN) if index else a.attention()
-        mixer = [*seen, *s.norms(2), *each]
+        mixer, others = (
+            [*(windowed(one.attention(), 1, index[2], CHOSEN) if index else one.attention()), *s.norms(2), *each]
+            for one in (a, a._replace(nope=a.nope + a.rope, rope=0))
+        )
         indexer = [*(a.indexer(*index[:2]) if index else ())]
         experts = [*s.experts(number, chosen, width, shared=shared, shared_bias=mlp_bias), *s.norms(int(self.last_norm))]
         yield from s.frame([
-            *times(deep, mixer),
+            *times(deep - still, mixer),
+            *times(still, others),
             *times(deep if indexed is None else indexed, indexer),
             *times(dense, s.gated(inner, mlp_bias)),
             *times(deep - dense, experts),
@@ -149,6 +157,8 @@ register(
              (7168, 64, 1536, 512, 128, 64, 128), 163840, 61, 18432, 2048, 192, 1, 1, 8, last_norm=True),
     DeepSeek("glm4_moe_lite", "GLM-4.7-Flash: latent attention, the first layer dense, 64 experts.",
              (2048, 20, 768, 512, 192, 64, 256), 154880, 47, 10240, 1536, 64, 1, 1, 4),
+    DeepSeek("sarvam_mla", "Sarvam-105B: DeepSeek-V3's structure at other sizes, without a latent for Q.",
+             (4096, 64, None, 512, 128, 64, 128), 262144, 32, 16384, 2048, 128, 1, 1, 8),
     DeepSeek("minicpm3", "MiniCPM3: latent attention with dense layers, tied.",
              (2560, 40, 768, 256, 64, 32, 64), 73448, 62, 6400, mlp_bias=True),
     DeepSeek("youtu", "Youtu-LLM: latent attention with dense layers, tied.",
@@ -169,17 +179,37 @@ def glm_moe_dsa(config: ModelConfig) -> Iterator[TableRow]:
     return glm.rows(config, kinds.count("full") if kinds else None)
 
 
-@family("hy_v4")
+@family("mistral_large4_text")
+def mistral_large4(config: ModelConfig) -> Iterator[TableRow]:
+    """Mistral Large 4: DeepSeek-V3.2 without a latent for Q; scores scaled by head, no positions in each fourth layer."""
+    large = DeepSeek("", "", (6144, 64, None, 512, 64, 64, 128), 204800, 72, 24576, 6144, 128, 1, 1, 4, indexers=32)
+    a = latent(config, *large.widths)
+    heads, *_ = _index(config, a, large.indexers, False)
+    deep = config.size("num_hidden_layers", large.layers, high=MAX_LAYERS)
+    config.only("kv_source_layers", [*range(deep)])
+    config.only("indexer_types", ["full"] * deep)
+    rotary = config.integers("no_rope_layers", deep, low=0, high=1)
+    still = deep // config.integer("no_rope_layer_interval", 4) if rotary is None else deep - sum(rotary)
+    each = [*norm("indexer.q_norm", a.hidden, True),
+            *(Weight("attention.scale", (number,), "attention") for number in (heads, heads, a.heads, a.heads))]  # fmt: skip
+    yield from large.rows(config, None, each, still)
+    yield Weight("position.scale", (a.rope // 2,), "position")
+
+
+@family("hy_v4", "hy_v4_vl_text")
 def hy_v4(config: ModelConfig) -> Iterator[TableRow]:
     """Hunyuan 4: DeepSeek-V3.2's attention with sinks, a gate and shared indexers, and several residual streams."""
     hunyuan = DeepSeek("", "", (2816, 32, 1536, 512, 192, 64, 256), 120832, 34, 6912, 768, 256, 1, 1, 8, indexers=16)
+    if config.data["model_type"] == "hy_v4_vl_text":
+        widths = (6144, 64, 2048, 512, 192, 64, 256)
+        hunyuan = hunyuan._replace(widths=widths, layers=78, inner=18432, expert=2048, indexers=32)
     a = latent(config, *hunyuan.widths)
     _index(config, a, hunyuan.indexers)
     config.only("gating_type", "elementwise")
     config.ignore("learnable_sink_init", "hc_magnitude")
     # The class has no prediction modules.
     config.only("num_nextn_predict_layers", 0)
-    deep = config.size("num_hidden_layers", 34, high=MAX_LAYERS)
+    deep = config.size("num_hidden_layers", hunyuan.layers, high=MAX_LAYERS)
     kinds = config.texts("indexer_types", deep, choices=("full", "shared"))
     full = kinds.count("full") if kinds else sum(layer == 0 or (layer - 1) % 4 == 0 for layer in range(deep))
     streams = config.integer("hc_mult", 4)

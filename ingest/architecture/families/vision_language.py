@@ -135,13 +135,14 @@ def _named_tower(config: ModelConfig, default: str) -> tuple[int, list[TableRow]
     return _TOWERS[kind](vision)
 
 
-@family("mistral3", "ministral3")
+@family("mistral3", "ministral3", "mistral_large4")
 def mistral3(config: ModelConfig) -> Iterator[TableRow]:
-    """Mistral Small 3.1 and Ministral 3: Pixtral; a projection of a norm, a merger of patches and two matrices."""
+    """Mistral Small 3.1 to Large 4: Pixtral; a projection of a norm, a merger of patches and two matrices."""
     if "text_config" not in config.data and config.data["model_type"] == "ministral3":
         yield from families()["ministral3_text"](config)
         return
-    text = yield from text_part(config, "mistral", True, sized=True)
+    large = config.data["model_type"] == "mistral_large4"
+    text = yield from text_part(config, "mistral_large4_text" if large else "mistral", not large, sized=True)
     width, tower = _named_tower(config, "pixtral")
     tower += norm("projector.norm", width)
     tower += linear("projector.merge", width, width * config.integer("spatial_merge_size", 2) ** 2)
@@ -175,6 +176,26 @@ def gemma3(config: ModelConfig) -> Iterator[TableRow]:
     text = yield from text_part(config, "gemma3_text", True)
     width, tower = siglip_tower(config.table_or_defaults("vision_config"))
     yield from aside([*tower, *norm("projector.norm", width), Weight("projector", (width, text_width(text)), "vision")])
+
+
+@family("hy_v4_vl")
+def hy_v4_vl(config: ModelConfig) -> Iterator[TableRow]:
+    """Hunyuan 4: learned places with one for the class, a merger of patches by two convolutions, a learned end of line."""
+    yield from text_part(config, "hy_v4_vl_text", False)
+    vision = config.table_or_defaults("vision_config")
+    hidden, inner, layers, heads = tower_sizes(vision, 1536, 6144, 40, 16)
+    patch, channels, image, out = vision.whole(patch_size=16, num_channels=3, max_image_size=2048, out_hidden_size=6144)
+    merged = hidden * vision.integer("spatial_merge_size", 2) ** 2
+    vision.only("num_key_value_heads", heads)
+    vision.ignore("interpolate_mode")
+    yield from aside([
+        *biased("patches", (hidden, channels, patch, patch), "vision"),
+        Weight("places", ((image // patch) ** 2 + 1, hidden), "vision"),
+        *times(layers, encoder_layer(vision, hidden, inner, heads)),
+        *norm("merger.norm", hidden),
+        *products("merger", merged, merged, out),
+        Weight("newline", (out,), "vision"),
+    ])  # fmt: skip
 
 
 @family("paligemma")
