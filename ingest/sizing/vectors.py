@@ -230,6 +230,7 @@ def vectors(**options: Unpack[VectorsOptions]) -> Answer:
     answer = with_unused(answer, settings)
     used = {*answer.used, *(TEXT if of_text else ()), *needs_below(unknown)}
     idle = [Option(one) for one, name in QUANTITIES.items() if name in numbers and name not in used]
+    idle += [Option("gpu")] if asked["gpu"] and not asked["embedding"] else []
     return revised(answer, warnings=(*answer.warnings, *map(unused, idle)))
 
 
@@ -425,24 +426,30 @@ def _check(known: Quantities, layout: Layout) -> None:
         raise option_error("vectors", f": found {count:,.0f} of a shard, expected at least {entries}")
     if layout.index.startswith("ivf") and not lists:
         raise option_error("lists", ": found 0, expected at least 1")
-    for name, most, of in (("search_list", count, "a shard"), ("fetched_records", known.value("vectors"), "the index")):
-        one = known.given.get(name) if name != "search_list" or layout.stores == "sectors" else None
+    searched = known.given.get("search_list") if layout.stores == "sectors" else None
+    candidates = math.inf if searched is None else searched.value * known.value("index_shards")
+    for key, name, most, of in (
+        ("search_list", "search_list", count if searched else math.inf, "vectors of a shard"),
+        ("top_k", "fetched_records", known.value("vectors"), "vectors of the index"),
+        ("top_k", "fetched_records", candidates, "candidates of a search"),
+        ("documents", "documents", known.value("tokens") if "tokens" in known.given else math.inf, "tokens of the text"),
+    ):
+        one = known.given.get(name)
         if one is not None and one.value > most:
-            why = f": found {one.value:,.0f}, expected at most the {most:,.0f} vectors of {of}"
-            raise option_error("top_k" if name == "fetched_records" else name, why)
+            raise option_error(key, f": found {one.value:,.0f}, expected at most the {most:,.0f} {of}")
     if lists > count:
         raise option_error("lists", f": found {lists:,.0f}, expected at most the {count:,.0f} vectors of a shard")
     if (cached := known.value("cached_nodes")) > known.value("vectors"):
         raise option_error("cached_nodes", f": found {cached:,.0f}, expected at most the {known.value('vectors'):,.0f} vectors")
-    for bound, (option, noun) in LIMITED.items():
+    for bound, (key, noun) in LIMITED.items():
         limit, name, least = getattr(layout, bound), bound[:-4], bound.endswith("_min")
-        if limit is None or (option, lists) == ("lists", 1):
+        if limit is None or (key, lists) == ("lists", 1):
             continue
         value = known.value(name)
         if value < limit.value if least else value > limit.value:
             found, end = (display(float(one), unit_of(name), binary=False) for one in (value, limit.value))
             why = f": found {found}{noun}, expected at {'least' if least else 'most'} {end} in {layout.name}"
-            raise option_error(option, why)
+            raise option_error(key, why)
     probes, code = (known.given.get(name) for name in ("probed_lists", "code_parts"))
     if probes is not None and lists and probes.value > lists:
         raise option_error("probes", f": found {probes.value:,.0f}, expected at most the {lists:,.0f} lists of a shard")

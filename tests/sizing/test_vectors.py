@@ -276,7 +276,8 @@ def test_one_list_has_whole_pages_however_few_they_are():
 
 
 def test_nothing_to_index_and_an_overlap_of_a_whole_chunk_are_refused():
-    for text, words in (({}, "the text behind the vectors"), ({"tokens": 10**6, "overlap": 512}, "less than the 512 tokens")):
+    for text, words in (({}, "the text behind the vectors"), ({"tokens": 10**6, "overlap": 512}, "less than the 512 tokens"),
+                        ({"tokens": 9, "documents": 10}, "found 10, expected at most the 9 tokens of the text")):  # fmt: skip
         with pytest.raises(UsageError, match=words):
             ingest.vectors(dimensions=64, index="flat", **text)
 
@@ -296,6 +297,7 @@ def test_an_option_that_moves_nothing_is_named_and_none_that_waits_for_another()
         ({"index": "flat", "degree": 10}, 1),
         ({"index": "diskann", "qps": 100}, 0),
         ({"index": "hnsw", "lists": 9}, 1),
+        ({"index": "hnsw", "gpu": "h100", "gpus": 2}, 2),
     ):
         found = ingest.vectors(vectors=10**6, dimensions=64, **options)
         without = {name: one for name, one in options.items() if name == "index"}
