@@ -261,12 +261,14 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items) -> None:
-    """Long modules first; with many examples (`make test-slow`), each property is a slow test."""
+    """Long modules first, after the order was drawn."""
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))
-    if settings.get_current_profile_name() == "many":
-        for item in items:
-            if is_hypothesis_test(getattr(item, "obj", None)):
-                item.add_marker("slow")
+
+
+def pytest_itemcollected(item) -> None:
+    """With many examples (`make test-slow`), each property is a slow test, before `-m slow` chooses."""
+    if settings.get_current_profile_name() == "many" and is_hypothesis_test(getattr(item, "obj", None)):
+        item.add_marker("slow")
 
 
 def pytest_terminal_summary(terminalreporter, config) -> None:

@@ -66,6 +66,11 @@ computed_quantity("usual_lists", "ceil(minimum(4 * shard_vectors ** 0.5, shard_v
     "Lists that are usual for so many vectors.",
     source="faiss", where="guidelines: 4 to 16 √n lists", whole=True,
     example="usual_lists(1_000_000) -> 4000")  # fmt: skip
+computed_quantity("usual_lists_in_pages", "ceil(minimum(shard_vectors / 1000, shard_vectors ** 0.5))", "1",
+    "Lists that are usual for so many vectors in a database.",
+    source="pgvector", where="README.md: rows / 1000 up to 1M rows, √rows beyond", whole=True,
+    example="usual_lists_in_pages(500), usual_lists_in_pages(200_000), usual_lists_in_pages(4_000_000) -> (1, 200, 2000)"
+)  # fmt: skip
 computed_quantity("shard_vectors", "vectors / index_shards", "1", "Vectors of one shard.")
 computed_quantity("stored_vector_bytes", "vector_dimensions * vector_element_bytes", "B", "A vector in the index.")
 input_quantity("record_vector_bytes", "B", "A vector of a record, or the code in its place.")
@@ -150,10 +155,12 @@ computed_quantity("shard_graph_pages_bytes", "(1 + ceil(shard_vectors / records_
     example="shard_graph_pages_bytes(1_000, 0.5, 8_192) -> 16392192")  # fmt: skip
 computed_quantity("records_of_list_page", "maximum(records_of_full_page, 1)", "1", "Vectors in a full page of a list.",
     example="records_of_list_page(29) -> 29")  # fmt: skip
+computed_quantity("pages_per_list", "shard_vectors / index_lists / records_of_list_page", "1",
+    "Pages that the vectors of a list of mean length fill.", example="pages_per_list(1_200, 5, 30) -> 8.0")  # fmt: skip
 computed_quantity("shard_list_pages_bytes",
-    "(1 + ceil(index_lists / records_of_list_page) + ceil(maximum(index_lists, shard_vectors / records_of_list_page"
-    " + index_lists * (records_of_list_page - 1) / (2 * records_of_list_page)))) * index_page_bytes", "B",
-    "Index of one shard in pages: header, centres, and lists of which each ends within a page, at its middle on average.",
+    "(1 + ceil(index_lists / records_of_list_page) + ceil(shard_vectors / records_of_list_page"
+    " + where(index_lists < 2, 0, index_lists * (records_of_list_page - 1) / (2 * records_of_list_page)))) * index_page_bytes",
+    "B", "Index of one shard in pages: header, centres, and lists of which each ends within a page, at its middle on average.",
     source="pgvector", where=PAGES, of="shard_index_bytes", when="lists_in_pages",
     example="shard_list_pages_bytes(16, 29, 12_000, 8_192) -> 3473408")  # fmt: skip
 input_quantity("navigation_bytes", "B", "Files beside the index that are held in memory to find the way in it.",

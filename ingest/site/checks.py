@@ -252,9 +252,9 @@ def of_headline(lines: Sequence[Requirement], clusters: Sequence[QuantityRow]) -
     largest = headline(lines)
     if {"read", "hold"} <= largest.keys():
         given = {"required_read_bandwidth": largest["read"].value, "required_usable_bytes": largest["hold"].value}
-        density = float(solve("read_density", given))
-        named = {"density": f"{density * 1000:.2g}", "sold": MOST_DENSE * 1000, "line": largest["read"].id}
-        yield finding("W79", {"read_density": density}, {}, "", **named)
+        rate = float(solve("read_density", given))
+        density, sold = (display(one * 1e12, "B/s", binary=False) for one in (rate, MOST_DENSE))
+        yield finding("W79", {"read_density": rate}, {}, "", density=density, sold=sold, line=largest["read"].id)
     draws = {row.name: float(row.known.value("node_drawable_bandwidth")) for row in clusters}
     for one in lines:
         groups = one.conditions.client_groups

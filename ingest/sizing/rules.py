@@ -313,7 +313,7 @@ ROWS = (
     Rule("W83", 7, **_said("no system of the catalog meets all mandatory lines ({why})", systems="none fits"),
          supply=("storage.at_least",), tender="R-READ R-WRITE R-RESTART R-CAP-03"),
     Rule("W79", 9, "read_density", ">", MOST_DENSE,
-         text="{line}: {density} GB/s for each usable TB; flash systems of the catalog deliver up to {sold:g}: more "
+         text="{line}: {density} for each usable TB; flash systems of the catalog deliver up to {sold}: more "
               "capacity than the data need would be bought for the rate", supply=("storage.at_least",), tender="R-READ"),
     Rule("W88", 26, "required_bandwidth_per_client", ">", "node_drawable_bandwidth", factor=ROUNDED,
          text="{line}: an equal share of {shown} for each client is more than the {at_most} that a node of {cluster} draws: "

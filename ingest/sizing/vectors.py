@@ -46,8 +46,15 @@ DEFAULTS = {
     "index_load_seconds": assumed(600, "copies of the index have 10 min to read it after a restart", "load_time"),
     "rebuilds_per_day": assumed(1, "the index is written once a day, by rebuilds and compaction", "rebuilds_per_day"),
 }
-#: What the name of a limit of a layout ends with, and the option of each quantity that has one.
-BOUNDS, LIMITED = ("_min", "_max"), {"index_degree": "degree", "index_lists": "lists", "stored_vector_bytes": "dimensions"}
+#: What the name of a limit of a layout ends with, and each limit with the option that it bounds and the noun of its number.
+BOUNDS = ("_min", "_max")
+LIMITED = {
+    "index_degree_min": ("degree", ""),
+    "index_degree_max": ("degree", ""),
+    "index_lists_max": ("lists", ""),
+    "pages_per_list_min": ("lists", " pages in each"),
+    "stored_vector_bytes_max": ("dimensions", ""),
+}
 #: index -> neighbours of a node
 USUAL_DEGREES = {
     "hnsw": Input(16, source="hnswlib", where="README.md: M=16 by default", grade="published").by_default(
@@ -57,6 +64,12 @@ USUAL_DEGREES = {
         "64 neighbours, as in MLPerf Storage 3.0", "degree"
     ),
 }
+#: what an index of lists stores -> the quantity of its usual lists, its source, the place there, and the note
+USUAL_LISTS = {
+    "vectors": ("usual_lists", "faiss", "guidelines: 4 to 16 √n lists", "4 √vectors lists"),
+    "lists in pages": ("usual_lists_in_pages", "pgvector", "README.md: rows / 1000, or √rows beyond 1M rows",
+                       "a list for 1,000 vectors, √vectors lists beyond a million"),
+}  # fmt: skip
 CODE_BUDGET = "knowhere.DISKANN.build.pq_code_budget_gb_ratio: 0.125 of the vectors"
 #: Results that no query moves.
 OF_LOAD = ("load_seconds", "index_load_bandwidth", "rebuild_write_bandwidth", "ingest_vectors_per_second")
@@ -127,7 +140,7 @@ class IndexOptions(TypedDict, total=False):
     ]
     dtype: Annotated[str | None, option("Numbers of a vector: {choices}; those of the layout.", "TYPE", choices=WIDTHS)]
     degree: Annotated[Amount, option("Neighbours of a node: M of HNSW, R of DiskANN.", quantity="index_degree")]
-    lists: Annotated[Amount, option("Lists of each shard; 4 √vectors by default.", quantity="index_lists")]
+    lists: Annotated[Amount, option("Lists of each shard; as the library advises by default.", quantity="index_lists")]
     code_bytes: Annotated[Amount, option("Bytes of the code of a vector, 8 bits for each part.", quantity="code_parts")]
     replicas: Annotated[Amount, option("Copies that answer queries; {default} by default.", quantity="index_replicas")]
     shards: Annotated[Amount, option("Parts, each over its own vectors; {default} by default.", quantity="index_shards")]
@@ -217,6 +230,7 @@ def vectors(**options: Unpack[VectorsOptions]) -> Answer:
     answer = with_unused(answer, settings)
     used = {*answer.used, *(TEXT if of_text else ()), *needs_below(unknown)}
     idle = [Option(one) for one, name in QUANTITIES.items() if name in numbers and name not in used]
+    idle += [Option("gpu")] if asked["gpu"] and not asked["embedding"] else []
     return revised(answer, warnings=(*answer.warnings, *map(unused, idle)))
 
 
@@ -383,9 +397,10 @@ def _built(given: dict[str, Input], layout: Layout, asked: Mapping[str, Any], ow
     known = Quantities(given, owner)
     known.state(*cases)
     if in_lists:
-        usual = float(solve("usual_lists", {"shard_vectors": known.value("shard_vectors")}))
-        known.give_default("index_lists", Input(usual, source="faiss", where="guidelines: 4 to 16 √n lists", grade="published")
-                           .by_default("4 √vectors lists", "lists"))  # fmt: skip
+        name, source, where, note = USUAL_LISTS.get(layout.stores, USUAL_LISTS["vectors"])
+        usual = float(solve(name, {"shard_vectors": known.value("shard_vectors")}))
+        item = Input(usual, source=source, where=where, grade="published")
+        known.give_default("index_lists", item.by_default(note, "lists"))
     if layout.stores == "sectors":
         # A code has as many parts as its budget has bytes, at most one for each dimension.
         size = min(known.value("usual_code_parts"), getattr(layout.code_parts_max, "value", math.inf))
@@ -411,22 +426,30 @@ def _check(known: Quantities, layout: Layout) -> None:
         raise option_error("vectors", f": found {count:,.0f} of a shard, expected at least {entries}")
     if layout.index.startswith("ivf") and not lists:
         raise option_error("lists", ": found 0, expected at least 1")
-    for name, most, of in (("search_list", count, "a shard"), ("fetched_records", known.value("vectors"), "the index")):
-        one = known.given.get(name) if name != "search_list" or layout.stores == "sectors" else None
+    searched = known.given.get("search_list") if layout.stores == "sectors" else None
+    candidates = math.inf if searched is None else searched.value * known.value("index_shards")
+    for key, name, most, of in (
+        ("search_list", "search_list", count if searched else math.inf, "vectors of a shard"),
+        ("top_k", "fetched_records", known.value("vectors"), "vectors of the index"),
+        ("top_k", "fetched_records", candidates, "candidates of a search"),
+        ("documents", "documents", known.value("tokens") if "tokens" in known.given else math.inf, "tokens of the text"),
+    ):
+        one = known.given.get(name)
         if one is not None and one.value > most:
-            why = f": found {one.value:,.0f}, expected at most the {most:,.0f} vectors of {of}"
-            raise option_error("top_k" if name == "fetched_records" else name, why)
+            raise option_error(key, f": found {one.value:,.0f}, expected at most the {most:,.0f} {of}")
     if lists > count:
         raise option_error("lists", f": found {lists:,.0f}, expected at most the {count:,.0f} vectors of a shard")
     if (cached := known.value("cached_nodes")) > known.value("vectors"):
         raise option_error("cached_nodes", f": found {cached:,.0f}, expected at most the {known.value('vectors'):,.0f} vectors")
-    for bound in ("index_degree_min", "index_degree_max", "index_lists_max", "stored_vector_bytes_max"):
+    for bound, (key, noun) in LIMITED.items():
         limit, name, least = getattr(layout, bound), bound[:-4], bound.endswith("_min")
-        value = known.value(name) if limit is not None else 0
-        if limit is not None and (value < limit.value if least else value > limit.value):
+        if limit is None or (key, lists) == ("lists", 1):
+            continue
+        value = known.value(name)
+        if value < limit.value if least else value > limit.value:
             found, end = (display(float(one), unit_of(name), binary=False) for one in (value, limit.value))
-            why = f": found {found}, expected at {'least' if least else 'most'} {end} in {layout.name}"
-            raise option_error(LIMITED[name], why)
+            why = f": found {found}{noun}, expected at {'least' if least else 'most'} {end} in {layout.name}"
+            raise option_error(key, why)
     probes, code = (known.given.get(name) for name in ("probed_lists", "code_parts"))
     if probes is not None and lists and probes.value > lists:
         raise option_error("probes", f": found {probes.value:,.0f}, expected at most the {lists:,.0f} lists of a shard")

@@ -127,10 +127,11 @@ KINDS = st.sampled_from([
     {"index": "flat"}, {"index": "hnsw", "degree": 24}, {"index": "hnsw", "layout": "usearch", "dtype": "int8"},
     {"index": "ivf-pq", "code_bytes": 16, "lists": 100}, {"index": "diskann", "degree": 40},
     {"index": "ivf-flat", "layout": "lance", "lists": 100}, {"index": "hnsw", "layout": "pgvector", "degree": 16},
-    {"index": "hnsw", "layout": "pgvector", "dtype": "float16"}, {"index": "ivf-flat", "layout": "pgvector", "lists": 100},
+    {"index": "hnsw", "layout": "pgvector", "dtype": "float16"}, {"index": "ivf-flat", "layout": "pgvector"},
 ])  # fmt: skip
 COUNTS = st.integers(1_000, 10**9)
-DIMENSIONS = st.integers(1, 256).map(lambda number: 16 * number)
+#: as many as a vector of pgvector has
+DIMENSIONS = st.integers(1, 125).map(lambda number: 16 * number)
 GROWING = ("index_bytes", "memory_bytes", "build_scratch_bytes", "source_bytes", "usable_bytes", "rebuild_write_bandwidth")
 
 
@@ -138,7 +139,7 @@ GROWING = ("index_bytes", "memory_bytes", "build_scratch_bytes", "source_bytes",
 def test_more_or_wider_vectors_need_no_less(kind, vectors, more, dimensions, wider):
     few, *many = (
         ingest.vectors(vectors=count, dimensions=size, **kind).results
-        for count, size in ((vectors, dimensions), (vectors + more, dimensions), (vectors, dimensions + 16 * wider))
+        for count, size in ((vectors, dimensions), (vectors + more, dimensions), (vectors, min(dimensions + 16 * wider, 2000)))
     )
     for name in GROWING:
         assert few[name].value <= min(one[name].value for one in many), name
@@ -220,6 +221,9 @@ def test_a_measurement_gives_documents_tokens_and_bytes_and_ratios_where_the_tok
 def test_lists_are_usual_for_the_vectors_and_never_more_than_these():
     assert ingest.vectors(vectors=10**6, dimensions=8, index="ivf-flat").given["index_lists"].value == 4000
     assert ingest.vectors(vectors=10, dimensions=8, index="ivf-flat").given["index_lists"].value == 10
+    for vectors, lists in ((10**6, 1000), (10**8, 10_000)):
+        found = ingest.vectors(vectors=vectors, dimensions=8, index="ivf-flat", layout="pgvector").given["index_lists"]
+        assert (found.value, found.source) == (lists, "pgvector")
 
 
 def test_an_embedding_model_gives_dimensions_and_a_rate():
@@ -245,8 +249,35 @@ def test_what_no_index_has_is_refused(options, words):
         ingest.vectors(vectors=10**6, dimensions=64, **options)
 
 
+@pytest.mark.parametrize(
+    ("index", "option", "within", "beyond"),
+    [
+        ("hnsw", "degree", 16, 15),
+        ("hnsw", "degree", 100, 101),
+        ("hnsw", "dimensions", 2000, 2001),
+        ("ivf-flat", "dimensions", 2000, 2001),
+        ("ivf-flat", "lists", 8620, 8621),  # 29 vectors of 64 dimensions in a page, four pages in a list
+        ("diskann", "code_bytes", 512, 513),
+    ],
+)
+def test_sizes_at_the_end_of_what_was_counted_are_answered_and_none_beyond(index, option, within, beyond):
+    layout = "diskann" if index == "diskann" else "pgvector"
+    options = {"vectors": 10**6, "dimensions": 1000 if index == "diskann" else 64, "index": index, "layout": layout}
+    assert value("index_bytes", **options | {option: within}) > 0
+    with pytest.raises(UsageError, match=f"--{option.replace('_', '-')}: found .*, expected at (least|most)"):
+        value("index_bytes", **options | {option: beyond})
+
+
+def test_one_list_has_whole_pages_however_few_they_are():
+    for vectors in (1, 29, 30, 500, 1000):
+        found = ingest.vectors(vectors=vectors, dimensions=64, index="ivf-flat", layout="pgvector")
+        assert found.given["index_lists"].value == 1
+        assert found.results["index_bytes"].value == (2 + -(-vectors // 29)) * 8192
+
+
 def test_nothing_to_index_and_an_overlap_of_a_whole_chunk_are_refused():
-    for text, words in (({}, "the text behind the vectors"), ({"tokens": 10**6, "overlap": 512}, "less than the 512 tokens")):
+    for text, words in (({}, "the text behind the vectors"), ({"tokens": 10**6, "overlap": 512}, "less than the 512 tokens"),
+                        ({"tokens": 9, "documents": 10}, "found 10, expected at most the 9 tokens of the text")):  # fmt: skip
         with pytest.raises(UsageError, match=words):
             ingest.vectors(dimensions=64, index="flat", **text)
 
@@ -266,6 +297,7 @@ def test_an_option_that_moves_nothing_is_named_and_none_that_waits_for_another()
         ({"index": "flat", "degree": 10}, 1),
         ({"index": "diskann", "qps": 100}, 0),
         ({"index": "hnsw", "lists": 9}, 1),
+        ({"index": "hnsw", "gpu": "h100", "gpus": 2}, 2),
     ):
         found = ingest.vectors(vectors=10**6, dimensions=64, **options)
         without = {name: one for name, one in options.items() if name == "index"}

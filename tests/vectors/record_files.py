@@ -35,6 +35,7 @@ def drawn(vectors, dimensions, seed=0):
 def faiss(folder):
     import faiss as library
 
+    library.omp_set_num_threads(1)  # more wait for each other by spinning, for minutes on a busy machine
     for vectors, dimensions, size, code in SHAPES:
         data, path = drawn(vectors, dimensions), folder / "index"
         centres = library.IndexFlatL2(dimensions)
@@ -122,10 +123,12 @@ def pgvector(folder):
     found = "select 'found', extversion, current_setting('server_version'), pg_relation_size('made') from pg_extension"
     kinds = ("float32", "vector", "hnsw"), ("float16", "halfvec", "hnsw"), ("float32", "vector", "ivf-flat")
     for (dtype, word, index), (fewest, dimensions, size, _) in itertools.product(kinds, SHAPES):
-        # Each list ends within a page: of few pages its mean says little.
+        # A list for 1,000 vectors, as pgvector advises, and as many lists as its layout takes: four full pages for each.
         of_lists = index == "ivf-flat"
         vectors = fewest * (4 if of_lists else 1)
-        options = f"lists={size}" if of_lists else f"m={size}, ef_construction={2 * size}"
+        of_page = 8160 // (-(-(4 * dimensions + 16) // 8) * 8 + 4)
+        lists = vectors // (1000 if size == 16 else 4 * of_page)
+        options = f"lists={lists}" if of_lists else f"m={size}, ef_construction={2 * size}"
         numbers = f"select array_agg(random() + i * 0 + j * 0) from generate_series(1, {dimensions}) j"
         printed = server.psql(
             f"create table of (v {word}({dimensions}));"
@@ -136,7 +139,7 @@ def pgvector(folder):
         here, server_version, count = re.search(r"found *\| *(\S+) *\| *(\S+).*\| *(\d+)", printed).groups()
         yield {"layout": "pgvector", "index": index, "version": f"pgvector {here} with PostgreSQL {server_version}",
                "dtype": dtype, "vectors": vectors, "dimensions": dimensions, "bytes": count,
-               ("lists" if of_lists else "degree"): size}  # fmt: skip
+               **({"lists": lists} if of_lists else {"degree": size})}  # fmt: skip
 
 
 def row(layout, index, package, data, size, dtype="float32", **words):
