@@ -67,8 +67,11 @@ computed_quantity("clients_read_ceiling", "client_bandwidth_per_node * nodes * s
     "Read bandwidth of the storage clients of all nodes, at the size of the requests.")  # fmt: skip
 computed_quantity("client_read_ceiling", "client_bandwidth_per_node * small_read_factor", "B/s/node",
     "Read bandwidth of the storage client of one node, at the size of the requests.")  # fmt: skip
-computed_quantity("clients_write_ceiling", "client_write_bandwidth_per_node * nodes", "B/s",
-    "Write bandwidth of the storage clients of all nodes.")  # fmt: skip
+computed_quantity("writing_nodes", "nodes", "node", "Nodes that write concurrently: all, unless a need has its own.")
+computed_quantity("nics_write_ceiling", "storage_nic_bandwidth_per_node * writing_nodes", "B/s",
+    "Bandwidth of the storage NICs of all nodes that write.")  # fmt: skip
+computed_quantity("clients_write_ceiling", "client_write_bandwidth_per_node * writing_nodes", "B/s",
+    "Write bandwidth of the storage clients of all nodes that write.")  # fmt: skip
 computed_quantity("units_read_ceiling", "unit_read_bandwidth * units", "B/s",
     "Aggregate read bandwidth of the units of a system.")  # fmt: skip
 computed_quantity("units_write_ceiling", "unit_write_bandwidth * units", "B/s",
@@ -84,8 +87,8 @@ computed_quantity("nvme_bandwidth_of_drives", "nvme_drive_read_bandwidth * nvme_
     "Aggregate read bandwidth of the local drives of one node.")  # fmt: skip
 computed_quantity("nvme_read_ceiling", "nvme_read_bandwidth_per_node * nodes * small_read_factor", "B/s",
     "Read bandwidth of the local drives of all nodes, at the size of the requests.")  # fmt: skip
-computed_quantity("nvme_write_ceiling", "nvme_drive_write_bandwidth * nvme_drives_per_node * nodes", "B/s",
-    "Write bandwidth of the local drives of all nodes.")  # fmt: skip
+computed_quantity("nvme_write_ceiling", "nvme_drive_write_bandwidth * nvme_drives_per_node * writing_nodes", "B/s",
+    "Write bandwidth of the local drives of all nodes that write.")  # fmt: skip
 computed_quantity("nvme_requests_ceiling", "nvme_drive_io_per_second * nvme_drives_per_node * nodes", "1/s",
     "Random reads per second of the local drives of all nodes.")  # fmt: skip
 computed_quantity("nvme_capacity", "nvme_bytes_per_node * nodes * fill_limit", "B",

@@ -131,7 +131,7 @@ def of_policies(policies: Mapping[str, Policy]) -> Iterator[Finding | None]:
         sized: dict[str, Valued | float | None] = {"gpus": gpus, "gpus_chosen_for": float(gpus.value)}
         if "gpus_of_failures" in given:
             yield finding("C12", sized, owner=name)
-        if any(size in given and size not in stated for size in ("tensor_parallel", "pipeline_parallel")):
+        if chosen := any(size in given and size not in stated for size in LAID_OUT):
             yield finding("C13", sized, owner=name)
         yield finding("E08", known, owner=name)
         if is_sized_by_waste(policy.mode, stated):
@@ -146,7 +146,9 @@ def of_policies(policies: Mapping[str, Policy]) -> Iterator[Finding | None]:
         if "write_bandwidth" in stated:
             yield finding("E04", known, {"mode": policy.mode}, name)
         files = policy.steps.get("checkpoint_files")
-        for quantity, rule in {**LAID_OUT, **(STATED_SIZE if files is not None and files.formula is None else {})}.items():
+        # Parallel sizes that are chosen, and files that are counted, follow no formula.
+        counted = chosen or (files is not None and files.formula is None)
+        for quantity, rule in {**LAID_OUT, **(STATED_SIZE if counted else {})}.items():
             if quantity in stated:
                 yield finding(rule, {quantity: stated[quantity], "as_counted": float(stated[quantity].value)}, owner=name)
 

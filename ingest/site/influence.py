@@ -154,7 +154,9 @@ def _keys_of(step: Step, plan: Plan) -> Iterator[str]:
             ways[0].in_site_file if ways and step.name not in ALONE else ""
         )
         jobs = plan.site.section("jobs")
-        owners = [step.owner] if step.owner else [name for name, job in jobs.items() if path.partition(".")[0] in job]
+        # A key chooses another formula for a job that does not take the value that several share.
+        resting = {step.owner} if step.owner else {one.owner for one in plan.tree.above([step])}
+        owners = [name for name, job in jobs.items() if name in resting and (step.owner or path.partition(".")[0] in job)]
         path = path.replace("datasets.*", "datasets.{}")
         if "{}" in path or path.partition(".")[0] in OF_THE_SITE:
             paths = [path.format(step.owner)] if step.owner or "{}" not in path else []

@@ -53,7 +53,7 @@ _HELD, _FABRIC = "required_usable_bytes", "fabric_bandwidth_needed"
 HOST_LINK = Layer("GPU host link", _READ, "host_links_read_ceiling", NODE, supply="gpu")
 NIC = Layer("storage NIC", _READ, "nics_read_ceiling", NODE, supply="node")
 NIC_ONE = Layer("NIC, one node", _NODE, "storage_nic_bandwidth_per_node", NODE, supply="node")
-NIC_WRITES = Layer("storage NIC, writes", _WRITE, "nics_read_ceiling", NODE, supply="node")
+NIC_WRITES = Layer("storage NIC, writes", _WRITE, "nics_write_ceiling", NODE, supply="node")
 # The storage client
 CLIENT = Layer(
     "protocol client", _READ, "clients_read_ceiling", CLIENTS, "Read bandwidth of all clients", supply="client",

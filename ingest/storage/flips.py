@@ -28,6 +28,7 @@ from ingest.storage.need import NODES, READS, TO_BUY, Need, io_size_of, link_of,
 from ingest.storage.replanning import (
     CONDITIONS,
     READ_NEED,
+    WRITE_NEED,
     Again,
     Carried,
     Judge,
@@ -245,12 +246,11 @@ class _Lines:
             row.name: (float(row.known.value(NODES)), row.step(READS), link_of(plan.catalog.get(Node, row.words["node"])))
             for row in rows
         }
-        #: The lines of which the largest has the clients and the requests of the need, by number.
-        self.reading = [
-            place
-            for place, one in enumerate(self.lines)
-            if self.needs[place] == READ_NEED and one.requirement.conditions.clients
-        ]
+        #: The lines of which the largest has the clients and the requests of the need, by number; those of what writes.
+        self.reading, self.writing = (
+            [place for place, one in enumerate(self.lines) if self.needs[place] == need and one.requirement.conditions.clients]
+            for need in (READ_NEED, WRITE_NEED)
+        )
         self.sizes = {place: io_size_of(self.lines[place].requirement.conditions) or math.nan for place in self.reading}
         reads = (read[:2] for place in self.reading for read in self.lines[place].reads)
         ends = [
@@ -303,11 +303,13 @@ class _Lines:
             step = self.lines[place].step
             computed[row] = known.get(step, step.value)
         found[moving] = self._required(computed, known, moving)
-        largest = numpy.array(self.reading)[found[self.reading].argmax(axis=0)] if self.reading else []
-        clients = numpy.array([float(self.lines[place].requirement.conditions.clients) for place in largest])
+        largest, writes = (numpy.array(of)[found[of].argmax(axis=0)] if of else [] for of in (self.reading, self.writing))
+        clients, writers = (
+            numpy.array([float(self.lines[place].requirement.conditions.clients) for place in of]) for of in (largest, writes)
+        )
         means = {place: self._mean_requests(place, known, len(values)) for place in {*largest}}
         sizes = numpy.array([means[place][column] for column, place in enumerate(largest)])
-        return Required(found, clients, sizes)
+        return Required(found, clients, sizes, writers)
 
     def required_at(self, one: SiteInput, value: float) -> dict[str, float]:
         """What each line requires with a value of an input, by id, and the conditions of the largest read line, by name."""
@@ -357,29 +359,31 @@ class _Lines:
         return found
 
     def chosen_otherwise(self, one: SiteInput, values: Any, above: Sequence[Step], moving: Sequence[int]) -> Any:
-        """Whether planning may choose otherwise than today, for each value of an input.
+        """Whether planning may choose otherwise than today, for each value of an input: for what is stored, and for rates.
 
-        It chooses by the rules of the plan, by what the nodes of a cluster draw, by the cluster whose nodes read most, and by
-        whether the line that reads most has most requests.
+        It chooses by the rules of the plan; for rates by what the nodes of a cluster draw, too, by the cluster whose nodes read
+        most, and by whether the line that reads most has most requests.
         """
         import numpy
 
         tried = numpy.array([one.value, *values])
         known = self.tree.again(dict.fromkeys(one.steps, tried), above)
-        required, clients, _ = self.at(one, tried, above, moving)
+        required, clients, *_ = self.at(one, tried, above, moving)
         apart = self._requests_apart(required, known)
-        found = apart != apart[0]
+        stored, rates = numpy.zeros(len(tried), bool), apart != apart[0]
         for rule, *ends in self.choices:
             value, limit = (_entries(known, end, len(tried)) for end in ends)
-            outcome = value.argmax(axis=0) if rule.sign == "largest" else rule.compares(value[0], limit[0])
-            found |= outcome != outcome[0]
+            deciding = rule.sign == "largest"  # the entry with the conditions of a line, whose value is that of its formula
+            outcome = value.argmax(axis=0) if deciding else rule.compares(value[0], limit[0])
+            rates |= outcome != outcome[0]
+            stored |= ~numpy.array(deciding) & (outcome != outcome[0])
         for place in moving:
             if (most := self.lines[place].most) is not None and most.inputs:
                 least = _entries(known, most.inputs[0], len(tried)).min(axis=0)
                 more = _entries(known, self.lines[place].step, len(tried))[0] > least
-                found |= more != more[0]
+                rates |= more != more[0]
         if len(self.clusters) < 2:
-            return found[1:]
+            return numpy.array([stored, rates])[:, 1:]
         reads = {
             name: _entries(known, 0.0 if step is None else step, len(tried))[0] for name, (_, step, _) in self.clusters.items()
         }
@@ -390,7 +394,7 @@ class _Lines:
             )
             for at in range(len(tried))
         ]
-        return found[1:] | (numpy.array(judged[1:]) != judged[0])
+        return numpy.array([stored, rates | (numpy.array(judged) != judged[0])])[:, 1:]
 
     def _required(self, computed: Any, known: Mapping[Step, Any], moving: Any) -> Any:
         """The values of lines, rounded and limited; nothing where a line is for information only."""
@@ -506,8 +510,11 @@ def _turned(one: SiteInput, lines: _Lines, held: Sequence[Carried]) -> Iterator[
     today = int(numpy.flatnonzero(values == one.value)[0])
     required = lines.at(one, values, above, moving)
     brackets = list[_Bracket]()
-    otherwise = numpy.flatnonzero(lines.chosen_otherwise(one, values, above, moving))
-    alike = values[max(otherwise[otherwise < today], default=-1) + 1 : min(otherwise[otherwise > today], default=len(values))]
+    # Where planning may choose otherwise, the recorded formulas say nothing.
+    alike = [
+        values[max(at[at < today], default=-1) + 1 : min(at[at > today], default=len(values))]
+        for at in map(numpy.flatnonzero, lines.chosen_otherwise(one, values, above, moving))
+    ]
     for system in held:
         holds = system.carried(required)
         for place in numpy.flatnonzero(system.moved(required) & system.decides).tolist():
@@ -515,8 +522,7 @@ def _turned(one: SiteInput, lines: _Lines, held: Sequence[Carried]) -> Iterator[
             near = [*other[other > today][:1], *other[other < today][-1:]]
             brackets += [_Bracket(system, place, *map(float, values[[at - 1 if at > today else at + 1, at]])) for at in near]
             if not near:
-                # Where planning may choose otherwise, the recorded formulas say nothing of lines with rates.
-                tried = values if lines.needs[place] in STORED else alike
+                tried = alike[lines.needs[place] not in STORED]
                 if len(tried) > 1:
                     yield Steady(system.name, lines.names[place], one.name, float(tried[0]), float(tried[-1]))
     while any(not _close(item.kept, item.turned, whole) for item in brackets):
@@ -537,8 +543,7 @@ def _turned(one: SiteInput, lines: _Lines, held: Sequence[Carried]) -> Iterator[
         layer = next(layer for layer, kept, turned in rows if kept != turned)
         name = item.system.name, lines.names[item.line], layer.layer.name, one.name, unit_of(one.steps[0].name)
         flip = Flip(*name, one.value, item.turned, whole, before, after, one.low, one.high)
-        rate = lines.needs[item.line] not in STORED
-        if suspect[at] and rate:
+        if suspect[int(lines.needs[item.line] not in STORED)][at]:
             yield Suspect(one, flip, *sides[at])
         else:
             yield flip

@@ -215,31 +215,37 @@ def need_in(line: Requirement) -> str:
 
 
 def _conditions(counting: Sequence[Requirement]) -> tuple[dict[str, Input], str]:
-    """Clients, I/O size and threads of the largest read line with clients, else of the largest write line; its pattern."""
-    for need in ("read_bandwidth_needed", "write_bandwidth_needed"):
-        lines = [line for line in counting if need_in(line) == need and line.conditions.clients]
-        if not lines:
-            continue
-        line = max(lines, key=lambda line: line.value)
-        conditions, reads = line.conditions, need == "read_bandwidth_needed"
-        in_flight: float | None = conditions.threads
-        if conditions.queue_depth is not None and conditions.clients:
-            # Of one client: its threads, each with the outstanding I/Os that the line allows.
-            depth = {"line_queue_depth": conditions.queue_depth, "line_clients": conditions.clients}
-            in_flight = float(solve("queue_depth_of_client", depth))
-        found = {
-            "nodes": conditions.clients,
-            # The size of writes says nothing about reads.
-            "io_bytes": io_size_of(conditions) if reads else None,
-            "requests_in_flight_per_node": in_flight,
-        }
-        given = {
-            name: Input(check_value(name, value, f"{line.id}: {name}"), origin="user", note=f"a condition of {line.id}")
-            for name, value in found.items()
-            if value is not None
-        }
-        return given, _pattern(conditions) if reads else ""
-    return {}, ""
+    """Clients, I/O size and threads of the largest read line with clients, else of the largest write line; its pattern.
+
+    What writes has the clients of the largest write line.
+    """
+    having = [line for line in counting if line.conditions.clients]
+    reads, writes = (
+        max((line for line in having if need_in(line) == need), key=lambda line: line.value, default=None)
+        for need in ("read_bandwidth_needed", "write_bandwidth_needed")
+    )
+    line = reads or writes
+    if line is None:
+        return {}, ""
+    conditions = line.conditions
+    in_flight: float | None = conditions.threads
+    if conditions.queue_depth is not None and conditions.clients:
+        # Of one client: its threads, each with the outstanding I/Os that the line allows.
+        depth = {"line_queue_depth": conditions.queue_depth, "line_clients": conditions.clients}
+        in_flight = float(solve("queue_depth_of_client", depth))
+    found = {
+        "nodes": (line, conditions.clients),
+        # The size of writes says nothing about reads.
+        "io_bytes": (line, io_size_of(conditions) if reads else None),
+        "requests_in_flight_per_node": (line, in_flight),
+        "writing_nodes": (writes or line, writes.conditions.clients if writes else None),
+    }
+    given = {
+        name: Input(check_value(name, value, f"{of.id}: {name}"), origin="user", note=f"a condition of {of.id}")
+        for name, (of, value) in found.items()
+        if value is not None
+    }
+    return given, _pattern(conditions) if reads else ""
 
 
 def _pattern(conditions: Conditions) -> str:

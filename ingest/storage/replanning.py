@@ -27,9 +27,10 @@ RequiredAt: TypeAlias = Callable[[SiteInput, float], Mapping[str, float]]
 NEAR = 0.005
 #: Relative difference of two values of a line that are one.
 SAME = 1e-9
-READ_NEED, NODE_READ_NEED = "read_bandwidth_needed", "node_read_bandwidth_needed"
-#: Conditions of the need that those of the largest read line are: clients, and bytes of a request.
-CONDITIONS = ("nodes", "io_bytes")
+READ_NEED, NODE_READ_NEED, WRITE_NEED = "read_bandwidth_needed", "node_read_bandwidth_needed", "write_bandwidth_needed"
+#: Conditions of the need that those of the largest read line are: clients, and bytes of a request; clients of the largest write
+#: line.
+CONDITIONS = ("nodes", "io_bytes", "writing_nodes")
 #: What decides the verdict on a line of an offer.
 AS_OFFERED = LayerVerdict(Layer("offered value", "", ""), 0.0, None, None)
 #: What the lines set beside the needs.
@@ -42,11 +43,13 @@ class Required(NamedTuple):
     Attributes:
         lines: a row for each line, a column for each value.
         clients, sizes: of the largest read line for each value: its clients, and the mean size of their requests.
+        writers: the clients of the largest write line for each value.
     """
 
     lines: Any
     clients: Any
     sizes: Any
+    writers: Any
 
 
 class Carried:
@@ -71,11 +74,15 @@ class Carried:
         self.decides = sum((rows for *_, rows in self.layers), numpy.zeros(len(needs), bool)).astype(bool)
 
     def moved(self, needed: Required) -> Any:
-        """The lines whose verdict may turn among many values of an input: those required more of, and reads of another size."""
+        """The lines whose verdict may turn among many values of an input: those required more of, and those whose need has
+        other conditions."""
         import numpy
 
         found = numpy.ptp(needed.lines, axis=1) > 0
-        return found | (self.needs == READ_NEED) if len(needed.sizes) and numpy.ptp(needed.sizes) > 0 else found
+        for conditions, need in zip(needed[1:], (READ_NEED, READ_NEED, WRITE_NEED), strict=True):
+            if len(conditions) and numpy.ptp(conditions) > 0:
+                found |= self.needs == need
+        return found
 
     def verdicts(self, needed: Required) -> Iterator[tuple[LayerVerdict, Any]]:
         """Each layer, and of each line whether the layer carries it."""
