@@ -46,8 +46,9 @@ def steady_part(times: Sequence[float], totals: Sequence[float], *, by_amount: b
     """Find a stretch over which a running total, at ascending times in seconds, grows at one rate.
 
     Of those that last a quarter of the time, or in which the total grows by half, it is the fastest: a job may wait in the slow
-    ones, and takes at least as much as in the fast one, which need not be steady where a slower one is. With `by_amount` it is the one in which the total grows most, by a
-    quarter at least. None where no such stretch of five intervals is steady, its halves differ, or all are pauses.
+    ones, and takes at least as much as in the fast one, which need not be steady where a slower one is. With `by_amount` it is
+    the one in which the total grows most, by a quarter at least. None where no such stretch of five intervals is steady, its
+    halves differ, or all are pauses.
     """
     step = 1
     while (len(times) - 1) / step > MOST_BINS:
