@@ -146,7 +146,7 @@ def _refuse_impossible(path: str | Path, rows: Iterable[TableRow]) -> None:
     """Refuse rows that cannot be built: keys that are each a number of their kind may divide to nothing, or end below it."""
     for row in rows:
         widths = row.shape if isinstance(row, Weight) else (row.key + row.value,) if row.cached else ()
-        if min(widths, default=1) < 1 or any(item < 0 for item in row[2:] if isinstance(item, int)):
+        if min(widths, default=1) <= 0 or any(item < 0 for item in row[2:] if isinstance(item, int)):
             what = " × ".join(map(str, row.shape)) if isinstance(row, Weight) else f"of {row.layers} layers"
             raise IngestError(f"{path}: the sizes give '{row.name}' as {what}: expected sizes that can be built")
 
@@ -157,7 +157,7 @@ def usual_sizes(table: Weight | None, attentions: Sequence[Attention]) -> dict[s
     return {
         "hidden": table.shape[-1] if table else 0,
         "heads": first.heads if first else 0,
-        "kv_heads": max(first.cached // (first.key + first.value), 1) if first and first.cached else 0,
+        "kv_heads": int(max(first.cached // (first.key + first.value), 1)) if first and first.cached else 0,
         "head_dim": first.key if first else 0,
         "vocabulary": table.shape[0] if table else 0,
     }

@@ -59,10 +59,10 @@ class Attention(NamedTuple):
 
     name: str  # `self`, `cross`, or the name in the paper
     heads: int  # query heads
-    key: int  # width of a query and of a key in one head
-    value: int  # width of a value in one head
+    key: float  # width of a query and of a key in one head; of an entry for several tokens, the share of one
+    value: float  # width of a value in one head, likewise
     layers: int = 1  # how many such layers a token passes through
-    cached: int = 0  # elements that one layer keeps per token while generating; 0 for an encoder
+    cached: float = 0  # elements that one layer keeps per token while generating; 0 for an encoder
     window: int = 0  # tokens that a query attends to at most; 0 for all tokens
     causal: bool = True  # a query attends to earlier tokens only
     #: queries, keys: positions of one sequence that ask and that are looked at, where they are not its tokens; 0 for the tokens
@@ -74,7 +74,7 @@ class Attention(NamedTuple):
     reach: str = ""
 
     @property
-    def multiply_adds_per_pair(self) -> int:
+    def multiply_adds_per_pair(self) -> float:
         """Multiply-adds for one query and one key token: scores and weighted values."""
         return self.heads * (self.key + self.value) * self.layers
 

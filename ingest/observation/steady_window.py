@@ -46,8 +46,9 @@ def steady_part(times: Sequence[float], totals: Sequence[float], *, by_amount: b
     """Find a stretch over which a running total, at ascending times in seconds, grows at one rate.
 
     Of those that last a quarter of the time, or in which the total grows by half, it is the fastest: a job may wait in the slow
-    ones, and takes at least as much as in the fast one. With `by_amount` it is the one in which the total grows most, by a
-    quarter at least. None where no such stretch of five intervals is steady, its halves differ, or all are pauses.
+    ones, and takes at least as much as in the fast one, which need not be steady where a slower one is. With `by_amount` it is
+    the one in which the total grows most, by a quarter at least. None where no such stretch of five intervals is steady, its
+    halves differ, or all are pauses.
     """
     step = 1
     while (len(times) - 1) / step > MOST_BINS:
@@ -66,7 +67,23 @@ def steady_part(times: Sequence[float], totals: Sequence[float], *, by_amount: b
         found = _steady_part(times, totals, step, by_amount)
         if length(found) > length(best) and (by_amount or rate(found) >= (1 - ALIKE_BY_CHANCE) * rate(best)):
             best = found
-    return best
+    return _faster_end(times, totals, best) if best and not by_amount else best
+
+
+def _faster_end(times: Sequence[float], totals: Sequence[float], found: Steady) -> Steady:
+    """What lies before or after a steady part where it is as sustained, and faster on average: a rate that bursts is no level,
+    and the job still took that much.
+    """
+    rate = (totals[found.last] - totals[found.first]) / found.window.seconds
+    for first, last in ((0, found.first), (found.last, len(times) - 1)):
+        seconds, amount = times[last] - times[first], totals[last] - totals[first]
+        sustained = seconds >= LEAST_SHARE * (times[-1] - times[0]) or amount >= MOST_OF_ALL * (totals[-1] - totals[0])
+        if last - first >= LEAST_BINS and sustained and amount > (1 + ALIKE_BY_CHANCE) * rate * seconds:
+            window = Window(
+                seconds, times[first] - times[0], times[-1] - times[last], "its rate varies: the mean over all of it"
+            )
+            return Steady(first, last, window)
+    return found
 
 
 def parts_cut(times: Sequence[float], totals: Sequence[float], found: Steady) -> list[tuple[str, float, float]]:

@@ -191,7 +191,7 @@ def test_chunks_bound_what_is_kept_and_seen(described, keys, full):
 
 def test_top_k_attention_keeps_all_that_it_may_choose(described):
     made = described(TINY_V4)
-    assert [held(made, tokens) for tokens in (128, 512, 1024)] == [512 + 12 * tokens for tokens in (128, 512, 1024)]
+    assert [held(made, tokens) for tokens in (128, 512, 1024)] == [512 + 12.125 * tokens for tokens in (128, 512, 1024)]
     flash = describe("deepseek-v4-flash")
     assert held(flash, 1_000_000) == pytest.approx(3.4e9, rel=0.05)  # in fp8, as on the card: 7 % of DeepSeek-V3.2's
 

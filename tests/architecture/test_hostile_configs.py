@@ -114,7 +114,6 @@ def small(kind):
 @pytest.mark.parametrize(
     ("kind", "keys", "words"),
     [
-        ("deepseek_v4", {"head_dim": 1}, "sizes that can be built"),
         ("minimax_m3_vl", {"text_config": "x"}, "text_config: found 'x', expected a table"),
         ("step3p7", {"text_config": [1]}, "text_config: found [1], expected a table"),
         ("voxtral", {"text_config": 3}, "text_config: found 3, expected a table"),

@@ -19,18 +19,20 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import yaml
 from conftest import _in_process, clean_environment
+from openpyxl import load_workbook
 
 import ingest
 from ingest.engine.question import Argument, arguments_of
 from ingest.engine.registry import unit_of
 from ingest.errors import IngestError, UsageError
+from ingest.reports.labels import plain
 from ingest.site import schema
 from ingest.units import needs_unit, parse, physical
 
@@ -360,24 +362,54 @@ def _forms(name: str, options: Scenario, answer: Any) -> Iterator[Finding]:
     for option, value in options.items():
         shown = f"--{option.replace('_', '-')}"
         words += [str(value)] if option == "source" else [shown] if value is True else [shown, str(value)]
-    known = {key: one.value for key, one in answer.results.items()}
     with tempfile.TemporaryDirectory() as folder:
-        printed = {}
-        for form in ("json", "csv", "xlsx"):
+        for form, (read, within) in FORMS.items():
             path = Path(folder) / f"out.{form}"
-            ran = _in_process([*words, "-o", str(path)], folder, clean_environment())
-            if ran.code not in (0, 3):
+            written = _in_process([*words, "-v", *([] if form == "txt" else ["-o", str(path)])], folder, clean_environment())
+            if written.code not in (0, 3):
                 return  # a result that the command needs is missing
-            printed[form] = path
-        of_json = {key: one["value"] for key, one in json.loads(printed["json"].read_text(encoding="utf-8"))["results"].items()}
-        rows = list(csv.reader(io.StringIO(printed["csv"].read_text(encoding="utf-8"))))
-        of_csv = {row[0]: row for row in rows if row}
-        for key, value in known.items():
-            if not _close(of_json.get(key), value):
-                yield "forms", f"json: {key}: {of_json.get(key)} and {value}"
-            cells = [cell for cell in of_csv.get(key, ()) if re.fullmatch(r"-?[\d.]+(e[-+]?\d+)?", cell)]
-            if of_csv.get(key) and not any(math.isclose(float(cell), value, rel_tol=1e-6) for cell in cells):
-                yield "forms", f"csv: {key}: {of_csv[key]} and {value}"
+            found = read(written.out if form == "txt" else path)
+            for key, one in answer.results.items():
+                cells = found.get(key, found.get(plain(key), () if form in OF_SOME else (math.nan,)))
+                if cells and not any(_same(cell, one, within) for cell in cells):
+                    yield "forms", f"{form}: {key}: {cells} and {one.value}"
+
+
+def _same(cell: Any, one: Any, within: float) -> bool:
+    """Whether a number or a text with its unit is the value of a result."""
+    if isinstance(cell, str):
+        number = re.sub(r"^below |,| (times|per node)$", "", cell)
+        try:
+            cell = min(one.value, parse(number, one.unit, "")) if cell.startswith("below") else parse(number, one.unit, "")
+        except IngestError:
+            return False
+    return cell is not None and math.isclose(cell, one.value, rel_tol=within, abs_tol=ROUNDED)
+
+
+def _json(path: Path) -> dict[str, Sequence[Any]]:
+    return {key: (one["value"],) for key, one in json.loads(path.read_text(encoding="utf-8"))["results"].items()}
+
+
+def _csv(path: Path) -> dict[str, Sequence[Any]]:
+    rows = [row for row in csv.reader(io.StringIO(path.read_text(encoding="utf-8"))) if row]
+    return {row[0]: [float(cell) for cell in row if re.fullmatch(r"-?[\d.]+(e[-+]?\d+)?", cell)] for row in rows}
+
+
+def _xlsx(path: Path) -> dict[str, Sequence[Any]]:
+    """Base values by label, as the writer left them beside their formulas."""
+    return {row[0]: (row[7],) for row in load_workbook(path, data_only=True)["Results"].iter_rows(min_row=2, values_only=True)}
+
+
+def _text(page: str) -> dict[str, Sequence[Any]]:
+    """The cells that follow a label in the table for people, without the binary reading in brackets."""
+    cut = (re.split(r" {2,}", re.sub(r" \([^)]*\)", "", line.strip())) for line in page.splitlines())
+    return {row[0]: row[1:2] for row in reversed([*cut]) if len(row) > 1}
+
+
+#: Each form: how it is read, and by which share a number may differ: people read four digits, and shares in three.
+FORMS = {"json": (_json, ROUNDED), "csv": (_csv, 1e-6), "xlsx": (_xlsx, ROUNDED), "txt": (_text, 6e-3)}
+#: Forms that may leave a result out.
+OF_SOME = ("csv", "txt")
 
 
 def run(seed: int, count: int, seconds: float) -> tuple[Counter[str], dict[str, str]]:

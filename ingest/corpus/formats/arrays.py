@@ -26,12 +26,18 @@ ALONG = (
 )
 
 
+#: A group whose name has a number: the first such part of the name of an array, with those above it.
+NUMBERED = re.compile(r"(?:[^/\d]*/)*[^/\d]*\d[^/]*/")
+#: Kinds of elements that are each a sample: objects, texts and records, as NumPy names them.
+ITEMS = frozenset("OSUV")
+
+
 class Array(NamedTuple):
-    """The shape of an array, its bytes, and whether its elements are objects."""
+    """The shape of an array, its bytes, and the kind of its elements: O for objects, S and U for texts, V for records."""
 
     shape: tuple[int, ...]
     size: int
-    objects: bool = False
+    kind: str = ""
 
 
 def samples_along(arrays: Mapping[str, Array]) -> int:
@@ -43,8 +49,12 @@ def samples_along(arrays: Mapping[str, Array]) -> int:
     8
     >>> samples_along({f"{part}_{one}": Array((n, 9), 9 * n) for part, n in (("train", 7), ("test", 3)) for one in "xy"})
     10
-    >>> samples_along({f"data/demo_{one}/{name}": Array((90 + one, 7), 99) for one in range(4) for name in ("a", "b")})
+    >>> samples_along({f"data/demo_{one}/cam{two}": Array((90 + one % 2, 7), 99) for one in range(4) for two in "123"})
     4
+    >>> samples_along({f"demo_{one}/{name}": Array((50, 7), 99) for one in range(4) for name in ("a", "b")})
+    4
+    >>> samples_along({"": Array((40,), 640, "V")})
+    40
     """
     parts: dict[str, dict[str, Array]] = {}
     for name, array in arrays.items():
@@ -56,10 +66,13 @@ def samples_along(arrays: Mapping[str, Array]) -> int:
     wide = {name: array for name, array in arrays.items() if array.shape}
     if not wide:
         return 1
+    groups = {found[0] for name in wide if (found := NUMBERED.match(name))}
+    if len(groups) > 1 and all(map(NUMBERED.match, wide)) and len({re.sub(r"\d+", "#", one) for one in groups}) == 1:
+        return len(groups)
     lengths = {array.shape[0] for array in wide.values()}
     largest = max(wide.values(), key=lambda array: (array.size, len(array.shape)))
     if len(lengths) == 1:
-        alone = len(arrays) == 1 and len(largest.shape) == 1 and not largest.objects
+        alone = len(arrays) == 1 and len(largest.shape) == 1 and largest.kind not in ITEMS
         return 1 if alone or (len(wide) == 1 < len(arrays)) else largest.shape[0]
     alike = Counter(re.sub(r"\d+", "#", name) for name in wide)
     repeated = Counter[str]()
@@ -84,13 +97,13 @@ def header_of(file: Any, path: str) -> Array:
     except Exception as error:
         # the header is parsed as Python, after it was decompressed: any error may occur, and none may end in a traceback
         raise Unreadable(path, f"broken or truncated NumPy array: {first_line(error)}") from None
-    return Array(shape, prod(shape) * kind.itemsize, kind.hasobject)
+    return Array(shape, prod(shape) * kind.itemsize, "O" if kind.hasobject else kind.kind)
 
 
 def npy_samples(source: Source, file: CorpusFile) -> SizesAndCounts:
     """Samples along the first axis; a file with one axis is one sample."""
     array = header_of(source, file.path)
-    if not array.objects and source.tell() + array.size > source.size:
+    if array.kind != "O" and source.tell() + array.size > source.size:
         raise Unreadable(file.path, "truncated: the array is longer than the file")
     return even_shares(file.stored_bytes, samples_along({"": array}))
 
@@ -141,7 +154,7 @@ def hdf5_samples(source: Source, file: CorpusFile) -> SizesAndCounts:
 
     def see(name: str, item: Any) -> None:
         if isinstance(item, h5py.Dataset):
-            arrays[name] = Array(item.shape or (), item.id.get_storage_size(), item.dtype.hasobject)
+            arrays[name] = Array(item.shape or (), item.id.get_storage_size(), item.dtype.kind)
 
     try:
         with h5py.File(BorrowedSource(source), "r") as hdf5:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ingest.corpus.files.names import first_line
 from ingest.corpus.files.source import BorrowedSource, Source, Unreadable
-from ingest.corpus.formats import SampleFormat, SizesAndCounts, even_shares
+from ingest.corpus.formats import HEAD_BYTES, SampleFormat, SizesAndCounts, even_shares
 from ingest.corpus.formats.rows import CHUNK_BYTES, DEFAULT_FIELD, SkippedRows, no_column, text_in
 from ingest.corpus.native_calls import return_freed_memory
 from ingest.corpus.types import CorpusFile
@@ -278,10 +278,21 @@ def arrow_texts(source: Source, text_field: str, parts: Sequence[int] | None, le
 
 
 def is_arrow_file(source: Source) -> bool:
-    """Whether this is an Arrow file, whose record batches can be read independently, rather than a stream."""
+    """Whether this is an Arrow file, whose record batches can be read independently, rather than a stream.
+
+    Raises Unreadable: it is a Feather file of before 2020, which is neither.
+    """
     head = source.read(len(_ARROW_FILE))
     source.seek(0)
+    if head.startswith(b"FEA1"):
+        raise Unreadable(source.path, "Feather of version 1 is not read: write it again as version 2")
     return head == _ARROW_FILE
+
+
+def _is_arrow_stream(head: bytes, _: Source, __: CorpusFile) -> bool:
+    """Whether the first bytes are those of a message: four of ones, then the length of its description in whole words."""
+    length = int.from_bytes(head[4:8], "little")
+    return head.startswith(b"\xff" * 4) and 0 < length < HEAD_BYTES and length % 8 == 0
 
 
 def record_batches(source: Source) -> int:
@@ -315,7 +326,7 @@ def parquet_samples(source: Source, _: CorpusFile) -> SizesAndCounts:
 SAMPLES = (
     SampleFormat("Parquet", parquet_samples, (".parquet", ".pq", ".parq", ".geoparquet"), magic=b"PAR1"),
     SampleFormat(
-        "Arrow", lambda source, file: even_shares(file.stored_bytes, arrow_rows(source)), (".arrow", ".feather", ".ipc"),
-        magic=_ARROW_FILE,
+        "Arrow", lambda source, file: even_shares(file.stored_bytes, arrow_rows(source)),
+        (".arrow", ".arrows", ".feather", ".ipc"), magic=_ARROW_FILE, tells=_is_arrow_stream,
     ),
 )  # fmt: skip
