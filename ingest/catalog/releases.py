@@ -22,14 +22,14 @@ WIDTH = 72  # letters of a refusal, after "ingest: "
 #: Words for how the weights are stored: they change no structure.
 _STORED = (
     r"awq|gptq(-[2-8]b-\d+g)?|autoround|gguf\d?|ggml|mlc|q[0-8]f(16|32)(-[01])?|f16|f32|1k|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|"
-    r"nvfp4|mxfp[48]|int4|int8|[2-8]-?bits?|w[48]a(16|8|4)|w4afp8|w-[a-z0-9]+-a-[a-z0-9]+|g128|ct|paddle|diffusers|"
+    r"nvfp4(-v\d)?|mxfp[48]|int4|int8|[2-8]-?bits?|w[48]a(16|8|4)|w4afp8|w-[a-z0-9]+-a-[a-z0-9]+|g128|ct|paddle|diffusers|"
     r"oq[2-8](\.\d)?e?|\d(\.\d+)?bpw|h[68]|exl4|hqq|dwq\d?|sym|asym|kv|unquantized|ov|npu\d?|nvfp4a16|"
-    r"gs\d+|dq\d(plus)?(-k-m)?|qat|dynamic|static|unsloth|imatrix|marlin|quantized|onnx|cloud|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
+    r"gs\d+|g\d+|dq\d(plus)?(-k-m)?|qat|dynamic|static|per-?tensor|sharded|optiq|ud|mixed|unsloth|imatrix|marlin|quantized|onnx|cloud|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
 )
 #: Words for what a release was tuned or converted for, and for its first version: they change no structure either. Base
 #: releases are named one by one: many a vocabulary grew with the tuning.
 _TUNED = (
-    r"instruct|chat|it|hf|latest|preview|sft|dpo|rlvr[12]?|huihui|abliterated|heretic|uncensored|obliterated|block|linearized|"
+    r"instruct|chat|it|hf|latest|preview|pretrained|sft|dpo|rlvr[12]?|huihui|abliterated|heretic|uncensored|obliterated|block|linearized|"
     r"dequantized|(data-|weight-)?seed\d+|v0[.-]1|v1([.-]0)?|\d{1,3}k|2048|4096|8192|16384|32768|65536|131072|((no|non)-)?think(ing)?(-disabled)?|reasoning|mpo"
 )
 #: Months, years and days in names: 2407, 2501, 0528, 20250210, 2025-02-10, june-2024.
@@ -62,8 +62,8 @@ _SERVING = {
 }  # fmt: skip
 #: Owners on the hub whose releases are those of others, converted.
 _CONVERTING = {
-    "bartowski", "lmstudio-community", "mlx-community", "mradermacher", "onnx-community", "openvino", "optimum", "redhatai",
-    "thebloke", "unsloth", "xenova",
+    "ai-modelscope", "bartowski", "llm-research", "lmstudio-community", "mlx-community", "modelscope", "mradermacher",
+    "onnx-community", "openvino", "optimum", "redhatai", "thebloke", "unsloth", "xenova",
 }  # fmt: skip
 
 

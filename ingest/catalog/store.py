@@ -31,7 +31,7 @@ _WRAPPINGS = (
     r"[a-z0-9-]+(?:\.[a-z0-9-]+)+/[a-z0-9._-]+ ?[=:] ?(.+)",  # labels of Kubernetes
     r"(?:hf://|https?://(?:www\.)?huggingface\.co/)(?:datasets/)?(.+?)/?",
     r"(?:\[?\d+\]?[ |]+)?(?:market(?:ing)?|product|device|card|instance|machine)[ _](?:series|model|name|type) ?[:=] ?(.+)",
-    r"\d+ ([^|]+?) (?:n/a|on|off) \|.*",  # a line of the table of nvidia-smi or hl-smi
+    r"\d+ ([^|]+?)(?: n/a| on| off)? \|.*",  # a line of the table of nvidia-smi, hl-smi or npu-smi
     r"\(?\d{1,3}\)? ?[x×*] ?([a-z].+)",  # 8x H100
     r"(.+?) [x×*] ?\d{1,3}",
     r"((?:tpu[ -]?)?v\d(?:e|p|x|litepod)?)[-_ ]\d{1,5}",  # slices of TPUs: v5p-128
