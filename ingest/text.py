@@ -26,7 +26,7 @@ def visible(text: str) -> str:
     >>> visible("a\tb\x07 \u202egnp.exe")
     'a b� �gnp.exe'
     """
-    return _UNSEEN.sub("\ufffd", _BREAKS.sub(" ", text))
+    return text if text.isprintable() else _UNSEEN.sub("\ufffd", _BREAKS.sub(" ", text))
 
 
 def all_visible(thing: Thing) -> Thing:

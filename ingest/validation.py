@@ -419,7 +419,7 @@ def _scaled_pairs(catalog: Catalog) -> Iterator[Case]:
                 value, low, factor = beyond(small, large.gpus, steps, steps.exponent(key.protocol, key.gpu))
                 name = f"{rates.model.id} on {key.gpu}, {key.precision}: {small.gpus:,} to {large.gpus:,} GPUs"
                 where = " ".join(filter(None, (key.protocol, key.round, key.submitter)))
-                case = Case(name, unit, large.rate, value, large.rate, 0.0, "ingest-rates", where, factor)
+                case = Case(name, unit, large.rate, value, large.rate, 0.0, "ingest-rates", where, factor())
                 yield case.ranged((low, value, small.rate))
 
 

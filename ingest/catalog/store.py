@@ -316,7 +316,9 @@ class Catalog:
     def once(self, key: object, make: Callable[[], Made]) -> Made:
         """What follows from a key and the entries alone: made again only where one of them changed on which it rests."""
         known = self.memory.get(key)
-        if known is not None and all(map(self.looked_at, known[1])):
+        if known is not None and (self._checked.issuperset(known[1]) or all(map(self.looked_at, known[1]))):
+            for files in [*self._resting.values()]:
+                files.update(known[1])
             kept: Made = known[0]
             return kept
         files = set[str]()

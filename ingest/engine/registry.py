@@ -476,9 +476,13 @@ def solve(name: str, given: Mapping[str, Num]) -> Num:
     known before it can be computed.
     """
     found = _declared.get(name)
-    if isinstance(found, Formula) and name not in given and not [need for need in found.needs if need not in given]:
-        try:
-            return found.function(*[given[need] for need in found.needs])
-        except (OverflowError, ZeroDivisionError):
-            raise UsageError(OUT_OF_RANGE.format(name)) from None
+    if isinstance(found, InputQuantity) and name not in given and found.default is not None:
+        return found.default
+    if isinstance(found, Formula) and name not in given:
+        values = [given[need] if need in given else default_of(need) for need in found.needs]
+        if not any(value is None for value in values):
+            try:
+                return found.function(*values)
+            except (OverflowError, ZeroDivisionError):
+                raise UsageError(OUT_OF_RANGE.format(name)) from None
     return derive(name, given).value

@@ -11,8 +11,7 @@ from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
 from ingest.engine.registry import solve
-from ingest.rfp.vendor_words import number_in
-from ingest.rfp.workbook_reader import Rows
+from ingest.rfp.workbook_reader import Rows, number_in
 from ingest.text import one_line
 
 #: Criteria of an award, in the order in which they are printed: how each earns its points.

@@ -15,8 +15,8 @@ from ingest.requirement import ANSWER, INFORMATION, least_accepted
 from ingest.rfp import response_form as form
 from ingest.rfp.requirement_lines import MANDATORY, RequirementLine, in_base_units, is_value
 from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit, units_offered
-from ingest.rfp.vendor_words import REFERENCES, Counted, in_notation, limiting, limits, more_than, number_in, read_value
-from ingest.rfp.workbook_reader import INVISIBLE, SAME, Sheet, SheetLine, is_formula
+from ingest.rfp.vendor_words import REFERENCES, Counted, in_notation, limiting, limits, more_than, read_value
+from ingest.rfp.workbook_reader import INVISIBLE, SAME, Sheet, SheetLine, is_formula, number_in
 from ingest.text import visible
 from ingest.units import display, parse, physical
 

@@ -15,6 +15,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ingest.files import table_beside
+from ingest.rfp.workbook_reader import NUMBER, number_of
 
 #: Notations of units that are not read as they are, and those that are.
 NOTATIONS = tuple(
@@ -33,7 +34,6 @@ NOTATIONS = tuple(
         (r"\b(?:bn|mrd|billions?|milliarde?[ns]?)\b\.?\s*(?=[a-z])", "G", True),
     )
 )  # fmt: skip
-_NUMBER = re.compile(r"[+]?\d(?:[\d.,'_’]|[  ](?=\d{3}(?!\d)))*(?:[eE][+-]?\d+)?")
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _UNIT_WORD = re.compile(r"(?:[kKMGTPE]i?)?[Bb]|[kM]?W|k?Hz|ms|s|h|min|GbE|[kKMGTPE]")
 _UNITS = re.compile(r"\s*([^\W\d_%]+(?:\s?/\s?[^\W\d_]+)*|%)")
@@ -67,8 +67,6 @@ _SPELLED = re.compile(
     r"|failures?|drives?|streams?|threads?|runs?|racks?|sites?)\b)",
     re.IGNORECASE,
 )
-#: An amount of a price with one comma before three digits is in thousands: nobody prices in thousandths.
-MOST_CENTS = 1_000
 #: Words that are shown of those that limit.
 MOST_WORDS = 3
 
@@ -79,41 +77,6 @@ class Read(NamedTuple):
     value: float | None  # in base units; None where no number with a unit of the kind can be read
     beside: str = ""  # what the cell says beside it
     why: str = ""  # why there is none
-
-
-def number_of(written: str, plausible: Callable[[float], bool] = bool) -> float | None:
-    """The number that digits with points, commas and spaces stand for; None where it may be one or another.
-
-    Where one comma or point may group or separate, the reading counts that is `plausible` alone.
-
-    >>> number_of("71,4"), number_of("1.441.000"), number_of("1 441 000"), number_of("1,441,000.5"), number_of("2.5e3")
-    (71.4, 1441000.0, 1441000.0, 1441000.5, 2500.0)
-    >>> number_of("1,500"), number_of("1,500", lambda value: value > 100)
-    (None, 1500.0)
-    """
-    text = re.sub(r"[\s'_’  +]", "", written).rstrip(".,")
-    mantissa, power, exponent = text.lower().partition("e")
-    marks = [mark for mark in mantissa if mark in ".,"]
-    if marks and len(set(marks)) == len(marks) == 1 and marks[0] == "," and re.fullmatch(r"\d{1,3},\d{3}", mantissa):
-        readings = [one for one in (float(mantissa.replace(",", "")), float(mantissa.replace(",", "."))) if plausible(one)]
-        return readings[0] if len(readings) == 1 else None
-    last = marks[-1] if marks else "."
-    if marks.count(last) > 1:  # it groups
-        mantissa = mantissa.replace(",", "").replace(".", "")
-    else:
-        mantissa = mantissa.replace("," if last == "." else ".", "").replace(last, ".")
-    try:
-        return float(mantissa + power + exponent)
-    except ValueError:
-        return None
-
-
-def number_in(written: object) -> float | None:
-    """The only number of a cell, such as that of `1.250.000 EUR`; None where there is none, or it may be one or another."""
-    if isinstance(written, (int, float)) and not isinstance(written, bool):
-        return float(written)
-    numbers = _NUMBER.findall(str(written or ""))
-    return number_of(numbers[0], lambda value: value >= MOST_CENTS) if len(numbers) == 1 else None
 
 
 def in_notation(written: str) -> str:
@@ -137,7 +100,7 @@ def read_value(
         plausible: whether a value in base units may be meant.
         unit: brings a bare number into base units.
     """
-    found = _NUMBER.search(written)
+    found = NUMBER.search(written)
     # An error of a spreadsheet program, such as `#DIV/0!`, is no number either.
     if found is None or written.startswith("#") or re.search(r"[-\u2212]$", written[: found.start()]):
         return Read(None, why="no number from 0")
@@ -217,7 +180,7 @@ def limits(remark: str, asked: Callable[[Counted, bool], str], required: str = "
         return limit
     numbers = [
         Counted(number, text[: found.start()].strip(), text[found.end() :].strip(" -"))
-        for found in _NUMBER.finditer(text)
+        for found in NUMBER.finditer(text)
         # A number within a name is none.
         if not text[: found.start()][-1:].isalpha() and (number := number_of(found[0].rstrip(".,"))) is not None
     ]

@@ -59,6 +59,10 @@ _FORMAT = re.compile(
     r"|(?P<digits>General|[#0?](?:[#0?.,]*[#0?.])?(?:[eE][+-][#0?]+)?|,+)|(?P<other>[^;])"
 )
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^<>]*?\bref="([A-Z0-9:$]+)"')
+#: A number with its points, commas and spaces.
+NUMBER = re.compile(r"[+]?\d(?:[\d.,'_’]|[  ](?=\d{3}(?!\d)))*(?:[eE][+-]?\d+)?")
+#: An amount of a price with one comma before three digits is in thousands: nobody prices in thousandths.
+MOST_CENTS = 1_000
 
 
 class SheetLine(NamedTuple):
@@ -342,6 +346,41 @@ def _loose(
     # An answer has the comments on its own row.
     own_rows = answered if name == RESPONSE_SHEET else ()
     yield from (f"{name}, comment in row {row}: {text}" for row, text in comments.items() if row not in own_rows)
+
+
+def number_of(written: str, plausible: Callable[[float], bool] = bool) -> float | None:
+    """The number that digits with points, commas and spaces stand for; None where it may be one or another.
+
+    Where one comma or point may group or separate, the reading counts that is `plausible` alone.
+
+    >>> number_of("71,4"), number_of("1.441.000"), number_of("1 441 000"), number_of("1,441,000.5"), number_of("2.5e3")
+    (71.4, 1441000.0, 1441000.0, 1441000.5, 2500.0)
+    >>> number_of("1,500"), number_of("1,500", lambda value: value > 100)
+    (None, 1500.0)
+    """
+    text = re.sub(r"[\s'_’  +]", "", written).rstrip(".,")
+    mantissa, power, exponent = text.lower().partition("e")
+    marks = [mark for mark in mantissa if mark in ".,"]
+    if marks and len(set(marks)) == len(marks) == 1 and marks[0] == "," and re.fullmatch(r"\d{1,3},\d{3}", mantissa):
+        readings = [one for one in (float(mantissa.replace(",", "")), float(mantissa.replace(",", "."))) if plausible(one)]
+        return readings[0] if len(readings) == 1 else None
+    last = marks[-1] if marks else "."
+    if marks.count(last) > 1:  # it groups
+        mantissa = mantissa.replace(",", "").replace(".", "")
+    else:
+        mantissa = mantissa.replace("," if last == "." else ".", "").replace(last, ".")
+    try:
+        return float(mantissa + power + exponent)
+    except ValueError:
+        return None
+
+
+def number_in(written: object) -> float | None:
+    """The only number of a cell, such as that of `1.250.000 EUR`; None where there is none, or it may be one or another."""
+    if isinstance(written, (int, float)) and not isinstance(written, bool):
+        return float(written)
+    numbers = NUMBER.findall(str(written or ""))
+    return number_of(numbers[0], lambda value: value >= MOST_CENTS) if len(numbers) == 1 else None
 
 
 def is_formula(written: Any) -> bool:

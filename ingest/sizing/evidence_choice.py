@@ -428,7 +428,7 @@ def efficiency(
         return None
     warnings: tuple[str, ...] = ()
     model = rates.model
-    shares = list(utilizations(rates, precision))
+    shares = rates.once(("utilizations", precision), lambda: [*utilizations(rates, precision)])
     gain, sixteen = rates.family.gain_by_precision.get(precision), peak_of(gpu, FAMILIES[0][0])
     if not shares and gain is not None and sixteen is not None and _recalled(rates, gpu, precision, protocol) is None:
         wide = efficiency(rates, gpu, FAMILIES[0][0], flops, protocol)

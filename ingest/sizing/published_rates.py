@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, combinations
 from typing import NamedTuple, TypeVar
 
@@ -124,7 +124,7 @@ class PublishedRates:
     def family(self) -> Family:  # of the model, whatever its size
         return self._catalog.referred(Family, self.model.family, by=self.model.path)
 
-    @property
+    @cached_property
     def steps(self) -> Steps:
         """What its runs show of its steps."""
         return self.once("steps", self._steps)
@@ -179,7 +179,7 @@ class Run(NamedTuple):
 class Steps(NamedTuple):
     """What the runs of a model show of its steps."""
 
-    batches: tuple[tuple[float, float], ...] = ()  # GPUs and batch of each run that states it
+    batches: tuple[tuple[float, float], ...] = ()  # GPUs and largest batch of the runs on at most so many, the largest first
     half_speeds: tuple[float, ...] = ()  # the samples per GPU at which the fixed part takes half of a step, by pairs of runs
     floor: float = math.inf  # that number over the samples of the smaller run, of the class of the model
     exponents: tuple[tuple[str, str, float], ...] = ()  # of the total rate over the GPUs, from 0 to 1, by protocol and GPU
@@ -187,7 +187,7 @@ class Steps(NamedTuple):
 
     def batch_on(self, gpus: float) -> float | None:
         """The largest batch that a published run used on at most so many GPUs."""
-        return max((batch for size, batch in self.batches if size <= gpus), default=None)
+        return next((batch for size, batch in self.batches if size <= gpus), None)
 
     def half_speed(self, step_samples: float) -> float:
         """The samples per GPU for which the fixed part takes half of a step; `step_samples` are those of the smaller run."""
@@ -210,7 +210,7 @@ class ProtocolRate(NamedTuple):
     gpus: float | None  # the size of the job; None where the runs on a few nodes were asked for
     published: float  # the rate per GPU at `size`, which the value is scaled from
     size: int  # the published size at or below that of the job, or else the smallest
-    factor: str = ""  # what it is scaled by, in words; empty where it is not
+    factor: Callable[[], str] = str  # what it is scaled by, in words; empty where it is not
     low: float | None = None  # the rate if the job keeps the batch of the largest run; None up to the size of that
 
     @property
@@ -225,6 +225,7 @@ class Series:
     def __init__(self, model: Model, rows: Sequence[Rate]) -> None:
         self.model, self.rows = model, rows
         self.gpu, self.protocol = rows[0].gpu, rows[0].protocol
+        self._near: dict[tuple[int, int | None], tuple[tuple[Rate, ...], float | None]] = {}
 
     @cached_property
     def few(self) -> ProtocolRate:
@@ -246,6 +247,14 @@ class Series:
         for size, rows in self.sizes.items():
             totals[size] = max([size * _middle(self.model, rows), *totals.values()])
         return totals
+
+    def near(self, below: int, above: int | None) -> tuple[tuple[Rate, ...], float | None]:
+        """The runs of one or two sizes, and the median of their batches."""
+        found = self._near.get((below, above))
+        if found is None:
+            rows = tuple(row for row in self.rows if row.gpus in (below, above))
+            found = self._near[below, above] = rows, _batch(rows)
+        return found
 
     def at(self, gpus: float | None, steps: Steps) -> ProtocolRate:
         """The rate at the size of a job, or on a few nodes: the total follows the medians of published sizes and never falls;
@@ -274,10 +283,10 @@ def _at_size(series: Series, gpus: float, steps: Steps) -> ProtocolRate:
     below = max((size for size in totals if size <= gpus), default=min(totals))
     above = min((size for size in totals if size >= gpus), default=None)
     published = totals[below] / below
-    near = tuple(row for row in series.rows if row.gpus in (below, above if above is not None and gpus > below else below))
+    near, batch = series.near(below, above if gpus > below else None)
     made = ProtocolRate(protocol, gpu, published, near, gpus, published, below)
     if above is None:
-        value, low, factor = beyond(Run(below, published, _batch(near)), gpus, steps, steps.exponent(protocol, gpu))
+        value, low, factor = beyond(Run(below, published, batch), gpus, steps, steps.exponent(protocol, gpu))
         return made._replace(value=value, low=low, factor=factor)
     if gpus <= below:
         return made
@@ -304,7 +313,7 @@ def _in_batch(series: Series, rate: ProtocolRate, steps: Steps) -> ProtocolRate:
         value, fewer = _in_steps(run, gpus, run.step_samples, max(own.value, run.batch), half)
         low = max(low, least)
         if value > rate.value:
-            factor = _factor(run, value, fewer, run.step_samples)
+            factor = partial(_factor, run, value, fewer, run.step_samples)
             rate = rate._replace(value=value, rows=there, published=run.rate, size=size, factor=factor)
     return rate._replace(low=min(low, rate.value))
 
@@ -315,8 +324,8 @@ def _batch(rows: Iterable[Rate]) -> float | None:
     return median(found) if found else None
 
 
-def beyond(run: Run, gpus: float, steps: Steps, exponent: float | None = None) -> tuple[float, float, str]:
-    """Return the rate per GPU of a job larger than a run, that if it keeps the batch of the run, and the factor in words.
+def beyond(run: Run, gpus: float, steps: Steps, exponent: float | None = None) -> tuple[float, float, Callable[[], str]]:
+    """Return the rate per GPU of a job larger than a run, that if it keeps the batch of the run, and what says the factor.
 
     The job takes as many samples per GPU and step as the run, until its batch is the largest that a published run of the
     model used on as many GPUs; from there on each GPU has fewer. `exponent` is that of the model, used where no batch is
@@ -330,20 +339,20 @@ def beyond(run: Run, gpus: float, steps: Steps, exponent: float | None = None) -
             value, factor = _by_power(run, gpus, exponent)
         else:
             value, fewer = _in_steps(run, gpus, 1.0, gpus, steps.floor)
-            factor = _factor(run, value, fewer, 1.0)
+            factor = partial(_factor, run, value, fewer, 1.0)
     else:
         samples = batch / run.gpus
         half = steps.half_speed(samples)
         low, _ = _in_steps(run, gpus, samples, batch, half)
         value, fewer = _in_steps(run, gpus, samples, max(steps.batch_on(gpus) or batch, batch), half)
-        factor = _factor(run, value, fewer, samples)
+        factor = partial(_factor, run, value, fewer, samples)
     return value, min(low, value), factor
 
 
-def _by_power(run: Run, gpus: float, exponent: float) -> tuple[float, str]:
-    """The rate per GPU where the total grows with a power of the GPUs, and the factor in words."""
+def _by_power(run: Run, gpus: float, exponent: float) -> tuple[float, Callable[[], str]]:
+    """The rate per GPU where the total grows with a power of the GPUs, and what says the factor."""
     value = float(solve("samples_per_second_per_gpu_at_size", {**run.beside(gpus), "scaling_exponent": exponent}))
-    return value, f"({gpus:,.0f} ÷ {run.gpus:,})^({exponent:.3g} - 1)"
+    return value, lambda: f"({gpus:,.0f} ÷ {run.gpus:,})^({exponent:.3g} - 1)"
 
 
 def _in_steps(run: Run, gpus: float, samples: float, batch: float, half: float) -> tuple[float, float | None]:
@@ -400,7 +409,15 @@ def steps_of(found: Mapping[Submission, Sequence[Run]], floor: float) -> Steps:
     """Return what submissions show of the steps of a model; `floor` is that of its class."""
     batches = [(run.gpus, run.batch) for runs in found.values() for run in runs if run.batch is not None]
     exponents = [(key.protocol, key.gpu, _exponent(runs)) for key, runs in found.items() if len(runs) > 1]
-    return Steps(tuple(batches), tuple(half for half, _ in half_speeds(found)), floor, tuple(exponents))
+    return Steps(largest_batches(batches), tuple(half for half, _ in half_speeds(found)), floor, tuple(exponents))
+
+
+def largest_batches(found: Iterable[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """Return the GPUs of runs and the largest batch on at most so many, the largest runs first, from GPUs and batch of each."""
+    batches: list[tuple[float, float]] = []
+    for gpus, batch in sorted(found):
+        batches.append((gpus, max(batch, batches[-1][1]) if batches else batch))
+    return tuple(batches[::-1])
 
 
 def _exponent(runs: Sequence[Run]) -> float:
@@ -548,7 +565,7 @@ def scaled(rate: ProtocolRate) -> str:
     """How a rate follows from a published one of another size; the rate alone where it is of that size."""
     if rate.value == rate.published:
         return exact(rate.value)
-    return f"{exact(rate.published)} at {rate.size:,} × {rate.factor}"
+    return f"{exact(rate.published)} at {rate.size:,} × {rate.factor()}"
 
 
 def _warnings(rates: PublishedRates, basis: str, found: Sequence[ProtocolRate]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from ingest.catalog.records import Gpu, Model
@@ -59,17 +60,20 @@ class Transfer(NamedTuple):
 
     def part(self, heaviest: float) -> Evidence:
         """The transfer as evidence, with the factors to recompute it by hand."""
-        peaks, bandwidths = (
-            f"{display(self.known[name], unit, binary=False)} ÷ {display(self.known['source_' + name], unit, binary=False)}"
-            for name, unit in (("peak_flops_per_gpu", "FLOP/s"), ("memory_bandwidth_per_gpu", "B/s"))
-        )
-        factors = f"√({peaks} × {bandwidths}) = {self.by_catalog:.4g}"
+        factors = f"{_of_datasheets(*self.known.values())} = {self.by_catalog:.4g}"
         if self.seen:
             shown = "; ".join(f"{model} {ratio:.4g}" for model, ratio in sorted(self.seen.items()))
             factors = f"{self.ratio:.4g}, the geometric mean of {factors} and the ratios of other models: {shown}"
         what = f"{scaled(self.rate)} on {self.source.id} × {factors}; weight {self.weight / heaviest:.4f}"
         row = self.rate.rows[0]
         return Evidence(f"{self.rate.protocol}: {what}", self.value, row.source, row.where, row.grade)
+
+
+@lru_cache(maxsize=1024)
+def _of_datasheets(peak: float, bandwidth: float, source_peak: float, source_bandwidth: float) -> str:
+    """The ratio of the catalogs in words."""
+    peaks = " ÷ ".join(display(one, "FLOP/s", binary=False) for one in (peak, source_peak))
+    return f"√({peaks} × {' ÷ '.join(display(one, 'B/s', binary=False) for one in (bandwidth, source_bandwidth))})"
 
 
 def transferred(
@@ -149,18 +153,19 @@ def _carriers(
         if series.gpu == gpu.id or rates.is_emulation(series.protocol):
             continue
         source = rates.gpu(series.gpu)
-        known = _factors(gpu, source, precision)
-        if known is None:
+        factors = _factors(gpu, source, precision)
+        if factors is None:
             continue
-        of_catalog, related = float(solve("catalog_transfer_ratio", known)), source.vendor == gpu.vendor
+        (known, of_catalog), related = factors, source.vendor == gpu.vendor
         seen = _seen_ratios(rates, gpu, source, series.protocol, of_catalog) if related else {}
         ratios = {"seen_ratios_product": math.prod(seen.values()), "seen_models": len(seen)}
         ratio = float(solve("transfer_ratio", {"catalog_transfer_ratio": of_catalog, **ratios}))
         yield series, source, known, of_catalog, seen, ratio
 
 
-def _factors(gpu: Gpu, source: Gpu, precision: str) -> dict[str, float] | None:
-    """Peak and memory bandwidth of both GPUs; None if one is unknown."""
+@lru_cache(maxsize=4096)
+def _factors(gpu: Gpu, source: Gpu, precision: str) -> tuple[dict[str, float], float] | None:
+    """Peak and memory bandwidth of both GPUs, and the ratio of the catalogs; None if one is unknown."""
     found = {
         "peak_flops_per_gpu": peak_of(gpu, precision),
         "memory_bandwidth_per_gpu": gpu.memory_bandwidth,
@@ -168,7 +173,7 @@ def _factors(gpu: Gpu, source: Gpu, precision: str) -> dict[str, float] | None:
         "source_memory_bandwidth_per_gpu": source.memory_bandwidth,
     }
     known = {name: item.value for name, item in found.items() if item is not None}
-    return known if len(known) == len(found) else None
+    return (known, float(solve("catalog_transfer_ratio", known))) if len(known) == len(found) else None
 
 
 def _seen_ratios(rates: PublishedRates, gpu: Gpu, source: Gpu, protocol: str, ratio: float) -> Mapping[str, float]:
@@ -177,10 +182,9 @@ def _seen_ratios(rates: PublishedRates, gpu: Gpu, source: Gpu, protocol: str, ra
     here, there = cells.get((protocol, gpu.id), {}), cells.get((protocol, source.id), {})
     found: dict[str, list[float]] = {}
     for (name, precision), rate in here.items():
-        known = _factors(gpu, source, precision) if (name, precision) in there and name != rates.model.id else None
-        if known is not None:
-            own = float(solve("catalog_transfer_ratio", known))
-            found.setdefault(name, []).append(rate / there[name, precision] * ratio / own)
+        factors = _factors(gpu, source, precision) if (name, precision) in there and name != rates.model.id else None
+        if factors is not None:
+            found.setdefault(name, []).append(rate / there[name, precision] * ratio / factors[1])
     # Of each model the geometric mean.
     return {name: math.exp(sum(map(math.log, ratios)) / len(ratios)) for name, ratios in found.items()}
 

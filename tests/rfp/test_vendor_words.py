@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from ingest.rfp.compliance import unasked
 from ingest.rfp.requirement_lines import RequirementLine
-from ingest.rfp.vendor_words import in_notation, limits, number_in, number_of, read_value
+from ingest.rfp.vendor_words import in_notation, limits, read_value
+from ingest.rfp.workbook_reader import number_in, number_of
 from ingest.units import parse
 
 RATE = RequirementLine("R-READ-03", "mandatory", 433e9, "B/s", 22, statement="at least 433 GB/s from 22 clients",

@@ -169,8 +169,13 @@ def _words(text: str) -> list[str]:
 
 def _length(word: str) -> float:
     """The length of a word in letters' sizes."""
+    return sum(map(_size, word))
+
+
+@cache
+def _size(letter: str) -> float:
     kinds = ((str.isdigit, FIGURE), (str.isupper, CAPITAL), (str.isalpha, OTHER))
-    return sum(next((size for is_kind, size in kinds if is_kind(letter)), NARROW) for letter in word)
+    return next((size for is_kind, size in kinds if is_kind(letter)), NARROW)
 
 
 def _shared_out(width: float, wished: Sequence[float], needs: Sequence[float]) -> tuple[float, ...]:
@@ -216,6 +221,9 @@ class WordWriter:
 
         last = word.element.body.sectPr
         self.word, self.printed, self._style = word, printed, cache(partial(_style, word))
+        # The library looks for the default style each time that a style is set.
+        self._style_id = cache(lambda *which: word.part.get_style_id(self._style(*which), self._style(*which).type))
+        self._listed: dict[int, Any] = {}  # by indent: lines of derivations, which further ones copy
         self.width = width or (None if last is None else _column(last)) or PAGE
         self._body = OxmlElement("w:body")
         self._place: Any = BlockItemContainer(self._body, word.part)
@@ -270,7 +278,7 @@ class WordWriter:
     def _line(self, text: str, style: str) -> Any:
         """A paragraph in a style."""
         paragraph = self._place.add_paragraph(text)
-        paragraph.style = self._style(style)
+        paragraph._p.style = self._style_id(style)
         return paragraph
 
     def _cover(self, document: Document, cover: Cover) -> None:
@@ -356,14 +364,13 @@ class WordWriter:
             paragraph.paragraph_format.left_indent = Cm(0.6)
 
     def _table(self, block: Table) -> None:
-        from docx.oxml.ns import qn
         from docx.shared import Cm, Pt
 
         self._line(block.caption, "Caption").paragraph_format.keep_with_next = True
         columns = columns_for(block, self.width)
         table = self._place.add_table(1, len(block.heads), Cm(self.width))
         element = self._body[-1]
-        table.style = self._style("Table Grid", table=True)
+        element.tblStyle_val = self._style_id("Table Grid", True)
         table.autofit = False
         for column, width in zip(table.columns, columns.widths, strict=True):
             column.width = Cm(width)
@@ -372,18 +379,16 @@ class WordWriter:
         element.tr_lst[0].get_or_add_trPr().append(xml("tblHeader"))
         if block.rows:
             _row(table.add_row(), element.tr_lst[-1], block.rows[0], *look)
-            # Further rows are copies with other texts: a thousand take a second.
-            pattern = element.tr_lst[-1]
-            for texts in block.rows[1:]:
-                copy = deepcopy(pattern)
-                for run, text in zip(copy.iter(qn("w:r")), texts, strict=True):
-                    run.text = text
-                element.append(copy)
-        whole = len(table.rows) <= (MOST_TURNED if block.turned else MOST_TOGETHER)
-        together = table.rows if whole else table.rows[:BEGINNING]
-        for row in together[:-1]:
+        whole = len(block.rows) < (MOST_TURNED if block.turned else MOST_TOGETHER)
+        last = len(block.rows) if whole else BEGINNING - 1
+        # Further rows are copies with other texts.
+        apart = deepcopy(element.tr_lst[-1])
+        for row in table.rows[:last]:
             for cell in row.cells:
                 cell.paragraphs[0].paragraph_format.keep_with_next = True
+        kept = element.tr_lst[-1]
+        for number, texts in enumerate(block.rows[1:], 2):
+            element.append(_copied(kept if number < last else apart, texts))
         self._place.add_paragraph().paragraph_format.space_after = Pt(2)
 
     def _figure(self, block: Figure) -> None:
@@ -399,28 +404,39 @@ class WordWriter:
 
     def _listing(self, block: DerivationListing) -> None:
         """One paragraph per line: where a line is too long, it goes on below its own beginning."""
-        from docx.oxml.ns import qn
         from docx.shared import Pt
 
         title = self._place.add_paragraph()
         title.add_run(block.title).bold = True
         title.paragraph_format.keep_with_next = True
-        patterns: dict[int, Any] = {}  # by indent: further lines are copies with other texts
         for line in block.lines:
             text = line.lstrip(" ")
             indent = len(line) - len(text)
-            if indent in patterns:
-                self._body.append(deepcopy(patterns[indent]))
-                next(self._body[-1].iter(qn("w:r"))).text = text
+            if indent in self._listed:
+                self._body.append(_copied(self._listed[indent], [text]))
                 continue
             paragraph = self._place.add_paragraph()
-            patterns[indent] = paragraph._p
+            self._listed[indent] = paragraph._p
             font = paragraph.add_run(text).font
             font.name, font.size = LISTING[0], Pt(LISTING[1])
             look = paragraph.paragraph_format
             look.left_indent, look.first_line_indent = Pt(STEP * indent + HANGING), Pt(-HANGING)
             look.space_after, look.line_spacing = Pt(0), 1.0
         self._place.add_paragraph().paragraph_format.space_after = Pt(2)
+
+
+def _copied(pattern: Any, texts: Sequence[str]) -> Any:
+    """A copy of a row or paragraph with other texts in its runs. Setting the text of a run takes the library 0.2 ms."""
+    from docx.oxml.ns import qn
+
+    copy = deepcopy(pattern)
+    for run, text in zip(copy.iter(qn("w:r")), texts, strict=True):
+        pieces = list(run.iter(qn("w:t")))
+        if len(pieces) == 1 and text and text == text.strip() and text.isprintable():
+            pieces[0].text = text
+        else:
+            run.text = text
+    return copy
 
 
 def _write(paragraph: Any, text: str, size: float, bold: bool = False, colour: str = "") -> None:
