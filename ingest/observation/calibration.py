@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, linear_regression
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
 from ingest.catalog.commands import check
-from ingest.catalog.records import SIZES, Model
+from ingest.catalog.records import PRECISIONS, SIZES, Model
 from ingest.catalog.store import CATALOGS
 from ingest.configuration import shipped_folder, user_folder
 from ingest.corpus.estimators import student_quantile
@@ -29,7 +29,7 @@ from ingest.engine.result import envelope
 from ingest.engine.value import Quantity
 from ingest.errors import IngestError, UsageError, brief, expected_one_of
 from ingest.files import check_target, read_bytes, read_json_object, sha256, write_all, write_whole
-from ingest.observation.observation import EXPECTED, MOST_BYTES, Figure, Observation, bundle_of, read_observation
+from ingest.observation.observation import DATA, DEVICES, EXPECTED, MOST_BYTES, Figure, Observation, bundle_of, read_observation
 from ingest.sizing.bandwidth import Estimate, bw
 from ingest.sizing.job import LEVELS, PRECISION
 from ingest.sizing.published_rates import LOWER_BOUND
@@ -42,7 +42,8 @@ SOURCES = "sources.yaml"
 BUNDLE = "the JSON of `ingest calibrate … --bundle FILE --licence ID --source TEXT`"
 #: An id, or a precision.
 WORD = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*")
-COLUMNS = ("gpu", "precision", "samples_per_second_per_gpu", "achieved_flops_per_gpu", "gpus", "nodes", "protocol", "round",
+RATE = "samples_per_second_per_gpu"
+COLUMNS = ("gpu", "precision", RATE, "achieved_flops_per_gpu", "gpus", "nodes", "protocol", "round",
            "source", "where", "grade", "note")  # fmt: skip
 #: A rate that a user typed is only recalled.
 GRADES = {"measured": "measured", "given": "assumed"}
@@ -55,10 +56,10 @@ SOURCE = re.compile(r"(?:\w|[ ,;:()'&+-]|(?<=\d)\.(?=\d)){3,120}")
 ADDRESS = re.compile(r"\d+\.\d+\.\d|\w:\w")
 #: Sources of entries that carry observations: `own-` and the start of the file's SHA-256.
 IDENTITY = re.compile(r"own-[0-9a-f]{12}")
-RATES = ("demanded_samples_per_second_per_gpu", "samples_per_second_per_gpu")
+RATES = ("demanded_samples_per_second_per_gpu", RATE)
 #: quantity of the estimate -> the figures of an observation that it is held against, the best first
 HELD_AGAINST = {
-    "samples_per_second_per_gpu": RATES,
+    RATE: RATES,
     "bytes_read_per_sample": ("bytes_read_per_sample",),
     "ingest_bandwidth_per_job": ("demanded_read_bandwidth", "read_bandwidth"),
     "bytes_per_file_open": ("read_bytes_per_open",),
@@ -136,20 +137,16 @@ class Calibration(InteractiveResult):
         """The calibration as JSON."""
         inputs = {name: {"value": value, "from": "user"} for name, value in (("model", self.model), ("gpu", self.gpu))}
         together = {} if self.scaling is None else {"unknown": dict(self.scaling.unknown)}
-        body = {
-            **together,
-            "comparison": [one.to_dict() for one in self.rows],
-            "overlay": {"folder": self.folder, "files": [*self.files]},
-        }
-        return envelope(
-            "calibrate", body, catalog=self.answer.catalog, inputs=inputs, results=self.results, warnings=[*self.warnings]
-        )
+        written = {"folder": self.folder, "files": [*self.files]}
+        body = {**together, "comparison": [one.to_dict() for one in self.rows], "overlay": written}
+        told, catalog = [*self.warnings], self.answer.catalog
+        return envelope("calibrate", body, catalog=catalog, inputs=inputs, results=self.results, warnings=told)
 
 
 MODEL = option("Id, alias or YAML file of the model that was trained.", "ID")
 GPU = option("Id, alias or YAML file of the GPU that it ran on.", "ID")
 FOLDER = option("Folder of the entries. [default: your own catalogs]", "DIR")
-NODES = option("Nodes of the job, one by default.")
+NODES = option("Nodes of the job; by default those of its GPUs where it states them, else one.")
 
 
 class CalibrateOptions(TypedDict, total=False):
@@ -198,7 +195,7 @@ def calibrate(
     if bundle is not None:
         _check_terms(licence, source, "--")
     if not others:
-        answer = _one(observation, None, **asked)
+        answer = _one(observation, **asked)
         if bundle is not None:
             write_bundle(Path(bundle), observation, answer, licence, source)
         return answer
@@ -210,20 +207,32 @@ def calibrate(
     seen = [(str(place), read_observation(place)) for place in places]
     scaling = scaling_of(seen)
     # Each beside the estimate of its size.
-    made = [_one(place, one.facts.get("gpus"), **asked) for place, one in seen]
+    made = [_one(place, **asked) for place, _ in seen]
     rows = tuple(row._replace(place=place) for (place, _), one in zip(seen, made, strict=True) for row in one.rows)
     warnings = tuple(dict.fromkeys(line for one in made for line in one.warnings))
     unmet = next((one.unmet for one in made if one.unmet), "")
     return replace(made[0], rows=rows, warnings=warnings, unmet=unmet, scaling=scaling)
 
 
-def _one(observation: str | Path, gpus: int | None, *, output: str | Path | None, tolerance: float | str | None,
+def _one(observation: str | Path, *, output: str | Path | None, tolerance: float | str | None,
          catalogs: Sequence[str | Path], encoding_id: str = PROTOCOL, **options: Any) -> Calibration:  # fmt: skip
     allowed = None if tolerance is None else parse_share(tolerance, "--tolerance")
     seen = read_observation(observation)
-    answer = bw(gpus=gpus, catalogs=catalogs, **options)
+    stated, gpus = seen.facts.get("precision"), seen.facts.get("gpus")
+    if stated in PRECISIONS and options["precision"] not in (None, stated):
+        raise UsageError(f"--precision: found {options['precision']}, expected the {stated} that {observation} states, or none")
+    options["precision"] = stated if stated in PRECISIONS else options["precision"]
+    if seen.facts.get("device") == "cpu":
+        # Of a CPU the catalogs know nothing: what follows is of its own rate.
+        options["samples_per_second"] = next((seen.figures[name].value for name in RATES if name in seen.figures), None)
+    observed = gpus if options["nodes"] is None and type(gpus) is int and gpus > 0 else None
+    answer = bw(gpus=observed, catalogs=catalogs, **options)
     if not isinstance(answer, Estimate) or answer.model is None or answer.gpu is None:
         raise UsageError("calibrate: found several models, GPUs or sizes, expected the one job that was observed")
+    # A CPU says nothing of a GPU, nor a GPU of a CPU, whose entry has this form.
+    if (ran := seen.facts.get("device")) in DEVICES and (ran == "cpu") != (answer.gpu.form == "CPU"):
+        expected = f"expected an entry {'' if ran == 'cpu' else 'not '}of form CPU"
+        raise UsageError(f"--gpu: found {answer.gpu.id}, {expected}: {observation} ran on {ran}")
     rows = tuple(_compared(answer, seen))
     if not rows:
         known = ", ".join(sorted({name for names in HELD_AGAINST.values() for name in names}))
@@ -238,7 +247,7 @@ def _one(observation: str | Path, gpus: int | None, *, output: str | Path | None
     if written := [one for one in problems if any(name in one for name in files)]:
         warnings.append(f"the entries do not pass the check of catalogs, and no command takes them: {written[0]}")
     unmet = ""
-    ratio = next((one.ratio for one in rows if one.quantity == "samples_per_second_per_gpu"), None)
+    ratio = next((one.ratio for one in rows if one.quantity == RATE), None)
     if allowed is not None and ratio is not None and abs(ratio - 1) > allowed:
         unmet = f"the observed rate is {ratio:.3g} times the estimate, more than {allowed:.0%} off"
     folder = str(output or "")
@@ -260,6 +269,8 @@ def _compared(answer: Estimate, seen: Observation) -> Iterator[Comparison]:
         if estimated is None and quantity in ("bytes_read_per_sample", "bytes_per_file_open"):
             with suppress(IngestError):
                 estimated = Quantity(float(answer.known.value(quantity)), unit_of(quantity))
+        if answer.basis == "given" and quantity in (RATE, "ingest_bandwidth_per_job"):
+            estimated = None  # it was made of the observed rate
         if estimated is None or not estimated.value:
             yield Comparison(quantity, None, figure, None, None, "the catalogs do not know it")
             continue
@@ -280,7 +291,7 @@ def _why(quantity: str, answer: Estimate, figure: Figure, ratio: float, inside: 
         return "within the range of the estimate"
     if figure.lower_bound and ratio < 1:
         return "the observed value is a lower bound: the job may have waited for data; --synthetic tells"
-    if quantity == "samples_per_second_per_gpu":
+    if quantity == RATE:
         way = "slower" if ratio < 1 else "faster"
         return f"the job is {way} than the {answer.basis} rate: other batch, software, precision or number of GPUs"
     if quantity == "bytes_read_per_sample":
@@ -295,7 +306,7 @@ def _why(quantity: str, answer: Estimate, figure: Figure, ratio: float, inside: 
 def _warnings(seen: Observation, rows: Sequence[Comparison], answer: Estimate) -> Iterator[str]:
     if any(one.observed.lower_bound for one in rows):
         yield "the stall of the observed job is unknown: its rates are lower bounds, and so are requirements that rest on them"
-    if any(one.quantity == "samples_per_second_per_gpu" and one.observed.basis == "given" for one in rows):
+    if any(one.quantity == RATE and one.observed.basis == "given" for one in rows):
         yield "the observed rate was typed and not measured: give it with --samples-per-second, entries carry it as assumed"
     gpus = seen.facts.get("gpus")
     if isinstance(gpus, int) and gpus != answer.known.value("gpus"):
@@ -309,7 +320,8 @@ def overlay(seen: Observation, answer: Estimate, identity: str, encoding: str = 
     """
     assert answer.model is not None and answer.gpu is not None  # noqa: PT018
     rate = next((seen.figures[name] for name in RATES if name in seen.figures), None)
-    size = seen.figures.get("bytes_read_per_sample")
+    # Generated data have the size of no data set.
+    size = seen.figures.get("bytes_read_per_sample") if seen.facts.get("data") not in DATA else None
     if rate is None and size is None:
         raise IngestError(
             "the observation has neither samples per second per GPU nor bytes per sample, expected one for an entry"
@@ -415,14 +427,10 @@ def read_bundle(bundle: str | Path) -> Contribution:
     except UsageError as error:
         raise IngestError(str(error)) from None
     words = (found.model, found.gpu, found.precision)
-    if (
-        not all(isinstance(word, str) and WORD.fullmatch(word) for word in words)
-        or type(found.nodes) is not int
-        or found.nodes < 1
-    ):
-        raise IngestError(
-            f"{bundle}: found {brief((*words, found.nodes))}, expected ids of a model and a GPU, a precision, nodes"
-        )
+    named = all(isinstance(word, str) and WORD.fullmatch(word) for word in words)
+    if not named or type(found.nodes) is not int or found.nodes < 1:
+        stated = brief((*words, found.nodes))
+        raise IngestError(f"{bundle}: found {stated}, expected ids of a model and a GPU, a precision, nodes")
     return found
 
 
@@ -441,7 +449,7 @@ def add_bundle(
     known = (*catalogs, folder) if folder.is_dir() and output is not None else tuple(catalogs)
     with tempfile.TemporaryDirectory() as trial:
         options = dict(zip(Contribution._fields, asked, strict=False))
-        made = _one(bundle, None, output=trial, tolerance=None, catalogs=known, encoding_id=identity, **options)
+        made = _one(bundle, output=trial, tolerance=None, catalogs=known, encoding_id=identity, **options)
         problems = check(trial, catalogs=known).problems
     if problems:
         raise IngestError(f"{bundle}: its entries do not pass the check of catalogs: {problems[0].removeprefix(f'{trial}/')}")
@@ -579,10 +587,9 @@ def _handover(points: Sequence[Point]) -> tuple[Quantity, int] | str:
 
 def line_through(points: Sequence[tuple[float, float]]) -> tuple[Quantity, Quantity]:
     """Slope and height at 0 of the line of least squares through three points or more, with their 95 % intervals."""
-    middle, level = fmean(across for across, _ in points), fmean(up for _, up in points)
+    slope, height = linear_regression(*zip(*points, strict=True))
+    middle = fmean(across for across, _ in points)
     spread = sum((across - middle) ** 2 for across, _ in points)
-    slope = sum((across - middle) * (up - level) for across, up in points) / spread
-    height = level - slope * middle
     degrees = len(points) - 2
     variance = sum((up - height - slope * across) ** 2 for across, up in points) / degrees
     factor = student_quantile(CONFIDENCE, degrees)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeGuard, TypeVar
 
+from ingest.catalog.records import PRECISIONS
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import Question
 from ingest.engine.registry import is_quantity, load_modules, solve, unit_of
@@ -26,7 +27,10 @@ BASES = ("measured", "given")
 #: the kinds of sources, beside those of the table, that a bundle may name: all other words could name a place or a person
 SOURCES = ("processes", "training log", "nfs mount", "nfs4 mount", "lustre mount", "user")
 PATTERNS = ("sequential", "random")
-NUMBERS = ("readers", "events", "steps", "checkpoints", "restarts", "gpus", "processes_most", "io_pressure_full")
+NUMBERS = ("readers", "events", "steps", "checkpoints", "restarts", "gpus", "processes_most", "io_pressure_full", "host_cores",
+           "host_memory_bytes", "accelerator_memory_bytes")  # fmt: skip
+#: what a job computed on, and data that stand for no data set
+DEVICES, DATA = ("cuda", "cpu"), ("generated",)
 
 
 class Window(NamedTuple):
@@ -194,26 +198,20 @@ def bundle_of(seen: Observation) -> dict[str, Any]:
     """The numbers of an observation, and none of its texts, to give away: what is not known to be harmless is left out."""
     logs, counted = declared_sources(LogSource), declared_sources(CountSource)
     kinds = {*SOURCES, *(one.kind for one in logs), *(one.kind for one in counted)}
-    words = {"pattern": PATTERNS, "program": [one.program for one in logs]}
+    programs = [one.program for one in logs]
+    words = {"pattern": PATTERNS, "program": programs, "device": DEVICES, "data": DATA, "precision": PRECISIONS}
     figures = {}
     for name, one in seen.figures.items():
-        window = {**one.window.to_dict(), "note": ""} if one.window else None
-        source = one.source if one.source in kinds else ""
-        figures[name] = {**one.to_dict(), "source": source, "window": window, "note": ""}
+        source, window = one.source if one.source in kinds else "", one.window and one.window._replace(note="")
+        figures[name] = one._replace(source=source, window=window, note="")
     numbers = ("files", *(one.fact for one in counted), *NUMBERS)
     facts = {name: seen.facts[name] for name in numbers if is_number(seen.facts.get(name))}
     facts |= {name: seen.facts[name] for name, known in words.items() if seen.facts.get(name) in known}
     sizes = seen.facts.get("common_read_sizes")
     listed = sizes.items() if isinstance(sizes, Mapping) else ()
     common = {size: count for size, count in listed if str(size).isascii() and str(size).isdigit() and is_number(count)}
-    body = {
-        "bundle": True,
-        "results": figures,
-        "unknown": {},
-        "read_sizes": [one._asdict() for one in seen.sizes],
-        "facts": facts | ({"common_read_sizes": common} if common else {}),
-    }
-    return {**envelope("observe", body, inputs={}, warnings=[]), "schema": SCHEMA}
+    plain = Observation("", {}, figures, {}, (), seen.sizes, facts | ({"common_read_sizes": common} if common else {}))
+    return {**plain.to_dict(), "bundle": True}
 
 
 def read_observation(path: str | Path) -> Observation:
@@ -233,15 +231,8 @@ def read_observation(path: str | Path) -> Observation:
         if not isinstance(row, dict):
             raise IngestError(f"{path}: read_sizes: found {brief(row)}, expected rows with low, below and requests")
         sizes.append(SizeBin(*(_number(row.get(name), f"{path}: read_sizes.{name}") for name in SizeBin._fields)))
-    return Observation(
-        title=Path(path).name,
-        inputs={},
-        figures=figures,
-        unknown={},
-        warnings=tuple(map(str, warnings)) if isinstance(warnings, list) else (),
-        sizes=tuple(sizes),
-        facts=facts if isinstance(facts, dict) else {},
-    )
+    told = tuple(map(str, warnings)) if isinstance(warnings, list) else ()
+    return Observation(Path(path).name, {}, figures, {}, told, tuple(sizes), facts if isinstance(facts, dict) else {})
 
 
 def _figure(found: Any, place: str, name: str) -> Figure:

@@ -184,7 +184,8 @@ def usual_precision(
         lambda: [
             (*standing(rate), FASTEST_FIRST.index(family_of(rate.precision)[0]))
             for rate in rates.rows
-            if protocol in (None, rate.protocol) and (rate.gpu == gpu.id or peak_of(gpu, rate.precision))
+            if protocol in (None, rate.protocol)
+            and (rate.gpu == gpu.id or (peak_of(gpu, rate.precision) and peak_of(rates.gpu(rate.gpu), rate.precision)))
         ],
     )
     return Usual(FASTEST_FIRST[min(usable)[2]] if usable else FAMILIES[0][0])

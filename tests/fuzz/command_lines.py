@@ -5,15 +5,16 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 
 import click
+from conftest import table
 from fuzz.cases import OUTPUT, PIPE
 from fuzz.mutations import number, scalar
-from fuzz.pairs import PAIRS
 from fuzz.seeds import Seeds
 from fuzz.site_inputs import form, packed
 
 from ingest.cli.group import command
 from ingest.cli.main import COMMANDS
 
+PAIRS = table("fuzz/pairs.yaml")
 #: what a command needs before its options, one of them
 GOOD = {
     "bw": "--model cosmoflow --gpu h100; --model llama3-8b --gpu h200; --model resnet50 --gpu a100",
