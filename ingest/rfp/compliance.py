@@ -50,14 +50,16 @@ OF_PRINTING = 0.01
 #: Words of a bound before its value.
 AT_LEAST, AT_MOST = "at least", "at most"
 #: Seconds of a duration by the beginning of its noun.
-DURATIONS = {"ms": 1e-3, "millisec": 1e-3, "sec": 1, "min": 60, "h": 3600, "day": 86_400, "week": 7 * 86_400,
-             "month": 365.25 / 12 * 86_400, "year": 365.25 * 86_400}  # fmt: skip
+DURATIONS = {"ms": 1e-3, "millisec": 1e-3, "sec": 1, "second": 1, "min": 60, "minut": 60, "h": 3600, "hour": 3600,
+             "day": 86_400, "week": 7 * 86_400, "month": 365.25 / 12 * 86_400, "year": 365.25 * 86_400}  # fmt: skip
 DAY = 86_400
 #: Nouns of which fewer make a value harder to reach, and nouns that no requirement counts.
 CLIENTS = ("client", "node", "host", "compute")
 FEWER_IS_HARDER = (CLIENTS, ("thread", "job", "process", "stream", "outstanding"))
-NEUTRAL = ("server", "drive", "disk", "ssd", "rack", "controller", "run", "repetition", "customer", "site", "core", "switch",
-           "port", "appliance", "enclosure", "time", "billion", "million")  # fmt: skip
+KNOWN = (*CLIENTS, *FEWER_IS_HARDER[1], "failure")
+NEUTRAL = ("parity", "spare", "shel", "tray", "fan", "suppl", "blade", "module", "chassis", "card", "unit", "dwpd", "server",
+           "drive", "disk", "ssd", "rack", "controller", "run", "repetition", "customer", "site", "core", "switch", "port",
+           "appliance", "enclosure", "time", "billion", "million")  # fmt: skip
 #: The largest request of a test, in bytes.
 LARGEST_REQUEST = 2**26
 #: Years that a remark may name: they have passed.
@@ -370,15 +372,16 @@ def _limits(requirement: RequirementLine, offer: OfferLine) -> Iterator[str]:
         yield f"{form.BASIS}: not known"
 
 
-def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) -> str:
-    """What is wrong with a number of a remark; empty where it is as the requirement asks, or none of its business.
+def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) -> str | None:
+    """What is wrong with a number of a remark; empty where it is as the requirement asks, None where none of its business.
 
     >>> rate = RequirementLine("R-READ-03", MANDATORY, 433e9, "B/s", 22, True, "at least 433 GB/s from 22 clients")
     >>> unasked(rate, Counted(450, "", "GB/s on 22 clients"), False), unasked(rate, Counted(300, "", "GB/s"), False)
     ('', 'states 300 GB/s, below what is required')
     >>> unasked(rate, Counted(200, "from", "clients"), True), unasked(rate, Counted(4, "from", "clients"), True)
-    ('states 200 clients, where the requirement has 22', '')
+    ('states 200 clients, where the requirement has 22', None)
     """
+    agrees = "" if requirement.value is None else None  # a count or a time that is asked for, of a term in words
     number, noun = found.number, re.sub(r"[^\w%/].*$", "", " ".join(found.after.split()[:1])).lower()
     shown = f"{number:g} {' '.join(found.after.split()[:1]).strip('.,;:()')}".strip()
     stated = f"{requirement.statement} {requirement.bound} {requirement.conditions}"
@@ -387,62 +390,78 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
         least = least_accepted(requirement.value or 0.0, requirement.unit) * (1 - SAME)
         scatter = re.search(r"(?:confirmed|spread|scatter)\s+(?:of|is)\s*$|[±]\s*$", found.before)
         return "" if value >= least or scatter else f"states {shown}, below what is required"
+    kept = bound_kept(requirement.bound, in_notation(shown)) if requirement.bound.startswith(AT_MOST) else None
+    if kept is not None:
+        return "" if kept else f"states {shown}, where the requirement has {requirement.bound}"
     if noun.startswith(("%", "percent", "per")):
         return _unasked_share(found, stated, shown)
     if (seconds := _seconds(number, noun)) is not None:
         if re.match(r"\w+\W+(?:response|reaction|recovery|replacement|delivery|on-?site)\b", found.after):
-            return ""
+            return None
         asked = [time for one, word in _counts(stated) if (time := _seconds(one, word)) is not None]
         # Years are no duration of a test, nor minutes a warranty.
-        if not asked or (seconds >= DAY) != (max(asked) >= DAY):
+        if not asked or (seconds > DAY) != (max(asked) > DAY):
             return f"states {shown}, which is not asked for"
-        return "" if seconds >= max(asked) * (1 - SAME) else f"states {shown}, less than is asked for"
+        return agrees if seconds >= max(asked) * (1 - SAME) else f"states {shown}, less than is asked for"
+    if modified := re.match(rf"(?:[\w-]+[\s-]+){{,2}}({'|'.join((*KNOWN, *NEUTRAL))})\w*", found.after, re.IGNORECASE):
+        noun = re.split(r"[\s-]+", modified[0])[-1].lower()
     for nouns in FEWER_IS_HARDER:
         if noun.startswith(nouns):
             counts = [one for one, word in _counts(stated) if word.startswith(nouns)]
             most = requirement.clients if nouns is CLIENTS and requirement.clients else max(counts, default=None)
             if most is not None and number > most:
                 return f"states {shown}, where the requirement has {most:g}"
-            return "" if number == most or beside_value else f"states {shown}, without a value"
-    counts = [one for one, word in _counts(stated) if noun and word.rstrip("s") == noun.rstrip("s")]
+            return None if number == most or most is None or beside_value else f"states {shown}, without a value"
+    # A drive write per day, and a failure that the parity survives.
+    failing = {"drive": "failure", "drives": "failure"} if "failures of drives" in stated else {"dwpd": "drive"}
+    counted = {"parity": "failure", **failing}.get(noun, noun).rstrip("s")
+    counts = [one for one, word in _counts(stated) if counted and word.rstrip("s") == counted]
     if counts:
-        return "" if number >= max(counts) else f"states {shown}, where the requirement has {max(counts):g}"
+        return agrees if number >= max(counts) else f"states {shown}, where the requirement has {max(counts):g}"
     is_year = FIRST_YEAR <= number <= datetime.date.today().year and not noun[:1].isalpha()
     size = _parsed(f"{number!r} {found.after.split()[0].strip('.,;:()')}", "B") if found.after else None
     if size is not None and size <= LARGEST_REQUEST:
         requests = {_parsed(one, "B") for one in re.findall(r"\d[\d.]* [KM]iB", stated)}
-        return "" if not requests or size in requests else f"states {shown}, which is not asked for"
+        return None if not requests or size in requests else f"states {shown}, which is not asked for"
     neutral = noun.startswith(NEUTRAL) or (size is not None and requirement.unit != "B")
-    return "" if is_year or neutral else f"states {shown}, which is not asked for"
+    return None if is_year or neutral else f"states {shown}, which is not asked for"
 
 
 def _in_unit(requirement: RequirementLine, found: Counted) -> float | None:
     """A number of a remark in the unit of the requirement, or in that of its bound; None where it is another."""
-    words = [word.strip(".,;:()") for word in found.after.split()[:2]]
+    words = [word.strip(".,;:()") for word in found.after.split()[:3]]
     if requirement.value is None:
         return None
-    for unit in (" ".join(words), *words[:1]):
-        if unit and (value := _parsed(f"{found.number!r} {in_notation(unit)}", requirement.unit)) is not None:
+    for unit in (" ".join(words), " ".join(words[:2]), *words[:1]):
+        written = in_notation(unit)
+        # A bare `per second` counts what the requirement counts.
+        written = requirement.unit if requirement.unit.endswith(f"/{written.strip('/')}") else written
+        if unit and (value := _parsed(f"{found.number!r} {written}", requirement.unit)) is not None:
             return value
     return None
 
 
-def _unasked_share(found: Counted, stated: str, shown: str) -> str:
+def _unasked_share(found: Counted, stated: str, shown: str) -> str | None:
     """What is wrong with a percentage: a fill below that of the requirement, or a part of something."""
     rest = re.sub(r"^(?:%|per\s?cent)\s*", "", found.after)
     if re.match(r"(?:above|over|more|better|higher|faster|margin|headroom|spare|confirmed)\b", rest):
         return ""
-    if re.search(r"(?:exceed\w*|surpass\w*|better|higher|faster|confirmed)\b[^.,;]*\bby\s*$", found.before):
+    exceeded = r"(?:exceed\w*|surpass\w*|better|higher|faster|confirmed)\b[^.,;]*\bby|(?:margin|headroom|reserve|surplus)\s+of"
+    if re.search(rf"(?:{exceeded})\s*$", found.before, re.IGNORECASE):
         return ""
+    fill = re.search(r"([\d.]+) % (?:fill|of its usable)", stated)
+    if re.match(r"(?:of\s+)?(?:fill|full|filled|used|usage)\b", rest) and fill:
+        return None if found.number >= float(fill[1]) else f"states {shown}, less than is asked for"
     asked = {one for one, word in _counts(stated) if word.startswith("%")}
-    if re.match(r"(?:of\s+)?(?:fill|full|filled|used|usage)\b", rest) and asked:
-        return "" if found.number >= max(asked) else f"states {shown}, less than is asked for"
-    return "" if found.number in asked and not rest.startswith("of") else f"states {shown}, which is not asked for"
+    return None if found.number in asked and not rest.startswith("of") else f"states {shown}, which is not asked for"
 
 
 def _seconds(number: float, noun: str) -> float | None:
     """A duration in words; None for another noun."""
-    return next((number * seconds for stem, seconds in DURATIONS.items() if noun.startswith(stem)), None)
+    whole = noun.removesuffix("s") if noun != "ms" else noun
+    return next(
+        (number * time for stem, time in DURATIONS.items() if whole == stem or (stem[3:] and noun.startswith(stem))), None
+    )
 
 
 def _counts(text: str) -> list[tuple[float, str]]:

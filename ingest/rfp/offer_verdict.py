@@ -263,12 +263,16 @@ class Comparison(InteractiveResult):
     @cached_property
     def ranking(self) -> tuple[Ranked, ...]:
         """The offers that comply, or whose reservations are to be decided, in the order of the award."""
+        return self._ranked(COMPLIES, TO_DECIDE)
+
+    def _ranked(self, *verdicts: str) -> tuple[Ranked, ...]:
+        """The offers of these verdicts in the order of the award."""
         if len(self._currencies) > 1:
             return ()  # costs in several currencies have no order
         asked = [one.requirement.id for one in self.offers[0].of(ANSWER)]
         shares, costs = {}, {}
         for name, one, score in zip(self.names, self.offers, self.scores, strict=True):
-            if one.verdict in (COMPLIES, TO_DECIDE):
+            if one.verdict in verdicts:
                 answered = sum(line.verdict == ANSWERED for line in one.of(ANSWER))
                 shares[name] = {TARGETS: score or 0.0, TERMS: answered / len(asked) if asked else 0.0}
                 costs[name] = one.price.total
@@ -290,6 +294,11 @@ class Comparison(InteractiveResult):
         lines += [
             f"{one.offer}: no price of the system, so it earns no points for the price" for one in ranked if one.cost is None
         ]
+        reserved = [name for name, one in zip(self.names, self.offers, strict=True) if one.verdict == TO_DECIDE]
+        if reserved:
+            sure = [one.offer for one in self._ranked(COMPLIES) if one.rank == 1]
+            without = f"; without them {' and '.join(sure)} is first" if sure else ""
+            lines.append(f"the reservations of {listed(reserved)} are to be decided before the award{without}")
         tied = [one.offer for one in ranked if one.rank == 1]
         if len(tied) > 1:
             lines.append(f"{' and '.join(tied)} tie: the award does not decide between them")

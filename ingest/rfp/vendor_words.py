@@ -15,7 +15,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ingest.files import table_beside
-from ingest.rfp.workbook_reader import NUMBER, number_of
+from ingest.rfp.workbook_reader import MOST_CENTS, NUMBER, number_of
 
 #: Notations of units that are not read as they are, and those that are.
 NOTATIONS = tuple(
@@ -23,6 +23,10 @@ NOTATIONS = tuple(
     for pattern, instead, folded in (
         (r"\s*\bper\s+(?:second|sec)\b\.?", "/s", True),
         (r"/\s*(?:seconds?|sec)\b\.?", "/s", True),
+        (r"\b(?:file[\s-]+)?opens?\s*(?=/)", "files", True),
+        (r"(?<=B)\s*(?:/\s*d(?:ay)?|per\s+day|a\s+day|daily)\b", "", False),
+        (r"\b(?:micro-?seconds?|[µμ]s)\b", "us", True),
+        (r"\bmilli-?seconds?\b", "ms", True),
         (r"\b(kilo|mega|giga|tera|peta|exa)\s*-?(?=bits?\b|bytes?\b)", lambda found: found[1][0].upper(), True),
         (r"(?<=[KMGTPEkmgtpei])\s*-?bytes?\b", "B", True),
         (r"(?<=[KMGTPEkmgtpei])\s*-?bits?\b", "b", True),
@@ -43,11 +47,16 @@ MOST_UNIT_WORDS = 4
 AT_LEAST = re.compile(r"^(?:>=?|≥|=|at least|min(?:imum|\.)?|no less than|over|more than|above|exceeds)$", re.IGNORECASE)
 #: What a remark refers to, and how it denies, limits and consents.
 _WRITTEN = table_beside(__file__, "vendor_words.yaml")
-REFERENCES, ELSEWHERE, DENIALS, LIMITS, CONSENTS, PLAIN_WORDS, CONFIRMED_ELSEWHERE, PLAIN_ELSEWHERE = (
+(
+    REFERENCES, ELSEWHERE, PROOFS, PARTS, NAMES, FOREIGN, DENIALS, LIMITS, CONSENTS, PLAIN_WORDS, CONFIRMED_ELSEWHERE,
+    PLAIN_ELSEWHERE,
+) = (
     re.compile("".join(_WRITTEN[name].splitlines()), re.IGNORECASE)
-    for name in ("references", "elsewhere", "denials", "limits", "consents", "plain_words", "confirmations_in_other_scripts",
-                 "plain_words_in_other_scripts")
+    for name in ("references", "elsewhere", "proofs", "parts", "names", "foreign", "denials", "limits", "consents",
+                 "plain_words", "confirmations_in_other_scripts", "plain_words_in_other_scripts")
 )  # fmt: skip
+#: A scheme of protection, such as 8+2 or N+2: the failures that it survives.
+SCHEME = re.compile(r"\b(?:(?:N|\d+)\s?\+\s?(\d)|RAID[- ]?60?|(?:dual|double)[- ]parity|(triple)[- ]parity)\b", re.IGNORECASE)
 MONTHS: Sequence[str] = _WRITTEN["months"]
 #: In Cyrillic and Greek letters: what stands for words of consent, and what says nothing; any other word stays to decide.
 OTHER_SCRIPTS = ((" confirmed ", CONFIRMED_ELSEWHERE), (" ", PLAIN_ELSEWHERE))
@@ -55,7 +64,7 @@ OTHER_SCRIPTS = ((" confirmed ", CONFIRMED_ELSEWHERE), (" ", PLAIN_ELSEWHERE))
 DATES = re.compile(
     r"\b(?P<iso>(?:19|20)\d\d)-(?P<iso_month>0[1-9]|1[0-2])(?:-\d{2})?\b"
     r"|\b(?:\d{1,2}[./])(?P<month>\d{1,2})[./](?P<year>(?:19|20)\d\d)\b"
-    rf"|\b(?:\d{{1,2}}(?:st|nd|rd|th|er|\.)?\s+(?:of\s+|de\s+)?)?(?P<name>{'|'.join(MONTHS)})\.?,?\s+(?:de\s+)?(?P<named>(?:19|20)\d\d)\b",
+    rf"|\b(?:\d{{1,2}}(?:st|nd|rd|th|er|\.)?\s+(?:of\s+|de\s+)?)?(?P<name>{'|'.join(MONTHS)})\.?,?\s+(?:de\s+)?(?:\d{{1,2}},?\s+)?(?P<named>(?:19|20)\d\d)\b",
     re.IGNORECASE,
 )
 #: Numbers in words, where a noun follows that is counted.
@@ -67,6 +76,15 @@ _SPELLED = re.compile(
     r"|failures?|drives?|streams?|threads?|runs?|racks?|sites?)\b)",
     re.IGNORECASE,
 )
+#: A number in words and digits, such as `five (5)`.
+_TWICE = re.compile(rf"\b({'|'.join(SPELLED)})\s*\((\d+)\)", re.IGNORECASE)
+#: Where words qualify what is said: after a preposition or a verb that tells what is covered, and before what an answer is for.
+QUALIFIES = re.compile(
+    r"\b(?:with|for|by|to|under|via|using|through|at|on|in|after|from|against|within|during|per|covers?|includ\w+|contains?)\s+"
+    r"(?:[\w'-]+\s+){,2}$", re.IGNORECASE)  # fmt: skip
+SCOPE = re.compile(r"\s+(?:clients?|nodes?|hosts?|users?|files?|tenants?)\b", re.IGNORECASE)
+#: One word of so many may be unknown.
+MOST_UNKNOWN = 3
 #: Words that are shown of those that limit.
 MOST_WORDS = 3
 
@@ -153,11 +171,12 @@ class Counted(NamedTuple):
     after: str  # the words after it
 
 
-def limits(remark: str, asked: Callable[[Counted, bool], str], required: str = "") -> str:
+def limits(remark: str, asked: Callable[[Counted, bool], str | None], required: str = "") -> str:
     """Why a person has to read a remark; empty for a plain confirmation.
 
-    `asked` tells what is wrong with a number, empty where it is as the requirement asks; the second argument tells whether
-    another number of the remark is a value that meets the requirement. The words of what is `required` may be repeated.
+    `asked` tells what is wrong with a number, empty where it is as the requirement asks, None where it is none of its business;
+    the second argument tells whether another number of the remark is a value that meets the requirement. The words of what is
+    `required` may be repeated.
 
     >>> limits("Fully compliant, see page 12.", lambda *_: "x"), limits("Confirmed without exception", lambda *_: "x")
     ('', '')
@@ -168,9 +187,10 @@ def limits(remark: str, asked: Callable[[Counted, bool], str], required: str = "
     >>> limits("Tested with zero-filled files", lambda *_: "")
     "says more: 'zero-filled'"
     """
-    if elsewhere := ELSEWHERE.search(remark):
+    if elsewhere := ELSEWHERE.search(PROOFS.sub(" ", remark)):
         return f"refers to '{elsewhere[0].strip()}'"
-    text = _SPELLED.sub(lambda found: str(SPELLED[found[1].lower()]), remark)
+    remark = _TWICE.sub(lambda found: found[2] if SPELLED[found[1].lower()] == int(found[2]) else found[0], remark)
+    text = re.sub(r"[µμ](?=s\b)", "u", _SPELLED.sub(lambda found: str(SPELLED[found[1].lower()]), remark))
     if later := next((found[0] for found in DATES.finditer(text) if _is_to_come(found)), ""):
         return f"names {later}, which is to come"
     text = DENIALS.sub(" confirmed ", REFERENCES.sub(" see ", DATES.sub(" ", text)))
@@ -178,19 +198,38 @@ def limits(remark: str, asked: Callable[[Counted, bool], str], required: str = "
         text = words.sub(instead, text)
     if limit := limiting(text):
         return limit
+    text = SCHEME.sub(lambda scheme: f"{scheme[1] or (3 if scheme[2] else 2)} parity ", text)
+    text = PARTS.sub(lambda part: _named(part, " " if re.search(r"\d\s?[x×]\s?$", part[0]) else " drives "), text)
+    if not (FOREIGN.search(text) or text.isupper()):
+        text = NAMES.sub(partial(_named, instead=" "), text)
+        text = re.sub(r"^(\W*see\W+\d+\s+)nodes?\b", r"\1drives", text)
     numbers = [
         Counted(number, text[: found.start()].strip(), text[found.end() :].strip(" -"))
         for found in NUMBER.finditer(text)
         # A number within a name is none.
-        if not text[: found.start()][-1:].isalpha() and (number := number_of(found[0].rstrip(".,"))) is not None
+        if not text[: found.start()][-1:].isalpha() and (number := number_of(found[0].rstrip(".,"), _is_grouped)) is not None
     ]
-    plain = any(not asked(one, False) for one in numbers)
+    plain = any(asked(one, False) == "" for one in numbers)
     for one in numbers:
         if why := asked(one, plain):
             return why
     if not CONSENTS.search(text) and not plain and re.search(r"\w", text):
         return "neither confirms nor denies"
-    return more_than(text, required)
+    return more_than(text, required, bool(FOREIGN.search(text)))
+
+
+def _named(found: re.Match[str], instead: str) -> str:
+    """What stands for a name or a part: a remark that begins with one tells the product, and so refers to it."""
+    return instead if re.search("[a-z]{2}", found.string[: found.start()].replace("drives", "")) else f" see{instead}"
+
+
+def _is_grouped(value: float) -> bool:
+    """Whether a number with one comma before three digits is meant with it as a grouping one, or begins with a zero.
+
+    >>> number_of("140,000", _is_grouped), number_of("0,210", _is_grouped)
+    (140000.0, 0.21)
+    """
+    return value >= MOST_CENTS or value < 1
 
 
 def _is_to_come(date: re.Match[str]) -> bool:
@@ -201,11 +240,17 @@ def _is_to_come(date: re.Match[str]) -> bool:
         today.year, today.month)  # fmt: skip
 
 
-def more_than(text: str, required: str = "") -> str:
-    """The words of a text that are neither plain nor those of what is required, as a phrase; empty where there are none."""
-    own = {word.rstrip("s") for word in _WORD.findall(required.lower())}
-    more = [word for word in _WORD.findall(text) if not (word.lower().rstrip("s") in own or _is_plain(word))]
-    return f"says more: {_quoted(more)}" if more else ""
+def more_than(text: str, required: str = "", closed: bool = True) -> str:
+    """The words of a text that are neither plain nor those of what is required, as a phrase; empty where there are none.
+
+    Unless the text is `closed`, as one of another language, few such words count where they qualify alone: after a preposition.
+    """
+    own = {word.rstrip("s") for word in _WORD.findall(required.lower().replace("-", " "))}
+    words = [*_WORD.finditer(text)]
+    more = [word for word in words if not (word[0].lower().rstrip("s") in own or _is_plain(word[0]))]
+    if not closed and len(more) <= len(words) / MOST_UNKNOWN:
+        more = [word for word in more if QUALIFIES.search(text[: word.start()]) or SCOPE.match(text, word.end())]
+    return f"says more: {_quoted([word[0] for word in more])}" if more else ""
 
 
 def _is_plain(word: str) -> bool:

@@ -14,7 +14,18 @@ from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
 from ingest.errors import Faults, RequirementNotMet, UsageError, brief, expected_one_of, listed
 from ingest.requirement import INFORMATION, Requirement, headline, is_of, kinds_of
-from ingest.site.service_records import NONE, OPEN, OTHERS, STATED, UNITS, DefaultRecord, TermRecord, default_records, records
+from ingest.site.service_records import (
+    NONE,
+    OPEN,
+    OTHERS,
+    SMALL_SITE,
+    STATED,
+    UNITS,
+    DefaultRecord,
+    TermRecord,
+    default_records,
+    records,
+)
 from ingest.site.site_file import Site
 from ingest.sizing.rules import RULES, Finding, finding
 from ingest.text import one_line
@@ -23,7 +34,7 @@ from ingest.units import display
 #: keys of `document` that hold a date, in their order in time
 DATES = ("issued", "answers_by")
 #: the line that the cover names beside the headline
-RESTORES = "R-RESTART-02"
+RESTORES = ("R-RESTART-01", "R-RESTART-02")
 #: facts of the cover that a vendor needs
 COVER = {"buyer": "who buys", "reference": "under which reference", "answers_by": "until when", "contact": "whom they ask"}
 #: evidence levels of a rate that is not known for this model on this GPU
@@ -72,9 +83,11 @@ def with_purchase(facts: DocumentFacts, lines: Sequence[Requirement], clusters: 
     """The cover with the sentence that says what is bought: by the mandatory lines, for the clusters of the site file."""
     named = headline(lines)
     asked = [*(named[one] for one in ("hold", "read", "write") if one in named)]
-    asked += [one for one in lines if one.id == RESTORES and one.priority == "mandatory" and one not in asked]
+    restores = [one for one in lines if one.id in RESTORES and one.priority == "mandatory"]
+    if restores and not any(one in restores for one in asked):
+        asked.append(max(restores, key=lambda one: one.value))
     stated = [f"{display(one.value, one.unit, binary=False)} of {one.load or 'usable capacity'}" for one in asked]
-    nodes = sum(float(described["count"].value) for described in clusters.values())
+    nodes = _nodes(clusters)
     places = f" in {len(clusters)} clusters" if len(clusters) > 1 else ""
     bought = "meets the requirements of this document"
     if stated:
@@ -110,6 +123,11 @@ class ServiceTerm:
         return dict(vars(self))
 
 
+def _nodes(clusters: Mapping[str, Any]) -> float:
+    """The nodes of all clusters of a site file."""
+    return sum(float(described["count"].value) for described in clusters.values())
+
+
 def service_terms(site: Site, known: Quantities, catalog: Catalog, lines: Sequence[Requirement]) -> tuple[ServiceTerm, ...]:
     """The terms of a site: set, to be stated by the Vendor, or open; those about loads that it has.
 
@@ -121,7 +139,10 @@ def service_terms(site: Site, known: Quantities, catalog: Catalog, lines: Sequen
     written = {OTHERS: section} if isinstance(section, str) else section
     others = written.get(OTHERS, OPEN)
     found, kinds, named = [], kinds_of(lines), _named(lines)
-    for record in records():
+    nodes = _nodes(site.section("clusters"))
+    for one in records():
+        is_small = one.small is not None and nodes < SMALL_SITE
+        record = replace(one, suggested=one.small, grade="assumed", source="") if is_small else one
         given = written.get(record.key)
         if given is None:
             given = record.suggested if others == "suggested" else others

@@ -167,6 +167,10 @@ EDITED = {
     "rate and bytes": (parts(times_of(3, "bw_bytes", "io_bytes")), "block size: found"),
     "rate, bytes and requests": (parts(times_of(3, *RATES)), "the number of latencies"),
     "all but the latencies": (parts(times_of(3, *RATES), counted), "outstanding requests, expected at most 1"),
+    "all of it but the histogram": (
+        parts(times_of(3, *RATES), latencies(1 / 3), counted, lambda part: times_of(1 / 3, "mean")(part["slat_ns"])),
+        "of its histogram",
+    ),
     "requests per second": (parts(times_of(2, "iops")), "of its requests and time"),
     "latencies": (parts(latencies(0.1)), "outstanding requests, expected about 1"),
     "the mean latency": (parts(lambda part: times_of(2 / 3, "mean")(part["lat_ns"])), "of its percentiles and maximum"),

@@ -155,8 +155,8 @@ RESERVATIONS = [
     ({"Software_and_version": "6.1 with cache module"}, "with reservations",
      ("Software and version: 6.1 with cache module; limits: 'cache'",)),
     ({"Log_file": "runs/read.log, on 4 times the drives"}, "met", ()),
-    ({"Log_file": "runs/read.log of a laboratory"}, "with reservations",
-     ("Log file: runs/read.log of a laboratory; says more: 'laboratory'",)),
+    ({"Log_file": "runs/read.log of a mock-up"}, "with reservations",
+     ("Log file: runs/read.log of a mock-up; says more: 'mock-up'",)),
 ]  # fmt: skip
 
 

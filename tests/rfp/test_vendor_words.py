@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingest.files import table_beside
 from ingest.rfp.compliance import unasked
 from ingest.rfp.requirement_lines import RequirementLine
 from ingest.rfp.vendor_words import in_notation, limits, read_value
@@ -190,3 +191,11 @@ def test_grouped_digits_are_one_number(number, mark):
 def test_spelled_units():
     assert in_notation("terabytes") == "TB"
     assert in_notation("files per second") == "files/s"
+
+
+@pytest.mark.parametrize(("kind", "least", "most"), [("limiting", 0.99, 1.0), ("plain", 0.0, 0.07)])
+def test_remarks_written_before_the_rules_are_told_apart(kind, least, most):
+    table = table_beside(__file__, "remarks.yaml")
+    lines = {ident: RequirementLine(ident, "mandatory", **given) for ident, given in table["lines"].items()}
+    told = [bool(found(remark, lines[ident])) for ident, written in table[kind].items() for remark in written]
+    assert least <= sum(told) / len(told) <= most

@@ -9,6 +9,7 @@ clients and threads reads all of one data set.
 from __future__ import annotations
 
 import json
+import math
 import re
 import statistics
 from collections import Counter
@@ -334,6 +335,8 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
             recorded.append(one)
     each = [(entry, rate, threads / len(jobs), depth) for entry, rate in zip(moving, stated, strict=True)]
     told = [text for one in each for text in _contradictions(*one, "" if metadata else direction, where)]
+    if not metadata and not mixed:
+        told += [text for job, part in zip(jobs, moving, strict=True) for text in _binned(job, part, where)]
     # One of a kind: each thread has its own figures.
     unlike = {text.partition(":")[0]: text for text in reversed(told)}
     spreads = Counter(json.dumps([part.get("total_ios"), part.get("lat_ns"), part.get("clat_ns")]) for part in moving)
@@ -424,6 +427,20 @@ def _spread(spread: Mapping[str, Any], mean: float, most: float, where: str) -> 
     elif not low / (1 + ROUNDED) <= mean <= high * (1 + ROUNDED):
         told = f"from {low:.3g} to {high:.3g} s of its percentiles and maximum"
         yield f"latency: found a mean of {mean:.3g} s, expected one {told}"
+
+
+def _binned(job: Mapping[str, Any], part: Mapping[str, Any], where: str) -> Iterator[str]:
+    """Where a mean latency does not lie between the bounds that the histogram of the entry sets."""
+    shares = low = high = 0.0
+    for key, unit in (("latency_ns", 1e-9), ("latency_us", 1e-6), ("latency_ms", 1e-3)):
+        start = 0.0
+        for edge, percent in table(job.get(key) or {}, f"{where}: {key}").items():
+            share, end = number(percent, f"{where}: {key}") / 100, float(edge) if edge.isdigit() else math.inf
+            shares, low, high = shares + share, low + share * start * unit, high + (share * end * unit if share else 0.0)
+            start = end
+    mean = number(table(part.get("clat_ns") or {}, f"{where}: clat_ns").get("mean", 0), f"{where}: clat_ns.mean") / 1e9
+    if mean and abs(shares - 1) < ROUNDED and not low / (1 + ROUNDED) <= mean <= high * (1 + ROUNDED):
+        yield f"latency: found a mean of {mean:.3g} s, expected one from {low:.3g} to {high:.3g} s of its histogram"
 
 
 def _latencies(parts: Sequence[Mapping[str, Any]], where: str) -> tuple[float | None, float | None]:

@@ -447,6 +447,6 @@ def vendor_charts(plan: Plan) -> list[Chart]:
                 bought.append(YearBytes(row.name, TO_BUY, plan.rounded(float(usable.value))))
         charts.append(capacity(held, bought))
     rates = planner.bandwidth_by_year(plan) if GROWTH in plan.kinds else []
-    if any(one.reads or one.writes for one in rates):
+    if len({(one.reads, one.writes) for one in rates}) > 1:
         charts.append(bandwidth_by_year(rates))
     return charts

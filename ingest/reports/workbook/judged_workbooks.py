@@ -18,7 +18,7 @@ from ingest.reports.pages.acceptance import evidence_rows, inspection_sections, 
 from ingest.reports.pages.response import summary_rows
 from ingest.reports.workbook.sheet import CellContent, DisplayUnit, NumberCell, SheetLayout, display_unit, layouts
 from ingest.reports.workbook.workbook_writer import WorkbookWriter, write_sections
-from ingest.rfp.compliance import MET, UNASKED, LineVerdict
+from ingest.rfp.compliance import ANSWERED, MET, UNASKED, LineVerdict
 from ingest.rfp.offer_verdict import COMPLIES, Comparison, credit
 from ingest.rfp.requirement_lines import TARGET
 from ingest.rfp.response_form import response_unit
@@ -60,7 +60,8 @@ def response_workbook(found: Comparison) -> bytes:
     if "Ranking" in sheets:
         ranks = book.sheet("Ranking")
         for ranked in found.ranking:
-            ranks.row(ranked.rank, ranked.offer, *ranked.points.values(), ranked.total, ranked.cost)
+            numbers = (*ranked.points.values(), ranked.total, ranked.cost)
+            ranks.row(ranked.rank, ranked.offer, *(None if one is None else NumberCell(round(one, 1), "number") for one in numbers))
         for said in found.deciding:
             ranks.row(None, said)
         ranks.close()
@@ -81,7 +82,7 @@ def response_workbook(found: Comparison) -> bytes:
         if name == "Compliance":
             # All that is not met stands out.
             area = (1, len(LINE), sheet.next - 1, len(LINE) + len(found.offers) - 1)
-            for verdict in (MET, UNASKED):
+            for verdict in (MET, ANSWERED, UNASKED):
                 plain = {"type": "cell", "criteria": "==", "value": f'"{verdict}"', "format": sheet.styles["text"]}
                 sheet.sheet.conditional_format(*area, {**plain, "stop_if_true": True})
             sheet.sheet.conditional_format(*area, {"type": "no_blanks", "format": sheet.styles["bad"]})
