@@ -155,8 +155,10 @@ computed_quantity("shard_graph_pages_bytes", "(1 + ceil(shard_vectors / records_
     example="shard_graph_pages_bytes(1_000, 0.5, 8_192) -> 16392192")  # fmt: skip
 computed_quantity("records_of_list_page", "maximum(records_of_full_page, 1)", "1", "Vectors in a full page of a list.",
     example="records_of_list_page(29) -> 29")  # fmt: skip
-computed_quantity("pages_per_list", "shard_vectors / index_lists / records_of_list_page", "1",
-    "Pages that the vectors of a list of mean length fill.", example="pages_per_list(1_200, 5, 30) -> 8.0")  # fmt: skip
+input_quantity("filled_pages", "1", "Pages that a list fills whose end matters little.", default=4, source=FILES)
+computed_quantity("filled_lists", "maximum(floor(shard_vectors / (records_of_list_page * filled_pages)), 1)", "1",
+    "Most lists that fill so many pages; one list of any size.", whole=True,
+    example="filled_lists(1_200, 30, 4) -> 10")  # fmt: skip
 computed_quantity("shard_list_pages_bytes",
     "(1 + ceil(index_lists / records_of_list_page) + ceil(shard_vectors / records_of_list_page"
     " + where(index_lists < 2, 0, index_lists * (records_of_list_page - 1) / (2 * records_of_list_page)))) * index_page_bytes",
