@@ -536,6 +536,7 @@ class Layout(Entry):
     link_bytes: Value | None = value("B")
     level_counts: Value | None = value("1")
     list_overhead_bytes: Value | None = value("B")
+    list_overrun_bytes: Value | None = value("B")
     codebook_entries: Value | None = value("1")
     index_header_bytes: Value | None = value("B")
     bytes_per_id_digit: Value | None = value("B")

@@ -243,8 +243,11 @@ computed_quantity("reads_per_query", "stored_index_reads + fetched_records", "1"
 input_quantity("index_request_bytes", "B", "Size of a read of the index.", above=False)
 alternative("index_request_bytes", "node_request_bytes", when="nodes_in_sectors")
 computed_quantity("node_request_bytes", "sectors_per_node * sector_bytes", "B", "Read of a node: whole sectors.")
-computed_quantity("list_request_bytes", "record_bytes * shard_vectors / index_lists / reads_per_list", "B",
-    "Mean read of a list of mean length.", of="index_request_bytes", when="lists_on_storage")  # fmt: skip
+input_quantity("list_overrun_bytes", "B", "Bytes that the reads of a list take beyond it.", above=False, default=0)
+computed_quantity("list_request_bytes",
+    "(record_bytes * shard_vectors / index_lists + list_overrun_bytes) / reads_per_list", "B",
+    "Mean read of a list of mean length.", of="index_request_bytes", when="lists_on_storage",
+    example="list_request_bytes(18, 60_000, 64, 6_000, 2) -> 11437.5")  # fmt: skip
 computed_quantity("read_requests_per_second", "queries_per_second * reads_per_query", "1/s", "Random reads of all queries.",
     label="random reads", above=False)  # fmt: skip
 input_quantity("read_block_bytes", "B", "Block of which a small read takes whole ones.", default=4096)

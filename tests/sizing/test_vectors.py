@@ -117,10 +117,11 @@ def test_a_query_of_lance_reads_each_list_twice():
         per_list = value("reads_per_query", **{**asked(row), "probes": 1})
         size = value("request_bytes", **{**asked(row), "probes": 1})
         errors.append(abs(per_list * float(row["probes"]) / float(row["reads"]) - 1))
-        sizes.append(abs(size * per_list * float(row["probes"]) / float(row["bytes"]) - 1))
-    assert len(rows) == 16
+        if int(row["lists"]) > 16:  # of few lists, the long ones are read most
+            sizes.append(abs(size * per_list * float(row["probes"]) / float(row["bytes"]) - 1))
+    assert (len(rows), len(sizes)) == (16, 8)
     assert statistics.median(errors) <= 0.1
-    assert statistics.median(sizes) <= 0.25
+    assert max(sizes) <= 0.1
 
 
 KINDS = st.sampled_from([
