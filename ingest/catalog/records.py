@@ -536,6 +536,7 @@ class Layout(Entry):
     link_bytes: Value | None = value("B")
     level_counts: Value | None = value("1")
     list_overhead_bytes: Value | None = value("B")
+    list_overrun_bytes: Value | None = value("B")
     codebook_entries: Value | None = value("1")
     index_header_bytes: Value | None = value("B")
     bytes_per_id_digit: Value | None = value("B")
@@ -543,7 +544,7 @@ class Layout(Entry):
     index_degree_min: Value | None = value("1")
     index_degree_max: Value | None = value("1")
     index_lists_max: Value | None = value("1")
-    pages_per_list_min: Value | None = value("1")  # of an index of more than one list
+    filled_pages: Value | None = value("1")  # that a list of several has to fill for its size to be known
     stored_vector_bytes_max: Value | None = value("B")
     reads_per_list: Value | None = value("1")  # of an index whose lists stay on storage
     reads_per_candidate: Value | None = value("1")  # of an index whose nodes stay on storage

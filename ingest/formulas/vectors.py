@@ -155,8 +155,10 @@ computed_quantity("shard_graph_pages_bytes", "(1 + ceil(shard_vectors / records_
     example="shard_graph_pages_bytes(1_000, 0.5, 8_192) -> 16392192")  # fmt: skip
 computed_quantity("records_of_list_page", "maximum(records_of_full_page, 1)", "1", "Vectors in a full page of a list.",
     example="records_of_list_page(29) -> 29")  # fmt: skip
-computed_quantity("pages_per_list", "shard_vectors / index_lists / records_of_list_page", "1",
-    "Pages that the vectors of a list of mean length fill.", example="pages_per_list(1_200, 5, 30) -> 8.0")  # fmt: skip
+input_quantity("filled_pages", "1", "Pages that a list fills whose end matters little.", default=4, source=FILES)
+computed_quantity("filled_lists", "maximum(floor(shard_vectors / (records_of_list_page * filled_pages)), 1)", "1",
+    "Most lists that fill so many pages; one list of any size.", whole=True,
+    example="filled_lists(1_200, 30, 4) -> 10")  # fmt: skip
 computed_quantity("shard_list_pages_bytes",
     "(1 + ceil(index_lists / records_of_list_page) + ceil(shard_vectors / records_of_list_page"
     " + where(index_lists < 2, 0, index_lists * (records_of_list_page - 1) / (2 * records_of_list_page)))) * index_page_bytes",
@@ -241,8 +243,11 @@ computed_quantity("reads_per_query", "stored_index_reads + fetched_records", "1"
 input_quantity("index_request_bytes", "B", "Size of a read of the index.", above=False)
 alternative("index_request_bytes", "node_request_bytes", when="nodes_in_sectors")
 computed_quantity("node_request_bytes", "sectors_per_node * sector_bytes", "B", "Read of a node: whole sectors.")
-computed_quantity("list_request_bytes", "record_bytes * shard_vectors / index_lists / reads_per_list", "B",
-    "Mean read of a list of mean length.", of="index_request_bytes", when="lists_on_storage")  # fmt: skip
+input_quantity("list_overrun_bytes", "B", "Bytes that the reads of a list take beyond it.", above=False, default=0)
+computed_quantity("list_request_bytes",
+    "(record_bytes * shard_vectors / index_lists + list_overrun_bytes) / reads_per_list", "B",
+    "Mean read of a list of mean length.", of="index_request_bytes", when="lists_on_storage",
+    example="list_request_bytes(18, 60_000, 64, 6_000, 2) -> 11437.5")  # fmt: skip
 computed_quantity("read_requests_per_second", "queries_per_second * reads_per_query", "1/s", "Random reads of all queries.",
     label="random reads", above=False)  # fmt: skip
 input_quantity("read_block_bytes", "B", "Block of which a small read takes whole ones.", default=4096)

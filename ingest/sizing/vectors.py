@@ -46,15 +46,9 @@ DEFAULTS = {
     "index_load_seconds": assumed(600, "copies of the index have 10 min to read it after a restart", "load_time"),
     "rebuilds_per_day": assumed(1, "the index is written once a day, by rebuilds and compaction", "rebuilds_per_day"),
 }
-#: What the name of a limit of a layout ends with, and each limit with the option that it bounds and the noun of its number.
+#: What the name of a limit of a layout ends with, and the option of each quantity that has one.
 BOUNDS = ("_min", "_max")
-LIMITED = {
-    "index_degree_min": ("degree", ""),
-    "index_degree_max": ("degree", ""),
-    "index_lists_max": ("lists", ""),
-    "pages_per_list_min": ("lists", " pages in each"),
-    "stored_vector_bytes_max": ("dimensions", ""),
-}
+LIMITED = {"index_degree": "degree", "index_lists": "lists", "code_parts": "code_bytes", "stored_vector_bytes": "dimensions"}
 #: index -> neighbours of a node
 USUAL_DEGREES = {
     "hnsw": Input(16, source="hnswlib", where="README.md: M=16 by default", grade="published").by_default(
@@ -379,15 +373,14 @@ def _built(given: dict[str, Input], layout: Layout, asked: Mapping[str, Any], ow
         cases.append("index_load_rate_known")
     else:
         cases.append("index_load_time_known")
+    if stated or "embedding_flops_per_token" in given:
+        given.setdefault("chunk_tokens", USUAL_CHUNK)
     if stated:
         cases.append("text_embedded")
-        given.setdefault("chunk_tokens", USUAL_CHUNK)
         given.setdefault("bytes_per_token", USUAL_BYTES_PER_TOKEN)
         if "documents" not in given and "tokens" in given:
             given.setdefault("tokens_per_document", USUAL_TOKENS_PER_DOCUMENT)
             cases.append("length_of_documents_known")
-    elif "embedding_flops_per_token" in given:
-        given.setdefault("chunk_tokens", USUAL_CHUNK)
     overlap, chunk = (given.get(name, Input(0)).value for name in ("chunk_overlap_tokens", "chunk_tokens"))
     if overlap and overlap >= chunk:
         raise option_error("overlap", f": found {overlap:,.0f}, expected less than the {chunk:,.0f} tokens of a chunk")
@@ -415,52 +408,44 @@ def _built(given: dict[str, Input], layout: Layout, asked: Mapping[str, Any], ow
 def _check(known: Quantities, layout: Layout) -> None:
     """Refuse sizes that no index of this layout has.
 
-    Raises UsageError: fewer vectors than shards, lists or entries of a codebook, fewer lists than probes, or a code that no
-    vector of these dimensions has.
+    Raises UsageError: more of something than that of which it is a part, beyond a limit of the layout, or a code that no vector
+    of these dimensions has.
     """
-    count, lists = known.value("shard_vectors"), known.value("index_lists")
-    if count < 1:
-        raise option_error("shards", f": found {known.value('index_shards'):,.0f}, expected at most one for each vector")
-    if known.value("codebook_entries") > count:
-        entries = f"{known.value('codebook_entries'):,.0f}, which a codebook has entries"
-        raise option_error("vectors", f": found {count:,.0f} of a shard, expected at least {entries}")
+    count, lists, codebook = (known.value(name) for name in ("shard_vectors", "index_lists", "codebook_entries"))
+    vectors, dimensions, shards = (known.value(name) for name in ("vectors", "vector_dimensions", "index_shards"))
     if layout.index.startswith("ivf") and not lists:
         raise option_error("lists", ": found 0, expected at least 1")
-    searched = known.given.get("search_list") if layout.stores == "sectors" else None
-    candidates = math.inf if searched is None else searched.value * known.value("index_shards")
-    for key, name, most, of in (
-        ("search_list", "search_list", count if searched else math.inf, "vectors of a shard"),
-        ("top_k", "fetched_records", known.value("vectors"), "vectors of the index"),
-        ("top_k", "fetched_records", candidates, "candidates of a search"),
-        ("documents", "documents", known.value("tokens") if "tokens" in known.given else math.inf, "tokens of the text"),
+    searched = known.given.get("search_list")
+    for key, most, of in (
+        ("shards", vectors, "vectors"),
+        ("lists", count, "vectors of a shard"),
+        ("lists", known.value("filled_lists") if layout.filled_pages else math.inf, "that are long enough to count"),
+        ("search_list", count, "vectors of a shard"),
+        ("top_k", vectors, "vectors of the index"),
+        ("top_k", searched.value * shards if searched else math.inf, "candidates of a search"),
+        ("cached_nodes", vectors, "vectors"),
+        ("probes", lists or math.inf, "lists of a shard"),
+        ("code_bytes", dimensions, "dimensions"),
+        ("documents", known.value("tokens") if "tokens" in known.given else math.inf, "tokens of the text"),
     ):
-        one = known.given.get(name)
+        one = known.given.get(QUANTITIES[key])
         if one is not None and one.value > most:
             raise option_error(key, f": found {one.value:,.0f}, expected at most the {most:,.0f} {of}")
-    if lists > count:
-        raise option_error("lists", f": found {lists:,.0f}, expected at most the {count:,.0f} vectors of a shard")
-    if (cached := known.value("cached_nodes")) > known.value("vectors"):
-        raise option_error("cached_nodes", f": found {cached:,.0f}, expected at most the {known.value('vectors'):,.0f} vectors")
-    for bound, (key, noun) in LIMITED.items():
+    for bound in layout.shapes:
         limit, name, least = getattr(layout, bound), bound[:-4], bound.endswith("_min")
-        if limit is None or (key, lists) == ("lists", 1):
+        if limit is None or not bound.endswith(BOUNDS):
             continue
         value = known.value(name)
         if value < limit.value if least else value > limit.value:
             found, end = (display(float(one), unit_of(name), binary=False) for one in (value, limit.value))
-            why = f": found {found}{noun}, expected at {'least' if least else 'most'} {end} in {layout.name}"
-            raise option_error(key, why)
-    probes, code = (known.given.get(name) for name in ("probed_lists", "code_parts"))
-    if probes is not None and lists and probes.value > lists:
-        raise option_error("probes", f": found {probes.value:,.0f}, expected at most the {lists:,.0f} lists of a shard")
-    if code is None:
-        return
-    dimensions = known.value("vector_dimensions")
-    if layout.stores == "codes" and dimensions % code.value:
+            why = f": found {found}, expected at {'least' if least else 'most'} {end} in {layout.name}"
+            raise option_error(LIMITED[name], why)
+    if codebook > count:
+        entries = f"{codebook:,.0f}, which a codebook has entries"
+        raise option_error("vectors", f": found {count:,.0f} of a shard, expected at least {entries}")
+    code = known.given.get("code_parts")
+    if layout.stores == "codes" and code is not None and dimensions % code.value:
         raise option_error("code_bytes", f": found {code.value:,.0f}, expected a divisor of the {dimensions:,.0f} dimensions")
-    most = min(dimensions, getattr(layout.code_parts_max, "value", dimensions))
-    if code.value > most:
-        raise option_error("code_bytes", f": found {code.value:,.0f}, expected at most {most:,.0f}")
 
 
 def _warnings(known: Quantities, stated: bool) -> Iterator[str]:
