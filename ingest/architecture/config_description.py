@@ -108,7 +108,12 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
     config = ModelConfig({key: item for key, item in data.items() if key not in ("source", "where", "name", "note")}, str(path))
     own = "weights" in data
     rows = [*joined(by_hand(config) if own else _family(config))]
-    _refuse_impossible(path, rows)
+    # Keys that are each a number of their kind may divide to nothing, or end below it.
+    for row in rows:
+        widths = row.shape if isinstance(row, Weight) else (row.key + row.value,) if row.cached else ()
+        if min(widths, default=1) <= 0 or any(item < 0 for item in row[2:] if isinstance(item, int)):
+            what = " × ".join(map(str, row.shape)) if isinstance(row, Weight) else f"of {row.layers} layers"
+            raise IngestError(f"{path}: the sizes give '{row.name}' as {what}: expected sizes that can be built")
     open_keys = [] if own else [*unverified(config, rows), *((config, key) for key in sorted(config.doubtful))]
     for owner, key in open_keys:
         # A whole part of the model that the family does not have is refused.
@@ -140,15 +145,6 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
         missing={} if own and "_class_name" not in data else _missing(config, data, row_bytes is not None),
         notes=(*_name_notes(data, config), *_count_notes(config, weights)),
     )
-
-
-def _refuse_impossible(path: str | Path, rows: Iterable[TableRow]) -> None:
-    """Refuse rows that cannot be built: keys that are each a number of their kind may divide to nothing, or end below it."""
-    for row in rows:
-        widths = row.shape if isinstance(row, Weight) else (row.key + row.value,) if row.cached else ()
-        if min(widths, default=1) <= 0 or any(item < 0 for item in row[2:] if isinstance(item, int)):
-            what = " × ".join(map(str, row.shape)) if isinstance(row, Weight) else f"of {row.layers} layers"
-            raise IngestError(f"{path}: the sizes give '{row.name}' as {what}: expected sizes that can be built")
 
 
 def usual_sizes(table: Weight | None, attentions: Sequence[Attention]) -> dict[str, Any]:

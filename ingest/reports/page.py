@@ -414,12 +414,14 @@ def scenarios_line(number: int, reads: Sequence[float], cautions: int) -> str:
     return joined(counted(number, "scenario") + (":" if shown else ""), shown, cautions)
 
 
-def fits_line(found: Fits, decided: str, counts: Mapping[str, int], first: str = "") -> str:
+def fits_line(found: Fits, decided: str, counts: Mapping[str, int], first: str = "", offers: Sequence[str] = ()) -> str:
     """The answer of `fit`: the first system and how much of it the need takes, and how many have each verdict, the best first.
 
-    Of a single system, what decides its verdict.
+    Of a single system, what decides its verdict; of offers, what is said of them.
     """
     cautions = len(found.warnings)
+    if offers:
+        return joined("", offers, cautions)
     if found.nothing_missing:
         return joined("", [found.nothing_missing.rstrip(".")], cautions)
     if len(found.systems) == 1:

@@ -130,7 +130,9 @@ def read_value(
     for name in reversed(names):
         # Words after a number may be its unit, else the number is in that of the cell.
         factor = in_base(f"1 {name}") if name else unit(1.0)
-        if factor is None or (not name and not _follows(words)):
+        # Words after a bare number tell about it, or are a unit of another kind, such as `DWPD`.
+        first = None if name else re.match(r"\s*(\w+)", words)
+        if factor is None or (first is not None and not CONSENTS.match(first[1]) and not LIMITS.match(first[1])):
             continue
         number = number_of(found[0], partial(_scaled, plausible, factor))
         if number is None:
@@ -140,12 +142,6 @@ def read_value(
         left = " ".join(filter(None, (opening, words.strip()[len(name) :].strip())))
         return Read(value, left.strip(" .;,"))
     return Read(None, why="no unit of the kind")
-
-
-def _follows(words: str) -> bool:
-    """Whether words after a bare number tell about it: no unit of another kind, such as `DWPD`."""
-    first = re.match(r"\s*(\w+)", words)
-    return first is None or bool(CONSENTS.match(first[1]) or LIMITS.match(first[1]))
 
 
 def _scaled(plausible: Callable[[float], bool], factor: float, number: float) -> bool:

@@ -389,7 +389,7 @@ def warnings_of(
     lines = [(one, _placed(site, one)) for one in placed]
     lines += [(one, one.message()) for one in told if one.rule.id in OF_SITE]
     lines += [(one, one.message()) for one in applying(_together(site, told, jobs, data, catalog))]
-    lines += [*_absent_data(site, years), *_without_unit(site), *_unread(site, data), *_disagreeing(site, jobs, data, catalog)]
+    lines += [*_absent_data(site, years), *_of_entries(site, data), *_disagreeing(site, jobs, data, catalog)]
     return [in_site_words(line) for one, line in sorted(lines, key=lambda pair: pair[0].rule.rank)]
 
 
@@ -453,14 +453,6 @@ def _absent_data(site: Site, years: int) -> Iterator[tuple[Finding, Message]]:
                 yield one, Message(f"{site.place(('datasets', name))}: ", one.message())
 
 
-def _unread(site: Site, data: Mapping[str, QuantityRow]) -> Iterator[tuple[Finding, Message]]:
-    """Data sets whose measured samples may be many each."""
-    for name, row in data.items():
-        if any(UNREAD in item.note for item in row.known.given.values()):
-            for one in applying([finding("W54", words={"samples": "unread"}, unread=UNREAD)]):
-                yield one, Message(f"{site.place(('datasets', name, 'measured'))}: ", one.message())
-
-
 def _disagreeing(
     site: Site, jobs: Sequence[QuantityRow], data: Mapping[str, QuantityRow], catalog: Catalog
 ) -> Iterator[tuple[Finding, Message]]:
@@ -485,12 +477,14 @@ def _disagreeing(
                 yield one, Message(f"{site.place(('datasets', name))}: ", one.message())
 
 
-def _without_unit(site: Site) -> Iterator[tuple[Finding, Message]]:
-    """Capacities that are so small that their unit must be missing."""
+def _of_entries(site: Site, data: Mapping[str, QuantityRow]) -> Iterator[tuple[Finding, Message]]:
+    """Capacities that are so small that their unit must be missing; data sets whose measured samples may be many each."""
     sizes: dict[Keys, Any] = {("reserve", key): site.section("reserve").get(key) for key in RESERVED}
     for section, key in (("datasets", "bytes"), ("clusters", "nvme")):
         sizes |= {(section, name, key): one.get(key) for name, one in site.section(section).items()}
-    for keys, item in sizes.items():
-        stated = Quantity(item.value, "B") if isinstance(item, Input) and item.value else None
-        for one in applying([finding("W42", {"stated_capacity": stated})]):
-            yield one, Message(f"{site.place(keys)}: ", one.message())
+    stated = {keys: Quantity(item.value, "B") for keys, item in sizes.items() if isinstance(item, Input) and item.value}
+    found = [(keys, finding("W42", {"stated_capacity": size})) for keys, size in stated.items()]
+    unread = (name for name, row in data.items() if any(UNREAD in item.note for item in row.known.given.values()))
+    found += [(("datasets", name, "measured"), finding("W54", words={"samples": "unread"}, unread=UNREAD)) for name in unread]
+    for keys, one in ((keys, one) for keys, told in found for one in applying([told])):
+        yield one, Message(f"{site.place(keys)}: ", one.message())

@@ -88,7 +88,10 @@ def of_rows(site: Site, found: Sequence[Fault], catalog: Catalog) -> list[Fault]
     rows: dict[str, list[QuantityRow]] = {table: [] for table in WORKLOADS}
     answers: dict[object, Any] = {}
     for name in sets:
-        needed = _rests_on(name, sets)
+        needed = [name]  # and those that it is made from or mixed of
+        for one in needed:
+            below = (*([sets[one]["made_from"]] if "made_from" in sets[one] else ()), *sets[one].get("mix", ()))
+            needed += [other for other in dict.fromkeys(below) if other not in needed and other in sets]
         if not any(("datasets", one) in hurt for one in needed):
             own = replace(site, data={**site.data, "datasets": {one: sets[one] for one in needed}})
             with _noting(faults, hurt, ("datasets", name)):
@@ -130,16 +133,6 @@ def _noting(faults: list[Fault], hurt: set[Keys], keys: Keys) -> Iterator[None]:
     except IngestError as error:
         faults.append(Fault(*(error.fault or (keys, str(error)))))
         hurt |= {keys, faults[-1].keys[:2]}
-
-
-def _rests_on(name: str, sets: Mapping[str, Any]) -> list[str]:
-    """A data set and those that it is made from or mixed of."""
-    found = [name]
-    for one in found:
-        described = sets.get(one, {})
-        below = (*([described["made_from"]] if "made_from" in described else ()), *described.get("mix", ()))
-        found += [other for other in dict.fromkeys(below) if other not in found and other in sets]
-    return found
 
 
 def _of_site(site: Site) -> Iterator[Fault]:

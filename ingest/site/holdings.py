@@ -49,7 +49,10 @@ def year_rows(
         of_data = _columns_by_tier(site, present, name)
         landing, landed = _landing(present, "dataset_landing_bytes", held), _landing(present, "landed_bytes_per_day", written)
         of_data[held] = column(held, (*of_data[held].inputs, *landing, *_read_besides(jobs, growth, year)), name)
-        of_data[written] = column(written, (*of_data[written].inputs, *landed, *_written_besides(jobs, growth, year)), name)
+        # Versions of weights, rollout traces and rebuilt indexes, as bytes that are written in a day.
+        besides = [step for row in jobs for key in WRITTEN_BESIDES if (step := row.step(key)) is not None and step.value]
+        more = (linked("dataset_bytes_written_per_day", grown_index(one, growth, year), one.owner) for one in besides)
+        of_data[written] = column(written, (*of_data[written].inputs, *landed, *more), name)
         known.adopt({**shared, **_grown_columns(jobs, growth, year, name), **of_data})
         if tiers:
             known.state("tiers_shared")
@@ -95,13 +98,6 @@ def place_index_growth(jobs: Sequence[QuantityRow], growth: Growth, years: int) 
         if row.step(INDEX_HELD) is not None and years and "capacity_growth_factor" in growth.jobs[row.name]:
             own = Quantities({**growth.jobs[row.name], "elapsed_seconds": elapsed_until(years)}, row.name)
             row.known.link("index_growth", own.step("capacity_growth"))
-
-
-def _written_besides(jobs: Sequence[QuantityRow], growth: Growth, year: int) -> Iterator[Step]:
-    """Versions of weights, rollout traces and rebuilt indexes, as bytes that are written in a day."""
-    for step in (row.step(name) for row in jobs for name in WRITTEN_BESIDES):
-        if step is not None and step.value:
-            yield linked("dataset_bytes_written_per_day", grown_index(step, growth, year), step.owner)
 
 
 def grown_index(step: Step, growth: Growth, year: int) -> Step:

@@ -296,7 +296,13 @@ class TurnedTree:
 
         size = len(self.tree.order)
         given = inputs * size + positions
-        keys = _distinct(numpy.concatenate([given, *self._above(given, size)]))
+        # What is computed from the steps of inputs and is not shared, one level after the other.
+        levels = [given]
+        while len(levels[-1]):
+            inputs, positions = numpy.divmod(levels[-1], size)
+            used, pairs = self._own.of(positions)
+            levels.append(_distinct(inputs[used] * size + self.tree.users[pairs]))
+        keys = _distinct(numpy.concatenate(levels))
         inputs, positions = numpy.divmod(keys, size)
         result = Turned(inputs, positions, numpy.empty((len(keys), 2)))
         own = numpy.searchsorted(keys, given)
@@ -312,16 +318,6 @@ class TurnedTree:
                 arguments.append(numpy.where(changes, result.values[at], typical))
             result.values[here] = function(*arguments)
         return result
-
-    def _above(self, keys: Any, size: int) -> Iterator[Any]:
-        """What is computed from the steps of inputs and is not shared, one level after the other."""
-        import numpy
-
-        while len(keys):
-            inputs, positions = numpy.divmod(keys, size)
-            used, pairs = self._own.of(positions)
-            keys = _distinct(inputs[used] * size + self.tree.users[pairs])
-            yield keys
 
     def _lines(self, turned: Turned, turns: int) -> dict[str, Any]:
         """The requirements that any turn changes, in each of them: two turns of each input, one after the other."""

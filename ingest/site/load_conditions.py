@@ -376,6 +376,8 @@ class LoadConditions(LineClients):
         names = {"clients": "client", "duration": "s", "fill": "%"}
         known = {name: getattr(conditions, name) for name in names}
         size, threads = conditions.io_size, conditions.threads or 0
+        groups = [one.words() for one in conditions.client_groups]
+        of_each = f" ({listed(groups, len(groups))})" if len(groups) > 1 else ""
         return {
             "reads": _reads_in_words(conditions),
             "mixed": conditions.mix_in_words,
@@ -387,7 +389,7 @@ class LoadConditions(LineClients):
             "depth": _depth_in_words(conditions),
             "filling": self._filling(value),
             **{name: display(number, names[name]) for name, number in known.items() if number is not None},
-            **({"clients": _clients_in_words(conditions)} if conditions.clients else {}),
+            **({"clients": f"{display(conditions.clients, 'client')}{of_each}"} if conditions.clients else {}),
         }
 
     def _filling(self, value: RequirementValue) -> str:
@@ -425,13 +427,6 @@ def _streams(row: QuantityRow) -> float:
     """How many files a node copies at a time: one for each GPU, at least one."""
     gpus = row.step("gpus_per_node")
     return 1.0 if gpus is None else float(gpus.value)
-
-
-def _clients_in_words(conditions: Conditions) -> str:
-    """The clients of a line, of each cluster where there are several."""
-    said = display(conditions.clients or 0, "client")
-    groups = [one.words() for one in conditions.client_groups]
-    return f"{said} ({listed(groups, len(groups))})" if len(groups) > 1 else said
 
 
 def _is_restore(line: RequirementTemplate) -> bool:

@@ -251,13 +251,6 @@ def from_corpus(corpus: Corpus) -> dict[str, Input]:
     return found
 
 
-def from_pipeline(pipeline: Pipeline) -> dict[str, Input]:
-    """Return the inputs from a pipeline: the shares that it keeps, and its published input and output."""
-    ends = ("input_", "output_")
-    fields = {name: getattr(pipeline, name) for name in pipeline.shapes}
-    return from_fields({f"pipeline_{name}" if name.startswith(ends) else name: item for name, item in fields.items()})
-
-
 def from_measurement(written: str | float | Path | None) -> dict[str, Input]:
     """Return the inputs from bytes per token: a number, or the JSON file of `ingest measure`.
 
@@ -447,7 +440,10 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
     made_by = asked["pipeline"] or (corpus.pipeline if corpus is not None else None)
     given = from_corpus(corpus) if corpus is not None else {}
     pipeline = catalog.get(Pipeline, made_by) if made_by else None
-    given |= from_pipeline(pipeline) if pipeline is not None else {}
+    if pipeline is not None:
+        # The shares that it keeps, and its published input and output.
+        ends, kept = ("input_", "output_"), {name: getattr(pipeline, name) for name in pipeline.shapes}
+        given |= from_fields({f"pipeline_{name}" if name.startswith(ends) else name: item for name, item in kept.items()})
     measured = from_measurement(asked["bytes_per_token"])
     if {*SIZES_OF_TEXT} & {*given, *own}:
         # A measured part of a corpus gives ratios; the size is given otherwise.

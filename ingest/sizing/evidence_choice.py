@@ -159,8 +159,9 @@ def usual_precision(
         runs = _runs_at(rates, precision, protocol)
         most = max((run.gpus * REACH for run in runs if run.gpu == gpu.id), default=0.0)
         if not most or most < size:
-            # The other GPUs are read only where they decide.
-            most = max(most, _largest_of_generation(rates, gpu, precision, protocol) * REACH)
+            # The other GPUs of the generation are read only where they decide.
+            alike = (run.gpus for run in runs if peak_of(gpu, run.precision) and are_of_a_generation(rates.gpu(run.gpu), gpu))
+            most = max(most, rates.once(("largest", gpu.path, precision, protocol), partial(max, alike, default=0)) * REACH)
         if most >= max(size, 1):
             return Usual(precision, reach)
         if most:
@@ -198,13 +199,6 @@ def _runs_at(rates: PublishedRates, precision: str, protocol: str | None) -> lis
         ("runs at", precision, protocol),
         lambda: [run for run in rates.of_runs() if run.precision in members and protocol in (None, run.protocol)],
     )
-
-
-def _largest_of_generation(rates: PublishedRates, gpu: Gpu, precision: str, protocol: str | None) -> int:
-    """The GPUs of the largest of these runs on GPUs of a generation."""
-    runs = _runs_at(rates, precision, protocol)
-    alike = (run.gpus for run in runs if peak_of(gpu, run.precision) and are_of_a_generation(rates.gpu(run.gpu), gpu))
-    return rates.once(("largest", gpu.path, precision, protocol), lambda: max(alike, default=0))
 
 
 def computed_in(model: Model | None, gpu: Gpu | None, gpus: float | None, catalog: Catalog) -> str:

@@ -355,6 +355,14 @@ class Offer(NamedTuple):
     open: tuple[str, ...]  # the other lines: no value decides the verdict on them
 
 
+class Withstood(NamedTuple):
+    """How an offer does where the uncertain inputs of a site turn out otherwise."""
+
+    offer: str
+    share: float  # of the draws in which it meets all lines that its values decide
+    misses: Mapping[str, float]  # share of the draws in which it misses a line, by id, the largest first
+
+
 class Flips(NamedTuple):
     """What would change the verdicts."""
 
@@ -365,6 +373,7 @@ class Flips(NamedTuple):
     observation: Observation | None = None  # to make first; None where no verdict is undecided, or nothing observes its inputs
     offers: tuple[Offer, ...] = ()  # that were judged instead of systems
     unmoved: tuple[str, ...] = ()  # systems of which fewer than `LEAST_MOVED` of the draws take another amount
+    withstood: tuple[Withstood, ...] = ()  # by the offers; none where no input has a range
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
@@ -376,6 +385,7 @@ class Flips(NamedTuple):
             "observation": None if self.observation is None else self.observation._asdict(),
             "unmoved": list(self.unmoved),
             **({"offers": [one._asdict() for one in self.offers]} if self.offers else {}),
+            **({"withstood": [one._asdict() for one in self.withstood]} if self.withstood else {}),
         }
 
 

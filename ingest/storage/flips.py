@@ -35,11 +35,11 @@ from ingest.storage.replanning import (
     Offered,
     Required,
     Suspect,
-    beyond,
     same,
     sides_of,
     verdict_of,
 )
+from ingest.units import display
 
 #: Systems of which flips are shown where none is named.
 MOST_SYSTEMS = 5
@@ -102,22 +102,30 @@ def flips_of(
     # Inputs of one quantity stand together, as what chooses other formulas is mostly one quantity.
     checked = _checked(plan, sorted(inputs, key=lambda one: one.steps[0].name), lines, refused)
     inputs = sorted(checked, key=lambda one: one.name)
-    carried = [*(Carried(judge(need), lines.needs) for judge in judges), *(Offered(one, lines.names) for one in offers)]
+    offered = [Offered(one, lines.names) for one in offers]
+    carried = [*(Carried(judge(need), lines.needs) for judge in judges), *offered]
     judged = {one.entry.id: judge for one, judge in zip(systems, judges, strict=True)}
     again = Again(plan, need, judged, priority, offers)
     with numpy.errstate(all="ignore"):
         found = [row for one in inputs for row in _turned(one, lines, carried)]
         suspects = [row for row in found if isinstance(row, Suspect)]
         unlike = again.unlike(suspects, lines.required_at)
-        refused |= {row.flip.input: beyond(row.flip) for row in sorted(unlike, key=lambda row: -row.flip.distance)}
-        effects = tuple(_effects([one for one in inputs if one.low is not None], lines, systems, unmoved))
+        for flip in sorted((row.flip for row in unlike), key=lambda flip: -flip.distance):
+            side, end = "above" if flip.flips_at > flip.value else "below", display(flip.flips_at, flip.unit, False, 3)
+            refused[flip.input] = f"{side} {end} a new plan shows no such flip, or none can be made"
+        ranged = [one for one in inputs if one.low is not None]
+        effects = tuple(_effects(ranged, lines, systems, unmoved))
+        drawn = {step: draw(one.uncertain, DRAWS, SEED) for one in ranged if offers for step in one.steps}
+        required = Required(lines.all_of(lines.tree.again(drawn, lines.tree.above(drawn)), DRAWS if drawn else 1), (), (), ())
+        withstood = tuple(one.withstands(lines.names, required) for one in offered if drawn)
     flips = [row for row in found if isinstance(row, Flip)]
     flips += [row.flip for row in suspects if row not in unlike]
     # What fails a line today changes its verdict first where the line holds.
     failing = {one.system for one in flips if one.verdict == LINE_FAILS}
     flips.sort(key=lambda one: (not one.inside_range, (one.then == LINE_FAILS) == (one.system in failing), one.distance))
     steady = tuple(row for row in found if isinstance(row, Steady))
-    return Flips(tuple(flips), steady, refused, effects, _observation(inputs, flips, effects), tuple(offers), tuple(unmoved))
+    observation = _observation(inputs, flips, effects)
+    return Flips(tuple(flips), steady, refused, effects, observation, tuple(offers), tuple(unmoved), withstood)
 
 
 def _checked(plan: Plan, inputs: Sequence[SiteInput], lines: _Lines, refused: dict[str, str]) -> list[SiteInput]:
@@ -292,8 +300,10 @@ class _Lines:
             if not above.isdisjoint(_ends(line)) or (sized and self.needs[place] == READ_NEED)
         ]
 
-    def at(self, one: SiteInput, values: Any, above: Sequence[Step], moving: Sequence[int]) -> Required:
-        """What each line requires where an input has many values."""
+    def at(
+        self, one: SiteInput, values: Any, above: Sequence[Step], moving: Sequence[int], digits: float | None = None
+    ) -> Required:
+        """What each line requires where an input has many values; rounded as in the plan, or to so many digits."""
         import numpy
 
         known: dict[Step, Any] = self.tree.again(dict.fromkeys(one.steps, values), above)
@@ -302,7 +312,7 @@ class _Lines:
         for row, place in enumerate(moving):
             step = self.lines[place].step
             computed[row] = known.get(step, step.value)
-        found[moving] = self._required(computed, known, moving)
+        found[moving] = self._required(computed, known, moving, digits)
         largest, writes = (numpy.array(of)[found[of].argmax(axis=0)] if of else [] for of in (self.reading, self.writing))
         clients, writers = (
             numpy.array([float(self.lines[place].requirement.conditions.clients) for place in of]) for of in (largest, writes)
@@ -311,11 +321,11 @@ class _Lines:
         sizes = numpy.array([means[place][column] for column, place in enumerate(largest)])
         return Required(found, clients, sizes, writers)
 
-    def required_at(self, one: SiteInput, value: float) -> dict[str, float]:
+    def required_at(self, one: SiteInput, value: float, digits: float | None = None) -> dict[str, float]:
         """What each line requires with a value of an input, by id, and the conditions of the largest read line, by name."""
         import numpy
 
-        found = self.at(one, numpy.array([value]), self.tree.above(one.steps), self.reached(one))
+        found = self.at(one, numpy.array([value]), self.tree.above(one.steps), self.reached(one), digits)
         conditions = {name: float(item[0]) for name, item in zip(CONDITIONS, found[1:], strict=True) if len(item)}
         return {**dict(zip(self.names, found.lines[:, 0].tolist(), strict=True)), **conditions}
 
@@ -396,11 +406,11 @@ class _Lines:
         ]
         return numpy.array([stored, rates | (numpy.array(judged) != judged[0])])[:, 1:]
 
-    def _required(self, computed: Any, known: Mapping[Step, Any], moving: Any) -> Any:
+    def _required(self, computed: Any, known: Mapping[Step, Any], moving: Any, digits: float | None = None) -> Any:
         """The values of lines, rounded and limited; nothing where a line is for information only."""
         import numpy
 
-        rounded = FORMULAS["rounded_requirement"].function(computed, self.digits)
+        rounded = FORMULAS["rounded_requirement"].function(computed, digits or self.digits)
         found = numpy.where(computed > 0, rounded, 0.0)
         for row, line in enumerate(numpy.array(self.lines, object)[moving]):
             if line.most is not None:

@@ -15,14 +15,15 @@ from ingest.site.plan import Plan
 from ingest.site.plan_file import planned_again
 from ingest.sizing.job import Job
 from ingest.storage.data_path import INSTALLED, ROUNDING, Layer, LayerVerdict
-from ingest.storage.fit_result import LINE_FAILS, LINE_HOLDS, LINE_OPEN, Fit, Flip, Offer
+from ingest.storage.fit_result import LINE_FAILS, LINE_HOLDS, LINE_OPEN, Fit, Flip, Offer, Withstood
 from ingest.storage.need import REQUIRABLE, Need, need_in, need_of
-from ingest.units import display
 
 #: What judges a system as it is chosen, for any need.
 Judge: TypeAlias = Callable[[Need], Fit]
 #: What the recorded formulas say that each line requires with a value of an input, by id, and the conditions of the need.
-RequiredAt: TypeAlias = Callable[[SiteInput, float], Mapping[str, float]]
+RequiredAt: TypeAlias = Callable[..., Mapping[str, float]]
+#: Digits of a value that is not rounded: two that differ are one where they are rounded as requirements are.
+EXACT = 15
 #: Relative distance from a flip at which the site is planned again.
 NEAR = 0.005
 #: Relative difference of two values of a line that are one.
@@ -123,6 +124,13 @@ class Offered(Carried):
         """Of each line whether the offer meets it."""
         yield AS_OFFERED, meets(self.offered, needed.lines)
 
+    def withstands(self, names: Sequence[str], needed: Required) -> Withstood:
+        """In which of many draws the offer meets the lines that its values decide."""
+        missed = ~self.carried(needed) & self.decides[:, None]
+        falling = sorted(zip(missed.mean(axis=1).tolist(), names, strict=True), key=lambda pair: -pair[0])
+        shares = {name: share for share, name in falling if share}
+        return Withstood(self.name, float(1 - missed.any(axis=0).mean()), shares)
+
 
 def meets(offered: Any, required: Any) -> Any:
     """Whether offered values meet required ones."""
@@ -143,14 +151,6 @@ def sides_of(kept: float, turned: float, whole: bool) -> tuple[float, float]:
     if whole:
         return kept, turned
     return (turned * (1 - NEAR), turned * (1 + NEAR)) if turned > kept else (turned * (1 + NEAR), turned * (1 - NEAR))
-
-
-def beyond(flip: Flip) -> str:
-    """From where on an input is not turned, as a flip is not confirmed there."""
-    side = "above" if flip.flips_at > flip.value else "below"
-    return (
-        f"{side} {display(flip.flips_at, flip.unit, binary=False, digits=3)} a new plan shows no such flip, or none can be made"
-    )
 
 
 class Again:
@@ -176,10 +176,10 @@ class Again:
             side = row.flip.input, row.flip.flips_at > row.flip.value
             known, line = alike.setdefault(side, set()), row.flip.requirement
             if line not in known and (again := self.at(row.one, row.behind)) is not None:
-                far, given = required(row.one, row.behind), again[0].given
+                far, given = required(row.one, row.behind, EXACT), again[0].given
                 # Another job may set the clients or the requests of the largest line, whose value is that of its formulas.
                 if all(name not in given or same(given[name].value, far[name]) for name in CONDITIONS if name in far):
-                    known |= {name for name, item in far.items() if name in again[1] and same(again[1][name].value, item)}
+                    known |= {one.id for one in again[1].values() if one.id in far and same(one.computed or 0, far[one.id])}
                 machine[side] = again[0]
             if (line not in known or not self._carried_alike(row, machine[side], required)) and not self.confirms(row):
                 found.append(row)

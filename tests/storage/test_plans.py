@@ -1,5 +1,6 @@
 """A plan as the need of `fit`: its lines become one need, and a file that is no plan is refused in one line."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -126,11 +127,17 @@ def test_a_site_asks_for_its_usable_bytes_and_not_for_its_raw_bytes():
     assert need.given["fill_limit"].value == 1
 
 
-def test_a_plan_on_a_node_judges_the_node_too():
-    found = ingest.fit(PLANS / "whole.json", node="dgx-h100", storage="weka-1c").results["weka-1c"]
+@pytest.mark.parametrize("writing", [128, 512])
+def test_a_plan_on_a_node_judges_the_node_too(writing, tmp_path):
+    data = plan_data(PLANS / "whole.json")
+    next(one for one in data["requirements"] if one["conditions"]["operation"] == "write")["conditions"]["clients"] = writing
+    (tmp_path / "plan.json").write_text(json.dumps(data), encoding="utf-8")
+    found = ingest.fit(tmp_path / "plan.json", node="dgx-h100", storage="weka-1c").results["weka-1c"]
     named = {one.layer.name: one for one in found.layers}
     assert named["storage NIC"].ceiling == 128 * 80e9
     assert named["protocol client"].ceiling < 128 * 36.25e9
+    # Other nodes may write than those that read most.
+    assert named["storage NIC, writes"].ceiling == writing * 80e9
 
 
 def test_the_capacity_to_buy_sets_the_need_without_a_further_fill_limit():

@@ -55,8 +55,10 @@ def fits_title(found: Fits) -> str:
 def fits_page(found: Fits, in_full: bool = False) -> Page:
     """The comparison of all systems, by verdict; layers and results of each where few were asked for, or all in full."""
     needed = tuple((plain(name), display(item.value, item.unit)) for name, item in found.needed.items())
-    # A reader who has to choose finds first what decides.
-    sections = [*deciding(found), Section("Needed", ("", ""), needed), _in_place(found), *_by_verdict(found, in_full)]
+    # A reader who has to choose finds first what decides; one who chooses between offers buys nothing else.
+    offers = [one for one in turned(found.flips, ()) if not found.systems or found.compared]
+    listed = [] if offers else _by_verdict(found, in_full)
+    sections = [*deciding(found), Section("Needed", ("", ""), needed), _in_place(found), *listed]
     if in_full or len(found.systems) <= MOST_IN_FULL:
         for one in found.systems:
             sections += _in_full(one, alone=len(found.systems) == 1)
@@ -69,7 +71,7 @@ def fits_page(found: Fits, in_full: bool = False) -> Page:
         known = (one.results.get(name) for name in found.RESULTS)
         values = (None if item is None else item.value for item in known)
         table.append((one.entry.id, one.entry.family, HOLDS[one.fits], one.verdict, one.bottleneck, *values, one.question))
-    answer = fits_line(found, decided, _counts(found), _amount(first))
+    answer = fits_line(found, decided, _counts(found), _amount(first), [f"{one.name}: {one.state}" for one in offers])
     return page_of(fits_title(found), sections, table, answer)
 
 
@@ -103,6 +105,7 @@ class Turned(NamedTuple):
 
     name: str
     title: str
+    state: str  # of the verdict today
     first: str  # whether the inputs decide the verdict, and which line turns first, by which input, at which value
     flips: Sequence[Flip]  # the first to turn the verdict before all others
     notes: Sequence[str]  # what moves the amount to buy; the lines that no value decides
@@ -148,8 +151,12 @@ def turned(flips: Flips | None, systems: Sequence[Fit]) -> list[Turned]:
             rows.append(Turned(name, _chosen(one), *_turned_first(flips, name, _named(one), outside), notes))
     for offer in flips.offers:
         verdict, notes = offer.verdict.lower(), [f"No value decides {', '.join(offer.open)}"] if offer.open else []
-        first = _turned_first(flips, offer.name, verdict, verdict)
-        rows.append(Turned(offer.name, f"Offer {offer.name}: {verdict} today", *first, notes))
+        state, first, own = _turned_first(flips, offer.name, verdict, verdict)
+        for drawn in (found for found in flips.withstood if found.offer == offer.name):
+            missed = [f"{line} in {share * 100:.1f} %" for line, share in [*drawn.misses.items()][:MOST_EFFECTS]]
+            lines = "the lines that a value decides" if offer.open else "all lines"
+            first += f". It meets {lines} in {drawn.share * 100:.1f} % of draws; it misses {', '.join(missed) or 'none'}"
+        rows.append(Turned(offer.name, f"Offer {offer.name}: {verdict} today", state, first, own, notes))
     return rows
 
 
@@ -162,18 +169,18 @@ def measured_first(flips: Flips | None) -> list[str]:
     return [f"Measure first: {first.what}", first.command, narrowed]
 
 
-def _turned_first(flips: Flips, name: str, verdict: str, outside: str) -> tuple[str, list[Flip]]:
-    """What turns a verdict of today first, where its state is another one outside the ranges of the inputs; and all flips."""
+def _turned_first(flips: Flips, name: str, verdict: str, outside: str) -> tuple[str, str, list[Flip]]:
+    """The state of a verdict, what turns it first, and all flips; its state is another one outside the ranges of the inputs."""
     own = [flip for flip in flips.flips if flip.system == name]
     if not own:
         inputs = {row.input for row in flips.steady if row.system == name}
-        return f"{name}: {verdict} at both ends of {counted(len(inputs), 'input')}", own
+        return verdict, f"{name}: {verdict} at both ends of {counted(len(inputs), 'input')}", own
     line, turns, today, span, key = flip_row(own[0])
     # What fails a line already is not in doubt because it may fail another.
     in_doubt = own[0].inside_range and (own[0].verdict == LINE_FAILS or all(flip.verdict != LINE_FAILS for flip in own))
     known = f"range {span.removesuffix(UNDECIDED)}" if span else "no range"
     state = "undecided" if in_doubt else outside
-    return f"{name}: {state}. {line} first, where {key} {turns} (today {today}; {known})", own
+    return state, f"{name}: {state}. {line} first, where {key} {turns} (today {today}; {known})", own
 
 
 def flip_row(flip: Flip) -> tuple[str, str, str, str, str]:
