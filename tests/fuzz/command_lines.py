@@ -3,17 +3,20 @@
 import functools
 import random
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import click
+import yaml
 from fuzz.cases import OUTPUT, PIPE
 from fuzz.mutations import number, scalar
-from fuzz.pairs import PAIRS
 from fuzz.seeds import Seeds
 from fuzz.site_inputs import form, packed
 
 from ingest.cli.group import command
 from ingest.cli.main import COMMANDS
 
+#: options that exclude, repeat or contradict each other, by what a command needs
+PAIRS = yaml.safe_load(Path(__file__).with_name("pairs.yaml").read_text(encoding="utf-8"))
 #: what a command needs before its options, one of them
 GOOD = {
     "bw": "--model cosmoflow --gpu h100; --model llama3-8b --gpu h200; --model resnet50 --gpu a100",
