@@ -14,6 +14,8 @@ import pytest
 from memory import MOST_HELD
 
 from ingest.corpus.files.listing import list_inputs
+from ingest.corpus.files.names import content_suffix, fixed_part, gitignore_filter, glob_filter, is_aside, suffix_of
+from ingest.corpus.formats import root_above
 from ingest.corpus.formats.documents import Unreadable, read
 from ingest.corpus.types import CorpusFile, SkippedFile
 from ingest.errors import IngestError, UsageError
@@ -407,3 +409,26 @@ def test_a_million_files_fit_into_little_memory(tmp_path):
     files, size = map(int, done.stdout.split())
     assert files == 20_000
     assert size / files * 1_000_000 < 300e6
+
+
+ASIDE = ("a/.DS_Store", "._a.tar", ".git/HEAD", "a/README.md", "shard.idx", "a.tsv.meta.gz")
+OF_NAMES = [  # what a rule of names makes of each
+    (suffix_of, {"data/A.TXT": ".txt", "README": "", ".bashrc": ""}),
+    (content_suffix, {"a.h5": ".h5", "a.tar.gz": ".tar", "a.tgz": ".tar", "a.gz": ""}),
+    (is_aside, dict.fromkeys(ASIDE, True) | dict.fromkeys(("a.tar", "index.jsonl", "notice.jpg", "../a.jpg"), False)),
+    (fixed_part, {"/data/2024-*/x.txt": ("/data", "2024-*/x.txt"), "*.txt": ("", "*.txt")}),
+    (glob_filter("2024-*/*.txt"), {"2024-01/a.txt": True, "2024-01/b/a.txt": False, "2024-01/.a.txt": False}),
+    (glob_filter("2024-*"), {"2024-01/b/a.txt": True}),
+    (glob_filter("**/b/*.txt"), {"2024-01/.git/b/a.txt": True}),
+    (
+        gitignore_filter(["*.txt", "docs", "/build/*.log"]),
+        {"a/b.txt": True, "x/docs/y.c": True, "build/a.log": True, "x/build/a.log": False},
+    ),
+    (lambda path: root_above(path, {"a.zarr/": 1}), {"a.zarr/x/0.0": "a.zarr/", "a.zarr": None}),
+    (lambda path: root_above(path, {"": 1}), {"0.0": ""}),
+]
+
+
+@pytest.mark.parametrize(("rule", "known"), OF_NAMES)
+def test_rules_of_names(rule, known):
+    assert {name: rule(name) for name in known} == known

@@ -22,7 +22,9 @@ from hypothesis import strategies as st
 
 import ingest
 from ingest.corpus.files.listing import list_inputs
+from ingest.corpus.formats import even_shares
 from ingest.corpus.formats.archives import key_of, masked_checksum
+from ingest.corpus.formats.arrays import Array, samples_along
 from ingest.corpus.sample_sizes import SizeCounts, sizes_of
 from ingest.errors import IngestError
 
@@ -292,6 +294,28 @@ HOLDING = {
     "numbers.csv": lambda number: b"1,2.5\n" * number,
     "a.csv.gz": lambda number: gzip.compress(lines(number, ",")),
 }
+
+
+PARTS = (("train", 7), ("test", 3))
+IN_ARRAYS = [  # arrays by name, and the samples that they hold
+    ({"x": Array((60, 28, 28), 47040), "y": Array((60,), 60)}, 60),
+    ({"x": Array((99,), 99)}, 1),
+    ({"": Array((40,), 640, "V")}, 40),
+    ({"x": Array((224, 224, 8), 401408), "y": Array((8,), 64)}, 8),  # as DLIO writes them
+    ({f"{part}_{one}": Array((number, 9), 9 * number) for part, number in PARTS for one in "xy"}, 10),
+    ({f"data/demo_{one}/cam{two}": Array((90 + one % 2, 7), 99) for one in range(4) for two in "123"}, 4),
+    ({f"demo_{one}/{name}": Array((50, 7), 99) for one in range(4) for name in "ab"}, 4),
+    ({f"x{one}": Array((50, 7), 99) for one in range(4)}, 50),
+]
+
+
+@pytest.mark.parametrize(("held", "number"), IN_ARRAYS)
+def test_samples_in_arrays(held, number):
+    assert samples_along(held) == number
+
+
+def test_shares_are_even_to_the_byte():
+    assert list(even_shares(10, 4)) == [(2, 2), (3, 2)]
 
 
 @pytest.mark.parametrize("name", HOLDING)

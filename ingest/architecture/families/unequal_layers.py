@@ -305,11 +305,10 @@ def deepseek_v4(config: ModelConfig) -> Iterator[TableRow]:
     rows += times(heavy, _compressor("compressor", many, width, width, hidden))
     for name, number, ratio, reach in (("sparse", sparse, few, chosen * few), ("heavy", heavy, many, 0)):
         if number:
-            one = _of_a_token(width, ratio)
-            indexed = _of_a_token(narrow, ratio) if reach else 0
-            rows.append(Attention(name, heads, one, one, number, one + indexed, reach, reach=CHOSEN))
+            one = width / ratio  # of an entry, the share of one token
+            rows.append(Attention(name, heads, one, one, number, one + (narrow / ratio if reach else 0), reach, reach=CHOSEN))
     if sparse:
-        rows.append(Attention("indexer", indexers, _of_a_token(narrow, few), 0, sparse))
+        rows.append(Attention("indexer", indexers, narrow / few, 0, sparse))
     last: list[TableRow] = [*linear("residual.head", streams, streams * hidden, kind="other")]
     last += [Weight("residual.head.base", (streams,), "other"), Weight("residual.head.scale", (1,), "other")]
     yield from s.frame([*rows, *last])
@@ -318,11 +317,6 @@ def deepseek_v4(config: ModelConfig) -> Iterator[TableRow]:
     # The list goes on with the modules that predict further tokens; those with a window alone are described.
     if further and ratios[layers:] == [_WINDOW] * further:
         yield from prediction(hidden, further, [*layer, *last])
-
-
-def _of_a_token(width: int, ratio: int) -> float:
-    """The share of one token in an entry of so many: whole where it divides, and never rounded to nothing."""
-    return width / ratio if width % ratio else width // ratio
 
 
 def _compressor(name: str, ratio: int, out: int, width: int, hidden: int) -> Iterator[TableRow]:

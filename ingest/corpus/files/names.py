@@ -84,11 +84,7 @@ PathFilter = Callable[[str], bool]
 
 
 def suffix_of(name: str) -> str:
-    """Return the last suffix, lower case, with its dot; nothing for `README` and `.bashrc`.
-
-    >>> suffix_of("data/A.TXT"), suffix_of("README"), suffix_of(".bashrc")
-    ('.txt', '', '')
-    """
+    """Return the last suffix, lower case, with its dot; nothing for `README` and `.bashrc`."""
     stem, dot, suffix = name.rpartition("/")[2].rpartition(".")
     return f".{suffix.lower()}" if dot and stem else ""
 
@@ -102,11 +98,7 @@ def kind_of(name: str) -> tuple[str, str]:
 
 
 def content_suffix(name: str) -> str:
-    """Return the suffix without that of a compression.
-
-    >>> content_suffix("a.h5"), content_suffix("a.tar.gz"), content_suffix("a.tgz"), content_suffix("a.gz")
-    ('.h5', '.tar', '.tar', '')
-    """
+    """Return the suffix without that of a compression."""
     suffix = suffix_of(name)
     if suffix in TARRED:
         return ".tar"
@@ -114,13 +106,7 @@ def content_suffix(name: str) -> str:
 
 
 def is_aside(path: str) -> bool:
-    """Whether a file below the root is hidden, or describes, indexes or checks other files: it holds no sample.
-
-    >>> [is_aside(path) for path in ("a/.DS_Store", "._a.tar", ".git/HEAD", "a/README.md", "shard.idx", "a.tsv.meta.gz")]
-    [True, True, True, True, True, True]
-    >>> [is_aside(path) for path in ("a.tar", "index.jsonl", "notice.jpg", "../a.jpg")]
-    [False, False, False, False]
-    """
+    """Whether a file below the root is hidden, or describes, indexes or checks other files: it holds no sample."""
     *folders, name = path.lower().rpartition("://")[2].split("/")
     name = name.removesuffix(suffix_of(name)) if suffix_of(name) in COMPRESSIONS else name
     stem, dot, suffixes = name.partition(".")
@@ -176,11 +162,7 @@ def first_line(error: BaseException) -> str:
 
 
 def fixed_part(glob: str) -> tuple[str, str]:
-    """Split a glob into the folder before its first wildcard and the rest.
-
-    >>> fixed_part("/data/2024-*/x.txt"), fixed_part("*.txt")
-    (('/data', '2024-*/x.txt'), ('', '*.txt'))
-    """
+    """Split a glob into the folder before its first wildcard and the rest."""
     folder, slash, _ = WILDCARD.split(glob, maxsplit=1)[0].rpartition("/")
     return folder or slash, glob[len(folder) + len(slash) :]
 
@@ -189,12 +171,6 @@ def glob_filter(glob: str) -> PathFilter:
     """Return a filter for paths that match a glob or lie in a folder that does; `**` crosses folders.
 
     As in a shell, a wildcard at the start of a name does not match a leading dot.
-
-    >>> wanted = glob_filter("2024-*/*.txt")
-    >>> wanted("2024-01/a.txt"), wanted("2024-01/b/a.txt"), wanted("2024-01/.a.txt")
-    (True, False, False)
-    >>> glob_filter("2024-*")("2024-01/b/a.txt"), glob_filter("**/b/*.txt")("2024-01/.git/b/a.txt")
-    (True, True)
     """
 
     def matches(names: list[str], globs: list[str]) -> bool:
@@ -222,10 +198,6 @@ def gitignore_filter(globs: Sequence[str]) -> PathFilter | None:
     """Return a filter for paths that match any glob at any depth, or lie in a folder that does; None without globs.
 
     A glob that begins with `/` matches from the top only.
-
-    >>> wanted = gitignore_filter(["*.txt", "docs", "/build/*.log"])
-    >>> [wanted(path) for path in ("a/b.txt", "x/docs/y.c", "build/a.log", "x/build/a.log")]
-    [True, True, True, False]
 
     Raises UsageError: an invalid glob.
     """

@@ -138,11 +138,7 @@ def samples_of(file: CorpusFile, form: SampleFormat, meter: Meter) -> SizesAndCo
 
 
 def even_shares(size: int, times: int) -> SizesAndCounts:
-    """Yield the sizes of `times` samples that share a size evenly, to the byte.
-
-    >>> list(even_shares(10, 4))
-    [(2, 2), (3, 2)]
-    """
+    """Yield the sizes of `times` samples that share a size evenly, to the byte."""
     share, more = divmod(size, max(times, 1))
     yield from ((share + extra, number) for extra, number in ((0, times - more), (1, more)) if number)
 
@@ -196,11 +192,7 @@ def folders_in(listing: Sequence[CorpusFile], meter: Meter, note: Note) -> dict[
 
 
 def root_above(path: str, roots: Mapping[str, object]) -> str | None:
-    """The outermost of these beginnings of paths that a path has; None where it has none.
-
-    >>> root_above("a.zarr/x/0.0", {"a.zarr/": 1}), root_above("a.zarr", {"a.zarr/": 1}), root_above("0.0", {"": 1})
-    ('a.zarr/', None, '')
-    """
+    """The outermost of these beginnings of paths that a path has; None where it has none."""
     if not roots:
         return None
     ends = (0, *(place + 1 for place, letter in enumerate(path) if letter == "/"))

@@ -41,21 +41,7 @@ class Array(NamedTuple):
 
 
 def samples_along(arrays: Mapping[str, Array]) -> int:
-    """Return the number of samples that arrays hold, by their names and shapes.
-
-    >>> samples_along({"x": Array((60, 28, 28), 47040), "y": Array((60,), 60)}), samples_along({"x": Array((99,), 99)})
-    (60, 1)
-    >>> samples_along({"x": Array((224, 224, 8), 401408), "y": Array((8,), 64)})  # as DLIO writes them
-    8
-    >>> samples_along({f"{part}_{one}": Array((n, 9), 9 * n) for part, n in (("train", 7), ("test", 3)) for one in "xy"})
-    10
-    >>> samples_along({f"data/demo_{one}/cam{two}": Array((90 + one % 2, 7), 99) for one in range(4) for two in "123"})
-    4
-    >>> samples_along({f"demo_{one}/{name}": Array((50, 7), 99) for one in range(4) for name in ("a", "b")})
-    4
-    >>> samples_along({"": Array((40,), 640, "V")})
-    40
-    """
+    """Return the number of samples that arrays hold, by their names and shapes."""
     parts: dict[str, dict[str, Array]] = {}
     for name, array in arrays.items():
         part = SPLITS.search(name)
@@ -74,10 +60,11 @@ def samples_along(arrays: Mapping[str, Array]) -> int:
     if len(lengths) == 1:
         alone = len(arrays) == 1 and len(largest.shape) == 1 and largest.kind not in ITEMS
         return 1 if alone or (len(wide) == 1 < len(arrays)) else largest.shape[0]
-    alike = Counter(re.sub(r"\d+", "#", name) for name in wide)
-    repeated = Counter[str]()
+    alike, repeated = Counter[str](), Counter[str]()
     for name, array in wide.items():
-        repeated[re.sub(r"\d+", "#", name)] += array.size
+        pattern = re.sub(r"\d+", "#", name)
+        alike[pattern] += 1
+        repeated[pattern] += array.size
     most = repeated.most_common(1)[0][0]
     if alike[most] > 1:
         return alike[most]
