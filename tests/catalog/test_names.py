@@ -11,18 +11,7 @@ from ingest.catalog.records import Corpus, Gpu, Node
 from ingest.catalog.store import MAX_NAME, meaning, plain, unwrapped, words_of
 from ingest.errors import UsageError
 
-GPUS, NODES, CORPORA = table("catalog/names.yaml").values()
-#: names that could be several entries: none of them is chosen
-AMBIGUOUS = {
-    "NVIDIA RTX 6000": {"quadro-rtx-6000", "rtx6000ada", "rtx-pro-6000"},
-    "RTX 4000": {"quadro-rtx-4000", "rtx-4000-ada", "rtx-pro-4000"},
-    "Tesla V100": {"v100-sxm2", "v100-sxm2-16"},
-    "Ascend 910B": {"ascend910b2", "ascend910b3", "ascend910b4"},
-    "AMD Instinct MI250X / MI250": {"mi250", "mi250x"},
-    "H100 94GB": {"h100-nvl"},
-    "RTX 4060 Ti": {"rtx-4060-ti-16"},
-}
-
+GPUS, NODES, CORPORA, AMBIGUOUS = table("catalog/names.yaml").values()
 #: words of parts and chassis that are sold as several: none alone decides
 SEVERAL = {"v100", "910b", "xe9680", "xe9680l", "xe9712", "xe9780", "xe9785", "xd670", "sr680a", "821ge"}
 
