@@ -442,7 +442,7 @@ def _clusters(
     later: bool = False,
 ) -> list[QuantityRow]:
     """One row per cluster, with the columns of what runs there; `later` for the last year, whose inputs are the site's."""
-    rows, jobs_of, served_of = [], by_cluster(jobs), by_cluster(serving)
+    rows, jobs_of, served_of, movers = [], by_cluster(jobs), by_cluster(serving), movers_of(site)
     for name, described in site.section("clusters").items():
         known = Quantities({"cluster_nodes": described["count"]}, name, shared_inputs=later)
         known.adopt(guidance[name].shared)
@@ -450,7 +450,7 @@ def _clusters(
         served = served_of.get(name, [])
         if not (jobs or serving):
             known.state("cluster_prepares")
-        if name in movers_of(site):
+        if name in movers:
             known.state("cluster_moves")
         if served:
             known.adopt(columns_of("serving", served, name))
