@@ -67,7 +67,8 @@ def read_object(one: Mapping[str, Any], ledger: Ledger) -> None:
     elif UNKNOWN in each or MEMORY in notes:
         ledger.leave_out(records.SHARED, key)
         return
-    if not gpus and any(_OTHER.search(name.lower()) for _, pod in sets for name in _devices(pod)):
+    resources = [item for _, pod in sets for one in pod.get("containers") or () for item in _asked(one).items()]
+    if not gpus and any("/" in name and str(count) != "0" and _OTHER.search(name.lower()) for name, count in resources):
         ledger.leave_out(records.OTHER_KIND, key)
         return
     nodes = sum(int(count) for count, _ in sets)
@@ -143,12 +144,6 @@ def _gpus(pod: Mapping[str, Any]) -> int:
 def _asked(container: Mapping[str, Any]) -> Mapping[str, Any]:
     resources = container.get("resources") or NO_DATA
     return {**(resources.get("requests") or NO_DATA), **(resources.get("limits") or NO_DATA)}
-
-
-def _devices(pod: Mapping[str, Any]) -> set[str]:
-    """The resources of a vendor that a pod asks for."""
-    asked = [item for one in pod.get("containers") or () for item in _asked(one).items()]
-    return {name for name, count in asked if "/" in name and str(count) != "0"}
 
 
 def _of_container(container: Mapping[str, Any]) -> int:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import NamedTuple
 
 from ingest.files import table_beside
@@ -82,8 +81,8 @@ class Read(NamedTuple):
 def in_notation(written: str) -> str:
     """A text with its units as they are read.
 
-    >>> in_notation("GBytes per second"), in_notation("Gbps"), in_notation("gigabytes/sec")
-    ('GB/s', 'Gb/s', 'GB/s')
+    >>> in_notation("GBytes per second"), in_notation("Gbps"), in_notation("terabytes"), in_notation("files per second")
+    ('GB/s', 'Gb/s', 'TB', 'files/s')
     """
     for pattern, instead in NOTATIONS:
         written = pattern.sub(instead, written)
@@ -110,11 +109,12 @@ def read_value(
         names.append(words[: word.end()].strip())
         place = word.end()
     for name in reversed(names):
-        # Words after a number may be its unit, else the number is in that of the cell.
+        # Words after a number may be its unit, else the number is in that of the cell, unless they are of another kind: `DWPD`.
         factor = in_base(f"1 {name}") if name else unit(1.0)
-        if factor is None or (not name and not _follows(words)):
+        first = None if name else re.match(r"\s*(\w+)", words)
+        if factor is None or (first is not None and not CONSENTS.match(first[1]) and not LIMITS.match(first[1])):
             continue
-        number = number_of(found[0], partial(_scaled, plausible, factor))
+        number = number_of(found[0], lambda value, factor=factor: plausible(value * factor))  # type: ignore[misc]
         if number is None:
             return Read(None, why=f"'{found[0]}' is one number with a decimal comma and another with a grouping one")
         value = in_base(f"{number!r} {name}") if name else unit(number)
@@ -122,16 +122,6 @@ def read_value(
         left = " ".join(filter(None, (opening, words.strip()[len(name) :].strip())))
         return Read(value, left.strip(" .;,"))
     return Read(None, why="no unit of the kind")
-
-
-def _follows(words: str) -> bool:
-    """Whether words after a bare number tell about it: no unit of another kind, such as `DWPD`."""
-    first = re.match(r"\s*(\w+)", words)
-    return first is None or bool(CONSENTS.match(first[1]) or LIMITS.match(first[1]))
-
-
-def _scaled(plausible: Callable[[float], bool], factor: float, number: float) -> bool:
-    return plausible(number * factor)
 
 
 def limiting(text: str) -> str:

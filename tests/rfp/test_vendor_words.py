@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ingest.rfp.compliance import unasked
 from ingest.rfp.requirement_lines import RequirementLine
-from ingest.rfp.vendor_words import in_notation, limits, read_value
+from ingest.rfp.vendor_words import limits, read_value
 from ingest.rfp.workbook_reader import number_in, number_of
 from ingest.units import parse
 
@@ -185,8 +185,3 @@ def test_grouped_digits_are_one_number(number, mark):
     if written.count(mark) == 1 and mark in ",.":
         return  # which may be a decimal one
     assert number_of(written) == number
-
-
-def test_spelled_units():
-    assert in_notation("terabytes") == "TB"
-    assert in_notation("files per second") == "files/s"
