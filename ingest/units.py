@@ -322,20 +322,18 @@ def _significant(number: float, digits: int = 4) -> str:
 
 @cache
 def _scales_of(unit: str, binary: bool) -> tuple[tuple[float, int, str], ...]:
-    """The units in which people read bytes, FLOP or a time, the largest first: from which number on, of how many base units,
-    and the name."""
+    """The units in which people read bytes, FLOP or a time: from which number on, of how many base units, and the name."""
     short = _readable(unit)
     base = short.split("/")[0]
-    found: list[tuple[float, int, str]] = []
     if short == "J" and not binary:
-        found = [(3599 * DECIMAL[prefix] if prefix else 0, 3600 * DECIMAL[prefix], f"{prefix}Wh") for prefix in ENERGY]
-    elif short == "s" and not binary:
-        found = [(1.5 * factor, factor, name) for name, factor in (("min", 60), ("h", 3600), ("days", 86400))]
-    elif base in SCALED and (not binary or base == "B"):
-        prefixes = {"": 1, **BINARY} if binary else {prefix: factor for prefix, factor in DECIMAL.items() if prefix != "K"}
-        # Four digits round 0.9995 of a unit up to one.
-        found = [(0.9995 * factor if prefix else 0, factor, f"{prefix}{short}") for prefix, factor in prefixes.items()]
-    return tuple(reversed(found))
+        return tuple((3599 * DECIMAL[prefix] if prefix else 0, 3600 * DECIMAL[prefix], f"{prefix}Wh") for prefix in ENERGY)
+    if short == "s" and not binary:
+        return tuple((1.5 * factor, factor, name) for name, factor in (("min", 60), ("h", 3600), ("days", 86400)))
+    if base not in SCALED or (binary and base != "B"):
+        return ()
+    prefixes = {"": 1, **BINARY} if binary else {prefix: factor for prefix, factor in DECIMAL.items() if prefix != "K"}
+    # Four digits round 0.9995 of a unit up to one.
+    return tuple((0.9995 * factor if prefix else 0, factor, f"{prefix}{short}") for prefix, factor in prefixes.items())
 
 
 def scale_of(number: float, unit: str, binary: bool) -> tuple[int, str]:
@@ -346,8 +344,8 @@ def scale_of(number: float, unit: str, binary: bool) -> tuple[int, str]:
     >>> scale_of(5400, "s", binary=False)
     (3600, 'h')
     """
-    size = abs(number)
-    return next(((factor, name) for start, factor, name in _scales_of(unit, binary) if size >= start), (0, ""))
+    largest_first = reversed(_scales_of(unit, binary))
+    return next(((factor, name) for start, factor, name in largest_first if abs(number) >= start), (0, ""))
 
 
 def display(number: float, unit: str, binary: bool = True, digits: int = 4) -> str:

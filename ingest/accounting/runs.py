@@ -104,7 +104,9 @@ def settled(ledger: Ledger) -> Runs:
     removed[records.DUPLICATE] += int(len(order) - last.sum())
     kept = order[last]
     _named_alike(ledger.groups, *(column[kept] for column in (columns["group"], start, end, columns["gpus"])))
-    if idle := idle_days(start[kept], end[kept]):
+    by_start = kept[numpy.argsort(start[kept], kind="stable")]
+    gaps = (start[by_start][1:] - numpy.maximum.accumulate(end[by_start])[:-1]) // DAY
+    if idle := int(gaps[gaps >= LONG_GAP].sum()):
         notes["day without a run, in stretches of a week or more: a file may be missing"] += idle
     if still := int((open_end & (columns["state"] == CODES["running"]))[kept].sum()):
         notes["still running when recorded: counted until then"] += still
@@ -144,13 +146,6 @@ def _named_alike(groups: Iterable[Group], group: Array, *told: Array) -> None:
         raise IngestError(
             f"--from: {twice:,} runs are in files that name jobs by {' and by '.join(names)}, expected the same columns in all"
         )
-
-
-def idle_days(start: Array, end: Array) -> int:
-    """Whole days without a run, of the stretches that last a week or more."""
-    order = numpy.argsort(start, kind="stable")
-    gaps = (start[order][1:] - numpy.maximum.accumulate(end[order])[:-1]) // DAY
-    return int(gaps[gaps >= LONG_GAP].sum())
 
 
 def true_times(start: Array, end: Array, elapsed: Array) -> tuple[Array, Array, int, int]:

@@ -23,6 +23,8 @@ FEWEST_SAMPLES = 1_000
 MOST_NUMBERS = 6_000_000
 #: Numbers held at a time: tables of twice the size leave the memory that the allocator keeps, which costs a third more time.
 CHUNK_NUMBERS = 1_500_000
+#: Draws held at a time at least: in chunks of fewer, the calls for each step of a large site cost more than the numbers.
+FEWEST_DRAWS = 100
 #: Steps of one formula that are worth a table of their own.
 FEWEST_TOGETHER = 8
 #: Share of a requirement below which an input has no effect on it: the noise of differences between large numbers
@@ -78,7 +80,7 @@ def _run(tree: ArrayTree, drawn: Mapping[Uncertain, Any], samples: int) -> dict[
 
     moving = set(tree.moving.tolist())
     reached = {name: place for name, step in tree.steps.items() if (place := tree.places[step]) in moving}
-    chunk = max(1, CHUNK_NUMBERS // max(len(moving), 1))
+    chunk = max(FEWEST_DRAWS, CHUNK_NUMBERS // max(len(moving), 1))
     found: dict[str, list[Any]] = {name: [] for name in reached}
     batches, rows = _batches(tree, order=list(drawn))
     for start in range(0, samples, chunk):
@@ -181,7 +183,7 @@ class Column:
     def __init__(self, rows: Any, entries: int) -> None:
         import numpy
 
-        self.rows = rows if rows.ndim == 2 else numpy.tile(rows, (entries, 1))
+        self.rows = rows if rows.ndim == 2 else rows[None] if entries == 1 else numpy.tile(rows, (entries, 1))
 
     def sum(self) -> Any:
         """The sum of each draw."""

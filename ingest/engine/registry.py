@@ -476,11 +476,9 @@ def solve(name: str, given: Mapping[str, Num]) -> Num:
     known before it can be computed.
     """
     found = _declared.get(name)
-    if isinstance(found, InputQuantity) and name not in given and found.default is not None:
-        return found.default
     if isinstance(found, Formula) and name not in given:
         values = [given[need] if need in given else default_of(need) for need in found.needs]
-        if not any(value is None for value in values):
+        if all(value is not None for value in values):
             try:
                 return found.function(*values)
             except (OverflowError, ZeroDivisionError):

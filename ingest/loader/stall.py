@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from itertools import islice, repeat
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy
 from numpy.typing import ArrayLike, NDArray
@@ -158,10 +158,7 @@ def round_variation(loader: Loader, *, steps: int, seed: int) -> float:
     return float(numpy.median(rounds.std(axis=0) / rounds.mean(axis=0)))
 
 
-def _utilizations(
-    loader: Loader, steps: int, seed: int, runs: int, handover: ArrayLike, *, from_request: bool = False,
-    starts: list[Array] | None = None,
-) -> Array:  # fmt: skip
+def _utilizations(loader: Loader, steps: int, seed: int, runs: int, handover: ArrayLike, **options: Any) -> Array:
     """Accelerator utilization of runs of a loader, with latencies drawn."""
     return utilizations(
         _batches(loader, seed, steps, (runs, min(loader.ranks, MOST_RANKS))),
@@ -170,8 +167,7 @@ def _utilizations(
         step_seconds=loader.step_seconds,
         handover_seconds=handover,
         shared_seconds=loader.shared_seconds,
-        from_request=from_request,
-        starts=starts,
+        **options,
     )
 
 

@@ -100,8 +100,8 @@ class Read(NamedTuple):
 def in_notation(written: str) -> str:
     """A text with its units as they are read.
 
-    >>> in_notation("GBytes per second"), in_notation("Gbps"), in_notation("gigabytes/sec")
-    ('GB/s', 'Gb/s', 'GB/s')
+    >>> in_notation("GBytes per second"), in_notation("Gbps"), in_notation("terabytes"), in_notation("files per second")
+    ('GB/s', 'Gb/s', 'TB', 'files/s')
     """
     for pattern, instead in NOTATIONS:
         written = pattern.sub(instead, written)
@@ -128,9 +128,8 @@ def read_value(
         names.append(words[: word.end()].strip())
         place = word.end()
     for name in reversed(names):
-        # Words after a number may be its unit, else the number is in that of the cell.
+        # Words after a number may be its unit, else the number is in that of the cell, unless they are of another kind: `DWPD`.
         factor = in_base(f"1 {name}") if name else unit(1.0)
-        # Words after a bare number tell about it, or are a unit of another kind, such as `DWPD`.
         first = None if name else re.match(r"\s*(\w+)", words)
         if factor is None or (first is not None and not CONSENTS.match(first[1]) and not LIMITS.match(first[1])):
             continue

@@ -423,16 +423,6 @@ def _left_out(site: Site, saves: bool, tiers: bool) -> dict[str, str]:
                     if one.id.startswith(start) and not is_there}  # fmt: skip
 
 
-def movers_of(site: Site) -> frozenset[str]:
-    """The clusters whose nodes load, prepare and move data sets: those without GPUs where there are any, else all.
-
-    GPUs are not bought to copy data, and which nodes a job occupies says nothing about those that load.
-    """
-    clusters = site.section("clusters")
-    without = frozenset(name for name, one in clusters.items() if one["node"] == WITHOUT_GPUS)
-    return without or frozenset(clusters)
-
-
 def _clusters(
     site: Site,
     jobs: list[QuantityRow],
@@ -442,15 +432,18 @@ def _clusters(
     later: bool = False,
 ) -> list[QuantityRow]:
     """One row per cluster, with the columns of what runs there; `later` for the last year, whose inputs are the site's."""
-    rows, jobs_of, served_of = [], by_cluster(jobs), by_cluster(serving)
-    for name, described in site.section("clusters").items():
+    rows, jobs_of, served_of, clusters = [], by_cluster(jobs), by_cluster(serving), site.section("clusters")
+    # Data sets are loaded, prepared and moved by the nodes without GPUs where there are any, which are not bought to copy data;
+    # which nodes a job occupies says nothing about those that load.
+    movers = [name for name, one in clusters.items() if one["node"] == WITHOUT_GPUS] or clusters
+    for name, described in clusters.items():
         known = Quantities({"cluster_nodes": described["count"]}, name, shared_inputs=later)
         known.adopt(guidance[name].shared)
         known.adopt(columns_of("jobs", jobs_of.get(name, []), name))
         served = served_of.get(name, [])
         if not (jobs or serving):
             known.state("cluster_prepares")
-        if name in movers_of(site):
+        if name in movers:
             known.state("cluster_moves")
         if served:
             known.adopt(columns_of("serving", served, name))

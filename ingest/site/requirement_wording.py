@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from string import Template
 from typing import Any, NamedTuple
 
@@ -93,6 +93,7 @@ def _template(name: str, fields: Mapping[str, Any]) -> RequirementTemplate:
 LINES = tuple(_template(*one) for one in _WRITTEN["lines"].items())
 
 
+@cache
 def kind_of_column(name: str, own: str) -> str:
     """The kind of load of a column; `own` is that of its line.
 

@@ -82,12 +82,12 @@ KEPT = {
 
 def _held(value: RequirementValue, words_of: Mapping[str, str] = HELD) -> str:
     """What a total consists of, in words: the kinds of which there is something."""
-    present = [
+    present = {
         entry.inputs[0].name if entry.inputs and entry.inputs[0].name in (*BESIDES, *WRITTEN_BESIDES) else part.name
         for part in value.columns
         for entry in part.inputs
         if float(entry.value)
-    ]
+    }
     return listed(words for key, words in words_of.items() if any(key in name for name in present))
 
 

@@ -12,7 +12,7 @@ from ingest.catalog.records import Family, Gpu, Model, Protocol, Rate, Value
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
 from ingest.engine.ranges import ranged
-from ingest.engine.registry import solve
+from ingest.engine.registry import default_of, solve
 from ingest.engine.value import Evidence, Input
 from ingest.sizing.evidence_ladder import BASE_GPUS, RATE, Cells, EvidenceLevel, family_of, median, seen_rates, utilization_of
 from ingest.sizing.rules import told
@@ -179,7 +179,7 @@ class Run(NamedTuple):
 class Steps(NamedTuple):
     """What the runs of a model show of its steps."""
 
-    batches: tuple[tuple[float, float], ...] = ()  # GPUs and largest batch of the runs on at most so many, the largest first
+    batches: tuple[tuple[float, float], ...] = ()  # GPUs and the largest batch of the runs on so many that state it
     half_speeds: tuple[float, ...] = ()  # the samples per GPU at which the fixed part takes half of a step, by pairs of runs
     floor: float = math.inf  # that number over the samples of the smaller run, of the class of the model
     exponents: tuple[tuple[str, str, float], ...] = ()  # of the total rate over the GPUs, from 0 to 1, by protocol and GPU
@@ -187,7 +187,7 @@ class Steps(NamedTuple):
 
     def batch_on(self, gpus: float) -> float | None:
         """The largest batch that a published run used on at most so many GPUs."""
-        return next((batch for size, batch in self.batches if size <= gpus), None)
+        return max((batch for size, batch in self.batches if size <= gpus), default=None)
 
     def half_speed(self, step_samples: float) -> float:
         """The samples per GPU for which the fixed part takes half of a step; `step_samples` are those of the smaller run."""
@@ -225,7 +225,6 @@ class Series:
     def __init__(self, model: Model, rows: Sequence[Rate]) -> None:
         self.model, self.rows = model, rows
         self.gpu, self.protocol = rows[0].gpu, rows[0].protocol
-        self._near: dict[tuple[int, int | None], tuple[tuple[Rate, ...], float | None]] = {}
 
     @cached_property
     def few(self) -> ProtocolRate:
@@ -247,14 +246,6 @@ class Series:
         for size, rows in self.sizes.items():
             totals[size] = max([size * _middle(self.model, rows), *totals.values()])
         return totals
-
-    def near(self, below: int, above: int | None) -> tuple[tuple[Rate, ...], float | None]:
-        """The runs of one or two sizes, and the median of their batches."""
-        found = self._near.get((below, above))
-        if found is None:
-            rows = tuple(row for row in self.rows if row.gpus in (below, above))
-            found = self._near[below, above] = rows, _batch(rows)
-        return found
 
     def at(self, gpus: float | None, steps: Steps) -> ProtocolRate:
         """The rate at the size of a job, or on a few nodes: the total follows the medians of published sizes and never falls;
@@ -283,10 +274,10 @@ def _at_size(series: Series, gpus: float, steps: Steps) -> ProtocolRate:
     below = max((size for size in totals if size <= gpus), default=min(totals))
     above = min((size for size in totals if size >= gpus), default=None)
     published = totals[below] / below
-    near, batch = series.near(below, above if gpus > below else None)
+    near = tuple(row for row in series.rows if row.gpus in (below, above if above is not None and gpus > below else below))
     made = ProtocolRate(protocol, gpu, published, near, gpus, published, below)
     if above is None:
-        value, low, factor = beyond(Run(below, published, batch), gpus, steps, steps.exponent(protocol, gpu))
+        value, low, factor = beyond(Run(below, published, _batch(near)), gpus, steps, steps.exponent(protocol, gpu))
         return made._replace(value=value, low=low, factor=factor)
     if gpus <= below:
         return made
@@ -365,7 +356,7 @@ def _in_steps(run: Run, gpus: float, samples: float, batch: float, half: float) 
     if math.isinf(half):
         # Nothing is known of its steps: those with fewer samples are no shorter.
         return run.rate * min(1, full / gpus), None
-    loss = float(solve("size_loss", {}))
+    loss = default_of("size_loss") or 0.0
     at = min(gpus, max(full, (1 - loss) * batch / (loss * half)) if half else math.inf)
     fewer = min(samples, batch / at)
     given = {"step_samples": fewer, "published_step_samples": samples, "half_speed_samples": half}
@@ -407,17 +398,12 @@ def half_speeds(found: Mapping[Submission, Sequence[Run]]) -> Iterator[tuple[flo
 
 def steps_of(found: Mapping[Submission, Sequence[Run]], floor: float) -> Steps:
     """Return what submissions show of the steps of a model; `floor` is that of its class."""
-    batches = [(run.gpus, run.batch) for runs in found.values() for run in runs if run.batch is not None]
+    batches: dict[float, float] = {}
+    for run in chain.from_iterable(found.values()):
+        if run.batch is not None:
+            batches[run.gpus] = max(run.batch, batches.get(run.gpus, 0.0))
     exponents = [(key.protocol, key.gpu, _exponent(runs)) for key, runs in found.items() if len(runs) > 1]
-    return Steps(largest_batches(batches), tuple(half for half, _ in half_speeds(found)), floor, tuple(exponents))
-
-
-def largest_batches(found: Iterable[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
-    """Return the GPUs of runs and the largest batch on at most so many, the largest runs first, from GPUs and batch of each."""
-    batches: list[tuple[float, float]] = []
-    for gpus, batch in sorted(found):
-        batches.append((gpus, max(batch, batches[-1][1]) if batches else batch))
-    return tuple(batches[::-1])
+    return Steps(tuple(batches.items()), tuple(half for half, _ in half_speeds(found)), floor, tuple(exponents))
 
 
 def _exponent(runs: Sequence[Run]) -> float:

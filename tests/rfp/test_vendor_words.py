@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ingest.files import table_beside
 from ingest.rfp.compliance import unasked
 from ingest.rfp.requirement_lines import RequirementLine
-from ingest.rfp.vendor_words import in_notation, limits, read_value
+from ingest.rfp.vendor_words import limits, read_value
 from ingest.rfp.workbook_reader import number_in, number_of
 from ingest.units import parse
 
@@ -186,11 +186,6 @@ def test_grouped_digits_are_one_number(number, mark):
     if written.count(mark) == 1 and mark in ",.":
         return  # which may be a decimal one
     assert number_of(written) == number
-
-
-def test_spelled_units():
-    assert in_notation("terabytes") == "TB"
-    assert in_notation("files per second") == "files/s"
 
 
 @pytest.mark.parametrize(("kind", "least", "most"), [("limiting", 0.99, 1.0), ("plain", 0.0, 0.07)])

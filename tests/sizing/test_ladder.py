@@ -15,7 +15,7 @@ from ingest.errors import IngestError
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.evidence_ladder import RATE, scaling_factor
 from ingest.sizing.job import job_of
-from ingest.sizing.published_rates import Run, Steps, Submission, beyond, half_speeds, largest_batches, of_gpus
+from ingest.sizing.published_rates import Run, Steps, Submission, beyond, half_speeds, of_gpus
 
 HEADER = ",".join(Rate._fields) + "\n"
 SIZE_LOSS = solve("size_loss", {})
@@ -180,7 +180,7 @@ def test_runs_tell_the_fixed_part_of_a_step_where_their_samples_differ_by_a_fift
     st.none() | st.floats(0, 1),
 )
 def test_a_job_never_reads_less_on_more_gpus(runs, half_speeds, floor, exponent):
-    steps = Steps(largest_batches((size, batch) for size, _, batch in runs if batch), tuple(half_speeds), floor)
+    steps = Steps(tuple((size, batch) for size, _, batch in runs if batch), tuple(half_speeds), floor)
     for size, rate, batch in runs:
         last = rate * size
         for gpus in (size, size + 1, 2 * size, 3 * size, 10 * size, 1000 * size, 10**8):

@@ -21,8 +21,7 @@ WIDTH, HEIGHT = 560, 260
 #: Characters in a line of a title.
 LONGEST_LINE = 64
 CONFIG = {
-    # The renderer holds it in memory: it reads the file of another font again for each text that it measures.
-    "font": "Liberation Sans, Arial, Noto Sans, sans-serif",
+    "font": "Liberation Sans, Arial, Noto Sans, sans-serif",  # the renderer reads a file of the system for each other text
     "background": "white",
     "title": {"anchor": "start", "fontSize": 14, "fontWeight": "bold", "subtitleFontSize": 11, "offset": 12},
     "axis": {"labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal", "gridColor": "#E5E5E5", "labelLimit": 340},

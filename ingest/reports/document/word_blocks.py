@@ -169,13 +169,11 @@ def _words(text: str) -> list[str]:
 
 def _length(word: str) -> float:
     """The length of a word in letters' sizes."""
-    return sum(map(_size, word))
+    return sum(map(_SIZE_OF, word))
 
 
-@cache
-def _size(letter: str) -> float:
-    kinds = ((str.isdigit, FIGURE), (str.isupper, CAPITAL), (str.isalpha, OTHER))
-    return next((size for is_kind, size in kinds if is_kind(letter)), NARROW)
+_KINDS = ((str.isdigit, FIGURE), (str.isupper, CAPITAL), (str.isalpha, OTHER))
+_SIZE_OF = cache(lambda letter: next((size for is_kind, size in _KINDS if is_kind(letter)), NARROW))
 
 
 def _shared_out(width: float, wished: Sequence[float], needs: Sequence[float]) -> tuple[float, ...]:
