@@ -11,43 +11,22 @@ from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
 from ingest.engine.registry import solve
+from ingest.files import table_beside
 from ingest.rfp.vendor_words import number_in
 from ingest.rfp.workbook_reader import Rows
 from ingest.text import one_line
 
-#: Criteria of an award, in the order in which they are printed: how each earns its points.
-PRICE, TARGETS, TERMS = "price", "targets", "terms"
-CRITERIA = {
-    PRICE: "the lowest cost over the planned years divided by that of the offer",
-    TARGETS: "the share of each target that is earned, by its weight: 1 where it is met, offered over required where the value"
-    " misses, one half where the Vendor complies in part, else 0",
-    TERMS: "the share of the questions (the Vendor shall state) that are answered; a blank answer earns nothing",
-}
-#: Methods of an award.
-BEST_VALUE, COST_PER_POINT = "best value", "cost per point"
-METHODS = {
-    BEST_VALUE: "the offer with the most points is first",
-    COST_PER_POINT: "the offer with the lowest cost over the planned years for a point of the other criteria is first",
-}
+_WRITTEN = table_beside(__file__, "award.yaml")
+#: Criteria of an award, in the order in which they are printed, with how each earns its points; and methods.
+CRITERIA, METHODS = (dict[str, str](_WRITTEN[name]) for name in ("criteria", "methods"))
+PRICE, TARGETS, TERMS = CRITERIA
+BEST_VALUE, COST_PER_POINT = METHODS
 #: The sheet of a tender that states the award, and its headings; the first rows are criteria.
 AWARD_SHEET = "Award"
-#: What a price counts for, as the sheet of prices says.
-ONCE, YEARLY, IN_STEPS, OPTION, STATED = (
-    "once",
-    "each year",
-    "a step, instead of all at once",
-    "an option, not counted",
-    "stated",
-)
-#: Headings and lines of the sheet of prices.
-ITEM, COUNTS, QUANTITY, UNIT_PRICE, PRICE_HEAD = "Item", "Counts", "Quantity", "Price of one", "Price"
-TOTAL, CURRENCY, TAXES, VALID_UNTIL, POWER = (
-    "Total over the planned years",
-    "Currency",
-    "Taxes",
-    "Valid until",
-    "Power drawn, in W",
-)
+#: What a price counts for, headings of the sheet of prices, and its lines that are no prices.
+ONCE, YEARLY, IN_STEPS, OPTION, STATED = _WRITTEN["counts"]
+ITEM, COUNTS, QUANTITY, UNIT_PRICE, PRICE_HEAD = _WRITTEN["headings"]
+TOTAL, CURRENCY, TAXES, VALID_UNTIL, POWER = _WRITTEN["stated"]
 UNIT_HEAD = "Unit"
 #: An amount of money: digits, and the name or sign of a currency.
 _MONEY = r"[\d.,'’\s]+|[€$£¥]|\b[A-Z]{3}\b"
