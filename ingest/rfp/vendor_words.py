@@ -1,9 +1,9 @@
 """What vendors write into a form: values in any notation, and remarks that confirm, or limit what they are written next to.
 
-A remark confirms plainly where it has a word of consent, no word that limits, no number that the requirement does not ask for,
-and no word that is neither the requirement's own nor one of those with which offers confirm. Whatever else it says, in whatever
-language, a person decides on. Verbs count in forms that tell what is so, not what can be or is to be; words of other languages
-are known with their endings, never with any tail: compounds hide limits.
+A remark confirms plainly where it consents, tells the product, or states a value that meets the requirement, has no word that
+limits and no number that the requirement does not ask for, and no unknown word where one qualifies what is said; in other
+languages no unknown word at all. Whatever else it says, a person decides on. Verbs count in forms that tell what is so, not
+what can be or is to be; words of other languages are known with their endings, never with any tail: compounds hide limits.
 """
 
 from __future__ import annotations
