@@ -226,7 +226,7 @@ def flips(award: Award, ranked: Sequence[Ranked]) -> dict[str, tuple[float | Non
             rest = first.total - other.total - gain * most
             if gain:
                 limits.append(-rest / gain)
-        below = [limit for limit in limits if 0 < limit <= most]
+        below = [limit for limit in limits if TIE * most < limit <= most]
         above = [limit for limit in limits if limit > most]
         found[name] = (max(below, default=None), min(above, default=None))
     return found
