@@ -64,7 +64,8 @@ class Award:
         yield "method", self.method, f"{METHODS[self.method].capitalize()}."
         yield "years", self.years, "Years over which prices of a year, and electricity, count."
         if self.electricity_price is not None:
-            yield "electricity price", self.electricity_price, "Price of 1 kWh, for the power that the offered system draws."
+            what = "Price of 1 kWh in the currency of the prices, for the power that the offered system draws."
+            yield "electricity price", self.electricity_price, what
 
     @classmethod
     def read(cls, rows: Rows | None) -> Award:
