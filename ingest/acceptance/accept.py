@@ -99,10 +99,7 @@ def check_bounds(line: Requirement, where: str) -> None:
 class AcceptOptions(RootOptions, total=False):
     """The options of `accept`."""
 
-    tool: Annotated[
-        str | Sequence[str] | None,
-        option("{choices}; repeatable. [default: fio]", "", many=True, choices=TOOLS),
-    ]
+    tool: Annotated[str | Sequence[str] | None, option("{choices}; repeatable. [default: fio]", "", many=True, choices=TOOLS)]
     scale: Annotated[
         str, option("full, or 1node: a rehearsal on one machine. [default: full]", "", default=SCALES[0], choices=SCALES)
     ]

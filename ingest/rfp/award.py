@@ -11,42 +11,21 @@ from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
 from ingest.engine.registry import solve
+from ingest.files import table_beside
 from ingest.rfp.workbook_reader import Rows, number_in
 from ingest.text import one_line
 
-#: Criteria of an award, in the order in which they are printed: how each earns its points.
-PRICE, TARGETS, TERMS = "price", "targets", "terms"
-CRITERIA = {
-    PRICE: "the lowest cost over the planned years divided by that of the offer",
-    TARGETS: "the share of each target that is earned, by its weight: 1 where it is met, offered over required where the value"
-    " misses, one half where the Vendor complies in part, else 0",
-    TERMS: "the share of the questions (the Vendor shall state) that are answered; a blank answer earns nothing",
-}
-#: Methods of an award.
-BEST_VALUE, COST_PER_POINT = "best value", "cost per point"
-METHODS = {
-    BEST_VALUE: "the offer with the most points is first",
-    COST_PER_POINT: "the offer with the lowest cost over the planned years for a point of the other criteria is first",
-}
+_WRITTEN = table_beside(__file__, "award.yaml")
+#: Criteria of an award, in the order in which they are printed, with how each earns its points; and methods.
+CRITERIA, METHODS = (dict[str, str](_WRITTEN[name]) for name in ("criteria", "methods"))
+PRICE, TARGETS, TERMS = CRITERIA
+BEST_VALUE, COST_PER_POINT = METHODS
 #: The sheet of a tender that states the award, and its headings; the first rows are criteria.
 AWARD_SHEET = "Award"
-#: What a price counts for, as the sheet of prices says.
-ONCE, YEARLY, IN_STEPS, OPTION, STATED = (
-    "once",
-    "each year",
-    "a step, instead of all at once",
-    "an option, not counted",
-    "stated",
-)
-#: Headings and lines of the sheet of prices.
-ITEM, COUNTS, QUANTITY, UNIT_PRICE, PRICE_HEAD = "Item", "Counts", "Quantity", "Price of one", "Price"
-TOTAL, CURRENCY, TAXES, VALID_UNTIL, POWER = (
-    "Total over the planned years",
-    "Currency",
-    "Taxes",
-    "Valid until",
-    "Power drawn, in W",
-)
+#: What a price counts for, headings of the sheet of prices, and its lines that are no prices.
+ONCE, YEARLY, IN_STEPS, OPTION, STATED = _WRITTEN["counts"]
+ITEM, COUNTS, QUANTITY, UNIT_PRICE, PRICE_HEAD = _WRITTEN["headings"]
+TOTAL, CURRENCY, TAXES, VALID_UNTIL, POWER = _WRITTEN["stated"]
 UNIT_HEAD = "Unit"
 #: An amount of money: digits, and the name or sign of a currency.
 _MONEY = r"[\d.,'’\s]+|[€$£¥]|\b[A-Z]{3}\b"
@@ -84,7 +63,8 @@ class Award:
         yield "method", self.method, f"{METHODS[self.method].capitalize()}."
         yield "years", self.years, "Years over which prices of a year, and electricity, count."
         if self.electricity_price is not None:
-            yield "electricity price", self.electricity_price, "Price of 1 kWh, for the power that the offered system draws."
+            what = "Price of 1 kWh in the currency of the prices, for the power that the offered system draws."
+            yield "electricity price", self.electricity_price, what
 
     @classmethod
     def read(cls, rows: Rows | None) -> Award:
@@ -246,7 +226,7 @@ def flips(award: Award, ranked: Sequence[Ranked]) -> dict[str, tuple[float | Non
             rest = first.total - other.total - gain * most
             if gain:
                 limits.append(-rest / gain)
-        below = [limit for limit in limits if 0 < limit <= most]
+        below = [limit for limit in limits if TIE * most < limit <= most]
         above = [limit for limit in limits if limit > most]
         found[name] = (max(below, default=None), min(above, default=None))
     return found

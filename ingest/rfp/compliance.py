@@ -15,7 +15,7 @@ from ingest.requirement import ANSWER, INFORMATION, least_accepted
 from ingest.rfp import response_form as form
 from ingest.rfp.requirement_lines import MANDATORY, RequirementLine, in_base_units, is_value
 from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit, units_offered
-from ingest.rfp.vendor_words import REFERENCES, Counted, in_notation, limiting, limits, more_than, read_value
+from ingest.rfp.vendor_words import REFERENCES, WRITTEN, Counted, in_notation, limiting, limits, more_than, read_value
 from ingest.rfp.workbook_reader import INVISIBLE, SAME, Sheet, SheetLine, is_formula, number_in
 from ingest.text import visible
 from ingest.units import display, parse, physical
@@ -29,12 +29,6 @@ ANSWERED, RESERVED, UNREADABLE, REJECTED = "answered", "with reservations", "not
 #: What a verdict comes to, in the word of the JSON; a line that nobody must answer complies.
 OUTCOMES = {MET: "complies", ANSWERED: "complies", RESERVED: "reservation", MISSED: "fails", PARTLY: "fails",
             REJECTED: "fails"}  # fmt: skip
-#: Words of consent and denial that people write instead of those of the form.
-SYNONYMS = {**dict.fromkeys(("y", "ok", "ja", "oui", "si", "x", "✓", "✔", "true", "agreed", "accepted", "met", "exceeded",
-                             "confirmed", "comply", "complies", "compliant", "full", "fully"), "yes"),
-            "n": "no", "not": "no", "non": "no", "partly": "partial", "partially": "partial"}  # fmt: skip
-#: Words for no value, where none has to be.
-NO_VALUE = ("-", "–", "n/a", "na", "none", "not applicable")
 #: What a person decides of a reservation.
 ACCEPT, REJECT = "accept", "reject"
 #: Where an offered value is taken as written, in multiples of the required one. Of 165 bandwidths and capacities of catalog
@@ -49,17 +43,15 @@ OF_BINARY = 0.005
 OF_PRINTING = 0.01
 #: Words of a bound before its value.
 AT_LEAST, AT_MOST = "at least", "at most"
-#: Seconds of a duration by the beginning of its noun.
-DURATIONS = {"ms": 1e-3, "millisec": 1e-3, "sec": 1, "second": 1, "min": 60, "minut": 60, "h": 3600, "hour": 3600,
-             "day": 86_400, "week": 7 * 86_400, "month": 365.25 / 12 * 86_400, "year": 365.25 * 86_400}  # fmt: skip
+#: Words of consent and denial that people write instead of those of the form, words for no value, seconds of a duration by the
+#: beginning of its noun, and nouns that no requirement counts.
+SYNONYMS, NO_VALUE, DURATIONS = (WRITTEN[name] for name in ("synonyms", "no_value", "durations"))
+NEUTRAL = (*WRITTEN["neutral"],)
 DAY = 86_400
-#: Nouns of which fewer make a value harder to reach, and nouns that no requirement counts.
+#: Nouns of which fewer make a value harder to reach.
 CLIENTS = ("client", "node", "host", "compute")
 FEWER_IS_HARDER = (CLIENTS, ("thread", "job", "process", "stream", "outstanding"))
 KNOWN = (*CLIENTS, *FEWER_IS_HARDER[1], "failure")
-NEUTRAL = ("parity", "spare", "shel", "tray", "fan", "suppl", "blade", "module", "chassis", "card", "unit", "dwpd", "server",
-           "drive", "disk", "ssd", "rack", "controller", "run", "repetition", "customer", "site", "core", "switch", "port",
-           "appliance", "enclosure", "time", "billion", "million")  # fmt: skip
 #: The largest request of a test, in bytes.
 LARGEST_REQUEST = 2**26
 #: Years that a remark may name: they have passed.

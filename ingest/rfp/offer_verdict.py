@@ -171,26 +171,27 @@ class Response(InteractiveResult):
 
     def body(self) -> dict[str, Any]:
         """The verdicts as values."""
+        price = self.price
         return {
             "file": self.path,
             "optimized": self.optimized,
             "verdict": self.verdict,
             "complies": self.verdict == COMPLIES,
             "lines": [line.in_short() for line in self.lines],
-            "price": self.price.total,
+            "price": price.total,
             "beside": list(self.beside),
-            "prices": {
-                "currency": self.price.currency,
-                "parts": dict(self.price.parts),
-                "notes": [*self.price.notes, *self.price.limits],
-            },
+            "prices": {"currency": price.currency, "parts": dict(price.parts), "notes": [*price.notes, *price.limits]},
             "requirements": [line.to_dict() for line in self.lines],
             "changes": list(self.changes),
         }
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per requirement."""
-        return frame_of([{key: item for key, item in line.to_dict().items() if key != "said"} for line in self.lines])
+        return frame_of(self.rows())
+
+    def rows(self, **named: str) -> list[dict[str, Any]]:
+        """One row per requirement, after what `named` holds."""
+        return [{**named, **{key: item for key, item in line.to_dict().items() if key != "said"}} for line in self.lines]
 
 
 def credit(line: LineVerdict) -> float:
@@ -358,12 +359,7 @@ class Comparison(InteractiveResult):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per requirement and offer."""
-        rows = [
-            {"offer": name, **{key: item for key, item in line.to_dict().items() if key != "said"}}
-            for name, one in zip(self.names, self.offers, strict=True)
-            for line in one.lines
-        ]
-        return frame_of(rows)
+        return frame_of([row for name, one in zip(self.names, self.offers, strict=True) for row in one.rows(offer=name)])
 
 
 #: Offers that one comparison takes: a page with more columns cannot be read.
@@ -374,13 +370,11 @@ class ResponseOptions(TypedDict, total=False):
     """The options of `response`."""
 
     sent: Annotated[
-        str | Path | None,
-        option("The workbook (.xlsx) or plan (.json) as you sent it: it states the requirements.", "FILE"),
+        str | Path | None, option("The workbook (.xlsx) or plan (.json) as you sent it: it states the requirements.", "FILE")
     ]
     optimized: Annotated[bool, option("Count tuned values too, not only those as delivered.", default=False)]
     confirmed: Annotated[
-        Collection[str],
-        option("Accept a value that looks like a unit slip; repeatable.", "ID", many=True, default=()),
+        Collection[str], option("Accept a value that looks like a unit slip; repeatable.", "ID", many=True, default=())
     ]
     decisions: Annotated[
         Mapping[str, Any] | None,

@@ -1,43 +1,22 @@
 """What vendors write into a form: values in any notation, and remarks that confirm, or limit what they are written next to.
 
-A remark confirms plainly where it has a word of consent, no word that limits, no number that the requirement does not ask for,
-and no word that is neither the requirement's own nor one of those with which offers confirm. Whatever else it says, in whatever
-language, a person decides on. Verbs count in forms that tell what is so, not what can be or is to be; words of other languages
-are known with their endings, never with any tail: compounds hide limits.
+A remark confirms plainly where it consents, tells the product, or states a value that meets the requirement, has no word that
+limits and no number that the requirement does not ask for, and no unknown word where one qualifies what is said; in other
+languages no unknown word at all. Whatever else it says, a person decides on. Verbs count in forms that tell what is so, not
+what can be or is to be; words of other languages are known with their endings, never with any tail: compounds hide limits.
 """
 
 from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from ingest.files import table_beside
 from ingest.rfp.workbook_reader import MOST_CENTS, NUMBER, number_of
 
-#: Notations of units that are not read as they are, and those that are.
-NOTATIONS = tuple(
-    (re.compile(pattern, re.IGNORECASE if folded else 0), instead)
-    for pattern, instead, folded in (
-        (r"\s*\bper\s+(?:second|sec)\b\.?", "/s", True),
-        (r"/\s*(?:seconds?|sec)\b\.?", "/s", True),
-        (r"\b(?:file[\s-]+)?opens?\s*(?=/)", "files", True),
-        (r"(?<=B)\s*(?:/\s*d(?:ay)?|per\s+day|a\s+day|daily)\b", "", False),
-        (r"\b(?:micro-?seconds?|[µμ]s)\b", "us", True),
-        (r"\bmilli-?seconds?\b", "ms", True),
-        (r"\b(kilo|mega|giga|tera|peta|exa)\s*-?(?=bits?\b|bytes?\b)", lambda found: found[1][0].upper(), True),
-        (r"(?<=[KMGTPEkmgtpei])\s*-?bytes?\b", "B", True),
-        (r"(?<=[KMGTPEkmgtpei])\s*-?bits?\b", "b", True),
-        (r"\bbytes?\b", "B", True),
-        (r"\b([KMGTPEkmgtpe]i?[Bb])ps\b", r"\1/s", False),
-        (r"\b([kMGTPE])(?=B\b|iB\b)", r"\1", False),
-        (r"\b(?:thousands?|tsd)\b\.?\s*(?=[a-z])", "k", True),
-        (r"\b(?:mio|mn|mln|milli?on(?:e[ns]|s)?)\b\.?\s*(?=[a-z])", "M", True),
-        (r"\b(?:bn|mrd|billions?|milliarde?[ns]?)\b\.?\s*(?=[a-z])", "G", True),
-    )
-)  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _UNIT_WORD = re.compile(r"(?:[kKMGTPE]i?)?[Bb]|[kM]?W|k?Hz|ms|s|h|min|GbE|[kKMGTPE]")
 _UNITS = re.compile(r"\s*([^\W\d_%]+(?:\s?/\s?[^\W\d_]+)*|%)")
@@ -45,44 +24,29 @@ _UNITS = re.compile(r"\s*([^\W\d_%]+(?:\s?/\s?[^\W\d_]+)*|%)")
 MOST_UNIT_WORDS = 4
 #: What grants a bound, whatever the value after it.
 AT_LEAST = re.compile(r"^(?:>=?|≥|=|at least|min(?:imum|\.)?|no less than|over|more than|above|exceeds)$", re.IGNORECASE)
-#: What a remark refers to, and how it denies, limits and consents.
-_WRITTEN = table_beside(__file__, "vendor_words.yaml")
+#: What a remark refers to, and how it denies, limits and consents; where words qualify what is said: after a preposition or a
+#: verb that tells what is covered, and before what an answer is for; numbers in words.
+WRITTEN = table_beside(__file__, "vendor_words.yaml")
 (
     REFERENCES, ELSEWHERE, PROOFS, PARTS, NAMES, FOREIGN, DENIALS, LIMITS, CONSENTS, PLAIN_WORDS, CONFIRMED_ELSEWHERE,
-    PLAIN_ELSEWHERE,
+    PLAIN_ELSEWHERE, QUALIFIES, SCOPE, _SPELLED, _TWICE,
 ) = (
-    re.compile("".join(_WRITTEN[name].splitlines()), re.IGNORECASE)
+    re.compile("".join(WRITTEN[name].splitlines()), re.IGNORECASE)
     for name in ("references", "elsewhere", "proofs", "parts", "names", "foreign", "denials", "limits", "consents",
-                 "plain_words", "confirmations_in_other_scripts", "plain_words_in_other_scripts")
+                 "plain_words", "confirmations_in_other_scripts", "plain_words_in_other_scripts", "qualifies", "scope",
+                 "spelled", "spelled_twice")
 )  # fmt: skip
+#: Notations of units that are not read as they are, and those that are.
+NOTATIONS = tuple((re.compile(pattern), instead) for pattern, instead in WRITTEN["notations"])
+#: Numbers in words.
+SPELLED: Mapping[str, int] = WRITTEN["numbers"]
 #: A scheme of protection, such as 8+2 or N+2: the failures that it survives.
 SCHEME = re.compile(r"\b(?:(?:N|\d+)\s?\+\s?(\d)|RAID[- ]?60?|(?:dual|double)[- ]parity|(triple)[- ]parity)\b", re.IGNORECASE)
-MONTHS: Sequence[str] = _WRITTEN["months"]
+MONTHS: Sequence[str] = WRITTEN["months"]
 #: In Cyrillic and Greek letters: what stands for words of consent, and what says nothing; any other word stays to decide.
 OTHER_SCRIPTS = ((" confirmed ", CONFIRMED_ELSEWHERE), (" ", PLAIN_ELSEWHERE))
 #: A day or a month: past ones are those of tests and documents, later ones postpone.
-DATES = re.compile(
-    r"\b(?P<iso>(?:19|20)\d\d)-(?P<iso_month>0[1-9]|1[0-2])(?:-\d{2})?\b"
-    r"|\b(?:\d{1,2}[./])(?P<month>\d{1,2})[./](?P<year>(?:19|20)\d\d)\b"
-    rf"|\b(?:\d{{1,2}}(?:st|nd|rd|th|er|\.)?\s+(?:of\s+|de\s+)?)?(?P<name>{'|'.join(MONTHS)})\.?,?\s+(?:de\s+)?(?:\d{{1,2}},?\s+)?(?P<named>(?:19|20)\d\d)\b",
-    re.IGNORECASE,
-)
-#: Numbers in words, where a noun follows that is counted.
-SPELLED = {word: number for number, word in enumerate(
-    ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], start=1)} | {
-    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}  # fmt: skip
-_SPELLED = re.compile(
-    rf"\b({'|'.join(SPELLED)})(?=[\s-]+(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|per\s?cent|clients?|nodes?|hosts?"
-    r"|failures?|drives?|streams?|threads?|runs?|racks?|sites?)\b)",
-    re.IGNORECASE,
-)
-#: A number in words and digits, such as `five (5)`.
-_TWICE = re.compile(rf"\b({'|'.join(SPELLED)})\s*\((\d+)\)", re.IGNORECASE)
-#: Where words qualify what is said: after a preposition or a verb that tells what is covered, and before what an answer is for.
-QUALIFIES = re.compile(
-    r"\b(?:with|for|by|to|under|via|using|through|at|on|in|after|from|against|within|during|per|covers?|includ\w+|contains?)\s+"
-    r"(?:[\w'-]+\s+){,2}$", re.IGNORECASE)  # fmt: skip
-SCOPE = re.compile(r"\s+(?:clients?|nodes?|hosts?|users?|files?|tenants?)\b", re.IGNORECASE)
+DATES = re.compile("".join(WRITTEN["dates"].splitlines()).replace("MONTHS", "|".join(MONTHS)), re.IGNORECASE)
 #: One word of so many may be unknown.
 MOST_UNKNOWN = 3
 #: Words that are shown of those that limit.
@@ -128,10 +92,11 @@ def read_value(
         names.append(words[: word.end()].strip())
         place = word.end()
     for name in reversed(names):
-        # Words after a number may be its unit, else the number is in that of the cell, unless they are of another kind: `DWPD`.
+        # Words after a number may be its unit, else the number is in that of the cell.
         factor = in_base(f"1 {name}") if name else unit(1.0)
-        first = None if name else re.match(r"\s*(\w+)", words)
-        if factor is None or (first is not None and not CONSENTS.match(first[1]) and not LIMITS.match(first[1])):
+        # Words after a bare number tell about it: no unit of another kind, such as `DWPD`.
+        first = re.match(r"\s*(\w+)", words)
+        if factor is None or not (name or first is None or CONSENTS.match(first[1]) or LIMITS.match(first[1])):
             continue
         number = number_of(found[0], partial(_scaled, plausible, factor))
         if number is None:
@@ -202,7 +167,8 @@ def limits(remark: str, asked: Callable[[Counted, bool], str | None], required: 
         Counted(number, text[: found.start()].strip(), text[found.end() :].strip(" -"))
         for found in NUMBER.finditer(text)
         # A number within a name is none.
-        if not text[: found.start()][-1:].isalpha() and (number := number_of(found[0].rstrip(".,"), _is_grouped)) is not None
+        if not text[: found.start()][-1:].isalpha()
+        and (number := number_of(found[0].rstrip(".,"), lambda value: value >= MOST_CENTS or value < 1)) is not None
     ]
     plain = any(asked(one, False) == "" for one in numbers)
     for one in numbers:
@@ -216,15 +182,6 @@ def limits(remark: str, asked: Callable[[Counted, bool], str | None], required: 
 def _named(found: re.Match[str], instead: str) -> str:
     """What stands for a name or a part: a remark that begins with one tells the product, and so refers to it."""
     return instead if re.search("[a-z]{2}", found.string[: found.start()].replace("drives", "")) else f" see{instead}"
-
-
-def _is_grouped(value: float) -> bool:
-    """Whether a number with one comma before three digits is meant with it as a grouping one, or begins with a zero.
-
-    >>> number_of("140,000", _is_grouped), number_of("0,210", _is_grouped)
-    (140000.0, 0.21)
-    """
-    return value >= MOST_CENTS or value < 1
 
 
 def _is_to_come(date: re.Match[str]) -> bool:

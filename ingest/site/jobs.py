@@ -22,14 +22,7 @@ from ingest.site.schema import loads_of_jobs
 from ingest.site.site_file import Keys, Site
 from ingest.site.tiers import place_states
 from ingest.sizing.bandwidth import MIXED, estimate, sizes_unused
-from ingest.sizing.checkpoint import (
-    QUANTITIES,
-    asked_results,
-    contradicted,
-    kept_by_policy,
-    saved_checkpoints,
-    unused_options,
-)
+from ingest.sizing.checkpoint import QUANTITIES, asked_results, contradicted, kept_by_policy, saved_checkpoints, unused_options
 from ingest.sizing.checkpoint_schedule import USUAL_MODE
 from ingest.sizing.evidence_choice import RateBasis, disputed, foreign_size, rate_basis_of, reads_again
 from ingest.sizing.evidence_ladder import RATE, from_catalog

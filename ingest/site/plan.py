@@ -331,12 +331,7 @@ class Plan(InteractiveResult):
             "open_questions": [one._asdict() for one in self.open_questions],
         }
         return envelope(
-            self.command,
-            body,
-            catalog=self.catalog,
-            assumptions=self.assumptions,
-            sources=self.sources,
-            warnings=self.warnings,
+            self.command, body, catalog=self.catalog, assumptions=self.assumptions, sources=self.sources, warnings=self.warnings
         )
 
     def to_frame(self) -> pandas.DataFrame:

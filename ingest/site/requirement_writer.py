@@ -18,25 +18,14 @@ from ingest.site.checks import TIMED, of_line, times_as_long
 from ingest.site.holdings import BESIDES, WRITTEN_BESIDES
 from ingest.site.line_clients import OF_ONE_JOB
 from ingest.site.load_conditions import LoadConditions, writes_in_words
-from ingest.site.requirement_wording import (
-    COLUMN_KINDS,
-    GUIDED,
-    HELD,
-    LOADED,
-    MOVED_TOGETHER,
-    RequirementValue,
-)
+from ingest.site.requirement_wording import COLUMN_KINDS, GUIDED, HELD, LOADED, MOVED_TOGETHER, RequirementValue
 from ingest.site.site_file import Site
 from ingest.sizing.explain import DerivationWriter
 from ingest.sizing.rules import SMALLEST_PART, Finding, finding
 from ingest.units import display, stated
 
 #: unit of a rate -> the reporting threshold, below which it is not a requirement
-FLOORS = {
-    "B/s": "smallest_bandwidth_asked",
-    "B/s/node": "smallest_bandwidth_asked",
-    "file/s": "smallest_file_rate_asked",
-}
+FLOORS = {"B/s": "smallest_bandwidth_asked", "B/s/node": "smallest_bandwidth_asked", "file/s": "smallest_file_rate_asked"}
 VERBS = {
     "mandatory": "The system shall {}.",
     "target": "The system should {}.",

@@ -186,25 +186,19 @@ def _term(record: TermRecord, given: Any, known: Quantities, catalog: Catalog, n
         text = f"The Vendor shall state {record.states.format(**named)}."
     else:
         text = (record.options or {}).get(str(given)) or record.text.format(value=value, **named)
+    same = {name: getattr(record, name) for name in ("id", "theme", "name", "reason", "type", "grade", "question", "rank")}
     return ServiceTerm(
-        id=record.id,
+        **same,
         key=record.path,
-        theme=record.theme,
-        name=record.name,
         text=text,
         value=value,
         suggested=record.suggestion,
-        reason=record.reason,
         verification=record.verification.format(**named),
-        type=record.type,
         quantity=number,
         unit=(record.unit or UNITS[record.type]) if record.type in UNITS else "",
         bound=f"{record.sense} {value}" if record.sense and number is not None else "",
         status=status,
-        grade=record.grade,
         source=catalog.source(record.source).title if record.source else "",
-        question=record.question,
-        rank=record.rank,
     )
 
 

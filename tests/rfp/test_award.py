@@ -255,3 +255,9 @@ def test_a_quantity_that_is_no_whole_number_from_one_is_left_to_a_person(quantit
 def test_a_currency_with_words_and_a_validity_that_is_past_are_left_to_a_person(item, said, limited):
     rows = [("Item", "Counts", "Price"), ("System, all capacity at delivery", "once", 1e6), (item, "stated", said)]
     assert bool(priced(rows, Award({"price": 100})).limits) is limited
+
+
+def test_points_that_a_tie_at_none_of_them_takes_are_no_flip():
+    award = Award({"price": 40, "targets": 30, "terms": 30})
+    found = ranking(award, {"a": {"targets": 1.0, "terms": 1.0}, "b": {"targets": 0.66667, "terms": 1.0}}, {"a": 1e6, "b": 1e6})
+    assert set(flips(award, found).values()) == {(None, None)}

@@ -416,31 +416,36 @@ def _spread(spread: Mapping[str, Any], mean: float, most: float, where: str) -> 
     """Where a mean latency does not lie between the bounds that its percentiles and its maximum set."""
     found = table(spread.get("percentile") or {}, f"{where}: percentile").items()
     steps = sorted((number(name, where) / 100, number(limit, where) / 1e9) for name, limit in found)
-    least = number(spread.get("min", 0), f"{where}: min") / 1e9
     if not most:
         return
-    low = high = before = 0.0
-    for (share, limit), (_, start) in zip([*steps, (1.0, most)], [(0.0, least), *steps], strict=True):
-        low, high, before = low + (share - before) * start, high + (share - before) * limit, share
+    before = [(0.0, number(spread.get("min", 0), f"{where}: min") / 1e9), *steps]
+    parts = [(share - least, start, end) for (least, start), (share, end) in zip(before, [*steps, (1.0, most)], strict=True)]
     if steps and steps[-1][1] > most * (1 + ROUNDED):
         yield f"latency: found a percentile of {steps[-1][1]:.3g} s above the maximum of {most:.3g} s"
-    elif not low / (1 + ROUNDED) <= mean <= high * (1 + ROUNDED):
-        told = f"from {low:.3g} to {high:.3g} s of its percentiles and maximum"
-        yield f"latency: found a mean of {mean:.3g} s, expected one {told}"
+    else:
+        yield from _outside(mean, parts, "its percentiles and maximum")
 
 
 def _binned(job: Mapping[str, Any], part: Mapping[str, Any], where: str) -> Iterator[str]:
     """Where a mean latency does not lie between the bounds that the histogram of the entry sets."""
-    shares = low = high = 0.0
+    parts: list[tuple[float, float, float]] = []
     for key, unit in (("latency_ns", 1e-9), ("latency_us", 1e-6), ("latency_ms", 1e-3)):
         start = 0.0
         for edge, percent in table(job.get(key) or {}, f"{where}: {key}").items():
-            share, end = number(percent, f"{where}: {key}") / 100, float(edge) if edge.isdigit() else math.inf
-            shares, low, high = shares + share, low + share * start * unit, high + (share * end * unit if share else 0.0)
+            end = float(edge) * unit if edge.isdigit() else math.inf
+            if share := number(percent, f"{where}: {key}") / 100:
+                parts.append((share, start, end))
             start = end
     mean = number(table(part.get("clat_ns") or {}, f"{where}: clat_ns").get("mean", 0), f"{where}: clat_ns.mean") / 1e9
-    if mean and abs(shares - 1) < ROUNDED and not low / (1 + ROUNDED) <= mean <= high * (1 + ROUNDED):
-        yield f"latency: found a mean of {mean:.3g} s, expected one from {low:.3g} to {high:.3g} s of its histogram"
+    if mean and abs(sum(share for share, *_ in parts) - 1) < ROUNDED:
+        yield from _outside(mean, parts, "its histogram")
+
+
+def _outside(mean: float, parts: Sequence[tuple[float, float, float]], of: str) -> Iterator[str]:
+    """Where a mean latency does not lie within what parts of the requests allow: a share, and its least and largest latency."""
+    low, high = (sum(part[0] * part[end] for part in parts) for end in (1, 2))
+    if not low / (1 + ROUNDED) <= mean <= high * (1 + ROUNDED):
+        yield f"latency: found a mean of {mean:.3g} s, expected one from {low:.3g} to {high:.3g} s of {of}"
 
 
 def _latencies(parts: Sequence[Mapping[str, Any]], where: str) -> tuple[float | None, float | None]:

@@ -130,14 +130,8 @@ def _ranking(found: Comparison) -> Iterator[Section]:
     """The offers in the order of the award, what decides, and what is said of their prices."""
     award = found.award
     verdicts = dict(zip(found.names, (one.verdict for one in found.offers), strict=True))
-    heads = (
-        "rank",
-        "offer",
-        "verdict",
-        *(f"{name} ({points:g})" for name, points in award.points.items()),
-        award.method,
-        "cost",
-    )
+    points_of = (f"{name} ({points:g})" for name, points in award.points.items())
+    heads = ("rank", "offer", "verdict", *points_of, award.method, "cost")
     rows = [
         (str(one.rank), one.offer, verdicts[one.offer], *(f"{points:.1f}" for points in one.points.values()),
          f"{one.total:,.1f}", "" if one.cost is None else f"{one.cost:,.0f}")

@@ -61,7 +61,9 @@ def response_workbook(found: Comparison) -> bytes:
         ranks = book.sheet("Ranking")
         for ranked in found.ranking:
             numbers = (*ranked.points.values(), ranked.total, ranked.cost)
-            ranks.row(ranked.rank, ranked.offer, *(None if one is None else NumberCell(round(one, 1), "number") for one in numbers))
+            ranks.row(
+                ranked.rank, ranked.offer, *(None if one is None else NumberCell(round(one, 1), "number") for one in numbers)
+            )
         for said in found.deciding:
             ranks.row(None, said)
         ranks.close()

@@ -11,16 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.files import now
 from ingest.reports.labels import texts, unit_word
 from ingest.reports.workbook.derivation_cells import Cells, line_of
-from ingest.reports.workbook.sheet import (
-    CellContent,
-    CellFormula,
-    NumberCell,
-    SheetLayout,
-    SheetWriter,
-    Styles,
-    seen,
-    style_of,
-)
+from ingest.reports.workbook.sheet import CellContent, CellFormula, NumberCell, SheetLayout, SheetWriter, Styles, seen, style_of
 from ingest.requirement import said_of
 from ingest.text import visible
 
