@@ -10,9 +10,8 @@ from ingest.engine.registry import computed_quantity, formula
 
 computed_quantity("trainable_parameters", "parameters * trainable_share", "parameter",
     "Parameters that training changes: all of them, or the adapters of a LoRA.")  # fmt: skip
-computed_quantity("saved_parameters",
-    "trainable_parameters + tensor_replicated_parameters * tensor_replicas_saved", "parameter",
-    "Parameters in the files: those trained, and further copies of those that tensor parallelism replicates.",
+computed_quantity("saved_parameters", "trainable_parameters + tensor_replicated_parameters * tensor_replicas_saved",
+    "parameter", "Parameters in the files: those trained, and further copies of those that tensor parallelism replicates.",
     source="mlperf-storage-v2", where="dlio_benchmark checkpointing: norms are written by each tensor rank",
     example="saved_parameters(405_853_388_800, 4_145_152, 7) -> 405882404864")  # fmt: skip
 computed_quantity("optimizer_bytes_per_parameter",
@@ -217,8 +216,7 @@ def interval_for_waste(
     )
 
 
-computed_quantity("overhead_without_writing",
-    "checkpoint_staging_seconds / checkpoint_interval"
+computed_quantity("overhead_without_writing", "checkpoint_staging_seconds / checkpoint_interval"
     " + persistent_every * checkpoint_interval / (2 * job_mean_time_to_interrupt) + restart_waste", "1",
     "Share of time that an interval loses at any bandwidth: staging, half an interval of repeated work, and restores.",
     source=MODEL, where="b/τ + k·τ/2M + R/M", label="overhead without writing", high=1,
@@ -231,9 +229,8 @@ computed_quantity("least_overhead_without_writing",
 computed_quantity("waste_left_for_dumps", "waste_allowed - overhead_without_writing", "1",
     "Allowed overhead that remains for writing at an interval; at zero or below no bandwidth suffices.", source=MODEL,
     where="w − b/τ − k·τ/2M − R/M", label="overhead left for writing", high=1)  # fmt: skip
-computed_quantity("longest_interval_for_waste",
-    "2 * waste_left_after_restores * job_mean_time_to_interrupt / persistent_every", "s",
-    "Interval whose repeated work alone takes the allowed overhead.", source=MODEL, where="2·W·M/k",
+computed_quantity("longest_interval_for_waste", "2 * waste_left_after_restores * job_mean_time_to_interrupt / persistent_every",
+    "s", "Interval whose repeated work alone takes the allowed overhead.", source=MODEL, where="2·W·M/k",
     label="longest interval for the allowed overhead",
     example="longest_interval_for_waste(0.05, 10_000, 1) -> 1000.0")  # fmt: skip
 computed_quantity("dump_seconds_for_waste",
@@ -285,9 +282,8 @@ computed_quantity("total_overhead", "checkpoint_overhead + reschedule_seconds / 
     "Share of time lost: storage's part, and detection, new nodes and start of the job after each interrupt.",
     source="kokolis2024", where="1 − E[ETTR]", label="total overhead", high=1,
     example="round(total_overhead(0.12, 600, 11_134), 4) -> 0.1739")  # fmt: skip
-computed_quantity("checkpoint_stall_fraction",
-    "checkpoint_stall_seconds / (checkpoint_interval + checkpoint_stall_seconds)", "1",
-    "Share of time in which GPUs wait for checkpoints.", label="checkpoint stall fraction", high=1,
+computed_quantity("checkpoint_stall_fraction", "checkpoint_stall_seconds / (checkpoint_interval + checkpoint_stall_seconds)",
+    "1", "Share of time in which GPUs wait for checkpoints.", label="checkpoint stall fraction", high=1,
     example="round(checkpoint_stall_fraction(11.364, 495.5), 4) -> 0.0224")  # fmt: skip
 computed_quantity("drain_duty",
     "checkpoint_dump_seconds / (persistent_every * (checkpoint_interval + checkpoint_stall_seconds))", "1",

@@ -57,8 +57,7 @@ input_quantity("class_padding_of_sizes", "B", "Column class_padding of all class
 input_quantity("least_width", "B", "Width of a class of equal sizes.", default=1e-9)
 computed_quantity("class_bytes", "class_share * (class_low_bytes + class_high_bytes) / 2", "B",
     "Part of a class in the mean size of a sample.", example="class_bytes(0.5, 1e6, 3e6) -> 1000000.0")  # fmt: skip
-computed_quantity("class_requests",
-    "class_share * (1 + where(class_high_bytes > class_low_bytes,"
+computed_quantity("class_requests", "class_share * (1 + where(class_high_bytes > class_low_bytes,"
     " (maximum(class_high_bytes - largest_request_bytes, 0) ** 2 - maximum(class_low_bytes - largest_request_bytes, 0) ** 2)"
     " / (2 * largest_request_bytes * maximum(class_high_bytes - class_low_bytes, least_width)),"
     " maximum(class_low_bytes / largest_request_bytes - 1, 0)))", "1",
@@ -66,8 +65,7 @@ computed_quantity("class_requests",
     needs="class_share class_low_bytes class_high_bytes largest_request_bytes least_width", source="arithmetic",
     where="mean of max(1, size ÷ request) over sizes that are spread evenly",
     example="class_requests(0.5, 3e6, 3e6, 1e6, 1e-9), class_requests(1, 0.5e6, 1.5e6, 1e6, 1e-9) -> (1.5, 1.125)")  # fmt: skip
-computed_quantity("class_small_share",
-    "class_share * minimum(maximum(largest_request_bytes - class_low_bytes, 0)"
+computed_quantity("class_small_share", "class_share * minimum(maximum(largest_request_bytes - class_low_bytes, 0)"
     " / maximum(class_high_bytes - class_low_bytes, least_width), 1)", "1",
     "Part of a class in the samples that are smaller than the largest request.", high=1,
     needs="class_share class_low_bytes class_high_bytes largest_request_bytes least_width",
@@ -77,14 +75,12 @@ computed_quantity("padded_low_bytes", "ceil(class_low_bytes * member_scale / mem
     "Smallest member of a class with its padding.", example="padded_low_bytes(3000, 1, 512) -> 3072")  # fmt: skip
 computed_quantity("padded_high_bytes", "ceil(class_high_bytes * member_scale / member_quantum) * member_quantum", "B",
     "Largest member of a class with its padding.", example="padded_high_bytes(3000, 1, 512) -> 3072")  # fmt: skip
-computed_quantity("class_padding",
-    "class_share * (where(class_high_bytes > class_low_bytes,"
+computed_quantity("class_padding", "class_share * (where(class_high_bytes > class_low_bytes,"
     " (padded_high_bytes * (class_high_bytes * member_scale - (padded_high_bytes - member_quantum) / 2)"
     " - padded_low_bytes * (class_low_bytes * member_scale - (padded_low_bytes - member_quantum) / 2))"
     " / (maximum(class_high_bytes - class_low_bytes, least_width) * member_scale), padded_low_bytes)"
-    " - (class_low_bytes + class_high_bytes) * member_scale / 2)", "B",
-    "Part of a class in the mean padding of a member.", source="arithmetic", above=False,
-    where="integral of the padded size over sizes that are spread evenly",
+    " - (class_low_bytes + class_high_bytes) * member_scale / 2)", "B", "Part of a class in the mean padding of a member.",
+    source="arithmetic", above=False, where="integral of the padded size over sizes that are spread evenly",
     example="class_padding(1, 3000, 3000, 3072, 1, 512, 3072, 1e-9), class_padding(1, 1024, 512, 1024, 1, 512, 512, 1e-9)"
     " -> (72.0, 256.0)")  # fmt: skip
 computed_quantity("requests_per_sample", "total(class_requests_of_sizes)", "1",

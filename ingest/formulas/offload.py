@@ -106,8 +106,7 @@ computed_quantity("activation_working_memory",
     "Activations between two checkpoints, which a GPU holds while it recomputes them; scores of attention in full.",
     source=INFINITY, where="eq. 5: bsz·seq·ci·(16·hd + 2·heads·seq) numbers",
     example="round(activation_working_memory(2, 2, 1024, 1, 25_600, 256) / 2**30, 2) -> 3.56")  # fmt: skip
-computed_quantity("stored_activations_bytes",
-    "activation_bytes * step_sequences * sequence_elements * layers"
+computed_quantity("stored_activations_bytes", "activation_bytes * step_sequences * sequence_elements * layers"
     " * (16 * hidden_size + 2 * attention_heads * sequence_elements)", "B",
     "Activations of one step over all GPUs if none is recomputed; scores of attention in full.", source=INFINITY,
     where="figure 2a: eq. 5 over all layers", of="held_activations_bytes", when="activations_stored",
@@ -146,8 +145,7 @@ computed_quantity("host_link_bandwidth_of_job",
     "Copies between host and GPUs in one direction, all GPUs at once; shared uplinks are measured and deliver all of it.",
     example="host_link_bandwidth_of_job(15.75e9, 16, 0.5, 48e9, 1), host_link_bandwidth_of_job(15.75e9, 4, 0.5, 48e9, 1)"
         " -> (48000000000.0, 31500000000.0)")  # fmt: skip
-computed_quantity("level_bytes",
-    "held_weights_bytes * level_weights_share + held_gradients_bytes * level_gradients_share"
+computed_quantity("level_bytes", "held_weights_bytes * level_weights_share + held_gradients_bytes * level_gradients_share"
     " + held_optimizer_bytes * level_optimizer_share + held_activations_bytes * level_activations_share", "B",
     "Bytes that lie in a tier.", example="level_bytes(2e12, 1, 6e12, 1, 12e12, 0.5, 1e11, 0) -> 14000000000000.0")  # fmt: skip
 computed_quantity("level_bytes_per_node", "level_bytes / nodes_in_job", "B/node", "Bytes of a tier for each node.")
@@ -195,17 +193,15 @@ computed_quantity("link_up_bytes",
     "Bytes from the hosts to the GPUs in one step; weights that stay on the GPU come back new from an optimizer off the GPU.",
     example="link_up_bytes(26e9, 0, 3, 1, 1e9, 0), link_up_bytes(26e9, 1, 3, 1, 1e9, 1)"
         " -> (26000000000.0, 79000000000.0)")  # fmt: skip
-computed_quantity("link_down_bytes",
-    "moved_gradients_bytes * maximum(level_gradients_share, level_optimizer_share)"
+computed_quantity("link_down_bytes", "moved_gradients_bytes * maximum(level_gradients_share, level_optimizer_share)"
     " + held_activations_bytes * level_activations_share", "B",
     "Bytes from the GPUs to the hosts in one step: gradients to where they or their optimizer lie, activation checkpoints.",
     example="link_down_bytes(26e9, 0, 1, 1e9, 1) -> 27000000000.0")  # fmt: skip
 computed_quantity("link_pass_seconds", "maximum(link_up_bytes, link_down_bytes) / host_link_bandwidth_of_job", "s",
     "Copies between hosts and GPUs in one step; both directions run at once.",
     example="link_pass_seconds(6e12, 4e12, 48e9) -> 125.0")  # fmt: skip
-computed_quantity("host_update_seconds",
-    "parameters * level_optimizer_share / (host_optimizer_rate_per_node * nodes_in_job)", "s",
-    "Time in which the CPUs update the parameters whose optimizer states lie off the GPU.",
+computed_quantity("host_update_seconds", "parameters * level_optimizer_share / (host_optimizer_rate_per_node * nodes_in_job)",
+    "s", "Time in which the CPUs update the parameters whose optimizer states lie off the GPU.",
     label="optimizer on the host")  # fmt: skip
 
 alternative("host_update_seconds", "interleaved_update_seconds", when="updates_interleaved")
@@ -247,8 +243,7 @@ computed_quantity("activations_intensity", "step_flops / (2 * held_activations_b
 input_quantity("arithmetic_intensity", "FLOP/B", "Compute per byte that moves.")
 input_quantity("transfer_bandwidth_per_gpu", "B/s/GPU", "Bandwidth of transfers for each GPU.")
 
-computed_quantity("transfer_efficiency",
-    "arithmetic_intensity * transfer_bandwidth_per_gpu"
+computed_quantity("transfer_efficiency", "arithmetic_intensity * transfer_bandwidth_per_gpu"
     " / (arithmetic_intensity * transfer_bandwidth_per_gpu + achieved_flops_per_gpu)", "1",
     "Compute time over the sum of compute and transfers, for one class of bytes and without overlap.", source=INFINITY,
     where="sec. 4: ait·bw/(ait·bw + peak)", high=1,
@@ -283,9 +278,8 @@ computed_quantity("shared_read_bandwidth", "drive_tier_read_bandwidth_per_node *
     "Read bandwidth of a shared system that takes the place of all drives.", label="reads if drives are shared")  # fmt: skip
 computed_quantity("shared_write_bandwidth", "drive_tier_write_bandwidth_per_node * nodes_in_job", "B/s",
     "Write bandwidth of a shared system that takes the place of all drives.", label="writes if drives are shared")  # fmt: skip
-computed_quantity("nvme_bytes_written_per_day",
-    "nvme_step_write_bytes / step_seconds * seconds_per_day / nodes_in_job", "B/node",
-    "Bytes that training writes to the drives of one node in a day.", label="written to NVMe per day")  # fmt: skip
+computed_quantity("nvme_bytes_written_per_day", "nvme_step_write_bytes / step_seconds * seconds_per_day / nodes_in_job",
+    "B/node", "Bytes that training writes to the drives of one node in a day.", label="written to NVMe per day")  # fmt: skip
 computed_quantity("nvme_writes_per_day", "nvme_bytes_written_per_day / nvme_bytes_per_node", "1",
     "Drive writes per day (DWPD) of the NVMe of a node.", label="drive writes per day of the NVMe")  # fmt: skip
 computed_quantity("storage_bytes_written_per_day", "storage_step_write_bytes / step_seconds * seconds_per_day", "B",
@@ -328,8 +322,7 @@ computed_quantity("interleaved_down_bytes", "update_parameters * optimizer_bytes
 
 input_quantity("plain_update_seconds", "s", "Time in which the CPUs alone update all states off the GPU.", above=False)
 
-computed_quantity("plain_step_seconds",
-    "step_compute_seconds + pass_transfer_seconds"
+computed_quantity("plain_step_seconds", "step_compute_seconds + pass_transfer_seconds"
     " + maximum(maximum(plain_update_seconds, nvme_update_seconds), storage_update_seconds)", "s",
     "Time of one step where compute waits for every transfer and the CPUs alone update the states.",
     source="deep-optimizer-states2024", where="flush_async0, opt_gaps0: neither flush nor interleaving",

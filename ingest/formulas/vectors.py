@@ -25,8 +25,7 @@ computed_quantity("chunks_per_document",
     example="chunks_per_document(1_000_000, 1_000, 1, 64, 448) -> 3")  # fmt: skip
 computed_quantity("vectors_of_text", "documents / one_document * chunks_per_document", "1",
     "Vectors of a corpus, one for each chunk.", of="vectors", when="text_embedded")  # fmt: skip
-computed_quantity("vectors_at_least",
-    "maximum(documents / one_document,"
+computed_quantity("vectors_at_least", "maximum(documents / one_document,"
     " (tokens - documents / one_document * chunk_overlap_tokens) / chunk_step_tokens)", "1",
     "Fewest chunks of a corpus, whatever the lengths of its documents.",
     example="vectors_at_least(1_000, 1, 1_000_000, 64, 448) -> 2089.285714...")  # fmt: skip
@@ -63,14 +62,12 @@ input_quantity("index_header_bytes", "B", "Bytes of an index file beside its rec
 input_quantity("bytes_per_id_digit", "B", "Bytes of a row id for each of its binary digits, where ids are packed.",
     above=False, default=0)  # fmt: skip
 computed_quantity("usual_lists", "ceil(minimum(4 * shard_vectors ** 0.5, shard_vectors))", "1",
-    "Lists that are usual for so many vectors.",
-    source="faiss", where="guidelines: 4 to 16 √n lists", whole=True,
+    "Lists that are usual for so many vectors.", source="faiss", where="guidelines: 4 to 16 √n lists", whole=True,
     example="usual_lists(1_000_000) -> 4000")  # fmt: skip
 computed_quantity("usual_lists_in_pages", "ceil(minimum(shard_vectors / 1000, shard_vectors ** 0.5))", "1",
-    "Lists that are usual for so many vectors in a database.",
-    source="pgvector", where="README.md: rows / 1000 up to 1M rows, √rows beyond", whole=True,
-    example="usual_lists_in_pages(500), usual_lists_in_pages(200_000), usual_lists_in_pages(4_000_000) -> (1, 200, 2000)"
-)  # fmt: skip
+    "Lists that are usual for so many vectors in a database.", source="pgvector",
+    where="README.md: rows / 1000 up to 1M rows, √rows beyond", whole=True,
+    example="usual_lists_in_pages(200_000), usual_lists_in_pages(4_000_000) -> (200, 2000)")  # fmt: skip
 computed_quantity("shard_vectors", "vectors / index_shards", "1", "Vectors of one shard.")
 computed_quantity("stored_vector_bytes", "vector_dimensions * vector_element_bytes", "B", "A vector in the index.")
 input_quantity("record_vector_bytes", "B", "A vector of a record, or the code in its place.")
@@ -82,13 +79,11 @@ computed_quantity("graph_link_bytes", "link_bytes * (2 * index_degree + (index_d
     source="malkov2018", where="sec. 4.1: level = ⌊-ln(uniform) / ln M⌋; a node has 1 / (M - 1) upper levels on average",
     label="links of a node", of="record_link_bytes", when="graph_kept",
     example="graph_link_bytes(4, 16, 0) -> 132.26666666666668")  # fmt: skip
-computed_quantity("record_bytes",
-    "record_vector_bytes + record_link_bytes + entry_overhead_bytes"
+computed_quantity("record_bytes", "record_vector_bytes + record_link_bytes + entry_overhead_bytes"
     " + bytes_per_id_digit * ceil(log(maximum(vectors, 2)) / log(2))", "B", "One record of the index.",
     example="record_bytes(512, 128, 16, 0, 1000) -> 656")  # fmt: skip
 computed_quantity("list_bytes", "vector_dimensions * centre_element_bytes + list_overhead_bytes", "B",
-    "Centre of a list, and what a file keeps of the list beside it.",
-    example="list_bytes(768, 4, 8) -> 3080")  # fmt: skip
+    "Centre of a list, and what a file keeps of the list beside it.", example="list_bytes(768, 4, 8) -> 3080")  # fmt: skip
 computed_quantity("codebook_bytes", "codebook_entries * vector_dimensions * centre_element_bytes", "B",
     "Codebooks of all parts of a vector.")  # fmt: skip
 input_quantity("shard_index_bytes", "B", "Index file of one shard.")
@@ -133,8 +128,7 @@ computed_quantity("levels_of_full_page",
     " - 2 * index_degree * link_bytes) / (index_degree * link_bytes))", "1",
     "Upper levels whose links fit in a page beside those of its nodes.", whole=True, above=False,
     example="levels_of_full_page(8_160, 4, 1_824, 204, 4, 16, 6) -> 9")  # fmt: skip
-computed_quantity("full_page_share",
-    "where(levels_of_full_page < 3, (1 - 1 / index_degree) ** records_of_full_page"
+computed_quantity("full_page_share", "where(levels_of_full_page < 3, (1 - 1 / index_degree) ** records_of_full_page"
     " * (1 + where(levels_of_full_page < 1, 0, records_of_full_page / index_degree) + where(levels_of_full_page < 2, 0,"
     " records_of_full_page * (records_of_full_page + 1) / (2 * index_degree ** 2))), 1)", "1",
     "Pages whose nodes have no more upper levels than fit, over all pages.", source="malkov2018",
@@ -244,23 +238,20 @@ input_quantity("index_request_bytes", "B", "Size of a read of the index.", above
 alternative("index_request_bytes", "node_request_bytes", when="nodes_in_sectors")
 computed_quantity("node_request_bytes", "sectors_per_node * sector_bytes", "B", "Read of a node: whole sectors.")
 input_quantity("list_overrun_bytes", "B", "Bytes that the reads of a list take beyond it.", above=False, default=0)
-computed_quantity("list_request_bytes",
-    "(record_bytes * shard_vectors / index_lists + list_overrun_bytes) / reads_per_list", "B",
-    "Mean read of a list of mean length.", of="index_request_bytes", when="lists_on_storage",
+computed_quantity("list_request_bytes", "(record_bytes * shard_vectors / index_lists + list_overrun_bytes) / reads_per_list",
+    "B", "Mean read of a list of mean length.", of="index_request_bytes", when="lists_on_storage",
     example="list_request_bytes(18, 60_000, 64, 6_000, 2) -> 11437.5")  # fmt: skip
 computed_quantity("read_requests_per_second", "queries_per_second * reads_per_query", "1/s", "Random reads of all queries.",
     label="random reads", above=False)  # fmt: skip
 input_quantity("read_block_bytes", "B", "Block of which a small read takes whole ones.", default=4096)
 computed_quantity("fetched_record_bytes", "ceil(source_bytes / vectors / read_block_bytes) * read_block_bytes", "B",
-    "Read of a record beside the index.",
-    example="fetched_record_bytes(5_000_000_000, 1_000_000, 4_096) -> 8192")  # fmt: skip
+    "Read of a record beside the index.", example="fetched_record_bytes(5_000_000_000, 1_000_000, 4_096) -> 8192")  # fmt: skip
 input_quantity("query_index_bytes", "B", "Bytes of the index that a query reads.", above=False, default=0)
 computed_quantity("bytes_of_index_reads", "stored_index_reads * index_request_bytes", "B",
     "Bytes of the index that a query reads from storage.", above=False, of="query_index_bytes",
     when="index_on_storage")  # fmt: skip
 computed_quantity("query_read_bytes", "query_index_bytes + fetched_records * fetched_record_bytes", "B",
-    "Bytes that a query reads from storage.", above=False,
-    example="query_read_bytes(3, 5, 2) -> 13")  # fmt: skip
+    "Bytes that a query reads from storage.", above=False, example="query_read_bytes(3, 5, 2) -> 13")  # fmt: skip
 computed_quantity("query_request_bytes", "query_read_bytes / reads_per_query", "B", "Mean read of a query.",
     label="size of a read", of="request_bytes", when="vectors_indexed")  # fmt: skip
 computed_quantity("query_read_bandwidth", "queries_per_second * query_read_bytes", "B/s", "Read bandwidth of all queries.",

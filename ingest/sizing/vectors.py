@@ -46,9 +46,8 @@ DEFAULTS = {
     "index_load_seconds": assumed(600, "copies of the index have 10 min to read it after a restart", "load_time"),
     "rebuilds_per_day": assumed(1, "the index is written once a day, by rebuilds and compaction", "rebuilds_per_day"),
 }
-#: What the name of a limit of a layout ends with, and the option of each quantity that has one.
+#: What the name of a limit of a layout ends with.
 BOUNDS = ("_min", "_max")
-LIMITED = {"index_degree": "degree", "index_lists": "lists", "code_parts": "code_bytes", "stored_vector_bytes": "dimensions"}
 #: index -> neighbours of a node
 USUAL_DEGREES = {
     "hnsw": Input(16, source="hnswlib", where="README.md: M=16 by default", grade="published").by_default(
@@ -178,6 +177,8 @@ LOCAL_READS = ("queries_per_second", "index_request_bytes")
 ONE_COPY, OWN_DRIVES = Input(1, note="nodes copy the index of storage"), Input(0, note="drives of the nodes answer queries")
 #: option -> the quantity that it sets
 QUANTITIES = quantities_in(VectorsOptions)
+#: quantity that a layout limits -> its option
+LIMITED = {**{name: key for key, name in QUANTITIES.items()}, "stored_vector_bytes": "dimensions"}
 
 
 def vectors(**options: Unpack[VectorsOptions]) -> Answer:

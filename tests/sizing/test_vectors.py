@@ -72,16 +72,12 @@ def test_layouts_name_the_versions_whose_files_were_counted():
 
 
 @pytest.mark.parametrize("library", ["faiss", "usearch"])
-def test_files_written_now_have_the_bytes_of_their_layout(library, tmp_path):
+def test_files_written_now_have_the_bytes_of_their_layout(library, tmp_path, monkeypatch):
     pytest.importorskip(library)
     from vectors import record_files
 
-    shapes = record_files.SHAPES
-    record_files.SHAPES = ((600, 32, 8, 8), (900, 48, 4, 8))
-    try:
-        errors = held_against(list(getattr(record_files, library)(tmp_path)))
-    finally:
-        record_files.SHAPES = shapes
+    monkeypatch.setattr(record_files, "SHAPES", ((600, 32, 8, 8), (900, 48, 4, 8)))
+    errors = held_against(list(getattr(record_files, library)(tmp_path)))
     assert max(max(found) for found in errors.values()) <= 0.01
 
 

@@ -123,8 +123,7 @@ def pgvector(folder):
     found = "select 'found', extversion, current_setting('server_version'), pg_relation_size('made') from pg_extension"
     kinds = ("float32", "vector", "hnsw"), ("float16", "halfvec", "hnsw"), ("float32", "vector", "ivf-flat")
     for (dtype, word, index), (fewest, dimensions, size, _) in itertools.product(kinds, SHAPES):
-        # A list for 1,000 vectors, as pgvector advises, and as many lists as its layout takes: four full pages for each. Each list
-        # ends within a page, so that only a thousand of them have the mean within half a percent of the index.
+        # A list for 1,000 vectors, as pgvector advises, or a thousand lists of four full pages: the ends of fewer vary more.
         of_lists, of_page = index == "ivf-flat", 8160 // (-(-(4 * dimensions + 16) // 8) * 8 + 4)
         vectors = max(4 * fewest, 4000 * of_page) if of_lists else fewest
         lists = vectors // (1000 if size == 16 else 4 * of_page)
