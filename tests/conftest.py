@@ -287,11 +287,8 @@ def example_plan(name, samples=0):
 def first(few, cases):
     """Cases of a test, of which a few stand for the others on each push; all of them run with the slow tests."""
     cases = [*cases]
-    return [*cases[:few], *(pytest.param(*_tuple(case), marks=pytest.mark.slow) for case in cases[few:])]
-
-
-def _tuple(case):
-    return case if isinstance(case, tuple) else (case,)
+    rest = (case if isinstance(case, tuple) else (case,) for case in cases[few:])
+    return [*cases[:few], *(pytest.param(*case, marks=pytest.mark.slow) for case in rest)]
 
 
 def table(name):

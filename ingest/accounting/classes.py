@@ -184,7 +184,11 @@ def machine_of(runs: Runs, kind: tuple[str, str], catalog: Catalog, node: str | 
         usual = catalog.get(Node, card.usual_node) if card.usual_node else None
         chosen: Node | None = None
         if usual is not None and (usual.gpus_per_node.value >= seen or not fitting):
-            wide = [one for one in fitting if seen > 1 and is_regular(runs, seen) and usual.gpus_per_node.value != seen]
+            # Whether most runs on several nodes have that many GPUs on each.
+            several = runs.nodes > 1
+            each, counts = numpy.unique(runs.gpus[several] // PARTS // runs.nodes[several], return_counts=True)
+            regular = seen > 1 and bool(len(each)) and int(each[counts.argmax()]) == seen
+            wide = [one for one in fitting if regular and usual.gpus_per_node.value != seen]
             chosen = wide[0] if wide else usual
         elif fitting:
             chosen = fitting[0]
@@ -193,13 +197,6 @@ def machine_of(runs: Runs, kind: tuple[str, str], catalog: Catalog, node: str | 
             return Machine(card.id, chosen.id, chosen.gpus_per_node.value, True, seen, how)
     name = shown_name(kind[1]) if card is None else card.id
     return Machine(name, STAND_IN, catalog.get(Node, STAND_IN).gpus_per_node.value, False, seen, "stands in")
-
-
-def is_regular(runs: Runs, seen: int) -> bool:
-    """Whether most runs on several nodes have that many GPUs on each."""
-    several = runs.nodes > 1
-    each, counts = numpy.unique(runs.gpus[several] // PARTS // runs.nodes[several], return_counts=True)
-    return bool(len(each)) and int(each[counts.argmax()]) == seen
 
 
 def _cards(name: str, catalog: Catalog) -> Iterator[Gpu]:

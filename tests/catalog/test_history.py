@@ -19,12 +19,9 @@ ROWS = past_errors()
 ROOT = Path(__file__).parents[2]
 
 
-def whole_history():
-    asked = ["git", "cat-file", "-e", f"{history.THROUGH}^{{commit}}"]
-    return shutil.which("git") is not None and subprocess.run(asked, check=False, cwd=ROOT, capture_output=True).returncode == 0
-
-
-from_commits = pytest.mark.skipif(not whole_history(), reason="the commits of the repository are not here")
+ASKED = ["git", "cat-file", "-e", f"{history.THROUGH}^{{commit}}"]
+WHOLE = shutil.which("git") is not None and subprocess.run(ASKED, check=False, cwd=ROOT, capture_output=True).returncode == 0
+from_commits = pytest.mark.skipif(not WHOLE, reason="the commits of the repository are not here")
 
 
 def test_a_row_says_how_it_came_about():

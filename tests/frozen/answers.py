@@ -56,13 +56,10 @@ def is_mark(value: Any) -> bool:
 def condensed(answer: dict[str, Any]) -> dict[str, Any]:
     """An answer as it is kept: numbers to 14 digits, a mark for what is long or follows from the numbers beside it."""
     out = answer["out"]
-    kept = {**answer, "out": {key: _part(key, value) for key, value in out.items()}} if isinstance(out, dict) else answer
-    return {key: _rounded(value) for key, value in kept.items()}
-
-
-def _part(key: str, value: Any) -> Any:
-    whole = key in WHOLE or (key != "displays" and len(json.dumps(value)) < LONG)
-    return value if whole else mark(value)
+    if isinstance(out, dict):
+        short = {key for key, value in out.items() if key in WHOLE or (key != "displays" and len(json.dumps(value)) < LONG)}
+        answer = {**answer, "out": {key: value if key in short else mark(value) for key, value in out.items()}}
+    return {key: _rounded(value) for key, value in answer.items()}
 
 
 def _rounded(value: Any) -> Any:

@@ -17,11 +17,6 @@ ATTRIBUTES = (
 )
 
 
-def _zip_parts(content: bytes) -> dict[str, bytes]:
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
 def _zipped(parts: Mapping[str, bytes]) -> bytes:
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w") as archive:
@@ -34,7 +29,8 @@ def mutated_archive(chance: random.Random, content: bytes, favoured: str) -> byt
     """A workbook or document with changes to its parts, or to the bytes of the archive."""
     if chance.random() < 0.15:
         return mutated_bytes(chance, content)
-    parts = _zip_parts(content)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
     for _ in range(chance.choice([1, 1, 1, 2, 4])):
         names = [name for name in parts if favoured in name] if chance.random() < 0.85 else list(parts)
         name = chance.choice(names or [*parts])

@@ -194,7 +194,9 @@ def _corpora(seeds: Seeds) -> None:
     from rfp.offers import told
 
     vocabulary = Path(small_vocabulary(Path()))
-    seeds.tokenizers = {"tokenizer.json": vocabulary.read_bytes(), "ranks.tiktoken": _tiktoken_ranks()}
+    words = [bytes([number]) for number in range(256)] + [b"th", b"the", b" the", b"in", b" of", b" a"]
+    ranks = b"".join(base64.b64encode(word) + b" %d\n" % rank for rank, word in enumerate(words))
+    seeds.tokenizers = {"tokenizer.json": vocabulary.read_bytes(), "ranks.tiktoken": ranks}
     with contextlib.suppress(ImportError):
         seeds.tokenizers["pieces.model"] = _sentencepiece_model()
     seeds.corpora = _corpus_files()
@@ -205,11 +207,6 @@ def _corpora(seeds: Seeds) -> None:
     told("measure", "corpus", "--quiet", "--samples", "-o", "samples.json")
     seeds.ledgers = [Path("t.ledger").read_text(encoding="utf-8")]
     seeds.measures += [Path(name).read_text(encoding="utf-8") for name in ("measured.json", "samples.json")]
-
-
-def _tiktoken_ranks() -> bytes:
-    words = [bytes([number]) for number in range(256)] + [b"th", b"the", b" the", b"in", b" of", b" a"]
-    return b"".join(base64.b64encode(word) + b" %d\n" % rank for rank, word in enumerate(words))
 
 
 def _sentencepiece_model() -> bytes:

@@ -13,18 +13,13 @@ from ingest.storage.fit import fit_need
 from ingest.storage.need import Need, from_numbers
 
 
-def verdict_at(rate):
-    asked = {"read_bandwidth": rate, "storage": "ddn-ai400x2t", "units": 1, "no_spare": True}
-    asked["set"] = {"unit_read_bandwidth": "100 GB/s"}
-    return ingest.fit(**asked).systems[0].verdict
-
-
 @pytest.mark.parametrize(
     ("rate", "expected"),
     [("94.9 GB/s", "fits"), ("95.1 GB/s", "barely fits"), ("99.9 GB/s", "barely fits"), ("100.1 GB/s", "does not fit")],
 )
 def test_less_than_five_percent_of_headroom_barely_fits(rate, expected):
-    assert verdict_at(rate) == expected
+    asked = {"read_bandwidth": rate, "storage": "ddn-ai400x2t", "units": 1, "no_spare": True}
+    assert ingest.fit(**asked, set={"unit_read_bandwidth": "100 GB/s"}).systems[0].verdict == expected
 
 
 def layer(of, headroom, at_least=False):

@@ -136,7 +136,6 @@ def test_a_plan_on_a_node_judges_the_node_too(writing, tmp_path):
     named = {one.layer.name: one for one in found.layers}
     assert named["storage NIC"].ceiling == 128 * 80e9
     assert named["protocol client"].ceiling < 128 * 36.25e9
-    # Other nodes may write than those that read most.
     assert named["storage NIC, writes"].ceiling == writing * 80e9
 
 

@@ -285,15 +285,15 @@ def test_the_first_page_says_that_all_checks_pass(case):
 
 
 def test_only_old_functions_no_links_no_macros(case):
-    used = {name for text in formulas(case.path).values() for name in re.findall(r"([A-Z][A-Z0-9.]+)\(", _unquoted(text))}
+    used = {
+        name
+        for text in formulas(case.path).values()
+        for name in re.findall(r"([A-Z][A-Z0-9.]+)\(", re.sub(r'"[^"]*"', '""', text))
+    }
     assert used <= KNOWN
     with zipfile.ZipFile(case.path) as parts:
         names = parts.namelist()
     assert not [name for name in names if "externalLink" in name or "vba" in name.lower() or "connections" in name]
-
-
-def _unquoted(text: str) -> str:
-    return re.sub(r'"[^"]*"', '""', text)
 
 
 def test_every_sheet_prints_in_landscape_with_its_heading_in_letters_that_can_be_read(case):
@@ -349,16 +349,12 @@ def test_every_input_has_a_name_a_rule_and_a_value_in_base_units(case):
         if entered.data_type == "f":
             assert str(entered.value).rpartition("!")[2].replace("$", "") in turned, row
         else:
-            assert any(entered.coordinate == area or _inside(row, area) for area in ruled), row
+            columns = filter(None, (re.fullmatch(r"C(\d+):C(\d+)", area) for area in ruled))
+            assert entered.coordinate in ruled or any(int(one[1]) <= row <= int(one[2]) for one in columns), row
         assert str(sheet.cell(row, value).value).startswith(f"={entered.coordinate}"), row
         if sheet.cell(row, name).value:
             letter = sheet.cell(row, value).column_letter
             assert any(text.startswith(f"Inputs!${letter}${row}") for text in named), row
-
-
-def _inside(row: int, area: str) -> bool:
-    found = re.fullmatch(r"C(\d+):C(\d+)", area)
-    return bool(found) and int(found[1]) <= row <= int(found[2])
 
 
 @pytest.fixture(scope="module")

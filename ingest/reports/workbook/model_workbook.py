@@ -124,7 +124,15 @@ class ModelWorkbook:
         lines = self._requirements(book.sheet(form.REQUIREMENTS_SHEET))
         self._sensitivity(book.sheet("Sensitivity"))
         if self.flips is not None:
-            write_flips(self.flips, book.sheet("Flips"))
+            # Where the verdict on each system or offer turns, those inside the range of their input first.
+            flips = book.sheet("Flips")
+            for one in self.flips.flips:
+                ends = (one.value, one.flips_at, one.low, one.high)
+                shown = [None if end is None else NumberCell(end, style_of("", one.unit)) for end in ends]
+                judged = (one.system, one.requirement, one.layer, one.input, *shown[:2], one.verdict, one.then, *shown[2:])
+                flips.row(*judged, one.unit, "undecided" if one.inside_range else "")
+            strike(flips, "Value", "Today undecided")
+            flips.close()
         book.evidence(plan.assumptions, plan.sources)
         checks = book.checks(checks_of(plan, cells, self.tables, lines))
         hidden = [f"{name} ({said})" if (said := BEHIND.get(name)) else name for name, one in sheets.items() if one.hidden]
@@ -238,19 +246,6 @@ class ModelWorkbook:
                 sheet.row(one.id, *shown, one.unit, swing)
         strike(sheet, "Value", "Swing")
         sheet.close()
-
-
-def write_flips(found: Flips, sheet: SheetWriter) -> None:
-    """Where the verdict on each system turns, at the inputs of the plan, those inside the range of their input first."""
-    for one in found.flips:
-        look = style_of("", one.unit)
-        values = [None if value is None else NumberCell(value, look) for value in (one.value, one.flips_at, one.low, one.high)]
-        sheet.row(
-            one.system, one.requirement, one.layer, one.input, *values[:2], one.verdict, one.then, *values[2:], one.unit,
-            "undecided" if one.inside_range else "",
-        )  # fmt: skip
-    strike(sheet, "Value", "Today undecided")
-    sheet.close()
 
 
 #: name, what is expected, formula
