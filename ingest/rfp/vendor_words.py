@@ -11,7 +11,6 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import NamedTuple
 
 from ingest.files import table_beside
@@ -151,7 +150,7 @@ def read_value(
         factor = in_base(f"1 {name}") if name else unit(1.0)
         if factor is None or (not name and not _follows(words)):
             continue
-        number = number_of(found[0], partial(_scaled, plausible, factor))
+        number = number_of(found[0], lambda one: plausible(one * factor))  # noqa: B023
         if number is None:
             return Read(None, why=f"'{found[0]}' is one number with a decimal comma and another with a grouping one")
         value = in_base(f"{number!r} {name}") if name else unit(number)
@@ -165,10 +164,6 @@ def _follows(words: str) -> bool:
     """Whether words after a bare number tell about it: no unit of another kind, such as `DWPD`."""
     first = re.match(r"\s*(\w+)", words)
     return first is None or bool(CONSENTS.match(first[1]) or LIMITS.match(first[1]))
-
-
-def _scaled(plausible: Callable[[float], bool], factor: float, number: float) -> bool:
-    return plausible(number * factor)
 
 
 def limiting(text: str) -> str:
