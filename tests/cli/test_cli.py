@@ -377,10 +377,10 @@ def test_options_of_other_tools_lead_to_ours():
         ("bw cosmoflow h100 --workers 8", 2, "; `ingest feed` and `ingest observe` have it"),
         ("bw cosmoflow h100 --node 4", 2, "node '4' is a number, expected an id; `nodes` takes how many there are"),
         ("checkpoint llama3-8b --sync", 2, "did you mean '--mode sync'?"),
-        ("train --params 8B", 2, "did you mean '--set parameters=8B'?"), ("bw imagenet h100", 2, "is a data set, expected a model"),
+        ("train --params 8B", 2, "did you mean '--set parameters=8B'?"), ("bw imagenet h100", 2, "is a data set"),
         ("bw cosmoflow h100 -n 8", 2, "did you mean '--nodes'?"), ("dataset --size 9TB", 2, "did you mean '--raw-bytes'?"),
         ("fit --read 5GB/s", 2, "did you mean '--read-bandwidth'?"), ("bw vit-b16 h100 --nodes 1-64", 2, "a range is 1..64"),
-        ("model llama3", 2, "may be llama3-8b, llama3-70b, llama3-405b and"), ("verdict tests", 2, "as in `ingest verdict tests "),
+        ("model llama3", 2, "may be llama3-8b, llama3-70b, llama3-405b and"), ("verdict tests", 2, "as in `ingest verdict"),
     ],
 )  # fmt: skip
 def test_guesses_get_an_answer_or_the_line_that_leads_there(run, line, code, said):
