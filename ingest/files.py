@@ -42,8 +42,12 @@ def identity_of(status: os.stat_result) -> Identity:
 
 
 def note_outputs(paths: Iterable[str | Path]) -> None:
-    """Note the files that the command which runs will replace, so that it refuses those that it reads too."""
+    """Note the files that the command which runs will replace, so that it refuses those that it reads too.
+
+    Raises IngestError: one of them cannot be written.
+    """
     for path in paths:
+        check_target(Path(path))
         with contextlib.suppress(OSError, ValueError):
             status = os.stat(path)
             if stat.S_ISREG(status.st_mode):
@@ -221,7 +225,7 @@ def write_all(contents: Mapping[Path, str | bytes]) -> None:
         try:
             for target in filter(_is_file, contents):
                 final = _followed(target)
-                waiting[target] = final.with_name(f".{final.name}.{os.getpid()}.part")
+                waiting[target] = _temporary(final)
                 _write_new(waiting[target], as_bytes(contents[target]), final)
             with contextlib.ExitStack() as opened:
                 streams = {}
@@ -246,6 +250,12 @@ def check_target(target: Path) -> None:
     Raises IngestError: its folder does not exist or cannot be written, or a folder, a block device or a socket has its name.
     """
     final = _followed(target)
+    try:
+        os.lstat(_temporary(final))
+    except FileNotFoundError:
+        pass
+    except OSError as error:  # such as a name that is too long, or a folder that is a file
+        raise _unwritable(target, error.strerror) from None
     if final.is_symlink():
         raise _unwritable(target, os.strerror(errno.ELOOP))
     if target.is_dir():
@@ -256,7 +266,7 @@ def check_target(target: Path) -> None:
             raise _unwritable(target, "not a regular file")
         return
     if not final.parent.is_dir():
-        raise _unwritable(target, os.strerror(errno.ENOTDIR if final.parent.exists() else errno.ENOENT))
+        raise _unwritable(target, os.strerror(errno.ENOENT))
     if not os.access(final.parent, os.W_OK | os.X_OK):
         raise _unwritable(target, os.strerror(errno.EACCES))
 
@@ -264,6 +274,11 @@ def check_target(target: Path) -> None:
 def _followed(target: Path) -> Path:
     """The target of a link; a link in a circle stays a link."""
     return Path(os.path.realpath(target))
+
+
+def _temporary(final: Path) -> Path:
+    """The name under which a file is written."""
+    return final.with_name(f".{final.name}.{os.getpid()}.part")
 
 
 def _is_file(target: Path) -> bool:

@@ -79,6 +79,8 @@ UNSTATED = {
     "kg/J": ("g/kWh", "kg/MWh"),
     "L/J": ("L/kWh", "L/MWh"),
 }
+#: Of times that are never as long as an hour, or as short as a second: a word of their name -> the units instead.
+LIKELY = {"latency": ("us", "ms"), "decode": ("us", "ms"), "mtti": ("h", "d"), "duration": ("h", "d"), "repair": ("h", "d")}
 #: Amounts that programs print in full: a whole number from `FULL_NUMBER` on needs no unit, unless it is that of a small thing.
 PRINTED = {"B": ("MB", "GB"), "FLOP": ("MFLOP", "GFLOP")}
 FULL_NUMBER = 1000
@@ -189,6 +191,7 @@ def parse(written: object, unit: str, what: str) -> float:
     elif suffix == "" or (suffix in DECIMAL and unit != "s"):
         factor, base = DECIMAL[suffix], unit
         if meant := needs_unit(number, unit, suffix):
+            meant = next((units for word, units in LIKELY.items() if word in what and physical(unit) == "s"), meant)
             spelled = [f"{match[1]}{'' if one.startswith('/') else ' '}{one}" for one in meant]
             if number >= LARGE and not suffix:  # of base units, as programs print them
                 spelled = [f"{match[1]} {physical(unit)}", display(number, unit, binary=False)]
@@ -208,6 +211,7 @@ def parse(written: object, unit: str, what: str) -> float:
                 whole += "; the kind of the GPU goes to --gpu" if unit == "GPU" else ""
                 raise UsageError(f"{what}: found {brief(written)}, expected {whole}") from None
             expected = "" if "; did" in str(error) else f", {_example(unit)}"
+            expected = f"; a range is {match[1]}..{suffix[1:]}" if re.fullmatch("-[0-9]+", suffix) else expected
             if suffix in NEWSPAPER and unit in (*BILLIONS, "1"):
                 expected = f"; did you mean '{match[1]}{suffix[0].upper()}'?"
             raise UsageError(f"{what}: {brief(written)} has an {error}{expected}") from None

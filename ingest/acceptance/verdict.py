@@ -257,7 +257,7 @@ def verdict(folder: str | Path, results: str | Path | Sequence[str | Path], **op
     path = folder / "tests.json"
     if not path.is_file():
         raise IngestError(f"{folder}: found no tests.json, expected a folder that `ingest accept` wrote")
-    manifest = manifest_of(read_object(path), str(path))
+    manifest = manifest_of(read_object(path, "the manifest of `ingest accept`"), str(path))
     # The list of tests and the job files are compared with their recorded hashes.
     recorded = read_bytes(folder / "SHA256SUMS", WRITTEN).decode(errors="replace").splitlines()
     sums = {name: found for found, _, name in (line.partition("  ") for line in recorded)}

@@ -172,6 +172,11 @@ Made = TypeVar("Made")
 CATALOGS = option("Folder with entries of your own; repeatable, the last one overrides.", "DIR", many=True, default=())
 #: Kinds whose names carry a generation or a size, and how many figures of it a slip leaves.
 FIGURES = {"gpus": 2, "nodes": 2, "models": 1}
+#: kind -> what an entry is that stands where another kind is expected, and what to do with it
+INSTEAD = {
+    "nodes": ("node type", "give --node {}"), "gpus": ("GPU", "give --gpu {}"), "models": ("model", "give --model {}"),
+    "storage": ("storage system", "`ingest fit --storage {}`"), "corpora": ("data set", "`ingest dataset {}` sizes it"),
+}  # fmt: skip
 #: Kinds whose names stand in the lines and labels of tools, or in addresses of hubs.
 UNWRAPPED = ("gpus", "nodes", "corpora")
 #: The rates of every model by GPU, written by `docs/generate.py`.
@@ -418,11 +423,11 @@ class Catalog:
         return found
 
     def device(self, name: str, kind: str) -> str:
-        """What to say of the name of a GPU or node type where an entry of another kind is expected; empty for any other."""
-        for other, what in (("nodes", "node type"), ("gpus", "GPU")):
+        """What to say of the name of an entry of another kind than the expected one; empty for any other."""
+        for other, (what, instead) in INSTEAD.items():
             found = self.meaning(other, name).entry or self.canonical(other, name)
             if other != kind and found in self.ids(other):
-                return f"is a {what}, expected a {kind.removesuffix('s')}: give --{other.removesuffix('s')} {found}"
+                return f"is a {what}, expected a {kind.removesuffix('s')}: {instead.format(found)}"
         return ""
 
     def _unknown(self, kind: str, name: str, meant: Meaning, as_path: bool) -> str:
@@ -431,13 +436,13 @@ class Catalog:
         shown = f"'{name}'" if name.isprintable() else brief(name)
         if meant.slice:
             return f"{shown} is a slice of a GPU, expected the whole GPU: {listed(meant.possible or meant.near or ['an id'])}"
-        if kind in ("nodes", "gpus", "models") and (device := self.device(name, kind)):
+        if kind in ("nodes", "gpus", "models", "storage") and (device := self.device(name, kind)):
             return f"{shown} {device}"
         if kind in ("nodes", "gpus") and name.isdecimal():
             return f"{singular} {shown} is a number, expected an id; `{kind}` takes how many there are"
         if meant.possible:
             return f"{singular} {shown} could be {listed(meant.possible)}: name one"
-        if kind == "corpora" and re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", unwrapped(name)):
+        if kind == "corpora" and re.fullmatch(r"\w[\w.-]*/\w[\w.-]*|[0-9.]+[kmbt]?", unwrapped(name)):
             instead = "give --tokens, or --samples and --sample-bytes"
             return f"the data set {shown} is not in the catalogs: {instead}"
         if as_path and not meant.near:

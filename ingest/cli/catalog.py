@@ -9,7 +9,7 @@ import click
 from ingest.catalog import commands
 from ingest.cli.group import kind_named, meant_by
 from ingest.cli.main import tell
-from ingest.cli.options import options_of, output_options
+from ingest.cli.options import note_output, options_of, output_options
 from ingest.cli.output import hand_over, tell_written, warn
 from ingest.errors import IngestError, expected_one_of, in_one_line, listed
 from ingest.observation.calibration import add_bundle, remove_bundle
@@ -39,8 +39,7 @@ class CatalogGroup(click.Group):
 def command() -> None:
     """List, show, compare, check and add entries: models, GPUs, nodes, storage, corpora and more.
 
-    Kinds: models, gpus, nodes, storage, protocols, families, scaling, optimizers, recipes, failures, corpora, pipelines,
-    formats, decoders, layouts, architectures. Kinds may be singular or plural.
+    `ingest catalog list` has all kinds; they may be singular or plural.
     """
 
 
@@ -112,7 +111,7 @@ def path(catalogs: tuple[str, ...], verbose: bool) -> None:
 @command.command("new")
 @click.argument("kind")
 @click.argument("name")
-@click.option("-o", "--output", metavar="FILE", help="Where to write it. [default: NAME.yaml here]")
+@click.option("-o", "--output", metavar="FILE", callback=note_output, help="Where to write it. [default: NAME.yaml here]")
 def new(kind: str, name: str, output: str | None) -> None:
     """Write a commented template for a model, GPU, node, corpus, pipeline or format of your own."""
     tell_written(commands.new(kind, name, output))

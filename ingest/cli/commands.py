@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
@@ -15,22 +14,20 @@ import ingest
 from ingest.cli.main import later, loaded, tell
 from ingest.cli.options import (
     BriefCommand,
-    OneOf,
     detail_options,
     explain_option,
     format_option,
     job_file,
     model_alone,
     model_argument,
-    note_output,
     options_of,
+    output_option,
     output_options,
     word_argument,
 )
-from ingest.cli.output import QUIET, chosen_option, hand_over, tell_answer, tell_written, warn
+from ingest.cli.output import QUIET, chosen_option, hand_over, tell_written, warn
 from ingest.errors import IngestError, RequirementNotMet, UsageError, in_one_line
-from ingest.files import write_whole
-from ingest.reports.page import FORMATS, format_of, render
+from ingest.reports.page import FORMATS
 from ingest.sizing.dataset import USUAL_FORMATS
 from ingest.sizing.explain import Explanation
 
@@ -89,21 +86,13 @@ def _sweep(function: Function, form: str | None, output: str | None, **options: 
     answer = function(**options)
     if answer.incomplete:
         raise IngestError(answer.incomplete)
-    if output is None and form != "csv":
-        hand_over(answer, form, None)
-        return
-    if output is None:
+    if output is None and form == "csv":
         click.echo(answer.to_csv(), nl=False)
-    elif output.lower().endswith((".csv", ".parquet")):
-        answer.write(output)
-    elif output.lower().endswith(".xlsx"):
-        write_whole(output, sweep_workbook(answer))
-    else:
-        write_whole(output, render(lambda: sweep_page(answer, most=10**9), answer.to_dict, format_of(output, form)) + "\n")
-    warn(answer.warnings)
-    if output is not None:
-        tell_answer(sweep_page(answer, most=0))
-        tell_written(output)
+        warn(answer.warnings)
+        return
+    page = None if output is None else partial(sweep_page, answer, most=10**9)
+    files = {".csv": answer.to_csv, ".parquet": answer.to_parquet}
+    hand_over(answer, form, output, sweep_workbook, page=page, documents=files)
 
 
 def _measure(function: Function, paths: tuple[str, ...], form: str | None, output: str | None, **options: Any) -> None:
@@ -148,20 +137,13 @@ def _accept(function: Function, form: str | None, **options: Any) -> None:
     plan, observed, times = (options.pop(name) for name in ("plan", "from_observation", "times"))
     if (plan is None) is (observed is None):
         raise click.UsageError("expected SITE.yaml, plan.json or --from-observation FILE, one of them")
-    if observed is not None:
-        hand_over(observed_job(observed, options["folder"], times=times, force=options["force"]), form, None)
-    else:
-        hand_over(function(plan, **options), form, None)
+    own = {one: options[one] for one in ("folder", "force")}
+    hand_over(function(plan, **options) if observed is None else observed_job(observed, times=times, **own), form, None)
 
 
 def _verdict(function: Function, form: str | None, output: str | None, partial: bool, **options: Any) -> None:
     answer = function(**options)
-    if form is None and output is not None and Path(output).suffix.lower() == ".docx":
-        write_whole(output, as_docx(verdict_document(answer)))
-        warn(answer.warnings)
-        tell_written(output)
-    else:
-        hand_over(answer, form, output, verdict_workbook)
+    hand_over(answer, form, output, verdict_workbook, documents={".docx": lambda: as_docx(verdict_document(answer))})
     if answer.unmet or (answer.incomplete and not partial):
         raise RequirementNotMet(answer.unmet or answer.incomplete)
 
@@ -353,13 +335,7 @@ COMMANDS: dict[str, Asked] = {
                 f"or of the output: {', '.join(FORMATS)}. Repeatable.",
             ),
             explain_option,
-            click.option(
-                "-o",
-                "--output",
-                metavar="FILE",
-                callback=note_output,
-                help="Write to a file; its suffix selects the format of the output.",
-            ),
+            output_option,
             detail_options,
         ),
         without=("format",),
@@ -423,9 +399,7 @@ COMMANDS: dict[str, Asked] = {
             click.option("--times", default="1", show_default=True, metavar="N", help="Copies of the observed job."),
             click.option("-o", "--output", "folder", required=True, metavar="DIR", help="New or empty folder for the tests."),
             options_of,
-            click.option(
-                "--format", "form", type=OneOf(FORMATS), help="Summary format: table, json, csv or markdown. [default: table]"
-            ),
+            format_option,
             detail_options,
         ),
         run=_accept,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -21,12 +22,9 @@ from ingest.version import __version__
 #: Commands with an option that a refusal names: more tell nobody where to go.
 MOST_OTHERS = 3
 #: What a word after the last one that a command takes may be: form -> option.
-_VALUES = {r"[0-9]+( nodes?)?": "--nodes", r"[0-9]+( GPUs?)?": "--gpus", r"\S+[.][a-z]+": "--output"}
-#: What people type as an option, without dashes: form -> the option of ours, and its value.
-_AS_VALUE = {
-    "json|csv|markdown|table": "--format {}", "(bf|fp|tf)[0-9]+": "--precision {}", "a?sync": "--mode {}",
-    "(num)?param(eter)?s": "--set parameters=N", "(global)?batch(size|tokens)": "--set run_batch_tokens=N",
-    "docx|xlsx|pdf|html|excel|word|format|fmt|outputformat": "--output",
+_VALUES = {
+    r"[0-9]+( nodes?)?": "--nodes", r"[0-9]+( GPUs?)?": "--gpus", r"\S+[.][a-z]+": "--output",
+    "[0-9.]+[BT]": "--tokens", "[0-9.]+[kKMB]?( [0-9]+)?": "--vectors",
 }  # fmt: skip
 #: A unit that stands apart from its number: `--duration 30 days`.
 _UNIT = re.compile(
@@ -36,7 +34,7 @@ _UNIT = re.compile(
 )
 _OF_RATES = re.compile("[0-9] ?[kmgtp]i?b(it)?(/s|ps)$", re.IGNORECASE)
 #: Words of an option that tell nothing alone; those that say that it is a number; options of every command.
-_LITTLE = {"num", "per", "max", "min", "size", "count", "number", "the", "set", "use", "with", "enable"}
+_LITTLE = {"num", "per", "max", "min", "size", "count", "number", "the", "set", "use", "with", "enable", "none", "all", "auto"}
 _COUNTING = {"num", "count", "number", "n", "nb"}
 _EVERYWHERE = {"--output", "--format", "--set", "--catalogs", "--verbose", "--quiet", "--job"}
 #: The key of a context with all words of the command line.
@@ -44,40 +42,50 @@ _WORDS = "ingest.words"
 
 
 @cache
-def elsewhere() -> Mapping[str, Mapping[str, str]]:
+def elsewhere() -> Mapping[str, Mapping[str, Any]]:
     """What others call our options and commands, in words."""
-    found: Mapping[str, Mapping[str, str]] = table_beside(__file__, "elsewhere.yaml")
+    found: Mapping[str, Mapping[str, Any]] = table_beside(__file__, "elsewhere.yaml")
     return found
 
 
-def meant_by(table: str, word: str) -> list[str]:
-    """What a word of others may mean here."""
-    return [ours for ours, theirs in elsewhere().get(table, {}).items() if word in theirs.split()]
+def meant_by(table: str, word: str, begun: bool = False) -> list[str]:
+    """What a word of others may mean here; with `begun` a word that it begins, as `quant` does `quantization`."""
+    known = {ours: theirs.split() for ours, theirs in elsewhere().get(table, {}).items()}
+    word = re.sub("is(e|ed|er|ation)$", r"iz\1", word)
+    found = [ours for ours, theirs in known.items() if word in theirs or word.removesuffix("s") in theirs]
+    return found or [
+        ours for ours, theirs in known.items() if begun and len(word) > 3 and any(one.startswith(word) for one in theirs)
+    ]
 
 
-def instead_of(option: str, known: Collection[str], value: str = "") -> str:
-    """Return the line for an option that a command does not have; `known` are those that it has, `value` the word behind it.
+def instead_of(option: str, known: Mapping[str, Collection[str]], value: str = "") -> str:
+    """Return the line for an option that a command does not have.
 
-    >>> instead_of("--tp", ["--gpus", "--tensor-parallel"])
+    Args:
+        known: those that it has, and the words that each may be.
+        value: the word behind it.
+
+    >>> instead_of("--tp", {"--gpus": (), "--tensor-parallel": ()})
     "no such option '--tp'; did you mean '--tensor-parallel'?"
-    >>> instead_of("--json", ["--format", "--set"])
-    "no such option '--json'; did you mean '--format json'?"
-    >>> instead_of("--bf16", ["--precision"]), instead_of("-f", ["--format"], "csv")
-    ("no such option '--bf16'; did you mean '--precision bf16'?", "no such option '-f'; did you mean '--format csv'?")
+    >>> instead_of("--fio", {"--tool": ["fio"]}), instead_of("-f", {"--format": ["csv"]}, "CSV")
+    ("no such option '--fio'; did you mean '--tool fio'?", "no such option '-f'; did you mean '--format csv'?")
     """
     from difflib import get_close_matches
 
     written = re.sub("[-_.]", "", option).lower()
     word = {"md": "markdown"}.get(written, written)
-    for form, meant in _AS_VALUE.items():
-        for said in (word, value.lower()):
-            if re.fullmatch(form, said) and meant.split()[0] in known:
-                return _line(option, meant.format(said))
-    if option.replace("_", "-").lower() in known:
-        return _line(option, option.replace("_", "-").lower())
-    called = [f"--{one}" for one in meant_by("options", re.sub("[0-9]", "", written)) if f"--{one}" in known]
+    if (ours := option.replace("_", "-").lower()) in known:
+        return _line(option, ours)
+    meant_anywhere = [f"--{one}" for one in meant_by("options", re.sub("[0-9]", "", written), begun=True)]
+    called = [one for one in meant_anywhere if one in known]
+    called = called or [one for one in known if "-" in one[2:] and "".join(part[0] for part in one[2:].split("-")) == written]
+    for said in (one for one in (word, value.lower()) if one not in _LITTLE):
+        taking = [name for name, words in known.items() if said in words and (name in called or not said.isdigit())]
+        if taking := [name for name in called if name in taking] or taking:
+            return _line(option, "' or '".join(f"{name} {said}" for name in taking[:2]))
     bare = {one.removeprefix("--"): one for one in known}  # two dashes in common make no likeness
-    close = [bare[one] for one in get_close_matches(option.removeprefix("--"), bare, cutoff=0.66)]
+    # A word for an option of another command does not mean what is only spelt like it.
+    close = [] if meant_anywhere else [bare[one] for one in get_close_matches(option.removeprefix("--"), bare, cutoff=0.7)]
     meaning = called or close or _of_parts(option, known)
     if _OF_RATES.search(value):
         meaning = [one for one in meaning if one.endswith("bandwidth")]
@@ -150,10 +158,17 @@ def kind_named(word: str, of: Callable[[str], Any] = kind_of) -> str:
     return ""
 
 
+def _option_of(word: str) -> str:
+    """The option whose value an entry of the catalogs is; `--` for any other word."""
+    return f"--{kind_named(word, catalog_entry).removesuffix('s').replace('corpora', 'corpus')}"
+
+
 def _surplus(words: str, ctx: click.Context | None) -> str:
     """The line for words that a command does not take: the options that they may be the value of."""
     known = [name for one in ctx.command.params for name in one.opts] if ctx is not None else []
-    meant = [f"'{one} {words.split()[0]}'" for form, one in _VALUES.items() if re.fullmatch(form, words) and one in known]
+    first = words.split()[0]
+    fitting = [one for form, one in _VALUES.items() if re.fullmatch(form, words)] + [_option_of(first)]
+    meant = [f"'{one} {first}'" for one in fitting if one in known]
     hint = "; did you mean " + " or ".join(meant) + "?" if meant else ", expected an option before it, or quotes around a name"
     return f"found {brief(words)}{hint}"
 
@@ -169,22 +184,32 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     """The line for an option that a command does not have: the one that is meant, the commands that have it, or the help."""
     if ctx is None:
         return f"no such option '{option}'"
-    known = [name for one in ctx.command.params for name in one.opts if name.startswith("--")]
+    known = {
+        name: getattr(one, "words", ()) or getattr(one.type, "choices", ())
+        for one in ctx.command.params
+        for name in one.opts
+        if name.startswith("--")
+    }
     words = ctx.meta.get(_WORDS, [])
     value = words[words.index(option) + 1] if option in words[:-1] else ""
     plain = re.sub("[-_.0-9]", "", option).lower()
     names = [one.name for one in ctx.command.params if isinstance(one, click.Argument)]
-    if names and meant_by("files", plain) and re.fullmatch(r"[^-].*[.][A-Za-z]\w*|[./~].*", value):
-        return f"no such option '{option}'; did you mean '{ctx.command_path} {value}'?"
-    quantity = option.strip("-").replace("-", "_")
+    for form, said in elsewhere()["places"].get(ctx.info_name or "", elsewhere()["places"][""]).items() if names else ():
+        if plain in said.split() and value and (re.fullmatch(form, value) or os.path.exists(value)):
+            return f"no such option '{option}'; did you mean '{ctx.command_path} {value}'?"
+        if plain in said.split() and not value and not meant_by("options", plain):
+            return f"no such option '{option}'; it goes without one{_example(ctx)}"
+    quantity = next(iter(meant_by("quantities", plain)), option.strip("-").replace("-", "_"))
+    ours = meant_by("options", plain, begun=True)
+    foreign = not any(f"--{one}" in known for one in ours)
+    for table in (f"needless of {ctx.info_name}", *(["needless"] if foreign else [])):
+        if needless := meant_by(table, plain):
+            return f"no such option '{option}'; {needless[0]}"
     if is_quantity(quantity) and "axes" in names:
         return _line(option, f"{quantity}={value}")
-    ours = meant_by("options", plain)
-    if not any(f"--{one}" in known for one in ours):
-        for table in ("needless", f"needless of {ctx.info_name}"):
-            if needless := meant_by(table, plain):
-                return f"no such option '{option}'; {needless[0]}"
-    if is_quantity(quantity) and "--set" in known and not ours:
+    if (meant := _option_of(option.strip("-"))) in known:
+        return _line(option, f"{meant} {option.strip('-')}")
+    if is_quantity(quantity) and "--set" in known and (foreign or ours == ["set"]) and not _of_parts(option, known, whole=True):
         return _line(option, f"--set {quantity}={value or 'VALUE'}")
     said = instead_of(option, known, value)
     if "; did" in said:
@@ -197,6 +222,12 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
             return f"{said}; {them} {'has' if len(others) == 1 else 'have'} {'it' if meant == option else meant}"
     listing = next(name for name in ("--help-all", "--help") if name in (*known, "--help"))
     return f"{said}; `{ctx.command_path} {listing}` lists them"
+
+
+def _example(ctx: click.Context | None) -> str:
+    """The first example of a command, from its help."""
+    found = re.search(rf"^ *(ingest {ctx.info_name} .*)", ctx.command.help or "", re.MULTILINE) if ctx is not None else None
+    return f", as in `{found[1]}`" if found else ""
 
 
 in_words_of_command = later("ingest.engine.question", "in_words_of_command")
@@ -249,9 +280,12 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
-        except IngestError as error:
+        except (IngestError, click.BadOptionUsage) as error:
             asked = command_of(str(ctx.invoked_subcommand))
             own = [one for each in (asked, *getattr(asked, "commands", {}).values()) for one in each.params]
+            if isinstance(error, click.BadOptionUsage):
+                about = [str(one.help) for one in own if isinstance(one, click.Option) and error.option_name in one.opts]
+                raise click.UsageError(f"{error.message.rstrip('.')}: {about[0]}" if about else error.message) from None
             names = {name.strip("-").replace("-", "_") for one in own for name in one.opts}
             raise in_words_of_command(error, names) from None
 
@@ -284,7 +318,7 @@ def run() -> int:
         lacking = error.param
         metavar = lacking.make_metavar(error.ctx) if lacking and error.ctx else ""
         name = lacking.opts[-1] if isinstance(lacking, click.Option) else metavar
-        code = refuse(f"{name} is missing", code=2)
+        code = refuse(f"{name} is missing{_example(error.ctx)}", code=2)
     except click.UsageError as error:
         surplus = re.fullmatch(r"Got unexpected extra arguments? \((.+)\)", error.message)
         code = refuse(_surplus(surplus[1], error.ctx) if surplus else error.format_message(), code=2)

@@ -112,26 +112,20 @@ def loaded(module: str) -> Any:
 
 def overview() -> str:
     """The list of commands, for a terminal of 80 columns or a narrower one."""
+    from functools import partial
+    from textwrap import fill
+
     width = 80
     with suppress(OSError, ValueError, AttributeError):
         width = max(50, min(width, os.get_terminal_size(sys.stdout.fileno()).columns))
     options = {"-V, --version": "Show the version and exit.", "-h, --help": "Show this message and exit."}
-    parts = ["Usage: ingest [OPTIONS] COMMAND [ARGS]...\n", *(_lines(text, width, "  ") + "\n" for text in ABOUT)]
-    column = max(map(len, COMMANDS)) + 4
+    lines = partial(fill, width=width, break_on_hyphens=False)
+    about = [lines(f"  {text}", subsequent_indent="  ") + "\n" for text in ABOUT]
+    parts, column = ["Usage: ingest [OPTIONS] COMMAND [ARGS]...\n", *about], max(map(len, COMMANDS)) + 4
     for title, rows in (("Options:", options), *((f"{name}:", commands) for name, commands in GROUPS.items())):
-        parts += [title, *(_lines(text, width, f"  {name}".ljust(column)) for name, text in rows.items()), ""]
+        listed = (lines(f"  {name:{column - 2}}{text}", subsequent_indent=" " * column) for name, text in rows.items())
+        parts += [title, *listed, ""]
     return "\n".join(parts).rstrip()
-
-
-def _lines(text: str, width: int, first: str) -> str:
-    """A text after a name in a column of its own, broken between words."""
-    lines, line = [], first
-    for word in text.split():
-        if len(line) + len(word) > width and line.strip():
-            lines.append(line.rstrip())
-            line = " " * len(first)
-        line += word + " "
-    return "\n".join([*lines, line.rstrip()])
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from ingest import JOB
 from ingest.cli.main import later, tell
 from ingest.cli.output import QUIET, VERBOSE, choose
 from ingest.engine.question import Argument, Declared, arguments_of
-from ingest.errors import RequirementNotMet, expected_one_of
+from ingest.errors import IngestError, RequirementNotMet, expected_one_of
 from ingest.files import note_outputs, table_beside, write_whole
 from ingest.reports.page import FORMATS
 
@@ -34,11 +34,19 @@ class OneOf(click.Choice[str]):
 
 
 class DeclaredOption(click.Option):
-    """An option with the words to choose from, which shells complete."""
+    """An option with the words to choose from, which shells complete; they may be typed in capitals, bf16 as bfloat16."""
 
     def __init__(self, *names: Any, words: Iterable[object] = (), **settings: Any) -> None:
         super().__init__(*names, **settings)
         self.words = tuple(map(str, words))
+
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        """The value, or the declared word that it is in other letters."""
+        cast = super().type_cast_value(ctx, value)
+        if not isinstance(cast, str) or cast in self.words:
+            return cast
+        meant = (cast.lower(), cast.lower().replace("bfloat", "bf").replace("float", "fp"))
+        return next((word for word in self.words if word.lower() in meant), cast)
 
 
 #: command -> the options that its `--help` lists
@@ -117,26 +125,20 @@ detail_options = stacked(
 )
 
 
-def note_output(_: click.Context, __: click.Parameter, value: Any) -> Any:
-    """Note the files that are there before the command replaces them."""
-    note_outputs((value,) if isinstance(value, str) else value or ())
+def note_output(_: click.Context, option: click.Parameter, value: Any) -> Any:
+    """Note the files that are there before the command replaces them. Raises IngestError: one of them cannot be written."""
+    try:
+        note_outputs(() if option.metavar == "DIR" else (value,) if isinstance(value, str) else value or ())
+    except IngestError as error:
+        raise IngestError(str(error).replace("--output", option.opts[-1], 1)) from None
     return value
 
 
 format_option = click.option("--format", "form", type=OneOf(FORMATS), help="table, json, csv or markdown. [default: table]")
-output_options = stacked(
-    [
-        detail_options,
-        format_option,
-        click.option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            callback=note_output,
-            help="Write to a file, or replace it; its suffix selects the format.",
-        ),
-    ]
+output_option = click.option(
+    "-o", "--output", metavar="FILE", callback=note_output, help="Write or replace a file; its suffix selects the format."
 )
+output_options = stacked([detail_options, format_option, output_option])
 #: Where the words before the options are kept, by the option that each stands for.
 WORD = "ingest.word.{}"
 
@@ -187,7 +189,7 @@ explain_option = click.option("--explain", metavar="NAME", help="Show the deriva
 
 
 #: What checks or notes the value of an option, or puts the word before the options in its place.
-CALLBACKS = {"gpu": _one_word, "corpus": _one_word, "derivations": note_output, "output": note_output}
+CALLBACKS = {"gpu": _one_word, "corpus": _one_word} | dict.fromkeys(("derivations", "output", "bundle"), note_output)
 
 
 def options_of(function: Callable[..., Any], *without: str) -> Callable[[Command], Command]:

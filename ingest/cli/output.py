@@ -10,8 +10,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from ingest.cli.main import tell
+from ingest.cli.main import later, tell
 from ingest.engine.messages import rule_of
+from ingest.engine.value import EMPTY
 from ingest.errors import UsageError, in_one_line
 from ingest.files import forget_outputs, will_replace, write_whole
 from ingest.reports.labels import counted
@@ -22,6 +23,11 @@ from ingest.units import display
 
 #: How much the command that runs prints: everything, or the answer alone.
 VERBOSE, QUIET = "verbose", "quiet"
+#: What writes a document, by the suffix of its file.
+DOCUMENTS = {
+    ".docx": later("ingest.reports.document.word", "as_docx"),
+    ".html": later("ingest.reports.document.html", "as_html"),
+}
 _chosen: set[str] = set()
 
 
@@ -62,6 +68,7 @@ def hand_over(
     data: Callable[[], Mapping[str, Any]] | None = None,
     warnings: Sequence[str] | None = None,
     alternative: str = "",
+    documents: Mapping[str, Callable[[], str | bytes]] = EMPTY,
 ) -> None:
     """Print a result or write it to a file, and its warnings on standard error.
 
@@ -73,10 +80,13 @@ def hand_over(
         page, data: build the result as a page or as plain values; as a session shows it by default, and its `to_dict`.
         warnings: those of the result by default.
         alternative: the command that writes a workbook instead.
+        documents: build its further files, by their suffix.
 
     Raises UsageError: a workbook is requested of a command that has none.
     """
-    chosen, page = format_of(output, form, book is not None), cache(page or partial(page_for, answer))
+    made = documents.get(Path(output or "").suffix.lower()) if form is None else None
+    chosen = "" if made else format_of(output, form, book is not None)
+    page = cache(page or partial(page_for, answer))
     data, warnings = data or answer.to_dict, getattr(answer, "warnings", ()) if warnings is None else warnings
     if output is None:
         _print(page, data, chosen, warnings)
@@ -85,7 +95,7 @@ def hand_over(
         known = ", ".join(suffixes(book=False))
         other = alternative and f", or {alternative}"
         raise UsageError(f"--output: '{output}': this result has no workbook; expected {known}{other}")
-    write_whole(output, book(answer) if chosen == "xlsx" and book is not None else render(page, data, chosen) + "\n")
+    write_whole(output, made() if made else book(answer) if chosen == "xlsx" and book else render(page, data, chosen) + "\n")
     warn(warnings)
     tell_answer(page())
     tell_written(output)

@@ -57,7 +57,8 @@ def plain_options(words: Sequence[str], function: Callable[..., Any]) -> dict[st
         else:
             given[name] = left.pop(0)
             seen.add(name)
-    if given["form"] not in (None, *FORMATS):
+    precisions = getattr(arguments["precision"].declared, "choices", ())
+    if given["form"] not in (None, *FORMATS) or given["precision"] not in (None, *precisions):
         return None
     for one in detail:
         choose(one)

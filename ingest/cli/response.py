@@ -14,12 +14,9 @@ import click
 from ingest.catalog.yaml_reader import Kind, read_yaml
 from ingest.cli.main import later
 from ingest.cli.options import options_of, output_options
-from ingest.cli.output import VERBOSE, chosen_option, hand_over, tell_answer, tell_written, warn
+from ingest.cli.output import DOCUMENTS, VERBOSE, chosen_option, hand_over
 from ingest.errors import IngestError, RequirementNotMet
-from ingest.files import write_whole
-from ingest.reports.document.html import as_html
 from ingest.reports.document.page_document import response_document
-from ingest.reports.document.word import as_docx
 from ingest.reports.pages import page_for
 from ingest.rfp.offer_verdict import response
 from ingest.text import one_line
@@ -38,16 +35,7 @@ DECISIONS = Kind("decisions on reservations, such as `R-CAP-03: {accept: why}`",
 @click.argument("offers", nargs=-1, required=True, metavar="OFFER.xlsx…")
 @options_of(response)
 @output_options
-def command(
-    offers: tuple[str, ...],
-    sent: str | None,
-    optimized: bool,
-    confirmed: tuple[str, ...],
-    decisions: str | None,
-    weights: str | None,
-    form: str | None,
-    output: str | None,
-) -> None:
+def command(offers: tuple[str, ...], sent: str | None, form: str | None, output: str | None, **options: Any) -> None:
     """Judge the workbooks that vendors returned: COMPLIES, COMPLIES WITH RESERVATIONS, DOES NOT COMPLY or INCOMPLETE, then line
     by line.
 
@@ -67,22 +55,16 @@ def command(
     ingest response offer.xlsx --sent rfp.xlsx
     ingest response a.xlsx b.xlsx c.xlsx --sent plan.json --weights weights.yaml -o offers.docx
     """
-    given = None if weights is None else _mapping(Path(weights), WEIGHTS)
-    decided = None if decisions is None else _mapping(Path(decisions), DECISIONS)
+    for name, kind in (("weights", WEIGHTS), ("decisions", DECISIONS)):
+        options[name] = options[name] and _mapping(Path(options[name]), kind)
     with redirect_stdout(StringIO()):  # on which openpyxl reports a style that is not there
-        compared = response(offers, sent=sent, optimized=optimized, confirmed=confirmed, decisions=decided, weights=given)
+        compared = response(offers, sent=sent, **options)
     answer = compared.offers[0] if len(offers) == 1 else compared
     # A file is filed: it holds every line.
     page = partial(page_for, answer, chosen_option(VERBOSE) or output is not None)
-    suffix = "" if output is None or form is not None else Path(output).suffix.lower()
-    if output is not None and suffix in (".docx", ".html"):
-        document = response_document(page(), SUBTITLE.format(sent=one_line(Path(sent).name) if sent else "the first offer"))
-        write_whole(output, as_docx(document) if suffix == ".docx" else as_html(document))
-        warn(answer.warnings)
-        tell_answer(page())
-        tell_written(output)
-    else:
-        hand_over(answer, form, output, lambda _: response_workbook(compared), page=page)
+    subtitle = SUBTITLE.format(sent=one_line(Path(sent).name) if sent else "the first offer")
+    documents = {suffix: lambda made=made: made(response_document(page(), subtitle)) for suffix, made in DOCUMENTS.items()}
+    hand_over(answer, form, output, lambda _: response_workbook(compared), page=page, documents=documents)
     if answer.unmet:
         raise RequirementNotMet(answer.unmet)
 

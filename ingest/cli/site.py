@@ -7,23 +7,18 @@ from typing import Any
 
 import click
 
-from ingest.accounting.result import Usage
 from ingest.accounting.usage import part, usage
 from ingest.cli.main import later
 from ingest.cli.options import options_of, output_options
-from ingest.cli.output import hand_over, tell_answer, tell_written, warn
+from ingest.cli.output import DOCUMENTS, hand_over, tell_written
 from ingest.errors import UsageError
-from ingest.files import check_target, write_whole
+from ingest.files import write_whole
 from ingest.reports.page import SUFFIXES
-from ingest.reports.pages import page_for
 
 usage_document = later("ingest.reports.document.page_document", "usage_document")
-as_docx = later("ingest.reports.document.word", "as_docx")
-as_html = later("ingest.reports.document.html", "as_html")
 usage_workbook = later("ingest.reports.workbook.judged_workbooks", "usage_workbook")
 #: What a file may end in: a site file, a report, a part.
 SITE_FILES, PART = (".yaml", ".yml"), ".npz"
-DOCUMENTS = {".docx": as_docx, ".html": as_html}
 
 
 @click.command("site")
@@ -48,8 +43,6 @@ def command(histories: tuple[str, ...], further: tuple[str, ...], form: str | No
     """
     sources = (*histories, *further)
     suffix = Path(output or "").suffix.lower()
-    if output is not None:
-        check_target(Path(output))
     if options["part"]:
         if output is None or suffix != PART:
             raise UsageError(f"--part: expected -o with a file that ends in {PART}")
@@ -60,18 +53,9 @@ def command(histories: tuple[str, ...], further: tuple[str, ...], form: str | No
     if output is not None and suffix not in known:
         raise UsageError(f"--output: '{output}' ends in '{suffix}', expected {', '.join(known)}")
     answer = usage(*sources, **options)
-    if form is None and output is not None and suffix in (*SITE_FILES, *DOCUMENTS):
-        _write(answer, output, suffix)
-        return
-    hand_over(answer, form, None if suffix in SITE_FILES else output, usage_workbook)
-    if suffix in SITE_FILES and output is not None:
+    documents = {each: lambda made=made: made(usage_document(answer)) for each, made in DOCUMENTS.items()}
+    files = documents | dict.fromkeys(SITE_FILES, lambda: answer.site)
+    hand_over(answer, form, None if form and suffix in SITE_FILES else output, usage_workbook, documents=files)
+    if form and suffix in SITE_FILES and output is not None:
         write_whole(output, answer.site)
         tell_written(output)
-
-
-def _write(answer: Usage, output: str, suffix: str) -> None:
-    """Write the site file, or a report."""
-    write_whole(output, answer.site if suffix in SITE_FILES else DOCUMENTS[suffix](usage_document(answer)))
-    warn(answer.warnings)
-    tell_answer(page_for(answer))
-    tell_written(output)

@@ -28,7 +28,7 @@ from ingest.engine.registry import solve, unit_of
 from ingest.engine.result import envelope
 from ingest.engine.value import Quantity
 from ingest.errors import IngestError, UsageError, brief, expected_one_of
-from ingest.files import check_target, read_bytes, read_json_object, sha256, write_all, write_whole
+from ingest.files import read_bytes, read_json_object, sha256, write_all, write_whole
 from ingest.observation.observation import DATA, DEVICES, EXPECTED, MOST_BYTES, Figure, Observation, bundle_of, read_observation
 from ingest.sizing.bandwidth import Estimate, bw
 from ingest.sizing.job import LEVELS, PRECISION
@@ -378,7 +378,6 @@ def write_entries(folder: Path, files: Mapping[str, str]) -> None:
     targets = {folder / name: content for name, content in files.items()}
     for path in targets:
         path.parent.mkdir(parents=True, exist_ok=True)
-        check_target(path)
     for path, content in targets.items():
         if not path.is_file() or (path.name != SOURCES and path.suffix != ".csv"):
             continue

@@ -144,7 +144,7 @@ def observe(*sources: str | Path, **options: Unpack[ObserveOptions]) -> Observat
 def expected_sources() -> str:
     """The sources that `observe` reads, as refusals list them."""
     counting = ", ".join(f"a {one.kind}" for one in declared_sources(CountSource))
-    names = [name for one in declared_sources(LogSource) for name in one.names or (one.program,)]
+    names = dict.fromkeys(name for one in declared_sources(LogSource) for name in one.names or (one.program,))
     return f"{counting}, or a training log ({', '.join(names)})"
 
 
@@ -197,7 +197,8 @@ def _log(path: str | Path, job: Job) -> Reading:
     for source in sorted(declared_sources(LogSource), key=lambda one: one.rank):
         if (found := source.read(text, str(path), job)) is not None:
             return found
-    raise IngestError(f"{path}: no source that is known, expected {expected}")
+    started = f"to watch a job: --command python {path}; " if str(path).endswith(".py") else ""
+    raise IngestError(f"{path}: no source that is known; {started}expected {expected}")
 
 
 def _live(pid: int | str | None, command: Sequence[str], window: str | float | None, path: str | Path | None) -> Reading:

@@ -284,7 +284,8 @@ def format_of(output: str | None, requested: str | None, book: bool = True) -> s
         return requested
     if suffix not in SUFFIXES:
         known = suffixes(book)
-        meant = f"; did you mean '--format {output}'?" if output in FORMATS else nearest(suffix, known)
+        documents = "; `ingest report SITE.yaml` writes documents" if suffix in (".pdf", ".docx", ".html") else ""
+        meant = f"; did you mean '--format {output}'?" if output in FORMATS else documents or nearest(suffix, known)
         raise UsageError(f"--output: '{output}' ends in '{suffix}', expected {', '.join(known)}{meant}")
     return SUFFIXES[suffix]
 

@@ -99,9 +99,9 @@ def site_name(path: str | Path, data: Mapping[str, Any]) -> str:
     return one_line(name) if isinstance(name, str) and name.strip() else one_line(Path(path).stem)
 
 
-def read_object(path: Path) -> dict[str, Any]:
+def read_object(path: Path, expected: str = "the JSON of `ingest plan SITE.yaml -o plan.json`") -> dict[str, Any]:
     """The JSON object in a file that `ingest` wrote. Raises IngestError: no such file, too large, or no JSON object."""
-    return read_json_object(path, "a JSON object", most=MOST_BYTES)
+    return read_json_object(path, expected, most=MOST_BYTES)
 
 
 def check_object(data: Mapping[str, Any], against: Path, what: object) -> None:

@@ -19,7 +19,7 @@ from ingest.catalog.records import Scaling
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import filled, option
-from ingest.engine.registry import OUT_OF_RANGE, check_value, derive, solve, unit_of
+from ingest.engine.registry import OUT_OF_RANGE, check_value, derive, is_quantity, solve, unit_of
 from ingest.engine.result import envelope, frame_of
 from ingest.engine.value import revised
 from ingest.errors import MissingQuantity, UsageError, brief
@@ -166,17 +166,18 @@ class Sweep(InteractiveResult):
         body = {"units": units, "columns": columns}
         return envelope("sweep", body, catalog=self.grids[0].estimate.catalog, warnings=self.warnings)
 
+    def to_parquet(self) -> bytes:
+        """All scenarios as a Parquet file."""
+        import pyarrow.parquet
+
+        buffer = io.BytesIO()
+        table = pyarrow.table({name: numpy.ascontiguousarray(column) for name, column in self.columns.items()})
+        pyarrow.parquet.write_table(table, buffer)
+        return buffer.getvalue()
+
     def write(self, path: str | Path) -> None:
         """Write all scenarios as CSV or Parquet, atomically."""
-        if str(path).lower().endswith(".parquet"):
-            import pyarrow.parquet
-
-            buffer = io.BytesIO()
-            table = pyarrow.table({name: numpy.ascontiguousarray(column) for name, column in self.columns.items()})
-            pyarrow.parquet.write_table(table, buffer)
-            write_whole(path, buffer.getvalue())
-        else:
-            write_whole(path, self.to_csv())
+        write_whole(path, self.to_parquet() if str(path).lower().endswith(".parquet") else self.to_csv())
 
 
 def _axis(name: str, values: Any) -> Array:
@@ -279,7 +280,11 @@ def sweep(
     for axis in () if isinstance(axes, Mapping) else axes:
         name, equals, values = axis.partition("=")
         if not equals:
-            raise UsageError(f"sweep: found '{axis}', expected NAME=from..to*k or NAME=a,b,c")
+            raise UsageError(
+                f"sweep: found '{axis}', expected NAME=from..to*k or NAME=a,b,c, and options such as --model {axis}"
+            )
+        if name.strip() in {"model", "gpu", *SweepOptions.__annotations__} and not is_quantity(name.strip()):
+            raise UsageError(f"sweep: found '{axis}', which is an option: --{name.strip().replace('_', '-')} {values}")
         if name.strip() in written:
             raise UsageError(f"sweep: {name.strip()} is given more than once, expected one range")
         written[name.strip()] = values

@@ -460,7 +460,7 @@ def offers_in(path: str | Path, plan: Plan, priority: str) -> tuple[Offer, ...]:
 
     Raises UsageError: not such a file, or one of other requirements than those of the plan; IngestError: it cannot be read.
     """
-    data, found = read_object(Path(path)), list[Offer]()
+    data, found = read_object(Path(path), "the JSON of `ingest response`"), list[Offer]()
     lines = [one for one in plan.requirements if PRIORITIES.index(one.priority) <= PRIORITIES.index(priority)]
     try:
         for body in data.get("offers", [data]) if data.get("command") == "response" else ():

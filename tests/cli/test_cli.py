@@ -353,8 +353,8 @@ def test_options_of_other_tools_lead_to_ours():
     """Each name of another tool, on each command that has the option, is answered by that option."""
     tried, every = 0, set()
     for name in COMMANDS:
-        known = {word for one in command_of(name).params for word in one.opts if word.startswith("--")}
-        every |= known
+        known = {word: () for one in command_of(name).params for word in one.opts if word.startswith("--")}
+        every |= {*known}
         words = {word for ours, theirs in elsewhere()["options"].items() if f"--{ours}" in known for word in theirs.split()}
         for word in words - {one.removeprefix("--") for one in known}:
             assert "; did you mean '--" in instead_of(f"--{word}", known), (name, word)
@@ -373,14 +373,14 @@ def test_options_of_other_tools_lead_to_ours():
         ("bw resnet50 --gpus h100", 2, "its kind goes to --gpu"), ("explain cosmoflow h100", 2, "the first word is a quantity"),
         ("bandwidth unet3d h100", 2, "did you mean 'ingest bw'?"), ("gpus", 2, "did you mean 'ingest catalog list gpus'?"),
         ("catalog models", 2, "did you mean 'ingest catalog list models'?"), ("catalog h100", 2, "`ingest catalog show h100`"),
-        ("checkpoint llama3-8b --interval 30m", 1, "; set --nodes"),
+        ("checkpoint llama3-8b --interval 30m", 1, "; set --nodes"), ("accept a.yaml --fio", 2, "did you mean '--tool fio'?"),
         ("bw cosmoflow h100 --workers 8", 2, "; `ingest feed` and `ingest observe` have it"),
         ("bw cosmoflow h100 --node 4", 2, "node '4' is a number, expected an id; `nodes` takes how many there are"),
         ("checkpoint llama3-8b --sync", 2, "did you mean '--mode sync'?"),
-        ("train --params 8B", 2, "did you mean '--set parameters=N'?"),
+        ("train --params 8B", 2, "did you mean '--set parameters=8B'?"), ("bw imagenet h100", 2, "is a data set"),
         ("bw cosmoflow h100 -n 8", 2, "did you mean '--nodes'?"), ("dataset --size 9TB", 2, "did you mean '--raw-bytes'?"),
-        ("fit --read 5GB/s", 2, "did you mean '--read-bandwidth'?"),
-        ("model llama3", 2, "may be llama3-8b, llama3-70b, llama3-405b and"),
+        ("fit --read 5GB/s", 2, "did you mean '--read-bandwidth'?"), ("bw vit-b16 h100 --nodes 1-64", 2, "a range is 1..64"),
+        ("model llama3", 2, "may be llama3-8b, llama3-70b, llama3-405b and"), ("verdict tests", 2, "as in `ingest verdict"),
     ],
 )  # fmt: skip
 def test_guesses_get_an_answer_or_the_line_that_leads_there(run, line, code, said):

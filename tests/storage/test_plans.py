@@ -15,7 +15,7 @@ PLANS = Path(__file__).parent / "plans"
 REFUSED = {
     "truncated": "no whole JSON",
     "foreign": "'schema' is missing: 'ingest/1', as `ingest plan` writes it",
-    "list": "expected a JSON object",
+    "list": "expected the JSON of",
     "empty": "requirements: found \\[\\], expected at least 1 entry",
     "other-schema": "schema: found 'ingest/2', expected 'ingest/1'",
     "line-is-text": "requirement 1: found 'read fast', expected keys and values",
@@ -28,7 +28,7 @@ REFUSED = {
     "unknown-condition": "R-READ-01: conditions: client: unknown key 'client', expected one of .*did you mean 'clients'",
     "text-clients": "R-READ-01: conditions: clients: found 'many', expected a whole number",
     "unknown-priority": "R-READ-01: priority: found 'must', expected one of mandatory",
-    "not-utf-8": "is not UTF-8, expected a JSON object",
+    "not-utf-8": "is not UTF-8, expected the JSON of",
 }
 
 

