@@ -85,10 +85,7 @@ def checked(
         keyword = inspect.Parameter.KEYWORD_ONLY
         own += [
             inspect.Parameter(
-                one,
-                inspect.Parameter.POSITIONAL_OR_KEYWORD if one == second else keyword,
-                default=usual,
-                annotation=kinds[one],
+                one, inspect.Parameter.POSITIONAL_OR_KEYWORD if one == second else keyword, default=usual, annotation=kinds[one]
             )
             for one, (usual, _) in sorted(options.items(), key=lambda option: option[0] != second)
             if one not in signature.parameters

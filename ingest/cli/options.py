@@ -170,12 +170,7 @@ def _one_word(ctx: click.Context, parameter: click.Parameter, value: str | None)
 def word_argument(name: str) -> Callable[[Command], Command]:
     """A word that stands for the option of this name, such as `h100` for `--gpu h100`."""
     return click.argument(
-        f"{name}_word",
-        required=False,
-        metavar=f"[{name.upper()}]",
-        is_eager=True,
-        expose_value=False,
-        callback=_given_word,
+        f"{name}_word", required=False, metavar=f"[{name.upper()}]", is_eager=True, expose_value=False, callback=_given_word
     )
 
 

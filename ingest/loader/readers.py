@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from ingest.engine.registry import Step, check_value, derive, linked, solve
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.errors import UsageError, nearest
+from ingest.files import table_beside
 from ingest.loader.stall import Loader, simulate
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.units import display, parse
@@ -30,37 +31,12 @@ class LoaderKind(NamedTuple):
     """How a library distributes a data set over the ranks."""
 
     what: str  # one line
-    cases: tuple[str, ...]  # who reads, and how often a sample is read where it is read more than once
+    cases: Sequence[str]  # who reads, and how often a sample is read where it is read more than once
     source: str
     where: str
 
 
-LOADERS: Mapping[str, LoaderKind] = {
-    "pytorch": LoaderKind(
-        "workers of each GPU; a distributed sampler gives each rank other samples",
-        ("read_by_workers",), "pytorch", "torch.utils.data.distributed.DistributedSampler",
-    ),
-    "pytorch-iterable": LoaderKind(
-        "an iterable data set that is not split: every worker of every rank reads the whole",
-        ("read_by_workers", "whole_read_by_each"), "pytorch", "torch.utils.data.IterableDataset, Example 1",
-    ),
-    "megatron": LoaderKind(
-        "tensor rank 0 of the first and last pipeline stage reads",
-        ("read_by_stages",), "megatron-lm", "issue 441",
-    ),
-    "huggingface": LoaderKind(
-        "a streamed data set: each rank reads its shards where the ranks divide their number, else every rank reads all",
-        ("read_by_workers", "shards_parted"), "hf-datasets", "split_dataset_by_node; issue 6623",
-    ),
-    "mosaic": LoaderKind(
-        "workers of each GPU share the shards that their node has downloaded",
-        ("read_by_workers",), "mosaicml-streaming", "shards are kept in a folder of the node",
-    ),
-    "node": LoaderKind(
-        "one loader per node feeds its GPUs through shared memory",
-        ("read_by_workers",), "megascale2024", "one loader per node",
-    ),
-}  # fmt: skip
+LOADERS: Mapping[str, LoaderKind] = {name: LoaderKind(**one) for name, one in table_beside(__file__, "readers.yaml").items()}
 USUAL_LOADER = "pytorch"
 
 
@@ -84,7 +60,7 @@ def share_data(known: Quantities, loader: str) -> None:
     if "read_by_workers" in kind.cases:
         # Asked for at once: where the GPUs of a node are not known, this is the refusal.
         known.step("readers_of_workers")
-    if kind.cases == ("read_by_workers",):
+    if kind.cases == ["read_by_workers"]:
         known.give_default("read_amplification", Input(1, source=kind.source, where=kind.where, grade="published"))
 
 

@@ -50,12 +50,7 @@ assert {*STATED_SIZE} == {*SIZED.values()}
 #: Quantities that rules compare of the checkpoints of a job; the others are those of its row.
 OF_POLICY = {"training_seconds", "checkpoint_dump_seconds", "job_mean_time_to_interrupt", "restart_overhead", "gpus"}
 #: What the texts of the rules name of a job, and the quantity that each is.
-FACTS = {
-    "size": "read_request_bytes",
-    "dataset": "job_dataset_bytes",
-    "cache": "job_cache_bytes",
-    "warm_up": "warm_up_seconds",
-}
+FACTS = {"size": "read_request_bytes", "dataset": "job_dataset_bytes", "cache": "job_cache_bytes", "warm_up": "warm_up_seconds"}
 #: Keys of `reserve` that are capacities.
 RESERVED = ("homes", "scratch", "containers", "logs", "archive")
 

@@ -166,10 +166,7 @@ def tier_of(described: Mapping[str, Any]) -> str:
 
 
 #: what of the checkpoints of a job grows with its parameters
-GROWN = {
-    "B": ("start_bytes_of_job", "grown_bytes_of_job"),
-    "B/s": ("start_rate_of_job", "grown_rate_of_job"),
-}
+GROWN = {"B": ("start_bytes_of_job", "grown_bytes_of_job"), "B/s": ("start_rate_of_job", "grown_rate_of_job")}
 OF_CHECKPOINTS = ("job_checkpoint_bytes_held", "job_checkpoint_bytes_per_day", "job_export_bandwidth")
 
 

@@ -31,10 +31,7 @@ LOADER_SOURCE = "ingest-loader-recurrence"
 NO_DECODING = Input(0).by_default(
     "decoding takes no time: no rate of a decoder is known for these samples", "loader.decode_time"
 )
-USUAL_LOADER = {
-    "loader_prefetch": DEFAULTS["loader_prefetch"],
-    "accepted_utilization": DEFAULTS["accepted_utilization"],
-}
+USUAL_LOADER = {"loader_prefetch": DEFAULTS["loader_prefetch"], "accepted_utilization": DEFAULTS["accepted_utilization"]}
 #: Points of a curve, as multiples of the longest latency; the job itself stands at 1.
 OF_LONGEST = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
 

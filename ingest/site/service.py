@@ -14,18 +14,7 @@ from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
 from ingest.errors import Faults, RequirementNotMet, UsageError, brief, expected_one_of, listed
 from ingest.requirement import INFORMATION, Requirement, headline, is_of, kinds_of
-from ingest.site.service_records import (
-    NONE,
-    OPEN,
-    OTHERS,
-    SMALL_SITE,
-    STATED,
-    UNITS,
-    DefaultRecord,
-    TermRecord,
-    default_records,
-    records,
-)
+from ingest.site.service_records import NONE, OPEN, OTHERS, STATED, UNITS, DefaultRecord, TermRecord, default_records, records
 from ingest.site.site_file import Site
 from ingest.sizing.rules import RULES, Finding, finding
 from ingest.text import one_line
@@ -33,6 +22,8 @@ from ingest.units import display
 
 #: keys of `document` that hold a date, in their order in time
 DATES = ("issued", "answers_by")
+#: Nodes from which the terms of large systems are suggested: an assumption of ours.
+SMALL_SITE = 32
 #: the line that the cover names beside the headline
 RESTORES = ("R-RESTART-01", "R-RESTART-02")
 #: facts of the cover that a vendor needs

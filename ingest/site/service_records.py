@@ -21,8 +21,6 @@ STATED, OPEN, NONE = "stated", "open", "none"
 UNITS = {"share": "1", "time": "s", "rate": "B/s", "power": "W", "number": "1"}
 #: whole times are shown in these units: from how many seconds on, seconds of one, and the name
 TIMES = ((31_557_600, 31_557_600, "year"), (172_800, 86_400, "day"), (3600, 3600, "h"))
-#: Nodes from which the terms of large systems are suggested: an assumption of ours.
-SMALL_SITE = 32
 #: Most characters of a text of a site file.
 LONGEST_TEXT = 300
 
@@ -54,7 +52,7 @@ class TermRecord:
     states: str = ""  # what the Vendor states where no value is set
     question: str = ""  # to the buyer, where the term is important
     rank: int = 0  # of the question; 0 for none
-    small: Any = None  # the suggestion for a site of less than `SMALL_SITE` nodes, where it is another; a proposal of ours
+    small: Any = None  # the suggestion for a small site, where it is another; a proposal of ours
     kinds: str | tuple[str, ...] = ()  # of load that it is about; empty for a term of any site
     optional: bool = False  # a term only where its own key is in the site file
 

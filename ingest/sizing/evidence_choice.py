@@ -30,17 +30,7 @@ from ingest.sizing.evidence_ladder import (
     peak_of,
 )
 from ingest.sizing.job import Job, batch_of, by_user, encoding_in, known_quantities
-from ingest.sizing.published_rates import (
-    DISAGREE,
-    LONE,
-    PublishedRates,
-    Run,
-    part_of,
-    published,
-    rates_of,
-    series_of,
-    typical,
-)
+from ingest.sizing.published_rates import DISAGREE, LONE, PublishedRates, Run, part_of, published, rates_of, series_of, typical
 from ingest.sizing.resolve import machine_of, model_named, model_structure
 from ingest.sizing.rules import ONE_EPOCH, applying, finding, told
 from ingest.sizing.transfer import transferred

@@ -174,10 +174,7 @@ EDITED = {
     "requests per second": (parts(times_of(2, "iops")), "of its requests and time"),
     "latencies": (parts(latencies(0.1)), "outstanding requests, expected about 1"),
     "the mean latency": (parts(lambda part: times_of(2 / 3, "mean")(part["lat_ns"])), "of its percentiles and maximum"),
-    "the slow end of the latencies": (
-        parts(lambda part: spread(max=part["lat_ns"]["min"])(part)),
-        "above the maximum",
-    ),
+    "the slow end of the latencies": (parts(lambda part: spread(max=part["lat_ns"]["min"])(part)), "above the maximum"),
     "no latencies": (parts(without_latencies), "latency: not in the result"),
     "the options left out": (lambda found: [job.pop("job options") for job in found["jobs"]], "not in the result"),
     "the options of one thread": (

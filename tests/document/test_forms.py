@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from conftest import EXAMPLES, example_plan
+from conftest import EXAMPLES, example_plan, table
 
 from ingest.acceptance.accept import KINDS_OF_TOOL, rows_of, shown_by
 from ingest.reports.document.model import Paragraph, Table
@@ -136,37 +136,8 @@ def test_endurance_names_its_period_and_one_client_reads_alone(planned):
     assert "to any one client that reads alone, with" in planned.requirement("R-READ-04").statement
 
 
-#: Every line at once: a cache that is filled, a data set that is staged, checkpoints, growth, a reserve.
-WHOLE = {
-    "name": "Whole",
-    "start": 2026,
-    "years": 2,
-    "clusters": {"main": {"node": "dgx-h100", "count": 64}},
-    "jobs": {
-        "images": {
-            "model": "resnet50", "cluster": "main", "nodes": 8, "data": "images", "epochs": 10, "scaling": "linear",
-            "growth": {"bandwidth": 1.2, "every": "1 year"},
-            "start": {"bytes": "6 GB", "files": 30_000, "within": "60 s"},
-            "checkpoint": {"parameters": "25.6M", "readers": "replicated"},
-        },
-        "scans": {
-            "model": "unet3d", "cluster": "main", "nodes": 8, "data": "scans", "scaling": "linear",
-            "placement": {"mode": "stage", "within": "30 min"},
-        },
-        "language": {
-            "model": "llama3-70b", "cluster": "main", "nodes": 32, "data": "text", "tokens": "1T", "scaling": "linear",
-            "checkpoint": {"keep": 2},
-        },
-    },
-    "datasets": {
-        "images": {"model": "resnet50"},
-        "scans": {"samples": 42_000, "sample_bytes": "146 MB", "samples_per_file": 1},
-        "crawl": {"bytes": "2 PB", "file_bytes": "1 GB"},
-        "text": {"made_from": "crawl", "ratio": "5%", "file_bytes": "500 MB", "preparation": {"passes": 2}},
-    },
-    "storage": {"protection": {"data": 8, "parity": 2}, "fill_limit": "80%"},
-    "reserve": {"snapshots": "10%", "homes": "20 TB"},
-}  # fmt: skip
+#: Every line at once.
+WHOLE = table("document/whole.yaml")
 
 
 @pytest.fixture(scope="module")

@@ -201,10 +201,7 @@ def test_the_llm_site():
     daily = [saved + crawl * g / 183 + new * DAY / YEAR for g, new in zip(grown, loaded, strict=True)]
     protected = 8 / 11
     # all data sets but those that are made from the crawl at first; later a crawl while models are exported
-    loads = (
-        (crawl + 2 * tokens + instructions) / (7 * DAY),
-        crawl * grown[-1] / (7 * DAY) + (812 * GB + 4 * 16 * GB) / 600,
-    )
+    loads = ((crawl + 2 * tokens + instructions) / (7 * DAY), crawl * grown[-1] / (7 * DAY) + (812 * GB + 4 * 16 * GB) / 600)
     reads, writes = pretraining + 6 * ablation + 4 * tuning, coinciding(saves)
     read_floor, write_floor = (1024 + 512) * GOOD_READ, (1024 + 512) * GOOD_WRITE
     opens = (pretraining + 6 * ablation) / (2 * GB) + 4 * rate(plan, "tuning") * 32 / 10_000
