@@ -39,7 +39,8 @@ class CatalogGroup(click.Group):
 def command() -> None:
     """List, show, compare, check and add entries: models, GPUs, nodes, storage, corpora and more.
 
-    `ingest catalog list` has all kinds; they may be singular or plural.
+    Kinds: models, gpus, nodes, storage, protocols, families, scaling, optimizers, recipes, failures, corpora, pipelines,
+    formats, decoders, layouts, architectures. Kinds may be singular or plural.
     """
 
 

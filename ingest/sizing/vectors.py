@@ -421,7 +421,7 @@ def _check(known: Quantities, layout: Layout) -> None:
         ("shards", vectors, "vectors"),
         ("lists", count, "vectors of a shard"),
         ("lists", known.value("filled_lists") if layout.filled_pages else math.inf, "that are long enough to count"),
-        ("search_list", count, "vectors of a shard"),
+        ("search_list", count if layout.stores == "sectors" else math.inf, "vectors of a shard"),
         ("top_k", vectors, "vectors of the index"),
         ("top_k", searched.value * shards if searched else math.inf, "candidates of a search"),
         ("cached_nodes", vectors, "vectors"),

@@ -90,7 +90,7 @@ def test_a_package_whose_file_is_another_or_gone_or_broken_is_refused(monkeypatc
 def test_an_unknown_name_is_refused_with_the_nearest():
     error, line = refusal("cl100kk")
     assert isinstance(error, UsageError)
-    assert line.startswith("found 'cl100kk', expected a file or one of deepseek-v3, cl100k, ")
+    assert line.startswith("found 'cl100kk', expected a file, such as a tokenizer.json, or one of deepseek-v3, cl100k, ")
     assert line.endswith("did you mean 'cl100k'?")
 
 

@@ -133,7 +133,9 @@ IN_PARTS = {
     **dict.fromkeys(("gpus_fed", "gpus_fed_by_unit"), "the fraction is headroom"),
     "gpus_gained": "a rate of change",
     **dict.fromkeys(("folders_read", "fewest_folders_read"), "a mean over the clients"),
-    **dict.fromkeys(("load_nodes", "nodes_taking_part", "line_clients", "line_nodes"), "a mean where jobs alternate"),
+    **dict.fromkeys(
+        ("load_nodes", "nodes_taking_part", "line_clients", "line_nodes", "writing_nodes"), "a mean where jobs alternate"
+    ),
     "nodes_on_average": "a mean over time",
     **dict.fromkeys(("file_opens_per_epoch", "file_opens"), "a mean number of opens of each file"),
     "opens": "scaled from a window",
