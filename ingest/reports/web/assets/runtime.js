@@ -874,6 +874,7 @@ const $ = (() => {
     lower: { text: (own) => own.toLowerCase() }, upper: { text: (own) => own.toUpperCase() }, casefold: { text: (own) => own.toLowerCase() },
     title: { text: (own) => own.replace(/[A-Za-z]+/g, (word) => word[0].toUpperCase() + word.slice(1).toLowerCase()) },
     capitalize: { text: (own) => own.charAt(0).toUpperCase() + own.slice(1).toLowerCase() },
+    isprintable: { text: (own) => !/[^\P{Z} ]|\p{C}/u.test(own) },
     strip: { text: (own, letters) => strip(own, letters, true, true) }, lstrip: { text: (own, letters) => strip(own, letters, true, false) }, rstrip: { text: (own, letters) => strip(own, letters, false, true) },
     split: { text: (own, separator, count) => (separator instanceof Keywords ? splitted(own, undefined, most(separator)) : splitted(own, separator, most(count))) },
     rsplit: { text: (own, separator, count) => { const parts = own.split(separator), kept = most(count); return parts.length <= kept + 1 ? parts : [parts.slice(0, parts.length - kept).join(separator), ...parts.slice(-kept)]; } },
