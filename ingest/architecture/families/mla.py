@@ -134,7 +134,7 @@ class DeepSeek(NamedTuple):
         experts = [*s.experts(number, chosen, width, shared=shared, shared_bias=mlp_bias), *s.norms(int(self.last_norm))]
         yield from s.frame([
             *times(deep - still, mixer),
-            *times(still, others),
+            *times(still, others if still else ()),
             *times(deep if indexed is None else indexed, indexer),
             *times(dense, s.gated(inner, mlp_bias)),
             *times(deep - dense, experts),
