@@ -68,14 +68,18 @@ def estimate_page(answer: Estimate) -> Page:
     return page_of(answer.title, sections, _table([answer]), answer_line(answer))
 
 
+def _rate_of(answer: Estimate) -> str:
+    """The rate as people know it: of tokens for a language model, else of samples."""
+    return next(name for name in ("tokens_per_second_per_gpu", "samples_per_second_per_gpu") if name in answer.results)
+
+
 def _value_row(name: str, quantity: Quantity) -> tuple[str, str, str]:
     return plain(name), value_text(name, quantity.value, quantity.unit), range_text(name, quantity)
 
 
 def _ladder(answer: Estimate) -> Section:
     rows = []
-    # The rate as people know it: of tokens for a language model, else of samples.
-    name = next(name for name in ("tokens_per_second_per_gpu", "samples_per_second_per_gpu") if name in answer.results)
+    name = _rate_of(answer)
     counted = unit_of(name).removesuffix("/s/GPU") + "s"
     for position, (rung, results) in enumerate(answer.levels):
         rate, read = results.get(name), results.get("ingest_bandwidth_per_gpu")
