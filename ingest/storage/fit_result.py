@@ -373,7 +373,7 @@ class Flips(NamedTuple):
     observation: Observation | None = None  # to make first; None where no verdict is undecided, or nothing observes its inputs
     offers: tuple[Offer, ...] = ()  # that were judged instead of systems
     unmoved: tuple[str, ...] = ()  # systems of which fewer than `LEAST_MOVED` of the draws take another amount
-    withstood: tuple[Withstood, ...] = ()  # by the offers; none where no input has a range
+    withstood: tuple[Withstood, ...] = ()  # by the offers; none where no input has a range, or no value decides
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""

@@ -117,7 +117,7 @@ def flips_of(
         effects = tuple(_effects(ranged, lines, systems, unmoved))
         drawn = {step: draw(one.uncertain, DRAWS, SEED) for one in ranged if offers for step in one.steps}
         required = Required(lines.all_of(lines.tree.again(drawn, lines.tree.above(drawn)), DRAWS if drawn else 1), (), (), ())
-        withstood = tuple(one.withstands(lines.names, required) for one in offered if drawn)
+        withstood = tuple(one.withstands(lines.names, required) for one in offered if drawn and one.decides.any())
     flips = [row for row in found if isinstance(row, Flip)]
     flips += [row.flip for row in suspects if row not in unlike]
     # What fails a line today changes its verdict first where the line holds.

@@ -174,7 +174,8 @@ def _turned_first(flips: Flips, name: str, verdict: str, outside: str) -> tuple[
     own = [flip for flip in flips.flips if flip.system == name]
     if not own:
         inputs = {row.input for row in flips.steady if row.system == name}
-        return verdict, f"{name}: {verdict} at both ends of {counted(len(inputs), 'input')}", own
+        tried = f" at both ends of {counted(len(inputs), 'input')}" if inputs else ""
+        return verdict, f"{name}: {verdict}{tried}", own
     line, turns, today, span, key = flip_row(own[0])
     # What fails a line already is not in doubt because it may fail another.
     in_doubt = own[0].inside_range and (own[0].verdict == LINE_FAILS or all(flip.verdict != LINE_FAILS for flip in own))
