@@ -211,7 +211,7 @@ computed_quantity("indexed_bytes_held", "source_bytes + index_copy_bytes * store
 # Queries
 input_quantity("queries_per_second", "1/s", "Queries that the index answers in a second.")
 input_quantity("search_list", "1", "Candidates of a search in a graph: L of DiskANN.", whole=True)
-input_quantity("beam_width", "1", "Reads that a query has outstanding.", whole=True, default=4, source=DISKANN,
+input_quantity("beam_width", "1", "Reads that a query has outstanding in each shard.", whole=True, default=4, source=DISKANN,
     label="beam width")  # fmt: skip
 input_quantity("cached_read_share", "1", "Share of the reads of queries that memory answers.", above=False, high=1, default=0)
 computed_quantity("share_of_cached_nodes", "cached_nodes / vectors", "1",
@@ -259,9 +259,9 @@ computed_quantity("query_read_bandwidth", "queries_per_second * query_read_bytes
 input_quantity("query_latency", "s", "Time in which a query may wait for storage.")
 computed_quantity("outstanding_queries", "queries_per_second * query_latency", "1",
     "Queries that are answered at the same time.", source="little1961", where="number = arrival rate × time")  # fmt: skip
-computed_quantity("latency_budget", "query_latency / ceil((missed_index_reads + fetched_records) / beam_width)", "s",
-    "Time for one read, where a query waits for a beam of reads at a time.", label="latency budget of a read",
-    example="latency_budget(0.02, 90, 10, 4) -> 0.0008")  # fmt: skip
+computed_quantity("latency_budget", "query_latency / ceil((missed_index_reads / index_shards + fetched_records) / beam_width)",
+    "s", "Time for one read, where a query waits for a beam of reads at a time, in all shards at once.",
+    label="latency budget of a read", example="latency_budget(0.02, 180, 2, 10, 4) -> 0.0008")  # fmt: skip
 
 # Load, rebuild and ingest
 input_quantity("loaded_index_bytes", "B", "Bytes that one copy of the index reads when it starts.", above=False)
@@ -292,9 +292,9 @@ computed_quantity("query_block_bytes", "ceil(request_bytes / read_block_bytes) *
     "Mean read of a query, in whole blocks.", label="size of a read in whole blocks",
     example="query_block_bytes(5_000, 4_096) -> 8192")  # fmt: skip
 computed_quantity("query_readers_per_node",
-    "ceil(queries_per_second * query_latency * beam_width / nodes * single_node) / single_node", "1/node",
-    "Reads that the queries of one node have outstanding.", source="little1961", where="number = arrival rate × time",
-    example="query_readers_per_node(1_000, 0.02, 4, 4, 1) -> 20.0")  # fmt: skip
+    "ceil(queries_per_second * query_latency * beam_width * where(stored_index_reads > 0, index_shards, 1) / nodes"
+    " * single_node) / single_node", "1/node", "Reads that the queries of one node have outstanding.", source="little1961",
+    where="number = arrival rate × time", example="query_readers_per_node(1_000, 0.02, 4, 100, 2, 4, 1) -> 40.0")  # fmt: skip
 computed_quantity("job_query_bandwidth", "minimum(read_requests_per_second * query_block_bytes, job_drawable_bandwidth)", "B/s",
     "Random reads of the queries of an index, in whole blocks.", source=MODEL, where=DRAWN, above=False,
     label="reads of the queries of the index",

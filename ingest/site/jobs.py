@@ -32,7 +32,7 @@ from ingest.sizing.post_training import QUANTITIES as RL_OPTIONS
 from ingest.sizing.post_training import post_training
 from ingest.sizing.rules import LARGE_REQUEST, PAGE_CACHE, WARM_UP_SECONDS, contradictions, finding, messages, unused
 from ingest.sizing.vectors import QUANTITIES as INDEX_OPTIONS
-from ingest.sizing.vectors import indexed, planned
+from ingest.sizing.vectors import WAITED, indexed, planned
 from ingest.units import parse
 
 #: keys of a job that are words of a question
@@ -370,7 +370,7 @@ class SiteJob:
             self._drives(known)
             known.state("index_on_nodes")
         if reads and "query_latency" in numbers:
-            known.adopt(found.steps_of("queries_per_second", "query_latency", "beam_width", "latency_budget"))
+            known.adopt(found.steps_of(*WAITED))
         used = {step.name for step in steps_below(known.steps.values())} | {"queries_per_second"}
         told = [unused(Option(key)) for key, name in INDEX_OPTIONS.items() if name in numbers and name not in used]
         growth = self.described.get("growth") or self.site.section("growth")

@@ -144,7 +144,7 @@ class QueryOptions(TypedDict, total=False):
 
     qps: Annotated[Amount, option("Queries in a second.", quantity="queries_per_second")]
     search_list: Annotated[Amount, option("Candidates of a search of DiskANN.", quantity="search_list")]
-    beam: Annotated[Amount, option("Reads that a query has outstanding; {default} by default.", quantity="beam_width")]
+    beam: Annotated[Amount, option("Outstanding reads of a query in a shard; {default} by default.", quantity="beam_width")]
     cached_share: Annotated[
         Amount, option("Share of the reads that memory answers; {default} by default.", "F", quantity="cached_read_share")
     ]
@@ -174,6 +174,8 @@ QUERIED = ("read_requests_per_second", "query_block_bytes")
 #: what the drives of its nodes hold and answer, of which storage has one copy and no reads
 ON_NODES = ("index_copy_bytes", "index_replicas", "rebuilds_per_day", "missed_index_reads")
 LOCAL_READS = ("queries_per_second", "index_request_bytes")
+#: what tells the time and the number of the reads that queries wait for
+WAITED = ("queries_per_second", "query_latency", "beam_width", "latency_budget", "stored_index_reads", "index_shards")
 ONE_COPY, OWN_DRIVES = Input(1, note="nodes copy the index of storage"), Input(0, note="drives of the nodes answer queries")
 #: option -> the quantity that it sets
 QUANTITIES = quantities_in(VectorsOptions)

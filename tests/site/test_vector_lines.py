@@ -49,6 +49,8 @@ def test_each_line_by_hand():
     # 2,000 queries of 50 ms with 4 reads each are 400 outstanding: 25 rounds of 2 ms.
     assert read.queue_depth == 400
     assert read.implied_latency == pytest.approx(0.002, rel=0.002)
+    depths = [lines(shards=2, **one)["R-VEC-01"].conditions.queue_depth for one in ({}, {"tier": "nodes", "top_k": 3})]
+    assert depths == [800, 400]  # both shards are read at the same time, records after them
     assert "200,000 reads/s" in found["R-VEC-01"].statement
     assert found["R-VEC-02"].computed == 2 * CODES / 600
     copies, files = 2 * ((10**9 + 1) * SECTOR + CODES), 10**9 * 3332 + 32
@@ -266,12 +268,12 @@ def test_fio_reads_in_the_sizes_and_depth_of_the_queries_and_the_verdict_finds_i
     assert found.measured >= 2 * 100 * SECTOR / 4
 
 
-@given(some.floats(0.01, 1e6), some.floats(1e-3, 1), some.integers(1, 8), some.sampled_from((1, 2, 4)))
+@given(some.floats(0.01, 1e6), some.floats(1e-3, 1), some.integers(1, 8), some.sampled_from((1, 2, 4)), some.integers(1, 9))
 @settings(max_examples=12)
-def test_no_line_allows_a_read_more_time_than_a_query_has(qps, latency, nodes, beam):
-    made = planned(qps=qps, latency=latency, nodes=nodes, beam=beam)
+def test_no_line_allows_a_read_more_time_than_a_query_has(qps, latency, nodes, beam, shards):
+    made = planned(qps=qps, latency=latency, nodes=nodes, beam=beam, shards=shards)
     line = {one.id: one for one in made.requirements}["R-VEC-01"]
-    outstanding, need = line.conditions.queue_depth, qps * 100 * SECTOR
+    outstanding, need = line.conditions.queue_depth, qps * 100 * shards * SECTOR
     least = min(latency / (100 / beam), outstanding * SECTOR / line.value)
     assert line.conditions.implied_latency == pytest.approx(least, rel=1e-6)
     told = [line for line in made.warnings if line.startswith("R-VEC-01: wiki would have to move")]

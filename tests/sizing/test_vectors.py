@@ -154,10 +154,11 @@ def test_shards_add_up_to_the_index(kind, vectors, dimensions, shards):
 def test_shards_never_multiply_the_data_and_all_are_searched():
     one, ten = (value("index_bytes", vectors=10**7, dimensions=1536, index="diskann", shards=shards) for shards in (1, 10))
     assert (one, ten) == (81_920_004_096, 81_920_040_960)
-    options = {"vectors": 10**6, "dimensions": 768, "index": "diskann", "qps": 100, "search_list": 50}
+    options = {"vectors": 10**6, "dimensions": 768, "index": "diskann", "qps": 100, "search_list": 50, "latency": "10 ms"}
     one, four = (ingest.vectors(shards=shards, **options).results for shards in (1, 4))
     assert (one["reads_per_query"].value, four["reads_per_query"].value) == (50, 200)
     assert four["read_bandwidth"].value == 100 * 200 * 4096
+    assert one["latency_budget"].value == four["latency_budget"].value == pytest.approx(0.01 / 13)  # all at the same time
 
 
 def test_memory_answers_reads_and_a_fetch_adds_some():
