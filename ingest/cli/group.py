@@ -15,17 +15,14 @@ import click
 from ingest.cli.main import COMMANDS, INTERRUPTED, command_of, later, overview, refuse, tell
 from ingest.cli.output import forget_choices
 from ingest.configuration import forget_configuration
-from ingest.errors import IngestError, brief, expected_one_of, listed
+from ingest.errors import IngestError, brief, expected_one_of, listed, nearest
 from ingest.files import table_beside
 from ingest.version import __version__
 
 #: Commands with an option that a refusal names: more tell nobody where to go.
 MOST_OTHERS = 3
-#: What a word after the last one that a command takes may be: form -> option.
-_VALUES = {
-    r"[0-9]+( nodes?)?": "--nodes", r"[0-9]+( GPUs?)?": "--gpus", r"\S+[.][a-z]+": "--output",
-    "[0-9.]+[BT]": "--tokens", "[0-9.]+[kKMB]?( [0-9]+)?": "--vectors",
-}  # fmt: skip
+#: A refusal, in one line and without a hint, of the value of an option or of a word that is no file.
+_REFUSED = re.compile("(?!.*; did)(?:.*found )?'?([^':]+)'?(?:, expected one of|: no such file|: cannot be read).*")
 #: A unit that stands apart from its number: `--duration 30 days`.
 _UNIT = re.compile(
     "[kmgtpe]i?b(/s|ps)?|[munµ]?s|h|d|(days?|weeks?|months?|years?|h(ou)?rs?|min(ute)?s?|sec(ond)?s?)"
@@ -80,7 +77,9 @@ def instead_of(option: str, known: Mapping[str, Collection[str]], value: str = "
     called = [one for one in meant_anywhere if one in known]
     called = called or [one for one in known if "-" in one[2:] and "".join(part[0] for part in one[2:].split("-")) == written]
     for said in (one for one in (word, value.lower()) if one not in _LITTLE):
-        taking = [name for name, words in known.items() if said in words and (name in called or not said.isdigit())]
+        # Of a value, those alone that the option may mean: `--column text` means no `--input-format text`.
+        free = not said.isdigit() and not (called and value)
+        taking = [name for name, words in known.items() if said in words and (free or name in called)]
         if taking := [name for name in called if name in taking] or taking:
             return _line(option, "' or '".join(f"{name} {said}" for name in taking[:2]))
     bare = {one.removeprefix("--"): one for one in known}  # two dashes in common make no likeness
@@ -122,9 +121,13 @@ def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = 
     """
     plain = re.sub("[-_]", "", word).lower()
     parts = re.split("[-_]", word.lower())
-    called = meant_by("commands", plain) + [one for one in parts if one in known]
+    called = [one for one in known if one.replace("-", "") == plain] + meant_by("commands", plain)
+    called += [one for one in parts if one in known]
     called += [one for part in parts for one in meant_by("commands", part)]
     called += [f"{one} {word}" for one in meant_by("commands", f".{plain.rpartition('.')[2]}")]
+    theirs = " ".join(elsewhere()["commands"].values()).split()
+    if not nearest(word, known):  # a misspelt word of others
+        called += [one for near in re.findall("'(.+)'", nearest(plain, theirs)) for one in meant_by("commands", near)]
     if meant := _of_catalog(word, plain, rest) or next(iter(called), ""):
         return f"no such command '{word}'; did you mean 'ingest {meant}'?"
     return f"no such command '{word}', {expected_one_of(word, known)}"
@@ -166,11 +169,17 @@ def _option_of(word: str) -> str:
 def _surplus(words: str, ctx: click.Context | None) -> str:
     """The line for words that a command does not take: the options that they may be the value of."""
     known = [name for one in ctx.command.params for name in one.opts] if ctx is not None else []
+    return (
+        f"found {brief(words)}{_taking(words, 'surplus', known) or ', expected an option before it, or quotes around a name'}"
+    )
+
+
+def _taking(words: str, table: str, known: Collection[str]) -> str:
+    """The options of a command that take words which something else refuses, such as `--cache 512GB`; empty without any."""
     first = words.split()[0]
-    fitting = [one for form, one in _VALUES.items() if re.fullmatch(form, words)] + [_option_of(first)]
-    meant = [f"'{one} {first}'" for one in fitting if one in known]
-    hint = "; did you mean " + " or ".join(meant) + "?" if meant else ", expected an option before it, or quotes around a name"
-    return f"found {brief(words)}{hint}"
+    fitting = [option for option, form in elsewhere()[table].items() if re.fullmatch(form, words)] + [_option_of(first)]
+    meant = [f"'{option} {first}'" for option in fitting if option in known]
+    return f"; did you mean {' or '.join(meant)}?" if meant else ""
 
 
 def _line(option: str, meant: str) -> str:
@@ -286,8 +295,10 @@ class Commands(click.Group):
             if isinstance(error, click.BadOptionUsage):
                 about = [str(one.help) for one in own if isinstance(one, click.Option) and error.option_name in one.opts]
                 raise click.UsageError(f"{error.message.rstrip('.')}: {about[0]}" if about else error.message) from None
-            names = {name.strip("-").replace("-", "_") for one in own for name in one.opts}
-            raise in_words_of_command(error, names) from None
+            opts = [name for one in own for name in one.opts]
+            if refused := _REFUSED.fullmatch(str(error)):
+                error.args = (f"{error}{_taking(refused[1], 'refused', opts)}",)
+            raise in_words_of_command(error, {name.strip("-").replace("-", "_") for name in opts}) from None
 
     def get_help(self, ctx: click.Context) -> str:
         return overview()

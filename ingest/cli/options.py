@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ from ingest import JOB
 from ingest.cli.main import later, tell
 from ingest.cli.output import QUIET, VERBOSE, choose
 from ingest.engine.question import Argument, Declared, arguments_of
-from ingest.errors import IngestError, RequirementNotMet, expected_one_of
+from ingest.errors import IngestError, RequirementNotMet, one_of
 from ingest.files import note_outputs, table_beside, write_whole
 from ingest.reports.page import FORMATS
 
@@ -28,8 +28,7 @@ class OneOf(click.Choice[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         meant = value if value in self.choices else str(value).lower()
-        if meant not in self.choices:
-            self.fail(f"found '{value}', {expected_one_of(value, self.choices)}", param, ctx)
+        one_of(param.opts[-1] if param else self.name, meant, self.choices)
         return str(meant)
 
 
@@ -99,28 +98,20 @@ def stacked(options: list[Callable[[Command], Command]]) -> Callable[[Command], 
     return decorate
 
 
-def _kept(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
+def _keep(name: str, _: click.Context, __: click.Parameter, value: bool) -> None:
     """Keep a flag for what prints the result."""
-
-    def keep(_: click.Context, __: click.Parameter, value: bool) -> None:
-        if value:
-            choose(name)
-
-    return keep
+    if value:
+        choose(name)
 
 
 #: How much is printed.
 detail_options = stacked(
     [
-        click.option(
-            "-v",
-            "--verbose",
-            is_flag=True,
-            expose_value=False,
-            callback=_kept(VERBOSE),
-            help="Print everything: further results, tables, assumptions, sources, all cautions.",
-        ),
-        click.option("-q", "--quiet", is_flag=True, expose_value=False, callback=_kept(QUIET), help="Print only the answer."),
+        click.option(*names, is_flag=True, expose_value=False, callback=partial(_keep, kept), help=text)
+        for kept, text, *names in (
+            (VERBOSE, "Print everything: further results, tables, assumptions, sources, all cautions.", "-v", "--verbose"),
+            (QUIET, "Print only the answer.", "-q", "--quiet"),
+        )
     ]
 )
 

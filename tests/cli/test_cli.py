@@ -380,6 +380,9 @@ def test_options_of_other_tools_lead_to_ours():
         ("train --params 8B", 2, "did you mean '--set parameters=8B'?"), ("bw imagenet h100", 2, "is a data set"),
         ("bw cosmoflow h100 -n 8", 2, "did you mean '--nodes'?"), ("dataset --size 9TB", 2, "did you mean '--raw-bytes'?"),
         ("fit --read 5GB/s", 2, "did you mean '--read-bandwidth'?"), ("bw vit-b16 h100 --nodes 1-64", 2, "a range is 1..64"),
+        ("badwidth cosmoflow h100", 2, "did you mean 'ingest bw'?"), ("measure . --sample 1%", 2, "; did you mean '--tolerance 1%'?"),
+        ("checkpoint llama3-8b --format torch", 2, "; did you mean '--layout torch'?"), ("plan none.yaml", 1, "writes one)\n"),
+        ("feed cosmoflow --cache 9GB", 2, "; did you mean '--cache-memory 9GB'?"), ("bw bert --nvl72", 2, "mean '--node'?"),
         ("model llama3", 2, "may be llama3-8b, llama3-70b, llama3-405b and"), ("verdict tests", 2, "as in `ingest verdict"),
     ],
 )  # fmt: skip
