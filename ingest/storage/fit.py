@@ -52,6 +52,7 @@ from ingest.storage.system_quantities import (
     with_drives,
     with_technology,
 )
+from ingest.text import visible
 from ingest.units import display, parse, physical
 
 COMPARED = ("system", "service", "software")  # Classes that `all` compares; entries of other classes are given by id
@@ -464,7 +465,7 @@ def offers_in(path: str | Path, plan: Plan, priority: str) -> tuple[Offer, ...]:
     lines = [one for one in plan.requirements if PRIORITIES.index(one.priority) <= PRIORITIES.index(priority)]
     try:
         for body in data.get("offers", [data]) if data.get("command") == "response" else ():
-            name, values = str(body.get("name") or Path(body["file"]).stem), dict[str, float]()
+            name, values = visible(str(body.get("name") or Path(body["file"]).stem)), dict[str, float]()
             rows = {row["id"]: row for row in body["requirements"]}
             for line in lines:
                 row = rows.get(line.id)

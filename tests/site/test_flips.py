@@ -290,10 +290,11 @@ def test_offers_are_turned_by_the_values_that_they_state(run, tmp_path):
     ingest.report(site, output=tmp_path / "buyer.md", offers=path)
     assert "| b | R-READ-01 holds | " in (tmp_path / "buyer.md").read_text(encoding="utf-8")
     # An offer of which no value decides a line meets none in any draw.
+    written["offers"][0]["name"] = "a\x1b[31m"
     for one in decided.values():
         one["result"] = "not answered"
     path.write_text(json.dumps(written), encoding="utf-8")
-    assert "  a: complies\n  b: undecided. " in run("fit", site, "--flip", "--offers", path).out
+    assert "  a\ufffd[31m: complies\n  b: undecided. " in run("fit", site, "--flip", "--offers", path).out
     with pytest.raises(UsageError, match="--offers: systems are not named to vendors"):
         ingest.report(site, output=tmp_path / "tender.md", offers=path, for_vendor=True)
     for change, refusal in (
