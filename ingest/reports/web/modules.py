@@ -203,8 +203,8 @@ class Program:
                     self._stated.append(way)
                     self.needs |= {*way.formulas}
                     waiting += self._used(way.module, way.node) if isinstance(way.node, ast.Expr) else ()
-            named = [id for id in self._rows if id in self.words]
-            waiting += [one for id in named for one in self._used(*self._rows.pop(id))]
+            named = [one for one in self._rows if one in self.words]
+            waiting += [used for one in named for used in self._used(*self._rows.pop(one))]
         for module, name in (one.split(":") for one in self.tables):
             left_out = {id(row) for _, row in self._rows.values()}
             rows = self._elements(module, name)
