@@ -175,8 +175,7 @@ class BandwidthOptions(MachineOptions, RateOptions, CommonOptions, total=False):
     sizes: Annotated[
         str | Path | None,
         option(
-            "Sizes of samples that differ: p10=SIZE,p50=SIZE,max=SIZE, or the JSON file of `ingest measure --samples`.",
-            "SIZES",
+            "Sizes of samples that differ: p10=SIZE,p50=SIZE,max=SIZE, or the JSON file of `ingest measure --samples`.", "SIZES"
         ),
     ]
 

@@ -220,10 +220,7 @@ QUANTITIES = quantities_in(RlOptions)
 #: What `rl` answers.
 QUESTION = Question(
     "rl",
-    (
-        *(Shown(name, main=name not in BESIDE) for name in RESULTS),
-        Shown("rl_retained_bytes"),
-    ),
+    (*(Shown(name, main=name not in BESIDE) for name in RESULTS), Shown("rl_retained_bytes")),
     (
         (
             "Needs",

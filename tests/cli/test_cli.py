@@ -363,29 +363,7 @@ def test_options_of_other_tools_lead_to_ours():
     assert {f"--{ours}" for ours in elsewhere()["options"]} <= every
 
 
-@pytest.mark.parametrize(
-    ("line", "code", "said"),
-    [
-        ("help", 0, "Usage: "), ("help catalog list", 0, "catalog list [OPTIONS]"), ("version", 0, "ingest, version "),
-        ("-V", 0, "ingest, version "), ("help bandwidth", 2, "no such command 'bandwidth'"),
-        ("bw cosmoflow h100 --json", 2, "did you mean '--format json'?"), ("bw --zebra", 2, "--help-all` lists them"),
-        ("checkpoint llama3-8b --tp 4", 2, "did you mean '--tensor-parallel'?"),
-        ("bw resnet50 --gpus h100", 2, "its kind goes to --gpu"), ("explain cosmoflow h100", 2, "the first word is a quantity"),
-        ("bandwidth unet3d h100", 2, "did you mean 'ingest bw'?"), ("gpus", 2, "did you mean 'ingest catalog list gpus'?"),
-        ("catalog models", 2, "did you mean 'ingest catalog list models'?"), ("catalog h100", 2, "`ingest catalog show h100`"),
-        ("checkpoint llama3-8b --interval 30m", 1, "; set --nodes"), ("accept a.yaml --fio", 2, "did you mean '--tool fio'?"),
-        ("bw cosmoflow h100 --workers 8", 2, "; `ingest feed` and `ingest observe` have it"),
-        ("bw cosmoflow h100 --node 4", 2, "node '4' is a number, expected an id; `nodes` takes how many there are"),
-        ("checkpoint llama3-8b --sync", 2, "did you mean '--mode sync'?"),
-        ("train --params 8B", 2, "did you mean '--set parameters=8B'?"), ("bw imagenet h100", 2, "is a data set"),
-        ("bw cosmoflow h100 -n 8", 2, "did you mean '--nodes'?"), ("dataset --size 9TB", 2, "did you mean '--raw-bytes'?"),
-        ("fit --read 5GB/s", 2, "did you mean '--read-bandwidth'?"), ("bw vit-b16 h100 --nodes 1-64", 2, "a range is 1..64"),
-        ("badwidth cosmoflow h100", 2, "did you mean 'ingest bw'?"), ("measure . --sample 1%", 2, "; did you mean '--tolerance 1%'?"),
-        ("checkpoint llama3-8b --format torch", 2, "; did you mean '--layout torch'?"), ("plan none.yaml", 1, "writes one)\n"),
-        ("feed cosmoflow --cache 9GB", 2, "; did you mean '--cache-memory 9GB'?"), ("bw bert --nvl72", 2, "mean '--node'?"),
-        ("model llama3", 2, "may be llama3-8b, llama3-70b, llama3-405b and"), ("verdict tests", 2, "as in `ingest verdict"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("line", "code", "said"), table("cli/guesses.yaml"))
 def test_guesses_get_an_answer_or_the_line_that_leads_there(run, line, code, said):
     found = run(*line.split())
     assert found.code == code
