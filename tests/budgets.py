@@ -19,10 +19,10 @@ CHOICES = ("choose", "choose_first", "withdraw")
 BUDGETS = {
     "lines of the package": 81_516,
     "modules": 300,
-    "functions with at most five lines, %": 49.32,
+    "functions with at most five lines, %": 49.25,
     "choices outside the engine": 0,
-    "literals of quantity names outside the formulas": 5_628,
-    "lines of the tests": 50_893,
+    "literals of quantity names outside the formulas": 5_616,
+    "lines of the tests": 50_879,
     "pages of documentation": 107,
     "arrows up, by import or by name": 0,
 }
