@@ -71,9 +71,8 @@ def steady_part(times: Sequence[float], totals: Sequence[float], *, by_amount: b
 
 
 def _faster_end(times: Sequence[float], totals: Sequence[float], found: Steady) -> Steady:
-    """What lies before or after a steady part where it is as sustained, and faster on average: a rate that bursts is no level,
-    and the job still took that much.
-    """
+    """What lies before or after a steady part, where it is as sustained and faster on average; else the steady part."""
+    # A rate that bursts is no level, and the job still took that much.
     rate = (totals[found.last] - totals[found.first]) / found.window.seconds
     for first, last in ((0, found.first), (found.last, len(times) - 1)):
         seconds, amount = times[last] - times[first], totals[last] - totals[first]

@@ -24,7 +24,7 @@ from ingest.units import display
 DATES = ("issued", "answers_by")
 #: Nodes from which the terms of large systems are suggested: an assumption of ours.
 SMALL_SITE = 32
-#: the line that the cover names beside the headline
+#: the lines of restores: the cover names the larger one beside the headline
 RESTORES = ("R-RESTART-01", "R-RESTART-02")
 #: facts of the cover that a vendor needs
 COVER = {"buyer": "who buys", "reference": "under which reference", "answers_by": "until when", "contact": "whom they ask"}

@@ -106,7 +106,7 @@ class DeepSeek(NamedTuple):
     ) -> Iterator[TableRow]:
         """Return the rows of one model: so many layers with an indexer, all where None, and further rows of each layer.
 
-        In `still` layers the heads have no positions, and as wide.
+        In so many layers, `still`, heads of the same width have no positions.
         """
         a = latent(config, *self.widths)
         if self.mlp_bias is False:
