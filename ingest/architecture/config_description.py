@@ -230,6 +230,8 @@ def _missing(config: ModelConfig, data: Mapping[str, Any], packed: bool) -> dict
         missing["weights_bytes"] = f"the release is quantized ({str(method)[:40]}) {how}; use --precision"
     if "model_type" not in data:
         why = "those of a diffusion model follow from the size of its images, their text and the number of steps"
+        if str(data["_class_name"]).endswith("Network"):
+            why = "those of this network follow from the size of its images, sound or text, which its weights do not tell"
         missing |= dict.fromkeys((*TOKEN_COLUMNS, "active_weight_parameters"), why)
     if str(config.data.get("model_type", "")).startswith(("dflash", "dflare", "dspark", "domino")):
         why = "those of a draft model that proposes blocks follow from the tokens of a block and the states that it reads"

@@ -23,7 +23,7 @@ WIDTH = 72  # letters of a refusal, after "ingest: "
 _STORED = (
     r"awq|gptq(-[2-8]b-\d+g)?|autoround|gguf\d?|ggml|mlc|q[0-8]f(16|32)(-[01])?|f16|f32|1k|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|"
     r"nvfp4(-v\d)?|mxfp[48]|int4|int8|[2-8]-?bits?|w[48]a(16|8|4)|w4afp8|w-[a-z0-9]+-a-[a-z0-9]+|g128|ct|paddle|diffusers|"
-    r"oq[2-8](\.\d)?e?|\d(\.\d+)?bpw|h[68]|exl4|hqq|dwq\d?|sym|asym|kv|unquantized|ov|npu\d?|nvfp4a16|"
+    r"oq[2-8](\.\d)?e?|\d(\.\d+)?bpw|bpw\d(\.\d+)?|mnn|rkllm|rknn|qnn|coreml|litert(-lm)?|tflite|torchao|quanto|vptq|h[68]|exl4|hqq|dwq\d?|sym|asym|kv|unquantized|ov|npu\d?|nvfp4a16|"
     r"gs\d+|g\d+|dq\d(plus)?(-k-m)?|qat|dynamic|static|per-?tensor|sharded|optiq|ud|mixed|unsloth|imatrix|marlin|quantized|onnx|cloud|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
 )
 #: Words for what a release was tuned or converted for, and for its first version: they change no structure either. Base
@@ -63,7 +63,7 @@ _SERVING = {
 #: Owners on the hub whose releases are those of others, converted.
 _CONVERTING = {
     "ai-modelscope", "bartowski", "llm-research", "lmstudio-community", "mlx-community", "modelscope", "mradermacher",
-    "onnx-community", "openvino", "optimum", "redhatai", "thebloke", "unsloth", "xenova",
+    "onnx-community", "openvino", "optimum", "redhatai", "taobao-mnn", "thebloke", "unsloth", "xenova",
 }  # fmt: skip
 
 
@@ -90,20 +90,27 @@ class Release(NamedTuple):
         import json
 
         # Files of diffusers name a class, others a family.
-        found: dict[str, Any] = {"_class_name" if self.model_type.endswith("Model") else "model_type": self.model_type}
+        found: dict[str, Any] = {"_class_name" if self.model_type.endswith(("Model", "Network")) else "model_type": self.model_type}
         for item in self.config.split(" "):
             place, _, value = item.partition("=")
             *tables, last = place.split(".")
             inner = found
             for table in tables:
                 inner = inner.setdefault(table, {})
-            inner[last] = json.loads(value)
+            inner["weights" if last == "tensors" else last] = _tensors(value) if last == "tensors" else json.loads(value)
         return found
 
     @property
     def names(self) -> tuple[str, ...]:
         """All its names."""
         return (self.id, *([self.hub] if self.hub else ()), *self.also)
+
+
+def _tensors(written: str) -> list[dict[str, Any]]:
+    """Rows of weights by their shapes alone, `64x3x7x7,2*128x64`: what passes through them is not told."""
+    pairs = (one.rpartition("*") for one in written.split(","))
+    found = [(int(number or 1), [int(width) for width in shape.split("x")]) for number, _, shape in pairs]
+    return [{"name": "tensors" if shape[1:] else "vectors", "shape": shape, "count": n, "passes": 0} for n, shape in found]
 
 
 @lru_cache(maxsize=2**14)  # all names, however many catalogs a process opens
@@ -120,6 +127,7 @@ def spellings(name: str) -> Iterator[str]:
     makers = _MAKERS if not owner or stored_as(whole) or re.match(rf"({_MAKERS})\b", owner) else "-"
     whole = re.sub(rf"\s*\(({_EFFORT})\)$", "", whole)
     whole = re.sub(rf"^({_TASKS})-|(?<=\db)-f$", "", whole)
+    whole = re.sub(r"\.(\w+_)?in1k(_\d+)*$", "", whole)  # timm tells the weights of its 1,000 classes after a point
     whole = re.sub(r"^(fw-|cc-|coding-|(us|us-gov|eu|apac|global|jp|au|in|ca)\.)", "", whole)  # services, and their regions
     offered = re.sub(rf"([-:]({_OFFERED}))+$", "", whole)
     whole, offered = (re.sub(r"[\s_:]+|[.](?=i?q\d|b?f(16|32)|gguf|w\da\d)", "-", one) for one in (whole, offered))
