@@ -376,12 +376,19 @@ def _results(known: Quantities, clients: Clients) -> tuple[dict[str, Quantity], 
         found.pop("unstalled_bandwidth_per_gpu", None)
         unknown.pop("unstalled_bandwidth_per_gpu", None)
     tree = Tree(found)
-    results = {name: Quantity(step.value, unit_of(step.name), *(tree.range_of(name) or ())) for name, step in found.items()}
-    share = results.get("implied_flops_utilization")
-    if share is not None and share.value <= 1 < (share.high or 0):
-        # The ends of the rate were found with the typical FLOPs; together with other FLOPs no run passes the peak.
-        results["implied_flops_utilization"] = share._replace(high=1.0)
+    ends = {"implied_flops_utilization": partial(_within_peak, tree)}
+    results = {
+        name: Quantity(step.value, unit_of(step.name), ends=partial(ends.get(name, tree.range_of), name))
+        for name, step in found.items()
+    }
     return results, unknown
+
+
+def _within_peak(tree: Tree, name: str) -> tuple[float, float] | None:
+    """The range of a share of the peak. The ends of the rate were found with the typical FLOPs; together with other FLOPs no run
+    passes the peak."""
+    found = tree.range_of(name)
+    return found if found is None or tree.steps[name].value > 1 else (found[0], min(found[1], 1.0))
 
 
 def warnings_for(
