@@ -134,8 +134,8 @@ class Estimate(Answer, Frozen, kw_only=True):
         """The results of every evidence level that exists, for comparison: few who ask in a loop read them."""
         found, fixed = self.evidence, self.evidence.fixed
         plain = {name: item for name, item in fixed.items() if name not in OUTCOMES}
-        own = [fixed, *[plain] * (len(found.levels) - 1)]  # what users give changes the level in use
-        pairs = zip(found.levels, own, strict=True)
+        # What users give changes the level in use.
+        pairs = [(found.level, fixed), *((one, plain) for one in found.others())]
         return tuple(
             (one, _results(Quantities({**found.common, **one.given, **given}), self.clients)[0]) for one, given in pairs
         )
@@ -193,7 +193,7 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
         name: from_fields({"client_bandwidth_per_node": catalog.get(Storage, one).client_read_bandwidth})
         for name, one in CLIENTS.items()
     }
-    job, model, best = basis.job, basis.model, basis.levels[0]
+    job, model, best = basis.job, basis.model, basis.level
     known = Quantities(basis.known)
     if "gpus_per_node" in known.given and (size := known.value("gpus")) > MOST_GPUS:
         raise option_error("nodes", f": found {size:,.0f} GPUs, expected at most {MOST_GPUS:,.0f}")
@@ -285,7 +285,10 @@ def _summed(items: Sequence[Input]) -> Input:
 def place_requirement(basis: RateBasis, known: Quantities) -> None:
     """Give what a tender counts of a job beside its estimate: the rate that all evidence supports, its nodes, their caches."""
     job, model, node = basis.job, basis.model, basis.node
-    dispute, stated = disputed(basis.levels), known.given.get("sample_bytes") if "sample_bytes" in job.numbers else None
+    dispute, stated = (
+        disputed(basis.level, basis.others),
+        known.given.get("sample_bytes") if "sample_bytes" in job.numbers else None,
+    )
     measured = foreign_size(model, job.encoding, stated if "sample_bytes" not in job.settings else None, job.numbers)
     if dispute is None and measured is None:
         known.state("evidence_supports_estimate")
@@ -330,7 +333,7 @@ def _question(basis: RateBasis, known: Quantities, results: Results) -> Question
         conditions.append("samples read whole")
     if "supported_rate" in known.given and known.value("supported_rate") < known.value(RATE):
         # The rate of the evidence level in use; of several protocols it is the median.
-        conditions.append("median rate" if basis.levels[0].basis == "measured" else basis.levels[0].basis)
+        conditions.append("median rate" if basis.level.basis == "measured" else basis.level.basis)
     if drawable is not None and drawable.value < estimated.value:
         conditions.append("beyond the NICs")
     if cold is not None and mandatory.value < cold.value:
@@ -385,8 +388,7 @@ def _results(known: Quantities, clients: Clients) -> tuple[dict[str, Quantity], 
 
 
 def _within_peak(tree: Tree, name: str) -> tuple[float, float] | None:
-    """The range of a share of the peak. The ends of the rate were found with the typical FLOPs; together with other FLOPs no run
-    passes the peak."""
+    """The range of a share of the peak: its ends are those of the rate at typical FLOPs, and with others no run passes it."""
     found = tree.range_of(name)
     return found if found is None or tree.steps[name].value > 1 else (found[0], min(found[1], 1.0))
 
@@ -404,7 +406,7 @@ def warnings_for(
     implied = {"tokens_per_sample"} if job.bytes_per_token is not None else set()
     implied |= {"sequence_length"} if basis.model is not None else set()
     # The evidence of a rate by its size takes the batch in.
-    implied |= {BATCH if BATCH in job.settings else TOKENS} if basis.levels[0].is_sized else set()
+    implied |= {BATCH if BATCH in job.settings else TOKENS} if basis.level.is_sized else set()
     idle = [unused(Option(option)) for name, option in named.items() if name not in used and name not in implied]
     return messages(found) + idle
 
@@ -418,11 +420,11 @@ def sizes_unused(known: Quantities) -> Finding | None:
 
 def rate_warnings(basis: RateBasis, quantity: Callable[[str], Valued | None]) -> list[str]:
     """Warnings about the rate alone, for the commands that rest on it; `quantity` gives what is known by name."""
-    return [*basis.levels[0].warnings, *messages(_of_rate(basis, quantity))]
+    return [*basis.level.warnings, *messages(_of_rate(basis, quantity))]
 
 
 def _of_rate(basis: RateBasis, quantity: Callable[[str], Valued | None]) -> Iterator[Finding | None]:
-    words = {"basis": basis.levels[0].basis, "family": basis.model.family if basis.model is not None else ""}
+    words = {"basis": basis.level.basis, "family": basis.model.family if basis.model is not None else ""}
     yield finding("W01", words=words)
     yield finding("W02", quantity, words)
     yield finding("W33", quantity, words)
@@ -449,7 +451,7 @@ def _of_job(basis: RateBasis, results: Results, clients: Clients) -> Iterator[Fi
         yield finding("W04", words={"text": "part"}, part=PARTIAL)
     if job.sample_sizes and UNREAD in job.sample_sizes["sample_bytes"].note:
         yield finding("W54", words={"samples": "unread"}, unread=UNREAD)
-    if job.protocol and basis.levels[0].given.keys() != {RATE}:
+    if job.protocol and basis.level.given.keys() != {RATE}:
         yield finding("W10", words={"protocol": "not measured"})
     if job.protocol and "samples_per_second" in job.numbers:
         yield finding("W11", words={"protocol": "rate given"})
@@ -484,7 +486,7 @@ def _of_dataset(basis: RateBasis, results: Results, quantities: Quantities) -> I
 def _of_precision(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
     """Another precision may be faster, and then needs more of the storage."""
     job, rates, gpu = basis.job, basis.rates, basis.gpu
-    level = basis.levels[0].basis
+    level = basis.level.basis
     if rates is None or gpu is None or job.precision is not None or level not in ("measured", "transferred"):
         return
     if basis.precision != "bf16":
