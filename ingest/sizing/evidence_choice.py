@@ -360,7 +360,8 @@ def _measured(ladder: Ladder, gpu: Gpu) -> EvidenceLevel | None:
 def _levels(ladder: Ladder, gpu: Gpu) -> list[EvidenceLevel]:
     """The levels that exist, the best one first."""
     rates, precision, protocol, flops = ladder.rates, ladder.precision, ladder.protocol, ladder.flops
-    top, levels = evidence_ladder.peak(gpu, precision, flops), list[EvidenceLevel | None]()
+    top = evidence_ladder.peak(gpu, precision, flops)
+    levels: list[EvidenceLevel | None] = []
     if rates is not None:
         kind = (gpu.path, precision, protocol)
         levels = [
