@@ -215,7 +215,7 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
     of = f"{results['gpus'].value:,.0f} × " if "gpus" in results else ""
     machine = f"{of}{basis.gpu.name if basis.gpu else 'GPU'}, {display(known.given['nodes'].value, 'node')}"
     rate = "the rate you gave" if best.basis == "given" else best.basis
-    answer = Estimate(
+    return Estimate(
         question=_question(basis, known, results),
         title=f"{model.name if model else 'Your model'} on {machine}, {basis.precision}: {rate}",
         chosen=_chosen(basis),
@@ -223,7 +223,7 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
         results=results,
         unknown=unknown,
         tables={},
-        warnings=(),
+        cautions=_cautions,
         catalog=catalog,
         unmet=next((unknown[name] for name in NEEDED if name in unknown), ""),
         job=job,
@@ -235,14 +235,13 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
         evidence=basis,
         clients=clients,
     )
-    return revised(
-        answer,
-        warnings=(
-            *best.warnings,
-            *warnings_for(basis, results, known, answer.used, clients),
-            *contradictions(known, job.settings),
-        ),
-    )
+
+
+def _cautions(answer: Estimate) -> Iterator[str]:
+    asked, known = answer.evidence, answer.known
+    yield from asked.level.warnings
+    yield from warnings_for(asked, answer.results, known, answer.used, answer.clients)
+    yield from contradictions(known, answer.job.settings)
 
 
 def _place_embeddings(known: Quantities, model: Model | None, counted: Sequence[RowClass]) -> None:

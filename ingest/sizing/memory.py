@@ -400,7 +400,7 @@ def memory(
             if name not in answer.used and not (name.endswith("_parallel") and value == 1):
                 idle.append(unused(Option(f"set.{name}" if name in settings else options_of[name])))
         idle += [unused(Option(name)) for name, given in flags.items() if given and not step]
-    return revised(answer, warnings=(*answer.warnings, *idle, *contradictions(known, settings)))
+    return revised(answer, cautions=(*answer.warnings, *idle, *contradictions(known, settings)))
 
 
 def _states(asked: Mapping[str, Any], size: ModelSize, catalog: Catalog) -> tuple[Recipe, Optimizer]:

@@ -319,8 +319,8 @@ def train(
         # Where the configuration of the user names it; no price is converted.
         chosen["currency"] = {"value": currency.currency, "from": currency.origins["currency"]}
     unmet = run.saved.unmet if run.saved is not None else ""
-    answer = Answer(QUESTION, _title(run), chosen, known, results, unknown, {}, (), catalog, unmet, options=("gpu", *asked))
-    return revised(answer, warnings=tuple(dict.fromkeys(_warnings(answer, run, numbers, settings, catalog))))
+    cautions = partial(_warnings, run, numbers, settings, catalog)
+    return Answer(QUESTION, _title(run), chosen, known, results, unknown, {}, cautions, catalog, unmet, options=("gpu", *asked))
 
 
 def _optimal(model: str | None, gpu: str | None, asked: dict[str, Any]) -> Answer:
@@ -497,7 +497,7 @@ def _chosen(run: Run, mode: str) -> dict[str, dict[str, Any]]:
 
 
 def _warnings(
-    answer: Answer, run: Run, numbers: Mapping[str, float], settings: Mapping[str, float], catalog: Catalog
+    run: Run, numbers: Mapping[str, float], settings: Mapping[str, float], catalog: Catalog, answer: Answer
 ) -> Iterator[str]:
     if run.rate is not None:
         yield from rate_warnings(run.rate, answer.results.get)
