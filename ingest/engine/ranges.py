@@ -117,9 +117,10 @@ class Tree:
         if key not in self._computed:
             changed = {step: end for one, end in corner.items() for step in self.uncertain[one]}
             inputs = frozenset(corner)
-            if inputs != self._walked[0]:  # walked once for both ends of an input
-                self._walked = inputs, self.above(changed)
-            values = self.again(changed, self._walked[1])
+            walked = self._walked
+            if inputs != walked[0]:  # walked once for both ends of an input
+                self._walked = walked = inputs, self.above(changed)
+            values = self.again(changed, walked[1])
             self._computed[key] = {step: float(values[step]) for step in self.steps.values() if step in values}
         return self._computed[key]
 

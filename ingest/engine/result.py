@@ -199,7 +199,8 @@ class Answer(InteractiveResult, Frozen):
     results: Mapping[str, Quantity]  # quantities by name
     unknown: Mapping[str, str]  # the reason why a result is missing, by its name
     tables: Mapping[str, Table]  # further tables: rows of plain values by column name
-    warnings: tuple[str, ...]  # one line each
+    #: the warnings, or what gives those of the answer: who asks in a loop for a number reads none
+    cautions: tuple[str, ...] | Callable[[Any], Iterable[str]]
     catalog: Sources  # where entries and sources come from
     unmet: str = ""  # the requirement that is not met, or the result that is required and missing; empty otherwise
     cited: tuple[tuple[str, str, str], ...] = ()  # sources of the tables, as (id, where, what is assumed or empty)
@@ -212,6 +213,11 @@ class Answer(InteractiveResult, Frozen):
 
     def __post_init__(self) -> None:
         self.known.freeze()
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """One line each."""
+        return self.cautions if isinstance(self.cautions, tuple) else tuple(dict.fromkeys(self.cautions(self)))
 
     @property
     def command(self) -> str:

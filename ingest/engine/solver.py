@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -265,7 +266,7 @@ class Quantities:
             name: Quantity(
                 step.value,
                 unit_of(step.name) if step.formula is None else step.formula.unit,
-                *((ranged and tree.range_of(name)) or ()),
+                ends=partial(tree.range_of, name) if ranged else None,
             )
             for name, step in found.items()
         }

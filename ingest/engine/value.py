@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple, NoReturn, TypeVar, dataclass_transform
 
 from ingest.engine.messages import Message, Option
@@ -12,6 +12,8 @@ from ingest.units import display
 AnyFrozen = TypeVar("AnyFrozen", bound="Frozen")
 #: The default of a field that is a table without entries; nobody writes into it. It goes into JSON as it is.
 EMPTY: Mapping[str, Any] = {}
+#: What gives the low and the high end of a result; None where no range reaches it.
+Ends = Callable[[], tuple[float, float] | None]
 
 
 @dataclass_transform(frozen_default=True)
@@ -124,17 +126,47 @@ def derived(value: Any, where: str, *, note: str = "") -> Input:
     return Input(value, source="arithmetic", where=where, grade="derived", note=note)
 
 
-class Quantity(NamedTuple):
-    """A result: base units, and its range where a spread is known.
+class Quantity:
+    """A result: base units, and its range where a spread is known. A range that `ends` gives is computed when it is read: who
+    asks in a loop for a number needs no range of it.
 
     >>> print(Quantity(827.5e9, "B/s", 314.5e9, 827.5e9))
     827.5 GB/s (770.7 GiB/s), 314.5 GB/s to 827.5 GB/s
+    >>> Quantity(2, "B", ends=lambda: (1, 3)) == Quantity(2, "B", 1, 3)
+    True
     """
 
-    value: float
-    unit: str
-    low: float | None = None
-    high: float | None = None
+    def __init__(
+        self, value: float, unit: str, low: float | None = None, high: float | None = None, ends: Ends | None = None
+    ) -> None:
+        self.value, self.unit, self._ends = value, unit, ends or (low, high)
+
+    @cached_property
+    def _range(self) -> tuple[float | None, float | None]:
+        return self._ends if isinstance(self._ends, tuple) else self._ends() or (None, None)
+
+    @property
+    def low(self) -> float | None:
+        """The low end; None where no spread is known."""
+        return self._range[0]
+
+    @property
+    def high(self) -> float | None:
+        """The high end; None where no spread is known."""
+        return self._range[1]
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from (self.value, self.unit, *self._range)
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, Quantity) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy has its range."""
+        return Quantity, tuple(self)
 
     @property
     def display(self) -> str:

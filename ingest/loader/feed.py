@@ -387,7 +387,7 @@ def feed(
         results=Deferred(all_results, ready),
         unknown=Deferred(all_unknown),
         tables=Deferred(tables),
-        warnings=tuple(_warnings(known, rate, loader, first, own)),
+        cautions=tuple(_warnings(known, rate, loader, first, own)),
         catalog=catalog,
         unmet=missed if asked["utilization"] is not None and found.median < accepted else "",
         own=every,
@@ -398,7 +398,7 @@ def feed(
     named_by |= {name: Option(f"set.{name}") for name in rate.job.settings}
     idle = [unused(one) for name, one in named_by.items() if name not in used]
     idle += [unused(Option("decoder"))] if decoder is not None and not any(name in used for name in DECODED) else []
-    return revised(answer, warnings=(*answer.warnings, *idle, *contradictions(known, rate.job.settings)))
+    return revised(answer, cautions=(*answer.warnings, *idle, *contradictions(known, rate.job.settings)))
 
 
 def _job(

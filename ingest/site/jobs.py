@@ -232,14 +232,14 @@ class SiteJob:
         known.state("data_read", *(["rate_disputed"] if "suggested_rate" in known.given else ()))
         words = {"cluster": job["cluster"], "model": job.get("model", ""), "data": job.get("data", "")}
         if basis is not None:
-            words |= {"basis": basis.levels[0].basis, "gpu": basis.gpu.id if basis.gpu else ""}
+            words |= {"basis": basis.level.basis, "gpu": basis.gpu.id if basis.gpu else ""}
         words |= self._request(known, model)
         words |= {"mode": policy.mode} if policy else {}
         row = QuantityRow(self.name, words, known, policy and policy.known)
         if basis is not None and MIXED not in known.cases and sizes_in(self.site, job.get("data", "")) is not None:
             told += tuple(messages([sizes_unused(known)]))
         warnings = (*told, *(policy.warnings if policy else ()), *contradictions(known, _settings(job)))
-        sized = basis is not None and basis.levels[0].is_sized and basis.job.scaling == "published"
+        sized = basis is not None and basis.level.is_sized and basis.job.scaling == "published"
         return JobPlan(row, basis and basis.job, policy, warnings, sized)
 
     def _once(self, question: object, answer: Callable[[], Any]) -> Any:
@@ -281,7 +281,7 @@ class SiteJob:
         said = {JOB_QUANTITIES[name]: item for name, item in numbers.items()}
         # The guidance of the highest level is what `bw` compares with; a site has its own floor.
         own = {name: item for name, item in basis.known.items() if name != "guidance_read_bandwidth"}
-        dispute = disputed(basis.levels)
+        dispute = disputed(basis.level, basis.others)
         if dispute is not None:
             own[RATE] = dispute.supported
             own["suggested_rate"] = derived(dispute.suggested, dispute.words)

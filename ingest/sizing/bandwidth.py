@@ -134,8 +134,8 @@ class Estimate(Answer, Frozen, kw_only=True):
         """The results of every evidence level that exists, for comparison: few who ask in a loop read them."""
         found, fixed = self.evidence, self.evidence.fixed
         plain = {name: item for name, item in fixed.items() if name not in OUTCOMES}
-        own = [fixed, *[plain] * (len(found.levels) - 1)]  # what users give changes the level in use
-        pairs = zip(found.levels, own, strict=True)
+        # What users give changes the level in use.
+        pairs = [(found.level, fixed), *((one, plain) for one in found.others())]
         return tuple(
             (one, _results(Quantities({**found.common, **one.given, **given}), self.clients)[0]) for one, given in pairs
         )
@@ -193,7 +193,7 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
         name: from_fields({"client_bandwidth_per_node": catalog.get(Storage, one).client_read_bandwidth})
         for name, one in CLIENTS.items()
     }
-    job, model, best = basis.job, basis.model, basis.levels[0]
+    job, model, best = basis.job, basis.model, basis.level
     known = Quantities(basis.known)
     if "gpus_per_node" in known.given and (size := known.value("gpus")) > MOST_GPUS:
         raise option_error("nodes", f": found {size:,.0f} GPUs, expected at most {MOST_GPUS:,.0f}")
@@ -215,7 +215,7 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
     of = f"{results['gpus'].value:,.0f} × " if "gpus" in results else ""
     machine = f"{of}{basis.gpu.name if basis.gpu else 'GPU'}, {display(known.given['nodes'].value, 'node')}"
     rate = "the rate you gave" if best.basis == "given" else best.basis
-    answer = Estimate(
+    return Estimate(
         question=_question(basis, known, results),
         title=f"{model.name if model else 'Your model'} on {machine}, {basis.precision}: {rate}",
         chosen=_chosen(basis),
@@ -223,7 +223,7 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
         results=results,
         unknown=unknown,
         tables={},
-        warnings=(),
+        cautions=_cautions,
         catalog=catalog,
         unmet=next((unknown[name] for name in NEEDED if name in unknown), ""),
         job=job,
@@ -235,14 +235,13 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
         evidence=basis,
         clients=clients,
     )
-    return revised(
-        answer,
-        warnings=(
-            *best.warnings,
-            *warnings_for(basis, results, known, answer.used, clients),
-            *contradictions(known, job.settings),
-        ),
-    )
+
+
+def _cautions(answer: Estimate) -> Iterator[str]:
+    asked, known = answer.evidence, answer.known
+    yield from asked.level.warnings
+    yield from warnings_for(asked, answer.results, known, answer.used, answer.clients)
+    yield from contradictions(known, answer.job.settings)
 
 
 def _place_embeddings(known: Quantities, model: Model | None, counted: Sequence[RowClass]) -> None:
@@ -285,7 +284,10 @@ def _summed(items: Sequence[Input]) -> Input:
 def place_requirement(basis: RateBasis, known: Quantities) -> None:
     """Give what a tender counts of a job beside its estimate: the rate that all evidence supports, its nodes, their caches."""
     job, model, node = basis.job, basis.model, basis.node
-    dispute, stated = disputed(basis.levels), known.given.get("sample_bytes") if "sample_bytes" in job.numbers else None
+    dispute, stated = (
+        disputed(basis.level, basis.others),
+        known.given.get("sample_bytes") if "sample_bytes" in job.numbers else None,
+    )
     measured = foreign_size(model, job.encoding, stated if "sample_bytes" not in job.settings else None, job.numbers)
     if dispute is None and measured is None:
         known.state("evidence_supports_estimate")
@@ -330,7 +332,7 @@ def _question(basis: RateBasis, known: Quantities, results: Results) -> Question
         conditions.append("samples read whole")
     if "supported_rate" in known.given and known.value("supported_rate") < known.value(RATE):
         # The rate of the evidence level in use; of several protocols it is the median.
-        conditions.append("median rate" if basis.levels[0].basis == "measured" else basis.levels[0].basis)
+        conditions.append("median rate" if basis.level.basis == "measured" else basis.level.basis)
     if drawable is not None and drawable.value < estimated.value:
         conditions.append("beyond the NICs")
     if cold is not None and mandatory.value < cold.value:
@@ -376,12 +378,18 @@ def _results(known: Quantities, clients: Clients) -> tuple[dict[str, Quantity], 
         found.pop("unstalled_bandwidth_per_gpu", None)
         unknown.pop("unstalled_bandwidth_per_gpu", None)
     tree = Tree(found)
-    results = {name: Quantity(step.value, unit_of(step.name), *(tree.range_of(name) or ())) for name, step in found.items()}
-    share = results.get("implied_flops_utilization")
-    if share is not None and share.value <= 1 < (share.high or 0):
-        # The ends of the rate were found with the typical FLOPs; together with other FLOPs no run passes the peak.
-        results["implied_flops_utilization"] = share._replace(high=1.0)
+    ends = {"implied_flops_utilization": partial(_within_peak, tree)}
+    results = {
+        name: Quantity(step.value, unit_of(step.name), ends=partial(ends.get(name, tree.range_of), name))
+        for name, step in found.items()
+    }
     return results, unknown
+
+
+def _within_peak(tree: Tree, name: str) -> tuple[float, float] | None:
+    """The range of a share of the peak: its ends are those of the rate at typical FLOPs, and with others no run passes it."""
+    found = tree.range_of(name)
+    return found if found is None or tree.steps[name].value > 1 else (found[0], min(found[1], 1.0))
 
 
 def warnings_for(
@@ -397,7 +405,7 @@ def warnings_for(
     implied = {"tokens_per_sample"} if job.bytes_per_token is not None else set()
     implied |= {"sequence_length"} if basis.model is not None else set()
     # The evidence of a rate by its size takes the batch in.
-    implied |= {BATCH if BATCH in job.settings else TOKENS} if basis.levels[0].is_sized else set()
+    implied |= {BATCH if BATCH in job.settings else TOKENS} if basis.level.is_sized else set()
     idle = [unused(Option(option)) for name, option in named.items() if name not in used and name not in implied]
     return messages(found) + idle
 
@@ -411,11 +419,11 @@ def sizes_unused(known: Quantities) -> Finding | None:
 
 def rate_warnings(basis: RateBasis, quantity: Callable[[str], Valued | None]) -> list[str]:
     """Warnings about the rate alone, for the commands that rest on it; `quantity` gives what is known by name."""
-    return [*basis.levels[0].warnings, *messages(_of_rate(basis, quantity))]
+    return [*basis.level.warnings, *messages(_of_rate(basis, quantity))]
 
 
 def _of_rate(basis: RateBasis, quantity: Callable[[str], Valued | None]) -> Iterator[Finding | None]:
-    words = {"basis": basis.levels[0].basis, "family": basis.model.family if basis.model is not None else ""}
+    words = {"basis": basis.level.basis, "family": basis.model.family if basis.model is not None else ""}
     yield finding("W01", words=words)
     yield finding("W02", quantity, words)
     yield finding("W33", quantity, words)
@@ -442,7 +450,7 @@ def _of_job(basis: RateBasis, results: Results, clients: Clients) -> Iterator[Fi
         yield finding("W04", words={"text": "part"}, part=PARTIAL)
     if job.sample_sizes and UNREAD in job.sample_sizes["sample_bytes"].note:
         yield finding("W54", words={"samples": "unread"}, unread=UNREAD)
-    if job.protocol and basis.levels[0].given.keys() != {RATE}:
+    if job.protocol and basis.level.given.keys() != {RATE}:
         yield finding("W10", words={"protocol": "not measured"})
     if job.protocol and "samples_per_second" in job.numbers:
         yield finding("W11", words={"protocol": "rate given"})
@@ -477,7 +485,7 @@ def _of_dataset(basis: RateBasis, results: Results, quantities: Quantities) -> I
 def _of_precision(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
     """Another precision may be faster, and then needs more of the storage."""
     job, rates, gpu = basis.job, basis.rates, basis.gpu
-    level = basis.levels[0].basis
+    level = basis.level.basis
     if rates is None or gpu is None or job.precision is not None or level not in ("measured", "transferred"):
         return
     if basis.precision != "bf16":

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ingest.architecture.catalog_entries import at_length
 from ingest.architecture.structure import is_numbers
@@ -14,7 +14,7 @@ from ingest.catalog.records import Gpu, Model, Node, Protocol, Rate, Scaling, St
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
 from ingest.engine.registry import solve
-from ingest.engine.value import Evidence, Input
+from ingest.engine.value import Evidence, Frozen, Input, revised
 from ingest.errors import IngestError, UsageError
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import (
@@ -30,7 +30,18 @@ from ingest.sizing.evidence_ladder import (
     peak_of,
 )
 from ingest.sizing.job import Job, batch_of, by_user, encoding_in, known_quantities
-from ingest.sizing.published_rates import DISAGREE, LONE, PublishedRates, Run, part_of, published, rates_of, series_of, typical
+from ingest.sizing.published_rates import (
+    DISAGREE,
+    LONE,
+    PublishedRates,
+    Run,
+    Series,
+    part_of,
+    published,
+    rates_of,
+    series_of,
+    typical,
+)
 from ingest.sizing.resolve import machine_of, model_named, model_structure
 from ingest.sizing.rules import ONE_EPOCH, applying, finding, told
 from ingest.sizing.transfer import transferred
@@ -50,6 +61,7 @@ REACH = 1.1
 OWN_RATES = ("samples_per_second", "achieved", "flops_per_sample")
 #: Samples of a data set and those that a rate was measured on, as many times apart, are not read in one way.
 ALIKE = 4.0
+Made = TypeVar("Made")
 
 
 class RateBasis(NamedTuple):
@@ -62,14 +74,19 @@ class RateBasis(NamedTuple):
     guidance: Storage | None  # what the vendor asks of storage for the GPU, at its highest level
     rates: PublishedRates | None  # the published rates of the model
     precision: str
-    levels: list[EvidenceLevel]  # the evidence levels that exist, the one in use first
+    level: EvidenceLevel  # the evidence level in use
+    ladder: Ladder  # the others
     common: Mapping[str, Input]  # inputs that are the same at every level
     fixed: Mapping[str, Input]  # quantities set by the user
 
     @property
     def known(self) -> dict[str, Input]:
         """The inputs of the results at the level in use."""
-        return {**self.common, **self.levels[0].given, **self.fixed}
+        return {**self.common, **self.level.given, **self.fixed}
+
+    def others(self) -> list[EvidenceLevel]:
+        """The further evidence levels that exist, the best one first."""
+        return self.ladder.levels[1:]
 
 
 def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
@@ -101,29 +118,17 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
     if gpu is not None and (top := peak_of(gpu, precision)) is not None:
         common = {"peak_flops_per_gpu": top, **common}
     everything = {**common, **by_user(job.settings)}
-    flops = everything.get("flops_per_sample")
-
-    def levels_at(precision: str, size: float | None) -> list[EvidenceLevel]:
-        found: list[EvidenceLevel] = []
-        if gpu is not None:
-            # A site asks for the same ones many times.
-            key = ("levels", own and own.path, gpu.path, precision, job.protocol, job.basis, size, flops, rates and rates.batch)
-            found = catalog.once(key, lambda: _levels(job, rates, gpu, precision, protocol, flops, size))
-        if model is not own:
-            # At another sequence length only the share of the peak applies.
-            found = [level for level in found if RATE not in level.given]
-        return choose(job, found, rates, gpu, precision, everything)
-
-    levels = levels_at(precision, size)
-    if job.precision is None and rates is not None and gpu is not None and levels[0].basis in ("measured", "transferred"):
-        levels = [_with_slower(levels[0], rates, gpu, precision, job.protocol, size), *levels[1:]]
+    ladder = Ladder(job, own, model is own, rates, gpu, protocol, everything, catalog, precision, size)
+    level = ladder.first
+    if job.precision is None and rates is not None and gpu is not None and level.basis in ("measured", "transferred"):
+        level = _with_slower(level, rates, gpu, precision, job.protocol, size)
     if size is not None and usual.faster:
-        levels = [_with_faster(levels[0], size, usual.faster, levels_at), *levels[1:]]
+        level = _with_faster(level, size, usual.faster, ladder)
     if is_numbers(job.model):
         # What numbers leave open decides bytes and FLOPs of a token.
         notes = model_structure(str(job.model), catalog).notes
-        levels = [levels[0]._replace(warnings=(*levels[0].warnings, *notes)), *levels[1:]]
-    return RateBasis(job, model, gpu, node, guidance, rates, precision, levels, common, by_user(job.settings))
+        level = level._replace(warnings=(*level.warnings, *notes))
+    return RateBasis(job, model, gpu, node, guidance, rates, precision, level, ladder, common, by_user(job.settings))
 
 
 class Usual(NamedTuple):
@@ -204,15 +209,21 @@ def _with_slower(
     """The level with a range that reaches down to what others run today at a slower precision of at most 16 bits."""
     rate = level.given[RATE]
     slower = FASTEST_FIRST[FASTEST_FIRST.index(family_of(precision)[0]) + 1 : FASTEST_FIRST.index("bf16") + 1]
-    runs = [
-        run
-        for run in rates.newest()
-        if run.gpu == gpu.id and run.round in (rates.rounds(run.protocol)[-2:] or ("",)) and protocol in (None, run.protocol)
-    ]
+
+    def series(one: str) -> list[Series]:
+        runs = [
+            run
+            for run in rates.newest()
+            if run.gpu == gpu.id
+            and run.round in (rates.rounds(run.protocol)[-2:] or ("",))
+            and protocol in (None, run.protocol)
+        ]
+        return series_of(rates.model, runs, one)
+
     found = {
-        one: typical(rates, {each.protocol: each.value for each in at_size})[0]
+        one: typical(rates, {each.protocol: each.at(size, rates.steps).value for each in runs})[0]
         for one in slower
-        if (at_size := [series.at(size, rates.steps) for series in series_of(rates.model, runs, one)])
+        if (runs := rates.once(("slower", gpu.path, protocol, one), partial(series, one)))
     }
     low = min([rate.low or rate.value, *found.values()])
     if not found or low == rate.low:
@@ -221,9 +232,7 @@ def _with_slower(
     return level._replace(given={RATE: rate._replace(low=low, note=note)}, note=note)
 
 
-def _with_faster(
-    level: EvidenceLevel, size: float, faster: Mapping[str, float], levels_at: Callable[[str, float], list[EvidenceLevel]]
-) -> EvidenceLevel:
+def _with_faster(level: EvidenceLevel, size: float, faster: Mapping[str, float], ladder: Ladder) -> EvidenceLevel:
     """The level with a range that reaches up to the rate at faster precisions, at which no run is as large.
 
     In all, the job is no slower than the largest job at each of those: a larger job never reads less than a smaller one.
@@ -232,7 +241,7 @@ def _with_faster(
     least = most = 1.0
     for precision, gpus in faster.items():
         try:
-            found = [levels_at(precision, one)[0] for one in (gpus, size)]
+            found = [revised(ladder, precision=precision, size=one).first for one in (gpus, size)]
         except IngestError:
             continue
         at_most, at_size = map(_rate, found)
@@ -259,60 +268,115 @@ def are_of_a_generation(one: Gpu, other: Gpu) -> bool:
     return generation_of(one) == generation_of(other) and 0.5 <= speeds[0] / speeds[1] <= 2
 
 
-def choose(
-    job: Job,
-    found: list[EvidenceLevel],
-    rates: PublishedRates | None,
-    gpu: Gpu | None,
-    precision: str,
-    known: Mapping[str, Input],
-) -> list[EvidenceLevel]:
-    """Order the evidence levels, the one to use first; `known` are the inputs that all have, with those of the user.
+class Ladder(Frozen):
+    """The evidence levels of a job, the one to use first; those that nobody asks for are not computed."""
 
-    Raises UsageError: no GPU or no model, and nothing that replaces it; IngestError: the level requested does not exist; gives
-    the reason and what to supply.
-    """
-    flops = known.get("flops_per_sample")
-    own = _own(job, flops)
-    if own is not None:
-        for refused in applying([finding("E11", {**known, **own.given}, gpu=gpu and gpu.name, precision=precision)]):
-            raise UsageError(refused.message())
-        return [own, *(level for level in found if level.basis != own.basis)]
-    if not job.protocol and rates is not None and gpu is not None:
-        found = _with_other_gpus(found, lambda: transferred(rates, gpu, precision, None))
-    wanted = [level for level in found if level.basis == job.basis or (job.basis == "auto" and level.basis != "peak")]
-    if not wanted:
-        raise _no_evidence(job, rates, gpu, precision, flops)
-    return [*wanted, *(level for level in found if level not in wanted)]
+    job: Job
+    model: Model | None  # the one that it names
+    of_model: bool  # whether rates of that model are its own; at another sequence length only the share of the peak applies
+    rates: PublishedRates | None
+    gpu: Gpu | None
+    protocol: str | None
+    known: Mapping[str, Input]  # the inputs that all levels have, with those of the user
+    catalog: Catalog
+    precision: str
+    size: float | None
+
+    @property
+    def flops(self) -> Input | None:
+        """The FLOPs of a sample."""
+        return self.known.get("flops_per_sample")
+
+    @cached_property
+    def own(self) -> EvidenceLevel | None:
+        """The rate as the user gives it. Raises UsageError: more than the GPU computes."""
+        own = _own(self.job, self.flops)
+        if own is not None:
+            given = {**self.known, **own.given}
+            for refused in applying([finding("E11", given, gpu=self.gpu and self.gpu.name, precision=self.precision)]):
+                raise UsageError(refused.message())
+        return own
+
+    @cached_property
+    def first(self) -> EvidenceLevel:
+        """The level to use.
+
+        Raises UsageError: no GPU or no model, and nothing that replaces it; IngestError: the level requested does not exist;
+        gives the reason and what to supply.
+        """
+        if self.own is not None:
+            return self.own
+        job = self.job
+        measured = self._once("measured", _measured) if self.of_model and job.basis in ("auto", "measured") else None
+        if measured is None or (job.basis == "auto" and not job.protocol and self._is_exceeded(measured)):
+            return self.levels[0]
+        return measured
+
+    @cached_property
+    def levels(self) -> list[EvidenceLevel]:
+        """All that exist. Raises as `first`."""
+        found = self._once("levels", _levels) or []
+        if not self.of_model:
+            found = [level for level in found if RATE not in level.given]
+        own, job = self.own, self.job
+        if own is not None:
+            return [own, *(level for level in found if level.basis != own.basis)]
+        if not job.protocol and self.rates is not None and self.gpu is not None:
+            found = _with_other_gpus(found, self.on_few)
+        wanted = [level for level in found if level.basis == job.basis or (job.basis == "auto" and level.basis != "peak")]
+        if not wanted:
+            raise _no_evidence(job, self.rates, self.gpu, self.precision, self.flops)
+        return [*wanted, *(level for level in found if level not in wanted)]
+
+    def on_few(self) -> EvidenceLevel | None:
+        """The transferred level on a few nodes."""
+        rates, gpu, precision = self.rates, self.gpu, self.precision
+        assert rates is not None
+        assert gpu is not None
+        return rates.once(("few", gpu.path, precision), lambda: transferred(rates, gpu, precision, None))
+
+    def _is_exceeded(self, measured: EvidenceLevel) -> bool:
+        """Whether runs on other GPUs lie wholly above the only benchmark that was measured here."""
+        few = self.on_few() if len(measured.protocols) == 1 else None
+        return few is not None and _is_above(few, measured)
+
+    def _once(self, what: str, make: Callable[[Ladder, Gpu], Made]) -> Made | None:
+        """What follows from model, GPU and size, of which a site asks for the same ones many times; None without a GPU."""
+        gpu, rates, job = self.gpu, self.rates, self.job
+        if gpu is None:
+            return None
+        key = (gpu.path, self.precision, job.protocol, job.basis, self.size, self.flops, rates and rates.batch)
+        return self.catalog.once((what, self.model and self.model.path, *key), lambda: make(self, gpu))
 
 
-def _levels(
-    job: Job,
-    rates: PublishedRates | None,
-    gpu: Gpu,
-    precision: str,
-    protocol: str | None,
-    flops: Input | None,
-    size: float | None,
-) -> list[EvidenceLevel]:
+def _measured(ladder: Ladder, gpu: Gpu) -> EvidenceLevel | None:
+    """The level of training runs on the GPU."""
+    if ladder.rates is None:
+        return None
+    found = published("measured", ladder.rates, gpu, ladder.precision, ladder.protocol, ladder.size)
+    return _below(evidence_ladder.peak(gpu, ladder.precision, ladder.flops), found)
+
+
+def _levels(ladder: Ladder, gpu: Gpu) -> list[EvidenceLevel]:
     """The levels that exist, the best one first."""
+    rates, precision, protocol, flops = ladder.rates, ladder.precision, ladder.protocol, ladder.flops
+    top = evidence_ladder.peak(gpu, precision, flops)
     levels: list[EvidenceLevel | None] = []
     if rates is not None:
+        kind = (gpu.path, precision, protocol)
         levels = [
-            published("measured", rates, gpu, precision, protocol, size),
-            published("emulated", rates, gpu, precision, protocol, size),
-            transferred(rates, gpu, precision, protocol, size),
-            efficiency(rates, gpu, precision, flops, protocol),
+            ladder._once("measured", _measured),
+            rates.once(("emulated", *kind), lambda: published("emulated", rates, gpu, precision, protocol, None)),
+            _below(top, transferred(rates, gpu, precision, protocol, ladder.size)),
+            rates.once(("efficiency", *kind, flops), lambda: efficiency(rates, gpu, precision, flops, protocol)),
         ]
         if _is_recalled(levels[2], RATE) and _is_recalled(levels[3], "model_flops_utilization"):
             # Of evidence of equal grade, that on this GPU comes first.
             levels[2:] = [levels[3], levels[2]]
-    top = evidence_ladder.peak(gpu, precision, flops)
-    levels = [_below(top, level) for level in levels]
     found = [level for level in [*levels, top] if level is not None]
-    if job.protocol:
+    if ladder.job.protocol:
         # A protocol names measurements: the levels without any answer only when they are requested.
-        return [level for level in found if level.basis in ("measured", "emulated", "transferred", job.basis)]
+        return [level for level in found if level.basis in (*EVIDENCE, ladder.job.basis)]
     return found
 
 
@@ -345,8 +409,7 @@ def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[], EvidenceLevel
     name = next(iter(own.protocols))
     here = f"{name} on this GPU gives {display(rate.value, 'sample/s')}"
     line = partial(told, "W67", scaled=display(scaled.value, "sample/s"), own=here)
-    small = (few() or real).given[RATE]
-    wholly = (small.low or small.value) > (rate.high or rate.value)
+    wholly = _is_above(few() or real, own)
     low, high = min(scaled.value, rate.low or rate.value), max(scaled.value, rate.high or rate.value)
     others = [level for level in found if level not in (own, real)]
     if own.basis == "measured" and not wholly:
@@ -363,8 +426,14 @@ def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[], EvidenceLevel
         then = ", which is below the range on a few nodes: the estimate takes the training runs, a tender requires the lower"
         return [real._replace(warnings=(*real.warnings, line(then=then))), own, *others]
     wider = own._replace(given={RATE: rate._replace(low=low, high=high)})
-    then = "; a tender requires the lower" if disputed([wider, real]) is not None else ""
+    then = "; a tender requires the lower" if disputed(wider, lambda: [real]) is not None else ""
     return [wider._replace(warnings=(*own.warnings, line(then=f". The range covers both{then}"))), real, *others]
+
+
+def _is_above(scaled: EvidenceLevel, own: EvidenceLevel) -> bool:
+    """Whether the range of a rate lies wholly above that of another."""
+    small, rate = scaled.given[RATE], own.given[RATE]
+    return (small.low or small.value) > (rate.high or rate.value)
 
 
 def _own(job: Job, flops: Input | None) -> EvidenceLevel | None:
@@ -502,18 +571,17 @@ class Dispute(NamedTuple):
     words: str  # the rates and what each comes from
 
 
-def disputed(levels: Sequence[EvidenceLevel]) -> Dispute | None:
+def disputed(first: EvidenceLevel, others: Callable[[], Sequence[EvidenceLevel]]) -> Dispute | None:
     """Where kinds of evidence disagree by more than their ranges; None where one range covers them, or there is one alone.
 
     Benchmarks that were measured on the GPU itself outweigh what is emulated or carried over from others, but not each other.
     """
-    first = levels[0]
     if first.basis not in EVIDENCE or RATE not in first.given:
         return None
     rate = first.given[RATE]
     found = {name: Input(value) for name, value in first.protocols.items()}
     if first.basis != "measured":
-        further = [one for one in levels if one.basis in EVIDENCE and RATE in one.given]
+        further = [one for one in (first, *others()) if one.basis in EVIDENCE and RATE in one.given]
         found = {f"{'/'.join(one.protocols) or one.basis} ({one.basis})": one.given[RATE] for one in further}
         # The range in use may have been widened to cover the other: what is held against it is the benchmark's own value.
         found = {name: item if item is not rate else Input(item.value) for name, item in found.items()}

@@ -354,7 +354,8 @@ def memory(
         results |= counted.results([name for name in (*OF_STEP, OF_GPUS_GIVEN) if name in results], ranged=True)[0]
         for most, caution in _unfused(job, given, way, results, unknown):
             cautions.append(caution)
-            results["gpus_to_hold"] = results["gpus_to_hold"]._replace(high=most)
+            held = results["gpus_to_hold"]
+            results["gpus_to_hold"] = Quantity(held.value, held.unit, held.low, most)
             unsure = True
     if places[0] is OFF and not step:
         missing["total_bytes_per_gpu"] = "a GPU holds the layer at work: give a model with a config.json"
@@ -399,7 +400,7 @@ def memory(
             if name not in answer.used and not (name.endswith("_parallel") and value == 1):
                 idle.append(unused(Option(f"set.{name}" if name in settings else options_of[name])))
         idle += [unused(Option(name)) for name, given in flags.items() if given and not step]
-    return revised(answer, warnings=(*answer.warnings, *idle, *contradictions(known, settings)))
+    return revised(answer, cautions=(*answer.warnings, *idle, *contradictions(known, settings)))
 
 
 def _states(asked: Mapping[str, Any], size: ModelSize, catalog: Catalog) -> tuple[Recipe, Optimizer]:

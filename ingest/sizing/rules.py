@@ -562,7 +562,7 @@ def without_unit(capacities: Mapping[str, Input | None]) -> Iterator[Message]:
 def with_unused(answer: Answer, settings: Iterable[str]) -> Answer:
     """The answer with a warning for each quantity that the user set and no result rests on, or that contradicts the others."""
     lines = [unused(Option(f"set.{name}")) for name in settings if name not in answer.used]
-    return revised(answer, warnings=(*answer.warnings, *lines, *contradictions(answer.known, settings)))
+    return revised(answer, cautions=(*answer.warnings, *lines, *contradictions(answer.known, settings)))
 
 
 def contradictions(known: Quantities, settings: Iterable[str]) -> Iterator[Message]:

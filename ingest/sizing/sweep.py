@@ -241,7 +241,7 @@ def _rates(job: Job, basis: str, gpus: Any, catalog: Catalog) -> tuple[Array, Ar
         asked = numpy.unique(numpy.concatenate((spaced, numpy.clip(bends, sizes[0], sizes[-1]))))
     found = [rate_basis_of(on_nodes(one, float(size)), catalog) for size in asked]
     rates = [each.known[RATE].value for each in found]
-    disputes = [disputed(each.levels) for each in found]
+    disputes = [disputed(each.level, each.others) for each in found]
     supported = [rate if each is None else each.supported.value for rate, each in zip(rates, disputes, strict=True)]
 
     def spread(values: list[float]) -> Array:

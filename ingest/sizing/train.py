@@ -319,8 +319,8 @@ def train(
         # Where the configuration of the user names it; no price is converted.
         chosen["currency"] = {"value": currency.currency, "from": currency.origins["currency"]}
     unmet = run.saved.unmet if run.saved is not None else ""
-    answer = Answer(QUESTION, _title(run), chosen, known, results, unknown, {}, (), catalog, unmet, options=("gpu", *asked))
-    return revised(answer, warnings=tuple(dict.fromkeys(_warnings(answer, run, numbers, settings, catalog))))
+    cautions = partial(_warnings, run, numbers, settings, catalog)
+    return Answer(QUESTION, _title(run), chosen, known, results, unknown, {}, cautions, catalog, unmet, options=("gpu", *asked))
 
 
 def _optimal(model: str | None, gpu: str | None, asked: dict[str, Any]) -> Answer:
@@ -369,7 +369,7 @@ def _as_trained(rate: RateBasis, saved: Answer, catalog: Catalog) -> RateBasis:
     if step is None or step.value >= 1 or (run and catalog.get(Optimizer, run).adapters):
         # The work and the rates of a model that is itself such a run are its own.
         return rate
-    first, work, why = rate.levels[0], "flops_per_sample", "frozen weights need no gradients of their own"
+    first, work, why = rate.level, "flops_per_sample", "frozen weights need no gradients of their own"
     share = float(step.value)
     common, given = dict(rate.common), dict(first.given)
     for found in (common, given):
@@ -377,7 +377,7 @@ def _as_trained(rate: RateBasis, saved: Answer, catalog: Catalog) -> RateBasis:
             found[work] = _times(found[work], share, why)
     if RATE in given and first.basis != "given":
         given[RATE] = _times(given[RATE], 1 / share, why)
-    return rate._replace(common=common, levels=[first._replace(given=given), *rate.levels[1:]])
+    return rate._replace(common=common, level=first._replace(given=given))
 
 
 def _times(item: Input, factor: float, why: str) -> Input:
@@ -468,7 +468,7 @@ def _title(run: Run) -> str:
     if rate is None:
         return f"Training of {name} on {count}{gpu}: {fixed['gpu_hours']:,.0f} GPU-hours as given"
     own = any(option in rate.job.numbers for option in RATE_OPTIONS)
-    return f"Training of {name} on {count}{gpu}, {rate.precision}: {'the rate you gave' if own else rate.levels[0].basis}"
+    return f"Training of {name} on {count}{gpu}, {rate.precision}: {'the rate you gave' if own else rate.level.basis}"
 
 
 def _by_batch(rate: RateBasis, catalog: Catalog) -> Iterator[str]:
@@ -477,7 +477,7 @@ def _by_batch(rate: RateBasis, catalog: Catalog) -> Iterator[str]:
     if batch is None or batch.origin == "user":
         return
     jobs = (rate.job, revised(rate.job, batch_tokens=None))
-    own, other = (rate_basis_of(job, catalog).levels[0].given.get(RATE) for job in jobs)
+    own, other = (rate_basis_of(job, catalog).level.given.get(RATE) for job in jobs)
     if own is not None and other is not None and not math.isclose(other.value, own.value, rel_tol=SAME_RATE):
         size = float(f"{batch.value:.3g}")
         yield told("W118", batch=f"{size:,.0f}", own=display(own.value, RATE_UNIT), other=display(other.value, RATE_UNIT))
@@ -488,7 +488,7 @@ def _chosen(run: Run, mode: str) -> dict[str, dict[str, Any]]:
     words = {"model": (run.model, True), "gpu": (run.gpu and run.gpu.id, True), "mode": (mode, mode != USUAL_MODE)}
     if rate is not None:
         words["precision"] = (rate.precision, rate.job.precision is not None)
-        words["basis"] = (rate.levels[0].basis, rate.job.basis != "auto")
+        words["basis"] = (rate.level.basis, rate.job.basis != "auto")
     return {
         name: {"value": word, "from": "user" if asked else "default"}
         for name, (word, asked) in words.items()
@@ -497,7 +497,7 @@ def _chosen(run: Run, mode: str) -> dict[str, dict[str, Any]]:
 
 
 def _warnings(
-    answer: Answer, run: Run, numbers: Mapping[str, float], settings: Mapping[str, float], catalog: Catalog
+    run: Run, numbers: Mapping[str, float], settings: Mapping[str, float], catalog: Catalog, answer: Answer
 ) -> Iterator[str]:
     if run.rate is not None:
         yield from rate_warnings(run.rate, answer.results.get)
@@ -510,7 +510,7 @@ def _warnings(
     shown = {name: Option(option) for option, name in QUANTITIES.items() if name in numbers}
     shown |= {name: Option(f"set.{name}") for name in settings}
     # The evidence of a rate by its size takes the batch in.
-    used = {*answer.used} | ({BATCH} if run.rate is not None and run.rate.levels[0].is_sized else {*()})
+    used = {*answer.used} | ({BATCH} if run.rate is not None and run.rate.level.is_sized else {*()})
     yield from (unused(option) for name, option in shown.items() if name not in used)
     # A batch is a choice, which none of the others fixes.
     yield from contradictions(answer.known, {name: item for name, item in settings.items() if name != BATCH})

@@ -228,7 +228,7 @@ def vectors(**options: Unpack[VectorsOptions]) -> Answer:
     used = {*answer.used, *(TEXT if of_text else ()), *needs_below(unknown)}
     idle = [Option(one) for one, name in QUANTITIES.items() if name in numbers and name not in used]
     idle += [Option("gpu")] if asked["gpu"] and not asked["embedding"] else []
-    return revised(answer, warnings=(*answer.warnings, *map(unused, idle)))
+    return revised(answer, cautions=(*answer.warnings, *map(unused, idle)))
 
 
 class Indexed(NamedTuple):

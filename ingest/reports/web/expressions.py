@@ -21,10 +21,10 @@ RESERVED = {
 METHODS = {
     "add", "append", "bit_length", "capitalize", "casefold", "clear", "copy", "count", "difference", "discard", "endswith",
     "extend", "find", "format", "fromkeys", "get", "index", "insert", "intersection", "is_integer", "isalpha", "isdecimal",
-    "isdigit", "isdisjoint", "islower", "isspace", "issubset", "issuperset", "isupper", "items", "join", "keys", "ljust",
-    "lower", "lstrip", "most_common", "partition", "pop", "remove", "removeprefix", "removesuffix", "replace", "reverse",
-    "rjust", "rpartition", "rsplit", "rstrip", "setdefault", "sort", "split", "splitlines", "startswith", "strip", "title",
-    "translate", "union", "update", "upper", "values", "zfill",
+    "isdigit", "isdisjoint", "islower", "isprintable", "isspace", "issubset", "issuperset", "isupper", "items", "join", "keys",
+    "ljust", "lower", "lstrip", "most_common", "partition", "pop", "remove", "removeprefix", "removesuffix", "replace",
+    "reverse", "rjust", "rpartition", "rsplit", "rstrip", "setdefault", "sort", "split", "splitlines", "startswith", "strip",
+    "title", "translate", "union", "update", "upper", "values", "zfill",
 }  # fmt: skip
 #: Names of Python without a definition.
 BUILTINS = {
