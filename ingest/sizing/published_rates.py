@@ -497,15 +497,20 @@ def published(
 
 
 def of_gpus(model: Model, rows: Iterable[Rate]) -> list[Rate]:
-    """Return the rates without those of runs that in total are slower than one on half as many GPUs: what such a run waits for
-    is its network or its storage, and its rate says nothing of what GPUs consume."""
+    """Return the rates without those of runs that wait for their network or storage, which say nothing of what GPUs consume:
+    lower bounds where another run is none, and runs that in total are slower than one on half as many GPUs."""
     kept, groups = [], dict[tuple[object, ...], list[Rate]]()
     for row in rows:
         groups.setdefault((row.gpu, row.protocol, family_of(row.precision)), []).append(row)
     for found in groups.values():
-        totals = [(row, row.gpus * (samples_of(model, row) or 0)) for row in found]
+        totals = [(row, row.gpus * (samples_of(model, row) or 0)) for row in unbounded(found)]
         kept += [row for row, own in totals if all(2 * one.gpus > row.gpus or own > SLOWED * total for one, total in totals)]
     return kept
+
+
+def unbounded(rows: Sequence[Rate]) -> Sequence[Rate]:
+    """Return the rates that are no lower bounds, or else all."""
+    return [row for row in rows if not row.note.startswith(LOWER_BOUND)] or rows
 
 
 def newest(model: Model, rows: Iterable[Rate]) -> list[Rate]:

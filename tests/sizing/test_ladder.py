@@ -475,6 +475,17 @@ def test_a_run_slower_in_total_than_one_on_half_as_many_gpus_waits(toy, gpus, ra
     assert (alone == both) is not counts
 
 
+@pytest.mark.parametrize("bound", [16, 32, 64])
+def test_a_run_whose_log_shows_that_it_waited_makes_no_rate_where_another_does(toy, bound):
+    row = f"toy-small,bf16,90,,{bound},{bound // 8},paper,,recalled,a log,measured,lower bound: waits,\n"
+    catalog = toy(("small", 100, 32, 4, "paper"), more=[row])
+    model = catalog.get(Model, "toy")
+    rows = catalog.rates(model)
+    assert [(one.gpus, one.note) for one in of_gpus(model, rows)] == [(32, "")]
+    alone = [one for one in rows if one.note]
+    assert of_gpus(model, alone) == alone != []
+
+
 @pytest.mark.parametrize(("protocol", "rate"), [("paper", 90), ("gpu-hours", 100)])
 def test_the_mean_of_a_whole_run_is_below_the_rate_at_which_it_computes(toy, protocol, rate):
     assert rung(toy(("small", 90, 8, 1, protocol)), "small", "measured").given[RATE].value == pytest.approx(rate)
