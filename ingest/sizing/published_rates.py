@@ -98,6 +98,17 @@ class PublishedRates:
         }
         return self.once(("series", of, precision), lambda: series_of(self.model, lists[of](), precision))
 
+    def share_of_fast_steps(self, gpu: str, precision: str) -> float | None:
+        """The mean rate of a run over that of its first steps, where its last ones compute in a wider precision: the median of
+        the runs on a GPU, or else on all; None where no run states its mean."""
+        shares = [
+            (row.gpu, row.run_mean / row.samples_per_second_per_gpu)
+            for row in self.of_runs()
+            if row.run_mean is not None and row.samples_per_second_per_gpu is not None and row.precision in family_of(precision)
+        ]
+        found = [share for on, share in shares if on == gpu] or [share for _, share in shares]
+        return median(found) if found else None
+
     def gpu(self, name: str) -> Gpu:
         """The GPU of a rate."""
         return self._catalog.referred(Gpu, name, by=self._file)

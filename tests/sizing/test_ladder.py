@@ -17,7 +17,7 @@ from ingest.sizing.evidence_ladder import RATE, scaling_factor
 from ingest.sizing.job import job_of
 from ingest.sizing.published_rates import Run, Steps, Submission, beyond, half_speeds, of_gpus
 
-HEADER = ",".join(Rate._fields) + "\n"
+HEADER = ",".join(Rate._fields[:-1]) + "\n"
 SIZE_LOSS = solve("size_loss", {})
 MODEL = (
     "name: Toy\nsample: one image\nfamily: vision\n"
