@@ -18,7 +18,7 @@ from ingest.engine.value import Input
 from ingest.sizing import evidence_ladder
 from ingest.sizing.published_rates import LONE, NEWEST, RESIZED, rates_of, series_of
 from ingest.sizing.transfer import transferred
-from ingest.validation import Case, validate
+from ingest.validation import WAITED, Case, validate
 
 
 def percent(share: float) -> str:
@@ -142,19 +142,26 @@ def measured_floors() -> str:
 
 
 def _rounds(heading: str, of: Callable[[Case], str]) -> str:
-    """How well rounds of a benchmark follow from earlier ones, by groups of cells."""
+    """How well rounds of a benchmark follow from earlier ones, by groups of cells, also without runs that waited for data."""
     groups: dict[str, list[Case]] = {}
     for case in validate("rounds", catalogs=CATALOG).sets[0].results:
         groups.setdefault(of(case), []).append(case)
     rows = []
     for name, cases in sorted(groups.items()):
-        errors = sorted(abs(case.error) for case in cases)
-        inside = sum(case.within for case in cases) / len(cases)
-        width = statistics.median(case.width for case in cases)
-        far = sum(abs(math.log(case.ours / case.published)) > math.log(1.8) and cell(case)[2] >= 8 for case in cases)
-        ends = (percent(errors[math.ceil(share * len(errors)) - 1]) for share in (0.5, 0.8))
-        rows.append((name, str(len(cases)), *ends, percent(inside), f"×{width:.2f}", str(far)))
+        rows.append(_judged(name, cases))
+        free = [case for case in cases if WAITED not in case.remark]
+        rows += [_judged(f"{name}, without runs that waited for data", free)] if len(free) < len(cases) else []
     return table((heading, "cells", "median error", "P80", "inside", "width", "beyond ×1.8"), rows)
+
+
+def _judged(name: str, cases: Sequence[Case]) -> tuple[str, ...]:
+    """How well a group of cells follows from earlier rounds."""
+    errors = sorted(abs(case.error) for case in cases)
+    inside = sum(case.within for case in cases) / len(cases)
+    width = statistics.median(case.width for case in cases)
+    far = sum(abs(math.log(case.ours / case.published)) > math.log(1.8) and cell(case)[2] >= 8 for case in cases)
+    ends = (percent(statistics.median(errors)), percent(errors[math.ceil(0.8 * len(errors)) - 1]))
+    return name, str(len(cases)), *ends, percent(inside), f"×{width:.2f}", str(far)
 
 
 def cell(case: Case) -> tuple[str, str, int]:

@@ -34,17 +34,18 @@ from ingest.sizing.model import model as model_command
 from ingest.sizing.offload import offload
 from ingest.sizing.post_training import rl
 from ingest.sizing.published_rates import (
+    LOWER_BOUND,
     PublishedRates,
     before_round,
     beyond,
     measured_models,
-    of_gpus,
     published,
     rates_of,
     samples_of,
     steps_of,
     submissions,
     typical,
+    unbounded,
 )
 from ingest.sizing.train import train
 from ingest.sizing.transfer import transferred
@@ -64,6 +65,8 @@ CASE_KEYS = {"id", "statement", "source", "where", "quantity", "given", "tier", 
              "published_up_to", "ends", "threshold", "fits"}  # fmt: skip
 #: The benchmark whose rounds judge the rates of the earlier ones, and the first that does.
 ROUNDS_OF, FIRST_ROUND = "mlperf-training", "v2.1"
+#: How the remark of a cell ends whose every run waited, as its log shows.
+WAITED = "the run waited for its data"
 #: What JSON tells of a set, and what JSON and CSV tell of a case.
 FIGURES = ("title", "cases", "within_tolerance", "median_absolute_error")
 DETAILS = ("id", "unit", "published", "ours", "expected", "error", "tolerance", "within", "source", "where", "remark")
@@ -424,23 +427,25 @@ def _scaled_pairs(catalog: Catalog) -> Iterator[Case]:
 
 
 def _rounds(catalog: Catalog) -> Iterator[Case]:
-    """Each cell of a round of MLPerf Training, a model on so many GPUs at a precision, from the earlier rounds alone; but
-    no run that waits for its network or storage, of which no rate of GPUs is made either."""
+    """Each cell of a round of MLPerf Training, a model on so many GPUs at a precision, from the earlier rounds alone; runs that
+    waited for their data judge only where no other run is published, and are named."""
     protocol = catalog.get(Protocol, ROUNDS_OF)
     for name in protocol.rounds[protocol.rounds.index(FIRST_ROUND) :]:
         for rates in before_round(catalog, name):
             cells: dict[tuple[str, str, int], list[Rate]] = {}
-            known = [row for row in catalog.rates(rates.model) if row.protocol == protocol.id and row.round <= name]
-            for row in of_gpus(rates.model, known):
-                if row.round == name and samples_of(rates.model, row) is not None:
+            for row in catalog.rates(rates.model):
+                if (row.protocol, row.round) == (protocol.id, name) and samples_of(rates.model, row) is not None:
                     cells.setdefault((row.gpu, evidence_ladder.family_of(row.precision)[0], row.gpus), []).append(row)
             for (gpu, precision, gpus), rows in cells.items():
                 asked = (rates, rates.gpu(gpu), precision, protocol.id, gpus)
                 level = published("measured", *asked) or transferred(*asked)
                 if level is not None:
-                    measured = evidence_ladder.median(samples_of(rates.model, row) or 0 for row in rows)
+                    judges = unbounded(rows)
+                    measured = evidence_ladder.median(samples_of(rates.model, row) or 0 for row in judges)
                     words = f"{name} {rates.model.id} on {gpu}, {precision}, {gpus:,} GPUs: {level.basis}"
-                    yield _transfer_case(words, measured, rows[0], level)
+                    case = _transfer_case(words, measured, judges[0], level)
+                    bound = judges[0].note.startswith(LOWER_BOUND)
+                    yield replace(case, remark=f"{case.remark}; {WAITED}") if bound else case
 
 
 def _decoding_peaks(catalog: Catalog) -> Iterator[Case]:

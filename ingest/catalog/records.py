@@ -580,6 +580,7 @@ class Rate(NamedTuple):
     grade: str
     note: str
     batch: float | None = None  # samples of one step of the whole job; None if it is not published
+    run_mean: float | None = None  # samples/s per GPU over all steps, where the rate is of the fast first ones
 
 
 _RECORDS = (Model, Gpu, Node, Storage, Protocol, Family, Scaling, Optimizer, Recipe, Failures, Corpus, Pipeline, Format,

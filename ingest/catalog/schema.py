@@ -225,7 +225,7 @@ def read_rates(path: Path, reader: Reader) -> tuple[tuple[int, Rate], ...]:
     rows = csv.reader(read_text(path).splitlines())
     try:
         header = next(rows, [])
-        if header not in (columns, columns[:-1]):  # the batch may be left out
+        if header not in (columns, columns[:-1], columns[:-2]):  # the mean, and the batch, may be left out
             raise CatalogError(f"{path}:1: found the columns {','.join(header)}, expected {','.join(columns)}")
         return tuple((rows.line_num, _rate(path, rows.line_num, row, len(header), reader)) for row in rows)
     except csv.Error as error:
@@ -239,7 +239,7 @@ def _rate(path: Path, line: int, row: list[str], columns: int, reader: Reader) -
     if len(row) != columns:
         raise fail(f"found {len(row)} columns, expected {columns}")
     gpu, precision, rate, achieved, gpus, nodes, protocol, round_, source, where, grade, note, *rest = row
-    batch = "".join(rest)
+    batch, run_mean = (*rest, "", "")[:2]
     if precision not in PRECISIONS:
         raise fail(f"precision '{precision}', {expected_one_of(precision, PRECISIONS)}")
     if grade not in GRADES:
@@ -247,18 +247,18 @@ def _rate(path: Path, line: int, row: list[str], columns: int, reader: Reader) -
     if source not in reader.sources:
         raise fail(f"unknown source '{source}'{nearest(source, reader.sources)}")
     try:
-        if "_" in rate + achieved + batch:  # Python reads it between digits, other programs do not
+        if "_" in rate + achieved + batch + run_mean:  # Python reads it between digits, other programs do not
             raise ValueError
-        numbers = [float(item) if item else None for item in (rate, achieved, batch)]
+        numbers = [float(item) if item else None for item in (rate, achieved, batch, run_mean)]
         sizes = int(gpus), int(nodes)
     except (ValueError, OverflowError):
-        found = ", ".join(brief(item) for item in (rate, achieved, gpus, nodes, batch) if item)
-        expected = "a number for the rate, FLOP/s and batch, whole numbers for GPUs and nodes"
+        found = ", ".join(brief(item) for item in (rate, achieved, gpus, nodes, batch, run_mean) if item)
+        expected = "a number for the rate, FLOP/s, batch and mean, whole numbers for GPUs and nodes"
         raise fail(f"found {found}, expected {expected}") from None
     given = [number for number in (*numbers, *sizes) if number is not None]
     if numbers[:2] == [None, None] or not all(0 < number < float("inf") for number in given):
         raise fail("expected a rate or FLOP/s above 0, and at least one GPU and one node")
-    return Rate(gpu, precision, numbers[0], numbers[1], *sizes, protocol, round_, source, where, grade, note, numbers[2])
+    return Rate(gpu, precision, numbers[0], numbers[1], *sizes, protocol, round_, source, where, grade, note, *numbers[2:])
 
 
 def _of_drives(made: Storage, size: Value | None) -> float | None:

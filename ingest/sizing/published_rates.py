@@ -98,6 +98,17 @@ class PublishedRates:
         }
         return self.once(("series", of, precision), lambda: series_of(self.model, lists[of](), precision))
 
+    def share_of_fast_steps(self, gpu: str, precision: str) -> float | None:
+        """The mean rate of a run over that of its first steps, where its last ones compute in a wider precision: the median of
+        the runs on a GPU, or else on all; None where no run states its mean."""
+        shares = [
+            (row.gpu, row.run_mean / row.samples_per_second_per_gpu)
+            for row in self.of_runs()
+            if row.run_mean is not None and row.samples_per_second_per_gpu is not None and row.precision in family_of(precision)
+        ]
+        found = [share for on, share in shares if on == gpu] or [share for _, share in shares]
+        return median(found) if found else None
+
     def gpu(self, name: str) -> Gpu:
         """The GPU of a rate."""
         return self._catalog.referred(Gpu, name, by=self._file)
@@ -497,15 +508,20 @@ def published(
 
 
 def of_gpus(model: Model, rows: Iterable[Rate]) -> list[Rate]:
-    """Return the rates without those of runs that in total are slower than one on half as many GPUs: what such a run waits for
-    is its network or its storage, and its rate says nothing of what GPUs consume."""
+    """Return the rates without those of runs that wait for their network or storage, which say nothing of what GPUs consume:
+    lower bounds where another run is none, and runs that in total are slower than one on half as many GPUs."""
     kept, groups = [], dict[tuple[object, ...], list[Rate]]()
     for row in rows:
         groups.setdefault((row.gpu, row.protocol, family_of(row.precision)), []).append(row)
     for found in groups.values():
-        totals = [(row, row.gpus * (samples_of(model, row) or 0)) for row in found]
+        totals = [(row, row.gpus * (samples_of(model, row) or 0)) for row in unbounded(found)]
         kept += [row for row, own in totals if all(2 * one.gpus > row.gpus or own > SLOWED * total for one, total in totals)]
     return kept
+
+
+def unbounded(rows: Sequence[Rate]) -> Sequence[Rate]:
+    """Return the rates that are no lower bounds, or else all."""
+    return [row for row in rows if not row.note.startswith(LOWER_BOUND)] or rows
 
 
 def newest(model: Model, rows: Iterable[Rate]) -> list[Rate]:

@@ -252,6 +252,8 @@ ROWS = (
                              "nodes, NICs and guidance are not theirs", gpus="unknown"), supply=("clusters.*.node",)),
     Rule("W118", 33, **_said("{own} at the {batch} tokens of a step that runs of so many tokens take; `bw`, which is not told "
                              "the tokens, gives {other}", rate="other"), supply=("set.run_batch_tokens",)),
+    Rule("W123", 33, **_said("{own} on average over a run whose last steps compute in a wider precision; `bw` answers the "
+                             "steps before, which read most: {other}", phases="two"), supply=("precision",)),
     Rule("W46", 8, "node_needed_read_bandwidth", ">", "node_drawable_bandwidth", factor=ROUNDED, of_job=True,
          what="reads that one node needs, against what it draws",
          text="its GPUs need {shown} of reads per node, of which a node draws {at_most}: they compute {drawn} % of the time, "

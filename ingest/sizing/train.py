@@ -281,7 +281,7 @@ def train(
             rating["nodes"] = math.ceil(fixed["gpus"] / each.value)
             if fixed["gpus"] < each.value:
                 rating["gpus_per_node"] = fixed["gpus"]
-        rate = rate_basis_of(job_of(set=settings, **rating), catalog)
+        rate = _over_phases(rate_basis_of(job_of(set=settings, **rating), catalog))
         if "training_tokens" in fixed and "tokens_per_sample" not in rate.known:
             name = rate.model.id if rate.model is not None else "the model"
             raise option_error("tokens", f": a sample of {name} is not counted in tokens, expected --samples N")
@@ -378,6 +378,20 @@ def _as_trained(rate: RateBasis, saved: Answer, catalog: Catalog) -> RateBasis:
     if RATE in given and first.basis != "given":
         given[RATE] = _times(given[RATE], 1 / share, why)
     return rate._replace(common=common, level=first._replace(given=given))
+
+
+def _over_phases(rate: RateBasis) -> RateBasis:
+    """The rate of a whole run: published rates of runs that change their precision are of the faster steps, which read most."""
+    first = rate.levels[0]
+    if rate.rates is None or rate.gpu is None or first.basis not in ("measured", "transferred") or RATE not in first.given:
+        return rate
+    share, fast = rate.rates.share_of_fast_steps(rate.gpu.id, rate.precision), first.given[RATE]
+    if share is None:
+        return rate
+    mean = _times(fast, share, "the mean of a run whose last steps compute in a wider precision")
+    line = told("W123", own=display(mean.value, RATE_UNIT), other=display(fast.value, RATE_UNIT))
+    first = first._replace(given={**first.given, RATE: mean}, warnings=(*first.warnings, line))
+    return rate._replace(levels=[first, *rate.levels[1:]])
 
 
 def _times(item: Input, factor: float, why: str) -> Input:

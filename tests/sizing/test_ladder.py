@@ -17,7 +17,7 @@ from ingest.sizing.evidence_ladder import RATE, scaling_factor
 from ingest.sizing.job import job_of
 from ingest.sizing.published_rates import Run, Steps, Submission, beyond, half_speeds, of_gpus
 
-HEADER = ",".join(Rate._fields) + "\n"
+HEADER = ",".join(Rate._fields[:-1]) + "\n"
 SIZE_LOSS = solve("size_loss", {})
 MODEL = (
     "name: Toy\nsample: one image\nfamily: vision\n"
@@ -473,6 +473,17 @@ def test_a_run_slower_in_total_than_one_on_half_as_many_gpus_waits(toy, gpus, ra
     both = rung(catalog, "small", "measured", nodes=gpus, gpus_per_node=1).given[RATE].value
     alone = rung(toy(("small", 100, 16, 2, "paper")), "small", "measured", nodes=gpus, gpus_per_node=1).given[RATE].value
     assert (alone == both) is not counts
+
+
+@pytest.mark.parametrize("bound", [16, 32, 64])
+def test_a_run_whose_log_shows_that_it_waited_makes_no_rate_where_another_does(toy, bound):
+    row = f"toy-small,bf16,90,,{bound},{bound // 8},paper,,recalled,a log,measured,lower bound: waits,\n"
+    catalog = toy(("small", 100, 32, 4, "paper"), more=[row])
+    model = catalog.get(Model, "toy")
+    rows = catalog.rates(model)
+    assert [(one.gpus, one.note) for one in of_gpus(model, rows)] == [(32, "")]
+    alone = [one for one in rows if one.note]
+    assert of_gpus(model, alone) == alone != []
 
 
 @pytest.mark.parametrize(("protocol", "rate"), [("paper", 90), ("gpu-hours", 100)])
