@@ -72,6 +72,11 @@ class Attention(NamedTuple):
     #: the tokens of the window: empty for the last tokens, `CHUNK` for those since a multiple of its width, `CHOSEN` for any
     #: that a query chooses, so that all are kept
     reach: str = ""
+    #: tokens that a compressor makes one entry of, 0 where it does not; elements that it keeps of each token until then; the
+    #: share of these that it keeps of the last whole block, which the next one overlaps
+    block: int = 0
+    raw: float = 0
+    overlap: float = 0
 
     @property
     def multiply_adds_per_pair(self) -> float:

@@ -147,6 +147,7 @@ class SampleSizes:
     files: SizeCounts = field(default_factory=SizeCounts)  # their sizes
     forms: Counter[str] = field(default_factory=Counter)  # files by framing
     kinds: dict[str, Counter[str]] = field(default_factory=dict)  # samples by extension, of each framing and of texts
+    parts: Counter[str] = field(default_factory=Counter)  # images and volumes by extension, in files of several that count once
     extensions: GroupTallies = field(default_factory=lambda: GroupTallies(MOST_ROWS))  # files, samples, bytes by extension
     skipped: LeftOut = field(default_factory=LeftOut)  # broken files
     notes: dict[str, None] = field(default_factory=dict)  # cautions of the formats and of their readers
@@ -172,6 +173,7 @@ class SampleSizes:
         self.forms.update(other.forms)
         for kind, found in other.kinds.items():
             self.kinds.setdefault(kind, Counter()).update(found)
+        self.parts.update(other.parts)
         for name, row in other.extensions.rows.items():
             self.extensions.add(name, row)
         self.skipped.note(*other.skipped.named)
@@ -185,6 +187,7 @@ class SampleSizes:
             "files": self.files.to_entry(),
             "forms": self.forms,
             "kinds": self.kinds,
+            "parts": self.parts,
             "extensions": self.extensions.rows,
             "skipped": self.skipped.named,
             "notes": [(str(note), rule_of(note)) for note in self.notes],
@@ -196,6 +199,7 @@ class SampleSizes:
         """The sizes that `to_entry` gave."""
         made = cls(SizeCounts.from_entry(entry["samples"]), SizeCounts.from_entry(entry["files"]), Counter(entry["forms"]))
         made.kinds = {kind: Counter(found) for kind, found in entry["kinds"].items()}
+        made.parts = Counter(entry["parts"])
         made.extensions = GroupTallies(len(entry["extensions"]))
         made.extensions.rows = entry["extensions"]
         made.skipped.note(*(SkippedFile(*row) for row in entry["skipped"]))
@@ -262,6 +266,7 @@ def _sizes_of_files(files: Sequence[CorpusFile], folders: Mapping[str, object], 
             told: list[str] = [Message(doubt, rule=CAUTION) for doubt in meter.notes]
             sizes.notes.update(dict.fromkeys((*told, *filter(None, (form.note,)))))
             sizes.add(form.title.lower(), extension_of(found.path), [found], counts)
+            sizes.parts.update({extension_of(found.path): meter.parts} if meter.parts else {})
         sizes.bytes_read += meter.bytes_read
     return sizes
 
@@ -281,6 +286,9 @@ def cautions(sizes: SampleSizes) -> Iterator[Message]:
     if kinds.keys() == {TEXT}:
         what = f"{kinds[TEXT].total():,} texts count as one sample each"
         yield Message(f"{what}: --samples does not split them into lines or records", rule=CAUTION)
+    if sizes.parts:
+        held = f"files that hold several images or volumes count as one sample each: {_listed(sizes.parts)} in all"
+        yield Message(f"{held}; if each is a sample, divide dataset_bytes by their number", rule=CAUTION)
     if len(kinds) > 1:
         several = "; ".join(f"{found.total():,} of {kind} ({_listed(found)})" for kind, found in kinds.items())
         yield Message(f"samples of several kinds add up: {several}; --exclude files that only describe others", rule=CAUTION)

@@ -19,6 +19,12 @@ input_quantity("parameters_per_group", "parameter", "Weights that share a scale 
     whole=True, default=64, source=ZERO_INFERENCE)  # fmt: skip
 input_quantity("cached_elements_of_kind", "1/token", "Numbers kept per token by all layers of one kind of attention.",
     above=False)  # fmt: skip
+input_quantity("tokens_per_entry", "token", "Tokens that attention over compressed entries keeps as one.", whole=True)
+input_quantity("raw_elements_per_token", "1/token", "Numbers that all compressors of a kind keep of a token in no entry yet.",
+    above=False)  # fmt: skip
+input_quantity(
+    "overlap_share", "1", "Share of them that is kept of the last block until the next is whole.", above=False, high=1
+)
 input_quantity("cached_elements", "1", "Numbers kept for one sequence, per kind of attention.", above=False)
 input_quantity("growing_elements_per_token", "1/token", "Numbers that the next token adds, per kind of attention.", above=False)
 input_quantity("recurrent_elements", "1", "Numbers kept of one sequence whatever its length, per kind of layer.", above=False)
@@ -60,6 +66,14 @@ computed_quantity("cached_elements_per_sequence", "cached_elements_of_kind * min
     needs="cached_elements_of_kind kv_context_tokens attention_window",
     example="cached_elements_per_sequence(163_840, 544, 544), cached_elements_per_sequence(163_840, 8192, 4096)"
         " -> (89128960, 671088640)")  # fmt: skip
+computed_quantity("compressed_tokens", "tokens_per_entry * floor(kv_context_tokens / tokens_per_entry)", "token",
+    "Tokens of a sequence in whole blocks, of which a compressor has made one entry each.",
+    example="compressed_tokens(128, 1000) -> 896")  # fmt: skip
+computed_quantity("compressor_elements",
+    "raw_elements_per_token * (kv_context_tokens - compressed_tokens"
+    " + overlap_share * minimum(tokens_per_entry, compressed_tokens))", "1",
+    "Numbers that compressors keep of tokens in no entry yet, and of the last block where the next one overlaps it.",
+    example="compressor_elements(192, 1001, 1000, 0.5, 4) -> 576")  # fmt: skip
 computed_quantity("recurrent_state_bytes", "total(recurrent_elements) * bytes_per_recurrent_element", "B",
     "State that the linear and recurrent layers keep of one sequence, whatever its length.",
     label="recurrent state of a sequence", example="recurrent_state_bytes([0, 36 * 548_864], 4) -> 79036416")  # fmt: skip

@@ -243,14 +243,23 @@ def recurrent_state(made: Architecture) -> dict[str, Input]:
 def kept_elements(made: Architecture, tokens: float) -> list[float]:
     """What each kind of attention keeps of a sequence: all of its tokens, or those of its window.
 
-    Where a query chooses tokens, a later one may choose any, so all are kept.
+    Where a query chooses tokens, a later one may choose any, so all are kept: of compressed ones the entries, and what the
+    compressors hold of tokens in no entry yet.
     """
-    bounds = [row.window if row.window and row.reach != CHOSEN else tokens for row in made.attentions]
-    return [
-        solve("cached_elements_per_sequence", {"cached_elements_of_kind": row.cached * row.layers,
-                                               "kv_context_tokens": tokens, "attention_window": bound})
-        for row, bound in zip(made.attentions, bounds, strict=True)
-    ]  # fmt: skip
+    kept = []
+    for row in made.attentions:
+        given = {"cached_elements_of_kind": row.cached * row.layers, "kv_context_tokens": tokens, "attention_window": tokens}
+        if row.block:
+            given |= {
+                "tokens_per_entry": row.block,
+                "raw_elements_per_token": row.raw * row.layers,
+                "overlap_share": row.overlap,
+            }
+            given["attention_window"] = solve("compressed_tokens", given)
+        elif row.window and row.reach != CHOSEN:
+            given["attention_window"] = row.window
+        kept.append(solve("cached_elements_per_sequence", given) + (solve("compressor_elements", given) if row.block else 0))
+    return kept
 
 
 def windowed_cache(made: Architecture, tokens: float) -> Finding | None:

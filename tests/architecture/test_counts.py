@@ -149,9 +149,8 @@ def test_a_text_part_alone_has_no_head_where_no_class_is_named(described, kind, 
     assert made.parameters_trained == (8_190_735_360 if headed else 7_568_405_504)
 
 
-#: Chunks of Llama 4: vLLM PR 18170 bounds its cache by them, 36 of 48 layers; top-k of DeepSeek-V4: what a tiny model of
-#: transformers 5.24 holds grows by 12.125 elements per token, 0.125 of them in the layer compressed by 128, which has no whole
-#: element at such a width; a token that no query chose today may be chosen tomorrow.
+#: Chunks of Llama 4: vLLM PR 18170 bounds its cache by them, 36 of 48 layers; top-k of DeepSeek-V4: a token that no query
+#: chose today may be chosen tomorrow.
 SCOUT = {
     "model_type": "llama4_text", "hidden_size": 5120, "intermediate_size": 8192, "intermediate_size_mlp": 16384,
     "num_hidden_layers": 48, "num_attention_heads": 40, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 202048,
@@ -189,9 +188,36 @@ def test_chunks_bound_what_is_kept_and_seen(described, keys, full):
     assert pairs == pytest.approx(2 * 40 * 256 * (full * 50_000 + (48 - full) * 4096), rel=1e-4)
 
 
-def test_top_k_attention_keeps_all_that_it_may_choose(described):
-    made = described(TINY_V4)
-    assert [held(made, tokens) for tokens in (128, 512, 1024)] == [512 + 12.125 * tokens for tokens in (128, 512, 1024)]
+_WINDOW, _SPARSE, _HEAVY = TINY_V4["layer_types"][:3]
+#: Elements of the compressors after so many tokens in the cache of the class of transformers 5.24: entries, values and weights
+#: of tokens in none yet, and those that the next entry overlaps. Its windows hold a token less, twice where nothing compresses.
+HELD_TOKENS = (3, 127, 128, 129, 512, 1000, 1024, 8192)
+HELD_BY_CLASS = [
+    ({}, (672, 6512, 1936, 2160, 6592, 15824, 12800, 99712)),
+    (
+        {
+            "compress_rates": {_SPARSE: 8, _HEAVY: 32}, "head_dim": 32, "index_head_dim": 16, "sliding_window": 24,
+            "num_hidden_layers": 5, "layer_types": [_HEAVY, _SPARSE, _WINDOW, _HEAVY, _SPARSE],
+        },
+        (1536, 9824, 3328, 3840, 8704, 16544, 15872, 116224),
+    ),
+    (
+        {"layer_types": None, "num_hidden_layers": 6, "sliding_window": 128},
+        (960, 18704, 1984, 2304, 6784, 26144, 13184, 102784),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("keys", "compressors"), HELD_BY_CLASS)
+def test_top_k_attention_keeps_all_that_it_may_choose(described, keys, compressors):
+    config = {key: value for key, value in {**TINY_V4, **keys}.items() if value is not None}
+    made, (window, layers, width) = described(config), (config[k] for k in ("sliding_window", "num_hidden_layers", "head_dim"))
+    windows = [layers * width * min(window, tokens) for tokens in HELD_TOKENS]
+    held_now = [held(made, tokens) for tokens in HELD_TOKENS]
+    assert held_now == pytest.approx([sum(both) for both in zip(windows, compressors, strict=True)])
+
+
+def test_the_cache_of_a_release_is_that_of_its_card():
     flash = describe("deepseek-v4-flash")
     assert held(flash, 1_000_000) == pytest.approx(3.4e9, rel=0.05)  # in fp8, as on the card: 7 % of DeepSeek-V3.2's
 
@@ -199,9 +225,10 @@ def test_top_k_attention_keeps_all_that_it_may_choose(described):
 def test_caches_grow_with_the_tokens_in_all_layers_without_a_true_window(described):
     for number, case in enumerate(COUNTED):
         made, name = described(case["config"]), (kind(case["config"]), number)
-        short, long = held(made, 1000), held(made, 2000)
+        # Compressors end a block at each of both lengths.
+        short, long = held(made, 1024), held(made, 2048)
         grows = sum(row.cached * row.layers for row in made.attentions if not row.window or row.reach == CHOSEN)
-        assert 1000 * grows <= long - short <= short, name
+        assert 1024 * grows <= long - short <= short, name
 
 
 @pytest.mark.parametrize(

@@ -429,11 +429,37 @@ def test_what_cannot_be_counted_is_named_and_leaves_no_trace(tmp_path, name, con
     assert (found.samples.count, found.files.count, found.files.bytes) == (1, 1, 10)
 
 
+def pages(number, order="<", big=False, copies=()):
+    """A TIFF of so many pages, of which some are smaller copies or masks."""
+    head, link = (16, "Q") if big else (8, "I")
+    rows = [struct.pack(order + ("HHQI4x" if big else "HHII"), 254, 4, 1, one in copies) for one in range(number)]
+    size = len(rows[0]) + struct.calcsize(f"{order}{'Q' if big else 'H'}{link}")
+    ends = [*(head + size * place for place in range(number)), 0]
+    made = struct.pack(f"{order}2sH", b"II" if order == "<" else b"MM", 43 if big else 42)
+    made += struct.pack(f"{order}HHQ" if big else f"{order}I", *((8, 0, ends[0]) if big else ends[:1]))
+    for row, end in zip(rows, ends[1:], strict=True):
+        made += struct.pack(order + ("Q" if big else "H"), 1) + row + struct.pack(order + link, end)
+    return made
+
+
+def nifti(*axes, order="<", form=1):
+    head, place, kind = (348, 40, "8h") if form == 1 else (540, 16, "8q")
+    made = bytearray(head + 9)
+    struct.pack_into(f"{order}i", made, 0, head)
+    struct.pack_into(order + kind, made, place, *axes, *[1] * (8 - len(axes)))
+    return bytes(made)
+
+
 DOUBTED = {  # content of a file whose samples a reader of it may count otherwise, and what is doubted
     "train.txt": (b"a\nb\n", "1 texts count as one sample each"),
     "imagenet.tar": (members("n01.tar", "n02.tar"), "members of tar files that may hold or describe several samples"),
     "cifar.tar.gz": (gzip.compress(members("x/data_batch_1", "x/readme.html")), "have no extension"),
     "pairs.tar": (members("images/1.jpg", "labels/1.txt"), "count as one each: .txt 1"),
+    "stack.tif": (pages(3), "hold several images or volumes count as one sample each: .tif 3 in all"),
+    "scan.tif.gz": (gzip.compress(pages(3, order=">")), ".tif.gz 3 in all"),
+    "slide.tiff": (pages(5, big=True, copies=(1, 4)), ".tiff 3 in all"),
+    "run.nii": (nifti(4, 9, 9, 9, 20), ".nii 20 in all"),
+    "run.nii.gz": (gzip.compress(nifti(5, 9, 9, 9, 20, 3, order=">", form=2)), ".nii.gz 60 in all"),
     "comment.csv": (b"# by x\na,b\n1,2\n3,4\n", "with other than as many columns as its first row"),
 }
 
@@ -443,6 +469,17 @@ def test_what_may_count_otherwise_is_doubted(tmp_path, name):
     content, doubt = DOUBTED[name]
     (tmp_path / name).write_bytes(content)
     assert any(doubt in line for line in ingest.measure(tmp_path, samples=True).warnings)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("a.tif", pages(1)), ("b.tif", b"II*\0" + bytes(20)), ("c.tif", pages(2, copies=(1,))), ("d.tif", pages(2)[:-40]),
+     ("loop.tif", b"II*\0\x08\0\0\0"), ("a.nii", nifti(3, 9, 9, 9)), ("b.nii", bytes(400)), ("c.nii", nifti(4, 9, 9, 9, 1))],
+)  # fmt: skip
+def test_single_images_are_not_doubted(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    found = ingest.measure(tmp_path, samples=True)
+    assert (found.results["samples"].value, found.warnings) == (1, ())
 
 
 def test_keyed_members_and_excel_are_not_doubted(tmp_path):

@@ -303,10 +303,15 @@ def deepseek_v4(config: ModelConfig) -> Iterator[TableRow]:
     rows += times(sparse, linear("indexer.q", indexers * narrow, q_rank, kind="attention"))
     rows += times(sparse, linear("indexer.weights", indexers, hidden, kind="attention"))
     rows += times(heavy, _compressor("compressor", many, width, width, hidden))
-    for name, number, ratio, reach in (("sparse", sparse, few, chosen * few), ("heavy", heavy, many, 0)):
+    # Of a token in no entry yet, values and weights are kept; the sparse kind computes both twice, and half is read once more.
+    for name, number, ratio, kept, reach in (
+        ("sparse", sparse, few, width + narrow, chosen * few), ("heavy", heavy, many, width, 0)
+    ):  # fmt: skip
         if number:
             one = width / ratio  # of an entry, the share of one token
-            rows.append(Attention(name, heads, one, one, number, one + (narrow / ratio if reach else 0), reach, reach=CHOSEN))
+            twice, again = (2, 0.5) if reach else (1, 0)
+            rows.append(Attention(name, heads, one, one, number, kept / ratio, reach, reach=CHOSEN,
+                                  block=ratio, raw=2 * twice * kept, overlap=again))  # fmt: skip
     if sparse:
         rows.append(Attention("indexer", indexers, narrow / few, 0, sparse))
     last: list[TableRow] = [*linear("residual.head", streams, streams * hidden, kind="other")]

@@ -69,6 +69,7 @@ class Meter:
     stored_bytes: int = 0  # size of the file when it was opened; for standard input, bytes received
     bytes_read: int = 0  # bytes read from storage, also of a file that then failed
     notes: tuple[str, ...] = ()  # cautions of the reader about what it found
+    parts: int = 0  # images or volumes that the header of a file counts, which is one sample nonetheless; 0 where it is one
 
 
 class Source:

@@ -70,6 +70,12 @@ def sample_formats() -> tuple[SampleFormat, ...]:
 
 
 @cache
+def stacks() -> dict[str, Callable[[Source, str], int]]:
+    """What the modules of this package declare in `STACKS`: how many images or volumes a file holds, by its suffix."""
+    return {name: parts for module in load_modules(__name__) for name, parts in getattr(module, "STACKS", {}).items()}
+
+
+@cache
 def folder_formats() -> tuple[FolderFormat, ...]:
     """What the modules of this package declare in `FOLDERS`, in the order of their names."""
     return tuple(form for module in load_modules(__name__) for form in getattr(module, "FOLDERS", ()))
@@ -123,8 +129,10 @@ def recognized(file: CorpusFile, meter: Meter) -> tuple[SampleFormat, CorpusFile
 def samples_of(file: CorpusFile, form: SampleFormat, meter: Meter) -> SizesAndCounts:
     """Yield the sizes of a file's samples; where it is broken, those yielded so far must be dropped."""
     if form.sizes is _one:
-        if may_be_pointer(file.stored_bytes):
-            open_file(file, meter).close()
+        if (parts := stacks().get(content_suffix(file.path))) or may_be_pointer(file.stored_bytes):
+            with closing(open_file(file, meter)) as source:
+                found = parts(source, file.compression) if parts else 0
+                meter.parts = found if found > 1 else 0
         yield file.stored_bytes, 1
         return
     with closing(open_file(file, meter)) as source:

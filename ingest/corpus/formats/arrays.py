@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
 from ingest.corpus.files.names import content_suffix, first_line, is_aside
-from ingest.corpus.files.source import BorrowedSource, Source, Unreadable
+from ingest.corpus.files.source import BorrowedSource, Source, Unreadable, decompressed, decompressed_to_disk
 from ingest.corpus.formats import FolderFormat, SampleFormat, SizesAndCounts, doubt_members, even_shares, stored_shares
 from ingest.corpus.types import CorpusFile
 from ingest.errors import IngestError
@@ -165,6 +167,43 @@ def zarr_samples(contents: Mapping[str, bytes]) -> int | None:
     return samples_along(arrays) if arrays else None
 
 
+#: tag of a page that is a smaller copy of another, or its mask
+SUBFILE_TYPE, COPY_OR_MASK = 254, 0b101
+
+
+def tiff_pages(source: Source, compression: str) -> int:
+    """The pages of a TIFF, without smaller copies and masks, by its chain of directories; 0 where it is none."""
+    pages, seen = 0, {0}
+    with decompressed_to_disk(source, compression) if compression else nullcontext(source) as whole:
+        head = whole.read(16)
+        order = {b"II": "<", b"MM": ">"}.get(head[:2], "")
+        number, entry, link, first = ("Q", "HHQ4s4x", "Q", 8) if b"\x2b" in head[2:4] else ("H", "HHI4s", "I", 4)
+        try:
+            (at,) = struct.unpack_from(order + link, head, first)
+            while order and at not in seen:
+                seen.add(at)
+                whole.seek(at)
+                (entries,) = struct.unpack(order + number, whole.read(struct.calcsize(order + number)))
+                directory = whole.read(entries * struct.calcsize(order + entry))
+                kinds = [row[3] for row in struct.iter_unpack(order + entry, directory) if row[0] == SUBFILE_TYPE]
+                pages += not any(bits & COPY_OR_MASK for kind in kinds for bits in kind)
+                (at,) = struct.unpack(order + link, whole.read(struct.calcsize(link)))
+        except struct.error:
+            return pages
+    return pages
+
+
+def nifti_volumes(source: Source, compression: str) -> int:
+    """The volumes of a NIfTI file, by the axes of its header after the third; 0 where it is none."""
+    head = (decompressed(source, compression) if compression else source).read(348)
+    for order, (size, form, at) in product("<>", ((348, "8h", 40), (540, "8q", 16))):
+        if len(head) == 348 and struct.unpack_from(f"{order}i", head) == (size,):
+            axes, *lengths = struct.unpack_from(order + form, head, at)
+            return prod(lengths[3 : max(axes, 3)])
+    return 0
+
+
+STACKS = {".tif": tiff_pages, ".tiff": tiff_pages, ".nii": nifti_volumes}
 MARKS = (".zgroup", ".zarray", "zarr.json")
 SAMPLES = (
     SampleFormat("NumPy", npy_samples, (".npy",), magic=b"\x93NUMPY", note=ALONG),
