@@ -44,14 +44,26 @@ def identity_of(status: os.stat_result) -> Identity:
 def note_outputs(paths: Iterable[str | Path]) -> None:
     """Note the files that the command which runs will replace, so that it refuses those that it reads too.
 
-    Raises IngestError: one of them cannot be written.
+    Raises IngestError: one of them cannot be written, or is given twice.
     """
+    paths = [*paths]
+    refuse_twice(paths)
     for path in paths:
         check_target(Path(path))
         with contextlib.suppress(OSError, ValueError):
             status = os.stat(path)
             if stat.S_ISREG(status.st_mode):
                 _outputs[identity_of(status)] = str(path)
+
+
+def refuse_twice(paths: Iterable[str | Path]) -> None:
+    """Refuse two names of one file, which would leave only the last content. Raises UsageError: the second of them."""
+    meant: dict[Path, Path] = {}
+    for path in map(Path, paths):
+        first = meant.setdefault(path.resolve(), path)
+        if first is not path:
+            also = "" if str(first) == str(path) else f", as '{first}' too"
+            raise UsageError(f"--output: '{path}' is given twice{also}, expected each file once")
 
 
 def forget_outputs() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -9,7 +10,7 @@ import click
 from ingest.catalog import commands
 from ingest.cli.group import kind_named, meant_by
 from ingest.cli.main import tell
-from ingest.cli.options import note_output, options_of, output_options
+from ingest.cli.options import one_output, options_of, output_options
 from ingest.cli.output import hand_over, tell_written, warn
 from ingest.errors import IngestError, expected_one_of, in_one_line, listed
 from ingest.observation.calibration import add_bundle, remove_bundle
@@ -49,7 +50,7 @@ def command() -> None:
 @click.argument("matching", metavar="[WORD]", required=False, default="")
 @options_of(commands.list)
 @output_options
-def list_(kind: str | None, matching: str, form: str | None, output: str | None, catalogs: tuple[str, ...]) -> None:
+def list_(kind: str | None, matching: str, form: str | None, output: Sequence[str], catalogs: tuple[str, ...]) -> None:
     """List the entries of a kind, or of all of them.
 
     KIND is models, gpus, nodes, storage, protocols, families, scaling, optimizers, recipes, failures, corpora, pipelines,
@@ -62,7 +63,7 @@ def list_(kind: str | None, matching: str, form: str | None, output: str | None,
 @click.argument("words", nargs=-1, required=True, metavar="[KIND] ID")
 @options_of(commands.show)
 @output_options
-def show(words: tuple[str, ...], form: str | None, output: str | None, catalogs: tuple[str, ...]) -> None:
+def show(words: tuple[str, ...], form: str | None, output: Sequence[str], catalogs: tuple[str, ...]) -> None:
     """Show an entry: each value with unit, source and grade, and what is missing."""
     if len(words) > 2:
         raise click.UsageError(f"found {len(words)} words, expected ID or KIND ID")
@@ -74,7 +75,7 @@ def show(words: tuple[str, ...], form: str | None, output: str | None, catalogs:
 @click.argument("names", nargs=-1, required=True, metavar="ID…")
 @options_of(commands.compare)
 @output_options
-def compare(names: tuple[str, ...], form: str | None, output: str | None, **options: Any) -> None:
+def compare(names: tuple[str, ...], form: str | None, output: Sequence[str], **options: Any) -> None:
     """Compare storage systems: consistency, failures, recovery, metadata, protection and rates, with sources.
 
     \b
@@ -112,7 +113,9 @@ def path(catalogs: tuple[str, ...], verbose: bool) -> None:
 @command.command("new")
 @click.argument("kind")
 @click.argument("name")
-@click.option("-o", "--output", metavar="FILE", callback=note_output, help="Where to write it. [default: NAME.yaml here]")
+@click.option(
+    "-o", "--output", metavar="FILE", multiple=True, callback=one_output, help="Where to write it. [default: NAME.yaml here]"
+)
 def new(kind: str, name: str, output: str | None) -> None:
     """Write a commented template for a model, GPU, node, corpus, pipeline or format of your own."""
     tell_written(commands.new(kind, name, output))

@@ -20,6 +20,7 @@ from ingest.cli.options import (
     job_file,
     model_alone,
     model_argument,
+    one_output,
     options_of,
     output_option,
     output_options,
@@ -64,7 +65,7 @@ def _word(name: str, called: str | None = None, required: bool = True) -> Callab
     return click.argument(name, metavar=called, required=required, nargs=-1 if (called or "").endswith("…") else 1)
 
 
-def _told(asked: Asked, answer: Any, form: str | None, output: str | None = None, explain: str | None = None) -> None:
+def _told(asked: Asked, answer: Any, form: str | None, output: Sequence[str] = (), explain: str | None = None) -> None:
     """Print an answer, or the derivation of its quantity `explain`.
 
     Raises:
@@ -82,34 +83,34 @@ def _told(asked: Asked, answer: Any, form: str | None, output: str | None = None
         raise RequirementNotMet(unmet)
 
 
-def _sweep(function: Function, form: str | None, output: str | None, **options: Any) -> None:
+def _sweep(function: Function, form: str | None, output: Sequence[str], **options: Any) -> None:
     answer = function(**options)
     if answer.incomplete:
         raise IngestError(answer.incomplete)
-    if output is None and form == "csv":
+    if not output and form == "csv":
         click.echo(answer.to_csv(), nl=False)
         warn(answer.warnings)
         return
-    page = None if output is None else partial(sweep_page, answer, most=10**9)
+    page = partial(sweep_page, answer, most=10**9) if output else None
     files = {".csv": answer.to_csv, ".parquet": answer.to_parquet}
     hand_over(answer, form, output, sweep_workbook, page=page, documents=files)
 
 
-def _measure(function: Function, paths: tuple[str, ...], form: str | None, output: str | None, **options: Any) -> None:
+def _measure(function: Function, paths: tuple[str, ...], form: str | None, output: Sequence[str], **options: Any) -> None:
     part = options["part"]
-    if part is not None and (output is None or form is not None):
-        raise UsageError("--part: " + ("found --format, expected none" if output else "expected the file of the part, -o FILE"))
+    if part is not None and (len(output) != 1 or form is not None):
+        raise UsageError("--part: " + ("found --format, expected none" if form else "expected the file of the part, -o FILE"))
     try:
         answer = function(*paths, **options, progress=None if chosen_option(QUIET) else progress_on(sys.stderr))
     except KeyboardInterrupt as interrupted:
         if known := getattr(interrupted, "known", None):
             hand_over(known, form, output, warnings=())
         raise
-    if part is not None and output is not None:
-        answer.write(output)
+    if part is not None:
+        answer.write(output[0])
         if not chosen_option(QUIET):
             tell(in_one_line(answer.title))
-        tell_written(output)
+        tell_written(*output)
         return
     hand_over(answer, form, output)
     if answer.unmet:
@@ -138,10 +139,10 @@ def _accept(function: Function, form: str | None, **options: Any) -> None:
     if (plan is None) is (observed is None):
         raise click.UsageError("expected SITE.yaml, plan.json or --from-observation FILE, one of them")
     own = {one: options[one] for one in ("folder", "force")}
-    hand_over(function(plan, **options) if observed is None else observed_job(observed, times=times, **own), form, None)
+    hand_over(function(plan, **options) if observed is None else observed_job(observed, times=times, **own), form, ())
 
 
-def _verdict(function: Function, form: str | None, output: str | None, partial: bool, **options: Any) -> None:
+def _verdict(function: Function, form: str | None, output: Sequence[str], partial: bool, **options: Any) -> None:
     answer = function(**options)
     hand_over(answer, form, output, verdict_workbook, documents={".docx": lambda: as_docx(verdict_document(answer))})
     if answer.unmet or (answer.incomplete and not partial):
@@ -397,7 +398,16 @@ COMMANDS: dict[str, Asked] = {
                 help="Write the jobs of an observed job instead: the JSON of `ingest observe`.",
             ),
             click.option("--times", default="1", show_default=True, metavar="N", help="Copies of the observed job."),
-            click.option("-o", "--output", "folder", required=True, metavar="DIR", help="New or empty folder for the tests."),
+            click.option(
+                "-o",
+                "--output",
+                "folder",
+                required=True,
+                metavar="DIR",
+                multiple=True,
+                callback=one_output,
+                help="New or empty folder for the tests.",
+            ),
             options_of,
             format_option,
             detail_options,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -30,7 +31,7 @@ fit_workbook = later("ingest.reports.workbook.small_workbooks", "fit_workbook")
 @options_of(bw)
 @output_options
 @job_file("fit", fit)
-def command(form: str | None, output: str | None, explain: str | None, require: bool, **options: Any) -> None:
+def command(form: str | None, output: Sequence[str], explain: str | None, require: bool, **options: Any) -> None:
     """Storage systems that meet a need, with bottleneck, headroom and units required.
 
     The need is a model on its GPUs, the plan of a site, or rates and capacities given as options.

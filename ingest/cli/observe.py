@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -57,7 +58,7 @@ ingest observe --path /data -o job.json --command python train.py --epochs 1
 @output_options
 @click.pass_context
 def command(
-    ctx: click.Context, /, form: str | None, output: str | None, sources: tuple[str, ...], bundle: bool, **options: Any
+    ctx: click.Context, /, form: str | None, output: Sequence[str], sources: tuple[str, ...], bundle: bool, **options: Any
 ) -> None:
     options.pop("job", None)
     answer = observe(*sources, command=ctx.meta.get("job", ()), **options)

@@ -14,7 +14,7 @@ from ingest import JOB
 from ingest.cli.main import later, tell
 from ingest.cli.output import QUIET, VERBOSE, choose
 from ingest.engine.question import Argument, Declared, arguments_of
-from ingest.errors import IngestError, RequirementNotMet, one_of
+from ingest.errors import IngestError, RequirementNotMet, UsageError, one_of
 from ingest.files import note_outputs, table_beside, write_whole
 from ingest.reports.page import FORMATS
 
@@ -117,17 +117,37 @@ detail_options = stacked(
 
 
 def note_output(_: click.Context, option: click.Parameter, value: Any) -> Any:
-    """Note the files that are there before the command replaces them. Raises IngestError: one of them cannot be written."""
+    """Note the files that are there before the command replaces them.
+
+    Raises IngestError: one of them cannot be written, or is given twice.
+    """
     try:
-        note_outputs(() if option.metavar == "DIR" else (value,) if isinstance(value, str) else value or ())
+        note_outputs(() if option.metavar == "DIR" else value)
     except IngestError as error:
-        raise IngestError(str(error).replace("--output", option.opts[-1], 1)) from None
+        raise type(error)(str(error).replace("--output", option.opts[-1], 1)) from None
     return value
+
+
+def one_output(ctx: click.Context, option: click.Parameter, value: tuple[str, ...]) -> str | None:
+    """The file of an option that writes one, noted; of two, click would write the last alone.
+
+    Raises:
+        IngestError: it cannot be written.
+        UsageError: the option is given twice.
+    """
+    if len(value) > 1:
+        raise UsageError(f"{option.opts[-1]}: found '{value[0]}' and '{value[1]}', expected one of them")
+    return next(iter(note_output(ctx, option, value)), None)
 
 
 format_option = click.option("--format", "form", type=OneOf(FORMATS), help="table, json, csv or markdown. [default: table]")
 output_option = click.option(
-    "-o", "--output", metavar="FILE", callback=note_output, help="Write or replace a file; its suffix selects the format."
+    "-o",
+    "--output",
+    metavar="FILE",
+    multiple=True,
+    callback=note_output,
+    help="Write or replace a file; its suffix selects the format. Repeatable.",
 )
 output_options = stacked([detail_options, format_option, output_option])
 #: Where the words before the options are kept, by the option that each stands for.
@@ -175,7 +195,7 @@ explain_option = click.option("--explain", metavar="NAME", help="Show the deriva
 
 
 #: What checks or notes the value of an option, or puts the word before the options in its place.
-CALLBACKS = {"gpu": _one_word, "corpus": _one_word} | dict.fromkeys(("derivations", "output", "bundle"), note_output)
+CALLBACKS = {"gpu": _one_word, "corpus": _one_word} | dict.fromkeys(("derivations", "output", "bundle"), one_output)
 
 
 def options_of(function: Callable[..., Any], *without: str) -> Callable[[Command], Command]:
@@ -191,18 +211,19 @@ def _option(argument: Argument, declared: Declared) -> Callable[[Command], Comma
     if usual is False:
         return click.option(*shown, is_flag=True, help=text)
     known = None if usual in (None, ()) else str(usual)
+    callback = note_output if declared.many and name == "output" else CALLBACKS.get(name)
     return click.option(
         *shown,
         cls=DeclaredOption,
         words=declared.choices,
         required=argument.required,
-        multiple=declared.many,
-        default=known,
+        multiple=declared.many or callback is one_output,
+        default=(known,) if known and callback is one_output else known,
         show_default=known is not None and "[default: " not in text,
         metavar=declared.metavar or None,
         type=None if declared.metavar else OneOf(declared.choices),
         help=text,
-        callback=CALLBACKS.get(name),
+        callback=callback,
     )
 
 
@@ -216,7 +237,9 @@ def job_file(command: str, function: Callable[..., Any]) -> Callable[[Callable[.
 
     def decorate(run: Callable[..., Any]) -> Callable[..., Any]:
         @click.option("--job", metavar="FILE", help=JOB)
-        @click.option("--save-job", metavar="FILE", callback=note_output, help="Write what is asked as such an entry.")
+        @click.option(
+            "--save-job", metavar="FILE", multiple=True, callback=one_output, help="Write what is asked as such an entry."
+        )
         @wraps(run)
         def asked(job: str | None, save_job: str | None, **options: Any) -> Any:
             source = click.get_current_context().get_parameter_source

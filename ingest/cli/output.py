@@ -14,7 +14,7 @@ from ingest.cli.main import later, tell
 from ingest.engine.messages import rule_of
 from ingest.engine.value import EMPTY
 from ingest.errors import UsageError, in_one_line
-from ingest.files import forget_outputs, will_replace, write_whole
+from ingest.files import forget_outputs, will_replace, write_all
 from ingest.reports.labels import counted
 from ingest.reports.page import Page, Paint, as_text, format_of, render, shortened, suffixes, terminal_width, unpainted, wrapped
 from ingest.reports.pages import page_for
@@ -61,7 +61,7 @@ def echo(text: str) -> None:
 def hand_over(
     answer: Any,
     form: str | None,
-    output: str | None,
+    output: Sequence[str],
     book: Callable[[Any], bytes] | None = None,
     *,
     page: Callable[[], Page] | None = None,
@@ -70,7 +70,7 @@ def hand_over(
     alternative: str = "",
     documents: Mapping[str, Callable[[], str | bytes]] = EMPTY,
 ) -> None:
-    """Print a result or write it to a file, and its warnings on standard error.
+    """Print a result or write it to files, and its warnings on standard error.
 
     A table begins and ends with the answer, and leaves details out unless `-v` is given; `-q` prints the answer alone. Files
     and other formats hold everything; of a file, standard error says the answer and what was written.
@@ -84,21 +84,28 @@ def hand_over(
 
     Raises UsageError: a workbook is requested of a command that has none.
     """
-    made = documents.get(Path(output or "").suffix.lower()) if form is None else None
-    chosen = "" if made else format_of(output, form, book is not None)
     page = cache(page or partial(page_for, answer))
     data, warnings = data or answer.to_dict, getattr(answer, "warnings", ()) if warnings is None else warnings
-    if output is None:
-        _print(page, data, chosen, warnings)
+    if not output:
+        _print(page, data, format_of(None, form), warnings)
         return
-    if chosen == "xlsx" and book is None:
-        known = ", ".join(suffixes(book=False))
-        other = alternative and f", or {alternative}"
-        raise UsageError(f"--output: '{output}': this result has no workbook; expected {known}{other}")
-    write_whole(output, made() if made else book(answer) if chosen == "xlsx" and book else render(page, data, chosen) + "\n")
+    forms: dict[str, str] = {}
+    for path in output:
+        document = form is None and Path(path).suffix.lower() in documents
+        forms[path] = "" if document else format_of(path, form, book is not None)
+        if forms[path] == "xlsx" and book is None:
+            known = ", ".join(suffixes(book=False))
+            other = alternative and f", or {alternative}"
+            raise UsageError(f"--output: '{path}': this result has no workbook; expected {known}{other}")
+    contents: dict[Path, str | bytes] = {}
+    for path, chosen in forms.items():
+        workbook = partial(book, answer) if chosen == "xlsx" and book else None
+        make = workbook if chosen else documents[Path(path).suffix.lower()]
+        contents[Path(path)] = make() if make else render(page, data, chosen) + "\n"
+    write_all(contents)
     warn(warnings)
     tell_answer(page())
-    tell_written(output)
+    tell_written(*output)
 
 
 def _print(page: Callable[[], Page], data: Callable[[], Mapping[str, Any]], form: str, warnings: Sequence[str]) -> None:

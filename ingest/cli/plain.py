@@ -32,9 +32,9 @@ def plain_options(words: Sequence[str], function: Callable[..., Any]) -> dict[st
     The line is that behind the name of the command; its first words may be the model and the GPU.
     """
     arguments = arguments_of(function)
-    repeatable = [name for name, one in arguments.items() if one.declared is not None and one.declared.many]
+    repeatable = ["output", *(name for name, one in arguments.items() if one.declared is not None and one.declared.many)]
     given = {name: one.default for name, one in arguments.items()} | dict.fromkeys(repeatable, ())
-    given |= {"form": None, "output": None}
+    given |= {"form": None, "output": ()}
     names = {f"--{name.replace('_', '-')}": name for name in given} | {"--format": "form", "-o": "output"}
     del names["--form"]
     left, seen, detail = list(words), set[str](), []
@@ -62,11 +62,11 @@ def plain_options(words: Sequence[str], function: Callable[..., Any]) -> dict[st
         return None
     for one in detail:
         choose(one)
-    note_outputs([given["output"]] if given["output"] else [])
+    note_outputs(given["output"])
     return given
 
 
-def show_bandwidth(form: str | None, output: str | None, **options: Any) -> None:
+def show_bandwidth(form: str | None, output: Sequence[str], **options: Any) -> None:
     """Print the read bandwidth of one job or of several."""
     answer = bw(**options)
     if answer.incomplete:

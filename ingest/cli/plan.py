@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ model_workbook = later("ingest.reports.workbook.model_workbook", "model_workbook
 def command(
     site: str | None,
     form: str | None,
-    output: str | None,
+    output: Sequence[str],
     check: bool,
     explain: str | None,
     new: bool,
@@ -86,15 +87,18 @@ def command(
 
 def _write_new(
     site: str | None,
-    output: str | None,
+    output: Sequence[str],
     schema: bool,
     named: tuple[str | None, str | None, str | None],
     catalogs: tuple[str, ...],
 ) -> None:
     """Write the schema, the commented example, or the file of these nodes, GPU and models; never over an existing file."""
     expected = (".json",) if schema else (".yaml", ".yml")
-    if output is not None and Path(output).suffix.lower() not in expected:
-        raise UsageError(f"--output: '{output}' ends in '{Path(output).suffix}', expected {' or '.join(expected)}")
+    path = next(iter(output), None)
+    if len(output) > 1:
+        raise UsageError(f"--output: found '{path}' and '{output[1]}', expected one of them with --new or --schema")
+    if path is not None and Path(path).suffix.lower() not in expected:
+        raise UsageError(f"--output: '{path}' ends in '{Path(path).suffix}', expected {' or '.join(expected)}")
     nodes, gpu, models = named
     if schema:
         text = schema_text()
@@ -106,10 +110,10 @@ def _write_new(
         text = with_decisions(new_site(nodes=nodes, gpu=gpu, models=models, catalogs=catalogs), catalogs)
     if site is not None:
         raise UsageError(f"SITE.yaml: found '{site}', expected none with --new or --schema; -o FILE names the new file")
-    if output is None:
+    if path is None:
         click.echo(text, nl=False)
-    elif Path(output).exists():
-        raise UsageError(f"--output: '{output}' exists already, expected a new file")
+    elif Path(path).exists():
+        raise UsageError(f"--output: '{path}' exists already, expected a new file")
     else:
-        write_whole(output, text)
-        tell_written(output)
+        write_whole(path, text)
+        tell_written(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from functools import partial
 from io import StringIO
@@ -35,7 +35,7 @@ DECISIONS = Kind("decisions on reservations, such as `R-CAP-03: {accept: why}`",
 @click.argument("offers", nargs=-1, required=True, metavar="OFFER.xlsx…")
 @options_of(response)
 @output_options
-def command(offers: tuple[str, ...], sent: str | None, form: str | None, output: str | None, **options: Any) -> None:
+def command(offers: tuple[str, ...], sent: str | None, form: str | None, output: Sequence[str], **options: Any) -> None:
     """Judge the workbooks that vendors returned: COMPLIES, COMPLIES WITH RESERVATIONS, DOES NOT COMPLY or INCOMPLETE, then line
     by line.
 
@@ -61,7 +61,7 @@ def command(offers: tuple[str, ...], sent: str | None, form: str | None, output:
         compared = response(offers, sent=sent, **options)
     answer = compared.offers[0] if len(offers) == 1 else compared
     # A file is filed: it holds every line.
-    page = partial(page_for, answer, chosen_option(VERBOSE) or output is not None)
+    page = partial(page_for, answer, chosen_option(VERBOSE) or bool(output))
     subtitle = SUBTITLE.format(sent=one_line(Path(sent).name) if sent else "the first offer")
     documents = {suffix: lambda made=made: made(response_document(page(), subtitle)) for suffix, made in DOCUMENTS.items()}
     hand_over(answer, form, output, lambda _: response_workbook(compared), page=page, documents=documents)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,9 @@ SITE_FILES, PART = (".yaml", ".yml"), ".npz"
 @click.argument("further", nargs=-1, metavar="[HISTORY…]")
 @options_of(usage)
 @output_options
-def command(histories: tuple[str, ...], further: tuple[str, ...], form: str | None, output: str | None, **options: Any) -> None:
+def command(
+    histories: tuple[str, ...], further: tuple[str, ...], form: str | None, output: Sequence[str], **options: Any
+) -> None:
     """Site file from what a cluster did: GPUs in use, runs by class, starts, interrupts, bytes.
 
     HISTORY is what a scheduler recorded: `sacct -P` or `--json`, PBS accounting, the JSON of `kubectl get` pods, jobs or
@@ -42,20 +45,22 @@ def command(histories: tuple[str, ...], further: tuple[str, ...], form: str | No
     ingest site --merge --from 1.npz 2.npz -o site.yaml
     """
     sources = (*histories, *further)
-    suffix = Path(output or "").suffix.lower()
+    suffixes = {path: Path(path).suffix.lower() for path in output}
     if options["part"]:
-        if output is None or suffix != PART:
-            raise UsageError(f"--part: expected -o with a file that ends in {PART}")
-        write_whole(output, part(*sources, **options))
-        tell_written(output)
+        if [*suffixes.values()] != [PART]:
+            raise UsageError(f"--part: expected -o with one file, which ends in {PART}")
+        write_whole(output[0], part(*sources, **options))
+        tell_written(output[0])
         return
     known = (*SITE_FILES, *DOCUMENTS, *SUFFIXES)
-    if output is not None and suffix not in known:
-        raise UsageError(f"--output: '{output}' ends in '{suffix}', expected {', '.join(known)}")
+    for path, suffix in suffixes.items():
+        if suffix not in known:
+            raise UsageError(f"--output: '{path}' ends in '{suffix}', expected {', '.join(known)}")
     answer = usage(*sources, **options)
     documents = {each: lambda made=made: made(usage_document(answer)) for each, made in DOCUMENTS.items()}
     files = documents | dict.fromkeys(SITE_FILES, lambda: answer.site)
-    hand_over(answer, form, None if form and suffix in SITE_FILES else output, usage_workbook, documents=files)
-    if form and suffix in SITE_FILES and output is not None:
-        write_whole(output, answer.site)
-        tell_written(output)
+    sites = [path for path in output if form and suffixes[path] in SITE_FILES]
+    hand_over(answer, form, [path for path in output if path not in sites], usage_workbook, documents=files)
+    for path in sites:
+        write_whole(path, answer.site)
+        tell_written(path)

@@ -15,7 +15,7 @@ from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import filled, option
 from ingest.engine.result import SCHEMA
 from ingest.errors import UsageError, nearest
-from ingest.files import check_target, garbage_collection_paused, write_all
+from ingest.files import check_target, garbage_collection_paused, refuse_twice, write_all
 from ingest.reports.charts.chart import FAILED, lacking
 from ingest.reports.charts.planning import charts_of, vendor_charts
 from ingest.reports.document.derivations import derivation_document
@@ -177,13 +177,7 @@ def _check(
         suffix = path.suffix.lower()
         if suffix not in known:
             raise UsageError(f"{asked}: '{path}' ends in '{suffix}', expected {', '.join(known)}{nearest(suffix, known)}")
-    # Two names of one file would leave only the last content.
-    meant: dict[Path, Path] = {}
-    for _, path, _ in every:
-        first = meant.setdefault(path.resolve(), path)
-        if first is not path:
-            also = "" if str(first) == str(path) else f", as '{first}' too"
-            raise UsageError(f"--output: '{path}' is given twice{also}, expected each file once")
+    refuse_twice(path for _, path, _ in every)
     suffixes = {path.suffix.lower() for path in outputs}
     if template is not None and suffixes.isdisjoint(FILLED):
         raise UsageError("--template fills a .docx, expected --output with one")

@@ -15,7 +15,17 @@ from ingest.requirement import ANSWER, INFORMATION, least_accepted
 from ingest.rfp import response_form as form
 from ingest.rfp.requirement_lines import MANDATORY, RequirementLine, in_base_units, is_value
 from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit, units_offered
-from ingest.rfp.vendor_words import REFERENCES, WRITTEN, Counted, in_notation, limiting, limits, more_than, read_value
+from ingest.rfp.vendor_words import (
+    REFERENCES,
+    WRITTEN,
+    Counted,
+    in_notation,
+    limiting,
+    limits,
+    more_than,
+    pattern_of,
+    read_value,
+)
 from ingest.rfp.workbook_reader import INVISIBLE, SAME, Sheet, SheetLine, is_formula, number_in
 from ingest.text import visible
 from ingest.units import display, parse, physical
@@ -48,6 +58,13 @@ AT_LEAST, AT_MOST = "at least", "at most"
 SYNONYMS, NO_VALUE, DURATIONS = (WRITTEN[name] for name in ("synonyms", "no_value", "durations"))
 NEUTRAL = (*WRITTEN["neutral"],)
 DAY = 86_400
+YEAR = DURATIONS["year"]
+#: Years for which a system is usually planned: a promise for as many limits no rate.
+USUAL_YEARS = 5
+#: Words of a service, whose times are those of no load.
+SERVICE = pattern_of("service")
+#: One of several parts of a system, whose rates add up to that of the system.
+PART = pattern_of("part")
 #: Nouns of which fewer make a value harder to reach.
 CLIENTS = ("client", "node", "host", "compute")
 FEWER_IS_HARDER = (CLIENTS, ("thread", "job", "process", "stream", "outstanding"))
@@ -381,6 +398,8 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
     if value is not None:
         least = least_accepted(requirement.value or 0.0, requirement.unit) * (1 - SAME)
         scatter = re.search(r"(?:confirmed|spread|scatter)\s+(?:of|is)\s*$|[±]\s*$", found.before)
+        if value < least and any(PART.search(side) for side in (found.before, found.after)):
+            return None  # that of one of several
         return "" if value >= least or scatter else f"states {shown}, below what is required"
     kept = bound_kept(requirement.bound, in_notation(shown)) if requirement.bound.startswith(AT_MOST) else None
     if kept is not None:
@@ -393,9 +412,11 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
         asked = [time for one, word in _counts(stated) if (time := _seconds(one, word)) is not None]
         # Years are no duration of a test, nor minutes a warranty.
         if not asked or (seconds > DAY) != (max(asked) > DAY):
-            return f"states {shown}, which is not asked for"
+            # Of the service, or as long as a system is usually used.
+            beside = SERVICE.search(found.before) or (requirement.value is not None and seconds >= USUAL_YEARS * YEAR)
+            return None if beside else f"states {shown}, which is not asked for"
         return agrees if seconds >= max(asked) * (1 - SAME) else f"states {shown}, less than is asked for"
-    if modified := re.match(rf"(?:[\w-]+[\s-]+){{,2}}({'|'.join((*KNOWN, *NEUTRAL))})\w*", found.after, re.IGNORECASE):
+    if modified := re.match(rf"(?:(?!per\b)[\w-]+[\s-]+){{,2}}({'|'.join((*KNOWN, *NEUTRAL))})\w*", found.after, re.IGNORECASE):
         noun = re.split(r"[\s-]+", modified[0])[-1].lower()
     for nouns in FEWER_IS_HARDER:
         if noun.startswith(nouns):
@@ -436,7 +457,7 @@ def _in_unit(requirement: RequirementLine, found: Counted) -> float | None:
 def _unasked_share(found: Counted, stated: str, shown: str) -> str | None:
     """What is wrong with a percentage: a fill below that of the requirement, or a part of something."""
     rest = re.sub(r"^(?:%|per\s?cent)\s*", "", found.after)
-    if re.match(r"(?:above|over|more|better|higher|faster|margin|headroom|spare|confirmed)\b", rest):
+    if re.match(r"(?:above|over|more|better|higher|faster|margin|headroom|spare|free|left|unused|confirmed)\b", rest):
         return ""
     exceeded = r"(?:exceed\w*|surpass\w*|better|higher|faster|confirmed)\b[^.,;]*\bby|(?:margin|headroom|reserve|surplus)\s+of"
     if re.search(rf"(?:{exceeded})\s*$", found.before, re.IGNORECASE):

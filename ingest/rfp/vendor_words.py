@@ -1,9 +1,10 @@
 """What vendors write into a form: values in any notation, and remarks that confirm, or limit what they are written next to.
 
-A remark confirms plainly where it consents, tells the product, or states a value that meets the requirement, has no word that
-limits and no number that the requirement does not ask for, and no unknown word where one qualifies what is said; in other
-languages no unknown word at all. Whatever else it says, a person decides on. Verbs count in forms that tell what is so, not
-what can be or is to be; words of other languages are known with their endings, never with any tail: compounds hide limits.
+A remark confirms plainly where it consents, tells what the product has or does, or states a value that meets the requirement,
+and has no word that limits, no number that the requirement does not ask for, no preposition before all that it says, and no
+unknown word where one qualifies what is said; in other languages no unknown word at all. Whatever else it says, a person
+decides on. Verbs count in forms that tell what is so, not what can be or is to be; words of other languages are known with
+their endings, never with any tail: compounds hide limits.
 """
 
 from __future__ import annotations
@@ -24,17 +25,24 @@ _UNITS = re.compile(r"\s*([^\W\d_%]+(?:\s?/\s?[^\W\d_]+)*|%)")
 MOST_UNIT_WORDS = 4
 #: What grants a bound, whatever the value after it.
 AT_LEAST = re.compile(r"^(?:>=?|≥|=|at least|min(?:imum|\.)?|no less than|over|more than|above|exceeds)$", re.IGNORECASE)
-#: What a remark refers to, and how it denies, limits and consents; where words qualify what is said: after a preposition or a
-#: verb that tells what is covered, and before what an answer is for; numbers in words.
+#: What a remark refers to, and how it denies, limits, states and consents; where words qualify what is said: after a
+#: preposition or a verb that tells what is covered, and before whom it is for; numbers in words.
 WRITTEN = table_beside(__file__, "vendor_words.yaml")
+
+
+def pattern_of(name: str) -> re.Pattern[str]:
+    """A pattern of the table, whose lines are joined."""
+    return re.compile("".join(WRITTEN[name].splitlines()), re.IGNORECASE)
+
+
 (
-    REFERENCES, ELSEWHERE, PROOFS, PARTS, NAMES, FOREIGN, DENIALS, LIMITS, CONSENTS, PLAIN_WORDS, CONFIRMED_ELSEWHERE,
-    PLAIN_ELSEWHERE, QUALIFIES, SCOPE, _SPELLED, _TWICE,
-) = (
-    re.compile("".join(WRITTEN[name].splitlines()), re.IGNORECASE)
-    for name in ("references", "elsewhere", "proofs", "parts", "names", "foreign", "denials", "limits", "consents",
-                 "plain_words", "confirmations_in_other_scripts", "plain_words_in_other_scripts", "qualifies", "scope",
-                 "spelled", "spelled_twice")
+    REFERENCES, ELSEWHERE, PROOFS, PARTS, NAMES, FOREIGN, DENIALS, LIMITS, OPENINGS, STATEMENTS, CONSENTS,
+    PLAIN_WORDS, CONFIRMED_ELSEWHERE, PLAIN_ELSEWHERE, QUALIFIES, QUALIFIES_NEXT, SCOPE, _SPELLED, _TWICE,
+) = map(
+    pattern_of,
+    ("references", "elsewhere", "proofs", "parts", "names", "foreign", "denials", "limits", "openings", "statements",
+     "consents", "plain_words", "confirmations_in_other_scripts", "plain_words_in_other_scripts", "qualifies",
+     "qualifies_next", "scope", "spelled", "spelled_twice"),
 )  # fmt: skip
 #: Notations of units that are not read as they are, and those that are.
 NOTATIONS = tuple((re.compile(pattern), instead) for pattern, instead in WRITTEN["notations"])
@@ -47,8 +55,8 @@ MONTHS: Sequence[str] = WRITTEN["months"]
 OTHER_SCRIPTS = ((" confirmed ", CONFIRMED_ELSEWHERE), (" ", PLAIN_ELSEWHERE))
 #: A day or a month: past ones are those of tests and documents, later ones postpone.
 DATES = re.compile("".join(WRITTEN["dates"].splitlines()).replace("MONTHS", "|".join(MONTHS)), re.IGNORECASE)
-#: One word of so many may be unknown.
-MOST_UNKNOWN = 3
+#: One word of so many may be unknown; of a statement about the product, which has words of its own.
+MOST_UNKNOWN, MOST_UNKNOWN_STATED = 3, 2
 #: Words that are shown of those that limit.
 MOST_WORDS = 3
 
@@ -144,8 +152,8 @@ def limits(remark: str, asked: Callable[[Counted, bool], str | None], required: 
     "limits: 'subject'"
     >>> limits("1 failure", lambda found, _: f"states {found.number:g}, which is not asked for")
     'states 1, which is not asked for'
-    >>> limits("Tested with zero-filled files", lambda *_: "")
-    "says more: 'zero-filled'"
+    >>> limits("Tested with sparse files", lambda *_: "")
+    "says more: 'sparse'"
     """
     if elsewhere := ELSEWHERE.search(PROOFS.sub(" ", remark)):
         return f"refers to '{elsewhere[0].strip()}'"
@@ -158,6 +166,8 @@ def limits(remark: str, asked: Callable[[Counted, bool], str | None], required: 
         text = words.sub(instead, text)
     if limit := limiting(text):
         return limit
+    if opening := OPENINGS.search(text):
+        return f"qualifies: '{opening[0].strip().lower()}'"
     text = SCHEME.sub(lambda scheme: f"{scheme[1] or (3 if scheme[2] else 2)} parity ", text)
     text = PARTS.sub(lambda part: _named(part, " " if re.search(r"\d\s?[x×]\s?$", part[0]) else " drives "), text)
     if not (FOREIGN.search(text) or text.isupper()):
@@ -174,9 +184,11 @@ def limits(remark: str, asked: Callable[[Counted, bool], str | None], required: 
     for one in numbers:
         if why := asked(one, plain):
             return why
-    if not CONSENTS.search(text) and not plain and re.search(r"\w", text):
+    closed = bool(FOREIGN.search(text))
+    stated = not closed and STATEMENTS.search(text) is not None
+    if not (stated or plain or CONSENTS.search(text)) and re.search(r"\w", text):
         return "neither confirms nor denies"
-    return more_than(text, required, bool(FOREIGN.search(text)))
+    return more_than(text, required, closed, stated)
 
 
 def _named(found: re.Match[str], instead: str) -> str:
@@ -192,22 +204,24 @@ def _is_to_come(date: re.Match[str]) -> bool:
         today.year, today.month)  # fmt: skip
 
 
-def more_than(text: str, required: str = "", closed: bool = True) -> str:
+def more_than(text: str, required: str = "", closed: bool = True, stated: bool = False) -> str:
     """The words of a text that are neither plain nor those of what is required, as a phrase; empty where there are none.
 
-    Unless the text is `closed`, as one of another language, few such words count where they qualify alone: after a preposition.
+    Unless the text is `closed`, as one of another language, few such words count where they qualify alone: after a preposition;
+    right after one in what is `stated` of the product.
     """
     own = {word.rstrip("s") for word in _WORD.findall(required.lower().replace("-", " "))}
     words = [*_WORD.finditer(text)]
     more = [word for word in words if not (word[0].lower().rstrip("s") in own or _is_plain(word[0]))]
-    if not closed and len(more) <= len(words) / MOST_UNKNOWN:
-        more = [word for word in more if QUALIFIES.search(text[: word.start()]) or SCOPE.match(text, word.end())]
+    if not closed and len(more) <= len(words) / (MOST_UNKNOWN_STATED if stated else MOST_UNKNOWN):
+        near = QUALIFIES_NEXT if stated else QUALIFIES
+        more = [word for word in more if near.search(text[: word.start()]) or SCOPE.match(text, word.end())]
     return f"says more: {_quoted([word[0] for word in more])}" if more else ""
 
 
 def _is_plain(word: str) -> bool:
     """Whether a word, or each part of a compound, confirms, belongs to a confirmation, or is a unit."""
     return all(
-        CONSENTS.fullmatch(part) or PLAIN_WORDS.fullmatch(part) or _UNIT_WORD.fullmatch(part)
+        any(known.fullmatch(part) for known in (CONSENTS, STATEMENTS, PLAIN_WORDS, _UNIT_WORD))
         for part in re.split("[-'’]", word)
     )

@@ -109,6 +109,32 @@ def test_a_file_has_the_format_of_its_suffix(run, tmp_path, suffix, start):
     assert [path.name for path in tmp_path.iterdir()] == [f"answer.{suffix}"]
 
 
+def test_every_file_of_an_output_is_written(run, tmp_path):
+    assert run(*JOB, "-o", "a.json", "--output", "b.csv", "-o", "c.xlsx").code == 0
+    assert {path.name: path.read_bytes()[:2] for path in tmp_path.iterdir()} == {
+        "a.json": b"{\n",
+        "b.csv": b"mo",
+        "c.xlsx": b"PK",
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((*JOB, "-o", "a.json", "-o", "./a.json"), "'a.json' is given twice, expected each file once"),
+        ((*JOB, "--save-job", "a.yaml", "--save-job", "b.yaml"), "--save-job: found 'a.yaml' and 'b.yaml'"),
+        (("page", "-o", "a.html", "-o", "b.html"), "--output: found 'a.html' and 'b.html', expected one of them"),
+        (("plan", "--new", "-o", "a.yaml", "-o", "b.yaml"), "--output: found 'a.yaml' and 'b.yaml', expected one of them"),
+        (("catalog", "new", "gpu", "x", "-o", "a.yaml", "-o", "b.yaml"), "--output: found 'a.yaml' and 'b.yaml'"),
+        (("accept", "site.yaml", "-o", "a", "-o", "b"), "--output: found 'a' and 'b', expected one of them"),
+        (("site", "--part", "1/2", "-o", "a.npz", "-o", "b.npz"), "--part: expected -o with one file"),
+    ],
+)  # fmt: skip
+def test_no_file_of_an_output_is_left_out_in_silence(run, tmp_path, words, told):
+    ran = run(*words)
+    assert (ran.code, told in ran.err, [*tmp_path.iterdir()]) == (2, True, [])
+
+
 def test_a_file_holds_what_standard_output_would(run, tmp_path):
     run(*JOB, "-o", "answer.json")
     assert json.loads((tmp_path / "answer.json").read_text(encoding="utf-8")) == run(*JOB, "--format", "json").data

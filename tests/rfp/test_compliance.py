@@ -143,7 +143,7 @@ RESERVATIONS = [
     ({"As-is_value": "up to 110 B/s"}, "with reservations", ("beside the answer: up to", "limits: 'up to'")),
     ({"As-is_value": "110 bytes per second guaranteed"}, "met", ("beside the answer: guaranteed",)),
     ({"Software_and_version": "6.1, planned for autumn"}, "with reservations",
-     ("Software and version: 6.1, planned for autumn; limits: 'planned'",)),
+     ("Software and version: 6.1, planned for autumn; limits: 'planned', 'autumn'",)),
     ({"Comply": None, "Measured_or_projected": "projected", "Remarks": "a\nb"}, "with reservations",
      ("projected", "remark: a b", "Comply is blank", "neither confirms nor denies")),
     ({"Measured_or_projected": "measured", "Remarks": "  ", "Log_file": "run.log"}, "met", ()),

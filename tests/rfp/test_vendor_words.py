@@ -118,8 +118,14 @@ def test_grouped_digits_are_one_number(number, mark):
     assert number_of(written) == number
 
 
-@pytest.mark.parametrize(("kind", "least", "most"), [("limiting", 0.99, 1.0), ("plain", 0.0, 0.07)])
-def test_remarks_written_before_the_rules_are_told_apart(kind, least, most):
+@pytest.mark.parametrize(
+    ("lists", "kind", "least", "most"),
+    [
+        (REMARKS, "limiting", 0.99, 1.0), (REMARKS, "plain", 0.0, 0.07), (REMARKS["drawn"], "limiting", 0.98, 1.0),
+        (REMARKS["drawn"], "usual", 0.0, 0.02), (REMARKS["drawn"], "free", 0.0, 0.25),
+    ],
+)  # fmt: skip
+def test_remarks_written_before_the_rules_are_told_apart(lists, kind, least, most):
     lines = {ident: RequirementLine(ident, "mandatory", **given) for ident, given in REMARKS["lines"].items()}
-    told = [bool(found(remark, lines[ident])) for ident, written in REMARKS[kind].items() for remark in written]
+    told = [bool(found(remark, lines[ident])) for ident, written in lists[kind].items() for remark in written]
     assert least <= sum(told) / len(told) <= most

@@ -183,7 +183,10 @@ class Composition:
         """How a requirement is verified."""
         test = self.tests.get(one.id)
         if test is not None:
-            return f"Verified by test {test}."
+            alike = (other for other in self.plan.requirements if self.tests.get(other.id) == test)
+            first = next(other.id for other in alike if other.value == one.value)
+            twin = "" if first == one.id else f" Value and conditions are those of {first}: one test shows both."
+            return f"Verified by test {test}.{twin}"
         return "" if one.priority == INFORMATION else "Verified by inspection."
 
 
