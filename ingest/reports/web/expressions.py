@@ -21,10 +21,10 @@ RESERVED = {
 METHODS = {
     "add", "append", "bit_length", "capitalize", "casefold", "clear", "copy", "count", "difference", "discard", "endswith",
     "extend", "find", "format", "fromkeys", "get", "index", "insert", "intersection", "is_integer", "isalpha", "isdecimal",
-    "isdigit", "isdisjoint", "islower", "isspace", "issubset", "issuperset", "isupper", "items", "join", "keys", "ljust",
-    "lower", "lstrip", "most_common", "partition", "pop", "remove", "removeprefix", "removesuffix", "replace", "reverse",
-    "rjust", "rpartition", "rsplit", "rstrip", "setdefault", "sort", "split", "splitlines", "startswith", "strip", "title",
-    "translate", "union", "update", "upper", "values", "zfill",
+    "isdigit", "isdisjoint", "islower", "isprintable", "isspace", "issubset", "issuperset", "isupper", "items", "join", "keys",
+    "ljust", "lower", "lstrip", "most_common", "partition", "pop", "remove", "removeprefix", "removesuffix", "replace",
+    "reverse", "rjust", "rpartition", "rsplit", "rstrip", "setdefault", "sort", "split", "splitlines", "startswith", "strip",
+    "title", "translate", "union", "update", "upper", "values", "zfill",
 }  # fmt: skip
 #: Names of Python without a definition.
 BUILTINS = {
@@ -357,6 +357,8 @@ class ExpressionPrinter:
             return f"$.sent({what},{json.dumps(callee.attr)},[{listed}],{words})"
         if callee.attr in METHODS:
             return f"$.m.{callee.attr}({','.join([what, *arguments])})"
+        if any(hasattr(kind, callee.attr) for kind in (str, float, list, dict, set)):
+            raise self._refuse(callee, f"the method {callee.attr}")
         return f"{what}.{callee.attr}({listed})"
 
 
