@@ -9,6 +9,8 @@ from collections.abc import Iterable
 
 #: Longest line of a refusal or a warning, so that it is seen whole on a screen.
 MOST_LETTERS = 300
+#: Letters that a terminal of 80 columns shows in one line after `ingest: `.
+WIDTH = 72
 
 
 class IngestError(Exception):
@@ -96,6 +98,27 @@ def shortened(line: str, most: int) -> str:
 def in_one_line(message: str) -> str:
     """A refusal as the user reads it: one line of at most `MOST_LETTERS`."""
     return shortened(" ".join(message.split()), MOST_LETTERS)
+
+
+def in_width(lines: Iterable[str]) -> str:
+    """The first of several wordings, the fullest first, that a terminal shows in one line; where none fits, the last."""
+    texts = [*lines]
+    return next((one for one in texts if len(one) <= WIDTH), texts[-1])
+
+
+def unknown(what: str, near: Iterable[str], *instead: str) -> str:
+    """Return the refusal of a name: the nearest three, fewer where a line is too short, and what to give instead.
+
+    Args:
+        instead: wordings of one thing, the fullest first.
+
+    >>> unknown("model 'resnet100'", ["resnet50", "resnext101-32x4d"], "its config.json", "a file")
+    "unknown model 'resnet100', nearest resnet50, resnext101-32x4d; or a file"
+    """
+    three = [*near][:3]
+    return in_width(
+        f"unknown {what}, nearest {', '.join(three[:count])}; or {way}" for count in range(len(three), 0, -1) for way in instead
+    )
 
 
 def listed(names: Iterable[str], most: int = 5) -> str:

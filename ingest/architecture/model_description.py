@@ -12,7 +12,7 @@ from ingest.architecture.weight_table import Weight
 from ingest.catalog.releases import stored_as
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
-from ingest.errors import IngestError, UsageError, nearest
+from ingest.errors import IngestError, UsageError, brief, nearest
 from ingest.files import read_json_object
 from ingest.units import parse
 
@@ -68,8 +68,8 @@ def _named(name: str, catalog: Catalog, strict: bool = False) -> Architecture:
         raise IngestError(f"the structure of {name} is unknown; supply its config.json{nearest(wanted, ids)}")
     if device := catalog.device(name, "models"):
         raise UsageError(f"'{name}' {device}")
-    instead = "; `ingest catalog list architectures` lists them, or give its config.json"
-    raise UsageError(f"unknown model '{name}'{catalog.releases.hint(name) or nearest(wanted, ids) or instead}")
+    instead = nearest(wanted, ids) or "; `ingest catalog list architectures` lists them"
+    raise UsageError(catalog.releases.hint(name) or f"unknown model {brief(name)}{instead}")
 
 
 def of_id(name: str, catalog: Catalog, strict: bool = False) -> Architecture:

@@ -230,7 +230,8 @@ def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Catal
     if (row := catalog.releases.named(name, structure=True)) is not None:
         return CatalogEntry(_entry(catalog, Structure, row), catalog)
     known = [item for one in LISTED for item in (*catalog.ids(one), *catalog.aliases.get(one, {}))]
-    raise UsageError(f"unknown entry '{name}'{nearest(name, known) or catalog.releases.hint(name)}")
+    slip, said = nearest(name, known), catalog.releases.hint(name, "entry")
+    raise UsageError(said if said and not slip else f"unknown entry {brief(name)}{slip}")
 
 
 #: attribute of a storage entry as it is compared -> its fields

@@ -12,13 +12,12 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ingest.errors import CatalogError, UsageError, brief, listed
+from ingest.errors import CatalogError, UsageError, brief, in_width, listed, unknown
 
 FILE = "releases.csv"  # in the folder of architectures
 COLUMNS = "id,hub,also,model_type,config,parameters,check,source,where"
 MOST_LETTERS = 200  # of a name; a hub allows 96 on each side of its slash
 MOST_SHOWN = 6  # names that a refusal lists, fewer where a line of a terminal is too short, but three
-WIDTH = 72  # letters of a refusal, after "ingest: "
 #: Words for how the weights are stored: they change no structure.
 _STORED = (
     r"awq|gptq(-[2-8]b-\d+g)?|autoround|gguf\d?|ggml|mlc|q[0-8]f(16|32)(-[01])?|f16|f32|1k|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|"
@@ -210,8 +209,8 @@ class Releases:
         beside = [word for word in spelling.split(" ") if word not in words(row.model_type).split(" ")]
         return bool(beside) and all(word in _SIZES for word in beside)
 
-    def hint(self, written: str) -> str:
-        """What to give instead of an unknown name: the three nearest ids, and the hub for a name of its form; may be empty."""
+    def hint(self, written: str, what: str = "model") -> str:
+        """The refusal of an unknown name: the three nearest ids, and the hub for a name of its form; empty without either."""
         import difflib
 
         *_, short = spellings(written[:MOST_LETTERS])
@@ -220,8 +219,12 @@ class Releases:
         longer += sorted((name for name in self._of_models if name.endswith(f" {short}")), key=len)
         close = [*longer, *difflib.get_close_matches(short, self._of_models, n=12, cutoff=0.6)]
         ids = [*dict.fromkeys(next(iter(self._of_models[name])) for name in close)][:3]
-        own = "; hf:// before it reads the hub" if re.fullmatch(r"[\w-]+/[\w.-]+", written) else "; or its config.json"
-        return f"; nearest {', '.join(ids)}{own}" if ids else own if "/" in written else ""
+        named, of_hub = f"{what} {brief(written)}", re.fullmatch(r"[\w-]+/[\w.-]+", written)
+        if ids:
+            return unknown(
+                named, ids, *(("hf:// before it for the hub", "hf://…") if of_hub else ("its config.json", "a file"))
+            )
+        return f"unknown {named}; hf:// before it reads the hub" if of_hub else ""
 
 
 def _plainness(spelling: str, name: str) -> tuple[bool, int, list[tuple[int, str]], str]:
@@ -234,9 +237,7 @@ def _plainness(spelling: str, name: str) -> tuple[bool, int, list[tuple[int, str
 
 def _several(written: str, spelling: str, several: Iterable[str]) -> UsageError:
     found = sorted(several, key=partial(_plainness, spelling))
-    lines = (f"{brief(written)} may be {listed(found, most)}: name one" for most in range(MOST_SHOWN, 2, -1))
-    *_, shortest = texts = [*lines]
-    return UsageError(next((text for text in texts if len(text) <= WIDTH), shortest))
+    return UsageError(in_width(f"{brief(written)} may be {listed(found, most)}: name one" for most in range(MOST_SHOWN, 2, -1)))
 
 
 def releases_in(folders: Sequence[Path]) -> dict[str, Release]:

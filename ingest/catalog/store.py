@@ -18,7 +18,7 @@ from ingest.catalog.yaml_reader import ABSENT, Stamp, hash_of, line_of, prepared
 from ingest.configuration import Overlay, overlays_in_force, shipped_folder
 from ingest.engine.question import option
 from ingest.engine.value import Source
-from ingest.errors import CatalogError, UsageError, brief, listed, nearest
+from ingest.errors import CatalogError, UsageError, brief, in_width, listed, nearest, unknown
 
 #: What surrounds a name: the lines and labels of drivers, Slurm, Kubernetes, and hubs of data sets.
 _WRAPPINGS = (
@@ -136,7 +136,8 @@ def meaning(name: str, known: Iterable[Pattern]) -> Meaning:
     found = tuple(dict.fromkeys(best or possible))
     if not found and not near:
         near = _alike(words, known)
-    closest = sorted(near.keys() - set(found), key=lambda entry: (-near[entry], entry))[:3]
+    begins = inner.lower()[:3]
+    closest = sorted(near.keys() - set(found), key=lambda entry: (-near[entry], entry[:3] != begins, entry))[:3]
     sole = len(found) == 1 and bool(best) and not part
     return Meaning(found[0] if sole else "", () if sole else found, tuple(closest), part)
 
@@ -386,7 +387,7 @@ class Catalog:
             return Path(name)
         hub = self.releases.hint(name) if kind == "models" and as_path and not Path(name).exists() else ""
         if "hf://" in hub:
-            raise UsageError(f"unknown model '{name}'{hub}")
+            raise UsageError(hub)
         wanted = name.lower()
         for candidate in () if as_path else (wanted, self.aliases.get(kind, {}).get(wanted, "")):
             for folder in self.folders:
@@ -449,15 +450,17 @@ class Catalog:
             found = f"{shown} is not a regular file" if Path(name).exists() else f"no such file: {shown}"
             return f"{kind}: {found}, expected an id or a YAML file"
         if kind != "models" and (holding := self._holding(kind, name)):
-            return f"unknown {singular} {shown}; with that name: {listed(holding)}"
+            return in_width(f"unknown {singular} {shown}; with that name: {listed(holding, most)}" for most in range(5, 0, -1))
         described = self.ids("architectures") if kind == "models" else []
         known = [*self.ids(kind), *self.aliases.get(kind, {}), *described]
         three = self.releases.hint(name) if kind == "models" else ""
         slip = nearest(name, known, FIGURES.get(kind, 0))
-        hint = three or slip if re.search(r"\d|/", name) else slip or three
-        if meant.near and not hint:
-            return f"unknown {singular} {shown}, nearest {', '.join(meant.near)}; or give a YAML file"
-        return f"unknown {singular} {shown}{hint or f'; `ingest catalog list {kind}` lists them, or give a YAML file'}"
+        if three and (not slip or re.search(r"\d|/", name)):
+            return three
+        if meant.near and not slip:
+            return unknown(f"{singular} {shown}", meant.near, "a YAML file", "a file")
+        lists = f"; `ingest catalog list {kind}` lists them"
+        return in_width(f"unknown {singular} {shown}{slip or way}" for way in (f"{lists}, or give a YAML file", lists))
 
     def _holding(self, kind: str, name: str) -> list[str]:
         """The entries in whose names a name occurs whole, as of a vendor or of a data set: those whose ids hold it first."""

@@ -117,7 +117,7 @@ def test_everyday_names_are_found(shipped, kind, alias, found):
      (Model, "opt-30", "opt-30b")],
 )  # fmt: skip
 def test_an_unknown_id_names_the_nearest(shipped, kind, name, nearest):
-    with pytest.raises(UsageError, match=f"'{name}'; (did you mean '|nearest ){nearest}[',]"):
+    with pytest.raises(UsageError, match=f"'{name}'(; did you mean '|, nearest ){nearest}[',]"):
         shipped.get(kind, name)
 
 

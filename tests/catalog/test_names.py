@@ -9,7 +9,7 @@ from conftest import table
 
 from ingest.catalog.records import Corpus, Gpu, Node
 from ingest.catalog.store import MAX_NAME, meaning, plain, unwrapped, words_of
-from ingest.errors import UsageError
+from ingest.errors import WIDTH, UsageError
 
 GPUS, NODES, CORPORA, AMBIGUOUS = table("catalog/names.yaml").values()
 #: words of parts and chassis that are sold as several: none alone decides
@@ -76,6 +76,7 @@ def test_an_unknown_device_names_three_near_ones(shipped, written, near):
     with pytest.raises(UsageError, match="unknown gpu") as refused:
         shipped.get(Gpu, written)
     assert re.search(rf"nearest .*\b{near}\b|did you mean", str(refused.value)), refused.value
+    assert len(str(refused.value)) <= WIDTH or str(refused.value).count(",") == 1, refused.value
     assert meaning(written, shipped.patterns["gpus"]).entry == ""
 
 

@@ -90,6 +90,40 @@ def test_answers_of_the_page_are_those_of_the_package(opened, tab, seed, fits, o
     hold(opened, list(Draws(catalog, seed, (tab,)).scenarios(fits if tab == "fit" else others)), catalog)
 
 
+#: The cautions, reasons and refusals of the page, as it shows them.
+SAID = """(questions) => questions.flatMap(([tab, values]) => {
+    const empty = Object.fromEntries(Ingest.forms[tab].map(({ name }) => [name, ""]));
+    const found = Ingest.answer(tab, { ...empty, ...values });
+    const lines = found.ok ? [...found.warnings, ...(found.rungs ?? [])].map(({ text, why }) => text ?? why ?? "") : [found.error];
+    return lines.map((line) => Ingest.inFields(tab, String(line)));
+})"""
+
+
+@needs_chromium
+@pytest.mark.parametrize("tab", TABS)
+def test_the_page_names_its_fields_and_no_option(opened, tab):
+    said = opened.evaluate(SAID, list(Draws(Catalog(), 54, (tab,)).scenarios(40)))
+    assert [line for line in said if re.search("--[a-z]", re.sub("`[^`]*`", "", line))] == []
+
+
+@needs_chromium
+@pytest.mark.parametrize(
+    ("tab", "values", "said"),
+    [
+        (
+            "vectors",
+            {"vectors": "1M", "dimensions": "768", "index": "flat"},
+            "the text of the vectors is not counted in the source",
+        ),
+        ("vectors", {"vectors": "1M", "tokens": "1G", "index": "flat"}, "“Vectors”: found with “Tokens”, expected one of them"),
+        ("checkpoint", {"model": "llama3-8b", "gpus": "8", "waste": "9"}, "“Checkpoint overhead allowed”: found 9, expected"),
+    ],
+)
+def test_what_an_option_is_called_in_a_line_of_the_page(opened, tab, values, said):
+    lines = opened.evaluate(SAID, [[tab, values]])
+    assert any(line.startswith(said) for line in lines), lines
+
+
 #: The answer of a tab from its start, with other inputs, without the caution that one of them changes nothing.
 STARTED = """([tab, questions]) => questions.map((values) => {
     const start = Object.fromEntries(Ingest.forms[tab].map(({ name, default: usual }) => [name, String(usual ?? "")]));
@@ -398,8 +432,9 @@ def test_the_page_is_small(url):
 
 @pytest.mark.parametrize(
     "code",
-    ["x = [1]\nx[0], y = 1, 2", "async def f(): pass", "x = ~1", "while x: x = 0\nelse: x = 1", "x = eval('1')", "x = b'a'"],
-)
+    ["x = [1]\nx[0], y = 1, 2", "async def f(): pass", "x = ~1", "while x: x = 0\nelse: x = 1", "x = eval('1')", "x = b'a'",
+     "x = 'a'.isnumeric()"],
+)  # fmt: skip
 def test_python_that_the_printer_does_not_know_is_refused(code):
     printer = Printer("own", {"x": "value"}.get, {}.get, set())
     with pytest.raises(Unprintable, match=r"own:\d+: "):

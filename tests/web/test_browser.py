@@ -183,12 +183,12 @@ def test_a_name_as_tools_write_it_offers_its_entry(show):
         expect(page).to_have_url(re.compile(rf"{entry}\b"))
 
 
-def test_a_refusal_is_that_of_the_command_line(show, run):
+def test_a_refusal_is_that_of_the_command_line_in_words_of_the_fields(show, run):
     page = show()
     page.locator("#in-nodes").fill("0")
     refused = run(*shlex.split(command(page))[1:])
     assert refused.code != 0
-    assert page.locator(".refusal").inner_text() == refused.refusal
+    assert page.locator(".refusal").inner_text() == refused.refusal.replace("--nodes", "“Nodes”")
     assert page.locator("#in-nodes").get_attribute("aria-invalid") == "true"
     assert page.locator("#quantities").is_hidden()
 
@@ -209,6 +209,24 @@ def test_the_link_holds_the_state_and_back_returns_to_it(show):
     assert number(page) == first
     page.evaluate(FOLLOW, state)
     assert number(page) == second
+
+
+@pytest.mark.parametrize(
+    ("tab", "name", "text", "yielding"),
+    [("vectors", "documents", "1M", "vectors"), ("dataset", "samples", "1M", "tokens"), ("bw", "node", "dgx-b200", "gpu"),
+     ("fit", "model", "cosmoflow", "read_bandwidth")],
+)  # fmt: skip
+def test_what_a_box_begins_with_gives_way_to_an_input_in_its_place(show, tab, name, text, yielding):
+    page = show(f"#v=1&tab={tab}&{name}={text}")
+    linked = page.locator(f"#in-{yielding}").input_value()
+    page = show(f"#v=1&tab={tab}")
+    with_start = page.locator(f"#in-{yielding}").input_value()
+    page.evaluate("([id]) => document.getElementById(id).closest('details')?.setAttribute('open', '')", [f"in-{name}"])
+    page.locator(f"#in-{name}").fill(text)
+    page.locator(f"#in-{name}").blur()
+    given_way = page.locator(f"#in-{yielding}").input_value()
+    assert given_way == linked != with_start
+    assert f"--{yielding.replace('_', '-')} " not in page.locator("#command").inner_text()
 
 
 def test_a_link_warns_of_what_the_page_does_not_know(show):
@@ -271,7 +289,7 @@ def test_nothing_is_wider_than_the_window(show, width):
 
 def test_options_and_ids_in_cautions_keep_their_letters(show):
     said = show("#v=1&tab=checkpoint").locator("#cautions").inner_text()
-    assert "set --waste" in said
+    assert "set “Checkpoint overhead allowed”" in said
     assert "\nCheckpoints, lost work" in said
 
 

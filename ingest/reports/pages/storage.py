@@ -254,7 +254,7 @@ def _by_verdict(found: Fits, in_full: bool) -> Iterator[Section]:
             if standing != OPEN:
                 questions = tuple(f"{one.entry.id}: {one.question}" for one in asked)
                 yield Section("The one question to ask", lines=questions, detail="question" if many else "")
-            more = f"{len(ranked[most:])} more, by the question to ask (rows with -v)"
+            more = f"{len(ranked[most:])} more, by the question to ask"
             yield Section(more, lines=_questions(ranked[most:], False), detail="question")
         # Systems that take more units than anybody has published, services that take several file systems, and the others.
         sized = alike if verdict == MISFIT else alike[most:]

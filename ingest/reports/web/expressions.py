@@ -357,6 +357,8 @@ class ExpressionPrinter:
             return f"$.sent({what},{json.dumps(callee.attr)},[{listed}],{words})"
         if callee.attr in METHODS:
             return f"$.m.{callee.attr}({','.join([what, *arguments])})"
+        if any(hasattr(kind, callee.attr) for kind in (str, float, list, dict, set)):
+            raise self._refuse(callee, f"the method {callee.attr}")
         return f"{what}.{callee.attr}({listed})"
 
 

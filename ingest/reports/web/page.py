@@ -44,6 +44,7 @@ class Field(NamedTuple):
     placeholder: str = ""
     place: bool = False  # whether the command takes it by its place, without the name of the option
     among: Sequence[str] = ()  # the classes of the entries to choose from
+    yields: Sequence[str] = ()  # the inputs that stand in place of the value that the page begins with
     stated: bool = False  # whether it is told even where it is as the command has it by default
 
     def described(self, argument: Argument | None) -> dict[str, Any]:
@@ -80,6 +81,7 @@ class Field(NamedTuple):
             "place": self.place,
             "flag": flag,
             "among": self.among,
+            "yields": self.yields,
         }
         return {**found, **{name: item for name, item in optional.items() if item}}
 
@@ -109,7 +111,7 @@ def forms() -> dict[str, list[dict[str, Any]]]:
         found[tab] = [Field(name, **given).described(arguments.get(name)) for name, given in fields.items()]
     # The tab of `bw` tells about the job.
     told = arguments_of(bw)
-    for field in found["fit"]:
+    for field in found["fit"] + found["plan"]:
         field["help"] = "" if field["name"] in told else field["help"]
     return found
 

@@ -57,6 +57,22 @@ window.Ingest = (() => {
     return ["ingest", QUESTIONS[tab].command, ...words].join(" ");
   }
 
+  /** A line of the package in words of a tab: options are called as their fields are, and advice that no field takes is left out. */
+  function inFields(tab, line) {
+    const called = (name) => forms[tab].find((field) => field.name === name.replace(/-/g, "_"))?.label;
+    const nameOf = (way) => /^--set ([a-z_]+)|^--([a-z-]+)/.exec(way)?.slice(1).find(Boolean) ?? "";
+    const advised = line.replace(/; (?:set|use) (--[^;]+)$/, (_, ways) => {
+      const kept = ways.split(" or ").filter((way) => called(nameOf(way)));
+      return kept.length ? `; set ${kept.join(" or ")}` : "";
+    });
+    const option = /(?<![\w-])--(?:set ([a-z_]+)(?:=\S+)?|([a-z-]+))/g;
+    // What stands in backticks is a command to run.
+    return advised.split("`").map((part, place) => (place % 2 ? part : part.replace(option, (_, quantity, name) => {
+      const label = called(quantity ?? name);
+      return label ? `“${label}”` : plain(quantity ?? name.replace(/-/g, "_"));
+    }))).join("`");
+  }
+
   /** The command of the question that follows on this one, whose simulations are beyond the page: it takes the same options. */
   const NEXT = {
     bw: ["feed", "Whether loaders and latency let the GPUs reach this, with the curve of utilization"],
@@ -365,7 +381,7 @@ window.Ingest = (() => {
   }
 
   return {
-    edition: data.edition, catalog: lists, forms, meant, command, answer, derivation, siteFile,
+    edition: data.edition, catalog: lists, forms, meant, inFields, command, answer, derivation, siteFile,
     tabs: Object.entries(QUESTIONS).map(([id, { label }]) => ({ id, label })),
   };
 })();

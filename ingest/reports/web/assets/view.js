@@ -56,8 +56,10 @@
     if (Array.isArray(choice)) return { value: choice[0], label: choice[1] ?? choice[0], note: choice[2] ?? "" };
     return { label: choice.value, note: "", ...choice };
   });
-  const defaultOf = (field) => String(field.default ?? "");
-  const values = (tab = state.tab) => Object.fromEntries(forms[tab].map((field) => [field.name, state.set[tab][field.name] ?? defaultOf(field)]));
+  /** What a box begins with; nothing where the reader has set an input that stands in its place. */
+  const defaultOf = (field, tab = state.tab) => ((field.yields ?? []).some((name) => state.set[tab][name]) ? "" : String(field.default ?? ""));
+  const values = (tab = state.tab) => Object.fromEntries(forms[tab].map((field) => [field.name, state.set[tab][field.name] ?? defaultOf(field, tab)]));
+  const inFields = (text) => Ingest.inFields(state.tab, String(text));
 
   /* Link */
 
@@ -132,6 +134,10 @@
     if (text === defaultOf(field)) delete set[field.name];
     else set[field.name] = text;
     if (edited?.name !== field.name) edited = { name: field.name, fresh: true };
+    for (const other of forms[state.tab].filter(({ name, yields }) => yields?.includes(field.name) && !(name in set))) {
+      const value = defaultOf(other);
+      find(`in-${other.name}`).value = choicesOf(other).find((choice) => choice.value === value)?.label ?? value;
+    }
     notices = [];
     if (cost < BETWEEN_KEYS) show();
     else {
@@ -383,12 +389,12 @@
         make("table", { class: kept.length > 3 ? `cards${kept.length > 6 ? " dense" : ""}` : undefined },
           make("thead", {}, make("tr", {}, ...kept.map((place) => make("th", { scope: "col", class: kind(columns[place].label, place) }, columns[place].label)))),
           make("tbody", {}, ...rows.map((row) => make("tr", { class: row.includes("chosen") && "main" }, ...kept.map((place) => cell(row, place))))))),
-      lines.length > 0 && make("ul", { class: "levels" }, ...lines.map((line) => make("li", {}, ...whole(line)))));
+      lines.length > 0 && make("ul", { class: "levels" }, ...lines.map((line) => make("li", {}, ...whole(inFields(line))))));
   }
 
   const speak = later(() => {
     if (!answer) return;
-    if (!answer.ok) { find("spoken").textContent = answer.error; return; }
+    if (!answer.ok) { find("spoken").textContent = inFields(answer.error); return; }
     const head = headOf(answer), count = answer.warnings.length;
     find("spoken").textContent = [`${head.label}: ${head.display}`, head.range && `range ${head.range}`, head.level && `evidence ${head.level}`, count && `${count} caution${count > 1 ? "s" : ""}`].filter(Boolean).join(", ");
   }, 700);
@@ -430,12 +436,12 @@
       const head = headOf(answer);
       showHead(head);
       showRows(answer.rows, head.name);
-      find("cautions").querySelector("ul").replaceChildren(...answer.warnings.map(({ id, text }) => make("li", {}, id && make("span", { class: "code" }, id), make("span", {}, ...whole(text)))));
+      find("cautions").querySelector("ul").replaceChildren(...answer.warnings.map(({ id, text }) => make("li", {}, id && make("span", { class: "code" }, id), make("span", {}, ...whole(inFields(text))))));
       document.title = `${halves(head.display).first}, ${tab.label}: storage sizing for AI training`;
     } else {
       find("echo").replaceChildren();
       find("question").textContent = tab.label;
-      find("headline").replaceChildren(make("p", { class: "refusal" }, answer.error), answer.beyond ? make("p", {}, "This case is beyond the page. The command below answers it.") : "");
+      find("headline").replaceChildren(make("p", { class: "refusal" }, inFields(answer.error)), answer.beyond ? make("p", {}, "This case is beyond the page. The command below answers it.") : "");
       document.title = `${tab.label}: storage sizing for AI training`;
     }
     settle();
@@ -483,7 +489,7 @@
     if (made.rungs?.length > 1) {
       const title = "Evidence levels", picture = IngestCharts.rungs(made.rungs, made.rungs[0].unit ?? "", title, width);
       if (picture) figures.push(make("figure", {}, make("figcaption", {}, title), picture,
-        make("ul", { class: "levels" }, ...made.rungs.filter(({ why }) => why).map(({ label, why }) => make("li", {}, make("b", {}, label), `: ${why}`)))));
+        make("ul", { class: "levels" }, ...made.rungs.filter(({ why }) => why).map(({ label, why }) => make("li", {}, make("b", {}, label), `: ${inFields(why)}`)))));
     }
     if (!curves.has(made)) {
       const chart = made.chart, listed = Array.isArray(chart?.points);
@@ -549,7 +555,7 @@
 
   function explained(tree) {
     const sources = tree.sources ?? [], below = tree.parts ?? [];
-    return [tree.definition && make("p", {}, tree.definition), further(tree.display) && make("p", { class: "cite" }, further(tree.display)), tree.formula && make("p", { class: "formula code" }, tree.formula),
+    return [tree.definition && make("p", {}, inFields(tree.definition)), further(tree.display) && make("p", { class: "cite" }, further(tree.display)), tree.formula && make("p", { class: "formula code" }, tree.formula),
       ...sources.map((source) => make("p", { class: "cite" }, ...cited(source).filter(Boolean))),
       below.length > 0 && make("h3", {}, "From"), ...below.map(branch)].filter(Boolean);
   }
@@ -590,7 +596,7 @@
   function download() {
     soon.flush();
     const file = Ingest.siteFile(values());
-    if (file.error) { done(`site.yaml not saved: ${file.error}`); return; }
+    if (file.error) { done(`site.yaml not saved: ${inFields(file.error)}`); return; }
     const url = URL.createObjectURL(new Blob([file.text], { type: "application/yaml" }));
     make("a", { href: url, download: "site.yaml" }).click();
     setTimeout(() => URL.revokeObjectURL(url), 10000);
