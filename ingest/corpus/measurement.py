@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
+from ingest.corpus.files.names import MARKUP, content_suffix
 from ingest.corpus.types import LeftOut, SkippedFile, Vocabulary
 from ingest.engine.question import Question, Shown
 from ingest.engine.registry import solve
@@ -149,6 +150,10 @@ def answered(
     """The answer with these quantities, of which those of these names are results."""
     known = Quantities({**given, "vocabulary": Input(vocabulary.size, origin="measured", note=f"ids of {vocabulary.name}")})
     record = {name: getattr(vocabulary, name) for name in ("name", "size", "sha256", "source")}
+    marked = [row["extension"] for row in tables.get("extensions", ()) if content_suffix(f"a{row['extension']}") in MARKUP]
+    if marked:
+        told = f"tags, headers and keys in files of {', '.join(marked)} count as text: what is extracted from them is shorter"
+        about["warnings"] = tuple(dict.fromkeys((*about["warnings"], told)))
     return measurement_of(QUESTION, known, names, tables, tokenizer=record, **about)
 
 

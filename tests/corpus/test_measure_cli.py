@@ -1,5 +1,6 @@
 """`ingest measure`: pages and JSON, strictness, interruption, and what `bw` makes of the result."""
 
+import gzip
 import io
 import json
 import signal
@@ -255,6 +256,14 @@ def test_documents_are_counted_as_documents(results):
     units = {name: item["unit"] for name, item in results.items() if "document" in name}
     assert units.pop("documents_skipped") == units.pop("documents") == "document"
     assert units == {"tokens_per_document": "token/document", "bytes_per_document": "B/document"}
+
+
+@pytest.mark.parametrize("how", [{"exact": True}, {"exact": False}])
+def test_text_that_counts_with_its_markup_is_told(tmp_path, how, small):
+    (tmp_path / "a.txt").write_text("hello\n")
+    assert not ingest.measure(tmp_path, tokenizer=small, **how).warnings
+    (tmp_path / "b.xml.gz").write_bytes(gzip.compress(b"<page>hello</page>"))
+    assert "keys in files of .xml.gz count as text" in " ".join(ingest.measure(tmp_path, tokenizer=small, **how).warnings)
 
 
 @pytest.mark.parametrize("how", ["--exact", "--sample", "--samples"])

@@ -58,6 +58,8 @@ _MEDIA = """
 #: Files that hold one sample each: texts and code; pictures, sounds, clips, volumes, clouds of points.
 TEXTS, MEDIA = frozenset(_TEXTS.split()), frozenset(_MEDIA.split())
 WHOLE = TEXTS | MEDIA
+#: Files whose tags, headers or keys count with their text.
+MARKUP = frozenset([".xml", ".html", ".htm", ".xhtml", ".svg", ".mbox", ".eml", ".rtf", ".warc", ".yaml", ".yml", ".toml"])
 #: Files that describe, index or check others: by suffix; by the name before its first dot, if one of these suffixes follows; by
 #: their folder.
 _ENDS = """

@@ -175,13 +175,13 @@ def no_column(field: str, names: Sequence[str]) -> str:
 def text_in(row: Any, field: str) -> bytes:
     """Return the text of a JSON row at a dotted path, or at a key that contains dots, as UTF-8.
 
-    The texts of a list, such as the turns of a chat, follow each other.
+    The texts of a list, such as the turns of a chat, follow each other; turns without one, such as calls of tools, have none.
 
     Raises ValueError: no such field, or it is not text, with the reason.
 
     >>> text_in({"a": [{"b": "x"}, {"b": "z"}]}, "a.0.b"), text_in({"a.b": "y"}, "a.b")
     (b'x', b'y')
-    >>> text_in({"messages": [{"content": "hi "}, {"content": "you"}]}, "messages.content")
+    >>> text_in({"messages": [{"content": "hi "}, {"content": None}, {"content": "you"}]}, "messages.content")
     b'hi you'
     """
     if isinstance(row, dict) and field in row:
@@ -191,7 +191,8 @@ def text_in(row: Any, field: str) -> bytes:
             step, _, rest = field.partition(".")
             while step:
                 if isinstance(row, list) and not step.isdigit():
-                    return b"".join(text_in(one, f"{step}.{rest}" if rest else step) for one in row)
+                    turns = [one for one in row if not isinstance(one, dict) or one.get(step) is not None] or row
+                    return b"".join(text_in(one, f"{step}.{rest}" if rest else step) for one in turns)
                 row = row[int(step)] if isinstance(row, list) else row[step]
                 step, _, rest = rest.partition(".")
         except (LookupError, TypeError):
