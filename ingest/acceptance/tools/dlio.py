@@ -146,18 +146,20 @@ def mlperf_files(task: Task) -> dict[str, str]:
     memory = int(task.setting.client_memory) // 2**30
     hosts = "--hosts $(tr '\\n' ' ' < \"$HOSTS\")"
     # CLOSED and OPEN of release 3.0 emulate a B200 or an MI355; the emulated H100, and a number of files, take `whatif`.
-    model, kept = "mlpstorage whatif training unet3d", '--results-dir "$KEPT" --systemname "$SYSTEM"'
+    # Every command of it wants the name of the system, the one that sizes the data set too.
+    model, system = "mlpstorage whatif training unet3d", '--systemname "${SYSTEM:-acceptance}"'
+    kept = f'--results-dir "$KEPT" {system}'
     common = f"--client-host-memory-in-gb {memory} --num-client-hosts {load.clients} --accelerator-type h100"
     data = f'--data-dir "$TARGET/unet3d" --params dataset.num_files_train={up}'
     init = 'mkdir -p "$KEPT" && mlpstorage init "${ORGANISATION:-acceptance}" "$KEPT"'
     about = [
         comment(f"{accelerators} emulated H100 at an AU of {given['accepted_utilization']} read the required rate"),
         comment(f"files: {down} as version 2.0 counts them (rounded down), {up} rounded up, which satisfies every rule"),
-        f"{model} datasize --max-accelerators {accelerators} {common}",
+        f"{model} datasize --max-accelerators {accelerators} {common} {system}",
     ]
-    made = f'KEPT="$RESULTS/{ident}.datagen" SYSTEM=${{SYSTEM:-acceptance}}'
+    made = f'KEPT="$RESULTS/{ident}.datagen"'
     making = f"{model} datagen file {hosts} --num-processes {load.clients * load.threads} {data} {kept}"
-    place = f'KEPT="$RESULTS/{ident}.run$run" SYSTEM=${{SYSTEM:-acceptance}}'
+    place = f'KEPT="$RESULTS/{ident}.run$run"'
     run = f"{model} run file {hosts} --num-accelerators {accelerators} {common} {data}"
     result = f'{run} --checkpoint-folder "$TARGET/checkpoints" {kept}'
     runs, folder = repeated(task, "", [place, init, result], drops=True), f"{MLPERF}-data"
