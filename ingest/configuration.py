@@ -191,7 +191,7 @@ def overlays_in_force(options: str | Path | Sequence[str | Path] = ()) -> tuple[
     for path, place in configured:
         if not path.is_dir():
             raise IngestError(f"{place}: '{path}' is not a folder, {EXPECTED}")
-    own = [user_folder()] if user_folder().is_dir() else []
+    own = [folder] if (folder := user_folder()).is_dir() else []
     named = (
         *((OPTION, Path(folder)) for folder in reversed(given)),
         *((ENVIRONMENT, Path(folder)) for folder in reversed(environment)),

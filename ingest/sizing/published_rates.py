@@ -13,7 +13,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
 from ingest.engine.ranges import ranged
 from ingest.engine.registry import default_of, solve
-from ingest.engine.value import Evidence, Input
+from ingest.engine.value import Evidence, Input, Parts
 from ingest.sizing.evidence_ladder import BASE_GPUS, RATE, Cells, EvidenceLevel, family_of, median, seen_rates, utilization_of
 from ingest.sizing.rules import told
 from ingest.units import display, exact
@@ -65,7 +65,7 @@ class PublishedRates:
         self.model, self._catalog, self._file = model, catalog, model.path.with_suffix(".csv")
         self._before, self._seen, self.batch = before, seen, batch
         self._emulations: dict[str, bool] = {}
-        self._key = ("rates", model.path, model.flops_per_sample, batch, before)
+        self._key = ("rates", model.path, model.flops_per_sample, before)
 
     @cached_property
     def rows(self) -> tuple[Rate, ...]:
@@ -74,7 +74,7 @@ class PublishedRates:
         return tuple(row for row in rows if row.round in self.rounds(row.protocol)) if self._before else rows
 
     def once(self, key: object, make: Callable[[], Made]) -> Made:
-        """What follows from the rates and a key alone, whatever the size of a job."""
+        """What follows from the rates and a key alone, whatever the size and the batch of a job."""
         return self._catalog.once((self._key, key), make)
 
     def of_runs(self, *, emulated: bool = False) -> list[Rate]:
@@ -138,16 +138,16 @@ class PublishedRates:
     @cached_property
     def steps(self) -> Steps:
         """What its runs show of its steps."""
-        return self.once("steps", self._steps)
-
-    def _steps(self) -> Steps:
-        floor = math.inf if self.family.step_floor is None else self.family.step_floor.value
-        found = steps_of(submissions(self.model, of_gpus(self.model, self.of_runs())), floor)
+        found = self.once("steps", self._steps)
         tokens = self.model.tokens_per_sample
         if self.batch is None or tokens is None:
             return found
         given = {"run_batch_tokens": self.batch, "tokens_per_sample": Input(tokens.value)}
         return found._replace(batch=ranged("run_batch_samples", given))
+
+    def _steps(self) -> Steps:
+        floor = math.inf if self.family.step_floor is None else self.family.step_floor.value
+        return steps_of(submissions(self.model, of_gpus(self.model, self.of_runs())), floor)
 
     @property
     def seen(self) -> Cells:
@@ -478,7 +478,7 @@ def published(
     found = sorted([one.at(size, rates.steps) for one in here], key=lambda rate: rate.value)
     if not found:
         return None
-    parts = tuple(part_of(rates, rate) for rate in found)
+    parts = Parts(lambda: [part_of(rates, rate) for rate in found])
     by_protocol = {rate.protocol: rate.value for rate in found}
     value, benchmarks = typical(rates, by_protocol)
     several = len(found) > 1

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from ingest.catalog.records import Gpu, Model
 from ingest.engine.registry import solve
-from ingest.engine.value import Evidence, Input
+from ingest.engine.value import Evidence, Input, Parts
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, median, peak_of
 from ingest.sizing.published_rates import ProtocolRate, PublishedRates, Series, extrapolation, scaled, typical
 from ingest.sizing.rules import told
@@ -46,17 +46,9 @@ class Transfer(NamedTuple):
     by_catalog: float  # the ratio of the catalogs
     seen: Mapping[str, float]  # the ratios that other models showed on both GPUs
     ratio: float  # the geometric mean of all of them
+    distance: float  # how different the GPUs are: the logarithm of the catalog ratio
+    weight: float  # the inverse square of the softened distance: GPUs that resemble the target count more
     value: float
-
-    @property
-    def distance(self) -> float:
-        """How different the GPUs are: the logarithm of the catalog ratio."""
-        return abs(math.log(self.by_catalog))
-
-    @property
-    def weight(self) -> float:
-        """The inverse square of the softened distance: GPUs that resemble the target count more."""
-        return 1 / (SOFTENING + self.distance) ** 2
 
     def part(self, heaviest: float) -> Evidence:
         """The transfer as evidence, with the factors to recompute it by hand."""
@@ -110,12 +102,6 @@ def transferred(
     named = f"{', '.join(sources[:3])}{' …' if len(sources) > 3 else ''}"
     of_protocols = f"median over {len(means)} protocols, each a " if len(means) > 1 else ""
     note = f"{of_protocols}weighted geometric mean of rates on {named}; range ×{tier.factor:g} either way: {tier.why}"
-    parts = [
-        Evidence(f"{name}: weighted geometric mean", mean, "ingest-transfer-study", "", "derived")
-        for name, mean in means.items()
-        if len(used) > 1
-    ]
-    parts += [transfer.part(nearest_first[0].weight) for transfer in nearest_first]
     given = Input(
         value,
         low,
@@ -124,9 +110,17 @@ def transferred(
         where="docs/method.md",
         grade="assumed" if _are_recalled(used) else "derived",
         note=note,
-        parts=tuple(parts),
+        parts=Parts(partial(_parts, nearest_first, means)),
     )
     return EvidenceLevel("transferred", {RATE: given}, note, tuple(warnings), means, gpus is not None)
+
+
+def _parts(nearest_first: Sequence[Transfer], means: Mapping[str, float]) -> Iterator[Evidence]:
+    """The rates of protocols and the transfers behind them."""
+    for name, mean in means.items() if len(nearest_first) > 1 else ():
+        yield Evidence(f"{name}: weighted geometric mean", mean, "ingest-transfer-study", "", "derived")
+    for transfer in nearest_first:
+        yield transfer.part(nearest_first[0].weight)
 
 
 def _are_recalled(transfers: Sequence[Transfer]) -> bool:
@@ -135,20 +129,19 @@ def _are_recalled(transfers: Sequence[Transfer]) -> bool:
 
 def _transfers(rates: PublishedRates, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None) -> Iterator[Transfer]:
     """Every rate of a training run on another GPU, scaled to this one."""
-    key = ("carriers", gpu.path, precision)
-    for series, source, known, of_catalog, seen, ratio in rates.once(key, lambda: [*_carriers(rates, gpu, precision)]):
-        if protocol not in (None, series.protocol):
-            continue
-        rate = series.at(gpus, rates.steps)
-        carried = {"source_samples_per_second_per_gpu": rate.value, "transfer_ratio": ratio}
-        value = float(solve("transferred_samples_per_second_per_gpu", carried))
-        yield Transfer(rate, source, known, of_catalog, seen, ratio, value)
+    for series, few in rates.once(("carriers", gpu.path, precision), lambda: [*_carriers(rates, gpu, precision)]):
+        if protocol in (None, series.protocol):
+            rate = series.at(gpus, rates.steps)
+            yield few._replace(rate=rate, value=_carried(rate, few.ratio))
 
 
-def _carriers(
-    rates: PublishedRates, gpu: Gpu, precision: str
-) -> Iterator[tuple[Series, Gpu, Mapping[str, float], float, Mapping[str, float], float]]:
-    """The runs on every other GPU and the factors of a transfer from it, whatever the size of the job."""
+def _carried(rate: ProtocolRate, ratio: float) -> float:
+    carried = {"source_samples_per_second_per_gpu": rate.value, "transfer_ratio": ratio}
+    return float(solve("transferred_samples_per_second_per_gpu", carried))
+
+
+def _carriers(rates: PublishedRates, gpu: Gpu, precision: str) -> Iterator[tuple[Series, Transfer]]:
+    """The runs on every other GPU and their rate on a few nodes, scaled to this one."""
     for series in rates.series("gpus", precision):
         if series.gpu == gpu.id or rates.is_emulation(series.protocol):
             continue
@@ -160,7 +153,9 @@ def _carriers(
         seen = _seen_ratios(rates, gpu, source, series.protocol, of_catalog) if related else {}
         ratios = {"seen_ratios_product": math.prod(seen.values()), "seen_models": len(seen)}
         ratio = float(solve("transfer_ratio", {"catalog_transfer_ratio": of_catalog, **ratios}))
-        yield series, source, known, of_catalog, seen, ratio
+        distance, rate = abs(math.log(of_catalog)), series.few
+        weight, value = 1 / (SOFTENING + distance) ** 2, _carried(rate, ratio)
+        yield series, Transfer(rate, source, known, of_catalog, seen, ratio, distance, weight, value)
 
 
 @lru_cache(maxsize=4096)
