@@ -326,6 +326,8 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
     of_all = "filename" in options or "$jobnum" not in str(options.get("filename_format", "$jobnum"))
     kinds = sorted({str(job.get("error", 0)) for job in jobs} - {"0"})
     counted = sum(int(number(job.get("total_err", 0), f"{where}: total_err")) for job in jobs)
+    # Requests that returned fewer bytes than asked for, or none, are no requests of the stated size.
+    counted += int(sum(sum(values(way, key)) for way in parts for key in ("short_ios", "drop_ios")))
     latency, latency_99 = _latencies(moving, where)
     recorded: list[Mapping[str, str] | None] = []
     for job in jobs:
