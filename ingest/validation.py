@@ -45,7 +45,6 @@ from ingest.sizing.published_rates import (
     steps_of,
     submissions,
     typical,
-    unbounded,
 )
 from ingest.sizing.train import train
 from ingest.sizing.transfer import transferred
@@ -385,9 +384,8 @@ def _transfers(catalog: Catalog) -> Iterator[Case]:
         for rate in found:
             level = transferred(rates, rates.gpu(rate.gpu), precision, rate.protocol)
             if level is not None and not level.warnings:
-                yield _transfer_case(
-                    f"{rates.model.id} on {rate.gpu}, {precision}, {rate.protocol}", rate.value, rate.rows[0], level
-                )
+                name = f"{rates.model.id} on {rate.gpu}, {precision}, {rate.protocol}"
+                yield _transfer_case(name, rate.value, rate.rows[0], level)
 
 
 def _transferred_pairs(catalog: Catalog) -> Iterator[Case]:
@@ -404,14 +402,12 @@ def _transferred_pairs(catalog: Catalog) -> Iterator[Case]:
 def _transfer_case(name: str, measured: float, row: Rate, level: evidence_ladder.EvidenceLevel) -> Case:
     predicted = level.given[evidence_ladder.RATE]
     low, high = predicted.low or predicted.value, predicted.high or predicted.value
-    unit = unit_of(evidence_ladder.RATE)
-    case = Case(name, unit, measured, predicted.value, measured, 0.0, row.source, row.where, level.note)
-    return case.ranged((low, high), what="measured")
+    one = Case(name, unit_of(evidence_ladder.RATE), measured, predicted.value, measured, 0.0, row.source, row.where, level.note)
+    return one.ranged((low, high), what="measured")
 
 
 def _scaled_pairs(catalog: Catalog) -> Iterator[Case]:
-    """Each run of a submission, predicted from its smaller ones without the batch of the larger, the other submissions of the
-    model known (leave one submission out)."""
+    """Each run of a submission, predicted from its smaller ones and the other submissions (leave one submission out)."""
     unit = unit_of(evidence_ladder.RATE)
     for rates in every_model(catalog):
         found = submissions(rates.model, rates.of_runs())
@@ -427,8 +423,7 @@ def _scaled_pairs(catalog: Catalog) -> Iterator[Case]:
 
 
 def _rounds(catalog: Catalog) -> Iterator[Case]:
-    """Each cell of a round of MLPerf Training, a model on so many GPUs at a precision, from the earlier rounds alone; runs that
-    waited for their data judge only where no other run is published, and are named."""
+    """Each cell of a round of MLPerf Training from the earlier rounds alone; those of runs that all waited say so."""
     protocol = catalog.get(Protocol, ROUNDS_OF)
     for name in protocol.rounds[protocol.rounds.index(FIRST_ROUND) :]:
         for rates in before_round(catalog, name):
@@ -440,7 +435,7 @@ def _rounds(catalog: Catalog) -> Iterator[Case]:
                 asked = (rates, rates.gpu(gpu), precision, protocol.id, gpus)
                 level = published("measured", *asked) or transferred(*asked)
                 if level is not None:
-                    judges = unbounded(rows)
+                    judges = [row for row in rows if not row.note.startswith(LOWER_BOUND)] or rows
                     measured = evidence_ladder.median(samples_of(rates.model, row) or 0 for row in judges)
                     words = f"{name} {rates.model.id} on {gpu}, {precision}, {gpus:,} GPUs: {level.basis}"
                     case = _transfer_case(words, measured, judges[0], level)

@@ -36,8 +36,7 @@ Made = TypeVar("Made")
 
 
 class Floor(NamedTuple):
-    """How far a measured rate may be off, either way, at the least, and why: what 80 to 85 % of the rates of the next round of
-    a benchmark stay within, which software moves more than repeats do."""
+    """How far a measured rate may be off, either way, at the least: 80 to 85 % of the next round stay within; and why."""
 
     factor: float
     why: str
@@ -49,10 +48,7 @@ RESIZED = Floor(1.4, "a size that no run had")
 
 
 class PublishedRates:
-    """The published rates of a model, and the entries that they name.
-
-    Each entry is read when it is first asked for: an answer about one GPU needs a few of some hundred files.
-    """
+    """The published rates of a model, and the entries that they name: a few of some hundred, each read when first asked for."""
 
     def __init__(
         self,
@@ -99,15 +95,10 @@ class PublishedRates:
         return self.once(("series", of, precision), lambda: series_of(self.model, lists[of](), precision))
 
     def share_of_fast_steps(self, gpu: str, precision: str) -> float | None:
-        """The mean rate of a run over that of its first steps, where its last ones compute in a wider precision: the median of
-        the runs on a GPU, or else on all; None where no run states its mean."""
-        shares = [
-            (row.gpu, row.run_mean / row.samples_per_second_per_gpu)
-            for row in self.of_runs()
-            if row.run_mean is not None and row.samples_per_second_per_gpu is not None and row.precision in family_of(precision)
-        ]
-        found = [share for on, share in shares if on == gpu] or [share for _, share in shares]
-        return median(found) if found else None
+        """The mean rate of runs over that of their first steps: the median on a GPU, or else on all; None if none states it."""
+        runs = [row for row in self.of_runs() if row.run_mean is not None and row.precision in family_of(precision)]
+        found = [row for row in runs if row.gpu == gpu] or runs
+        return median((row.run_mean or 0) / (row.samples_per_second_per_gpu or 1) for row in found) if found else None
 
     def gpu(self, name: str) -> Gpu:
         """The GPU of a rate."""
@@ -259,8 +250,7 @@ class Series:
         return totals
 
     def at(self, gpus: float | None, steps: Steps) -> ProtocolRate:
-        """The rate at the size of a job, or on a few nodes: the total follows the medians of published sizes and never falls;
-        beyond the largest it follows the steps of the model."""
+        """The rate at the size of a job, by the medians of published sizes and, beyond, the steps; or that on a few nodes."""
         if gpus is None:
             return self.few
         found = _at_size(self, gpus, steps)
@@ -268,8 +258,7 @@ class Series:
 
 
 def series_of(model: Model, rates: Iterable[Rate], precision: str) -> list[Series]:
-    """Return the runs by GPU and protocol; those graded `assumed` count only if there are no others at that precision, or its
-    sibling."""
+    """Return the runs by GPU and protocol; those graded `assumed` count only without others at the precision or its sibling."""
     members = family_of(precision)
     usable = [rate for rate in rates if rate.precision in members and samples_of(model, rate) is not None]
     sure = [rate for rate in usable if rate.grade != "assumed"]
@@ -365,8 +354,7 @@ def _in_steps(run: Run, gpus: float, samples: float, batch: float, half: float) 
     """
     full = batch / samples  # GPUs up to which each has all its samples
     if math.isinf(half):
-        # Nothing is known of its steps: those with fewer samples are no shorter.
-        return run.rate * min(1, full / gpus), None
+        return run.rate * min(1, full / gpus), None  # steps of which nothing is known are no shorter with fewer samples
     loss = default_of("size_loss") or 0.0
     at = min(gpus, max(full, (1 - loss) * batch / (loss * half)) if half else math.inf)
     fewer = min(samples, batch / at)
@@ -397,8 +385,7 @@ def submissions(model: Model, rates: Iterable[Rate]) -> dict[Submission, list[Ru
 
 
 def half_speeds(found: Mapping[Submission, Sequence[Run]]) -> Iterator[tuple[float, float]]:
-    """Yield the samples per GPU for which the fixed part takes half of a step, by each two runs of a submission that tell it,
-    and the samples per GPU of the smaller run."""
+    """Yield the samples per GPU for which half of a step is fixed, by each two runs that tell it, and those of the smaller."""
     for small, large in chain.from_iterable(combinations(runs, 2) for runs in found.values()):
         first, last = small.step_samples, large.step_samples
         if first is not None and last is not None and first >= APART * last:
@@ -430,8 +417,7 @@ def _middle(model: Model, rows: Sequence[Rate]) -> float:
 
 
 def samples_of(model: Model, rate: Rate) -> float | None:
-    """Return the rate in samples/s while a run computes; from FLOP/s if only those are published and the FLOPs per sample are
-    known."""
+    """Return the rate in samples/s while a run computes; from FLOP/s if only those and the FLOPs per sample are known."""
     if rate.samples_per_second_per_gpu is not None:
         return rate.samples_per_second_per_gpu / (solve("whole_run_goodput", {}) if rate.protocol == WHOLE_RUNS else 1)
     if rate.achieved_flops_per_gpu is None or model.flops_per_sample is None:
@@ -469,11 +455,9 @@ def typical(rates: PublishedRates, by_protocol: Mapping[str, float]) -> tuple[fl
 def published(
     basis: str, rates: PublishedRates, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None
 ) -> EvidenceLevel | None:
-    """Return the level `measured`: training runs of this model on this GPU, or `emulated`: a benchmark whose accelerators
-    sleep instead of computing; None if no rate is published."""
+    """Return the level `measured` of training runs, or `emulated` of accelerators that sleep; None if no rate is published."""
     model = rates.model
-    # An emulated accelerator sleeps as long in a job of any size.
-    size = gpus if basis == "measured" else None
+    size = gpus if basis == "measured" else None  # an emulated accelerator sleeps as long in a job of any size
     here = [one for one in rates.series(basis, precision) if one.gpu == gpu.id and protocol in (None, one.protocol)]
     found = sorted([one.at(size, rates.steps) for one in here], key=lambda rate: rate.value)
     if not found:
@@ -494,46 +478,32 @@ def published(
     of_benchmarks = f" from {benchmarks} benchmark{'s' if benchmarks > 1 else ''}" if benchmarks < len(found) else ""
     note = f"median of {len(found)} protocols{of_benchmarks}" if several else f"protocol {parts[0].what}"
     note += f"; range at least ×{floor.factor:.3g} either way: {floor.why}" if floor is not None else ""
-    given = Input(
-        value,
-        low=min(ends),
-        high=max(ends),
-        source="" if several else parts[0].source,
-        where="" if several else parts[0].where,
-        grade="measured" if basis == "measured" else parts[0].grade,
-        note=note,
-        parts=parts,
-    )
+    source, where = ("", "") if several else (parts[0].source, parts[0].where)
+    grade = "measured" if basis == "measured" else parts[0].grade
+    given = Input(value, low=min(ends), high=max(ends), source=source, where=where, grade=grade, note=note, parts=parts)
     return EvidenceLevel(basis, {RATE: given}, note, _warnings(rates, basis, found), by_protocol, size is not None)
 
 
 def of_gpus(model: Model, rows: Iterable[Rate]) -> list[Rate]:
-    """Return the rates without those of runs that wait for their network or storage, which say nothing of what GPUs consume:
-    lower bounds where another run is none, and runs that in total are slower than one on half as many GPUs."""
+    """Return the rates without those of runs that wait: lower bounds, and totals below that of a run on half as many GPUs."""
     kept, groups = [], dict[tuple[object, ...], list[Rate]]()
     for row in rows:
         groups.setdefault((row.gpu, row.protocol, family_of(row.precision)), []).append(row)
     for found in groups.values():
-        totals = [(row, row.gpus * (samples_of(model, row) or 0)) for row in unbounded(found)]
+        free = [row for row in found if not row.note.startswith(LOWER_BOUND)] or found
+        totals = [(row, row.gpus * (samples_of(model, row) or 0)) for row in free]
         kept += [row for row, own in totals if all(2 * one.gpus > row.gpus or own > SLOWED * total for one, total in totals)]
     return kept
 
 
-def unbounded(rows: Sequence[Rate]) -> Sequence[Rate]:
-    """Return the rates that are no lower bounds, or else all."""
-    return [row for row in rows if not row.note.startswith(LOWER_BOUND)] or rows
-
-
 def newest(model: Model, rows: Iterable[Rate]) -> list[Rate]:
     """Return the rates of the newest round of each benchmark at each size: software improves from one to the next."""
-
-    def group(row: Rate) -> tuple[object, ...]:
-        return row.gpu, row.protocol, row.gpus, family_of(row.precision)
-
     kept, latest = of_gpus(model, rows), dict[tuple[object, ...], str]()
-    for row in kept:
-        latest[group(row)] = max(latest.get(group(row), ""), row.round)
-    return [row for row in kept if row.round == latest[group(row)]]
+    groups = [(row.gpu, row.protocol, row.gpus, family_of(row.precision)) for row in kept]
+    runs = [*zip(kept, groups, strict=True)]
+    for row, group in runs:
+        latest[group] = max(latest.get(group, ""), row.round)
+    return [row for row, group in runs if row.round == latest[group]]
 
 
 def floor_of(rates: PublishedRates, rate: ProtocolRate) -> Floor:
@@ -572,11 +542,9 @@ def scaled(rate: ProtocolRate) -> str:
 
 def _warnings(rates: PublishedRates, basis: str, found: Sequence[ProtocolRate]) -> tuple[str, ...]:
     """What a buyer should know about the rates, slowest first."""
-    warnings = []
-    slowest, fastest = found[0], found[-1]
-    spread = fastest.value / slowest.value
+    warnings, spread = [], found[-1].value / found[0].value
     if basis == "emulated":
-        protocol = rates.protocol(slowest.protocol)
+        protocol = rates.protocol(found[0].protocol)
         return (told("W60", protocol=protocol.name, advice=protocol.advice),)
     if spread > DISAGREE:
         listed = [f"{rate.protocol} {display(rate.value, '1')}" for rate in reversed(found)]
@@ -585,12 +553,10 @@ def _warnings(rates: PublishedRates, basis: str, found: Sequence[ProtocolRate]) 
     bounded = [rate.protocol for rate in found if any(row.note.startswith(LOWER_BOUND) for row in rate.rows)]
     if bounded:
         warnings.append(told("W68", protocols=", ".join(bounded)))
-    smallest = min(row.gpus for rate in found for row in rate.rows)
-    gpus = found[0].gpus
+    smallest, gpus = min(row.gpus for rate in found for row in rate.rows), found[0].gpus
     if min(row.nodes for rate in found for row in rate.rows) > FEW_NODES and (gpus is None or gpus < smallest):
         warnings.append(told("W62", smallest=smallest))
-    warnings += extrapolation(rates, found)
-    return tuple(warnings)
+    return (*warnings, *extrapolation(rates, found))
 
 
 def extrapolation(rates: PublishedRates, found: Sequence[ProtocolRate]) -> list[Message]:

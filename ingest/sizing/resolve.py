@@ -137,8 +137,7 @@ def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float])
 
 
 def _is_architecture(source: str, catalog: Catalog) -> bool:
-    """A YAML file of hyper-parameters or rows instead of a catalog entry, an id or alias of the catalogs' architectures, or
-    numbers."""
+    """Hyper-parameters or rows in a YAML file that is no catalog entry, an id or alias of an architecture, or numbers."""
     if is_numbers(source):
         return True
     if source.endswith((".yaml", ".yml")) and Path(source).is_file():

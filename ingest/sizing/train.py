@@ -383,11 +383,10 @@ def _as_trained(rate: RateBasis, saved: Answer, catalog: Catalog) -> RateBasis:
 def _over_phases(rate: RateBasis) -> RateBasis:
     """The rate of a whole run: published rates of runs that change their precision are of the faster steps, which read most."""
     first = rate.level
-    if rate.rates is None or rate.gpu is None or first.basis not in ("measured", "transferred") or RATE not in first.given:
+    share = rate.rates.share_of_fast_steps(rate.gpu.id, rate.precision) if rate.rates and rate.gpu else None
+    if share is None or first.basis not in ("measured", "transferred") or RATE not in first.given:
         return rate
-    share, fast = rate.rates.share_of_fast_steps(rate.gpu.id, rate.precision), first.given[RATE]
-    if share is None:
-        return rate
+    fast = first.given[RATE]
     mean = _times(fast, share, "the mean of a run whose last steps compute in a wider precision")
     line = told("W123", own=display(mean.value, RATE_UNIT), other=display(fast.value, RATE_UNIT))
     return rate._replace(level=first._replace(given={**first.given, RATE: mean}, warnings=(*first.warnings, line)))

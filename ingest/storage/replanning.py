@@ -75,8 +75,7 @@ class Carried:
         self.decides = sum((rows for *_, rows in self.layers), numpy.zeros(len(needs), bool)).astype(bool)
 
     def moved(self, needed: Required) -> Any:
-        """The lines whose verdict may turn among many values of an input: those required more of, and those whose need has
-        other conditions."""
+        """The lines whose verdict may turn among many values of an input: required more of, or needed on other conditions."""
         import numpy
 
         found = numpy.ptp(needed.lines, axis=1) > 0

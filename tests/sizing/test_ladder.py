@@ -40,13 +40,8 @@ def toy(write_entry, tmp_path):
     """Catalogs with one model, four GPUs and the rates of a test: (gpu, rate, gpus, nodes, protocol), precision, batch."""
 
     def build(*rows, model=MODEL, precision="bf16", more=()):
-        for name, vendor, peak, bandwidth in (
-            ("small", "NVIDIA", 100, 1),
-            ("large", "NVIDIA", 400, 4),
-            ("huge", "NVIDIA", 6400, 16),
-            ("other", "AMD", 100, 1),
-        ):
-            write_entry("gpus", f"toy-{name}", gpu_text(vendor, peak, bandwidth))
+        for name, peak, bandwidth in (("small", 100, 1), ("large", 400, 4), ("huge", 6400, 16), ("other", 100, 1)):
+            write_entry("gpus", f"toy-{name}", gpu_text("AMD" if name == "other" else "NVIDIA", peak, bandwidth))
         folder = write_entry("models", "toy", model)
         lines = [
             f"toy-{gpu},{own or precision},{rate},,{gpus},{nodes},{protocol},,recalled,log,measured,,{batch}\n"
@@ -65,13 +60,8 @@ def rung(catalog, gpu, basis, **options):
 
 
 def test_measured_is_the_median_over_protocols(toy):
-    catalog = toy(
-        ("small", 100, 8, 1, "paper"),
-        ("small", 110, 8, 1, "paper"),
-        ("small", 120, 8, 1, "paper"),
-        ("small", 300, 8, 1, "mlperf-training"),
-        ("small", 200, 8, 1, "habana"),
-    )
+    others = ("small", 300, 8, 1, "mlperf-training"), ("small", 200, 8, 1, "habana")
+    catalog = toy(*(("small", rate, 8, 1, "paper") for rate in (100, 110, 120)), *others)
     found = rung(catalog, "small", "measured", scaling="linear")
     assert found.protocols == {"paper": 110, "habana": 200, "mlperf-training": 300}
     rate = found.given[RATE]
@@ -103,13 +93,10 @@ def test_a_rate_is_used_at_its_size_and_scaled_between_and_beyond(toy, nodes, to
     assert rate.low <= rate.value <= rate.high
 
 
-@pytest.mark.parametrize(
-    ("rows", "exponent"), [([(100, 8), (200, 16)], 1), ([(100, 8), (45, 16)], 0), ([(100, 8), (50, 32)], 0.5)]
-)
-def test_the_scaling_exponent_stays_between_0_and_1(toy, rows, exponent):
-    catalog = toy(*(("small", rate, gpus, gpus // 8, "paper") for rate, gpus in rows))
-    last = rows[-1][1]
-    base = max(rate * gpus for rate, gpus in rows)
+@pytest.mark.parametrize(("size", "last", "exponent"), [(16, 200, 1), (16, 45, 0), (32, 50, 0.5)])
+def test_the_scaling_exponent_stays_between_0_and_1(toy, size, last, exponent):
+    catalog = toy(("small", 100, 8, 1, "paper"), ("small", last, size, size // 8, "paper"))
+    base, last = max(100 * 8, last * size), size
     rate = rung(catalog, "small", "measured", nodes=last).given[RATE].value
     assert rate * last * 8 == pytest.approx(base * 8**exponent)
 
@@ -286,17 +273,9 @@ TWINS = {"large": {("a", "bf16"): 4}, "small": {("a", "bf16"): 1}, "twin": {("a"
 
 @pytest.mark.parametrize(
     ("rates", "seen", "factor"),
-    [
-        ([10], {}, 2.5),
-        ([10], {"large": {("z", "bf16"): 1}}, 1.8),
-        ([10], TWINS, 1.5),
-        ([10, 10], TWINS, 1.25),
-        ([10, 12.2], TWINS, 1.25),
-        ([10, 12.3], TWINS, 1.35),
-        ([10, 16.4], TWINS, 1.35),
-        ([10, 16.6], TWINS, 1.5),
-    ],
-)
+    [([10], {}, 2.5), ([10], {"large": {("z", "bf16"): 1}}, 1.8), ([10], TWINS, 1.5), ([10, 10], TWINS, 1.25),
+     ([10, 12.2], TWINS, 1.25), ([10, 12.3], TWINS, 1.35), ([10, 16.4], TWINS, 1.35), ([10, 16.6], TWINS, 1.5)],
+)  # fmt: skip
 def test_the_range_says_how_much_was_seen_and_how_far_sources_agree(toy, write_entry, rates, seen, factor):
     catalog = toy(*((gpu, rate, 1, 1, "paper") for gpu, rate in zip(("small", "twin"), rates, strict=False)))
     write_entry("gpus", "toy-twin", gpu_text("NVIDIA", 100, 1))
@@ -479,11 +458,9 @@ def test_a_run_slower_in_total_than_one_on_half_as_many_gpus_waits(toy, gpus, ra
 def test_a_run_whose_log_shows_that_it_waited_makes_no_rate_where_another_does(toy, bound):
     row = f"toy-small,bf16,90,,{bound},{bound // 8},paper,,recalled,a log,measured,lower bound: waits,\n"
     catalog = toy(("small", 100, 32, 4, "paper"), more=[row])
-    model = catalog.get(Model, "toy")
-    rows = catalog.rates(model)
+    rows = catalog.rates(model := catalog.get(Model, "toy"))
     assert [(one.gpus, one.note) for one in of_gpus(model, rows)] == [(32, "")]
-    alone = [one for one in rows if one.note]
-    assert of_gpus(model, alone) == alone != []
+    assert [one.gpus for one in of_gpus(model, [one for one in rows if one.note])] == [bound]
 
 
 @pytest.mark.parametrize(("protocol", "rate"), [("paper", 90), ("gpu-hours", 100)])
