@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import UserList
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple, NoReturn, TypeVar, dataclass_transform
@@ -93,31 +94,22 @@ class Evidence(NamedTuple):
     advice: str = ""  # for a buyer who requires it
 
 
-class Parts(Sequence[Evidence]):
+class Parts(UserList[Evidence]):
     """The evidence behind a value, put into words when it is read: `made` gives it."""
 
     def __init__(self, made: Callable[[], Iterable[Evidence]]) -> None:
         self._made = made
 
     @cached_property
-    def _all(self) -> tuple[Evidence, ...]:
+    def data(self) -> Any:  # type: ignore[override]
+        """All of it."""
         return tuple(self._made())
 
-    def __len__(self) -> int:
-        return len(self._all)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self._all[place]
-
-    def __eq__(self, other: object) -> bool:
-        return self._all == tuple(other) if isinstance(other, (Parts, tuple)) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._all)
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(self.data)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy has all of it."""
-        return tuple, (self._all,)
+        return tuple, (self.data,)
 
 
 class Input(NamedTuple):
@@ -183,7 +175,7 @@ class Quantity:
         return self._range[1]
 
     def __iter__(self) -> Iterator[Any]:
-        yield from (self.value, self.unit, *self._range)
+        return iter((self.value, self.unit, *self._range))
 
     def __eq__(self, other: object) -> bool:
         return tuple(self) == tuple(other) if isinstance(other, Quantity) else NotImplemented
@@ -192,7 +184,6 @@ class Quantity:
         return hash(tuple(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy has its range."""
         return Quantity, tuple(self)
 
     @property

@@ -118,7 +118,8 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
     if gpu is not None and (top := peak_of(gpu, precision)) is not None:
         common = {"peak_flops_per_gpu": top, **common}
     everything = {**common, **by_user(job.settings)}
-    ladder = Ladder(job, own, model is own, rates, gpu, protocol, everything, catalog, precision, size)
+    flops = everything.get("flops_per_sample")
+    ladder = Ladder(job, own, model is own, rates, gpu, protocol, everything, flops, catalog, precision, size)
     level = ladder.first
     if job.precision is None and rates is not None and gpu is not None and level.basis in ("measured", "transferred"):
         level = _with_slower(level, rates, gpu, precision, job.protocol, size)
@@ -278,14 +279,10 @@ class Ladder(Frozen):
     gpu: Gpu | None
     protocol: str | None
     known: Mapping[str, Input]  # the inputs that all levels have, with those of the user
+    flops: Input | None  # those of a sample
     catalog: Catalog
     precision: str
     size: float | None
-
-    @property
-    def flops(self) -> Input | None:
-        """The FLOPs of a sample."""
-        return self.known.get("flops_per_sample")
 
     @cached_property
     def own(self) -> EvidenceLevel | None:
@@ -308,9 +305,11 @@ class Ladder(Frozen):
             return self.own
         job = self.job
         measured = self._once("measured", _measured) if self.of_model and job.basis in ("auto", "measured") else None
-        if measured is None or (job.basis == "auto" and not job.protocol and self._is_exceeded(measured)):
-            return self.levels[0]
-        return measured
+        if measured is None or job.basis == "measured" or job.protocol or len(measured.protocols) > 1:
+            return measured or self.levels[0]
+        # Runs on other GPUs may lie wholly above the only benchmark that was measured here.
+        few = self.on_few()
+        return self.levels[0] if few is not None and _is_above(few, measured) else measured
 
     @cached_property
     def levels(self) -> list[EvidenceLevel]:
@@ -334,11 +333,6 @@ class Ladder(Frozen):
         assert rates is not None
         assert gpu is not None
         return rates.once(("few", gpu.path, precision), lambda: transferred(rates, gpu, precision, None))
-
-    def _is_exceeded(self, measured: EvidenceLevel) -> bool:
-        """Whether runs on other GPUs lie wholly above the only benchmark that was measured here."""
-        few = self.on_few() if len(measured.protocols) == 1 else None
-        return few is not None and _is_above(few, measured)
 
     def _once(self, what: str, make: Callable[[Ladder, Gpu], Made]) -> Made | None:
         """What follows from model, GPU and size, of which a site asks for the same ones many times; None without a GPU."""
