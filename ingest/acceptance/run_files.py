@@ -353,7 +353,10 @@ def _unlike_settings(test: AcceptanceTest, run: Run) -> Iterator[str]:
             if found.get(key) != value and key != "workflow.train":
                 yield f"{key}: found {found.get(key, 'none')}, expected {value}"
     else:
-        patterns = _command(text, test.tool)
+        # The words of the lines of the script that run the tool, as patterns: a variable stands for anything.
+        lines = re.findall(rf"^.*?(?<!\S){test.tool} (.*run\$run.*)$", text, re.MULTILINE)
+        asked = [word for line in lines for word in takewhile(re.compile("(?!2?>)").match, _words(f"{test.tool} {line}"))]
+        patterns = [".*".join(map(re.escape, re.split(r"\$[A-Za-z_]+", word))) for word in asked]
         words = _words(run.command)
         if not words:
             yield "command line: not in the result, expected that of the script"
@@ -372,13 +375,6 @@ def _words(commands: str) -> list[str]:
     with suppress(ValueError):
         return [word for command in commands.splitlines() for word in shlex.split(command)[1:]]
     return []
-
-
-def _command(script: str, tool: str) -> list[str]:
-    """The words of the lines of a script that run a tool, as patterns: a variable stands for anything."""
-    found = re.findall(rf"^.*?(?<!\S){tool} (.*run\$run.*)$", script, re.MULTILINE)
-    words = [word for line in found for word in takewhile(re.compile("(?!2?>)").match, _words(f"{tool} {line}"))]
-    return [".*".join(map(re.escape, re.split(r"\$[A-Za-z_]+", word))) for word in words]
 
 
 def _plain(pattern: str) -> str:

@@ -213,11 +213,6 @@ class ProtocolRate(NamedTuple):
     factor: Callable[[], str] = str  # what it is scaled by, in words; empty where it is not
     low: float | None = None  # the rate if the job keeps the batch of the largest run; None up to the size of that
 
-    @property
-    def is_extrapolated(self) -> bool:
-        """Whether the job is far larger than any run, and larger than a few nodes."""
-        return self.gpus is not None and self.gpus > max(BASE_GPUS, FAR_SIZE * max(row.gpus for row in self.rows))
-
 
 class Series:
     """The runs of a model on one GPU under one protocol, at a precision."""
@@ -579,7 +574,8 @@ def _warnings(rates: PublishedRates, basis: str, found: Sequence[ProtocolRate]) 
 
 def extrapolation(rates: PublishedRates, found: Sequence[ProtocolRate]) -> list[Message]:
     """The warning that a job is far larger than any run of a protocol, and what is assumed of its batch."""
-    far = [rate for rate in found if rate.is_extrapolated]
+    # Jobs far larger than any run, and larger than a few nodes.
+    far = [rate for rate in found if (rate.gpus or 0) > max(BASE_GPUS, FAR_SIZE * max(row.gpus for row in rate.rows))]
     if not far or far[0].gpus is None:
         return []
     size = max(row.gpus for rate in far for row in rate.rows)
