@@ -363,7 +363,11 @@ def _unlike_settings(test: AcceptanceTest, run: Run) -> Iterator[str]:
         elif len(words) != len(patterns) or not all(map(re.fullmatch, patterns, words)):
             fixed = [one for one in patterns if one != ".*"]
             odd = [word for word in words if not any(re.fullmatch(one, word) for one in fixed)]
-            lacking = [_plain(one) for one in patterns if not any(re.fullmatch(one, word) for word in words)]
+            lacking = [
+                re.sub(r"\\(.)", r"\1", one.replace(".*", "…"))
+                for one in patterns
+                if not any(re.fullmatch(one, word) for word in words)
+            ]
             told = [f"found {' '.join(odd)}" if odd else "", f"expected {' '.join(lacking)}" if lacking else ""]
             yield f"command line: {', '.join(filter(None, told)) or 'found other values or another order of its options'}"
         if MEMORY_FOLDERS.search(run.command):
@@ -375,10 +379,6 @@ def _words(commands: str) -> list[str]:
     with suppress(ValueError):
         return [word for command in commands.splitlines() for word in shlex.split(command)[1:]]
     return []
-
-
-def _plain(pattern: str) -> str:
-    return re.sub(r"\\(.)", r"\1", pattern.replace(".*", "…"))
 
 
 def differences(test: AcceptanceTest, run: Run) -> list[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import UserList
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple, NoReturn, TypeVar, dataclass_transform
 
@@ -94,24 +93,6 @@ class Evidence(NamedTuple):
     advice: str = ""  # for a buyer who requires it
 
 
-class Parts(UserList[Evidence]):
-    """The evidence behind a value, put into words when it is read: `made` gives it."""
-
-    def __init__(self, made: Callable[[], Iterable[Evidence]]) -> None:
-        self._made = made
-
-    @cached_property
-    def data(self) -> Any:  # type: ignore[override]
-        """All of it."""
-        return tuple(self._made())
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(self.data)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return tuple, (self.data,)
-
-
 class Input(NamedTuple):
     """A quantity that is given, and how it is known."""
 
@@ -123,7 +104,7 @@ class Input(NamedTuple):
     where: str = ""
     grade: str = ""
     note: str = ""
-    parts: Sequence[Evidence] = ()  # the evidence it was made from, in the unit of the value
+    parts: tuple[Evidence, ...] = ()  # the evidence it was made from, in the unit of the value
 
     def by_default(self, why: str, *supply: str | Option) -> Input:
         """The value, as one that holds until the user sets it; `supply` names the ways."""

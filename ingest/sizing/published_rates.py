@@ -13,7 +13,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
 from ingest.engine.ranges import ranged
 from ingest.engine.registry import default_of, solve
-from ingest.engine.value import Evidence, Input, Parts
+from ingest.engine.value import Evidence, Input
 from ingest.sizing.evidence_ladder import BASE_GPUS, RATE, Cells, EvidenceLevel, family_of, median, seen_rates, utilization_of
 from ingest.sizing.rules import told
 from ingest.units import display, exact
@@ -462,7 +462,7 @@ def published(
     found = sorted([one.at(size, rates.steps) for one in here], key=lambda rate: rate.value)
     if not found:
         return None
-    parts = Parts(lambda: [part_of(rates, rate) for rate in found])
+    parts = tuple(part_of(rates, rate) for rate in found)
     by_protocol = {rate.protocol: rate.value for rate in found}
     value, benchmarks = typical(rates, by_protocol)
     several = len(found) > 1

@@ -195,7 +195,7 @@ def write_plan_inputs(sheet: SheetWriter, cells: PlanCells, turned: Mapping[Step
         if item is not None:
             low, high = (None if end is None else NumberCell(one.unit.entered(end), style) for end in (item.low, item.high))
             ends = (low, high)
-            parts = tuple(item.parts) if len(item.parts) > 1 else ()
+            parts = item.parts if len(item.parts) > 1 else ()
             figures = [f"{part.what}: {exact(part.value)} ({part.source}, {part.grade})" for part in parts[:MOST_PARTS]]
             figures += [f"and {len(parts) - MOST_PARTS} more"] if len(parts) > MOST_PARTS else []
             note = "; ".join(filter(None, ("" if key else item.where, in_site_words(item.note), *figures)))
