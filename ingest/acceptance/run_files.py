@@ -353,14 +353,21 @@ def _unlike_settings(test: AcceptanceTest, run: Run) -> Iterator[str]:
             if found.get(key) != value and key != "workflow.train":
                 yield f"{key}: found {found.get(key, 'none')}, expected {value}"
     else:
-        patterns = _command(text, test.tool)
+        # The words of the lines of the script that run the tool, as patterns: a variable stands for anything.
+        lines = re.findall(rf"^.*?(?<!\S){test.tool} (.*run\$run.*)$", text, re.MULTILINE)
+        asked = [word for line in lines for word in takewhile(re.compile("(?!2?>)").match, _words(f"{test.tool} {line}"))]
+        patterns = [".*".join(map(re.escape, re.split(r"\$[A-Za-z_]+", word))) for word in asked]
         words = _words(run.command)
         if not words:
             yield "command line: not in the result, expected that of the script"
         elif len(words) != len(patterns) or not all(map(re.fullmatch, patterns, words)):
             fixed = [one for one in patterns if one != ".*"]
             odd = [word for word in words if not any(re.fullmatch(one, word) for one in fixed)]
-            lacking = [_plain(one) for one in patterns if not any(re.fullmatch(one, word) for word in words)]
+            lacking = [
+                re.sub(r"\\(.)", r"\1", one.replace(".*", "…"))
+                for one in patterns
+                if not any(re.fullmatch(one, word) for word in words)
+            ]
             told = [f"found {' '.join(odd)}" if odd else "", f"expected {' '.join(lacking)}" if lacking else ""]
             yield f"command line: {', '.join(filter(None, told)) or 'found other values or another order of its options'}"
         if MEMORY_FOLDERS.search(run.command):
@@ -372,17 +379,6 @@ def _words(commands: str) -> list[str]:
     with suppress(ValueError):
         return [word for command in commands.splitlines() for word in shlex.split(command)[1:]]
     return []
-
-
-def _command(script: str, tool: str) -> list[str]:
-    """The words of the lines of a script that run a tool, as patterns: a variable stands for anything."""
-    found = re.findall(rf"^.*?(?<!\S){tool} (.*run\$run.*)$", script, re.MULTILINE)
-    words = [word for line in found for word in takewhile(re.compile("(?!2?>)").match, _words(f"{tool} {line}"))]
-    return [".*".join(map(re.escape, re.split(r"\$[A-Za-z_]+", word))) for word in words]
-
-
-def _plain(pattern: str) -> str:
-    return re.sub(r"\\(.)", r"\1", pattern.replace(".*", "…"))
 
 
 def differences(test: AcceptanceTest, run: Run) -> list[str]:

@@ -158,17 +158,13 @@ def _given_word(ctx: click.Context, parameter: click.Parameter, value: str | Non
     ctx.meta[WORD.format((parameter.name or "").removesuffix("_word"))] = value
 
 
-def _takes_gpu(ctx: click.Context) -> bool:
-    """Whether a command takes a word for the GPU, and has found none yet."""
-    words = [one.name for one in ctx.command.params]
-    return "gpu_word" in words and ctx.meta.get(WORD.format("gpu")) is None and ctx.params.get("gpu") is None
-
-
 def _one_word(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """The value of an option, or the word before the options that stands for it. Raises UsageError: two different ones."""
     name = parameter.name or ""
     word = ctx.meta.get(WORD.format(name))
-    if name == "model" and None not in (word, value) and word != value and _takes_gpu(ctx):
+    no_gpu = ctx.meta.get(WORD.format("gpu")) is None and ctx.params.get("gpu") is None
+    takes_gpu = no_gpu and any(one.name == "gpu_word" for one in ctx.command.params)
+    if name == "model" and None not in (word, value) and word != value and takes_gpu:
         # `bw h100 --model resnet50`: the one word is the GPU
         ctx.meta[WORD.format("gpu")], ctx.meta[WORD.format("moved")], word = word, value, None
     if word is not None and value not in (None, word):

@@ -104,7 +104,8 @@ def hand_over(
         contents[Path(path)] = make() if make else render(page, data, chosen) + "\n"
     write_all(contents)
     warn(warnings)
-    tell_answer(page())
+    if (answered := page().answer) and not chosen_option(QUIET):
+        tell(in_one_line(answered))
     tell_written(*output)
 
 
@@ -124,12 +125,6 @@ def _print(page: Callable[[], Page], data: Callable[[], Mapping[str, Any]], form
     if made.answer:
         sys.stdout.flush()
         echo(answer)
-
-
-def tell_answer(page: Page) -> None:
-    """Say the answer of a result that goes to a file, unless `-q` is given."""
-    if page.answer and not chosen_option(QUIET):
-        tell(in_one_line(page.answer))
 
 
 def tell_written(*paths: str | Path) -> None:

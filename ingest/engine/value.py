@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple, NoReturn, TypeVar, dataclass_transform
 
@@ -93,33 +93,6 @@ class Evidence(NamedTuple):
     advice: str = ""  # for a buyer who requires it
 
 
-class Parts(Sequence[Evidence]):
-    """The evidence behind a value, put into words when it is read: `made` gives it."""
-
-    def __init__(self, made: Callable[[], Iterable[Evidence]]) -> None:
-        self._made = made
-
-    @cached_property
-    def _all(self) -> tuple[Evidence, ...]:
-        return tuple(self._made())
-
-    def __len__(self) -> int:
-        return len(self._all)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self._all[place]
-
-    def __eq__(self, other: object) -> bool:
-        return self._all == tuple(other) if isinstance(other, (Parts, tuple)) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._all)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """A copy has all of it."""
-        return tuple, (self._all,)
-
-
 class Input(NamedTuple):
     """A quantity that is given, and how it is known."""
 
@@ -131,7 +104,7 @@ class Input(NamedTuple):
     where: str = ""
     grade: str = ""
     note: str = ""
-    parts: Sequence[Evidence] = ()  # the evidence it was made from, in the unit of the value
+    parts: tuple[Evidence, ...] = ()  # the evidence it was made from, in the unit of the value
 
     def by_default(self, why: str, *supply: str | Option) -> Input:
         """The value, as one that holds until the user sets it; `supply` names the ways."""
@@ -183,7 +156,7 @@ class Quantity:
         return self._range[1]
 
     def __iter__(self) -> Iterator[Any]:
-        yield from (self.value, self.unit, *self._range)
+        return iter((self.value, self.unit, *self._range))
 
     def __eq__(self, other: object) -> bool:
         return tuple(self) == tuple(other) if isinstance(other, Quantity) else NotImplemented
@@ -192,7 +165,6 @@ class Quantity:
         return hash(tuple(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy has its range."""
         return Quantity, tuple(self)
 
     @property

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from ingest.architecture.catalog_entries import at_length
 from ingest.architecture.structure import is_numbers
@@ -61,7 +61,6 @@ REACH = 1.1
 OWN_RATES = ("samples_per_second", "achieved", "flops_per_sample")
 #: Samples of a data set and those that a rate was measured on, as many times apart, are not read in one way.
 ALIKE = 4.0
-Made = TypeVar("Made")
 
 
 class RateBasis(NamedTuple):
@@ -118,7 +117,8 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
     if gpu is not None and (top := peak_of(gpu, precision)) is not None:
         common = {"peak_flops_per_gpu": top, **common}
     everything = {**common, **by_user(job.settings)}
-    ladder = Ladder(job, own, model is own, rates, gpu, protocol, everything, catalog, precision, size)
+    flops = everything.get("flops_per_sample")
+    ladder = Ladder(job, own, model is own, rates, gpu, protocol, everything, flops, catalog, precision, size)
     level = ladder.first
     if job.precision is None and rates is not None and gpu is not None and level.basis in ("measured", "transferred"):
         level = _with_slower(level, rates, gpu, precision, job.protocol, size)
@@ -278,23 +278,29 @@ class Ladder(Frozen):
     gpu: Gpu | None
     protocol: str | None
     known: Mapping[str, Input]  # the inputs that all levels have, with those of the user
+    flops: Input | None  # those of a sample
     catalog: Catalog
     precision: str
     size: float | None
 
-    @property
-    def flops(self) -> Input | None:
-        """The FLOPs of a sample."""
-        return self.known.get("flops_per_sample")
-
     @cached_property
     def own(self) -> EvidenceLevel | None:
-        """The rate as the user gives it. Raises UsageError: more than the GPU computes."""
-        own = _own(self.job, self.flops)
-        if own is not None:
-            given = {**self.known, **own.given}
-            for refused in applying([finding("E11", given, gpu=self.gpu and self.gpu.name, precision=self.precision)]):
-                raise UsageError(refused.message())
+        """The rate as the user gives it: samples/s, achieved FLOP/s, or a share of the peak. Raises UsageError: above it."""
+        job, flops, own = self.job, self.flops, None
+        rate = job.numbers.get("samples_per_second")
+        if rate is not None or GIVEN_RATES & job.settings.keys():
+            given = {} if rate is None else {RATE: Input(rate, origin="user")}
+            own = EvidenceLevel("given", given, "samples/s as given by the user")
+        for option, name in (("achieved", "achieved_flops_per_gpu"), ("efficiency", "model_flops_utilization")):
+            value = job.numbers.get(option)
+            if own is None and (value is not None or name in job.settings):
+                share = {} if value is None else {name: Input(value, origin="user")}
+                base = {"flops_per_sample": flops} if flops else {}
+                own = EvidenceLevel("efficiency", {**base, **share}, f"{name} as given by the user")
+        known = {**self.known, **(own.given if own is not None else {})}
+        facts = [finding("E11", known, gpu=self.gpu and self.gpu.name, precision=self.precision)] if own is not None else []
+        for refused in applying(facts):
+            raise UsageError(refused.message())
         return own
 
     @cached_property
@@ -306,78 +312,52 @@ class Ladder(Frozen):
         """
         if self.own is not None:
             return self.own
-        job = self.job
-        measured = self._once("measured", _measured) if self.of_model and job.basis in ("auto", "measured") else None
-        if measured is None or (job.basis == "auto" and not job.protocol and self._is_exceeded(measured)):
-            return self.levels[0]
-        return measured
+        measured = self.level("measured") if self.of_model and self.job.basis in ("auto", "measured") else None
+        if measured is None or self.job.basis == "measured" or self.job.protocol or len(measured.protocols) > 1:
+            return measured or self.levels[0]
+        # Runs on other GPUs may lie wholly above the only benchmark that was measured here.
+        few = self.level("transferred", few=True)
+        return self.levels[0] if few is not None and _is_above(few, measured) else measured
 
     @cached_property
     def levels(self) -> list[EvidenceLevel]:
         """All that exist. Raises as `first`."""
-        found = self._once("levels", _levels) or []
-        if not self.of_model:
-            found = [level for level in found if RATE not in level.given]
-        own, job = self.own, self.job
+        own, job, level = self.own, self.job, self.level
+        rungs = [level("measured"), level("emulated", few=True), level("transferred"), level("efficiency", few=True)]
+        if _is_recalled(rungs[2], RATE) and _is_recalled(rungs[3], "model_flops_utilization"):
+            # Of evidence of equal grade, that on this GPU comes first.
+            rungs[2:] = [rungs[3], rungs[2]]
+        rungs.append(evidence_ladder.peak(self.gpu, self.precision, self.flops) if self.gpu is not None else None)
+        found = [one for one in rungs if one is not None and (self.of_model or RATE not in one.given)]
+        if job.protocol:
+            # A protocol names measurements: the levels without any answer only when they are requested.
+            found = [one for one in found if one.basis in (*EVIDENCE, job.basis)]
         if own is not None:
-            return [own, *(level for level in found if level.basis != own.basis)]
-        if not job.protocol and self.rates is not None and self.gpu is not None:
-            found = _with_other_gpus(found, self.on_few)
-        wanted = [level for level in found if level.basis == job.basis or (job.basis == "auto" and level.basis != "peak")]
+            return [own, *(one for one in found if one.basis != own.basis)]
+        if not job.protocol:
+            found = _with_other_gpus(found, partial(level, "transferred", few=True))
+        wanted = [one for one in found if one.basis == job.basis or (job.basis == "auto" and one.basis != "peak")]
         if not wanted:
             raise _no_evidence(job, self.rates, self.gpu, self.precision, self.flops)
-        return [*wanted, *(level for level in found if level not in wanted)]
+        return [*wanted, *(one for one in found if one not in wanted)]
 
-    def on_few(self) -> EvidenceLevel | None:
-        """The transferred level on a few nodes."""
-        rates, gpu, precision = self.rates, self.gpu, self.precision
-        assert rates is not None
-        assert gpu is not None
-        return rates.once(("few", gpu.path, precision), lambda: transferred(rates, gpu, precision, None))
-
-    def _is_exceeded(self, measured: EvidenceLevel) -> bool:
-        """Whether runs on other GPUs lie wholly above the only benchmark that was measured here."""
-        few = self.on_few() if len(measured.protocols) == 1 else None
-        return few is not None and _is_above(few, measured)
-
-    def _once(self, what: str, make: Callable[[Ladder, Gpu], Made]) -> Made | None:
-        """What follows from model, GPU and size, of which a site asks for the same ones many times; None without a GPU."""
-        gpu, rates, job = self.gpu, self.rates, self.job
-        if gpu is None:
+    def level(self, basis: str, few: bool = False) -> EvidenceLevel | None:
+        """A level at the size of the job, or on a few nodes: a site asks for the same ones many times."""
+        rates, gpu, precision, flops, protocol = self.rates, self.gpu, self.precision, self.flops, self.protocol
+        if rates is None or gpu is None:
             return None
-        key = (gpu.path, self.precision, job.protocol, job.basis, self.size, self.flops, rates and rates.batch)
-        return self.catalog.once((what, self.model and self.model.path, *key), lambda: make(self, gpu))
+        size = None if few else self.size
 
+        def made() -> EvidenceLevel | None:
+            if basis == "efficiency":
+                return efficiency(rates, gpu, precision, flops, protocol)
+            if basis == "transferred":
+                found = transferred(rates, gpu, precision, protocol, size)
+            else:
+                found = published(basis, rates, gpu, precision, protocol, size)
+            return found if few else _below(evidence_ladder.peak(gpu, precision, flops), found)
 
-def _measured(ladder: Ladder, gpu: Gpu) -> EvidenceLevel | None:
-    """The level of training runs on the GPU."""
-    if ladder.rates is None:
-        return None
-    found = published("measured", ladder.rates, gpu, ladder.precision, ladder.protocol, ladder.size)
-    return _below(evidence_ladder.peak(gpu, ladder.precision, ladder.flops), found)
-
-
-def _levels(ladder: Ladder, gpu: Gpu) -> list[EvidenceLevel]:
-    """The levels that exist, the best one first."""
-    rates, precision, protocol, flops = ladder.rates, ladder.precision, ladder.protocol, ladder.flops
-    top = evidence_ladder.peak(gpu, precision, flops)
-    levels: list[EvidenceLevel | None] = []
-    if rates is not None:
-        kind = (gpu.path, precision, protocol)
-        levels = [
-            ladder._once("measured", _measured),
-            rates.once(("emulated", *kind), lambda: published("emulated", rates, gpu, precision, protocol, None)),
-            _below(top, transferred(rates, gpu, precision, protocol, ladder.size)),
-            rates.once(("efficiency", *kind, flops), lambda: efficiency(rates, gpu, precision, flops, protocol)),
-        ]
-        if _is_recalled(levels[2], RATE) and _is_recalled(levels[3], "model_flops_utilization"):
-            # Of evidence of equal grade, that on this GPU comes first.
-            levels[2:] = [levels[3], levels[2]]
-    found = [level for level in [*levels, top] if level is not None]
-    if ladder.job.protocol:
-        # A protocol names measurements: the levels without any answer only when they are requested.
-        return [level for level in found if level.basis in (*EVIDENCE, ladder.job.basis)]
-    return found
+        return rates.once((basis, few, gpu.path, precision, protocol, flops, size, rates.batch if size else None), made)
 
 
 def _below(top: EvidenceLevel | None, level: EvidenceLevel | None) -> EvidenceLevel | None:
@@ -434,22 +414,6 @@ def _is_above(scaled: EvidenceLevel, own: EvidenceLevel) -> bool:
     """Whether the range of a rate lies wholly above that of another."""
     small, rate = scaled.given[RATE], own.given[RATE]
     return (small.low or small.value) > (rate.high or rate.value)
-
-
-def _own(job: Job, flops: Input | None) -> EvidenceLevel | None:
-    """The rate as the user gives it: samples/s, achieved FLOP/s, or a utilization."""
-    fixed = GIVEN_RATES & job.settings.keys()
-    rate = job.numbers.get("samples_per_second")
-    if rate is not None or fixed:
-        given = {} if rate is None else {RATE: Input(rate, origin="user")}
-        return EvidenceLevel("given", given, "samples/s as given by the user")
-    base = {"flops_per_sample": flops} if flops else {}
-    for option, name in (("achieved", "achieved_flops_per_gpu"), ("efficiency", "model_flops_utilization")):
-        value = job.numbers.get(option)
-        if value is not None or name in job.settings:
-            share = {} if value is None else {name: Input(value, origin="user")}
-            return EvidenceLevel("efficiency", {**base, **share}, f"{name} as given by the user")
-    return None
 
 
 def _no_evidence(job: Job, rates: PublishedRates | None, gpu: Gpu | None, precision: str, flops: Input | None) -> IngestError:

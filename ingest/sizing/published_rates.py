@@ -13,7 +13,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
 from ingest.engine.ranges import ranged
 from ingest.engine.registry import default_of, solve
-from ingest.engine.value import Evidence, Input, Parts
+from ingest.engine.value import Evidence, Input
 from ingest.sizing.evidence_ladder import BASE_GPUS, RATE, Cells, EvidenceLevel, family_of, median, seen_rates, utilization_of
 from ingest.sizing.rules import told
 from ingest.units import display, exact
@@ -214,11 +214,6 @@ class ProtocolRate(NamedTuple):
     size: int  # the published size at or below that of the job, or else the smallest
     factor: Callable[[], str] = str  # what it is scaled by, in words; empty where it is not
     low: float | None = None  # the rate if the job keeps the batch of the largest run; None up to the size of that
-
-    @property
-    def is_extrapolated(self) -> bool:
-        """Whether the job is far larger than any run, and larger than a few nodes."""
-        return self.gpus is not None and self.gpus > max(BASE_GPUS, FAR_SIZE * max(row.gpus for row in self.rows))
 
 
 class Series:
@@ -462,7 +457,7 @@ def published(
     found = sorted([one.at(size, rates.steps) for one in here], key=lambda rate: rate.value)
     if not found:
         return None
-    parts = Parts(lambda: [part_of(rates, rate) for rate in found])
+    parts = tuple(part_of(rates, rate) for rate in found)
     by_protocol = {rate.protocol: rate.value for rate in found}
     value, benchmarks = typical(rates, by_protocol)
     several = len(found) > 1
@@ -561,7 +556,8 @@ def _warnings(rates: PublishedRates, basis: str, found: Sequence[ProtocolRate]) 
 
 def extrapolation(rates: PublishedRates, found: Sequence[ProtocolRate]) -> list[Message]:
     """The warning that a job is far larger than any run of a protocol, and what is assumed of its batch."""
-    far = [rate for rate in found if rate.is_extrapolated]
+    # Jobs far larger than any run, and larger than a few nodes.
+    far = [rate for rate in found if (rate.gpus or 0) > max(BASE_GPUS, FAR_SIZE * max(row.gpus for row in rate.rows))]
     if not far or far[0].gpus is None:
         return []
     size = max(row.gpus for rate in far for row in rate.rows)

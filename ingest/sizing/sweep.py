@@ -148,13 +148,6 @@ class Sweep(InteractiveResult):
         writer.writerows(["" if cell != cell else cell for cell in row] for row in self.records())
         return text.getvalue()
 
-    def columns_shown(self) -> list[str]:
-        """The columns of the printed table."""
-        axes = list(self.grids[0].axes)
-        reads = [*(f"ingest_bandwidth_per_{part}" for part in ("gpu", "node", "job")), "mandatory_read_bandwidth"]
-        names = ["model", "gpu", *axes, *(name for name in ("samples_per_second_per_gpu", *reads) if name not in axes)]
-        return [name for name in names if name in self.columns]
-
     def unit(self, name: str) -> str:
         """The unit of a column; empty for text."""
         return "" if name in ("model", "gpu", "basis") else unit_of(name)

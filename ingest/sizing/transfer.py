@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import NamedTuple
 
 from ingest.catalog.records import Gpu, Model
 from ingest.engine.registry import solve
-from ingest.engine.value import Evidence, Input, Parts
+from ingest.engine.value import Evidence, Input
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, median, peak_of
 from ingest.sizing.published_rates import ProtocolRate, PublishedRates, Series, extrapolation, scaled, typical
 from ingest.sizing.rules import told
@@ -102,6 +102,12 @@ def transferred(
     named = f"{', '.join(sources[:3])}{' …' if len(sources) > 3 else ''}"
     of_protocols = f"median over {len(means)} protocols, each a " if len(means) > 1 else ""
     note = f"{of_protocols}weighted geometric mean of rates on {named}; range ×{tier.factor:g} either way: {tier.why}"
+    parts = [
+        Evidence(f"{name}: weighted geometric mean", mean, "ingest-transfer-study", "", "derived")
+        for name, mean in means.items()
+        if len(used) > 1
+    ]
+    parts += [transfer.part(nearest_first[0].weight) for transfer in nearest_first]
     given = Input(
         value,
         low,
@@ -110,17 +116,9 @@ def transferred(
         where="docs/method.md",
         grade="assumed" if _are_recalled(used) else "derived",
         note=note,
-        parts=Parts(partial(_parts, nearest_first, means)),
+        parts=tuple(parts),
     )
     return EvidenceLevel("transferred", {RATE: given}, note, tuple(warnings), means, gpus is not None)
-
-
-def _parts(nearest_first: Sequence[Transfer], means: Mapping[str, float]) -> Iterator[Evidence]:
-    """The rates of protocols and the transfers behind them."""
-    for name, mean in means.items() if len(nearest_first) > 1 else ():
-        yield Evidence(f"{name}: weighted geometric mean", mean, "ingest-transfer-study", "", "derived")
-    for transfer in nearest_first:
-        yield transfer.part(nearest_first[0].weight)
 
 
 def _are_recalled(transfers: Sequence[Transfer]) -> bool:

@@ -146,7 +146,9 @@ MOST_SWEPT = 12
 def sweep_page(sweep: Sweep, most: int = 40) -> Page:
     """The page of `ingest sweep`: the first rows for people, all of them in CSV; constant columns are named in the title."""
     same = {name: value for name in ("model", "gpu") if (value := sweep.constants.get(name))}
-    columns = [name for name in sweep.columns_shown() if name not in same]
+    needed = [*(f"ingest_bandwidth_per_{part}" for part in ("gpu", "node", "job")), "mandatory_read_bandwidth"]
+    printed = dict.fromkeys(("model", "gpu", *sweep.grids[0].axes, "samples_per_second_per_gpu", *needed))
+    columns = [name for name in printed if name in sweep.columns and name not in same]
     shown = [(name, sweep.columns[name][:most].tolist(), sweep.unit(name)) for name in columns]
 
     def cell(name: str, value: Any, unit: str) -> str:

@@ -120,7 +120,13 @@ class ModelWorkbook:
         if "Guidance" in sheets:
             write_guidance(plan, book)
         if plan.decided:
-            self._decisions(book.sheet("Decisions"))
+            # What the buyer decides before a tender goes out: open with what settles it, settled with the reason.
+            sheet = book.sheet("Decisions")
+            for made in plan.decided:
+                state = "settled" if made.reason else "open"
+                sheet.row(made.id, state, made.concerned, capitalised(made.why), made.reason or made.settle)
+            sheet.mark(1, "==", '"open"')
+            sheet.close()
         lines = self._requirements(book.sheet(form.REQUIREMENTS_SHEET))
         self._sensitivity(book.sheet("Sensitivity"))
         if self.flips is not None:
@@ -144,14 +150,6 @@ class ModelWorkbook:
                 shown.hide()
         book.sheets["Decisions" if plan.decisions else RESULTS].activate()
         return book.content()
-
-    def _decisions(self, sheet: SheetWriter) -> None:
-        """What the buyer decides before a tender goes out: open with what settles it, settled with the reason."""
-        for one in self.plan.decided:
-            state = "settled" if one.reason else "open"
-            sheet.row(one.id, state, one.concerned, capitalised(one.why), one.reason or one.settle)
-        sheet.mark(1, "==", '"open"')
-        sheet.close()
 
     def _read_me(self, book: WorkbookWriter, checks: int, hidden: Sequence[str]) -> None:
         """How to use the workbook, and what the buyer settles before a tender goes out."""
