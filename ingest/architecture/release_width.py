@@ -84,12 +84,6 @@ def bits_per_weight(quantization: Mapping[str, Any]) -> float | None:
     return bits + _SCALE / group if type(group) is int and group > 0 else bits
 
 
-def _expert_bits(config: Mapping[str, Any], bits: float) -> float | None:
-    """Bits of a weight of the routed experts, which a release may store narrower than the rest; None for an unknown type."""
-    stated = config.get("expert_dtype") or stated_quantization(config).get("expert_dtype")
-    return {None: bits, "fp8": bits, "fp4": 4 + 8 / _MX}.get(stated if stated is None else str(stated))
-
-
 def stored_row_bytes(rows: Sequence[Weight], config: Mapping[str, Any], layers: int) -> list[float] | None:
     """Bytes of each row as a quantized release stores it; None where the config names no method, or none that is described.
 
@@ -97,7 +91,9 @@ def stored_row_bytes(rows: Sequence[Weight], config: Mapping[str, Any], layers: 
     """
     quantization = stated_quantization(config)
     bits = bits_per_weight(quantization)
-    if bits is None or (chosen := _expert_bits(config, bits)) is None:
+    # A release may store routed experts narrower than the rest, or as a type that is not known.
+    stated = str(config.get("expert_dtype") or quantization.get("expert_dtype"))
+    if bits is None or (chosen := {"None": bits, "fp8": bits, "fp4": 4 + 8 / _MX}.get(stated)) is None:
         return None
     lists = (quantization.get(key) or [] for key in ("modules_to_not_convert", "ignore", "exclude_modules", "ignored_layers"))
     patterns = [_pattern(entry) for found in lists for entry in (found if isinstance(found, list) else [found])]
