@@ -268,7 +268,7 @@ def kimi(config: ModelConfig) -> Iterator[TableRow]:
     defaults, names = ((1152, 4304, 27, 16), TOWER_NAMES) if bias else ((1024, 4096, 27, 12), [f"vt_{name}" for name in TOWER])
     hidden, inner, layers, heads = tower_sizes(vision, *defaults, names)
     joint = {"kimi_vl": hidden, "kimi_k3": wide}.get(kind) or config.integer("projection_hidden_size", 1152)
-    patch, within = vision.whole(patch_size=14, qkv_hidden_size=hidden)
+    patch, within = vision.whole(patch_size=14, qkv_hidden_size=hidden if bias else 1536)
     vision.ignore("pos_emb_time", "pos_emb_type")
     vision.fixed(**{f"vt_{key}": size for key, size in zip(TOWER, (hidden, inner, layers, heads), strict=True)})
     vision.fixed(attn_bias=bias, linear_bias=bias, patch_embed_proj_bias=bias, mm_hidden_size=hidden, text_hidden_size=wide)
@@ -276,7 +276,8 @@ def kimi(config: ModelConfig) -> Iterator[TableRow]:
     merge = vision.listed("merge_kernel_size", [2, 2])
     high, long = (vision.integer(f"pos_emb_{side}|init_pos_emb_{side}", 64) for side in ("height", "width"))
     merged = hidden * merge[0] * merge[-1]
-    layer = [*attention(hidden, heads, heads, within // heads, bias=bias, causal=False), *plain_mlp(hidden, inner, bias)]
+    width = even_width(vision, within, heads)
+    layer = [*attention(hidden, heads, heads, width, bias=bias, causal=False), *plain_mlp(hidden, inner, bias)]
     yield from aside([
         *biased("patches", (hidden, 3, patch, patch), "vision", bias=bias),
         Weight("places", (high, long, hidden), "vision"),
