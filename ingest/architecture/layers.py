@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -103,7 +103,7 @@ TOWER = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention
 
 
 def tower_sizes(
-    config: ModelConfig, hidden: int, inner: int, layers: int, heads: int, names: tuple[str, ...] = TOWER
+    config: ModelConfig, hidden: int, inner: int, layers: int, heads: int, names: Sequence[str] = TOWER
 ) -> tuple[int, int, int, int]:
     """Read width, inner width, depth and heads of an encoder; the numbers are the family's defaults."""
     wide, network = config.size(names[0], hidden), config.integer(names[1], inner)
@@ -185,16 +185,22 @@ class DecoderSizes(NamedTuple):
         inner: int,
         *,
         shared: int = 0,
+        latent: int = 0,
         router_bias: bool = False,
         bias: bool = False,
         shared_bias: bool = False,
     ) -> Iterator[TableRow]:
-        """Routed experts with their router, and one shared network of width `shared` that every token visits."""
+        """Routed experts with their router, and one shared network of width `shared` that every token visits.
+
+        With `latent`, a product takes each token down to that width before the routed experts, and another up behind them.
+        """
         if chosen > number:
             raise self.config.refuse("num_experts_per_tok", chosen, f"at most the number of experts, {number:,}")
-        rows = gated_mlp(self.hidden, inner, bias, prefix="expert")
+        rows = gated_mlp(latent or self.hidden, inner, bias, prefix="expert")
         yield from linear("router", number, self.hidden, router_bias, "router")
         yield from routed(number, chosen, rows)
+        if latent:
+            yield from products("latent", self.hidden, latent, self.hidden, bias=bias)
         if shared:
             yield from gated_mlp(self.hidden, shared, shared_bias, prefix="shared_expert")
 

@@ -91,10 +91,9 @@ def stored_row_bytes(rows: Sequence[Weight], config: Mapping[str, Any], layers: 
     """
     quantization = stated_quantization(config)
     bits = bits_per_weight(quantization)
-    # A release may store the routed experts narrower than the rest, in one of these types.
-    stated = config.get("expert_dtype") or quantization.get("expert_dtype")
-    chosen = {None: bits, "fp8": bits, "fp4": 4 + 8 / _MX}.get(stated if stated is None else str(stated))
-    if bits is None or chosen is None:
+    # A release may store routed experts narrower than the rest, or as a type that is not known.
+    stated = str(config.get("expert_dtype") or quantization.get("expert_dtype"))
+    if bits is None or (chosen := {"None": bits, "fp8": bits, "fp4": 4 + 8 / _MX}.get(stated)) is None:
         return None
     lists = (quantization.get(key) or [] for key in ("modules_to_not_convert", "ignore", "exclude_modules", "ignored_layers"))
     patterns = [_pattern(entry) for found in lists for entry in (found if isinstance(found, list) else [found])]

@@ -198,7 +198,7 @@ def _kept(overlays: tuple[Overlay, ...]) -> Catalog:
     """
     known: dict[tuple[Overlay, ...], Catalog] = _THREAD.__dict__.setdefault("catalogs", {})
     base = known.get(overlays)
-    if base is None or not base.is_current():
+    if base is None or any(stamp_of(name) != state for name, state in base._frame.items()):
         while len(known) >= MOST_KEPT:
             known.pop(next(iter(known)))
         base = known[overlays] = Catalog.__new__(Catalog)
@@ -294,10 +294,6 @@ class Catalog:
         self._resting: dict[int, set[str]] = {}
         places = ("", "architectures", *KINDS, "sources.yaml", "aliases.yaml", "names.yaml", f"architectures/{FILE}", TABLE)
         self._frame = {name: state_of(name) for name in (str(folder / place) for folder in self.folders for place in places)}
-
-    def is_current(self) -> bool:
-        """Whether no file came or went, and all that hold for every entry are as they were read."""
-        return all(stamp_of(name) == state for name, state in self._frame.items())
 
     def looked_at(self, path: str | Path) -> bool:
         """Whether a file of the folders is as it was read: each call looks once; all that was read is forgotten if it changed.

@@ -249,17 +249,17 @@ def longcat_flash(config: ModelConfig) -> Iterator[TableRow]:
     yield from s.frame(times(deep, layer))
 
 
-def _kimi_delta(hidden: int, heads: int, width: int, taps: int, low_rank: bool) -> Iterator[TableRow]:
-    """Kimi Delta Attention: Q, K, V through short convolutions, a decay per channel and an output gate, of low rank or full."""
+def _kimi_delta(hidden: int, heads: int, width: int, taps: int, low_rank: Sequence[str]) -> Iterator[TableRow]:
+    """Kimi Delta Attention: Q, K, V through short convolutions, a decay per channel and an output gate, some of low rank."""
     wide = heads * width
     yield from linear("delta.qkv", 3 * wide, hidden, kind="ssm")
     yield Weight("delta.conv", (3 * wide, 1, taps), "ssm", passes=1)
     yield Weight("delta.decay.step", (wide,), "ssm")
     yield Weight("delta.decay", (heads,), "ssm")
     for gate in ("forget", "output"):
-        if low_rank:
+        if gate in low_rank:
             yield from linear(f"delta.{gate}.down", width, hidden, kind="ssm")
-        yield from linear(f"delta.{gate}.up", wide, width if low_rank else hidden, kind="ssm")
+        yield from linear(f"delta.{gate}.up", wide, width if gate in low_rank else hidden, kind="ssm")
     yield from linear("delta.strength", heads, hidden, kind="ssm")
     yield from norm("delta.norm", width)
     yield from linear("delta.out", hidden, wide, kind="ssm")
@@ -270,15 +270,18 @@ def _kimi_delta(hidden: int, heads: int, width: int, taps: int, low_rank: bool) 
 
 @family("kimi_linear")
 def kimi_linear(config: ModelConfig) -> Iterator[TableRow]:
-    """Kimi Linear: three layers of Kimi Delta Attention to one of latent attention; fine experts and a shared one."""
+    """Kimi Linear, and K3 by switches: three layers of Kimi Delta Attention to one of latent attention; fine experts."""
     a = latent(config, 2304, 32, None, 512, 128, 64, 128)
     listed = config.part("linear_attn_config") or config
     heads, width = listed.integer("linear_num_heads|num_heads", 32), listed.integer("linear_head_dim|head_dim", 128)
     taps = listed.integer("linear_conv_kernel_dim|short_conv_kernel_size", 4)
     config.fixed(num_nextn_predict_layers=0, tie_word_embeddings=False)
     config.ignore("linear_num_heads", "linear_head_dim", "linear_conv_kernel_dim", "mla_use_nope")
-    delta = [*_kimi_delta(a.hidden, heads, width, taps, low_rank=True)]
-    return _delta_experts(config, a, (163840, 27, 9216, 1024, 256, 1), delta, [*a.attention()], listed)
+    low_rank = ("forget",) if listed.flag("use_full_rank_gate", False) else ("forget", "output")
+    delta, full = [*_kimi_delta(a.hidden, heads, width, taps, low_rank)], [*a.attention()]
+    if config.flag("mla_use_output_gate", False):
+        full += linear("attention.gate", a.heads * a.value, a.hidden, kind="attention")
+    yield from _delta_experts(config, a, (163840, 27, 9216, 1024, 256, 1), delta, full, listed)
 
 
 @family("bailing_hybrid")
@@ -290,7 +293,7 @@ def bailing_hybrid(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore("num_nextn_predict_layers", "mtp_loss_scaling_factor", "kda_safe_gate", "kda_lower_bound", "linear_num_heads")
     config.ignore("linear_head_dim", "linear_conv_kernel_dim", "num_key_value_heads")
     taps = config.integer("short_conv_kernel_size", 4)
-    delta = [*_kimi_delta(a.hidden, a.heads, config.integer("head_dim", 128), taps, low_rank=False)]
+    delta = [*_kimi_delta(a.hidden, a.heads, config.integer("head_dim", 128), taps, ())]
     full = [*a.attention(), *linear("attention.gate", a.heads, a.hidden, kind="attention")]
     every = config.integer("layer_group_size", 6)
     return _delta_experts(config, a, (157184, 42, 6144, 768, 512, 2), delta, full, config, every)
@@ -325,5 +328,11 @@ def _delta_experts(
     shared = width * config.integer("num_shared_experts", 1, low=0)
     rows: list[TableRow] = [*times(deltas, delta), *times(deep - deltas, full)]
     rows += times(dense, s.gated(config.size("intermediate_size", inner)))
-    rows += times(deep - dense, s.experts(number, chosen, width, shared=shared))
+    narrow = config.optional_integer("routed_expert_hidden_size") or 0
+    rows += times(deep - dense, s.experts(number, chosen, width, shared=shared, latent=narrow))
+    if config.flag("latent_moe_use_norm", False):
+        rows += times(deep - dense, norm("latent.norm", narrow))
+    if config.optional_integer("attn_res_block_size"):
+        # Before each part, and before the last norm, one of the blocks of layers so far is weighed.
+        rows += times(2 * deep + 1, [*linear("residual.mix", 1, s.hidden, kind="other"), *s.norms(1)])
     yield from s.frame([*rows, *times(deep, s.norms(2))])

@@ -16,6 +16,7 @@ from ingest.architecture.layers import (
     norm,
     plain_mlp,
     prediction,
+    products,
     sizes,
 )
 from ingest.architecture.registry import family
@@ -272,12 +273,10 @@ def _nemotron_experts(config: ModelConfig, hidden: int, bias: bool) -> Iterator[
     number, chosen = config.integer("n_routed_experts|num_local_experts", 8), config.integer("num_experts_per_tok", 2)
     inner = config.integer("moe_intermediate_size", 7688)
     narrow = config.optional_integer("moe_latent_size")
-    wide = narrow or hidden
     if narrow is not None:
-        yield from linear("latent.in", wide, hidden, bias)
-        yield from linear("latent.out", hidden, wide, bias)
+        yield from products("latent", hidden, narrow, hidden, bias=bias)
     yield from linear("router", number, hidden, kind="router")
-    yield from routed(number, chosen, plain_mlp(wide, inner, False, prefix="expert"))
+    yield from routed(number, chosen, plain_mlp(narrow or hidden, inner, False, prefix="expert"))
     config.integer("n_shared_experts", 1, low=0)
     shared = config.integer("moe_shared_expert_intermediate_size", 7688)
     yield from plain_mlp(hidden, shared, bias, prefix="shared_expert")

@@ -22,6 +22,7 @@ from ingest.architecture.families.vision_encoders import (
 )
 from ingest.architecture.hf_config import MAX_LAYERS, MAX_NUMBER, ModelConfig
 from ingest.architecture.layers import (
+    TOWER,
     attention,
     biased,
     encoder_attention,
@@ -257,32 +258,34 @@ def llama4(config: ModelConfig) -> Iterator[TableRow]:
     ])  # fmt: skip
 
 
-@family("kimi_k25", "kimi_vl")
+@family("kimi_k25", "kimi_vl", "kimi_k3")
 def kimi(config: ModelConfig) -> Iterator[TableRow]:
-    """Kimi K2.5 and Kimi-VL, with one frame: DeepSeek-V3's structure; a grid of learned places, two products at the end."""
-    single = config.data["model_type"] == "kimi_vl"
-    text = yield from text_part(config, "deepseek_v3", not single)
-    joint = 0 if single else config.integer("projection_hidden_size", 1152)
+    """Kimi-VL and K2.5: DeepSeek-V3's structure, a grid of learned places, two products; K3: Kimi Linear's, without biases."""
+    kind = str(config.data["model_type"])
+    bias = kind != "kimi_k3"
+    text = yield from text_part(config, "deepseek_v3" if bias else "kimi_linear", kind == "kimi_k25")
     vision, wide = config.table_or_defaults("vision_config"), text_width(text)
-    joint = joint or vision.integer("hidden_size", 1152)
-    hidden, inner, layers, heads = tower_sizes(vision, 1152, 4304, 27, 16, TOWER_NAMES)
-    patch = vision.integer("patch_size", 14)
+    defaults, names = ((1152, 4304, 27, 16), TOWER_NAMES) if bias else ((1024, 4096, 27, 12), [f"vt_{name}" for name in TOWER])
+    hidden, inner, layers, heads = tower_sizes(vision, *defaults, names)
+    joint = {"kimi_vl": hidden, "kimi_k3": wide}.get(kind) or config.integer("projection_hidden_size", 1152)
+    patch, within = vision.whole(patch_size=14, qkv_hidden_size=hidden if bias else 1536)
     vision.ignore("pos_emb_time", "pos_emb_type")
-    repeated = {"hidden_size": hidden, "intermediate_size": inner, "num_hidden_layers": layers, "num_attention_heads": heads}
-    for key, size in repeated.items():
-        vision.only(f"vt_{key}", size)
+    vision.fixed(**{f"vt_{key}": size for key, size in zip(TOWER, (hidden, inner, layers, heads), strict=True)})
+    vision.fixed(attn_bias=bias, linear_bias=bias, patch_embed_proj_bias=bias, mm_hidden_size=hidden, text_hidden_size=wide)
+    vision.fixed(norm_type="layernorm" if bias else "rmsnorm", mlp_type="mlp2")
     merge = vision.listed("merge_kernel_size", [2, 2])
-    high = vision.integer("pos_emb_height|init_pos_emb_height", 64)
-    long = vision.integer("pos_emb_width|init_pos_emb_width", 64)
+    high, long = (vision.integer(f"pos_emb_{side}|init_pos_emb_{side}", 64) for side in ("height", "width"))
     merged = hidden * merge[0] * merge[-1]
+    width = even_width(vision, within, heads)
+    layer = [*attention(hidden, heads, heads, width, bias=bias, causal=False), *plain_mlp(hidden, inner, bias)]
     yield from aside([
-        *biased("patches", (hidden, 3, patch, patch), "vision"),
+        *biased("patches", (hidden, 3, patch, patch), "vision", bias=bias),
         Weight("places", (high, long, hidden), "vision"),
-        *times(layers, encoder_layer(vision, hidden, inner, heads)),
-        *norm("final_norm", hidden, True),
-        *norm("projector.norm", joint, True),
-        *linear("projector.in", merged, merged, True),
-        *linear("projector.out", wide, merged, True),
+        *times(layers, [*layer, *norm("norm", hidden, bias, 2)]),
+        *norm("final_norm", hidden, bias),
+        *norm("projector.norm", joint, bias),
+        *linear("projector.in", merged, merged, bias),
+        *linear("projector.out", wide, merged, bias),
     ])  # fmt: skip
 
 
