@@ -237,6 +237,9 @@ def _notes(evidence: Sequence[Evidence]) -> Iterator[str]:
         yield f"results without the number of their run, so that runs may have been left out: {listed(bare)}"
     if loose:
         yield f"no hash of the script next to the results, so that they may have been changed: {listed(loose)}"
+    at = {one.test: Path(one.file).parents for one in valid if one.unchanged is not None}
+    if unlisted := sorted(test for test in at if not any((one / f"{test}{MANIFEST_SUFFIX}").exists() for one in at[test])):
+        yield f"no record of the list of tests next to the results, which may be those of another one: {listed(unlisted)}"
     if timeless := sorted({one.test for one in valid if one.clock is None}):
         yield f"results without a clock: {listed(timeless)}"
     clocks = [one.clock for one in valid if one.clock is not None]

@@ -10,7 +10,7 @@ import click
 from ingest.catalog import commands
 from ingest.cli.group import kind_named, meant_by
 from ingest.cli.main import tell
-from ingest.cli.options import one_output, options_of, output_options
+from ingest.cli.options import one_file, options_of, output_options
 from ingest.cli.output import hand_over, tell_written, warn
 from ingest.errors import IngestError, expected_one_of, in_one_line, listed
 from ingest.observation.calibration import add_bundle, remove_bundle
@@ -113,9 +113,7 @@ def path(catalogs: tuple[str, ...], verbose: bool) -> None:
 @command.command("new")
 @click.argument("kind")
 @click.argument("name")
-@click.option(
-    "-o", "--output", metavar="FILE", multiple=True, callback=one_output, help="Where to write it. [default: NAME.yaml here]"
-)
+@one_file("-o", "--output", metavar="FILE", help="Where to write it. [default: NAME.yaml here]")
 def new(kind: str, name: str, output: str | None) -> None:
     """Write a commented template for a model, GPU, node, corpus, pipeline or format of your own."""
     tell_written(commands.new(kind, name, output))

@@ -140,6 +140,10 @@ def one_output(ctx: click.Context, option: click.Parameter, value: tuple[str, ..
     return next(iter(note_output(ctx, option, value)), None)
 
 
+#: An option for a file that is written.
+one_file = partial(click.option, multiple=True, callback=one_output)
+
+
 format_option = click.option("--format", "form", type=OneOf(FORMATS), help="table, json, csv or markdown. [default: table]")
 output_option = click.option(
     "-o",
@@ -233,9 +237,7 @@ def job_file(command: str, function: Callable[..., Any]) -> Callable[[Callable[.
 
     def decorate(run: Callable[..., Any]) -> Callable[..., Any]:
         @click.option("--job", metavar="FILE", help=JOB)
-        @click.option(
-            "--save-job", metavar="FILE", multiple=True, callback=one_output, help="Write what is asked as such an entry."
-        )
+        @one_file("--save-job", metavar="FILE", help="Write what is asked as such an entry.")
         @wraps(run)
         def asked(job: str | None, save_job: str | None, **options: Any) -> Any:
             source = click.get_current_context().get_parameter_source

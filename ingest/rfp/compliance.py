@@ -308,7 +308,7 @@ def _judged(requirement: RequirementLine, offer: OfferLine | None, optimized: bo
     if requirement.value is None:
         written = stated.get(form.AS_IS, "")
         if requirement.priority == ANSWER:
-            verdict = ANSWERED if any((comply, written, remark)) else UNANSWERED
+            verdict = ANSWERED if any(one.lower() not in ("", *NO_VALUE) for one in (comply, written, remark)) else UNANSWERED
             return LineVerdict(requirement, verdict, None, None, stated, "", reserved)
         # A value against the bound of the term, else the word.
         kept = bound_kept(requirement.bound, written)

@@ -309,6 +309,10 @@ class Comparison(InteractiveResult):
             most = max(gains, key=lambda name: abs(gains[name]))
             ahead = first.total - second.total
             lines.append(f"{first.offer} leads {second.offer} by {ahead:.1f} points; {most} tells most: {gains[most]:+.1f}")
+        if award.points.get(TERMS) and self.offers[0].of(ANSWER):
+            lines.append(
+                f"{TERMS}: any answer to a question counts until a person rejects it (--decisions, ID: {{reject: why}})"
+            )
         for name, share in award.points.items():
             if len(ranked) > 1 and not any(one.points[name] for one in ranked):
                 lines.append(f"{name} ({share:g} points): no offer earns any")

@@ -137,7 +137,9 @@ def service_terms(site: Site, known: Quantities, catalog: Catalog, lines: Sequen
         given = written.get(record.key)
         if given is None:
             given = record.suggested if others == "suggested" else others
-        if given in (NONE, False) or not (record.key in written or (is_of(record.kinds, kinds) and not record.optional)):
+        needed = others == "suggested" and written.get(record.beside) not in (None, False, NONE)
+        usual = is_of(record.kinds, kinds) and (needed or not record.optional)
+        if given in (NONE, False) or not (record.key in written or usual):
             continue
         try:
             found.append(_term(record, given, known, catalog, named))

@@ -54,7 +54,8 @@ class TermRecord:
     rank: int = 0  # of the question; 0 for none
     small: Any = None  # the suggestion for a small site, where it is another; a proposal of ours
     kinds: str | tuple[str, ...] = ()  # of load that it is about; empty for a term of any site
-    optional: bool = False  # a term only where its own key is in the site file
+    optional: bool = False  # a term only where its own key is in the site file, or by suggestion where `beside` is
+    beside: str = ""  # the key of `service` of buyers who need the optional term too
 
     @property
     def path(self) -> str:

@@ -118,23 +118,6 @@ def test_every_file_of_an_output_is_written(run, tmp_path):
     }
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ((*JOB, "-o", "a.json", "-o", "./a.json"), "'a.json' is given twice, expected each file once"),
-        ((*JOB, "--save-job", "a.yaml", "--save-job", "b.yaml"), "--save-job: found 'a.yaml' and 'b.yaml'"),
-        (("page", "-o", "a.html", "-o", "b.html"), "--output: found 'a.html' and 'b.html', expected one of them"),
-        (("plan", "--new", "-o", "a.yaml", "-o", "b.yaml"), "--output: found 'a.yaml' and 'b.yaml', expected one of them"),
-        (("catalog", "new", "gpu", "x", "-o", "a.yaml", "-o", "b.yaml"), "--output: found 'a.yaml' and 'b.yaml'"),
-        (("accept", "site.yaml", "-o", "a", "-o", "b"), "--output: found 'a' and 'b', expected one of them"),
-        (("site", "--part", "1/2", "-o", "a.npz", "-o", "b.npz"), "--part: expected -o with one file"),
-    ],
-)  # fmt: skip
-def test_no_file_of_an_output_is_left_out_in_silence(run, tmp_path, words, told):
-    ran = run(*words)
-    assert (ran.code, told in ran.err, [*tmp_path.iterdir()]) == (2, True, [])
-
-
 def test_a_file_holds_what_standard_output_would(run, tmp_path):
     run(*JOB, "-o", "answer.json")
     assert json.loads((tmp_path / "answer.json").read_text(encoding="utf-8")) == run(*JOB, "--format", "json").data
@@ -182,26 +165,10 @@ def test_bad_input_is_one_line_with_expectation_and_nearest_match(run, words, co
     assert [part for part in said if part not in ran.refusal] == []
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("bww",), "did you mean 'bw'?"),
-        (("expalin", "x"), "did you mean 'explain'?"),
-        (("bw",), "--model is missing"),
-        (("bw", "--model", "cosmoflow"), "--gpu is missing"),
-        (("bw", "surplus"), "surplus"),
-        (("explain",), "NAME"),
-        (("explain", "ingest_bandwith_per_job", *JOB[1:]), "did you mean 'ingest_bandwidth_per_job'?"),
-        (("sweep", "nods=1..3", "--model", "cosmoflow", "--gpu", "h100"), "did you mean 'nodes'?"),
-        (("validate", "ibrhim"), "did you mean 'ibrahim'?"),
-        (("catalog", "list", "gpuz"), "did you mean 'gpus'?"),
-        (("catalog", "shw", "h100"), "shw"),
-        (("catalog", "check", "nowhere"), "nowhere"),
-    ],
-)
-def test_bad_usage_exits_with_2(run, words, said):
-    ran = run(*words)
-    assert (ran.code, ran.out) == (2, "")
+@pytest.mark.parametrize(("line", "said"), table("cli/bad_usage.yaml"))
+def test_bad_usage_exits_with_2(run, tmp_path, line, said):
+    ran = run(*line.split())
+    assert (ran.code, ran.out, [*tmp_path.iterdir()]) == (2, "", [])
     assert said in ran.refusal
 
 

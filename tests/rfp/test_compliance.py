@@ -285,6 +285,7 @@ def test_a_term_is_judged_by_the_value_that_is_offered_for_its_bound(bound, valu
     [
         ({}, "no answer"),
         ({"Comply": "no"}, "answered"),
+        ({"Remarks": "N/A", "As-is value": "-"}, "no answer"),
         ({"Remarks": "40 kW"}, "answered"),
         ({"As-is value": "40 kW"}, "answered"),
     ],
