@@ -40,8 +40,11 @@ _OF_RATES = re.compile("[0-9] ?[kmgtp]i?b(it)?(/s|ps)$", re.IGNORECASE)
 _COMPARING = ("compare", "versus", "vs")
 _COUNTING = {"num", "count", "number", "n", "nb"}
 _EVERYWHERE = {"--output", "--format", "--set", "--catalogs", "--verbose", "--quiet", "--job"}
-#: Kinds of entries, and the options that take them.
-NAMED = {"models": "model", "gpus": "gpu", "nodes": "node", "storage": "storage", "corpora": "corpus"}
+#: Options that words stand for, in this order.
+WORDS = ("model", "gpu", "corpus")
+#: A number in a question, with what it may be times: `8xh100`; the id of a rule.
+_NUMBER = re.compile("x?([0-9][0-9.,]*(?:[kmgtp]?i?b(?:/s|ps)?|[kmbt])?)(?:x(.*))?")
+_RULE = re.compile("[wc][0-9]+")
 #: The key of a context with all words of the command line.
 _WORDS = "ingest.words"
 
@@ -83,7 +86,7 @@ def instead_of(option: str, known: Mapping[str, Collection[str]], value: str = "
     if (ours := option.replace("_", "-").lower()) in known:
         return _line(option, ours)
     meant_anywhere = [f"--{one}" for one in _meant(spelt, known)]
-    called = [one for one in meant_anywhere if one in known]
+    called = [one for one in known if re.sub("-", "", one) in spelt] or [one for one in meant_anywhere if one in known]
     called = called or [one for one in known if "-" in one[2:] and "".join(part[0] for part in one[2:].split("-")) == written]
     for said in (one for one in (word, *spelt[1:], value.lower()) if not meant_by("little", one)):
         # Of a value, those alone that the option may mean: `--column text` means no `--input-format text`.
@@ -92,6 +95,14 @@ def instead_of(option: str, known: Mapping[str, Collection[str]], value: str = "
         if taking := [name for name in called if name in taking] or taking:
             return _line(option, "' or '".join(f"{name} {said}" for name in taking[:2]))
     bare = {one.removeprefix("--"): one for one in known}  # two dashes in common make no likeness
+    part = [
+        f"{name} {one}"
+        for one in re.findall("[a-z0-9]{3,}", option)
+        for name, words in known.items()
+        if one in words and f"--{one}" not in known
+    ]
+    if part and not called:
+        return _line(option, part[0])
     # A word for an option of another command does not mean what is only spelt like it.
     close = [] if meant_anywhere else [bare[one] for one in get_close_matches(option.removeprefix("--"), bare, cutoff=0.7)]
     meaning = called or close or _of_parts(option, known)
@@ -108,7 +119,7 @@ def _spellings(option: str) -> list[str]:
     (['readernumckpt', 'readercheckpoint', 'numcheckpoint', 'checkpoint'], ['fioonly', 'fio'])
     """
     found = [re.sub("[-_.0-9]", "", option).lower()]
-    for name in (option, option.rpartition(".")[2]):
+    for name in (option, option.rpartition(".")[2], re.split("[-_]per[-_]", option)[0]):
         parts = [next(iter(meant_by("full", part)), part) for part in re.findall("[a-z]+", name.lower())]
         found += ["".join(parts)] * (name != option) + ["".join(one for one in parts if not meant_by("little", one))]
     return [one for one in dict.fromkeys(found) if one]
@@ -156,7 +167,7 @@ def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = 
     called += [one for part in parts for one in meant_by("commands", part)]
     called += [f"{one} {word}" for one in meant_by("commands", f".{plain.rpartition('.')[2]}")]
     theirs = " ".join(elsewhere()["commands"].values()).split()
-    if not nearest(word, known):  # a misspelt word of others
+    if not nearest(word, known) and not meant_by("filling", plain):  # a misspelt word of others
         called += [one for near in get_close_matches(plain, theirs, n=1, cutoff=0.75) for one in meant_by("commands", near)]
     said = [word, *takewhile(lambda one: not one.startswith("-"), rest)]
     of_catalog = _of_catalog(word, plain, said[1:])
@@ -175,52 +186,46 @@ def in_words(words: Sequence[str], asked: str = "") -> str:
     >>> in_words(["how", "fast", "for", "resnet50", "on", "64", "h100?"]), in_words(["resnet50", "h100x8"], "bw")
     ('bw resnet50 h100 --gpus 64', 'bw resnet50 h100 --gpus 8')
     """
-    said = [part for word in words for part in re.split(r"[\s?!;]+|,$", word) if part]
     votes: Counter[str] = Counter()
     given: dict[str, str] = {}
-    before, number, clear = "", "", True
-    for one in said:
+    numbers, before, clear = list[str](), "", True
+    for one in [part for word in words for part in re.split(r"[\s?!;]+|,$", word) if part]:
         low = one.lower()
-        count, _, name = re.fullmatch("(?:([0-9][0-9,.]*[kmbt]?)(x|$))?(.*)", low, re.DOTALL).groups()  # type: ignore[union-attr]
-        name, times = name.removeprefix("x") or name, count or number
-        if part := re.fullmatch("(.+)[x*:]([0-9]+)", name):
-            name, times = part.groups()
-        option, equals, value = one.partition("=")
+        plain, (option, equals, value) = re.sub("[-_]", "", low), one.partition("=")
+        counting = _NUMBER.fullmatch(low)
+        name, times = re.fullmatch("(.*?)(?:[x*:]([0-9]+))?", (counting[2] or "") if counting else low).groups()  # type: ignore[union-attr]
         kind = next(iter(meant_by("counted", name)), "")
+        together = meant_by("commands", f"{before}{low}") if before else []
+        called = together or ([low] if low in COMMANDS else meant_by("commands", plain))
         idle = bool(meant_by("filling", low))
-        called = [] if asked or idle else [*([low] if low in COMMANDS else []), *meant_by("commands", low)]
-        together = [] if asked or not before else meant_by("commands", f"{before}{low}")
-        if re.fullmatch("w[0-9]+", low) and not asked:
+        if _RULE.fullmatch(low) and not asked:
             return f"explain {one.upper()}"
-        for command in called or together:
-            votes[command] += 2 if together else 1
+        for command in called if together or not idle else ():
+            votes[command] += 2 if together or command == low else 1
+        numbers += [one[slice(*counting.span(1))]] if counting else [times] if times else []
         if equals:
             given[option.replace("-", "_")] = value
-        elif (count and not name) or re.fullmatch("x?[0-9]+", name):
-            number = count or name.removeprefix("x")
-            free = [name for name in elsewhere()["numbers"].get(asked, "").split() if name not in given]
-            given[next(iter(free), "tokens" if number[-1] in "bt" else "gpus")] = one if count else number
-        elif kind and number:
-            given[kind] = given.pop("gpus", "") or number
-        elif not (called or together or kind or idle):
-            found = kind_named(name, catalog_entry)
-            if found in NAMED and NAMED[found] not in given:
-                given[NAMED[found]] = name
-                given |= {"gpus": times} if times and found == "gpus" else {}
-            else:
-                clear = False
-        before, number = low, number if number[-1:].isdigit() and not name.strip("x" + number) else ""
-    command = asked or next(iter(votes.most_common(1)), ("bw" if "model" in given else "",))[0]
+        elif kind and numbers:
+            given[kind] = numbers.pop()
+        elif name and not (kind or idle or (called and not asked)):
+            clear = clear and bool(found := _option_of(name)[2:]) and given.setdefault(found, name) == name
+        before = low
+    alone = "bw" if WORDS[0] in given else "".join(f"catalog show {one}" for one in given.values() if len(given) == 1)
+    command = asked or next(iter(votes.most_common(1)), (alone if clear else "",))[0]
     if (asked and not clear) or not command:
         return ""
-    return _line_of(command, given) if clear and " " not in command else command
+    return _line_of(command, given, numbers) if clear and command in COMMANDS else command
 
 
-def _line_of(command: str, given: dict[str, str]) -> str:
-    """A command with what was given for it; empty where it has no such option."""
-    options = {one.name: isinstance(one, click.Option) for one in command_of(command).params}
-    by_place = [given.pop(one) for one in ("model", "gpu", "corpus") if one in given and f"{one}_word" in options]
-    if any(one not in options for one in given):
+def _line_of(command: str, given: dict[str, str], numbers: Sequence[str]) -> str:
+    """A command with what was given for it, numbers as it takes them; empty where it has no such option."""
+    options = {one.name for one in command_of(command).params}
+    for number in numbers:
+        form = next(form for form in elsewhere()["numbers"] if re.fullmatch(form, number, re.IGNORECASE))
+        taking = [one for one in elsewhere()["numbers"][form].split() if one in options and one not in given]
+        given[next(iter(taking), "")] = number
+    by_place = [given.pop(one) for one in WORDS if one in given and f"{one}_word" in options]
+    if not given.keys() <= options:
         return ""
     return " ".join([command, *by_place, *(f"--{one.replace('_', '-')} {value}" for one, value in given.items())])
 
@@ -282,7 +287,12 @@ def _surplus(words: str, ctx: click.Context | None) -> str:
     """The line for words that a command does not take: the options that they may be the value of."""
     if meant := _respelt(ctx.meta.get(_WORDS, [""]) if ctx is not None else [""]):
         return f"found {brief(words)}{meant}"
-    known = [name for one in ctx.command.params for name in one.opts] if ctx is not None else []
+    params = ctx.command.params if ctx is not None else []
+    known = [name for one in params for name in one.opts]
+    flags = [name for one in params for name in one.opts if getattr(one, "is_flag", False)]
+    for before, word in pairwise(ctx.meta.get(_WORDS, []) if ctx is not None else []):
+        if before in flags and word == words.split()[0]:
+            return f"found '{word}' after {before}, which takes no value"
     _, meant = _taking(words, "surplus", known)
     return f"found {brief(words)}{meant or ', expected an option before it, or quotes around a name'}"
 
@@ -296,11 +306,12 @@ def _taking(words: str, table: str, known: Collection[str], refusing: str | None
         refusing: the option that refuses them: where it has a word of its own for them, no other is meant.
     """
     first = words.split()[0]
-    fitting = {_option_of(first): f"{_option_of(first)} {first}"}
+    fitting: dict[str, str] = {}
     for entry, form in elsewhere()[table].items():
         option, _, value = entry.partition(" ")
         if found := re.fullmatch(form, words, re.IGNORECASE):
-            fitting[option] = f"{option} {found.expand(value) or first}".removesuffix(" -")
+            fitting.setdefault(option, f"{option} {found.expand(value) or first}".removesuffix(" -"))
+    fitting.setdefault(_option_of(first), f"{_option_of(first)} {first}")
     own = [said for option, said in fitting.items() if option == refusing]
     meant = [f"'{said}'" for said in own or [said for option, said in fitting.items() if option in known]]
     return bool(own), f"; did you mean {' or '.join(meant[:2])}?" if meant else ""
@@ -344,8 +355,8 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
         words and value not in words for words in (known[f"--{one}"] for one in ours if f"--{one}" in known)
     )
     for table in (f"needless of {ctx.info_name}", *(["needless"] if foreign else [])):
-        for one in spelt:
-            if needless := meant_by(table, one):
+        for one in (*spelt, *(() if not foreign else ours)):
+            if needless := meant_by(table, one.replace("-", "")):
                 return f"no such option '{option}'; {needless[0]}"
     if is_quantity(quantity) and "axes" in names:
         return _line(option, f"{quantity}={value}")
@@ -354,18 +365,18 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     if (
         is_quantity(quantity)
         and "--set" in known
-        and (foreign or unfit or ours == ["set"])
-        and not _of_parts(option, known, whole=True)
+        and (unfit or ((foreign or ours == ["set"]) and not _of_parts(option, known, whole=True)))
     ):
         return _line(option, f"--set {quantity}={value or 'VALUE'}")
     said = instead_of(option, known, value)
+    said = said if "; did" in said else f"{said}{_taking(plain or option, 'refused', known)[1]}"
     if "; did" in said:
         return said
     every = {one for name in COMMANDS for each in command_of(name).params for one in each.opts}
     for meant in (option, *(f"--{one}" for one in ours), *_of_parts(option, every, whole=True)):
         others = [f"`ingest {name}`" for name in COMMANDS if any(meant in one.opts for one in command_of(name).params)]
         if others:
-            them = " and ".join(others) if len(others) <= MOST_OTHERS else listed(others, MOST_OTHERS)
+            them = " and ".join(others) if len(others) < MOST_OTHERS else listed(others, MOST_OTHERS)
             return f"{said}; {them} {'has' if len(others) == 1 else 'have'} {'it' if meant == option else meant}"
     listing = next(name for name in ("--help-all", "--help") if name in (*known, "--help"))
     return f"{said}; `{ctx.command_path} {listing}` lists them"
