@@ -52,6 +52,11 @@ COUNTED = ("sample", "document", "token", "GPU", "GPU-hour", "node", "file", "pa
 BILLIONS = ("token", "parameter", "sample", "document")
 #: Letters behind a count, as people write it: 15t tokens are no tonnes, 8B parameters no bytes.
 SPOKEN = {"m": 10**6, "b": 10**9, "B": 10**9, "t": 10**12}
+#: What no unit is: how often a word of it turns up in the place of one, and what to give instead.
+FOREIGN = {
+    "steps?|iterations?|iters?|batch(es)?": ("s", "a time, the number of steps × the time of one"),
+    "USD|EUR|GBP|[$€£]|dollars?|euros?": ("1", "a number: all prices are in one currency"),
+}
 #: What newspapers write for a million and more: a refusal names the letter.
 NEWSPAPER = ("mn", "bn", "tn", "million", "billion", "trillion")
 #: these have a plural; "MiBs" is half of a rate
@@ -176,7 +181,9 @@ def parse(written: object, unit: str, what: str) -> float:
         raise UsageError(f"{what}: found {brief(written)}, expected a finite number, {_example(unit)}")
     if isinstance(written, (int, float)):
         return _finite(written, written, unit, what)
-    text = written.strip()
+    text = re.sub(r"\s+per\s+", "/", written.strip())
+    if unit in COUNTED:  # 15T tokens
+        text = re.sub(rf"(?<=[0-9A-Za-z])\s+{unit}s?$", "", text)
     match = _NUMBER.fullmatch(text) if len(text) <= MAX_TEXT else None
     if match is None or len(match[1]) > MAX_DIGITS:
         kind = f"; its kind goes to --{unit.lower()}" if unit in ("GPU", "node") and text[:1].isalpha() else ""
@@ -206,6 +213,12 @@ def parse(written: object, unit: str, what: str) -> float:
         try:
             factor, base = unit_factor(suffix)
         except UsageError as error:
+            for words, (asked, instead) in FOREIGN.items():
+                if physical(unit).split("/")[0] == asked and re.fullmatch(words, suffix):
+                    raise UsageError(f"{what}: found {brief(written)}, expected {instead}, {_example(unit)}") from None
+            if unit == "s" and (seconds := _in_parts(text)):
+                meant_time = display(seconds, "s", digits=9).replace(",", "")
+                raise UsageError(f"{what}: found {brief(written)}, expected one number; did you mean '{meant_time}'?") from None
             if _FURTHER.search(suffix):
                 whole = f"one number without blanks and one unit, {_example(unit)}"
                 whole += "; the kind of the GPU goes to --gpu" if unit == "GPU" else ""
@@ -283,6 +296,19 @@ def needs_unit(number: float, unit: str, prefix: str = "") -> tuple[str, ...]:
     if prefix and short in ("B/s", "FLOP/s"):  # links are sold in bits, GPUs in nothing but FLOP/s
         return (f"{prefix}B/s", f"{prefix}b/s") if short == "B/s" else ()
     return UNSTATED.get(short, ())
+
+
+def _in_parts(text: str) -> float:
+    """The seconds of a time in several numbers, as schedulers print it; 0 for anything else.
+
+    >>> _in_parts("1h30m"), _in_parts("01:30:00"), _in_parts("1-00:00:00"), _in_parts("30 m x")
+    (5400, 5400, 86400, 0)
+    """
+    if clock := re.fullmatch(r"(?:([0-9]+)-)?([0-9]+):([0-9]{2}):([0-9]{2})", text):
+        return sum(int(part or 0) * size for part, size in zip(clock.groups(), (86400, 3600, 60, 1), strict=True))
+    parts = re.findall(r"([0-9]+) ?(d|h|m|s)[a-z]*", text)
+    whole = re.fullmatch(r"(?:[0-9]+ ?[dhms][a-z]*[ ,]*)+", text) is not None
+    return sum(int(number) * {"d": 86400, "h": 3600, "m": 60, "s": 1}[letter] for number, letter in parts) if whole else 0
 
 
 def _as_count(digits: str, suffix: str, unit: str) -> str:

@@ -223,6 +223,11 @@ def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Catal
         raise UsageError(f"'{name}' is a kind, expected an id after it (`ingest catalog list {kind_of(name).kind}`)")
     for one in LISTED.values():
         if name.lower() in catalog.ids(one.kind) or name.lower() in catalog.aliases.get(one.kind, {}):
+            if one is not Model:
+                try:
+                    catalog.releases.named(name)
+                except UsageError as several:
+                    raise UsageError(f"{several}; or `ingest catalog show {one.kind} {name}`") from None
             return CatalogEntry(_entry(catalog, one, name), catalog)
     for one in LISTED.values():
         if catalog.meaning(one.kind, name).entry:

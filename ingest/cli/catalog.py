@@ -12,7 +12,7 @@ from ingest.cli.group import kind_named, meant_by
 from ingest.cli.main import tell
 from ingest.cli.options import one_file, options_of, output_options
 from ingest.cli.output import hand_over, tell_written, warn
-from ingest.errors import IngestError, expected_one_of, in_one_line, listed
+from ingest.errors import IngestError, expected_one_of, in_one_line, listed, nearest
 from ingest.observation.calibration import add_bundle, remove_bundle
 from ingest.reports.page import as_text, terminal_width
 from ingest.reports.pages.sizing import check_page, settings_page
@@ -27,7 +27,7 @@ class CatalogGroup(click.Group):
             return super().resolve_command(ctx, args)
         choices = expected_one_of(word, self.commands)
         called = [f"list {kind}" for kind in [kind_named(word)] if kind] or [
-            one.split()[1] for one in meant_by("commands", word) if one.startswith("catalog ")
+            " ".join([one.split()[1], *args[1:]]) for one in meant_by("commands", word) if one.startswith("catalog ")
         ]
         if called:
             choices = choices.partition(";")[0] + f"; did you mean 'ingest catalog {called[0]}'?"
@@ -54,8 +54,11 @@ def list_(kind: str | None, matching: str, form: str | None, output: Sequence[st
     """List the entries of a kind, or of all of them.
 
     KIND is models, gpus, nodes, storage, protocols, families, scaling, optimizers, recipes, failures, corpora, pipelines,
-    formats, decoders, layouts or architectures. WORD keeps entries whose names have it: `ingest catalog list models qwen`.
+    formats, decoders, layouts or architectures. WORD keeps entries whose names have it: `ingest catalog list models qwen`, or
+    of all kinds `ingest catalog list qwen`.
     """
+    if kind and not matching and not kind_named(kind) and not nearest(kind, commands.LISTED):
+        kind, matching = None, kind
     hand_over(commands.list(kind, matching, catalogs=catalogs), form, output)
 
 
@@ -65,8 +68,8 @@ def list_(kind: str | None, matching: str, form: str | None, output: Sequence[st
 @output_options
 def show(words: tuple[str, ...], form: str | None, output: Sequence[str], catalogs: tuple[str, ...]) -> None:
     """Show an entry: each value with unit, source and grade, and what is missing."""
-    if len(words) > 2:
-        raise click.UsageError(f"found {len(words)} words, expected ID or KIND ID")
+    if len(words) > 2 or (len(words) == 2 and not kind_named(words[0]) and kind_named(words[0], commands.show)):
+        raise click.UsageError(f"found {len(words)} words, expected ID or KIND ID, such as `ingest catalog show {words[-1]}`")
     found = commands.show(words[-1], kind=words[0] if len(words) == 2 else None, catalogs=catalogs)
     hand_over(found, form, output)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -12,28 +13,38 @@ from typing import Any
 
 import click
 
-from ingest.cli.main import COMMANDS, INTERRUPTED, command_of, later, overview, refuse, tell
+from ingest.cli.main import COMMANDS, INTERRUPTED, command_of, later, loaded, overview, refuse, tell
 from ingest.cli.output import forget_choices
 from ingest.configuration import forget_configuration
-from ingest.errors import IngestError, brief, expected_one_of, listed, nearest
+from ingest.errors import IngestError, UsageError, brief, listed, nearest
 from ingest.files import table_beside
 from ingest.version import __version__
 
 #: Commands with an option that a refusal names: more tell nobody where to go.
 MOST_OTHERS = 3
-#: A refusal, in one line and without a hint, of the value of an option or of a word that is no file.
-_REFUSED = re.compile("(?!.*; did)(?:.*found )?'?([^':]+)'?(?:, expected one of|: no such file|: cannot be read).*")
+#: A refusal without a hint of the value of an option, of a name, or of a word that is no file.
+_REFUSED = re.compile(
+    "(?:(--[a-z-]+)[: ].*|.*)(?:(?:found|unknown [a-z]+|data set) '([^']+)'(?:, expected (?:one of|a finite)| is not|;)"
+    "|^'?([^':]+)'?(?:, expected one of|: no such file|: cannot be read)).*"
+)
+#: A refusal of a word by its place: a name of nothing, or of another kind.
+_MISPLACED = re.compile("(unknown [a-z]+ |the data set )?'[^']+'(?! without)(?!.* may be ).*")
 #: A unit that stands apart from its number: `--duration 30 days`.
 _UNIT = re.compile(
     "[kmgtpe]i?b(/s|ps)?|[munµ]?s|h|d|(days?|weeks?|months?|years?|h(ou)?rs?|min(ute)?s?|sec(ond)?s?)"
-    "|[kmgbt]|(thousand|million|billion|trillion)s?|(gpu|node|token|sample|file|step)s?",
+    "|[kmgbt]|(thousand|million|billion|trillion)s?|(gpu|node|token|sample|file|step|byte)s?",
     re.IGNORECASE,
 )
 _OF_RATES = re.compile("[0-9] ?[kmgtp]i?b(it)?(/s|ps)$", re.IGNORECASE)
-#: Words of an option that tell nothing alone; those that say that it is a number; options of every command.
-_LITTLE = {"num", "per", "max", "min", "size", "count", "number", "the", "set", "use", "with", "enable", "none", "all", "auto"}
+#: Words of an option that say that it is a number; options of every command.
+_COMPARING = ("compare", "versus", "vs")
 _COUNTING = {"num", "count", "number", "n", "nb"}
 _EVERYWHERE = {"--output", "--format", "--set", "--catalogs", "--verbose", "--quiet", "--job"}
+#: Options that words stand for, in this order.
+WORDS = ("model", "gpu", "corpus")
+#: A number in a question, with what it may be times: `8xh100`; the id of a rule.
+_NUMBER = re.compile("x?([0-9][0-9.,]*(?:[kmgtp]?i?b(?:/s|ps)?|[kmbt])?)(?:x(.*))?")
+_RULE = re.compile("[wc][0-9]+")
 #: The key of a context with all words of the command line.
 _WORDS = "ingest.words"
 
@@ -70,19 +81,28 @@ def instead_of(option: str, known: Mapping[str, Collection[str]], value: str = "
     from difflib import get_close_matches
 
     written = re.sub("[-_.]", "", option).lower()
+    spelt = _spellings(option)
     word = {"md": "markdown"}.get(written, written)
     if (ours := option.replace("_", "-").lower()) in known:
         return _line(option, ours)
-    meant_anywhere = [f"--{one}" for one in meant_by("options", re.sub("[0-9]", "", written), begun=True)]
-    called = [one for one in meant_anywhere if one in known]
+    meant_anywhere = [f"--{one}" for one in _meant(spelt, known)]
+    called = [one for one in known if re.sub("-", "", one) in spelt] or [one for one in meant_anywhere if one in known]
     called = called or [one for one in known if "-" in one[2:] and "".join(part[0] for part in one[2:].split("-")) == written]
-    for said in (one for one in (word, value.lower()) if one not in _LITTLE):
+    for said in (one for one in (word, *spelt[1:], value.lower()) if not meant_by("little", one)):
         # Of a value, those alone that the option may mean: `--column text` means no `--input-format text`.
         free = not said.isdigit() and not (called and value)
         taking = [name for name, words in known.items() if said in words and (free or name in called)]
         if taking := [name for name in called if name in taking] or taking:
             return _line(option, "' or '".join(f"{name} {said}" for name in taking[:2]))
     bare = {one.removeprefix("--"): one for one in known}  # two dashes in common make no likeness
+    part = [
+        f"{name} {one}"
+        for one in re.findall("[a-z0-9]{3,}", option)
+        for name, words in known.items()
+        if one in words and f"--{one}" not in known
+    ]
+    if part and not called:
+        return _line(option, part[0])
     # A word for an option of another command does not mean what is only spelt like it.
     close = [] if meant_anywhere else [bare[one] for one in get_close_matches(option.removeprefix("--"), bare, cutoff=0.7)]
     meaning = called or close or _of_parts(option, known)
@@ -92,6 +112,25 @@ def instead_of(option: str, known: Mapping[str, Collection[str]], value: str = "
     return _line(option, "' or '".join(meaning)) if meaning else f"no such option '{option}'"
 
 
+def _spellings(option: str) -> list[str]:
+    """An option without dashes and figures, then in full words, without those that tell nothing, and below its last dot.
+
+    >>> _spellings("--reader.num-ckpt"), _spellings("--fio-only")
+    (['readernumckpt', 'readercheckpoint', 'numcheckpoint', 'checkpoint'], ['fioonly', 'fio'])
+    """
+    found = [re.sub("[-_.0-9]", "", option).lower()]
+    for name in (option, option.rpartition(".")[2], re.split("[-_]per[-_]", option)[0]):
+        parts = [next(iter(meant_by("full", part)), part) for part in re.findall("[a-z]+", name.lower())]
+        found += ["".join(parts)] * (name != option) + ["".join(one for one in parts if not meant_by("little", one))]
+    return [one for one in dict.fromkeys(found) if one]
+
+
+def _meant(spelt: Sequence[str], known: Collection[str] = ()) -> list[str]:
+    """Our options for the spellings of one of others: those of the first spelling that a command has, else of the first."""
+    found = [meant for one in spelt if (meant := meant_by("options", one, begun=True))]
+    return next((meant for meant in found if any(f"--{one}" in known for one in meant)), [*found, []][0])
+
+
 def _of_parts(option: str, known: Collection[str], whole: bool = False) -> list[str]:
     """The options that share most words with one that nobody has: `--interval`, called `every`, for `--save-every-n-steps`.
 
@@ -99,7 +138,7 @@ def _of_parts(option: str, known: Collection[str], whole: bool = False) -> list[
         whole: whether all words must be shared.
     """
     words = {*re.findall("[a-z]+", option.lower())}
-    parts = {one for one in words - _LITTLE if len(one) > 2}
+    parts = {one for one in words if len(one) > 2 and not meant_by("little", one)}
     called = {f"--{ours}": {*ours.split("-"), *theirs.split()} for ours, theirs in elsewhere()["options"].items()}
     for looked in ([{f"{one}s" for one in parts}] if words & _COUNTING else []) + [parts]:
         shared = {one: len(looked & words) for one, words in called.items() if one in known and one not in _EVERYWHERE}
@@ -117,8 +156,10 @@ def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = 
     >>> command_instead_of("get", ["bw"], ["gpus"]), command_instead_of("h100", ["bw"])[24:]
     ("no such command 'get'; did you mean 'ingest catalog list gpus'?", "did you mean 'ingest catalog show h100'?")
     >>> command_instead_of("chekpoint", ["bw", "checkpoint"])
-    "no such command 'chekpoint', expected one of bw, checkpoint; did you mean 'checkpoint'?"
+    "no such command 'chekpoint'; did you mean 'checkpoint'?"
     """
+    from difflib import get_close_matches
+
     plain = re.sub("[-_]", "", word).lower()
     parts = re.split("[-_]", word.lower())
     called = [one for one in known if one.replace("-", "") == plain] + meant_by("commands", plain)
@@ -126,11 +167,67 @@ def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = 
     called += [one for part in parts for one in meant_by("commands", part)]
     called += [f"{one} {word}" for one in meant_by("commands", f".{plain.rpartition('.')[2]}")]
     theirs = " ".join(elsewhere()["commands"].values()).split()
-    if not nearest(word, known):  # a misspelt word of others
-        called += [one for near in re.findall("'(.+)'", nearest(plain, theirs)) for one in meant_by("commands", near)]
-    if meant := _of_catalog(word, plain, rest) or next(iter(called), ""):
+    if not nearest(word, known) and not meant_by("filling", plain):  # a misspelt word of others
+        called += [one for near in get_close_matches(plain, theirs, n=1, cutoff=0.75) for one in meant_by("commands", near)]
+    said = [word, *takewhile(lambda one: not one.startswith("-"), rest)]
+    of_catalog = _of_catalog(word, plain, said[1:])
+    spoken = "" if of_catalog and (len(said) < 3 or plain in _COMPARING) and " " not in word else in_words(said)
+    if meant := spoken or of_catalog or next(iter(called), ""):
         return f"no such command '{word}'; did you mean 'ingest {meant}'?"
-    return f"no such command '{word}', {expected_one_of(word, known)}"
+    return f"no such command {brief(word)}{nearest(word, known) or '; `ingest --help` lists them'}"
+
+
+def in_words(words: Sequence[str], asked: str = "") -> str:
+    """The command line that a question in words means; empty where they do not tell.
+
+    Args:
+        asked: the command, where it is known; all words must then be understood.
+
+    >>> in_words(["how", "fast", "for", "resnet50", "on", "64", "h100?"]), in_words(["resnet50", "h100x8"], "bw")
+    ('bw resnet50 h100 --gpus 64', 'bw resnet50 h100 --gpus 8')
+    """
+    votes: Counter[str] = Counter()
+    given: dict[str, str] = {}
+    numbers, before, clear = list[str](), "", True
+    for one in [part for word in words for part in re.split(r"[\s?!;]+|,$", word) if part]:
+        low = one.lower()
+        plain, (option, equals, value) = re.sub("[-_]", "", low), one.partition("=")
+        counting = _NUMBER.fullmatch(low)
+        name, times = re.fullmatch("(.*?)(?:[x*:]([0-9]+))?", (counting[2] or "") if counting else low).groups()  # type: ignore[union-attr]
+        kind = next(iter(meant_by("counted", name)), "")
+        together = meant_by("commands", f"{before}{low}") if before else []
+        called = together or ([low] if low in COMMANDS else meant_by("commands", plain))
+        idle = bool(meant_by("filling", low))
+        if _RULE.fullmatch(low) and not asked:
+            return f"explain {one.upper()}"
+        for command in called if together or not idle else ():
+            votes[command] += 2 if together or command == low else 1
+        numbers += [one[slice(*counting.span(1))]] if counting else [times] if times else []
+        if equals:
+            given[option.replace("-", "_")] = value
+        elif kind and numbers:
+            given[kind] = numbers.pop()
+        elif name and not (kind or idle or (called and not asked)):
+            clear = clear and bool(found := _option_of(name)[2:]) and given.setdefault(found, name) == name
+        before = low
+    alone = "bw" if WORDS[0] in given else "".join(f"catalog show {one}" for one in given.values() if len(given) == 1)
+    command = asked or next(iter(votes.most_common(1)), (alone if clear else "",))[0]
+    if (asked and not clear) or not command:
+        return ""
+    return _line_of(command, given, numbers) if clear and command in COMMANDS else command
+
+
+def _line_of(command: str, given: dict[str, str], numbers: Sequence[str]) -> str:
+    """A command with what was given for it, numbers as it takes them; empty where it has no such option."""
+    options = {one.name for one in command_of(command).params}
+    for number in numbers:
+        form = next(form for form in elsewhere()["numbers"] if re.fullmatch(form, number, re.IGNORECASE))
+        taking = [one for one in elsewhere()["numbers"][form].split() if one in options and one not in given]
+        given[next(iter(taking), "")] = number
+    by_place = [given.pop(one) for one in WORDS if one in given and f"{one}_word" in options]
+    if not given.keys() <= options:
+        return ""
+    return " ".join([command, *by_place, *(f"--{one.replace('_', '-')} {value}" for one, value in given.items())])
 
 
 def _of_catalog(word: str, plain: str, rest: Sequence[str]) -> str:
@@ -141,13 +238,16 @@ def _of_catalog(word: str, plain: str, rest: Sequence[str]) -> str:
             found = kind_named(word, catalog_entry)
             return found and f"{'bw' if found == 'models' else 'catalog show'} {word}"
         words = [word, *words]
-    named = [one for one in words if not kind_named(one)]
-    if len(named) > 1 and plain == "compare":
-        alike = all(kind_named(one, catalog_entry) == "storage" for one in named)
-        return f"catalog compare {' '.join(named)}" if alike else ""
+    named = [one for one in words if not kind_named(one) and "catalog list models" not in meant_by("commands", one)]
+    if len(named) > 1 and plain in _COMPARING:
+        kinds = {kind_named(one, catalog_entry) for one in named}
+        together = ",".join(named)
+        compared = {"gpus": f"bw MODEL {together}", "models": f"bw {together} GPU", "corpora": ""}
+        return compared.get(next(iter(kinds)), f"catalog compare {' '.join(named)}") if len(kinds) == 1 or "" in kinds else ""
     if named:
         return f"catalog show {named[-1]}"
-    return f"catalog list {kind_named(words[0])}" if words else ""
+    kinds = [*filter(None, map(kind_named, (word, *words)))]
+    return f"catalog list {kinds[0]}" if kinds and words else ""
 
 
 kind_of, catalog_entry = (later("ingest.catalog.commands", one) for one in ("kind_of", "show"))
@@ -166,20 +266,55 @@ def _option_of(word: str) -> str:
     return f"--{kind_named(word, catalog_entry).removesuffix('s').replace('corpora', 'corpus')}"
 
 
-def _surplus(words: str, ctx: click.Context | None) -> str:
-    """The line for words that a command does not take: the options that they may be the value of."""
-    known = [name for one in ctx.command.params for name in one.opts] if ctx is not None else []
+def _respelt(words: Sequence[str]) -> str:
+    """The line with each of its words in its place; empty where one is not understood, or where they stand right."""
+    command, *behind = words
+    own = [*takewhile(lambda one: not one.startswith("-"), behind)]
+    meant = in_words(own, command) if own and command in COMMANDS else ""
+    if len(own) > 1 and command in COMMANDS:
+        flags = [one for one in meant_by("options", own[0]) for each in command_of(command).params if f"--{one}" in each.opts]
+        meant = f"{command} {' '.join(own[1:])} --{flags[0]}" if flags and not meant else meant
+    if own and "catalog list models" in meant_by("commands", own[0]) and kind_named(command):
+        meant = f"catalog list {kind_named(command)}"
     return (
-        f"found {brief(words)}{_taking(words, 'surplus', known) or ', expected an option before it, or quotes around a name'}"
+        f"; did you mean 'ingest {' '.join([meant, *behind[len(own) :]])}'?"
+        if meant and meant != " ".join([command, *own])
+        else ""
     )
 
 
-def _taking(words: str, table: str, known: Collection[str]) -> str:
-    """The options of a command that take words which something else refuses, such as `--cache 512GB`; empty without any."""
+def _surplus(words: str, ctx: click.Context | None) -> str:
+    """The line for words that a command does not take: the options that they may be the value of."""
+    if meant := _respelt(ctx.meta.get(_WORDS, [""]) if ctx is not None else [""]):
+        return f"found {brief(words)}{meant}"
+    params = ctx.command.params if ctx is not None else []
+    known = [name for one in params for name in one.opts]
+    flags = [name for one in params for name in one.opts if getattr(one, "is_flag", False)]
+    for before, word in pairwise(ctx.meta.get(_WORDS, []) if ctx is not None else []):
+        if before in flags and word == words.split()[0]:
+            return f"found '{word}' after {before}, which takes no value"
+    _, meant = _taking(words, "surplus", known)
+    return f"found {brief(words)}{meant or ', expected an option before it, or quotes around a name'}"
+
+
+def _taking(words: str, table: str, known: Collection[str], refusing: str | None = None) -> tuple[bool, str]:
+    """The options of a command that take words which something else refuses, such as `--cache 512GB`; empty without any.
+
+    Returns whether the option that refuses them has a word of its own for them, and the hint.
+
+    Args:
+        refusing: the option that refuses them: where it has a word of its own for them, no other is meant.
+    """
     first = words.split()[0]
-    fitting = [option for option, form in elsewhere()[table].items() if re.fullmatch(form, words)] + [_option_of(first)]
-    meant = [f"'{option} {first}'" for option in fitting if option in known]
-    return f"; did you mean {' or '.join(meant)}?" if meant else ""
+    fitting: dict[str, str] = {}
+    for entry, form in elsewhere()[table].items():
+        option, _, value = entry.partition(" ")
+        if found := re.fullmatch(form, words, re.IGNORECASE):
+            fitting.setdefault(option, f"{option} {found.expand(value) or first}".removesuffix(" -"))
+    fitting.setdefault(_option_of(first), f"{_option_of(first)} {first}")
+    own = [said for option, said in fitting.items() if option == refusing]
+    meant = [f"'{said}'" for said in own or [said for option, said in fitting.items() if option in known]]
+    return bool(own), f"; did you mean {' or '.join(meant[:2])}?" if meant else ""
 
 
 def _line(option: str, meant: str) -> str:
@@ -200,6 +335,8 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
         if name.startswith("--")
     }
     words = ctx.meta.get(_WORDS, [])
+    if len(option) == 2:  # of `-tp 8` the parser names the first letter
+        option = next((one for one in words if re.fullmatch(f"{option}[a-z-]+", one)), option)
     value = words[words.index(option) + 1] if option in words[:-1] else ""
     plain = re.sub("[-_.0-9]", "", option).lower()
     names = [one.name for one in ctx.command.params if isinstance(one, click.Argument)]
@@ -208,29 +345,48 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
             return f"no such option '{option}'; did you mean '{ctx.command_path} {value}'?"
         if plain in said.split() and not value and not meant_by("options", plain):
             return f"no such option '{option}'; it goes without one{_example(ctx)}"
-    quantity = next(iter(meant_by("quantities", plain)), option.strip("-").replace("-", "_"))
-    ours = meant_by("options", plain, begun=True)
+    spelt = _spellings(option)
+    literal = option.strip("-").replace("-", "_")
+    quantity = next((found[0] for one in spelt if (found := meant_by("quantities", one))), literal if "_" in literal else "")
+    ours = _meant(spelt, known)
     foreign = not any(f"--{one}" in known for one in ours)
+    # Of `--kvcache fp8` no tier is meant, which is what `--kv` takes.
+    unfit = bool(value) and all(
+        words and value not in words for words in (known[f"--{one}"] for one in ours if f"--{one}" in known)
+    )
     for table in (f"needless of {ctx.info_name}", *(["needless"] if foreign else [])):
-        if needless := meant_by(table, plain):
-            return f"no such option '{option}'; {needless[0]}"
+        for one in (*spelt, *(() if not foreign else ours)):
+            if needless := meant_by(table, one.replace("-", "")):
+                return f"no such option '{option}'; {needless[0]}"
     if is_quantity(quantity) and "axes" in names:
         return _line(option, f"{quantity}={value}")
     if (meant := _option_of(option.strip("-"))) in known:
         return _line(option, f"{meant} {option.strip('-')}")
-    if is_quantity(quantity) and "--set" in known and (foreign or ours == ["set"]) and not _of_parts(option, known, whole=True):
+    if (
+        is_quantity(quantity)
+        and "--set" in known
+        and (unfit or ((foreign or ours == ["set"]) and not _of_parts(option, known, whole=True)))
+    ):
         return _line(option, f"--set {quantity}={value or 'VALUE'}")
     said = instead_of(option, known, value)
+    said = said if "; did" in said else f"{said}{_taking(plain or option, 'refused', known)[1]}"
     if "; did" in said:
         return said
     every = {one for name in COMMANDS for each in command_of(name).params for one in each.opts}
     for meant in (option, *(f"--{one}" for one in ours), *_of_parts(option, every, whole=True)):
         others = [f"`ingest {name}`" for name in COMMANDS if any(meant in one.opts for one in command_of(name).params)]
         if others:
-            them = " and ".join(others) if len(others) <= MOST_OTHERS else listed(others, MOST_OTHERS)
+            them = " and ".join(others) if len(others) < MOST_OTHERS else listed(others, MOST_OTHERS)
             return f"{said}; {them} {'has' if len(others) == 1 else 'have'} {'it' if meant == option else meant}"
     listing = next(name for name in ("--help-all", "--help") if name in (*known, "--help"))
     return f"{said}; `{ctx.command_path} {listing}` lists them"
+
+
+def _computing(name: str) -> list[str]:
+    """The commands that compute a quantity which `bw` does not, and explain it."""
+    asked = ("bw", "checkpoint", "train", "memory", "dataset", "vectors", "offload", "goodput")
+    found = [one for one in asked if name in loaded(f"ingest.sizing.{'bandwidth' if one == 'bw' else one}").QUESTION.names]
+    return [] if "bw" in found else found
 
 
 def _example(ctx: click.Context | None) -> str:
@@ -250,7 +406,7 @@ def _with_units(args: list[str]) -> list[str]:
     made = args[:own]
     for place in range(own - 1, 1, -1):
         option, number = made[place - 2 : place]
-        if option.startswith("--") and re.fullmatch("[0-9][0-9.,_]*", number) and _UNIT.fullmatch(made[place]):
+        if option.startswith("--") and re.fullmatch("[0-9][0-9.,_]*[A-Za-z]?", number) and _UNIT.fullmatch(made[place]):
             made[place - 1 : place + 1] = [f"{number} {made[place]}"]
     return made + args[own:]
 
@@ -268,8 +424,8 @@ class Commands(click.Group):
         if args[0] == "version" or args == ["help"]:
             click.echo(f"ingest, version {__version__}" if args[0] == "version" else self.get_help(ctx))
             ctx.exit()
-        if args[0] == "help":
-            args = [*args[1:], "--help"]
+        if "help" in (args[0], args[-1]) and len(args) > 1:
+            args = [*(one for one in args if one != "help"), "--help"]
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(command_instead_of(args[0], COMMANDS, args[1:]))
         args = _with_units(args)
@@ -296,8 +452,17 @@ class Commands(click.Group):
                 about = [str(one.help) for one in own if isinstance(one, click.Option) and error.option_name in one.opts]
                 raise click.UsageError(f"{error.message.rstrip('.')}: {about[0]}" if about else error.message) from None
             opts = [name for one in own for name in one.opts]
-            if refused := _REFUSED.fullmatch(str(error)):
-                error.args = (f"{error}{_taking(refused[1], 'refused', opts)}",)
+            words = ctx.meta[_WORDS]
+            if _MISPLACED.fullmatch(str(error)) and (meant := _respelt(words)):
+                raise UsageError(f"found {brief(' '.join(words[1:]))}{meant}") from None
+            if ctx.invoked_subcommand == "explain" and (others := _computing(words[1])):
+                raise UsageError(
+                    f"`bw` computes no '{words[1]}'; `ingest {others[0]} … --explain {words[1]}` shows it"
+                ) from None
+            said, near, _ = str(error).partition("; did you")
+            if refused := _REFUSED.fullmatch(said):
+                own, meant = _taking(refused[2] or refused[3], "refused", opts, refused[1])
+                error.args = (f"{said}{meant}",) if own or not near else error.args
             raise in_words_of_command(error, {name.strip("-").replace("-", "_") for name in opts}) from None
 
     def get_help(self, ctx: click.Context) -> str:

@@ -13,7 +13,7 @@ from ingest.cli.main import later
 from ingest.cli.output import QUIET, VERBOSE, choose, forget_choices, hand_over
 from ingest.configuration import forget_configuration
 from ingest.engine.question import arguments_of
-from ingest.errors import IngestError
+from ingest.errors import IngestError, UsageError
 from ingest.files import note_outputs
 from ingest.reports.page import FORMATS
 from ingest.sizing.bandwidth import Scenarios, bw
@@ -86,6 +86,8 @@ def plain(words: Sequence[str]) -> bool:
         options = plain_options(words, bw)
         if options is not None:
             show_bandwidth(**options)
+    except UsageError:  # click refuses, in its words
+        return False
     finally:
         forget_choices()
     return options is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
@@ -21,7 +22,7 @@ from ingest.sizing.bandwidth import QUESTION, Scenarios, bw
 from ingest.sizing.job import GPU, MODEL, BandwidthOptions, Many
 from ingest.sizing.rule import SAME_TIME, Rule
 from ingest.sizing.rules import RETIRED, RULES
-from ingest.units import display, exact, percent
+from ingest.units import display, exact, percent, physical, unit_factor
 
 if TYPE_CHECKING:
     import pandas
@@ -300,11 +301,18 @@ def explain(
     name = f"W{name}" if name.isdecimal() else name
     if (rule := RULES.get(name.upper())) is not None:
         return RuleExplanation(rule)
+    if re.fullmatch("(rule|caution|warning|code)s?", name, re.IGNORECASE):
+        raise UsageError(f"found '{name}', expected the id of one, such as W61")
     if RULE_ID.fullmatch(name):
         kept = " (retired)" * (name.upper() in RETIRED)
         raise UsageError(f"no rule has the id '{name}'{kept}{nearest(name.upper(), RULES)}")
     wanted = re.sub("[-_]", " ", name.lower())
     near = [one for one in QUESTION.names if wanted in f"{one.replace('_', ' ')} {label_of(one)}"]
+    # Words in any order, else a unit.
+    near = near or [one for one in QUESTION.names if {*wanted.split()} <= {*f"{one.replace('_', ' ')} {label_of(one)}".split()}]
+    with suppress(UsageError):
+        base = physical(unit_factor(name)[1])
+        near = near or [one for one in QUESTION.names if is_quantity(one) and physical(unit_of(one)) == base]
     name = next((one for one in near if wanted == label_of(one)), name)
     instead = f"; with that name: {listed(near)}" if near else ""
     try:

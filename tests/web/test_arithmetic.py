@@ -94,8 +94,8 @@ def test_answers_of_the_page_are_those_of_the_package(opened, tab, seed, fits, o
 SAID = """(questions) => questions.flatMap(([tab, values]) => {
     const empty = Object.fromEntries(Ingest.forms[tab].map(({ name }) => [name, ""]));
     const found = Ingest.answer(tab, { ...empty, ...values });
-    const lines = found.ok ? [...found.warnings, ...(found.rungs ?? [])].map(({ text, why }) => text ?? why ?? "") : [found.error];
-    return lines.map((line) => Ingest.inFields(tab, String(line)));
+    const told = found.ok ? [...found.warnings, ...(found.rungs ?? [])] : [{ text: found.error }];
+    return told.map(({ text, why }) => text ?? why ?? "").map((line) => Ingest.inFields(tab, String(line)));
 })"""
 
 
