@@ -142,7 +142,7 @@ def measured_floors() -> str:
 
 
 def _rounds(heading: str, of: Callable[[Case], str]) -> str:
-    """How well rounds of a benchmark follow from earlier ones, by groups of cells, also without runs that waited for data."""
+    """How well rounds of a benchmark follow from earlier ones, also without runs that waited for data."""
     groups: dict[str, list[Case]] = {}
     for case in validate("rounds", catalogs=CATALOG).sets[0].results:
         groups.setdefault(of(case), []).append(case)
@@ -151,6 +151,9 @@ def _rounds(heading: str, of: Callable[[Case], str]) -> str:
         rows.append(_judged(name, cases))
         free = [case for case in cases if WAITED not in case.remark]
         rows += [_judged(f"{name}, without runs that waited for data", free)] if len(free) < len(cases) else []
+    if heading == "round":
+        *_, last, newest = sorted(groups)
+        rows.append(_judged(f"{last} and {newest}", [*groups[last], *groups[newest]]))
     return table((heading, "cells", "median error", "P80", "inside", "width", "beyond ×1.8"), rows)
 
 
