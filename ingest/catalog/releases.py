@@ -103,7 +103,7 @@ class Release(NamedTuple):
                 continue
             # Shapes alone, `64x3x7x7,2*128x64`: what passes through them is not told.
             for count, _, shape in (one.rpartition("*") for one in value.split(",")):
-                row = dict(name=last, shape=[int(one) for one in shape.split("x")], count=int(count or 1), passes=0)
+                row = {"name": last, "shape": [int(one) for one in shape.split("x")], "count": int(count or 1)}
                 inner.setdefault("weights", []).append(row)
         return found
 
