@@ -23,7 +23,7 @@ WIDTH = 72  # letters of a refusal, after "ingest: "
 _STORED = (
     r"awq|gptq(-[2-8]b-\d+g)?|autoround|gguf\d?|ggml|mlc|q[0-8]f(16|32)(-[01])?|f16|f32|1k|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|"
     r"nvfp4(-v\d)?|mxfp[48]|int4|int8|[2-8]-?bits?|w[48]a(16|8|4)|w4afp8|w-[a-z0-9]+-a-[a-z0-9]+|g128|ct|paddle|diffusers|"
-    r"oq[2-8](\.\d)?e?|\d(\.\d+)?bpw|bpw\d(\.\d+)?|mnn|rkllm|rknn|qnn|coreml|litert(-lm)?|tflite|torchao|quanto|vptq|executorch|pte|(fp|int)\d+mix|h[68]|exl4|hqq|dwq\d?|sym|asym|kv|unquantized|ov|npu\d?|nvfp4a16|"
+    r"oq[2-8](\.\d)?e?|\d(\.\d+)?bpw|bpw\d(\.\d+)?|mnn|rkllm|rknn|qnn|coreml|litert(-lm)?|tflite|torchao|quanto|vptq|executorch|pte|efficientqat|w\d+g\d+|bitblas|(fp|int)\d+mix|h[68]|exl4|hqq|dwq\d?|sym|asym|kv|unquantized|ov|npu\d?|nvfp4a16|"
     r"gs\d+|g\d+|dq\d(plus)?(-k-m)?|qat|dynamic|static|per-?tensor|sharded|optiq|ud|mixed|unsloth|imatrix|marlin|quantized|onnx|cloud|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
 )
 #: Words for what a release was tuned or converted for, and for its first version: they change no structure either. Base
