@@ -141,7 +141,7 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
         estimated=_readings(config, weights),
         longest=_longest(config) or next((row.shape[0] for row in weights if row.name == "places"), 0),
         unverified_keys=tuple(f"{owner.prefix}{key}" for owner, key in open_keys),
-        # Rows of a diffusion model have no FLOPs either.
+        # Rows by shapes alone have no FLOPs either.
         missing={} if own and "_class_name" not in data else _missing(config, data, row_bytes is not None),
         notes=(*_name_notes(data, config), *_count_notes(config, weights)),
     )
@@ -229,9 +229,7 @@ def _missing(config: ModelConfig, data: Mapping[str, Any], packed: bool) -> dict
         how = "in a way that is not described, or with exceptions that cannot be read"
         missing["weights_bytes"] = f"the release is quantized ({str(method)[:40]}) {how}; use --precision"
     if "model_type" not in data:
-        why = "those of a diffusion model follow from the size of its images, their text and the number of steps"
-        if str(data["_class_name"]).endswith("Network"):
-            why = "those of this network follow from the size of its images, sound or text, which its weights do not tell"
+        why = "those of a model known by its shapes follow from the size of its images, its text or sound, and its steps"
         missing |= dict.fromkeys((*TOKEN_COLUMNS, "active_weight_parameters"), why)
     if str(config.data.get("model_type", "")).startswith(("dflash", "dflare", "dspark", "domino")):
         why = "those of a draft model that proposes blocks follow from the tokens of a block and the states that it reads"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ MOST_SHOWN = 6  # names that a refusal lists, fewer where a line of a terminal i
 _STORED = (
     r"awq|gptq(-[2-8]b-\d+g)?|autoround|gguf\d?|ggml|mlc|q[0-8]f(16|32)(-[01])?|f16|f32|1k|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|"
     r"nvfp4(-v\d)?|mxfp[48]|int4|int8|[2-8]-?bits?|w[48]a(16|8|4)|w4afp8|w-[a-z0-9]+-a-[a-z0-9]+|g128|ct|paddle|diffusers|"
-    r"oq[2-8](\.\d)?e?|\d(\.\d+)?bpw|bpw\d(\.\d+)?|mnn|rkllm|rknn|qnn|coreml|litert(-lm)?|tflite|torchao|quanto|vptq|executorch|pte|(fp|int)\d+mix|h[68]|exl4|hqq|dwq\d?|sym|asym|kv|unquantized|ov|npu\d?|nvfp4a16|"
+    r"oq[2-8](\.\d)?e?|\d(\.\d+)?bpw|bpw\d(\.\d+)?|mnn|rkllm|rknn|qnn|coreml|litert(-lm)?|tflite|torchao|quanto|vptq|executorch|pte|efficientqat|w\d+g\d+|bitblas|(fp|int)\d+mix|h[68]|exl4|hqq|dwq\d?|sym|asym|kv|unquantized|ov|npu\d?|nvfp4a16|"
     r"gs\d+|g\d+|dq\d(plus)?(-k-m)?|qat|dynamic|static|per-?tensor|sharded|optiq|ud|mixed|unsloth|imatrix|marlin|quantized|onnx|cloud|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
 )
 #: Words for what a release was tuned or converted for, and for its first version: they change no structure either. Base
@@ -48,7 +48,7 @@ _SERVED, _OFFERED = (
 )
 #: In brackets after the name of a model, how long it reasoned.
 _EFFORT = r"((no|non|low|medium|high|x?high|max)[ -]?)?(reasoning|thinking|effort)?"
-#: Tasks before the names of a catalog of models, whose tuned ones end in `-f`: meta-textgeneration-llama-2-13b-f.
+#: Tasks before the names of a catalog, whose tuned ones end in `-f`: meta-textgeneration-llama-2-13b-f; timm ends in `.in1k`.
 _TASKS = r"meta-textgeneration(neuron)?|huggingface-(llm|tc|textgeneration\d?|sentencesimilarity)"
 #: Words beside the name of a family that make no release of it: whoever trains one of that size may call it so.
 _SIZES = {"tiny", "mini", "small", "base", "medium", "large", "xl", "xxl", "cased", "uncased"}
@@ -89,27 +89,27 @@ class Release(NamedTuple):
         import json
 
         # Files of diffusers name a class, others a family.
-        found: dict[str, Any] = {"_class_name" if self.model_type.endswith(("Model", "Network")) else "model_type": self.model_type}
+        named = "_class_name" if self.model_type.endswith(("Model", "Network")) else "model_type"
+        found: dict[str, Any] = {named: self.model_type}
         for item in self.config.split(" "):
             place, _, value = item.partition("=")
             *tables, last = place.split(".")
             inner = found
             for table in tables:
                 inner = inner.setdefault(table, {})
-            inner["weights" if last == "tensors" else last] = _tensors(value) if last == "tensors" else json.loads(value)
+            if last != "tensors":
+                inner[last] = json.loads(value)
+                continue
+            # Shapes alone, `64x3x7x7,2*128x64`: what passes through them is not told.
+            for count, _, shape in (one.rpartition("*") for one in value.split(",")):
+                row = {"name": last, "shape": [int(one) for one in shape.split("x")], "count": int(count or 1)}
+                inner.setdefault("weights", []).append(row)
         return found
 
     @property
     def names(self) -> tuple[str, ...]:
         """All its names."""
         return (self.id, *([self.hub] if self.hub else ()), *self.also)
-
-
-def _tensors(written: str) -> list[dict[str, Any]]:
-    """Rows of weights by their shapes alone, `64x3x7x7,2*128x64`: what passes through them is not told."""
-    pairs = (one.rpartition("*") for one in written.split(","))
-    found = [(int(number or 1), [int(width) for width in shape.split("x")]) for number, _, shape in pairs]
-    return [{"name": "tensors" if shape[1:] else "vectors", "shape": shape, "count": n, "passes": 0} for n, shape in found]
 
 
 @lru_cache(maxsize=2**14)  # all names, however many catalogs a process opens
@@ -125,8 +125,7 @@ def spellings(name: str) -> Iterator[str]:
     # Another owner's `microsoft-phi` may be a model that only reads the tokens of that one; its quantized weights are the same.
     makers = _MAKERS if not owner or stored_as(whole) or re.match(rf"({_MAKERS})\b", owner) else "-"
     whole = re.sub(rf"\s*\(({_EFFORT})\)$", "", whole)
-    whole = re.sub(rf"^({_TASKS})-|(?<=\db)-f$", "", whole)
-    whole = re.sub(r"\.(\w+_)?in1k(_\d+)*$", "", whole)  # timm tells the weights of its 1,000 classes after a point
+    whole = re.sub(rf"^({_TASKS})-|(?<=\db)-f$|\.(\w+_)?in1k(_\d+)*$", "", whole)
     whole = re.sub(r"^(fw-|cc-|coding-|(us|us-gov|eu|apac|global|jp|au|in|ca)\.)", "", whole)  # services, and their regions
     offered = re.sub(rf"([-:]({_OFFERED}))+$", "", whole)
     whole, offered = (re.sub(r"[\s_:]+|[.](?=i?q\d|b?f(16|32)|gguf|w\da\d)", "-", one) for one in (whole, offered))
@@ -227,16 +226,10 @@ class Releases:
         return f"unknown {named}; hf:// before it reads the hub" if of_hub else ""
 
 
-def _plainness(spelling: str, name: str) -> tuple[bool, int, list[tuple[int, str]], str]:
-    """Releases of a family before what others made of them, short names before long ones, small numbers before large ones."""
-    whole = words(name)
-    sizes = [(int(one), "") if one.isdigit() else (0, one) for one in whole.split()]
-    # Two names of the same words in the order of their letters: a set of names has none that holds.
-    return not whole.startswith(spelling), len(sizes), sizes, name
-
-
 def _several(written: str, spelling: str, several: Iterable[str]) -> UsageError:
-    found = sorted(several, key=partial(_plainness, spelling))
+    # Those of a family before what others made of them, short names first, small numbers first, then by their letters.
+    sizes = {name: [(int(one), "") if one.isdigit() else (0, one) for one in words(name).split()] for name in several}
+    found = sorted(sizes, key=lambda name: (not words(name).startswith(spelling), len(sizes[name]), sizes[name], name))
     return UsageError(in_width(f"{brief(written)} may be {listed(found, most)}: name one" for most in range(MOST_SHOWN, 2, -1)))
 
 

@@ -298,7 +298,7 @@ def test_a_table_of_your_own_is_nearer_and_checked(tmp_path):
 def test_the_listing_is_grouped_and_filtered(run):
     found = ingest.catalog.list("models", "qwen3")
     assert {"qwen3-8b", "qwen3-vl-8b"} <= {row.id for row in found.releases}
-    assert all("qwen3" in "".join(row.names) + row.model_type for row in found.releases)
+    assert all("qwen3" in "".join(row.names).lower() + row.model_type for row in found.releases)
     with pytest.raises(UsageError, match="no models with 'nosuch' in a name"):
         ingest.catalog.list("models", "nosuch")
     every = ingest.catalog.list()
