@@ -389,7 +389,11 @@ def write_folder(target: str | Path, files: Mapping[str, str], force: bool) -> N
     import tempfile
 
     target = Path(os.path.abspath(target))
-    cut_off = _cut_off(target)
+    cut_off = []  # folders in which calls that no longer run have built
+    for folder in sorted(target.glob(f"{BUILDING}*")):
+        if (left := _locked(folder)) is not None:
+            os.close(left)
+            cut_off.append(folder)
     ours = {Path(name).parts[0] for folder in cut_off for name in (folder.name, *_listed(folder))}
     present = _present(target)
     if not _of_accept(present):
@@ -448,17 +452,6 @@ def _locked(folder: Path) -> int | None:
         os.close(descriptor)
         return None
     return descriptor
-
-
-def _cut_off(target: Path) -> list[Path]:
-    """The folders in which calls that no longer run have built."""
-    found = []
-    for folder in sorted(target.glob(f"{BUILDING}*")):
-        lock = _locked(folder)
-        if lock is not None:
-            os.close(lock)
-            found.append(folder)
-    return found
 
 
 def _present(target: Path) -> list[str]:

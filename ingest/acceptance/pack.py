@@ -295,12 +295,6 @@ def steps_of_terms() -> Mapping[str, str]:
     return dict(zip(parts[1::2], (part.strip() for part in parts[2::2]), strict=True))
 
 
-def _reads(made: Acceptance) -> AcceptanceTest | None:
-    """The test of fio with the highest rate of reads, which steps of terms run again; None without one."""
-    found = [test for test in made.tests if test.tool == "fio" and [load.operation for load in test.loads] == ["read"]]
-    return max(found, key=lambda test: test.loads[0].threshold, default=None)
-
-
 def _named(made: Acceptance, term: MandatoryTerm) -> AcceptanceTest | None:
     """The test of the line that a term's verification names, else the first test of the folder."""
     lines = [f"R-{name[2:]}" for name in NAMED_TEST.findall(term.verification)]
@@ -331,9 +325,12 @@ def _terms(made: Acceptance) -> Iterator[str]:
     if made.inspected and not made.setting.rehearsal:
         yield from ("", "## Mandatory terms to be inspected", "", "`ingest verdict` lists them, and does not judge them.", "")
         yield from (f"- {term.id}, {markdown(f'{term.name}, {term.value}: {term.verification}')}" for term in made.inspected)
+        # Steps of terms run the test of fio with the highest rate of reads again.
+        alone = [test for test in made.tests if test.tool == "fio" and [load.operation for load in test.loads] == ["read"]]
+        reads = max(alone, key=lambda test: test.loads[0].threshold, default=None)
         for term in made.inspected:
             steps = steps_of_terms().get(term.id, "")
-            reads, again_run = _reads(made), _named(made, term)
+            again_run = _named(made, term)
             if steps and (reads is not None or "@reads@" not in steps) and (again_run is not None or "@script@" not in steps):
                 again = {} if reads is None else {"reads": reads.id, "line": reads.requirement}
                 again |= {} if again_run is None else {"script": _script(again_run), "test": again_run.id}

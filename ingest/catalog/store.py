@@ -296,7 +296,7 @@ class Catalog:
         self._frame = {name: state_of(name) for name in (str(folder / place) for folder in self.folders for place in places)}
 
     def looked_at(self, path: str | Path) -> bool:
-        """Whether a file of the folders is as it was read: each call looks once; all that was read is forgotten if it changed.
+        """Whether a file of the folders is as it was read: each call looks once; if it changed, all but earlier answers forget.
 
         A file that was not read before is; its state is noted, and what is being made rests on it.
         """
@@ -309,8 +309,9 @@ class Catalog:
         if name not in self._states:
             self._states[name] = state_of(name)
         elif stamp_of(name) != self._states[name]:
-            for kept in (self._entries, self._rates, self.memory):
-                kept.clear()
+            fresh: dict[str, Any] = {"_entries": {}, "_rates": {}, "memory": {}}
+            for one in (self, self._base or self):
+                one.__dict__.update(fresh)
             self._states[name] = state_of(name)
             return False
         return True

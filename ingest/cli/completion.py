@@ -214,7 +214,10 @@ def ids(kind: str, folders: Sequence[Path]) -> list[str]:
     for folder in reversed(folders):
         with suppress(OSError):
             found |= {one[:-5]: folder / name / one for one in os.listdir(folder / name) if one.endswith(".yaml")}
-    return sorted(one for one, path in found.items() if not family or _family(path) == family)
+    line = re.compile(rf"^family: *{re.escape(family)}(?!\S)", re.MULTILINE)
+    return sorted(
+        one for one, path in found.items() if not family or line.search(path.read_text(encoding="utf-8", errors="replace"))
+    )
 
 
 def aliases(kind: str, folders: Sequence[Path]) -> list[str]:
@@ -227,11 +230,6 @@ def aliases(kind: str, folders: Sequence[Path]) -> list[str]:
             listed = yaml.load((folder / "aliases.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
             found |= {str(one) for one in listed.get(kind, ())}
     return sorted(found)
-
-
-def _family(path: Path) -> str:
-    match = re.search(r"^family: *(\S+)", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
-    return match[1] if match else ""
 
 
 def _paths(site: object) -> Iterator[str]:

@@ -212,16 +212,11 @@ def more_than(text: str, required: str = "", closed: bool = True, stated: bool =
     """
     own = {word.rstrip("s") for word in _WORD.findall(required.lower().replace("-", " "))}
     words = [*_WORD.finditer(text)]
-    more = [word for word in words if not (word[0].lower().rstrip("s") in own or _is_plain(word[0]))]
+    # A plain word, or each part of a compound, confirms, belongs to a confirmation, or is a unit.
+    plain = tuple(known.fullmatch for known in (CONSENTS, STATEMENTS, PLAIN_WORDS, _UNIT_WORD))
+    more = [word for word in words if word[0].lower().rstrip("s") not in own]
+    more = [word for word in more if not all(any(one(part) for one in plain) for part in re.split("[-'’]", word[0]))]
     if not closed and len(more) <= len(words) / (MOST_UNKNOWN_STATED if stated else MOST_UNKNOWN):
         near = QUALIFIES_NEXT if stated else QUALIFIES
         more = [word for word in more if near.search(text[: word.start()]) or SCOPE.match(text, word.end())]
     return f"says more: {_quoted([word[0] for word in more])}" if more else ""
-
-
-def _is_plain(word: str) -> bool:
-    """Whether a word, or each part of a compound, confirms, belongs to a confirmation, or is a unit."""
-    return all(
-        any(known.fullmatch(part) for known in (CONSENTS, STATEMENTS, PLAIN_WORDS, _UNIT_WORD))
-        for part in re.split("[-'’]", word)
-    )

@@ -215,20 +215,15 @@ def _meant(found: str, keys: Sequence[str], known: Sequence[str]) -> str:
     section, word = section_of(keys), found.lower().replace("-", "_")
     meant = synonyms().get(section, {}).get(word, "")
     if not meant and not nearest(found, known):
-        meant = _elsewhere(section, word)
+        # The one key of that name below the section, else beside it, as seen from there.
+        named = [path for path in _paths() if path.endswith(f".{word}")]
+        inside = [path for path in named if path.startswith(f"{section}." if section else "")]
+        near = inside or [path for path in named if path.split(".")[0] == section.split(".")[0]]
+        meant = near[0].removeprefix(f"{section}.") if len(near) == 1 else ""
     if meant in ("", found):
         return f", {expected_key(found, known)}"
     key, _, note = meant.partition(": ") if "{" not in meant else (meant, "", "")
     return f"; did you mean '{key}'{f' ({note})' if note else ''}?"
-
-
-def _elsewhere(section: str, word: str) -> str:
-    """The one key of that name below a section, else beside it, as seen from there; empty where there is not one."""
-    inside = [path for path in _paths() if path.endswith(f".{word}") and path.startswith(f"{section}." if section else "")]
-    if len(inside) == 1:
-        return inside[0].removeprefix(f"{section}.")
-    near = [path for path in _paths() if path.endswith(f".{word}") and path.split(".")[0] == section.split(".")[0]]
-    return near[0] if len(near) == 1 and not inside else ""
 
 
 @cache

@@ -134,8 +134,7 @@ class Estimate(Answer, Frozen, kw_only=True):
         """The results of every evidence level that exists, for comparison: few who ask in a loop read them."""
         found, fixed = self.evidence, self.evidence.fixed
         plain = {name: item for name, item in fixed.items() if name not in OUTCOMES}
-        # What users give changes the level in use.
-        pairs = [(found.level, fixed), *((one, plain) for one in found.others())]
+        pairs = [(found.level, fixed), *((one, plain) for one in found.others())]  # what users give changes the level in use
         return tuple(
             (one, _results(Quantities({**found.common, **one.given, **given}), self.clients)[0]) for one, given in pairs
         )

@@ -116,7 +116,13 @@ def _deepspeed(ranks: RankLayout, content: CheckpointContent, _: int, model: Arc
         whole = weights if ranks.zero_stage else weights + content.optimizer
         holds = "weights" if ranks.zero_stage else "weights and optimizer states"
         if ranks.expert > 1:
-            experts, share = _experts(ranks, model)
+            if model is None:
+                why = ": experts have files of their own in this layout, expected a config.json to count them"
+                raise option_error("expert_parallel", why)
+            experts = sum(one.count * one.shape[0] for one in model.weights if one.kind == "router" and len(one.shape) == 2)
+            if not experts:
+                raise option_error("expert_parallel", f": found {ranks.expert}, expected 1: {model.id} has no experts")
+            share = expert_share(model)
             name = "layer_L_expert_E_mp_rank_M_model_states.pt"
             rows.append(row(name, experts * ranks.tensor, share * weights, "weights of experts", where))
             whole -= share * weights
@@ -136,17 +142,6 @@ def _deepspeed(ranks: RankLayout, content: CheckpointContent, _: int, model: Arc
         assumed = "expert files hold what is not in the ZeRO partitions"
         rows.append(row(name, ranks.expert * ranks.shards, INDEX_BYTES, "state of experts", place, assumed))
     return [*rows, row("latest, zero_to_fp32.py", 2, INDEX_BYTES, "tag, script", where)]
-
-
-def _experts(ranks: RankLayout, model: Architecture | None) -> tuple[int, float]:
-    """Experts over all layers, which have files of their own, and their share of the parameters."""
-    if model is None:
-        why = ": experts have files of their own in this layout, expected a config.json to count them"
-        raise option_error("expert_parallel", why)
-    found = sum(row.count * row.shape[0] for row in model.weights if row.kind == "router" and len(row.shape) == 2)
-    if not found:
-        raise option_error("expert_parallel", f": found {ranks.expert}, expected 1: {model.id} has no experts")
-    return found, expert_share(model)
 
 
 def check_division(model: Architecture, tensor: int, pipeline: int, expert: int = 1) -> None:

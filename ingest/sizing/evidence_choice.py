@@ -117,8 +117,7 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
     if gpu is not None and (top := peak_of(gpu, precision)) is not None:
         common = {"peak_flops_per_gpu": top, **common}
     everything = {**common, **by_user(job.settings)}
-    flops = everything.get("flops_per_sample")
-    ladder = Ladder(job, own, model is own, rates, gpu, protocol, everything, flops, catalog, precision, size)
+    ladder = Ladder(job, own, model is own, rates, gpu, protocol, everything, precision, size)
     level = ladder.first
     if job.precision is None and rates is not None and gpu is not None and level.basis in ("measured", "transferred"):
         level = _with_slower(level, rates, gpu, precision, job.protocol, size)
@@ -278,15 +277,13 @@ class Ladder(Frozen):
     gpu: Gpu | None
     protocol: str | None
     known: Mapping[str, Input]  # the inputs that all levels have, with those of the user
-    flops: Input | None  # those of a sample
-    catalog: Catalog
     precision: str
     size: float | None
 
     @cached_property
     def own(self) -> EvidenceLevel | None:
         """The rate as the user gives it: samples/s, achieved FLOP/s, or a share of the peak. Raises UsageError: above it."""
-        job, flops, own = self.job, self.flops, None
+        job, flops, own = self.job, self.known.get("flops_per_sample"), None
         rate = job.numbers.get("samples_per_second")
         if rate is not None or GIVEN_RATES & job.settings.keys():
             given = {} if rate is None else {RATE: Input(rate, origin="user")}
@@ -322,12 +319,13 @@ class Ladder(Frozen):
     @cached_property
     def levels(self) -> list[EvidenceLevel]:
         """All that exist. Raises as `first`."""
-        own, job, level = self.own, self.job, self.level
+        own, job, level, flops = self.own, self.job, self.level, self.known.get("flops_per_sample")
         rungs = [level("measured"), level("emulated", few=True), level("transferred"), level("efficiency", few=True)]
-        if _is_recalled(rungs[2], RATE) and _is_recalled(rungs[3], "model_flops_utilization"):
+        known = ((rungs[2], RATE), (rungs[3], "model_flops_utilization"))
+        if all(one is not None and one.given[name].grade == "assumed" for one, name in known):
             # Of evidence of equal grade, that on this GPU comes first.
             rungs[2:] = [rungs[3], rungs[2]]
-        rungs.append(evidence_ladder.peak(self.gpu, self.precision, self.flops) if self.gpu is not None else None)
+        rungs.append(evidence_ladder.peak(self.gpu, self.precision, flops) if self.gpu is not None else None)
         found = [one for one in rungs if one is not None and (self.of_model or RATE not in one.given)]
         if job.protocol:
             # A protocol names measurements: the levels without any answer only when they are requested.
@@ -338,15 +336,15 @@ class Ladder(Frozen):
             found = _with_other_gpus(found, partial(level, "transferred", few=True))
         wanted = [one for one in found if one.basis == job.basis or (job.basis == "auto" and one.basis != "peak")]
         if not wanted:
-            raise _no_evidence(job, self.rates, self.gpu, self.precision, self.flops)
+            raise _no_evidence(job, self.rates, self.gpu, self.precision, flops)
         return [*wanted, *(one for one in found if one not in wanted)]
 
     def level(self, basis: str, few: bool = False) -> EvidenceLevel | None:
         """A level at the size of the job, or on a few nodes: a site asks for the same ones many times."""
-        rates, gpu, precision, flops, protocol = self.rates, self.gpu, self.precision, self.flops, self.protocol
+        rates, gpu, precision, protocol = self.rates, self.gpu, self.precision, self.protocol
         if rates is None or gpu is None:
             return None
-        size = None if few else self.size
+        flops, size = self.known.get("flops_per_sample"), None if few else self.size
 
         def made() -> EvidenceLevel | None:
             if basis == "efficiency":
@@ -367,10 +365,6 @@ def _below(top: EvidenceLevel | None, level: EvidenceLevel | None) -> EvidenceLe
     rate, most = level.given[RATE], MOST_OF_PEAK * _rate(top)
     ends = {name: min(end, most) for name in ("value", "low", "high") if (end := getattr(rate, name)) is not None}
     return level._replace(given={RATE: rate._replace(**ends)})
-
-
-def _is_recalled(level: EvidenceLevel | None, name: str) -> bool:
-    return level is not None and level.given[name].grade == "assumed"
 
 
 def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[], EvidenceLevel | None]) -> list[EvidenceLevel]:

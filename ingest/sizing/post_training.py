@@ -349,7 +349,12 @@ def post_training(
     if not given.get("rollout_hosts", EXACT).value and "rl_step_seconds" not in given and "rollout_token_rate" in given:
         why = ": found tokens per second of a rollout host and no such host, expected the time of a step"
         raise UsageError(Message(Option("tokens_per_second"), why, supply=("step_time",)))
-    saved = _saved(asked, given, settings, catalog, owner)
+    # The checkpoints of the trainer, of one model that it trains.
+    saving = {"model": asked["model"], "optimizer": asked.get("optimizer"), "interval": asked.get("interval")}
+    saving["gpus"] = int(given["trainer_gpus"].value) if "trainer_gpus" in given else None
+    sizes = {name: value for name, value in settings.items() if name in ("parameters", "trainable_parameters")}
+    stated = {name: one for name, one in saving.items() if one is not None or name == "model"}
+    saved = saved_checkpoints(stated, sizes, catalog, owner=owner, relaxed=True)
     adapters = saved.known.value("trainable_parameters") < saved.known.value("parameters")
     if given["changed_share"].origin == "default" and (adapters or (precision, width) != ("bf16", MEASURED_WIDTH)):
         if publish == "delta":
@@ -458,17 +463,6 @@ def routing_bytes(size: ModelSize) -> Input:
     chosen = max(round(number * row.active / row.count) for row in rows)
     width = 1 if number <= EXPERTS_IN_A_BYTE else 2
     return derived(float(layers * chosen * width), f"{layers} layers, {chosen} of {number} experts, {width} B each")
-
-
-def _saved(
-    asked: Mapping[str, Any], given: Mapping[str, Input], settings: Mapping[str, float], catalog: Catalog, owner: str
-) -> SavedCheckpoints:
-    """The checkpoints of the trainer, of one model that it trains."""
-    saving = {"model": asked["model"], "optimizer": asked.get("optimizer"), "interval": asked.get("interval")}
-    saving["gpus"] = int(given["trainer_gpus"].value) if "trainer_gpus" in given else None
-    sizes = {name: value for name, value in settings.items() if name in ("parameters", "trainable_parameters")}
-    return saved_checkpoints({name: one for name, one in saving.items() if one is not None or name == "model"}, sizes, catalog,
-                             owner=owner, relaxed=True)  # fmt: skip
 
 
 def _unused(

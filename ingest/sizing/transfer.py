@@ -86,7 +86,14 @@ def transferred(
     cells = rates.seen
     seen = [one for one in related if any(name != model.id for name, _ in cells.get((one.rate.protocol, gpu.id), {}))]
     used = seen or related or found
-    means = protocol_means(used)
+    groups: dict[str, list[Transfer]] = {}
+    for one in used:
+        groups.setdefault(one.rate.protocol, []).append(one)
+    # The weighted geometric mean of each protocol.
+    means = {
+        name: math.exp(sum(one.weight * math.log(one.value) for one in group) / sum(one.weight for one in group))
+        for name, group in groups.items()
+    }
     value, _ = typical(rates, means)
     tier = tier_of(used, _why_far(model, gpu, used, related, seen))
     # Beyond the sizes of the sources it is as uncertain as the rates there.
@@ -180,17 +187,6 @@ def _seen_ratios(rates: PublishedRates, gpu: Gpu, source: Gpu, protocol: str, ra
             found.setdefault(name, []).append(rate / there[name, precision] * ratio / factors[1])
     # Of each model the geometric mean.
     return {name: math.exp(sum(map(math.log, ratios)) / len(ratios)) for name, ratios in found.items()}
-
-
-def protocol_means(transfers: Sequence[Transfer]) -> dict[str, float]:
-    """Return the weighted geometric mean of each protocol."""
-    groups: dict[str, list[Transfer]] = {}
-    for transfer in transfers:
-        groups.setdefault(transfer.rate.protocol, []).append(transfer)
-    return {
-        protocol: math.exp(sum(t.weight * math.log(t.value) for t in group) / sum(t.weight for t in group))
-        for protocol, group in groups.items()
-    }
 
 
 def tier_of(transfers: Sequence[Transfer], why_far: str = "") -> Tier:

@@ -57,13 +57,17 @@ class Field(NamedTuple):
         # The value in force where the box is empty, as help states it.
         is_stated = declared is not None and "{default}" in declared.help and self.kind != "choice"
         choices = ("", "yes") if flag else (*([] if self.start else [""]), *words) if words else ()
+        # What help says first; nothing where it repeats the label.
+        text = declared.text if declared is not None and self.kind != "choice" else ""
+        first = re.split(r"[;:]|, or (?:the JSON|a YAML)", text)[0].removesuffix(".") + "."
+        repeats = first == "." or (first.lower().startswith(label.lower()) and len(first) < len(label) + 16)
         found = {
             "name": self.name,
             "label": label,
             "kind": self.kind,
             "default": self.start,
             "usual": str(usual) if usual and not self.stated else "",
-            "help": _first_clause(declared.text, label) if declared is not None and self.kind != "choice" else "",
+            "help": "" if repeats else first,
         }
         if quantity and self.kind == "number":
             found["unit"] = {"1": ""}.get(unit_of(quantity), "")
@@ -84,13 +88,6 @@ class Field(NamedTuple):
             "yields": self.yields,
         }
         return {**found, **{name: item for name, item in optional.items() if item}}
-
-
-def _first_clause(text: str, label: str) -> str:
-    """What help says first; nothing where it repeats the label."""
-    first = re.split(r"[;:]|, or (?:the JSON|a YAML)", text)[0].removesuffix(".") + "."
-    repeats = first.lower().startswith(label.lower()) and len(first) < len(label) + 16
-    return "" if repeats or first == "." else first
 
 
 #: The function of each tab, whose options its inputs in `forms.yaml` are.
