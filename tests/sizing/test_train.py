@@ -90,7 +90,7 @@ def test_a_run_that_makes_no_progress_has_no_duration(run, mtti, code):
         ({"stall": "100%"}, "--stall: found 1"),
         ({"model": "resnet50", "achieved": None}, "not counted in tokens"),
         ({"pue": 0.9}, "--pue: found 0.9"),
-        ({"model": "nnunet-3d", "achieved": None, "tokens": None, "samples": 9}, "--set goodput=SHARE"),
+        ({"model": "bevformer", "achieved": None, "tokens": None, "samples": 9}, "--set goodput=SHARE"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(options, words):
