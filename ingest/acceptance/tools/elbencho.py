@@ -47,7 +47,7 @@ def job_files(task: Task) -> dict[str, str]:
     if not load.on_data:
         removing = f"elbencho {hosts}-t 1 -F {paths}"
         return own_script(task, "elbencho", [*repeated(task, ".json", [run]), removing])
-    fill = f"elbencho {hosts}-t {USUAL_THREADS} -s {each} --direct -w -b {task.fill_bytes} --label fill.fill{RANDOM} {paths}"
+    fill = f"elbencho {hosts}-t {USUAL_THREADS} -s {each} --direct -w -b {task.fill_bytes()} --label fill.fill{RANDOM} {paths}"
     runs = repeated(task, ".json", [run], drops=True)
     if task.rehearsal:
         return own_script(task, "elbencho", [fill, *runs])

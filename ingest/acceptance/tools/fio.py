@@ -219,10 +219,16 @@ def _fill(task: Task) -> str:
         ] or [written]
     else:
         # Outside a rehearsal all loads read the files of one data set.
-        common = {"ioengine": "psync", "rw": "write", "bs": task.fill_bytes, "file_service_type": "sequential"}
+        # In a rehearsal the files of each load are whole requests of its own fill; fio would leave out the rest of others.
+        common = {"ioengine": "psync", "rw": "write", "file_service_type": "sequential"}
         jobs = [(one, one.threads if data is None else data.files // FILES_PER_THREAD) for one in task.on_data]
         sections = [
-            {**_filled(one, task), **common, "numjobs": 1 if one.files == "shared" else number}
+            {
+                **_filled(one, task),
+                **common,
+                "bs": task.fill_bytes(*(() if data else (one,))),
+                "numjobs": 1 if one.files == "shared" else number,
+            }
             for one, number in (jobs if data is None else jobs[:1])
         ]
     return section("global", SHARED) + "".join(section("fill", one) for one in sections)

@@ -54,7 +54,7 @@ def job_files(task: Task) -> dict[str, str]:
         return own_script(task, "ior", [start, *repeated(task, ".txt", [label, run])])
     name = task.data_name if task.rehearsal or load.files == "shared" else f"data-{load.threads}"
     order = "-z " if load.pattern == "random" else ""
-    fill = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" -w -e -t {task.fill_bytes}'
+    fill = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" -w -e -t {task.fill_bytes()}'
     how = "-r -C" if load.operation == "read" else "-w -E -e"  # -E: over the blocks of the file that is there
     run = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" {how} {order}-t {load.io_bytes} {timed} {output}'
     runs = repeated(task, ".txt", [label, run], drops=True)

@@ -45,10 +45,9 @@ class Task:
         held = "acceptance_dataset_bytes_per_client" if load.on_data else "written_bytes_per_client"
         return file_bytes(given, count, solve(held, given) * clients)
 
-    @property
-    def fill_bytes(self) -> int:
-        """Bytes of a request of the fill, which is a multiple of the largest request of the test."""
-        largest = max(one.io_bytes or 1 for one in self.loads)
+    def fill_bytes(self, *loads: Load) -> int:
+        """Bytes of a request of the fill, which is a multiple of the largest request of loads: of all without any."""
+        largest = max(one.io_bytes or 1 for one in loads or self.loads)
         return int(solve("fill_request_bytes", {**self.given, "aligned_io_bytes": largest}))
 
     def benchmark(self, accelerators: Num, batch: Num, record_bytes: Num) -> Mapping[str, Num]:
