@@ -169,7 +169,9 @@ def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = 
     spoken = "" if of_catalog and (len(said) < 3 or plain in _COMPARING) and " " not in word else in_words(said)
     if meant := spoken or of_catalog or next(iter(called), ""):
         return f"no such command '{word}'; did you mean 'ingest {meant}'?"
-    return f"no such command {brief(word)}{nearest(word, known) or '; `ingest --help` lists them'}"
+    having = [f"`ingest {one}`" for one in known if any(f"--{plain}" in each.opts for each in command_of(one).params)]
+    options = f"; {listed(having, MOST_OTHERS)} {'has' if len(having) == 1 else 'have'} --{plain}" if having else ""
+    return f"no such command {brief(word)}{nearest(word, known) or options or '; `ingest --help` lists them'}"
 
 
 def in_words(words: Sequence[str], asked: str = "") -> str:
