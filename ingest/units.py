@@ -224,7 +224,7 @@ def parse(written: object, unit: str, what: str) -> float:
                 whole += "; the kind of the GPU goes to --gpu" if unit == "GPU" else ""
                 raise UsageError(f"{what}: found {brief(written)}, expected {whole}") from None
             expected = "" if "; did" in str(error) else f", {_example(unit)}"
-            expected = f"; a range is {match[1]}..{suffix[1:]}" if re.fullmatch("-[0-9]+", suffix) else expected
+            expected = f"; a range is {match[1]}..{suffix[1:]}" if re.fullmatch("[-:][0-9]+", suffix) else expected
             if suffix in NEWSPAPER and unit in (*BILLIONS, "1"):
                 expected = f"; did you mean '{match[1]}{suffix[0].upper()}'?"
             raise UsageError(f"{what}: {brief(written)} has an {error}{expected}") from None

@@ -57,9 +57,8 @@ def list_(kind: str | None, matching: str, form: str | None, output: Sequence[st
     formats, decoders, layouts or architectures. WORD keeps entries whose names have it: `ingest catalog list models qwen`, or
     of all kinds `ingest catalog list qwen`.
     """
-    if kind and not matching and not kind_named(kind) and not nearest(kind, commands.LISTED):
-        kind, matching = None, kind
-    hand_over(commands.list(kind, matching, catalogs=catalogs), form, output)
+    word = kind if kind and not matching and not kind_named(kind) and not nearest(kind, commands.LISTED) else None
+    hand_over(commands.list(None if word else kind, word or matching, catalogs=catalogs), form, output)
 
 
 @command.command("show")

@@ -161,34 +161,15 @@ def _calibrate(function: Function, observations: tuple[str, ...], form: str | No
 
 #: command -> what it asks
 COMMANDS: dict[str, Asked] = {
-    "bw": Asked(
-        parts=(model_argument, options_of, output_options),
-        run=lambda _, **options: show_bandwidth(**options),
-    ),
+    **dict.fromkeys(("checkpoint", "goodput", "train", "feed", "offload"), Asked()),
+    "bw": Asked(parts=(model_argument, options_of, output_options), run=lambda _, **options: show_bandwidth(**options)),
     "model": Asked(
-        parts=(_word("source", "ID|config.json|FOLDER", required=False), options_of, output_options),
-        without=("source",),
+        parts=(_word("source", "ID|config.json|FOLDER", required=False), options_of, output_options), without=("source",)
     ),
-    "memory": Asked(
-        needs=("model_state_bytes_per_gpu", "gpus_to_hold"),
-    ),
-    "checkpoint": Asked(),
-    "goodput": Asked(),
-    "rl": Asked(
-        parts=(model_alone, options_of, explain_option, output_options),
-    ),
-    "train": Asked(),
-    "feed": Asked(),
-    "offload": Asked(),
-    "sweep": Asked(
-        parts=(_word("axes", "NAME=RANGE…", required=False), options_of, output_options),
-        without=(),
-        run=_sweep,
-    ),
-    "explain": Asked(
-        parts=(_word("name"), model_argument, options_of, output_options),
-        book=None,
-    ),
+    "memory": Asked(needs=("model_state_bytes_per_gpu", "gpus_to_hold")),
+    "rl": Asked(parts=(model_alone, options_of, explain_option, output_options)),
+    "sweep": Asked(parts=(_word("axes", "NAME=RANGE…", required=False), options_of, output_options), without=(), run=_sweep),
+    "explain": Asked(parts=(_word("name"), model_argument, options_of, output_options), book=None),
     "measure": Asked(
         parts=(
             _word("paths", "PATH…"),
@@ -221,19 +202,13 @@ COMMANDS: dict[str, Asked] = {
         without=("format",),
         run=_dataset,
     ),
-    "vectors": Asked(
-        parts=(options_of, explain_option, output_options),
-        without=(),
-    ),
+    "vectors": Asked(parts=(options_of, explain_option, output_options), without=()),
     "diff": Asked(
         parts=(_word("before", "BEFORE.json"), _word("after", "AFTER.json"), output_options),
         book=None,
         cautions=attrgetter("notes"),
     ),
-    "report": Asked(
-        parts=(_word("site", "SITE.yaml"), options_of, detail_options),
-        run=_report,
-    ),
+    "report": Asked(parts=(_word("site", "SITE.yaml"), options_of, detail_options), run=_report),
     "accept": Asked(
         parts=(
             _word("plan", "SITE.yaml|plan.json", required=False),
@@ -260,23 +235,12 @@ COMMANDS: dict[str, Asked] = {
         ),
         run=_verdict,
     ),
-    "validate": Asked(
-        parts=(_word("name", "[SET]", required=False), options_of, output_options),
-        book=None,
-    ),
-    "measure-storage": Asked(
-        parts=(_word("path", "PATH"), options_of, output_options),
-        book=None,
-    ),
+    "validate": Asked(parts=(_word("name", "[SET]", required=False), options_of, output_options), book=None),
+    "measure-storage": Asked(parts=(_word("path", "PATH"), options_of, output_options), book=None),
     "calibrate": Asked(
-        parts=(_word("observations", "OBSERVATION…"), options_of, format_option, detail_options),
-        without=(),
-        run=_calibrate,
+        parts=(_word("observations", "OBSERVATION…"), options_of, format_option, detail_options), without=(), run=_calibrate
     ),
-    "page": Asked(
-        parts=(options_of, detail_options),
-        run=lambda function, **options: tell_written(function(**options).path),
-    ),
+    "page": Asked(parts=(options_of, detail_options), run=lambda function, **options: tell_written(function(**options).path)),
 }
 
 

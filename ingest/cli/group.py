@@ -13,7 +13,8 @@ from typing import Any
 
 import click
 
-from ingest.cli.main import COMMANDS, INTERRUPTED, command_of, later, loaded, overview, refuse, tell
+import ingest
+from ingest.cli.main import COMMANDS, GROUPS, INTERRUPTED, command_of, later, loaded, overview, refuse, tell
 from ingest.cli.output import forget_choices
 from ingest.configuration import forget_configuration
 from ingest.errors import IngestError, UsageError, brief, listed, nearest
@@ -82,27 +83,21 @@ def instead_of(option: str, known: Mapping[str, Collection[str]], value: str = "
 
     written = re.sub("[-_.]", "", option).lower()
     spelt = _spellings(option)
-    word = {"md": "markdown"}.get(written, written)
     if (ours := option.replace("_", "-").lower()) in known:
         return _line(option, ours)
     meant_anywhere = [f"--{one}" for one in _meant(spelt, known)]
     called = [one for one in known if re.sub("-", "", one) in spelt] or [one for one in meant_anywhere if one in known]
     called = called or [one for one in known if "-" in one[2:] and "".join(part[0] for part in one[2:].split("-")) == written]
-    for said in (one for one in (word, *spelt[1:], value.lower()) if not meant_by("little", one)):
+    for said in (one for one in (written, *spelt[1:], value.lower()) if not meant_by("little", one)):
         # Of a value, those alone that the option may mean: `--column text` means no `--input-format text`.
         free = not said.isdigit() and not (called and value)
         taking = [name for name, words in known.items() if said in words and (free or name in called)]
         if taking := [name for name in called if name in taking] or taking:
             return _line(option, "' or '".join(f"{name} {said}" for name in taking[:2]))
     bare = {one.removeprefix("--"): one for one in known}  # two dashes in common make no likeness
-    part = [
-        f"{name} {one}"
-        for one in re.findall("[a-z0-9]{3,}", option)
-        for name, words in known.items()
-        if one in words and f"--{one}" not in known
-    ]
-    if part and not called:
-        return _line(option, part[0])
+    part = [(name, one) for one in re.findall("[a-z0-9]{3,}", option) for name in known if one in known[name]]
+    if not called and (part := [one for one in part if f"--{one[1]}" not in known]):
+        return _line(option, " ".join(part[0]))
     # A word for an option of another command does not mean what is only spelt like it.
     close = [] if meant_anywhere else [bare[one] for one in get_close_matches(option.removeprefix("--"), bare, cutoff=0.7)]
     meaning = called or close or _of_parts(option, known)
@@ -174,7 +169,9 @@ def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = 
     spoken = "" if of_catalog and (len(said) < 3 or plain in _COMPARING) and " " not in word else in_words(said)
     if meant := spoken or of_catalog or next(iter(called), ""):
         return f"no such command '{word}'; did you mean 'ingest {meant}'?"
-    return f"no such command {brief(word)}{nearest(word, known) or '; `ingest --help` lists them'}"
+    having = [f"`ingest {one}`" for one in known if any(f"--{plain}" in each.opts for each in command_of(one).params)]
+    options = f"; {listed(having, MOST_OTHERS)} {'has' if len(having) == 1 else 'have'} --{plain}" if having else ""
+    return f"no such command {brief(word)}{nearest(word, known) or options or '; `ingest --help` lists them'}"
 
 
 def in_words(words: Sequence[str], asked: str = "") -> str:
@@ -232,7 +229,7 @@ def _line_of(command: str, given: dict[str, str], numbers: Sequence[str]) -> str
 
 def _of_catalog(word: str, plain: str, rest: Sequence[str]) -> str:
     """The command for words such as `get gpus`, `describe gpu h100`, `compare ceph weka`, `gpu h100` and `cosmoflow h100`."""
-    words = list(takewhile(lambda one: not one.startswith("-"), rest))
+    words = [*rest]
     if not {"catalog list models", "catalog show"} & {*meant_by("commands", plain)}:
         if not kind_named(word):
             found = kind_named(word, catalog_entry)
@@ -240,14 +237,13 @@ def _of_catalog(word: str, plain: str, rest: Sequence[str]) -> str:
         words = [word, *words]
     named = [one for one in words if not kind_named(one) and "catalog list models" not in meant_by("commands", one)]
     if len(named) > 1 and plain in _COMPARING:
-        kinds = {kind_named(one, catalog_entry) for one in named}
-        together = ",".join(named)
-        compared = {"gpus": f"bw MODEL {together}", "models": f"bw {together} GPU", "corpora": ""}
-        return compared.get(next(iter(kinds)), f"catalog compare {' '.join(named)}") if len(kinds) == 1 or "" in kinds else ""
+        together = {"--gpu": f"bw MODEL {','.join(named)}", "--model": f"bw {','.join(named)} GPU", "--corpus": ""}
+        kinds = {_option_of(one) for one in named}
+        return together.get(min(kinds), f"catalog compare {' '.join(named)}") if len(kinds) == 1 or "--" in kinds else ""
     if named:
         return f"catalog show {named[-1]}"
-    kinds = [*filter(None, map(kind_named, (word, *words)))]
-    return f"catalog list {kinds[0]}" if kinds and words else ""
+    kind = next(filter(None, map(kind_named, (word, *words))), "")
+    return f"catalog list {kind}" if kind and words else ""
 
 
 kind_of, catalog_entry = (later("ingest.catalog.commands", one) for one in ("kind_of", "show"))
@@ -276,11 +272,8 @@ def _respelt(words: Sequence[str]) -> str:
         meant = f"{command} {' '.join(own[1:])} --{flags[0]}" if flags and not meant else meant
     if own and "catalog list models" in meant_by("commands", own[0]) and kind_named(command):
         meant = f"catalog list {kind_named(command)}"
-    return (
-        f"; did you mean 'ingest {' '.join([meant, *behind[len(own) :]])}'?"
-        if meant and meant != " ".join([command, *own])
-        else ""
-    )
+    respelt = meant and meant != " ".join([command, *own])
+    return f"; did you mean 'ingest {' '.join([meant, *behind[len(own) :]])}'?" if respelt else ""
 
 
 def _surplus(words: str, ctx: click.Context | None) -> str:
@@ -383,10 +376,9 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
 
 
 def _computing(name: str) -> list[str]:
-    """The commands that compute a quantity which `bw` does not, and explain it."""
-    asked = ("bw", "checkpoint", "train", "memory", "dataset", "vectors", "offload", "goodput")
-    found = [one for one in asked if name in loaded(f"ingest.sizing.{'bandwidth' if one == 'bw' else one}").QUESTION.names]
-    return [] if "bw" in found else found
+    """The commands about a job or data that compute a quantity."""
+    modules = {one: loaded(ingest._PLACES[one]) for group in ("One job", "Data") for one in GROUPS[group]}
+    return [one for one, module in modules.items() if name in getattr(getattr(module, "QUESTION", None), "names", ())]
 
 
 def _example(ctx: click.Context | None) -> str:
@@ -455,14 +447,13 @@ class Commands(click.Group):
             words = ctx.meta[_WORDS]
             if _MISPLACED.fullmatch(str(error)) and (meant := _respelt(words)):
                 raise UsageError(f"found {brief(' '.join(words[1:]))}{meant}") from None
-            if ctx.invoked_subcommand == "explain" and (others := _computing(words[1])):
-                raise UsageError(
-                    f"`bw` computes no '{words[1]}'; `ingest {others[0]} … --explain {words[1]}` shows it"
-                ) from None
+            if ctx.invoked_subcommand == "explain" and (others := _computing(words[1])) and "bw" not in others:
+                there = f"`ingest {others[0]} … --explain {words[1]}` shows it"
+                raise UsageError(f"`bw` computes no '{words[1]}'; {there}") from None
             said, near, _ = str(error).partition("; did you")
             if refused := _REFUSED.fullmatch(said):
-                own, meant = _taking(refused[2] or refused[3], "refused", opts, refused[1])
-                error.args = (f"{said}{meant}",) if own or not near else error.args
+                sure, meant = _taking(refused[2] or refused[3], "refused", opts, refused[1])
+                error.args = (f"{said}{meant}",) if sure or not near else error.args
             raise in_words_of_command(error, {name.strip("-").replace("-", "_") for name in opts}) from None
 
     def get_help(self, ctx: click.Context) -> str:

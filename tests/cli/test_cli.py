@@ -360,4 +360,4 @@ def test_options_of_other_tools_lead_to_ours():
 def test_guesses_get_an_answer_or_the_line_that_leads_there(run, line, code, said):
     found = run(*line.split())
     assert found.code == code
-    assert said in (found.err if code else found.out)
+    assert said in (found.refusal if code else found.out)

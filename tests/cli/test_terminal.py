@@ -125,33 +125,6 @@ def test_model_and_gpus_are_given_alike_in_every_command(run, forms):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("bw cosmoflow --gpu h100 --gpus 100 --nodes 3", "found 100 with --nodes 3, expected 24: 8 in each node"),
-        ("checkpoint llama3-70b --gpus 100 --nodes 3", "found 100 with --nodes 3, expected 24: 8 in each node"),
-        ("bw cosmoflow --gpu h100 --gpus 100", "found 100, expected a multiple of 8"),
-        ("bw cosmoflow h100 --gpu a100", "GPU: found 'h100' and --gpu a100, expected one of them"),
-        ("bw cosmoflow --gpus 1000", "--gpu is missing, the kind of GPU"),
-        ("bw cosmoflow --gpu h100 --gpus 0.5", "found 0.5, expected a whole number"),
-        ("memory llama3-70b --nodes 1.5", "found 1.5, expected a whole number"),
-        ("bw cosmoflow --model unet3d --gpu h100", "found 'cosmoflow' and --model unet3d, expected one of them"),
-        ("train llama3-70b --tokens 100GB --gpu h100 --gpus 8", "expected token; did you mean '100G', 100,000,000,000"),
-        ("bw cosmoflow --gpu h100 --nodes 1,024", "found '1,024', expected a list such as 1,8,128, or 1024 without commas"),
-        ("plan --new --nodes 64 --gpu h100 --models lama3-70b", "nearest llama3-70b, "),
-        ("plan --new --nodes 64 --gpu h100 --models llama3-70b,llama3-70b", "found a model twice"),
-        ("plan --new --nodes 1 --gpu h100 --models llama3-70b,resnet50", "found 1, expected at least one for each of 2"),
-        ("plan --new --nodes 64", "expected --nodes, --gpu and --models together"),
-        (f"plan {ENTERPRISE} --nodes 4", "without --new"),
-    ],
-)
-def test_contradictions_and_what_no_starter_can_hold_are_refused_in_one_line(run, words, said):
-    done = run(*words.split())
-    assert done.code == 2
-    (line,) = done.err.splitlines()
-    assert said in line
-
-
-@pytest.mark.parametrize(
     "words", [JOB, ("checkpoint", "llama3-8b"), ("catalog", "new", "gpu", "mine")], ids=lambda words: words[0]
 )
 def test_a_written_file_is_named_with_its_size(run, words):

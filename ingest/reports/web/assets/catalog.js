@@ -71,15 +71,15 @@ $.Catalog = (() => {
       return this.made.get(key);
     }
     unknown(kind, name) {
-      const { UsageError, listed, nearest } = $.modules["ingest.errors"];
+      const { UsageError, listed, nearest, unknown } = $.modules["ingest.errors"];
       const singular = { families: "family", corpora: "corpus" }[kind] ?? kind.replace(/s$/, "");
       const known = [...this.ids(kind), ...Object.keys(data.catalogs.aliases[kind] ?? {}), ...(kind === "models" ? data.structures : [])], meant = this.meaning(kind, name);
       if (meant.slice) return new UsageError(`'${name}' is a slice of a GPU, expected the whole GPU: ${[...(meant.possible.length ? meant.possible : meant.near)].join(", ")}`);
       if (meant.possible.length) return new UsageError(`${singular} '${name}' could be ${listed(meant.possible)}: name one`);
       const three = kind === "models" ? this.releases.hint(name) : "", near = nearest(name, known, { gpus: 2, nodes: 2, models: 1 }[kind] ?? 0);
-      const slip = /\d|[/]/.test(name) ? three || near : near || three;
-      if (!slip && meant.near.length) return new UsageError(`unknown ${singular} '${name}', nearest ${[...meant.near].join(", ")}; or give a YAML file`);
-      return new UsageError(`unknown ${singular} '${name}'${slip || `; \`ingest catalog list ${kind}\` lists them, or give a YAML file`}`);
+      if (three && (!near || /\d|[/]/.test(name))) return new UsageError(three);
+      if (!near && meant.near.length) return new UsageError(unknown(`${singular} '${name}'`, meant.near, "a YAML file", "a file"));
+      return new UsageError(`unknown ${singular} '${name}'${near || `; \`ingest catalog list ${kind}\` lists them`}`);
     }
     referred(record, name) { return this.get(record, name); }
     once(key, make) {
