@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -28,7 +28,6 @@ from ingest.cli.options import (
 )
 from ingest.cli.output import QUIET, chosen_option, hand_over, tell_written, warn
 from ingest.errors import IngestError, RequirementNotMet, UsageError, in_one_line
-from ingest.files import table_beside
 from ingest.reports.page import FORMATS
 from ingest.sizing.dataset import USUAL_FORMATS
 from ingest.sizing.explain import Explanation
@@ -44,10 +43,6 @@ sizing_workbook = later("ingest.reports.workbook.small_workbooks", "sizing_workb
 sweep_page = later("ingest.reports.pages.sizing", "sweep_page")
 sweep_workbook = later("ingest.reports.workbook.small_workbooks", "sweep_workbook")
 verdict_workbook = later("ingest.reports.workbook.judged_workbooks", "verdict_workbook")
-
-
-#: The help of each command; `\\b` keeps the lines of a paragraph.
-HELP: Mapping[str, str] = table_beside(__file__, "commands.yaml")
 
 
 class Asked(NamedTuple):
@@ -262,4 +257,4 @@ def command(name: str) -> click.Command:
         run = job_file(name, getattr(module, called))(run)
     for part in reversed(asked.parts):
         run = (options_of(getattr(module, called), *asked.without) if part is options_of else part)(run)
-    return click.command(name, cls=BriefCommand, help=HELP[name].replace("\\b", "\b"))(run)
+    return click.command(name, cls=BriefCommand)(run)

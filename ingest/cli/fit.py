@@ -32,16 +32,6 @@ fit_workbook = later("ingest.reports.workbook.small_workbooks", "fit_workbook")
 @output_options
 @job_file("fit", fit)
 def command(form: str | None, output: Sequence[str], explain: str | None, require: bool, **options: Any) -> None:
-    """Storage systems that meet a need, with bottleneck, headroom and units required.
-
-    The need is a model on its GPUs, the plan of a site, or rates and capacities given as options.
-
-    \b
-    ingest fit cosmoflow h100 --nodes 16
-    ingest fit --model cosmoflow --gpu v100-sxm2 --nodes 1 --gpus-per-node 8 --storage nfs-tcp
-    ingest fit --read-bandwidth 500GB/s --write-bandwidth 300GB/s --capacity 1PB --storage ddn-ai400x2
-    ingest fit site.yaml --storage all --require
-    """
     found = fit(**options)
     if explain is not None:
         if len(found.systems) != 1:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import click
 
 import ingest
+from ingest.cli.options import BriefCommand
 from ingest.engine.question import Argument, arguments_of
 from ingest.errors import IngestError, UsageError, brief, expected_one_of
 from ingest.files import table_beside
@@ -156,14 +157,9 @@ def _inside(text: str, root: Path, name: str) -> None:
         raise UsageError(f"{name}: {brief(text)} lies outside of the folder that this server reads")
 
 
-@click.command("mcp")
+@click.command("mcp", cls=BriefCommand)
 @click.option("--root", default=".", metavar="DIR", show_default=True, help="The folder whose files tools may read.")
 def command(root: str) -> None:
-    """Serve the commands as tools for assistants, on standard input and output (Model Context Protocol).
-
-    \b
-    ingest mcp --root sites
-    """
     import os
 
     import anyio

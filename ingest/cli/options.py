@@ -50,6 +50,8 @@ class DeclaredOption(click.Option):
 
 #: command -> the options that its `--help` lists
 USUAL: Mapping[str, str] = table_beside(__file__, "usual_options.yaml")
+#: The help of each command; `\\b` keeps the lines of a paragraph.
+HELP: Mapping[str, str] = table_beside(__file__, "commands.yaml")
 #: key of a context whose help lists every option
 EVERY_OPTION = "ingest.every_option"
 
@@ -65,7 +67,8 @@ class BriefCommand(click.Command):
     """A command whose `--help` lists its usual options, and `--help-all` every one."""
 
     def __init__(self, name: str | None, **settings: Any) -> None:
-        super().__init__(name, **settings)
+        text = HELP.get(str(name), settings.get("help") or "").replace("\\b", "\b")
+        super().__init__(name, **{**settings, "help": text})
         if name in USUAL:
             several = sum(isinstance(one, click.Option) for one in self.params) + 2  # with the two of help
             self.params.append(
@@ -82,7 +85,8 @@ class BriefCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the options in a help text."""
         usual = USUAL[str(self.name)].split() if self.name in USUAL and EVERY_OPTION not in ctx.meta else None
-        shown = [one for one in self.get_params(ctx) if usual is None or one.name in usual or "--help" in one.opts[-1]]
+        options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+        shown = [one for one in options if usual is None or one.name in usual or "--help" in one.opts[-1]]
         with formatter.section("Options" if usual is None else "Usual options"):
             formatter.write_dl([record for one in shown if (record := one.get_help_record(ctx)) is not None])
 

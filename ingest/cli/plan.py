@@ -50,15 +50,6 @@ def command(
     schema: bool,
     **options: Any,
 ) -> None:
-    """Storage requirements of a site: requirement lines for a tender, each with its derivation.
-
-    \b
-    ingest plan --new -o site.yaml
-    ingest plan --new --nodes 64 --gpu h100 --models llama3-70b,resnet50 -o site.yaml
-    ingest plan site.yaml --check
-    ingest plan site.yaml --explain R-READ-01
-    ingest plan site.yaml --set clusters.main.count=128,256 --format csv
-    """
     if new and schema:
         raise UsageError("--new and --schema are given, expected one of them")
     if new or schema:

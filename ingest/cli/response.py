@@ -13,7 +13,7 @@ import click
 
 from ingest.catalog.yaml_reader import Kind, read_yaml
 from ingest.cli.main import later
-from ingest.cli.options import options_of, output_options
+from ingest.cli.options import BriefCommand, options_of, output_options
 from ingest.cli.output import DOCUMENTS, VERBOSE, chosen_option, hand_over
 from ingest.errors import IngestError, RequirementNotMet
 from ingest.reports.document.page_document import response_document
@@ -31,30 +31,11 @@ WEIGHTS = Kind("weights of targets, such as `R-READ-05: 2`", "ingest response --
 DECISIONS = Kind("decisions on reservations, such as `R-CAP-03: {accept: why}`", "ingest response --help")
 
 
-@click.command("response")
+@click.command("response", cls=BriefCommand)
 @click.argument("offers", nargs=-1, required=True, metavar="OFFER.xlsx…")
 @options_of(response)
 @output_options
 def command(offers: tuple[str, ...], sent: str | None, form: str | None, output: Sequence[str], **options: Any) -> None:
-    """Judge the workbooks that vendors returned: COMPLIES, COMPLIES WITH RESERVATIONS, DOES NOT COMPLY or INCOMPLETE, then line
-    by line.
-
-    A remark that does more than confirm is a reservation, which a person decides on (--decisions).
-
-    Several offers are compared: a column each, with margins, and a score for the targets. A file may end in .xlsx, .docx,
-    .md, .html, .csv, .json or .txt.
-
-    A value that fits in another unit only, such as 540 MB/s for 491 GB/s, is a unit slip: neither met nor missed until the
-    vendor confirms it (--confirmed). Without --sent the requirements are read from the first OFFER, which its vendor may
-    have changed.
-
-    Exits with 3 if a mandatory requirement is missed, partly met, not answered or reserved, or if the requirements differ
-    from those that were sent; for several offers only if none complies.
-
-    \b
-    ingest response offer.xlsx --sent rfp.xlsx
-    ingest response a.xlsx b.xlsx c.xlsx --sent plan.json --weights weights.yaml -o offers.docx
-    """
     for name, kind in (("weights", WEIGHTS), ("decisions", DECISIONS)):
         options[name] = options[name] and _mapping(Path(options[name]), kind)
     with redirect_stdout(StringIO()):  # on which openpyxl reports a style that is not there

@@ -10,7 +10,7 @@ import click
 
 from ingest.accounting.usage import part, usage
 from ingest.cli.main import later
-from ingest.cli.options import options_of, output_options
+from ingest.cli.options import BriefCommand, options_of, output_options
 from ingest.cli.output import DOCUMENTS, hand_over, tell_written
 from ingest.errors import UsageError
 from ingest.files import write_whole
@@ -22,7 +22,7 @@ usage_workbook = later("ingest.reports.workbook.judged_workbooks", "usage_workbo
 SITE_FILES, PART = (".yaml", ".yml"), ".npz"
 
 
-@click.command("site")
+@click.command("site", cls=BriefCommand)
 @click.option("--from", "histories", multiple=True, metavar="HISTORY", help="File or folder of a history, or -. Repeatable.")
 @click.argument("further", nargs=-1, metavar="[HISTORY…]")
 @options_of(usage)
@@ -30,20 +30,6 @@ SITE_FILES, PART = (".yaml", ".yml"), ".npz"
 def command(
     histories: tuple[str, ...], further: tuple[str, ...], form: str | None, output: Sequence[str], **options: Any
 ) -> None:
-    """Site file from what a cluster did: GPUs in use, runs by class, starts, interrupts, bytes.
-
-    HISTORY is what a scheduler recorded: `sacct -P` or `--json`, PBS accounting, the JSON of `kubectl get` pods, jobs or
-    workloads, a table with --columns; also compressed, and folders of daily files. Darshan logs and Lustre's job_stats add
-    bytes. Names of users, jobs and accounts reach no result. A file may end in .yaml (the site file), .docx, .xlsx or
-    .html (a report with charts), .json, .csv, .md or .txt.
-
-    \b
-    ingest site --from sacct.txt -o site.yaml
-    ingest site --from history/ --classes classes.yaml -o site.yaml
-    ingest site --from runs.csv --columns start=began,end=ended,gpus=devices -o usage.docx
-    ingest site --from history/ --part 2/8 -o 2.npz
-    ingest site --merge --from 1.npz 2.npz -o site.yaml
-    """
     sources = (*histories, *further)
     suffixes = {path: Path(path).suffix.lower() for path in output}
     if options["part"]:
