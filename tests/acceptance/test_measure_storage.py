@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import wraps
 
 import pytest
-from conftest import COMMAND, clean_environment, default_signals
+from conftest import COMMAND, clean_environment, default_signals, table
 
 import ingest
 from ingest.acceptance import path_benchmark
@@ -304,22 +304,7 @@ def test_a_path_that_is_no_folder_is_refused(tmp_path, storage, path, message):
         ingest.measure_storage(tmp_path / path)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"size": "1 kB"}, "--size: found 1 kB, expected from 1.049 MB"),
-        ({"size": "1 MiB", "io_size": "1 MiB"}, "one request for each thread"),
-        ({"runtime": "0 s"}, "--runtime: found 0 s"),
-        ({"runtime": "2 days"}, "--runtime: found 2 days"),
-        ({"threads": "2.5"}, "--threads: found 2.5"),
-        ({"threads": 1000}, "--threads: found 1000"),
-        ({"threads": "1..1024*2"}, "--threads: found 512"),
-        ({"threads": "4..1*2"}, "--threads: expected from..to*k"),
-        ({"size": "1 MiB", "threads": "1..8*2", "io_size": "4KiB,1MiB"}, "one request for each thread"),
-        ({"io_size": "1 B"}, "--io-size: found 1 B"),
-        ({"gpu": "h1000"}, "h1000"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), table("acceptance/refused.yaml")["options_that_cannot_be_are_refused"])
 def test_options_that_cannot_be_are_refused(storage, options, message):
     with pytest.raises((UsageError, IngestError)) as refused:
         ingest.measure_storage(storage, **options)

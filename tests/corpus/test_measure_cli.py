@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import clean_environment, default_signals
+from conftest import clean_environment, default_signals, table
 from corpus.made import python_sources, small_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -118,21 +118,7 @@ def test_ctrl_c_prints_what_is_known_and_keeps_the_ledger(tmp_path, small, run):
     assert done.data["results"]["files"]["value"] == 3_000
 
 
-@pytest.mark.parametrize(
-    ("words", "refusal"),
-    [
-        (["nowhere"], "nowhere"),
-        (["."], "found no file"),
-        ([".", "--tolerance", "2"], "--tolerance: found 2"),
-        ([".", "--confidence", "100%"], "--confidence: found 100%"),
-        ([".", "--seed", "x"], "--seed"),
-        ([".", "--sample", "--resume", "l"], "--sample: found with --resume"),
-        ([".", "--tokenizer", "deepsek-v3"], "did you mean 'deepseek-v3'"),
-        ([".", "--input-format", "jsnl"], "did you mean 'jsonl'"),
-        ([".", "--scheduler", "x"], "found no file"),
-        ([], "PATH"),
-    ],
-)
+@pytest.mark.parametrize(("words", "refusal"), table("corpus/refused.yaml")["a_wrong_question_is_one_line"])
 def test_a_wrong_question_is_one_line(tmp_path, words, refusal, run):
     folder = tmp_path / "empty"
     folder.mkdir()

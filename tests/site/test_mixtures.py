@@ -1,6 +1,7 @@
 """Mixtures of data sets by weight, and samples of several parts; expected values by hand."""
 
 import pytest
+from conftest import table
 
 import ingest
 from ingest.errors import IngestError
@@ -81,24 +82,8 @@ def test_an_epoch_of_a_mixture_is_all_samples_of_its_data_sets():
     assert job_of(nested)["sample_bytes"] == pytest.approx(((100_400 + 3 * 16_384) / 4 + 16_384) / 2)
 
 
-@pytest.mark.parametrize(
-    ("mixture", "more", "words"),
-    [
-        ({"mix": {"pears": 1}}, {}, "did you mean 'pairs'"),
-        ({"mix": {"pairs": 0}}, {}, "expected a number above 0"),
-        ({"mix": {}}, {}, "mix"),
-        ({"mix": {"pairs": 1}, "by": "bytes"}, {}, "samples"),
-        ({"mix": {"pairs": 1}, "by": "tokens"}, {}, "bytes per token are not known"),
-        ({"mix": {"raw": 1}}, {"raw": {"bytes": "1 TB"}}, "bytes per sample are not known, expected `samples` of raw"),
-        ({"mix": {"pairs": 1}, "bytes": "1 TB"}, {}, "bytes and mix"),
-        ({"mix": {"mixture": 1}}, {}, "cyclic"),
-        ({"bytes": "1 TB", "by": "tokens"}, {}, "expected `mix` with it"),
-        ({"samples": 3, "sample_bytes": 1, "parts": {"audio": {"seconds": 1, "bytes_per_second": 1}}}, {}, "already given"),
-        ({"samples": 3, "parts": {"audio": {"seconds": 1}}}, {}, "bytes_per_second"),
-        ({"bytes": 3, "parts": {"audio": {"seconds": 1, "bytes_per_second": 1}}}, {}, "expected `samples`"),
-    ],
-)
-def test_a_mixture_that_cannot_be_is_refused_in_one_line(mixture, more, words):
+@pytest.mark.parametrize(("mixture", "more", "words"), table("site/refused.yaml")["a_mixture_that_cannot_be_is_refused"])
+def test_a_mixture_that_cannot_be_is_refused(mixture, more, words):
     with pytest.raises(IngestError, match=words) as refused:
         planned(mixture, **more)
     assert len(str(refused.value)) < 300

@@ -46,24 +46,7 @@ JOB = {"cluster": "main", "model": "resnet50", "nodes": 2}
 SITE = {"clusters": {"main": {"node": "dgx-h100", "count": 8}}, "jobs": {"a": JOB}}
 
 
-@pytest.mark.parametrize(
-    ("setting", "words"),
-    [
-        ("clusters.main.cuont=9", "--set clusters.main.cuont: unknown key 'cuont' under clusters.main"),
-        ("clusters.main.count.more=9", "unknown key 'more'"),
-        ("clusters", "expected PATH=VALUE"),
-        ("jobs.a.nodes=64", "--set jobs.a.nodes: found 64, expected at most the 8 nodes"),
-        ("jobs.a.nodes=two", "--set jobs.a.nodes: found 'two'"),
-        ("jobs.b.nodes=1", "--set jobs.b.nodes: unknown name 'b' under jobs, expected one of a"),
-        ("clusters.mian.count=9", "unknown name 'mian' under clusters, expected one of main; did you mean 'main'?"),
-        ("jobs.a.share={low: 1", "--set jobs.a.share: found '{low: 1', expected a range"),
-        ("jobs.a.share={low: 20%, high: 30%}", "--set jobs.a.share: 'typical' is missing"),
-        ("jobs.a.growth.bandwidth=1e300", "--set jobs.a.growth.bandwidth: found 1e300, expected"),
-        ("name=a\x00b", "--set name: found 'a\\x00b', expected text without control characters"),
-        ("years=99", "--set years: found 99, expected a number up to 30"),
-        ("jobs.a.nodes=1..1000000", "scenarios, expected at most 1,000"),
-    ],
-)
+@pytest.mark.parametrize(("setting", "words"), table("site/refused.yaml")["a_setting_that_cannot_be"])
 def test_a_setting_that_cannot_be(setting, words):
     with pytest.raises(IngestError) as refusal:
         ingest.plan(SITE, set=[setting], samples=0)

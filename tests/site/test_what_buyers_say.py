@@ -234,7 +234,7 @@ LINES = [
     (3, "dgx-h100'?"),
     (4, "did you mean 'count'?"),
     (6, "did you mean 'main'?"),
-    (6, "nearest resnet50;"),
+    (6, "nearest resnet50,"),
     (6, "did you mean 'epochs'?"),
     (7, "found 64, expected at most the 8 nodes of main"),
     (7, "jobs.other.checkpoint.waste: found 200%, expected a number above 0"),

@@ -5,6 +5,7 @@ import io
 import json
 
 import pytest
+from conftest import table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -329,30 +330,7 @@ def test_what_is_refused(options, message):
 OWN = 'sources: {my-source: {title: "Mine"}}\nname: mine\n'
 
 
-@pytest.mark.parametrize(
-    ("kind", "content", "message"),
-    [
-        (
-            "formats",
-            "holds: [tokens]\nrecord: docment\n",
-            "record: found 'docment', expected one of document, sequence, sample",
-        ),
-        ("formats", "holds: [tokens]\nrecord: docment\n", "did you mean 'document'?"),
-        ("formats", "holds: tokens\nrecord: document\n", "holds: found 'tokens', expected a list of text"),
-        ("formats", "holds: [tokens]\n", "'record' is missing"),
-        ("formats", "holds: [tokens]\nrecord: document\ncompressed_shares: {words: 1}\n", "unknown key 'words'"),
-        ("corpora", "holds: sampels\n", "expected one of tokens, text, samples; did you mean 'samples'?"),
-        ("corpora", "holds: tokens\npipeline: fineweeb\n", "unknown pipeline 'fineweeb'"),
-        ("corpora", "holds: tokens\ntokens: {value: 1, unit: B, source: my-source, grade: measured}\n", "'1 B' is in B"),
-        ("corpora", "holds: tokens\ntokens: {value: 1, unit: token, grade: measured}\n", "no source, no load"),
-        ("pipelines", "input: a\n", "'output' is missing"),
-        (
-            "pipelines",
-            "input: a\noutput: b\nbytes_kept: {value: -1, unit: '1', source: my-source, grade: assumed}\n",
-            "found -1",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("kind", "content", "message"), table("sizing/refused.yaml")["a_broken_entry_of_the_users_own"])
 def test_a_broken_entry_of_the_users_own(write_entry, kind, content, message):
     folder = write_entry(kind, "mine", OWN + content)
     option = {"formats": "format", "corpora": "corpus", "pipelines": "pipeline"}[kind]

@@ -1,6 +1,7 @@
 """A model by its numbers: any command answers as for a name, and the numbers add up."""
 
 import pytest
+from conftest import table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -91,20 +92,7 @@ def test_a_decoder_without_parameters_has_twelve_squares_of_its_width():
     assert made.parameters == pytest.approx(12 * 96 * 12288**2 + 50257 * 12288, rel=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("numbers", "words"),
-    [
-        ("layers=32", "expected both layers and hidden_size"),
-        ("layers=32 hidden_size=4096 parameters=300e9", "too many parameters"),
-        ("layers=320 hidden_size=4096 parameters=3e9", "too few"),
-        ("layers=32 hidden_size=4096 attention_heads=3", "divide hidden_size"),
-        ("layers=32.5 hidden_size=4096", "whole numbers"),
-        ("layers=32 hidden_size=4096 layers=3", "each once"),
-        ("layers=32 hidden_size=4096 experts_per_token=2", "at most experts=0"),
-        ("layers=32 hidden_size=4096 experts=4 experts_per_token=8", "at most experts=4"),
-        ("layers=32 hidden_size=4096 depth=2", "each once by name"),
-    ],
-)
+@pytest.mark.parametrize(("numbers", "words"), table("sizing/refused.yaml")["numbers_that_no_decoder_has_are_refused"])
 def test_numbers_that_no_decoder_has_are_refused(numbers, words):
     with pytest.raises(UsageError, match=words):
         describe(numbers)

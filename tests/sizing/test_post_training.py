@@ -3,6 +3,7 @@
 import multiprocessing
 
 import pytest
+from conftest import table
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from sizing.weight_versions import RATES, SHAPES, Shape, ThrottledPath, encoded, pull, share_of, versions
@@ -81,11 +82,11 @@ def test_the_row_of_the_way_that_is_chosen_is_the_answer(publish, encoding, opti
     found = ingest.rl(**JOB, publish=publish, encoding=encoding, optimizer=optimizer, changed_share=share,
                       anchor_every=spacing, set=given)  # fmt: skip
     chosen = {"publishing": ("publish", encoding if publish == "delta" else "full"), "anchors": ("anchor_every", spacing)}
-    for table, (column, own) in chosen.items():
-        rows = [row for row in found.tables.get(table, ()) if row[column] == own]
-        assert len(rows) == (table == "publishing" or publish == "delta")
+    for one, (column, own) in chosen.items():
+        rows = [row for row in found.tables.get(one, ()) if row[column] == own]
+        assert len(rows) == (one == "publishing" or publish == "delta")
         for name, number in (item for row in rows for item in row.items() if item[0] != column):
-            assert number == pytest.approx(found[name].value, rel=1e-12), (table, name)
+            assert number == pytest.approx(found[name].value, rel=1e-12), (one, name)
 
 
 def test_a_host_that_joins_reads_the_anchor_and_the_whole_chain():
@@ -165,22 +166,7 @@ def test_cautions_say_what_decides():
     assert "W13" in rules(changed_share=0.02), "of a full version nothing depends on what changed"
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"changed_share": "3%..1%"}, "changed-share"),
-        ({"changed_share": 1.2}, "up to 1"),
-        ({"publish": "delta", "encoding": "xor-zstd", "precision": "fp8"}, "16-bit"),
-        ({"encoding": "zip"}, "encoding"),
-        ({"algorithm": "dpo"}, "no rollouts"),
-        ({"publish": "delta", "optimizer": "lora"}, "not of adapters"),
-        ({"publish": "delta", "precision": "fp32"}, "not of fp32"),
-        ({"publish": "delta", "precision": "fp16"}, "not of fp16"),
-        ({"trace": "ids,routes"}, "trace"),
-        ({"trace": "ids,top=-3"}, "expected a whole number from 0"),
-        ({"rollout_hosts": 0, "step_time": None, "rollouts": 10, "tokens": 10, "tokens_per_second": 5}, "step-time"),
-    ],
-)
+@pytest.mark.parametrize(("options", "words"), table("sizing/refused.yaml")["what_contradicts_itself_is_refused"])
 def test_what_contradicts_itself_is_refused(options, words):
     with pytest.raises(IngestError, match=words):
         ingest.rl(**{**JOB, **options})

@@ -5,6 +5,7 @@ import statistics
 from itertools import pairwise
 
 import pytest
+from conftest import table
 
 import ingest
 from ingest.catalog.yaml_reader import read_yaml
@@ -78,21 +79,7 @@ def test_a_run_that_makes_no_progress_has_no_duration(run, mtti, code):
     assert ("gpu_hours" in ran.data["results"]) is (code == 0)
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"tokens": None}, "expected either --tokens or --samples"),
-        ({"samples": 5}, "found training_tokens and training_samples"),
-        ({"gpus": None}, "--gpus is missing"),
-        ({"model": None}, "the model is missing"),
-        ({"carbon": 385}, "--carbon: found 385"),
-        ({"electricity_price": 0.1}, "--electricity-price: found 0.1"),
-        ({"stall": "100%"}, "--stall: found 1"),
-        ({"model": "resnet50", "achieved": None}, "not counted in tokens"),
-        ({"pue": 0.9}, "--pue: found 0.9"),
-        ({"model": "bevformer", "achieved": None, "tokens": None, "samples": 9}, "--set goodput=SHARE"),
-    ],
-)
+@pytest.mark.parametrize(("options", "words"), table("sizing/refused.yaml")["what_cannot_be_meant_is_refused"])
 def test_what_cannot_be_meant_is_refused(options, words):
     with pytest.raises(ingest.errors.IngestError, match=words.replace("(", r"\(")):
         ingest.train(**{**RUN, **options})

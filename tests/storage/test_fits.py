@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from conftest import table
 
 import ingest
 from ingest.catalog.records import STORAGE_CLASSES, Storage
@@ -369,29 +370,7 @@ def test_what_cannot_serve_training_data_is_answered_with_the_reason(name, reaso
     assert reason in " ".join(command("--read-bandwidth", "10GB/s", "-v")[1].split())
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"storage": ","}, "--storage: found ',', expected ids"),
-        ({"storage": []}, "--storage: found"),
-        ({"storage": "all,foo"}, "unknown storage 'foo'"),
-        ({"client": "prot-rep3"}, "--client: prot-rep3 is of the class protection, expected a client"),
-        ({"client": "nvme-gen4"}, "--client: nvme-gen4 is of the class drive, expected a client"),
-        ({"storage": "lustr"}, "unknown storage 'lustr'.*did you mean 'lustre'"),
-        ({"client": "nfs-tpc"}, "did you mean 'nfs-tcp'"),
-        ({"protection": "lustre"}, "--protection: lustre is not a protection scheme, expected one of prot-"),
-        ({"units": 0}, "--units: found 0, expected a whole number above 0"),
-        ({"units": 1.5}, "--units: found 1.5, expected a whole number"),
-        ({"capacity": "-1 PB"}, "--capacity: found -1"),
-        ({"capacity": "1 PB/s"}, "--capacity: '1 PB/s' is in B/s, expected B"),
-        ({"write_bandwidth": "fast"}, "--write-bandwidth: found 'fast', expected a finite number"),
-        ({"io_size": 0}, "--io-size: found 0"),
-        ({"nodes": 0}, "--nodes: found 0"),
-        ({"set": {"unit_read_bandwidht": 1}}, "did you mean 'unit_read_bandwidth'"),
-        ({"set": {"fill_limit": 2}}, "--set fill_limit: found 2, expected a number above 0 up to 1"),
-        ({"model": "cosmoflow", "gpu": "h100"}, "--read-bandwidth: the model sets this already"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), table("storage/refused.yaml")["a_question_that_cannot_be_asked_is_refused"])
 def test_a_question_that_cannot_be_asked_is_refused(options, message):
     with pytest.raises(UsageError, match=message):
         ingest.fit(**{"read_bandwidth": "10 GB/s", "storage": "lustre", **options})
