@@ -222,9 +222,7 @@ def overlapping_write_bandwidth(
                 largest(run_write_bandwidth_of_jobs),
                 total(job_sustained_write_bandwidth_of_jobs)
                 + DEVIATIONS * write_spread**0.5
-                + SKEWNESS
-                * maximum(total(write_third_moment_of_jobs), 0)
-                / maximum(write_spread, least_bandwidth**2)
+                + SKEWNESS * maximum(total(write_third_moment_of_jobs), 0) / maximum(write_spread, least_bandwidth**2)
                 + CONTINUITY * largest(run_write_bandwidth_of_jobs),
             ),
         ),
