@@ -20,8 +20,7 @@ input_quantity("parameters_per_group", "parameter", "Weights that share a scale 
 input_quantity("cached_elements_of_kind", "1/token", "Numbers kept per token by all layers of one kind of attention.",
     above=False)  # fmt: skip
 input_quantity("tokens_per_entry", "token", "Tokens that attention over compressed entries keeps as one.", whole=True)
-input_quantity("raw_elements_per_token", "1/token", "Numbers that all compressors of a kind keep of a token in no entry yet.",
-    above=False)  # fmt: skip
+input_quantity("raw_elements_per_token", "1/token", "Numbers that a compressor keeps of a token in no entry yet.", above=False)
 input_quantity(
     "overlap_share", "1", "Share of them that is kept of the last block until the next is whole.", above=False, high=1
 )
@@ -72,7 +71,7 @@ computed_quantity("compressed_tokens", "tokens_per_entry * floor(kv_context_toke
 computed_quantity("compressor_elements",
     "raw_elements_per_token * (kv_context_tokens - compressed_tokens"
     " + overlap_share * minimum(tokens_per_entry, compressed_tokens))", "1",
-    "Numbers that compressors keep of tokens in no entry yet, and of the last block where the next one overlaps it.",
+    "Numbers that a compressor keeps of tokens in no entry yet, and of the last block where the next one overlaps it.",
     example="compressor_elements(192, 1001, 1000, 0.5, 4) -> 576")  # fmt: skip
 computed_quantity("recurrent_state_bytes", "total(recurrent_elements) * bytes_per_recurrent_element", "B",
     "State that the linear and recurrent layers keep of one sequence, whatever its length.",

@@ -248,17 +248,13 @@ def kept_elements(made: Architecture, tokens: float) -> list[float]:
     """
     kept = []
     for row in made.attentions:
-        given = {"cached_elements_of_kind": row.cached * row.layers, "kv_context_tokens": tokens, "attention_window": tokens}
+        window = row.window if row.window and row.reach != CHOSEN else tokens
+        given = {"cached_elements_of_kind": row.cached * row.layers, "kv_context_tokens": tokens, "attention_window": window}
         if row.block:
-            given |= {
-                "tokens_per_entry": row.block,
-                "raw_elements_per_token": row.raw * row.layers,
-                "overlap_share": row.overlap,
-            }
+            given |= {"tokens_per_entry": row.block, "raw_elements_per_token": row.raw, "overlap_share": row.overlap}
             given["attention_window"] = solve("compressed_tokens", given)
-        elif row.window and row.reach != CHOSEN:
-            given["attention_window"] = row.window
-        kept.append(solve("cached_elements_per_sequence", given) + (solve("compressor_elements", given) if row.block else 0))
+        held = row.layers * solve("compressor_elements", given) if row.block else 0
+        kept.append(solve("cached_elements_per_sequence", given) + held)
     return kept
 
 

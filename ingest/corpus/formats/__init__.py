@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ingest.corpus.files.listing import DATASETS
 from ingest.corpus.files.names import FOREIGN, MEDIA, WHOLE, content_suffix, is_aside, kind_by_magic, suffix_of
@@ -64,21 +64,9 @@ class FolderFormat(NamedTuple):
 
 
 @cache
-def sample_formats() -> tuple[SampleFormat, ...]:
-    """What the modules of this package declare in `SAMPLES`, in the order of their names."""
-    return tuple(form for module in load_modules(__name__) for form in getattr(module, "SAMPLES", ()))
-
-
-@cache
-def stacks() -> dict[str, Callable[[Source, str], int]]:
-    """What the modules of this package declare in `STACKS`: how many images or volumes a file holds, by its suffix."""
-    return {name: parts for module in load_modules(__name__) for name, parts in getattr(module, "STACKS", {}).items()}
-
-
-@cache
-def folder_formats() -> tuple[FolderFormat, ...]:
-    """What the modules of this package declare in `FOLDERS`, in the order of their names."""
-    return tuple(form for module in load_modules(__name__) for form in getattr(module, "FOLDERS", ()))
+def declared(table: str) -> tuple[Any, ...]:
+    """What the modules of this package declare in `SAMPLES`, `FOLDERS` or `STACKS`, in the order of their names."""
+    return tuple(form for module in load_modules(__name__) for form in getattr(module, table, ()))
 
 
 def _one(_: Source, file: CorpusFile) -> SizesAndCounts:
@@ -104,7 +92,7 @@ def recognized(file: CorpusFile, meter: Meter) -> tuple[SampleFormat, CorpusFile
         return ASIDE, file
     if not file.stored_bytes:
         raise Unreadable(file.path, "empty")
-    known, suffix, name = sample_formats(), content_suffix(file.path), file.path.rpartition("/")[2]
+    known, suffix, name = declared("SAMPLES"), content_suffix(file.path), file.path.rpartition("/")[2]
     if suffix in WHOLE and suffix not in LINES:
         return WHOLE_FILE, file
     if (packed := suffix_of(name)) in FOREIGN:
@@ -129,7 +117,7 @@ def recognized(file: CorpusFile, meter: Meter) -> tuple[SampleFormat, CorpusFile
 def samples_of(file: CorpusFile, form: SampleFormat, meter: Meter) -> SizesAndCounts:
     """Yield the sizes of a file's samples; where it is broken, those yielded so far must be dropped."""
     if form.sizes is _one:
-        if (parts := stacks().get(content_suffix(file.path))) or may_be_pointer(file.stored_bytes):
+        if (parts := dict(declared("STACKS")).get(content_suffix(file.path))) or may_be_pointer(file.stored_bytes):
             with closing(open_file(file, meter)) as source:
                 found = parts(source, file.compression) if parts else 0
                 meter.parts = found if found > 1 else 0
@@ -177,9 +165,9 @@ class SampleFolder(NamedTuple):
 def folders_in(listing: Sequence[CorpusFile], meter: Meter, note: Note) -> dict[str, SampleFolder]:
     """The folders that are one data set, the outermost ones, by the beginning of the paths of their files."""
     marked: dict[tuple[str, FolderFormat], list[CorpusFile]] = {}
-    ends = tuple(mark for form in folder_formats() for mark in form.marks)
+    ends = tuple(mark for form in declared("FOLDERS") for mark in form.marks)
     for file in listing:
-        for form in folder_formats() if file.path.endswith(ends) else ():
+        for form in declared("FOLDERS") if file.path.endswith(ends) else ():
             if mark := next((mark for mark in form.marks if f"/{file.path}".endswith(f"/{mark}")), ""):
                 marked.setdefault((file.path.removesuffix(mark), form), []).append(file)
     found: dict[str, SampleFolder] = {}

@@ -203,7 +203,8 @@ def nifti_volumes(source: Source, compression: str) -> int:
     return 0
 
 
-STACKS = {".tif": tiff_pages, ".tiff": tiff_pages, ".nii": nifti_volumes}
+#: How many images or volumes a file holds, by its suffix.
+STACKS = ((".tif", tiff_pages), (".tiff", tiff_pages), (".nii", nifti_volumes))
 MARKS = (".zgroup", ".zarray", "zarr.json")
 SAMPLES = (
     SampleFormat("NumPy", npy_samples, (".npy",), magic=b"\x93NUMPY", note=ALONG),
