@@ -38,6 +38,7 @@ from ingest.sizing.job import (
     job_of,
     names_of,
     nodes_of,
+    on_nodes,
     parse_axis,
     quantities_of,
 )
@@ -236,11 +237,10 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
     )
 
 
-def _cautions(answer: Estimate) -> Iterator[str]:
+def _cautions(answer: Estimate) -> list[str]:
     asked, known = answer.evidence, answer.known
-    yield from asked.level.warnings
-    yield from warnings_for(asked, answer.results, known, answer.used, answer.clients)
-    yield from contradictions(known, answer.job.settings)
+    found = [*asked.level.warnings, *warnings_for(asked, answer.results, known, answer.used, answer.clients)]
+    return [*found, *contradictions(known, answer.job.settings)]
 
 
 def _place_embeddings(known: Quantities, model: Model | None, counted: Sequence[RowClass]) -> None:
@@ -589,11 +589,6 @@ def sized(job: Job, gpus: float | None, catalog: Catalog) -> Job:
     quantities_of({}, {"gpus": gpus})
     each = job.numbers.get("gpus_per_node") or gpus_per_node_of(job.gpu, job.node, job.settings, catalog)
     return revised(job, numbers={**job.numbers, **nodes_of(gpus, job.numbers.get("nodes"), each)})
-
-
-def on_nodes(job: Job, nodes: float | None) -> Job:
-    """The job on so many nodes; as it is where they are not given."""
-    return job if nodes is None else revised(job, numbers={**job.numbers, "nodes": nodes})
 
 
 def _numbers(option: str, given: Many | None) -> list[float | None]:

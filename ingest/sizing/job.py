@@ -572,3 +572,8 @@ def check_size(gpus: float, nodes: float, gpus_per_node: float) -> None:
     if gpus != counted:
         what = f"found {gpus:,.10g} with --nodes {nodes:,.10g}"
         raise UsageError(f"--gpus: {what}, expected {counted:,.10g}: {gpus_per_node:g} in each node, or one of the two")
+
+
+def on_nodes(job: Job, nodes: float | None) -> Job:
+    """The job on so many nodes; as it is where they are not given."""
+    return job if nodes is None else revised(job, numbers={**job.numbers, "nodes": nodes})

@@ -25,7 +25,7 @@ from ingest.engine.value import revised
 from ingest.errors import MissingQuantity, UsageError, brief
 from ingest.files import write_whole
 from ingest.sizing import evidence_ladder
-from ingest.sizing.bandwidth import QUESTION, Estimate, estimate, on_nodes
+from ingest.sizing.bandwidth import QUESTION, Estimate, estimate
 from ingest.sizing.evidence_choice import disputed, rate_basis_of
 from ingest.sizing.evidence_ladder import RATE
 from ingest.sizing.job import (
@@ -41,6 +41,7 @@ from ingest.sizing.job import (
     RateOptions,
     job_of,
     names_of,
+    on_nodes,
     parse_axis,
     settings_of,
 )

@@ -89,8 +89,7 @@ def transferred(
     groups: dict[str, list[Transfer]] = {}
     for one in used:
         groups.setdefault(one.rate.protocol, []).append(one)
-    # The weighted geometric mean of each protocol.
-    means = {
+    means = {  # weighted, of each protocol
         name: math.exp(sum(one.weight * math.log(one.value) for one in group) / sum(one.weight for one in group))
         for name, group in groups.items()
     }
