@@ -269,6 +269,8 @@ def memory(
     asked: dict[str, Any] = {**filled(MemoryOptions, options, "memory")}
     catalog = opened(asked["catalogs"])
     model, settings = model_by_numbers(model, settings_of(asked["set"]))
+    if whole := next((name for name in ("model_state_bytes", "model_state_bytes_per_parameter") if name in settings), ""):
+        raise UsageError(f"--set: found {whole}, a sum, expected its parts, such as weight_bytes_per_parameter=4")
     if asked.pop("largest"):
         if model is not None or asked["search"] or (asked["gpus"] or asked["nodes"]) is None:
             raise option_error("largest", ": expected --gpus or --nodes, and neither a model nor --search")

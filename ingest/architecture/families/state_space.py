@@ -272,8 +272,7 @@ def _nemotron_layers(config: ModelConfig) -> list[str]:
 def _nemotron_experts(config: ModelConfig, hidden: int, bias: bool) -> Iterator[TableRow]:
     number, chosen = config.integer("n_routed_experts|num_local_experts", 8), config.integer("num_experts_per_tok", 2)
     inner = config.integer("moe_intermediate_size", 7688)
-    narrow = config.optional_integer("moe_latent_size")
-    if narrow is not None:
+    if (narrow := config.optional_integer("moe_latent_size")) is not None:
         yield from products("latent", hidden, narrow, hidden, bias=bias)
     yield from linear("router", number, hidden, kind="router")
     yield from routed(number, chosen, plain_mlp(narrow or hidden, inner, False, prefix="expert"))
