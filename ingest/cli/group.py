@@ -198,7 +198,7 @@ def in_words(words: Sequence[str], asked: str = "") -> str:
         if _RULE.fullmatch(low) and not asked:
             return f"explain {one.upper()}"
         for command in called if together or not idle else ():
-            votes[command] += 2 if together or command == low else 1
+            votes[command] += 2 if together or command in (low, low.removesuffix("s")) else 1
         numbers += [one[slice(*counting.span(1))]] if counting else [times] if times else []
         if equals:
             given[option.replace("-", "_")] = value
@@ -211,6 +211,12 @@ def in_words(words: Sequence[str], asked: str = "") -> str:
     command = asked or next(iter(votes.most_common(1)), (alone if clear else "",))[0]
     if (asked and not clear) or not command:
         return ""
+    if (
+        command.startswith("catalog")
+        and not given
+        and (kind := next(filter(None, map(kind_named, " ".join(words).split())), ""))
+    ):
+        return f"catalog list {kind}"
     return _line_of(command, given, numbers) if clear and command in COMMANDS else command
 
 
@@ -378,7 +384,8 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
 def _computing(name: str) -> list[str]:
     """The commands about a job or data that compute a quantity."""
     modules = {one: loaded(ingest._PLACES[one]) for group in ("One job", "Data") for one in GROUPS[group]}
-    return [one for one, module in modules.items() if name in getattr(getattr(module, "QUESTION", None), "names", ())]
+    found = [one for one, module in modules.items() if name in getattr(getattr(module, "QUESTION", None), "names", ())]
+    return [] if "bw" in found else found
 
 
 def _example(ctx: click.Context | None) -> str:
@@ -447,7 +454,7 @@ class Commands(click.Group):
             words = ctx.meta[_WORDS]
             if _MISPLACED.fullmatch(str(error)) and (meant := _respelt(words)):
                 raise UsageError(f"found {brief(' '.join(words[1:]))}{meant}") from None
-            if ctx.invoked_subcommand == "explain" and (others := _computing(words[1])) and "bw" not in others:
+            if ctx.invoked_subcommand == "explain" and "with that name" not in str(error) and (others := _computing(words[1])):
                 there = f"`ingest {others[0]} … --explain {words[1]}` shows it"
                 raise UsageError(f"`bw` computes no '{words[1]}'; {there}") from None
             said, near, _ = str(error).partition("; did you")
