@@ -177,11 +177,19 @@ computed_quantity("write_third_moment", "write_variance * (1 - 2 * write_duty) *
     "Third central moment of the write rate of a job: positive where its runs write less than half of the time.",
     label="third central moment of concurrent checkpoint writes",
     example="write_third_moment(100.0, 0.1, 10.0) -> 800.0")  # fmt: skip
-computed_quantity("write_spread",
-    "maximum(total(write_variance_of_jobs), "
-    f"({2 * SKEWNESS / DEVIATIONS!r} * maximum(total(write_third_moment_of_jobs), 0)) ** (2 / 3))", "B^2/s^2",
-    "Variance of all checkpoint writes; at least that below which the expansion would fall where a job joins.",
-    label="variance of all checkpoint writes", example="write_spread([18e18], [0.0]) -> 18e18")  # fmt: skip
+
+
+@formula("B^2/s^2", label="variance of all checkpoint writes")
+def write_spread(write_variance_of_jobs: Num, write_third_moment_of_jobs: Num) -> Num:
+    """Variance of all checkpoint writes; at least that below which the expansion would fall where a job joins.
+
+    >>> write_spread([18e18], [0.0])
+    1.8e+19
+    """
+    least = 2 * SKEWNESS / DEVIATIONS * maximum(total(write_third_moment_of_jobs), 0)
+    return maximum(total(write_variance_of_jobs), least ** (2 / 3))
+
+
 with_headroom("simultaneous_write_bandwidth", "total(job_write_bandwidth_of_jobs)", "B/s",
     "Checkpoint write bandwidth if all runs write at the same time.",
     label="write bandwidth of all checkpoints together")  # fmt: skip

@@ -273,7 +273,7 @@ UNITS = {
 
 def answer_page(answer: Answer) -> Page:
     """The page of an answer: results, tables, what is not known, assumptions, sources."""
-    own = {one.name: one.label for one in answer.question.results if one.label}
+    own = own_labels(answer)
     rows = tuple((own.get(name, plain(name)), *_value_row(name, item)[1:]) for name, item in answer.results.items())
     ranged = any(row[2] for row in rows)
     columns = ("", "value", "range") if ranged else ("", "")
@@ -283,6 +283,11 @@ def answer_page(answer: Answer) -> Page:
     sections += [unknown_section(answer.unknown, own), assumptions_section(answer.assumptions)]
     sections.append(sources_section(answer.sources, places=True))
     return page_of(answer.title, sections, flat_rows(answer), answer_line(answer))
+
+
+def own_labels(answer: Answer) -> dict[str, str]:
+    """The labels that a question has in place of those of its quantities."""
+    return {one.name: one.label for one in answer.question.results if one.label}
 
 
 def main_rows(answer: Answer) -> tuple[int, ...] | None:

@@ -47,6 +47,11 @@ ORDER = "Order: share of the ceilings known, published before recalled, headroom
 RECALLED = "* recalled or from vendor material, not verified"
 
 
+def fits_title(found: Fits) -> str:
+    """The title of a comparison, as the page in a browser shows it too."""
+    return f"Storage for {found.need.title}"
+
+
 def fits_page(found: Fits, in_full: bool = False) -> Page:
     """The comparison of all systems, by verdict; layers and results of each where few were asked for, or all in full."""
     needed = tuple((plain(name), display(item.value, item.unit)) for name, item in found.needed.items())
@@ -67,7 +72,7 @@ def fits_page(found: Fits, in_full: bool = False) -> Page:
         values = (None if item is None else item.value for item in known)
         table.append((one.entry.id, one.entry.family, HOLDS[one.fits], one.verdict, one.bottleneck, *values, one.question))
     answer = fits_line(found, decided, _counts(found), _amount(first), [f"{one.name}: {one.state}" for one in offers])
-    return page_of(f"Storage for {found.need.title}", sections, table, answer)
+    return page_of(fits_title(found), sections, table, answer)
 
 
 def fit_page(found: Fit) -> Page:
