@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b, sha256
 from typing import Any, NamedTuple
 
 import numpy
+
+from ingest.files import table_beside
 
 #: Parts of a GPU in which allocations are counted: whole numbers for slices of sevenths and for thousandths.
 PARTS = 7000
@@ -22,18 +24,9 @@ LARGEST, LATEST = 2**62, 4_102_444_800
 FIRST_YEAR = 631_152_000
 #: A number that is not known: a whole one, and an amount.
 UNKNOWN, NAN = -1, float("nan")
-#: How an allocation ended, by the words of the schedulers.
-ENDS: Mapping[str, tuple[str, ...]] = {
-    "completed": ("COMPLETED", "CD", "Succeeded", "Complete", "Finished"),
-    "failed": ("FAILED", "F", "OUT_OF_MEMORY", "OOM", "Failed", "LAUNCH_FAILED", "RECONFIG_FAIL"),
-    "timeout": ("TIMEOUT", "TO", "DEADLINE", "DL", "DeadlineExceeded"),
-    "cancelled": ("CANCELLED", "CA", "DELETED", "STOPPED"),
-    "interrupted": ("NODE_FAIL", "NF", "BOOT_FAIL", "BF", "REQUEUED", "RQ", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT",
-                    "PREEMPTED", "PR", "Preempted", "Evicted", "NodeLost", "NodeShutdown", "Shutdown"),
-    "running": ("RUNNING", "R", "SUSPENDED", "S", "COMPLETING", "CG", "RESIZING", "RS", "SIGNALING", "STAGE_OUT", "SO",
-                "Running", "Admitted"),
-    "other": (),
-}  # fmt: skip
+#: Words of schedulers; how an allocation ended is in `ends`.
+WORDS = table_beside(__file__, "words.yaml")
+ENDS: Mapping[str, Sequence[str]] = WORDS["ends"]
 CODES = {name: code for code, name in enumerate(ENDS)}
 CODE_OF = {word: CODES[name] for name, words in ENDS.items() for word in words}
 #: Why a row is left out; each is counted.

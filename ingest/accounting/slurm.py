@@ -25,26 +25,10 @@ from ingest.accounting.ledger import (
 from ingest.errors import IngestError
 
 #: The columns that are read, and what each is; of two names for one thing the first that a header has.
-READ = {
-    "id": ("jobidraw", "jobid"),
-    "state": ("state",),
-    "start": ("start",),
-    "end": ("end",),
-    "elapsed": ("elapsedraw", "elapsed"),
-    "gpus": ("alloctres", "reqtres", "allocgres", "reqgres"),
-    "nodes": ("allocnodes", "nnodes"),
-    "partition": ("partition",),
-    "account": ("account",),
-    "cluster": ("cluster",),
-    "read": ("tresusageintot",),
-    "written": ("tresusageouttot",),
-}
+READ: Mapping[str, Sequence[str]] = records.WORDS["columns"]
 NEEDED = ("start", "end", "gpus")
 #: Columns of free text, which may hold the delimiter.
-FREE = frozenset(
-    ("jobname", "comment", "admincomment", "systemcomment", "workdir", "submitline", "account", "wckey", "reason", "extra",
-     "constraints", "stdout", "stderr", "stdin", "failednode")
-)  # fmt: skip
+FREE = frozenset(records.WORDS["free_text"])
 #: The command whose output is read.
 COMMAND = "sacct -a -P --format=JobIDRaw,Cluster,Partition,State,Start,End,ElapsedRaw,AllocNodes,AllocTRES,TRESUsageInTot"
 EXPECTED = f"the output of `{COMMAND} -S DATE`"

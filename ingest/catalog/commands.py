@@ -36,7 +36,7 @@ from ingest.engine.question import option
 from ingest.engine.registry import check_value, is_quantity, solve, unit_of
 from ingest.engine.result import envelope, frame_of
 from ingest.errors import IngestError, UsageError, brief, expected_one_of, nearest
-from ingest.files import write_whole
+from ingest.files import table_beside, write_whole
 from ingest.units import display, parse
 
 if TYPE_CHECKING:
@@ -45,14 +45,9 @@ if TYPE_CHECKING:
 Folders = Annotated[Sequence[str | Path], CATALOGS]
 #: every kind that can be listed and shown: the records, and the architectures
 LISTED: dict[str, type[Entry]] = {**KINDS, Structure.kind: Structure}
+_WRITTEN = table_beside(__file__, "commands.yaml")
 #: kind -> its fields that name entries, and the kinds of these
-REFERENCES = {
-    "models": {"family": "families"},
-    "gpus": {"usual_node": "nodes"},
-    "nodes": {"gpu": "gpus"},
-    "corpora": {"pipeline": "pipelines"},
-    "decoders": {"gpu_rates": "gpus"},
-}
+REFERENCES: Mapping[str, Mapping[str, str]] = _WRITTEN["references"]
 #: protocols and rounds of 2019 to 2021: DeepLearningExamples, Lambda's benchmarks, MLPerf before v1
 OLDER = re.compile(r"dle-|lambda-|\S+ v0\.")
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -148,12 +143,7 @@ def _flat(name: str, item: Any) -> dict[str, Value]:
 
 
 #: kind -> what people call it besides
-CALLED = {
-    "gpu": "accelerator accelerators cards", "node": "server servers instances",
-    "storage": "system systems filesystems vendors", "corpora": "corpus dataset datasets data-sets",
-    "models": "workload workloads", "protocols": "benchmark benchmarks",
-    "families": "family",
-}  # fmt: skip
+CALLED: Mapping[str, str] = _WRITTEN["called"]
 
 
 def kind_of(word: str) -> type[Entry]:
@@ -240,16 +230,7 @@ def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Catal
 
 
 #: attribute of a storage entry as it is compared -> its fields
-COMPARED = {
-    "consistency": ("consistency",),
-    "failures survived": ("failure_tolerance", "tolerated_failures"),
-    "recovery": ("failover",),
-    "metadata": ("metadata", "files_max", "metadata_servers_max", "creates_per_metadata_server", "opens_per_metadata_server"),
-    "reads": ("read_bandwidth", "client_read_bandwidth", "nic_efficiency"),
-    "writes": ("write_bandwidth", "client_write_bandwidth"),
-    "small requests": ("io_per_second", "write_io_per_second", "opens_per_second", "creates_per_second"),
-    "verdict": ("verdict",),
-}
+COMPARED: Mapping[str, Sequence[str]] = _WRITTEN["compared"]
 OPTIONAL = ("verdict",)  # Attributes without which nothing is unknown of a system: most systems need no verdict
 UNKNOWN = "unknown"
 
@@ -535,29 +516,9 @@ def settings(*, catalogs: Folders = ()) -> Settings:
     return Settings(configuration_file(), configuration_file().is_file(), (*overlays, (shipped_folder(), "shipped")), values)
 
 
-_HEAD = """\
-# {name}: a {thing} of your own. The file's stem is its id.
-#   use it     ingest {command} --{option} {name}.yaml …
-#   or put it  into DIR/{kind}/{name}.yaml and set --catalogs DIR
-#   check it   ingest catalog check DIR
-# Each value needs unit, source and grade: measured, published, vendor, derived or assumed. No source, no load.
-# `low` and `high` are optional and feed the ranges. Delete what you do not know: the tool guesses nothing.
-sources:
-  my-source: {{title: "Where the numbers come from", url: "", version: ""}}
-
-name: {name}
-"""
-
-_BODIES = Path(__file__).parent / "starters"  # one file per kind: its fields with examples and comments
+_BODIES = Path(__file__).parent / "starters"  # what all begin with, and a file per kind: its fields with examples and comments
 #: kind -> the command and the option that take an entry of it
-_OPTIONS = {
-    "models": ("bw", "model"),
-    "gpus": ("bw", "gpu"),
-    "nodes": ("bw", "node"),
-    "corpora": ("dataset", "corpus"),
-    "pipelines": ("dataset", "pipeline"),
-    "formats": ("dataset", "format"),
-}
+_OPTIONS: Mapping[str, Sequence[str]] = _WRITTEN["options"]
 
 
 def template(record: type[Entry], name: str) -> str:
@@ -566,7 +527,11 @@ def template(record: type[Entry], name: str) -> str:
     if kind not in _OPTIONS:
         raise UsageError(f"there is no template for {kind}, {expected_one_of(kind, _OPTIONS)}")
     command, option = _OPTIONS[kind]
-    head = _HEAD.format(name=name, thing=option, command=command, option=option, kind=kind)
+    head = (
+        (_BODIES / "head.txt")
+        .read_text(encoding="utf-8")
+        .format(name=name, thing=option, command=command, option=option, kind=kind)
+    )
     return head + (_BODIES / f"{kind}.yaml").read_text(encoding="utf-8")
 
 

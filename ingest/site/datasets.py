@@ -14,6 +14,7 @@ from ingest.engine.registry import Step, solve
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.errors import IngestError, listed
+from ingest.site.schema import quantities_at
 from ingest.site.site_file import Keys, Site
 from ingest.sizing.dataset import dataset
 from ingest.sizing.evidence_ladder import from_catalog
@@ -28,30 +29,15 @@ _PUBLISHED = {
     "bandwidth_growth_factor": Input(4, source="zhao2022", where=_WHERE, grade="assumed", note="bandwidth ×4 in two years"),
     "growth_period_seconds": Input(63_115_200, source="zhao2022", where=_WHERE, grade="assumed", note="two years"),
 }
-_KEYS = {
-    "capacity": "capacity_growth_factor",
-    "add": "growth_amount",
-    "bandwidth": "bandwidth_growth_factor",
-    "every": "growth_period_seconds",
-}
+_KEYS = quantities_at("datasets.*.growth")
 #: keys of the growth of parameters and the quantity that each is
 OF_PARAMETERS = {"factor": "parameter_growth_factor", "every": "growth_period_seconds"}
 #: keys of a data set and the quantity that each is
-OWN = {
-    "bytes": "data_bytes",
-    "samples": "data_samples",
-    "sample_bytes": "data_sample_bytes",
-    "tokens": "data_tokens",
-    "bytes_per_token": "data_bytes_per_token",
-    "ratio": "kept_share",
-    "samples_per_file": "samples_in_file",
-    "file_bytes": "file_bytes",
-    "files": "data_files",
-    "copies": "data_copies",
-    "refresh": "refresh_seconds",
-    "retention": "retention_seconds",
-    "lifetime": "lifetime_seconds",
-}
+OWN = quantities_at(
+    "datasets.*",
+    "bytes samples sample_bytes tokens bytes_per_token ratio samples_per_file file_bytes files "
+    "copies refresh retention lifetime",
+)
 #: the tier that jobs read, and the one that they do not
 PERFORMANCE, ARCHIVE = "performance", "archive"
 #: keys that give the size of a data set; exactly one of them
@@ -105,14 +91,7 @@ TIMES_OF_DATASET = {
     ),
 }
 #: keys of a preparation and the quantity of each
-OF_PREPARATION = {
-    "passes": "preparation_passes",
-    "intermediate": "intermediate_share",
-    "documents": "preparation_documents",
-    "hashes": "dedup_hashes",
-    "scratch": "preparation_scratch_bytes",
-    "rate": "preparation_rate",
-}
+OF_PREPARATION = quantities_at("datasets.*.preparation")
 #: what a pipeline of the catalogs says of a preparation
 OF_PIPELINE = ("preparation_passes", "dedup_hashes", "dedup_hash_bytes")
 USUAL_PREPARATION = {
@@ -123,12 +102,9 @@ USUAL_PREPARATION = {
 }
 #: (part, its key) -> quantity of a sample of several parts
 PARTS = {
-    ("text", "tokens"): "text_tokens_per_sample",
-    ("text", "bytes_per_token"): "text_bytes_per_token",
-    ("images", "per_sample"): "images_per_sample",
-    ("images", "bytes"): "image_bytes",
-    ("audio", "seconds"): "audio_seconds_per_sample",
-    ("audio", "bytes_per_second"): "audio_bytes_per_second",
+    (part, key): given
+    for part in ("text", "images", "audio")
+    for key, given in quantities_at(f"datasets.*.parts.{part}").items()
 }
 NO_PART = Input(0, note="a sample has no such part")
 USUAL_WEIGHTS = "samples"

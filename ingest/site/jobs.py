@@ -18,7 +18,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived, revised
 from ingest.errors import CatalogError, IngestError, MissingQuantity, RequirementNotMet, expected_one_of
 from ingest.site.datasets import REPACKED, mixed_bytes_of, model_of, read_of_mixture, sizes_in
-from ingest.site.schema import loads_of_jobs
+from ingest.site.schema import loads_of_jobs, quantities_at
 from ingest.site.site_file import Keys, Site
 from ingest.site.tiers import place_states
 from ingest.sizing.bandwidth import MIXED, estimate, sizes_unused
@@ -45,18 +45,7 @@ RATES = ("model", "samples_per_second", "set")
 #: keys of a checkpoint policy that `checkpoint` takes as they are
 POLICY_WORDS = ("mode", "readers", "failures", "optimizer", "layout", "precision", "keep", "zero_stage", "expert_parallel")
 #: keys of a job and the quantity that each is
-OWN = {
-    "runs": "concurrent_runs",
-    "share": "share_of_time",
-    "epochs": "training_epochs",
-    "tokens": "training_tokens",
-    "tokens_per_sample": "tokens_per_sample",
-    "io_size": "request_bytes",
-    "readers": "readers_per_gpu",
-    "starts": "starting_runs",
-    "warm_up": "warm_up_seconds",
-    "memory_share": "cache_memory_share",
-}
+OWN = quantities_at("jobs.*", "runs share epochs tokens tokens_per_sample io_size readers starts warm_up memory_share")
 #: Warnings of `bw` that the lines of a site answer: R-READ-04 requires of any client what an NFS mount may not deliver.
 ANSWERED = frozenset({"W08", "W09", "W61", "W67", "W69"})
 #: Warnings of `bw` about the data set that the model is known for; a job of a site reads its own.

@@ -16,17 +16,12 @@ from ingest.engine.value import Input
 from ingest.loader.feed import DEFAULTS, USUAL_SEED, USUAL_STEPS
 from ingest.loader.stall import Loader, Utilization, longest_latency, tried
 from ingest.site.datasets import model_of
+from ingest.site.schema import quantities_at
 from ingest.site.site_file import Site
 from ingest.sizing.decoding import encoding_chosen, place_threads
 
 #: keys below `loader` of a job and the quantity that each is
-OF_LOADER = {
-    "workers": "loader_workers",
-    "batch": "samples_per_step",
-    "prefetch": "loader_prefetch",
-    "decode_time": "sample_decode_seconds",
-    "utilization": "accepted_utilization",
-}
+OF_LOADER = quantities_at("jobs.*.loader")
 LOADER_SOURCE = "ingest-loader-recurrence"
 NO_DECODING = Input(0).by_default(
     "decoding takes no time: no rate of a decoder is known for these samples", "loader.decode_time"

@@ -397,6 +397,8 @@ class PlanTable(NamedTuple):
     columns: Sequence[str] = ()
     needed: str = ""
     shown: Sequence[str] = ()
+    sheet: str = ""
+    words: Sequence[str] = ()
 
 
 TABLES = {name: PlanTable(**fields) for name, fields in table_beside(__file__, "plan_tables.yaml").items()}

@@ -57,6 +57,7 @@ from ingest.site.plan import MOST_YEARS, TABLES, Plan, PlanScenarios, RootOption
 from ingest.site.requirement_wording import LINES, RequirementValue
 from ingest.site.requirement_writer import RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
+from ingest.site.schema import quantities_at
 from ingest.site.service import check_decisions, document_facts, owners_of, service_terms, stale, unearned, with_purchase
 from ingest.site.site_file import Site, own_files, read_site
 from ingest.site.tiers import serving_rows, states_on_storage, tier_columns
@@ -71,41 +72,13 @@ from ingest.units import parse_whole
 DECISIONS = "decisions:                       # accepted for now, so that a tender can be drafted: decide each, then say why"
 ACCEPTED = '{name}: {{accept: "not decided yet: an example written by ingest plan --new"}}'
 #: keys of `storage` and `test`, and the quantity that each is
-STORAGE = {
-    "fill_limit": "fill_limit",
-    "file_system": "filesystem_efficiency",
-    "units": "storage_units",
-    "failed": "failed_servers",
-    "headroom": "performance_headroom",
-    "latency": "client_latency",
-    "nic_share": "nic_delivery",
-    "warranty": "warranty_seconds",
-}
+STORAGE = quantities_at("storage")
 #: keys of `reserve` and `outage`, and the quantity that each is
-RESERVE = {
-    "snapshots": "snapshot_share",
-    "rebuild": "rebuild_spare_share",
-    "replica": "replica_share",
-    "homes": "home_bytes",
-    "scratch": "scratch_bytes",
-    "containers": "container_bytes",
-    "logs": "log_bytes",
-    "archive": "archive_reserve_bytes",
-}
+RESERVE = quantities_at("reserve")
 HOMES = {"users": "home_users", "quota": "home_quota"}
 MIGRATE = {"bytes": "migrated_bytes", "files": "migrated_files", "within": "migration_seconds"}
-OUTAGE = {"restart_time": "outage_restart_seconds"}
-TEST = {
-    "create_time": "create_seconds",
-    "guidance_size": "guidance_request_bytes",
-    "duration": "test_seconds",
-    "write_size": "write_request_bytes",
-    "smallest_bandwidth": "smallest_bandwidth_asked",
-    "smallest_file_rate": "smallest_file_rate_asked",
-    "shortest": "shortest_test_seconds",
-    "latency_tail": "latency_tail",
-    "read_size": "stream_request_bytes",
-}
+OUTAGE = quantities_at("outage")
+TEST = quantities_at("test")
 USUAL = {
     "client_latency": assumed(0.0005, "one read takes 0.5 ms at a client of the storage", "storage.latency", "storage.client"),
     "medium_and_network_seconds": assumed(

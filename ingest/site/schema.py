@@ -251,6 +251,17 @@ def supplying(quantity: str) -> tuple[str, ...]:
 
 
 @cache
+def quantities_at(path: str, keys: str = "") -> Mapping[str, str]:
+    """The keys below a path of a site file that are quantities, all or these, and the quantity that each gives.
+
+    >>> quantities_at("outage"), quantities_at("storage", "headroom")
+    ({'restart_time': 'outage_restart_seconds'}, {'headroom': 'performance_headroom'})
+    """
+    found = {key.rpartition(".")[2]: given for key, given in _paths().items() if given and key.rpartition(".")[0] == path}
+    return {key: found[key] for key in keys.split() or found}
+
+
+@cache
 def schema_in(path: Path) -> dict[str, Any]:
     """The schema in a file, as it is written."""
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))

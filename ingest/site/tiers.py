@@ -15,6 +15,7 @@ from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived
 from ingest.errors import RequirementNotMet
+from ingest.site.schema import quantities_at
 from ingest.site.site_file import SELF, Keys, Site
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.offload import BOUNDS, offload
@@ -27,12 +28,7 @@ from ingest.units import display, parse
 #: keys of `offload` that `ingest offload` takes as words
 WORDS = ("parameters", "gradients", "optimizer_states", "activations", "recipe", "optimizer_on_gpu")
 #: keys of `offload` and of its job that are quantities of `ingest offload`
-NUMBERS = {
-    "batch": "sequences_per_gpu",
-    "sequence_length": "sequence_length",
-    "target": "offload_target",
-    "efficiency": "model_flops_utilization",
-}
+NUMBERS = quantities_at("jobs.*.offload")
 #: what the row of a job takes from the answer about its states on a tier
 STATES = {
     "storage": (
@@ -47,15 +43,7 @@ STATES = {
 #: what the states of a job on shared storage move, for all its runs
 STATES_MOVED = ("job_offload_read_bandwidth", "job_offload_write_bandwidth")
 #: keys of a serving workload and the quantity that each is
-OF_SESSIONS = {
-    "users": "serving_users",
-    "turns": "session_turns",
-    "turn_time": "turn_seconds",
-    "prompt": "prompt_tokens",
-    "generate": "generated_tokens",
-    "first_token_time": "first_token_seconds",
-    "retention": "session_retention_seconds",
-}
+OF_SESSIONS = quantities_at("serving.*", "users turns turn_time prompt generate first_token_time retention")
 #: keys of a serving workload about its start, and the quantity that each is
 OF_START = {"load_time": "weights_load_seconds", "replicas": "stated_replicas"}
 #: keys of a serving workload about its weights on storage

@@ -36,31 +36,10 @@ if TYPE_CHECKING:
     from ingest.engine.derivation_graph import QuantityRow
     from ingest.requirement import Requirement
 
-#: sheet -> table of the plan
-TABLE_SHEETS = {
-    "Workloads": "jobs",
-    "Clusters": "clusters",
-    "Data sets": "datasets",
-    "Capacity by year": "capacity",
-    "Checkpoints": "checkpoints",
-    "Metadata": "metadata",
-    "Placement": "placement",
-    "Offload": "offload",
-    "Post-training": "post_training",
-    "Vector indexes": "indexes",
-    "Serving": "serving",
-    "Loaders": "loaders",
-}
-#: Columns of text of a sheet, where it does not show all that the rows have.
-WORDS: Mapping[str, Sequence[str]] = {
-    "Workloads": ("cluster", "model", "data", "basis", "gpu"),
-    "Checkpoints": ("model", "mode"),
-    "Metadata": ("model",),
-    "Placement": ("model", "data"),
-    "Offload": ("model",),
-    "Post-training": ("cluster", "model"),
-    "Loaders": ("model", "data"),
-}
+_OF_SHEETS = ("jobs", "clusters", "datasets", "capacity", "checkpoints", "metadata", "placement", "offload", "post_training",
+              "indexes", "serving", "loaders")  # fmt: skip
+#: sheet -> table of the plan, in the order of the workbook
+TABLE_SHEETS = {TABLES[name].sheet: name for name in _OF_SHEETS}
 
 
 class TableSheet(NamedTuple):
@@ -75,7 +54,7 @@ class TableSheet(NamedTuple):
     def words(self) -> list[str]:
         """The columns of text: those in which any row has one."""
         filled = dict.fromkeys(word for row in self.rows for word, text in row.words.items() if str(text))
-        return [word for word in filled if word in WORDS.get(self.name, filled)]
+        return [word for word in filled if word in (TABLES[TABLE_SHEETS[self.name]].words or filled)]
 
     @property
     def units(self) -> dict[str, DisplayUnit]:
