@@ -181,9 +181,10 @@ def parse(written: object, unit: str, what: str) -> float:
         raise UsageError(f"{what}: found {brief(written)}, expected a finite number, {_example(unit)}")
     if isinstance(written, (int, float)):
         return _finite(written, written, unit, what)
-    text = re.sub(r"\s+per\s+", "/", written.strip())
-    if unit in COUNTED:  # 15T tokens
-        text = re.sub(rf"(?<=[0-9A-Za-z])\s+{unit}s?$", "", text)
+    text = written.strip()
+    if len(text) <= MAX_TEXT:
+        text = re.sub(r"\s+per\s+", "/", text)
+        text = re.sub(rf"(?<=[0-9A-Za-z])\s+{unit}s?$", "", text) if unit in COUNTED else text  # 15T tokens
     match = _NUMBER.fullmatch(text) if len(text) <= MAX_TEXT else None
     if match is None or len(match[1]) > MAX_DIGITS:
         kind = f"; its kind goes to --{unit.lower()}" if unit in ("GPU", "node") and text[:1].isalpha() else ""
@@ -301,14 +302,14 @@ def needs_unit(number: float, unit: str, prefix: str = "") -> tuple[str, ...]:
 def _in_parts(text: str) -> float:
     """The seconds of a time in several numbers, as schedulers print it; 0 for anything else.
 
-    >>> _in_parts("1h30m"), _in_parts("01:30:00"), _in_parts("1-00:00:00"), _in_parts("30 m x")
+    >>> _in_parts("1h30m"), _in_parts("01:30:00"), _in_parts("1-00:00:00"), _in_parts("1 month")
     (5400, 5400, 86400, 0)
     """
     if clock := re.fullmatch(r"(?:([0-9]+)-)?([0-9]+):([0-9]{2}):([0-9]{2})", text):
         return sum(int(part or 0) * size for part, size in zip(clock.groups(), (86400, 3600, 60, 1), strict=True))
-    parts = re.findall(r"([0-9]+) ?(d|h|m|s)[a-z]*", text)
-    whole = re.fullmatch(r"(?:[0-9]+ ?[dhms][a-z]*[ ,]*)+", text) is not None
-    return sum(int(number) * {"d": 86400, "h": 3600, "m": 60, "s": 1}[letter] for number, letter in parts) if whole else 0
+    one = r"([0-9]+) ?(d(?:ays?)?|h(?:ours?|rs?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)"
+    parts = re.findall(one, text) if re.fullmatch(rf"(?:{one}[ ,]*){{2,}}", text) else []
+    return sum(int(number) * {"d": 86400, "h": 3600, "m": 60, "s": 1}[unit[0]] for number, unit in parts)
 
 
 def _as_count(digits: str, suffix: str, unit: str) -> str:

@@ -56,8 +56,8 @@ REFUSALS = {
     "unknown unit .*did you mean 'sample'": [("3 samlpes/s", "B")],
     r"'80gbps' has an unknown unit 'gb'; did you mean 'GB' or 'Gb'\?$": [("80gbps", "B/s")],
     "^--x: found '1 500 GB/s', expected one number without blanks and one unit": [("1 500 GB/s", "B/s")],
-    "^--x: found '30 min 5 s', expected one number without blanks and one unit": [("30 min 5 s", "s")],
-    "^--x: found '1min30s', expected one number without blanks and one unit": [("1min30s", "s")],
+    "^--x: found '30 min 5 s', expected one number; did you mean '30.0833333 min'": [("30 min 5 s", "s")],
+    "^--x: found '1min30s', expected one number; did you mean '1.5 min'": [("1min30s", "s")],
     r"unknown unit .*, for example 30 min$": [
         (written, "s") for written in ("30M", "30 M", "15 T", "30 k", "1 month", "5 Gi", "30 ss")
     ],

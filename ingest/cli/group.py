@@ -310,7 +310,8 @@ def _taking(words: str, table: str, known: Collection[str], refusing: str | None
         option, _, value = entry.partition(" ")
         if found := re.fullmatch(form, words, re.IGNORECASE):
             fitting.setdefault(option, f"{option} {found.expand(value) or first}".removesuffix(" -"))
-    fitting.setdefault(_option_of(first), f"{_option_of(first)} {first}")
+    if (of_entry := _option_of(first)) != refusing:
+        fitting.setdefault(of_entry, f"{of_entry} {first}")
     own = [said for option, said in fitting.items() if option == refusing]
     meant = [f"'{said}'" for said in own or [said for option, said in fitting.items() if option in known]]
     return bool(own), f"; did you mean {' or '.join(meant[:2])}?" if meant else ""

@@ -72,7 +72,7 @@ computed_quantity("compressor_elements",
     "raw_elements_per_token * (kv_context_tokens - compressed_tokens"
     " + overlap_share * minimum(tokens_per_entry, compressed_tokens))", "1",
     "Numbers that a compressor keeps of tokens in no entry yet, and of the last block where the next one overlaps it.",
-    example="compressor_elements(192, 1001, 1000, 0.5, 4) -> 576")  # fmt: skip
+    example="compressor_elements(192, 1001, 1000, 0.5, 4) -> 576.0")  # fmt: skip
 computed_quantity("recurrent_state_bytes", "total(recurrent_elements) * bytes_per_recurrent_element", "B",
     "State that the linear and recurrent layers keep of one sequence, whatever its length.",
     label="recurrent state of a sequence", example="recurrent_state_bytes([0, 36 * 548_864], 4) -> 79036416")  # fmt: skip

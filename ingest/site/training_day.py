@@ -30,18 +30,8 @@ RAISING = (("R-READ-02", "R-READ-03"), ("R-RESTART-01", "R-RESTART-02"), ("R-WRI
 #: the lines that state the rates of each load: the chart shows none that is higher than the highest of them
 STATING = (("R-READ-01", "R-READ-02", "R-READ-03"), ("R-RESTART-01", "R-RESTART-02", "R-STAGE-01"), RAISING[2])
 #: the lines whose requests differ
-REQUESTS = (
-    "R-READ-03",
-    "R-MIX-01",
-    "R-WRITE-01",
-    "R-RESTART-02",
-    "R-START-01",
-    "R-STAGE-01",
-    "R-LOAD-01",
-    "R-KV-01",
-    "R-KV-02",
-    "R-SERVE-01",
-)
+REQUESTS = ("R-READ-03", "R-MIX-01", "R-WRITE-01", "R-RESTART-02", "R-START-01", "R-STAGE-01", "R-LOAD-01", "R-KV-01",
+            "R-KV-02", "R-SERVE-01")  # fmt: skip
 
 
 class TrainingDay(NamedTuple):

@@ -175,7 +175,7 @@ EDITED = {
     "latencies": (parts(latencies(0.1)), "outstanding requests, expected about 1"),
     "the mean latency": (parts(lambda part: times_of(2 / 3, "mean")(part["lat_ns"])), "of its percentiles and maximum"),
     "the slow end of the latencies": (parts(lambda part: spread(max=part["lat_ns"]["min"])(part)), "above the maximum"),
-    "short requests": (parts(lambda part: part.update(short_ios=9)), "errors, expected none"),
+    "short requests": (parts(lambda part: part.update(short_ios=9)), "requests cut short or dropped, expected none"),
     "no latencies": (parts(without_latencies), "latency: not in the result"),
     "the options left out": (lambda found: [job.pop("job options") for job in found["jobs"]], "not in the result"),
     "the options of one thread": (

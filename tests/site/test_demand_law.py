@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from conftest import seeds
+from conftest import seeds, table
 
 import ingest
 from ingest.catalog.records import Node
@@ -14,7 +14,7 @@ from ingest.site.jobs import disputed
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel
 
 CATALOG = Catalog()
-NODES = sorted(CATALOG.ids("nodes"))
+NODES = table("site/drawn_nodes.yaml")
 MODELS = ("unet3d", "resnet50", "cosmoflow", "llama3-8b", "llama3-70b", "dlrm-dcnv2", "rnnt", "bert-large", "dinov2-vitg14")
 TABLES = ("clusters", "jobs", "serving", "datasets")
 #: what each line holds, by the quantity of a job or workload that causes it

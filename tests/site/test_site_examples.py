@@ -83,7 +83,10 @@ def coinciding(jobs):
     mean = sum(one.runs * one.duty * one.rate for one in jobs)
     variance = sum(one.runs * one.duty * (1 - one.duty) * one.rate**2 for one in jobs)
     third = sum(one.runs * one.duty * (1 - one.duty) * (1 - 2 * one.duty) * one.rate**3 for one in jobs)
-    steps = 2.3263 * math.sqrt(variance) + (2.3263**2 - 1) / 6 * third / variance
+    skew = (2.3263**2 - 1) / 6 * max(third, 0)
+    # Below the least of the expansion a further writer would lower it.
+    spread = max(variance, (2 * skew / 2.3263) ** (2 / 3))
+    steps = 2.3263 * math.sqrt(spread) + skew / spread
     return min(everything, max(largest, mean + steps + largest / 2))
 
 

@@ -524,7 +524,7 @@ def test_zero_2_steps_on_32_bit_gradients_and_passes_buckets():
     options = {"gpus": 8, "sequence_length": 4096, "recompute": "full"}
     two = ingest.memory("llama3-8b", zero_stage=2, **options)
     assert two.known.value("gradient_bytes_per_parameter") == 4
-    assert two.results["bucket_bytes_per_gpu"][:4:3] == (2e9, 6e9)
+    assert (two.results["bucket_bytes_per_gpu"].value, two.results["bucket_bytes_per_gpu"].high) == (2e9, 6e9)
     assert ingest.memory("llama3-8b", zero_stage=1, **options).results["bucket_bytes_per_gpu"].value == 0
     adapters = ingest.memory("llama3-8b", zero_stage=2, recipe="lora", **options)
     assert adapters.results["bucket_bytes_per_gpu"].value == pytest.approx(4 * ADAPTERS)

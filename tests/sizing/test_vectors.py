@@ -292,7 +292,7 @@ def test_an_option_that_moves_nothing_is_named_and_none_that_waits_for_another()
 def test_published_queries_and_the_size_helper():
     found = ingest.validate("vector-indexes")
     assert [one for one in found.sets[0].results if not one.within] == []
-    assert len(found.sets[0].results) == 16
+    assert len(found.sets[0].results) == 18
 
 
 def test_usual_degrees_are_those_of_the_libraries():

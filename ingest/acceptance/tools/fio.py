@@ -333,7 +333,8 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
     kinds = sorted({str(job.get("error", 0)) for job in jobs} - {"0"})
     counted = sum(int(number(job.get("total_err", 0), f"{where}: total_err")) for job in jobs)
     # Requests that returned fewer bytes than asked for, or none, are no requests of the stated size.
-    counted += int(sum(sum(values(way, key)) for way in parts for key in ("short_ios", "drop_ios")))
+    cut = int(sum(sum(values(way, key)) for way in parts for key in ("short_ios", "drop_ios")))
+    faults = [f"{count} {what}" for count, what in ((counted, "errors"), (cut, "requests cut short or dropped")) if count]
     latency, latency_99 = _latencies(moving, where)
     recorded: list[Mapping[str, str] | None] = []
     for job in jobs:
@@ -365,7 +366,7 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
         seconds=seconds,
         dataset_bytes=int(size[1]) * _SIZES[size[2]] * (1 if of_all else threads) if size else None,
         direct=str(options.get("direct", "0")) == "1",
-        errors=", ".join(f"error {kind}" for kind in kinds) or (f"{counted} errors" if counted else ""),
+        errors=", ".join([f"error {kind}" for kind in kinds] or faults),
         depth=depth if rw else None,
         latency_seconds=latency,
         latency_99=latency_99,
