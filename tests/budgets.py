@@ -17,12 +17,12 @@ SMALL = 5
 CHOICES = ("choose", "choose_first", "withdraw")
 #: budget -> the most that is allowed
 BUDGETS = {
-    "lines of the package": 81_515,
+    "lines of the package": 81_511,
     "modules": 300,
-    "functions with at most five lines, %": 49.25,
+    "functions with at most five lines, %": 49.2,
     "choices outside the engine": 0,
-    "literals of quantity names outside the formulas": 5_616,
-    "lines of the tests": 50_879,
+    "literals of quantity names outside the formulas": 5_506,
+    "lines of the tests": 50_821,
     "pages of documentation": 107,
     "arrows up, by import or by name": 0,
 }

@@ -137,11 +137,12 @@ def one_output(ctx: click.Context, option: click.Parameter, value: tuple[str, ..
 
     Raises:
         IngestError: it cannot be written.
-        UsageError: the option is given twice.
+        UsageError: the option names two files.
     """
-    if len(value) > 1:
-        raise UsageError(f"{option.opts[-1]}: found '{value[0]}' and '{value[1]}', expected one of them")
-    return next(iter(note_output(ctx, option, value)), None)
+    several = tuple(dict.fromkeys(value))
+    if len(several) > 1:
+        raise UsageError(f"{option.opts[-1]}: found '{several[0]}' and '{several[1]}', expected one of them")
+    return next(iter(note_output(ctx, option, several)), None)
 
 
 #: An option for a file that is written.
