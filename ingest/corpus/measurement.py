@@ -150,7 +150,9 @@ def answered(
     """The answer with these quantities, of which those of these names are results."""
     known = Quantities({**given, "vocabulary": Input(vocabulary.size, origin="measured", note=f"ids of {vocabulary.name}")})
     record = {name: getattr(vocabulary, name) for name in ("name", "size", "sha256", "source")}
-    marked = [row["extension"] for row in tables.get("extensions", ()) if content_suffix(f"a{row['extension']}") in MARKUP]
+    endings = [row["extension"] for row in tables.get("extensions", ())]
+    # Behind `:2,` stand the flags of a message of a Maildir.
+    marked = [one for one in endings if content_suffix(f"a{one}") in MARKUP or ":2," in one]
     if marked:
         told = f"tags, headers and keys in files of {', '.join(marked)} count as text: what is extracted from them is shorter"
         about["warnings"] = tuple(dict.fromkeys((*about["warnings"], told)))

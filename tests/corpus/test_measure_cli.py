@@ -250,6 +250,9 @@ def test_text_that_counts_with_its_markup_is_told(tmp_path, how, small):
     assert not ingest.measure(tmp_path, tokenizer=small, **how).warnings
     (tmp_path / "b.xml.gz").write_bytes(gzip.compress(b"<page>hello</page>"))
     assert "keys in files of .xml.gz count as text" in " ".join(ingest.measure(tmp_path, tokenizer=small, **how).warnings)
+    (tmp_path / "b.xml.gz").unlink()
+    (tmp_path / "1700000001.M1P1.host:2,S").write_text("Subject: hello\n\nhello\n")
+    assert "headers and keys in files of .host:2,s count" in " ".join(ingest.measure(tmp_path, tokenizer=small, **how).warnings)
 
 
 @pytest.mark.parametrize("how", ["--exact", "--sample", "--samples"])
