@@ -188,10 +188,12 @@ class Releases:
             written, owner = served if ":" in served or owner.lower() != "ollama" else f"{served}:latest", ""
         for spelling in (f"{part}{one}" for one in spellings(written) for part in (f"{words(owner)} ", "")):
             found = index.get(spelling, {})
-            if len(found) > 1:
+            # Of names that differ in their dots and dashes alone, that which is written so.
+            exact = [one for one in found if one in self.rows and written.lower() in self.rows[one].names]
+            if len(found) > 1 and len(exact) != 1:
                 raise _several(written, spelling, found)
             if found:
-                one = next(iter(found))
+                one = next(iter(exact or found))
                 return None if self._another(owner.lower(), spelling, one) else one
         # A name of the hub is whole.
         for spelling in () if "/" in written else spellings(written):
