@@ -2,7 +2,7 @@
 
 import numpy
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import ingest
@@ -194,6 +194,8 @@ def overlapping(runs):
     return solve("overlapping_write_bandwidth", given_)
 
 
+# Without the floor of the variance, taking the second job away raises the rate by 19 %.
+@example([(2, 0.001, 82), (6, 0.18, 5), (2, 0.79, 3)])
 @given(st.lists(st.tuples(st.integers(1, 20), st.floats(0.001, 0.999), st.integers(3, 200)), min_size=1, max_size=8))
 def test_simultaneous_writes_are_close_to_the_exact_percentile_and_rise_with_each_job(runs):
     found, wanted = overlapping(runs), max(percentile(runs), *(rate for _, _, rate in runs))
