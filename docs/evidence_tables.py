@@ -16,9 +16,9 @@ from ingest.engine.expression import prose
 from ingest.engine.registry import FORMULAS
 from ingest.engine.value import Input
 from ingest.sizing import evidence_ladder
-from ingest.sizing.published_rates import LONE, NEWEST, RESIZED, rates_of, series_of
+from ingest.sizing.published_rates import LONE, NEWEST, RESIZED, PublishedRates, series_of
 from ingest.sizing.transfer import transferred
-from ingest.validation import WAITED, Case, validate
+from ingest.validation import Case, ValidatedSet, validate
 
 
 def percent(share: float) -> str:
@@ -50,7 +50,7 @@ def transfer_cases() -> Iterator[TransferCase]:
                 gpu, form = CATALOG.get(Gpu, rate.gpu), CATALOG.get(Protocol, rate.protocol).form
                 rung = None
                 if form != "emulation":
-                    rung = transferred(rates_of(model, CATALOG), gpu, precision, rate.protocol)
+                    rung = transferred(PublishedRates(model, CATALOG), gpu, precision, rate.protocol)
                 if rung is None:
                     continue
                 given = rung.given[evidence_ladder.RATE]
@@ -142,29 +142,27 @@ def measured_floors() -> str:
 
 
 def _rounds(heading: str, of: Callable[[Case], str]) -> str:
-    """How well rounds of a benchmark follow from earlier ones, also without runs that waited for data."""
+    """How well rounds of a benchmark follow from earlier ones, lower bounds counted as such and as rates."""
     groups: dict[str, list[Case]] = {}
     for case in validate("rounds", catalogs=CATALOG).sets[0].results:
         groups.setdefault(of(case), []).append(case)
-    rows = []
-    for name, cases in sorted(groups.items()):
-        rows.append(_judged(name, cases))
-        free = [case for case in cases if WAITED not in case.remark]
-        rows += [_judged(f"{name}, without runs that waited for data", free)] if len(free) < len(cases) else []
     if heading == "round":
         *_, last, newest = sorted(groups)
-        rows.append(_judged(f"{last} and {newest}", [*groups[last], *groups[newest]]))
-    return table((heading, "cells", "median error", "P80", "inside", "width", "beyond ×1.8"), rows)
+        groups[f"{last} and {newest}"] = [*groups[last], *groups[newest]]
+    rows = []
+    for name, cases in sorted(groups.items()):
+        found = ValidatedSet(name, "", tuple(cases), {})
+        rows.append(_judged(name, found))
+        rows += [_judged(f"{name}, bounds as rates", found.bounds_as_rates)] if any(case.bound for case in cases) else []
+    return table((heading, "cells", "bounds, met", "median error", "P80", "inside", "width", "beyond ×1.8"), rows)
 
 
-def _judged(name: str, cases: Sequence[Case]) -> tuple[str, ...]:
+def _judged(name: str, found: ValidatedSet) -> tuple[str, ...]:
     """How well a group of cells follows from earlier rounds."""
-    errors = sorted(abs(case.error) for case in cases)
-    inside = sum(case.within for case in cases) / len(cases)
-    width = statistics.median(case.width for case in cases)
-    far = sum(abs(math.log(case.ours / case.published)) > math.log(1.8) and cell(case)[2] >= 8 for case in cases)
-    ends = (percent(statistics.median(errors)), percent(errors[math.ceil(0.8 * len(errors)) - 1]))
-    return name, str(len(cases)), *ends, percent(inside), f"×{width:.2f}", str(far)
+    bounds, met = sum(case.bound for case in found.results), found.cases - len(found.judged)
+    far = sum(abs(math.log(case.ours / case.published)) > math.log(1.8) and cell(case)[2] >= 8 for case in found.judged)
+    ends = (percent(found.median_absolute_error), percent(found.percentiles["p80"]), percent(found.covered))
+    return name, str(found.cases), f"{bounds}, {met}" if bounds else "", *ends, f"×{found.median_width:.2f}", str(far)
 
 
 def cell(case: Case) -> tuple[str, str, int]:

@@ -6,6 +6,7 @@ import csv
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
@@ -34,13 +35,11 @@ from ingest.sizing.model import model as model_command
 from ingest.sizing.offload import offload
 from ingest.sizing.post_training import rl
 from ingest.sizing.published_rates import (
-    LOWER_BOUND,
     PublishedRates,
     before_round,
     beyond,
     measured_models,
     published,
-    rates_of,
     samples_of,
     steps_of,
     submissions,
@@ -64,11 +63,9 @@ CASE_KEYS = {"id", "statement", "source", "where", "quantity", "given", "tier", 
              "published_up_to", "ends", "threshold", "fits"}  # fmt: skip
 #: The benchmark whose rounds judge the rates of the earlier ones, and the first that does.
 ROUNDS_OF, FIRST_ROUND = "mlperf-training", "v2.1"
-#: How the remark of a cell ends whose every run waited, as its log shows.
-WAITED = "the run waited for its data"
 #: What JSON tells of a set, and what JSON and CSV tell of a case.
 FIGURES = ("title", "cases", "within_tolerance", "median_absolute_error")
-DETAILS = ("id", "unit", "published", "ours", "expected", "error", "tolerance", "within", "source", "where", "remark")
+DETAILS = ("id", "unit", "published", "ours", "expected", "error", "tolerance", "within", "source", "where", "remark", "bound")
 #: Percentiles of the errors, and all that a bar may limit.
 PERCENTILES = {"p80": 0.8, "p90": 0.9, "p95": 0.95}
 BARS = ("tolerance", "median", *PERCENTILES, "coverage_low", "coverage_high", "sides", "width")
@@ -88,6 +85,12 @@ class Case:
     where: str
     remark: str = ""
     width: float = 1.0  # high end over low end of the predicted range; 1 where none is predicted
+    bound: bool = False  # whether the published figure is a lower bound: the run waited for its data
+
+    @property
+    def judged(self) -> bool:
+        """Whether the case tells an error: a lower bound contradicts only what lies below it."""
+        return not self.bound or self.ours < self.published
 
     @property
     def error(self) -> float:
@@ -105,9 +108,16 @@ class Case:
         published, expected, ours = (
             display(item, self.unit, binary=False) for item in (self.published, self.expected, self.ours)
         )
-        missed = "" if self.within else " MISS"
+        missed = " MISS" if self.judged and not self.within else ""
         other = expected if self.contradicted else ""
-        return self.id, published, other, ours, f"{self.error * 100:+.2f} %{missed}", self.remark
+        return (
+            self.id,
+            f"≥ {published}" if self.bound else published,
+            other,
+            ours,
+            f"{self.error * 100:+.2f} %{missed}",
+            self.remark,
+        )
 
     @property
     def contradicted(self) -> bool:
@@ -161,6 +171,16 @@ class ValidatedSet:
         return sum(case.within for case in self.results)
 
     @property
+    def judged(self) -> tuple[Case, ...]:
+        """The figures that tell an error: all but the lower bounds that the computed figures do not fall below."""
+        return tuple(case for case in self.results if case.judged)
+
+    @property
+    def bounds_as_rates(self) -> ValidatedSet:
+        """The set with its lower bounds counted as the rates of runs that never wait."""
+        return replace(self, results=tuple(replace(case, bound=False) for case in self.results))
+
+    @property
     def median_absolute_error(self) -> float:
         """Median of the errors against the expected figures."""
         return evidence_ladder.median(self._errors)
@@ -169,23 +189,28 @@ class ValidatedSet:
     def percentiles(self) -> dict[str, float]:
         """Percentiles of the errors (nearest rank), by name."""
         errors = sorted(self._errors)
-        return {name: errors[math.ceil(share * self.cases) - 1] for name, share in PERCENTILES.items()}
+        return {name: errors[math.ceil(share * len(errors)) - 1] for name, share in PERCENTILES.items()}
+
+    @property
+    def covered(self) -> float:
+        """Share of the figures that tell an error within their tolerance or range."""
+        return sum(case.within for case in self.judged) / len(self.judged)
 
     @property
     def median_width(self) -> float:
         """Median of the widths of the predicted ranges."""
-        return evidence_ladder.median(case.width for case in self.results)
+        return evidence_ladder.median(case.width for case in self.judged)
 
     @property
     def _errors(self) -> list[float]:
-        return [abs(case.ours / case.expected - 1) for case in self.results]
+        return [abs(case.ours / case.expected - 1) for case in self.judged]
 
     @property
     def passed(self) -> bool:
         """Whether the set meets its bar."""
-        covered = self.within_tolerance / self.cases
+        covered = self.covered
         held = {
-            "tolerance": self.within_tolerance == self.cases,
+            "tolerance": covered == 1.0,
             "median": self.median_absolute_error <= self.bar.get("median", 0),
             **{name: error <= self.bar.get(name, 0) for name, error in self.percentiles.items()},
             "coverage_low": covered >= self.bar.get("coverage_low", 0),
@@ -216,15 +241,17 @@ class ValidatedSet:
         """How good the predictions of a set with ranges are; empty for any other."""
         if "width" not in self.bar:
             return ""
+        bounds = sum(case.bound for case in self.results)
+        more = f"; without {bounds} lower bounds, {self.cases - len(self.judged)} of them not contradicted; as rates: "
         return (
             f"median error {self.median_absolute_error:.1%}, 80th percentile {self.percentiles['p80']:.1%}, "
-            f"{self.within_tolerance / self.cases:.1%} inside ranges of a median width of ×{self.median_width:.2f}"
-        ).replace("%", " %")
+            f"{self.covered:.1%} inside ranges of a median width of ×{self.median_width:.2f}"
+        ).replace("%", " %") + (more + self.bounds_as_rates.prediction_text if bounds else "")
 
     def shown_cases(self, all_of_them: bool, most: int = 60) -> list[Case]:
         """The cases to print: all of a small set, the largest errors of a large one, or only the misses."""
         if not all_of_them:
-            return [case for case in self.results if not case.within] if "tolerance" in self.bar else []
+            return [case for case in self.judged if not case.within] if "tolerance" in self.bar else []
         if self.cases <= most:
             return list(self.results)
         return sorted(self.results, key=lambda case: -abs(case.error))[:most]
@@ -234,7 +261,8 @@ class ValidatedSet:
         details = [{key: getattr(case, key) for key in DETAILS} for case in self.results]
         figures = {key: getattr(self, key) for key in FIGURES}
         figures |= {f"{name}_absolute_error": error for name, error in self.percentiles.items()}
-        figures |= {"median_width": self.median_width, "passed": self.passed}
+        figures |= {"median_width": self.median_width, "lower_bounds": sum(case.bound for case in self.results)}
+        figures |= {"lower_bounds_contradicted": sum(case.bound for case in self.judged), "passed": self.passed}
         return {"set": self.name, **figures, "bar": dict(self.bar), "details": details}
 
 
@@ -289,14 +317,14 @@ def _read(path: Path, catalog: Catalog) -> ValidatedSet:
     data = read_yaml(path)
     _known_keys(path, data, SET_KEYS)
     _known_keys(path, data["bar"], set(BARS))
-    results: tuple[Case, ...]
+    found: Iterator[Case]
     if "study" in data:
-        results = tuple(STUDIES[data["study"]](catalog))
+        found = STUDIES[data["study"]](catalog)
     elif "runs" in data:
-        results = tuple(_runs(path.with_suffix(".csv"), data))
+        found = _runs(path.with_suffix(".csv"), data)
     else:
-        results = tuple(_case(path, data, case, catalog) for case in data["cases"])
-    return ValidatedSet(path.stem, data["title"], results, data["bar"])
+        found = (_case(path, data, case, catalog) for case in data["cases"])
+    return ValidatedSet(path.stem, data["title"], tuple(found), data["bar"])
 
 
 def _known_keys(path: Path, found: Mapping[str, Any], known: set[str]) -> None:
@@ -375,28 +403,22 @@ def _runs(path: Path, data: Mapping[str, Any]) -> Iterator[Case]:
 
 def every_model(catalog: Catalog) -> Iterator[PublishedRates]:
     """The published rates of every model."""
-    return (rates_of(model, catalog) for model in catalog.all(Model))
+    return (PublishedRates(model, catalog) for model in catalog.all(Model))
 
 
-def _transfers(catalog: Catalog) -> Iterator[Case]:
-    """Each measured rate, predicted from the other GPUs under its protocol (leave one pair out)."""
+def _transfers(catalog: Catalog, pairs: bool = False) -> Iterator[Case]:
+    """Each measured rate, predicted from the other GPUs under its protocol (leave one pair out).
+
+    `pairs`: each pair of model and GPU instead, predicted as in `bw`: the typical rate over protocols.
+    """
     for rates, precision, found in measured_models(every_model(catalog)):
-        for rate in found:
-            level = transferred(rates, rates.gpu(rate.gpu), precision, rate.protocol)
-            if level is not None and not level.warnings:
-                name = f"{rates.model.id} on {rate.gpu}, {precision}, {rate.protocol}"
-                yield _transfer_case(name, rate.value, rate.rows[0], level)
-
-
-def _transferred_pairs(catalog: Catalog) -> Iterator[Case]:
-    """Each pair of model and GPU, predicted as in `bw`: the typical rate over protocols (leave one pair out)."""
-    for rates, precision, found in measured_models(every_model(catalog)):
-        for gpu in dict.fromkeys(rate.gpu for rate in found):
-            own = [rate for rate in found if rate.gpu == gpu]
-            level = transferred(rates, rates.gpu(gpu), precision, None)
-            if level is not None and not any("across vendors" in warning for warning in level.warnings):
+        for gpu, protocol in dict.fromkeys((rate.gpu, None if pairs else rate.protocol) for rate in found):
+            own = [rate for rate in found if rate.gpu == gpu and protocol in (None, rate.protocol)]
+            level = transferred(rates, rates.gpu(gpu), precision, protocol)
+            if level is not None and not any("across vendors" in warning or not pairs for warning in level.warnings):
                 middle, _ = typical(rates, {rate.protocol: rate.value for rate in own})
-                yield _transfer_case(f"{rates.model.id} on {gpu}, {precision}", middle, own[0].rows[0], level)
+                name = ", ".join(filter(None, (f"{rates.model.id} on {gpu}", precision, protocol)))
+                yield _transfer_case(name, middle, own[0].rows[0], level)
 
 
 def _transfer_case(name: str, measured: float, row: Rate, level: evidence_ladder.EvidenceLevel) -> Case:
@@ -407,10 +429,10 @@ def _transfer_case(name: str, measured: float, row: Rate, level: evidence_ladder
 
 
 def _scaled_pairs(catalog: Catalog) -> Iterator[Case]:
-    """Each run of a submission, predicted from its smaller ones and the other submissions (leave one submission out)."""
+    """Each run of a submission that never waits, predicted from its smaller ones and the others (leave one submission out)."""
     unit = unit_of(evidence_ladder.RATE)
     for rates in every_model(catalog):
-        found = submissions(rates.model, rates.of_runs())
+        found = submissions(rates.model, [row for row in rates.of_runs() if not row.waits])
         for key, runs in [(key, runs) for key, runs in found.items() if len(runs) > 1]:
             others = {one: sizes for one, sizes in found.items() if one != key}
             steps = steps_of(others, rates.steps.floor)
@@ -423,7 +445,7 @@ def _scaled_pairs(catalog: Catalog) -> Iterator[Case]:
 
 
 def _rounds(catalog: Catalog) -> Iterator[Case]:
-    """Each cell of a round of MLPerf Training from the earlier rounds alone; those of runs that all waited say so."""
+    """Each cell of a round of MLPerf Training from the earlier rounds alone; those of runs that all waited are lower bounds."""
     protocol = catalog.get(Protocol, ROUNDS_OF)
     for name in protocol.rounds[protocol.rounds.index(FIRST_ROUND) :]:
         for rates in before_round(catalog, name):
@@ -435,12 +457,11 @@ def _rounds(catalog: Catalog) -> Iterator[Case]:
                 asked = (rates, rates.gpu(gpu), precision, protocol.id, gpus)
                 level = published("measured", *asked) or transferred(*asked)
                 if level is not None:
-                    judges = [row for row in rows if not row.note.startswith(LOWER_BOUND)] or rows
+                    judges = [row for row in rows if not row.waits] or rows
                     measured = evidence_ladder.median(samples_of(rates.model, row) or 0 for row in judges)
                     words = f"{name} {rates.model.id} on {gpu}, {precision}, {gpus:,} GPUs: {level.basis}"
                     case = _transfer_case(words, measured, judges[0], level)
-                    bound = judges[0].note.startswith(LOWER_BOUND)
-                    yield replace(case, remark=f"{case.remark}; {WAITED}") if bound else case
+                    yield replace(case, bound=judges[0].waits)
 
 
 def _decoding_peaks(catalog: Catalog) -> Iterator[Case]:
@@ -456,9 +477,9 @@ def _decoding_peaks(catalog: Catalog) -> Iterator[Case]:
 
 
 #: Sets computed from the catalogs, by the name of their `study`.
-STUDIES = {
+STUDIES: dict[str, Callable[[Catalog], Iterator[Case]]] = {
     "transfer": _transfers,
-    "transfer-pairs": _transferred_pairs,
+    "transfer-pairs": partial(_transfers, pairs=True),
     "scaling": _scaled_pairs,
     "rounds": _rounds,
     "decoding": _decoding_peaks,

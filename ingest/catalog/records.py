@@ -564,6 +564,10 @@ class Structure(Entry):
     parameters_active: Value | None = value("parameter")
 
 
+#: how the note of a rate begins whose job may have waited for its data
+LOWER_BOUND = "lower bound"
+
+
 class Rate(NamedTuple):
     """One measured rate of a model on a GPU: a row of the model's CSV."""
 
@@ -581,6 +585,11 @@ class Rate(NamedTuple):
     note: str
     batch: float | None = None  # samples of one step of the whole job; None if it is not published
     run_mean: float | None = None  # samples/s per GPU over all steps, where the rate is of the fast first ones
+
+    @property
+    def waits(self) -> bool:
+        """Whether its job may have waited for its data: the rate is a lower bound of what the GPUs consume."""
+        return self.note.startswith(LOWER_BOUND)
 
 
 _RECORDS = (Model, Gpu, Node, Storage, Protocol, Family, Scaling, Optimizer, Recipe, Failures, Corpus, Pipeline, Format,

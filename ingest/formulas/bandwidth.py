@@ -98,6 +98,12 @@ computed_quantity("samples_per_second_per_gpu_in_steps",
     "Rate per GPU of a larger job: the time of a step is a fixed part and one that grows with the samples of a GPU.",
     source="ingest-rates", where="pairs of runs of one model on one GPU at two sizes: docs/accuracy.md",
     example="round(samples_per_second_per_gpu_in_steps(1.0, 0.125, 0.04, 1.0, 512, 8, 0.02), 3) -> 0.725")  # fmt: skip
+input_quantity("run_mean_rate", "sample/s/GPU", "Rate of a published run over all of its steps.", label="mean rate of a run")
+input_quantity("first_steps_rate", "sample/s/GPU", "Rate of a published run while it computes in its narrower precision.",
+    label="rate of the first steps of a run")  # fmt: skip
+computed_quantity("share_of_fast_steps", "run_mean_rate / first_steps_rate", "1",
+    "Mean rate of a run that ends in a wider precision, over that of its first steps, which read most.",
+    label="mean rate over that of the first steps")  # fmt: skip
 computed_quantity("emulated_samples_per_second_per_job",
     "gpus * samples_per_step / computation_seconds_per_step * accelerator_utilization", "sample/s",
     "Samples per second of a benchmark whose accelerators sleep instead of computing.", source="mlperf-storage-v2",

@@ -18,7 +18,7 @@ from statistics import fmean, linear_regression
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
 from ingest.catalog.commands import check
-from ingest.catalog.records import PRECISIONS, SIZES, Model
+from ingest.catalog.records import LOWER_BOUND, PRECISIONS, SIZES, Model
 from ingest.catalog.store import CATALOGS
 from ingest.configuration import shipped_folder, user_folder
 from ingest.corpus.estimators import student_quantile
@@ -32,7 +32,6 @@ from ingest.files import read_bytes, read_json_object, sha256, write_all, write_
 from ingest.observation.observation import DATA, DEVICES, EXPECTED, MOST_BYTES, Figure, Observation, bundle_of, read_observation
 from ingest.sizing.bandwidth import Estimate, bw
 from ingest.sizing.job import LEVELS, PRECISION
-from ingest.sizing.published_rates import LOWER_BOUND
 from ingest.units import parse_share
 
 PROTOCOL = "own"

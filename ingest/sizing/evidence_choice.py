@@ -17,31 +17,9 @@ from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Frozen, Input, revised
 from ingest.errors import IngestError, UsageError
 from ingest.sizing import evidence_ladder
-from ingest.sizing.evidence_ladder import (
-    FAMILIES,
-    FASTEST_FIRST,
-    RATE,
-    EvidenceLevel,
-    check_own_rates,
-    family_of,
-    from_catalog,
-    generation_of,
-    median,
-    peak_of,
-)
+from ingest.sizing.evidence_ladder import FAMILIES, FASTEST_FIRST, RATE, UTILIZATION, EvidenceLevel, family_of, median, peak_of
 from ingest.sizing.job import Job, batch_of, by_user, encoding_in, known_quantities
-from ingest.sizing.published_rates import (
-    DISAGREE,
-    LONE,
-    PublishedRates,
-    Run,
-    Series,
-    part_of,
-    published,
-    rates_of,
-    series_of,
-    typical,
-)
+from ingest.sizing.published_rates import DISAGREE, LONE, PublishedRates, Run, Series, part_of, published, series_of, typical
 from ingest.sizing.resolve import machine_of, model_named, model_structure
 from ingest.sizing.rules import ONE_EPOCH, applying, finding, told
 from ingest.sizing.transfer import transferred
@@ -50,7 +28,7 @@ from ingest.units import display, exact
 #: Quantities that, set by the user, fix the rate without evidence from the catalogs.
 GIVEN_RATES = {RATE, "samples_per_second_per_gpu", *(f"ingest_bandwidth_per_{part}" for part in ("gpu", "node", "job"))}
 #: `--set` of these changes the level in use, but not those shown for comparison.
-OUTCOMES = GIVEN_RATES | {"achieved_flops_per_gpu", "model_flops_utilization"}
+OUTCOMES = GIVEN_RATES | {"achieved_flops_per_gpu", UTILIZATION}
 #: Kinds of evidence that tell of one rate; a share of the peak is none of its own.
 EVIDENCE = ("measured", "emulated", "transferred")
 #: No published run reached more of the dense peak: 0.80, ResNet-50 with SSD on a V100 in fp32.
@@ -99,11 +77,11 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
     own = model_named(job.model, length, catalog) if job.model is not None else None
     model = own and at_length(own, length, catalog, {**job.numbers, **job.settings})
     if own is not None:
-        check_own_rates(catalog, own)
-    rates = rates_of(own, catalog, job.batch_tokens or batch_of(job.settings)) if own is not None else None
+        evidence_ladder.check_own_rates(catalog, own)
+    rates = PublishedRates(own, catalog, job.batch_tokens or batch_of(job.settings)) if own is not None else None
     gpu, node = machine_of(job.gpu, job.node, catalog)
     # A utilization that users state is a share of the 16-bit peak, as is that of a class.
-    share = "efficiency" in job.numbers or "model_flops_utilization" in job.settings
+    share = "efficiency" in job.numbers or UTILIZATION in job.settings
     guidance = catalog.referred(Storage, gpu.guidance, by=gpu.path) if gpu is not None and gpu.guidance else None
     scaling = catalog.get(Scaling, job.scaling) if job.scaling in ("weak", "strong") else None
     common = known_quantities(job, model, gpu, node, guidance, scaling)
@@ -198,7 +176,7 @@ def _runs_at(rates: PublishedRates, precision: str, protocol: str | None) -> lis
 def computed_in(model: Model | None, gpu: Gpu | None, gpus: float | None, catalog: Catalog) -> str:
     """The precision in which runs of a model compute on GPUs, as words for a title, where they keep their weights in another:
     what is multiplied in 8 or 4 bits is quantized for the product alone. Empty elsewhere."""
-    found = usual_precision(rates_of(model, catalog), gpu, gpus).precision if model is not None and gpu is not None else ""
+    found = usual_precision(PublishedRates(model, catalog), gpu, gpus).precision if model and gpu else ""
     return f"; computed in {found}" if found in FASTEST_FIRST[: FASTEST_FIRST.index("bf16")] else ""
 
 
@@ -248,7 +226,7 @@ def _with_faster(level: EvidenceLevel, size: float, faster: Mapping[str, float],
         least, most = max(least, raised), max(most, at_size / own)
     if most == 1:
         return level
-    name = RATE if RATE in level.given else "model_flops_utilization"
+    name = RATE if RATE in level.given else UTILIZATION
     share = level.given[name]
     note = f"{share.note}; up to that at {' and '.join(faster)}, at which no run is as large"
     high = max((share.high or share.value) * least, share.value * most)
@@ -264,7 +242,7 @@ def _rate(level: EvidenceLevel) -> float:
 def are_of_a_generation(one: Gpu, other: Gpu) -> bool:
     """Whether two GPUs have a vendor and their fastest precision in common, and memory bandwidths within a factor of two."""
     speeds = [gpu.memory_bandwidth.value if gpu.memory_bandwidth else math.inf for gpu in (one, other)]
-    return generation_of(one) == generation_of(other) and 0.5 <= speeds[0] / speeds[1] <= 2
+    return evidence_ladder.generation_of(one) == evidence_ladder.generation_of(other) and 0.5 <= speeds[0] / speeds[1] <= 2
 
 
 class Ladder(Frozen):
@@ -288,7 +266,7 @@ class Ladder(Frozen):
         if rate is not None or GIVEN_RATES & job.settings.keys():
             given = {} if rate is None else {RATE: Input(rate, origin="user")}
             own = EvidenceLevel("given", given, "samples/s as given by the user")
-        for option, name in (("achieved", "achieved_flops_per_gpu"), ("efficiency", "model_flops_utilization")):
+        for option, name in (("achieved", "achieved_flops_per_gpu"), ("efficiency", UTILIZATION)):
             value = job.numbers.get(option)
             if own is None and (value is not None or name in job.settings):
                 share = {} if value is None else {name: Input(value, origin="user")}
@@ -321,7 +299,7 @@ class Ladder(Frozen):
         """All that exist. Raises as `first`."""
         own, job, level, flops = self.own, self.job, self.level, self.known.get("flops_per_sample")
         rungs = [level("measured"), level("emulated", few=True), level("transferred"), level("efficiency", few=True)]
-        known = ((rungs[2], RATE), (rungs[3], "model_flops_utilization"))
+        known = ((rungs[2], RATE), (rungs[3], UTILIZATION))
         if all(one is not None and one.given[name].grade == "assumed" for one, name in known):
             # Of evidence of equal grade, that on this GPU comes first.
             rungs[2:] = [rungs[3], rungs[2]]
@@ -442,10 +420,10 @@ def efficiency(
     model = rates.model
     shares = rates.once(("utilizations", precision), lambda: [*utilizations(rates, precision)])
     gain, sixteen = rates.family.gain_by_precision.get(precision), peak_of(gpu, FAMILIES[0][0])
-    if not shares and gain is not None and sixteen is not None and _recalled(rates, gpu, precision, protocol) is None:
-        wide = efficiency(rates, gpu, FAMILIES[0][0], flops, protocol)
-        return wide and _in_fewer_bits(wide, from_catalog(gain), peak, sixteen, precision)
     remembered = _recalled(rates, gpu, precision, protocol)
+    if not shares and gain is not None and sixteen is not None and remembered is None:
+        wide = efficiency(rates, gpu, FAMILIES[0][0], flops, protocol)
+        return wide and _in_fewer_bits(wide, evidence_ladder.from_catalog(gain), peak, sixteen, precision)
     if flops.origin == "user" and (shares or remembered):
         # These were derived with the FLOPs per sample of the catalog and do not apply to others.
         return None
@@ -457,23 +435,22 @@ def efficiency(
         note = f"utilization of {model.name} on {len(shares)} GPU{'s' if len(shares) > 1 else ''}"
         # Another job is no repeat of the few that were measured.
         middle = median(values)
-        low, high = min(*values, middle / LONE.factor), max(*values, middle * LONE.factor)
-        given = Input(
-            middle, low, min(high, MOST_OF_PEAK), source="ingest-rates", grade="derived", note=note, parts=tuple(shares)
-        )
+        low, high = min(*values, middle / LONE.factor), min(MOST_OF_PEAK, max(*values, middle * LONE.factor))
+        given = Input(middle, low, high, source="ingest-rates", grade="derived", note=note, parts=tuple(shares))
     else:
         shared = rates.utilization_of_class(gpu)
         if shared is None or precision not in FAMILIES[0]:
             # The utilization of a class is a share of the 16-bit peak.
             return None
-        given = from_catalog(shared)._replace(note=f"utilization of its class ({model.efficiency_class}), not of this model")
-    known = {"peak_flops_per_gpu": peak, "model_flops_utilization": given, "flops_per_sample": flops}
+        note = f"utilization of its class ({model.efficiency_class}), not of this model"
+        given = evidence_ladder.from_catalog(shared)._replace(note=note)
+    known = {"peak_flops_per_gpu": peak, UTILIZATION: given, "flops_per_sample": flops}
     return EvidenceLevel("efficiency", known, given.note, warnings)
 
 
 def _in_fewer_bits(wide: EvidenceLevel, gain: Input, peak: Input, sixteen: Input, precision: str) -> EvidenceLevel:
     """The efficiency level at 16 bits as a share of the `peak` in fewer, of whose speed runs gain a part."""
-    share = wide.given["model_flops_utilization"]
+    share = wide.given[UTILIZATION]
     note = f"{share.note} at 16 bits, × {gain.value:g} in {precision}: {gain.where}"
 
     def at(end: float, gained: float | None) -> float:
@@ -481,7 +458,7 @@ def _in_fewer_bits(wide: EvidenceLevel, gain: Input, peak: Input, sixteen: Input
 
     low, high = at(share.low or share.value, gain.low), at(share.high or share.value, gain.high)
     lower = share._replace(value=at(share.value, None), low=low, high=high, grade="derived", note=note, parts=())
-    return wide._replace(given={**wide.given, "peak_flops_per_gpu": peak, "model_flops_utilization": lower}, note=note)
+    return wide._replace(given={**wide.given, "peak_flops_per_gpu": peak, UTILIZATION: lower}, note=note)
 
 
 def _recalled(rates: PublishedRates, gpu: Gpu, precision: str, protocol: str | None) -> Input | None:
@@ -566,7 +543,7 @@ def foreign_size(model: Model | None, encoding: str | None, stated: Input | None
     measured = known.stored if known is not None else None
     if stated is None or measured is None or any(one in options for one in OWN_RATES):
         return None
-    return None if 1 / ALIKE <= stated.value / measured.value <= ALIKE else from_catalog(measured)
+    return None if 1 / ALIKE <= stated.value / measured.value <= ALIKE else evidence_ladder.from_catalog(measured)
 
 
 def reads_again(model: Model | None) -> bool:

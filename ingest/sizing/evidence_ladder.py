@@ -26,8 +26,8 @@ from ingest.engine.value import Input
 from ingest.errors import IngestError, expected_one_of
 from ingest.units import display
 
-#: The quantity that the measured and transferred levels give.
-RATE = "unstalled_samples_per_second_per_gpu"
+#: The quantities that the measured and transferred levels give, and the efficiency level.
+RATE, UTILIZATION = "unstalled_samples_per_second_per_gpu", "model_flops_utilization"
 BASES = ("measured", "emulated", "transferred", "efficiency", "peak")
 FAMILIES = (("bf16", "fp16"), ("tf32", "fp32"), ("fp8",), ("fp4",), ("fp64",))
 #: Those that a job trains or computes in.
@@ -182,7 +182,7 @@ def peak(gpu: Gpu, precision: str, flops: Input | None) -> EvidenceLevel | None:
     flops = flops._replace(low=None, high=None)
     full = Input(1.0).by_default("upper bound: no training run reaches the dense peak")
     note = "upper bound only: training runs reach between 1/80 and 1/2 of the peak"
-    return EvidenceLevel("peak", {"peak_flops_per_gpu": top, "model_flops_utilization": full, "flops_per_sample": flops}, note)
+    return EvidenceLevel("peak", {"peak_flops_per_gpu": top, UTILIZATION: full, "flops_per_sample": flops}, note)
 
 
 def absence(model: Model, gpu: Gpu, basis: str, precision: str, flops: Input | None, protocol: str | None) -> IngestError:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import chain, combinations
+from itertools import accumulate, chain, combinations
+from operator import mul
 from typing import NamedTuple, TypeVar
 
 from ingest.catalog.records import Family, Gpu, Model, Protocol, Rate, Value
@@ -26,8 +27,6 @@ FAR_SIZE = 4
 APART = 1.2
 #: Protocols whose fastest exceeds the slowest more than this are named in a warning.
 DISAGREE = 1.5
-#: how the note of a rate begins whose job may have waited for its data
-LOWER_BOUND = "lower bound"
 #: A run whose total is below so much of that of one on half as many GPUs waits: repeats differ by less.
 SLOWED = 0.8
 #: The protocol of rates that are samples over the GPU-hours of a whole run, the time without progress included.
@@ -54,9 +53,9 @@ class PublishedRates:
         self,
         model: Model,
         catalog: Catalog,
+        batch: Input | None = None,  # tokens of one step of the job; None for the largest batch of a published run of its size
         before: str = "",  # a round: only rates of earlier rounds count, as on the day before it was published
         seen: Cells | None = None,  # the rates of other models by GPU on that day
-        batch: Input | None = None,  # tokens of one step of the job; None for the largest batch of a published run of its size
     ) -> None:
         self.model, self._catalog, self._file = model, catalog, model.path.with_suffix(".csv")
         self._before, self._seen, self.batch = before, seen, batch
@@ -96,9 +95,13 @@ class PublishedRates:
 
     def share_of_fast_steps(self, gpu: str, precision: str) -> float | None:
         """The mean rate of runs over that of their first steps: the median on a GPU, or else on all; None if none states it."""
-        runs = [row for row in self.of_runs() if row.run_mean is not None and row.precision in family_of(precision)]
-        found = [row for row in runs if row.gpu == gpu] or runs
-        return median((row.run_mean or 0) / (row.samples_per_second_per_gpu or 1) for row in found) if found else None
+        runs = [
+            (row.gpu, {"run_mean_rate": row.run_mean, "first_steps_rate": row.samples_per_second_per_gpu})
+            for row in self.of_runs()
+            if row.run_mean and row.samples_per_second_per_gpu and row.precision in family_of(precision)
+        ]
+        found = [rates for on, rates in runs if on == gpu] or [rates for _, rates in runs]
+        return median(float(solve("share_of_fast_steps", rates)) for rates in found) if found else None
 
     def gpu(self, name: str) -> Gpu:
         """The GPU of a rate."""
@@ -146,11 +149,6 @@ class PublishedRates:
         return seen_rates(self._catalog) if self._seen is None else self._seen
 
 
-def rates_of(model: Model, catalog: Catalog, batch: Input | None = None) -> PublishedRates:
-    """The published rates of a model; with the `batch` of a job in tokens."""
-    return PublishedRates(model, catalog, batch=batch)
-
-
 class Submission(NamedTuple):
     """The runs of a model that one submitter published in one round: on one GPU, under one protocol, at one precision."""
 
@@ -188,8 +186,8 @@ class Steps(NamedTuple):
     batch: Input | None = None  # that of the job, where it is its own
 
     def batch_on(self, gpus: float) -> float | None:
-        """The largest batch that a published run used on at most so many GPUs."""
-        return max((batch for size, batch in self.batches if size <= gpus), default=None)
+        """The largest batch that a published run used on at most so many GPUs, or the share of them in that of more."""
+        return max((batch * min(1, gpus / size) for size, batch in self.batches), default=None)
 
     def half_speed(self, step_samples: float) -> float:
         """The samples per GPU for which the fixed part takes half of a step; `step_samples` are those of the smaller run."""
@@ -238,11 +236,9 @@ class Series:
 
     @cached_property
     def totals(self) -> dict[int, float]:
-        """The rate of all GPUs at each size; more GPUs never read less."""
-        totals: dict[int, float] = {}
-        for size, rows in self.sizes.items():
-            totals[size] = max([size * _middle(self.model, rows), *totals.values()])
-        return totals
+        """The rate of all GPUs at each size: more GPUs never read less in total, and fewer never less per GPU."""
+        rates = [*accumulate((_middle(self.model, rows) for rows in reversed(self.sizes.values())), max)]
+        return dict(zip(self.sizes, accumulate(map(mul, self.sizes, reversed(rates)), max), strict=True))
 
     def at(self, gpus: float | None, steps: Steps) -> ProtocolRate:
         """The rate at the size of a job, by the medians of published sizes and, beyond, the steps; or that on a few nodes."""
@@ -432,7 +428,7 @@ def measured_models(every: Iterable[PublishedRates]) -> Iterator[tuple[Published
 def before_round(catalog: Catalog, name: str) -> Iterator[PublishedRates]:
     """The rates of every model that has some, as on the day before a round of a benchmark was published."""
     seen: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
-    known = [PublishedRates(model, catalog, name, seen) for model in catalog.all(Model)]
+    known = [PublishedRates(model, catalog, before=name, seen=seen) for model in catalog.all(Model)]
     for rates, precision, found in measured_models(known):
         for rate in found:
             seen.setdefault((rate.protocol, rate.gpu), {})[rates.model.id, precision] = rate.value
@@ -485,7 +481,7 @@ def of_gpus(model: Model, rows: Iterable[Rate]) -> list[Rate]:
     for row in rows:
         groups.setdefault((row.gpu, row.protocol, family_of(row.precision)), []).append(row)
     for found in groups.values():
-        free = [row for row in found if not row.note.startswith(LOWER_BOUND)] or found
+        free = [row for row in found if not row.waits] or found
         totals = [(row, row.gpus * (samples_of(model, row) or 0)) for row in free]
         kept += [row for row, own in totals if all(2 * one.gpus > row.gpus or own > SLOWED * total for one, total in totals)]
     return kept
@@ -522,7 +518,7 @@ def part_of(rates: PublishedRates, rate: ProtocolRate) -> Evidence:
         words = f"{rate.protocol}, {span}" + (", mean ÷ goodput" if rate.protocol == WHOLE_RUNS else "")
         there = [samples_of(model, row) or 0 for row in rate.rows if row.gpus == rate.size]
         if rate.gpus is not None and rate.published > median(there) * (1 + 1e-9):
-            words += f", raised to the total of smaller runs: {exact(rate.published)}"
+            words += f", raised to smaller runs in total or larger ones per GPU: {exact(rate.published)}"
         words += "" if rate.value == rate.published else f": {scaled(rate)}"
     advice = rates.protocol(rate.protocol).advice
     return Evidence(words, rate.value, first.source, first.where, grade, runs, advice)
@@ -545,7 +541,7 @@ def _warnings(rates: PublishedRates, basis: str, found: Sequence[ProtocolRate]) 
         listed = [f"{rate.protocol} {display(rate.value, '1')}" for rate in reversed(found)]
         words = "; ".join(listed if len(listed) <= 4 else [*listed[:2], "…", *listed[-2:]])
         warnings.append(told("W61", spread=spread, rates=words))
-    bounded = [rate.protocol for rate in found if any(row.note.startswith(LOWER_BOUND) for row in rate.rows)]
+    bounded = [rate.protocol for rate in found if any(row.waits for row in rate.rows)]
     if bounded:
         warnings.append(told("W68", protocols=", ".join(bounded)))
     smallest, gpus = min(row.gpus for rate in found for row in rate.rows), found[0].gpus

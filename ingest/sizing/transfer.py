@@ -114,16 +114,8 @@ def transferred(
         if len(used) > 1
     ]
     parts += [transfer.part(nearest_first[0].weight) for transfer in nearest_first]
-    given = Input(
-        value,
-        low,
-        high,
-        source="ingest-transfer-study",
-        where="docs/method.md",
-        grade="assumed" if _are_recalled(used) else "derived",
-        note=note,
-        parts=tuple(parts),
-    )
+    grade = "assumed" if _are_recalled(used) else "derived"
+    given = Input(value, low, high, "catalog", "ingest-transfer-study", "docs/method.md", grade, note, tuple(parts))
     return EvidenceLevel("transferred", {RATE: given}, note, tuple(warnings), means, gpus is not None)
 
 

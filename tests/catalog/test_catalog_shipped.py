@@ -22,7 +22,7 @@ from ingest.sizing import bandwidth, evidence_ladder
 from ingest.sizing.evidence_choice import utilizations
 from ingest.sizing.evidence_ladder import FAMILIES, generation_of
 from ingest.sizing.model import model
-from ingest.sizing.published_rates import half_speeds, rates_of, series_of, submissions
+from ingest.sizing.published_rates import PublishedRates, half_speeds, series_of, submissions
 from ingest.sizing.train import train
 from ingest.units import parse, physical
 from ingest.validation import located
@@ -51,7 +51,8 @@ def test_every_model_and_rate_holds_together(shipped):
             assert (entry.tokens_per_sample.value == 1) == (entry.sample_unit == "token"), entry.id
             assert (entry.sequence_length or entry.tokens_per_sample).value >= 2048, entry.id
         for precision in (members[0] for members in FAMILIES):
-            assert all(share.value < 1 for share in utilizations(rates_of(entry, shipped), precision)), (entry.id, precision)
+            shares = utilizations(PublishedRates(entry, shipped), precision)
+            assert all(share.value < 1 for share in shares), (entry.id, precision)
         for rate in shipped.rates(entry):
             assert shipped.get(Gpu, rate.gpu).id == rate.gpu
             assert shipped.get(Protocol, rate.protocol).id == rate.protocol
@@ -168,7 +169,7 @@ def test_the_efficiency_of_a_class_is_the_median_over_its_members(shipped, name)
     members = [entry for entry in shipped.all(Model) if name in (entry.family, entry.efficiency_class)]
     if shared is not None and shared.source == "ingest-runs":
         members = [entry for entry in members if entry.efficiency_class == name]
-    shares = [share.value for entry in members for share in utilizations(rates_of(entry, shipped), "bf16")]
+    shares = [share.value for entry in members for share in utilizations(PublishedRates(entry, shipped), "bf16")]
     if shared is None:
         assert len(shares) < 3
         assert "too few" in shipped.get(Family, name).missing["efficiency"]
@@ -189,7 +190,7 @@ def test_generations_differ_where_the_others_of_a_model_say_so(shipped, name):
     """The share of a generation is stated where it predicts models left out better, by a tenth, than the class as a whole."""
     pairs, protocols = [], defaultdict(set)
     for entry in (one for one in shipped.all(Model) if one.efficiency_class == name):
-        rates = rates_of(entry, shipped)
+        rates = PublishedRates(entry, shipped)
         for share in utilizations(rates, "bf16"):
             generation = generation_of(rates.gpu(share.what))
             pairs.append((entry.id, generation, share.value))
@@ -218,7 +219,7 @@ def test_generations_differ_where_the_others_of_a_model_say_so(shipped, name):
 def test_the_floor_of_a_step_is_the_median_over_pairs_of_runs(shipped):
     shares = defaultdict(list)
     for entry in shipped.all(Model):
-        found = half_speeds(submissions(entry, rates_of(entry, shipped).of_runs()))
+        found = half_speeds(submissions(entry, PublishedRates(entry, shipped).of_runs()))
         shares[entry.family] += [half / samples for half, samples in found]
     everything = [share for found in shares.values() for share in found]
     for family in (shipped.get(Family, name) for name in {entry.family for entry in shipped.all(Model)}):
@@ -232,7 +233,7 @@ def test_the_floor_of_a_step_is_the_median_over_pairs_of_runs(shipped):
 def test_what_fewer_bits_gain_is_the_median_over_runs_of_one_stack(shipped):
     runs = defaultdict(lambda: defaultdict(list))
     for entry in (one for one in shipped.all(Model) if one.family == "llm"):
-        for row in rates_of(entry, shipped).of_runs():
+        for row in PublishedRates(entry, shipped).of_runs():
             if row.samples_per_second_per_gpu is not None:
                 release = "".join(re.findall(r"release [\d.]+", row.where))
                 key = (entry.id, row.gpu, row.gpus, row.protocol, row.round, release)
@@ -258,7 +259,7 @@ def test_what_fewer_bits_gain_is_the_median_over_runs_of_one_stack(shipped):
 def test_runs_with_as_many_samples_per_gpu_lose_little_with_their_size(shipped):
     losses = []
     for entry in shipped.all(Model):
-        for runs in submissions(entry, rates_of(entry, shipped).of_runs()).values():
+        for runs in submissions(entry, PublishedRates(entry, shipped).of_runs()).values():
             for small, large in combinations(runs, 2):
                 if small.batch and large.batch and small.step_samples == pytest.approx(large.step_samples, rel=0.05):
                     losses.append(math.log(small.rate / large.rate) / math.log(large.gpus / small.gpus))

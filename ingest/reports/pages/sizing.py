@@ -185,7 +185,7 @@ def validation_page(validation: Validation) -> Page:
             heads = ("case", "published", "expected", "ours", "error", "remark")
             notes = (CONTRADICTED,) if any(case.contradicted for case in chosen) else ()
             sections.append(Section(f"{one.name}: {one.title}", heads, tuple(case.texts for case in chosen), notes))
-    columns = ("published", "ours", "unit", "error", "tolerance", "within", "source", "where", "remark", "expected")
+    columns = ("published", "ours", "unit", "error", "tolerance", "within", "source", "where", "remark", "expected", "bound")
     cases = ((one.name, *row) for one in validation.sets for row in attributes(("id", *columns), one.results))
     title = f"Published results, {len(validation.sets)} set{'s' if len(validation.sets) != 1 else ''}"
     return Page(title, tuple(sections), (("set", "case", *columns), *cases))
