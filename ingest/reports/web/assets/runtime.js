@@ -1019,7 +1019,7 @@ const $ = (() => {
     pairwise: (items) => { const all = [...items]; return all.slice(1).map((item, place) => [all[place], item]); },
     combinations: (items, count) => { const all = [...items]; const choose = (from, left) => (left === 0 ? [[]] : all.slice(from).flatMap((item, place) => choose(from + place + 1, left - 1).map((rest) => [item, ...rest]))); return choose(0, count); },
     islice: function* (items, first, last) { const [from, to] = last === undefined ? [0, first] : [first, last]; let place = 0; for (const item of items) { if (to !== null && place >= to) return; if (place++ >= from) yield item; } },
-    accumulate: (items) => { let value; return [...items].map((item, place) => (value = place ? $.add(value, item) : item)); },
+    accumulate: (items, how = $.add) => { let value; return [...$.iter(items)].map((item, place) => (value = place ? $.call(how, value, item) : item)); },
     zip_longest: (...given) => { const words = $.keywords(given); const all = given.map((items) => [...items]); return $.range(Math.max(0, ...all.map((items) => items.length))).map((place) => all.map((items) => (place < items.length ? items[place] : words.fillvalue ?? null))); },
     groupby: (items, key) => { const found = []; for (const item of items) { const own = key(item); if (!found.length || !$.eq(found[found.length - 1][0], own)) found.push([own, []]); found[found.length - 1][1].push(item); } return found; },
     count: function* (start = 0, step = 1) { for (let value = start; ; value += step) yield value; },
