@@ -55,7 +55,9 @@ def job_files(task: Task) -> dict[str, str]:
     name = task.data_name if task.rehearsal or load.files == "shared" else f"data-{load.threads}"
     order = "-z " if load.pattern == "random" else ""
     fill = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" -w -e -t {task.fill_bytes()}'
-    how = "-r -C" if load.operation == "read" else "-w -E -e"  # -E: over the blocks of the file that is there
+    # -E: over the blocks of the file that is there. IOR deals random blocks of a shared file out anew and refuses -C there.
+    others = "-r" if load.files == "shared" and order else "-r -C"
+    how = others if load.operation == "read" else "-w -E -e"
     run = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" {how} {order}-t {load.io_bytes} {timed} {output}'
     runs = repeated(task, ".txt", [label, run], drops=True)
     if task.rehearsal:
