@@ -48,12 +48,28 @@ def as_scripted(text, tests):
                 (r'"elbencho" "-r" $', quoted),
             ):
                 text = re.sub(old, new, text, flags=re.MULTILINE)
+            text = settled(text)
+    return text
+
+
+def settled(text):
+    """A result of IOR or mdtest whose paths, files and end are those of its command line and rates."""
+    if place := re.search(r"^\W*Command line.* '?-[od]'? '?(/[^\s']+)", text, re.MULTILINE):
+        text = re.sub(r'^(test filename +: |Path +: |\s*"test filename": ").*?(?=",$|$)', rf"\g<1>{place[1]}", text, flags=re.M)
+    if counted := re.search(r"^(\d+) tasks, ", text, re.MULTILINE):
+        each, passes = (int(re.search(rf"^Command line.* '?-{name}'? '?(\d+)", text, re.MULTILINE)[1]) for name in "ni")
+        files = int(counted[1]) * each
+        rates = [float(row.split()[-2]) for row in re.findall(r"^   File .*$", text, re.MULTILINE)]
+        ended = datetime(2026, 1, 5, 10) + timedelta(seconds=files * passes * sum(1 / rate for rate in rates if rate))
+        text = re.sub(r"^(\d+ tasks, )\d+", rf"\g<1>{files}", text, flags=re.MULTILINE)
+        text = re.sub(r"(?<=finished at )\S+ \S+", f"{ended:%m/%d/%Y %H:%M:%S}", text)
     return text
 
 
 def ior_text(test, nodes, tasks, block, mib, seconds=1800, took=None, xfer=131072, noise=""):
     """As IOR 4.0 prints it: MiB/s, KiB, and errors among the results."""
     took, sizes = seconds if took is None else took, f"{block / 1024:.2f}  {xfer / 1024:.2f}"
+    rates = f"{mib:.2f}    " * 3
     return f"""IOR-4.0.0: MPI Coordinated Test of Parallel I/O
 Began               : Mon Jan  5 10:00:00 2026
 Command line        : ior -a POSIX -F -g -k -b {block} -s 1 --posix.odirect -o /mnt/x/{test} -r -C -z -t {xfer} -D {seconds}
@@ -96,8 +112,8 @@ read      {mib:.2f}  {mib * 2**20 / xfer:.2f}  0.000227  {sizes}  0.000041   {to
 
 Summary of all tests:
 Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)
-read         1099.00    1099.00    1099.00       0.00    8792.00
-Finished            : Mon Jan  5 10:00:03 2026
+read         {rates}   0.00    {mib * 2**20 / xfer:.2f}{"     0" * 18}  {mib * took:.1f} POSIX      0
+Finished            : Mon Jan  5 11:00:03 2026
 """
 
 
@@ -141,7 +157,7 @@ def mdtest(test, nodes, tasks, phases, create=1500.5, stat=2500.5, open=15000.5,
     quoted = "".join(f"'{phase}' " for phase in phases.split())
     wide = "per Rank: Max            Min           Mean      per Iteration:" if per_rank else ""
     extra = "       99.000         98.000         98.500        " if per_rank else ""
-    return f"""-- started at 01/05/2026 10:00:00 --
+    return settled(f"""-- started at 01/05/2026 10:00:00 --
 
 mdtest-4.0.0 was launched with {tasks} total task(s) on {nodes} node(s)
 Command line used: mdtest '-F' {quoted}'-n' '{files}' '-i' '30' '-u' '-d' '/mnt/x/{test}'
@@ -158,7 +174,7 @@ SUMMARY rate (in ops/sec): (of 1 iterations)
    File removal        {extra}       41616.352      41616.352      41616.352          0.000
    Tree creation               13530.013      13530.013      13530.013          0.000
 -- finished at 01/06/2026 10:00:01 --
-"""
+""")
 
 
 def elbencho_json(label, hosts, threads, rate, phase="READ", seconds=1800, block=131072, size=2**47, direct="true"):

@@ -6,7 +6,7 @@ import subprocess
 from collections import Counter
 
 import pytest
-from outputs import IOR_OLD, as_scripted, elbencho_csv, elbencho_json, elbencho_text, ior_json, ior_text, summary
+from outputs import IOR_OLD, as_scripted, elbencho_csv, elbencho_json, elbencho_text, ior_json, ior_text, settled, summary
 from outputs import mdtest as mdtest_text
 from plans import line, plan
 
@@ -138,9 +138,7 @@ def test_opens_of_several_sizes_are_mixed_by_their_time(tmp_path):
     commands = re.findall(r"(mdtest -F .*?) >", script.replace('"', "").replace("$", "/mnt/"))
     assert [re.findall(r"-[wn] (\d+)", one) for one in commands] == [["4096", "500"], ["16384", "375"], ["131072", "125"]]
     texts = [
-        re.sub(
-            "(?<=^Command line used: ).*$", command, mdtest_text("T-META-01-mdtest", 1, 2, "", open=rate), flags=re.MULTILINE
-        )
+        settled(re.sub("(?<=used: ).*", command, mdtest_text("T-META-01-mdtest", 1, 2, "", open=rate)))
         for command, rate in zip(commands, (100.0, 50.0, 10.0), strict=True)
     ]
     run = mdtest.read("".join(texts), "x")[0]

@@ -89,7 +89,7 @@ def _from_json(text: str, path: str) -> Iterator[Run]:
         if str(phase.get("phase_type")) not in DATA:
             continue
         config, last = (table(phase.get(name), f"{path}: {name}") for name in ("config", "last_done"))
-        latencies = table(last.get("latency", {}), f"{path}: latency")
+        latencies = table(table(last.get("latency", {}), f"{path}: latency").get("IO", {}), f"{path}: latency.IO")
         yield _run(
             {
                 "operation": phase["phase_type"],
@@ -105,7 +105,8 @@ def _from_json(text: str, path: str) -> Iterator[Run]:
                 "random": config.get("random_offsets"),
                 "version": config.get("version", ""),
                 "ISO date": phase.get("iso_start_date", ""),
-                "latency": table(latencies.get("IO", {}), f"{path}: latency.IO").get("avg_us"),
+                "latency": latencies.get("avg_us"),
+                "spread": [latencies.get(name) for name in ("min_us", "avg_us", "max_us")],
                 "depth": config.get("io_depth"),
                 "iops": last.get("iops"),
                 "bytes": last.get("bytes"),
@@ -195,6 +196,7 @@ def _run(facts: Mapping[str, Any], path: str) -> Run:
         dataset_bytes=each * paths if each and paths else None,
         direct=_SWITCH.get(str(facts.get("direct")).lower()),
         latency_seconds=latency,
+        depth=count("depth"),
     )
     # Milliseconds and requests per second are whole numbers: beyond that the lower of several figures counts.
     by_bytes = (count("bytes") or 0) / (load.seconds - 1e-3) if load.seconds and load.seconds > 1e-3 else 0
@@ -216,6 +218,11 @@ def _contradictions(load: Observed, facts: Mapping[str, Any], path: str) -> Iter
     )
     if moved is not None and load.seconds and abs(load.rate - moved / load.seconds) > ROUNDED * load.rate:
         yield f"rate: found {load.rate:,.0f} B/s, expected {moved / load.seconds:,.0f} B/s of its bytes and time"
+    if load.latency_seconds is None and "latency" in facts and "--lat" in str(facts.get("command")):
+        yield "latency: not in the result, expected that of its requests"
+    spread = [number(one, f"{path}: latency") for one in facts.get("spread", ()) if one is not None]
+    if spread != sorted(spread):
+        yield f"latency: found a mean of {spread[1]:,g} us, expected from {spread[0]:,g} to {spread[-1]:,g} us"
     if requests is None:
         return
     # MiB/s are whole numbers in some of its forms.

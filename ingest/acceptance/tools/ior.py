@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from ingest.acceptance.test_spec import Load, Observed, Run
 from ingest.acceptance.tools.job_files import (
     Task,
     data_scripts,
+    elsewhere,
     errors_in,
     group,
     launch,
@@ -21,6 +22,7 @@ from ingest.acceptance.tools.job_files import (
     repeated,
     rows,
     table,
+    unlike_span,
 )
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, listed
@@ -69,8 +71,12 @@ def job_files(task: Task) -> dict[str, str]:
 COLUMNS = {"access": "access", "bwMiB": "bw(MiB/s)", "blockKiB": "block(KiB)", "xferKiB": "xfer(KiB)", "wrRdTime": "wr/rd(s)"}
 #: those that versions before 3.3 lack in part
 LATER_COLUMNS = {"iops": "IOPS", "totalTime": "total(s)"}
+#: how IOR writes its start and its end
+CLOCK = "%a %b %d %H:%M:%S %Y"
+#: columns of a line of the summary, the moved MiB third from its end
+SUMMARY_COLUMNS = 27
 #: IOR prints errors among its results, also into its JSON, and still prints a rate.
-_ERROR = re.compile(r"^[ \t]*(ERROR|ior ERROR|Abort\()", re.MULTILINE)
+_ERROR = re.compile(r"^[ \t]*(ERROR|ior ERROR|Abort\(|WARNING: DUMMY)", re.MULTILINE)
 _CHATTER = re.compile(r"^(WARNING|ERROR|ior ERROR|ior WARNING|Abort).*$", re.MULTILINE)
 
 
@@ -98,9 +104,31 @@ def read(text: str, path: str) -> list[Run] | None:
     test = named_test(command, "ior") or named_test("\n".join(re.findall(r"^# T-\S+-ior$", text, re.MULTILINE)), "ior")
     began, errors = group(r"^(?:Began[ \t]*: |[ \t]*\"Began\": )(.*)$", text), errors_in(text, _ERROR)
     loads = [_observed(result, options, command, test, errors, f"{path}: IOR") for result in results]
+    told = [
+        *elsewhere(command, "a", options.get("api"), "api"),
+        *elsewhere(command, "o", options.get("test filename"), "folder"),
+    ]
+    told += unlike_span(began, group(r"^Finished[ \t]*: (.*)$", text), CLOCK, sum(load.seconds or 0 for load in loads))
+    told += [one for way in ("read", "write") for one in _summed(text, way, results, path)]
+    loads = [replace(load, contradictions=(*load.contradictions, *told)) for load in loads]
     machine = group(r"^(?:Machine[ \t]*: |[ \t]*\"Machine\": \")\S+ ([^\s\",]+)", text)
     hosts = (machine,) if machine else ()
     return [Run("ior", path, test, (load,), version, began=began, command=command, hosts=hosts) for load in loads]
+
+
+def _summed(text: str, way: str, results: Sequence[Mapping[str, Any]], path: str) -> Iterator[str]:
+    """Where the summary below IOR's table states another highest rate, or other bytes than the rate of one run moves (MiB)."""
+    rows = re.findall(rf"^{way}\s.*$", text.partition("Summary of all tests:")[2], re.MULTILINE)
+    rates = [number(one["bwMiB"], f"{path}: bandwidth") for one in results if one["access"] == way]
+    if not rows or not rates:
+        return
+    cells = rows[0].split()
+    stated = [("rate", "MiB/s", max(rates), cells[1])]
+    if len(rates) == 1 and len(cells) == SUMMARY_COLUMNS and results[0].get("totalTime") is not None:
+        stated.append(("bytes", "MiB", rates[0] * number(results[0]["totalTime"], f"{path}: total"), cells[-3]))
+    for name, unit, found, cell in stated:
+        if abs(found - number(cell, f"{path}: summary")) > ROUNDED * found + 1:
+            yield f"{name}: found {found:,.2f} {unit}, expected the {cell} {unit} of its summary"
 
 
 def _rows(text: str, path: str) -> Sequence[Mapping[str, Any]]:
@@ -155,7 +183,10 @@ ROUNDED = 0.05
 
 def _contradictions(result: Mapping[str, Any], mebibytes: float, kibibytes: float, where: str) -> tuple[list[str], float]:
     """Where the rate of all phases and the requests of the transfer phase move unlike numbers of bytes; and the rate by the
-    requests, in MiB/s, 0 where they are not known."""
+    requests, in MiB/s, 0 where they are not known.
+
+    The latency that IOR prints is none of its requests: in runs of a least duration it is that of one pass over the blocks.
+    """
     names, told = ("iops", "wrRdTime", "totalTime"), list[str]()
     if any(result.get(name) is None for name in names):
         return told, 0.0
