@@ -11,7 +11,7 @@ from typing import Any
 
 from ingest.engine.registry import solve
 from ingest.errors import UsageError, brief, expected_one_of
-from ingest.requirement import ANSWER, INFORMATION, least_accepted
+from ingest.requirement import ANSWER, FIGURE, INFORMATION, least_accepted
 from ingest.rfp import response_form as form
 from ingest.rfp.requirement_lines import MANDATORY, RequirementLine, in_base_units, is_value
 from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit, units_offered
@@ -308,8 +308,10 @@ def _judged(requirement: RequirementLine, offer: OfferLine | None, optimized: bo
     if requirement.value is None:
         written = stated.get(form.AS_IS, "")
         if requirement.priority == ANSWER:
-            verdict = ANSWERED if any(one.lower() not in ("", *NO_VALUE) for one in (comply, written, remark)) else UNANSWERED
-            return LineVerdict(requirement, verdict, None, None, stated, "", reserved)
+            said = [one for one in (comply, written, remark) if one.lower() not in ("", *NO_VALUE)]
+            empty = bool(said) and requirement.bound == FIGURE and not any(map(str.isdigit, " ".join(said)))
+            note = "states no figure" if empty else ""
+            return LineVerdict(requirement, ANSWERED if said and not empty else UNANSWERED, None, None, stated, note, reserved)
         # A value against the bound of the term, else the word.
         kept = bound_kept(requirement.bound, written)
         verdict, note = (words.get(comply, silent), partial) if kept is None else by_value(kept)
