@@ -414,8 +414,8 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
         asked = [time for one, word in _counts(stated) if (time := _seconds(one, word)) is not None]
         if seconds < 1 and (waits := [time for time in asked if time < 1]):
             # Latencies: the mean has its own ceiling, the lowest one.
-            most = min(waits) if re.search(r"\b(?:mean|average)\b", found.before, re.IGNORECASE) else max(waits)
-            return agrees if seconds <= most * (1 + SAME) else f"states {shown}, more than is asked for"
+            ceiling = min(waits) if re.search(r"\b(?:mean|average)\b", found.before, re.IGNORECASE) else max(waits)
+            return agrees if seconds <= ceiling * (1 + SAME) else f"states {shown}, more than is asked for"
         # Years are no duration of a test, nor minutes a warranty.
         if not asked or (seconds > DAY) != (max(asked) > DAY) or seconds < 1 <= max(asked):
             # Of the service, or as long as a system is usually used.

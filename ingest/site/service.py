@@ -102,7 +102,7 @@ class ServiceTerm:
     type: str = "text"  # share, time, rate, power, number, text, choice, yes or fixed
     quantity: float | None = None  # the value in base units; None for words
     unit: str = ""  # of the quantity
-    bound: str = ""  # the value as a bound that an offered value is compared with, such as `at least 99.9 %`, or that a figure is asked for
+    bound: str = ""  # such as `at least 99.9 %`, which an offered value is compared with, or that a figure is asked for
     status: str = "set"  # `set`; `stated` where the Vendor states the value; `open` where the buyer has not decided
     grade: str = "assumed"  # of the suggestion: published or assumed
     source: str = ""  # the title of its source

@@ -41,11 +41,9 @@ def as_scripted(text, tests):
             passes = words[words.index("-i") + 1] if test.tool == "mdtest" else 1
             for old, new in (
                 (r"^(Command line +: ).*$", rf"\g<1>{line}"),
-                (r'("Command line": )".*?"(,?)$', rf"\g<1>{json.dumps(line)}\2"),
                 (r"^(Command line used: ).*$", rf"\g<1>{line}"),
                 (r"(of )\d+( iterations)", rf"\g<1>{passes}\2"),
                 (r'("command": )"(?:[^"\\]|\\.)*"', lambda at, quoted=quoted: at[1] + json.dumps(quoted)),
-                (r'"elbencho" "-r" $', quoted),
             ):
                 text = re.sub(old, new, text, flags=re.MULTILINE)
             text = settled(text)
@@ -54,8 +52,8 @@ def as_scripted(text, tests):
 
 def settled(text):
     """A result of IOR or mdtest whose paths, files and end are those of its command line and rates."""
-    if place := re.search(r"^\W*Command line.* '?-[od]'? '?(/[^\s']+)", text, re.MULTILINE):
-        text = re.sub(r'^(test filename +: |Path +: |\s*"test filename": ").*?(?=",$|$)', rf"\g<1>{place[1]}", text, flags=re.M)
+    if place := re.search(r"^Command line.* '?-[od]'? '?(/[^\s']+)", text, re.MULTILINE):
+        text = re.sub(r"^(test filename +: |Path +: ).*$", rf"\g<1>{place[1]}", text, flags=re.MULTILINE)
     if counted := re.search(r"^(\d+) tasks, ", text, re.MULTILINE):
         each, passes = (int(re.search(rf"^Command line.* '?-{name}'? '?(\d+)", text, re.MULTILINE)[1]) for name in "ni")
         files = int(counted[1]) * each
@@ -117,41 +115,6 @@ Finished            : Mon Jan  5 11:00:03 2026
 """
 
 
-def ior_json(test, nodes, tasks, block, mib, seconds=1800):
-    """A JSON of IOR, with the warnings that it prints into it."""
-    found = {
-        "Version": "4.0.0",
-        "Began": "Mon Jan  5 10:00:00 2026",
-        "Command line": f"ior -a POSIX -F -r -C -z -g -k --posix.odirect -o /mnt/x/{test} -O summaryFormat=JSON",
-        "Machine": "Linux node1",
-        "tests": [
-            {
-                "TestID": 0,
-                "Parameters": {"deadlineForStonewall": seconds, "transferSize": 131072, "blockSize": block},
-                "Options": {
-                    "test filename": f"/mnt/x/{test}", "segments": 1, "ordering in a file": "random", "nodes": nodes,
-                    "tasks": tasks, "clients per node": tasks // nodes, "xfersize": "131072 bytes",
-                },
-                "Results": [
-                    {
-                        "access": "read",
-                        "bwMiB": mib,
-                        "blockKiB": block / 1024,
-                        "xferKiB": 128.0,
-                        "iops": 8.0 * mib,
-                        "latency": 0.0002,
-                        "wrRdTime": seconds,
-                        "totalTime": seconds,
-                    }
-                ],
-            }
-        ],
-        "Finished": "Mon Jan  5 10:30:00 2026",
-    }  # fmt: skip
-    text = json.dumps(found, indent=2)
-    return text.replace('"Results": [\n', '"Results": [\nWARNING: Using actual aggregate bytes moved = 1\n')
-
-
 def mdtest(test, nodes, tasks, phases, create=1500.5, stat=2500.5, open=15000.5, per_rank=False, noise="", files=3000):
     """A text of mdtest; `per_rank` has three more columns in front, as `-P` and newer versions print them."""
     quoted = "".join(f"'{phase}' " for phase in phases.split())
@@ -201,35 +164,6 @@ def elbencho_json(label, hosts, threads, rate, phase="READ", seconds=1800, block
             },
         }
     )  # fmt: skip
-
-
-def elbencho_csv(label, hosts, threads, mib, seconds=1800, block=131072, size=2**47):
-    """A line of elbencho's CSV, with its header."""
-    columns = {
-        "ISO date": "2026-01-05T10:00:00.000+0000", "label": label, "path type": "file", "paths": 16, "hosts": hosts,
-        "threads": threads, "dirs": "", "files": "", "file size": size, "block size": block, "direct IO": 1, "random": 1,
-        "random aligned": 1, "IO depth": 1, "shared paths": 1, "truncate": 0, "operation": "READ",
-        "time ms [first]": seconds * 1000 - 5, "time ms [last]": seconds * 1000, "IOPS [last]": 8 * mib,
-        "MiB/s [first]": mib + 1, "MiB/s [last]": mib,
-        "IO lat us [avg]": hosts * threads * 1e6 / (8 * mib), "version": "3.0.37",
-        "command": '"elbencho" "-r" ',
-    }  # fmt: skip
-    return ",".join(columns) + "\n" + ",".join(map(str, columns.values())) + "\n"
-
-
-def elbencho_text(label, threads, rate, unit="MiB", elapsed="2.004s", block=131072):
-    return f"""ISO DATE: 2026-01-05T10:00:00+0000
-LABEL: {label}
-COMMAND LINE: "elbencho" "-t" "{threads}" "-s" "4194304" "--direct" "-r" "-b" "{block}" "--rand" "--infloop"
-
-OPERATION   RESULT TYPE         FIRST DONE   LAST DONE
-=========== ================    ==========   =========
-READ        Elapsed time     :      2.001s     {elapsed}
-            IOPS             :        8801        {rate * (2**20 if unit == "MiB" else 10**6) // block}
-            Throughput {unit}/s :        {rate + 1}        {rate}
-            Total MiB        :        2200        2200
-
-"""
 
 
 def paced(part, rate, size, queue=1):
