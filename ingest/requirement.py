@@ -16,6 +16,8 @@ PRIORITIES = ("mandatory", "target", "information")
 INFORMATION = PRIORITIES[-1]
 #: The priority of a term on a vendor's form for which the buyer sets no value: an answer is required and is scored.
 ANSWER = "answer"
+#: What a question requires whose answer has to have one.
+FIGURE = "a figure"
 #: what a buyer reads first: operation -> unit of its lines
 HEADLINES: Mapping[str, str] = {"read": "B/s", "write": "B/s", "hold": "B"}
 _WRITTEN = table_beside(__file__, "requirement_kinds.yaml")

@@ -11,7 +11,7 @@ from typing import Any
 
 from ingest.engine.registry import solve
 from ingest.errors import UsageError, brief, expected_one_of
-from ingest.requirement import ANSWER, INFORMATION, least_accepted
+from ingest.requirement import ANSWER, FIGURE, INFORMATION, least_accepted
 from ingest.rfp import response_form as form
 from ingest.rfp.requirement_lines import MANDATORY, RequirementLine, in_base_units, is_value
 from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit, units_offered
@@ -308,8 +308,10 @@ def _judged(requirement: RequirementLine, offer: OfferLine | None, optimized: bo
     if requirement.value is None:
         written = stated.get(form.AS_IS, "")
         if requirement.priority == ANSWER:
-            verdict = ANSWERED if any(one.lower() not in ("", *NO_VALUE) for one in (comply, written, remark)) else UNANSWERED
-            return LineVerdict(requirement, verdict, None, None, stated, "", reserved)
+            said = [one for one in (comply, written, remark) if one.lower() not in ("", *NO_VALUE)]
+            empty = bool(said) and requirement.bound == FIGURE and not any(map(str.isdigit, " ".join(said)))
+            note = "states no figure" if empty else ""
+            return LineVerdict(requirement, ANSWERED if said and not empty else UNANSWERED, None, None, stated, note, reserved)
         # A value against the bound of the term, else the word.
         kept = bound_kept(requirement.bound, written)
         verdict, note = (words.get(comply, silent), partial) if kept is None else by_value(kept)
@@ -410,8 +412,12 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
         if re.match(r"\w+\W+(?:response|reaction|recovery|replacement|delivery|on-?site)\b", found.after):
             return None
         asked = [time for one, word in _counts(stated) if (time := _seconds(one, word)) is not None]
+        if seconds < 1 and (waits := [time for time in asked if time < 1]):
+            # Latencies: the mean has its own ceiling, the lowest one.
+            ceiling = min(waits) if re.search(r"\b(?:mean|average)\b", found.before, re.IGNORECASE) else max(waits)
+            return agrees if seconds <= ceiling * (1 + SAME) else f"states {shown}, more than is asked for"
         # Years are no duration of a test, nor minutes a warranty.
-        if not asked or (seconds > DAY) != (max(asked) > DAY):
+        if not asked or (seconds > DAY) != (max(asked) > DAY) or seconds < 1 <= max(asked):
             # Of the service, or as long as a system is usually used.
             beside = SERVICE.search(found.before) or (requirement.value is not None and seconds >= USUAL_YEARS * YEAR)
             return None if beside else f"states {shown}, which is not asked for"
@@ -463,7 +469,7 @@ def _unasked_share(found: Counted, stated: str, shown: str) -> str | None:
     if re.search(rf"(?:{exceeded})\s*$", found.before, re.IGNORECASE):
         return ""
     fill = re.search(r"([\d.]+) % (?:fill|of its usable)", stated)
-    if re.match(r"(?:of\s+)?(?:fill|full|filled|used|usage)\b", rest) and fill:
+    if re.match(r"(?:of\s+)?(?:fill|full|filled|used|usage|(?:the|its)\s+capacity\s+(?:in\s+use|used))\b", rest) and fill:
         return None if found.number >= float(fill[1]) else f"states {shown}, less than is asked for"
     asked = {one for one, word in _counts(stated) if word.startswith("%")}
     return None if found.number in asked and not rest.startswith("of") else f"states {shown}, which is not asked for"

@@ -20,6 +20,8 @@ from ingest.rfp.workbook_reader import MOST_CENTS, NUMBER, number_of
 
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _UNIT_WORD = re.compile(r"(?:[kKMGTPE]i?)?[Bb]|[kM]?W|k?Hz|ms|s|h|min|GbE|[kKMGTPE]")
+#: Where a sentence of a remark ends.
+_SENTENCES = re.compile(r"(?<=\S[^\W_]|.\d|.[%)])[.;!]+\s+(?=[^\W\d]|\(|[\d.,]+\s?(?:[kMGTP]i?B|%|[hdmy]\w+s\b))|[。！]\s*")
 _UNITS = re.compile(r"\s*([^\W\d_%]+(?:\s?/\s?[^\W\d_]+)*|%)")
 #: Words that a unit may have, such as `million files per second`.
 MOST_UNIT_WORDS = 4
@@ -154,7 +156,17 @@ def limits(remark: str, asked: Callable[[Counted, bool], str | None], required: 
     'states 1, which is not asked for'
     >>> limits("Tested with sparse files", lambda *_: "")
     "says more: 'sparse'"
+    >>> limits("Fully compliant. The rate is that of the back end.", lambda *_: "")
+    'neither confirms nor denies'
     """
+    # A sentence that confirms says nothing of the next one.
+    sentences = [one for one in _SENTENCES.split(remark) if re.search(r"\w", one)]
+    told = (_limits_of(one, asked, required) for one in (remark, *sentences))
+    return next(filter(None, told), "")
+
+
+def _limits_of(remark: str, asked: Callable[[Counted, bool], str | None], required: str) -> str:
+    """Why a person has to read a remark or one of its sentences, each of which has to confirm; empty where it does."""
     if elsewhere := ELSEWHERE.search(PROOFS.sub(" ", remark)):
         return f"refers to '{elsewhere[0].strip()}'"
     remark = _TWICE.sub(lambda found: found[2] if SPELLED[found[1].lower()] == int(found[2]) else found[0], remark)

@@ -100,7 +100,8 @@ class Plan(InteractiveResult):
         """The kinds of load that the site has, growth among them: no document of the plan names another."""
         years = [step.value for row in self.rows["years"] if (step := row.step("year_capacity_to_buy")) is not None]
         found = kinds_of(self.requirements, grows=any(year > years[0] for year in years[1:]))
-        return found | {"signed guidance"} if self.guided else found
+        own = {"signed guidance": self.guided, "growing reads": any(one.id == "R-GROW-01" for one in self.requirements)}
+        return found | {name for name, there in own.items() if there}
 
     @cached_property
     def headline(self) -> dict[str, Requirement]:

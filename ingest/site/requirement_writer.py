@@ -77,7 +77,8 @@ def _held(value: RequirementValue, words_of: Mapping[str, str] = HELD) -> str:
         for entry in part.inputs
         if float(entry.value)
     }
-    return listed(words for key, words in words_of.items() if any(key in name for name in present))
+    named = listed(words for key, words in words_of.items() if any(key in name for name in present))
+    return named if named.endswith(" more") else " and ".join(filter(None, named.rpartition(", ")[::2]))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from ingest.engine.messages import Message, fact_of, in_site_words
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
 from ingest.errors import Faults, RequirementNotMet, UsageError, brief, expected_one_of, listed
-from ingest.requirement import INFORMATION, Requirement, headline, is_of, kinds_of
+from ingest.requirement import FIGURE, INFORMATION, Requirement, headline, is_of, kinds_of
 from ingest.site.service_records import NONE, OPEN, OTHERS, STATED, UNITS, DefaultRecord, TermRecord, default_records, records
 from ingest.site.site_file import Site
 from ingest.sizing.rules import RULES, Finding, finding
@@ -102,7 +102,7 @@ class ServiceTerm:
     type: str = "text"  # share, time, rate, power, number, text, choice, yes or fixed
     quantity: float | None = None  # the value in base units; None for words
     unit: str = ""  # of the quantity
-    bound: str = ""  # the value as a bound that an offered value is compared with, such as `at least 99.9 %`; empty for none
+    bound: str = ""  # such as `at least 99.9 %`, which an offered value is compared with, or that a figure is asked for
     status: str = "set"  # `set`; `stated` where the Vendor states the value; `open` where the buyer has not decided
     grade: str = "assumed"  # of the suggestion: published or assumed
     source: str = ""  # the title of its source
@@ -189,10 +189,16 @@ def _term(record: TermRecord, given: Any, known: Quantities, catalog: Catalog, n
         verification=record.verification.format(**named),
         quantity=number,
         unit=(record.unit or UNITS[record.type]) if record.type in UNITS else "",
-        bound=f"{record.sense} {value}" if record.sense and number is not None else "",
+        bound=_bound(record, value, number),
         status=status,
         source=catalog.source(record.source).title if record.source else "",
     )
+
+
+def _bound(record: TermRecord, value: str | None, number: float | None) -> str:
+    if value is None:
+        return FIGURE if record.figure or record.type in UNITS else ""
+    return f"{record.sense} {value}" if record.sense and number is not None else ""
 
 
 def _value(record: TermRecord, given: Any, known: Quantities) -> tuple[str | None, float | None]:

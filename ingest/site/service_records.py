@@ -50,6 +50,7 @@ class TermRecord:
     options: Mapping[str, str] | None = None  # the clause by choice
     text: str = ""  # the clause with `{value}`
     states: str = ""  # what the Vendor states where no value is set
+    figure: bool = False  # whether its answer has a figure although its value has no unit
     question: str = ""  # to the buyer, where the term is important
     rank: int = 0  # of the question; 0 for none
     small: Any = None  # the suggestion for a small site, where it is another; a proposal of ours

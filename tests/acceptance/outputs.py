@@ -41,19 +41,33 @@ def as_scripted(text, tests):
             passes = words[words.index("-i") + 1] if test.tool == "mdtest" else 1
             for old, new in (
                 (r"^(Command line +: ).*$", rf"\g<1>{line}"),
-                (r'("Command line": )".*?"(,?)$', rf"\g<1>{json.dumps(line)}\2"),
                 (r"^(Command line used: ).*$", rf"\g<1>{line}"),
                 (r"(of )\d+( iterations)", rf"\g<1>{passes}\2"),
                 (r'("command": )"(?:[^"\\]|\\.)*"', lambda at, quoted=quoted: at[1] + json.dumps(quoted)),
-                (r'"elbencho" "-r" $', quoted),
             ):
                 text = re.sub(old, new, text, flags=re.MULTILINE)
+            text = settled(text)
+    return text
+
+
+def settled(text):
+    """A result of IOR or mdtest whose paths, files and end are those of its command line and rates."""
+    if place := re.search(r"^Command line.* '?-[od]'? '?(/[^\s']+)", text, re.MULTILINE):
+        text = re.sub(r"^(test filename +: |Path +: ).*$", rf"\g<1>{place[1]}", text, flags=re.MULTILINE)
+    if counted := re.search(r"^(\d+) tasks, ", text, re.MULTILINE):
+        each, passes = (int(re.search(rf"^Command line.* '?-{name}'? '?(\d+)", text, re.MULTILINE)[1]) for name in "ni")
+        files = int(counted[1]) * each
+        rates = [float(row.split()[-2]) for row in re.findall(r"^   File .*$", text, re.MULTILINE)]
+        ended = datetime(2026, 1, 5, 10) + timedelta(seconds=files * passes * sum(1 / rate for rate in rates if rate))
+        text = re.sub(r"^(\d+ tasks, )\d+", rf"\g<1>{files}", text, flags=re.MULTILINE)
+        text = re.sub(r"(?<=finished at )\S+ \S+", f"{ended:%m/%d/%Y %H:%M:%S}", text)
     return text
 
 
 def ior_text(test, nodes, tasks, block, mib, seconds=1800, took=None, xfer=131072, noise=""):
     """As IOR 4.0 prints it: MiB/s, KiB, and errors among the results."""
     took, sizes = seconds if took is None else took, f"{block / 1024:.2f}  {xfer / 1024:.2f}"
+    rates = f"{mib:.2f}    " * 3
     return f"""IOR-4.0.0: MPI Coordinated Test of Parallel I/O
 Began               : Mon Jan  5 10:00:00 2026
 Command line        : ior -a POSIX -F -g -k -b {block} -s 1 --posix.odirect -o /mnt/x/{test} -r -C -z -t {xfer} -D {seconds}
@@ -96,44 +110,9 @@ read      {mib:.2f}  {mib * 2**20 / xfer:.2f}  0.000227  {sizes}  0.000041   {to
 
 Summary of all tests:
 Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)
-read         1099.00    1099.00    1099.00       0.00    8792.00
-Finished            : Mon Jan  5 10:00:03 2026
+read         {rates}   0.00    {mib * 2**20 / xfer:.2f}{"     0" * 18}  {mib * took:.1f} POSIX      0
+Finished            : Mon Jan  5 11:00:03 2026
 """
-
-
-def ior_json(test, nodes, tasks, block, mib, seconds=1800):
-    """A JSON of IOR, with the warnings that it prints into it."""
-    found = {
-        "Version": "4.0.0",
-        "Began": "Mon Jan  5 10:00:00 2026",
-        "Command line": f"ior -a POSIX -F -r -C -z -g -k --posix.odirect -o /mnt/x/{test} -O summaryFormat=JSON",
-        "Machine": "Linux node1",
-        "tests": [
-            {
-                "TestID": 0,
-                "Parameters": {"deadlineForStonewall": seconds, "transferSize": 131072, "blockSize": block},
-                "Options": {
-                    "test filename": f"/mnt/x/{test}", "segments": 1, "ordering in a file": "random", "nodes": nodes,
-                    "tasks": tasks, "clients per node": tasks // nodes, "xfersize": "131072 bytes",
-                },
-                "Results": [
-                    {
-                        "access": "read",
-                        "bwMiB": mib,
-                        "blockKiB": block / 1024,
-                        "xferKiB": 128.0,
-                        "iops": 8.0 * mib,
-                        "latency": 0.0002,
-                        "wrRdTime": seconds,
-                        "totalTime": seconds,
-                    }
-                ],
-            }
-        ],
-        "Finished": "Mon Jan  5 10:30:00 2026",
-    }  # fmt: skip
-    text = json.dumps(found, indent=2)
-    return text.replace('"Results": [\n', '"Results": [\nWARNING: Using actual aggregate bytes moved = 1\n')
 
 
 def mdtest(test, nodes, tasks, phases, create=1500.5, stat=2500.5, open=15000.5, per_rank=False, noise="", files=3000):
@@ -141,7 +120,7 @@ def mdtest(test, nodes, tasks, phases, create=1500.5, stat=2500.5, open=15000.5,
     quoted = "".join(f"'{phase}' " for phase in phases.split())
     wide = "per Rank: Max            Min           Mean      per Iteration:" if per_rank else ""
     extra = "       99.000         98.000         98.500        " if per_rank else ""
-    return f"""-- started at 01/05/2026 10:00:00 --
+    return settled(f"""-- started at 01/05/2026 10:00:00 --
 
 mdtest-4.0.0 was launched with {tasks} total task(s) on {nodes} node(s)
 Command line used: mdtest '-F' {quoted}'-n' '{files}' '-i' '30' '-u' '-d' '/mnt/x/{test}'
@@ -158,7 +137,7 @@ SUMMARY rate (in ops/sec): (of 1 iterations)
    File removal        {extra}       41616.352      41616.352      41616.352          0.000
    Tree creation               13530.013      13530.013      13530.013          0.000
 -- finished at 01/06/2026 10:00:01 --
-"""
+""")
 
 
 def elbencho_json(label, hosts, threads, rate, phase="READ", seconds=1800, block=131072, size=2**47, direct="true"):
@@ -185,35 +164,6 @@ def elbencho_json(label, hosts, threads, rate, phase="READ", seconds=1800, block
             },
         }
     )  # fmt: skip
-
-
-def elbencho_csv(label, hosts, threads, mib, seconds=1800, block=131072, size=2**47):
-    """A line of elbencho's CSV, with its header."""
-    columns = {
-        "ISO date": "2026-01-05T10:00:00.000+0000", "label": label, "path type": "file", "paths": 16, "hosts": hosts,
-        "threads": threads, "dirs": "", "files": "", "file size": size, "block size": block, "direct IO": 1, "random": 1,
-        "random aligned": 1, "IO depth": 1, "shared paths": 1, "truncate": 0, "operation": "READ",
-        "time ms [first]": seconds * 1000 - 5, "time ms [last]": seconds * 1000, "IOPS [last]": 8 * mib,
-        "MiB/s [first]": mib + 1, "MiB/s [last]": mib,
-        "IO lat us [avg]": hosts * threads * 1e6 / (8 * mib), "version": "3.0.37",
-        "command": '"elbencho" "-r" ',
-    }  # fmt: skip
-    return ",".join(columns) + "\n" + ",".join(map(str, columns.values())) + "\n"
-
-
-def elbencho_text(label, threads, rate, unit="MiB", elapsed="2.004s", block=131072):
-    return f"""ISO DATE: 2026-01-05T10:00:00+0000
-LABEL: {label}
-COMMAND LINE: "elbencho" "-t" "{threads}" "-s" "4194304" "--direct" "-r" "-b" "{block}" "--rand" "--infloop"
-
-OPERATION   RESULT TYPE         FIRST DONE   LAST DONE
-=========== ================    ==========   =========
-READ        Elapsed time     :      2.001s     {elapsed}
-            IOPS             :        8801        {rate * (2**20 if unit == "MiB" else 10**6) // block}
-            Throughput {unit}/s :        {rate + 1}        {rate}
-            Total MiB        :        2200        2200
-
-"""
 
 
 def paced(part, rate, size, queue=1):

@@ -20,6 +20,7 @@ from ingest.acceptance.test_spec import TOOLS, Observed, Run
 from ingest.acceptance.tools import elbencho, fio
 from ingest.acceptance.tools import ior as ior_files
 from ingest.acceptance.tools import mdtest as mdtest_files
+from ingest.acceptance.tools.job_files import unlike_span
 from ingest.site.service_records import records
 
 pytestmark = pytest.mark.usefixtures("short_rehearsal")
@@ -328,20 +329,40 @@ def tripled(text):
     return re.sub(r'("(?:bytes/s|bytes|iops)": ")(\d+)', lambda at: f"{at[1]}{int(at[2]) * 3}", text)
 
 
+def tripled_figure(found):
+    return str(3 * int(found[0]))
+
+
 SAMPLES = r'("train_throughput_mean_samples_per_second": )[\d.]+'
 OTHERS = {
     "IOR, rate edited": (ior, swap("    130.00  ", "    390.00  "), "KiB by requests and their size"),
+    "IOR, rate and requests": (ior, swap(r"130.00  1040.00 ", "390.00  3120.00 "), "expected the 130.00 MiB/s of its summary"),
+    "IOR, all but the bytes": (
+        ior,
+        swap(r"\b(130|1040)(?=\.00)", tripled_figure),
+        "MiB of its summary",
+    ),
+    "IOR, another engine": (ior, swap(r"(?m)^(api +: )POSIX", r"\1MMAP"), "api: found MMAP, expected POSIX"),
+    "IOR, another folder": (ior, swap(r"(?m)^(test filename +: )\S+", r"\1/dev/shm/x"), "folder: found /dev/shm/x"),
+    "IOR, an end too early": (ior, swap("11:00:03", "10:00:03"), "time: found 3 s between start and end"),
     "IOR, O_DIRECT dropped": (ior, swap(" --posix.odirect", ""), "expected --posix.odirect"),
     "IOR, own pages": (ior, swap(" -C ", " "), "expected -C"),
     "IOR, equal contents": (ior, swap("-l random", "-l timestamp"), "found timestamp"),
     "IOR, folder in memory": (ior, swap(r"-o \S+/", "-o /dev/shm/"), "folder: found one in memory"),
     "IOR, shorter": (ior, swap(r"-D \d+", "-D 2"), "command line: found"),
     "mdtest, mean edited": (opens, swap(r"(File read .*)15000\.500( +0\.000)", r"\g<1>45000.500\2"), "file/s"),
-    "mdtest, all rates edited": (opens, swap("01/06/2026", "01/05/2026"), "time: found 1 s between start and end"),
+    "mdtest, rates of more time": (opens, swap(r"(?<=finished at )\S+ \S+", "01/05/2026 10:00:01"), "time: found 1 s between"),
+    "mdtest, all rates edited": (opens, swap(r"\b(\d+)(?=\.\d{3}\b)", tripled_figure), "s between start and end, expected"),
+    "mdtest, fewer files": (opens, swap(r"(?m)^(\d+ tasks, )\d+", r"\g<1>9"), "files: found 9, expected"),
+    "mdtest, another folder": (opens, swap(r"(?m)^(Path +: )\S+", r"\1/dev/shm/x"), "folder: found /dev/shm/x"),
+    "mdtest, an engine that does nothing": (opens, swap("--\n\n", "--\nWARNING: DUMMY initialized\n"), "1 errors"),
     "mdtest, on the client that wrote": (opens, swap(r"-N \d+ ", ""), "expected -N"),
     "mdtest, empty files": (opens, swap(r"-e 4096", "-e 0"), "command line: found"),
     "elbencho, rate edited": (phase, swap(r'("bytes/s": ")130000000"', r'\g<1>390000000"'), "of its bytes and time"),
     "elbencho, latency kept": (phase, tripled, "outstanding requests, expected at most 256"),
+    "elbencho, no latency": (phase, swap(r', "latency": .*(?=}}$)', ""), "latency: not in the result"),
+    "elbencho, a mean below the least": (phase, swap('"min_us": "80"', '"min_us": "800000"'), "us, expected from 800,000"),
+    "elbencho, a deeper queue": (phase, swap('"io_depth": "1"', '"io_depth": "8"'), "queue depth of a thread: found 8"),
     "elbencho, compressible": (phase, swap('"--rand', '"--blockvarpct\\\\" \\\\"--rand'), " --blockvarpct"),
     "elbencho, buffered": (phase, swap(r'\\"--direct\\" ', ""), "expected --direct"),
     "elbencho, in the future": (phase, swap("2026-01-05", "2999-01-05"), "in the future"),
@@ -413,9 +434,8 @@ def of_elbencho(rate):
     return [*elbencho._contradictions(Observed("x", "read", rate, "B/s", seconds=1), {"bytes": 1e9}, "")]
 
 
-def of_mdtest(seconds):
-    load = Observed("x", "open", 10.0, "file/s", handled=10 * seconds)
-    return [*mdtest_files._contradictions([], load, "", "", "01/05/2026 10:00:00", "01/05/2026 10:01:40")]
+def of_span(seconds, **how):
+    return [*unlike_span("01/05/2026 10:00:00", "01/05/2026 10:01:40", mdtest_files.CLOCK, seconds, **how)]
 
 
 def of_clocks(days, span=0.0):
@@ -428,7 +448,8 @@ def of_clocks(days, span=0.0):
     (of_fio, 1.0200e9, 1.0209e9), (lambda mean: of_fio(mean=mean), 1.0505e6, 1.0519e6),
     (lambda most: of_fio(bw_samples=2, bw_max=1e9 / 1024 / most), 1.495, 1.505),
     (lambda time: of_ior(wrRdTime=100 / time), 1.0495, 1.0505), (lambda time: of_ior(totalTime=time), 95.3, 95.1),
-    (of_elbencho, 1.0520e9, 1.0530e9), (of_mdtest, 106.9, 107.1), (of_clocks, 89.9, 90.1),
+    (of_elbencho, 1.0520e9, 1.0530e9), (of_span, 106.9, 107.1),
+    (lambda time: of_span(time, all_timed=True), 20.1, 19.9), (of_clocks, 89.9, 90.1),
     (lambda span: of_clocks(40, span), 29.9, 30.1),
 ])  # fmt: skip
 def test_figures_differ_by_no_more_than_their_tool_rounds(said, agreeing, apart):

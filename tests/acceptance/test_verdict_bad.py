@@ -36,13 +36,12 @@ BROKEN = {
     ),
     "infinite.json": (FIO + '"jobs": [{"jobname": "x", "read": {"total_ios": 1e999}, "write": {}}]}', "found inf"),
     "ior.txt": ("IOR-4.0.0: MPI Coordinated Test of Parallel I/O\n", "IOR's output without a result"),
-    "ior.json": ('{"Command line": "ior -o /x", "tests": [', "IOR's JSON cut off"),
-    "ior-two.json": ('{"Command line": "ior -o /x", "tests": []}', "found 0 tests in IOR's JSON"),
+    # Forms that no script asks its tool for.
+    "ior.json": ('{"Command line": "ior -o /x", "tests": []}', "found no result of fio"),
     "mdtest.txt": ("mdtest-4.0.0 was launched with 4 total task(s) on 2 node(s)\n", "without a summary of rates"),
     "elbencho.json": ('{"phase_type": "READ", "config": {', "elbencho's JSON cut off"),
     "elbencho-sync.json": ('{"phase_type": "SYNC"}', "found no read or write phase"),
-    "elbencho.csv": ("ISO date,label,operation,MiB/s [last]\n2026-01-01,x,READ\n", "CSV cut off"),
-    "elbencho.txt": ('ISO DATE: 2026-01-01\nCOMMAND LINE: "elbencho" "-r" \n', "without a throughput"),
+    "elbencho.csv": ("ISO date,label,operation,MiB/s [last]\n2026-01-01,x,READ\n", "found no result of fio"),
     "summary.json": ('{"num_accelerators": 4, "metric": {', "DLIO's summary cut off"),
     "generated.json": ('{"num_accelerators": 4, "metric": {}}', "found no training in DLIO's summary"),
 }

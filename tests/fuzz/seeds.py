@@ -161,11 +161,8 @@ def _acceptance(seeds: Seeds) -> None:
     seeds.results = {
         "T-READ-01-fio.run1.json": json.dumps(FIO).encode(),
         "T-READ-01-ior.run1.txt": outputs.ior_text("T-READ-01-ior", 1, 2, 2**25, 1099.0, seconds=2).encode(),
-        "T-READ-01-ior.run2.json": outputs.ior_json("T-READ-01-ior", 1, 2, 2**25, 1099.0, seconds=2).encode(),
         "T-META-01-mdtest.run1.txt": outputs.mdtest("T-META-01-mdtest", 1, 2, "-C -T -E -r").encode(),
         "T-READ-01-elbencho.run1.json": outputs.elbencho_json("T-READ-01-elbencho", 1, 2, 1_200_000_000, seconds=2).encode(),
-        "T-READ-01-elbencho.run1.csv": outputs.elbencho_csv("T-READ-01-elbencho", 1, 2, 1099, seconds=2).encode(),
-        "T-READ-01-elbencho.run2.txt": outputs.elbencho_text("T-READ-01-elbencho", 2, 1099).encode(),
         "summary.json": outputs.summary(1, 1, 100, 300.0, 131072).encode(),
     }
 

@@ -139,6 +139,15 @@ def compared(folder, *names, sent="rfp.xlsx"):
     return json.loads(done.out)
 
 
+@pytest.mark.parametrize(("said", "power"), [("see the offer", "no answer"), ("41 kW in the largest test", "answered")])
+def test_a_question_about_a_figure_is_answered_by_one(tmp_path, said, power):
+    plan = ingest.plan({**ONE_JOB, "service": {"power": "stated", "network": "stated", "replication": "stated"}}, samples=0)
+    answers = {name: {"Remarks": said} for name in ("S-FAC-01", "S-FAC-02", "S-COPY-02")}
+    answer = ingest.response(filled(vendor_workbook(plan), answers, tmp_path / "offer.xlsx"))
+    assert [answer.results[name] for name in answers] == [power, power, "answered"]
+    assert {one.bound for one in plan.vendor_terms if one.id in answers} == {"a figure", ""}
+
+
 @pytest.mark.parametrize("sent", ["rfp.xlsx", "plan.json"])
 def test_the_award_of_the_tender_ranks_the_offers(folder, sent):
     found = compared(folder, "dear", "short", "cheap", sent=sent)

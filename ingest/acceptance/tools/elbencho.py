@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import re
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 from ingest.acceptance.loads import SHARED_FILES, USUAL_THREADS
 from ingest.acceptance.test_spec import Load, Observed, Run
-from ingest.acceptance.tools.job_files import WAITING, Task, data_scripts, group, number, own_script, parsed, repeated, table
-from ingest.engine.registry import solve
+from ingest.acceptance.tools.job_files import WAITING, Task, data_scripts, number, own_script, parsed, repeated, table
 from ingest.errors import IngestError
 
 #: The first whose JSON lists the settings of a run.
@@ -59,20 +53,15 @@ _SWITCH = {"true": True, "1": True, "false": False, "0": False}
 
 
 def read(text: str, path: str) -> list[Run] | None:
-    """The runs in a result file of elbencho, one per read or write phase; None for other files.
+    """The runs in a JSON of elbencho, one per read or write phase; None for other files.
+
+    It writes CSV and text with options that no script has, so that such a result counts for no test.
 
     Raises IngestError: the file is cut off, or without a read or write phase.
     """
-    start = text.lstrip()
-    if start.startswith("{") and '"phase_type"' in text:
-        found = list(_from_json(text, path))
-    elif re.match(r'"?ISO date"?,', start):
-        found = list(_from_csv(text, path))
-    elif re.search(r"^COMMAND LINE: .*elbencho", text, re.MULTILINE):
-        found = list(_from_text(text, path))
-    else:
+    if not text.lstrip().startswith("{") or '"phase_type"' not in text:
         return None
-    runs = [run for run in found if not run.test.endswith(".fill")]
+    runs = [run for run in _from_json(text, path) if not run.test.endswith(".fill")]
     if not runs:
         raise IngestError(f"{path}: found no read or write phase in elbencho's results, expected at least one")
     return runs
@@ -89,119 +78,44 @@ def _from_json(text: str, path: str) -> Iterator[Run]:
         if str(phase.get("phase_type")) not in DATA:
             continue
         config, last = (table(phase.get(name), f"{path}: {name}") for name in ("config", "last_done"))
-        latencies = table(last.get("latency", {}), f"{path}: latency")
-        yield _run(
-            {
-                "operation": phase["phase_type"],
-                "label": phase.get("label", ""),
-                "rate": number(last.get("bytes/s"), f"{path}: bytes/s"),
-                "milliseconds": last.get("elapsed_time_ms"),
-                "hosts": config.get("hosts"),
-                "threads": config.get("threads"),
-                "file size": config.get("file_size"),
-                "paths": config.get("paths"),
-                "block size": config.get("block_size"),
-                "direct": config.get("direct_io"),
-                "random": config.get("random_offsets"),
-                "version": config.get("version", ""),
-                "ISO date": phase.get("iso_start_date", ""),
-                "latency": table(latencies.get("IO", {}), f"{path}: latency.IO").get("avg_us"),
-                "depth": config.get("io_depth"),
-                "iops": last.get("iops"),
-                "bytes": last.get("bytes"),
-                "command": config.get("command", ""),
-            },
-            path,
-        )
-
-
-def _from_csv(text: str, path: str) -> Iterator[Run]:
-    """A line for each phase; elbencho removes the commas of the command line."""
-    for row in csv.DictReader(io.StringIO(text)):
-        if row.get("operation") not in DATA:
-            continue
-        if None in row.values() or None in row:
-            raise IngestError(f"{path}: found a line of elbencho's CSV cut off, expected {len(row)} columns")
-        mebibytes = number(row.get("MiB/s [last]"), f"{path}: MiB/s [last]")
-        facts = {
-            **row,
-            "rate": solve("bandwidth_from_mebibytes", {"reported_mebibytes_per_second": mebibytes}),
-            "milliseconds": row.get("time ms [last]"),
-            "direct": row.get("direct IO"),
-            "latency": row.get("IO lat us [avg]") or None,
-            "depth": row.get("IO depth") or None,
-            "iops": row.get("IOPS [last]") or None,
-        }
-        yield _run(facts, path)
-
-
-def _from_text(text: str, path: str) -> Iterator[Run]:
-    """The human-readable results file; settings are read from its command line."""
-    for part in re.split(r"^ISO DATE: ", text, flags=re.MULTILINE)[1:]:
-        phase = re.search(r"^(READ|WRITE)\s+Elapsed time\s*:\s*\S+\s+(\S+)", part, re.MULTILINE)
-        rate = re.search(r"Throughput (MiB|MB)/s\s*:\s*\d+\s+(\d+)", part)
-        if phase is None or rate is None:
-            raise IngestError(f"{path}: found elbencho's output without a throughput, expected all of it")
-        words = re.findall(r'"([^"]*)"', group(r"^COMMAND LINE: (.*)$", part))
-        # The last word that follows one of the spellings of an option.
-        spellings = {"threads": ("-t", "--threads"), "block size": ("-b", "--block")}
-        pairs = [*pairwise(words)]
-        after = {name: [word for option, word in pairs if option in known][-1:] for name, known in spellings.items()}
-        prefix = "mebibytes" if rate[1] == "MiB" else "megabytes"
-        reported = {f"reported_{prefix}_per_second": number(rate[2], f"{path}: throughput")}
-        # `1h:2m:3.4s`, `2m:3.4s`, `3.456s` or `789ms`
-        written, milliseconds = phase[2], None
-        if written.endswith("ms"):
-            milliseconds = number(written[:-2], "elapsed time")
-        elif clock := re.fullmatch(r"(?:(\d+)h:)?(?:(\d+)m:)?([\d.]+)s", written):
-            seconds = (float(number or 0) * size for number, size in zip(clock.groups(), (3600, 60, 1), strict=True))
-            milliseconds = 1000 * sum(seconds)
-        facts = {
-            "operation": phase[1],
-            "label": group(r"^LABEL: (\S+)", part),
-            "rate": solve(f"bandwidth_from_{prefix}", reported),
-            "milliseconds": milliseconds,
-            "hosts": 1 if not {"--hosts", "--hostsfile"} & set(words) else None,
-            **{name: found[0] if found and found[0].isdigit() else None for name, found in after.items()},
-            "direct": "1" if "--direct" in words else "0",
-            "random": "1" if "--rand" in words else "0",
-            "command": " ".join(map(shlex.quote, words)),
-            "iops": group(r"^\s*IOPS\s*:\s*\d+\s+(\d+)", part) or None,
-        }
-        yield _run(facts, path)
+        latencies = table(table(last.get("latency", {}), f"{path}: latency").get("IO", {}), f"{path}: latency.IO")
+        yield _run({**phase, **config, **last, **latencies}, path)
 
 
 def _run(facts: Mapping[str, Any], path: str) -> Run:
+    """The run of a phase by the names of its JSON, those of its settings, last thread and latencies among them."""
+
     def count(name: str) -> int | None:
         written = facts.get(name)
         return None if written in (None, "") else int(number(written, f"{path}: {name}"))
 
     clients, threads = count("hosts"), count("threads")
-    each, paths = count("file size"), count("paths")
+    each, paths = count("file_size"), count("paths")
     elapsed, latency = (
         None if facts.get(name) is None else number(facts[name], f"{path}: {name}") / scale
-        for name, scale in (("milliseconds", 1e3), ("latency", 1e6))
+        for name, scale in (("elapsed_time_ms", 1e3), ("avg_us", 1e6))
     )
     load = Observed(
         name=str(facts.get("label", "")),
-        operation=DATA[str(facts["operation"])],
-        rate=float(facts["rate"]),
+        operation=DATA[str(facts["phase_type"])],
+        rate=number(facts.get("bytes/s"), f"{path}: bytes/s"),
         unit="B/s",
-        pattern="random" if _SWITCH.get(str(facts.get("random")).lower()) else "sequential",
-        io_bytes=count("block size"),
+        pattern="random" if _SWITCH.get(str(facts.get("random_offsets")).lower()) else "sequential",
+        io_bytes=count("block_size"),
         clients=clients,
         threads=threads * clients if threads and clients else None,
         seconds=elapsed,
         dataset_bytes=each * paths if each and paths else None,
-        direct=_SWITCH.get(str(facts.get("direct")).lower()),
+        direct=_SWITCH.get(str(facts.get("direct_io")).lower()),
         latency_seconds=latency,
+        depth=count("io_depth"),
     )
     # Milliseconds and requests per second are whole numbers: beyond that the lower of several figures counts.
     by_bytes = (count("bytes") or 0) / (load.seconds - 1e-3) if load.seconds and load.seconds > 1e-3 else 0
     by_requests = ((count("iops") or -1) + 1) * (load.io_bytes or 0)
     least = min(filter(None, (load.rate, by_bytes, by_requests)), default=load.rate)
     load = replace(load, rate=least, contradictions=tuple(_contradictions(load, facts, path)))
-    version, began, command = (str(facts.get(name, "")) for name in ("version", "ISO date", "command"))
+    version, began, command = (str(facts.get(name, "")) for name in ("version", "iso_start_date", "command"))
     return Run("elbencho", path, load.name, (load,), version, began=began, command=command)
 
 
@@ -211,18 +125,20 @@ ROUNDED = 0.05
 
 def _contradictions(load: Observed, facts: Mapping[str, Any], path: str) -> Iterator[str]:
     """Where the figures of a phase do not agree: bytes over time, requests times their size, latency and queue."""
-    moved, requests, depth = (
-        None if facts.get(name) is None else number(facts[name], f"{path}: {name}") for name in ("bytes", "iops", "depth")
-    )
+    moved, requests = (number(facts[name], f"{path}: {name}") if name in facts else None for name in ("bytes", "iops"))
     if moved is not None and load.seconds and abs(load.rate - moved / load.seconds) > ROUNDED * load.rate:
         yield f"rate: found {load.rate:,.0f} B/s, expected {moved / load.seconds:,.0f} B/s of its bytes and time"
+    if load.latency_seconds is None and "--lat" in str(facts.get("command")):
+        yield "latency: not in the result, expected that of its requests"
+    spread = [number(facts[name], f"{path}: {name}") for name in ("min_us", "avg_us", "max_us") if name in facts]
+    if spread != sorted(spread):
+        yield f"latency: found a mean of {spread[1]:,g} us, expected from {spread[0]:,g} to {spread[-1]:,g} us"
     if requests is None:
         return
-    # MiB/s are whole numbers in some of its forms.
-    if load.io_bytes and abs(load.rate - requests * load.io_bytes) > ROUNDED * load.rate + 2**20:
+    if load.io_bytes and abs(load.rate - requests * load.io_bytes) > ROUNDED * load.rate + load.io_bytes:
         yield f"rate: found {load.rate:,.0f} B/s, expected {requests * load.io_bytes:,.0f} B/s of its requests and their size"
     if load.latency_seconds is not None and load.threads:
-        outstanding, queue = requests * load.latency_seconds, load.threads * max(depth or 1, 1)
+        outstanding, queue = requests * load.latency_seconds, load.threads * max(load.depth or 1, 1)
         if outstanding > queue * (1 + ROUNDED):
             yield f"latency: its mean and rate take {outstanding:,.3g} outstanding requests, expected at most {queue:g}"
         elif outstanding < load.threads * WAITING[load.operation]:

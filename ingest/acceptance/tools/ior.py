@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,16 +11,15 @@ from ingest.acceptance.test_spec import Load, Observed, Run
 from ingest.acceptance.tools.job_files import (
     Task,
     data_scripts,
+    elsewhere,
     errors_in,
     group,
     launch,
     named_test,
     number,
     own_script,
-    parsed,
     repeated,
-    rows,
-    table,
+    unlike_span,
 )
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, listed
@@ -55,7 +54,9 @@ def job_files(task: Task) -> dict[str, str]:
     name = task.data_name if task.rehearsal or load.files == "shared" else f"data-{load.threads}"
     order = "-z " if load.pattern == "random" else ""
     fill = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" -w -e -t {task.fill_bytes()}'
-    how = "-r -C" if load.operation == "read" else "-w -E -e"  # -E: over the blocks of the file that is there
+    # -E: over the blocks of the file that is there. IOR deals random blocks of a shared file out anew and refuses -C there.
+    others = "-r" if load.files == "shared" and order else "-r -C"
+    how = others if load.operation == "read" else "-w -E -e"
     run = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" {how} {order}-t {load.io_bytes} {timed} {output}'
     runs = repeated(task, ".txt", [label, run], drops=True)
     if task.rehearsal:
@@ -63,46 +64,60 @@ def job_files(task: Task) -> dict[str, str]:
     return data_scripts(task, "ior", name, [launch(task.data_clients, load.threads, False), fill], [start, *runs])
 
 
-#: key of IOR's JSON -> column of its table
+#: figure of a run -> column of IOR's table
 COLUMNS = {"access": "access", "bwMiB": "bw(MiB/s)", "blockKiB": "block(KiB)", "xferKiB": "xfer(KiB)", "wrRdTime": "wr/rd(s)"}
 #: those that versions before 3.3 lack in part
 LATER_COLUMNS = {"iops": "IOPS", "totalTime": "total(s)"}
-#: IOR prints errors among its results, also into its JSON, and still prints a rate.
-_ERROR = re.compile(r"^[ \t]*(ERROR|ior ERROR|Abort\()", re.MULTILINE)
-_CHATTER = re.compile(r"^(WARNING|ERROR|ior ERROR|ior WARNING|Abort).*$", re.MULTILINE)
+#: how IOR writes its start and its end
+CLOCK = "%a %b %d %H:%M:%S %Y"
+#: columns of a line of the summary, the moved MiB third from its end
+SUMMARY_COLUMNS = 27
+#: IOR prints errors among its results, and still prints a rate.
+_ERROR = re.compile(r"^[ \t]*(ERROR|ior ERROR|Abort\(|WARNING: DUMMY)", re.MULTILINE)
 
 
 def read(text: str, path: str) -> list[Run] | None:
-    """The runs in a result file of IOR, one per repetition; None for other files. Raises IngestError: the file is cut off."""
-    options: Mapping[str, Any]
-    if re.search(r"^IOR-\S+: MPI Coordinated Test", text, re.MULTILINE):
-        pairs = re.findall(r"^([A-Za-z ]{2,22}?)[ \t]*: (.*)$", text, re.MULTILINE)
-        options, results = {name.strip(): value.strip() for name, value in pairs}, _rows(text, path)
-        command, version = options.get("Command line", ""), group(r"^IOR-(\S+):", text)
-    elif re.search(r"\"Command line\": \"", text) and '"tests"' in text:
-        cleaned = _CHATTER.sub("", text)
-        found = table(parsed(cleaned, max(cleaned.find("{"), 0), path, "IOR's JSON")[0], path)
-        tests = rows(found.get("tests"), f"{path}: tests")
-        if len(tests) != 1:
-            raise IngestError(f"{path}: found {len(tests)} tests in IOR's JSON, expected one")
-        results = [one for one in rows(tests[0].get("Results"), f"{path}: Results") if one.get("access") in ("read", "write")]
-        options = table(tests[0].get("Options"), f"{path}: Options")
-        if not results:
-            raise IngestError(f"{path}: found no result in IOR's JSON, expected at least one")
-        command, version = str(found.get("Command line", "")), str(found.get("Version", ""))
-    else:
+    """The runs in a text of IOR, one per repetition; None for other files, its JSON among them: no script asks for it.
+
+    Raises IngestError: the file is cut off.
+    """
+    if not re.search(r"^IOR-\S+: MPI Coordinated Test", text, re.MULTILINE):
         return None
+    pairs = re.findall(r"^([A-Za-z ]{2,22}?)[ \t]*: (.*)$", text, re.MULTILINE)
+    options, results = {name.strip(): value.strip() for name, value in pairs}, _rows(text, path)
+    command, version = options.get("Command line", ""), group(r"^IOR-(\S+):", text)
     # The script names the test in front of the output: several tests read the same files.
     test = named_test(command, "ior") or named_test("\n".join(re.findall(r"^# T-\S+-ior$", text, re.MULTILINE)), "ior")
-    began, errors = group(r"^(?:Began[ \t]*: |[ \t]*\"Began\": )(.*)$", text), errors_in(text, _ERROR)
+    began, errors = options.get("Began", ""), errors_in(text, _ERROR)
     loads = [_observed(result, options, command, test, errors, f"{path}: IOR") for result in results]
-    machine = group(r"^(?:Machine[ \t]*: |[ \t]*\"Machine\": \")\S+ ([^\s\",]+)", text)
-    hosts = (machine,) if machine else ()
+    told = [
+        *elsewhere(command, "a", options.get("api"), "api"),
+        *elsewhere(command, "o", options.get("test filename"), "folder"),
+    ]
+    told += unlike_span(began, options.get("Finished", ""), CLOCK, sum(load.seconds or 0 for load in loads))
+    told += [one for way in ("read", "write") for one in _summed(text, way, results, path)]
+    loads = [replace(load, contradictions=(*load.contradictions, *told)) for load in loads]
+    hosts = tuple(options.get("Machine", "").split()[1:2])
     return [Run("ior", path, test, (load,), version, began=began, command=command, hosts=hosts) for load in loads]
 
 
+def _summed(text: str, way: str, results: Sequence[Mapping[str, Any]], path: str) -> Iterator[str]:
+    """Where the summary below IOR's table states another highest rate, or other bytes than the rate of one run moves (MiB)."""
+    rows = re.findall(rf"^{way}\s.*$", text.partition("Summary of all tests:")[2], re.MULTILINE)
+    rates = [number(one["bwMiB"], f"{path}: bandwidth") for one in results if one["access"] == way]
+    if not rows or not rates:
+        return
+    cells = rows[0].split()
+    stated = [("rate", "MiB/s", max(rates), cells[1])]
+    if len(rates) == 1 and len(cells) == SUMMARY_COLUMNS and results[0].get("totalTime") is not None:
+        stated.append(("bytes", "MiB", rates[0] * number(results[0]["totalTime"], f"{path}: total"), cells[-3]))
+    for name, unit, found, cell in stated:
+        if abs(found - number(cell, f"{path}: summary")) > ROUNDED * found + 1:
+            yield f"{name}: found {found:,.2f} {unit}, expected the {cell} {unit} of its summary"
+
+
 def _rows(text: str, path: str) -> Sequence[Mapping[str, Any]]:
-    """The lines of IOR's table, by the keys of its JSON."""
+    """The lines of IOR's table, by their figures."""
     header = re.search(r"^access\s+bw\(MiB/s\).*$", text, re.MULTILINE)
     lines = re.findall(r"^(?:read|write)\s+[\d.].*$", text[header.start() :], re.MULTILINE) if header else []
     if header is None or not lines:
@@ -153,7 +168,10 @@ ROUNDED = 0.05
 
 def _contradictions(result: Mapping[str, Any], mebibytes: float, kibibytes: float, where: str) -> tuple[list[str], float]:
     """Where the rate of all phases and the requests of the transfer phase move unlike numbers of bytes; and the rate by the
-    requests, in MiB/s, 0 where they are not known."""
+    requests, in MiB/s, 0 where they are not known.
+
+    The latency that IOR prints is none of its requests: in runs of a least duration it is that of one pass over the blocks.
+    """
     names, told = ("iops", "wrRdTime", "totalTime"), list[str]()
     if any(result.get(name) is None for name in names):
         return told, 0.0

@@ -6,7 +6,9 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -185,6 +187,27 @@ def errors_in(text: str, pattern: re.Pattern[str]) -> str:
     """The number of errors among a tool's output, in words; empty without any."""
     count = len(pattern.findall(text))
     return f"{count} errors" if count else ""
+
+
+def elsewhere(command: str, option: str, found: object, what: str) -> Iterator[str]:
+    """Where a tool printed another value of an option, which may be None, than its command line gives."""
+    given = group(rf"(?<!\S)-{option} (\S+)", command)
+    # A path may have blanks.
+    if given and found is not None and f" -{option} {found} " not in f"{command} ":
+        yield f"{what}: found {found}, expected {given} of the command line"
+
+
+#: Share by which the phases that a tool times may exceed its whole time, beside the seconds that its clock cuts off; and how
+#: often, and beside how many seconds, they must fill it.
+ROUNDED, CUT_SECONDS, FILLED, BESIDE_SECONDS = 0.05, 2, 0.5, 60
+
+
+def unlike_span(began: str, ended: str, clock: str, phases: float, *, all_timed: bool = False) -> Iterator[str]:
+    """Where the time between start and end does not hold the seconds of the phases, or is not filled by `all_timed` ones."""
+    with suppress(ValueError):
+        span = (datetime.strptime(ended, clock) - datetime.strptime(began, clock)).total_seconds()
+        if phases > span * (1 + ROUNDED) + CUT_SECONDS or (all_timed and phases < (span - BESIDE_SECONDS) * FILLED):
+            yield f"time: found {span:,g} s between start and end, expected {phases:,.0f} s of what it did"
 
 
 def group(pattern: str, text: str) -> str:

@@ -283,7 +283,7 @@ def acceptance_table(requirements: Sequence[Requirement]) -> Table:
 def response_table(requirements: Sequence[Requirement], terms: Sequence[ServiceTerm]) -> Table:
     """The lines of the form that vendors fill in: requirements that bind an offer, and terms that the tender states."""
     lines = [(one.id, one.priority, label(one.metric), required(one), "", "") for one in requirements]
-    answers = [(one.id, "mandatory" if one.value else "answer", one.name, one.value or "", "", "") for one in terms]
+    answers = [(one.id, "mandatory" if one.value else "answer", one.name, one.value or one.bound, "", "") for one in terms]
     return form("response", (*lines, *answers))
 
 
