@@ -91,11 +91,6 @@ def unwrapped(name: str, wrappings: Iterable[str] = _WRAPPINGS) -> str:
     return found
 
 
-def labelled(name: str) -> bool:
-    """Whether a name is a label of a cluster: what it does not state is open, where a driver would state it."""
-    return unwrapped(name, _LABELS) != unwrapped(name, ())
-
-
 def words_of(name: str) -> list[str]:
     """The words of a name, joined ones apart, a size and its unit together."""
     words: list[str] = []
@@ -124,7 +119,8 @@ def patterns_of(kind: Mapping[str, Mapping[str, str]]) -> list[Pattern]:
 
 def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Meaning:
     """What a name of a device or a node means; `same` has the entries with an id or alias of this spelling."""
-    label = labelled(name)
+    # What a label of a cluster does not state is open; a driver would state it.
+    label = unwrapped(name, _LABELS) != unwrapped(name, ())
     if same and not label:
         return Meaning(same[0]) if len(same) == 1 else Meaning("", tuple(same))
     inner = unwrapped(name)

@@ -78,10 +78,14 @@ class Tree:
     @cached_property
     def uncertain(self) -> dict[Uncertain, list[Step]]:
         """The steps of each input with a range."""
-        sources = ((step, step.source) for step in self.order)
-        ranged = ((step, one) for step, one in sources if one is not None and not (one.low is None and one.high is None))
-        keys = ((uncertain(step.name, source), step) for step, source in ranged)
-        return grouped((key, step) for key, step in keys if key is not None)
+        found: dict[Uncertain, list[Step]] = {}
+        for step in self.order:
+            source = step.source
+            if source is None or (source.low is None and source.high is None):
+                continue
+            if (key := uncertain(step.name, source)) is not None:
+                found.setdefault(key, []).append(step)
+        return found
 
     def above(self, leaves: Iterable[Step]) -> list[Step]:
         """Every step that rests on one of these, in order."""
