@@ -1,14 +1,15 @@
-"""Escaping of user-supplied names and texts: on pages, in documents, job files, shell lines and Markdown."""
+"""Escaping of user-supplied names and texts: on pages, in documents, job files, shell lines and Markdown; groups of names."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from ingest.errors import IngestError, brief
 
 Thing = TypeVar("Thing")
+Key = TypeVar("Key")
 #: What ends a line or a column.
 _BREAKS = re.compile("[\t\n\r\x0b\x0c\x85\u2028\u2029]")
 #: Other control characters, what reorders the letters after it, and what is no character.
@@ -16,6 +17,18 @@ _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff
 _ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,253}(,[0-9]{1,5})?")
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~$&-])")
+
+
+def grouped(pairs: Iterable[tuple[Key, Thing]]) -> dict[Key, list[Thing]]:
+    """The second parts of pairs by their first ones, both in the order in which they come.
+
+    >>> grouped([("a", 1), ("b", 2), ("a", 3)])
+    {'a': [1, 3], 'b': [2]}
+    """
+    found: dict[Key, list[Thing]] = {}
+    for key, one in pairs:
+        found.setdefault(key, []).append(one)
+    return found
 
 
 def visible(text: str) -> str:

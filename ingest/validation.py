@@ -48,6 +48,7 @@ from ingest.sizing.published_rates import (
 from ingest.sizing.train import train
 from ingest.sizing.transfer import transferred
 from ingest.sizing.vectors import vectors
+from ingest.text import grouped
 from ingest.units import display, parse
 
 if TYPE_CHECKING:
@@ -449,10 +450,9 @@ def _rounds(catalog: Catalog) -> Iterator[Case]:
     protocol = catalog.get(Protocol, ROUNDS_OF)
     for name in protocol.rounds[protocol.rounds.index(FIRST_ROUND) :]:
         for rates in before_round(catalog, name):
-            cells: dict[tuple[str, str, int], list[Rate]] = {}
-            for row in catalog.rates(rates.model):
-                if (row.protocol, row.round) == (protocol.id, name) and samples_of(rates.model, row) is not None:
-                    cells.setdefault((row.gpu, evidence_ladder.family_of(row.precision)[0], row.gpus), []).append(row)
+            of_round = (row for row in catalog.rates(rates.model) if (row.protocol, row.round) == (protocol.id, name))
+            usable = (row for row in of_round if samples_of(rates.model, row) is not None)
+            cells = grouped(((row.gpu, evidence_ladder.family_of(row.precision)[0], row.gpus), row) for row in usable)
             for (gpu, precision, gpus), rows in cells.items():
                 asked = (rates, rates.gpu(gpu), precision, protocol.id, gpus)
                 level = published("measured", *asked) or transferred(*asked)

@@ -67,7 +67,11 @@ class Hub(BaseHTTPRequestHandler):
         if file not in files:
             return self.answer(404, {"error": "Entry not found"}, X_Error_Code="EntryNotFound", X_Repo_Commit=COMMIT)
         content = files[file]
-        headers = {"ETag": '"' + "b" * 40 + '"', "X_Repo_Commit": COMMIT, "Accept_Ranges": "bytes"}
+        headers = {
+            "ETag": self.server.sizes.get((name, "ETag"), '"' + "b" * 40 + '"'),
+            "X_Repo_Commit": COMMIT,
+            "Accept_Ranges": "bytes",
+        }
         span = self.headers.get("Range")
         if span and self.command == "GET":
             first, _, last = span.removeprefix("bytes=").partition("-")

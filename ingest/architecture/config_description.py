@@ -12,7 +12,7 @@ from ingest.architecture.registry import draft, ended, families, resolved
 from ingest.architecture.release_width import TYPES, stated_quantization, stored_row_bytes
 from ingest.architecture.structure import TOKEN_COLUMNS, Architecture
 from ingest.architecture.weight_table import HOW, UNTRAINED, Attention, TableRow, Weight, by_hand, joined
-from ingest.errors import IngestError
+from ingest.errors import IngestError, brief
 from ingest.files import table_beside
 
 #: Keys that name no structure or repeat one, and what flags say.
@@ -171,7 +171,7 @@ def _family(config: ModelConfig) -> Iterable[TableRow]:
 
         near = get_close_matches(found, families(), n=3, cutoff=0.5)
         hint = f"; nearest: {', '.join(near)}" if near else ""
-        raise IngestError(f"{config.path}: model_type: the family '{found[:60]}' is not described{hint}; {HOW}")
+        raise IngestError(f"{config.path}: model_type: the family {brief(found)} is not described{hint}; {HOW}")
     config.data = {**config.data, "model_type": found}
     rows = [*describing(config)]
     if "architectures" not in config.read_keys:

@@ -61,6 +61,7 @@ class CatalogListing(InteractiveResult):
     entries: tuple[Entry, ...]
     releases: tuple[Release, ...] = ()  # structures that are known by name
     older: tuple[str, ...] = ()  # models that are evidence of benchmarks of 2019 to 2021 alone
+    matching: str = ""  # the words that were asked for
 
     @property
     def results(self) -> dict[str, str]:
@@ -188,14 +189,13 @@ def list(kind: str | None = None, matching: str = "", *, catalogs: Folders = ())
     entries = tuple(entry for (_, name), entry in found.items() if fits(name, entry.name))
     rows = catalog.releases.rows.values() if Structure in kinds else ()
     releases = tuple(row for row in rows if row.model_type and fits(row.model_type, *row.names))
+    first = kinds[0].kind
     if matching and not entries and not releases:
-        raise UsageError(
-            f"no {kinds[0].kind} with {brief(matching)} in a name; `ingest catalog list {kinds[0].kind}` lists them"
-        )
+        raise UsageError(f"no {first} with {brief(matching)} in a name; `ingest catalog list {first}` lists them")
     unasked = () if matching or not kind else (one for one in entries if isinstance(one, Model))
     rounds = ((one.id, [f"{rate.protocol} {rate.round}" for rate in catalog.rates(one)]) for one in unasked)
     older = tuple(name for name, found in rounds if found and all(map(OLDER.match, found)))
-    return CatalogListing(kinds[0].kind if kind else "entries", entries, releases, older)
+    return CatalogListing(first if kind else "entries", entries, releases, older, matching)
 
 
 def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> CatalogEntry:
@@ -280,9 +280,8 @@ class CatalogComparison(InteractiveResult):
     def sources(self) -> tuple[str, ...]:
         """The sources cited, each once."""
         named = (*(one.source for one in self.facts), *(one.source for one in self.budgets))
-        cited = dict.fromkeys(filter(None, named))
-        listed = (self.catalog.source(name) for name in cited)
-        return tuple(f"{source.id}: {source.title}" for source in listed)
+        cited = map(self.catalog.source, dict.fromkeys(filter(None, named)))
+        return tuple(f"{source.id}: {source.title}" for source in cited)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
@@ -351,8 +350,7 @@ def _facts(attribute: str, entry: Storage) -> Iterator[Fact]:
         elif isinstance(item, Value):
             of = f" of one {entry.scaling_unit}" if field in ("read_bandwidth", "write_bandwidth", "io_per_second") else ""
             shown = f"{display(item.value, item.unit, binary=False)}{of}"
-            text = shown if of else f"{field.replace('_', ' ')}: {shown}"
-            yield Fact(attribute, entry.id, text, item.grade, item.source)
+            yield Fact(attribute, entry.id, shown if of else f"{field.replace('_', ' ')}: {shown}", item.grade, item.source)
         elif field in entry.missing:
             yield Fact(attribute, entry.id, f"unknown: {entry.missing[field]}")
 
@@ -374,9 +372,8 @@ def _budget(entry: Storage, catalog: Catalog, threads: int) -> Budget:
     if item is None:
         return Budget(entry.id, None, None, threads, None)
     own = entry.io_per_second if entry.family == "drive" else None
-    return _of_latency(
-        entry.id, item.value, threads, item.source, {} if own is None else {"unit_drive_io_per_second": own.value}
-    )
+    drive = {} if own is None else {"unit_drive_io_per_second": own.value}
+    return _of_latency(entry.id, item.value, threads, item.source, drive)
 
 
 def _own_budget(written: str, threads: int) -> Budget:
@@ -386,13 +383,10 @@ def _own_budget(written: str, threads: int) -> Budget:
         if (name in parts) or (sign and not name):
             raise UsageError(f"--latency: found '{part}', expected parts such as driver=9us,device=13us")
         parts[name] = check_value("request_seconds", parse(amount, "s", "--latency"), "--latency")
-    seconds = [*parts.values()]
-    total = float(solve("latency_of_parts", {"parts_seconds": seconds}))
-    given = ({"part_seconds": amount, "latency_of_parts": total} for amount in seconds)
-    shares = [float(solve("share_of_latency", one)) for one in given]
-    return _of_latency("your budget", total, threads)._replace(
-        shares=dict(zip(parts, shares, strict=True)) if shares[1:] else {}
-    )
+    total = float(solve("latency_of_parts", {"parts_seconds": [*parts.values()]}))
+    given = ({"part_seconds": amount, "latency_of_parts": total} for amount in parts.values())
+    shares = dict(zip(parts, (float(solve("share_of_latency", one)) for one in given), strict=True))
+    return _of_latency("your budget", total, threads)._replace(shares=shares if len(shares) > 1 else {})
 
 
 def _of_latency(name: str, seconds: float, threads: int, source: str = "", drive: Mapping[str, float] = {}) -> Budget:
@@ -527,12 +521,8 @@ def template(record: type[Entry], name: str) -> str:
     if kind not in _OPTIONS:
         raise UsageError(f"there is no template for {kind}, {expected_one_of(kind, _OPTIONS)}")
     command, option = _OPTIONS[kind]
-    head = (
-        (_BODIES / "head.txt")
-        .read_text(encoding="utf-8")
-        .format(name=name, thing=option, command=command, option=option, kind=kind)
-    )
-    return head + (_BODIES / f"{kind}.yaml").read_text(encoding="utf-8")
+    head, body = ((_BODIES / file).read_text(encoding="utf-8") for file in ("head.txt", f"{kind}.yaml"))
+    return head.format(name=name, thing=option, command=command, option=option, kind=kind) + body
 
 
 def new(kind: str, name: str, output: str | Path | None = None) -> Path:

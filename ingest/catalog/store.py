@@ -20,17 +20,23 @@ from ingest.engine.question import option
 from ingest.engine.value import Source
 from ingest.errors import CatalogError, UsageError, brief, in_width, listed, nearest, unknown
 
+#: Names that the administrator of a cluster chose, in options and lines of Slurm: they need not state memory and form.
+_LABELS = (
+    r"(?:.*[ ,;])?(?:-{0,2}gres[=: ]|gres/)?gpu[:=]([a-z][^:=,;()]*)(?:[:=]\d+)?(?:\(.*\))?",  # gpu:h100:8
+    r"--gpus(?:-per-[a-z]+)?[= ]([^:=,]+)(?::\d+)?",
+    r"(?:-c|--constraint|(?:active)?features)[= ][\"']?([a-z][^,&|()\[\]\"']*)[\"']?",
+)
 #: What surrounds a name: the lines and labels of drivers, Slurm, Kubernetes, and hubs of data sets.
 _WRAPPINGS = (
     r"gpu ?\[?\d+\]? ?: ?(.+)",  # nvidia-smi -L, rocm-smi
     r"\d+, ?(.+)",  # nvidia-smi --query-gpu=index,name
-    r".*(?:corporation|\[amd/ati\]).*\[([^\]]+)\](?: \(rev \w+\))?",  # lspci
+    r".*(?:corporation|\[amd/ati\]).*\[((?![0-9a-f]{4}:)[^\]]+)\](?: \[[0-9a-f:]{9}\])?(?: \(rev \w+\))?",  # lspci
+    r".*\[((?:instinct|radeon|geforce|tesla|quadro) [^\]]+)\].*",  # amd-smi, with the name of the die
     r"(.+?) ?\(uuid:.*\)?",
-    r"(?:.*[ ,;])?(?:-{0,2}gres[=:]|gres/)?gpu[:=]([a-z][^:=,;()]*)(?:[:=]\d+)?(?:\(.*\))?",  # Slurm: gpu:h100:8
-    r"--gpus(?:-per-[a-z]+)?[= ]([^:=,]+)(?::\d+)?",
+    *_LABELS,
     r"[a-z0-9-]+(?:\.[a-z0-9-]+)+/[a-z0-9._-]+ ?[=:] ?(.+)",  # labels of Kubernetes
     r"(?:hf://|https?://(?:www\.)?huggingface\.co/)(?:datasets/)?(.+?)/?",
-    r"(?:\[?\d+\]?[ |]+)?(?:market(?:ing)?|product|device|card|instance|machine)[ _](?:series|model|name|type) ?[:=] ?(.+)",
+    r"(?:\[?\d+\]?[ |]+)?(?:market(?:ing)?|product|device|card|instance|machine)[ _-](?:series|model|name|type) ?[:=] ?(.+)",
     r"\d+ ([^|]+?)(?: n/a| on| off)? \|.*",  # a line of the table of nvidia-smi, hl-smi or npu-smi
     r"\(?\d{1,3}\)? ?[x×*] ?([a-z].+)",  # 8x H100
     r"(.+?) [x×*] ?\d{1,3}",
@@ -44,12 +50,13 @@ _JOINED = (
     r"|(\d+(?:gb|g))(hbm\d?e?)|([a-z]\d{2,3})(\d{2}gb?)|(v\d)(lite)(?:pod)?|(gaudi|trainium|inferentia)(\d)"
 )
 _MEMORY = r"(\d+)(g|gb|gib|mb|mib)"
+_SIZE, _FORM = r"\d+gb", r"hbm2e|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
 _COUNT = r"\d{1,3}x"
 _UNITS = ("g", "gb", "gib", "mb", "mib")
 _SLICE = r"(?<![a-z0-9])(?:mig|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
 #: Words that tell nothing of a device.
 _FILLING = ("gpu", "gpus", "graphics", "card", "tensor", "core", "accelerator", "device", "generation", "edition", "shared",
-            "r", "tm")  # fmt: skip
+            "r", "tm", "ib")  # fmt: skip
 
 
 class Pattern(NamedTuple):
@@ -71,14 +78,13 @@ class Meaning(NamedTuple):
 
 def plain(name: str) -> str:
     """A name without case and separators; those between two figures stay, since they tell numbers apart."""
-    joined = re.sub(r"[\s_/-]+", "-", name.strip().lower())
-    return re.sub(r"(?<!\d)-|-(?!\d)", "", joined)
+    return re.sub(r"(?<!\d)-|-(?!\d)", "", re.sub(r"[\s_/-]+", "-", name.strip().lower()))
 
 
-def unwrapped(name: str) -> str:
+def unwrapped(name: str, wrappings: Iterable[str] = _WRAPPINGS) -> str:
     """A name without the line, label or count around it."""
     found = " ".join(name.lower().split()).strip(" ,;|")
-    for wrapping in _WRAPPINGS:
+    for wrapping in wrappings:
         whole = re.fullmatch(wrapping, found)
         if whole:
             found = whole[1].strip()
@@ -111,17 +117,25 @@ def patterns_of(kind: Mapping[str, Mapping[str, str]]) -> list[Pattern]:
     return made
 
 
-def meaning(name: str, known: Iterable[Pattern]) -> Meaning:
-    """What a name of a device or a node means."""
+def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Meaning:
+    """What a name of a device or a node means; `same` has the entries with an id or alias of this spelling."""
+    # What a label of a cluster does not state is open; a driver would state it.
+    label = unwrapped(name, _LABELS) != unwrapped(name, ())
+    if same and not label:
+        return Meaning(same[0]) if len(same) == 1 else Meaning("", tuple(same))
     inner = unwrapped(name)
     part = re.search(_SLICE, inner) is not None
-    words = set(words_of(re.sub(_SLICE, " ", inner)))
+    words = set(words_of(re.sub(_SLICE, " ", re.sub(r"[-_](\d{2,3})$", r" \1gb", inner) if label else inner)))
+    left = _SIZE if any(re.fullmatch(_FORM, word) for word in words) else f"{_SIZE}|{_FORM}"
+    sizes: dict[str, None] = {}
     exact: list[Pattern] = []
     possible: list[str] = []
     near: dict[str, int] = {}
     for one in known:
         said = {_label(word, one.known) for word in words}
         shared = said & one.needed
+        if label and said <= one.known and all(re.fullmatch(left, word) or word[:-1] in said for word in one.needed - said):
+            sizes[one.entry] = None
         if not one.needed <= said and all(word.isalpha() for word in shared):
             continue
         if not said <= one.known:
@@ -133,12 +147,11 @@ def meaning(name: str, known: Iterable[Pattern]) -> Meaning:
             possible.append(one.entry)
     # A pattern that asks for more of the name is the better one: `tesla a100` over `a100`.
     best = [one.entry for one in exact if not any(one.needed < other.needed for other in exact)]
-    found = tuple(dict.fromkeys(best or possible))
+    found = tuple(dict.fromkeys(sizes if len(sizes) > 1 else same or best or possible))
     if not found and not near:
         near = _alike(words, known)
-    begins = inner.lower()[:3]
-    closest = sorted(near.keys() - set(found), key=lambda entry: (-near[entry], entry[:3] != begins, entry))[:3]
-    sole = len(found) == 1 and bool(best) and not part
+    closest = sorted(near.keys() - set(found), key=lambda entry: (-near[entry], entry[:3] != inner[:3], entry))[:3]
+    sole = len(found) == 1 and bool(same or best) and not part
     return Meaning(found[0] if sole else "", () if sole else found, tuple(closest), part)
 
 
@@ -220,8 +233,7 @@ class ShippedSources(dict[str, Any]):
     """The shipped sources, each read when it is first asked for: there are hundreds, and an answer cites few, often."""
 
     def __init__(self, path: Path, text: str) -> None:
-        blocks = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)[1:]
-        super().__init__((block.partition(":")[0], block) for block in blocks)
+        super().__init__((block.partition(":")[0], block) for block in re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)[1:])
         self.path = path
         # What was read with these sources, by its file: the content of the file, and what was made of it.
         self.cited: dict[tuple[object, Path], tuple[Any, Any]] = {}
@@ -401,13 +413,10 @@ class Catalog:
         """What a name of a kind means that is neither an id nor an alias: another spelling, or what a tool prints."""
         if not name.replace("\t", " ").isprintable() or name.endswith((".yaml", ".yml")):
             return Meaning()
-        known: dict[str, dict[str, None]] = {}
-        for written, entry in (*zip(self.ids(kind), self.ids(kind), strict=True), *self.aliases.get(kind, {}).items()):
-            known.setdefault(plain(written), {})[entry] = None
-        same = tuple(known.get(plain(unwrapped(name) if kind in UNWRAPPED else name), ()))
-        if same:
-            return Meaning(same[0]) if len(same) == 1 else Meaning("", same)
-        return meaning(name, self.patterns.get(kind, ()))
+        wanted = plain(unwrapped(name) if kind in UNWRAPPED else name)
+        known = (*zip(self.ids(kind), self.ids(kind), strict=True), *self.aliases.get(kind, {}).items())
+        same = [*dict.fromkeys(entry for written, entry in known if plain(written) == wanted)]
+        return meaning(name, self.patterns.get(kind, ()), same)
 
     @FromFolders
     def patterns(self) -> dict[str, list[Pattern]]:
@@ -441,15 +450,13 @@ class Catalog:
         if meant.possible:
             return f"{singular} {shown} could be {listed(meant.possible)}: name one"
         if kind == "corpora" and re.fullmatch(r"\w[\w.-]*/\w[\w.-]*|[0-9.]+[kmbt]?", unwrapped(name)):
-            instead = "give --tokens, or --samples and --sample-bytes"
-            return f"the data set {shown} is not in the catalogs: {instead}"
-        if as_path and not meant.near:
+            return f"the data set {shown} is not in the catalogs: give --tokens, or --samples and --sample-bytes"
+        if as_path and not meant.near and plain(unwrapped(name)) == plain(name):
             found = f"{shown} is not a regular file" if Path(name).exists() else f"no such file: {shown}"
             return f"{kind}: {found}, expected an id or a YAML file"
         if kind != "models" and (holding := self._holding(kind, name)):
             return in_width(f"unknown {singular} {shown}; with that name: {listed(holding, most)}" for most in range(5, 0, -1))
-        described = self.ids("architectures") if kind == "models" else []
-        known = [*self.ids(kind), *self.aliases.get(kind, {}), *described]
+        known = [*self.ids(kind), *self.aliases.get(kind, {}), *(self.ids("architectures") if kind == "models" else [])]
         three = self.releases.hint(name) if kind == "models" else ""
         slip = nearest(name, known, FIGURES.get(kind, 0))
         if three and (not slip or re.search(r"\d|/", name)):

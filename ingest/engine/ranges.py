@@ -23,6 +23,7 @@ from typing import NamedTuple
 from ingest.engine.expression import Num
 from ingest.engine.registry import Step, derive, in_order, value_of
 from ingest.engine.value import Input
+from ingest.text import grouped
 
 #: Values closer than this, relative to the larger, differ by rounding alone.
 ROUNDING = 1e-12
@@ -71,11 +72,8 @@ class Tree:
     @cached_property
     def parents(self) -> dict[Step, list[int]]:
         """Positions of the formulas that use a step; a simulated result was found once, for the typical inputs."""
-        found: dict[Step, list[int]] = {}
-        for position, step in enumerate(self.order):
-            for part in step.inputs if step.formula is not None else ():
-                found.setdefault(part, []).append(position)
-        return found
+        computed = ((position, step) for position, step in enumerate(self.order) if step.formula is not None)
+        return grouped((part, position) for position, step in computed for part in step.inputs)
 
     @cached_property
     def uncertain(self) -> dict[Uncertain, list[Step]]:

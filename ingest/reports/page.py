@@ -14,6 +14,7 @@ from ingest.configuration import configuration
 from ingest.engine.registry import is_quantity, unit_of
 from ingest.errors import UsageError, listed, nearest
 from ingest.reports.labels import counted, is_share, joined_ends, plain
+from ingest.text import grouped
 from ingest.units import display, percent
 
 if TYPE_CHECKING:
@@ -128,9 +129,7 @@ def range_text(name: str, quantity: Quantity) -> str:
 
 def unknown_section(unknown: Mapping[str, str], own: Mapping[str, str] = MappingProxyType({})) -> Section:
     """Quantities that are not known, by reason; `own` has the labels of the question."""
-    reasons: dict[str, list[str]] = {}
-    for name, why in unknown.items():
-        reasons.setdefault(why, []).append(own.get(name) or plain(name))
+    reasons = grouped((why, own.get(name) or plain(name)) for name, why in unknown.items())
     return Section("Not known", lines=tuple(f"{', '.join(names)}: {why}" for why, names in reasons.items()))
 
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from ingest.errors import IngestError, brief, cannot_be_read, listed, nearest
 from ingest.files import open_regular
 from ingest.rfp.response_form import CALCULATED, FORMAT_PROPERTY, HEADS, OFFERED_UNIT, RESPONSE_SHEET
+from ingest.text import grouped
 from ingest.version import newer
 
 #: Limits of a file, of the number of its parts, and of each sheet that is read.
@@ -287,13 +288,11 @@ def _comments(package: zipfile.ZipFile, part: str) -> dict[int, str]:
     links = f"{folder}/_rels/{name}.rels"
     if links not in package.namelist():
         return {}
-    found: dict[int, list[str]] = {}
-    for target in re.findall(rb'Target="([^"]*[Cc]omment[^"]*\.xml)"', package.read(links)):
-        place = posixpath.normpath(posixpath.join(folder, target.decode())).lstrip("/")
-        if place in package.namelist():
-            for row, text in _COMMENT.findall(package.read(place)):
-                words = " ".join(re.sub(rb"<[^>]*>", b"", text).decode("utf-8", "replace").split())
-                found.setdefault(int(row), []).append(html.unescape(words))
+    targets = re.findall(rb'Target="([^"]*[Cc]omment[^"]*\.xml)"', package.read(links))
+    places = (posixpath.normpath(posixpath.join(folder, target.decode())).lstrip("/") for target in targets)
+    comments = (pair for one in places if one in package.namelist() for pair in _COMMENT.findall(package.read(one)))
+    plain = ((row, re.sub(rb"<[^>]*>", b"", text).decode("utf-8", "replace").split()) for row, text in comments)
+    found = grouped((int(row), html.unescape(" ".join(words))) for row, words in plain)
     return {row: "; ".join(dict.fromkeys(words)) for row, words in found.items()}
 
 

@@ -15,6 +15,7 @@ from ingest.errors import listed
 from ingest.site.site_file import Site
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.rules import Finding, finding
+from ingest.text import grouped
 
 NO_FLOOR = "none"
 #: Levels that hold unless the site file names another, by preference.
@@ -168,7 +169,4 @@ def _compared(level: Storage, gpus: float) -> dict[str, float]:
 
 def by_cluster(rows: Iterable[QuantityRow]) -> dict[str, list[QuantityRow]]:
     """Jobs or workloads by the cluster that they run on."""
-    found: dict[str, list[QuantityRow]] = {}
-    for row in rows:
-        found.setdefault(str(row.words["cluster"]), []).append(row)
-    return found
+    return grouped((str(row.words["cluster"]), row) for row in rows)

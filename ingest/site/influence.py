@@ -13,6 +13,7 @@ from ingest.engine.registry import INPUTS, Step, unit_of
 from ingest.errors import UsageError
 from ingest.site.plan import Plan
 from ingest.site.schema import node_at
+from ingest.text import grouped
 
 #: By how much an input without a range is changed, as a share of its value; a count changes by one at least.
 CHANGE = 0.1
@@ -130,10 +131,8 @@ def called(keys: Iterable[str], plan: Plan) -> str:
 
     Keys that differ in their owner alone are `jobs.{climate, cosmology}.warm_up`.
     """
-    owners: dict[tuple[str, str], list[str]] = {}
-    for key in keys:
-        section, owner, rest = [*key.split(".", 2), "", ""][:3]
-        owners.setdefault((section, rest), []).append(owner)
+    parts = ([*key.split(".", 2), "", ""][:3] for key in keys)
+    owners = grouped(((section, rest), owner) for section, owner, rest in parts)
     names = []
     for (section, rest), found in owners.items():
         every = len(found) > 1 and {*found} == {*plan.site.section(section)}

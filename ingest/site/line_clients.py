@@ -14,6 +14,7 @@ from ingest.site.guidance import UNLIMITED
 from ingest.site.requirement_wording import CLIENTS, MIXED, RequirementValue, kind_of_column
 from ingest.site.site_file import Site
 from ingest.sizing.rules import ROUNDING
+from ingest.text import grouped
 from ingest.units import display
 
 #: the table of a column, and the nodes of one of its rows
@@ -79,9 +80,7 @@ class LineClients:
 
     def _taking(self, causes: Sequence[Cause]) -> Quantities:
         rows, shared = [], self.known.steps_of("performance_headroom", "significant_digits")
-        by_name: dict[object, list[Cause]] = {}
-        for one in causes:
-            by_name.setdefault(one.row.words["cluster"], []).append(one)
+        by_name = grouped((one.row.words["cluster"], one) for one in causes)
         for cluster in self.clusters:
             own = by_name.get(cluster.name)
             if not own:
@@ -121,9 +120,7 @@ class LineClients:
         rates = {key: rate * (rest if key[0] == own else 1) for key, rate in rates.items()}
         taking = self.taking(value)
         draws = {} if taking is None else taking.step("cluster_taking_bandwidth_of_clusters").inputs
-        on: dict[str, list[tuple[str, str]]] = {}
-        for key in rates:
-            on.setdefault(key[1], []).append(key)
+        on = grouped((key[1], key) for key in rates)
         for most in draws:
             keys = on.get(most.owner, [])
             asked = sum(rates[key] for key in keys)

@@ -17,6 +17,7 @@ from ingest.requirement import Conditions, MixPart, kind_of_line
 from ingest.site.line_clients import OF_ONE_JOB, Cause, LineClients
 from ingest.site.requirement_wording import MIXED, SAVING, RequirementTemplate, RequirementValue, kind_of_column
 from ingest.sizing.rules import ROUNDING, Finding, finding
+from ingest.text import grouped
 from ingest.units import display, request_size
 
 UNCACHED = (
@@ -166,10 +167,8 @@ class LoadConditions(LineClients):
 
     def _reads(self, value: RequirementValue, entries: Sequence[Step], clients: int) -> list[LoadPart]:
         """The reads of a line: of its jobs, and what offloaded states and key-value caches add to those of a total."""
-        tiers: dict[str, list[LoadPart]] = {}
-        for one in self.causes(value):
-            if one.column in TIER_READS and one.column != value.line.column:
-                tiers.setdefault(kind_of_column(one.column, ""), []).append(self._of_tier(one))
+        others = (one for one in self.causes(value) if one.column in TIER_READS and one.column != value.line.column)
+        tiers = grouped((kind_of_column(one.column, ""), self._of_tier(one)) for one in others)
         if not tiers:
             return self.parts(value, entries, clients)
         own = self.parts(value, entries, clients) if entries else []

@@ -66,6 +66,7 @@ from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.explain import DerivationWriter
 from ingest.sizing.offload import bounds
 from ingest.sizing.rules import finding
+from ingest.text import grouped
 from ingest.units import parse_whole
 
 #: The decisions of a site file that was written for the buyer.
@@ -347,10 +348,8 @@ def plan_once(
     findings = [one for one in held if one is not None]
     of_lines = [one for line in lines for one in line.findings]
     of_lines += [one for one in of_headline([line.requirement for line in lines], clusters) if one is not None]
-    told: dict[str, list[str]] = {}  # the warnings of jobs, each once, with the names of the jobs that it is about
-    for job in planned:
-        for line in dict.fromkeys(job.warnings):
-            told.setdefault(line, []).append(job.row.name)
+    # The warnings of jobs, each once, with the names of the jobs that it is about.
+    told = grouped((line, job.row.name) for job in planned for line in dict.fromkeys(job.warnings))
     of_jobs_told = (of_owner(listed(names), line) for line, names in told.items())
     warnings = (*of_jobs_told, *growth.warnings, *warnings_of(site, [*findings, *of_lines], jobs, data, horizon, catalog))
     made = Plan(

@@ -24,6 +24,7 @@ from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import USUAL_GPUS_PER_NODE, by_user
 from ingest.sizing.optimizer_states import NO_HIDDEN_MATRIX, WHOLE, Trained, kept_by
 from ingest.sizing.resolve import ModelSize
+from ingest.text import grouped
 
 #: Inputs that nobody has to give.
 DEFAULTS = {
@@ -484,10 +485,9 @@ def kept_elements(model: Architecture, expanded: bool = False, again: Collection
         split[part] += row.shape[-1] * row.passes
         narrowed[part] += row.shape[-1] * row.passes * (1 if _last(row) == "down" else -1)
     # Matrices of one block with the same width read the same input; a router reads what shared experts read.
-    readers: dict[tuple[str, int], list[Weight]] = {}
-    for row in first:
-        block = "shared" if row.name.startswith(("router", "shared_expert")) else row.name.rpartition(".")[0]
-        readers.setdefault((block, row.shape[-1]), []).append(row)
+    shared = ("router", "shared_expert")
+    named = (("shared" if row.name.startswith(shared) else row.name.rpartition(".")[0], row) for row in first)
+    readers = grouped(((block, row.shape[-1]), row) for block, row in named)
     blocks = narrowed_blocks = 0.0
     for (_, width), members in readers.items():
         passes = max(row.passes for row in members)

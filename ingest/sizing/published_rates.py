@@ -17,6 +17,7 @@ from ingest.engine.registry import default_of, solve
 from ingest.engine.value import Evidence, Input
 from ingest.sizing.evidence_ladder import BASE_GPUS, RATE, Cells, EvidenceLevel, family_of, median, seen_rates, utilization_of
 from ingest.sizing.rules import told
+from ingest.text import grouped
 from ingest.units import display, exact
 
 #: A rate on more nodes than this is not the rate on "one to a few nodes" if a smaller run is published.
@@ -253,9 +254,7 @@ def series_of(model: Model, rates: Iterable[Rate], precision: str) -> list[Serie
     members = family_of(precision)
     usable = [rate for rate in rates if rate.precision in members and samples_of(model, rate) is not None]
     sure = [rate for rate in usable if rate.grade != "assumed"]
-    groups: dict[tuple[str, str], list[Rate]] = {}
-    for rate in sure or usable:
-        groups.setdefault((rate.gpu, rate.protocol), []).append(rate)
+    groups = grouped(((rate.gpu, rate.protocol), rate) for rate in sure or usable)
     return [Series(model, rows) for rows in groups.values()]
 
 
@@ -437,9 +436,7 @@ def before_round(catalog: Catalog, name: str) -> Iterator[PublishedRates]:
 
 def typical(rates: PublishedRates, by_protocol: Mapping[str, float]) -> tuple[float, int]:
     """Return the median over independent benchmarks, of which protocols may be editions that count once; and their number."""
-    benchmarks: dict[str, list[float]] = {}
-    for protocol, value in by_protocol.items():
-        benchmarks.setdefault(rates.protocol(protocol).benchmark or protocol, []).append(value)
+    benchmarks = grouped((rates.protocol(one).benchmark or one, value) for one, value in by_protocol.items())
     return median(map(median, benchmarks.values())), len(benchmarks)
 
 
@@ -477,10 +474,8 @@ def published(
 
 def of_gpus(model: Model, rows: Iterable[Rate]) -> list[Rate]:
     """Return the rates without those of runs that wait: lower bounds, and totals below that of a run on half as many GPUs."""
-    kept, groups = [], dict[tuple[object, ...], list[Rate]]()
-    for row in rows:
-        groups.setdefault((row.gpu, row.protocol, family_of(row.precision)), []).append(row)
-    for found in groups.values():
+    kept: list[Rate] = []
+    for found in grouped(((row.gpu, row.protocol, family_of(row.precision)), row) for row in rows).values():
         free = [row for row in found if not row.waits] or found
         totals = [(row, row.gpus * (samples_of(model, row) or 0)) for row in free]
         kept += [row for row, own in totals if all(2 * one.gpus > row.gpus or own > SLOWED * total for one, total in totals)]

@@ -207,8 +207,7 @@ class RemoteFiles:
 
         self.place, self._reason = url, source.storage_reason
         self._system, self._path = source.file_system(url)
-        hub_name = re.fullmatch(r"hf://([\w.-]+/[\w.-]+)", url)
-        self._hub_name = hub_name[1] if hub_name else ""
+        self._hub_name = url.removeprefix("hf://") if re.fullmatch(r"hf://[\w.-]+/[\w.-]+", url) else ""
         self._online = True
         skipped: list[SkippedFile] = []
         sizes: dict[str, int] = {}
@@ -231,8 +230,14 @@ class RemoteFiles:
         try:
             import huggingface_hub
 
+            from ingest.architecture.release import MOST_CONFIG_BYTES
+
             if self._online:
-                return Path(huggingface_hub.hf_hub_download(self._hub_name, CONFIG))
+                # The library names files in its cache by what the hub answers, and keeps them of any size.
+                told = huggingface_hub.get_hf_file_metadata(huggingface_hub.hf_hub_url(self._hub_name, CONFIG))
+                named = all(re.fullmatch(r"\w[\w.-]*", name or "") for name in (told.etag, told.commit_hash))
+                small = (told.size or 0) <= MOST_CONFIG_BYTES
+                return Path(huggingface_hub.hf_hub_download(self._hub_name, CONFIG)) if named and small else None
             found = huggingface_hub.try_to_load_from_cache(self._hub_name, CONFIG)
         except Exception:
             return None  # the library may be absent and raises any exception; without a cache, the file is read as any other

@@ -13,6 +13,7 @@ from ingest.engine.value import Evidence, Input
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, median, peak_of
 from ingest.sizing.published_rates import ProtocolRate, PublishedRates, Series, extrapolation, scaled, typical
 from ingest.sizing.rules import told
+from ingest.text import grouped
 from ingest.units import display
 
 #: Eight A100 PCIe without NVLink against SXM, DLRM: the slowest of the measured systems.
@@ -86,9 +87,7 @@ def transferred(
     cells = rates.seen
     seen = [one for one in related if any(name != model.id for name, _ in cells.get((one.rate.protocol, gpu.id), {}))]
     used = seen or related or found
-    groups: dict[str, list[Transfer]] = {}
-    for one in used:
-        groups.setdefault(one.rate.protocol, []).append(one)
+    groups = grouped((one.rate.protocol, one) for one in used)
     means = {  # weighted, of each protocol
         name: math.exp(sum(one.weight * math.log(one.value) for one in group) / sum(one.weight for one in group))
         for name, group in groups.items()
@@ -171,11 +170,9 @@ def _seen_ratios(rates: PublishedRates, gpu: Gpu, source: Gpu, protocol: str, ra
     """The ratios that other models showed on both GPUs under a protocol, at the precision whose catalog ratio is `ratio`."""
     cells = rates.seen
     here, there = cells.get((protocol, gpu.id), {}), cells.get((protocol, source.id), {})
-    found: dict[str, list[float]] = {}
-    for (name, precision), rate in here.items():
-        factors = _factors(gpu, source, precision) if (name, precision) in there and name != rates.model.id else None
-        if factors is not None:
-            found.setdefault(name, []).append(rate / there[name, precision] * ratio / factors[1])
+    both = ((key, rate / there[key]) for key, rate in here.items() if key in there and key[0] != rates.model.id)
+    pairs = ((name, of_rates, _factors(gpu, source, precision)) for (name, precision), of_rates in both)
+    found = grouped((name, of_rates * ratio / factors[1]) for name, of_rates, factors in pairs if factors is not None)
     # Of each model the geometric mean.
     return {name: math.exp(sum(map(math.log, ratios)) / len(ratios)) for name, ratios in found.items()}
 

@@ -16,19 +16,29 @@ CONFIG = {
     "intermediate_size": 128, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 256,
 }  # fmt: skip
 GOOD = {"config.json": json.dumps(CONFIG).encode()}
-REPOSITORIES = {
-    "lab/good": GOOD,
-    "lab/moved": "moved lab/good",
-    "lab/gated": "gated",
-    "lab/broken": "broken",
-    "lab/empty": {},
-    "lab/deep": {"config.json": b"[" * 100_000},
-    "lab/list": {"config.json": b"[1]"},
-    "lab/huge": GOOD,
-    "lab/binary": {"config.json": b"\xff\xfe\x00\x1b[31m"},
-    "lab/negative": {"config.json": json.dumps({**CONFIG, "hidden_size": -1}).encode()},
+#: name -> what the hub has there, and what is said of it
+BAD = {
+    "gated": ("gated", "cannot be listed"),
+    "missing": (None, "cannot be listed"),
+    "broken": ("broken", "cannot be listed"),
+    "empty": ({}, "nothing is there"),
+    "deep": ({"config.json": b"[" * 100_000}, "config.json: no whole JSON"),
+    "list": ({"config.json": b"[1]"}, "config.json: found [1], expected"),
+    "huge": (GOOD, "config.json: larger than 16,000,000 bytes"),
+    "binary": ({"config.json": b"\xff\xfe\x00\x1b[31m"}, "config.json: no whole JSON"),
+    "negative": ({"config.json": json.dumps({**CONFIG, "hidden_size": -1}).encode()}, "hidden_size"),
+    "letters": (GOOD, "cannot be listed"),
+    "colours": ({"config.json": json.dumps({"model_type": "\x1b[31mred"}).encode()}, "red' is not described"),
 }
-SIZES = {("lab/huge", "config.json"): 5_000_000_000}
+REPOSITORIES = {
+    "lab/good": GOOD, "lab/moved": "moved lab/good", "lab/climbs": GOOD,
+    "lab/swells": {"config.json": GOOD["config.json"] + b" " * 17_000_000},
+    **{f"lab/{name}": there for name, (there, _) in BAD.items()},
+}  # fmt: skip
+SIZES = {
+    ("lab/huge", "config.json"): 5_000_000_000, ("lab/letters", "config.json"): "many", ("lab/swells", "config.json"): 500,
+    ("lab/climbs", "ETag"): '"../../../../../work/outside"',
+}  # fmt: skip
 ASK = """
 import json, sys
 import ingest
@@ -63,6 +73,10 @@ def test_a_model_of_the_hub_is_read_kept_and_answered_offline(ask, tmp_path):
         found = ask(address, "hf://lab/good", "hf://lab/moved")
         assert found["hf://lab/good"] == found["hf://lab/moved"] > 0
         assert all(one.split()[0] in ("GET", "HEAD", "POST") for one in requests)
+        kept = {*tmp_path.rglob("*")}
+        # Names of the hub's choice that climb out of the cache, and a file larger than it was listed, are read and not kept.
+        assert {*ask(address, "hf://lab/climbs", "hf://lab/swells").values()} == {found["hf://lab/good"]}
+        assert {*tmp_path.rglob("*")} == kept
     # The hub is gone; what its library kept answers.
     assert ask(address, "hf://lab/good") == {"hf://lab/good": found["hf://lab/good"]}
     refused = ask(address, "hf://lab/other")["hf://lab/other"]
@@ -74,20 +88,7 @@ def test_a_model_of_the_hub_is_read_kept_and_answered_offline(ask, tmp_path):
     assert os.listdir(tmp_path / "work") == []
 
 
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [
-        ("gated", "cannot be listed"),
-        ("missing", "cannot be listed"),
-        ("broken", "cannot be listed"),
-        ("empty", "nothing is there"),
-        ("deep", "config.json: no whole JSON"),
-        ("list", "config.json: found [1], expected"),
-        ("huge", "config.json: larger than 16,000,000 bytes"),
-        ("binary", "config.json: no whole JSON"),
-        ("negative", "hidden_size"),
-    ],
-)
+@pytest.mark.parametrize(("name", "why"), [(name, why) for name, (_, why) in BAD.items()])
 def test_a_hub_that_misbehaves_is_refused_in_one_line(refusals, name, why):
     refused = refusals[f"hf://lab/{name}"]
     assert isinstance(refused, str)
@@ -100,7 +101,7 @@ def test_a_hub_that_misbehaves_is_refused_in_one_line(refusals, name, why):
 def refusals(tmp_path_factory):
     """What is said of every repository, asked in one process."""
     with hub(REPOSITORIES, SIZES) as (address, _):
-        return answers(tmp_path_factory.mktemp("hub"), address, *(f"hf://{name}" for name in (*REPOSITORIES, "lab/missing")))
+        return answers(tmp_path_factory.mktemp("hub"), address, *(f"hf://{name}" for name in REPOSITORIES))
 
 
 def test_no_network_is_touched_unless_a_name_of_the_hub_is_given(ask):

@@ -310,6 +310,9 @@ def test_the_listing_is_grouped_and_filtered(run):
         (("models",), "  older benchmarks  bart", "vnet"),
         ((), "  gpus ", "vnet"),
         (("models", "vnet"), "vnet", "older"),
+        (("corpora",), "15T tokens, 44 TB  ", "vnet"),
+        (("nodes",), " 8 h100-sxm ", "vnet"),
+        (("architectures", "llama"), "llama4", " more\n"),
     ):
         listed = run("catalog", "list", *words_).out
         assert shown in listed

@@ -13,7 +13,7 @@ from ingest.errors import WIDTH, UsageError
 
 GPUS, NODES, CORPORA, AMBIGUOUS = table("catalog/names.yaml").values()
 #: words of parts and chassis that are sold as several: none alone decides
-SEVERAL = {"v100", "910b", "xe9680", "xe9680l", "xe9712", "xe9780", "xe9785", "xd670", "sr680a", "821ge"}
+SEVERAL = {"v100", "910b", "xe9680", "xe9680l", "xe9712", "xe9780", "xe9785", "xd670", "sr680a", "821ge", "8125gs"}
 
 #: names of devices that are not in the catalogs, and what is near; never one of these
 UNKNOWN = {

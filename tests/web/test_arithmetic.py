@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from browser import CHROMIUM, COMMAND
+from conftest import table
 from scenarios import TABS, Draws, asked, needs_of_site, parts_of_site
 
 from ingest.architecture import describe
@@ -365,19 +366,8 @@ def test_entries_of_the_user_are_in_the_page(opened, tmp_path):
 
 @needs_chromium
 def test_names_that_tools_print_mean_the_same_in_the_page(opened):
-    names = {
-        "gpus": [
-            "NVIDIA H100 80GB HBM3",
-            "Tesla V100-SXM2-16GB",
-            "RTX 6000",
-            "NVIDIA H100 64GB",
-            "gres/gpu:a100=4",
-            "4090",
-            "MIG 1g.5gb",
-        ],
-        "nodes": ["p5.48xlarge", "Standard_ND96isr_H100_v5", "BM.GPU.H100.8", "a3-highgpu-4g"],
-        "corpora": ["HuggingFaceFW/fineweb-2", "SA 1B"],
-    }
+    names = table("catalog/names.yaml")
+    names["gpus"] = [*[*names["gpus"]][::5], *names.pop("ambiguous"), "NVIDIA H100 64GB", "MIG 1g.5gb", "gpu:l40s:2"]
     meant = "const { entry, possible, near } = new $.Catalog().meaning(kind, name); return [entry, [...possible], [...near]];"
     for kind, written in names.items():
         for name in written:

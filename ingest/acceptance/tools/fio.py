@@ -36,7 +36,7 @@ from ingest.acceptance.tools.job_files import (
 from ingest.engine.expression import total
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
-from ingest.text import comment
+from ingest.text import comment, grouped
 
 VERSION = "3.27"
 #: An open is a read of a one-page file, opened for it alone. fio's own lookups would tell of the cache of the client: it looks
@@ -260,9 +260,7 @@ def read(text: str, path: str) -> list[Run] | None:
     if not jobs:
         raise IngestError(f"{path}: found no job in fio's JSON, expected at least one (did the clients refuse the job file?)")
     shared = table(found.get("global options", {}), f"{path}: global options")
-    groups: dict[str, list[Mapping[str, Any]]] = {}
-    for job in jobs:
-        groups.setdefault(str(job.get("jobname")), []).append(job)
+    groups = grouped((str(job.get("jobname")), job) for job in jobs)
     loads = tuple(_load(name, group, shared, f"{path}: {name}", path) for name, group in groups.items())
     for whole, way, key in ((one, way, key) for one in sums for way in ("read", "write") for key in ("io_bytes", "total_ios")):
         parts = [number(table(job.get(way, {}), path).get(key, 0), f"{path}: {key}") for job in jobs]

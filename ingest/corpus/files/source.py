@@ -440,7 +440,7 @@ def list_remote(url: str, skipped: list[SkippedFile]) -> Iterator[tuple[str, int
     for info in _infos(system, path, root, complaints):
         if wanted is None or wanted(info["name"][len(path) :].lstrip("/")):
             any_found = True
-            yield before + info["name"].lstrip("/"), int(info.get("size") or 0), version_of(info)
+            yield before + info["name"].lstrip("/"), info["size"], version_of(info)
     if not any_found:
         refusals = [error for error in complaints if not isinstance(error, FileNotFoundError)]
         if refusals:
@@ -450,16 +450,16 @@ def list_remote(url: str, skipped: list[SkippedFile]) -> Iterator[tuple[str, int
 
 
 def _infos(system: Any, path: str, root: str, complaints: list[Exception]) -> Iterator[dict[str, Any]]:
-    """The objects at a path; placeholders of folders are none."""
+    """The objects at a path, with sizes that are numbers; placeholders of folders are none."""
     try:
         if not root.endswith("/") and system.isfile(path):
-            yield system.info(path)
+            yield (info := system.info(path)) | {"size": int(info.get("size") or 0)}
             return
         for _, folders, files in system.walk(path, detail=True, on_error=complaints.append):
             for name in sorted(files):
                 info = files[name]
                 if info.get("type") != "directory" and (info.get("size") or not info["name"].endswith("/")):
-                    yield info
+                    yield info | {"size": int(info.get("size") or 0)}
             for name in sorted(folders):
                 folders[name] = folders.pop(name)  # the walk goes on in this order
     except Exception as error:

@@ -36,6 +36,7 @@ from ingest.corpus.native_calls import (
 from ingest.corpus.tokenizers.splitter import CHECK_BYTES, SplitRule, split, split_rule_of
 from ingest.corpus.tokenizers.vocabulary import kind, load_reference, load_sentencepiece, members
 from ingest.corpus.types import CorpusFile, Vocabulary
+from ingest.text import grouped
 
 #: text per call of an engine: a whole batch
 PART_BYTES = 16 << 20
@@ -217,10 +218,9 @@ def patterns_by_lead() -> list[tuple[bytes, re.Pattern[bytes]]]:
         for point in range(first, last + 1):
             spelled = chr(point).encode()
             last_bytes.setdefault(spelled[:-1], bytearray()).append(spelled[-1])
-    by_lead: dict[bytes, list[bytes]] = {}
-    for prefix, lasts in last_bytes.items():
-        by_lead.setdefault(prefix[:1], []).append(re.escape(prefix[1:]) + b"[" + re.escape(bytes(lasts)) + b"]")
-    return [(lead, re.compile(re.escape(lead) + b"(?:" + b"|".join(ends) + b")")) for lead, ends in by_lead.items()]
+    classes = ((one[:1], re.escape(one[1:]) + b"[" + re.escape(bytes(lasts)) + b"]") for one, lasts in last_bytes.items())
+    by_lead = grouped(classes).items()
+    return [(lead, re.compile(re.escape(lead) + b"(?:" + b"|".join(ends) + b")")) for lead, ends in by_lead]
 
 
 #: strings on which tokenizers are known to differ: spaces, contractions, marks, digits, long runs, odd code points

@@ -23,6 +23,7 @@ from ingest.site.plan import COLUMN_KINDS
 from ingest.site.planner import bandwidth_by_year
 from ingest.site.requirement_wording import LINES
 from ingest.sizing.checkpoint import USUAL_READERS
+from ingest.text import grouped
 from ingest.units import display, request_size, stated
 from ingest.version import __version__
 
@@ -359,10 +360,8 @@ class BuyerReport(Composition):
         """The requirements of a section, theme by theme."""
         if section == "checkpoints":
             # Who reads a checkpoint in a restore, by the jobs.
-            jobs: dict[str, list[str]] = {}
-            for name, described in self.plan.site.section("jobs").items():
-                if "checkpoint" in described:
-                    jobs.setdefault(described["checkpoint"].get("readers", USUAL_READERS), []).append(name)
+            saved = ((name, job.get("checkpoint")) for name, job in self.plan.site.section("jobs").items())
+            jobs = grouped((kept.get("readers", USUAL_READERS), name) for name, kept in saved if kept is not None)
             for readers, names in jobs.items():
                 yield Paragraph(self.clauses["restore"][readers].format(jobs=listed(names)), "Restore.")
         themes = self.themes(section)

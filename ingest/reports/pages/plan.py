@@ -21,6 +21,7 @@ from ingest.reports.page import (
 )
 from ingest.requirement import INFORMATION, Requirement
 from ingest.site.plan import TABLES
+from ingest.text import grouped
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -60,9 +61,7 @@ def plan_page(plan: Plan, verbose: bool = False) -> Page:
         sections.append(Section(TABLES["sensitivity"].title, heads, tuple(bars), detail="table"))
     held = tuple(f"{'met' if one.met else 'NOT MET'}: {one.text} (found {one.found})" for one in plan.expectations)
     sections += [Section("Expected", lines=held)]
-    reasons: dict[str, list[str]] = {}
-    for name, why in plan.missing.items():
-        reasons.setdefault(why, []).append(name)
+    reasons = grouped((why, name) for name, why in plan.missing.items())
     absent = tuple(f"{', '.join(names)}: {why}" for why, names in reasons.items())
     sections += [Section("Not applicable", lines=absent, detail="inapplicable line")]
     questions = tuple(f"{one.question} {one.key}: {one.suggested} ({one.reason})" for one in plan.open_questions)

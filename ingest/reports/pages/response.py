@@ -11,6 +11,7 @@ from ingest.requirement import INFORMATION
 from ingest.rfp.compliance import ANSWERED, MET, PARTLY, SLIP, UNASKED, LineVerdict
 from ingest.rfp.offer_verdict import MOST_LISTED, Comparison, Response, credit
 from ingest.rfp.requirement_lines import TARGET
+from ingest.text import grouped
 from ingest.units import display
 
 #: Margins above this share are shown as "over".
@@ -54,9 +55,7 @@ def _counted(answer: Response) -> str:
 
 def _grouped_notes(lines: Iterable[LineVerdict]) -> Iterator[str]:
     """Each note with the ids of its lines."""
-    found: dict[str, list[str]] = {}
-    for line in lines:
-        found.setdefault(line.notes, []).append(line.requirement.id)
+    found = grouped((line.notes, line.requirement.id) for line in lines)
     yield from (f"{listed(ids, MOST_LISTED)}: {note}" for note, ids in found.items() if note)
 
 

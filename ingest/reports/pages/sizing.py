@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from textwrap import wrap
+from textwrap import shorten, wrap
 from typing import TYPE_CHECKING, Any
 
-from ingest.catalog.records import GRADES, Model, Storage, Structure
+from ingest.catalog.records import GRADES, Corpus, Entry, Model, Node, Storage, Structure
 from ingest.engine.registry import is_quantity, unit_of
 from ingest.errors import listed
 from ingest.reports.labels import is_share, plain
@@ -28,6 +28,7 @@ from ingest.reports.page import (
     value_text,
 )
 from ingest.sizing.evidence_ladder import ALL, KINDS, PastError, blind_words
+from ingest.text import grouped
 from ingest.units import display, exact, physical
 
 if TYPE_CHECKING:
@@ -277,8 +278,7 @@ def answer_page(answer: Answer) -> Page:
     rows = tuple((own.get(name, plain(name)), *_value_row(name, item)[1:]) for name, item in answer.results.items())
     ranged = any(row[2] for row in rows)
     columns = ("", "value", "range") if ranged else ("", "")
-    main = main_rows(answer)
-    sections = [Section("", columns, tuple(row if ranged else row[:2] for row in rows), main=main)]
+    sections = [Section("", columns, tuple(row if ranged else row[:2] for row in rows), main=main_rows(answer))]
     sections += [_answer_table(name, rows) for name, rows in answer.tables.items()]
     sections += [unknown_section(answer.unknown, own), assumptions_section(answer.assumptions)]
     sections.append(sources_section(answer.sources, places=True))
@@ -329,20 +329,16 @@ def flat_rows(answer: Answer) -> Iterator[tuple[object, ...]]:
 
 def list_page(found: CatalogListing) -> Page:
     """The page of `ingest catalog list`: all kinds with a few ids each, all models by class, other entries by name."""
-    classes = ("class",) if found.kind == Storage.kind else ()
-    table = [("kind", "id", "name", "missing", *classes)]
-    for one in found.entries:
-        own = (one.family,) if classes and isinstance(one, Storage) else ()
-        table.append((one.kind, one.id, one.name, ", ".join(one.missing), *own))
+    own = TOLD.get(found.kind)
+    table = [("kind", "id", "name", "missing", *((own,) if own else ()))]
+    table += [(one.kind, one.id, one.name, ", ".join(one.missing), *((_told(one),) if own else ())) for one in found.entries]
     table += [(Structure.kind, one.id, one.hub or one.id, "") for one in found.releases]
     columns, *rows = table[: len(found.entries) + 1]
     sections = []
     if found.kind == "entries":
-        kinds = (
-            (kind, f"{most:,}", listed((name for of, name, *_ in table if of == kind), 2))
-            for kind, most in Counter(of for of, *_ in table[1:]).items()
-        )
-        sections.append(Section("", ("kind", "entries", "ids"), tuple(kinds)))
+        counts = Counter(of for of, *_ in table[1:]).items()
+        kinds = tuple((kind, f"{most:,}", listed((name for of, name, *_ in table if of == kind), 2)) for kind, most in counts)
+        sections.append(Section("", ("kind", "entries", "ids"), kinds))
         sections.append(Section("", lines=("One kind, or those with a word: `ingest catalog list models qwen`.",)))
     elif found.older:
         of_class = [(one.family, one.id) for one in found.entries if isinstance(one, Model) and one.id not in found.older]
@@ -350,24 +346,53 @@ def list_page(found: CatalogListing) -> Page:
         sections.append(Section("", ("class", "ids"), (*_grouped(of_class), ("older benchmarks", older))))
         sections.append(Section("", lines=("By structure alone: `ingest catalog list architectures`, or with a word.",)))
     elif rows:
-        # Of one kind, the title says which; `show` says what is missing of an entry.
+        # Of one kind, the title says which; `show` says what is missing of an entry, and its whole name.
         first = 0 if len({one.kind for one in found.entries}) > 1 else 1
-        named, *rest = ((*row[first:3], *row[4:]) for row in (columns, *rows))
+        shown = [(*row[first:2], *row[4:], row[2]) for row in (columns, *rows)]
+        room = 78 - sum(2 + max(map(len, column)) for column in [*zip(*shown, strict=True)][:-1])
+        named, *rest = ((*row, shorten(name, room, placeholder="…")) for *row, name in shown)
         sections.append(Section("", named, tuple(rest)))
     if found.releases and found.kind != "entries":
-        families = _grouped((one.model_type, one.id) for one in found.releases)
-        sections.append(Section(f"{len(found.releases)} structures by name", ("family", "ids"), families))
-    count = len(table) - 1 if found.kind == "entries" else len(rows)
-    return Page(f"{count} {found.kind}", tuple(sections), tuple(table))
+        families = _grouped(((one.model_type, one.id) for one in found.releases), 0 if found.matching else FEW)
+        more = () if found.matching else ("All of a family: `ingest catalog list architectures qwen3`.",)
+        sections.append(Section(f"{len(found.releases)} structures by name", ("family", "ids"), families, more))
+    return Page(f"{len(table) - 1 if found.kind == 'entries' else len(rows)} {found.kind}", tuple(sections), tuple(table))
 
 
-def _grouped(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """Ids in lines by their group, the largest group first: what most people ask for has most entries."""
-    found: dict[str, list[str]] = {}
-    for group, one in pairs:
-        found.setdefault(group, []).append(one)
-    order = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
-    lines = ((group, wrap(", ".join(ids), 52, break_on_hyphens=False)) for group, ids in order)
+FEW, SMALL = 6, 3  # ids shown of each family, where there are many, and how many a family with a line of its own has
+#: kind -> the column that tells its entries apart
+TOLD = {Storage.kind: "class", Node.kind: "GPUs", Corpus.kind: "holds"}
+
+
+def _told(one: Entry) -> str:
+    """The class of a storage system, the GPUs of a node, what a data set holds and how much."""
+    if isinstance(one, Storage):
+        return one.family
+    if isinstance(one, Node):
+        return f"{one.gpus_per_node.value:g} {one.gpu}"
+    assert isinstance(one, Corpus)
+    told = []
+    if count := one.tokens or one.samples or one.documents:
+        size, letter = next((pair for pair in ((1e12, "T"), (1e9, "B"), (1e6, "M")) if count.value >= pair[0]), (1, ""))
+        told.append(f"{count.value / size:,.{3 if letter else 9}g}{letter} {count.unit}s")
+    if one.stored_bytes:
+        told.append(display(one.stored_bytes.value, "B", binary=False, digits=3))
+    return ", ".join([*told, *(["by URL"] if one.refers_to else [])])
+
+
+def _grouped(pairs: Iterable[tuple[str, str]], most: int = 0) -> tuple[tuple[str, str], ...]:
+    """Ids in lines by their group, the largest group first: what most people ask for has most entries.
+
+    With `most`, so many of each group, those first that bear its name; small groups together, and own layouts, come last.
+    """
+    found = grouped(pairs)
+    if most:
+        small = [one for ids in found.values() if len(ids) < SMALL for one in ids]
+        found = {group: ids for group, ids in found.items() if len(ids) >= SMALL} | {"Others": small}
+        for group, ids in found.items():
+            ids.sort(key=lambda one: not one.startswith(group.partition("_")[0].rstrip("0123456789")))
+    order = sorted(found.items(), key=lambda item: (item[0][:1].isupper(), -len(item[1]), item[0]))
+    lines = ((group, wrap(listed(ids, most or len(ids)), 52, break_on_hyphens=False)) for group, ids in order)
     return tuple(("" if number else group, line) for group, some in lines for number, line in enumerate(some))
 
 
@@ -387,22 +412,16 @@ def check_page(report: CatalogCheck) -> Page:
         for kind, counts in [*report.grades.items(), ("all", sum(report.grades.values(), Counter()))]
         if counts
     )
-    sections = [Section("", ("kind", "values", *GRADES), rows)] if rows else []
-    return page_of(f"{report.files} files, no problem", sections)
+    return page_of(f"{report.files} files, no problem", [Section("", ("kind", "values", *GRADES), rows)] if rows else [])
 
 
 def entry_page(found: CatalogEntry) -> Page:
     """The page of `ingest catalog show`."""
     values = found.results
     rows = tuple((name, display(item.value, item.unit), item.grade, item.source) for name, item in values.items())
-    places = tuple(
-        f"{name}: {', '.join(filter(None, (item.where, item.note)))}"
-        for name, item in values.items()
-        if item.where or item.note
-    )
-    places += tuple(
-        f"{name}: {item.grade}, {item.source}, {item.where}".rstrip(", ") for name, item in found.statements.items()
-    )
+    told = ((name, ", ".join(filter(None, (item.where, item.note)))) for name, item in values.items())
+    places = [f"{name}: {text}" for name, text in told if text]
+    places += [f"{name}: {item.grade}, {item.source}, {item.where}".rstrip(", ") for name, item in found.statements.items()]
     rates = []
     for rate in found.catalog.rates(found.entry) if isinstance(found.entry, Model) else ():
         each = "" if rate.samples_per_second_per_gpu is None else f"{rate.samples_per_second_per_gpu:,.6g}"
@@ -413,7 +432,7 @@ def entry_page(found: CatalogEntry) -> Page:
     sections = [
         Section("", lines=tuple(f"{name}: {text}" for name, text in found.words.items())),
         Section("Values", ("name", "value", "grade", "source"), rows),
-        Section("Places and notes", lines=places),
+        Section("Places and notes", lines=tuple(places)),
         Section(f"Measured rates ({len(rates)})", measured, tuple(rates)),
         Section("Missing", lines=tuple(f"{name}: {why}" for name, why in found.entry.missing.items())),
         Section("Notes", lines=found.entry.notes),
@@ -421,8 +440,7 @@ def entry_page(found: CatalogEntry) -> Page:
     ]
     header = ("value", "low", "high", "unit", "grade", "source", "where", "note")
     table = ((name, *row) for name, row in zip(values, attributes(header, values.values()), strict=True))
-    title = f"{found.entry.name} ({found.entry.kind} {found.id})"
-    return page_of(title, sections, (("name", *header), *table))
+    return page_of(f"{found.entry.name} ({found.entry.kind} {found.id})", sections, (("name", *header), *table))
 
 
 #: rows of a table that a page shows; JSON and CSV have all
@@ -496,10 +514,8 @@ def samples_page(answer: CorpusMeasurement) -> Page:
     results = tuple((plain(name), _text(item.value, item.unit)) for name, item in answer.results.items())
     pairs = zip(tables["sample_sizes"], tables["file_sizes"], strict=True)
     sizes = tuple((one["size"], _size(one["bytes"]), _size(other["bytes"])) for one, other in pairs)
-    shown = [
-        (row["extension"], exact(row["files"]), exact(row["samples"]), _size(row["stored_bytes"]))
-        for row in tables["extensions"][:SHOWN]
-    ]
+    first = tables["extensions"][:SHOWN]
+    shown = [(row["extension"], exact(row["files"]), exact(row["samples"]), _size(row["stored_bytes"])) for row in first]
     shown += [(line, "", "", "") for line in more_rows(len(tables["extensions"]), SHOWN)]
     samples, files = (
         tuple((display(row["from"], "B"), display(row["below"], "B"), exact(row["count"]), _size(row["bytes"])) for row in rows)

@@ -11,6 +11,7 @@ from ingest.reports.labels import capitalised, counted, joined_ends, plain
 from ingest.reports.page import Page, Section, assumptions_section, fits_line, of_several, page_of, sources_section, value_text
 from ingest.storage.fit_result import BEYOND, LEAST_MOVED, LINE_FAILS, MISFIT, OPEN, SO_FAR, UNKNOWN, VERDICTS
 from ingest.storage.system_quantities import UNIT_COUNT
+from ingest.text import grouped
 from ingest.units import display, scale_of
 
 if TYPE_CHECKING:
@@ -271,9 +272,7 @@ def _questions(alike: Sequence[Fit], in_full: bool) -> tuple[str, ...]:
     asked = [one for one in alike if one.question]
     if in_full or len(alike) <= MOST_IN_FULL:
         return tuple(f"{one.entry.id}: {one.question}" for one in asked)
-    shared: dict[str, list[str]] = {}
-    for one in asked:
-        shared.setdefault(_asked(one), []).append(one.entry.id)
+    shared = grouped((_asked(one), one.entry.id) for one in asked)
     return tuple(f"{capitalised(what)}: {', '.join(ids)}" for what, ids in shared.items())
 
 

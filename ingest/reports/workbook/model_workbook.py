@@ -49,12 +49,12 @@ from ingest.requirement import is_of
 from ingest.rfp import response_form as form
 from ingest.site.loaders import utilization_course
 from ingest.site.plan import largest_checkpoint_course, largest_checkpoint_goodput
+from ingest.text import grouped
 from ingest.version import __version__
 
 if TYPE_CHECKING:
     from ingest.requirement import Requirement
     from ingest.site.plan import Plan
-    from ingest.sizing.rules import Finding
     from ingest.storage.fit_result import Fits, Flips
 
 #: The sections of the sheet Read-me that a change of inputs strikes out or that may be empty.
@@ -261,10 +261,7 @@ def checks_of(plan: Plan, cells: PlanCells, tables: Mapping[str, TableSheet], li
     yield from _sums(cells, tables)
     # Each rule still has the outcome of the plan, so that statements, conditions and warnings hold: one line per finding, or
     # one per `TOGETHER` of a rule where a site has more than `MOST_ALONE` of them.
-    by_rule: dict[str, list[Finding]] = {}
-    for finding in plan.findings:
-        if finding.is_checked:
-            by_rule.setdefault(finding.what.partition(": ")[2], []).append(finding)
+    by_rule = grouped((one.what.partition(": ")[2], one) for one in plan.findings if one.is_checked)
     for kind, found in by_rule.items():
         size = 1 if len(found) <= MOST_ALONE else TOGETHER
         for start in range(0, len(found), size):
@@ -282,9 +279,7 @@ def checks_of(plan: Plan, cells: PlanCells, tables: Mapping[str, TableSheet], li
 
 def _ranges(cells: PlanCells) -> Iterator[Check]:
     """One line per input; one per quantity where a site has more than `MOST_ALONE` of them."""
-    by_quantity: dict[str, list[Step]] = {}
-    for step in cells.inputs:
-        by_quantity.setdefault(step.name, []).append(step)
+    by_quantity = grouped((step.name, step) for step in cells.inputs)
     last = FIRST + sum(map(size_of, cells.inputs)) - 1
     letters = map(cells.layouts["Inputs"].letter, ("Quantity", "Value"))
     names, values = (f"Inputs!${letter}${FIRST}:${letter}${last}" for letter in letters)

@@ -49,13 +49,12 @@ $.Catalog = (() => {
     }
     /** What a name means that is neither an id nor an alias. */
     meaning(kind, name) {
-      const { meaning, patterns_of, plain, unwrapped, Meaning } = $.modules["ingest.catalog.store"], wrapped = ["gpus", "nodes", "corpora"].includes(kind);
+      const { meaning, patterns_of, plain, unwrapped } = $.modules["ingest.catalog.store"], wrapped = ["gpus", "nodes", "corpora"].includes(kind);
       const wanted = plain(wrapped ? unwrapped(name) : name), aliases = Object.entries(data.catalogs.aliases[kind] ?? {});
       const same = [...new Set([...this.ids(kind).map((id) => [id, id]), ...aliases].filter(([written]) => plain(written) === wanted).map(([, id]) => id))];
-      if (same.length) return same.length === 1 ? new Meaning(same[0]) : new Meaning("", same);
       const key = `patterns ${kind}`, listed = data.catalogs.names[kind] ?? {};
       if (!this.made.has(key)) this.made.set(key, patterns_of(new Dict(Object.entries(listed).map(([vendor, names]) => [vendor, new Dict(Object.entries(names))]))));
-      return meaning(name, this.made.get(key));
+      return meaning(name, this.made.get(key), same);
     }
     get(record, name) {
       const key = `${record.kind} ${name}`;
