@@ -246,6 +246,8 @@ def test_a_flip_shows_as_many_digits_as_tell_it_from_today():
     assert flip_row(of_time)[1:4] == ("< 1.74 min", "2", "")
     of_model = flip._replace(unit="parameter", value=405853388800, flips_at=39257132617689, low=None)
     assert flip_row(of_model)[1:4] == ("> 39.3T parameters", "406B", "")
+    # Between nothing and a value the steps are equal.
+    assert flips._split(0.0, 16.0, False).tolist() == [*range(17)]
     of_node = flip._replace(unit="B/s/node", value=1e9, flips_at=2e10, low=None)
     assert flip_row(of_node)[1:4] == ("> 20 GB/s per node", "1", "")
 
