@@ -15,7 +15,6 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-import yaml
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
@@ -23,6 +22,7 @@ import ingest
 from ingest.catalog.store import Catalog
 from ingest.cli.main import main
 from ingest.configuration import VARIABLES, forget_configuration
+from ingest.files import table_beside
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 
 #: Run by hand, with packages that no test has.
@@ -232,8 +232,16 @@ def write_entry(tmp_path):
     return write
 
 
-def pytest_configure() -> None:
-    """Where nothing may be skipped for a missing part, every part must be there."""
+def pytest_configure(config) -> None:
+    """Where nothing may be skipped for a missing part, every part must be there.
+
+    Each worker begins with other folders, and finds compiled what another has; names decide the order of tests.
+    """
+    here, number = Path(__file__).parent, int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+    if number and config.pluginmanager.hasplugin("randomly") and here in map(Path.absolute, map(Path, config.args)):
+        parts = sorted(str(path) for path in here.glob("[!_]*") if path.is_dir() or path.match("test_*.py"))
+        at = len(parts) * number // int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+        config.args = [*(arg for arg in config.args if Path(arg).absolute() != here), *parts[at:], *parts[:at]]
     gc.disable()  # what is collected stays
     missing = [part for part in ("fio", "soffice") if shutil.which(part) is None]
     if os.environ.get("INGEST_TEST_ALL") and missing:
@@ -253,7 +261,6 @@ def pytest_collect_file():
 
 def pytest_collection_finish() -> None:
     """What was collected stays: garbage is not looked for among it, and a fork does not copy it."""
-    gc.collect()
     gc.freeze()
     gc.get_freeze_count = lambda: 1  # to count them all anew takes a quarter of the time of each plan
     gc.enable()
@@ -293,7 +300,7 @@ def first(few, cases):
 
 def table(name):
     """A table of cases that is kept as YAML beside its tests."""
-    return yaml.safe_load((Path(__file__).parent / name).read_text(encoding="utf-8"))
+    return table_beside(__file__, name)
 
 
 def seeds(few, many):

@@ -53,8 +53,9 @@ DRAWN = {
     "ingest/sizing/[gr][ou]*.py": "thresholds rules goodput evidence estimate checkpoint dataset offload train feed/feed"
     " storage/fits site/site_numbers",
     "ingest/sizing/train.py": "train thresholds inverse_questions",
-    "ingest/sizing/d[ae]*.py": "dataset feed/feed thresholds",
-    "ingest/sizing/[bejst]*.py": "thresholds ladder evidence estimate axes train sweep rules sizing_refusals site/one_job",
+    "ingest/sizing/d[ae]*.py": "dataset feed/feed thresholds sizes",
+    "ingest/sizing/[bejst]*.py": "thresholds ladder evidence estimate axes sizes embedding_reads train sweep rules"
+    " sizing_refusals site/one_job",
     "ingest/sizing/published_rates.py": "ladder evidence thresholds estimate",
     "ingest/sizing/optimizer_states.py": "memory checkpoint offload",
 }

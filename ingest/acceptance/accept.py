@@ -301,8 +301,8 @@ def _writers(tool: str, line: Requirement, lines: Sequence[Requirement], setting
     if _why_not_dlio(line, setting):
         return ()
     # MLPerf Storage reads through the page cache.
-    held = None if setting.data is None else {**given_for(line, setting), "clients_under_test": setting.data.clients}
-    fits = held is None or setting.data is None or solve("memory_rule_bytes", held) <= setting.data.room
+    data, given = setting.data, given_for(line, setting)
+    fits = data is None or solve("memory_rule_bytes", {**given, "clients_under_test": data.clients}) <= data.room
     fastest = max((one for one in lines if reads_samples(one)), key=lambda one: one.value, default=line)
     return (tool, dlio.MLPERF) if line.id == fastest.id and fits and not setting.rehearsal else (tool,)
 

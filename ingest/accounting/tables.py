@@ -170,8 +170,7 @@ def is_pod_list(line: str) -> bool:
 
 def read_pod_list(lines: Iterable[str], ledger: Ledger) -> None:
     """Read Alibaba's pod list: seconds since its beginning; a pod of one GPU may ask for thousandths of it."""
-    reader = csv.DictReader(lines, strict=True)
-    for row in reader:
+    for row in csv.DictReader(lines, strict=True):
         try:
             count, milli = int(row["num_gpu"]), int(row["gpu_milli"])
             start = int(row["scheduled_time"]) if row["scheduled_time"] else UNKNOWN

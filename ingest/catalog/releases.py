@@ -179,7 +179,7 @@ class Releases:
 
         Raises UsageError: a name that stands for several.
         """
-        if len(written) > MOST_LETTERS:
+        if not 0 < len(written) <= MOST_LETTERS:
             return None
         index = self._of_structures if structure else self._of_models
         *_, owner, served = f"//{written}".split("/")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -171,9 +172,7 @@ def _window(totals: ReadTotals, source: str, path: str | None) -> tuple[Window |
         first, last = min(bins), max(bins)
         if last - first < MOST_TIME_BINS:
             times = [totals.width * place for place in range(first, last + 2)]
-            amounts = [0.0]
-            for place in range(first, last + 1):
-                amounts.append(amounts[-1] + bins.get(place, 0))
+            amounts = [*accumulate((bins.get(place, 0) for place in range(first, last + 1)), initial=0.0)]
             if (found := steady_part(times, amounts)) is not None:
                 return found.window, amounts[found.last] - amounts[found.first], parts_cut(times, amounts, found)
             if not path:

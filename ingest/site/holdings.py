@@ -85,8 +85,7 @@ def _read_besides(jobs: Sequence[QuantityRow], growth: Growth, year: int) -> Ite
     """Environments, evaluation data and exported models, as bytes held in a year."""
     for row in jobs:
         for name in BESIDES:
-            step = row.step(name)
-            if step is not None and step.value:
+            if (step := row.step(name)) is not None and step.value:
                 factors = growth.parameters.get(row.name) if name in OF_MODEL and year else None
                 grown = grown_index(step, growth, year) if factors is None else grown_step(step, factors, year)
                 yield linked("dataset_bytes_held", grown, row.name)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypedDict
 
 from ingest.catalog.store import Catalog
+from ingest.configuration import decimal_units
 from ingest.engine import met_by
 from ingest.engine.derivation_graph import ArrayTree, QuantityRow, is_column
 from ingest.engine.interactive import InteractiveResult, InteractiveResults
@@ -85,6 +86,7 @@ class Plan(InteractiveResult):
         return tuple(one.requirement for one in self.lines)
 
     @cached_property
+    @decimal_units()
     def decided(self) -> tuple[Decision, ...]:
         """The findings that the buyer decides, open or settled; whether any system meets the lines is asked for here."""
         unmet = [one for judge in met_by for one in judge().unmeetable(self)]

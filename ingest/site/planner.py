@@ -371,7 +371,8 @@ def plan_once(
         service=service_terms(site, storage, catalog, [one.requirement for one in lines]),
     )
     # Whether a decision is still asked for, and whether an award can be earned, is known once the lines are.
-    late = (*stale(site, made.decided), *unearned(site, made.vendor_lines, made.vendor_terms))
+    lost = stale(site, made.decided) if site.section("decisions") else []
+    late = [*lost, *unearned(site, made.vendor_lines, made.vendor_terms)]
     return replace(made, warnings=(*warnings, *late)) if late else made
 
 

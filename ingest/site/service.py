@@ -333,8 +333,6 @@ def owners_of(decided: Iterable[Decision]) -> dict[str, list[str]]:
 
 def stale(site: Site, decided: Iterable[Decision]) -> list[str]:
     """One line for each acceptance of a site file that settles nothing."""
-    if not site.section("decisions"):
-        return []
     owners, found = owners_of(decided), []
     for name, said in site.section("decisions").items():
         known = owners.get(name, [])

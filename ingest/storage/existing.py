@@ -198,7 +198,7 @@ def _rented(entry: Storage, item: Mapping[str, Any], place: str) -> InPlace:
     except UsageError as error:
         raise IngestError(str(error)) from None
     least, most = (one.value if one else end for one, end in ((tier.capacity_min, 0), (tier.capacity_max, math.inf)))
-    if not 0 < capacity < math.inf or not least * (1 - ROUNDING) <= capacity <= most * (1 + ROUNDING):
+    if capacity <= 0 or not least * (1 - ROUNDING) <= capacity <= most * (1 + ROUNDING):
         above = f"from {display(least, 'B', binary=False)}" if least else "above 0"
         to = f" to {display(most, 'B', binary=False)}" if most < math.inf else ""
         raise IngestError(f"{option}: found {brief(item['capacity'])}, expected a capacity {above}{to}, the sizes of {name}")

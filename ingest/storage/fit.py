@@ -317,7 +317,7 @@ def _one_down(known: Quantities, path: Sequence[data_path.Layer]) -> bool | None
     degraded = known.find("degraded_read_bandwidth")
     if degraded is None:
         return None
-    if known.value("read_bandwidth_needed") > degraded.value:
+    if known.value("read_bandwidth_needed") > degraded.value * (1 + data_path.ROUNDING):
         return False
     if data_path.REQUESTS not in path or known.find(data_path.REQUESTS.need) is None:
         return True

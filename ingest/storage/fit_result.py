@@ -396,7 +396,7 @@ class Fits(InteractiveResult):
     need: Need  # bandwidth, capacity and metadata rates required
     systems: tuple[Fit, ...]  # in order
     catalog: Catalog
-    compared: bool = False  # all systems of the catalogs were compared, so that one that fits meets `--require`
+    compared: bool  # all systems of the catalogs were compared, so that one that fits meets `--require`
     stock: tuple[Stock, ...] = ()  # what the storage in place delivers; the need is what it leaves missing
     flips: Flips | None = None  # what would change the verdicts, where that is asked for
 

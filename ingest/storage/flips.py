@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from ingest.catalog.records import WITHOUT_GPUS, Node
@@ -341,15 +341,11 @@ class _Lines:
 
     def _mean_requests(self, place: int, known: Mapping[Step, Any], count: int) -> list[float]:
         """The mean size of the reads of a line, as its mix states it, for each of so many values of an input."""
-        line, found = self.lines[place], list[float]()
+        line = self.lines[place]
         if all(step not in known for read in line.reads for step in read[:2]):
             return [self.sizes[place]] * count
-        reads = [(*(_entries(known, end, count)[0].tolist() for end in read[:2]), read[2]) for read in line.reads]
-        for column in range(count):
-            parts = [LoadPart("", rates[column], sizes[column], pattern) for rates, sizes, pattern in reads]
-            mix = mix_of(parts) if all(math.isfinite(one.bandwidth) and math.isfinite(one.io_size) for one in parts) else ()
-            found.append(mean_request(mix) if mix else math.nan)
-        return found
+        reads = [(*(_entries(known, end, count)[0].tolist() for end in read[:2]), [read[2]] * count) for read in line.reads]
+        return [_mean_request(column) for column in zip(*(zip(*read, strict=True) for read in reads), strict=True)]
 
     def all_of(self, known: Mapping[Step, Any], count: int) -> Any:
         """What each line requires, a row for each, for so many values of the steps that are known."""
@@ -418,6 +414,14 @@ class _Lines:
             if line.below is not None:
                 found[row] = numpy.where(computed[row] < known.get(line.below, line.below.value), 0.0, found[row])
         return found
+
+
+@lru_cache(maxsize=4096)
+def _mean_request(reads: tuple[tuple[float, float, str], ...]) -> float:
+    """The mean size of reads of so many bytes/s, of so many bytes each, in a pattern; the same are asked for several times."""
+    finite = all(math.isfinite(rate) and math.isfinite(size) for rate, size, _ in reads)
+    mix = mix_of([LoadPart("", *read) for read in reads]) if finite else ()
+    return mean_request(mix) if mix else math.nan
 
 
 def _entries(known: Mapping[Step, Any], end: Any, count: int) -> Any:

@@ -4,12 +4,11 @@ import datetime
 import random
 from collections import Counter
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
-import yaml
+from ingest.files import table_beside
 
-TABLES = yaml.safe_load(Path(__file__).with_name("rows.yaml").read_text(encoding="utf-8"))
+TABLES = table_beside(__file__, "rows.yaml")
 
 HEADER = (
     "JobIDRaw|Partition|State|Submit|Start|End|ElapsedRaw|AllocNodes|AllocTRES|TRESUsageInTot|JobName|User|Account|WorkDir|"

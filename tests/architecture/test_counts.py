@@ -1,9 +1,7 @@
 """Every family against the real class: parameters to the unit, cache bytes, counted FLOPs."""
 
-from pathlib import Path
-
 import pytest
-import yaml
+from conftest import table
 
 import ingest
 from ingest.architecture import describe
@@ -13,17 +11,9 @@ from ingest.architecture.weight_table import CHOSEN
 from ingest.engine.value import Input
 from ingest.sizing.offload_tiers import kept_by_attention
 
-HERE = Path(__file__).parent
-FAST = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-def cases(name):
-    return yaml.load((HERE / name).read_text(encoding="utf-8"), Loader=FAST)["models"]  # noqa: S506  it is a safe one
-
-
-PUBLISHED = cases("published.yaml")
-COUNTED = cases("counted.yaml")
-REMEMBERED = cases("remembered.yaml")
+PUBLISHED, COUNTED, REMEMBERED = (
+    table(f"architecture/{name}.yaml")["models"] for name in ("published", "counted", "remembered")
+)
 
 
 def kind(config):

@@ -5,18 +5,14 @@ import random
 from pathlib import Path
 
 import pytest
-import yaml
-from test_counts import COUNTED, FAST, PUBLISHED, REMEMBERED
+from conftest import table
+from test_counts import COUNTED, PUBLISHED, REMEMBERED
 
 from ingest.architecture.config_description import from_config
 from ingest.errors import IngestError
 
-HERE = Path(__file__).parent
-SHIPPED = HERE.parents[1] / "catalogs" / "architectures"
-CONFIGS = [case["config"] for case in (*COUNTED, *PUBLISHED, *REMEMBERED)] + [
-    yaml.load(path.read_text(encoding="utf-8"), Loader=FAST)  # noqa: S506  it is a safe one
-    for path in sorted(SHIPPED.glob("*.yaml"))
-]
+SHIPPED = Path(__file__).parents[2] / "catalogs" / "architectures"
+CONFIGS = [*(case["config"] for case in (*COUNTED, *PUBLISHED, *REMEMBERED)), *map(table, sorted(SHIPPED.glob("*.yaml")))]
 DROPPED = object()
 VALUES = [
     DROPPED, "x", "", None, [], {}, -1, 0, 1, 2, 3, 1.5, 10**9, 10**30, float("nan"), float("inf"), True, False, [1], ["x"],

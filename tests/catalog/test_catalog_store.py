@@ -111,19 +111,13 @@ def test_everyday_names_are_found(shipped, kind, alias, found):
     assert shipped.get(kind, alias).id == found
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "nearest"),
-    [(Gpu, "h100-smx", "h100-sxm"), (Model, "cosmflow", "cosmoflow"), (Node, "dgx-h10", "dgx-h100"),
-     (Model, "opt-30", "opt-30b")],
-)  # fmt: skip
-def test_an_unknown_id_names_the_nearest(shipped, kind, name, nearest):
-    with pytest.raises(UsageError, match=f"'{name}'(; did you mean '|, nearest ){nearest}[',]"):
+@pytest.mark.parametrize(("kind", "name", "said"), [
+    (Gpu, "h100-smx", "'h100-sxm'"), (Model, "cosmflow", "'cosmoflow'"), (Node, "dgx-h10", "'dgx-h100'"),
+    (Model, "opt-30", "nearest opt-30b,"), (Gpu, "zzzzzz", "; `ingest catalog list gpus` lists them"),
+])  # fmt: skip
+def test_an_unknown_id_names_the_nearest_or_where_to_look(shipped, kind, name, said):
+    with pytest.raises(UsageError, match=f"'{name}'.*{said}"):
         shipped.get(kind, name)
-
-
-def test_an_id_that_resembles_nothing_says_where_to_look(shipped):
-    with pytest.raises(UsageError, match="`ingest catalog list gpus` lists them"):
-        shipped.get(Gpu, "zzzzzz")
 
 
 def test_the_hash_follows_the_content(write_entry, tmp_path):

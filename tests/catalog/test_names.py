@@ -80,17 +80,16 @@ def test_an_unknown_device_names_three_near_ones(shipped, written, near):
     assert meaning(written, shipped.patterns["gpus"]).entry == ""
 
 
-@pytest.mark.parametrize("written", ["NVIDIA A100-SXM4-40GB MIG 1g.5gb", "gpu:nvidia_a100_3g.20gb:2"])
-def test_a_slice_of_a_gpu_is_no_gpu(shipped, written):
-    with pytest.raises(UsageError, match="is a slice of a GPU, expected the whole GPU: a100-"):
-        shipped.get(Gpu, written)
-
-
-def test_a_node_in_the_place_of_a_gpu_is_named(shipped):
-    with pytest.raises(UsageError, match=r"'p5.48xlarge' is a node type, expected a gpu: give --node aws-p5$"):
-        shipped.get(Gpu, "p5.48xlarge")
-    with pytest.raises(UsageError, match="'NVIDIA H200' is a GPU, expected a node: give --gpu h200-sxm"):
-        shipped.get(Node, "NVIDIA H200")
+@pytest.mark.parametrize(("record", "written", "said"), [
+    (Gpu, "NVIDIA A100-SXM4-40GB MIG 1g.5gb", "is a slice of a GPU, expected the whole GPU: a100-"),
+    (Gpu, "gpu:nvidia_a100_3g.20gb:2", "is a slice of a GPU, expected the whole GPU: a100-"),
+    (Gpu, "p5.48xlarge", r"'p5.48xlarge' is a node type, expected a gpu: give --node aws-p5$"),
+    (Node, "NVIDIA H200", "'NVIDIA H200' is a GPU, expected a node: give --gpu h200-sxm"),
+    (Corpus, "nobody/knows", "'nobody/knows' is not in the catalogs: give --tokens, or --samples"),
+])  # fmt: skip
+def test_what_is_of_another_kind_or_not_listed_says_what_to_give(shipped, record, written, said):
+    with pytest.raises(UsageError, match=said):
+        shipped.get(record, written)
 
 
 @pytest.mark.parametrize(
@@ -117,11 +116,6 @@ def test_any_pieces_of_names_are_an_entry_or_a_refusal(shipped):
         for record in (Gpu, Node, Corpus):
             with suppress(UsageError):
                 assert shipped.get(record, written).id
-
-
-def test_a_data_set_that_is_not_listed_says_what_to_give(shipped):
-    with pytest.raises(UsageError, match="'nobody/knows' is not in the catalogs: give --tokens, or --samples"):
-        shipped.get(Corpus, "nobody/knows")
 
 
 def test_no_two_entries_share_a_pattern(shipped):

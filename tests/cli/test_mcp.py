@@ -7,13 +7,9 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
-import yaml
-from conftest import clean_environment
-from mcp import Client
-from mcp.client.stdio import StdioServerParameters
+from conftest import clean_environment, table
 
 import ingest
 from ingest.cli.mcp import TOOLS, called, schema_of, server
@@ -43,6 +39,8 @@ def asked(server, *calls):
     A server of this process is joined by memory streams, one of another process by its standard input and output.
     """
 
+    from mcp import Client
+
     async def ask():
         async with Client(server) as client:
             return [await client.call_tool(name, arguments) for name, arguments in calls]
@@ -64,6 +62,8 @@ def test_tools_answer_as_their_commands_and_refuse_what_leads_out(tmp_path, run)
         ),
         "catalog list gpus h100": ("catalog", {"kind": "gpus", "matching": "h100"}),
     }
+    from mcp.client.stdio import StdioServerParameters
+
     words = [sys.executable, "-m", "ingest", "mcp", "--root", str(tmp_path)]
     other = StdioServerParameters(command=words[0], args=words[1:], env=clean_environment())
     found = asked(other, *((name, arguments) for name, arguments, _ in HOSTILE), *lines.values())
@@ -77,6 +77,8 @@ def test_tools_answer_as_their_commands_and_refuse_what_leads_out(tmp_path, run)
 
 
 def test_a_call_that_is_cancelled_leaves_the_server_alive(tmp_path, monkeypatch):
+    from mcp import Client
+
     begun, ended = threading.Event(), threading.Event()
 
     def slow(tool, arguments, root):
@@ -103,7 +105,7 @@ def test_a_call_that_is_cancelled_leaves_the_server_alive(tmp_path, monkeypatch)
         assert threads.submit(asyncio.run, ask()).result() == (True, False)
 
 
-QUESTIONS = yaml.safe_load((Path(__file__).parent / "questions.yaml").read_text(encoding="utf-8"))
+QUESTIONS = table("cli/questions.yaml")
 #: Words beside the tool in a recorded call.
 NOTES = ("says", "near", "of", "refused")
 

@@ -28,11 +28,7 @@ def test_the_answer_stands_in_the_first_lines_and_in_the_last_one(words):
     assert ANSWERS[words] in lines[0]
     assert lines[-1] == lines[0]
     assert max(map(len, lines)) <= 80
-
-
-@pytest.mark.parametrize("words", [JOB, ("checkpoint", "llama3-405b", "--gpus", "16384")], ids=lambda words: words[0])
-def test_the_whole_page_fits_the_terminal(words):
-    assert len(terminal(*words, NO_COLOR="1").splitlines()) <= 20
+    assert len(lines) <= 20 or words not in (JOB, ("checkpoint", "llama3-405b", "--gpus", "16384"))
 
 
 def test_the_answer_of_fit_counts_what_its_tables_count_and_says_the_order(run):

@@ -12,11 +12,14 @@ from corpus.made import figures, small_files
 from ingest.corpus.measure import measure
 from ingest.errors import IngestError
 
-distributed = pytest.importorskip("distributed")
+
+@pytest.fixture(scope="module")
+def distributed():
+    return pytest.importorskip("distributed")
 
 
 @pytest.fixture(scope="module")
-def cluster():
+def cluster(distributed):
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
     ) as made:
@@ -47,7 +50,7 @@ def test_a_cluster_counts_the_same(cluster, corpus, alone, small):
 
 
 @pytest.mark.parametrize("lost", first(1, (2, 1)))
-def test_workers_that_are_killed_lose_nothing(cluster, corpus, alone, small, tmp_path, lost):
+def test_workers_that_are_killed_lose_nothing(distributed, cluster, corpus, alone, small, tmp_path, lost):
     ledger = tmp_path / "ledger"
     with distributed.Client(cluster) as client:
         client.wait_for_workers(2)  # the nannies of an earlier test may still start theirs

@@ -7,6 +7,7 @@ from importlib import metadata
 from types import SimpleNamespace
 
 import pytest
+from conftest import seeds
 from corpus.texts import real_texts, strings
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -296,7 +297,7 @@ def test_rank_files_are_those_that_tiktoken_names():
     assert all(PACKAGED[name].sha256 in source for name in ("r50k", "cl100k", "o200k"))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(1, 3))
 def test_of_a_text_in_doubt_the_reference_counts_what_is_in_doubt(seed):
     """Words with disputed characters beside stops, among kilobytes of others; the reference sees a small share of the bytes."""
     chance, found = random.Random(seed), vocabulary("cl100k")

@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 
-import datasets
 import pytest
 from memory import MOST_HELD
 
@@ -22,10 +21,13 @@ from ingest.errors import IngestError, UsageError
 
 
 @pytest.fixture
-def cache(tmp_path, monkeypatch):
+def datasets(tmp_path, monkeypatch):
+    """The library, with a cache of its own."""
+    import datasets
+
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     datasets.disable_progress_bars()
-    yield tmp_path / "cache"
+    yield datasets
     gc.collect()
 
 
@@ -252,7 +254,7 @@ def test_the_manifest_hash_is_of_paths_sizes_and_times(tree, tmp_path):
     assert len({first, second, third}) == 3
 
 
-def test_a_dataset_saved_to_disk_is_its_rows(tmp_path):
+def test_a_dataset_saved_to_disk_is_its_rows(tmp_path, datasets):
     data = datasets.Dataset.from_dict({"text": ["one", "zwei", "三"]})
     datasets.DatasetDict({"train": data, "test": data.select([1])}).save_to_disk(str(tmp_path / "saved"))
     (tmp_path / "saved/train/cache-1234.arrow").write_bytes(b"stale")
@@ -286,13 +288,13 @@ def rows_of(*paths, text_field=""):
     return texts, [(one.path, one.reason) for one in (*listing.skipped, *notes)]
 
 
-def test_a_cache_of_a_builder_is_its_rows(tmp_path, cache):
+def test_a_cache_of_a_builder_is_its_rows(tmp_path, datasets):
     (tmp_path / "texts").mkdir()
     for split, texts in (("train", ["one", "zwei"]), ("test", ["三"])):
         (tmp_path / f"texts/{split}.jsonl").write_text("".join(json.dumps({"body": text}) + "\n" for text in texts))
     built = datasets.load_dataset(str(tmp_path / "texts"))
     built["train"].map(lambda row: {"body": row["body"] * 2})
-    folder = next(cache.rglob("dataset_info.json")).parent
+    folder = next((tmp_path / "cache").rglob("dataset_info.json")).parent
     texts, left_out = rows_of(folder, text_field="body")
     assert (texts, left_out) == ({"texts-test.arrow": ["三"], "texts-train.arrow": ["one", "zwei"]}, [])
     del built
@@ -300,7 +302,7 @@ def test_a_cache_of_a_builder_is_its_rows(tmp_path, cache):
     assert rows_of(folder)[1] == [("texts-test", "missing: listed in dataset_info.json")]
 
 
-def test_a_broken_saved_data_set_is_one_line(tmp_path):
+def test_a_broken_saved_data_set_is_one_line(tmp_path, datasets):
     folder = tmp_path / "saved"
     data = datasets.Dataset.from_dict({"text": ["one", "two"]})
     datasets.DatasetDict({"train": data, "test": data}).save_to_disk(str(folder), num_shards={"train": 2, "test": 1})
@@ -313,7 +315,7 @@ def test_a_broken_saved_data_set_is_one_line(tmp_path):
     assert rows_of(folder)[1] == [("test", "missing: listed in dataset_dict.json"), missing]
 
 
-def test_a_saved_data_set_reads_the_named_column(tmp_path):
+def test_a_saved_data_set_reads_the_named_column(tmp_path, datasets):
     datasets.Dataset.from_dict({"id": [1], "body": ["one"]}).save_to_disk(str(tmp_path / "saved"))
     assert rows_of(tmp_path / "saved", text_field="body") == ({"data-00000-of-00001.arrow": ["one"]}, [])
 
@@ -329,7 +331,8 @@ BUILDERS = {
 
 @LEAVES_FILES_OPEN
 @pytest.mark.parametrize("name", BUILDERS)
-def test_a_local_builder_is_the_rows_of_its_splits(name, tmp_path, cache):
+@pytest.mark.usefixtures("datasets")
+def test_a_local_builder_is_the_rows_of_its_splits(name, tmp_path):
     for split in ("train", "test"):
         (tmp_path / "set" / split).mkdir(parents=True)
         (tmp_path / "set" / split / name).write_text(BUILDERS[name])
@@ -337,11 +340,11 @@ def test_a_local_builder_is_the_rows_of_its_splits(name, tmp_path, cache):
     assert rows_of(url) == ({f"{url}#test": ["one", "zwei"], f"{url}#train": ["one", "zwei"]}, [])
     (found,) = list_inputs([f"{url}#test"])
     assert found.stored_bytes == len(BUILDERS[name])
-    assert not list(cache.rglob("*.arrow"))
+    assert not list((tmp_path / "cache").rglob("*.arrow"))
 
 
 @LEAVES_FILES_OPEN
-@pytest.mark.usefixtures("cache")
+@pytest.mark.usefixtures("datasets")
 def test_a_folder_of_images_is_the_texts_beside_them(tmp_path):
     """No image is decoded: these are none."""
     (tmp_path / "set/train").mkdir(parents=True)
@@ -353,7 +356,7 @@ def test_a_folder_of_images_is_the_texts_beside_them(tmp_path):
 
 
 @LEAVES_FILES_OPEN
-@pytest.mark.usefixtures("cache")
+@pytest.mark.usefixtures("datasets")
 def test_what_datasets_cannot_load_is_one_line(tmp_path):
     (tmp_path / "set").mkdir()
     url = f"datasets://{tmp_path}/set"

@@ -17,7 +17,6 @@ import pyarrow.parquet
 import pytest
 import s3fs
 from corpus.made import figures
-from moto.server import ThreadedMotoServer
 
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.formats.documents import Meter, Unreadable, parts_of, read, read_block
@@ -29,6 +28,8 @@ from ingest.errors import IngestError, UsageError
 @pytest.fixture(scope="module")
 def server():
     """An S3 server of this machine."""
+    from moto.server import ThreadedMotoServer
+
     running = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     running.start()
     yield "http://{}:{}".format(*running.get_host_and_port())

@@ -103,6 +103,7 @@ def test_options_without_effect_are_warned_of():
     assert feed(**SMALL, cache_memory="1GB").warnings[0].startswith("--cache-memory changes nothing")
     given = {"workers": 4, "prefetch": 3, "latency": "5ms", "latency_cv": 0.5, "read_bandwidth": "1GB/s", "decode_time": "1ms"}
     assert feed(**SMALL, **given, cores=64, epochs=3, utilization=0.5).warnings == ()
+    assert feed("resnet50", "h100").chosen["gpu"]["from"] == "user"
 
 
 def test_ranks_beyond_those_simulated_are_warned_of(monkeypatch):

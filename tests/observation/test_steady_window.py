@@ -89,6 +89,8 @@ def test_the_fastest_part_bounds_the_demand_wherever_it_lies(order):
     assert totals[found.last] - totals[found.first] == pytest.approx(600 * 40)
     ((which, rate, share),) = parts_cut(range(101), totals, found)
     assert (which, rate, share) == ("before" if order == 1 else "after", 100, 0.2)
+    # What is a thousandth of all is cut without a word.
+    assert parts_cut([0, 1, 101], [0, 0.1, 100], found._replace(first=1, last=2)) == []
 
 
 def test_a_fast_part_that_bursts_is_not_hidden_by_a_steady_slow_one():

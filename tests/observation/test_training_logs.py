@@ -100,6 +100,10 @@ POISON = {
     "a step of 5,000 digits": (megatron((1, "9" * 5000, 1000)), ":1: found '999"),
     "a clock that is no number": ("step,train/time,train/samples_per_sec\n1,nan,9\n", ":2: found 'nan', expected a number"),
     "a field without end": ("step,train/samples_per_sec\n1," + "9" * 140_000, "found no table of comma-separated values"),
+    "another rate than that of half a second": (
+        megatron(*((step // 2, step, 500) for step in range(1, 60))).replace("256 |\n", "256 | samples per second: 1024 |\n"),
+        "its samples per second is 2 times",
+    ),
     "too few lines": (megatron(*((step, step, 1000) for step in range(1, 5))), "no steady part among 4 lines"),
     "rates that never settle": (megatron(*((step, step, 500 * 1.3**step) for step in range(1, 13))), "no steady part"),
     "no batch size": ("iteration 1/ 9 | elapsed time per iteration (ms): 5 |\n" * 9, "--samples-per-step"),

@@ -251,18 +251,15 @@ def test_points_that_no_offer_can_earn_are_a_caution():
     ]
 
 
-@pytest.mark.parametrize(("quantity", "limited"), [(1, False), (12, False), (0.5, True), (0, True), (1.5, True)])
-def test_a_quantity_that_is_no_whole_number_from_one_is_left_to_a_person(quantity, limited):
-    rows = [("Item", "Counts", "Quantity", "Price of one"), ("System, all capacity at delivery", "once", quantity, 1e6)]
-    assert bool(priced(rows, Award({"price": 100})).limits) is limited
-
-
 @pytest.mark.parametrize(("item", "said", "limited"), [
     ("Currency", "EUR", False), ("Currency", "US dollars", False), ("Currency", "EUR at 1.30, adjustable", True),
     ("Valid until", "2020-01-01", True), ("Valid until", "9999-01-01", False), ("Valid until", "60 days", False),
+    ("Quantity", 1, False), ("Quantity", 12, False), ("Quantity", 0.5, True), ("Quantity", 0, True), ("Quantity", 1.5, True),
 ])  # fmt: skip
-def test_a_currency_with_words_and_a_validity_that_is_past_are_left_to_a_person(item, said, limited):
-    rows = [("Item", "Counts", "Price"), ("System, all capacity at delivery", "once", 1e6), (item, "stated", said)]
+def test_words_beside_a_currency_a_past_validity_and_no_whole_quantity_are_left_to_a_person(item, said, limited):
+    system, one = "System, all capacity at delivery", item == "Quantity"
+    heads = ("Item", "Counts", "Quantity", "Price of one") if one else ("Item", "Counts", "Price")
+    rows = [heads, (system, "once", said, 1e6)] if one else [heads, (system, "once", 1e6), (item, "stated", said)]
     assert bool(priced(rows, Award({"price": 100})).limits) is limited
 
 

@@ -3,20 +3,22 @@
 import json
 import random
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 
 import numpy
 import openpyxl
 import pytest
 import yaml
-from conftest import EXAMPLES, first, seeds
+from conftest import EXAMPLES, SITES, example_plan, first, seeds
 from test_demand_law import drawn
 
 import ingest
 from ingest.catalog.store import Catalog
 from ingest.engine.registry import steps_below
 from ingest.errors import IngestError, UsageError
-from ingest.reports.pages.storage import flip_row, turned
+from ingest.reports.page import as_text, shortened
+from ingest.reports.pages.storage import fits_page, flip_row, turned
 from ingest.site.influence import site_inputs
 from ingest.site.planner import plan
 from ingest.sizing.job import Job
@@ -28,6 +30,7 @@ from ingest.storage.replanning import waits
 fits = import_module("ingest.storage.fit")
 CATALOG = Catalog()
 NEAR = 0.005
+HPC = EXAMPLES / "hpc-128-nodes.yaml"
 
 
 class Chosen:
@@ -88,9 +91,26 @@ class Chosen:
             assert self.verdict(one.system, one.requirement, one.input, end) == verdict, one
 
 
-@pytest.mark.parametrize("path", first(2, sorted(EXAMPLES.glob("*.yaml"))), ids=lambda path: path.stem)
+@cache
+def of_example(path):
+    """An example with the systems that are chosen for it."""
+    return Chosen(yaml.safe_load(path.read_text(encoding="utf-8")))
+
+
+@cache
+def fitted(path, storage):
+    """The answer of `fit` with flips."""
+    return ingest.fit(path, flip=True, storage=storage)
+
+
+def printed(found):
+    """What `ingest fit` prints."""
+    return as_text(shortened(fits_page(found)))
+
+
+@pytest.mark.parametrize("path", first(2, SITES), ids=lambda path: path.stem)
 def test_the_flips_of_an_example_are_those_of_planning_again(path):
-    chosen = Chosen(yaml.safe_load(path.read_text(encoding="utf-8")))
+    chosen = of_example(path)
     assert chosen.flips.flips
     for one in random.Random(path.stem).sample(chosen.flips.flips, 3):
         chosen.check(one)
@@ -142,7 +162,7 @@ def test_a_flip_that_planning_again_does_not_show_is_not_reported():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("site", [*sorted(EXAMPLES.glob("*.yaml")), 314, 330, 334, 338, 344, 345], ids=str)
+@pytest.mark.parametrize("site", [*SITES, 314, 330, 334, 338, 344, 345], ids=str)
 def test_the_shares_of_the_variance_are_those_of_many_draws(site, monkeypatch):
     monkeypatch.setattr(flips, "_turned", lambda *_: ())
     site = drawn(site) if isinstance(site, int) else yaml.safe_load(site.read_text(encoding="utf-8"))
@@ -157,7 +177,7 @@ def test_the_shares_of_the_variance_are_those_of_many_draws(site, monkeypatch):
 
 def test_the_lines_of_a_draw_are_those_of_planning_again():
     """All uncertain inputs at once, as the shares of an offer and of the variance count them."""
-    chosen = Chosen(yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8")))
+    chosen = of_example(HPC)
     turned = {row.input for row in (*chosen.flips.flips, *chosen.flips.steady)}
     inputs = [one for one in chosen.inputs.values() if one.low is not None and one.keys and one.name in turned]
     values = {one.name: flips.draw(one.uncertain, 5, 0).tolist() for one in inputs}
@@ -183,7 +203,7 @@ def test_an_amount_that_hardly_any_draw_moves_states_so_instead_of_shares(run, t
 
 
 def test_an_undecided_verdict_names_the_observation_that_narrows_it():
-    found = ingest.fit(EXAMPLES / "hpc-128-nodes.yaml", flip=True, storage="ddn-ai400x2").flips
+    found = fitted(HPC, "ddn-ai400x2,ddn-ai400x").flips
     flip = found.flips[0]
     assert (flip.input, flip.requirement, flip.inside_range, flip.then) == (
         "jobs.climate.samples_per_second", "R-READ-01", True, "fails",
@@ -196,19 +216,19 @@ def test_an_undecided_verdict_names_the_observation_that_narrows_it():
 
 
 def test_page_and_document_show_the_flips(run, tmp_path):
-    shown = run("fit", EXAMPLES / "hpc-128-nodes.yaml", "--flip", "--storage", "ddn-ai400x2,ddn-ai400x").out
+    shown = printed(fitted(HPC, "ddn-ai400x2,ddn-ai400x"))
     assert shown.index("where jobs.climate.samples_per_second > ") < shown.index("per GPU  27.8   19.8 – 38.9: undecided")
     assert shown.index("undecided") < shown.index("Measure first: an hour of climate") < shown.index("It narrows")
     assert shown.index("It narrows") < shown.index("Needed")
-    assert "not known at both ends of " in run("fit", EXAMPLES / "enterprise-64-nodes.yaml", "--flip", "--storage", "vast").out
     # Where a ceiling is unknown, no input decides; a system that no input turns is listed all the same.
-    open_ = run("fit", EXAMPLES / "hpc-128-nodes.yaml", "--flip", "--storage", "vast-ceres,gpfs").out
+    open_ = run("fit", HPC, "--flip", "--storage", "vast-ceres,gpfs").out
     assert "vast-ceres: fits as far as known, number of units open; ask read bandwidth. " in open_
     assert "decided" not in open_
     found = ingest.fit(EXAMPLES / "enterprise-64-nodes.yaml", flip=True, storage="vast,ddn-ai400x2")
+    assert "not known at both ends of " in printed(found)
     assert {one.name for one in turned(found.flips, found.systems)} == {"vast", "ddn-ai400x2"}
     files = [tmp_path / "buyer.md", tmp_path / "buyer.xlsx"]
-    ingest.report(EXAMPLES / "hpc-128-nodes.yaml", output=files, storage="ddn-ai400x2")
+    ingest.report(HPC, output=files, storage="ddn-ai400x2")
     written = files[0].read_text(encoding="utf-8")
     assert written.index("Measure first: an hour of climate") < written.index(
         "31.4 samples/s per GPU | 27.8 | 19.8 – 38.9: undecided"
@@ -226,6 +246,8 @@ def test_a_flip_shows_as_many_digits_as_tell_it_from_today():
     assert flip_row(of_time)[1:4] == ("< 1.74 min", "2", "")
     of_model = flip._replace(unit="parameter", value=405853388800, flips_at=39257132617689, low=None)
     assert flip_row(of_model)[1:4] == ("> 39.3T parameters", "406B", "")
+    # Between nothing and a value the steps are equal.
+    assert flips._split(0.0, 16.0, False).tolist() == [*range(17)]
     of_node = flip._replace(unit="B/s/node", value=1e9, flips_at=2e10, low=None)
     assert flip_row(of_node)[1:4] == ("> 20 GB/s per node", "1", "")
 
@@ -259,7 +281,7 @@ def test_a_size_or_a_key_that_chooses_formulas_is_turned_as_far_as_it_does_not()
 def test_flips_need_a_site(tmp_path):
     with pytest.raises(UsageError, match=r"--flip: the inputs of a site are turned, expected SITE\.yaml"):
         ingest.fit(read_bandwidth="1 GB/s", flip=True)
-    site = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))
+    site = yaml.safe_load(HPC.read_text(encoding="utf-8"))
     site["storage"]["existing"] = ["ddn-ai400x2"]
     (tmp_path / "site.yaml").write_text(yaml.safe_dump(site), encoding="utf-8")
     with pytest.raises(UsageError, match=r"a copy of the site without `storage\.existing`"):
@@ -267,19 +289,19 @@ def test_flips_need_a_site(tmp_path):
 
 
 def test_offers_are_turned_by_the_values_that_they_state(run, tmp_path):
-    site, path = EXAMPLES / "hpc-128-nodes.yaml", tmp_path / "response.json"
+    site, path = HPC, tmp_path / "response.json"
     of = {("a", "R-READ-01"): 1.1, ("b", "R-READ-01"): 0.95}
-    written = response(ingest.plan(site), lambda name, one: of.get((name, one.id), 1.5))
+    written = response(example_plan(site.stem), lambda name, one: of.get((name, one.id), 1.5))
     # What a word decides, or a person, no value turns.
     decided = {one["id"]: one for one in written["offers"][0]["requirements"]}
     decided["R-WRITE-01"]["result"] = "with reservations"
     decided["R-META-01"] |= {"result": "missed"}
     path.write_text(json.dumps(written), encoding="utf-8")
-    shown = run("fit", site, "--flip", "--offers", path).out
+    found = ingest.fit(site, flip=True, offers=path)
+    shown = printed(found)
     assert "a: undecided. R-READ-01 fails first, where jobs.climate.samples_per_second > " in shown
     assert "b: undecided. R-READ-01 holds first, where jobs.climate.samples_per_second < " in shown
     assert "No value decides R-WRITE-01, R-META-01\n" in shown
-    found = ingest.fit(site, flip=True, offers=path)
     assert {one.system for one in found.flips.flips} == {"a", "b"}
     assert not {one.requirement for one in found.flips.flips if one.system == "a"} & {"R-WRITE-01", "R-META-01"}
     assert not found.flips.effects
@@ -302,7 +324,7 @@ def test_offers_are_turned_by_the_values_that_they_state(run, tmp_path):
         ({"unit": "s"}, "R-READ-01: other requirements"),
         ({"offered": "much"}, "expected what `ingest response … --format json` wrote"),
     ):
-        again = response(ingest.plan(site), lambda *_: 2)
+        again = response(example_plan(site.stem), lambda *_: 2)
         again["offers"][1]["requirements"][0] |= change
         path.write_text(json.dumps(again), encoding="utf-8")
         with pytest.raises(UsageError, match=refusal):

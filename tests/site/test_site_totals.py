@@ -4,8 +4,8 @@ import numpy
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from test_site_lines import planned
 
-import ingest
 from ingest.engine.messages import rule_of
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
@@ -19,10 +19,6 @@ def site(node="dgx-h100", count=64, **jobs):
         "clusters": {"main": {"node": node, "count": count}},
         "jobs": {name: {"cluster": "main", "nodes": 8, **job} for name, job in jobs.items()},
     }
-
-
-def planned(data):
-    return ingest.plan(data, samples=0)
 
 
 def exact(plan, name):

@@ -84,7 +84,10 @@ def test_a_day_shows_intervals_stops_and_conditions():
 def test_a_run_that_fails_reads_its_checkpoint_and_nothing_else():
     day = training_day(ingest.plan(site(), samples=0))
     first, again = (int((NOON + seconds) / STEP) for seconds in (0, 900))
-    assert day.restored == "train"
+    two = site()
+    two["clusters"]["main"]["count"] = 8
+    two["jobs"]["tune"] = two["jobs"]["train"] | {"checkpoint": site(bytes=1e12)["jobs"]["train"]["checkpoint"]}
+    assert training_day(ingest.plan(two, samples=0)).restored == day.restored == "train"
     assert DAY == 2 * NOON
     assert not any(day.reads[first:again])
     assert day.reads[first - 1]

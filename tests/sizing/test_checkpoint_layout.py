@@ -53,6 +53,7 @@ def test_each_rule_has_a_source(layout):
 def test_pipeline_layers_have_files_of_their_own(big):
     rows = files("deepspeed", RankLayout(8, 32, 2), big)
     assert next(row.count for row in rows if row.pattern.startswith("layer_")) == (126 + 2) * 8
+    assert next(row.bytes_each for row in rows if row.pattern == "mp_rank_M_model_states.pt") == 0
 
 
 def test_experts_have_files_of_their_own():

@@ -168,7 +168,7 @@ def test_every_pipeline_is_answered(shipped, name):
     assert known or "bytes_kept" in pipeline.missing
 
 
-BY_REFERENCE = [name for name in Catalog().ids("corpora") if Catalog().get(Corpus, name).refers_to]
+BY_REFERENCE = [one.id for one in Catalog().all(Corpus) if one.refers_to]
 
 
 @pytest.mark.parametrize("name", BY_REFERENCE)

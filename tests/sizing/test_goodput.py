@@ -132,6 +132,12 @@ def test_better_never_lowers_goodput_with_the_same_random_numbers(what, seed):
     assert found[-1] > found[0]
 
 
+@pytest.mark.parametrize("mixture", ["1=4h", "0.5=5h,0.5=3h"])
+def test_the_closed_form_leaves_out_a_mixture_of_several(mixture):
+    said = " ".join(ingest.goodput("llama3-8b", gpus=1024, mixture=mixture, runs=2).warnings)
+    assert ("the closed form leaves out a mixture of interrupts" in said) is ("," in mixture)
+
+
 def test_shares_and_mixtures_are_whole():
     schedule = Schedule(600, 1, 60, 0.5)
     assert mean(schedule, (3 * HOUR, 3 * HOUR)) == mean(schedule, 3 * HOUR)

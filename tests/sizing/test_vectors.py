@@ -6,7 +6,7 @@ import statistics
 from pathlib import Path
 
 import pytest
-import yaml
+from conftest import table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -241,7 +241,7 @@ def test_recall_is_printed_as_it_was_given_and_moves_nothing():
     assert not [name for name in {**without.results, **without.unknown, **without.inputs} if "recall" in name]
 
 
-@pytest.mark.parametrize(("options", "words"), yaml.safe_load((HERE / "refused.yaml").read_text())["command"])
+@pytest.mark.parametrize(("options", "words"), table("vectors/refused.yaml")["command"])
 def test_what_no_index_has_is_refused(options, words):
     with pytest.raises(UsageError, match=words):
         ingest.vectors(**{"vectors": 10**6, "dimensions": 64} | options)

@@ -248,6 +248,9 @@ def test_all_reads_hold_with_one_failure_domain_down_when_asked_for():
     found = one(**MONEY, storage="ddn-ai400x2", degraded=True, set=ONE_DOMAIN)
     assert (value(found, "units_required"), found.fits, found.one_down) == (9, True, True)
     assert layer(found, DOWN).ceiling == pytest.approx(8 * 90e9 * 0.7)
+    most = value(found, "degraded_read_bandwidth")
+    near = [one(read_bandwidth=most * share, storage="ddn-ai400x2", units=9, set=ONE_DOMAIN) for share in (1, 1 + 1e-9)]
+    assert [it.one_down for it in near] == [True, False]
     short = one(**MONEY, storage="ddn-ai400x2", degraded=True, units=8, set=ONE_DOMAIN)
     assert (short.fits, short.bottleneck) == (False, DOWN)
 

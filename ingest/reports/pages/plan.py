@@ -18,10 +18,10 @@ from ingest.reports.page import (
     page_of,
     planned,
     sources_section,
+    unknown_section,
 )
 from ingest.requirement import INFORMATION, Requirement
 from ingest.site.plan import TABLES
-from ingest.text import grouped
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -61,9 +61,8 @@ def plan_page(plan: Plan, verbose: bool = False) -> Page:
         sections.append(Section(TABLES["sensitivity"].title, heads, tuple(bars), detail="table"))
     held = tuple(f"{'met' if one.met else 'NOT MET'}: {one.text} (found {one.found})" for one in plan.expectations)
     sections += [Section("Expected", lines=held)]
-    reasons = grouped((why, name) for name, why in plan.missing.items())
-    absent = tuple(f"{', '.join(names)}: {why}" for why, names in reasons.items())
-    sections += [Section("Not applicable", lines=absent, detail="inapplicable line")]
+    absent = unknown_section(plan.missing, {name: name for name in plan.missing})
+    sections += [absent._replace(title="Not applicable", detail="inapplicable line")]
     questions = tuple(f"{one.question} {one.key}: {one.suggested} ({one.reason})" for one in plan.open_questions)
     count = f"{len(questions)} values that this site file leaves open should be set before a tender: --verbose lists them"
     sections += [Section("Open questions to the buyer", lines=questions if verbose or not questions else (count,))]
