@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Unpack
 
-from ingest.acceptance.datasets import memory_of, network_of, server_cache_of, with_capacity, with_data
 from ingest.acceptance.judgement import MOST_RUNS
 from ingest.acceptance.loads import (
     USUAL_REQUEST,
@@ -22,7 +21,12 @@ from ingest.acceptance.loads import (
     implied_by,
     kind_of,
     loads_of,
+    memory_of,
+    network_of,
+    server_cache_of,
     why_not,
+    with_capacity,
+    with_data,
 )
 from ingest.acceptance.pack import Acceptance, readme
 from ingest.acceptance.service_limits import STALL, limits_of, terms_of

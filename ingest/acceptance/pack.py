@@ -9,9 +9,8 @@ from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from ingest.acceptance.datasets import Effort, effort_of, saved_time
 from ingest.acceptance.judgement import FEWEST_RUNS, MOST_RUNS, milliseconds
-from ingest.acceptance.loads import Setting, usual_inputs
+from ingest.acceptance.loads import Effort, Setting, effort_of, saved_time, usual_inputs
 from ingest.acceptance.service_limits import (
     DEGRADED,
     FAILED_SERVER,

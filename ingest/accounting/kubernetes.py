@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ingest.accounting import ledger as records
-from ingest.accounting.ledger import CODE_OF, CODES, PARTS, UNKNOWN, Group, Ledger, key_of, parts_of_type
-from ingest.accounting.slurm import OTHERS, seconds_of
+from ingest.accounting.ledger import CODE_OF, CODES, OTHERS, PARTS, UNKNOWN, Group, Ledger, key_of, parts_of_type, seconds_of
 
 KINDS = frozenset(("Pod", "Job", "Workload"))
 #: Resources of whole GPUs are called so behind the name of their vendor; a slice has the name of its kind.

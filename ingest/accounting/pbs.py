@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from ingest.accounting import ledger as records
-from ingest.accounting.ledger import CODES, UNKNOWN, Group, Ledger, account_of, key_of, parts_of_type
-from ingest.accounting.slurm import elapsed_of
+from ingest.accounting.ledger import CODES, UNKNOWN, Group, Ledger, account_of, elapsed_of, key_of, parts_of_type
 
 _RECORD = re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?;([A-Za-z]);([^;]*);(.*)")
 #: A value with quotation marks may hold spaces: the account, the name of the project.

@@ -23,8 +23,8 @@ from zipfile import BadZipFile
 
 import numpy
 
-from ingest.accounting import kubernetes, pbs, slurm, tables, transfers
-from ingest.accounting.ledger import UNREADABLE, Group, Ledger
+from ingest.accounting import kubernetes, pbs, tables, transfers
+from ingest.accounting.ledger import UNREADABLE, Group, Ledger, delimiter_of, read_object, read_rows
 from ingest.errors import IngestError, UsageError, cannot_be_read, listed
 from ingest.files import open_regular, read_bytes
 
@@ -265,10 +265,10 @@ def _read(lines: Iterator[str], place: str, ledger: Ledger, asked: Asked) -> Non
         tables.read_table(whole, place, ledger, asked.columns, asked.accounts)
     elif objects:
         _read_json(whole, place, ledger, asked)
-    elif slurm.delimiter_of(line):
+    elif delimiter_of(line):
         ledger.kinds["sacct"] += 1
         next(one for one in whole if one == line)
-        slurm.read_rows(whole, line, place, ledger, asked.accounts)
+        read_rows(whole, line, place, ledger, asked.accounts)
     elif pbs.is_record(line):
         ledger.kinds["PBS accounting"] += 1
         pbs.read_records(whole, ledger, asked.accounts)
@@ -295,7 +295,7 @@ def _read_json(lines: Iterable[str], place: str, ledger: Ledger, asked: Asked) -
         try:
             if "job_id" in one and isinstance(one.get("time"), Mapping):
                 kinds.add("sacct JSON")
-                slurm.read_object(one, ledger, asked.accounts)
+                read_object(one, ledger, asked.accounts)
             elif kubernetes.is_object(one):
                 kinds.add(f"Kubernetes {one.get('kind') or 'Pod'}")
                 kubernetes.read_object(one, ledger)

@@ -9,8 +9,24 @@ from functools import partial
 from itertools import chain, islice
 
 from ingest.accounting import ledger as records
-from ingest.accounting.ledger import CODE_OF, CODES, NAN, PARTS, UNKNOWN, Group, Ledger, account_of, digest, key_of
-from ingest.accounting.slurm import DAY, NO_TIME, TRES, elapsed_of, read_rows, seconds_of
+from ingest.accounting.ledger import (
+    CODE_OF,
+    CODES,
+    DAY,
+    NAN,
+    NO_TIME,
+    PARTS,
+    TRES,
+    UNKNOWN,
+    Group,
+    Ledger,
+    account_of,
+    digest,
+    elapsed_of,
+    key_of,
+    read_rows,
+    seconds_of,
+)
 from ingest.errors import IngestError, UsageError, expected_one_of
 
 #: What a column of a table may be.

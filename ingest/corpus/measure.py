@@ -92,8 +92,7 @@ def measure(*paths: str | Path | CorpusPart, **options: Unpack[MeasureOptions]) 
         IngestError: nothing could be counted.
         Interrupted: a KeyboardInterrupt, with the measurement so far.
     """
-    from ingest.corpus.open_corpus import OpenCorpus, TooLong
-    from ingest.corpus.parts import Share, merged, part_of_sizes
+    from ingest.corpus.parts import OpenCorpus, Share, TooLong, merged, part_of_sizes
     from ingest.corpus.sample_sizes import measured_samples
 
     asked: dict[str, Any] = {**filled(MeasureOptions, options, "measure")}

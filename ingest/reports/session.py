@@ -9,8 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ingest.errors import IngestError, UsageError, expected_one_of
-from ingest.reports.charts.bandwidth import Bar, ranges
-from ingest.reports.charts.chart import DARK, LIGHT, Chart, lacking
+from ingest.reports.charts.chart import DARK, LIGHT, Bar, Chart, lacking, ranges
 from ingest.reports.labels import plain as plain
 from ingest.reports.page import Section, as_text
 from ingest.reports.pages import page_for

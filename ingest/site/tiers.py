@@ -19,8 +19,8 @@ from ingest.site.schema import quantities_at
 from ingest.site.site_file import SELF, Keys, Site
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.offload import BOUNDS, offload
-from ingest.sizing.offload_inference import released_bits
 from ingest.sizing.offload_serving import DEFAULTS as SESSIONS
+from ingest.sizing.offload_tiers import released_bits
 from ingest.sizing.resolve import size_of
 from ingest.sizing.rules import Finding, finding
 from ingest.units import display, parse

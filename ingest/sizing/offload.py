@@ -29,7 +29,6 @@ from ingest.sizing.job import (
     shape_in,
 )
 from ingest.sizing.memory_search import largest_model
-from ingest.sizing.offload_inference import InferenceOptions, inference
 from ingest.sizing.offload_serving import SessionOptions, serving
 from ingest.sizing.offload_tiers import (
     AWAY,
@@ -42,10 +41,12 @@ from ingest.sizing.offload_tiers import (
     TIERS,
     USUAL_PRECISION,
     USUAL_UNITS,
+    InferenceOptions,
     OffloadJob,
     Part,
     compute,
     drives,
+    inference,
     machine,
     placed,
     placement,

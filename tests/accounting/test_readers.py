@@ -16,7 +16,7 @@ import zstandard
 from histories import TABLES, drawn, written
 
 import ingest
-from ingest.accounting.slurm import seconds_of
+from ingest.accounting.ledger import seconds_of
 from ingest.errors import IngestError, UsageError
 
 HEAD = "JobIDRaw|State|Start|End|ElapsedRaw|AllocTRES"

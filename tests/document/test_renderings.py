@@ -8,7 +8,7 @@ import docx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.reports.charts.bandwidth import Bar, demand
+from ingest.reports.charts.chart import Bar, demand
 from ingest.reports.document.html import as_html
 from ingest.reports.document.markdown import as_markdown, plain
 from ingest.reports.document.model import Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table

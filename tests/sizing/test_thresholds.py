@@ -7,7 +7,7 @@ import pytest
 import ingest
 from ingest.errors import IngestError
 from ingest.loader import feed
-from ingest.sizing import checkpoint_schedule, goodput, memory_inputs, offload, offload_inference, offload_serving, train
+from ingest.sizing import checkpoint_schedule, goodput, memory_inputs, offload, offload_serving, offload_tiers, train
 from ingest.sizing.checkpoint_schedule import interval_course
 from ingest.units import parse
 
@@ -131,7 +131,7 @@ ASSUMED = [
     (ingest.feed, {"samples_per_second": 9, "sample_bytes": 1e5, "gpus_per_node": 8}, feed.DEFAULTS, {"samples_per_step": 32}),
     (ingest.goodput, {**JOB, "spares": 1}, goodput.DEFAULTS | checkpoint_schedule.DEFAULTS, {}),
     (ingest.offload, {**H100, "nodes": 2}, offload.DEFAULTS, {"flops_per_parameter_and_token": 8}),
-    (ingest.offload, {**H100, "inference": True}, offload_inference.DEFAULTS, {"weight_bits": 16}),
+    (ingest.offload, {**H100, "inference": True}, offload_tiers.DEFAULTS, {"weight_bits": 16}),
     (ingest.offload, {**H100, "inference": True, "users": 100}, offload_serving.DEFAULTS, {}),
     (ingest.memory, JOB, memory_inputs.DEFAULTS, {}),
     (ingest.train, {**JOB, "tokens": "1T"}, train.DEFAULTS, {}),

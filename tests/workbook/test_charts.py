@@ -9,8 +9,7 @@ from conftest import example_plan
 
 import ingest
 from ingest.errors import IngestError
-from ingest.reports.charts.bandwidth import Bar, Point, demand, ladder, scaling
-from ingest.reports.charts.chart import Chart
+from ingest.reports.charts.chart import Bar, Chart, Point, demand, ladder, scaling
 from ingest.reports.charts.planning import (
     DayLoad,
     Swing,

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ingest.errors import IngestError
-from ingest.reports.charts.bandwidth import Bar, Point, demand, ladder, scaling
 from ingest.reports.charts.chart import (
     COLOURS,
     DARK,
@@ -17,13 +16,18 @@ from ingest.reports.charts.chart import (
     LIGHT,
     SIGNAL,
     WIDTH,
+    Bar,
     Chart,
+    Point,
     channel,
+    demand,
     diamond,
+    ladder,
     layer,
     made,
     plot,
     scaled,
+    scaling,
     sideways,
     upwards,
 )

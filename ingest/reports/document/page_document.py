@@ -13,7 +13,7 @@ from ingest.reports.document.model import Block, Bullets, Document, DocumentSect
 from ingest.reports.labels import capitalised
 from ingest.reports.page import Page, Section
 from ingest.reports.pages.acceptance import verdict_page, verdict_word
-from ingest.reports.pages.observation import usage_page
+from ingest.reports.pages.plan import usage_page
 from ingest.version import __version__
 
 if TYPE_CHECKING:

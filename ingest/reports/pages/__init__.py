@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 PAGES: Mapping[str, str] = {
     "Acceptance": "acceptance.acceptance_page",
     "Answer": "sizing.answer_page",
-    "Calibration": "observation.calibration_page",
+    "Calibration": "plan.calibration_page",
     "CatalogComparison": "storage.comparison_page",
     "CatalogEntry": "sizing.entry_page",
     "CatalogListing": "sizing.list_page",
@@ -24,7 +24,7 @@ PAGES: Mapping[str, str] = {
     "Fit": "storage.fit_page",
     "Fits": "storage.fits_page",
     "History": "sizing.history_page",
-    "Observation": "observation.observation_page",
+    "Observation": "plan.observation_page",
     "ObservedJob": "acceptance.observed_job_page",
     "PathBenchmark": "acceptance.measured_page",
     "Plan": "plan.plan_page",
@@ -35,7 +35,7 @@ PAGES: Mapping[str, str] = {
     "RuleExplanation": "sizing.rule_page",
     "Scenarios": "sizing.scenarios_page",
     "Sweep": "sizing.sweep_page",
-    "Usage": "observation.usage_page",
+    "Usage": "plan.usage_page",
     "Validation": "sizing.validation_page",
     "Verdict": "acceptance.verdict_page",
 }
