@@ -65,6 +65,25 @@ _CONVERTING = {
     "onnx-community", "openvino", "optimum", "redhatai", "taobao-mnn", "thebloke", "unsloth", "xenova",
 }  # fmt: skip
 
+#: The size of a model within a name: 8b, 8x7b, 1.5b, a3b of active parameters, e2b, 270m; `Mistral7B` joins it to a word.
+_SIZE = r"(?:(?<![a-z0-9.])[ae]?|(?<=[a-z]))(?:\d+x)?\d+(?:\.\d+)?[bm](?![a-z0-9])"
+#: Words beside the name of a base that tell of another structure: larger ones, drafts, heads, towers for images or sound,
+#: adapters, layers left out or added, and languages, for which vocabularies grow.
+_OTHER = (
+    r"plus|pro|max|ultra|large|xl|flash|next|from|\w*vit|"
+    r"p?eagle\d*|dflash\d*|dspark|dflare|domino|mtp|assistants?|draft\w*|speculat\w*|medusa|hydra|vispec|frspec|vla?|vlm|"
+    r"vision|visual\w*|audio|omni|speech|tts|voice|asr|ocr|video|image|llava|multimodal|mm|spatiallm|(gen)?rm|reward\w*|orm|"
+    r"prm|classif\w*|embed\w*|rerank\w*|retriev\w*|encoder|ner|regress\w*|score\w*|value|critic|prun\w*|drop|slim\w*|"
+    r"width|depth|minitron|upscal\w*|expan\w*|franken\w*|moe|mamba\d*|linear\w*|ssm|rwkv|hybrid|q?lora|adapters?|peft|"
+    r"delta|vocab\w*|trimmed|condensed|layers?|l|openbuddy|multilingual|japanese|jpn?|ja|chinese|zh|korean|ko(en|r)?|kazakh|"
+    r"turkish|turk?|tr|danish|tamil|arabic|ar|fas|bos|deu|german|mya|bangla|bengali|hindi|indic|thai|th|vi|vietnamese|"
+    r"ukrainian|uk|russian|ru|portuguese|pt|greek|hebrew|he|swallow|cantonese|persian|titulm|sa"
+)
+#: Words that alone are the name of no family.
+_COMMON = (
+    r"instruct|chat|it|hf|base|tiny|mini|small|medium|large|nano|micro|pro|max|v|b|the|model|lm|llm|ai|x|r|code|coder|math"
+)
+
 
 #: Ids by the words of a name.
 _Index = dict[str, dict[str, None]]
@@ -149,6 +168,22 @@ def spellings(name: str) -> Iterator[str]:
                 yield made
 
 
+def sized(name: str) -> list[tuple[str, str]]:
+    """The sizes of a model in its name, those in billions alone if there are any, and its words with `#` for each size.
+
+    Both for the name as it is and without what it was tuned for.
+
+    >>> sized("Llama-3-Chat-8b-dolphin-2.9")
+    [('8b', 'llama 3 chat # dolphin 2 9'), ('8b', 'llama 3 # dolphin 2 9')]
+    """
+    whole, found = re.sub(r"[_\s:]", "-", name.lower().rpartition("/")[2][:MOST_LETTERS]), []
+    for one in (whole, re.sub(rf"-({_TUNED}|base)(?=-|$)", "", whole)):
+        sizes = sorted({*re.findall(_SIZE, one)})
+        beside = re.findall(r"[a-z]+|[0-9]+|#", re.sub(_SIZE, " # ", one))
+        found.append((" ".join([each for each in sizes if each.endswith("b")] or sizes), " ".join(beside)))
+    return found
+
+
 def stored_as(name: str) -> str:
     """The word of a name that tells how its weights are stored, or nothing."""
     found = re.search(rf"(^|[-_:. ])({_STORED})(?=[-_:. ]|$)", name.lower())
@@ -173,16 +208,19 @@ class Releases:
         for name, entry in others.items():
             of_entries.setdefault(words(name), {})[entry] = None
         self._of_structures, self._of_models = {**of_entries, **of_rows}, {**of_rows, **of_entries}
+        #: names met that say only on which release they are based, and ids by the sizes of a model and its family
+        self.based: dict[str, str] = {}
+        self._families: dict[str, dict[str, str]] = {}
 
     def named(self, written: str, *, structure: bool = False) -> str | None:
-        """The id of the entry that a written name stands for; None where none does.
+        """The id of the entry that a written name stands for, or on which it says it is based; None where neither is known.
 
         Raises UsageError: a name that stands for several.
         """
         if len(written) > MOST_LETTERS:
             return None
         index = self._of_structures if structure else self._of_models
-        *_, owner, served = f"//{written}".split("/")
+        asked, (*_, owner, served) = written, f"//{written}".split("/")
         if owner.lower() in _SERVING:
             # What Ollama serves without a tag is its default one.
             written, owner = served if ":" in served or owner.lower() != "ollama" else f"{served}:latest", ""
@@ -194,13 +232,54 @@ class Releases:
                 raise _several(written, spelling, found)
             if found:
                 one = next(iter(exact or found))
-                return None if self._another(owner.lower(), spelling, one) else one
+                return (
+                    None
+                    if self._another(owner.lower(), spelling, one) or self._of_another_size(written, spelling, one)
+                    else one
+                )
         # A name of the hub is whole.
         for spelling in () if "/" in written else spellings(written):
             longer = {one for name, ids in index.items() if name.startswith(f"{spelling} ") for one in ids}
             if len(longer) > 1:
                 raise _several(written, spelling, longer)
-        return None
+        return self._base_of(asked)
+
+    def _base_of(self, written: str) -> str | None:
+        """The structure on which a name says it is based, by family, version and size: `Hermes-3-Llama-3.1-8B`; else None.
+
+        Raises UsageError: a name that holds several, or a family of several versions without its version.
+        """
+        if any(re.fullmatch(_OTHER, word) for word in words(written.rpartition("/")[2]).split(" ")):
+            return None
+        if not self._families:
+            # Ids first, then names of the hub, then further ones: those that begin as the release's own do.
+            names = [(place, row, name) for row in self.rows.values() for place, name in enumerate(row.names)]
+            for _, row, name in sorted(names, key=lambda one: one[0]):
+                own = [words(one.rpartition("/")[2]).split(" ")[0] for one in (row.id, row.hub)]
+                for sizes, beside in sized(name):
+                    family = re.sub("# | #", "", beside)
+                    if sizes and family.split(" ")[0] in own and not re.fullmatch(rf"(({_COMMON}|\d+)( |$))+", family):
+                        self._families.setdefault(sizes, {}).setdefault(family, row.id)
+        forms = sized(written)
+        known = self._families.get(forms[0][0], {})
+        # A number that follows a family at once is that of another version.
+        found = {
+            one: None
+            for _, line in forms
+            for one in known
+            if f" {one} " in f" {line.replace('# ', '')} "
+            and re.search(rf"(^| ){one.replace(' ', ' (# )?')}(?! (v )?\d)( |$)", line)
+        }
+        longest = [one for one in found if not any(one != other and f" {one} " in f" {other} " for other in found)]
+        # A family without a version may be each of its versions.
+        bare = [one for one in longest if not re.search(r"\d", one)]
+        versions = [other for other in known for one in bare if re.match(rf"{one} (v )?\d", other)]
+        ids = [*dict.fromkeys(known[one] for one in (*longest, *versions))]
+        if len(ids) > 1:
+            raise _several(written, longest[0], ids)
+        if ids:
+            self.based[written] = ids[0]
+        return self.based.get(written)
 
     def _another(self, owner: str, spelling: str, found: str) -> bool:
         """Whether an owner's name of a family and a size alone is another release than the one found."""
@@ -209,6 +288,13 @@ class Releases:
             return False
         beside = [word for word in spelling.split(" ") if word not in words(row.model_type).split(" ")]
         return bool(beside) and all(word in _SIZES for word in beside)
+
+    def _of_another_size(self, written: str, spelling: str, found: str) -> bool:
+        """Whether the size that follows a version is that behind a point in the name found: `phi2-7b` is no Phi of 2.7B."""
+        size = re.search(r"[a-z]\d+[-_ ](\d+[bm])(?![a-z0-9])", written.lower())
+        names = self.rows[found].names if found in self.rows else ()
+        alike = [name.lower() for name in names if words(name.rpartition("/")[2]) == spelling]
+        return bool(size and alike) and all(size and f".{size[1]}" in name for name in alike)
 
     def hint(self, written: str, what: str = "model") -> str:
         """The refusal of an unknown name: the three nearest ids, and the hub for a name of its form; empty without either."""

@@ -109,8 +109,24 @@ NAMED = [(row, row.hub.rpartition("/")[2]) for row in ROWS.values() if row.hub]
 def named(written):
     try:
         return CATALOG.releases.named(written, structure=True)
-    except UsageError:
-        return None
+    except UsageError as several:
+        return str(several)
+
+
+def of_itself(written):
+    """The release that a name stands for, not one on which it says it is based."""
+    found = named(written)
+    return None if written in CATALOG.releases.based or found not in ROWS else found
+
+
+@pytest.mark.parametrize(("written", "found"), table("architecture/based_names.yaml").items())
+def test_a_name_says_on_which_release_it_is_based(written, found):
+    known = named(written)
+    assert known == found or f"may be {', '.join(found or ['-'])}: name one" in known
+    if isinstance(found, str):
+        told = f"is read as {found}, on which it says it is based"
+        assert [told in note for note in describe(written, CATALOG).notes].count(True) == 1
+        assert [told in note for note in ingest.bw(model=written, gpu="h100", nodes=1).warnings].count(True) == 1
 
 
 def test_a_family_and_a_size_under_another_owner_is_another_release():
@@ -132,7 +148,7 @@ def test_another_owners_name_with_its_maker_is_the_release_only_if_converted():
         maker = row.hub.partition("/")[0].lower()
         if maker not in ("google", "microsoft", "mistralai", "qwen", "nvidia") or stored_as(name):
             continue
-        assert named(f"someone/{maker}-{name}") is None, name
+        assert of_itself(f"someone/{maker}-{name}") is None, name
         assert named(f"{maker}-{name}") == named(f"bartowski/{maker}_{name}-GGUF") == row.id
 
 
@@ -140,7 +156,7 @@ def test_base_releases_are_known_where_they_are_named():
     plain = [(row, name) for row, name in NAMED if [*spellings(name)] == [words(name)] and words(f"{name} base") not in OWN]
     assert len(plain) > 100
     for row, name in plain:
-        assert named(f"{row.hub}-Base") is None, name
+        assert of_itself(f"{row.hub}-Base") is None, name
     assert named("stepfun-ai/Step-3.5-Flash-Base") is None
     assert named("Qwen/Qwen3-8B-Base") == "qwen3-8b"
 
