@@ -20,7 +20,7 @@ MOST_LETTERS = 200  # of a name; a hub allows 96 on each side of its slash
 MOST_SHOWN = 6  # names that a refusal lists, fewer where a line of a terminal is too short, but three
 #: Words for how the weights are stored: they change no structure.
 _STORED = (
-    r"awq|gptq(-[2-8]b-\d+g)?|autoround|gguf\d?|ggml|mlc|q[0-8]f(16|32)(-[01])?|f16|f32|1k|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|"
+    r"awq|llamafile|gptq(-[2-8]b-\d+g)?|autoround|gguf\d?|ggml|mlc|q[0-8]f(16|32)(-[01])?|f16|f32|1k|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|"
     r"nvfp4(-v\d)?|mxfp[48]|int4|int8|[2-8]-?bits?|w[48]a(16|8|4)|w4afp8|w-[a-z0-9]+-a-[a-z0-9]+|g128|ct|paddle|diffusers|"
     r"oq[2-8](\.\d)?e?|\d(\.\d+)?bpw|bpw\d(\.\d+)?|mnn|rkllm|rknn|qnn|coreml|litert(-lm)?|tflite|torchao|quanto|vptq|executorch|pte|efficientqat|w\d+g\d+|bitblas|(fp|int)\d+mix|h[68]|exl4|hqq|dwq\d?|sym|asym|kv|unquantized|ov|npu\d?|nvfp4a16|"
     r"gs\d+|g\d+|dq\d(plus)?(-k-m)?|qat|dynamic|static|per-?tensor|sharded|optiq|ud|mixed|unsloth|imatrix|marlin|quantized|onnx|cloud|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
@@ -28,7 +28,7 @@ _STORED = (
 #: Words for what a release was tuned or converted for, and for its first version: they change no structure either. Base
 #: releases are named one by one: many a vocabulary grew with the tuning.
 _TUNED = (
-    r"instruct|chat|it|hf|latest|preview|pretrained|sft|dpo|rlvr[12]?|huihui|abliterated|heretic|uncensored|obliterated|block|linearized|"
+    r"instruct|chat|it|hf|latest|preview|pretrained|sft|dpo|rlvr[12]?|(?<=\db-)text|huihui|abliterated|heretic|uncensored|obliterated|block|linearized|"
     r"dequantized|(data-|weight-)?seed\d+|v0[.-]1|v1([.-]0)?|\d{1,3}k|2048|4096|8192|16384|32768|65536|131072|((no|non)-)?think(ing)?(-disabled)?|reasoning|mpo"
 )
 #: Months, years and days in names: 2407, 2501, 0528, 20250210, 2025-02-10, june-2024.
@@ -38,13 +38,16 @@ _DATED = (
 )
 _MAKERS = (
     "meta-llama(?=-(meta-)?llama)|meta|meta-llama|nvidia|google|microsoft|mistralai|mistral|qwen|ibm|hf|databricks-meta|databricks|system.ai|snowflake|alibaba|"
-    "openai|deepseek|moonshot|moonshotai|minimax|zai|cohere|"
+    "openai|deepseek|moonshot|moonshotai|minimax|zai-org|zai|coherelabs|cohere|c4ai|"
     "xiaomi|tencent|arcee|baidu|bytedance|ai21"
 )
 #: Ends of names of services: after the size of a model, and of any name. `turbo` alone may be a model of its own.
 _SERVED, _OFFERED = (
     r"turbo|fast|lora|long|basic|instant|versatile|lite|reference|specdec",
-    (r"fast|highspeed|ultrafast|spot|us|eu|maas|v?\d+:\d+|priority|free|exacto|tput|tee|variant\d"),
+    (
+        r"fast|highspeed|ultrafast|spot|us|eu|maas|v?\d+:\d+|priority|free|flex|exacto|tput|tee|variant\d|fc|"
+        r"cpu|l4|l40s?|t4|a10g?|gh200|[ah]100(-[48]0g?b?)?"
+    ),
 )
 #: In brackets after the name of a model, how long it reasoned.
 _EFFORT = r"((no|non|low|medium|high|x?high|max)[ -]?)?(reasoning|thinking|effort)?"
@@ -67,10 +70,10 @@ _CONVERTING = {
 
 #: The size of a model within a name: 8b, 8x7b, 1.5b, a3b of active parameters, e2b, 270m; `Mistral7B` joins it to a word.
 _SIZE = r"(?:(?<![a-z0-9.])[ae]?|(?<=[a-z]))(?:\d+x)?\d+(?:\.\d+)?[bm](?![a-z0-9])"
-#: Words beside the name of a base that tell of another structure: larger ones, drafts, heads, towers for images or sound,
-#: adapters, layers left out or added, and languages, for which vocabularies grow.
+#: Words beside the name of a base that tell of another structure: drafts, heads, towers for images or sound, adapters, layers
+#: left out or added, and languages, for which vocabularies grow.
 _OTHER = (
-    r"plus|pro|max|ultra|large|xl|flash|next|from|\w*vit|"
+    r"from|\w*vit|"
     r"p?eagle\d*|dflash\d*|dspark|dflare|domino|mtp|assistants?|draft\w*|speculat\w*|medusa|hydra|vispec|frspec|vla?|vlm|"
     r"vision|visual\w*|audio|omni|speech|tts|voice|asr|ocr|video|image|llava|multimodal|mm|spatiallm|(gen)?rm|reward\w*|orm|"
     r"prm|classif\w*|embed\w*|rerank\w*|retriev\w*|encoder|ner|regress\w*|score\w*|value|critic|prun\w*|drop|slim\w*|"
@@ -79,6 +82,7 @@ _OTHER = (
     r"turkish|turk?|tr|danish|tamil|arabic|ar|fas|bos|deu|german|mya|bangla|bengali|hindi|indic|thai|th|vi|vietnamese|"
     r"ukrainian|uk|russian|ru|portuguese|pt|greek|hebrew|he|swallow|cantonese|persian|titulm|sa"
 )
+_LARGER = r"plus|pro|max|ultra|large|xl|flash|next|coder next"
 #: Words that alone are the name of no family.
 _COMMON = (
     r"instruct|chat|it|hf|base|tiny|mini|small|medium|large|nano|micro|pro|max|v|b|the|model|lm|llm|ai|x|r|code|coder|math"
@@ -145,7 +149,9 @@ def spellings(name: str) -> Iterator[str]:
     makers = _MAKERS if not owner or stored_as(whole) or re.match(rf"({_MAKERS})\b", owner) else "-"
     whole = re.sub(rf"\s*\(({_EFFORT})\)$", "", whole)
     whole = re.sub(rf"^({_TASKS})-|(?<=\db)-f$|\.(\w+_)?in1k(_\d+)*$", "", whole)
-    whole = re.sub(r"^(fw-|cc-|coding-|(us|us-gov|eu|apac|global|jp|au|in|ca)\.)", "", whole)  # services, and their regions
+    whole = re.sub(
+        r"^(fw-|cc-|coding-|faster-(?=whisper|distil)|(us|us-gov|eu|apac|global|jp|au|in|ca)\.)", "", whole
+    )  # services, and their regions
     offered = re.sub(rf"([-:]({_OFFERED}))+$", "", whole)
     whole, offered = (re.sub(r"[\s_:]+|[.](?=i?q\d|b?f(16|32)|gguf|w\da\d)", "-", one) for one in (whole, offered))
     shorter, seen = [whole], [words(whole)]
@@ -171,13 +177,13 @@ def spellings(name: str) -> Iterator[str]:
 def sized(name: str) -> list[tuple[str, str]]:
     """The sizes of a model in its name, those in billions alone if there are any, and its words with `#` for each size.
 
-    Both for the name as it is and without what it was tuned for.
+    Both for the name as it is and with `#` for what it was tuned for and stored as.
 
     >>> sized("Llama-3-Chat-8b-dolphin-2.9")
-    [('8b', 'llama 3 chat # dolphin 2 9'), ('8b', 'llama 3 # dolphin 2 9')]
+    [('8b', 'llama 3 chat # dolphin 2 9'), ('8b', 'llama 3 # # dolphin 2 9')]
     """
     whole, found = re.sub(r"[_\s:]", "-", name.lower().rpartition("/")[2][:MOST_LETTERS]), []
-    for one in (whole, re.sub(rf"-({_TUNED}|base)(?=-|$)", "", whole)):
+    for one in (whole, re.sub(rf"-({_STORED}|{_TUNED}|base)(?=-|$)", "-#", whole)):
         sizes = sorted({*re.findall(_SIZE, one)})
         beside = re.findall(r"[a-z]+|[0-9]+|#", re.sub(_SIZE, " # ", one))
         found.append((" ".join([each for each in sizes if each.endswith("b")] or sizes), " ".join(beside)))
@@ -249,7 +255,10 @@ class Releases:
 
         Raises UsageError: a name that holds several, or a family of several versions without its version.
         """
-        if any(re.fullmatch(_OTHER, word) for word in words(written.rpartition("/")[2]).split(" ")):
+        forms = sized(written)
+        if re.search(rf"(\+|\b({_LARGER}))$", written.lower()) or any(
+            re.fullmatch(_OTHER, one) for one in forms[1][1].split(" ")
+        ):
             return None
         if not self._families:
             # Ids first, then names of the hub, then further ones: those that begin as the release's own do.
@@ -260,15 +269,14 @@ class Releases:
                     family = re.sub("# | #", "", beside)
                     if sizes and family.split(" ")[0] in own and not re.fullmatch(rf"(({_COMMON}|\d+)( |$))+", family):
                         self._families.setdefault(sizes, {}).setdefault(family, row.id)
-        forms = sized(written)
         known = self._families.get(forms[0][0], {})
-        # A number that follows a family at once is that of another version.
+        # A number that follows a family at once is that of another version, `pro` or `large` tells of another size.
         found = {
             one: None
             for _, line in forms
             for one in known
             if f" {one} " in f" {line.replace('# ', '')} "
-            and re.search(rf"(^| ){one.replace(' ', ' (# )?')}(?! (v )?\d)( |$)", line)
+            and re.search(rf"(^| ){one.replace(' ', ' (# )*')}(?! (v )?\d|( (#|{_COMMON}))* ({_LARGER})\b)( |$)", line)
         }
         longest = [one for one in found if not any(one != other and f" {one} " in f" {other} " for other in found)]
         # A family without a version may be each of its versions.

@@ -197,7 +197,7 @@ def test_a_later_version_or_a_model_of_its_own_is_not_the_nearest_release(writte
     assert named(written) is None
 
 
-@pytest.mark.parametrize("written", ["llama3.1", "qwen3", "gemma", "mistral-small", "olmo", "mistral-small:latest"])
+@pytest.mark.parametrize("written", ["llama3.1", "qwen3", "gemma", "mistral-small", "olmo"])
 def test_an_ambiguous_name_is_never_guessed(written):
     with pytest.raises(UsageError, match=r"may be .+, .+: name one$"):
         describe(written, CATALOG)
