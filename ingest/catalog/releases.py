@@ -56,25 +56,22 @@ _TASKS = r"meta-textgeneration(neuron)?|huggingface-(llm|tc|textgeneration\d?|se
 #: Words beside the name of a family that make no release of it: whoever trains one of that size may call it so.
 _SIZES = {"tiny", "mini", "small", "base", "medium", "large", "xl", "xxl", "cased", "uncased"}
 #: Services that offer the releases of others: `groq/llama-3.3-70b-versatile`.
-_SERVING = {
-    "azure", "azure_ai", "baseten", "bedrock", "cerebras", "crusoe", "deepinfra", "fireworks", "fireworks_ai", "friendli",
-    "gradient_ai", "groq", "hosted_vllm", "hyperbolic", "lambda_ai", "nebius", "novita", "nscale", "nvidia_nim", "oci",
-    "ollama", "openrouter", "ovhcloud", "publicai", "replicate", "sagemaker", "sambanova", "scaleway", "together",
-    "together_ai", "vertex_ai", "vllm", "wandb", "watsonx",
-}  # fmt: skip
+_SERVING = (
+    r"(azure|fireworks|together)(_ai)?|(gradient|lambda|vertex)_ai|baseten|bedrock|cerebras|crusoe|deepinfra|friendli|groq|"
+    r"(hosted_)?vllm|hyperbolic|nebius|novita|nscale|nvidia_nim|oci|ollama|openrouter|ovhcloud|publicai|replicate|sagemaker|"
+    r"sambanova|scaleway|wandb|watsonx"
+)
 #: Owners on the hub whose releases are those of others, converted.
-_CONVERTING = {
-    "ai-modelscope", "bartowski", "llm-research", "lmstudio-community", "mlx-community", "modelscope", "mradermacher",
-    "onnx-community", "openvino", "optimum", "redhatai", "taobao-mnn", "thebloke", "unsloth", "xenova",
-}  # fmt: skip
-
+_CONVERTING = (
+    r"ai-modelscope|bartowski|llm-research|(lmstudio|mlx|onnx)-community|modelscope|mradermacher|openvino|optimum|redhatai|"
+    r"taobao-mnn|thebloke|unsloth|xenova"
+)
 #: The size of a model within a name: 8b, 8x7b, 1.5b, a3b of active parameters, e2b, 270m; `Mistral7B` joins it to a word.
 _SIZE = r"(?:(?<![a-z0-9.])[ae]?|(?<=[a-z]))(?:\d+x)?\d+(?:\.\d+)?[bm](?![a-z0-9])"
 #: Words beside the name of a base that tell of another structure: drafts, heads, towers for images or sound, adapters, layers
 #: left out or added, and languages, for which vocabularies grow.
 _OTHER = (
-    r"from|\w*vit|"
-    r"p?eagle\d*|dflash\d*|dspark|dflare|domino|mtp|assistants?|draft\w*|speculat\w*|medusa|hydra|vispec|frspec|vla?|vlm|"
+    r"from|\w*vit|\w*blip|ruadapt|p?eagle\d*|dflash\d*|dspark|dflare|domino|mtp|assistants?|draft\w*|speculat\w*|medusa|hydra|vispec|frspec|vla?|vlm|"
     r"vision|visual\w*|audio|omni|speech|tts|voice|asr|ocr|video|image|llava|multimodal|mm|spatiallm|(gen)?rm|reward\w*|orm|"
     r"prm|classif\w*|embed\w*|rerank\w*|retriev\w*|encoder|ner|regress\w*|score\w*|value|critic|prun\w*|drop|slim\w*|"
     r"width|depth|minitron|upscal\w*|expan\w*|franken\w*|moe|mamba\d*|linear\w*|ssm|rwkv|hybrid|q?lora|adapters?|peft|"
@@ -83,10 +80,6 @@ _OTHER = (
     r"ukrainian|uk|russian|ru|portuguese|pt|greek|hebrew|he|swallow|cantonese|persian|titulm|sa"
 )
 _LARGER = r"plus|pro|max|ultra|large|xl|flash|next|coder next"
-#: Words that alone are the name of no family.
-_COMMON = (
-    r"instruct|chat|it|hf|base|tiny|mini|small|medium|large|nano|micro|pro|max|v|b|the|model|lm|llm|ai|x|r|code|coder|math"
-)
 
 
 #: Ids by the words of a name.
@@ -174,22 +167,6 @@ def spellings(name: str) -> Iterator[str]:
                 yield made
 
 
-def sized(name: str) -> list[tuple[str, str]]:
-    """The sizes of a model in its name, those in billions alone if there are any, and its words with `#` for each size.
-
-    Both for the name as it is and with `#` for what it was tuned for and stored as.
-
-    >>> sized("Llama-3-Chat-8b-dolphin-2.9")
-    [('8b', 'llama 3 chat # dolphin 2 9'), ('8b', 'llama 3 # # dolphin 2 9')]
-    """
-    whole, found = re.sub(r"[_\s:]", "-", name.lower().rpartition("/")[2][:MOST_LETTERS]), []
-    for one in (whole, re.sub(rf"-({_STORED}|{_TUNED}|base)(?=-|$)", "-#", whole)):
-        sizes = sorted({*re.findall(_SIZE, one)})
-        beside = re.findall(r"[a-z]+|[0-9]+|#", re.sub(_SIZE, " # ", one))
-        found.append((" ".join([each for each in sizes if each.endswith("b")] or sizes), " ".join(beside)))
-    return found
-
-
 def stored_as(name: str) -> str:
     """The word of a name that tells how its weights are stored, or nothing."""
     found = re.search(rf"(^|[-_:. ])({_STORED})(?=[-_:. ]|$)", name.lower())
@@ -214,9 +191,8 @@ class Releases:
         for name, entry in others.items():
             of_entries.setdefault(words(name), {})[entry] = None
         self._of_structures, self._of_models = {**of_entries, **of_rows}, {**of_rows, **of_entries}
-        #: names met that say only on which release they are based, and ids by the sizes of a model and its family
+        #: names met that say only on which release they are based
         self.based: dict[str, str] = {}
-        self._families: dict[str, dict[str, str]] = {}
 
     def named(self, written: str, *, structure: bool = False) -> str | None:
         """The id of the entry that a written name stands for, or on which it says it is based; None where neither is known.
@@ -227,7 +203,7 @@ class Releases:
             return None
         index = self._of_structures if structure else self._of_models
         asked, (*_, owner, served) = written, f"//{written}".split("/")
-        if owner.lower() in _SERVING:
+        if re.fullmatch(_SERVING, owner.lower()):
             # What Ollama serves without a tag is its default one.
             written, owner = served if ":" in served or owner.lower() != "ollama" else f"{served}:latest", ""
         for spelling in (f"{part}{one}" for one in spellings(written) for part in (f"{words(owner)} ", "")):
@@ -238,11 +214,7 @@ class Releases:
                 raise _several(written, spelling, found)
             if found:
                 one = next(iter(exact or found))
-                return (
-                    None
-                    if self._another(owner.lower(), spelling, one) or self._of_another_size(written, spelling, one)
-                    else one
-                )
+                return None if self._another(owner.lower(), written.lower(), spelling, one) else one
         # A name of the hub is whole.
         for spelling in () if "/" in written else spellings(written):
             longer = {one for name, ids in index.items() if name.startswith(f"{spelling} ") for one in ids}
@@ -255,54 +227,56 @@ class Releases:
 
         Raises UsageError: a name that holds several, or a family of several versions without its version.
         """
-        forms = sized(written)
-        if re.search(rf"(\+|\b({_LARGER}))$", written.lower()) or any(
-            re.fullmatch(_OTHER, one) for one in forms[1][1].split(" ")
-        ):
+        whole = re.sub(r"[_\s:]", "-", written.lower().rpartition("/")[2][:MOST_LETTERS])
+        plain = re.sub(rf"-({_STORED}|{_TUNED}|base)(?=-|$)", "-~", whole)
+        sizes = [*dict.fromkeys(re.findall(_SIZE, plain))]
+        size = words(" ".join([one for one in sizes if one.endswith("b")] or sizes))
+        beside = re.findall(r"[a-z]+|[0-9]+|[#~]", re.sub(rf"({_SIZE}[-.]*)+", " # ", plain))
+        if not size or re.search(rf"(\+|\b({_LARGER}))$", whole) or any(re.fullmatch(_OTHER, one) for one in beside):
             return None
-        if not self._families:
-            # Ids first, then names of the hub, then further ones: those that begin as the release's own do.
-            names = [(place, row, name) for row in self.rows.values() for place, name in enumerate(row.names)]
-            for _, row, name in sorted(names, key=lambda one: one[0]):
-                own = [words(one.rpartition("/")[2]).split(" ")[0] for one in (row.id, row.hub)]
-                for sizes, beside in sized(name):
-                    family = re.sub("# | #", "", beside)
-                    if sizes and family.split(" ")[0] in own and not re.fullmatch(rf"(({_COMMON}|\d+)( |$))+", family):
-                        self._families.setdefault(sizes, {}).setdefault(family, row.id)
-        known = self._families.get(forms[0][0], {})
-        # A number that follows a family at once is that of another version, `pro` or `large` tells of another size.
-        found = {
-            one: None
-            for _, line in forms
-            for one in known
-            if f" {one} " in f" {line.replace('# ', '')} "
-            and re.search(rf"(^| ){one.replace(' ', ' (# )*')}(?! (v )?\d|( (#|{_COMMON}))* ({_LARGER})\b)( |$)", line)
+        known = {
+            name: ids
+            for name, ids in self._of_structures.items()
+            if f" {size} " in f"{name} " and f"x {size}" not in name and all(one in self.rows for one in ids)
         }
-        longest = [one for one in found if not any(one != other and f" {one} " in f" {other} " for other in found)]
+        families = {name: name.replace(f" {size}", "") for name in known}
+        spans: list[tuple[int, int]] = []
+        found: list[str] = []
+        for place in range(len(beside) ** 2):
+            first, last = place % len(beside), len(beside) - place // len(beside)
+            line = re.sub("~ ?", "", " ".join(beside[first:last])).strip()
+            name = next((one for one in (line.replace("#", size), f"{line} {size}") if one in known), "")
+            # A number that follows a family at once is that of another version, `pro` or `large` tells of another size.
+            apart = not re.match(rf"(v )?\d|([#~] )*({_LARGER})\b", " ".join(beside[last:]))
+            if name and apart and not any(begin <= first and last <= end for begin, end in spans):
+                spans.append((first, last))
+                found.append(name)
         # A family without a version may be each of its versions.
-        bare = [one for one in longest if not re.search(r"\d", one)]
-        versions = [other for other in known for one in bare if re.match(rf"{one} (v )?\d", other)]
-        ids = [*dict.fromkeys(known[one] for one in (*longest, *versions))]
+        bare = [families[name] for name in found if not re.search(r"\d", families[name])]
+        versions = [name for name in known for one in bare if re.match(rf"{one} (v )?\d", families[name])]
+        ids = [*dict.fromkeys(one for name in (*found, *versions) for one in known[name])]
         if len(ids) > 1:
-            raise _several(written, longest[0], ids)
+            raise _several(written, ids[0], ids)
         if ids:
             self.based[written] = ids[0]
         return self.based.get(written)
 
-    def _another(self, owner: str, spelling: str, found: str) -> bool:
-        """Whether an owner's name of a family and a size alone is another release than the one found."""
+    def _another(self, owner: str, written: str, spelling: str, found: str) -> bool:
+        """Whether a name is another release than the one found: an owner's of a family and a size alone, or of another size.
+
+        `phi2-7b` is no Phi of 2.7B: the size follows a version.
+        """
         row = self.rows.get(found)
-        if not owner or row is None or owner in _CONVERTING or any(name.lower().startswith(f"{owner}/") for name in row.names):
+        if row is None:
+            return False
+        size = re.search(r"[a-z]\d+[-_ ](\d+[bm])(?![a-z0-9])", written)
+        alike = [name.lower() for name in row.names if size and words(name.rpartition("/")[2]) == spelling]
+        if size and alike and all(f".{size[1]}" in name for name in alike):
+            return True
+        if not owner or re.fullmatch(_CONVERTING, owner) or any(name.lower().startswith(f"{owner}/") for name in row.names):
             return False
         beside = [word for word in spelling.split(" ") if word not in words(row.model_type).split(" ")]
         return bool(beside) and all(word in _SIZES for word in beside)
-
-    def _of_another_size(self, written: str, spelling: str, found: str) -> bool:
-        """Whether the size that follows a version is that behind a point in the name found: `phi2-7b` is no Phi of 2.7B."""
-        size = re.search(r"[a-z]\d+[-_ ](\d+[bm])(?![a-z0-9])", written.lower())
-        names = self.rows[found].names if found in self.rows else ()
-        alike = [name.lower() for name in names if words(name.rpartition("/")[2]) == spelling]
-        return bool(size and alike) and all(size and f".{size[1]}" in name for name in alike)
 
     def hint(self, written: str, what: str = "model") -> str:
         """The refusal of an unknown name: the three nearest ids, and the hub for a name of its form; empty without either."""

@@ -139,8 +139,6 @@ def test_a_family_and_a_size_under_another_owner_is_another_release():
     for name in alike:
         assert named(f"someone/{name}") is None, name
         assert named(name) == named(f"Xenova/{name}") == next(row.id for row, one in NAMED if one == name)
-    assert named("someone/qwen3-8b") == "qwen3-8b"
-    assert named("someone/minimax-m3") == "minimax-m3"
 
 
 def test_another_owners_name_with_its_maker_is_the_release_only_if_converted():
@@ -157,8 +155,6 @@ def test_base_releases_are_known_where_they_are_named():
     assert len(plain) > 100
     for row, name in plain:
         assert of_itself(f"{row.hub}-Base") is None, name
-    assert named("stepfun-ai/Step-3.5-Flash-Base") is None
-    assert named("Qwen/Qwen3-8B-Base") == "qwen3-8b"
 
 
 @pytest.mark.parametrize(("written", "found"), table("architecture/written_names.yaml").items())
@@ -189,14 +185,6 @@ def test_a_text_model_beside_an_encoder_counts_both():
         from_config("x", "x.yaml", {"model_type": "composite", "text_config": {"model_type": "llama", **sizes}})
 
 
-@pytest.mark.parametrize(
-    "written",
-    ["zai-org/glm-5-turbo", "moonshotai/kimi-k3.1", "gpt-35", "xiaomi/mimo-v2.7-pro", "nosuch/us.one", "Maykeye/TinyLLama-v0"],
-)
-def test_a_later_version_or_a_model_of_its_own_is_not_the_nearest_release(written):
-    assert named(written) is None
-
-
 @pytest.mark.parametrize("written", ["llama3.1", "qwen3", "gemma", "mistral-small", "olmo"])
 def test_an_ambiguous_name_is_never_guessed(written):
     with pytest.raises(UsageError, match=r"may be .+, .+: name one$"):
@@ -216,9 +204,6 @@ def test_an_unknown_name_gets_the_nearest_and_the_hub():
 def test_names_that_only_begin_alike_stay_apart():
     for one, other in (("mistral-7b-v0.3", "mistral-7b"), ("qwen2-7b", "qwen2-vl-7b"), ("llama-3.2-3b", "open-llama-3b")):
         assert describe(one, CATALOG).parameters != describe(other, CATALOG).parameters
-    for written in ("llama-3.2-11b", "qwen2.5-7b-vl-foo", "gemma-2-9b-vision", "falcon-7b-mamba"):
-        with pytest.raises(UsageError):
-            describe(written, CATALOG)
 
 
 @pytest.fixture
