@@ -44,10 +44,7 @@ _MAKERS = (
 #: Ends of names of services: after the size of a model, and of any name. `turbo` alone may be a model of its own.
 _SERVED, _OFFERED = (
     r"turbo|fast|lora|long|basic|instant|versatile|lite|reference|specdec",
-    (
-        r"fast|highspeed|ultrafast|spot|us|eu|maas|v?\d+:\d+|priority|free|flex|exacto|tput|tee|variant\d|fc|"
-        r"cpu|l4|l40s?|t4|a10g?|gh200|[ah]100(-[48]0g?b?)?"
-    ),
+    r"fast|highspeed|ultrafast|spot|us|eu|maas|v?\d+:\d+|priority|free|flex|exacto|tput|tee|variant\d|fc|cpu|l4|l40s?|t4|a10g?|gh200|[ah]100(-[48]0g?b?)?",
 )
 #: In brackets after the name of a model, how long it reasoned.
 _EFFORT = r"((no|non|low|medium|high|x?high|max)[ -]?)?(reasoning|thinking|effort)?"
@@ -142,9 +139,8 @@ def spellings(name: str) -> Iterator[str]:
     makers = _MAKERS if not owner or stored_as(whole) or re.match(rf"({_MAKERS})\b", owner) else "-"
     whole = re.sub(rf"\s*\(({_EFFORT})\)$", "", whole)
     whole = re.sub(rf"^({_TASKS})-|(?<=\db)-f$|\.(\w+_)?in1k(_\d+)*$", "", whole)
-    whole = re.sub(
-        r"^(fw-|cc-|coding-|faster-(?=whisper|distil)|(us|us-gov|eu|apac|global|jp|au|in|ca)\.)", "", whole
-    )  # services, and their regions
+    # Services, and their regions.
+    whole = re.sub(r"^(fw-|cc-|coding-|faster-(?=whisper|distil)|(us|us-gov|eu|apac|global|jp|au|in|ca)\.)", "", whole)
     offered = re.sub(rf"([-:]({_OFFERED}))+$", "", whole)
     whole, offered = (re.sub(r"[\s_:]+|[.](?=i?q\d|b?f(16|32)|gguf|w\da\d)", "-", one) for one in (whole, offered))
     shorter, seen = [whole], [words(whole)]
@@ -234,27 +230,18 @@ class Releases:
         beside = re.findall(r"[a-z]+|[0-9]+|[#~]", re.sub(rf"({_SIZE}[-.]*)+", " # ", plain))
         if not size or re.search(rf"(\+|\b({_LARGER}))$", whole) or any(re.fullmatch(_OTHER, one) for one in beside):
             return None
-        known = {
-            name: ids
-            for name, ids in self._of_structures.items()
-            if f" {size} " in f"{name} " and f"x {size}" not in name and all(one in self.rows for one in ids)
-        }
-        families = {name: name.replace(f" {size}", "") for name in known}
-        spans: list[tuple[int, int]] = []
-        found: list[str] = []
-        for place in range(len(beside) ** 2):
-            first, last = place % len(beside), len(beside) - place // len(beside)
-            line = re.sub("~ ?", "", " ".join(beside[first:last])).strip()
-            name = next((one for one in (line.replace("#", size), f"{line} {size}") if one in known), "")
-            # A number that follows a family at once is that of another version, `pro` or `large` tells of another size.
-            apart = not re.match(rf"(v )?\d|([#~] )*({_LARGER})\b", " ".join(beside[last:]))
-            if name and apart and not any(begin <= first and last <= end for begin, end in spans):
-                spans.append((first, last))
-                found.append(name)
+        known = {name: ids for name, ids in self._of_structures.items() if re.search(rf"(?<!x) {size}( |$)", name)}
+        family = {name: f" {name.replace(f' {size}', '')} " for name in known}
+        line = f" {' '.join(beside)} "
+        # A number that follows a family at once is that of another version, `pro` or `large` tells of another size.
+        other = rf"(?!(v )?\d|([#~] )*({_LARGER}) )"
+        held = [name for name in known if family[name] in re.sub("[#~] ", "", line)]
+        held = [name for name in held if re.search(family[name].replace(" ", " ([#~] )*") + other, line)]
+        found = [name for name in held if not any(family[name] in family[one] and family[name] != family[one] for one in held)]
         # A family without a version may be each of its versions.
-        bare = [families[name] for name in found if not re.search(r"\d", families[name])]
-        versions = [name for name in known for one in bare if re.match(rf"{one} (v )?\d", families[name])]
-        ids = [*dict.fromkeys(one for name in (*found, *versions) for one in known[name])]
+        bare = [family[name] for name in found if not re.search(r"\d", family[name])]
+        versions = [name for name in known for one in bare if re.match(rf"{one}(v )?\d", family[name])]
+        ids = [*dict.fromkeys(one for name in (*found, *versions) for one in known[name] if one in self.rows)]
         if len(ids) > 1:
             raise _several(written, ids[0], ids)
         if ids:
@@ -262,10 +249,7 @@ class Releases:
         return self.based.get(written)
 
     def _another(self, owner: str, written: str, spelling: str, found: str) -> bool:
-        """Whether a name is another release than the one found: an owner's of a family and a size alone, or of another size.
-
-        `phi2-7b` is no Phi of 2.7B: the size follows a version.
-        """
+        """Whether a name is not the release found: an owner's of a family and size alone, or `phi2-7b`, no Phi of 2.7B."""
         row = self.rows.get(found)
         if row is None:
             return False
