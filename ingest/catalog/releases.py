@@ -54,33 +54,25 @@ _TASKS = r"meta-textgeneration(neuron)?|huggingface-(llm|tc|textgeneration\d?|se
 _SIZES = {"tiny", "mini", "small", "base", "medium", "large", "xl", "xxl", "cased", "uncased"}
 #: Services that offer the releases of others: `groq/llama-3.3-70b-versatile`.
 _SERVING = (
-    r"(azure|fireworks|together)(_ai)?|(gradient|lambda|vertex)_ai|baseten|bedrock|cerebras|crusoe|deepinfra|friendli|groq|"
-    r"(hosted_)?vllm|hyperbolic|nebius|novita|nscale|nvidia_nim|oci|ollama|openrouter|ovhcloud|publicai|replicate|sagemaker|"
-    r"sambanova|scaleway|wandb|watsonx"
+    r"(azure|fireworks|together)(_ai)?|(gradient|lambda|vertex)_ai|baseten|bedrock|cerebras|crusoe|deepinfra|friendli|groq|(hosted_)?vllm|hyperbolic|nebius|novita|nscale|nvidia_nim|oci|ollama|openrouter|"
+    r"ovhcloud|publicai|replicate|sagemaker|sambanova|scaleway|wandb|watsonx"
 )
 #: Owners on the hub whose releases are those of others, converted.
 _CONVERTING = (
-    r"ai-modelscope|bartowski|llm-research|(lmstudio|mlx|onnx)-community|modelscope|mradermacher|openvino|optimum|redhatai|"
-    r"taobao-mnn|thebloke|unsloth|xenova"
+    r"ai-modelscope|bartowski|llm-research|(lmstudio|mlx|onnx)-community|modelscope|mradermacher|"
+    r"openvino|optimum|redhatai|taobao-mnn|thebloke|unsloth|xenova"
 )
 #: The size of a model within a name: 8b, 8x7b, 1.5b, a3b of active parameters, e2b, 270m; `Mistral7B` joins it to a word.
 _SIZE = r"(?:(?<![a-z0-9.])[ae]?|(?<=[a-z]))(?:\d+x)?\d+(?:\.\d+)?[bm](?![a-z0-9])"
 #: Words beside the name of a base that tell of another structure: drafts, heads, towers for images or sound, adapters, layers
 #: left out or added, and languages, for which vocabularies grow.
 _OTHER = (
-    r"from|\w*vit|\w*blip|ruadapt|p?eagle\d*|dflash\d*|dspark|dflare|domino|mtp|assistants?|draft\w*|speculat\w*|medusa|hydra|vispec|frspec|vla?|vlm|"
-    r"vision|visual\w*|audio|omni|speech|tts|voice|asr|ocr|video|image|llava|multimodal|mm|spatiallm|(gen)?rm|reward\w*|orm|"
-    r"prm|classif\w*|embed\w*|rerank\w*|retriev\w*|encoder|ner|regress\w*|score\w*|value|critic|prun\w*|drop|slim\w*|"
-    r"width|depth|minitron|upscal\w*|expan\w*|franken\w*|moe|mamba\d*|linear\w*|ssm|rwkv|hybrid|q?lora|adapters?|peft|"
-    r"delta|vocab\w*|trimmed|condensed|layers?|l|openbuddy|multilingual|japanese|jpn?|ja|chinese|zh|korean|ko(en|r)?|kazakh|"
-    r"turkish|turk?|tr|danish|tamil|arabic|ar|fas|bos|deu|german|mya|bangla|bengali|hindi|indic|thai|th|vi|vietnamese|"
-    r"ukrainian|uk|russian|ru|portuguese|pt|greek|hebrew|he|swallow|cantonese|persian|titulm|sa"
+    r"from|\w*vit|\w*blip|ruadapt|p?eagle\d*|dflash\d*|dspark|dflare|domino|mtp|assistants?|draft\w*|speculat\w*|medusa|hydra|vispec|frspec|vla?|vlm|vision|visual\w*|audio|omni|speech|tts|voice|asr|ocr|video|image|llava|"
+    r"multimodal|mm|spatiallm|(gen)?rm|reward\w*|orm|prm|classif\w*|embed\w*|rerank\w*|retriev\w*|encoder|ner|regress\w*|score\w*|value|critic|prun\w*|drop|slim\w*|width|depth|minitron|upscal\w*|expan\w*|franken\w*|moe|"
+    r"mamba\d*|linear\w*|ssm|rwkv|hybrid|q?lora|adapters?|peft|delta|vocab\w*|trimmed|condensed|layers?|l|openbuddy|multilingual|japanese|jpn?|ja|chinese|zh|korean|ko(en|r)?|kazakh|turkish|turk?|tr|danish|tamil|arabic|ar|"
+    r"fas|bos|deu|german|mya|bangla|bengali|hindi|indic|thai|th|vi|vietnamese|ukrainian|uk|russian|ru|portuguese|pt|greek|hebrew|he|swallow|cantonese|persian|titulm|sa"
 )
 _LARGER = r"plus|pro|max|ultra|large|xl|flash|next|coder next"
-
-
-#: Ids by the words of a name.
-_Index = dict[str, dict[str, None]]
 
 
 class Release(NamedTuple):
@@ -178,8 +170,8 @@ class Releases:
 
     def __init__(self, rows: Mapping[str, Release], others: Mapping[str, str]) -> None:
         self.rows = rows
-        of_rows: _Index = {}
-        of_entries: _Index = {}
+        of_rows: dict[str, dict[str, None]] = {}  # ids by the words of a name, as those of entries
+        of_entries: dict[str, dict[str, None]] = {}
         for row in rows.values():
             # A further name with its owner is that one alone: another owner gives the same name to other sizes.
             for name in row.names:

@@ -115,8 +115,7 @@ def named(written):
 
 def of_itself(written):
     """The release that a name stands for, not one on which it says it is based."""
-    found = named(written)
-    return None if written in CATALOG.releases.based or found not in ROWS else found
+    return found if (found := named(written)) in ROWS and written not in CATALOG.releases.based else None
 
 
 @pytest.mark.parametrize(("written", "found"), table("architecture/based_names.yaml").items())
