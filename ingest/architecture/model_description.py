@@ -17,6 +17,7 @@ from ingest.files import read_json_object
 from ingest.units import parse
 
 _STORED = "the name says {word}: weights are counted at 16 bits; give the release's own folder, or --precision"
+_BASED = "{name} is read as {known}, on which it says it is based; its own config.json may differ, as by a larger vocabulary"
 _SIXTEEN = ("bf16", "fp16", "f16", "dynamic", "static", "unsloth")  # words that tell nothing about narrower weights
 
 #: Files of weights by their suffix.
@@ -63,7 +64,9 @@ def _named(name: str, catalog: Catalog, strict: bool = False) -> Architecture:
     row = catalog.releases.rows.get(known or "")
     if known is not None and (known in ids or (row is not None and row.model_type)):
         made, word = of_id(known, catalog, strict), stored_as(name)
-        return replace(made, notes=(*made.notes, _STORED.format(word=word))) if word and word not in _SIXTEEN else made
+        notes = [_BASED.format(name=brief(name), known=known)] if name in catalog.releases.based else []
+        notes += [_STORED.format(word=word)] if word and word not in _SIXTEEN else []
+        return replace(made, notes=(*made.notes, *notes)) if notes else made
     if {wanted, known} & {*catalog.ids("models"), *aliases}:
         raise IngestError(f"the structure of {name} is unknown; supply its config.json{nearest(wanted, ids)}")
     if device := catalog.device(name, "models"):

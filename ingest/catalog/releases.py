@@ -20,7 +20,7 @@ MOST_LETTERS = 200  # of a name; a hub allows 96 on each side of its slash
 MOST_SHOWN = 6  # names that a refusal lists, fewer where a line of a terminal is too short, but three
 #: Words for how the weights are stored: they change no structure.
 _STORED = (
-    r"awq|gptq(-[2-8]b-\d+g)?|autoround|gguf\d?|ggml|mlc|q[0-8]f(16|32)(-[01])?|f16|f32|1k|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|"
+    r"awq|llamafile|gptq(-[2-8]b-\d+g)?|autoround|gguf\d?|ggml|mlc|q[0-8]f(16|32)(-[01])?|f16|f32|1k|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|"
     r"nvfp4(-v\d)?|mxfp[48]|int4|int8|[2-8]-?bits?|w[48]a(16|8|4)|w4afp8|w-[a-z0-9]+-a-[a-z0-9]+|g128|ct|paddle|diffusers|"
     r"oq[2-8](\.\d)?e?|\d(\.\d+)?bpw|bpw\d(\.\d+)?|mnn|rkllm|rknn|qnn|coreml|litert(-lm)?|tflite|torchao|quanto|vptq|executorch|pte|efficientqat|w\d+g\d+|bitblas|(fp|int)\d+mix|h[68]|exl4|hqq|dwq\d?|sym|asym|kv|unquantized|ov|npu\d?|nvfp4a16|"
     r"gs\d+|g\d+|dq\d(plus)?(-k-m)?|qat|dynamic|static|per-?tensor|sharded|optiq|ud|mixed|unsloth|imatrix|marlin|quantized|onnx|cloud|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
@@ -28,7 +28,7 @@ _STORED = (
 #: Words for what a release was tuned or converted for, and for its first version: they change no structure either. Base
 #: releases are named one by one: many a vocabulary grew with the tuning.
 _TUNED = (
-    r"instruct|chat|it|hf|latest|preview|pretrained|sft|dpo|rlvr[12]?|huihui|abliterated|heretic|uncensored|obliterated|block|linearized|"
+    r"instruct|chat|it|hf|latest|preview|pretrained|sft|dpo|rlvr[12]?|(?<=\db-)text|huihui|abliterated|heretic|uncensored|obliterated|block|linearized|"
     r"dequantized|(data-|weight-)?seed\d+|v0[.-]1|v1([.-]0)?|\d{1,3}k|2048|4096|8192|16384|32768|65536|131072|((no|non)-)?think(ing)?(-disabled)?|reasoning|mpo"
 )
 #: Months, years and days in names: 2407, 2501, 0528, 20250210, 2025-02-10, june-2024.
@@ -38,13 +38,13 @@ _DATED = (
 )
 _MAKERS = (
     "meta-llama(?=-(meta-)?llama)|meta|meta-llama|nvidia|google|microsoft|mistralai|mistral|qwen|ibm|hf|databricks-meta|databricks|system.ai|snowflake|alibaba|"
-    "openai|deepseek|moonshot|moonshotai|minimax|zai|cohere|"
+    "openai|deepseek|moonshot|moonshotai|minimax|zai-org|zai|coherelabs|cohere|c4ai|"
     "xiaomi|tencent|arcee|baidu|bytedance|ai21"
 )
 #: Ends of names of services: after the size of a model, and of any name. `turbo` alone may be a model of its own.
 _SERVED, _OFFERED = (
     r"turbo|fast|lora|long|basic|instant|versatile|lite|reference|specdec",
-    (r"fast|highspeed|ultrafast|spot|us|eu|maas|v?\d+:\d+|priority|free|exacto|tput|tee|variant\d"),
+    r"fast|highspeed|ultrafast|spot|us|eu|maas|v?\d+:\d+|priority|free|flex|exacto|tput|tee|variant\d|fc|cpu|l4|l40s?|t4|a10g?|gh200|[ah]100(-[48]0g?b?)?",
 )
 #: In brackets after the name of a model, how long it reasoned.
 _EFFORT = r"((no|non|low|medium|high|x?high|max)[ -]?)?(reasoning|thinking|effort)?"
@@ -53,21 +53,26 @@ _TASKS = r"meta-textgeneration(neuron)?|huggingface-(llm|tc|textgeneration\d?|se
 #: Words beside the name of a family that make no release of it: whoever trains one of that size may call it so.
 _SIZES = {"tiny", "mini", "small", "base", "medium", "large", "xl", "xxl", "cased", "uncased"}
 #: Services that offer the releases of others: `groq/llama-3.3-70b-versatile`.
-_SERVING = {
-    "azure", "azure_ai", "baseten", "bedrock", "cerebras", "crusoe", "deepinfra", "fireworks", "fireworks_ai", "friendli",
-    "gradient_ai", "groq", "hosted_vllm", "hyperbolic", "lambda_ai", "nebius", "novita", "nscale", "nvidia_nim", "oci",
-    "ollama", "openrouter", "ovhcloud", "publicai", "replicate", "sagemaker", "sambanova", "scaleway", "together",
-    "together_ai", "vertex_ai", "vllm", "wandb", "watsonx",
-}  # fmt: skip
+_SERVING = (
+    r"(azure|fireworks|together)(_ai)?|(gradient|lambda|vertex)_ai|baseten|bedrock|cerebras|crusoe|deepinfra|friendli|groq|(hosted_)?vllm|hyperbolic|nebius|novita|nscale|nvidia_nim|oci|ollama|openrouter|"
+    r"ovhcloud|publicai|replicate|sagemaker|sambanova|scaleway|wandb|watsonx"
+)
 #: Owners on the hub whose releases are those of others, converted.
-_CONVERTING = {
-    "ai-modelscope", "bartowski", "llm-research", "lmstudio-community", "mlx-community", "modelscope", "mradermacher",
-    "onnx-community", "openvino", "optimum", "redhatai", "taobao-mnn", "thebloke", "unsloth", "xenova",
-}  # fmt: skip
-
-
-#: Ids by the words of a name.
-_Index = dict[str, dict[str, None]]
+_CONVERTING = (
+    r"ai-modelscope|bartowski|llm-research|(lmstudio|mlx|onnx)-community|modelscope|mradermacher|"
+    r"openvino|optimum|redhatai|taobao-mnn|thebloke|unsloth|xenova"
+)
+#: The size of a model within a name: 8b, 8x7b, 1.5b, a3b of active parameters, e2b, 270m; `Mistral7B` joins it to a word.
+_SIZE = r"(?:(?<![a-z0-9.])[ae]?|(?<=[a-z]))(?:\d+x)?\d+(?:\.\d+)?[bm](?![a-z0-9])"
+#: Words beside the name of a base that tell of another structure: drafts, heads, towers for images or sound, adapters, layers
+#: left out or added, and languages, for which vocabularies grow.
+_OTHER = (
+    r"from|\w*vit|\w*blip|ruadapt|p?eagle\d*|dflash\d*|dspark|dflare|domino|mtp|assistants?|draft\w*|speculat\w*|medusa|hydra|vispec|frspec|vla?|vlm|vision|visual\w*|audio|omni|speech|tts|voice|asr|ocr|video|image|llava|"
+    r"multimodal|mm|spatiallm|(gen)?rm|reward\w*|orm|prm|classif\w*|embed\w*|rerank\w*|retriev\w*|encoder|ner|regress\w*|score\w*|value|critic|prun\w*|drop|slim\w*|width|depth|minitron|upscal\w*|expan\w*|franken\w*|moe|"
+    r"mamba\d*|linear\w*|ssm|rwkv|hybrid|q?lora|adapters?|peft|delta|vocab\w*|trimmed|condensed|layers?|l|openbuddy|multilingual|japanese|jpn?|ja|chinese|zh|korean|ko(en|r)?|kazakh|turkish|turk?|tr|danish|tamil|arabic|ar|"
+    r"fas|bos|deu|german|mya|bangla|bengali|hindi|indic|thai|th|vi|vietnamese|ukrainian|uk|russian|ru|portuguese|pt|greek|hebrew|he|swallow|cantonese|persian|titulm|sa"
+)
+_LARGER = r"plus|pro|max|ultra|large|xl|flash|next|coder next"
 
 
 class Release(NamedTuple):
@@ -126,7 +131,8 @@ def spellings(name: str) -> Iterator[str]:
     makers = _MAKERS if not owner or stored_as(whole) or re.match(rf"({_MAKERS})\b", owner) else "-"
     whole = re.sub(rf"\s*\(({_EFFORT})\)$", "", whole)
     whole = re.sub(rf"^({_TASKS})-|(?<=\db)-f$|\.(\w+_)?in1k(_\d+)*$", "", whole)
-    whole = re.sub(r"^(fw-|cc-|coding-|(us|us-gov|eu|apac|global|jp|au|in|ca)\.)", "", whole)  # services, and their regions
+    # Services, and their regions.
+    whole = re.sub(r"^(fw-|cc-|coding-|faster-(?=whisper|distil)|(us|us-gov|eu|apac|global|jp|au|in|ca)\.)", "", whole)
     offered = re.sub(rf"([-:]({_OFFERED}))+$", "", whole)
     whole, offered = (re.sub(r"[\s_:]+|[.](?=i?q\d|b?f(16|32)|gguf|w\da\d)", "-", one) for one in (whole, offered))
     shorter, seen = [whole], [words(whole)]
@@ -164,8 +170,8 @@ class Releases:
 
     def __init__(self, rows: Mapping[str, Release], others: Mapping[str, str]) -> None:
         self.rows = rows
-        of_rows: _Index = {}
-        of_entries: _Index = {}
+        of_rows: dict[str, dict[str, None]] = {}  # ids by the words of a name, as those of entries
+        of_entries: dict[str, dict[str, None]] = {}
         for row in rows.values():
             # A further name with its owner is that one alone: another owner gives the same name to other sizes.
             for name in row.names:
@@ -173,17 +179,19 @@ class Releases:
         for name, entry in others.items():
             of_entries.setdefault(words(name), {})[entry] = None
         self._of_structures, self._of_models = {**of_entries, **of_rows}, {**of_rows, **of_entries}
+        #: names met that say only on which release they are based
+        self.based: dict[str, str] = {}
 
     def named(self, written: str, *, structure: bool = False) -> str | None:
-        """The id of the entry that a written name stands for; None where none does.
+        """The id of the entry that a written name stands for, or on which it says it is based; None where neither is known.
 
         Raises UsageError: a name that stands for several.
         """
         if not 0 < len(written) <= MOST_LETTERS:
             return None
         index = self._of_structures if structure else self._of_models
-        *_, owner, served = f"//{written}".split("/")
-        if owner.lower() in _SERVING:
+        asked, (*_, owner, served) = written, f"//{written}".split("/")
+        if re.fullmatch(_SERVING, owner.lower()):
             # What Ollama serves without a tag is its default one.
             written, owner = served if ":" in served or owner.lower() != "ollama" else f"{served}:latest", ""
         for spelling in (f"{part}{one}" for one in spellings(written) for part in (f"{words(owner)} ", "")):
@@ -194,18 +202,54 @@ class Releases:
                 raise _several(written, spelling, found)
             if found:
                 one = next(iter(exact or found))
-                return None if self._another(owner.lower(), spelling, one) else one
+                return None if self._another(owner.lower(), written.lower(), spelling, one) else one
         # A name of the hub is whole.
         for spelling in () if "/" in written else spellings(written):
             longer = {one for name, ids in index.items() if name.startswith(f"{spelling} ") for one in ids}
             if len(longer) > 1:
                 raise _several(written, spelling, longer)
-        return None
+        return self._base_of(asked)
 
-    def _another(self, owner: str, spelling: str, found: str) -> bool:
-        """Whether an owner's name of a family and a size alone is another release than the one found."""
+    def _base_of(self, written: str) -> str | None:
+        """The structure on which a name says it is based, by family, version and size: `Hermes-3-Llama-3.1-8B`; else None.
+
+        Raises UsageError: a name that holds several, or a family of several versions without its version.
+        """
+        whole = re.sub(r"[_\s:]", "-", written.lower().rpartition("/")[2][:MOST_LETTERS])
+        plain = re.sub(rf"-({_STORED}|{_TUNED}|base)(?=-|$)", "-~", whole)
+        sizes = [*dict.fromkeys(re.findall(_SIZE, plain))]
+        size = words(" ".join([one for one in sizes if one.endswith("b")] or sizes))
+        beside = re.findall(r"[a-z]+|[0-9]+|[#~]", re.sub(rf"({_SIZE}[-.]*)+", " # ", plain))
+        if not size or re.search(rf"(\+|\b({_LARGER}))$", whole) or any(re.fullmatch(_OTHER, one) for one in beside):
+            return None
+        known = {name: ids for name, ids in self._of_structures.items() if re.search(rf"(?<!x) {size}( |$)", name)}
+        family = {name: f" {name.replace(f' {size}', '')} " for name in known}
+        line = f" {' '.join(beside)} "
+        # A number that follows a family at once is that of another version, `pro` or `large` tells of another size.
+        other = rf"(?!(v )?\d|([#~] )*({_LARGER}) )"
+        held = [name for name in known if family[name] in re.sub("[#~] ", "", line)]
+        held = [name for name in held if re.search(family[name].replace(" ", " ([#~] )*") + other, line)]
+        found = [name for name in held if not any(family[name] in family[one] and family[name] != family[one] for one in held)]
+        # A family without a version may be each of its versions.
+        bare = [family[name] for name in found if not re.search(r"\d", family[name])]
+        versions = [name for name in known for one in bare if re.match(rf"{one}(v )?\d", family[name])]
+        ids = [*dict.fromkeys(one for name in (*found, *versions) for one in known[name] if one in self.rows)]
+        if len(ids) > 1:
+            raise _several(written, ids[0], ids)
+        if ids:
+            self.based[written] = ids[0]
+        return self.based.get(written)
+
+    def _another(self, owner: str, written: str, spelling: str, found: str) -> bool:
+        """Whether a name is not the release found: an owner's of a family and size alone, or `phi2-7b`, no Phi of 2.7B."""
         row = self.rows.get(found)
-        if not owner or row is None or owner in _CONVERTING or any(name.lower().startswith(f"{owner}/") for name in row.names):
+        if row is None:
+            return False
+        size = re.search(r"[a-z]\d+[-_ ](\d+[bm])(?![a-z0-9])", written)
+        alike = [name.lower() for name in row.names if size and words(name.rpartition("/")[2]) == spelling]
+        if size and alike and all(f".{size[1]}" in name for name in alike):
+            return True
+        if not owner or re.fullmatch(_CONVERTING, owner) or any(name.lower().startswith(f"{owner}/") for name in row.names):
             return False
         beside = [word for word in spelling.split(" ") if word not in words(row.model_type).split(" ")]
         return bool(beside) and all(word in _SIZES for word in beside)

@@ -101,8 +101,10 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
         level = _with_slower(level, rates, gpu, precision, job.protocol, size)
     if size is not None and usual.faster:
         level = _with_faster(level, size, usual.faster, ladder)
-    if is_numbers(job.model):
-        # What numbers leave open decides bytes and FLOPs of a token.
+    # Ids, aliases and files load no table of names.
+    known = own is None or catalog.canonical("models", str(job.model)) == own.id or str(job.model).endswith((".json", ".yaml"))
+    if is_numbers(job.model) or (not known and job.model in catalog.releases.based):
+        # What numbers leave open decides bytes and FLOPs of a token, as do layers that a name does not tell.
         notes = model_structure(str(job.model), catalog).notes
         level = level._replace(warnings=(*level.warnings, *notes))
     return RateBasis(job, model, gpu, node, guidance, rates, precision, level, ladder, common, by_user(job.settings))
