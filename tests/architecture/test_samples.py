@@ -76,7 +76,12 @@ def test_hours_memory_and_checkpoint_are_the_same_by_id_and_by_config(name, conf
     place = config_file(RELEASED[name]) if name in RELEASED else shipped_folder() / "architectures" / f"{name}.yaml"
     if name in TEXTS:
         entry, made = CATALOG.get(Model, name), model_of(str(place), CATALOG)
-        assert (made.sample, made.family) == ("one token", entry.family)
+        assert (made.sample, made.family, made.tokens_per_sample) == (entry.sample, entry.family, entry.tokens_per_sample)
+    asked = {"gpu": "h100", "nodes": 1, "basis": "peak", "precision": "bf16", "bytes_per_token": 4}
+    rates = [ingest.bw(model=model, **asked) for model in (name, str(place))]
+    own, stored = (one.results["ingest_bandwidth_per_job"].value for one in rates)
+    assert own == pytest.approx(stored, rel=0.02)
+    assert rates[0].model.sample == rates[1].model.sample
     for length in (2048, 8192):
         try:
             stored = _sized(name, length)
