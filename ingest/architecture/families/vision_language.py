@@ -88,10 +88,9 @@ def text_width(text: ModelConfig) -> int:
     return text.integer("hidden_size") if default is None else int(default)
 
 
-def _two_products(config: ModelConfig, width: int, text: int, bias: bool) -> Iterator[TableRow]:
+def _two_products(config: ModelConfig, width: int, text: int, bias: bool, layers: int = 1) -> Iterator[Weight]:
     """The projection of LLaVA, over the states of one layer of the encoder, or of several side by side."""
     stated = config.get("vision_feature_layer")[1]
-    layers = 1
     if isinstance(stated, list):
         layers = len(config.integers("vision_feature_layer") or ())
     elif stated is not None:
@@ -122,11 +121,11 @@ _USUAL_TOWER = {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_laye
                 "patch_size": 14}  # fmt: skip
 
 
-def _named_tower(config: ModelConfig, default: str) -> tuple[int, list[TableRow]]:
+def _named_tower(config: ModelConfig, default: str, image: int = 336) -> tuple[int, list[TableRow]]:
     """The encoder that `vision_config` names."""
     vision = config.table_or_defaults("vision_config")
     if config.get("vision_config")[1] is None:
-        usual = {**_USUAL_TOWER, "image_size": 1540 if default == "pixtral" else 336}
+        usual = {**_USUAL_TOWER, "image_size": 1540 if default == "pixtral" else image}
         vision.data = usual
         vision.defaults.update({f"{vision.prefix}{key}": value for key, value in usual.items()})
     vision.ignore("vision_use_head")
@@ -136,14 +135,15 @@ def _named_tower(config: ModelConfig, default: str) -> tuple[int, list[TableRow]
     return _TOWERS[kind](vision)
 
 
-@family("mistral3", "ministral3", "mistral_large4")
+@family("mistral3", "ministral3", "mistral_large4", "lighton_ocr")
 def mistral3(config: ModelConfig) -> Iterator[TableRow]:
-    """Mistral Small 3.1 to Large 4: Pixtral; a projection of a norm, a merger of patches and two matrices."""
-    if "text_config" not in config.data and config.data["model_type"] == "ministral3":
+    """Mistral Small 3.1 to Large 4, LightOnOCR: Pixtral; a projection of a norm, a merger of patches and two matrices."""
+    kind = str(config.data["model_type"])
+    if "text_config" not in config.data and kind == "ministral3":
         yield from families()["ministral3_text"](config)
         return
-    large = config.data["model_type"] == "mistral_large4"
-    text = yield from text_part(config, "mistral_large4_text" if large else "mistral", not large, sized=True)
+    usual = {"mistral_large4": "mistral_large4_text", "lighton_ocr": "qwen3"}.get(kind, "mistral")
+    text = yield from text_part(config, usual, kind != "mistral_large4", sized=True)
     width, tower = _named_tower(config, "pixtral")
     tower += norm("projector.norm", width)
     tower += linear("projector.merge", width, width * config.integer("spatial_merge_size", 2) ** 2)
@@ -151,16 +151,23 @@ def mistral3(config: ModelConfig) -> Iterator[TableRow]:
     yield from aside([*tower, *_two_products(config, width, text_width(text), bias)])
 
 
-@family("llava", "llava_next")
+@family("llava", "llava_next", "llava_next_video", "video_llava", "vipllava")
 def llava(config: ModelConfig) -> Iterator[TableRow]:
-    """Liu et al. 2023: CLIP, projected by two matrices; a learned end of line in LLaVA-NeXT."""
-    config.ignore("vocab_size")
-    first = config.data["model_type"] == "llava"
-    text = yield from text_part(config, "llama", False, either=first)
-    width, tower = _named_tower(config, "clip_vision_model")
+    """Liu et al. 2023: CLIP, projected by two matrices; a learned end of line in LLaVA-NeXT.
+
+    Video-LLaVA has a second encoder for clips; ViP-LLaVA a norm over the states of five layers.
+    """
+    config.ignore("vocab_size", "video_seq_length")
+    kind = str(config.data["model_type"])
+    text = yield from text_part(config, "llama", False, either=kind == "llava")
+    width, tower = _named_tower(config, "clip_vision_model", 224 if kind == "video_llava" else 336)
     wide, bias = text_width(text), config.flag("multimodal_projector_bias", True)
-    newline = [] if first else [Weight("newline", (wide,), "vision")]
-    yield from aside([*tower, *_two_products(config, width, wide, bias), *newline])
+    layers = 5 if kind == "vipllava" else 1
+    joint = [*_two_products(config, width, wide, bias, layers)]
+    if kind == "vipllava":
+        joint += norm("projector.norm", joint[0].shape[-1], True)
+    newline = [Weight("newline", (wide,), "vision")] if kind.startswith("llava_next") else []
+    yield from aside([*times(1 + (kind == "video_llava"), tower), *joint, *newline])
 
 
 @family("composite")
@@ -412,17 +419,25 @@ def exaone4_5(config: ModelConfig) -> Iterator[TableRow]:
     yield from aside([*times(layers, mixer), *(row for row in tower if row.name not in named)])
 
 
-@family("cohere2_vision")
+@family("cohere2_vision", "aya_vision")
 def cohere2_vision(config: ModelConfig) -> Iterator[TableRow]:
-    """Command A Vision: SigLIP, a pixel shuffle and a gated pair of matrices; the class always ties the head."""
+    """Command A Vision: SigLIP, a pixel shuffle and a gated pair of matrices; the class always ties the head.
+
+    Aya Vision: a norm before the pair.
+    """
+    aya = config.data["model_type"] == "aya_vision"
     text = yield from text_part(config, "cohere2", True)
-    vision = config.table_or_defaults("vision_config")
+    vision, out = config.table("vision_config") if aya else config.table_or_defaults("vision_config"), text_width(text)
     if not vision.data:
         vision.data = {"hidden_size": 1152, "num_hidden_layers": 27, "num_attention_heads": 12, "image_size": 512}
     width, tower = siglip_tower(vision)
-    wide = config.integer("alignment_intermediate_size", 36864)
-    tower += linear("projector.1", wide, width * config.integer("downsample_factor", 2) ** 2, True)
-    yield from aside([*tower, *linear("projector.2", text_width(text), wide // 2, True)])
+    wide, joint = (
+        config.integer("alignment_intermediate_size", out if aya else 36864),
+        width * config.integer("downsample_factor", 2) ** 2,
+    )
+    config.ignore(*(["max_splits_per_img", "vision_feature_layer"] if aya else []))
+    tower += [*norm("projector.norm", joint, True, aya), *linear("projector.1", wide, joint, True)]
+    yield from aside([*tower, *linear("projector.2", out, wide // 2, True)])
 
 
 _MINICPMV_TEXTS = {
