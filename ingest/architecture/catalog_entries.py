@@ -71,12 +71,10 @@ def model_of(source: str, catalog: Catalog, sequence_length: float | None = None
     made, length = architecture.describe(source, catalog), sequence_length or USUAL_SEQUENCE
     if made.model_type in _SEEN:
         return _seen_or_heard(made, Path(source), sequence_length)
-    if (entry := _entry_of(made, catalog)) is not None:
+    if source.endswith((".json", ".yaml", ".yml")) and (entry := _entry_of(made, catalog)) is not None:
         # Its samples, their FLOPs and bytes; a data set is that of a run, and not of a structure.
-        own = at_length(entry, sequence_length, catalog)
-        missing = {**own.missing, "dataset_samples": _NO_DATASET}
-        renamed = {"id": made.id, "name": made.id, "path": Path(source), "structure": made.id, "dataset_samples": None}
-        return Model(**{**vars(own), **renamed, "missing": missing})
+        own = vars(at_length(entry, sequence_length, catalog)) | {"id": made.id, "name": made.id, "structure": made.id}
+        return Model(**{**own, "path": Path(source), "dataset_samples": None, "missing": {**entry.missing, **_NO_DATASET}})
     rows, note = f"rows of {made.id}", _NOTE.format(length=length)
     text, family = bool(made.vocabulary) or made.basis != "family", _class_of(made)
     why = made.missing.get("multiply_adds_per_token") or ("" if text else _UNSEEN)
@@ -107,7 +105,7 @@ def model_of(source: str, catalog: Catalog, sequence_length: float | None = None
         encodings=encodings,
         missing={
             "sample_bytes": seen if towers else f"its structure states no bytes of {sample}",
-            "dataset_samples": _NO_DATASET,
+            **_NO_DATASET,
             **({"flops_per_sample": why} if why else {}),
         },
     )
@@ -116,19 +114,15 @@ def model_of(source: str, catalog: Catalog, sequence_length: float | None = None
 def _entry_of(made: Architecture, catalog: Catalog) -> Model | None:
     """The catalog entry of a model of text that has these weights and attends alike; None where it is not in the catalog."""
 
-    def by_structure() -> dict[object, str]:
-        names = {*catalog.ids(Model.kind)} & {*catalog.ids(Structure.kind), *catalog.releases.rows}
-        entries = [
-            entry for entry in (catalog.get(Model, name) for name in sorted(names)) if entry.tokens_per_sample is not None
-        ]
-        known = [(entry, architecture.describe(entry.id, catalog)) for entry in entries]
-        return {(one.weights, one.attentions): entry.id for entry, one in known if _is_counted(entry, one)}
+    def by_structure() -> dict[object, Model]:
+        names = sorted({*catalog.ids(Model.kind)} & {*catalog.ids(Structure.kind), *catalog.releases.rows})
+        pairs = ((catalog.get(Model, name), architecture.describe(name, catalog)) for name in names)
+        return {(one.weights, one.attentions): entry for entry, one in pairs if _is_counted(entry, one)}
 
-    name = catalog.once(("entries by structure",), by_structure).get((made.weights, made.attentions))
-    return catalog.get(Model, name) if name is not None else None
+    return catalog.once("entries by structure", by_structure).get((made.weights, made.attentions))
 
 
-_NO_DATASET = "its structure states no data set"
+_NO_DATASET = {"dataset_samples": "its structure states no data set"}
 #: Why no FLOPs are counted for a sample of weights that take neither tokens nor images of a known size.
 _UNSEEN = "its weights do not say how many patches or frames a sample has"
 
@@ -171,7 +165,7 @@ def _seen_or_heard(made: Architecture, path: Path, sequence_length: float | None
         structure=made.id,
         missing={
             "sample_bytes": f"its structure states no bytes of one {unit}",
-            "dataset_samples": _NO_DATASET,
+            **_NO_DATASET,
         },
     )
 
@@ -221,11 +215,9 @@ def at_length(model: Model, sequence_length: float | None, catalog: Catalog, giv
         name: Encoding(**{**vars(one), **{size: _times(getattr(one, size), grown) for size in SIZES}})
         for name, one in model.encodings.items()
     }
-    sample = model.sample
-    for digits in (".0f", ",.0f"):
-        sample = sample.replace(format(own.value, digits), format(sequence_length, digits))
+    length = f"{own.value:.0f}", f"{sequence_length:.0f}"
     changed = {
-        "sample": sample,
+        "sample": model.sample.replace(*length).replace(f"{own.value:,.0f}", f"{sequence_length:,.0f}"),
         "flops_per_sample": None
         if "flops_per_sample" in given
         else _flops_at(model, own.value, sequence_length, tokens, catalog),
@@ -242,8 +234,8 @@ def _is_counted(model: Model, made: Architecture) -> bool:
     work, tokens = model.flops_per_sample, model.tokens_per_sample
     if work is None or tokens is None:
         return False
-    own = model.sequence_length or tokens
-    return abs(work.value / tokens.value / float(made.flops_per_token(own.value)) - 1) <= SAME_FLOPS
+    each = float(made.flops_per_token((model.sequence_length or tokens).value))
+    return abs(work.value / tokens.value / each - 1) <= SAME_FLOPS
 
 
 def _flops_at(model: Model, own: float, length: float, tokens: float, catalog: Catalog) -> Value:

@@ -50,11 +50,9 @@ def rows_if(name: str, default: bool, rows: Rows) -> Rows:
     return lambda s: rows(s) if s.config.flag(name, default) else ()
 
 
-def slide(width: int = 0, every: int | tuple[str, int] = 1, first: bool = False) -> Window:
+def slide(width: int = 0, every: int | tuple[str, int] = 1) -> Window:
     """Return the rule of a sliding window: its default width, and which layers have full attention (see `sliding`)."""
-    return lambda config, layers: sliding(
-        config, layers, width, every if isinstance(every, int) else config.integer(*every), first
-    )
+    return lambda config, layers: sliding(config, layers, width, every if isinstance(every, int) else config.integer(*every))
 
 
 def listed_dense(config: ModelConfig, layers: int, default: int) -> int:
@@ -291,8 +289,8 @@ register(
             6144, 24576, 32, 48, 256000, bias=ATTENTION_BIAS, gated=False, mlp_bias=MLP_BIAS, norm_bias=True,
             ignore=("norm_bias",)),
     Decoder("cwm", "Code World Model: LLaMA with three layers of four within a window, the first of them without.",
-            6144, 21504, 64, 48, 128256, kv_heads=8, head_width=128, mlp_bias=MLP_BIAS, window=slide(8192, 4, first=True),
-            ignore=("attention_bias",)),
+            6144, 21504, 64, 48, 128256, kv_heads=8, head_width=128, mlp_bias=MLP_BIAS, ignore=("attention_bias",),
+            window=lambda config, layers: sliding(config, layers, 8192, 4, first=True)),
     Decoder("hunyuan_v1_dense", "Hunyuan dense: LLaMA with norms on the heads of Q and K.",
             4096, 11008, 32, 32, 290943, bias=ATTENTION_BIAS, qk_norm="heads",
             ignore=("attention_head_dim", "use_qk_norm", "mlp_bias", "norm_type")),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, dense_first
 from ingest.architecture.families.vision_encoders import SO400M, siglip_tower
-from ingest.architecture.families.vision_language import gated_merger, text_part, text_width
+from ingest.architecture.families.vision_language import text_part, text_width
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import (
     DecoderSizes,
@@ -15,14 +15,12 @@ from ingest.architecture.layers import (
     embedding,
     encoder_attention,
     encoder_layer,
-    even_width,
     gated_mlp,
     head,
     linear,
     norm,
     plain_mlp,
     sizes,
-    tower_sizes,
 )
 from ingest.architecture.registry import class_suffix, families, family, register
 from ingest.architecture.weight_table import HOW, TableRow, Weight, aside, relabelled, times
@@ -122,26 +120,6 @@ def hunyuan_vl(config: ModelConfig) -> Iterator[TableRow]:
         Weight("newline", (4 * hidden,), "vision"),
         Weight("marks", (wide,), "vision", 3, 3),
         *norm("final_norm", wide),
-    ])  # fmt: skip
-
-
-@family("glm_ocr")
-def glm_ocr(config: ModelConfig) -> Iterator[TableRow]:
-    """GLM-OCR: the encoder of GLM-4.1V with biases and norms on the heads, without learned places."""
-    yield from text_part(config, "glm_ocr_text", False)
-    vision = config.table_or_defaults("vision_config")
-    names = ("hidden_size", "intermediate_size", "depth", "num_heads")
-    hidden, inner, layers, heads = tower_sizes(vision, 1024, 4096, 24, 16, names)
-    out, merge, patch, time = vision.whole(out_hidden_size=1536, spatial_merge_size=2, patch_size=14, temporal_patch_size=2)
-    bias, width = vision.flag("attention_bias", True), even_width(vision, hidden, heads)
-    channels = vision.integer("in_channels", 3)
-    vision.ignore("image_size")
-    layer = [*encoder_attention(vision, hidden, heads, bias), *gated_mlp(hidden, inner, bias), *norm("norm", hidden, number=2)]
-    yield from aside([
-        *biased("patches", (hidden, channels, time, patch, patch), "vision"),
-        *times(layers, [*layer, *norm("qk_norm", width, number=2)]),
-        *norm("final_norm", hidden),
-        *gated_merger(hidden, out, out * channels, merge),
     ])  # fmt: skip
 
 

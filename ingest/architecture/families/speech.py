@@ -95,15 +95,14 @@ def _whisper_encoder(config: ModelConfig) -> tuple[int, list[TableRow]]:
     ]
 
 
+_HALF = {"hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 28, "num_attention_heads": 16}
 #: Defaults of text parts that are not those of their family.
 _TEXTS = {
     "qwen2_audio": {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 22016},
     "voxtral": {"vocab_size": 131072, "hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 30,
                 "num_key_value_heads": 8, "head_dim": 128},
-    "glmasr": {"vocab_size": 59264, "hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 28,
-               "num_attention_heads": 16, "num_key_value_heads": 4},
-    "qwen3_asr": {"hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 28, "num_attention_heads": 16,
-                  "num_key_value_heads": 8, "head_dim": 128},
+    "glmasr": {**_HALF, "vocab_size": 59264, "num_key_value_heads": 4},
+    "qwen3_asr": {**_HALF, "num_key_value_heads": 8, "head_dim": 128},
 }  # fmt: skip
 
 
@@ -119,20 +118,19 @@ def qwen2_audio(config: ModelConfig) -> Iterator[TableRow]:
     config.complete("text_config", _TEXTS.get(kind, {}))
     if voxtral:
         config.only("tie_word_embeddings", False)
-    text_family = "llama" if kind in ("voxtral", "glmasr") else "qwen2"
-    text = yield from text_part(config, text_family, kind == "glmasr", never_tied=voxtral)
+    text = yield from text_part(
+        config, "llama" if kind in ("voxtral", "glmasr") else "qwen2", kind == "glmasr", never_tied=voxtral
+    )
     audio = config.table_or_defaults("audio_config")
     audio.ignore(*([] if voxtral else ["model_type"]))
     inner, tower = _whisper_encoder(audio)
     width, wide = audio.integer("d_model|hidden_size", 1280), text_width(text)
     if kind == "qwen2_audio":
         tower += linear("projector", wide, width, True)
-    elif text_family == "llama":
-        tower = tower if voxtral else [*without(tower, "position_embedding")]
-        tower += products("projector", inner, wide if voxtral else 2 * wide, wide, bias=not voxtral)
     else:
-        tower += products("projector", width, wide, wide, bias=config.flag("projector_bias", True))
-    yield from aside(tower)
+        widths = {"voxtral": (inner, wide), "glmasr": (inner, 2 * wide)}.get(kind, (width, wide))
+        tower += products("projector", *widths, wide, bias=config.flag("projector_bias", not voxtral))
+    yield from aside(without(tower, "position_embedding") if kind == "glmasr" else tower)
 
 
 @family("qwen3_asr")
@@ -159,10 +157,10 @@ def _heard(config: ModelConfig) -> Iterator[TableRow]:
     yield from linear("projector", out, config.integer("d_model|hidden_size", 1280), True)
 
 
-def _heard_in_planes(config: ModelConfig, sizes: tuple[int, int, int, int] = (1280, 5120, 32, 20)) -> Iterator[TableRow]:
+def _heard_in_planes(config: ModelConfig, usual: tuple[int, int, int, int] = (1280, 5120, 32, 20)) -> Iterator[TableRow]:
     """Qwen3-Omni's encoder of sound: three convolutions over time and frequency, Whisper's layers, two products."""
     names = ("d_model|hidden_size", "encoder_ffn_dim", "encoder_layers", "encoder_attention_heads")
-    hidden, inner, layers, heads = tower_sizes(config, *sizes, names)
+    hidden, inner, layers, heads = tower_sizes(config, *usual, names)
     planes, bands = config.whole(downsample_hidden_size=480, num_mel_bins=128)
     config.ignore("n_window", "n_window_infer", "conv_chunksize", "max_source_positions", "num_hidden_layers")
     yield from biased("conv1", (planes, 1, 3, 3), "audio", 1)

@@ -121,11 +121,19 @@ _USUAL_TOWER = {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_laye
                 "patch_size": 14}  # fmt: skip
 
 
-def _named_tower(config: ModelConfig, default: str, image: int = 336) -> tuple[int, list[TableRow]]:
+#: What differs of it.
+_OWN_TOWERS = {
+    "llava_onevision": {**SO400M, "num_hidden_layers": 26, "image_size": 384, "vision_use_head": False},
+    "video_llava": {"image_size": 224},
+}
+
+
+def _named_tower(config: ModelConfig, default: str) -> tuple[int, list[TableRow]]:
     """The encoder that `vision_config` names."""
     vision = config.table_or_defaults("vision_config")
     if config.get("vision_config")[1] is None:
-        usual = {**_USUAL_TOWER, "image_size": 1540 if default == "pixtral" else image}
+        own = _OWN_TOWERS.get(str(config.data["model_type"]), {})
+        usual = {**_USUAL_TOWER, "image_size": 1540 if default == "pixtral" else 336, **own}
         vision.data = usual
         vision.defaults.update({f"{vision.prefix}{key}": value for key, value in usual.items()})
     vision.ignore("vision_use_head")
@@ -151,22 +159,22 @@ def mistral3(config: ModelConfig) -> Iterator[TableRow]:
     yield from aside([*tower, *_two_products(config, width, text_width(text), bias)])
 
 
-@family("llava", "llava_next", "llava_next_video", "video_llava", "vipllava")
+@family("llava", "llava_next", "llava_next_video", "llava_onevision", "video_llava", "vipllava")
 def llava(config: ModelConfig) -> Iterator[TableRow]:
-    """Liu et al. 2023: CLIP, projected by two matrices; a learned end of line in LLaVA-NeXT.
+    """Liu et al. 2023: CLIP, projected by two matrices; a learned end of line from LLaVA-NeXT on.
 
-    Video-LLaVA has a second encoder for clips; ViP-LLaVA a norm over the states of five layers.
+    OneVision: SigLIP without its last layer and pooling; Video-LLaVA: a second encoder for clips; ViP-LLaVA: a norm over the
+    states of five layers.
     """
-    config.ignore("vocab_size", "video_seq_length")
+    config.ignore("vocab_size", "video_seq_length", "vision_aspect_ratio")
     kind = str(config.data["model_type"])
-    text = yield from text_part(config, "llama", False, either=kind == "llava")
-    width, tower = _named_tower(config, "clip_vision_model", 224 if kind == "video_llava" else 336)
+    seen, vip = kind == "llava_onevision", kind == "vipllava"
+    text = yield from text_part(config, "qwen2" if seen else "llama", False, either=kind == "llava")
+    width, tower = _named_tower(config, "siglip_vision_model" if seen else "clip_vision_model")
     wide, bias = text_width(text), config.flag("multimodal_projector_bias", True)
-    layers = 5 if kind == "vipllava" else 1
-    joint = [*_two_products(config, width, wide, bias, layers)]
-    if kind == "vipllava":
-        joint += norm("projector.norm", joint[0].shape[-1], True)
-    newline = [Weight("newline", (wide,), "vision")] if kind.startswith("llava_next") else []
+    joint = [*_two_products(config, width, wide, bias, 5 if vip else 1)]
+    joint += norm("projector.norm", joint[0].shape[-1], True, vip)
+    newline = [Weight("newline", (wide,), "vision")] if kind.startswith("llava_") else []
     yield from aside([*times(1 + (kind == "video_llava"), tower), *joint, *newline])
 
 
@@ -338,22 +346,37 @@ def internvl(config: ModelConfig) -> Iterator[TableRow]:
     yield from aside([*rows, *norm("projector.norm", joint, True), *products("projector", joint, wide, wide)])
 
 
-@family("glm4v", "glm4v_moe", "glm46v")
+@family("glm4v", "glm4v_moe", "glm46v", "glm_ocr")
 def glm4v(config: ModelConfig) -> Iterator[TableRow]:
-    """GLM-4.1V, GLM-4.5V and GLM-4.6V: gated networks, patches merged by a convolution, and a gated merger."""
-    yield from text_part(config, "glm4v_moe_text" if config.data["model_type"] == "glm4v_moe" else "glm4v_text", False)
+    """GLM-4.1V, GLM-4.5V and GLM-4.6V: gated networks, patches merged by a convolution, and a gated merger.
+
+    GLM-OCR: biases and norms on the heads, without learned places.
+    """
+    kind = str(config.data["model_type"])
+    ocr = kind == "glm_ocr"
+    yield from text_part(config, f"{kind}_text" if kind in ("glm4v_moe", "glm_ocr") else "glm4v_text", False)
     vision = config.table_or_defaults("vision_config")
-    hidden, layers = vision.whole(hidden_size=1536, depth=24)
-    heads, out, inner, merge = vision.whole(num_heads=12, out_hidden_size=4096, intermediate_size=13696, spatial_merge_size=2)
-    patch, image = vision.integer("patch_size", 14), vision.repeated("image_size", 336)
+    usual, names = (
+        (1024, 4096, 24, 16) if ocr else (1536, 13696, 24, 12),
+        ("hidden_size", "intermediate_size", "depth", "num_heads"),
+    )
+    hidden, inner, layers, heads = tower_sizes(vision, *usual, names)
+    out, merge = vision.whole(out_hidden_size=1536 if ocr else 4096, spatial_merge_size=2)
+    patch, image, bias = (
+        vision.integer("patch_size", 14),
+        vision.repeated("image_size", 336),
+        vision.flag("attention_bias", ocr),
+    )
     time, channels = vision.whole(temporal_patch_size=2, in_channels=3)
-    mixer = encoder_attention(vision, hidden, heads, vision.flag("attention_bias", False), False)
+    mixer = encoder_attention(vision, hidden, heads, bias, ocr and bias)
+    network = gated_mlp(hidden, inner if ocr else out, ocr and bias)
+    rows = [*mixer, *network, *norm("norm", hidden, number=2), *norm("qk_norm", hidden // heads, number=2 * ocr)]
     yield from aside([
         *biased("patches", (hidden, channels, time, patch, patch), "vision"),
-        Weight("places", ((image // patch) ** 2, hidden), "vision"),
-        *times(layers, [*mixer, *gated_mlp(hidden, out), *norm("norm", hidden, number=2)]),
-        *norm("outer_norm", hidden, number=2),
-        *gated_merger(hidden, out, inner, merge),
+        *([] if ocr else [Weight("places", ((image // patch) ** 2, hidden), "vision")]),
+        *times(layers, rows),
+        *norm("outer_norm", hidden, number=1 if ocr else 2),
+        *gated_merger(hidden, out, out * channels if ocr else inner, merge),
     ])  # fmt: skip
 
 
@@ -389,20 +412,6 @@ def lfm2_vl(config: ModelConfig) -> Iterator[TableRow]:
     bias = config.flag("projector_bias", True)
     normed = norm("projector.norm", joint, True) if config.flag("projector_use_layernorm", True) else ()
     yield from aside([*tower, *normed, *products("projector", joint, wide, text_width(text), bias=bias)])
-
-
-@family("llava_onevision")
-def llava_onevision(config: ModelConfig) -> Iterator[TableRow]:
-    """LLaVA-OneVision: SigLIP without its last layer and pooling, two matrices and a learned end of line."""
-    config.ignore("vision_aspect_ratio")
-    text = yield from text_part(config, "qwen2", False)
-    vision = config.table_or_defaults("vision_config")
-    if not vision.data:
-        vision.data = {**SO400M, "num_hidden_layers": 26, "image_size": 384, "patch_size": 14, "vision_use_head": False}
-    width, tower = siglip_tower(vision)
-    wide = text_width(text)
-    joint = _two_products(config, width, wide, config.flag("multimodal_projector_bias", True))
-    yield from aside([*tower, *joint, Weight("newline", (wide,), "vision")])
 
 
 @family("exaone4_5")
