@@ -112,12 +112,13 @@ def model_of(source: str, catalog: Catalog, sequence_length: float | None = None
 
 
 def _entry_of(made: Architecture, catalog: Catalog) -> Model | None:
-    """The catalog entry of a model of text that has these weights and attends alike; None where it is not in the catalog."""
+    """The entry of a language model by sequences that has these weights and attends alike; None where none has."""
 
     def by_structure() -> dict[object, Model]:
-        names = sorted({*catalog.ids(Model.kind)} & {*catalog.ids(Structure.kind), *catalog.releases.rows})
-        pairs = ((catalog.get(Model, name), architecture.describe(name, catalog)) for name in names)
-        return {(one.weights, one.attentions): entry for entry, one in pairs if _is_counted(entry, one)}
+        entries = [catalog.get(Model, name) for name in catalog.ids(Model.kind) if name in catalog.ids(Structure.kind)]
+        read = [one for one in entries if one.family == "llm" and one.sample_unit == "sequence"]
+        own = [architecture.describe(one.id, catalog) for one in read]
+        return {(rows.weights, rows.attentions): one for rows, one in zip(own, read, strict=True)}
 
     return catalog.once("entries by structure", by_structure).get((made.weights, made.attentions))
 
@@ -229,22 +230,15 @@ def at_length(model: Model, sequence_length: float | None, catalog: Catalog, giv
     return Model(**{**vars(model), **changed})
 
 
-def _is_counted(model: Model, made: Architecture) -> bool:
-    """Whether the FLOPs of an entry are those of its weights: without padding or adapters."""
-    work, tokens = model.flops_per_sample, model.tokens_per_sample
-    if work is None or tokens is None:
-        return False
-    each = float(made.flops_per_token((model.sequence_length or tokens).value))
-    return abs(work.value / tokens.value / each - 1) <= SAME_FLOPS
-
-
 def _flops_at(model: Model, own: float, length: float, tokens: float, catalog: Catalog) -> Value:
     """The FLOPs of a sample of so many tokens in sequences of a length.
 
     Raises IngestError: those of the catalog do not follow from the weights.
     """
     made = architecture.describe(model.id, catalog) if model.id in catalog.ids(Structure.kind) else None
-    if made is None or not _is_counted(model, made):
+    both = model.flops_per_sample, model.tokens_per_sample
+    stored = both[0].value / both[1].value if both[0] is not None and both[1] is not None else 0.0
+    if made is None or abs(stored / made.flops_per_token(own) - 1) > SAME_FLOPS:
         # Padding, adapters or a structure that is not described.
         why = f": the FLOPs of {model.id} are known only for sequences of {own:,.0f} tokens"
         raise IngestError(Message(Option("sequence_length"), why, supply=("flops_per_sample",)))

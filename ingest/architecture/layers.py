@@ -315,8 +315,7 @@ def windowed(rows: Iterable[TableRow], short: int, window: int, reach: str = "")
 def sliding(config: ModelConfig, layers: int, default_window: int = 0, every: int = 0, first: bool = False) -> tuple[int, int]:
     """Return how many layers have a sliding window, and its width.
 
-    Where the file lists no types, every n-th layer has full attention, counted from the `first` or to the last of n; 0 for no
-    sliding window, 1 for a window in all layers.
+    Where the file lists no types, every n-th layer has full attention, or the `first` of n; 0 for no window, 1 for all layers.
     """
     kinds = config.texts("layer_types", layers, choices=("full_attention", "sliding_attention", "chunked_attention"))
     stated = "sliding_window" in config.data

@@ -194,9 +194,8 @@ class Interrupted(NamedTuple):
 def usual_failures(gpus: float, entries: Iterable[Failures]) -> tuple[list[Failures], dict[str, Input]]:
     """Return the published interruptions of jobs next to a size, and the failure rate of a node that follows from them.
 
-    A larger job is interrupted more often: where published rates fall with the size, the better known figure stands, and the
-    other adds to the range alone. Between two sizes interrupts grow as a power of the GPUs; beyond the last they grow with the
-    nodes.
+    A larger job is interrupted more often: where published rates fall with the size, the better known figure stands, the other
+    adds to the range. Between two sizes interrupts grow as a power of the GPUs; beyond the last they grow with the nodes.
     """
     found = [Interrupted.of(one.gpus, one) for one in entries if one.counts == INTERRUPTIONS and one.gpus is not None]
     found.sort(key=lambda point: (point.gpus.value, point.entry.id))

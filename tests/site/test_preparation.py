@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from conftest import exact
 
 import ingest
 from ingest.errors import IngestError
@@ -25,10 +26,6 @@ def described(job, **more):
 
 def planned(job, **more):
     return ingest.plan(described(job, **more), samples=0)
-
-
-def exact(plan, name):
-    return float(plan.steps[name].value)
 
 
 def test_a_preparation_by_its_data_its_pipeline_and_what_is_stated():

@@ -5,7 +5,7 @@ import math
 import random
 
 import pytest
-from conftest import example_plan
+from conftest import example_plan, planned
 
 import ingest
 from ingest.engine.registry import solve
@@ -23,10 +23,6 @@ def site(datasets=None, storage=None, test=None, node="dgx-h100", **jobs):
         "jobs": {name: {"cluster": "main", "nodes": 10, **job} for name, job in jobs.items()},
         **{name: part for name, part in parts.items() if part},
     }
-
-
-def planned(data):
-    return ingest.plan(data, samples=0)
 
 
 def conditions(data, line="R-READ-03"):

@@ -2,10 +2,10 @@
 
 import numpy
 import pytest
+from conftest import exact, planned
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import ingest
 from ingest.engine.messages import rule_of
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
@@ -19,14 +19,6 @@ def site(node="dgx-h100", count=64, **jobs):
         "clusters": {"main": {"node": node, "count": count}},
         "jobs": {name: {"cluster": "main", "nodes": 8, **job} for name, job in jobs.items()},
     }
-
-
-def planned(data):
-    return ingest.plan(data, samples=0)
-
-
-def exact(plan, name):
-    return float(plan.steps[name].value)
 
 
 LLAMA = {"model": "llama3-70b", "nodes": 64, "checkpoint": {"mode": "async", "keep": 3}}

@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
-from conftest import example_plan, table
+from conftest import exact, example_plan, table
 
 import ingest
 from ingest.engine.registry import solve
@@ -37,10 +37,6 @@ def described(offload=None, serving=None, **site):
 
 def planned(offload=None, serving=None, **site):
     return ingest.plan(described(offload, serving, **site), samples=0)
-
-
-def exact(plan, name):
-    return float(plan.steps[name].value)
 
 
 def results(**options):

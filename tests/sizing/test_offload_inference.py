@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from conftest import offloaded as results
 
 import ingest
 from ingest.engine.messages import rule_of
@@ -14,10 +15,6 @@ ROUND = {"nvme_read_bandwidth_per_node": 40e9, "nvme_write_bandwidth_per_node": 
          "streaming_efficiency": 0.8, "host_link_bandwidth_per_gpu": 80e9, "host_uplink_bandwidth_per_node": 512e9,
          "host_link_delivery": 0.5, "achieved_flops_per_gpu": 400e12, "memory_bandwidth_per_gpu": 4e12}  # fmt: skip
 LLAMA = {"model": "llama3-70b", "inference": True, "gpu": "h200", "gpus": 1, "batch": 96}
-
-
-def results(**options):
-    return {name: item.value for name, item in ingest.offload(**options).results.items()}
 
 
 def test_seventy_billion_weights_from_drives():

@@ -6,6 +6,7 @@ import random
 from collections import OrderedDict
 
 import pytest
+from conftest import offloaded as results
 
 import ingest
 from ingest.errors import IngestError
@@ -15,10 +16,6 @@ from ingest.sizing.offload_serving import block_tokens, hits, stack_distances
 PER_TOKEN = 80 * 2 * 8 * 128 * 2
 SESSIONS = {"model": "llama3-70b", "inference": True, "users": 1000, "turns": 8, "prompt": 1000, "generate": 500,
             "turn_time": 30, "gpu": "h100", "gpus": 32}  # fmt: skip
-
-
-def results(**options):
-    return {name: item.value for name, item in ingest.offload(**options).results.items()}
 
 
 def test_users_turns_and_context_give_capacity_and_rates():

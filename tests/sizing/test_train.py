@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 from conftest import table
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import ingest
@@ -115,19 +115,15 @@ def test_a_run_keeps_its_batch_as_its_gpus_grow(seed):
         assert last.low <= last.value <= last.high
 
 
-@given(st.sampled_from(["llama3-8b", "llama3-70b", "deepseek-v4-flash"]), st.integers(1, 4096), st.integers(1, 4096))
-@settings(max_examples=20)
+@given(st.sampled_from(["llama3-8b", "llama3-70b", "deepseek-v4-flash"]), st.integers(1, 4096), st.integers(1, 2048))
 @example("deepseek-v4-flash", 128, 256)  # published rates fall from 1,024 to 3,135 GPUs
-@example("gpt3-175b", 1200, 1536)  # and from 9,600 to 16,384
 def test_hours_never_fall_as_nodes_are_added(model, nodes, more):
     """A small job copies much of its states from each GPU: where that costs more than the work it saves, half of it may go."""
     run = {"model": model, "gpu": "h100", "tokens": "1T", "efficiency": 0.4, "precision": "bf16", "optimizer": "adamw"}
-    few, many = (ingest.train(**run, gpus=8 * count) for count in (nodes, nodes + more))
-    if "gpu_hours" in few.results and "gpu_hours" in many.results:
-        saved = ingest.checkpoint(model, gpu="h100", gpus=8 * nodes, optimizer="adamw").results
-        copies, repeated = (saved[name].value for name in ("staging_overhead", "lost_work_overhead"))
-        least = few.results["gpu_hours"].value * (1 if copies <= repeated else 1 - copies)
-        assert many.results["gpu_hours"].value >= least * (1 - 1e-9)
+    few, many = (ingest.train(**run, gpus=8 * count).results["gpu_hours"].value for count in (nodes, nodes + more))
+    saved = ingest.checkpoint(model, gpu="h100", gpus=8 * nodes, optimizer="adamw").results
+    copies, repeated = (saved[name].value for name in ("staging_overhead", "lost_work_overhead"))
+    assert many >= few * (1 if copies <= repeated else 1 - copies) * (1 - 1e-9)
 
 
 def test_hours_at_thousands_of_gpus_are_those_of_a_run_and_not_of_a_benchmark():

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import table
+from test_fits import layer
 
 import ingest
 from ingest.catalog.store import Catalog
@@ -38,10 +39,6 @@ def site(tmp_path):
         return path
 
     return write
-
-
-def layer(found, name):
-    return next(judged for judged in found.layers if judged.layer.name == name)
 
 
 def test_every_line_gets_need_have_and_missing(site):

@@ -1,6 +1,7 @@
 """Units on offer: drives of a published size, spares, installations that exist, file systems within their limits."""
 
 import pytest
+from test_fits import one
 
 import ingest
 from ingest.catalog.records import Storage
@@ -11,10 +12,6 @@ from ingest.units import parse
 
 CATALOG = Catalog()
 DOWN = "reads, one failure domain down"
-
-
-def one(**asked):
-    return ingest.fit(**asked).systems[0]
 
 
 def layer(found, name):

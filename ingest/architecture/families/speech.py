@@ -95,56 +95,33 @@ def _whisper_encoder(config: ModelConfig) -> tuple[int, list[TableRow]]:
     ]
 
 
-_HALF = {"hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 28, "num_attention_heads": 16}
-#: Defaults of text parts that are not those of their family.
-_TEXTS = {
-    "qwen2_audio": {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 22016},
-    "voxtral": {"vocab_size": 131072, "hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 30,
-                "num_key_value_heads": 8, "head_dim": 128},
-    "glmasr": {**_HALF, "vocab_size": 59264, "num_key_value_heads": 4},
-    "qwen3_asr": {**_HALF, "num_key_value_heads": 8, "head_dim": 128},
-}  # fmt: skip
+#: Defaults of the text part of Voxtral that are not those of its family.
+_VOXTRAL = {"vocab_size": 131072, "hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 30,
+            "num_key_value_heads": 8, "head_dim": 128}  # fmt: skip
 
 
-@family("qwen2_audio", "voxtral", "glmasr", "audioflamingo3", "musicflamingo")
+@family("qwen2_audio", "voxtral")
 def qwen2_audio(config: ModelConfig) -> Iterator[TableRow]:
-    """Whisper's encoder before a text: one product (Qwen2-Audio), or two, over four frames joined (Voxtral, GLM-ASR) or one.
+    """Qwen2-Audio: the encoder of Whisper and one product into Qwen2. Voxtral: four frames joined, and two products.
 
-    The class of Voxtral never ties the head; GLM-ASR computes the places.
+    The class of Voxtral never ties the head.
     """
     kind = str(config.data["model_type"])
     voxtral = kind == "voxtral"
     config.ignore("hidden_size" if voxtral else "vocab_size")
-    config.complete("text_config", _TEXTS.get(kind, {}))
     if voxtral:
+        config.complete("text_config", _VOXTRAL)
         config.only("tie_word_embeddings", False)
-    text = yield from text_part(
-        config, "llama" if kind in ("voxtral", "glmasr") else "qwen2", kind == "glmasr", never_tied=voxtral
-    )
+    text = yield from text_part(config, "llama" if voxtral else "qwen2", False, never_tied=voxtral)
     audio = config.table_or_defaults("audio_config")
     audio.ignore(*([] if voxtral else ["model_type"]))
     inner, tower = _whisper_encoder(audio)
-    width, wide = audio.integer("d_model|hidden_size", 1280), text_width(text)
-    if kind == "qwen2_audio":
-        tower += linear("projector", wide, width, True)
+    wide = text_width(text)
+    if voxtral:
+        tower += products("projector", inner, wide, wide, bias=False)
     else:
-        widths = {"voxtral": (inner, wide), "glmasr": (inner, 2 * wide)}.get(kind, (width, wide))
-        tower += products("projector", *widths, wide, bias=config.flag("projector_bias", not voxtral))
-    yield from aside(without(tower, "position_embedding") if kind == "glmasr" else tower)
-
-
-@family("qwen3_asr")
-def qwen3_asr(config: ModelConfig) -> Iterator[TableRow]:
-    """Qwen3-ASR: Qwen3-Omni's encoder of sound before Qwen3; the file of the release keeps both in `thinker_config`."""
-    config.ignore("support_languages", "timestamp_token_id", "token_classification_bias")
-    class_suffix(config, "ForConditionalGeneration")
-    thinker = config.table("thinker_config") if "thinker_config" in config.data else config
-    thinker.data = {**thinker.data, "model_type": "qwen3_asr"}
-    thinker.complete("text_config", _TEXTS["qwen3_asr"], model_type="qwen3")
-    yield from text_part(thinker, "qwen3", True)
-    audio = thinker.table_or_defaults("audio_config")
-    audio.ignore("model_type", "max_position_embeddings")
-    yield from aside(_heard_in_planes(audio, (1024, 4096, 24, 16)), "audio")
+        tower += linear("projector", wide, audio.integer("d_model|hidden_size", 1280), True)
+    yield from aside(tower)
 
 
 def _heard(config: ModelConfig) -> Iterator[TableRow]:
@@ -157,10 +134,10 @@ def _heard(config: ModelConfig) -> Iterator[TableRow]:
     yield from linear("projector", out, config.integer("d_model|hidden_size", 1280), True)
 
 
-def _heard_in_planes(config: ModelConfig, usual: tuple[int, int, int, int] = (1280, 5120, 32, 20)) -> Iterator[TableRow]:
+def _heard_in_planes(config: ModelConfig) -> Iterator[TableRow]:
     """Qwen3-Omni's encoder of sound: three convolutions over time and frequency, Whisper's layers, two products."""
     names = ("d_model|hidden_size", "encoder_ffn_dim", "encoder_layers", "encoder_attention_heads")
-    hidden, inner, layers, heads = tower_sizes(config, *usual, names)
+    hidden, inner, layers, heads = tower_sizes(config, 1280, 5120, 32, 20, names)
     planes, bands = config.whole(downsample_hidden_size=480, num_mel_bins=128)
     config.ignore("n_window", "n_window_infer", "conv_chunksize", "max_source_positions", "num_hidden_layers")
     yield from biased("conv1", (planes, 1, 3, 3), "audio", 1)

@@ -194,26 +194,6 @@ def gemma3(config: ModelConfig) -> Iterator[TableRow]:
     yield from aside([*tower, *norm("projector.norm", width), Weight("projector", (width, text_width(text)), "vision")])
 
 
-@family("hy_v4_vl")
-def hy_v4_vl(config: ModelConfig) -> Iterator[TableRow]:
-    """Hunyuan 4: learned places with one for the class, a merger of patches by two convolutions, a learned end of line."""
-    yield from text_part(config, "hy_v4_vl_text", False)
-    vision = config.table_or_defaults("vision_config")
-    hidden, inner, layers, heads = tower_sizes(vision, 1536, 6144, 40, 16)
-    patch, channels, image, out = vision.whole(patch_size=16, num_channels=3, max_image_size=2048, out_hidden_size=6144)
-    merged = hidden * vision.integer("spatial_merge_size", 2) ** 2
-    vision.only("num_key_value_heads", heads)
-    vision.ignore("interpolate_mode")
-    yield from aside([
-        *biased("patches", (hidden, channels, patch, patch), "vision"),
-        Weight("places", ((image // patch) ** 2 + 1, hidden), "vision"),
-        *times(layers, encoder_layer(vision, hidden, inner, heads)),
-        *norm("merger.norm", hidden),
-        *products("merger", merged, merged, out),
-        Weight("newline", (out,), "vision"),
-    ])  # fmt: skip
-
-
 @family("paligemma")
 def paligemma(config: ModelConfig) -> Iterator[TableRow]:
     """PaliGemma: SigLIP, projected by one matrix."""
@@ -348,10 +328,7 @@ def internvl(config: ModelConfig) -> Iterator[TableRow]:
 
 @family("glm4v", "glm4v_moe", "glm46v", "glm_ocr")
 def glm4v(config: ModelConfig) -> Iterator[TableRow]:
-    """GLM-4.1V, GLM-4.5V and GLM-4.6V: gated networks, patches merged by a convolution, and a gated merger.
-
-    GLM-OCR: biases and norms on the heads, without learned places.
-    """
+    """GLM-4.1V to 4.6V: gated networks, a convolution and a gated merger; GLM-OCR: biases, head norms, no learned places."""
     kind = str(config.data["model_type"])
     ocr = kind == "glm_ocr"
     yield from text_part(config, f"{kind}_text" if kind in ("glm4v_moe", "glm_ocr") else "glm4v_text", False)
@@ -428,25 +405,17 @@ def exaone4_5(config: ModelConfig) -> Iterator[TableRow]:
     yield from aside([*times(layers, mixer), *(row for row in tower if row.name not in named)])
 
 
-@family("cohere2_vision", "aya_vision")
+@family("cohere2_vision")
 def cohere2_vision(config: ModelConfig) -> Iterator[TableRow]:
-    """Command A Vision: SigLIP, a pixel shuffle and a gated pair of matrices; the class always ties the head.
-
-    Aya Vision: a norm before the pair.
-    """
-    aya = config.data["model_type"] == "aya_vision"
+    """Command A Vision: SigLIP, a pixel shuffle and a gated pair of matrices; the class always ties the head."""
     text = yield from text_part(config, "cohere2", True)
-    vision, out = config.table("vision_config") if aya else config.table_or_defaults("vision_config"), text_width(text)
+    vision = config.table_or_defaults("vision_config")
     if not vision.data:
         vision.data = {"hidden_size": 1152, "num_hidden_layers": 27, "num_attention_heads": 12, "image_size": 512}
     width, tower = siglip_tower(vision)
-    wide, joint = (
-        config.integer("alignment_intermediate_size", out if aya else 36864),
-        width * config.integer("downsample_factor", 2) ** 2,
-    )
-    config.ignore(*(["max_splits_per_img", "vision_feature_layer"] if aya else []))
-    tower += [*norm("projector.norm", joint, True, aya), *linear("projector.1", wide, joint, True)]
-    yield from aside([*tower, *linear("projector.2", out, wide // 2, True)])
+    wide = config.integer("alignment_intermediate_size", 36864)
+    tower += linear("projector.1", wide, width * config.integer("downsample_factor", 2) ** 2, True)
+    yield from aside([*tower, *linear("projector.2", text_width(text), wide // 2, True)])
 
 
 _MINICPMV_TEXTS = {
