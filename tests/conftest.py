@@ -298,6 +298,18 @@ def first(few, cases):
     return [*cases[:few], *(pytest.param(*case, marks=pytest.mark.slow) for case in rest)]
 
 
+def planned(data):
+    return ingest.plan(data, samples=0)
+
+
+def exact(plan, name):
+    return float(plan.steps[name].value)
+
+
+def offloaded(**options):
+    return {name: item.value for name, item in ingest.offload(**options).results.items()}
+
+
 def table(name):
     """A table of cases that is kept as YAML beside its tests."""
     return table_beside(__file__, name)

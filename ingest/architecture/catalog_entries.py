@@ -71,6 +71,10 @@ def model_of(source: str, catalog: Catalog, sequence_length: float | None = None
     made, length = architecture.describe(source, catalog), sequence_length or USUAL_SEQUENCE
     if made.model_type in _SEEN:
         return _seen_or_heard(made, Path(source), sequence_length)
+    if source.endswith((".json", ".yaml", ".yml")) and (entry := _entry_of(made, catalog)) is not None:
+        # Its samples, their FLOPs and bytes; a data set is that of a run, and not of a structure.
+        own = vars(at_length(entry, sequence_length, catalog)) | {"id": made.id, "name": made.id, "structure": made.id}
+        return Model(**{**own, "path": Path(source), "dataset_samples": None, "missing": {**entry.missing, **_NO_DATASET}})
     rows, note = f"rows of {made.id}", _NOTE.format(length=length)
     text, family = bool(made.vocabulary) or made.basis != "family", _class_of(made)
     why = made.missing.get("multiply_adds_per_token") or ("" if text else _UNSEEN)
@@ -101,12 +105,25 @@ def model_of(source: str, catalog: Catalog, sequence_length: float | None = None
         encodings=encodings,
         missing={
             "sample_bytes": seen if towers else f"its structure states no bytes of {sample}",
-            "dataset_samples": "its structure states no data set",
+            **_NO_DATASET,
             **({"flops_per_sample": why} if why else {}),
         },
     )
 
 
+def _entry_of(made: Architecture, catalog: Catalog) -> Model | None:
+    """The entry of a language model by sequences that has these weights and attends alike; None where none has."""
+
+    def by_structure() -> dict[object, Model]:
+        entries = [catalog.get(Model, name) for name in catalog.ids(Model.kind) if name in catalog.ids(Structure.kind)]
+        read = [one for one in entries if one.family == "llm" and one.sample_unit == "sequence"]
+        own = [architecture.describe(one.id, catalog) for one in read]
+        return {(rows.weights, rows.attentions): one for rows, one in zip(own, read, strict=True)}
+
+    return catalog.once("entries by structure", by_structure).get((made.weights, made.attentions))
+
+
+_NO_DATASET = {"dataset_samples": "its structure states no data set"}
 #: Why no FLOPs are counted for a sample of weights that take neither tokens nor images of a known size.
 _UNSEEN = "its weights do not say how many patches or frames a sample has"
 
@@ -149,7 +166,7 @@ def _seen_or_heard(made: Architecture, path: Path, sequence_length: float | None
         structure=made.id,
         missing={
             "sample_bytes": f"its structure states no bytes of one {unit}",
-            "dataset_samples": "its structure states no data set",
+            **_NO_DATASET,
         },
     )
 
@@ -199,7 +216,9 @@ def at_length(model: Model, sequence_length: float | None, catalog: Catalog, giv
         name: Encoding(**{**vars(one), **{size: _times(getattr(one, size), grown) for size in SIZES}})
         for name, one in model.encodings.items()
     }
+    length = f"{own.value:.0f}", f"{sequence_length:.0f}"
     changed = {
+        "sample": model.sample.replace(*length).replace(f"{own.value:,.0f}", f"{sequence_length:,.0f}"),
         "flops_per_sample": None
         if "flops_per_sample" in given
         else _flops_at(model, own.value, sequence_length, tokens, catalog),

@@ -312,10 +312,10 @@ def windowed(rows: Iterable[TableRow], short: int, window: int, reach: str = "")
             yield row
 
 
-def sliding(config: ModelConfig, layers: int, default_window: int = 0, every: int = 0) -> tuple[int, int]:
+def sliding(config: ModelConfig, layers: int, default_window: int = 0, every: int = 0, first: bool = False) -> tuple[int, int]:
     """Return how many layers have a sliding window, and its width.
 
-    Where the file lists no types, every n-th layer has full attention; 0 for no sliding window, 1 for a window in all layers.
+    Where the file lists no types, every n-th layer has full attention, or the `first` of n; 0 for no window, 1 for all layers.
     """
     kinds = config.texts("layer_types", layers, choices=("full_attention", "sliding_attention", "chunked_attention"))
     stated = "sliding_window" in config.data
@@ -324,4 +324,4 @@ def sliding(config: ModelConfig, layers: int, default_window: int = 0, every: in
         return sum(kind != "full_attention" for kind in kinds), window
     if every == 0:
         return 0, 0
-    return layers if every == 1 else layers - layers // every, window
+    return layers if every == 1 else layers - (layers + (every - 1) * first) // every, window

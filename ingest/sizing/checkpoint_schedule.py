@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect
 from collections.abc import Container, Iterable, Mapping
 from functools import lru_cache
@@ -195,25 +194,26 @@ class Interrupted(NamedTuple):
 def usual_failures(gpus: float, entries: Iterable[Failures]) -> tuple[list[Failures], dict[str, Input]]:
     """Return the published interruptions of jobs next to a size, and the failure rate of a node that follows from them.
 
-    A larger job is not interrupted less often: where published rates fall with the size, the better known figure stands, and
-    the other is held to it. Between two sizes interrupts grow as a power of the GPUs; beyond the last they grow with the nodes.
+    A larger job is interrupted more often: where published rates fall with the size, the better known figure stands, the other
+    adds to the range. Between two sizes interrupts grow as a power of the GPUs; beyond the last they grow with the nodes.
     """
     found = [Interrupted.of(one.gpus, one) for one in entries if one.counts == INTERRUPTIONS and one.gpus is not None]
-    points = sorted(found, key=lambda point: (point.gpus.value, point.entry.id))
-    held: dict[int, float] = {}
-    for at in sorted(range(len(points)), key=lambda at: (GRADES.index(points[at].grade), at)):
-        least = max((rate for one, rate in held.items() if one < at), default=0.0)
-        held[at] = max(least, min(points[at].rate, *(rate for one, rate in held.items() if one > at), math.inf))
-    after = bisect([point.gpus.value for point in points], gpus)
+    found.sort(key=lambda point: (point.gpus.value, point.entry.id))
+    points: list[Interrupted] = []
+    for point in sorted(found, key=lambda point: GRADES.index(point.grade)):
+        if all((point.gpus.value - one.gpus.value) * (point.rate - one.rate) > 0 for one in points):
+            points.append(point)
+    points.sort(key=lambda point: point.gpus.value)
+    after, near = (bisect([point.gpus.value for point in sizes], gpus) for sizes in (points, found))
     at = max(after - 1, 0)
     # Clusters of one size differ as much as those of the next sizes: what is not known of this one is drawn.
-    beside = points[max(at - 2, 0) : at + 3]
-    if after in (0, len(points)) or (points[at].gpus.value == gpus and held[at] == points[at].rate):
+    beside = found[max(near - 3, 0) : max(near, 1) + 2]
+    if after in (0, len(points)) or points[at].gpus.value == gpus:
         return [points[at].entry], failure_rate(points[at].entry, beside)
-    pair, few, many = points[at : at + 2], held[at], held[at + 1]
+    pair = points[at : at + 2]
     counted = from_catalog(pair[0].entry.gpus_per_node)
-    known = {"gpus": gpus, "smaller_job_gpus": pair[0].gpus.value, "smaller_job_interrupt_rate": few,
-             "larger_job_gpus": pair[1].gpus.value, "larger_job_interrupt_rate": many,
+    known = {"gpus": gpus, "smaller_job_gpus": pair[0].gpus.value, "smaller_job_interrupt_rate": pair[0].rate,
+             "larger_job_gpus": pair[1].gpus.value, "larger_job_interrupt_rate": pair[1].rate,
              "gpus_per_counted_node": counted.value}  # fmt: skip
     each = float(solve("failures_between_sizes", known))
     ends = [each, *(end for point in beside for end in point.ends)]

@@ -221,6 +221,16 @@ def test_caches_grow_with_the_tokens_in_all_layers_without_a_true_window(describ
         assert 1024 * grows <= long - short <= short, name
 
 
+def test_caches_are_those_of_the_class_after_three_lengths(described):
+    """Between two tokens, a class keeps one token fewer of a full window: the next one takes its place."""
+    for case in COUNTED:
+        for tokens, counted in zip((128, 1024, 8192), case.get("held", ()), strict=False):
+            made = described(case["config"])
+            full = (row for row in made.attentions if 0 < row.window <= tokens and row.reach != CHOSEN)
+            kept = held(made, tokens) - sum(row.cached * row.layers for row in full)
+            assert kept == pytest.approx(counted), (kind(case["config"]), tokens)
+
+
 @pytest.mark.parametrize(
     ("tokens", "growth", "total"),
     [(8000, 48 * 4096, 48 * 4096 * 8000), (100_000, 12 * 4096, 4096 * (12 * 100_000 + 36 * 8192))],

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from test_site_totals import exact
+from conftest import exact
 
 import ingest
 from ingest.errors import IngestError

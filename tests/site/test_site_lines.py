@@ -3,7 +3,7 @@
 import copy
 
 import pytest
-from conftest import example_plan
+from conftest import example_plan, planned
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,10 +20,6 @@ def site(**jobs):
         "clusters": {"main": {"node": "dgx-h100", "count": 100}},
         "jobs": {name: {"cluster": "main", "nodes": 10, **job} for name, job in jobs.items()},
     }
-
-
-def planned(data):
-    return ingest.plan(data, samples=0)
 
 
 SLOW = {"samples_per_second": 100, "sample_bytes": 1_000_000}

@@ -5,8 +5,7 @@ import math
 import random
 
 import pytest
-from conftest import example_plan
-from test_site_lines import planned
+from conftest import example_plan, planned
 
 import ingest
 from ingest.engine.registry import solve

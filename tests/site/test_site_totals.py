@@ -2,9 +2,9 @@
 
 import numpy
 import pytest
+from conftest import exact, planned
 from hypothesis import example, given
 from hypothesis import strategies as st
-from test_site_lines import planned
 
 from ingest.engine.messages import rule_of
 from ingest.engine.registry import solve
@@ -19,10 +19,6 @@ def site(node="dgx-h100", count=64, **jobs):
         "clusters": {"main": {"node": node, "count": count}},
         "jobs": {name: {"cluster": "main", "nodes": 8, **job} for name, job in jobs.items()},
     }
-
-
-def exact(plan, name):
-    return float(plan.steps[name].value)
 
 
 LLAMA = {"model": "llama3-70b", "nodes": 64, "checkpoint": {"mode": "async", "keep": 3}}

@@ -5,8 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
-from conftest import example_plan, table
-from test_site_totals import exact
+from conftest import exact, example_plan, table
 
 import ingest
 from ingest.engine.registry import solve

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from conftest import offloaded as results
 
 import ingest
 from ingest.engine.solver import Quantities
@@ -16,10 +17,6 @@ TRILLION = {"layers": 128, "hidden_size": 25_600, "attention_heads": 256, "memor
             "host_link_delivery": 1, "host_optimizer_rate_per_node": 4e9, "achieved_flops_per_gpu": 50e12}  # fmt: skip
 ON_DRIVES = {"parameters": "nvme", "gradients": "nvme", "optimizer_states": "nvme", "activations": "cpu"}
 PARAMETERS = 12 * 128 * 25_600**2
-
-
-def results(**options):
-    return {name: item.value for name, item in ingest.offload(**options).results.items()}
 
 
 def test_a_trillion_parameters_on_the_drives_of_one_node():

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from test_offload import results
+from conftest import offloaded as results
 
 import ingest
 from ingest.engine.messages import rule_of

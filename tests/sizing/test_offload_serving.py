@@ -6,7 +6,7 @@ import random
 from collections import OrderedDict
 
 import pytest
-from test_offload import results
+from conftest import offloaded as results
 
 import ingest
 from ingest.errors import IngestError

@@ -6,6 +6,8 @@ from itertools import pairwise
 
 import pytest
 from conftest import table
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import ingest
 from ingest.catalog.yaml_reader import read_yaml
@@ -111,6 +113,17 @@ def test_a_run_keeps_its_batch_as_its_gpus_grow(seed):
         assert last.value / large <= first.value / small * (1 + 1e-9)
         assert hours(large, run_batch_tokens=4e9).value <= last.value * (1 + 1e-9)
         assert last.low <= last.value <= last.high
+
+
+@given(st.sampled_from(["llama3-8b", "llama3-70b", "deepseek-v4-flash"]), st.integers(1, 4096), st.integers(1, 2048))
+@example("deepseek-v4-flash", 128, 256)  # published rates fall from 1,024 to 3,135 GPUs
+def test_hours_never_fall_as_nodes_are_added(model, nodes, more):
+    """A small job copies much of its states from each GPU: where that costs more than the work it saves, half of it may go."""
+    run = {"model": model, "gpu": "h100", "tokens": "1T", "efficiency": 0.4, "precision": "bf16", "optimizer": "adamw"}
+    few, many = (ingest.train(**run, gpus=8 * count).results["gpu_hours"].value for count in (nodes, nodes + more))
+    saved = ingest.checkpoint(model, gpu="h100", gpus=8 * nodes, optimizer="adamw").results
+    copies, repeated = (saved[name].value for name in ("staging_overhead", "lost_work_overhead"))
+    assert many >= few * (1 if copies <= repeated else 1 - copies) * (1 - 1e-9)
 
 
 def test_hours_at_thousands_of_gpus_are_those_of_a_run_and_not_of_a_benchmark():

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, dense_first
 from ingest.architecture.families.vision_encoders import SO400M, siglip_tower
-from ingest.architecture.families.vision_language import gated_merger, text_part, text_width
+from ingest.architecture.families.vision_language import text_part, text_width
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import (
     DecoderSizes,
@@ -15,12 +15,12 @@ from ingest.architecture.layers import (
     embedding,
     encoder_attention,
     encoder_layer,
-    even_width,
     gated_mlp,
     head,
     linear,
     norm,
     plain_mlp,
+    products,
     sizes,
     tower_sizes,
 )
@@ -98,50 +98,39 @@ def fuyu(config: ModelConfig) -> Iterator[TableRow]:
     yield from aside(linear("patches", config.integer("hidden_size", 4096), patch * patch * channels, True))
 
 
-@family("hunyuan_vl")
+@family("hunyuan_vl", "hy_v4_vl")
 def hunyuan_vl(config: ModelConfig) -> Iterator[TableRow]:
-    """HunyuanOCR: places that are learned and interpolated; two convolutions and a matrix merge the patches."""
-    config.ignore("im_start_id", "im_end_id", "im_newline_id")
-    text = yield from text_part(config, "hunyuan_vl_text", True)
-    vision, wide = config.table_or_defaults("vision_config"), text_width(text)
-    hidden, inner = vision.whole(hidden_size=1152, intermediate_size=4304)
-    heads, layers = vision.whole(num_attention_heads=16, num_hidden_layers=27)
-    patch, merge, image, out = vision.whole(patch_size=16, spatial_merge_size=2, max_image_size=2048, text_hidden_size=3072)
-    if out != wide:
-        raise vision.refuse("text_hidden_size", out, f"the width of the text, {wide:,}")
+    """HunyuanOCR: learned, interpolated places; two convolutions and a matrix merge the patches. Hunyuan 4: no matrix."""
+    ocr = config.data["model_type"] == "hunyuan_vl"
+    config.ignore(*(["im_start_id", "im_end_id", "im_newline_id"] if ocr else []))
+    text = yield from text_part(config, "hunyuan_vl_text" if ocr else "hy_v4_vl_text", ocr)
+    vision = config.table_or_defaults("vision_config")
+    hidden, inner, layers, heads = tower_sizes(vision, *((1152, 4304, 27, 16) if ocr else (1536, 6144, 40, 16)))
+    patch, merge, image = vision.whole(patch_size=16, spatial_merge_size=2, max_image_size=2048)
     vision.only("num_key_value_heads", heads)
-    vision.ignore("out_hidden_size", "img_max_token_num", "min_image_size", "max_vit_seq_len", "temporal_patch_size")
+    out = vision.integer("text_hidden_size", 3072) if ocr else vision.integer("out_hidden_size", 6144)
+    if ocr:
+        if out != (width := text_width(text)):
+            raise vision.refuse("text_hidden_size", out, f"the width of the text, {width:,}")
+        vision.ignore("out_hidden_size", "img_max_token_num", "min_image_size", "max_vit_seq_len", "temporal_patch_size")
+        merger: list[TableRow] = [
+            *biased("merger.1", (2 * hidden, hidden, merge, merge), "vision"),
+            *linear("merger.2", 4 * hidden, 2 * hidden, True),
+            *linear("merger.3", out, 4 * hidden, True),
+            Weight("newline", (4 * hidden,), "vision"),
+            Weight("marks", (out,), "vision", 3, 3),
+            *norm("final_norm", out),
+        ]
+    else:
+        vision.ignore("interpolate_mode")
+        wide = hidden * merge**2
+        merger = [*products("merger", wide, wide, out), Weight("newline", (out,), "vision")]
     yield from aside([
         *biased("patches", (hidden, vision.integer("num_channels", 3), patch, patch), "vision"),
         Weight("places", ((image // patch) ** 2 + 1, hidden), "vision"),
         *times(layers, encoder_layer(vision, hidden, inner, heads)),
         *norm("merger.norm", hidden),
-        *biased("merger.1", (2 * hidden, hidden, merge, merge), "vision"),
-        *linear("merger.2", 4 * hidden, 2 * hidden, True),
-        *linear("merger.3", wide, 4 * hidden, True),
-        Weight("newline", (4 * hidden,), "vision"),
-        Weight("marks", (wide,), "vision", 3, 3),
-        *norm("final_norm", wide),
-    ])  # fmt: skip
-
-
-@family("glm_ocr")
-def glm_ocr(config: ModelConfig) -> Iterator[TableRow]:
-    """GLM-OCR: the encoder of GLM-4.1V with biases and norms on the heads, without learned places."""
-    yield from text_part(config, "glm_ocr_text", False)
-    vision = config.table_or_defaults("vision_config")
-    names = ("hidden_size", "intermediate_size", "depth", "num_heads")
-    hidden, inner, layers, heads = tower_sizes(vision, 1024, 4096, 24, 16, names)
-    out, merge, patch, time = vision.whole(out_hidden_size=1536, spatial_merge_size=2, patch_size=14, temporal_patch_size=2)
-    bias, width = vision.flag("attention_bias", True), even_width(vision, hidden, heads)
-    channels = vision.integer("in_channels", 3)
-    vision.ignore("image_size")
-    layer = [*encoder_attention(vision, hidden, heads, bias), *gated_mlp(hidden, inner, bias), *norm("norm", hidden, number=2)]
-    yield from aside([
-        *biased("patches", (hidden, channels, time, patch, patch), "vision"),
-        *times(layers, [*layer, *norm("qk_norm", width, number=2)]),
-        *norm("final_norm", hidden),
-        *gated_merger(hidden, out, out * channels, merge),
+        *merger,
     ])  # fmt: skip
 
 

@@ -350,7 +350,9 @@ def mimo_v2_flash(config: ModelConfig) -> Iterator[TableRow]:
     if sparse != [int(layer > 0) for layer in range(layers)]:
         raise config.refuse("moe_layer_freq", sparse, "experts in all layers but the first")
     config.fixed(n_shared_experts=0, add_full_attention_sink_bias=False, add_swa_attention_sink_bias=True)
-    window = config.integer("sliding_window", 128)
+    # The size counts the tokens before the query, and stands before the window.
+    window, before = config.integer("sliding_window", 129), config.integer("sliding_window_size", 0, low=0)
+    window = before + 1 if before else window
     rows: list[TableRow] = []
     for prefix, number, sinks, reach in (
         ("", kinds.count(0), "add_full_attention_sink_bias", 0), ("swa_", kinds.count(1), "add_swa_attention_sink_bias", window)

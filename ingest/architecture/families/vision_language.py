@@ -88,10 +88,9 @@ def text_width(text: ModelConfig) -> int:
     return text.integer("hidden_size") if default is None else int(default)
 
 
-def _two_products(config: ModelConfig, width: int, text: int, bias: bool) -> Iterator[TableRow]:
+def _two_products(config: ModelConfig, width: int, text: int, bias: bool, layers: int = 1) -> Iterator[Weight]:
     """The projection of LLaVA, over the states of one layer of the encoder, or of several side by side."""
     stated = config.get("vision_feature_layer")[1]
-    layers = 1
     if isinstance(stated, list):
         layers = len(config.integers("vision_feature_layer") or ())
     elif stated is not None:
@@ -122,11 +121,19 @@ _USUAL_TOWER = {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_laye
                 "patch_size": 14}  # fmt: skip
 
 
+#: What differs of it.
+_OWN_TOWERS = {
+    "llava_onevision": {**SO400M, "num_hidden_layers": 26, "image_size": 384, "vision_use_head": False},
+    "video_llava": {"image_size": 224},
+}
+
+
 def _named_tower(config: ModelConfig, default: str) -> tuple[int, list[TableRow]]:
     """The encoder that `vision_config` names."""
     vision = config.table_or_defaults("vision_config")
     if config.get("vision_config")[1] is None:
-        usual = {**_USUAL_TOWER, "image_size": 1540 if default == "pixtral" else 336}
+        own = _OWN_TOWERS.get(str(config.data["model_type"]), {})
+        usual = {**_USUAL_TOWER, "image_size": 1540 if default == "pixtral" else 336, **own}
         vision.data = usual
         vision.defaults.update({f"{vision.prefix}{key}": value for key, value in usual.items()})
     vision.ignore("vision_use_head")
@@ -136,14 +143,15 @@ def _named_tower(config: ModelConfig, default: str) -> tuple[int, list[TableRow]
     return _TOWERS[kind](vision)
 
 
-@family("mistral3", "ministral3", "mistral_large4")
+@family("mistral3", "ministral3", "mistral_large4", "lighton_ocr")
 def mistral3(config: ModelConfig) -> Iterator[TableRow]:
-    """Mistral Small 3.1 to Large 4: Pixtral; a projection of a norm, a merger of patches and two matrices."""
-    if "text_config" not in config.data and config.data["model_type"] == "ministral3":
+    """Mistral Small 3.1 to Large 4, LightOnOCR: Pixtral; a projection of a norm, a merger of patches and two matrices."""
+    kind = str(config.data["model_type"])
+    if "text_config" not in config.data and kind == "ministral3":
         yield from families()["ministral3_text"](config)
         return
-    large = config.data["model_type"] == "mistral_large4"
-    text = yield from text_part(config, "mistral_large4_text" if large else "mistral", not large, sized=True)
+    usual = {"mistral_large4": "mistral_large4_text", "lighton_ocr": "qwen3"}.get(kind, "mistral")
+    text = yield from text_part(config, usual, kind != "mistral_large4", sized=True)
     width, tower = _named_tower(config, "pixtral")
     tower += norm("projector.norm", width)
     tower += linear("projector.merge", width, width * config.integer("spatial_merge_size", 2) ** 2)
@@ -151,16 +159,23 @@ def mistral3(config: ModelConfig) -> Iterator[TableRow]:
     yield from aside([*tower, *_two_products(config, width, text_width(text), bias)])
 
 
-@family("llava", "llava_next")
+@family("llava", "llava_next", "llava_next_video", "llava_onevision", "video_llava", "vipllava")
 def llava(config: ModelConfig) -> Iterator[TableRow]:
-    """Liu et al. 2023: CLIP, projected by two matrices; a learned end of line in LLaVA-NeXT."""
-    config.ignore("vocab_size")
-    first = config.data["model_type"] == "llava"
-    text = yield from text_part(config, "llama", False, either=first)
-    width, tower = _named_tower(config, "clip_vision_model")
+    """Liu et al. 2023: CLIP, projected by two matrices; a learned end of line from LLaVA-NeXT on.
+
+    OneVision: SigLIP without its last layer and pooling; Video-LLaVA: a second encoder for clips; ViP-LLaVA: a norm over the
+    states of five layers.
+    """
+    config.ignore("vocab_size", "video_seq_length", "vision_aspect_ratio")
+    kind = str(config.data["model_type"])
+    seen, vip = kind == "llava_onevision", kind == "vipllava"
+    text = yield from text_part(config, "qwen2" if seen else "llama", False, either=kind == "llava")
+    width, tower = _named_tower(config, "siglip_vision_model" if seen else "clip_vision_model")
     wide, bias = text_width(text), config.flag("multimodal_projector_bias", True)
-    newline = [] if first else [Weight("newline", (wide,), "vision")]
-    yield from aside([*tower, *_two_products(config, width, wide, bias), *newline])
+    joint = [*_two_products(config, width, wide, bias, 5 if vip else 1)]
+    joint += norm("projector.norm", joint[0].shape[-1], True, vip)
+    newline = [Weight("newline", (wide,), "vision")] if kind.startswith("llava_") else []
+    yield from aside([*times(1 + (kind == "video_llava"), tower), *joint, *newline])
 
 
 @family("composite")
@@ -177,26 +192,6 @@ def gemma3(config: ModelConfig) -> Iterator[TableRow]:
     text = yield from text_part(config, "gemma3_text", True)
     width, tower = siglip_tower(config.table_or_defaults("vision_config"))
     yield from aside([*tower, *norm("projector.norm", width), Weight("projector", (width, text_width(text)), "vision")])
-
-
-@family("hy_v4_vl")
-def hy_v4_vl(config: ModelConfig) -> Iterator[TableRow]:
-    """Hunyuan 4: learned places with one for the class, a merger of patches by two convolutions, a learned end of line."""
-    yield from text_part(config, "hy_v4_vl_text", False)
-    vision = config.table_or_defaults("vision_config")
-    hidden, inner, layers, heads = tower_sizes(vision, 1536, 6144, 40, 16)
-    patch, channels, image, out = vision.whole(patch_size=16, num_channels=3, max_image_size=2048, out_hidden_size=6144)
-    merged = hidden * vision.integer("spatial_merge_size", 2) ** 2
-    vision.only("num_key_value_heads", heads)
-    vision.ignore("interpolate_mode")
-    yield from aside([
-        *biased("patches", (hidden, channels, patch, patch), "vision"),
-        Weight("places", ((image // patch) ** 2 + 1, hidden), "vision"),
-        *times(layers, encoder_layer(vision, hidden, inner, heads)),
-        *norm("merger.norm", hidden),
-        *products("merger", merged, merged, out),
-        Weight("newline", (out,), "vision"),
-    ])  # fmt: skip
 
 
 @family("paligemma")
@@ -331,22 +326,34 @@ def internvl(config: ModelConfig) -> Iterator[TableRow]:
     yield from aside([*rows, *norm("projector.norm", joint, True), *products("projector", joint, wide, wide)])
 
 
-@family("glm4v", "glm4v_moe", "glm46v")
+@family("glm4v", "glm4v_moe", "glm46v", "glm_ocr")
 def glm4v(config: ModelConfig) -> Iterator[TableRow]:
-    """GLM-4.1V, GLM-4.5V and GLM-4.6V: gated networks, patches merged by a convolution, and a gated merger."""
-    yield from text_part(config, "glm4v_moe_text" if config.data["model_type"] == "glm4v_moe" else "glm4v_text", False)
+    """GLM-4.1V to 4.6V: gated networks, a convolution and a gated merger; GLM-OCR: biases, head norms, no learned places."""
+    kind = str(config.data["model_type"])
+    ocr = kind == "glm_ocr"
+    yield from text_part(config, f"{kind}_text" if kind in ("glm4v_moe", "glm_ocr") else "glm4v_text", False)
     vision = config.table_or_defaults("vision_config")
-    hidden, layers = vision.whole(hidden_size=1536, depth=24)
-    heads, out, inner, merge = vision.whole(num_heads=12, out_hidden_size=4096, intermediate_size=13696, spatial_merge_size=2)
-    patch, image = vision.integer("patch_size", 14), vision.repeated("image_size", 336)
+    usual, names = (
+        (1024, 4096, 24, 16) if ocr else (1536, 13696, 24, 12),
+        ("hidden_size", "intermediate_size", "depth", "num_heads"),
+    )
+    hidden, inner, layers, heads = tower_sizes(vision, *usual, names)
+    out, merge = vision.whole(out_hidden_size=1536 if ocr else 4096, spatial_merge_size=2)
+    patch, image, bias = (
+        vision.integer("patch_size", 14),
+        vision.repeated("image_size", 336),
+        vision.flag("attention_bias", ocr),
+    )
     time, channels = vision.whole(temporal_patch_size=2, in_channels=3)
-    mixer = encoder_attention(vision, hidden, heads, vision.flag("attention_bias", False), False)
+    mixer = encoder_attention(vision, hidden, heads, bias, ocr and bias)
+    network = gated_mlp(hidden, inner if ocr else out, ocr and bias)
+    rows = [*mixer, *network, *norm("norm", hidden, number=2), *norm("qk_norm", hidden // heads, number=2 * ocr)]
     yield from aside([
         *biased("patches", (hidden, channels, time, patch, patch), "vision"),
-        Weight("places", ((image // patch) ** 2, hidden), "vision"),
-        *times(layers, [*mixer, *gated_mlp(hidden, out), *norm("norm", hidden, number=2)]),
-        *norm("outer_norm", hidden, number=2),
-        *gated_merger(hidden, out, inner, merge),
+        *([] if ocr else [Weight("places", ((image // patch) ** 2, hidden), "vision")]),
+        *times(layers, rows),
+        *norm("outer_norm", hidden, number=1 if ocr else 2),
+        *gated_merger(hidden, out, out * channels if ocr else inner, merge),
     ])  # fmt: skip
 
 
@@ -382,20 +389,6 @@ def lfm2_vl(config: ModelConfig) -> Iterator[TableRow]:
     bias = config.flag("projector_bias", True)
     normed = norm("projector.norm", joint, True) if config.flag("projector_use_layernorm", True) else ()
     yield from aside([*tower, *normed, *products("projector", joint, wide, text_width(text), bias=bias)])
-
-
-@family("llava_onevision")
-def llava_onevision(config: ModelConfig) -> Iterator[TableRow]:
-    """LLaVA-OneVision: SigLIP without its last layer and pooling, two matrices and a learned end of line."""
-    config.ignore("vision_aspect_ratio")
-    text = yield from text_part(config, "qwen2", False)
-    vision = config.table_or_defaults("vision_config")
-    if not vision.data:
-        vision.data = {**SO400M, "num_hidden_layers": 26, "image_size": 384, "patch_size": 14, "vision_use_head": False}
-    width, tower = siglip_tower(vision)
-    wide = text_width(text)
-    joint = _two_products(config, width, wide, config.flag("multimodal_projector_bias", True))
-    yield from aside([*tower, *joint, Weight("newline", (wide,), "vision")])
 
 
 @family("exaone4_5")
