@@ -179,6 +179,9 @@ def _term(record: TermRecord, given: Any, known: Quantities, catalog: Catalog, n
         text = f"The Vendor shall state {record.states.format(**named)}."
     else:
         text = (record.options or {}).get(str(given)) or record.text.format(value=value, **named)
+    bound = f"{record.sense} {value}" if record.sense and number is not None else ""
+    if value is None and (record.figure or record.type in UNITS):
+        bound = FIGURE
     same = {name: getattr(record, name) for name in ("id", "theme", "name", "reason", "type", "grade", "question", "rank")}
     return ServiceTerm(
         **same,
@@ -189,16 +192,10 @@ def _term(record: TermRecord, given: Any, known: Quantities, catalog: Catalog, n
         verification=record.verification.format(**named),
         quantity=number,
         unit=(record.unit or UNITS[record.type]) if record.type in UNITS else "",
-        bound=_bound(record, value, number),
+        bound=bound,
         status=status,
         source=catalog.source(record.source).title if record.source else "",
     )
-
-
-def _bound(record: TermRecord, value: str | None, number: float | None) -> str:
-    if value is None:
-        return FIGURE if record.figure or record.type in UNITS else ""
-    return f"{record.sense} {value}" if record.sense and number is not None else ""
 
 
 def _value(record: TermRecord, given: Any, known: Quantities) -> tuple[str | None, float | None]:
