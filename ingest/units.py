@@ -58,7 +58,7 @@ FOREIGN = {
     "USD|EUR|GBP|[$€£]|dollars?|euros?": ("1", "a number: all prices are in one currency"),
 }
 #: What newspapers write for a million and more: a refusal names the letter.
-NEWSPAPER = ("mn", "bn", "tn", "million", "billion", "trillion")
+NEWSPAPER = {"mn": "M", "mio": "M", "million": "M", "bn": "B", "mrd": "B", "billion": "B", "tn": "T", "trillion": "T"}
 #: these have a plural; "MiBs" is half of a rate
 PLURAL = (*(word for word in PLAIN if len(word) > 2), *COUNTED, "byte", "bit", "FLOP")
 SHORTHAND = {"bps": "b/s", "Bps": "B/s", "FLOPS": "FLOP/s"}
@@ -186,6 +186,8 @@ def parse(written: object, unit: str, what: str) -> float:
         text = re.sub(r"\s+per\s+", "/", text)
         text = re.sub(rf"(?<=[0-9A-Za-z])\s+{unit}s?$", "", text) if unit in COUNTED else text  # 15T tokens
     match = _NUMBER.fullmatch(text) if len(text) <= MAX_TEXT else None
+    if match is None and (plain := _without_commas(text)):
+        raise UsageError(f"{what}: found {brief(written)}, expected points before decimals alone; did you mean '{plain}'?")
     if match is None or len(match[1]) > MAX_DIGITS:
         kind = f"; its kind goes to --{unit.lower()}" if unit in ("GPU", "node") and text[:1].isalpha() else ""
         raise UsageError(f"{what}: found {brief(written)}, expected a finite number, {_example(unit)}{kind}")
@@ -226,8 +228,8 @@ def parse(written: object, unit: str, what: str) -> float:
                 raise UsageError(f"{what}: found {brief(written)}, expected {whole}") from None
             expected = "" if "; did" in str(error) else f", {_example(unit)}"
             expected = f"; a range is {match[1]}..{suffix[1:]}" if re.fullmatch("[-:][0-9]+", suffix) else expected
-            if suffix in NEWSPAPER and unit in (*BILLIONS, "1"):
-                expected = f"; did you mean '{match[1]}{suffix[0].upper()}'?"
+            if (letter := NEWSPAPER.get(suffix.lower().rstrip("s."))) and unit in (*BILLIONS, "1"):
+                expected = f"; did you mean '{match[1]}{letter}'?"
             raise UsageError(f"{what}: {brief(written)} has an {error}{expected}") from None
     if _BITS.search(suffix) and physical(unit) == "B":
         raise UsageError(f"{what}: {brief(written)} is in bits, expected bytes, {_example(unit)}")
@@ -297,6 +299,13 @@ def needs_unit(number: float, unit: str, prefix: str = "") -> tuple[str, ...]:
     if prefix and short in ("B/s", "FLOP/s"):  # links are sold in bits, GPUs in nothing but FLOP/s
         return (f"{prefix}B/s", f"{prefix}b/s") if short == "B/s" else ()
     return UNSTATED.get(short, ())
+
+
+def _without_commas(text: str) -> str:
+    """A number as half of Europe writes it, such as `1.234,5 GB`, with a decimal point; empty for anything else."""
+    found = re.fullmatch(r"([+-]?[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+)(?:,([0-9]+))?(\s*[^0-9,._].*)?", text[:MAX_TEXT])
+    grouped = found is not None and (found[2] or found[1].count(".") > 1)
+    return f"{found[1].replace('.', ',')}{'.' + found[2] if found[2] else ''}{found[3] or ''}" if found and grouped else ""
 
 
 def _in_parts(text: str) -> float:

@@ -85,6 +85,12 @@ def unwrapped(name: str) -> str:
     return found
 
 
+def counted(name: str) -> int:
+    """The number of devices that a name states, as `64xh100`, `A100-80GB:8` and `H100 x 16`; 0 without one."""
+    found = re.fullmatch(r"\(?(\d+)\)? ?[x×*] ?[a-z].*|.*[a-z0-9](?: [x×*] ?|:)(\d+)", " ".join(name.lower().split()))
+    return int(found[1] or found[2]) if found else 0
+
+
 def words_of(name: str) -> list[str]:
     """The words of a name, joined ones apart, a size and its unit together."""
     words: list[str] = []

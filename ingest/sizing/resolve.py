@@ -13,7 +13,7 @@ from ingest import architecture
 from ingest.architecture.catalog_entries import model_of
 from ingest.architecture.structure import is_numbers
 from ingest.catalog.records import Gpu, Model, Node, Optimizer, Recipe
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import Catalog, counted
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.messages import Message, Option, Setting, option_error
 from ingest.engine.registry import solve
@@ -37,7 +37,7 @@ CONFIG = "config.json"
 def machine_of(gpu: str | None, node: str | None, catalog: Catalog) -> tuple[Gpu | None, Node | None]:
     """Return the GPU and the node type: as named, or the one that the other implies.
 
-    Raises UsageError: a node that carries another GPU.
+    Raises UsageError: a node that carries another GPU, or a number of GPUs beside their kind that is not that of a node.
     """
     card = catalog.get(Gpu, gpu) if gpu else None
     inside = catalog.get(Node, node) if node else None
@@ -47,6 +47,10 @@ def machine_of(gpu: str | None, node: str | None, catalog: Catalog) -> tuple[Gpu
         raise option_error("node", f": {inside.id} has {inside.gpu}, not {card.id}; expected a node with that GPU, or no --gpu")
     elif inside is None and card is not None and card.usual_node:
         inside = catalog.referred(Node, card.usual_node, by=card.path)
+    count = counted(gpu or "")
+    if count and card is not None and all(count != each.value for each in gpus_in_node(card, inside).values()):
+        kind = f": found '{gpu}', expected the kind alone ({card.id})"
+        raise option_error("gpu", Message(kind, supply=(Option.of(f"gpus={count}"),)))
     return card, inside
 
 
