@@ -78,7 +78,7 @@ def test_hours_memory_and_checkpoint_are_the_same_by_id_and_by_config(name, conf
         entry, made = CATALOG.get(Model, name), model_of(str(place), CATALOG)
         assert (made.tokens_per_sample.value, made.family) == (entry.tokens_per_sample.value, entry.family)
     rates = [ingest.bw(model=one, gpu="h100", basis="peak", precision="bf16", bytes_per_token=4) for one in (name, str(place))]
-    (said, own), (unit, stored) = ((one.model.sample_unit, one.results["ingest_bandwidth_per_job"].value) for one in rates)
+    (said, own), (unit, stored) = ((one.model.sample, one.results["ingest_bandwidth_per_job"].value) for one in rates)
     assert (said, own) == (unit, pytest.approx(stored, rel=SAME - 1))
     for length in (2048, 8192):
         try:
