@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from ingest.accounting import ledger as records
 from ingest.accounting.ledger import CODES, UNKNOWN, Group, Ledger, account_of, elapsed_of, key_of, parts_of_type
 
-_RECORD = re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?;([A-Za-z]);([^;]*);(.*)")
+RECORD = re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?;([A-Za-z]);([^;]*);(.*)")
 #: A value with quotation marks may hold spaces: the account, the name of the project.
 _FIELD = re.compile(r'([A-Za-z_][\w.]*)=("[^"]*"|\S*)')
 #: Records of an allocation that ended; all others tell of queues, starts, reservations.
@@ -35,15 +35,10 @@ CHUNKED = ("nodes", "neednodes", "select", "nodect")
 RESOURCES = ("Resource_List.", "exec_gpus", "exec_vnode")
 
 
-def is_record(line: str) -> bool:
-    """Whether a line is an accounting record."""
-    return _RECORD.match(line) is not None
-
-
 def read_records(lines: Iterable[str], ledger: Ledger, accounts: bool) -> None:
     """Read accounting records."""
     for line in lines:
-        found = _RECORD.match(line)
+        found = RECORD.match(line)
         if found is None:
             if line.strip():
                 ledger.leave_out(records.UNREADABLE)

@@ -269,13 +269,13 @@ def _read(lines: Iterator[str], place: str, ledger: Ledger, asked: Asked) -> Non
         ledger.kinds["sacct"] += 1
         next(one for one in whole if one == line)
         read_rows(whole, line, place, ledger, asked.accounts)
-    elif pbs.is_record(line):
+    elif pbs.RECORD.match(line):
         ledger.kinds["PBS accounting"] += 1
         pbs.read_records(whole, ledger, asked.accounts)
-    elif tables.is_pod_list(line):
+    elif {*tables.POD_LIST} <= {*line.strip().split(",")}:
         ledger.kinds["pod list"] += 1
         tables.read_pod_list(whole, ledger)
-    elif transfers.is_jobstats(line):
+    elif line.strip().startswith("job_stats:") or ".job_stats=" in line:
         ledger.kinds["jobstats"] += 1
         transfers.read_jobstats(whole, place, ledger)
     elif not line:

@@ -179,11 +179,6 @@ def _time(text: str, days: dict[str, int]) -> int:
 POD_LIST = ("name", "num_gpu", "gpu_milli", "creation_time", "deletion_time", "scheduled_time")
 
 
-def is_pod_list(line: str) -> bool:
-    """Whether a line is the header of Alibaba's pod list."""
-    return {*POD_LIST} <= {*line.strip().split(",")}
-
-
 def read_pod_list(lines: Iterable[str], ledger: Ledger) -> None:
     """Read Alibaba's pod list: seconds since its beginning; a pod of one GPU may ask for thousandths of it."""
     for row in csv.DictReader(lines, strict=True):

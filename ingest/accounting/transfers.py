@@ -58,11 +58,6 @@ def _moved(report: Any) -> Iterator[tuple[float, float]]:
                 yield float(record["counters"][read]), float(record["counters"][written])
 
 
-def is_jobstats(line: str) -> bool:
-    """Whether a line begins a snapshot of `lctl get_param *.*.job_stats`."""
-    return line.strip().startswith("job_stats:") or ".job_stats=" in line
-
-
 def read_jobstats(lines: Iterable[str], place: str, ledger: Ledger) -> None:
     """Read snapshots of Lustre's `jobstats`: counts of a job grow, so that of those of one target the largest holds.
 

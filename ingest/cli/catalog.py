@@ -10,7 +10,7 @@ import click
 from ingest.catalog import commands
 from ingest.cli.group import kind_named, meant_by
 from ingest.cli.main import tell
-from ingest.cli.options import one_file, options_of, output_options
+from ingest.cli.options import HELP, one_file, options_of, output_options
 from ingest.cli.output import hand_over, tell_written, warn
 from ingest.errors import IngestError, expected_one_of, in_one_line, listed, nearest
 from ingest.observation.calibration import add_bundle, remove_bundle
@@ -36,13 +36,9 @@ class CatalogGroup(click.Group):
         raise click.UsageError(f"no such command 'catalog {word}', {choices}", ctx)
 
 
-@click.group("catalog", cls=CatalogGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("catalog", cls=CatalogGroup, context_settings={"help_option_names": ["-h", "--help"]}, help=HELP["catalog"])
 def command() -> None:
-    """List, show, compare, check and add entries: models, GPUs, nodes, storage, corpora and more.
-
-    Kinds: models, gpus, nodes, storage, protocols, families, scaling, optimizers, recipes, failures, corpora, pipelines,
-    formats, decoders, layouts, architectures. Kinds may be singular or plural.
-    """
+    pass
 
 
 @command.command("list")

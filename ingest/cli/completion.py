@@ -17,6 +17,7 @@ from typing import Any
 import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete
 
+from ingest.cli.main import help_texts
 from ingest.configuration import overlays_in_force, shipped_folder
 from ingest.errors import IngestError, one_of
 
@@ -115,20 +116,9 @@ complete --no-files --command %(prog_name)s --arguments "(%(complete_func)s)"
 SHELLS: Mapping[str, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}
 
 
-@click.command("completion")
+@click.command("completion", help=help_texts()["completion"])
 @click.argument("shell", metavar="bash|zsh|fish")
 def command(shell: str) -> None:
-    """Print the script by which bash, zsh or fish completes commands, options, ids, choices and quantities.
-
-    \b
-    bash   ingest completion bash > ~/.local/share/bash-completion/completions/ingest
-           or in ~/.bashrc: eval "$(ingest completion bash)"
-    zsh    ingest completion zsh > "${fpath[1]}/_ingest"
-           or in ~/.zshrc, behind compinit: eval "$(ingest completion zsh)"
-    fish   ingest completion fish > ~/.config/fish/completions/ingest.fish
-
-    Then start a new shell.
-    """
     one_of("SHELL", shell, SHELLS)
     click.echo(SHELLS[shell](command, {}, "ingest", VARIABLE).source())
 

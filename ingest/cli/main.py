@@ -14,55 +14,16 @@ from typing import Any
 
 from ingest.errors import IngestError, in_one_line, refused_by_system
 
-#: group -> subcommand, in the order of use -> one line; the module of the same name is imported when the command runs
+#: group -> subcommands, in the order of use; the module of the same name is imported when the command runs
 GROUPS = {
-    "One job": {
-        "bw": "Read bandwidth that storage must deliver so that GPUs never wait.",
-        "model": "Parameters, FLOPs and cache of a model, from its config.json.",
-        "memory": "Model states in GPU memory, and the GPUs and nodes that hold them.",
-        "checkpoint": "Size, write bandwidth and interval of checkpoints, their overhead and their restore.",
-        "goodput": "Share of a training run that is progress, by simulation, and what more write bandwidth gains.",
-        "rl": "Reinforcement learning: weights that are published and pulled, traces, sandboxes, checkpoints.",
-        "train": "GPU-hours, duration, energy, carbon and cost of a training run, and its goodput.",
-        "feed": "Whether GPUs wait for their loaders: utilization, readers, decoding, caches.",
-        "offload": "Training and inference beyond GPU memory: tiers, traffic, step time, bandwidth.",
-        "sweep": "Many scenarios in one call, over any quantity.",
-        "explain": "Derivation of one quantity of `bw`, down to the datasheet.",
-    },
-    "Data": {
-        "measure": "Bytes per token, tokens and sizes of your own corpus.",
-        "dataset": "Storage footprint of a data set: stages, formats, copies, files, inodes.",
-        "vectors": "Vector index: bytes on disk and in memory, reads of queries, load and rebuild.",
-    },
-    "Site": {
-        "site": "Site file from what a cluster did: the accounting history of its scheduler.",
-        "plan": "Requirement lines of a site for a tender, with their derivations.",
-        "diff": "What changed between two plans, and why, by quantity.",
-        "fit": "Storage systems that meet a need: bottleneck, headroom and units required.",
-    },
-    "Procurement": {
-        "report": "Write a plan as a workbook, a tender document or data.",
-        "response": "Compare a vendor's filled workbook with the requirements.",
-        "accept": "Write acceptance tests from the requirement lines of a plan.",
-        "verdict": "Judge results of acceptance tests: pass, fail or not tested.",
-    },
-    "Evidence": {
-        "catalog": "List, show, check and add entries: models, GPUs, nodes, storage, corpora and more.",
-        "validate": "Reproduce published results and print the errors.",
-        "measure-storage": "Measure a path with fio, and list the models that it can feed.",
-        "observe": "Read rate, requests, samples per second and stalls of your own job, as it runs.",
-        "calibrate": "An observation beside the estimate of the same job, and entries that carry it on.",
-    },
-    "Tools": {
-        "page": "Write one page that computes in a browser, without a network.",
-        "mcp": "Serve the commands as tools for assistants, over the Model Context Protocol.",
-        "completion": "Print the script that completes commands and ids in bash, zsh or fish.",
-    },
+    "One job": ("bw", "model", "memory", "checkpoint", "goodput", "rl", "train", "feed", "offload", "sweep", "explain"),
+    "Data": ("measure", "dataset", "vectors"),
+    "Site": ("site", "plan", "diff", "fit"),
+    "Procurement": ("report", "response", "accept", "verdict"),
+    "Evidence": ("catalog", "validate", "measure-storage", "observe", "calibrate"),
+    "Tools": ("page", "mcp", "completion"),
 }
-#: subcommand -> one line
-COMMANDS = {name: text for commands in GROUPS.values() for name, text in commands.items()}
-
-
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 #: Commands with a module of their own; all others are in the table of `ingest.cli.commands`.
 APART = ("site", "plan", "fit", "response", "catalog", "observe", "mcp", "completion")
 #: package -> the extra that installs it
@@ -110,6 +71,17 @@ def loaded(module: str) -> Any:
         signal.signal(signal.SIGINT, before)
 
 
+def help_texts() -> dict[str, str]:
+    """The help of each command. It is read as text: neither the list of commands nor completion waits for a parser."""
+    import re
+    from pathlib import Path
+    from textwrap import dedent
+
+    text = Path(__file__).with_name("commands.yaml").read_text(encoding="utf-8")
+    blocks = re.findall(r"^(\S+): \|-\n((?:(?:  .*)?\n)+)", text, re.MULTILINE)
+    return {name: dedent(block).strip().replace("\\b", "\b") for name, block in blocks}
+
+
 def overview() -> str:
     """The list of commands, for a terminal of 80 columns or a narrower one."""
     from functools import partial
@@ -122,7 +94,9 @@ def overview() -> str:
     lines = partial(fill, width=width, break_on_hyphens=False)
     about = [lines(f"  {text}", subsequent_indent="  ") + "\n" for text in ABOUT]
     parts, column = ["Usage: ingest [OPTIONS] COMMAND [ARGS]...\n", *about], max(map(len, COMMANDS)) + 4
-    for title, rows in (("Options:", options), *((f"{name}:", commands) for name, commands in GROUPS.items())):
+    told = help_texts()
+    groups = ((f"{title}:", {name: told[name].partition("\n\n")[0] for name in names}) for title, names in GROUPS.items())
+    for title, rows in (("Options:", options), *groups):
         listed = (lines(f"  {name:{column - 2}}{text}", subsequent_indent=" " * column) for name, text in rows.items())
         parts += [title, *listed, ""]
     return "\n".join(parts).rstrip()

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ingest.cli.group import COMMAND
-from ingest.cli.options import BriefCommand, options_of, output_options
+from ingest.cli.options import HELP, BriefCommand, options_of, output_options
 from ingest.cli.output import hand_over
 from ingest.observation.observation import CountSource, LogSource, bundle_of, declared_sources
 from ingest.observation.observe import observe
@@ -35,22 +35,9 @@ class ObserveCommand(BriefCommand):
 
 LOGS = ", ".join(one.help for one in declared_sources(LogSource) if one.help)
 COUNTS = " or ".join(f"its {one.kind}s" for one in declared_sources(CountSource))
-HELP = f"""Read rate, request sizes, samples per second and stalls of your own job, each with window and coverage.
-
-SOURCE is a log of the job ({LOGS}), {COUNTS}; a folder stands for all logs and traces in it, those of one job. A running job
-needs no root: --pid or --command watch its processes. Output of a started job goes to standard error. What would mislead is
-refused, with what to do instead.
-
-\b
-ingest observe --pid 4711 --path /data --window 60s
-ingest observe train.log --gpus 64 --synthetic '1000 sample/s'
-ingest observe logs/ train.log --path /data --gpus 8
-ingest observe job.json --bundle -o bundle.json
-ingest observe --path /data -o job.json --command python train.py --epochs 1
-"""
 
 
-@click.command("observe", cls=ObserveCommand, help=HELP)
+@click.command("observe", cls=ObserveCommand, help=HELP["observe"].format(logs=LOGS, counts=COUNTS))
 @click.argument("sources", nargs=-1, metavar="[SOURCE…]")
 @options_of(observe, "command")
 @click.option(COMMAND, "job", metavar="CMD…", help="Start a job and watch it; all words after this option belong to it.")

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from ingest import JOB
-from ingest.cli.main import later, tell
+from ingest.cli.main import help_texts, later, tell
 from ingest.cli.output import QUIET, VERBOSE, choose
 from ingest.engine.question import Argument, Declared, arguments_of
 from ingest.errors import IngestError, RequirementNotMet, UsageError, one_of
@@ -50,8 +50,8 @@ class DeclaredOption(click.Option):
 
 #: command -> the options that its `--help` lists
 USUAL: Mapping[str, str] = table_beside(__file__, "usual_options.yaml")
-#: The help of each command; `\\b` keeps the lines of a paragraph.
-HELP: Mapping[str, str] = table_beside(__file__, "commands.yaml")
+#: The help of each command.
+HELP: Mapping[str, str] = help_texts()
 #: key of a context whose help lists every option
 EVERY_OPTION = "ingest.every_option"
 
@@ -67,8 +67,7 @@ class BriefCommand(click.Command):
     """A command whose `--help` lists its usual options, and `--help-all` every one."""
 
     def __init__(self, name: str | None, **settings: Any) -> None:
-        text = HELP.get(str(name), settings.get("help") or "").replace("\\b", "\b")
-        super().__init__(name, **{**settings, "help": text})
+        super().__init__(name, **{**settings, "help": settings.get("help") or HELP.get(str(name))})
         if name in USUAL:
             several = sum(isinstance(one, click.Option) for one in self.params) + 2  # with the two of help
             self.params.append(

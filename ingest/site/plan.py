@@ -171,11 +171,6 @@ class Plan(InteractiveResult):
         return float(solve("rounded_requirement", {"computed_requirement": value, "significant_digits": digits}))
 
     @property
-    def floors(self) -> dict[str, Step]:
-        """The rate below which each line of information only stays, by id."""
-        return {one.requirement.id: one.floor for one in self.lines if one.floor is not None}
-
-    @property
     def limits(self) -> dict[str, Step]:
         """The most that each line may demand, by id, where something limits it."""
         return {one.requirement.id: one.most for one in self.lines if one.most is not None}

@@ -385,7 +385,13 @@ class Program:
         printer = Printer(
             module,
             lambda name: self.kind(module, name) if name in reached or name in source.imported else "",
-            lambda name, attribute: self._kind_there(source.imported[name][0], attribute),
+            lambda name, attribute: (
+                self.kind(place, attribute)
+                if (place := source.imported[name][0]).startswith("ingest")
+                else "function"
+                if attribute.islower()
+                else "value"
+            ),
             self.methods,
         )
         lines, printed = _imports({name: source.imported[name] for name in sorted(reached & source.imported.keys())}), set()
@@ -402,9 +408,6 @@ class Program:
         exported = ",".join(_renamed(name, name_of(name)) for name in sorted(reached) if (module, name) in self.shared)
         body = "\n".join(lines)
         return f"$M[{json.dumps(module)}]=(()=>{{\n{body}\nreturn {{{exported}}};\n}})();"
-
-    def _kind_there(self, place: str, attribute: str) -> str:
-        return self.kind(place, attribute) if place.startswith("ingest") else "function" if attribute.islower() else "value"
 
     def _has_effect(self, module: str, node: ast.stmt) -> bool:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and node.value.args:

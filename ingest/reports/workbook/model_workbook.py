@@ -91,7 +91,11 @@ class ModelWorkbook:
         compared = [
             part for one in plan.findings if one.is_checked for part in (one.value, one.limit) if isinstance(part, Step)
         ]
-        rounding = (plan.known.step("significant_digits"), *plan.limits.values(), *plan.floors.values())
+        rounding = (
+            plan.known.step("significant_digits"),
+            *plan.limits.values(),
+            *(one.floor for one in plan.lines if one.floor),
+        )
         self.behind = [*compared, *rounding]
         self.cells = PlanCells([*plan.steps.values(), *shown, *self.behind])
 
