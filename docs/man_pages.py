@@ -14,7 +14,7 @@ import click
 from common import DOCS
 
 from ingest.cli.group import command as root
-from ingest.cli.main import ABOUT, COMMANDS
+from ingest.cli.main import ABOUT, COMMANDS, help_texts
 from ingest.configuration import VARIABLES
 from ingest.version import __version__
 
@@ -40,6 +40,8 @@ FILES = {
     "$XDG_CONFIG_HOME/ingest/config.yaml": "Configuration: catalogs (folders), units (decimal or binary), currency.",
     "$XDG_CONFIG_HOME/ingest/catalogs": "Entries of your own, laid out like the shipped ones.",
 }
+#: What the list of commands says of each.
+LINES = {name: " ".join(text.partition("\n\n")[0].split()) for name, text in help_texts().items()}
 #: The requests of roff that the pages use.
 REQUESTS = (".TH", ".SH", ".SS", ".PP", ".TP", ".nf", ".fi", ".RS", ".RE")
 
@@ -51,7 +53,7 @@ def pages() -> dict[str, str]:
     for name in COMMANDS:
         inner = root.get_command(context, name)
         if inner is not None:
-            found[f"ingest-{name}.1"] = _page(click.Context(inner, info_name=name, parent=context), COMMANDS[name])
+            found[f"ingest-{name}.1"] = _page(click.Context(inner, info_name=name, parent=context), LINES[name])
     return found
 
 
@@ -71,8 +73,8 @@ def _lines(context: click.Context, summary: str) -> Iterator[str]:
     yield from _prose(text)
     if context.command is root:
         yield ".SH COMMANDS"
-        for name, line in COMMANDS.items():
-            yield f".TP\n\\fBingest\\-{_plain(name)}\\fR(1)\n{_filled(line)}"
+        for name in COMMANDS:
+            yield f".TP\n\\fBingest\\-{_plain(name)}\\fR(1)\n{_filled(LINES[name])}"
     elif isinstance(context.command, click.Group):
         yield ".SH COMMANDS"
         for name, inner in context.command.commands.items():

@@ -78,7 +78,7 @@ def test_what_is_set_does_not_outlive_its_basis():
 
 @pytest.mark.parametrize("written", ["2,83 MB", "1,5", "1,0245"])
 def test_a_decimal_comma_is_no_number(written):
-    with pytest.raises(UsageError, match="expected a finite number"):
+    with pytest.raises(UsageError, match="points before decimals alone"):
         parse(written, "B/sample", "--sample-bytes")
 
 

@@ -190,7 +190,8 @@ class Releases:
         if not 0 < len(written) <= MOST_LETTERS:
             return None
         index = self._of_structures if structure else self._of_models
-        asked, (*_, owner, served) = written, f"//{written}".split("/")
+        asked = written
+        *_, owner, served = f"//{written}".split("/")
         if re.fullmatch(_SERVING, owner.lower()):
             # What Ollama serves without a tag is its default one.
             written, owner = served if ":" in served or owner.lower() != "ollama" else f"{served}:latest", ""

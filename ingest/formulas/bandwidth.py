@@ -103,7 +103,7 @@ input_quantity("first_steps_rate", "sample/s/GPU", "Rate of a published run whil
     label="rate of the first steps of a run")  # fmt: skip
 computed_quantity("share_of_fast_steps", "run_mean_rate / first_steps_rate", "1",
     "Mean rate of a run that ends in a wider precision, over that of its first steps, which read most.",
-    label="mean rate over that of the first steps")  # fmt: skip
+    label="mean rate over that of the first steps", high=1)  # fmt: skip
 computed_quantity("emulated_samples_per_second_per_job",
     "gpus * samples_per_step / computation_seconds_per_step * accelerator_utilization", "sample/s",
     "Samples per second of a benchmark whose accelerators sleep instead of computing.", source="mlperf-storage-v2",

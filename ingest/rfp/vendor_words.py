@@ -124,7 +124,8 @@ def _scaled(plausible: Callable[[float], bool], factor: float, number: float) ->
 
 def limiting(text: str) -> str:
     """The words of a text that limit what it is written next to, as a phrase; empty where there are none."""
-    said = [" ".join(found[0].lower().split()) for found in LIMITS.finditer(text)]
+    # A reference, such as a release, stands in the text as `see`.
+    said = [" ".join(found[0].lower().split()).replace(" see", " …") for found in LIMITS.finditer(text)]
     return f"limits: {_quoted(said)}" if said else ""
 
 
@@ -151,7 +152,7 @@ def limits(remark: str, asked: Callable[[Counted, bool], str | None], required: 
     >>> limits("Fully compliant, see page 12.", lambda *_: "x"), limits("Confirmed without exception", lambda *_: "x")
     ('', '')
     >>> limits("Complies from release 6.2, subject to a licence", lambda *_: "x")
-    "limits: 'subject'"
+    "limits: 'from …', 'subject'"
     >>> limits("1 failure", lambda found, _: f"states {found.number:g}, which is not asked for")
     'states 1, which is not asked for'
     >>> limits("Tested with sparse files", lambda *_: "")

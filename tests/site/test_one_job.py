@@ -77,7 +77,7 @@ def test_one_job_is_required_alike_by_both_commands(seed):
 #: The jobs of 128 DGX H100 that the README and the tutorial name, and the answer in one line.
 HEADLINES = {
     "cosmoflow": "Needs 218.5 GB/s read · 827.5 GB/s emulated, cold caches",
-    "resnet50": "Needs 31.33 GB/s read · 316.6 GB/s median rate, cold caches",
+    "resnet50": "Needs 31.33 GB/s read · 332.7 GB/s median rate, cold caches",
     "unet3d": "Needs 5.254 GB/s read · 1.466 TB/s cold caches",
     "llama3-8b": "Needs 15.35 MB/s read · 120 kB/s per node",
     "dlrm-dcnv2": "Needs 87.49 GB/s read · 683.5 MB/s per node",

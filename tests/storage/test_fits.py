@@ -281,7 +281,7 @@ def test_nothing_is_said_of_a_loss_where_there_is_nothing_to_lose(asked):
 def test_a_fit_with_next_to_no_headroom_is_no_plain_yes():
     assert one(**FED, nodes=18, gpus_per_node=2).verdict == "barely fits"
     assert one(**FED, nodes=9, gpus_per_node=2).verdict == "fits"
-    rates = {"client_bandwidth_per_node": "345 MB/s", "unit_read_bandwidth": "1 TB/s", "unit_opens_per_second": 1e6}
+    rates = {"client_bandwidth_per_node": "650 MB/s", "unit_read_bandwidth": "1 TB/s", "unit_opens_per_second": 1e6}
     unsure = one(**EIGHT_V100, storage="nfs-tcp", set=rates)
     assert (unsure.fits, unsure.verdict, bool(unsure.beyond)) == (True, "barely fits", True)
     assert unsure.headroom > 0.05
@@ -350,7 +350,7 @@ def test_what_is_set_by_name_wins():
 
 
 def test_the_high_end_of_a_range_is_warned_of():
-    found = one(**EIGHT_V100, storage="nfs-tcp", set={"client_bandwidth_per_node": "345 MB/s"})
+    found = one(**EIGHT_V100, storage="nfs-tcp", set={"client_bandwidth_per_node": "650 MB/s"})
     assert layer(found, "protocol client").holds is True
     assert any("not the high end" in line for line in found.answer.warnings)
 

@@ -95,9 +95,12 @@ def _whisper_encoder(config: ModelConfig) -> tuple[int, list[TableRow]]:
     ]
 
 
-#: Defaults of the text part of Voxtral that are not those of its family.
-_VOXTRAL = {"vocab_size": 131072, "hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 30,
-            "num_key_value_heads": 8, "head_dim": 128}  # fmt: skip
+#: Defaults of text parts that are not those of their family.
+_TEXTS = {
+    "qwen2_audio": {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 22016},
+    "voxtral": {"vocab_size": 131072, "hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 30,
+                "num_key_value_heads": 8, "head_dim": 128},
+}  # fmt: skip
 
 
 @family("qwen2_audio", "voxtral")
@@ -109,8 +112,8 @@ def qwen2_audio(config: ModelConfig) -> Iterator[TableRow]:
     kind = str(config.data["model_type"])
     voxtral = kind == "voxtral"
     config.ignore("hidden_size" if voxtral else "vocab_size")
+    config.complete("text_config", _TEXTS[kind])
     if voxtral:
-        config.complete("text_config", _VOXTRAL)
         config.only("tie_word_embeddings", False)
     text = yield from text_part(config, "llama" if voxtral else "qwen2", False, never_tied=voxtral)
     audio = config.table_or_defaults("audio_config")
