@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from ingest.architecture.model_description import of_id
 from ingest.architecture.structure import Architecture
-from ingest.catalog.records import KINDS, Encoding, Model, Record, Shape, Statement, Structure, Tier, Value
+from ingest.catalog.records import KINDS, LOWER_BOUND, Encoding, Model, Record, Shape, Statement, Structure, Tier, Value
 from ingest.catalog.releases import Release, words
 from ingest.catalog.store import CATALOGS, Catalog
 from ingest.sizing.evidence_ladder import BASES, blind_error, check_own_rates, seen_rates
@@ -64,7 +64,7 @@ def _embedded(catalog: Catalog, read: Container[str] | None) -> dict[str, Any]:
     writer = _Writer(read)
     entries = {kind: {one.id: writer.record(one) for one in catalog.all(record)} for kind, record in KINDS.items()}
     rates = {
-        model.id: [writer.words(rate._replace(note=""), rate.source) for rate in found]
+        model.id: [writer.words(rate._replace(note=LOWER_BOUND if rate.waits else ""), rate.source) for rate in found]
         for model in catalog.all(Model)
         if (found := catalog.rates(model))
     }
