@@ -337,7 +337,7 @@ class OpenCorpus:
 
     def counted(self, limit: float | None, scheduler: str | None, progress: Progress) -> CorpusMeasurement:
         """Count everything. Raises TooLong: that would take longer than the limit."""
-        shards = self._shards()
+        shards = Shards(self.listing, self.listing.sizes, can_divide)
         runner = self._runner(shards, scheduler)
         counting = ExactCount(self.listing, shards, progress, limit)
         partial = counting.run(runner, self._ledger())
@@ -349,7 +349,7 @@ class OpenCorpus:
 
     def part(self, share: Share, scheduler: str | None, progress: Progress) -> CorpusPart:
         """Count a part exactly. Raises KeyboardInterrupt: interrupted; the ledger, if there is one, has what is done."""
-        shards, counted = self._shards(), Kept()
+        shards, counted = Shards(self.listing, self.listing.sizes, can_divide), Kept()
         sizes = list(map(shards.stored_bytes, range(len(shards))))
         numbers = share.shards_of(sizes)
         counting = ExactCount(self.listing, shards, progress, None, numbers, counted)
@@ -386,9 +386,6 @@ class OpenCorpus:
 
     def _ledger(self) -> Ledger | None:
         return None if self.ledger is None else Ledger(self.ledger, self._identity())
-
-    def _shards(self) -> Shards:
-        return Shards(self.listing, self.listing.sizes, can_divide)
 
     def _runner(self, shards: Shards, scheduler: str | None) -> Runner:
         listing = self.listing

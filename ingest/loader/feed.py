@@ -358,9 +358,6 @@ def feed(
         step = every[name]
         return Quantity(float(step.value), unit_of(name), *((step.source.low, step.source.high) if step.source else ()))
 
-    def all_results() -> dict[str, Quantity]:
-        return {name: quantity(name) if name in every else results[name] for name in shown if name in every or name in results}
-
     def all_unknown() -> dict[str, Any]:
         beyond = {name: BEYOND[name] for name in REMEDIES if name not in every}
         return {name: beyond.get(name) or unknown[name] for name in shown if name in beyond or name in unknown}
@@ -384,7 +381,12 @@ def feed(
             if word is not None
         },
         known=known,
-        results=Deferred(all_results, ready),
+        results=Deferred(
+            lambda: {
+                name: quantity(name) if name in every else results[name] for name in shown if name in every or name in results
+            },
+            ready,
+        ),
         unknown=Deferred(all_unknown),
         tables=Deferred(tables),
         cautions=tuple(_warnings(known, rate, loader, first, own)),
