@@ -43,7 +43,7 @@ _MAKERS = (
 )
 #: Ends of names of services: after the size of a model, and of any name. `turbo` alone may be a model of its own.
 _SERVED, _OFFERED = (
-    r"turbo|fast|lora|long|basic|instant|versatile|lite|reference|specdec",
+    r"turbo|fast|long|basic|instant|versatile|lite|reference|specdec",
     r"fast|highspeed|ultrafast|spot|us|eu|maas|v?\d+:\d+|priority|free|flex|exacto|tput|tee|variant\d|fc|cpu|l4|l40s?|t4|a10g?|gh200|[ah]100(-[48]0g?b?)?",
 )
 #: In brackets after the name of a model, how long it reasoned.
@@ -64,12 +64,12 @@ _CONVERTING = (
 )
 #: The size of a model within a name: 8b, 8x7b, 1.5b, a3b of active parameters, e2b, 270m; `Mistral7B` joins it to a word.
 _SIZE = r"(?:(?<![a-z0-9.])[ae]?|(?<=[a-z]))(?:\d+x)?\d+(?:\.\d+)?[bm](?![a-z0-9])"
-#: Words beside the name of a base that tell of another structure: drafts, heads, towers for images or sound, adapters, layers
-#: left out or added, and languages, for which vocabularies grow.
+#: Words beside the name of a base that tell of another structure: drafts, heads, towers for images or sound, adapters, parts,
+#: layers left out or added, and languages, for which vocabularies grow.
 _OTHER = (
     r"from|\w*vit|\w*blip|ruadapt|p?eagle\d*|dflash\d*|dspark|dflare|domino|mtp|assistants?|draft\w*|speculat\w*|medusa|hydra|vispec|frspec|vla?|vlm|vision|visual\w*|audio|omni|speech|tts|voice|asr|ocr|video|image|llava|"
     r"multimodal|mm|spatiallm|(gen)?rm|reward\w*|orm|prm|classif\w*|embed\w*|rerank\w*|retriev\w*|encoder|ner|regress\w*|score\w*|value|critic|prun\w*|drop|slim\w*|width|depth|minitron|upscal\w*|expan\w*|franken\w*|moe|"
-    r"mamba\d*|linear\w*|ssm|rwkv|hybrid|q?lora|adapters?|peft|delta|vocab\w*|trimmed|condensed|layers?|l|openbuddy|multilingual|japanese|jpn?|ja|chinese|zh|korean|ko(en|r)?|kazakh|turkish|turk?|tr|danish|tamil|arabic|ar|"
+    r"sae|mmproj|\w*tokenizer|probe|detector|verifier|judge|bradley|hass|accelerator|lookahead|steering|vector|prefix|dora|colbert|cross\w*|sentence|mla|transmla|\w*diffu\w*|student|tiny|random|shrunk|dinov|siglip\w*|bunny|ultravox|llm2vec|mntp|worldpm|llamba|mamba\d*|linear\w*|ssm|rwkv|hybrid|q?lora|adapters?|peft|delta|vocab\w*|trimmed|condensed|layers?|l|openbuddy|multilingual|japanese|jpn?|ja|chinese|zh|korean|ko(en|r)?|kazakh|turkish|turk?|tr|danish|tamil|arabic|ar|"
     r"fas|bos|deu|german|mya|bangla|bengali|hindi|indic|thai|th|vi|vietnamese|ukrainian|uk|russian|ru|portuguese|pt|greek|hebrew|he|swallow|cantonese|persian|titulm|sa"
 )
 _LARGER = r"plus|pro|max|ultra|large|xl|flash|next|coder next"

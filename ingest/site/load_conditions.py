@@ -293,7 +293,7 @@ class LoadConditions(LineClients):
             entries = [entry for part in value.columns if part.name == SAVING for entry in part.inputs]
         most = max((float(entry.value) for entry in entries), default=0.0)
         phases = []
-        for largest in (entry for entry in entries if float(entry.value) == most and value.phase):
+        for largest in (entry for entry in entries if math.isclose(float(entry.value), most) and value.phase):
             below = (part for part in steps_below([largest]) if part.name == value.phase)
             phase = next(below, None) or self.jobs[largest.owner].step(value.phase) or self.known.find(value.phase)
             phases += [] if phase is None else [float(phase.value)]

@@ -487,7 +487,7 @@ def _of_precision(basis: RateBasis, results: Results) -> Iterator[Finding | None
     level = basis.level.basis
     if rates is None or gpu is None or job.precision is not None or level not in ("measured", "transferred"):
         return
-    if basis.precision != "bf16":
+    if "bf16" not in family_of(basis.precision):
         yield finding("W05", words={"precision": "the best evidence's"}, precision=basis.precision, gpu=gpu.id)
     if job.protocol:
         return

@@ -92,6 +92,9 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
     if job.precision is None and not share:
         usual = usual_precision(rates, gpu, size, protocol)
     precision = usual.precision
+    if gpu is not None and job.precision is None:
+        # A GPU without bf16, such as the V100, computes in fp16.
+        precision = next((one for one in (precision, *family_of(precision)) if one in gpu.peak_flops), precision)
     if gpu is not None and (top := peak_of(gpu, precision)) is not None:
         common = {"peak_flops_per_gpu": top, **common}
     everything = {**common, **by_user(job.settings)}

@@ -192,7 +192,9 @@
       list.hidden = false;
       input.setAttribute("aria-expanded", "true");
       active = -1;
-      mark(all ? shown.findIndex((choice) => choice.value === current()) : shown.length ? 0 : -1);
+      // Of several rows none is taken unasked: what was typed may mean another one.
+      const only = shown.length === 1 && `${shown[0].value} ${shown[0].label}`.toLowerCase().includes(input.value.trim().toLowerCase());
+      mark(all ? shown.findIndex((choice) => choice.value === current()) : only ? 0 : -1);
     };
     const pick = (value) => {
       close();
