@@ -21,8 +21,8 @@ BUDGETS = {
     "modules": 294,
     "functions with at most five lines, %": 49.2,
     "choices outside the engine": 0,
-    "literals of quantity names outside the formulas": 5_499,
-    "lines of the tests": 50_798,
+    "literals of quantity names outside the formulas": 5_500,
+    "lines of the tests": 50_810,
     "pages of documentation": 107,
     "arrows up, by import or by name": 0,
 }

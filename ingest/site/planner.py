@@ -529,10 +529,10 @@ def bandwidth_by_year(plan: Plan) -> list[YearBandwidth]:
 
 
 def _hardness(row: QuantityRow) -> tuple[float, ...]:
-    """How hard the load of a job is for storage beside its rate: fewer clients, random and smaller reads, more readers."""
-    loaded_by = ("nodes", "read_request_bytes", "readers_per_node")
-    nodes, size, readers = (float(step.value) if (step := row.known.find(name)) is not None else 0.0 for name in loaded_by)
-    return -nodes, float(row.words.get("pattern") == "random"), -size, -readers
+    """How hard a job's load is beside its rate: fewer clients and readers, random and smaller reads, a longer phase."""
+    named = ("nodes", "read_request_bytes", "readers_per_node", "read_phase_seconds")
+    nodes, size, readers, phase = (float(step.value) if (step := row.known.find(name)) is not None else 0.0 for name in named)
+    return -nodes, float(row.words.get("pattern") == "random"), -size, -readers, phase
 
 
 def _found(

@@ -340,3 +340,15 @@ def test_a_checkpoint_may_set_each_of_its_results(name):
         except IngestError:
             continue
         assert found.requirements
+
+
+def test_of_jobs_that_read_alike_the_longer_one_sets_the_time_of_a_test():
+    data = {"held": {"bytes": "5.6 TB"}}
+    short = {"cluster": "main", "nodes": 6, "model": "retinanet", "data": "held"}
+    long = {**short, "placement": {"mode": "cache", "hit": "50%"}}
+
+    def seconds(**jobs):
+        plan = planned({"clusters": {"main": {"node": "dgx-h100", "count": 64}}, "datasets": data, "jobs": jobs})
+        return plan.requirement("R-READ-02").conditions.duration
+
+    assert seconds(a=short) < seconds(a=long) == seconds(a=short, b=long) == seconds(a=long, b=short)
