@@ -40,8 +40,7 @@ class Configuration(NamedTuple):
 
 def configuration_folder() -> Path:
     """Return the folder of the user's configuration and catalogs; it need not exist."""
-    base = os.environ.get("APPDATA") or os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(base) / "ingest"
+    return Path(os.environ.get("APPDATA") or os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "ingest")
 
 
 def configuration_file() -> Path:
@@ -185,13 +184,13 @@ def overlays_in_force(options: str | Path | Sequence[str | Path] = ()) -> tuple[
     environment = [part for part in os.environ.get("INGEST_CATALOGS", "").split(os.pathsep) if part]
     for option, folders in (("--catalogs", given), ("INGEST_CATALOGS", environment)):
         for folder in folders:
-            if not isinstance(folder, (str, Path)) or not Path(folder).is_dir():
+            if not isinstance(folder, (str, Path)) or not os.path.isdir(folder):
                 raise UsageError(f"{option}: '{folder}' is not a folder, {EXPECTED}")
     configured = configuration().catalogs
     for path, place in configured:
-        if not path.is_dir():
+        if not os.path.isdir(path):
             raise IngestError(f"{place}: '{path}' is not a folder, {EXPECTED}")
-    own = [folder] if (folder := user_folder()).is_dir() else []
+    own = [folder] if os.path.isdir(folder := user_folder()) else []
     named = (
         *((OPTION, Path(folder)) for folder in reversed(given)),
         *((ENVIRONMENT, Path(folder)) for folder in reversed(environment)),

@@ -13,7 +13,7 @@ import numpy
 from numpy.typing import NDArray
 
 from ingest.accounting import ledger as records
-from ingest.accounting.classes import BY_PARTITION, BY_SIZE, Classes, Machine, class_of_each, distinct, machine_of, read_classes
+from ingest.accounting.classes import BY_PARTITION, BY_SIZE, Classes, class_of_each, distinct, machine_of, read_classes
 from ingest.accounting.concurrency import Profile, profile, starts_per_minute, weighted_quantiles, window_of
 from ingest.accounting.ledger import CODES, PARTS, shown_name
 from ingest.accounting.result import ClassUse, ClusterUse, Usage, site_text
@@ -109,7 +109,15 @@ def usage_of(runs: Runs, classes: Classes, catalog: Catalog, node: str | None = 
     if not (runs.gpus > 0).any():
         runs = _gpus_of_nodes(runs, catalog, node)
     window = window_of(runs.start, runs.end)
-    meant = _kinds(runs)
+    # GPUs without a kind are of the only one that their cluster has.
+    known: dict[str, set[str]] = {}
+    for group in runs.groups:
+        known.setdefault(group.cluster, set()).update(filter(None, (group.gpu,)))
+    only = {cluster: next(iter(known[cluster])) for cluster in known if len(known[cluster]) == 1}
+    untold = numpy.array([not group.gpu and group.cluster in only for group in runs.groups] or [False])
+    if (unkind := int((untold[runs.group] & (runs.gpus > 0)).sum()) if len(runs.group) else 0) > 0:
+        runs.notes["kind of GPU not recorded, taken as the only kind of the cluster"] = unkind
+    meant = [(group.cluster, group.gpu or only.get(group.cluster, "")) for group in runs.groups]
     kinds = sorted({*meant})
     of_group = numpy.array([kinds.index(kind) for kind in meant] or [0])
     of_run = of_group[runs.group] if len(runs.group) else numpy.zeros(0, int)
@@ -118,7 +126,14 @@ def usage_of(runs: Runs, classes: Classes, catalog: Catalog, node: str | None = 
     names, class_place = class_of_each(runs, classes, per_node)
     hours = runs.gpus.astype(float) * runs.seconds / PARTS / HOUR
     all_hours = float(hours.sum())
-    labels = _cluster_names(kinds, machines)
+    # A name for each cluster: of the machine where it is plain, and of its kind of GPU where several have one.
+    parts = []
+    for number, ((cluster, gpu), machine) in enumerate(zip(kinds, machines, strict=True), 1):
+        host = shown_name(cluster) or (f"cluster-{number}" if cluster else "")
+        card = machine.gpu or (f"gpu-{number}" if gpu else "")
+        parts.append([re.sub(r"[^A-Za-z0-9_-]+", "-", one).strip("-") for one in (host, card)])
+    hosts = len({host for host, _ in parts}) > 1
+    labels = distinct("-".join(filter(None, (host if hosts else "", card))) or host or "main" for host, card in parts)
     clusters, found = [], []
     for place in range(len(kinds)):
         mine = of_run == place
@@ -158,29 +173,6 @@ def _gpus_of_nodes(runs: Runs, catalog: Catalog, node: str | None) -> Runs:
     each = catalog.get(Node, node).gpus_per_node.value
     runs.notes["GPUs not recorded, counted as those of the nodes"] = len(runs.key)
     return runs._replace(gpus=(numpy.maximum(runs.nodes, 0) * each * PARTS).astype("q"))
-
-
-def _kinds(runs: Runs) -> list[tuple[str, str]]:
-    """Cluster and kind of GPU of each group; GPUs without a kind are of the only one that their cluster has."""
-    known: dict[str, set[str]] = {}
-    for group in runs.groups:
-        known.setdefault(group.cluster, set()).update(filter(None, (group.gpu,)))
-    only = {cluster: next(iter(kinds)) for cluster, kinds in known.items() if len(kinds) == 1}
-    untold = numpy.array([not group.gpu and group.cluster in only for group in runs.groups] or [False])
-    if (count := int((untold[runs.group] & (runs.gpus > 0)).sum()) if len(runs.group) else 0) > 0:
-        runs.notes["kind of GPU not recorded, taken as the only kind of the cluster"] = count
-    return [(group.cluster, group.gpu or only.get(group.cluster, "")) for group in runs.groups]
-
-
-def _cluster_names(kinds: Sequence[tuple[str, str]], machines: Sequence[Machine]) -> list[str]:
-    """A name for each cluster: of the machine where it is plain, and of its kind of GPU where several have one."""
-    parts = []
-    for number, ((cluster, gpu), machine) in enumerate(zip(kinds, machines, strict=True), 1):
-        host = shown_name(cluster) or (f"cluster-{number}" if cluster else "")
-        card = machine.gpu or (f"gpu-{number}" if gpu else "")
-        parts.append([re.sub(r"[^A-Za-z0-9_-]+", "-", one).strip("-") for one in (host, card)])
-    several = len({host for host, _ in parts}) > 1
-    return distinct("-".join(filter(None, (host if several else "", card))) or host or "main" for host, card in parts)
 
 
 def _results(runs: Runs, window: tuple[int, int], gpu_hours: float) -> dict[str, float]:

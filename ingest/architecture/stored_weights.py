@@ -224,7 +224,14 @@ def _packing(tensor: StoredTensor, by_name: Mapping[str, StoredTensor], quantiza
     """How the weights lie in a tensor of integers; None if unknown."""
     before, _, last = tensor.name.rpartition(".")
     method = str(quantization.get("quant_method", "")).lower()
-    bits = _bits(quantization)
+    # Bits of a quantized weight, where the config says so; 0 otherwise.
+    stated = quantization.get("bits") or quantization.get("w_bit") or quantization.get("num_bits")
+    groups = quantization.get("config_groups")
+    if stated is None and isinstance(groups, dict):
+        inner = [one.get("weights") for one in groups.values() if isinstance(one, dict)]
+        widths = {one.get("num_bits") for one in inner if isinstance(one, dict)}
+        stated = widths.pop() if len(widths) == 1 else None
+    bits = stated if type(stated) is int and stated in (2, 3, 4, 8) else 0
     if last == "qweight" and tensor.dtype in ("I32", "U32") and bits:
         gptq = f"{before}.g_idx" in by_name or method != "awq"
         return _Packing(32 / bits, 0 if gptq else -1)
@@ -248,17 +255,6 @@ def _packing(tensor: StoredTensor, by_name: Mapping[str, StoredTensor], quantiza
         # Blocks of 32 share a scale: sixteen bytes of four-bit weights, or 32 of eight-bit ones.
         return _Packing({16: 2, 32: 1, 128: 1}[per]) if (per := tensor.shape[-1] // scale.shape[-1]) in (16, 32, 128) else None
     return _Packing(1) if tensor.dtype == "I8" else None
-
-
-def _bits(quantization: Mapping[str, Any]) -> int:
-    """Bits of a quantized weight, where the config says so; 0 otherwise."""
-    stated = quantization.get("bits") or quantization.get("w_bit") or quantization.get("num_bits")
-    groups = quantization.get("config_groups")
-    if stated is None and isinstance(groups, dict):
-        inner = [one.get("weights") for one in groups.values() if isinstance(one, dict)]
-        widths = {one.get("num_bits") for one in inner if isinstance(one, dict)}
-        stated = widths.pop() if len(widths) == 1 else None
-    return stated if type(stated) is int and stated in (2, 3, 4, 8) else 0
 
 
 def _weight(pattern: str, kind: str, shape: tuple[int, ...], number: int, sizes: Sizes, experts: int) -> Weight:

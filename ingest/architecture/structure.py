@@ -132,7 +132,7 @@ class Architecture:
         """Bytes of the release by row, from its headers or its quantization; empty where neither is there."""
         return [float(row.bytes) for row in self.stored] or list(self.row_bytes or ())
 
-    @property
+    @cached_property
     def parameters(self) -> int:
         """All parameters, tied ones once, without those that predict tokens further on.
 
@@ -144,12 +144,12 @@ class Architecture:
             raise IngestError(f"the parameters of {self.id} are not known: {self.missing['weight_parameters']}")
         return int(self.solve("parameters"))
 
-    @property
+    @cached_property
     def parameters_trained(self) -> int:
         """All parameters, with those of modules that predict tokens further on: what training holds and checkpoints save."""
         return int(self.solve("parameters_trained", parameters=self.parameters))
 
-    @property
+    @cached_property
     def parameters_active(self) -> int:
         """Parameters that one token uses: all but the experts that it does not visit."""
         return int(self.solve("parameters_active"))

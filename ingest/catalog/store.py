@@ -205,16 +205,14 @@ MAX_NAME = 250  # Longer than any id or path; file systems refuse such names wit
 
 
 def opened(catalogs: Catalog | str | Path | Sequence[str | Path]) -> Catalog:
-    """Return an open catalog as it is, or a catalog with these folders on top: what this thread has read is not read again."""
-    return catalogs if isinstance(catalogs, Catalog) else _kept(tuple(overlays_in_force(catalogs)))
+    """Return an open catalog as it is, or a catalog with these folders on top: what this thread has read is not read again.
 
-
-def _kept(overlays: tuple[Overlay, ...]) -> Catalog:
-    """A catalog that begins with what the last one of these overlays has read, unless their folders changed.
-
-    Each call has a catalog of its own: it looks once at each file that it needs, and entries and sources that it brings in
-    files of its own hold for it alone.
+    It begins with what the last one of these folders has read, unless they changed. Each call has a catalog of its own: it
+    looks once at each file that it needs, and entries and sources that it brings in files of its own hold for it alone.
     """
+    if isinstance(catalogs, Catalog):
+        return catalogs
+    overlays = tuple(overlays_in_force(catalogs))
     known: dict[tuple[Overlay, ...], Catalog] = _THREAD.__dict__.setdefault("catalogs", {})
     base = known.get(overlays)
     if base is None or any(stamp_of(name) != state for name, state in base._frame.items()):
@@ -310,8 +308,14 @@ class Catalog:
         self._own_sources: dict[str, Source] = {}
         self._checked: set[str] = set()
         self._resting: dict[int, set[str]] = {}
-        places = ("", "architectures", *KINDS, "sources.yaml", "aliases.yaml", "names.yaml", f"architectures/{FILE}", TABLE)
-        self._frame = {name: state_of(name) for name in (str(folder / place) for folder in self.folders for place in places)}
+        #: the states of folders of entries, and of tables of all of them, on which more rests than one entry
+        self._frame: dict[str, Stamp] = {}
+
+    def _rests_on(self, *places: str) -> None:
+        """Note the state of places of the folders before they are read: if it changes, later catalogs begin anew."""
+        for name in (f"{folder}/{place}" for folder in self.folders for place in places):
+            if name not in self._frame:
+                self._frame[name] = state_of(name)
 
     def looked_at(self, path: str | Path) -> bool:
         """Whether a file of the folders is as it was read: each call looks once; if it changed, all but earlier answers forget.
@@ -393,6 +397,7 @@ class Catalog:
             raise CatalogError(f"{by}: {error}") from None
 
     def _find(self, kind: str, name: str) -> Path:
+        self._rests_on(kind)
         if kind == "models":
             name = self.model_id(name)
             if name not in self.ids(kind) and name.lower() not in self.aliases.get(kind, {}) and name in self.releases.rows:
@@ -432,6 +437,7 @@ class Catalog:
     @FromFolders
     def names(self) -> dict[str, dict[str, dict[str, str]]]:
         """The shipped table of names that tools print: `{kind: {words of the vendor: {entry: words}}}`."""
+        self._rests_on("names.yaml")
         found: dict[str, dict[str, dict[str, str]]] = read_yaml(self.folders[-1] / "names.yaml")
         return found
 
@@ -460,7 +466,10 @@ class Catalog:
         if as_path and not meant.near and plain(unwrapped(name)) == plain(name):
             found = f"{shown} is not a regular file" if Path(name).exists() else f"no such file: {shown}"
             return f"{kind}: {found}, expected an id or a YAML file"
-        if kind != "models" and (holding := self._holding(kind, name)):
+        # The entries in whose names it occurs whole, as of a vendor or of a data set: those whose ids hold it first.
+        sought, of_kind = f" {words(name)} ", () if kind == "models" or not words(name).strip() else self.ids(kind)
+        holding = [one for one in of_kind if sought in f" {words(one)} # {words(self.get(KINDS[kind], one).name)} "]
+        if holding := sorted(holding, key=lambda one: (sought not in f" {words(one)} ", len(one), one)):
             return in_width(f"unknown {singular} {shown}; with that name: {listed(holding, most)}" for most in range(5, 0, -1))
         known = [*self.ids(kind), *self.aliases.get(kind, {}), *(self.ids("architectures") if kind == "models" else [])]
         three = self.releases.hint(name) if kind == "models" else ""
@@ -471,13 +480,6 @@ class Catalog:
             return unknown(f"{singular} {shown}", meant.near, "a YAML file", "a file")
         lists = f"; `ingest catalog list {kind}` lists them"
         return in_width(f"unknown {singular} {shown}{slip or way}" for way in (f"{lists}, or give a YAML file", lists))
-
-    def _holding(self, kind: str, name: str) -> list[str]:
-        """The entries in whose names a name occurs whole, as of a vendor or of a data set: those whose ids hold it first."""
-        wanted = f" {words(name)} "
-        named = {one: f" {words(one)} # {words(self.get(KINDS[kind], one).name)} " for one in self.ids(kind)}
-        found = [one for one, whole in named.items() if wanted in whole and wanted.strip()]
-        return sorted(found, key=lambda one: (wanted not in f" {words(one)} ", len(one), one))
 
     def _load(self, record: type[Entry], path: Path) -> Entry:
         data = read_yaml(path)
@@ -519,12 +521,14 @@ class Catalog:
     def ids(self, kind: str) -> list[str]:
         """Return the ids of one kind, sorted, without reading the entries."""
         if kind not in self._ids:
+            self._rests_on(kind)
             self._ids[kind] = sorted({path.stem for folder in self.folders for path in (folder / kind).glob("*.yaml")})
         return list(self._ids[kind])
 
     @FromFolders
     def releases(self) -> Releases:
         """The structures that are known by name, and the names of models and structures with an entry of their own."""
+        self._rests_on(f"architectures/{FILE}")
         aliases = self.aliases.get("models", {})
         entries = {name: name for kind in ("architectures", "models") for name in self.ids(kind)}
         return Releases(releases_in(self.folders), {**aliases, **entries})
@@ -553,11 +557,13 @@ class Catalog:
     @FromFolders
     def sources(self) -> ChainMap[str, Source]:
         """All sources by id; those of a nearer folder override the others."""
+        self._rests_on("sources.yaml")
         *paths, _ = [path for folder in self.folders if (path := folder / "sources.yaml").exists()]
         return ChainMap(*(read_sources(path, read_yaml(path)) for path in paths), self._shipped_sources)
 
     @FromFolders
     def _shipped_sources(self) -> ShippedSources:
+        self._rests_on("sources.yaml")
         path = self.folders[-1] / "sources.yaml"
         return shipped_sources(path, path.read_text(encoding="utf-8"))
 
@@ -568,6 +574,7 @@ class Catalog:
     @FromFolders
     def aliases(self) -> dict[str, dict[str, str]]:
         """Aliases by kind: `h100` for `h100-sxm`."""
+        self._rests_on("aliases.yaml")
         merged: dict[str, dict[str, str]] = {}
         for folder in reversed(self.folders):
             path = folder / "aliases.yaml"

@@ -474,18 +474,6 @@ _DASHES = "\u2013\u2014\u2212"
 COMMAND = "--command"
 
 
-def _with_units(args: list[str]) -> list[str]:
-    """The words, with a unit that stands apart from its number beside it, as in `--duration 30 days`."""
-    own = len(list(takewhile(lambda word: not word.startswith(COMMAND), args)))
-    made = args[:own]
-    for place in range(own - 1, 1, -1):
-        option, number = made[place - 2 : place]
-        is_unit = any(meant_by(table, made[place].lower()) for table in ("letters", "counted", "apart"))
-        if option.startswith("--") and re.fullmatch("[0-9][0-9.,_]*[A-Za-z]?", number) and is_unit:
-            made[place - 1 : place + 1] = [f"{number} {made[place]}"]
-    return made + args[own:]
-
-
 class Commands(click.Group):
     """Subcommands that are imported only when they run."""
 
@@ -503,7 +491,13 @@ class Commands(click.Group):
             args = [*(one for one in args if one != "help"), "--help"]
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(command_instead_of(args[0], COMMANDS, args[1:]))
-        args = _with_units(args)
+        # A unit may stand apart from its number, as in `--duration 30 days`.
+        own = len(list(takewhile(lambda word: not word.startswith(COMMAND), args)))
+        for at in range(own - 1, 1, -1):
+            option, number = args[at - 2 : at]
+            is_unit = any(meant_by(table, args[at].lower()) for table in ("letters", "counted", "apart"))
+            if option.startswith("--") and re.fullmatch("[0-9][0-9.,_]*[A-Za-z]?", number) and is_unit:
+                args = [*args[: at - 1], f"{number} {args[at]}", *args[at + 1 :]]
         ctx.meta[_WORDS] = args
         if any(word.startswith(tuple(_DASHES)) for word in args):
             meant = [re.sub(f"^[{_DASHES}]-?(?=[a-z])", "--", word) for word in args]

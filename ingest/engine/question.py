@@ -7,7 +7,7 @@ completion and the page. Results are a list of `Shown` in the order of every out
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple, TypeVar, Unpack, get_args, get_origin, get_type_hints
 
@@ -171,22 +171,20 @@ def in_words_of(options: Collection[str], text: str) -> str:
     """
     if not isinstance(text, Message):
         return text
-    return Message(*text.parts, supply=tuple(_ways(options, text.supply)), rule=text.rule)
+    ways = []
+    for way in text.supply:
+        *above, name = way.path.split(".")
+        if name in options and above[-1:] != ["set"]:
+            ways.append(way)
+        elif "set" in options and is_quantity(name):
+            ways.append(Option(f"set.{name}", way.value))
+    return Message(*text.parts, supply=tuple(ways), rule=text.rule)
 
 
 def in_words_of_command(error: IngestError, options: Collection[str]) -> IngestError:
     """A refusal whose advice names options of one command alone."""
     error.args = tuple(in_words_of(options, one) for one in error.args)
     return error
-
-
-def _ways(options: Collection[str], supply: Iterable[Option]) -> Iterator[Option]:
-    for way in supply:
-        *above, name = way.path.split(".")
-        if name in options and above[-1:] != ["set"]:
-            yield way
-        elif "set" in options and is_quantity(name):
-            yield Option(f"set.{name}", way.value)
 
 
 class Shown(NamedTuple):

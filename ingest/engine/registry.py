@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from operator import itemgetter
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType, NoneType
 from typing import Any, NamedTuple, TypeVar
 
 import ingest.engine.expression as recorder
@@ -478,7 +478,7 @@ def solve(name: str, given: Mapping[str, Num]) -> Num:
     found = _declared.get(name)
     if isinstance(found, Formula) and name not in given:
         values = [given[need] if need in given else default_of(need) for need in found.needs]
-        if all(value is not None for value in values):
+        if NoneType not in map(type, values):
             try:
                 return found.function(*values)
             except (OverflowError, ZeroDivisionError):

@@ -219,6 +219,10 @@ class Answer(InteractiveResult, Frozen):
         """One line each."""
         return self.cautions if isinstance(self.cautions, tuple) else tuple(dict.fromkeys(self.cautions(self)))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has its lines."""
+        return {**self.__dict__, "cautions": self.warnings}
+
     @property
     def command(self) -> str:
         """The command."""

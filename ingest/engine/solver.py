@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -186,8 +187,8 @@ class Quantities:
 
     def find(self, name: str) -> Step | None:
         """A quantity and how it came about; None where it cannot be computed from what is known."""
-        if self._known_missing(name) is not None:
-            return None
+        if name not in self._steps and (route := self._names.routes.get(name)) is not None and route.missing is not None:
+            return None  # as quantities of the same names have found
         try:
             return self.step(name)
         except MissingQuantity:
@@ -233,11 +234,12 @@ class Quantities:
 
     def steps_of(self, *names: str) -> dict[str, Step]:
         """Quantities and how they came about, by name."""
-        return {name: self.step(name) for name in names}
+        found = self.find_all(names)
+        return found if len(found) == len(names) else {name: self.step(name) for name in names}
 
     def values_of(self, *names: str) -> dict[str, float]:
         """The values of quantities, by name."""
-        return {name: self.value(name) for name in names}
+        return {name: float(step.value) for name, step in self.steps_of(*names).items()}
 
     def value(self, name: str) -> float:
         """The value of a quantity."""
@@ -245,13 +247,12 @@ class Quantities:
 
     def results(self, names: Iterable[str], *, ranged: bool = False) -> tuple[dict[str, Quantity], dict[str, str]]:
         """The quantities that can be computed, with their ranges on request, and for the others the reason."""
+        asked = tuple(names)
+        with suppress(CyclicQuantity):  # the one that needs itself is told below
+            self.find_all(asked)
         found: dict[str, Step] = {}
         unknown: dict[str, str] = {}
-        for name in names:
-            missing = self._known_missing(name)
-            if missing is not None:
-                unknown[name] = message_of(missing)
-                continue
+        for name in asked:
             try:
                 found[name] = step = self.step(name)
             except (MissingQuantity, CyclicQuantity) as error:
@@ -279,13 +280,6 @@ class Quantities:
             if step.formula is not None and step.name in found:
                 found.update(step.formula.needs)
         return found
-
-    def _known_missing(self, name: str) -> MissingQuantity | None:
-        """The refusal of a quantity of which quantities of the same names have found that it cannot be computed."""
-        if name in self._steps:
-            return None
-        route = self._names.routes.get(name)
-        return None if route is None else route.missing
 
     def _know(self, name: str, step: Step) -> None:
         if name not in self._steps:

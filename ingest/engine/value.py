@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import UserList
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple, NoReturn, TypeVar, dataclass_transform
 
@@ -10,6 +11,7 @@ from ingest.engine.messages import Message, Option
 from ingest.units import display
 
 AnyFrozen = TypeVar("AnyFrozen", bound="Frozen")
+Item = TypeVar("Item")
 #: The default of a field that is a table without entries; nobody writes into it. It goes into JSON as it is.
 EMPTY: Mapping[str, Any] = {}
 #: What gives the low and the high end of a result; None where no range reaches it.
@@ -70,6 +72,29 @@ def revised(record: AnyFrozen, **changes: Any) -> AnyFrozen:
     return type(record)(**{**{name: getattr(record, name) for name in record._names}, **changes})
 
 
+class Later(UserList[Item]):
+    """Lines or evidence that are made when the first is read: who asks in a loop for a number reads none.
+
+    >>> lines = Later(lambda: (f"line {number}" for number in (1, 2)))
+    >>> lines[0], len(lines), [*lines]
+    ('line 1', 2, ['line 1', 'line 2'])
+    """
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+    def __init__(self, make: Callable[[], Iterable[Item]] | Sequence[Item]) -> None:
+        self._make = make
+
+    @cached_property
+    def data(self) -> list[Item]:  # type: ignore[override]
+        """All of them."""
+        return [*(self._make() if callable(self._make) else self._make)]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy has all of them."""
+        return tuple, (tuple(self),)
+
+
 class Source(NamedTuple):
     """A source of values."""
 
@@ -104,7 +129,7 @@ class Input(NamedTuple):
     where: str = ""
     grade: str = ""
     note: str = ""
-    parts: tuple[Evidence, ...] = ()  # the evidence it was made from, in the unit of the value
+    parts: Sequence[Evidence] = ()  # the evidence it was made from, in the unit of the value
 
     def by_default(self, why: str, *supply: str | Option) -> Input:
         """The value, as one that holds until the user sets it; `supply` names the ways."""

@@ -358,10 +358,6 @@ def feed(
         step = every[name]
         return Quantity(float(step.value), unit_of(name), *((step.source.low, step.source.high) if step.source else ()))
 
-    def all_unknown() -> dict[str, Any]:
-        beyond = {name: BEYOND[name] for name in REMEDIES if name not in every}
-        return {name: beyond.get(name) or unknown[name] for name in shown if name in beyond or name in unknown}
-
     def tables() -> dict[str, list[dict[str, Any]]]:
         curve = {"utilization": _curve(known, first, every, count, draws)}
         return curve if cache in (None, "staged") else {**curve, "epochs": _epochs(known, first, count, draws)}
@@ -387,7 +383,13 @@ def feed(
             },
             ready,
         ),
-        unknown=Deferred(all_unknown),
+        unknown=Deferred(
+            lambda: {
+                name: BEYOND[name] if beyond else unknown[name]
+                for name in shown
+                if (beyond := name in REMEDIES and name not in every) or name in unknown
+            }
+        ),
         tables=Deferred(tables),
         cautions=tuple(_warnings(known, rate, loader, first, own)),
         catalog=catalog,

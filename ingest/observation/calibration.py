@@ -196,7 +196,11 @@ def calibrate(
     if not others:
         answer = _one(observation, **asked)
         if bundle is not None:
-            write_bundle(Path(bundle), observation, answer, licence, source)
+            # The numbers of the observation, with what they are of, for others.
+            read, found = read_observation(observation), answer.answer
+            overlay(read, found, PROTOCOL)  # refuses what makes no entry
+            stated = Contribution(answer.model, answer.gpu, max(1, round(found.nodes)), found.precision, licence, source)
+            write_whole(Path(bundle), json.dumps({**bundle_of(read), "contribution": stated._asdict()}, indent=1) + "\n")
         return answer
     if asked["nodes"] is not None:
         raise UsageError("--nodes: each of several observations states its GPUs, expected none")
@@ -396,14 +400,6 @@ def _check_terms(licence: object, source: object, place: str) -> None:
     if not text.strip() or own & set(re.findall(r"[\w-]+", text.lower())):
         expected = "expected 3 to 120 letters, digits and spaces: no path, no address, no name of this machine or its user"
         raise UsageError(f"{place}source: found {brief(source or '')}, {expected}")
-
-
-def write_bundle(bundle: Path, observation: str | Path, made: Calibration, licence: str, source: str) -> None:
-    """Write the numbers of an observation, with what they are of, for others."""
-    seen, answer = read_observation(observation), made.answer
-    overlay(seen, answer, PROTOCOL)  # refuses what makes no entry
-    stated = Contribution(made.model, made.gpu, max(1, round(answer.nodes)), answer.precision, licence, source)
-    write_whole(bundle, json.dumps({**bundle_of(seen), "contribution": stated._asdict()}, indent=1) + "\n")
 
 
 def read_bundle(bundle: str | Path) -> Contribution:

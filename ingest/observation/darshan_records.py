@@ -62,7 +62,16 @@ def _log(path: str, prefix: str) -> dict[str, Any]:
                 _add(found, record, layer, names.get(record["id"], ""), prefix, sizes, common)
     heat, others = {}, [name for name in modules if name not in LAYERS and not name.startswith("DXT") and name != "HEATMAP"]
     if "HEATMAP" in modules:
-        heat = _heat(report, names)
+        # Bytes read by time, summed over ranks: the width of a bin in seconds and the bins that hold something.
+        width, bins = 0.0, Counter[int]()
+        for record in _records(report, "HEATMAP"):
+            if "MPIIO" in names.get(record["id"], "").upper():
+                # The calls of MPI-IO end in those of POSIX, which are counted.
+                continue
+            width = float(record["bin_width_seconds"])
+            for place in record["read_bins"].nonzero()[0]:
+                bins[int(place)] += int(record["read_bins"][place])
+        heat = {"width": width, "bins": sorted(bins.items())}
     for name in others:
         # A log that is cut off ends in a later module: the library reports that as it reads on.
         if name in ("MPI-IO", "H5F", "H5D", "LUSTRE"):
@@ -113,19 +122,6 @@ def _add(
         return
     for place in range(1, 5):
         common[counters[f"POSIX_ACCESS{place}_ACCESS"]] += max(0, counters[f"POSIX_ACCESS{place}_COUNT"])
-
-
-def _heat(report: Any, names: dict[int, str]) -> dict[str, Any]:
-    """Bytes read by time, summed over ranks: the width of a bin in seconds and the bins that hold something."""
-    width, bins = 0.0, Counter[int]()
-    for record in _records(report, "HEATMAP"):
-        if "MPIIO" in names.get(record["id"], "").upper():
-            # The calls of MPI-IO end in those of POSIX, which are counted.
-            continue
-        width = float(record["bin_width_seconds"])
-        for place in record["read_bins"].nonzero()[0]:
-            bins[int(place)] += int(record["read_bins"][place])
-    return {"width": width, "bins": sorted(bins.items())}
 
 
 if __name__ == "__main__":

@@ -314,25 +314,21 @@ def _rows_in(site: Site, data: Mapping[str, QuantityRow], year: int, growth: Gro
                 row.known.find(one)
         known.adopt({one: row.known.steps[one] for one in SAME_IN_ALL_YEARS if one in row.known.steps})
         rows[name] = QuantityRow(name, {"year": label_of(site, year)}, known)
-        _state_growth(known, described, start, base if name in growth.together else None)
+        # By a factor or an amount, with or without data that are deleted.
+        if "growth_amount" in known.given:
+            known.link("growth_base_bytes", base if base and name in growth.together else known.step("data_bytes"))
+            known.state("grows_by_amount")
+        if expires:
+            if "growth_amount" not in known.given:
+                known.state("grows_by_factor")
+            first = described.get("from")
+            if start is not None and first is not None and first.year > start.year:
+                known.give({"arrival_seconds": elapsed_until(first.year - start.year)})
+            known.state("data_expire")
         if "made_from" in described:
             known.link("origin_growth", rows[described["made_from"]].known.step("capacity_growth"))
             known.state("prepared_in_passes" if "preparation" in described else "made_in_one_pass")
     return list(rows.values())
-
-
-def _state_growth(known: Quantities, described: Mapping[str, Any], start: datetime.date | None, base: Step | None) -> None:
-    """State how a data set grows in a year: by a factor or an amount, with or without data that are deleted."""
-    if "growth_amount" in known.given:
-        known.link("growth_base_bytes", base if base is not None else known.step("data_bytes"))
-        known.state("grows_by_amount")
-    if "lifetime" in described:
-        if "growth_amount" not in known.given:
-            known.state("grows_by_factor")
-        first = described.get("from")
-        if start is not None and first is not None and first.year > start.year:
-            known.give({"arrival_seconds": elapsed_until(first.year - start.year)})
-        known.state("data_expire")
 
 
 def elapsed_until(year: int) -> Input:

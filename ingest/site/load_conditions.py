@@ -134,7 +134,14 @@ class LoadConditions(LineClients):
         if value.line.streams:
             # The guidance asks as much for each node, whatever its job restores.
             return [one._replace(bandwidth=one.nodes) for one in placed]
-        return self._with_guidance(value, placed, clients)
+        # The reads of the workload, each in its own pattern, and what the guidance adds to them, in sequence.
+        assert value.compared is not None
+        workload, guidance = (float(one.value) for one in value.compared)
+        size = self.known.value("guidance_request_bytes")
+        own = [one for one in placed if one.bandwidth and one.job]
+        more = float(solve("bandwidth_of_the_rest", {"line_bandwidth": guidance, "part_bandwidth": workload}))
+        added = LoadPart("", more, size, "sequential", clients, max((one.readers for one in placed), default=1))
+        return [*(scaled(own, workload) if workload else ()), added]
 
     def reads_of(self, value: RequirementValue) -> tuple[tuple[Step, Step, str], ...]:
         """Bandwidth, request size and pattern of each job whose reads alone make up a line; none where others do too."""
@@ -148,16 +155,6 @@ class LoadConditions(LineClients):
             size = self.known.step("stream_request_bytes") if row is None else row.known.step("read_request_bytes")
             found.append((entry, size, "sequential" if row is None else str(row.words["pattern"])))
         return tuple(found)
-
-    def _with_guidance(self, value: RequirementValue, parts: Sequence[LoadPart], clients: int) -> list[LoadPart]:
-        """The reads of the workload, each in its own pattern, and what the guidance adds to them, in sequence."""
-        assert value.compared is not None
-        workload, guidance = (float(one.value) for one in value.compared)
-        size = self.known.value("guidance_request_bytes")
-        taking = [one for one in parts if one.bandwidth and one.job]
-        more = float(solve("bandwidth_of_the_rest", {"line_bandwidth": guidance, "part_bandwidth": workload}))
-        added = LoadPart("", more, size, "sequential", clients, max((one.readers for one in parts), default=1))
-        return [*(scaled(taking, workload) if workload else ()), added]
 
     def _copied(self, name: str, bandwidth: float, clients: int) -> LoadPart:
         """Reads that belong to no loader of a job: each client copies in sequence, with as many streams as it has GPUs."""

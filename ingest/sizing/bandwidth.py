@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
@@ -237,10 +237,21 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
     )
 
 
-def _cautions(answer: Estimate) -> list[str]:
-    asked, known = answer.evidence, answer.known
-    found = [*asked.level.warnings, *warnings_for(asked, answer.results, known, answer.used, answer.clients)]
-    return [*found, *contradictions(known, answer.job.settings)]
+def _cautions(answer: Estimate) -> Iterator[str]:
+    """The warnings about the rate, those about the results of the job, the most severe first, and about its options."""
+    basis, known, results, job = answer.evidence, answer.known, answer.results, answer.job
+    found = [*_of_job(basis, results, answer.clients), *_of_dataset(basis, results, known), *_of_precision(basis, results)]
+    if job.sizes is not None and MIXED not in known.cases:
+        found.append(sizes_unused(known))
+    named = {name: f"set.{name}" for name in job.settings}
+    named |= {name: one for one, name in QUANTITIES.items() if one in job.numbers and name not in named}
+    used = {*answer.used, *(["tokens_per_sample"] if job.bytes_per_token is not None else [])}
+    used |= {"sequence_length"} if basis.model is not None else set()
+    # The evidence of a rate by its size takes the batch in.
+    used |= {BATCH if BATCH in job.settings else TOKENS} if basis.level.is_sized else set()
+    yield from (*basis.level.warnings, *messages(found))
+    yield from (unused(Option(option)) for name, option in named.items() if name not in used)
+    yield from contradictions(known, job.settings)
 
 
 def _place_embeddings(known: Quantities, model: Model | None, counted: Sequence[RowClass]) -> None:
@@ -362,7 +373,9 @@ def _results(known: Quantities, clients: Clients) -> tuple[dict[str, Quantity], 
     found: dict[str, Step] = {}
     unknown: dict[str, str] = {}
     stalled = any(known.given[name].value != 1 for name in ("accelerator_utilization", "scaling_efficiency"))
-    for name in (one.name for one in QUESTION.results if not one.where or one.where in known.given):
+    asked = tuple(one.name for one in QUESTION.results if not one.where or one.where in known.given)
+    known.find_all(tuple(name for name in asked if name not in CLIENTS))
+    for name in asked:
         try:
             if name not in CLIENTS:
                 found[name] = known.step(name)
@@ -389,24 +402,6 @@ def _within_peak(tree: Tree, name: str) -> tuple[float, float] | None:
     """The range of a share of the peak: its ends are those of the rate at typical FLOPs, and with others no run passes it."""
     found = tree.range_of(name)
     return found if found is None or tree.steps[name].value > 1 else (found[0], min(found[1], 1.0))
-
-
-def warnings_for(
-    basis: RateBasis, results: Results, quantities: Quantities, used: Collection[str], clients: Clients
-) -> list[Message]:
-    """The warnings about the results of a job, the most severe first; `used` are the inputs on which they depend."""
-    found = [*_of_job(basis, results, clients), *_of_dataset(basis, results, quantities), *_of_precision(basis, results)]
-    job = basis.job
-    if job.sizes is not None and MIXED not in quantities.cases:
-        found.append(sizes_unused(quantities))
-    named = {name: f"set.{name}" for name in job.settings}
-    named |= {name: one for one, name in QUANTITIES.items() if one in job.numbers and name not in named}
-    implied = {"tokens_per_sample"} if job.bytes_per_token is not None else set()
-    implied |= {"sequence_length"} if basis.model is not None else set()
-    # The evidence of a rate by its size takes the batch in.
-    implied |= {BATCH if BATCH in job.settings else TOKENS} if basis.level.is_sized else set()
-    idle = [unused(Option(option)) for name, option in named.items() if name not in used and name not in implied]
-    return messages(found) + idle
 
 
 def sizes_unused(known: Quantities) -> Finding | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
@@ -13,7 +13,7 @@ from ingest.engine.question import Question, Shown, filled, option, quantities_i
 from ingest.engine.registry import Step, solve
 from ingest.engine.result import Answer, Deferred
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, derived
+from ingest.engine.value import Input, Later, derived
 from ingest.errors import one_of
 from ingest.sizing.checkpoint_files import (
     LAYOUTS,
@@ -271,8 +271,7 @@ def checkpoint(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpa
         for name, size in (("zero_stage", groups.zero_stage), ("expert_parallel", groups.expert)):
             inputs[name] = {"value": size, "from": "user" if asked[name] is not None else "default"}
     on_gpus = f" on {display(groups.ranks, 'GPU')}" if groups is not None else ""
-    too_many = messages([finding("W29", known.find)])
-    small = without_unit({"tier_capacity": known.given.get("checkpoint_tier_bytes")})
+
     return Answer(
         QUESTION,
         f"Checkpoints of {sized.name}{on_gpus}: {', '.join(found.words.values())}, {found.layout}, {mode}{found.computed}",
@@ -281,7 +280,11 @@ def checkpoint(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpa
         results,
         unknown,
         Deferred(lambda: _tables(found) | failure_table(found.options.get("gpus"), found.failures, catalog.all(Failures))),
-        (*found.warnings, *unused_options(found, results, settings), *too_many, *contradicted(known, settings), *small),
+        lambda _: (
+            *(*found.warnings, *unused_options(found, results, settings), *messages([finding("W29", known.find)])),
+            *contradicted(known, settings),
+            *without_unit({"tier_capacity": known.given.get("checkpoint_tier_bytes")}),
+        ),
         catalog,
         found.unmet,
         tuple((row.source, row.where, row.assumed) for row in files),
@@ -306,7 +309,7 @@ class SavedCheckpoints(NamedTuple):
     files: list[CheckpointFiles]
     computed: str  # the precision in which the run computes, where it saves another, as words for a title
     unmet: str  # the requirement that is not met; empty where all are
-    warnings: tuple[str, ...]
+    warnings: Sequence[str]
 
 
 def saved_checkpoints(
@@ -361,7 +364,7 @@ def saved_checkpoints(
         if failures is not None:
             rated, rates = [catalog.get(Failures, failures)], failure_rate(catalog.get(Failures, failures))
         else:
-            rated, rates = usual_failures(options["gpus"], catalog.all(Failures))
+            rated, rates = usual_failures(options["gpus"], catalog)
         given = {**rates, **given}
     kept = kept_by_policy(asked.get("keep"))
     if "keep_every" not in kept:
@@ -386,12 +389,16 @@ def saved_checkpoints(
     files = _lay_out(known, layout, groups, sized, precision is not None)
     unmet, warnings = plan_interval(known, mode, relaxed=relaxed)
     said = {"layout": layout, "zero_stage": str(groups.zero_stage) if groups is not None else ""}
-    of_layout = messages(finding(rule, {}, said) for rule in ("W22", "W23"))
-    frozen = known.find("parameters")
-    if kind.adapters and frozen is not None:
-        weights = {"saved_parameters": frozen.value, "weight_bytes_per_parameter": given["weight_bytes_per_parameter"].value}
-        base = solve("checkpoint_weights_bytes", weights)
-        of_layout += messages([finding("W120", {}, {"saved": "adapters"}, base=display(base, "B", binary=False))])
+
+    def cautions() -> Iterator[str]:
+        yield from (*sized.warnings, *warnings, *(ranks.warnings if ranks is not None else ()))
+        yield from messages(finding(rule, {}, said) for rule in ("W22", "W23"))
+        frozen = known.find("parameters")
+        if kind.adapters and frozen is not None:
+            each = given["weight_bytes_per_parameter"].value
+            base = solve("checkpoint_weights_bytes", {"saved_parameters": frozen.value, "weight_bytes_per_parameter": each})
+            yield from messages([finding("W120", {}, {"saved": "adapters"}, base=display(base, "B", binary=False))])
+
     return SavedCheckpoints(
         known,
         sized,
@@ -404,11 +411,9 @@ def saved_checkpoints(
         tuple(one.id for one in rated),
         groups,
         files,
-        computed_in(saved, card if gpu is not None else None, options.get("gpus"), catalog)
-        if width not in ("fp8", "fp4")
-        else "",
+        "" if width in ("fp8", "fp4") or gpu is None else computed_in(saved, card, options.get("gpus"), catalog),
         unmet,
-        (*sized.warnings, *warnings, *(ranks.warnings if ranks is not None else ()), *of_layout),
+        Later(cautions),
     )
 
 

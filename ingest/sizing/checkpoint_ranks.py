@@ -66,16 +66,17 @@ def ranks_of(
         check_division(sized.architecture, tensor, pipeline, int(expert or 1))
     is_known = "parameters" in given and gpu.memory_bytes is not None
 
-    def holds(tensor: int, pipeline: int, expert: int) -> bool:
-        """Whether the memory of a GPU holds its share, as `memory` answers it; any sizes do where it is unknown."""
-        if not is_known:
-            return True
+    job: dict[str, Input] = {}
+    if is_known:
         memory = from_fields({"memory_bytes_per_gpu": gpu.memory_bytes})
         counted = {**memory, **{name: given[name] for name in ("parameters", "gpus")}}
         states = kept_inputs(recipe, optimizer, sized, {name: item.value for name, item in counted.items()})
+        job = {**sized.given, **states, **place_shares(PLACES[stage, "none"]), **DEFAULTS, **counted}
+
+    def holds(tensor: int, pipeline: int, expert: int) -> bool:
+        """Whether the memory of a GPU holds its share, as `memory` answers it; any sizes do where it is unknown."""
         sizes = ParallelSizes(tensor, pipeline, 1, expert).quantities(sized)
-        places = place_shares(PLACES[stage, "none"])
-        return gpus_hold(Quantities({**sized.given, **states, **places, **DEFAULTS, **counted, **sizes}))
+        return not is_known or gpus_hold(Quantities({**job, **sizes}))
 
     spread, chosen = int(expert or 1), dict[str, Input]()
     warnings: tuple[Message, ...] = ()

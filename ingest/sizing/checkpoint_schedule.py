@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Container, Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, NamedTuple, Self, TypedDict
 
 from ingest.catalog.records import GRADES, Failures, Value
+from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
 from ingest.engine.question import Declared, option
 from ingest.engine.registry import solve
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, assumed, derived
+from ingest.engine.value import Input, Later, assumed, derived
 from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.sizing.job import Written
@@ -180,7 +181,6 @@ class Interrupted(NamedTuple):
     grade: str  # of the figure
 
     @classmethod
-    @lru_cache(maxsize=256)
     def of(cls, gpus: Value, entry: Failures) -> Self:
         """What is published of jobs of this size."""
         known = Quantities({"gpus": from_catalog(gpus), **failure_rate(entry)})
@@ -191,19 +191,25 @@ class Interrupted(NamedTuple):
         return cls(gpus, entry, 1 / known.value("job_mean_time_to_interrupt"), (low, high), grade)
 
 
-def usual_failures(gpus: float, entries: Iterable[Failures]) -> tuple[list[Failures], dict[str, Input]]:
-    """Return the published interruptions of jobs next to a size, and the failure rate of a node that follows from them.
-
-    A larger job is interrupted more often: where published rates fall with the size, the better known figure stands, the other
-    adds to the range. Between two sizes interrupts grow as a power of the GPUs; beyond the last they grow with the nodes.
-    """
-    found = [Interrupted.of(one.gpus, one) for one in entries if one.counts == INTERRUPTIONS and one.gpus is not None]
+def _interruptions(catalog: Catalog) -> tuple[list[Interrupted], list[Interrupted]]:
+    """What is published of jobs of every size, and without what a better known figure contradicts, by size."""
+    rows = [one for one in catalog.all(Failures) if one.counts == INTERRUPTIONS]
+    found = [Interrupted.of(one.gpus, one) for one in rows if one.gpus is not None]
     found.sort(key=lambda point: (point.gpus.value, point.entry.id))
     points: list[Interrupted] = []
     for point in sorted(found, key=lambda point: GRADES.index(point.grade)):
         if all((point.gpus.value - one.gpus.value) * (point.rate - one.rate) > 0 for one in points):
             points.append(point)
-    points.sort(key=lambda point: point.gpus.value)
+    return found, sorted(points, key=lambda point: point.gpus.value)
+
+
+def usual_failures(gpus: float, catalog: Catalog) -> tuple[list[Failures], dict[str, Input]]:
+    """Return the published interruptions of jobs next to a size, and the failure rate of a node that follows from them.
+
+    A larger job is interrupted more often: where published rates fall with the size, the better known figure stands, the other
+    adds to the range. Between two sizes interrupts grow as a power of the GPUs; beyond the last they grow with the nodes.
+    """
+    found, points = catalog.once("interruptions by size", lambda: _interruptions(catalog))
     after, near = (bisect([point.gpus.value for point in sizes], gpus) for sizes in (points, found))
     at = max(after - 1, 0)
     # Clusters of one size differ as much as those of the next sizes: what is not known of this one is drawn.
@@ -275,7 +281,7 @@ def is_sized_by_waste(mode: str, stated: Container[str]) -> bool:
     return rate not in stated and (mode == "sync" or waste in stated)
 
 
-def plan_interval(known: Quantities, mode: str, *, relaxed: bool = False) -> tuple[str, list[Message]]:
+def plan_interval(known: Quantities, mode: str, *, relaxed: bool = False) -> tuple[str, Sequence[Message]]:
     """State what interval, bandwidth and stall follow from.
 
     `relaxed` takes an overhead allowed that no storage keeps, or hardly any, for a goal out of reach instead of refusing it.
@@ -294,9 +300,11 @@ def plan_interval(known: Quantities, mode: str, *, relaxed: bool = False) -> tup
     for refused in applying([finding("E08", known.step)]):
         mtti, restart = _shown(known, "job_mean_time_to_interrupt"), _shown(known, "restart_seconds", "reschedule_seconds")
         return refused.message(mtti=mtti, restart=restart), []
-    sized = "" if by_rate or _by_waste(known, mode) else "as practised"
-    found = [finding("W20", known.step, {"mode": mode}), finding("W25", known.step), finding("W44", known.step)]
-    warnings = messages(found)
+    return slow or lost, Later(partial(_cautions, known, mode, "" if by_rate or _by_waste(known, mode) else "as practised"))
+
+
+def _cautions(known: Quantities, mode: str, sized: str) -> Iterator[Message]:
+    yield from messages([finding("W20", known.step, {"mode": mode}), finding("W25", known.step), finding("W44", known.step)])
     for one in applying([finding("W24", known.step, {"sized": sized})]):
         cure = "no write bandwidth meets it"
         try:
@@ -305,8 +313,7 @@ def plan_interval(known: Quantities, mode: str, *, relaxed: bool = False) -> tup
             cure = f"{rate} and an interval of {_shown(kept, 'checkpoint_interval')} meet it"
         except UsageError:
             pass
-        warnings.append(one.message(cure=cure))
-    return slow or lost, warnings
+        yield one.message(cure=cure)
 
 
 def _schedule(known: Quantities, mode: str, *, relaxed: bool = False) -> None:

@@ -18,7 +18,7 @@ from ingest.engine.value import Input
 from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, expected_one_of, one_of
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.sizing.job import Amount, CommonOptions, Written, by_user, counts_of, quantities_of, settings_of
-from ingest.sizing.rules import Finding, applying, finding, messages, with_unused, without_unit
+from ingest.sizing.rules import Finding, applying, finding, messages, on_settings, without_unit
 from ingest.units import display
 
 #: records of a format
@@ -471,7 +471,7 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
     unknown = {name: NOT_KNOWN.get(name, why) for name, why in missing.items() if name not in left_out}
     words = {"corpus": asked["corpus"], "pipeline": made_by, "format": form.id, "holds": content, "sizes": str(sizes)}
     stated = {**asked, "sizes": sizes != "varied" or None}
-    answer = Answer(
+    return Answer(
         QUESTION,
         f"Footprint of {corpus.name if corpus is not None else 'a data set'}: {form.name}",
         {name: {"value": word, "from": "default" if stated[name] is None else "user"} for name, word in words.items() if word},
@@ -479,7 +479,10 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
         results,
         unknown,
         {"footprint": rows},
-        (*messages([by_reference(corpus, known)]), *without_unit({"raw_bytes": by_user(own).get("raw_bytes")})),
+        lambda answer: (
+            *messages([by_reference(corpus, known)]),
+            *without_unit({"raw_bytes": by_user(own).get("raw_bytes")}),
+            *on_settings(answer, settings),
+        ),
         catalog,
     )
-    return with_unused(answer, settings)

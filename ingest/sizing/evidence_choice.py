@@ -14,7 +14,7 @@ from ingest.catalog.records import Gpu, Model, Node, Protocol, Rate, Scaling, St
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
 from ingest.engine.registry import solve
-from ingest.engine.value import Evidence, Frozen, Input, revised
+from ingest.engine.value import Evidence, Frozen, Input, Later, revised
 from ingest.errors import IngestError, UsageError
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import FAMILIES, FASTEST_FIRST, RATE, UTILIZATION, EvidenceLevel, family_of, median, peak_of
@@ -133,12 +133,10 @@ def usual_precision(
         return Usual(FAMILIES[0][0])
     size, reach = gpus or 0, dict[str, float]()
     for precision in FASTEST_FIRST:
-        runs = _runs_at(rates, precision, protocol)
-        most = max((run.gpus * REACH for run in runs if run.gpu == gpu.id), default=0.0)
+        most = _largest_run(rates, precision, protocol, gpu) * REACH
         if not most or most < size:
             # The other GPUs of the generation are read only where they decide.
-            alike = (run.gpus for run in runs if peak_of(gpu, run.precision) and are_of_a_generation(rates.gpu(run.gpu), gpu))
-            most = max(most, rates.once(("largest", gpu.path, precision, protocol), partial(max, alike, default=0)) * REACH)
+            most = max(most, _largest_run(rates, precision, protocol, gpu, alike=True) * REACH)
         if most >= max(size, 1):
             return Usual(precision, reach)
         if most:
@@ -169,13 +167,17 @@ def usual_precision(
     return Usual(FASTEST_FIRST[min(usable)[2]] if usable else FAMILIES[0][0])
 
 
-def _runs_at(rates: PublishedRates, precision: str, protocol: str | None) -> list[Rate]:
-    """The training runs at a precision, or its sibling, under one protocol or all."""
-    members = family_of(precision)
-    return rates.once(
-        ("runs at", precision, protocol),
-        lambda: [run for run in rates.of_runs() if run.precision in members and protocol in (None, run.protocol)],
-    )
+def _largest_run(rates: PublishedRates, precision: str, protocol: str | None, gpu: Gpu, *, alike: bool = False) -> float:
+    """The GPUs of the largest training run at a precision, or its sibling, on a GPU or on those `alike`; 0 without one."""
+
+    def largest() -> float:
+        members = family_of(precision)
+        runs = [run for run in rates.of_runs() if run.precision in members and protocol in (None, run.protocol)]
+        if alike:
+            runs = [run for run in runs if peak_of(gpu, run.precision) and are_of_a_generation(rates.gpu(run.gpu), gpu)]
+        return max((run.gpus for run in runs if alike or run.gpu == gpu.id), default=0)
+
+    return rates.once(("largest", gpu.path, precision, protocol, alike), largest)
 
 
 def computed_in(model: Model | None, gpu: Gpu | None, gpus: float | None, catalog: Catalog) -> str:
@@ -374,17 +376,21 @@ def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[], EvidenceLevel
     other = [value for protocol, value in real.protocols.items() if protocol != name]
     if own.basis == "measured" and other:
         note = f"median of {name}, measured on this GPU, and a {real.note}"
-        middle, parts = median((rate.value, median(other))), (*rate.parts, *scaled.parts)
+        middle, parts = median((rate.value, median(other))), Later(lambda: (*rate.parts, *scaled.parts))
         high = max(high, scaled.high or scaled.value)
         both = rate._replace(value=middle, low=low, high=high, parts=parts, note=note, grade="derived")
-        warnings = (line(then=". The estimate takes their median"), *real.warnings)
-        return [real._replace(given={RATE: both}, note=note, warnings=warnings), own, *others]
+        told_first = Later(lambda: (line(then=". The estimate takes their median"), *real.warnings))
+        return [real._replace(given={RATE: both}, note=note, warnings=told_first), own, *others]
     if own.basis == "emulated" and wholly:
         then = ", which is below the range on a few nodes: the estimate takes the training runs, a tender requires the lower"
-        return [real._replace(warnings=(*real.warnings, line(then=then))), own, *others]
+        return [real._replace(warnings=Later(lambda: (*real.warnings, line(then=then)))), own, *others]
     wider = own._replace(given={RATE: rate._replace(low=low, high=high)})
-    then = "; a tender requires the lower" if disputed(wider, lambda: [real]) is not None else ""
-    return [wider._replace(warnings=(*own.warnings, line(then=f". The range covers both{then}"))), real, *others]
+
+    def warnings() -> Iterator[str]:
+        then = "; a tender requires the lower" if disputed(wider, lambda: [real]) is not None else ""
+        yield from (*own.warnings, line(then=f". The range covers both{then}"))
+
+    return [wider._replace(warnings=Later(warnings)), real, *others]
 
 
 def _is_above(scaled: EvidenceLevel, own: EvidenceLevel) -> bool:
@@ -473,7 +479,7 @@ def _recalled(rates: PublishedRates, gpu: Gpu, precision: str, protocol: str | N
     found = [one.few for one in series_of(model, rows, precision) if protocol in (None, one.protocol)]
     if not found:
         return None
-    part = part_of(rates, found[0])
+    part = part_of(model, rates.protocol(found[0].protocol), found[0])
     share = _share(model, gpu, precision, part.value)
     if share is None:
         return None

@@ -10,7 +10,7 @@ peak        dense peak ÷ FLOPs per sample: an upper bound, never chosen by `aut
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -45,7 +45,7 @@ class EvidenceLevel(NamedTuple):
     basis: str
     given: dict[str, Input]
     note: str
-    warnings: tuple[str, ...] = ()
+    warnings: Sequence[str] = ()
     protocols: Mapping[str, float] = MappingProxyType({})  # the rate under each protocol
     is_sized: bool = False  # whether the rate depends on the size of the job
 
@@ -225,7 +225,8 @@ def seen_rates(catalog: Catalog) -> Cells:
 
     def read() -> Cells:
         cells: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
-        with (shipped_folder() / TABLE).open(encoding="utf-8", newline="") as lines:
+        catalog.looked_at(path := shipped_folder() / TABLE)
+        with path.open(encoding="utf-8", newline="") as lines:
             for protocol, precision, model, gpu, rate in islice(csv.reader(lines), 1, None):
                 cells.setdefault((protocol, gpu), {})[model, precision] = float(rate)
         return cells

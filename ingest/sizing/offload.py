@@ -10,7 +10,7 @@ from ingest.catalog.store import opened
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in
 from ingest.engine.registry import check_value
-from ingest.engine.result import Answer
+from ingest.engine.result import Answer, Deferred
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, derived
 from ingest.errors import IngestError, UsageError, one_of
@@ -56,7 +56,7 @@ from ingest.sizing.offload_tiers import (
 )
 from ingest.sizing.optimizer_states import kept_by
 from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, optimizer_of, recipe_of, size_of
-from ingest.sizing.rules import Finding, finding, messages, with_unused
+from ingest.sizing.rules import Finding, finding, messages, on_settings
 from ingest.units import display, parse
 
 #: The classes in the order in which they are placed: those that move most often for each byte that they hold come first.
@@ -341,27 +341,36 @@ def _training(
         *(() if choices else INTERLEAVED),
     }
     results, unknown = known.results([name for name in QUESTION.names if name not in left_out], ranged=True)
+    for name in DRIVES:
+        # The times of a step are unknown where the bandwidth of a tier that holds bytes is.
+        if known.find(f"{name}_pass_seconds") is None or known.find(f"{name}_update_seconds") is None:
+            what = f"{display(known.value(f'{name}_tier_bytes'), 'B', binary=False)} in {PLACES[name]} of unknown bandwidth"
+            of_times = {"step_seconds", "offload_efficiency", "offload_flops_per_gpu"} & {*unknown}
+            unknown = {one: Message(what, supply=("storage", "units")) for one in unknown if one in of_times}
     words = {
         "model": (model, True),
         "recipe": (chosen.id, asked["recipe"] is not None),
         **{f"{OPTIONS[name]}_tier": (tier, tier != FILL) for name, tier in tier_asked.items()},
         "storage": (asked["storage"], asked["storage"] is not None),
     }
-    answer = Answer(
+    return Answer(
         QUESTION,
         f"Training {size.name} beyond GPU memory: {known.value('gpus'):,.0f} × {card.name}, {chosen.name}",
         {name: {"value": word, "from": "user" if given else "default"} for name, (word, given) in words.items() if word},
         known,
         results,
-        _explained(known, unknown),
-        {"placement": placement(known, parts, NAMES), "traffic": [*_traffic(known, parts, away)]}
-        | ({"interleaving": choices} if choices else {}),
-        (*size.warnings, *_warnings(known, results)),
+        unknown,
+        Deferred(
+            lambda: (
+                {"placement": placement(known, parts, NAMES), "traffic": [*_traffic(known, parts, away)]}
+                | ({"interleaving": choices} if choices else {})
+            )
+        ),
+        lambda answer: (*size.warnings, *_warnings(known, results), *on_settings(answer, settings)),
         job.sources,
         unmet=_unmet(known),
         options=("gpu", *asked),
     )
-    return with_unused(answer, settings)
 
 
 def _follow(known: Quantities) -> None:
@@ -442,18 +451,6 @@ def _interleaved(known: Quantities, away: Quantities, written: str | None) -> It
             raise option_error("optimizer_on_gpu", f": found '{written}', expected every=K with a whole K from 2") from None
         chosen = Input(stated, origin="user")
     known.give({"interleave_every": chosen})
-
-
-def _explained(known: Quantities, unknown: Mapping[str, str]) -> dict[str, str]:
-    """Why the times of a step are unknown: the bandwidth of a tier that holds bytes is."""
-    why = ""
-    for name in DRIVES:
-        if known.find(f"{name}_pass_seconds") is None or known.find(f"{name}_update_seconds") is None:
-            what = f"{display(known.value(f'{name}_tier_bytes'), 'B', binary=False)} in {PLACES[name]} of unknown bandwidth"
-            why = Message(what, supply=("storage", "units"))
-    if not why:
-        return dict(unknown)
-    return {name: why for name in unknown if name in ("step_seconds", "offload_efficiency", "offload_flops_per_gpu")}
 
 
 def _traffic(known: Quantities, parts: Mapping[str, Part], away: Quantities) -> Iterator[dict[str, Any]]:

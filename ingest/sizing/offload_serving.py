@@ -17,7 +17,7 @@ from ingest.errors import IngestError
 from ingest.files import read_text
 from ingest.sizing.job import Amount, by_user, quantities_of
 from ingest.sizing.offload_tiers import OffloadJob, compute, kept_by_attention, machine, recurrent_state, windowed_cache
-from ingest.sizing.rules import finding, messages, with_unused
+from ingest.sizing.rules import finding, messages, on_settings
 
 DEFAULTS = {
     "session_turns": Input(1).by_default("one turn, which reuses nothing", "turns"),
@@ -151,7 +151,7 @@ def serving(job: OffloadJob) -> Answer:
     results, unknown = known.results([name for name in QUESTION.names if name not in left_out])
     # A session may keep more than one state of its recurrent layers.
     kept = "recurrent" if any(row.state for row in made.attentions) else "attention"
-    answer = Answer(
+    return Answer(
         QUESTION,
         f"Key-value tier of {size.name}: {known.value('serving_users'):,.0f} users, {known.value('session_turns'):,.0f} turns",
         {"model": {"value": given["model"], "from": "user"}, "inference": {"value": "yes", "from": "user"}},
@@ -159,14 +159,14 @@ def serving(job: OffloadJob) -> Answer:
         results,
         unknown,
         tables,
-        (
+        lambda answer: (
             *size.warnings,
             *messages([finding("W99", words={"layers": kept}), windowed_cache(made, known.value("session_tokens"))]),
+            *on_settings(answer, settings),
         ),
         job.sources,
         options=("gpu", *given),
     )
-    return with_unused(answer, settings)
 
 
 def _variation(earlier: Sequence[Sequence[float]], known: Quantities) -> dict[str, Input]:

@@ -11,7 +11,7 @@ from ingest.catalog.records import Gpu, Node, Storage, Value
 from ingest.engine.messages import Message
 from ingest.engine.question import Question, Shown, option
 from ingest.engine.registry import solve
-from ingest.engine.result import Answer, Sources
+from ingest.engine.result import Answer, Deferred, Sources
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, assumed, derived
 from ingest.errors import IngestError, UsageError, one_of
@@ -19,7 +19,7 @@ from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Amount, Written, by_user, gpus_in_node, quantities_of
 from ingest.sizing.resolve import ModelSize
-from ingest.sizing.rules import ROUNDING, Finding, finding, messages, with_unused
+from ingest.sizing.rules import ROUNDING, Finding, finding, messages, on_settings
 from ingest.units import display, percent
 
 #: tier -> its column in a table of places
@@ -410,7 +410,7 @@ def inference(job: OffloadJob) -> Answer:
             why = Message(f"the bandwidth of {PLACES[name]} is not known", supply=("storage", "units"))
             unknown = {key: why for key in unknown if key == "tokens_per_second"}
             break
-    answer = Answer(
+    return Answer(
         QUESTION,
         f"Inference of {size.name} at {bits:g} bits beyond GPU memory: {known.value('gpus'):,.0f} × {job.card.name}",
         {
@@ -424,13 +424,12 @@ def inference(job: OffloadJob) -> Answer:
         known,
         results,
         unknown,
-        {"placement": placement(known, parts, NAMES)},
-        (*size.warnings, *_warnings(known, results, parts, made)),
+        Deferred(lambda: {"placement": placement(known, parts, NAMES)}),
+        lambda answer: (*size.warnings, *_warnings(known, results, parts, made), *on_settings(answer, settings)),
         job.sources,
         unmet=unmet(known),
         options=("gpu", *given),
     )
-    return with_unused(answer, settings)
 
 
 def released_bits(bits: float, what: str) -> None:

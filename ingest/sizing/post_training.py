@@ -288,6 +288,16 @@ def rl(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[RlOpt
     shared = "no rollouts" if found.words["algorithm"] in OFFLINE else "training and rollouts on the same GPUs"
     where = f"{hosts:,} rollout host{'s' if hosts != 1 else ''}" if hosts else shared
     title = f"Reinforcement learning of {found.size.name}: {', '.join(found.words.values())}, {where}"
+
+    def cautions(_: Answer) -> Iterator[str]:
+        yield from found.warnings
+        used = {step.name for step in steps_below(map(known.step, results))} | needs_below(unknown)
+        named = {**QUANTITIES, "trainer_gpus": "gpus", "changed_share": "changed_share", "encoding": "change_bytes",
+                 "optimizer": "checkpoint_bytes", "interval": "checkpoint_interval"}  # fmt: skip
+        yield from (unused(Option(one)) for one, name in named.items() if asked.get(one) is not None and name not in used)
+        yield from (unused(Option(f"set.{name}")) for name in settings if name not in used)
+        yield from contradictions(known, settings)
+
     return Answer(
         QUESTION,
         title,
@@ -296,7 +306,7 @@ def rl(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[RlOpt
         results,
         unknown,
         Deferred(lambda: {name: rows for name, rows in ((name, [*table()]) for name, table in tables.items()) if rows}),
-        (*found.warnings, *_unused(known, (results, unknown), asked, settings), *contradictions(known, settings)),
+        cautions,
         catalog,
         options=("gpus", *asked),
     )
@@ -324,7 +334,12 @@ def post_training(
     size = size_of(asked["model"], catalog, settings)
     numbers = quantities_of(QUANTITIES, {name: asked.get(name) for name in QUANTITIES})
     width = settings.get("published_bytes_per_parameter", WIDTHS[precision])
-    encoding = _encoding(asked.get("encoding"), width, settings)
+    if (encoding := asked.get("encoding")) is not None:
+        one_of("--encoding", encoding, ENCODINGS)
+    encoding = encoding or _usual_encoding(width)
+    if encoding == USUAL_ENCODING and width != MEASURED_WIDTH and "change_bytes" not in settings:
+        why = f": {encoding} was measured for 16-bit weights, not for those of {width:g} B; expected {PLAIN_ENCODING}"
+        raise UsageError(Message(Option("encoding"), why, supply=(Option("set.change_bytes", "SIZE"),)))
     trained, frozen = ALGORITHMS[algorithm]
     usual = {"publish": USUAL_PUBLISHED, "algorithm": USUAL_ALGORITHM, "encoding": _usual_encoding(width)}
     given: dict[str, Input] = {
@@ -402,17 +417,6 @@ def _usual_encoding(width: float) -> str:
     return USUAL_ENCODING if width == MEASURED_WIDTH else PLAIN_ENCODING
 
 
-def _encoding(written: str | None, width: float, settings: Mapping[str, float]) -> str:
-    """The encoding of deltas. Raises UsageError: none that is known, or one that was measured for weights of another width."""
-    if written is not None:
-        one_of("--encoding", written, ENCODINGS)
-    found = written or _usual_encoding(width)
-    if found == USUAL_ENCODING and width != MEASURED_WIDTH and "change_bytes" not in settings:
-        why = f": {found} was measured for 16-bit weights, not for those of {width:g} B; expected {PLAIN_ENCODING}"
-        raise UsageError(Message(Option("encoding"), why, supply=(Option("set.change_bytes", "SIZE"),)))
-    return found
-
-
 def _share(written: str | float | None) -> dict[str, Input]:
     """The share of parameters that change, a number or its ends. Raises UsageError: not shares, or ends in the wrong order."""
     if written is None:
@@ -463,17 +467,6 @@ def routing_bytes(size: ModelSize) -> Input:
     chosen = max(round(number * row.active / row.count) for row in rows)
     width = 1 if number <= EXPERTS_IN_A_BYTE else 2
     return derived(float(layers * chosen * width), f"{layers} layers, {chosen} of {number} experts, {width} B each")
-
-
-def _unused(
-    known: Quantities, results: tuple[Iterable[str], Iterable[str]], asked: Mapping[str, Any], settings: Iterable[str]
-) -> Iterator[Message]:
-    """Warnings about options on which no result depends, of those that are known and those that are not."""
-    used = {step.name for step in steps_below(map(known.step, results[0]))} | needs_below(results[1])
-    named = {**QUANTITIES, "trainer_gpus": "gpus", "changed_share": "changed_share", "encoding": "change_bytes",
-             "optimizer": "checkpoint_bytes", "interval": "checkpoint_interval"}  # fmt: skip
-    yield from (unused(Option(one)) for one, name in named.items() if asked.get(one) is not None and name not in used)
-    yield from (unused(Option(f"set.{name}")) for name in settings if name not in used)
 
 
 def _with(known: Quantities, publish: str, encoding: str, **inputs: float) -> Quantities:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import accumulate, chain, combinations
 from operator import mul
 from typing import NamedTuple, TypeVar
@@ -14,7 +15,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
 from ingest.engine.ranges import ranged
 from ingest.engine.registry import default_of, solve
-from ingest.engine.value import Evidence, Input
+from ingest.engine.value import Evidence, Input, Later
 from ingest.sizing.evidence_ladder import BASE_GPUS, RATE, Cells, EvidenceLevel, family_of, median, seen_rates, utilization_of
 from ingest.sizing.rules import told
 from ingest.text import grouped
@@ -60,7 +61,6 @@ class PublishedRates:
     ) -> None:
         self.model, self._catalog, self._file = model, catalog, model.path.with_suffix(".csv")
         self._before, self._seen, self.batch = before, seen, batch
-        self._emulations: dict[str, bool] = {}
         self._key = ("rates", model.path, model.flops_per_sample, before)
 
     @cached_property
@@ -118,9 +118,7 @@ class PublishedRates:
 
     def is_emulation(self, protocol: str) -> bool:
         """Whether a benchmark's sleep stands for the GPU."""
-        if protocol not in self._emulations:
-            self._emulations[protocol] = self.protocol(protocol).form == "emulation"
-        return self._emulations[protocol]
+        return self.protocol(protocol).form == "emulation"
 
     def utilization_of_class(self, gpu: Gpu) -> Value | None:
         """The share of the dense peak that models of its class reach on a GPU."""
@@ -138,7 +136,7 @@ class PublishedRates:
         if self.batch is None or tokens is None:
             return found
         given = {"run_batch_tokens": self.batch, "tokens_per_sample": Input(tokens.value)}
-        return found._replace(batch=ranged("run_batch_samples", given))
+        return found._replace(batch=self.once(("batch", self.batch), partial(ranged, "run_batch_samples", given)))
 
     def _steps(self) -> Steps:
         floor = math.inf if self.family.step_floor is None else self.family.step_floor.value
@@ -177,6 +175,10 @@ class Run(NamedTuple):
         return {"published_samples_per_second_per_gpu": self.rate, "published_gpus": self.gpus, "gpus": gpus}
 
 
+#: The median of what many jobs ask for.
+_middle_of = lru_cache(maxsize=256)(median)
+
+
 class Steps(NamedTuple):
     """What the runs of a model show of its steps."""
 
@@ -192,7 +194,7 @@ class Steps(NamedTuple):
 
     def half_speed(self, step_samples: float) -> float:
         """The samples per GPU for which the fixed part takes half of a step; `step_samples` are those of the smaller run."""
-        return median(self.half_speeds) if self.half_speeds else self.floor * step_samples
+        return _middle_of(self.half_speeds) if self.half_speeds else self.floor * step_samples
 
     def exponent(self, protocol: str, gpu: str) -> float | None:
         """The median exponent on a GPU, or else on all of a protocol; None where no two sizes are published."""
@@ -236,16 +238,36 @@ class Series:
         return {size: tuple(row for row in self.rows if row.gpus == size) for size in sorted({row.gpus for row in self.rows})}
 
     @cached_property
+    def runs(self) -> list[Run]:
+        """What the runs of each size show, the smallest first."""
+        return [Run(size, _middle(self.model, rows), _batch(rows)) for size, rows in self.sizes.items()]
+
+    @cached_property
     def totals(self) -> dict[int, float]:
         """The rate of all GPUs at each size: more GPUs never read less in total, and fewer never less per GPU."""
-        rates = [*accumulate((_middle(self.model, rows) for rows in reversed(self.sizes.values())), max)]
+        rates = [*accumulate((run.rate for run in reversed(self.runs)), max)]
         return dict(zip(self.sizes, accumulate(map(mul, self.sizes, reversed(rates)), max), strict=True))
 
     def at(self, gpus: float | None, steps: Steps) -> ProtocolRate:
         """The rate at the size of a job, by the medians of published sizes and, beyond, the steps; or that on a few nodes."""
         if gpus is None:
             return self.few
-        found = _at_size(self, gpus, steps)
+        totals, sizes = self.totals, [*self.totals]
+        place = bisect_right(sizes, gpus)
+        below = sizes[max(place - 1, 0)]
+        above = below if gpus <= below else sizes[place] if place < len(sizes) else None
+        published, near = totals[below] / below, self.sizes[below]
+        if above not in (None, below):
+            near = tuple(row for row in self.rows if row.gpus in (below, above))
+        found = ProtocolRate(self.protocol, self.gpu, published, near, gpus, published, below)
+        if above is None:
+            exponent = steps.exponent(self.protocol, self.gpu)
+            value, low, factor = beyond(Run(below, published, _batch(near)), gpus, steps, exponent)
+            found = found._replace(value=value, low=low, factor=factor)
+        elif gpus > below:
+            exponent = math.log(totals[above] / totals[below]) / math.log(above / below)
+            value, factor = _by_power(Run(below, published), gpus, exponent)
+            found = found._replace(value=value, factor=factor)
         return _in_batch(self, found, steps) if steps.batch else found
 
 
@@ -258,24 +280,6 @@ def series_of(model: Model, rates: Iterable[Rate], precision: str) -> list[Serie
     return [Series(model, rows) for rows in groups.values()]
 
 
-def _at_size(series: Series, gpus: float, steps: Steps) -> ProtocolRate:
-    """The rate of one protocol and GPU."""
-    totals, protocol, gpu = series.totals, series.protocol, series.gpu
-    below = max((size for size in totals if size <= gpus), default=min(totals))
-    above = min((size for size in totals if size >= gpus), default=None)
-    published = totals[below] / below
-    near = tuple(row for row in series.rows if row.gpus in (below, above if above is not None and gpus > below else below))
-    made = ProtocolRate(protocol, gpu, published, near, gpus, published, below)
-    if above is None:
-        value, low, factor = beyond(Run(below, published, _batch(near)), gpus, steps, steps.exponent(protocol, gpu))
-        return made._replace(value=value, low=low, factor=factor)
-    if gpus <= below:
-        return made
-    exponent = math.log(totals[above] / totals[below]) / math.log(above / below)
-    value, factor = _by_power(Run(below, published), gpus, exponent)
-    return made._replace(value=value, factor=factor)
-
-
 def _in_batch(series: Series, rate: ProtocolRate, steps: Steps) -> ProtocolRate:
     """The rate of a job that states its batch: a benchmark on many GPUs cuts a small one into pieces, a whole run has its own.
 
@@ -283,19 +287,19 @@ def _in_batch(series: Series, rate: ProtocolRate, steps: Steps) -> ProtocolRate:
     """
     gpus, own = rate.gpus or 0, steps.batch or Input(0)
     low = rate.low or rate.value
-    for size, there in series.sizes.items():
+    for run in series.runs:
+        size, batch = int(run.gpus), run.batch or steps.batch_on(run.gpus)
         if size > gpus:
             break
-        run = Run(size, _middle(series.model, there), _batch(there) or steps.batch_on(size))
-        if run.batch is None or run.step_samples is None:
+        if batch is None:
             continue
-        half = steps.half_speed(run.step_samples)
-        least, _ = _in_steps(run, gpus, run.step_samples, max(own.low or own.value, run.batch), half)
-        value, fewer = _in_steps(run, gpus, run.step_samples, max(own.value, run.batch), half)
-        low = max(low, least)
+        samples, least, most = batch / size, max(own.low or own.value, batch), max(own.value, batch)
+        half = steps.half_speed(samples)
+        value, fewer = _in_steps(run, gpus, samples, most, half)
+        low = max(low, value if least == most else _in_steps(run, gpus, samples, least, half)[0])
         if value > rate.value:
-            factor = partial(_factor, run, value, fewer, run.step_samples)
-            rate = rate._replace(value=value, rows=there, published=run.rate, size=size, factor=factor)
+            factor = partial(_factor, run, value, fewer, samples)
+            rate = rate._replace(value=value, rows=series.sizes[size], published=run.rate, size=size, factor=factor)
     return rate._replace(low=min(low, rate.value))
 
 
@@ -324,8 +328,9 @@ def beyond(run: Run, gpus: float, steps: Steps, exponent: float | None = None) -
     else:
         samples = batch / run.gpus
         half = steps.half_speed(samples)
-        low, _ = _in_steps(run, gpus, samples, batch, half)
-        value, fewer = _in_steps(run, gpus, samples, max(steps.batch_on(gpus) or batch, batch), half)
+        most = max(steps.batch_on(gpus) or batch, batch)
+        value, fewer = _in_steps(run, gpus, samples, most, half)
+        low = value if most == batch else _in_steps(run, gpus, samples, batch, half)[0]
         factor = partial(_factor, run, value, fewer, samples)
     return value, min(low, value), factor
 
@@ -450,7 +455,8 @@ def published(
     found = sorted([one.at(size, rates.steps) for one in here], key=lambda rate: rate.value)
     if not found:
         return None
-    parts = tuple(part_of(rates, rate) for rate in found)
+    protocols = [rates.protocol(rate.protocol) for rate in found]
+    parts = Later(partial(map, partial(part_of, model), protocols, found))
     by_protocol = {rate.protocol: rate.value for rate in found}
     value, benchmarks = typical(rates, by_protocol)
     several = len(found) > 1
@@ -469,7 +475,8 @@ def published(
     source, where = ("", "") if several else (parts[0].source, parts[0].where)
     grade = "measured" if basis == "measured" else parts[0].grade
     given = Input(value, low=min(ends), high=max(ends), source=source, where=where, grade=grade, note=note, parts=parts)
-    return EvidenceLevel(basis, {RATE: given}, note, _warnings(rates, basis, found), by_protocol, size is not None)
+    warnings = Later(partial(_warnings, model, rates.batch, basis, protocols[0], found))
+    return EvidenceLevel(basis, {RATE: given}, note, warnings, by_protocol, size is not None)
 
 
 def of_gpus(model: Model, rows: Iterable[Rate]) -> list[Rate]:
@@ -501,12 +508,12 @@ def floor_of(rates: PublishedRates, rate: ProtocolRate) -> Floor:
     return NEWEST if len(submitters) > 1 else LONE
 
 
-def part_of(rates: PublishedRates, rate: ProtocolRate) -> Evidence:
-    """The rate of a protocol as evidence, with the grade of its weakest run."""
-    model, first, sizes = rates.model, rate.rows[0], sorted({row.gpus for row in rate.rows})
+def part_of(model: Model, protocol: Protocol, rate: ProtocolRate) -> Evidence:
+    """The rate of a model under a protocol as evidence, with the grade of its weakest run."""
+    first, sizes = rate.rows[0], sorted({row.gpus for row in rate.rows})
     grade = "assumed" if any(row.grade == "assumed" for row in rate.rows) else first.grade
     runs = tuple(sorted(samples_of(model, row) or 0 for row in rate.rows)) if len(rate.rows) > 1 else ()
-    if rates.is_emulation(rate.protocol):
+    if protocol.form == "emulation":
         words = f"{rate.protocol}, emulated"
     else:
         span = f"{sizes[0]:,} to {sizes[-1]:,} GPUs" if len(sizes) > 1 else f"{sizes[0]:,} GPU{'s' if sizes[0] > 1 else ''}"
@@ -515,8 +522,7 @@ def part_of(rates: PublishedRates, rate: ProtocolRate) -> Evidence:
         if rate.gpus is not None and rate.published > median(there) * (1 + 1e-9):
             words += f", raised to smaller runs in total or larger ones per GPU: {exact(rate.published)}"
         words += "" if rate.value == rate.published else f": {scaled(rate)}"
-    advice = rates.protocol(rate.protocol).advice
-    return Evidence(words, rate.value, first.source, first.where, grade, runs, advice)
+    return Evidence(words, rate.value, first.source, first.where, grade, runs, protocol.advice)
 
 
 def scaled(rate: ProtocolRate) -> str:
@@ -526,11 +532,12 @@ def scaled(rate: ProtocolRate) -> str:
     return f"{exact(rate.published)} at {rate.size:,} × {rate.factor()}"
 
 
-def _warnings(rates: PublishedRates, basis: str, found: Sequence[ProtocolRate]) -> tuple[str, ...]:
+def _warnings(
+    model: Model, batch: Input | None, basis: str, protocol: Protocol, found: Sequence[ProtocolRate]
+) -> tuple[str, ...]:
     """What a buyer should know about the rates, slowest first."""
     warnings, spread = [], found[-1].value / found[0].value
     if basis == "emulated":
-        protocol = rates.protocol(found[0].protocol)
         return (told("W60", protocol=protocol.name, advice=protocol.advice),)
     if spread > DISAGREE:
         listed = [f"{rate.protocol} {display(rate.value, '1')}" for rate in reversed(found)]
@@ -542,10 +549,10 @@ def _warnings(rates: PublishedRates, basis: str, found: Sequence[ProtocolRate]) 
     smallest, gpus = min(row.gpus for rate in found for row in rate.rows), found[0].gpus
     if min(row.nodes for rate in found for row in rate.rows) > FEW_NODES and (gpus is None or gpus < smallest):
         warnings.append(told("W62", smallest=smallest))
-    return (*warnings, *extrapolation(rates, found))
+    return (*warnings, *extrapolation(model, batch, found))
 
 
-def extrapolation(rates: PublishedRates, found: Sequence[ProtocolRate]) -> list[Message]:
+def extrapolation(model: Model, batch: Input | None, found: Sequence[ProtocolRate]) -> list[Message]:
     """The warning that a job is far larger than any run of a protocol, and what is assumed of its batch."""
     # Jobs far larger than any run, and larger than a few nodes.
     far = [rate for rate in found if (rate.gpus or 0) > max(BASE_GPUS, FAR_SIZE * max(row.gpus for row in rate.rows))]
@@ -556,11 +563,11 @@ def extrapolation(rates: PublishedRates, found: Sequence[ProtocolRate]) -> list[
     largest = f"{size:,} GPU{'s' if size > 1 else ''}"
     least = min(far, key=lambda rate: rate.value / rate.published)
     share, low = (rate / least.published for rate in (least.value, least.low or least.value))
-    batch, steps = rates.batch, ""
-    if batch is not None and batch.origin != "user" and rates.model.tokens_per_sample is not None:
+    steps = ""
+    if batch is not None and batch.origin != "user" and model.tokens_per_sample is not None:
         taken = display(float(f"{batch.value:.2g}"), "token")
         steps = f"; in steps of {taken} (run_batch_tokens), as runs of this length take"
-    elif batch is None and rates.model.tokens_per_sample is not None:
+    elif batch is None and model.tokens_per_sample is not None:
         steps = (
             "; in the steps of runs as published: set run_batch_tokens, or training_tokens for the usual batch of such a run"
         )

@@ -14,7 +14,7 @@ from ingest.engine.messages import Message, Option, Setting, rule_of
 from ingest.engine.registry import Step, is_quantity, solve, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity, revised
+from ingest.engine.value import Input, Quantity
 from ingest.sizing.rule import SIGNS, Rule, Valued
 from ingest.units import display, percent
 
@@ -561,10 +561,10 @@ def without_unit(capacities: Mapping[str, Input | None]) -> Iterator[Message]:
             yield Message(Option(option), ": ", one.message())
 
 
-def with_unused(answer: Answer, settings: Iterable[str]) -> Answer:
-    """The answer with a warning for each quantity that the user set and no result rests on, or that contradicts the others."""
-    lines = [unused(Option(f"set.{name}")) for name in settings if name not in answer.used]
-    return revised(answer, cautions=(*answer.warnings, *lines, *contradictions(answer.known, settings)))
+def on_settings(answer: Answer, settings: Iterable[str]) -> Iterator[Message]:
+    """The warnings about quantities that the user set and no result rests on, or that contradict the others."""
+    yield from (unused(Option(f"set.{name}")) for name in settings if name not in answer.used)
+    yield from contradictions(answer.known, settings)
 
 
 def contradictions(known: Quantities, settings: Iterable[str]) -> Iterator[Message]:

@@ -15,7 +15,7 @@ from ingest.engine.question import Question, Shown, filled, option, quantities_i
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity, assumed, revised
+from ingest.engine.value import Input, Later, Quantity, assumed, revised
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.bandwidth import rate_warnings
 from ingest.sizing.checkpoint import JobSizeOptions, SavedStateOptions, WriteOptions, checkpoint
@@ -389,7 +389,8 @@ def _over_phases(rate: RateBasis) -> RateBasis:
     fast = first.given[RATE]
     mean = _times(fast, share, "the mean of a run whose last steps compute in a wider precision")
     line = told("W123", own=display(mean.value, RATE_UNIT), other=display(fast.value, RATE_UNIT))
-    return rate._replace(level=first._replace(given={**first.given, RATE: mean}, warnings=(*first.warnings, line)))
+    lines = Later(lambda: (*first.warnings, line))
+    return rate._replace(level=first._replace(given={**first.given, RATE: mean}, warnings=lines))
 
 
 def _times(item: Input, factor: float, why: str) -> Input:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ingest.catalog.records import Gpu, Model
 from ingest.engine.registry import solve
-from ingest.engine.value import Evidence, Input
+from ingest.engine.value import Evidence, Input, Later
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, median, peak_of
 from ingest.sizing.published_rates import ProtocolRate, PublishedRates, Series, extrapolation, scaled, typical
 from ingest.sizing.rules import told
@@ -51,16 +51,6 @@ class Transfer(NamedTuple):
     weight: float  # the inverse square of the softened distance: GPUs that resemble the target count more
     value: float
 
-    def part(self, heaviest: float) -> Evidence:
-        """The transfer as evidence, with the factors to recompute it by hand."""
-        factors = f"{_of_datasheets(*self.known.values())} = {self.by_catalog:.4g}"
-        if self.seen:
-            shown = "; ".join(f"{model} {ratio:.4g}" for model, ratio in sorted(self.seen.items()))
-            factors = f"{self.ratio:.4g}, the geometric mean of {factors} and the ratios of other models: {shown}"
-        what = f"{scaled(self.rate)} on {self.source.id} × {factors}; weight {self.weight / heaviest:.4f}"
-        row = self.rate.rows[0]
-        return Evidence(f"{self.rate.protocol}: {what}", self.value, row.source, row.where, row.grade)
-
 
 @lru_cache(maxsize=1024)
 def _of_datasheets(peak: float, bandwidth: float, source_peak: float, source_bandwidth: float) -> str:
@@ -97,25 +87,37 @@ def transferred(
     # Beyond the sizes of the sources it is as uncertain as the rates there.
     opened = median((one.rate.low or one.rate.value) / one.rate.value for one in used)
     low, high = value / tier.factor * opened, value * tier.factor
-    warnings = [told("W65", why=tier.why, factor=tier.factor)] if tier.name == "far" else []
-    if model.family == "recsys" and gpu.form == "PCIe":
-        low = value * NO_NVLINK
-        warnings.append(told("W66", factor=NO_NVLINK))
-    warnings += extrapolation(rates, [transfer.rate for transfer in used])
+    bound = model.family == "recsys" and gpu.form == "PCIe"
+    low = value * NO_NVLINK if bound else low
     nearest_first = sorted(used, key=lambda transfer: transfer.distance)
     sources = list(dict.fromkeys(transfer.source.id for transfer in nearest_first))
     named = f"{', '.join(sources[:3])}{' …' if len(sources) > 3 else ''}"
     of_protocols = f"median over {len(means)} protocols, each a " if len(means) > 1 else ""
     note = f"{of_protocols}weighted geometric mean of rates on {named}; range ×{tier.factor:g} either way: {tier.why}"
-    parts = [
-        Evidence(f"{name}: weighted geometric mean", mean, "ingest-transfer-study", "", "derived")
-        for name, mean in means.items()
-        if len(used) > 1
-    ]
-    parts += [transfer.part(nearest_first[0].weight) for transfer in nearest_first]
+    batch = rates.batch
+
+    def parts() -> Iterator[Evidence]:
+        for name, mean in means.items() if len(used) > 1 else ():
+            yield Evidence(f"{name}: weighted geometric mean", mean, "ingest-transfer-study", "", "derived")
+        for one in nearest_first:
+            # With the factors to recompute it by hand.
+            factors, row = f"{_of_datasheets(*one.known.values())} = {one.by_catalog:.4g}", one.rate.rows[0]
+            if one.seen:
+                shown = "; ".join(f"{model} {ratio:.4g}" for model, ratio in sorted(one.seen.items()))
+                factors = f"{one.ratio:.4g}, the geometric mean of {factors} and the ratios of other models: {shown}"
+            what = f"{scaled(one.rate)} on {one.source.id} × {factors}; weight {one.weight / nearest_first[0].weight:.4f}"
+            yield Evidence(f"{one.rate.protocol}: {what}", one.value, row.source, row.where, row.grade)
+
+    warnings = Later(
+        lambda: (
+            *([told("W65", why=tier.why, factor=tier.factor)] if tier.name == "far" else []),
+            *([told("W66", factor=NO_NVLINK)] if bound else []),
+            *extrapolation(model, batch, [transfer.rate for transfer in used]),
+        )
+    )
     grade = "assumed" if _are_recalled(used) else "derived"
-    given = Input(value, low, high, "catalog", "ingest-transfer-study", "docs/method.md", grade, note, tuple(parts))
-    return EvidenceLevel("transferred", {RATE: given}, note, tuple(warnings), means, gpus is not None)
+    given = Input(value, low, high, "catalog", "ingest-transfer-study", "docs/method.md", grade, note, Later(parts))
+    return EvidenceLevel("transferred", {RATE: given}, note, warnings, means, gpus is not None)
 
 
 def _are_recalled(transfers: Sequence[Transfer]) -> bool:

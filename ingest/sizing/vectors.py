@@ -15,13 +15,13 @@ from ingest.engine.question import Question, Shown, filled, option, quantities_i
 from ingest.engine.registry import needs_below, solve, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, assumed, derived, revised
+from ingest.engine.value import Input, assumed, derived
 from ingest.errors import MissingQuantity, UsageError, one_of
 from ingest.sizing.dataset import USUAL_BYTES_PER_TOKEN, USUAL_TOKENS_PER_DOCUMENT
 from ingest.sizing.evidence_ladder import from_catalog, from_fields, peak_of
 from ingest.sizing.job import ONE_GPU, USUAL_GPU, Amount, CommonOptions, by_option, by_user, quantities_of, settings_of
 from ingest.sizing.resolve import model_structure
-from ingest.sizing.rules import finding, messages, unused, with_unused
+from ingest.sizing.rules import finding, messages, on_settings, unused
 from ingest.units import display
 
 #: index -> the layout that is meant where none is named
@@ -213,7 +213,15 @@ def vectors(**options: Unpack[VectorsOptions]) -> Answer:
         unknown |= {name: why for name in missing if name not in OF_LOAD}
     words = {"index": layout.index, "layout": layout.layout, "held_against": layout.held_against, "dtype": dtype,
              "embedding": asked["embedding"], "recall": recall}  # fmt: skip
-    answer = Answer(
+
+    def cautions(answer: Answer) -> Iterator[str]:
+        yield from (*_warnings(known, of_text), *on_settings(answer, settings))
+        used = {*answer.used, *(TEXT if of_text else ()), *needs_below(unknown)}
+        yield from (unused(Option(one)) for one, name in QUANTITIES.items() if name in numbers and name not in used)
+        if asked["gpu"] and not asked["embedding"]:
+            yield unused(Option("gpu"))
+
+    return Answer(
         QUESTION,
         f"{layout.name}: {known.value('vectors'):,.0f} vectors of {known.value('vector_dimensions'):,.0f} dimensions",
         {name: {"value": word, "from": "user" if asked.get(name) else "default"} for name, word in words.items() if word},
@@ -221,14 +229,9 @@ def vectors(**options: Unpack[VectorsOptions]) -> Answer:
         results,
         unknown,
         {},
-        tuple(_warnings(known, of_text)),
+        cautions,
         catalog,
     )
-    answer = with_unused(answer, settings)
-    used = {*answer.used, *(TEXT if of_text else ()), *needs_below(unknown)}
-    idle = [Option(one) for one, name in QUANTITIES.items() if name in numbers and name not in used]
-    idle += [Option("gpu")] if asked["gpu"] and not asked["embedding"] else []
-    return revised(answer, cautions=(*answer.warnings, *map(unused, idle)))
 
 
 class Indexed(NamedTuple):

@@ -329,16 +329,6 @@ class _Lines:
         conditions = {name: float(item[0]) for name, item in zip(CONDITIONS, found[1:], strict=True) if len(item)}
         return {**dict(zip(self.names, found.lines[:, 0].tolist(), strict=True)), **conditions}
 
-    def _requests_apart(self, required: Any, known: Mapping[Step, Any]) -> Any:
-        """Whether a line of fewer bytes has more requests than the one that reads most, for each value of an input."""
-        import numpy
-
-        reads = required[self.reading]
-        sizes = numpy.array([self._mean_requests(place, known, reads.shape[1]) for place in self.reading])
-        requests = numpy.nan_to_num(reads / sizes.reshape(reads.shape))
-        largest = requests[reads.argmax(axis=0), range(reads.shape[1])] if len(reads) else 0.0
-        return (requests > largest).any(axis=0)
-
     def _mean_requests(self, place: int, known: Mapping[Step, Any], count: int) -> list[float]:
         """The mean size of the reads of a line, as its mix states it, for each of so many values of an input."""
         line = self.lines[place]
@@ -375,7 +365,12 @@ class _Lines:
         tried = numpy.array([one.value, *values])
         known = self.tree.again(dict.fromkeys(one.steps, tried), above)
         required, clients, *_ = self.at(one, tried, above, moving)
-        apart = self._requests_apart(required, known)
+        # Whether a line of fewer bytes has more requests than the one that reads most, for each value.
+        reads = required[self.reading]
+        sizes = numpy.array([self._mean_requests(place, known, reads.shape[1]) for place in self.reading])
+        requests = numpy.nan_to_num(reads / sizes.reshape(reads.shape))
+        largest = requests[reads.argmax(axis=0), range(reads.shape[1])] if len(reads) else 0.0
+        apart = (requests > largest).any(axis=0)
         stored, rates = numpy.zeros(len(tried), bool), apart != apart[0]
         for rule, *ends in self.choices:
             value, limit = (_entries(known, end, len(tried)) for end in ends)

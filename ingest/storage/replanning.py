@@ -180,20 +180,17 @@ class Again:
                 if all(name not in given or same(given[name].value, far[name]) for name in CONDITIONS if name in far):
                     known |= {one.id for one in again[1].values() if one.id in far and same(one.computed or 0, far[one.id])}
                 machine[side] = again[0]
-            if (line not in known or not self._carried_alike(row, machine[side], required)) and not self.confirms(row):
+            # Other nodes that planning chooses may have a layer that decides and that those of today lack, such as a known NIC.
+            is_alike = line in known and (
+                _of_machine(machine[side]) == _of_machine(self.need)
+                or all(
+                    self._judged(row.flip, machine[side], required(row.one, value)[line]) == expected
+                    for value, expected in ((row.behind, row.flip.then), (row.before, row.flip.verdict))
+                )
+            )
+            if not is_alike and not self.confirms(row):
                 found.append(row)
         return found
-
-    def _carried_alike(self, row: Suspect, need: Need, required: RequiredAt) -> bool:
-        """Whether a system has the verdict of a flip on both sides of it on the nodes that planning chooses, too.
-
-        Other nodes may have a layer that decides and that those of today lack, such as a NIC that is known.
-        """
-        line = row.flip.requirement
-        return _of_machine(need) == _of_machine(self.need) or all(
-            self._judged(row.flip, need, required(row.one, value)[line]) == expected
-            for value, expected in ((row.behind, row.flip.then), (row.before, row.flip.verdict))
-        )
 
     def at(self, one: SiteInput, value: float) -> tuple[Need, dict[str, Requirement]] | None:
         """The need and the lines with another value of an input; None where the site is refused, or no key sets the input."""
