@@ -298,14 +298,14 @@ class Ladder(Frozen):
         if measured is None or self.job.basis == "measured" or self.job.protocol or len(measured.protocols) > 1:
             return measured or self.levels[0]
         # Runs on other GPUs may lie wholly above the only benchmark that was measured here.
-        few = self.level("transferred", few=True)
-        return self.levels[0] if few is not None and _is_above(few, measured) else measured
+        few, own = (self.level(basis, few=True) for basis in ("transferred", "measured"))
+        return self.levels[0] if few is not None and _is_above(few, own or measured) else measured
 
     @cached_property
     def levels(self) -> list[EvidenceLevel]:
         """All that exist. Raises as `first`."""
         own, job, level, flops = self.own, self.job, self.level, self.known.get("flops_per_sample")
-        rungs = [level("measured"), level("emulated", few=True), level("transferred"), level("efficiency", few=True)]
+        rungs = [level("measured"), level("emulated", few=True), level("transferred"), self._share_of_peak]
         known = ((rungs[2], RATE), (rungs[3], UTILIZATION))
         if all(one is not None and one.given[name].grade == "assumed" for one, name in known):
             # Of evidence of equal grade, that on this GPU comes first.
@@ -318,11 +318,32 @@ class Ladder(Frozen):
         if own is not None:
             return [own, *(one for one in found if one.basis != own.basis)]
         if not job.protocol:
-            found = _with_other_gpus(found, partial(level, "transferred", few=True))
+            found = _with_other_gpus(found, partial(level, few=True))
         wanted = [one for one in found if one.basis == job.basis or (job.basis == "auto" and one.basis != "peak")]
         if not wanted:
             raise _no_evidence(job, self.rates, self.gpu, self.precision, flops)
         return [*wanted, *(one for one in found if one not in wanted)]
+
+    @cached_property
+    def _share_of_peak(self) -> EvidenceLevel | None:
+        """The share of the peak that is known. At another sequence length than that of the runs it is the one that the rate at
+        theirs reaches, so that the hours of a token grow with its FLOPs alone."""
+        wide, rates, gpu = self.level("efficiency", few=True), self.rates, self.gpu
+        theirs = rates and rates.model.flops_per_sample
+        if self.of_model or not wide or not rates or not gpu or not theirs or wide.given["flops_per_sample"].origin == "user":
+            return wide
+        known = {**self.known, "flops_per_sample": evidence_ladder.from_catalog(theirs)}
+        try:
+            found = revised(self, job=revised(self.job, basis="auto"), of_model=True, known=known).first
+        except IngestError:
+            return wide
+        if (rate := found.given.get(RATE)) is None:
+            return wide
+        ends = (rate.value, rate.low or rate.value, rate.high or rate.value)
+        middle, *reached = (_share(rates.model, gpu, self.precision, end) or 0 for end in ends)
+        note, (low, high) = f"utilization at the length of the runs: {found.note}", _ends_of_share(middle, *reached)
+        share = rate._replace(value=middle, low=low, high=high, grade="derived", note=note)
+        return EvidenceLevel("efficiency", {**wide.given, UTILIZATION: share}, note, found.warnings)
 
     def level(self, basis: str, few: bool = False) -> EvidenceLevel | None:
         """A level at the size of the job, or on a few nodes: a site asks for the same ones many times."""
@@ -352,12 +373,12 @@ def _below(top: EvidenceLevel | None, level: EvidenceLevel | None) -> EvidenceLe
     return level._replace(given={RATE: rate._replace(**ends)})
 
 
-def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[], EvidenceLevel | None]) -> list[EvidenceLevel]:
+def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[str], EvidenceLevel | None]) -> list[EvidenceLevel]:
     """Hold a lone benchmark on this GPU against training runs scaled from other GPUs.
 
     Where these lie wholly above an emulation, they answer in its place. Where they lie wholly above the only benchmark that
-    was measured here, the median of it and of the other benchmarks answers. Else the range covers both. The transferred
-    level on a `few` nodes decides, so that the level does not change with the size.
+    was measured here, the median of it and of the other benchmarks answers. Else the range covers both. Both levels on a
+    `few` nodes decide, so that the level does not change with the size.
     """
     levels = {level.basis: level for level in found}
     real = levels.get("transferred")
@@ -368,7 +389,7 @@ def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[], EvidenceLevel
     name = next(iter(own.protocols))
     here = f"{name} on this GPU gives {display(rate.value, 'sample/s')}"
     line = partial(told, "W67", scaled=display(scaled.value, "sample/s"), own=here)
-    wholly = _is_above(few() or real, own)
+    wholly = _is_above(few("transferred") or real, few(own.basis) or own)
     low, high = min(scaled.value, rate.low or rate.value), max(scaled.value, rate.high or rate.value)
     others = [level for level in found if level not in (own, real)]
     if own.basis == "measured" and not wholly:
@@ -444,10 +465,10 @@ def efficiency(
     elif shares:
         values = [share.value for share in shares]
         note = f"utilization of {model.name} on {len(shares)} GPU{'s' if len(shares) > 1 else ''}"
-        # Another job is no repeat of the few that were measured.
         middle = median(values)
-        low, high = min(*values, middle / LONE.factor), min(MOST_OF_PEAK, max(*values, middle * LONE.factor))
-        given = Input(middle, low, high, source="ingest-rates", grade="derived", note=note, parts=tuple(shares))
+        given = Input(
+            middle, *_ends_of_share(middle, *values), source="ingest-rates", grade="derived", note=note, parts=tuple(shares)
+        )
     else:
         shared = rates.utilization_of_class(gpu)
         if shared is None or precision not in FAMILIES[0]:
@@ -457,6 +478,11 @@ def efficiency(
         given = evidence_ladder.from_catalog(shared)._replace(note=note)
     known = {"peak_flops_per_gpu": peak, UTILIZATION: given, "flops_per_sample": flops}
     return EvidenceLevel("efficiency", known, given.note, warnings)
+
+
+def _ends_of_share(middle: float, *values: float) -> tuple[float, float]:
+    """The range of a share of the peak from those that were measured: another job is no repeat of the few that were."""
+    return min(*values, middle / LONE.factor), min(MOST_OF_PEAK, max(*values, middle * LONE.factor))
 
 
 def _in_fewer_bits(wide: EvidenceLevel, gain: Input, peak: Input, sixteen: Input, precision: str) -> EvidenceLevel:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, Experts
 from ingest.architecture.families.moe import CHOSEN, LOCAL, QWEN_WINDOW, WIDTH, qwen_dense
 from ingest.architecture.families.vision_encoders import SO400M, qwen2_5_vl_tower, qwen3_vl_tower, siglip_tower
-from ingest.architecture.families.vision_language import text_part, text_width
+from ingest.architecture.families.vision_language import TOWERS, text_part
 from ingest.architecture.hf_config import MAX_BLOCKS, MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import (
     attention,
@@ -80,51 +80,19 @@ def wav2vec2(config: ModelConfig) -> Iterator[TableRow]:
 
 
 def _whisper_encoder(config: ModelConfig) -> tuple[int, list[TableRow]]:
-    """Whisper's encoder: two convolutions over the spectrum; K without bias. Returns its inner width and rows."""
+    """Whisper's encoder: two convolutions over the spectrum; K without bias. Returns its width and rows."""
     names = ("hidden_size|d_model", "intermediate_size|encoder_ffn_dim", "num_hidden_layers|encoder_layers",
              "num_attention_heads|encoder_attention_heads")  # fmt: skip
     hidden, inner, layers, heads = tower_sizes(config, 1280, 5120, 32, 20, names)
     bins = config.integer("num_mel_bins", 128)
     config.ignore("vocab_size", "head_dim", "num_key_value_heads")
-    return inner, [
+    return hidden, [
         *biased("conv1", (hidden, bins, 3), "audio", 2),
         *biased("conv2", (hidden, hidden, 3), "audio", 1),
         positions(config.integer("max_source_positions", 1500), hidden),
         *times(layers, without(encoder_layer(config, hidden, inner, heads), "attention.k.bias")),
         *norm("final_norm", hidden, True),
     ]
-
-
-#: Defaults of text parts that are not those of their family.
-_TEXTS = {
-    "qwen2_audio": {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 22016},
-    "voxtral": {"vocab_size": 131072, "hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 30,
-                "num_key_value_heads": 8, "head_dim": 128},
-}  # fmt: skip
-
-
-@family("qwen2_audio", "voxtral")
-def qwen2_audio(config: ModelConfig) -> Iterator[TableRow]:
-    """Qwen2-Audio: the encoder of Whisper and one product into Qwen2. Voxtral: four frames joined, and two products.
-
-    The class of Voxtral never ties the head.
-    """
-    kind = str(config.data["model_type"])
-    voxtral = kind == "voxtral"
-    config.ignore("hidden_size" if voxtral else "vocab_size")
-    config.complete("text_config", _TEXTS[kind])
-    if voxtral:
-        config.only("tie_word_embeddings", False)
-    text = yield from text_part(config, "llama" if voxtral else "qwen2", False, never_tied=voxtral)
-    audio = config.table_or_defaults("audio_config")
-    audio.ignore(*([] if voxtral else ["model_type"]))
-    inner, tower = _whisper_encoder(audio)
-    wide = text_width(text)
-    if voxtral:
-        tower += products("projector", inner, wide, wide, bias=False)
-    else:
-        tower += linear("projector", wide, audio.integer("d_model|hidden_size", 1280), True)
-    yield from aside(tower)
 
 
 def _heard(config: ModelConfig) -> Iterator[TableRow]:
@@ -151,6 +119,9 @@ def _heard_in_planes(config: ModelConfig) -> Iterator[TableRow]:
     yield from times(layers, encoder_layer(config, hidden, inner, heads))
     yield from norm("final_norm", hidden, True)
     yield from products("projector", hidden, hidden, config.integer("output_dim", 3584))
+
+
+TOWERS.update(whisper=_whisper_encoder, planes=lambda config: (0, [*_heard_in_planes(config)]))
 
 
 @family("qwen2_5_omni", "qwen2_5_omni_thinker", "qwen3_omni_moe", "qwen3_omni_moe_thinker")

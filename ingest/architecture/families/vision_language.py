@@ -5,7 +5,10 @@ The vision encoders count as parameters; FLOPs per token are those of a text tok
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+import math
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, Experts
 from ingest.architecture.families.moe import CHOSEN, LOCAL, QWEN_WINDOW, ROUTED, WIDTH, qwen_dense
@@ -36,7 +39,8 @@ from ingest.architecture.layers import (
     tower_sizes,
 )
 from ingest.architecture.registry import class_suffix, families, family, register, resolved
-from ingest.architecture.weight_table import TableRow, Weight, aside, by_hand, times
+from ingest.architecture.weight_table import TableRow, Weight, aside, by_hand, times, without
+from ingest.files import table_beside
 
 #: Model types of text parts that are registered under another name.
 _ALIASES = {"exaone4_5_text": "exaone4", "ministral3": "ministral3_text"}
@@ -88,6 +92,70 @@ def text_width(text: ModelConfig) -> int:
     return text.integer("hidden_size") if default is None else int(default)
 
 
+#: Encoders that wrappers of `wrappers.yaml` name: each returns its width and its rows.
+TOWERS: dict[str, Callable[[ModelConfig], tuple[int, list[TableRow]]]] = {
+    "siglip": siglip_tower,
+    "naflex": naflex_tower,
+    "qwen3_vl": lambda part: (0, [*qwen3_vl_tower(part)]),
+    "qwen3_5": lambda part: (0, [*qwen3_vl_tower(part, False)]),
+}
+_JOINTS: Mapping[str, Callable[..., Iterator[Weight]]] = {"linear": linear, "norm": norm}
+
+
+class Wrapper(NamedTuple):
+    """A text model beside an encoder, both described elsewhere."""
+
+    model_types: str  # the values of `model_type`, separated by spaces
+    doc: str
+    text: Mapping[str, Any]  # the arguments of `text_part`
+    tower: str  # of `TOWERS`
+    joint: Sequence[Sequence[Any]]  # the rows between both: function, name, sizes and switches
+    part: str = "vision_config"  # the keys of the encoder
+    kind: str = "vision"  # of the rows beside the text
+    within: str = ""  # the table in which some files keep all parts
+    ignore: str = ""  # keys that change no weight, separated by spaces
+    ignore_in_part: str = ""
+    only: Mapping[str, object] = MappingProxyType({})  # keys that must have this value
+    usual_text: Mapping[str, object] = MappingProxyType({})  # keys of the text where a file has none
+    #: usual_part, absent, always: keys of the encoder where a file has none, where it has no table, and whatever it has
+    usual_part: Mapping[str, object] = MappingProxyType({})
+    absent: Mapping[str, object] = MappingProxyType({})
+    always: Mapping[str, object] = MappingProxyType({})
+    without: str = ""  # the row of the encoder that is left out
+    #: sizes and switches of the joint, those of the encoder with a name that begins with `part`: their keys and default
+    numbers: Mapping[str, Sequence[Any]] = MappingProxyType({})
+
+    def rows(self, config: ModelConfig) -> Iterator[TableRow]:
+        """Return the rows of one model of the family."""
+        config.ignore(*self.ignore.split())
+        config.fixed(**self.only)
+        inside = config.table(self.within) if self.within in config.data else config
+        inside.data = {**inside.data, "model_type": config.data["model_type"]}
+        inside.complete("text_config|llm_config", self.usual_text)
+        text = yield from text_part(inside, **self.text)
+        part = inside.table_or_defaults(self.part)
+        part.data = {**self.usual_part, **(part.data or self.absent), **self.always}
+        part.ignore("model_type", *self.ignore_in_part.split())
+        width, tower = TOWERS[self.tower](part)
+        known: dict[str, int] = {"width": width, "text": text_width(text), "True": True, "False": False}
+        for name, (key, usual) in self.numbers.items():
+            of = part if name.startswith("part") else inside
+            known[name] = of.flag(key, usual) if isinstance(usual, bool) else of.integer(key, known.get(usual, usual))
+        sized = ((how, name, [_product(size, known) for size in sizes]) for how, name, *sizes in self.joint)
+        joint = (row for how, name, sizes in sized for row in _JOINTS[how](name, *sizes))
+        yield from aside([*without(tower, self.without), *joint], self.kind)
+
+
+def _product(size: object, known: Mapping[str, int]) -> int:
+    """A size as `wrappers.yaml` writes it.
+
+    >>> _product("2 * width / 4", {"width": 8})
+    4
+    """
+    factors, _, part = str(size).partition(" / ")
+    return math.prod(known[word] if word in known else int(word) for word in factors.split(" * ")) // int(part or 1)
+
+
 def _two_products(config: ModelConfig, width: int, text: int, bias: bool, layers: int = 1) -> Iterator[Weight]:
     """The projection of LLaVA, over the states of one layer of the encoder, or of several side by side."""
     stated = config.get("vision_feature_layer")[1]
@@ -115,13 +183,12 @@ register(
             experts=Experts((ROUTED, 128), (CHOSEN, 8), (WIDTH, 1408), ("n_shared_experts", 1, 0), dense=1)),
 )  # fmt: skip
 
+register(__name__, *(Wrapper(names, **said) for names, said in table_beside(__file__, "wrappers.yaml").items()))
+
 _TOWERS = {"pixtral": pixtral_tower, "clip_vision_model": clip_tower, "siglip_vision_model": siglip_tower}
-#: What the classes build where a file has no `vision_config`.
+#: What the classes build where a file has no `vision_config`, and what differs of it.
 _USUAL_TOWER = {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16,
                 "patch_size": 14}  # fmt: skip
-
-
-#: What differs of it.
 _OWN_TOWERS = {
     "llava_onevision": {**SO400M, "num_hidden_layers": 26, "image_size": 384, "vision_use_head": False},
     "video_llava": {"image_size": 224},
@@ -186,14 +253,6 @@ def composite(config: ModelConfig) -> Iterator[TableRow]:
     yield from aside([*tower, *by_hand(config.table("beside"))])
 
 
-@family("gemma3")
-def gemma3(config: ModelConfig) -> Iterator[TableRow]:
-    """Gemma 3: SigLIP, projected by a norm and one matrix."""
-    text = yield from text_part(config, "gemma3_text", True)
-    width, tower = siglip_tower(config.table_or_defaults("vision_config"))
-    yield from aside([*tower, *norm("projector.norm", width), Weight("projector", (width, text_width(text)), "vision")])
-
-
 @family("paligemma")
 def paligemma(config: ModelConfig) -> Iterator[TableRow]:
     """PaliGemma: SigLIP, projected by one matrix."""
@@ -220,14 +279,6 @@ def qwen2_vl(config: ModelConfig) -> Iterator[TableRow]:
         yield from families()["qwen2_vl_text"](config)
         vision = config.table("vision_config")
     yield from aside((qwen2_vl_tower if kind == "qwen2_vl" else qwen2_5_vl_tower)(vision))
-
-
-@family("qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe")
-def qwen3_vl(config: ModelConfig) -> Iterator[TableRow]:
-    """Qwen3-VL: mergers on the way and at the end; Qwen3.5: at the end alone."""
-    kind = str(config.data["model_type"])
-    yield from text_part(config, f"{kind}_text", False)
-    yield from aside(qwen3_vl_tower(config.table_or_defaults("vision_config"), kind.startswith("qwen3_vl")))
 
 
 @family("llama4")
@@ -333,18 +384,11 @@ def glm4v(config: ModelConfig) -> Iterator[TableRow]:
     ocr = kind == "glm_ocr"
     yield from text_part(config, f"{kind}_text" if kind in ("glm4v_moe", "glm_ocr") else "glm4v_text", False)
     vision = config.table_or_defaults("vision_config")
-    usual, names = (
-        (1024, 4096, 24, 16) if ocr else (1536, 13696, 24, 12),
-        ("hidden_size", "intermediate_size", "depth", "num_heads"),
-    )
-    hidden, inner, layers, heads = tower_sizes(vision, *usual, names)
+    usual = (1024, 4096, 24, 16) if ocr else (1536, 13696, 24, 12)
+    hidden, inner, layers, heads = tower_sizes(vision, *usual, ("hidden_size", "intermediate_size", "depth", "num_heads"))
     out, merge = vision.whole(out_hidden_size=1536 if ocr else 4096, spatial_merge_size=2)
-    patch, image, bias = (
-        vision.integer("patch_size", 14),
-        vision.repeated("image_size", 336),
-        vision.flag("attention_bias", ocr),
-    )
-    time, channels = vision.whole(temporal_patch_size=2, in_channels=3)
+    image, bias = vision.repeated("image_size", 336), vision.flag("attention_bias", ocr)
+    patch, time, channels = vision.whole(patch_size=14, temporal_patch_size=2, in_channels=3)
     mixer = encoder_attention(vision, hidden, heads, bias, ocr and bias)
     network = gated_mlp(hidden, inner if ocr else out, ocr and bias)
     rows = [*mixer, *network, *norm("norm", hidden, number=2), *norm("qk_norm", hidden // heads, number=2 * ocr)]
@@ -353,42 +397,11 @@ def glm4v(config: ModelConfig) -> Iterator[TableRow]:
         *([] if ocr else [Weight("places", ((image // patch) ** 2, hidden), "vision")]),
         *times(layers, rows),
         *norm("outer_norm", hidden, number=1 if ocr else 2),
-        *gated_merger(hidden, out, out * channels if ocr else inner, merge),
+        *biased("downsample", (out, hidden, merge, merge), "vision"),
+        *linear("merger.in", out, out),
+        *norm("merger.norm", out, True),
+        *gated_mlp(out, out * channels if ocr else inner, prefix="merger"),
     ])  # fmt: skip
-
-
-def gated_merger(hidden: int, out: int, inner: int, merge: int) -> Iterator[TableRow]:
-    """Return the way of GLM into the text: a convolution over neighbours, a product, a norm, a gated network."""
-    yield from biased("downsample", (out, hidden, merge, merge), "vision")
-    yield from linear("merger.in", out, out)
-    yield from norm("merger.norm", out, True)
-    yield from gated_mlp(out, inner, prefix="merger")
-
-
-@family("smolvlm", "idefics3")
-def smolvlm(config: ModelConfig) -> Iterator[TableRow]:
-    """SmolVLM and Idefics 3: SigLIP without pooling, a pixel shuffle and one matrix."""
-    text = yield from text_part(config, "llama", False)
-    vision = config.table_or_defaults("vision_config")
-    usual = {"hidden_size": 1152, "num_attention_heads": 16, "patch_size": 32}
-    vision.data = {**usual, **vision.data, "vision_use_head": False}
-    vision.ignore("size", "tie_word_embeddings")
-    width, tower = siglip_tower(vision)
-    yield from aside([*tower, *linear("projector", text_width(text), width * config.integer("scale_factor", 2) ** 2)])
-
-
-@family("lfm2_vl")
-def lfm2_vl(config: ModelConfig) -> Iterator[TableRow]:
-    """LFM2-VL: SigLIP 2 with patches of any grid, a pixel unshuffle, a norm by switch and two matrices."""
-    config.ignore("do_image_splitting", "encoder_patch_size", "max_image_tokens", "min_image_tokens", "max_num_patches")
-    config.ignore("max_tiles", "min_tiles", "tile_size", "max_pixels_tolerance", "use_image_special_tokens", "use_thumbnail")
-    config.ignore("vision_feature_layer")
-    text = yield from text_part(config, "lfm2", True)
-    width, tower = naflex_tower(config.table_or_defaults("vision_config"))
-    joint, wide = width * config.integer("downsample_factor", 2) ** 2, config.integer("projector_hidden_size", 2560)
-    bias = config.flag("projector_bias", True)
-    normed = norm("projector.norm", joint, True) if config.flag("projector_use_layernorm", True) else ()
-    yield from aside([*tower, *normed, *products("projector", joint, wide, text_width(text), bias=bias)])
 
 
 @family("exaone4_5")
@@ -405,25 +418,8 @@ def exaone4_5(config: ModelConfig) -> Iterator[TableRow]:
     yield from aside([*times(layers, mixer), *(row for row in tower if row.name not in named)])
 
 
-@family("cohere2_vision")
-def cohere2_vision(config: ModelConfig) -> Iterator[TableRow]:
-    """Command A Vision: SigLIP, a pixel shuffle and a gated pair of matrices; the class always ties the head."""
-    text = yield from text_part(config, "cohere2", True)
-    vision = config.table_or_defaults("vision_config")
-    if not vision.data:
-        vision.data = {"hidden_size": 1152, "num_hidden_layers": 27, "num_attention_heads": 12, "image_size": 512}
-    width, tower = siglip_tower(vision)
-    wide = config.integer("alignment_intermediate_size", 36864)
-    tower += linear("projector.1", wide, width * config.integer("downsample_factor", 2) ** 2, True)
-    yield from aside([*tower, *linear("projector.2", text_width(text), wide // 2, True)])
-
-
-_MINICPMV_TEXTS = {
-    2.5: "llama",
-    2.6: "qwen2",
-    4.0: "llama",
-    4.5: "qwen3",
-}  # The text family of each version whose code is described
+#: The text family of each version whose code is described.
+_MINICPMV_TEXTS = {2.5: "llama", 2.6: "qwen2", 4.0: "llama", 4.5: "qwen3"}
 
 
 @family("minicpmv")
@@ -440,15 +436,15 @@ def minicpmv(config: ModelConfig) -> Iterator[TableRow]:
     vision.data["num_hidden_layers"] = vision.integer("num_hidden_layers") - config.flag("drop_vision_last_layer", True)
     width, tower = siglip_tower(vision)
     hidden, queries = config.integer("hidden_size"), config.integer("query_num", 64)
-    reader: list[TableRow] = [
+    yield from families()[_MINICPMV_TEXTS[version]](config)
+    yield from aside([
+        *tower,
         Weight("queries", (queries, hidden), "vision"),
         *(linear("reader.kv", hidden, width) if width != hidden else ()),
         *times(4, linear("reader.qkv and o", hidden, hidden, True)),
         *norm("reader.norm", hidden, True, 3),
         *linear("projector", hidden, hidden),
-    ]
-    yield from families()[_MINICPMV_TEXTS[version]](config)
-    yield from aside([*tower, *reader])
+    ])  # fmt: skip
 
 
 @family("minicpmv4_6")
