@@ -15,17 +15,7 @@ from ingest.requirement import ANSWER, FIGURE, INFORMATION, least_accepted
 from ingest.rfp import response_form as form
 from ingest.rfp.requirement_lines import MANDATORY, RequirementLine, in_base_units, is_value
 from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit, units_offered
-from ingest.rfp.vendor_words import (
-    REFERENCES,
-    WRITTEN,
-    Counted,
-    in_notation,
-    limiting,
-    limits,
-    more_than,
-    pattern_of,
-    read_value,
-)
+from ingest.rfp.vendor_words import REFERENCES, WORDS, WRITTEN, Counted, in_notation, limiting, limits, more_than, read_value
 from ingest.rfp.workbook_reader import INVISIBLE, SAME, Sheet, SheetLine, is_formula, number_in
 from ingest.text import visible
 from ingest.units import display, parse, physical
@@ -61,10 +51,6 @@ DAY = 86_400
 YEAR = DURATIONS["year"]
 #: Years for which a system is usually planned: a promise for as many limits no rate.
 USUAL_YEARS = 5
-#: Words of a service, whose times are those of no load.
-SERVICE = pattern_of("service")
-#: One of several parts of a system, whose rates add up to that of the system.
-PART = pattern_of("part")
 #: Nouns of which fewer make a value harder to reach.
 CLIENTS = ("client", "node", "host", "compute")
 FEWER_IS_HARDER = (CLIENTS, ("thread", "job", "process", "stream", "outstanding"))
@@ -399,16 +385,22 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
     value = _in_unit(requirement, found)
     if value is not None:
         least = least_accepted(requirement.value or 0.0, requirement.unit) * (1 - SAME)
-        scatter = re.search(r"(?:confirmed|spread|scatter)\s+(?:of|is)\s*$|[±]\s*$", found.before)
-        if value < least and any(PART.search(side) for side in (found.before, found.after)):
+        scatter = re.search(r"(?:confirmed\s+of|(?:spread|scatter)\s+(?:of|is))\s*$|[±]\s*$", found.before)
+        if value < least and any(WORDS["part"].search(side) for side in (found.before, found.after)):
             return None  # that of one of several
-        return "" if value >= least or scatter else f"states {shown}, below what is required"
-    kept = bound_kept(requirement.bound, in_notation(shown)) if requirement.bound.startswith(AT_MOST) else None
+        return (
+            ""
+            if value >= least or scatter or WORDS["exceeded"].search(found.before)
+            else f"states {shown}, below what is required"
+        )
+    seconds = _seconds(number, noun)
+    written = in_notation(shown) if seconds is None else f"{seconds} s"
+    kept = bound_kept(requirement.bound, written) if requirement.bound.startswith(AT_MOST) else None
     if kept is not None:
         return "" if kept else f"states {shown}, where the requirement has {requirement.bound}"
     if noun.startswith(("%", "percent", "per")):
         return _unasked_share(found, stated, shown)
-    if (seconds := _seconds(number, noun)) is not None:
+    if seconds is not None:
         if re.match(r"\w+\W+(?:response|reaction|recovery|replacement|delivery|on-?site)\b", found.after):
             return None
         asked = [time for one, word in _counts(stated) if (time := _seconds(one, word)) is not None]
@@ -419,7 +411,7 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
         # Years are no duration of a test, nor minutes a warranty.
         if not asked or (seconds > DAY) != (max(asked) > DAY) or seconds < 1 <= max(asked):
             # Of the service, or as long as a system is usually used.
-            beside = SERVICE.search(found.before) or (requirement.value is not None and seconds >= USUAL_YEARS * YEAR)
+            beside = WORDS["service"].search(found.before) or (requirement.value is not None and seconds >= USUAL_YEARS * YEAR)
             return None if beside else f"states {shown}, which is not asked for"
         return agrees if seconds >= max(asked) * (1 - SAME) else f"states {shown}, less than is asked for"
     if modified := re.match(rf"(?:(?!per\b)[\w-]+[\s-]+){{,2}}({'|'.join((*KNOWN, *NEUTRAL))})\w*", found.after, re.IGNORECASE):
@@ -465,8 +457,7 @@ def _unasked_share(found: Counted, stated: str, shown: str) -> str | None:
     rest = re.sub(r"^(?:%|per\s?cent)\s*", "", found.after)
     if re.match(r"(?:above|over|more|better|higher|faster|margin|headroom|spare|free|left|unused|confirmed)\b", rest):
         return ""
-    exceeded = r"(?:exceed\w*|surpass\w*|better|higher|faster|confirmed)\b[^.,;]*\bby|(?:margin|headroom|reserve|surplus)\s+of"
-    if re.search(rf"(?:{exceeded})\s*$", found.before, re.IGNORECASE):
+    if WORDS["exceeded"].search(found.before):
         return ""
     fill = re.search(r"([\d.]+) % (?:fill|of its usable)", stated)
     if re.match(r"(?:of\s+)?(?:fill|full|filled|used|usage|(?:the|its)\s+capacity\s+(?:in\s+use|used))\b", rest) and fill:

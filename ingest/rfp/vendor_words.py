@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -27,36 +27,22 @@ _UNITS = re.compile(r"\s*([^\W\d_%]+(?:\s?/\s?[^\W\d_]+)*|%)")
 MOST_UNIT_WORDS = 4
 #: What grants a bound, whatever the value after it.
 AT_LEAST = re.compile(r"^(?:>=?|≥|=|at least|min(?:imum|\.)?|no less than|over|more than|above|exceeds)$", re.IGNORECASE)
-#: What a remark refers to, and how it denies, limits, states and consents; where words qualify what is said: after a
-#: preposition or a verb that tells what is covered, and before whom it is for; numbers in words.
+#: What a remark refers to, and how it denies, limits, states and consents; where words qualify what is said; numbers in words.
 WRITTEN = table_beside(__file__, "vendor_words.yaml")
-
-
-def pattern_of(name: str) -> re.Pattern[str]:
-    """A pattern of the table, whose lines are joined."""
-    return re.compile("".join(WRITTEN[name].splitlines()), re.IGNORECASE)
-
-
-(
-    REFERENCES, ELSEWHERE, PROOFS, PARTS, NAMES, FOREIGN, DENIALS, LIMITS, OPENINGS, STATEMENTS, CONSENTS,
-    PLAIN_WORDS, CONFIRMED_ELSEWHERE, PLAIN_ELSEWHERE, QUALIFIES, QUALIFIES_NEXT, SCOPE, _SPELLED, _TWICE,
-) = map(
-    pattern_of,
-    ("references", "elsewhere", "proofs", "parts", "names", "foreign", "denials", "limits", "openings", "statements",
-     "consents", "plain_words", "confirmations_in_other_scripts", "plain_words_in_other_scripts", "qualifies",
-     "qualifies_next", "scope", "spelled", "spelled_twice"),
-)  # fmt: skip
+MONTHS: Sequence[str] = WRITTEN["months"]
+#: The patterns of the table by name, whose lines are joined; MONTHS stands for the names of months.
+WORDS = {
+    name: re.compile("".join(map(str.strip, lines.splitlines())).replace("MONTHS", "|".join(MONTHS)), re.IGNORECASE)
+    for name, lines in WRITTEN.items()
+    if isinstance(lines, str)
+}
+REFERENCES, LIMITS, STATEMENTS, CONSENTS = (WORDS[name] for name in ("references", "limits", "statements", "consents"))
 #: Notations of units that are not read as they are, and those that are.
 NOTATIONS = tuple((re.compile(pattern), instead) for pattern, instead in WRITTEN["notations"])
 #: Numbers in words.
 SPELLED: Mapping[str, int] = WRITTEN["numbers"]
 #: A scheme of protection, such as 8+2 or N+2: the failures that it survives.
 SCHEME = re.compile(r"\b(?:(?:N|\d+)\s?\+\s?(\d)|RAID[- ]?60?|(?:dual|double)[- ]parity|(triple)[- ]parity)\b", re.IGNORECASE)
-MONTHS: Sequence[str] = WRITTEN["months"]
-#: In Cyrillic and Greek letters: what stands for words of consent, and what says nothing; any other word stays to decide.
-OTHER_SCRIPTS = ((" confirmed ", CONFIRMED_ELSEWHERE), (" ", PLAIN_ELSEWHERE))
-#: A day or a month: past ones are those of tests and documents, later ones postpone.
-DATES = re.compile("".join(WRITTEN["dates"].splitlines()).replace("MONTHS", "|".join(MONTHS)), re.IGNORECASE)
 #: One word of so many may be unknown; of a statement about the product, which has words of its own.
 MOST_UNKNOWN, MOST_UNKNOWN_STATED = 3, 2
 #: Words that are shown of those that limit.
@@ -108,7 +94,7 @@ def read_value(
         first = re.match(r"\s*(\w+)", words)
         if factor is None or not (name or first is None or CONSENTS.match(first[1]) or LIMITS.match(first[1])):
             continue
-        number = number_of(found[0], partial(_scaled, plausible, factor))
+        number = number_of(found[0], lambda bare, factor=factor: plausible(bare * factor))  # type: ignore[misc]
         if number is None:
             return Read(None, why=f"'{found[0]}' is one number with a decimal comma and another with a grouping one")
         value = in_base(f"{number!r} {name}") if name else unit(number)
@@ -118,14 +104,10 @@ def read_value(
     return Read(None, why="no unit of the kind")
 
 
-def _scaled(plausible: Callable[[float], bool], factor: float, number: float) -> bool:
-    return plausible(number * factor)
-
-
 def limiting(text: str) -> str:
     """The words of a text that limit what it is written next to, as a phrase; empty where there are none."""
     # A reference, such as a release, stands in the text as `see`.
-    said = [" ".join(found[0].lower().split()).replace(" see", " …") for found in LIMITS.finditer(text)]
+    said = [" ".join(found[0].lower().split()).replace(" see", " …").replace(" named", " …") for found in LIMITS.finditer(text)]
     return f"limits: {_quoted(said)}" if said else ""
 
 
@@ -162,30 +144,33 @@ def limits(remark: str, asked: Callable[[Counted, bool], str | None], required: 
     """
     # A sentence that confirms says nothing of the next one.
     sentences = [one for one in _SENTENCES.split(remark) if re.search(r"\w", one)]
-    told = (_limits_of(one, asked, required) for one in (remark, *sentences))
+    told = (_limits_of(one, asked, required, point) for one, point in ((remark, False), *((one, True) for one in sentences)))
     return next(filter(None, told), "")
 
 
-def _limits_of(remark: str, asked: Callable[[Counted, bool], str | None], required: str) -> str:
-    """Why a person has to read a remark or one of its sentences, each of which has to confirm; empty where it does."""
-    if elsewhere := ELSEWHERE.search(PROOFS.sub(" ", remark)):
+def _limits_of(remark: str, asked: Callable[[Counted, bool], str | None], required: str, may_point: bool) -> str:
+    """Why a person has to read a remark or one of its sentences, each of which has to confirm; empty where it does.
+
+    A sentence of a remark `may_point` to a document and say no more; nobody has read what a remark only points to.
+    """
+    if elsewhere := WORDS["elsewhere"].search(WORDS["proofs"].sub(" ", remark)):
         return f"refers to '{elsewhere[0].strip()}'"
-    remark = _TWICE.sub(lambda found: found[2] if SPELLED[found[1].lower()] == int(found[2]) else found[0], remark)
-    text = re.sub(r"[µμ](?=s\b)", "u", _SPELLED.sub(lambda found: str(SPELLED[found[1].lower()]), remark))
-    if later := next((found[0] for found in DATES.finditer(text) if _is_to_come(found)), ""):
+    twice = WORDS["spelled_twice"]
+    once = twice.sub(lambda found: found[2] if SPELLED[found[1].lower()] == int(found[2]) else found[0], remark)
+    text = re.sub(r"[µμ](?=s\b)", "u", WORDS["spelled"].sub(lambda found: str(SPELLED[found[1].lower()]), once))
+    if later := next((found[0] for found in WORDS["dates"].finditer(text) if _is_to_come(found)), ""):
         return f"names {later}, which is to come"
-    text = DENIALS.sub(" confirmed ", REFERENCES.sub(" see ", DATES.sub(" ", text)))
-    for instead, words in OTHER_SCRIPTS:
-        text = words.sub(instead, text)
+    for name, instead in WRITTEN["read_as"].items():
+        text = WORDS[name].sub(f" {instead} ", text)
     if limit := limiting(text):
         return limit
-    if opening := OPENINGS.search(text):
+    if opening := WORDS["openings"].search(text):
         return f"qualifies: '{opening[0].strip().lower()}'"
     text = SCHEME.sub(lambda scheme: f"{scheme[1] or (3 if scheme[2] else 2)} parity ", text)
-    text = PARTS.sub(lambda part: _named(part, " " if re.search(r"\d\s?[x×]\s?$", part[0]) else " drives "), text)
-    if not (FOREIGN.search(text) or text.isupper()):
-        text = NAMES.sub(partial(_named, instead=" "), text)
-        text = re.sub(r"^(\W*see\W+\d+\s+)nodes?\b", r"\1drives", text)
+    text = WORDS["parts"].sub(lambda part: _named(part, " " if re.search(r"\d\s?[x×]\s?$", part[0]) else " drives "), text)
+    if not (WORDS["foreign"].search(text) or text.isupper()):
+        text = WORDS["names"].sub(partial(_named, instead=" "), text)
+        text = re.sub(r"^(\W*named\W+\d+\s+)nodes?\b", r"\1drives", text)
     numbers = [
         Counted(number, text[: found.start()].strip(), text[found.end() :].strip(" -"))
         for found in NUMBER.finditer(text)
@@ -194,19 +179,42 @@ def _limits_of(remark: str, asked: Callable[[Counted, bool], str | None], requir
         and (number := number_of(found[0].rstrip(".,"), lambda value: value >= MOST_CENTS or value < 1)) is not None
     ]
     plain = any(asked(one, False) == "" for one in numbers)
-    for one in numbers:
-        if why := asked(one, plain):
-            return why
-    closed = bool(FOREIGN.search(text))
+    if why := next(filter(None, (asked(one, plain) for one in numbers)), ""):
+        return why
+    closed = bool(WORDS["foreign"].search(text))
     stated = not closed and STATEMENTS.search(text) is not None
     if not (stated or plain or CONSENTS.search(text)) and re.search(r"\w", text):
-        return "neither confirms nor denies"
-    return more_than(text, required, closed, stated)
+        if not (pointer := WORDS["pointers"].search(text)):
+            return "neither confirms nor denies"
+        if not may_point:
+            return f"does no more than point elsewhere: '{pointer[0].lower()}'"
+    own = {word.rstrip("s") for word in _WORD.findall(required.lower().replace("-", " "))} - {""}
+    clauses = [] if closed else WORDS["clauses"].split(text)
+    if narrowed := next(filter(None, (narrowing(one, own) for one in clauses)), ""):
+        return f"qualifies: '{narrowed}'"
+    return more_than(text, own, closed, MOST_UNKNOWN_STATED if stated else MOST_UNKNOWN)
+
+
+def narrowing(clause: str, own: Collection[str] = ()) -> str:
+    """What an answer in a clause is narrowed to: its first preposition whose object neither leaves it whole nor is its `own`.
+
+    >>> narrowing("we comply in full with this clause"), narrowing("the requirement is met via scripts")
+    ('', 'via scripts')
+    >>> narrowing("yes, for reads", {"read"}), narrowing("yes, for reads", {"write"})
+    ('', 'for reads')
+    """
+    answer = WORDS["complies"].search(clause)
+    if WORDS["evidence"].search(clause) or (answer is None and STATEMENTS.search(clause.strip())):
+        return ""
+    # What stands before the word that answers tells what is answered for.
+    said = WORDS["whole"].sub(" ", clause[answer.start() if answer is not None else 0 :])
+    narrows = WORDS["narrows"].finditer(said) if answer is not None else filter(None, [WORDS["narrows"].match(said.lstrip())])
+    return next((" ".join(one[0].lower().split()) for one in narrows if one["object"].lower().rstrip("s") not in own), "")
 
 
 def _named(found: re.Match[str], instead: str) -> str:
     """What stands for a name or a part: a remark that begins with one tells the product, and so refers to it."""
-    return instead if re.search("[a-z]{2}", found.string[: found.start()].replace("drives", "")) else f" see{instead}"
+    return instead if re.search("[a-z]{2}", found.string[: found.start()].replace("drives", "")) else f" named{instead}"
 
 
 def _is_to_come(date: re.Match[str]) -> bool:
@@ -217,19 +225,18 @@ def _is_to_come(date: re.Match[str]) -> bool:
         today.year, today.month)  # fmt: skip
 
 
-def more_than(text: str, required: str = "", closed: bool = True, stated: bool = False) -> str:
-    """The words of a text that are neither plain nor those of what is required, as a phrase; empty where there are none.
+def more_than(text: str, own: Collection[str] = (), closed: bool = True, share: int = MOST_UNKNOWN) -> str:
+    """The words of a text that are neither plain nor `own`, those of the requirement, as a phrase; empty where there are none.
 
-    Unless the text is `closed`, as one of another language, few such words count where they qualify alone: after a preposition;
-    right after one in what is `stated` of the product.
+    Unless the text is `closed`, one such word of a `share` counts where it qualifies alone: adverbs, and after a preposition.
     """
-    own = {word.rstrip("s") for word in _WORD.findall(required.lower().replace("-", " "))}
+    text = text if closed else WORDS["subjects"].sub(" ", text)
     words = [*_WORD.finditer(text)]
     # A plain word, or each part of a compound, confirms, belongs to a confirmation, or is a unit.
-    plain = tuple(known.fullmatch for known in (CONSENTS, STATEMENTS, PLAIN_WORDS, _UNIT_WORD))
+    plain = [WORDS[name].fullmatch for name in ("consents", "statements", "plain_words", "pointers")] + [_UNIT_WORD.fullmatch]
     more = [word for word in words if word[0].lower().rstrip("s") not in own]
     more = [word for word in more if not all(any(one(part) for one in plain) for part in re.split("[-'’]", word[0]))]
-    if not closed and len(more) <= len(words) / (MOST_UNKNOWN_STATED if stated else MOST_UNKNOWN):
-        near = QUALIFIES_NEXT if stated else QUALIFIES
-        more = [word for word in more if near.search(text[: word.start()]) or SCOPE.match(text, word.end())]
+    if not closed and len(more) <= len(words) / share:
+        near, alone = WORDS["qualifies_next"], WORDS["qualifying"]
+        more = [word for word in more if near.search(text[: word.start()]) or alone.match(text, word.start())]
     return f"says more: {_quoted([word[0] for word in more])}" if more else ""
