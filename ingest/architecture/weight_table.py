@@ -6,7 +6,7 @@ Totals over the rows are formulas (`ingest.formulas.transformer`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ingest.architecture.hf_config import MAX_NUMBER, REQUIRED, ModelConfig
@@ -166,6 +166,11 @@ HOW = (
 )
 
 
+def usual_passes(kind: str, shape: Sequence[int], active: int) -> int:
+    """Products per token with tensors of a kind: none with what is looked up, added or scaled."""
+    return 0 if kind in ("embedding", "position", "norm") or len(shape) < 2 else active
+
+
 def by_hand(config: ModelConfig) -> Iterator[TableRow]:
     """Read rows such as `{name: mlp.up, shape: [4096, 1024], kind: mlp, count: 24}`.
 
@@ -177,11 +182,9 @@ def by_hand(config: ModelConfig) -> Iterator[TableRow]:
         if not shape or any(not 0 < width <= MAX_NUMBER for width in shape):
             raise row.refuse("shape", shape, "a list of whole numbers above 0, (output, input) for a matrix")
         kind = row.text("kind", "other", choices=KINDS)
-        looked_up = kind in ("embedding", "position", "norm") or len(shape) < 2
         active = row.integer("active", count, low=0, high=count)
-        yield Weight(
-            row.text("name", kind), tuple(shape), kind, count, active, row.integer("passes", 0 if looked_up else active, low=0)
-        )
+        passes = row.integer("passes", usual_passes(kind, shape, active), low=0)
+        yield Weight(row.text("name", kind), tuple(shape), kind, count, active, passes)
     for row in config.tables("attention"):
         state = row.integer("state", 0, low=0)
         # A linear or recurrent layer has no heads that look at other tokens.

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from ingest.architecture.model_description import of_id
 from ingest.architecture.structure import Architecture
+from ingest.architecture.weight_table import usual_passes
 from ingest.catalog.records import KINDS, LOWER_BOUND, Encoding, Model, Record, Shape, Statement, Structure, Tier, Value
 from ingest.catalog.releases import Release, words
 from ingest.catalog.store import CATALOGS, Catalog
@@ -121,7 +122,7 @@ def _names(row: Release | None) -> str | None:
     if row is None:
         return None
     owner, slash, name = row.hub.rpartition("/")
-    return " ".join([f"{owner}{slash}" if words(name) == words(row.id) else row.hub, *row.also])
+    return " ".join([f"{owner}{slash}" if words(name) == words(row.id) else row.hub, *map(str.lower, row.also)])
 
 
 class _Patterns:
@@ -132,19 +133,15 @@ class _Patterns:
         self.met: dict[str, int] = {}  # the place of each pattern
 
     def packed(self, made: Architecture) -> list[Any]:
-        """The fields that are not as they usually are; weights by column, those that repeat another column left out."""
+        """The fields that are not as they usually are; weights by column, those that follow from another left out."""
         stated = {one.name: getattr(made, one.name) for one in fields(made) if one.name not in OF_A_RELEASE}
         usual = {one.name: one.default for one in fields(made)}
         told = {name: item for name, item in stated.items() if item not in ((), {}) and item != usual[name]}
-        names, shapes, kinds, counts, *others, positions = zip(*made.weights, strict=True)
-        keys = (f"{name}|{kind}" for name, kind in zip(names, kinds, strict=True))
-        parts = " ".join(str(self.parts.setdefault(key, len(self.parts))) for key in keys)
-        columns = [
-            shapes,
-            counts,
-            *(None if other == counts else other for other in others),
-            positions if any(positions) else None,
-        ]
+        parts = " ".join(str(self.parts.setdefault(f"{row.name}|{row.kind}", len(self.parts))) for row in made.weights)
+        usually = tuple(usual_passes(row.kind, row.shape, row.active) for row in made.weights)
+        _, shapes, _, counts, active, passes, positions = zip(*made.weights, strict=True)
+        columns = [shapes, counts, None if active == counts else active, None if passes == usually else passes]
+        columns.append(positions if any(positions) else None)
         numbers: dict[float, int] = {}
 
         def placed(item: Any) -> Any:

@@ -117,7 +117,7 @@ $.Catalog = (() => {
     }
     /** The table of weights of an id. */
     architecture(name) {
-      const { Architecture } = $.modules["ingest.architecture.structure"], { Weight, Attention } = $.modules["ingest.architecture.weight_table"];
+      const { Architecture } = $.modules["ingest.architecture.structure"], { Weight, Attention, usual_passes } = $.modules["ingest.architecture.weight_table"];
       const key = `architecture ${name}`;
       if (!this.made.has(key)) {
         const [, pattern, ...numbers] = data.architectures[name];
@@ -125,7 +125,7 @@ $.Catalog = (() => {
         const { weights: [parts, shapes, counts, active, passes, positions], attentions, defaults, missing, ...rest } = filled(data.patterns[pattern]);
         const weights = parts.split(" ").map((part, at) => {
           const [word, kind] = data.parts[part].split("|");
-          return new Weight(word, shapes[at], kind, counts[at], (active ?? counts)[at], (passes ?? counts)[at], positions?.[at] ?? 0);
+          return new Weight(word, shapes[at], kind, counts[at], (active ?? counts)[at], passes?.[at] ?? usual_passes(kind, shapes[at], (active ?? counts)[at]), positions?.[at] ?? 0);
         });
         this.made.set(key, $.worded(Architecture, [], { ...rest, id: name, weights, attentions: (attentions ?? []).map((row) => new Attention(...row)),
           defaults: new Dict(Object.entries(defaults ?? {})), missing: new Dict(Object.entries(missing ?? {})) }));
