@@ -337,10 +337,3 @@ def hpc_plan():
 @pytest.fixture(scope="session")
 def hpc_book(hpc_plan):
     return vendor_workbook(hpc_plan)
-
-
-@pytest.fixture(scope="session")
-def hpc_sent(hpc_book, tmp_path_factory):
-    path = tmp_path_factory.mktemp("sent") / "sent.xlsx"
-    path.write_bytes(hpc_book)
-    return path

@@ -8,6 +8,8 @@ result, with the reason in place of the tests. Mutants are applied to a copy of 
 import argparse
 import ast
 import compileall
+import json
+import lzma
 import os
 import random
 import re
@@ -25,42 +27,44 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 LIST = ROOT / "tests" / "mutants.txt"
 #: Mutants that run concurrently, and seconds after which tests that do not end count as red.
-AT_ONCE, LONGEST = 2, 900
+AT_ONCE, LONGEST = int(os.environ.get("AT_ONCE", "2")), 900
 #: Imported once, before the forks; nothing of the package.
 WARM = ("numpy", "yaml", "click", "jsonschema", "xlsxwriter", "openpyxl", "docx", "_pytest.doctest", "json")
 #: What the copies share with the tree.
 SHARED = ("catalogs", "examples", "docs", "Makefile", "README.md", "CHANGELOG.md", "cli.py")
-#: Modules from which mutants are drawn, the first match of each -> the tests that must see them, quick ones first; those of the
-#: package's own folder, where a name has none. The doctests of the module itself run before them.
+#: Modules from which mutants are drawn, the first match of each -> the commands whose recorded answers (`tests/frozen`) are
+#: compared first, and the tests that follow, quick ones first; of the package's own folder, where a name has none. The doctests
+#: of the module itself run between them.
 DRAWN = {
-    "ingest/acceptance/path_benchmark.py": "measure_storage",
-    "ingest/acceptance/observed_job.py": "observation/observed_job",
-    "ingest/acceptance/*.py": "accepted run_interval service_limits verdict_outputs loads_and_data verdict_bad mended accept"
-    " limits_of_tests inspection table verdict_fio",
-    "ingest/rfp/*.py": "unit_slips compliance comparison response hostile_workbook",
-    "ingest/observation/*.py": "steady_window scaling log_agreement training_logs data_waits profiles observed_job calibration"
-    " loop feed/recorded_runs darshan_and_dftracer",
-    "ingest/loader/*.py": "feed/stall feed/recorded_runs feed/feed feed/latency_line observation/loop site/preparation"
-    " sizing/thresholds",
-    "ingest/storage/*.py": "units_of_systems compare existing plans limits_of_fits fits market services sizing/thresholds"
-    " workbook/charts sites fit_properties",
-    "ingest/site/*.py": "site_numbers site_totals must_show mixtures preparation tiers training_day tender_facts"
-    " site_properties site_refusals site_examples rounding site_lines demand_law what_buyers_say one_job rfp/comparison"
-    " sizing/thresholds workbook/charts site_reads",
-    "ingest/sizing/checkpoint*.py": "checkpoint checkpoint_layout checkpoint_practice goodput thresholds",
-    "ingest/sizing/memory*.py": "memory modelling oracles thresholds inverse_questions",
-    "ingest/sizing/offload*.py": "thresholds offload offload_inference offload_serving formulas/kv_benchmark",
-    "ingest/sizing/[gr][ou]*.py": "thresholds rules goodput evidence estimate checkpoint dataset offload train feed/feed"
-    " storage/fits site/site_numbers",
-    "ingest/sizing/train.py": "train thresholds inverse_questions",
-    "ingest/sizing/d[ae]*.py": "dataset feed/feed thresholds sizes",
-    "ingest/sizing/[bejst]*.py": "thresholds ladder evidence estimate axes sizes embedding_reads train sweep rules"
-    " sizing_refusals site/one_job",
-    "ingest/sizing/published_rates.py": "ladder evidence thresholds estimate",
-    "ingest/sizing/optimizer_states.py": "memory checkpoint offload",
+    "ingest/acceptance/path_benchmark.py": " | measure_storage",
+    "ingest/acceptance/observed_job.py": "accept observe | observation/observed_job accept",
+    "ingest/acceptance/*.py": "verdict accept plan | accepted run_interval service_limits verdict_outputs loads_and_data"
+    " verdict_bad mended accept limits_of_tests inspection table verdict_fio",
+    "ingest/rfp/*.py": "response report plan | unit_slips compliance comparison response award hostile_workbook",
+    "ingest/observation/*.py": "observe calibrate feed accept | steady_window scaling log_agreement training_logs data_waits"
+    " profiles observed_job calibration loop feed/recorded_runs darshan_and_dftracer",
+    "ingest/loader/*.py": "feed calibrate train plan | feed/stall feed/recorded_runs feed/feed feed/latency_line"
+    " observation/loop site/preparation sizing/thresholds",
+    "ingest/storage/*.py": "fit plan report explain | units_of_systems compare existing plans limits_of_fits fits market"
+    " services sizing/thresholds workbook/charts sites fit_properties",
+    "ingest/site/*.py": "plan report fit diff accept | site_numbers site_totals must_show mixtures preparation tiers"
+    " training_day tender_facts site_properties site_refusals site_examples rounding site_lines demand_law what_buyers_say"
+    " one_job rfp/comparison sizing/thresholds workbook/charts site_reads",
+    "ingest/sizing/checkpoint*.py": "checkpoint goodput train plan | checkpoint checkpoint_layout checkpoint_practice goodput"
+    " thresholds",
+    "ingest/sizing/memory*.py": "memory checkpoint offload train | memory modelling oracles thresholds inverse_questions",
+    "ingest/sizing/offload*.py": "offload memory | thresholds offload offload_inference offload_serving formulas/kv_benchmark",
+    "ingest/sizing/[gr][ou]*.py": "goodput train bw feed plan | thresholds rules goodput evidence estimate checkpoint dataset"
+    " offload train feed/feed storage/fits site/site_numbers",
+    "ingest/sizing/train.py": "train goodput plan | train thresholds inverse_questions",
+    "ingest/sizing/d[ae]*.py": "dataset feed train plan | dataset feed/feed thresholds sizes",
+    "ingest/sizing/optimizer_states.py": "memory checkpoint offload | memory checkpoint offload",
+    "ingest/sizing/published_rates.py": "bw sweep explain train feed plan | ladder evidence thresholds estimate",
+    "ingest/sizing/[bejst]*.py": "bw sweep explain train feed plan | thresholds ladder evidence estimate axes sizes"
+    " embedding_reads train sweep rules sizing_refusals site/one_job",
 }
-#: Recorded answers see most of what these packages compute.
-FROZEN, RECORDED = "tests/frozen/test_frozen.py::test_answers_of_today_are_those_recorded", ("sizing", "site", "storage")
+#: so many questions of the first command at most, and so many of each other one
+ASKED = (1200, 150)
 #: Modules that decide nothing: they read, write or word.
 WORDING = re.compile(
     r"(_file|_logs?|_text|_records|_reader|_wording|_commands|schema|manifest|pack|catalog|facts|new_site|questions|explain|live"
@@ -283,11 +287,9 @@ def drawn(seed, count, only=""):
         tests = next((tests for place, tests in DRAWN.items() if fnmatch(file, place)), None)
         if tests and not WORDING.search(file) and only in file + " | ":
             source = path.read_text(encoding="utf-8")
-            package = Path(file).parts[1]
-            first = [file] if ">>> " in source else []
-            if package in RECORDED and (ROOT / FROZEN.partition("::")[0]).is_file():
-                first.append(FROZEN)
-            seen_by = " ".join([*first, *(_test_file(package, name) for name in tests.split())])
+            commands, _, names = tests.partition("| ")
+            first = [f"frozen:{name}" for name in commands.split()] + [file] * (">>> " in source)
+            seen_by = " ".join([*first, *(_test_file(Path(file).parts[1], name) for name in names.split())])
             found += [(one._replace(tests=seen_by), text) for one, text in mutations(file, source) if (file, text) not in known]
     return random.Random(seed).sample(found, min(count, len(found)))
 
@@ -335,16 +337,46 @@ class Copy:
             sys.dont_write_bytecode = False
             os.chdir(self.folder)
             sys.path.insert(0, str(self.folder))
+            code = recorded_differ([one.removeprefix("frozen:") for one in tests.split() if one.startswith("frozen:")])
+            tests = [one for one in tests.split() if not one.startswith("frozen:")]
             import pytest
 
             without = ("-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "python_classes=")
             words = ("-x", "-q", "--tb=line", "-m", "not slow", *without)
-            code = int(pytest.main([*words, *tests.split()]))
+            code = code or int(pytest.main([*words, *tests]))
             sys.stdout.flush()
         except BaseException:
             traceback.print_exc()
         finally:
             os._exit(code)
+
+
+@cache
+def recorded():
+    """Command -> the lines of its recorded answers, in an order drawn once; no process that was forked reads them again."""
+    kept = (lzma.decompress((ROOT / f"tests/frozen/{name}.xz").read_bytes()) for name in ("answers", "plans"))
+    lines = [line for held in kept for line in held.decode().split("\n") if line]
+    random.Random(0).shuffle(lines)
+    found = {}
+    for line in lines:
+        found.setdefault(line[3 : line.index('"', 3)], []).append(line)
+    return found
+
+
+def recorded_differ(commands):
+    """Whether a recorded answer of these commands is another one now; says which."""
+    sys.path.insert(0, "tests")
+    from frozen.answers import differences
+    from frozen.ask import asking
+
+    pairs = [json.loads(line) for at, name in enumerate(commands) for line in recorded().get(name, [])[: ASKED[min(at, 1)]]]
+    random.Random(0).shuffle(pairs)
+    with asking(1, batch=60) as answers:
+        for (words, kept), now in zip(pairs, answers([words for words, _ in pairs]), strict=True):
+            if next(differences(kept, now), None):
+                print(f"FAILED frozen:{' '.join(words)}".replace("[", "("))
+                return 1
+    return 0
 
 
 def outcomes(jobs):
@@ -354,6 +386,7 @@ def outcomes(jobs):
     import pytest  # noqa: F401
 
     compileall.compile_dir(ROOT / "ingest", quiet=2)
+    recorded()
     sys.path[:] = [one for one in sys.path if one != str(ROOT / "tests")]
     waiting, running = [*reversed(jobs)], {}
     with tempfile.TemporaryDirectory() as top:

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from frozen.edits import make
+
 ROOT = Path(__file__).parents[2]
 FILES = Path(__file__).parent / "files.tar.xz"
 SITES = Path(__file__).parent / "sites"
@@ -64,6 +66,7 @@ def ask(words: Sequence[str], folder: Path, held: frozenset[Path]) -> dict[str, 
     """Exit code, what was printed and what was written; JSON is read. What the question wrote is removed."""
     from ingest.cli.main import main
 
+    drawn = [path for word in words if (path := make(word, folder)) is not None]
     before, code, touched = sys.argv, 0, folder.stat().st_mtime_ns
     sys.argv = ["ingest", *words]
     streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2)]
@@ -79,6 +82,8 @@ def ask(words: Sequence[str], folder: Path, held: frozenset[Path]) -> dict[str, 
     out, err = (_read(stream.buffer.getvalue().decode(), folder) for stream in streams)  # type: ignore[attr-defined]
     answer = {"code": code, "out": out, "err": err}
     untouched = folder.stat().st_mtime_ns == touched
+    for path in drawn:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
     written = set() if untouched else {path for path in folder.rglob("*") if path.is_file()} - held
     if written:
         answer["files"] = {str(path.relative_to(folder)): _file(path, folder) for path in sorted(written)}
@@ -125,7 +130,7 @@ Asking = Callable[[Sequence[list[str]]], Iterator[dict[str, Any]]]
 
 
 @contextlib.contextmanager
-def asking(jobs: int, batch: int = 60) -> Iterator[Asking]:
+def asking(jobs: int, batch: int = 120) -> Iterator[Asking]:
     """A function that gives the answers to questions, in their order, by so many processes."""
     with multiprocessing.get_context("spawn").Pool(jobs) if jobs > 1 else contextlib.nullcontext() as pool:
 

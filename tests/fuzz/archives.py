@@ -17,7 +17,7 @@ ATTRIBUTES = (
 )
 
 
-def _zipped(parts: Mapping[str, bytes]) -> bytes:
+def zipped(parts: Mapping[str, bytes]) -> bytes:
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w") as archive:
         for name, content in parts.items():
@@ -47,7 +47,7 @@ def mutated_archive(chance: random.Random, content: bytes, favoured: str) -> byt
             parts[f"{name}{chance.choice(['x', '/../../y', '/'])}"] = parts.pop(name)
         if not parts:
             return b""
-    return _zipped(parts)
+    return zipped(parts)
 
 
 def _mutated_xml(chance: random.Random, content: bytes) -> bytes:

@@ -81,12 +81,12 @@ def mutated_number(chance: random.Random, value: Any) -> Any:
 Place = tuple[Any, Any]
 
 
-def _places(tree: Any) -> Iterator[Place]:
+def places_of(tree: Any) -> Iterator[Place]:
     """Every container with each of its keys."""
     if isinstance(tree, dict | list):
         for key in list(tree) if isinstance(tree, dict) else range(len(tree)):
             yield tree, key
-            yield from _places(tree[key])
+            yield from places_of(tree[key])
 
 
 def mutated_tree(chance: random.Random, tree: Any, keys: Sequence[str] = (), times: int = 0) -> Any:
@@ -98,7 +98,7 @@ def mutated_tree(chance: random.Random, tree: Any, keys: Sequence[str] = (), tim
     """
     tree = copy.deepcopy(tree)
     for _ in range(times or chance.choice([1, 1, 1, 2, 2, 3, 4])):
-        places = list(_places(tree))
+        places = list(places_of(tree))
         if not places:
             return scalar(chance)
         held, key = chance.choice(places)

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from frozen.edits import forms
 
 import ingest
 from ingest.errors import IngestError
@@ -54,12 +55,9 @@ def test_profiles_that_show_no_stall(content, expected, tmp_path, run):
     assert (ran.code, expected in ran.refusal, len(ran.refusal) <= 300) == (1, True, True), ran.err
 
 
-def console(each, whole, batches=30):
-    return "".join(
-        f"[batch={number}/1000]:\n\t Train time/batch: {number - 1}\n\t Train throughput/samples_per_sec: {whole:.4f}\n"
-        f"\t Train throughput/device/samples_per_sec: {each:.4f}\n\t Train loss/train/total: 2.1\n"
-        for number in range(1, batches + 1)
-    )
+def console(each, whole):
+    line = forms()["composer-batches"]["line"]
+    return "".join(line.format(step=number, now=whole, each=each) for number in range(1, 31))
 
 
 def test_the_console_of_composer(tmp_path):

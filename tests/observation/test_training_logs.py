@@ -94,7 +94,6 @@ def job(times, batch=8, world="world size: 8\n"):
 
 EVENT = ':::MLLOG {"namespace": "", "time_ms": %d, "event_type": "INTERVAL_START", "key": "%s", "value": 512, "metadata": {}}\n'
 POISON = {
-    "a clock that runs backwards": (megatron((9, 1, 1000), (3, 2, 1000)), ":2: the clock runs backwards by 6 s"),
     "a negative time": (megatron((1, 1, 1000), (2, 2, -1000)), ":2: found seconds -1 in a step"),
     "a time with two points": (megatron((1, 1, "11.5.5221.1")), ":1: found '11.5.5221.1', expected a number"),
     "a step of 5,000 digits": (megatron((1, "9" * 5000, 1000)), ":1: found '999"),
@@ -104,15 +103,10 @@ POISON = {
         megatron(*((step // 2, step, 500) for step in range(1, 60))).replace("256 |\n", "256 | samples per second: 1024 |\n"),
         "its samples per second is 2 times",
     ),
-    "too few lines": (megatron(*((step, step, 1000) for step in range(1, 5))), "no steady part among 4 lines"),
-    "rates that never settle": (megatron(*((step, step, 500 * 1.3**step) for step in range(1, 13))), "no steady part"),
-    "no batch size": ("iteration 1/ 9 | elapsed time per iteration (ms): 5 |\n" * 9, "--samples-per-step"),
     "two runs in a log": (EVENT % (1, "run_start") + EVENT % (2, "run_start"), ":2: a second run_start"),
     "an MLLOG that is cut off": (EVENT % (1, "run_start") + EVENT[:60], ":2: found no whole JSON"),
-    "an epoch that stops too early": (EVENT % (5, "epoch_start") + EVENT % (1, "epoch_stop"), ":2: epoch_stop is before"),
     "a trainer state without a rate": (json.dumps({"log_history": [{"step": 1}]}), "train_samples_per_second"),
     "a CSV without rates": ("epoch,step,train_loss\n0,1,2.5\n", "ThroughputMonitor"),
-    "tokens without their number": ((LOGS / "torchtitan.log").read_text(), "--tokens-per-sample"),
     "a utilization above 100 %": (summary(train_au_mean_percentage=MOST_PERCENT + 0.1), "expected above 0 up to 100 %"),
     "a utilization of 0": (summary(train_au_mean_percentage=0), "found an accelerator utilization of 0 %"),
     "half of an accelerator": (summary().replace('"num_accelerators": ', '"num_accelerators": 0.5'), "no training in DLIO's"),
@@ -127,8 +121,6 @@ POISON = {
     "a time next to nothing": (job(["1e-300"] * 9), "found seconds 1e-303 in a step, expected 1e-06 to"),
     "a time without end": (job(["1e308"] * 9), "found seconds 1e+305 in a step, expected 1e-06 to"),
     "no time": (job([0] * 9), "found seconds 0 in a step, expected a number above 0"),
-    "another file": ("Dear diary,\n", "no source that is known"),
-    "an empty file": ("", "no source that is known"),
 }
 
 
@@ -241,8 +233,6 @@ def test_few_epochs_of_mlperf_leave_the_rate_to_its_own_statistics(tmp_path):
     [
         (blocks(6, lambda place, _: {"first_epoch_num": 1 + place / 20}), {}, "parts of an epoch"),
         ([], {"benchmark": "minigo"}, "reads no data set"),
-        ([(at, "epoch_start", {"epoch_num": at}, None) for at in (1, 2)], {}, "the next epoch begins before"),
-        ([(5, "epoch_start", {}, None), (4, "epoch_stop", {}, None)], {}, "is before its start"),
     ],
 )
 def test_events_of_mlperf_that_mislead_are_refused(rows, values, message, tmp_path):
