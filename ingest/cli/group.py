@@ -34,7 +34,7 @@ _MISPLACED = re.compile("(unknown [a-z]+ |the data set |--gpus: found )?'[^']+'(
 #: Words of an option that say that it is a number; options of every command.
 COMPARING = ("compare", "versus", "vs")
 #: What follows a name in the name of a variant: `llama3 70b`, `a100 80gb`, `h100 pcie`.
-_VARIANT = r"v?[0-9]{1,3}|v?[0-9][\w.]*[a-jl-z]|sxm[0-9]?|pcie|nvl|base|small|medium|large|xl|pro|max|mini|instruct|chat"
+_VARIANT = r"v?[0-9]{1,4}|v?[0-9][\w.]*[a-jl-z]|sxm[0-9]?|pcie|nvl|base|small|medium|large|xl|pro|max|mini|instruct|chat"
 #: Options that words stand for, in this order.
 WORDS = ("model", "gpu", "corpus")
 #: A number in a question, with what it may be times: `8xh100`; the id of a rule.
@@ -80,8 +80,8 @@ def in_words(words: Sequence[str], asked: str = "", taken: Collection[str] = ())
             votes[command] += 6 if together else 4 if own else 1 if meant_by("verbs", low) else 2
         said = one[len(one) - len(low) :][slice(*counting.span(1))] if counting else times
         awaited = next((each for each in params if each.name == awaiting), None)
-        choosing = [str(each.name) for each in params if low in getattr(each, "words", ())]
-        choosing = [each for each in choosing if all(other.endswith(each) for other in choosing)]
+        taking = [str(each.name) for each in params if low in getattr(each, "words", ())]
+        choosing = [each for each in taking if all(other.endswith(each) for other in taking)]
         named = [each for each in (plain, *meant_by("options", plain)) if any(f"--{each}" in one.opts for one in params)]
         if said and awaited is not None and not name:
             given[awaiting] = said
@@ -123,22 +123,23 @@ def joined(words: Sequence[str]) -> list[str]:
     """The words, with those in one that name one thing or one number: `15 trillion`, `30 min`, `llama 3 70b`."""
     made: list[str] = []
     for word in words:
-        letter = next(iter(meant_by("letters", word.lower())), "")
+        letter = next(iter(meant_by("letters", word.lower())), word if meant_by("units", word.lower()) else "")
         if letter and made and re.fullmatch("[0-9][0-9.,]*", made[-1]):
             made[-1] += letter
             continue
         made.append(word)
         for count in (3, 2):
             first, *others = made[-count:]
-            if not others or not first[0].isalpha() or first in COMMANDS or meant_by("commands", first.lower()):
+            known = first in COMMANDS or any(meant_by(table, first.lower()) for table in ("commands", "filling"))
+            if not others or known or not first[0].isalpha():
                 continue
             name, apart = "-".join([first, *others]), option_of("-".join([first, *others[:-1]])) == "--"
             variant, figures = re.fullmatch(_VARIANT, word.lower()), not word[-1].isalpha()  # `h100 64` are two
-            option, name = entry_meant(name) if variant and not figures else (option_of(name)[2:], name)
+            option, name = entry_meant(name) if variant and apart and not figures else (option_of(name)[2:], name)
             if not variant:  # `DGX Spark`
-                apart = apart and option != option_of(word)[2:] and not meant_by("filling", first.lower())
+                apart = apart and option != option_of(word)[2:]
             elif not (apart or figures) and option:
-                apart = option == "gpu" or word.lower() in catalog_entry(name).id
+                apart = word.lower() in catalog_entry(name).id or (option == "gpu" and word.lower().endswith("gb"))
             if option and apart and (len(others) == 1 or option_of("-".join(others)) == "--"):
                 made[-count:] = [name]
     return made
@@ -175,6 +176,7 @@ def of_catalog(word: str, plain: str, rest: Sequence[str]) -> str:
             found = kind_named(word, catalog_entry)
             return found and f"{'bw' if found == 'models' else 'catalog show'} {word}"
         words = [word, *words]
+    words = [one for one in words if not meant_by("filling", one)]
     named = [one for one in words if not kind_named(one) and "catalog list models" not in meant_by("commands", one)]
     files = {one for word in rest for one in meant_by("compared", os.path.splitext(word)[1])}
     if len(files) == 1 and plain in COMPARING:
@@ -256,11 +258,7 @@ def instead_of(option: str, known: Mapping[str, Collection[str]], value: str = "
 
 
 def _spellings(option: str) -> list[str]:
-    """An option without dashes and figures, then in full words, without those that tell nothing, and below its last dot.
-
-    >>> _spellings("--reader.num-ckpt"), _spellings("--fio-only")
-    (['readernumckpt', 'readercheckpoint', 'numcheckpoint', 'checkpoint'], ['fioonly', 'fio'])
-    """
+    """An option without dashes and figures, then in full words, without those that tell nothing, and below its last dot."""
     found = [re.sub("[-_./0-9]", "", option).lower()]
     whole = re.split("[-_]per[-_](?=gpu|node|device|rank|host|task|proc|job)", option)[0]
     for name in (option, option.rpartition(".")[2], whole):
@@ -273,7 +271,7 @@ def _spellings(option: str) -> list[str]:
 
 def _meant(spelt: Sequence[str], known: Collection[str] = ()) -> list[str]:
     """Our options for the spellings of one of others: those of the first spelling that a command has, else of the first."""
-    found = [meant for one in spelt if (meant := meant_by("options", one, begun=True))]
+    found = [meant for one in spelt if (meant := meant_by("options", one, begun=not meant_by("quantities", one)))]
     return next((meant for meant in found if any(f"--{one}" in known for one in meant)), [*found, []][0])
 
 
@@ -305,8 +303,7 @@ def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = 
     if (needless := meant_by("needless of ingest", plain)) and " " not in in_words([word, *rest]):
         return f"no such command '{word}'; {needless[0]}"
     called = [one for one in known if one.replace("-", "") == plain] + meant_by("commands", plain)
-    called += [one for one in parts if one in known]
-    called += [one for part in parts for one in meant_by("commands", part)]
+    called += [one for part in parts for one in ([part] if part in known else meant_by("commands", part))]
     called += [f"{one} {word}" for one in meant_by("commands", f".{plain.rpartition('.')[2]}")]
     takes = that_take("", command_of(called[0])) if called and called[0] in known and rest else {}
     is_file = "--model" not in takes and re.match("[./~]|.*[.][a-z]+$", next(iter(rest), ""))
@@ -321,8 +318,12 @@ def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = 
     entry = of_catalog(word, plain, joined(said[1:]))
     sure = entry and (plain in COMPARING or (len(said) < 3 and not entry.startswith("bw "))) and " " not in word
     spoken = "" if sure else in_words(said)
-    spoken = spoken if spoken.partition(" ")[0] != "catalog" or not entry else ""
-    if meant := spoken or entry or next(iter(called if not meant_by("filling", plain) else ()), ""):
+    if (
+        meant := (entry if spoken.startswith("catalog ") else spoken)
+        or spoken
+        or entry
+        or next(iter(called if not meant_by("filling", plain) else ()), "")
+    ):
         return f"no such command '{word}'; did you mean 'ingest {meant}'?"
     having = [f"`ingest {one}`" for one in known if any(f"--{plain}" in each.opts for each in command_of(one).params)]
     options = f"; {listed(having, MOST_OTHERS)} {'has' if len(having) == 1 else 'have'} --{plain}" if having else ""
@@ -493,7 +494,7 @@ def _with_units(args: list[str]) -> list[str]:
     made = args[:own]
     for place in range(own - 1, 1, -1):
         option, number = made[place - 2 : place]
-        is_unit = any(meant_by(table, made[place].lower()) for table in ("letters", "counted", "apart"))
+        is_unit = any(meant_by(table, made[place].lower()) for table in ("letters", "counted", "apart", "units"))
         if option.startswith("--") and re.fullmatch("[0-9][0-9.,_]*[A-Za-z]?", number) and is_unit:
             made[place - 1 : place + 1] = [f"{number} {made[place]}"]
     return made + args[own:]
