@@ -58,7 +58,8 @@ FOREIGN = {
     "USD|EUR|GBP|[$€£]|dollars?|euros?": ("1", "a number: all prices are in one currency"),
 }
 #: What newspapers write for a million and more: a refusal names the letter.
-NEWSPAPER = {"mn": "M", "mio": "M", "million": "M", "bn": "B", "mrd": "B", "billion": "B", "tn": "T", "trillion": "T"}
+NEWSPAPER = {"mn": "M", "mio": "M", "million": "M", "bn": "B", "mrd": "B", "milliarden": "B", "billion": "B", "tn": "T",
+             "billionen": "T", "trillion": "T"}  # fmt: skip
 #: these have a plural; "MiBs" is half of a rate
 PLURAL = (*(word for word in PLAIN if len(word) > 2), *COUNTED, "byte", "bit", "FLOP")
 SHORTHAND = {"bps": "b/s", "Bps": "B/s", "FLOPS": "FLOP/s"}
@@ -186,7 +187,7 @@ def parse(written: object, unit: str, what: str) -> float:
         text = re.sub(r"\s+per\s+", "/", text)
         text = re.sub(rf"(?<=[0-9A-Za-z])\s+{unit}s?$", "", text) if unit in COUNTED else text  # 15T tokens
     match = _NUMBER.fullmatch(text) if len(text) <= MAX_TEXT else None
-    if match is None and (plain := _without_commas(text)):
+    if match is None and (plain := without_commas(text)):
         raise UsageError(f"{what}: found {brief(written)}, expected points before decimals alone; did you mean '{plain}'?")
     if match is None or len(match[1]) > MAX_DIGITS:
         kind = f"; its kind goes to --{unit.lower()}" if unit in ("GPU", "node") and text[:1].isalpha() else ""
@@ -226,16 +227,21 @@ def parse(written: object, unit: str, what: str) -> float:
                 whole = f"one number without blanks and one unit, {_example(unit)}"
                 whole += "; the kind of the GPU goes to --gpu" if unit == "GPU" else ""
                 raise UsageError(f"{what}: found {brief(written)}, expected {whole}") from None
-            expected = "" if "; did" in str(error) else f", {_example(unit)}"
+            strange = str(error)
+            for meant_unit in (re.sub("p?s$", "/s", suffix), re.sub("(?<=[A-Zki])o(?=$|/)", "B", suffix)):  # GBs, French Go
+                size, _, per = meant_unit.partition("/")
+                if (known := _factor(size)) and physical(unit) == "/".join(filter(None, (known[1], per))):
+                    strange = f"{strange.partition(';')[0]}; did you mean '{match[1]}{meant_unit}'?"
+            expected = "" if "; did" in strange else f", {_example(unit)}"
             expected = f"; a range is {match[1]}..{suffix[1:]}" if re.fullmatch("[-:][0-9]+", suffix) else expected
             if (letter := NEWSPAPER.get(suffix.lower().rstrip("s."))) and unit in (*BILLIONS, "1"):
                 expected = f"; did you mean '{match[1]}{letter}'?"
-            raise UsageError(f"{what}: {brief(written)} has an {error}{expected}") from None
+            raise UsageError(f"{what}: {brief(written)} has an {strange}{expected}") from None
     if _BITS.search(suffix) and physical(unit) == "B":
         raise UsageError(f"{what}: {brief(written)} is in bits, expected bytes, {_example(unit)}")
     # A thing counted may be left out, but not replaced by another.
-    strange = [part for part in base.split("/") if part in COUNTED and part not in unit.split("/")]
-    if strange or physical(base) != physical(unit):
+    other = [part for part in base.split("/") if part in COUNTED and part not in unit.split("/")]
+    if other or physical(base) != physical(unit):
         counted = _as_count(match[1], suffix, unit) or f", {_example(unit)}"
         raise UsageError(f"{what}: {brief(written)} is in {base}, expected {unit}{counted}")
     if factor > 1 and _EITHER.fullmatch(match[1]):  # of a thing that comes whole, only thousands can be meant
@@ -301,7 +307,7 @@ def needs_unit(number: float, unit: str, prefix: str = "") -> tuple[str, ...]:
     return UNSTATED.get(short, ())
 
 
-def _without_commas(text: str) -> str:
+def without_commas(text: str) -> str:
     """A number as half of Europe writes it, such as `1.234,5 GB`, with a decimal point; empty for anything else."""
     found = re.fullmatch(r"([+-]?[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+)(?:,([0-9]+))?(\s*[^0-9,._].*)?", text[:MAX_TEXT])
     grouped = found is not None and (found[2] or found[1].count(".") > 1)

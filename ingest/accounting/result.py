@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from numpy.typing import NDArray
 
 from ingest.accounting.classes import Machine
-from ingest.accounting.concurrency import Profile, profile, week_by_hour, window_of
 from ingest.accounting.ledger import FIRST_YEAR, PARTS
-from ingest.accounting.runs import Runs
+from ingest.accounting.runs import Profile, Runs, profile, week_by_hour, window_of
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.result import envelope, frame_of
 from ingest.engine.value import Quantity

@@ -23,7 +23,7 @@ from zipfile import BadZipFile
 
 import numpy
 
-from ingest.accounting import kubernetes, pbs, tables, transfers
+from ingest.accounting import readers
 from ingest.accounting.ledger import UNREADABLE, Group, Ledger, delimiter_of, read_object, read_rows
 from ingest.errors import IngestError, UsageError, cannot_be_read, listed
 from ingest.files import open_regular, read_bytes
@@ -210,7 +210,7 @@ def read_histories(sources: Sequence[str | Path], asked: Asked) -> Ledger:
     ledger = Ledger()
     for path in files_of(sources):
         if path.suffix == ".darshan":
-            transfers.read_darshan(path, ledger)
+            readers.read_darshan(path, ledger)
             continue
         place = "standard input" if str(path) == STANDARD_INPUT else str(path)
         first = len(ledger.columns["key"])
@@ -262,22 +262,22 @@ def _read(lines: Iterator[str], place: str, ledger: Ledger, asked: Asked) -> Non
     whole = chain(first, lines)
     if asked.columns:
         ledger.kinds["table"] += 1
-        tables.read_table(whole, place, ledger, asked.columns, asked.accounts)
+        readers.read_table(whole, place, ledger, asked.columns, asked.accounts)
     elif objects:
         _read_json(whole, place, ledger, asked)
     elif delimiter_of(line):
         ledger.kinds["sacct"] += 1
         next(one for one in whole if one == line)
         read_rows(whole, line, place, ledger, asked.accounts)
-    elif pbs.RECORD.match(line):
+    elif readers.RECORD.match(line):
         ledger.kinds["PBS accounting"] += 1
-        pbs.read_records(whole, ledger, asked.accounts)
-    elif {*tables.POD_LIST} <= {*line.strip().split(",")}:
+        readers.read_records(whole, ledger, asked.accounts)
+    elif {*readers.POD_LIST} <= {*line.strip().split(",")}:
         ledger.kinds["pod list"] += 1
-        tables.read_pod_list(whole, ledger)
+        readers.read_pod_list(whole, ledger)
     elif line.strip().startswith("job_stats:") or ".job_stats=" in line:
         ledger.kinds["jobstats"] += 1
-        transfers.read_jobstats(whole, place, ledger)
+        readers.read_jobstats(whole, place, ledger)
     elif not line:
         raise IngestError(f"{place}: an empty file, expected {EXPECTED}")
     else:
@@ -296,9 +296,9 @@ def _read_json(lines: Iterable[str], place: str, ledger: Ledger, asked: Asked) -
             if "job_id" in one and isinstance(one.get("time"), Mapping):
                 kinds.add("sacct JSON")
                 read_object(one, ledger, asked.accounts)
-            elif kubernetes.is_object(one):
+            elif readers.is_object(one):
                 kinds.add(f"Kubernetes {one.get('kind') or 'Pod'}")
-                kubernetes.read_object(one, ledger)
+                readers.read_manifest(one, ledger)
             else:
                 raise IngestError(f"{place}: object {number:,} is no job, pod or workload, expected {EXPECTED}")
         except MISTYPED:

@@ -8,18 +8,18 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
-from itertools import pairwise, takewhile
+from itertools import dropwhile, pairwise, takewhile
 from typing import Any
 
 import click
 
 import ingest
 from ingest.cli.main import COMMANDS, GROUPS, INTERRUPTED, command_of, later, loaded, overview, refuse, tell
+from ingest.cli.options import elsewhere, meant_by, that_take
 from ingest.cli.output import forget_choices
 from ingest.configuration import forget_configuration
 from ingest.errors import IngestError, UsageError, brief, listed, nearest
-from ingest.files import table_beside
+from ingest.units import without_commas
 from ingest.version import __version__
 
 #: Commands with an option that a refusal names: more tell nobody where to go.
@@ -32,36 +32,196 @@ _REFUSED = re.compile(
 #: A refusal of a word by its place: a name of nothing, or of another kind.
 _MISPLACED = re.compile("(unknown [a-z]+ |the data set |--gpus: found )?'[^']+'(?! without)(?!.* may be ).*")
 #: Words of an option that say that it is a number; options of every command.
-_COMPARING = ("compare", "versus", "vs")
+COMPARING = ("compare", "versus", "vs")
 #: What follows a name in the name of a variant: `llama3 70b`, `a100 80gb`, `h100 pcie`.
-_VARIANT = r"v?[0-9]{1,3}|v?[0-9][\w.]*[a-jl-z]|sxm[0-9]?|pcie|nvl|base|small|medium|large|xl|pro|max|mini|instruct|chat"
-_COUNTING = {"num", "count", "number", "n", "nb"}
-_EVERYWHERE = {"--output", "--format", "--set", "--catalogs", "--verbose", "--quiet", "--job"}
+_VARIANT = r"v?[0-9]{1,4}|v?[0-9][\w.]*[a-jl-z]|sxm[0-9]?|pcie|nvl|base|small|medium|large|xl|pro|max|mini|instruct|chat"
 #: Options that words stand for, in this order.
 WORDS = ("model", "gpu", "corpus")
 #: A number in a question, with what it may be times: `8xh100`; the id of a rule.
 _NUMBER = re.compile("x?([0-9][0-9.,]*(?:e[0-9]+)?(?:[kmgtp]?i?b(?:/s|ps)?|[kmbtshd]|min|%)?)(?:x(.*))?")
-_TIMES = re.compile("(?:gpu:)?[a-z][a-z0-9-]*[:x*][0-9]+|[0-9]+[x*][a-z][a-z0-9-]*", re.IGNORECASE)
 _RULE = re.compile("[wc][0-9]+")
+_COUNTING = {"num", "count", "number", "n", "nb"}
+_EVERYWHERE = {"--output", "--format", "--set", "--catalogs", "--verbose", "--quiet", "--job"}
+_TIMES = re.compile("(?:gpu:)?[a-z][a-z0-9-]*[:x*][0-9]+|[0-9]+[x*][a-z][a-z0-9-]*", re.IGNORECASE)
 #: The key of a context with all words of the command line.
 _WORDS = "ingest.words"
 
 
-@cache
-def elsewhere() -> Mapping[str, Mapping[str, Any]]:
-    """What others call our options and commands, in words."""
-    found: Mapping[str, Mapping[str, Any]] = table_beside(__file__, "elsewhere.yaml")
-    return found
+def in_words(words: Sequence[str], asked: str = "", taken: Collection[str] = ()) -> str:
+    """The command line that a question in words means; empty where they do not tell.
+
+    Args:
+        asked: the command, where it is known; all words must then be understood.
+        taken: its options that are given beside the words.
+    """
+    votes: Counter[str] = Counter()
+    given: dict[str, str] = {}
+    numbers, files, before, awaiting, clear, last = list[str](), list[str](), "", "", True, False
+    params = command_of(asked).params if asked else []
+    of_nodes, in_each = elsewhere()["each"]
+    parts = joined([part for word in words for part in re.split(r"[\s?!;]+|,$|(?<=[0-9])-(?=[a-z]+$)", word) if part])
+    for one, after in zip(parts, [*parts[1:], ""], strict=True):
+        low = one.lower().removeprefix("gpu:")
+        plain, (option, equals, value) = re.sub("[-_]", "", low), one.partition("=")
+        counting = _NUMBER.fullmatch(low)
+        name, times = re.fullmatch("(.*?)(?:[x*:]([0-9]+))?", (counting[2] or "") if counting else low).groups()  # type: ignore[union-attr]
+        kind = next(iter(meant_by("counted", name)), "")
+        together = meant_by("commands", f"{before}{low}") if before else []
+        called = together or ([low] if low in COMMANDS else meant_by("commands", plain))
+        idle = bool(meant_by("filling", low))
+        if _RULE.fullmatch(low) and not asked:
+            return f"explain {one.upper()}"
+        if not (asked or equals) and (reading := meant_by("commands", os.path.splitext(low)[1])):
+            votes[reading[0]] += 2
+            files.append(one)
+            continue
+        for command in called if together or not idle else ():
+            own = command in (low, low.removesuffix("s"))
+            votes[command] += 6 if together else 4 if own else 1 if meant_by("verbs", low) else 2
+        said = one[len(one) - len(low) :][slice(*counting.span(1))] if counting else times
+        awaited = next((each for each in params if each.name == awaiting), None)
+        taking = [str(each.name) for each in params if low in getattr(each, "words", ())]
+        choosing = [each for each in taking if all(other.endswith(each) for other in taking)]
+        named = [each for each in (plain, *meant_by("options", plain)) if any(f"--{each}" in one.opts for one in params)]
+        if said and awaited is not None and not name:
+            given[awaiting] = said
+        elif said and low != one.lower() and of_nodes in taken:
+            given[in_each] = said  # `--gres gpu:h100:8` counts those of a node
+        elif said:
+            numbers.append(said)
+        awaiting = ""
+        if equals:
+            given[option.replace("-", "_")] = value
+        elif kind and numbers:
+            given[kind] = numbers.pop()
+        elif choosing and not (kind or idle):
+            given[choosing[0]] = low
+        elif named and not idle and last and f"--{named[0]}" in that_take(numbers[-1], command_of(asked)):
+            given[named[0].replace("-", "_")] = numbers.pop()  # `8 tp`, where no number follows
+        elif (named or kind) and not idle and asked:
+            awaiting = (kind or named[0]).replace("-", "_")
+        elif name and not (kind or idle or (called and (not asked or option_of(name) == "--"))):
+            found, name = entry_meant(name)
+            clear = clear and bool(found)
+            given[found] = f"{given[found]},{name}" if given.get(found, name) != name else name
+        before, last = low, said in numbers and not name and not (said.isdigit() and after[:1].isdigit())
+    alone = "bw" if WORDS[0] in given else "".join(f"catalog show {one}" for one in given.values() if len(given) == 1)
+    voted = next(iter(votes.most_common(1)), (alone if clear else "",))[0]
+    command = asked or ("fit" if voted and "storage" in given else voted)
+    if (asked and not clear) or not command:
+        return ""
+    kinds = [*filter(None, map(kind_named, " ".join(words).split()))] if command.startswith("catalog") and not given else []
+    if kinds:
+        return f"catalog list {kinds[0]}"
+    if not clear or command not in COMMANDS:
+        return command
+    lines = [_line_of(one, {**given}, numbers, files, taken) for one in (command, *([] if asked else votes)) if one in COMMANDS]
+    return next(filter(None, lines), "" if asked else command)
 
 
-def meant_by(table: str, word: str, begun: bool = False) -> list[str]:
-    """What a word of others may mean here; with `begun` a word that it begins, as `quant` does `quantization`."""
-    known = {ours: theirs.split() for ours, theirs in elsewhere().get(table, {}).items()}
-    word = re.sub("is(e|ed|er|ation)$", r"iz\1", word)
-    found = [ours for ours, theirs in known.items() if word in theirs or word.removesuffix("s") in theirs]
-    return found or [
-        ours for ours, theirs in known.items() if begun and len(word) > 3 and any(one.startswith(word) for one in theirs)
-    ]
+def joined(words: Sequence[str]) -> list[str]:
+    """The words, with those in one that name one thing or one number: `15 trillion`, `30 min`, `llama 3 70b`."""
+    made: list[str] = []
+    for word in words:
+        letter = next(iter(meant_by("letters", word.lower())), word if meant_by("units", word.lower()) else "")
+        if letter and made and re.fullmatch("[0-9][0-9.,]*", made[-1]):
+            made[-1] += letter
+            continue
+        made.append(word)
+        for count in (3, 2):
+            first, *others = made[-count:]
+            known = first in COMMANDS or any(meant_by(table, first.lower()) for table in ("commands", "filling"))
+            if not others or known or not first[0].isalpha():
+                continue
+            name, apart = "-".join([first, *others]), option_of("-".join([first, *others[:-1]])) == "--"
+            variant, figures = re.fullmatch(_VARIANT, word.lower()), not word[-1].isalpha()  # `h100 64` are two
+            option, name = entry_meant(name) if variant and apart and not figures else (option_of(name)[2:], name)
+            if not variant:  # `DGX Spark`
+                apart = apart and option != option_of(word)[2:]
+            elif not (apart or figures) and option:
+                apart = word.lower() in catalog_entry(name).id or (option == "gpu" and word.lower().endswith("gb"))
+            if option and apart and (len(others) == 1 or option_of("-".join(others)) == "--"):
+                made[-count:] = [name]
+    return made
+
+
+def _line_of(command: str, given: dict[str, str], numbers: Sequence[str], files: Sequence[str], taken: Collection[str]) -> str:
+    """A command with what was given for it, numbers as it takes them; empty where it has no such option."""
+    params = command_of(command).params
+    options = {name.lstrip("-").replace("-", "_") for one in params for name in (str(one.name), *one.opts)}.difference(taken)
+    for number in sorted(numbers, key=str.isdigit):  # what has a letter says more
+        taking = [one for one in counted_by(number) if one in options and one not in given]
+        given[next(iter(taking), "")] = number
+    places = [str(one.name).removesuffix("_word") for one in params if isinstance(one, click.Argument)]
+    if "model" in options and given and ("gpu" in given or places[:1] == ["model"]):  # a question that names none
+        given = {"model": "MODEL", **given}
+    by_place = [given.pop(one) for one in WORDS if one in given and one in places and places[0] in WORDS]
+    if not given.keys() <= options or (files and (not places or places[0] in WORDS)):
+        return ""
+    said = (f"--{one.replace('_', '-')} {without_commas(value) or value}" for one, value in given.items())
+    return " ".join([command, *by_place, *files, *said])
+
+
+def counted_by(number: str) -> list[str]:
+    """The options that a number among words may be the value of, by its form."""
+    form = next(form for form in elsewhere()["numbers"] if re.fullmatch(form, number, re.IGNORECASE))
+    return str(elsewhere()["numbers"][form]).split()
+
+
+def of_catalog(word: str, plain: str, rest: Sequence[str]) -> str:
+    """The command for words such as `get gpus`, `describe gpu h100`, `compare ceph weka`, `gpu h100` and `cosmoflow h100`."""
+    words = [*rest]
+    if not {"catalog list models", "catalog show"} & {*meant_by("commands", plain)}:
+        if not kind_named(word):
+            found = kind_named(word, catalog_entry)
+            return found and f"{'bw' if found == 'models' else 'catalog show'} {word}"
+        words = [word, *words]
+    words = [one for one in words if not meant_by("filling", one)]
+    named = [one for one in words if not kind_named(one) and "catalog list models" not in meant_by("commands", one)]
+    files = {one for word in rest for one in meant_by("compared", os.path.splitext(word)[1])}
+    if len(files) == 1 and plain in COMPARING:
+        return f"{files.pop()} {' '.join(rest)}"
+    if len(named) > 1 and plain in COMPARING:
+        together = {"--gpu": f"bw MODEL {','.join(named)}", "--model": f"bw {','.join(named)} GPU", "--corpus": ""}
+        kinds = {option_of(one) for one in named}
+        return together.get(min(kinds), f"catalog compare {' '.join(named)}") if len(kinds) == 1 or "--" in kinds else ""
+    if named:
+        shown = kind_named(named[-1], catalog_entry) or not entry_meant(named[-1])[0]
+        return f"catalog {'show' if shown else 'list'} {named[-1]}"
+    kind = next(filter(None, map(kind_named, (word, *words))), "")
+    return f"catalog list {kind}" if kind and words else ""
+
+
+kind_of, catalog_entry, catalog_entries = (later("ingest.catalog.commands", one) for one in ("kind_of", "show", "list"))
+
+
+def kind_named(word: str, of: Callable[[str], Any] = kind_of) -> str:
+    """The kind that a word names, or that it has as an entry; empty for any other word."""
+    with suppress(IngestError):
+        found = of(word)
+        return str(getattr(found, "entry", found).kind)
+    return ""
+
+
+def option_of(word: str) -> str:
+    """The option whose value an entry of the catalogs is; `--` for any other word."""
+    kind = kind_named(word, catalog_entry).removesuffix("s")
+    return f"--{ {'corpora': 'corpus', 'architecture': 'model'}.get(kind, kind) }"
+
+
+def entry_meant(word: str) -> tuple[str, str]:
+    """The option and the name of the entry that a word means: its own, that of a family, or of a name with its figures."""
+    name = word
+    try:
+        catalog_entry(word)
+    except IngestError as error:
+        name = next(iter(re.findall("did you mean '([^']+)'", str(error)) if re.search("[0-9]", word) else ()), "")
+        if family := re.search(" may be ([^ ,]+)", str(error)):
+            return option_of(family[1])[2:], word
+        with suppress(IngestError):  # `ddn`, which many systems are of
+            if not name and any(one.startswith(f"{word.lower()}-") for one in catalog_entries("storage", word).results):
+                return "storage", word
+    return (option_of(name)[2:], name) if name else ("", "")
 
 
 def instead_of(option: str, known: Mapping[str, Collection[str]], value: str = "") -> str:
@@ -70,15 +230,10 @@ def instead_of(option: str, known: Mapping[str, Collection[str]], value: str = "
     Args:
         known: those that it has, and the words that each may be.
         value: the word behind it.
-
-    >>> instead_of("--tp", {"--gpus": (), "--tensor-parallel": ()})
-    "no such option '--tp'; did you mean '--tensor-parallel'?"
-    >>> instead_of("--fio", {"--tool": ["fio"]}), instead_of("-f", {"--format": ["csv"]}, "CSV")
-    ("no such option '--fio'; did you mean '--tool fio'?", "no such option '-f'; did you mean '--format csv'?")
     """
     from difflib import get_close_matches
 
-    written = re.sub("[-_.]", "", option).lower()
+    written = re.sub("[-_./]", "", option).lower()
     spelt = _spellings(option)
     if (ours := option.replace("_", "-").lower()) in known:
         return _line(option, ours)
@@ -103,22 +258,20 @@ def instead_of(option: str, known: Mapping[str, Collection[str]], value: str = "
 
 
 def _spellings(option: str) -> list[str]:
-    """An option without dashes and figures, then in full words, without those that tell nothing, and below its last dot.
-
-    >>> _spellings("--reader.num-ckpt"), _spellings("--fio-only")
-    (['readernumckpt', 'readercheckpoint', 'numcheckpoint', 'checkpoint'], ['fioonly', 'fio'])
-    """
-    found = [re.sub("[-_.0-9]", "", option).lower()]
+    """An option without dashes and figures, then in full words, without those that tell nothing, and below its last dot."""
+    found = [re.sub("[-_./0-9]", "", option).lower()]
     whole = re.split("[-_]per[-_](?=gpu|node|device|rank|host|task|proc|job)", option)[0]
     for name in (option, option.rpartition(".")[2], whole):
         parts = [next(iter(meant_by("full", part)), part) for part in re.findall("[a-z]+", name.lower())]
-        found += ["".join(parts)] * (name != option) + ["".join(one for one in parts if not meant_by("little", one))]
+        bare = "".join(one for one in parts if not meant_by("little", one))
+        counted = f"{bare}s" if bare and not bare.endswith("s") and _COUNTING & {*parts} else bare  # `--gpu-count` has gpus
+        found += ["".join(parts)] * (name != option) + [counted]
     return [one for one in dict.fromkeys(found) if one]
 
 
 def _meant(spelt: Sequence[str], known: Collection[str] = ()) -> list[str]:
     """Our options for the spellings of one of others: those of the first spelling that a command has, else of the first."""
-    found = [meant for one in spelt if (meant := meant_by("options", one, begun=True))]
+    found = [meant for one in spelt if (meant := meant_by("options", one, begun=not meant_by("quantities", one)))]
     return next((meant for meant in found if any(f"--{one}" in known for one in meant)), [*found, []][0])
 
 
@@ -142,179 +295,39 @@ def _of_parts(option: str, known: Collection[str], whole: bool = False) -> list[
 
 
 def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = ()) -> str:
-    """Return the line for a command that there is not; `known` are those that there are, `rest` the words behind it.
-
-    >>> command_instead_of("bandwidth", ["bw"])
-    "no such command 'bandwidth'; did you mean 'ingest bw'?"
-    >>> command_instead_of("get", ["bw"], ["gpus"]), command_instead_of("h100", ["bw"])[24:]
-    ("no such command 'get'; did you mean 'ingest catalog list gpus'?", "did you mean 'ingest catalog show h100'?")
-    >>> command_instead_of("chekpoint", ["bw", "checkpoint"])
-    "no such command 'chekpoint'; did you mean 'checkpoint'?"
-    """
+    """Return the line for a command that there is not; `known` are those that there are, `rest` the words behind it."""
     from difflib import get_close_matches
 
     plain = re.sub("[-_]", "", word).lower()
     parts = re.split("[-_]", word.lower())
-    if needless := meant_by("needless of ingest", plain):
+    if (needless := meant_by("needless of ingest", plain)) and " " not in in_words([word, *rest]):
         return f"no such command '{word}'; {needless[0]}"
     called = [one for one in known if one.replace("-", "") == plain] + meant_by("commands", plain)
-    called += [one for one in parts if one in known]
-    called += [one for part in parts for one in meant_by("commands", part)]
+    called += [one for part in parts for one in ([part] if part in known else meant_by("commands", part))]
     called += [f"{one} {word}" for one in meant_by("commands", f".{plain.rpartition('.')[2]}")]
-    takes = _that_take("", command_of(called[0])) if called and called[0] in known and rest else {}
+    takes = that_take("", command_of(called[0])) if called and called[0] in known and rest else {}
     is_file = "--model" not in takes and re.match("[./~]|.*[.][a-z]+$", next(iter(rest), ""))
+    if is_file and not os.path.splitext(rest[0])[1]:
+        called.sort(key=lambda one: command_of(one).params[0].name != "path")
     if takes and (is_file or rest[0].startswith("-")) and {one for one in rest if one.startswith("--")} <= takes.keys():
         return f"no such command '{word}'; did you mean 'ingest {called[0]} {shlex.join(rest)}'?"
     theirs = " ".join(elsewhere()["commands"].values()).split()
     if not nearest(word, known) and not meant_by("filling", plain):  # a misspelt word of others
         called += [one for near in get_close_matches(plain, theirs, n=1, cutoff=0.75) for one in meant_by("commands", near)]
     said = [word, *takewhile(lambda one: not one.startswith("-"), rest)]
-    of_catalog = _of_catalog(word, plain, said[1:])
-    spoken = "" if of_catalog and (len(said) < 3 or plain in _COMPARING) and " " not in word else in_words(said)
-    if meant := spoken or of_catalog or next(iter(called), ""):
+    entry = of_catalog(word, plain, joined(said[1:]))
+    sure = entry and (plain in COMPARING or (len(said) < 3 and not entry.startswith("bw "))) and " " not in word
+    spoken = "" if sure else in_words(said)
+    if (
+        meant := (entry if spoken.startswith("catalog ") else spoken)
+        or spoken
+        or entry
+        or next(iter(called if not meant_by("filling", plain) else ()), "")
+    ):
         return f"no such command '{word}'; did you mean 'ingest {meant}'?"
     having = [f"`ingest {one}`" for one in known if any(f"--{plain}" in each.opts for each in command_of(one).params)]
     options = f"; {listed(having, MOST_OTHERS)} {'has' if len(having) == 1 else 'have'} --{plain}" if having else ""
     return f"no such command {brief(word)}{nearest(word, known) or options or '; `ingest --help` lists them'}"
-
-
-def in_words(words: Sequence[str], asked: str = "", taken: Collection[str] = ()) -> str:
-    """The command line that a question in words means; empty where they do not tell.
-
-    Args:
-        asked: the command, where it is known; all words must then be understood.
-        taken: its options that are given beside the words.
-
-    >>> in_words(["how", "fast", "for", "resnet50", "on", "64", "h100?"]), in_words(["resnet50", "h100x8"], "bw")
-    ('bw resnet50 h100 --gpus 64', 'bw resnet50 h100 --gpus 8')
-    """
-    votes: Counter[str] = Counter()
-    given: dict[str, str] = {}
-    numbers, before, awaiting, clear, last = list[str](), "", "", True, False
-    params = command_of(asked).params if asked else []
-    of_nodes, in_each = elsewhere()["each"]
-    parts = _joined([part for word in words for part in re.split(r"[\s?!;]+|,$|(?<=[0-9])-(?=[a-z]+$)", word) if part])
-    for one, after in zip(parts, [*parts[1:], ""], strict=True):
-        low = one.lower().removeprefix("gpu:")
-        plain, (option, equals, value) = re.sub("[-_]", "", low), one.partition("=")
-        counting = _NUMBER.fullmatch(low)
-        name, times = re.fullmatch("(.*?)(?:[x*:]([0-9]+))?", (counting[2] or "") if counting else low).groups()  # type: ignore[union-attr]
-        kind = next(iter(meant_by("counted", name)), "")
-        together = meant_by("commands", f"{before}{low}") if before else []
-        called = together or ([low] if low in COMMANDS else meant_by("commands", plain))
-        idle = bool(meant_by("filling", low))
-        if _RULE.fullmatch(low) and not asked:
-            return f"explain {one.upper()}"
-        for command in called if together or not idle else ():
-            votes[command] += 3 if together else 2 if command in (low, low.removesuffix("s")) else 1
-        said = one[slice(*counting.span(1))] if counting else times
-        awaited = next((each for each in params if each.name == awaiting), None)
-        choosing = [str(each.name) for each in params if low in getattr(each, "words", ())]
-        choosing = [each for each in choosing if all(other.endswith(each) for other in choosing)]
-        named = [each for each in (plain, *meant_by("options", plain)) if any(f"--{each}" in one.opts for one in params)]
-        if said and awaited is not None and not name:
-            given[awaiting] = said
-        elif said and low != one.lower() and of_nodes in taken:
-            given[in_each] = said  # `--gres gpu:h100:8` counts those of a node
-        elif said:
-            numbers.append(said)
-        awaiting = ""
-        if equals:
-            given[option.replace("-", "_")] = value
-        elif kind and numbers:
-            given[kind] = numbers.pop()
-        elif choosing and not (kind or idle):
-            given[choosing[0]] = low
-        elif named and not idle and last and f"--{named[0]}" in _that_take(numbers[-1], command_of(asked)):
-            given[named[0].replace("-", "_")] = numbers.pop()  # `8 tp`, where no number follows
-        elif (named or kind) and not idle and asked:
-            awaiting = (kind or named[0]).replace("-", "_")
-        elif name and not (kind or idle or (called and not asked)):
-            clear = clear and bool(found := _option_of(name)[2:]) and given.setdefault(found, name) == name
-        before, last = low, said in numbers and not name and not (said.isdigit() and after[:1].isdigit())
-    alone = "bw" if WORDS[0] in given else "".join(f"catalog show {one}" for one in given.values() if len(given) == 1)
-    voted = next(iter(votes.most_common(1)), (alone if clear else "",))[0]
-    command = asked or ("fit" if voted and "storage" in given else voted)
-    if (asked and not clear) or not command:
-        return ""
-    if (
-        command.startswith("catalog")
-        and not given
-        and (kind := next(filter(None, map(kind_named, " ".join(words).split())), ""))
-    ):
-        return f"catalog list {kind}"
-    return _line_of(command, given, numbers, taken) if clear and command in COMMANDS else command
-
-
-def _joined(words: Sequence[str]) -> list[str]:
-    """The words, with those in one that name one thing or one number: `15 trillion`, `30 min`, `llama 3 70b`."""
-    made: list[str] = []
-    for word in words:
-        letter = next(iter(meant_by("letters", word.lower())), "")
-        if letter and made and re.fullmatch("[0-9][0-9.,]*", made[-1]):
-            made[-1] += letter
-            continue
-        made.append(word)
-        for count in (3, 2):
-            first, *others = made[-count:]
-            joined = bool(others) and re.match("[A-Za-z]", first) and re.fullmatch(_VARIANT, word.lower())
-            if joined and (word[-1].isalpha() or _option_of("-".join([first, *others[:-1]])) == "--"):  # `h100 64` are two
-                made[-count:] = [name] if _option_of(name := "-".join([first, *others])) != "--" else made[-count:]
-    return made
-
-
-def _line_of(command: str, given: dict[str, str], numbers: Sequence[str], taken: Collection[str] = ()) -> str:
-    """A command with what was given for it, numbers as it takes them; empty where it has no such option."""
-    params = command_of(command).params
-    options = {name.lstrip("-").replace("-", "_") for one in params for name in (str(one.name), *one.opts)}.difference(taken)
-    for number in sorted(numbers, key=str.isdigit):  # what has a letter says more
-        form = next(form for form in elsewhere()["numbers"] if re.fullmatch(form, number, re.IGNORECASE))
-        taking = [one for one in elsewhere()["numbers"][form].split() if one in options and one not in given]
-        given[next(iter(taking), "")] = number
-    places = [str(one.name).removesuffix("_word") for one in params if isinstance(one, click.Argument)]
-    by_place = [given.pop(one) for one in WORDS if one in given and one in places and places[0] in WORDS]
-    if not given.keys() <= options:
-        return ""
-    return " ".join([command, *by_place, *(f"--{one.replace('_', '-')} {value}" for one, value in given.items())])
-
-
-def _of_catalog(word: str, plain: str, rest: Sequence[str]) -> str:
-    """The command for words such as `get gpus`, `describe gpu h100`, `compare ceph weka`, `gpu h100` and `cosmoflow h100`."""
-    words = [*rest]
-    if not {"catalog list models", "catalog show"} & {*meant_by("commands", plain)}:
-        if not kind_named(word):
-            found = kind_named(word, catalog_entry)
-            return found and f"{'bw' if found == 'models' else 'catalog show'} {word}"
-        words = [word, *words]
-    named = [one for one in words if not kind_named(one) and "catalog list models" not in meant_by("commands", one)]
-    files = {one for word in rest for one in meant_by("compared", os.path.splitext(word)[1])}
-    if len(files) == 1 and plain in _COMPARING:
-        return f"{files.pop()} {' '.join(rest)}"
-    if len(named) > 1 and plain in _COMPARING:
-        together = {"--gpu": f"bw MODEL {','.join(named)}", "--model": f"bw {','.join(named)} GPU", "--corpus": ""}
-        kinds = {_option_of(one) for one in named}
-        return together.get(min(kinds), f"catalog compare {' '.join(named)}") if len(kinds) == 1 or "--" in kinds else ""
-    if named:
-        return f"catalog show {named[-1]}"
-    kind = next(filter(None, map(kind_named, (word, *words))), "")
-    return f"catalog list {kind}" if kind and words else ""
-
-
-kind_of, catalog_entry = (later("ingest.catalog.commands", one) for one in ("kind_of", "show"))
-
-
-def kind_named(word: str, of: Callable[[str], Any] = kind_of) -> str:
-    """The kind that a word names, or that it has as an entry; empty for any other word."""
-    with suppress(IngestError):
-        found = of(word)
-        return str(getattr(found, "entry", found).kind)
-    return ""
-
-
-def _option_of(word: str) -> str:
-    """The option whose value an entry of the catalogs is; `--` for any other word."""
-    kind = kind_named(word, catalog_entry).removesuffix("s")
-    return f"--{ {'corpora': 'corpus', 'architecture': 'model'}.get(kind, kind) }"
 
 
 def _apart(command: str, behind: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -344,7 +357,7 @@ def _respelt(words: Sequence[str]) -> str:
         meant = f"{command} {' '.join(own[1:])} --{flags[0]}" if flags and not meant else meant
     if own and "catalog list models" in meant_by("commands", own[0]) and kind_named(command):
         meant = f"catalog list {kind_named(command)}"
-    respelt = meant and meant != " ".join([command, *own])
+    respelt = meant not in ("", command, " ".join([command, *own]))
     return f"; did you mean 'ingest {f'{meant} {shlex.join(rest)}'.rstrip()}'?" if respelt else ""
 
 
@@ -377,20 +390,13 @@ def _taking(words: str, table: str, known: Collection[str], refusing: str | None
         option, _, value = entry.partition(" ")
         if found := re.fullmatch(form, words, re.IGNORECASE):
             fitting.setdefault(option, f"{option} {found.expand(value) or first}".removesuffix(" -"))
-    of_entry = _option_of(first)
+    of_entry = option_of(first)
     if of_entry != refusing and (of_entry != "--format" or "--corpus" in known):  # elsewhere it is that of the answer
         fitting.setdefault(of_entry, f"{of_entry} {first}")
     own = [said for option, said in fitting.items() if option == refusing]
     meant = [f"'{said}'" for said in own or [said for option, said in fitting.items() if option in known]]
+    meant = meant or [f"'--{one}'" for option in fitting for one in meant_by("options", option[2:]) if f"--{one}" in known]
     return bool(own), f"; did you mean {' or '.join(meant[:2])}?" if meant else ""
-
-
-def _that_take(value: str, asked: click.Command) -> dict[str, Collection[str]]:
-    """The options of a command that a value fits by its form, and the words that each may be."""
-    found = {name: one for one in asked.params for name in one.opts if name.startswith("--")}
-    words = {name: getattr(one, "words", ()) or getattr(one.type, "choices", ()) for name, one in found.items()}
-    forms = {name: elsewhere()["values"].get(str(one.metavar), ".*") for name, one in found.items()}
-    return {one: of for one, of in words.items() if not value or of or re.fullmatch(forms[one], value, re.IGNORECASE)}
 
 
 def _line(option: str, meant: str) -> str:
@@ -410,8 +416,11 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     value = next((after for before, after in pairwise(words) if before == option and not after.startswith("--")), "")
     if _TIMES.fullmatch(value) and (meant := _respelt(words)):
         return f"no such option '{option}'{meant}"
-    known = _that_take(value, ctx.command)
-    plain = re.sub("[-_.0-9]", "", option).lower()
+    foreign_name, equals, theirs = value.partition("=")
+    if equals and "set" in _meant(_spellings(option)) and not is_quantity(foreign_name):  # `--param dataset.num_files_train=9`
+        option, value = f"--{foreign_name}", theirs
+    known = that_take(value, ctx.command)
+    plain = re.sub("[-_./0-9]", "", option).lower()
     names = [one.name for one in ctx.command.params if isinstance(one, click.Argument)]
     for form, said in elsewhere()["places"].get(ctx.info_name or "", elsewhere()["places"][""]).items() if names else ():
         if plain in said.split() and value and (re.fullmatch(form, value) or os.path.exists(value)):
@@ -434,31 +443,36 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
                 return f"no such option '{option}'; {needless[0]}"
     if is_quantity(quantity) and "axes" in names:
         return _line(option, f"{quantity}={value}")
-    if (meant := _option_of(option.strip("-"))) in known:
+    if (meant := option_of(option.strip("-"))) in known:
         return _line(option, f"{meant} {option.strip('-')}")
     unmeant = unfit or ((foreign or ours == ["set"]) and not _of_parts(option, known, whole=True))
     if is_quantity(quantity) and "--set" in known and unmeant:
         return _line(option, f"--set {quantity}={value or 'VALUE'}")
     said = instead_of(option, known, value)
-    said = said if "; did" in said else f"{said}{_taking(plain or option, 'refused', known)[1]}"
+    for one in (option.strip("-").lower(), plain or option):
+        said = said if "; did" in said else f"{said}{_taking(one, 'refused', known)[1]}"
     if "; did" in said:
         return said
-    taking = {name: _that_take(value, command_of(name)) for name in COMMANDS}
+    taking = {name: that_take(value, command_of(name)) for name in COMMANDS}
     every = {one for each in taking.values() for one in each}
     for meant in (option, *(f"--{one}" for one in ours), *_of_parts(option, every, whole=True)):
         others = [f"`ingest {name}`" for name, each in taking.items() if meant in each]
         if others:
             them = " and ".join(others) if len(others) < MOST_OTHERS else listed(others, MOST_OTHERS)
             return f"{said}; {them} {'has' if len(others) == 1 else 'have'} {'it' if meant == option else meant}"
+    taking_it = [f"{one} {value}" for each in counted_by(value) if (one := f"--{each.replace('_', '-')}") in known]
+    if value and not value.isdigit() and taking_it:
+        return _line(option, "' or '".join(taking_it[:2]))
     listing = next(name for name in ("--help-all", "--help") if name in (*known, "--help"))
     return f"{said}; `{ctx.command_path} {listing}` lists them"
 
 
-def _computing(name: str) -> list[str]:
-    """The commands about a job or data that compute a quantity."""
+def _computing(word: str) -> str:
+    """Where a quantity is explained that another command computes: one of that name, else with that word in its name."""
     modules = {one: loaded(ingest._PLACES[one]) for group in ("One job", "Data") for one in GROUPS[group]}
-    found = [one for one, module in modules.items() if name in getattr(getattr(module, "QUESTION", None), "names", ())]
-    return [] if "bw" in found else found
+    names = [(one, each) for one, module in modules.items() for each in getattr(getattr(module, "QUESTION", None), "names", ())]
+    found = [one for one in names if one[1] == word] or [one for one in names if word in one[1].split("_") and one[0] != "bw"]
+    return "" if not found or found[0][0] == "bw" else f"`ingest {found[0][0]} … --explain {found[0][1]}`"
 
 
 def _example(ctx: click.Context | None) -> str:
@@ -474,6 +488,18 @@ _DASHES = "\u2013\u2014\u2212"
 COMMAND = "--command"
 
 
+def _with_units(args: list[str]) -> list[str]:
+    """The words, with a unit that stands apart from its number beside it, as in `--duration 30 days`."""
+    own = len(list(takewhile(lambda word: not word.startswith(COMMAND), args)))
+    made = args[:own]
+    for place in range(own - 1, 1, -1):
+        option, number = made[place - 2 : place]
+        is_unit = any(meant_by(table, made[place].lower()) for table in ("letters", "counted", "apart", "units"))
+        if option.startswith("--") and re.fullmatch("[0-9][0-9.,_]*[A-Za-z]?", number) and is_unit:
+            made[place - 1 : place + 1] = [f"{number} {made[place]}"]
+    return made + args[own:]
+
+
 class Commands(click.Group):
     """Subcommands that are imported only when they run."""
 
@@ -484,20 +510,16 @@ class Commands(click.Group):
         return command_of(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        args = [*dropwhile(lambda word: word == "ingest", args)] or ["help"]  # typed behind a script's own `ingest`
         if args[0] == "version" or args == ["help"]:
             click.echo(f"ingest, version {__version__}" if args[0] == "version" else self.get_help(ctx))
             ctx.exit()
+        args = ["--help" if word in ("-help", "/?", "/help") else word for word in args]
         if "help" in (args[0], args[-1]) and len(args) > 1:
             args = [*(one for one in args if one != "help"), "--help"]
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(command_instead_of(args[0], COMMANDS, args[1:]))
-        # A unit may stand apart from its number, as in `--duration 30 days`.
-        own = len(list(takewhile(lambda word: not word.startswith(COMMAND), args)))
-        for at in range(own - 1, 1, -1):
-            option, number = args[at - 2 : at]
-            is_unit = any(meant_by(table, args[at].lower()) for table in ("letters", "counted", "apart"))
-            if option.startswith("--") and re.fullmatch("[0-9][0-9.,_]*[A-Za-z]?", number) and is_unit:
-                args = [*args[: at - 1], f"{number} {args[at]}", *args[at + 1 :]]
+        args = _with_units(args)
         ctx.meta[_WORDS] = args
         if any(word.startswith(tuple(_DASHES)) for word in args):
             meant = [re.sub(f"^[{_DASHES}]-?(?=[a-z])", "--", word) for word in args]
@@ -527,9 +549,8 @@ class Commands(click.Group):
             words = ctx.meta[_WORDS]
             if _MISPLACED.fullmatch(str(error)) and (meant := _respelt(words)):
                 raise UsageError(f"found {brief(' '.join(words[1:]))}{meant}") from None
-            if ctx.invoked_subcommand == "explain" and "with that name" not in str(error) and (others := _computing(words[1])):
-                there = f"`ingest {others[0]} … --explain {words[1]}` shows it"
-                raise UsageError(f"`bw` computes no '{words[1]}'; {there}") from None
+            if ctx.invoked_subcommand == "explain" and "with that name" not in str(error) and (there := _computing(words[1])):
+                raise UsageError(f"`bw` computes no '{words[1]}'; {there} shows it") from None
             said, near, _ = str(error).partition("; did you")
             if refused := _REFUSED.fullmatch(said):
                 sure, meant = _taking(refused[2] or refused[3], "refused", opts, refused[1])

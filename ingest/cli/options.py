@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial, wraps
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache, partial, wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -270,3 +271,28 @@ def job_file(command: str, function: Callable[..., Any]) -> Callable[[Callable[.
         return asked
 
     return decorate
+
+
+@cache
+def elsewhere() -> Mapping[str, Mapping[str, Any]]:
+    """What others call our options and commands, in words."""
+    found: Mapping[str, Mapping[str, Any]] = table_beside(__file__, "elsewhere.yaml")
+    return found
+
+
+def meant_by(table: str, word: str, begun: bool = False) -> list[str]:
+    """What a word of others may mean here; with `begun` a word that it begins, as `quant` does `quantization`."""
+    known = {ours: theirs.split() for ours, theirs in elsewhere().get(table, {}).items()}
+    word = re.sub("is(e|ed|er|ation)$", r"iz\1", word)
+    found = [ours for ours, theirs in known.items() if word in theirs or word.removesuffix("s") in theirs]
+    return found or [
+        ours for ours, theirs in known.items() if begun and len(word) > 3 and any(one.startswith(word) for one in theirs)
+    ]
+
+
+def that_take(value: str, asked: click.Command) -> dict[str, Collection[str]]:
+    """The options of a command that a value fits by its form, and the words that each may be."""
+    found = {name: one for one in asked.params for name in one.opts if name.startswith("--")}
+    words = {name: getattr(one, "words", ()) or getattr(one.type, "choices", ()) for name, one in found.items()}
+    forms = {name: elsewhere()["values"].get(str(one.metavar), ".*") for name, one in found.items()}
+    return {one: of for one, of in words.items() if not value or of or re.fullmatch(forms[one], value, re.IGNORECASE)}

@@ -26,7 +26,7 @@ VERBOSE, QUIET = "verbose", "quiet"
 #: What writes a document, by the suffix of its file.
 DOCUMENTS = {
     ".docx": later("ingest.reports.document.word", "as_docx"),
-    ".html": later("ingest.reports.document.html", "as_html"),
+    ".html": later("ingest.reports.document.markup", "as_html"),
 }
 _chosen: set[str] = set()
 

@@ -19,8 +19,7 @@ from ingest.files import check_target, garbage_collection_paused, refuse_twice, 
 from ingest.reports.charts.chart import FAILED, lacking
 from ingest.reports.charts.planning import charts_of, vendor_charts
 from ingest.reports.document.derivations import derivation_document
-from ingest.reports.document.html import as_html
-from ingest.reports.document.markdown import as_markdown
+from ingest.reports.document.markup import as_html, as_markdown
 from ingest.reports.document.plan_documents import buyer_report, tender_document
 from ingest.reports.document.word import as_docx, as_pdf, template_warnings
 from ingest.reports.page import Page, as_csv

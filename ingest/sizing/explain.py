@@ -306,6 +306,8 @@ def explain(
     if RULE_ID.fullmatch(name):
         kept = " (retired)" * (name.upper() in RETIRED)
         raise UsageError(f"no rule has the id '{name}'{kept}{nearest(name.upper(), RULES)}")
+    if re.fullmatch("R-[A-Z]+-[0-9]+", name):
+        raise UsageError(f"'{name}' is a requirement of a site: `ingest plan site.yaml --explain {name}` shows it")
     wanted = re.sub("[-_]", " ", name.lower())
     near = [one for one in QUESTION.names if wanted in f"{one.replace('_', ' ')} {label_of(one)}"]
     # Words in any order, else a unit.

@@ -15,9 +15,9 @@ import pytest
 from conftest import COMMAND, clean_environment, finished, table
 
 from ingest.cli import commands
-from ingest.cli.group import command, elsewhere, instead_of
+from ingest.cli.group import command, instead_of
 from ingest.cli.main import APART, COMMANDS, command_of
-from ingest.cli.options import USUAL
+from ingest.cli.options import USUAL, elsewhere
 
 JOB = ("bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "128")
 OWN_MODEL = (

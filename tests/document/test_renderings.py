@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.reports.charts.chart import Bar, demand
-from ingest.reports.document.html import as_html
-from ingest.reports.document.markdown import as_markdown, plain
+from ingest.reports.document.markup import as_html, as_markdown, plain
 from ingest.reports.document.model import Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table
 from ingest.reports.document.word import as_docx
 

@@ -14,7 +14,7 @@ from conftest import first
 
 import ingest
 from ingest.reports.charts.planning import charts_of, vendor_charts
-from ingest.reports.document.markdown import as_markdown
+from ingest.reports.document.markup import as_markdown
 from ingest.reports.document.plan_documents import buyer_report, tender_document
 from ingest.reports.document.word import as_docx
 from ingest.reports.workbook.model_workbook import model_workbook
