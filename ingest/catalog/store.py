@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import local
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ingest.catalog.records import KINDS, Entry, Rate
 from ingest.catalog.releases import FILE, Releases, releases_in, words
@@ -387,7 +387,7 @@ class Catalog:
             # Other names may be files in the folder of another call.
             lasts = name in self.ids(record.kind) or name.lower() in self.aliases.get(record.kind, {})
             (self._entries if lasts else self._named)[key] = known
-        return cast(AnyEntry, known)
+        return known  # type: ignore[return-value]
 
     def referred(self, record: type[AnyEntry], name: str, by: Path) -> AnyEntry:
         """Return an entry that another file names. Raises CatalogError: an unknown entry; names the file that refers to it."""
