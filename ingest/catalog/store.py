@@ -220,8 +220,8 @@ def opened(catalogs: Catalog | str | Path | Sequence[str | Path]) -> Catalog:
             known.pop(next(iter(known)))
         base = known[overlays] = Catalog.__new__(Catalog)
         base._open(overlays)
-    if len(base.memory) > MOST_REMEMBERED:
-        base.memory.clear()
+    while len(base.memory) > MOST_REMEMBERED:
+        del base.memory[next(iter(base.memory))]
     made = Catalog.__new__(Catalog)
     made.__dict__.update(base.__dict__)
     made._base, made._named, made._own_sources, made._checked, made._resting = base, {}, {}, set(), {}
@@ -340,12 +340,12 @@ class Catalog:
 
     def once(self, key: object, make: Callable[[], Made]) -> Made:
         """What follows from a key and the entries alone: made again only where one of them changed on which it rests."""
-        known = self.memory.get(key)
+        known = self.memory.pop(key, None)
         if known is not None and (self._checked.issuperset(known[1]) or all(map(self.looked_at, known[1]))):
             for files in [*self._resting.values()]:
                 files.update(known[1])
-            kept: Made = known[0]
-            return kept
+            self.memory[key] = known  # what is asked for again and again is forgotten last
+            return known[0]  # type: ignore[no-any-return]
         files = set[str]()
         self._resting[id(files)] = files
         try:
