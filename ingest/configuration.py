@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +27,8 @@ OPTION, FOLDER = "user", "user folder"
 #: What a folder of catalogs should be.
 EXPECTED = "expected one laid out like `ingest catalog path`"
 _PACKAGE = Path(__file__).parent
+#: Paths that each call looks at.
+_path = lru_cache(maxsize=64)(Path)
 
 
 class Configuration(NamedTuple):
@@ -40,7 +43,7 @@ class Configuration(NamedTuple):
 
 def configuration_folder() -> Path:
     """Return the folder of the user's configuration and catalogs; it need not exist."""
-    return Path(os.environ.get("APPDATA") or os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "ingest")
+    return _path(os.environ.get("APPDATA") or os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "ingest")
 
 
 def configuration_file() -> Path:
@@ -167,7 +170,7 @@ def shipped_folder() -> Path:
 
 def user_folder() -> Path:
     """Return the folder of the user's own catalogs, below the configuration folder; it need not exist."""
-    return configuration_folder() / "catalogs"
+    return _path(configuration_folder(), "catalogs")
 
 
 def overlays_in_force(options: str | Path | Sequence[str | Path] = ()) -> tuple[Overlay, ...]:

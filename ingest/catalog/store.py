@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import local
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ingest.catalog.records import KINDS, Entry, Rate
 from ingest.catalog.releases import FILE, Releases, releases_in, words
@@ -220,8 +220,8 @@ def opened(catalogs: Catalog | str | Path | Sequence[str | Path]) -> Catalog:
             known.pop(next(iter(known)))
         base = known[overlays] = Catalog.__new__(Catalog)
         base._open(overlays)
-    if len(base.memory) > MOST_REMEMBERED:
-        base.memory.clear()
+    while len(base.memory) > MOST_REMEMBERED:
+        del base.memory[next(iter(base.memory))]
     made = Catalog.__new__(Catalog)
     made.__dict__.update(base.__dict__)
     made._base, made._named, made._own_sources, made._checked, made._resting = base, {}, {}, set(), {}
@@ -340,12 +340,12 @@ class Catalog:
 
     def once(self, key: object, make: Callable[[], Made]) -> Made:
         """What follows from a key and the entries alone: made again only where one of them changed on which it rests."""
-        known = self.memory.get(key)
+        known = self.memory.pop(key, None)
         if known is not None and (self._checked.issuperset(known[1]) or all(map(self.looked_at, known[1]))):
             for files in [*self._resting.values()]:
                 files.update(known[1])
-            kept: Made = known[0]
-            return kept
+            self.memory[key] = known  # what is asked for again and again is forgotten last
+            return known[0]  # type: ignore[no-any-return]
         files = set[str]()
         self._resting[id(files)] = files
         try:
@@ -387,7 +387,7 @@ class Catalog:
             # Other names may be files in the folder of another call.
             lasts = name in self.ids(record.kind) or name.lower() in self.aliases.get(record.kind, {})
             (self._entries if lasts else self._named)[key] = known
-        return cast(AnyEntry, known)
+        return known  # type: ignore[return-value]
 
     def referred(self, record: type[AnyEntry], name: str, by: Path) -> AnyEntry:
         """Return an entry that another file names. Raises CatalogError: an unknown entry; names the file that refers to it."""

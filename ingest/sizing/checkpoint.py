@@ -504,8 +504,8 @@ def _lay_out(
     if model is not None and ranks.pipeline > 1 and form.optimizer:
         where = f"blocks of {model.id} distributed over {ranks.pipeline} stages"
         known.give_default("largest_stage_factor", derived(largest_stage_factor(model, ranks.pipeline), where))
-    parts = (known.value(f"checkpoint_{part}_bytes") for part in ("weights", "optimizer", "extra"))
-    files = form.files(ranks, CheckpointContent(*parts), int(known.value("safetensors_shards")), model)
+    parts = known.values_of(*(f"checkpoint_{part}_bytes" for part in ("weights", "optimizer", "extra")))
+    files = form.files(ranks, CheckpointContent(*parts.values()), int(known.value("safetensors_shards")), model)
     count = sum(row.count for row in files)
     if by_every_rank:
         known.give_default("files_per_rank", Input(form.files_per_rank, note=f"as {layout} writes"))

@@ -417,7 +417,7 @@ def replanned(known: Quantities, mode: str, *without: str, **stated: float) -> Q
     """The schedule of the same job with other numbers stated. Raises UsageError: no schedule keeps the overhead allowed."""
     given = {name: item for name, item in known.given.items() if name not in without}
     found = Quantities({**given, **{name: Input(value, origin="user") for name, value in stated.items()}})
-    found.adopt({name: step for name in SHARED if name not in found.given and (step := known.find(name)) is not None})
+    found.adopt(known.find_all(tuple(name for name in SHARED if name not in found.given)))
     _schedule(found, mode)
     return found
 

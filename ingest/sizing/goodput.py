@@ -262,8 +262,7 @@ def _schedule(sized: Quantities, numbers: Mapping[str, float], settings: Mapping
     known.state("runs_simulated")
     if "restore_bandwidth" in numbers:
         known.state("restore_bandwidth_bought")
-    taken = [name for name in SCHEDULE if name not in given and name != "restart_seconds"]
-    known.adopt({name: step for name in taken if (step := sized.find(name)) is not None})
+    known.adopt(sized.find_all(tuple(name for name in SCHEDULE if name not in given and name != "restart_seconds")))
     return known
 
 

@@ -162,7 +162,7 @@ def tier_of(
         for name, part in parts.items()
     }
     found = Quantities(shares, " and ".join(PLACES[tier] for tier in tiers))
-    found.adopt({name: step for name in needed if (step := known.find(name)) is not None})
+    found.adopt(known.find_all(tuple(needed)))
     if len(tiers) == 1 and tiers[0] in DRIVES:
         for way in ("read", "write"):
             if (step := known.find(f"{tiers[0]}_{way}_bandwidth_of_job")) is not None:

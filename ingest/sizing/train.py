@@ -427,8 +427,7 @@ def _known(run: Run) -> Quantities:
         given |= from_fields({"node_power": run.node.power}) | gpus_in_node(None, run.node)
     known = Quantities({**given, **by_user(fixed)})
     if saved is not None:
-        lost = {name: step for name in LOSSES if name not in fixed and (step := saved.known.find(name)) is not None}
-        known.adopt(lost)
+        known.adopt(saved.known.find_all(tuple(name for name in LOSSES if name not in fixed)))
         if (closed := saved.known.find("goodput_closed_form")) is not None:
             known.adopt({"goodput_closed_form": closed})
             known.state("goodput_in_closed_form")
