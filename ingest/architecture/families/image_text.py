@@ -58,7 +58,6 @@ def mllama_text(config: ModelConfig) -> Iterator[TableRow]:
 @family("mllama")
 def mllama(config: ModelConfig) -> Iterator[TableRow]:
     """Llama 3.2 Vision: local and global layers over tiles of an image; the text looks at them in layers of its own."""
-    config.only("tie_word_embeddings", False)
     text = yield from text_part(config, "mllama_text_model", False, never_tied=True)
     vision = config.table_or_defaults("vision_config")
     hidden, inner = vision.whole(hidden_size=1280, intermediate_size=5120)

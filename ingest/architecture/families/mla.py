@@ -289,13 +289,13 @@ def bailing_hybrid(config: ModelConfig) -> Iterator[TableRow]:
     """Ling 3: Kimi Delta Attention with full gates, and latent attention with a gate per head in each sixth layer."""
     a = latent(config, 2560, 32, None, 512, 128, 64, 128)
     config.only("q_lora_rank")
-    # The prediction module of the release is not in the class.
-    config.ignore("num_nextn_predict_layers", "mtp_loss_scaling_factor", "kda_safe_gate", "kda_lower_bound", "linear_num_heads")
-    config.ignore("linear_head_dim", "linear_conv_kernel_dim", "num_key_value_heads")
-    taps = config.integer("short_conv_kernel_size", 4)
-    delta = [*_kimi_delta(a.hidden, a.heads, config.integer("head_dim", 128), taps, ())]
+    # The prediction module of the release is not in the class, which saves another width of its heads than it reads.
+    config.ignore("num_nextn_predict_layers", "mtp_loss_scaling_factor", "kda_safe_gate", "kda_lower_bound")
+    config.ignore("num_key_value_heads")
+    taps, width, every = config.whole(short_conv_kernel_size=4, head_dim=128, layer_group_size=6)
+    config.fixed(linear_head_dim=width, linear_num_heads=a.heads, linear_conv_kernel_dim=taps)
+    delta = [*_kimi_delta(a.hidden, a.heads, width, taps, ())]
     full = [*a.attention(), *linear("attention.gate", a.heads, a.hidden, kind="attention")]
-    every = config.integer("layer_group_size", 6)
     return _delta_experts(config, a, (157184, 42, 6144, 768, 512, 2), delta, full, config, every)
 
 

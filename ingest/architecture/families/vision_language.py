@@ -53,7 +53,7 @@ def text_part(
     *,
     either: bool = False,  # the head is tied where the wrapper or the text part ties it
     sized: bool = False,  # the text part must state its width: versions of the class disagree on the default
-    never_tied: bool = False,  # the text part may not tie its head
+    never_tied: bool = False,  # neither may tie the head
     classes: tuple[str, ...] = (),  # further ends of class names
 ) -> Generator[TableRow, None, ModelConfig]:
     """Return the rows of the text part by its own family, and at the end its keys.
@@ -65,6 +65,7 @@ def text_part(
     if sized:
         text.integer("hidden_size")
     if never_tied:
+        config.only("tie_word_embeddings", False)
         text.only("tie_word_embeddings", False)
     kind = text.text("model_type", default)
     kind = resolved(text) or _ALIASES.get(kind, kind)
@@ -96,6 +97,7 @@ def text_width(text: ModelConfig) -> int:
 TOWERS: dict[str, Callable[[ModelConfig], tuple[int, list[TableRow]]]] = {
     "siglip": siglip_tower,
     "naflex": naflex_tower,
+    "qwen2_5_vl": lambda part: (0, [*qwen2_5_vl_tower(part)]),
     "qwen3_vl": lambda part: (0, [*qwen3_vl_tower(part)]),
     "qwen3_5": lambda part: (0, [*qwen3_vl_tower(part, False)]),
 }
@@ -115,7 +117,6 @@ class Wrapper(NamedTuple):
     within: str = ""  # the table in which some files keep all parts
     ignore: str = ""  # keys that change no weight, separated by spaces
     ignore_in_part: str = ""
-    only: Mapping[str, object] = MappingProxyType({})  # keys that must have this value
     usual_text: Mapping[str, object] = MappingProxyType({})  # keys of the text where a file has none
     #: usual_part, absent, always: keys of the encoder where a file has none, where it has no table, and whatever it has
     usual_part: Mapping[str, object] = MappingProxyType({})
@@ -128,7 +129,6 @@ class Wrapper(NamedTuple):
     def rows(self, config: ModelConfig) -> Iterator[TableRow]:
         """Return the rows of one model of the family."""
         config.ignore(*self.ignore.split())
-        config.fixed(**self.only)
         inside = config.table(self.within) if self.within in config.data else config
         inside.data = {**inside.data, "model_type": config.data["model_type"]}
         inside.complete("text_config|llm_config", self.usual_text)
@@ -284,7 +284,6 @@ def qwen2_vl(config: ModelConfig) -> Iterator[TableRow]:
 @family("llama4")
 def llama4(config: ModelConfig) -> Iterator[TableRow]:
     """Llama 4: a class token, patches unfolded, pixel shuffle and two products; the class never ties the head."""
-    config.only("tie_word_embeddings", False)
     text = yield from text_part(config, "llama4_text", False, never_tied=True)
     vision, wide = config.table_or_defaults("vision_config"), text_width(text)
     hidden, inner, layers, heads = tower_sizes(vision, 768, 5632, 34, 16, TOWER_NAMES)
