@@ -8,20 +8,6 @@ from datetime import datetime, timedelta
 
 from ingest.acceptance.tools.fio import sections
 
-# Before 3.3 there were no columns for IOPS and latency.
-IOR_OLD = """IOR-3.2.1: MPI Coordinated Test of Parallel I/O
-Command line        : ior -F -C -o /x/{test} --posix.odirect
-Options:
-nodes               : 128
-tasks               : 256
-segments            : 1
-ordering in a file  : random
-
-access    bw(MiB/s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter
-------    ---------  ---------- ---------  --------   --------   --------   --------   ----
-read      2000.00    {block_kib}    128.00     0.000041   1800.00       0.016000   1800.01       0
-"""
-
 
 def command_of(test):
     """The words with which the script of a test starts its tool, each of its variables set."""
@@ -43,6 +29,7 @@ def as_scripted(text, tests):
                 (r"^(Command line +: ).*$", rf"\g<1>{line}"),
                 (r"^(Command line used: ).*$", rf"\g<1>{line}"),
                 (r"(of )\d+( iterations)", rf"\g<1>{passes}\2"),
+                (r'("file_size": )"140737488355328"', rf'\g<1>"{words[words.index("-s") + 1] if "-s" in words else 0}"'),
                 (r'("command": )"(?:[^"\\]|\\.)*"', lambda at, quoted=quoted: at[1] + json.dumps(quoted)),
             ):
                 text = re.sub(old, new, text, flags=re.MULTILINE)
@@ -110,7 +97,7 @@ read      {mib:.2f}  {mib * 2**20 / xfer:.2f}  0.000227  {sizes}  0.000041   {to
 
 Summary of all tests:
 Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)
-read         {rates}   0.00    {mib * 2**20 / xfer:.2f}{"     0" * 18}  {mib * took:.1f} POSIX      0
+read         {rates}   0.00    {f"{mib * 2**20 / xfer:.2f}   " * 3} 0.00{"     0" * 15}  {mib * took:.1f} POSIX      0
 Finished            : Mon Jan  5 11:00:03 2026
 """
 

@@ -342,8 +342,13 @@ OTHERS = {
         swap(r"\b(130|1040)(?=\.00)", tripled_figure),
         "MiB of its summary",
     ),
+    "IOR, a higher lowest rate": (ior, swap(r"(?m)^(read +130.00 +)130.00", r"\g<1>390.00"), "lowest rate: found 130.00 MiB/s"),
+    "IOR, requests of the summary": (ior, swap(r"(0\.00 +)1040\.00( +1040)", r"\g<1>9040.00\2"), "requests/s of its summary"),
+    "IOR, no summary": (ior, swap(r"(?m)^read +130.00 +130.*\n", ""), "summary: not in the result"),
+    "IOR, another duration": (ior, swap(r"(stonewallingTime +: )\d+", r"\g<1>2"), "stonewallingTime: found 2"),
+    "IOR, no end": (ior, swap(r"(?m)^Finished.*\n", ""), "no start and end in the result"),
     "IOR, another engine": (ior, swap(r"(?m)^(api +: )POSIX", r"\1MMAP"), "api: found MMAP, expected POSIX"),
-    "IOR, another folder": (ior, swap(r"(?m)^(test filename +: )\S+", r"\1/dev/shm/x"), "folder: found /dev/shm/x"),
+    "IOR, another folder": (ior, swap(r"(?m)^(test filename +: )\S+", r"\1/dev/shm/x"), "test filename: found /dev/shm/x"),
     "IOR, an end too early": (ior, swap("11:00:03", "10:00:03"), "time: found 3 s between start and end"),
     "IOR, O_DIRECT dropped": (ior, swap(" --posix.odirect", ""), "expected --posix.odirect"),
     "IOR, own pages": (ior, swap(" -C ", " "), "expected -C"),
@@ -353,7 +358,8 @@ OTHERS = {
     "mdtest, mean edited": (opens, swap(r"(File read .*)15000\.500( +0\.000)", r"\g<1>45000.500\2"), "file/s"),
     "mdtest, rates of more time": (opens, swap(r"(?<=finished at )\S+ \S+", "01/05/2026 10:00:01"), "time: found 1 s between"),
     "mdtest, all rates edited": (opens, swap(r"\b(\d+)(?=\.\d{3}\b)", tripled_figure), "s between start and end, expected"),
-    "mdtest, fewer files": (opens, swap(r"(?m)^(\d+ tasks, )\d+", r"\g<1>9"), "files: found 9, expected"),
+    "mdtest, fewer files": (opens, swap(r"(?m)^(\d+ tasks, )\d+", r"\g<1>9"), "files: found 9 of"),
+    "mdtest, more tasks": (opens, swap(r"(?m)^256 tasks", "768 tasks"), "of 768 tasks, expected"),
     "mdtest, another folder": (opens, swap(r"(?m)^(Path +: )\S+", r"\1/dev/shm/x"), "folder: found /dev/shm/x"),
     "mdtest, an engine that does nothing": (opens, swap("--\n\n", "--\nWARNING: DUMMY initialized\n"), "1 errors"),
     "mdtest, on the client that wrote": (opens, swap(r"-N \d+ ", ""), "expected -N"),
@@ -363,6 +369,9 @@ OTHERS = {
     "elbencho, no latency": (phase, swap(r', "latency": .*(?=}}$)', ""), "latency: not in the result"),
     "elbencho, a mean below the least": (phase, swap('"min_us": "80"', '"min_us": "800000"'), "us, expected from 800,000"),
     "elbencho, a deeper queue": (phase, swap('"io_depth": "1"', '"io_depth": "8"'), "queue depth of a thread: found 8"),
+    "mdtest, no end": (opens, swap(r"-- finished.*", ""), "no start and end in the result"),
+    "mdtest, no files": (opens, swap(r"(?m)^\d+ tasks, .*$", ""), "files: found 0 of 0 tasks"),
+    "elbencho, larger files": (phase, swap(r'("file_size": ")', r"\g<1>9"), "size of a file: found 9"),
     "elbencho, compressible": (phase, swap('"--rand', '"--blockvarpct\\\\" \\\\"--rand'), " --blockvarpct"),
     "elbencho, buffered": (phase, swap(r'\\"--direct\\" ', ""), "expected --direct"),
     "elbencho, in the future": (phase, swap("2026-01-05", "2999-01-05"), "in the future"),
@@ -431,7 +440,11 @@ def of_ior(**changed):
 
 
 def of_elbencho(rate):
-    return [*elbencho._contradictions(Observed("x", "read", rate, "B/s", seconds=1), {"bytes": 1e9}, "")]
+    return [
+        *elbencho._contradictions(
+            Observed("x", "read", rate, "B/s", seconds=1), {"bytes": 1e9, "iops": 1, "command": '"-s" "None"'}, ""
+        )
+    ]
 
 
 def of_span(seconds, **how):

@@ -6,7 +6,7 @@ import subprocess
 from collections import Counter
 
 import pytest
-from outputs import IOR_OLD, as_scripted, elbencho_json, ior_text, settled, summary
+from outputs import as_scripted, elbencho_json, ior_text, settled, summary
 from outputs import mdtest as mdtest_text
 from plans import line, plan
 
@@ -96,13 +96,6 @@ def test_another_ior_run_does_not_count(made, judge, options, why):
     found = result(judge(ior_text("T-READ-01-ior", **asked)))
     assert found[0] == "not tested"
     assert why in found[1]
-
-
-def test_old_versions_of_ior_have_fewer_columns():
-    run = ior.read(IOR_OLD.format(test="T-READ-01-ior", block_kib=8192), "x")[0]
-    assert run.loads[0].rate == 2000 * MIB
-    assert run.loads[0].seconds == 1800
-    assert run.version == "3.2.1"
 
 
 def test_buffered_reads_count_only_from_another_node():

@@ -125,16 +125,16 @@ ROUNDED = 0.05
 
 def _contradictions(load: Observed, facts: Mapping[str, Any], path: str) -> Iterator[str]:
     """Where the figures of a phase do not agree: bytes over time, requests times their size, latency and queue."""
-    moved, requests = (number(facts[name], f"{path}: {name}") if name in facts else None for name in ("bytes", "iops"))
-    if moved is not None and load.seconds and abs(load.rate - moved / load.seconds) > ROUNDED * load.rate:
+    if f'"-s" "{facts.get("file_size")}"' not in str(facts.get("command")):
+        yield f"size of a file: found {facts.get('file_size')} B, expected that of the command line"
+    moved, requests = (number(facts.get(name), f"{path}: {name}") for name in ("bytes", "iops"))
+    if load.seconds and abs(load.rate - moved / load.seconds) > ROUNDED * load.rate:
         yield f"rate: found {load.rate:,.0f} B/s, expected {moved / load.seconds:,.0f} B/s of its bytes and time"
     if load.latency_seconds is None and "--lat" in str(facts.get("command")):
         yield "latency: not in the result, expected that of its requests"
     spread = [number(facts[name], f"{path}: {name}") for name in ("min_us", "avg_us", "max_us") if name in facts]
     if spread != sorted(spread):
         yield f"latency: found a mean of {spread[1]:,g} us, expected from {spread[0]:,g} to {spread[-1]:,g} us"
-    if requests is None:
-        return
     if load.io_bytes and abs(load.rate - requests * load.io_bytes) > ROUNDED * load.rate + load.io_bytes:
         yield f"rate: found {load.rate:,.0f} B/s, expected {requests * load.io_bytes:,.0f} B/s of its requests and their size"
     if load.latency_seconds is not None and load.threads:

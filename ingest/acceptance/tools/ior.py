@@ -65,15 +65,14 @@ def job_files(task: Task) -> dict[str, str]:
 
 
 #: figure of a run -> column of IOR's table
-COLUMNS = {"access": "access", "bwMiB": "bw(MiB/s)", "blockKiB": "block(KiB)", "xferKiB": "xfer(KiB)", "wrRdTime": "wr/rd(s)"}
-#: those that versions before 3.3 lack in part
-LATER_COLUMNS = {"iops": "IOPS", "totalTime": "total(s)"}
+COLUMNS = {"access": "access", "bwMiB": "bw(MiB/s)", "iops": "IOPS", "blockKiB": "block(KiB)", "xferKiB": "xfer(KiB)",
+           "wrRdTime": "wr/rd(s)", "totalTime": "total(s)"}  # fmt: skip
+#: option of the command line -> how IOR prints it
+ECHOED = {"a": "api", "o": "test filename", "D": "stonewallingTime", "s": "segments"}
 #: how IOR writes its start and its end
 CLOCK = "%a %b %d %H:%M:%S %Y"
 #: columns of a line of the summary, the moved MiB third from its end
 SUMMARY_COLUMNS = 27
-#: IOR prints errors among its results, and still prints a rate.
-_ERROR = re.compile(r"^[ \t]*(ERROR|ior ERROR|Abort\(|WARNING: DUMMY)", re.MULTILINE)
 
 
 def read(text: str, path: str) -> list[Run] | None:
@@ -88,12 +87,10 @@ def read(text: str, path: str) -> list[Run] | None:
     command, version = options.get("Command line", ""), group(r"^IOR-(\S+):", text)
     # The script names the test in front of the output: several tests read the same files.
     test = named_test(command, "ior") or named_test("\n".join(re.findall(r"^# T-\S+-ior$", text, re.MULTILINE)), "ior")
-    began, errors = options.get("Began", ""), errors_in(text, _ERROR)
+    began, errors = options.get("Began", ""), errors_in(text)
     loads = [_observed(result, options, command, test, errors, f"{path}: IOR") for result in results]
-    told = [
-        *elsewhere(command, "a", options.get("api"), "api"),
-        *elsewhere(command, "o", options.get("test filename"), "folder"),
-    ]
+    told = [one for option, name in ECHOED.items() for one in elsewhere(command, option, options.get(name), name)]
+    told += [f"{name}: not in the result" for name in ECHOED.values() if name not in options]
     told += unlike_span(began, options.get("Finished", ""), CLOCK, sum(load.seconds or 0 for load in loads))
     told += [one for way in ("read", "write") for one in _summed(text, way, results, path)]
     loads = [replace(load, contradictions=(*load.contradictions, *told)) for load in loads]
@@ -106,10 +103,13 @@ def _summed(text: str, way: str, results: Sequence[Mapping[str, Any]], path: str
     rows = re.findall(rf"^{way}\s.*$", text.partition("Summary of all tests:")[2], re.MULTILINE)
     rates = [number(one["bwMiB"], f"{path}: bandwidth") for one in results if one["access"] == way]
     if not rows or not rates:
+        yield from ["summary: not in the result"] if rates else []
         return
     cells = rows[0].split()
-    stated = [("rate", "MiB/s", max(rates), cells[1])]
-    if len(rates) == 1 and len(cells) == SUMMARY_COLUMNS and results[0].get("totalTime") is not None:
+    requests = max(rates) * 1024 / max(number(results[0]["xferKiB"], f"{path}: transfer"), 1e-9)
+    stated = [("rate", "MiB/s", max(rates), cells[1]), ("lowest rate", "MiB/s", min(rates), cells[2]),
+              ("rate", "requests/s", requests, cells[5])]  # fmt: skip
+    if len(rates) == 1 and len(cells) == SUMMARY_COLUMNS:
         stated.append(("bytes", "MiB", rates[0] * number(results[0]["totalTime"], f"{path}: total"), cells[-3]))
     for name, unit, found, cell in stated:
         if abs(found - number(cell, f"{path}: summary")) > ROUNDED * found + 1:
@@ -128,7 +128,7 @@ def _rows(text: str, path: str) -> Sequence[Mapping[str, Any]]:
     cells = [dict(zip(columns, line.split(), strict=False)) for line in lines if len(line.split()) == len(columns)]
     if not cells:
         raise IngestError(f"{path}: found IOR's table cut off, expected {len(columns)} columns")
-    return [{key: cell.get(column) for key, column in (COLUMNS | LATER_COLUMNS).items()} for cell in cells]
+    return [{key: cell.get(column) for key, column in COLUMNS.items()} for cell in cells]
 
 
 def _observed(
@@ -142,7 +142,7 @@ def _observed(
     mebibytes = number(result.get("bwMiB"), f"{where}: bandwidth")
     told, by_requests = _contradictions(result, mebibytes, sizes["xferKiB"], where)
     # Beyond what IOR rounds the lower of several figures counts.
-    mebibytes = min(mebibytes, by_requests or mebibytes)
+    mebibytes = min(mebibytes, by_requests)
     return Observed(
         name=test,
         operation=str(result["access"]),
@@ -168,13 +168,11 @@ ROUNDED = 0.05
 
 def _contradictions(result: Mapping[str, Any], mebibytes: float, kibibytes: float, where: str) -> tuple[list[str], float]:
     """Where the rate of all phases and the requests of the transfer phase move unlike numbers of bytes; and the rate by the
-    requests, in MiB/s, 0 where they are not known.
+    requests, in MiB/s.
 
     The latency that IOR prints is none of its requests: in runs of a least duration it is that of one pass over the blocks.
     """
-    names, told = ("iops", "wrRdTime", "totalTime"), list[str]()
-    if any(result.get(name) is None for name in names):
-        return told, 0.0
+    told, names = list[str](), ("iops", "wrRdTime", "totalTime")
     requests, moving, whole = (number(result[name], f"{where}: {name}") for name in names)
     by_rate, by_requests = mebibytes * whole * 1024, requests * moving * kibibytes
     if abs(by_rate - by_requests) > ROUNDED * by_requests:

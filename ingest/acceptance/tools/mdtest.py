@@ -63,7 +63,6 @@ _BEGAN = re.compile(r"^-- started at ", re.MULTILINE)
 _RATE = re.compile(r"^[ \t]*File (creation|stat|read|removal)[ \t]*:?[ \t](.*)$", re.MULTILINE)
 #: the last columns of a rate: max, min, mean and deviation of whole iterations
 COLUMNS = 4
-_ERROR = re.compile(r"^[ \t]*(ERROR|Abort\(|MPI_Abort|WARNING: DUMMY)|\bERROR:", re.MULTILINE)
 OPERATIONS = {"creation": "create", "stat": "stat", "read": "open", "removal": "remove"}
 #: how mdtest writes its start and its end
 CLOCK = "%m/%d/%Y %H:%M:%S"
@@ -116,7 +115,7 @@ def _read(text: str, path: str) -> Run:
         clients=int(launched[3]),
         io_bytes=float(size) if operation == "open" and size else None,
         handled=float(solve("files_of_all_tasks", files)) if each else None,
-        errors=errors_in(text, _ERROR),
+        errors=errors_in(text),
     )
     began, ended = (group(rf"^-- {word} at (.*) --$", text) for word in ("started", "finished"))
     load = replace(load, contradictions=tuple(_contradictions(rows, load, passes, text, began, ended, command)))
@@ -137,7 +136,8 @@ def _contradictions(
     rates = [float(cells[-2]) for _, cells in rows]
     phases = sum(load.handled / rate for rate in rates if rate) if load.handled else 0.0
     yield from unlike_span(began, ended, CLOCK, phases, all_timed=phases > 0)
-    counted = group(r"^\d+ tasks, (\d+) files", text)
-    if counted and load.handled and int(counted) * int(passes or 1) != load.handled:
-        yield f"files: found {int(counted):,}, expected {load.handled / int(passes or 1):,.0f} of its command line"
-    yield from elsewhere(command, "d", group(r"^Path[ \t]*: (.*)$", text) or None, "folder")
+    ranks, counted = (group(rf"^{line} files", text) or "0" for line in (r"(\d+) tasks, \d+", r"\d+ tasks, (\d+)"))
+    if load.handled and (int(ranks) != load.threads or int(counted) * int(passes or 1) != load.handled):
+        expected = f"{load.handled / int(passes or 1):,.0f} of {load.threads}"
+        yield f"files: found {int(counted):,} of {ranks} tasks, expected {expected} of its command line"
+    yield from elsewhere(command, "d", group(r"^Path[ \t]*: (.*)$", text), "folder")
