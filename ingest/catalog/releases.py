@@ -235,11 +235,13 @@ class Releases:
         bare = [family[name] for name in found if not re.search(r"\d", family[name])]
         versions = [name for name in known for one in bare if re.match(rf"{one}(v )?\d", family[name])]
         ids = [*dict.fromkeys(one for name in (*found, *versions) for one in known[name] if one in self.rows)]
+        # A name that begins with another release, `Kimi-K2-Qwen3-8B`, may be either, but where it was distilled.
+        begun = (name for name in self._of_structures if f"{words(whole)} ".startswith(f"{name} ") and re.search(r"\d", name))
+        if ids and (first := max(begun, key=len, default=size)) not in known and "distil" not in whole:
+            ids += [one for one in self._of_structures.get(first, ()) if one not in ids]
         if len(ids) > 1:
             raise _several(written, ids[0], ids)
-        if ids:
-            self.based[written] = ids[0]
-        return self.based.get(written)
+        return self.based.setdefault(written, ids[0]) if ids else None
 
     def _another(self, owner: str, written: str, spelling: str, found: str) -> bool:
         """Whether a name is not the release found: an owner's of a family and size alone, or `phi2-7b`, no Phi of 2.7B."""
@@ -267,9 +269,8 @@ class Releases:
         ids = [*dict.fromkeys(next(iter(self._of_models[name])) for name in close)][:3]
         named, of_hub = f"{what} {brief(written)}", re.fullmatch(r"[\w-]+/[\w.-]+", written)
         if ids:
-            return unknown(
-                named, ids, *(("hf:// before it for the hub", "hf://…") if of_hub else ("its config.json", "a file"))
-            )
+            instead = ("hf:// before it for the hub", "hf://…") if of_hub else ("its config.json", "a file")
+            return unknown(named, ids, *instead)
         return f"unknown {named}; hf:// before it reads the hub" if of_hub else ""
 
 
