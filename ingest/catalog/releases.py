@@ -20,7 +20,7 @@ MOST_LETTERS = 200  # of a name; a hub allows 96 on each side of its slash
 MOST_SHOWN = 6  # names that a refusal lists, fewer where a line of a terminal is too short, but three
 #: Words for how the weights are stored: they change no structure.
 _STORED = (
-    r"awq|llamafile|gptq(-[2-8]b-\d+g)?|autoround|gguf\d?|ggml|mlc|q[0-8]f(16|32)(-[01])?|f16|f32|1k|exl2|exl3|mlx|bnb|nf4|fp8|fp4|fp16|bf16|fp32|"
+    r"awq|llamafile|gptq(-[2-8]b-\d+g)?|autoround|gguf\d?|ggml|mlc|q[0-8]f(16|32)(-[01])?|f16|f32|1k|exl2|exl3|mlx|bnb|nf4|fp8|fp4(-v\d)?|fp16|bf16|fp32|"
     r"nvfp4(-v\d)?|mxfp[48]|int4|int8|[2-8]-?bits?|w[48]a(16|8|4)|w4afp8|w-[a-z0-9]+-a-[a-z0-9]+|g128|ct|paddle|diffusers|"
     r"oq[2-8](\.\d)?e?|\d(\.\d+)?bpw|bpw\d(\.\d+)?|mnn|rkllm|rknn|qnn|coreml|litert(-lm)?|tflite|torchao|quanto|vptq|executorch|pte|efficientqat|w\d+g\d+|bitblas|(fp|int)\d+mix|h[68]|exl4|hqq|dwq\d?|sym|asym|kv|unquantized|ov|npu\d?|nvfp4a16|"
     r"gs\d+|g\d+|dq\d(plus)?(-k-m)?|qat|dynamic|static|per-?tensor|sharded|optiq|ud|mixed|unsloth|imatrix|marlin|quantized|onnx|cloud|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
@@ -235,11 +235,13 @@ class Releases:
         bare = [family[name] for name in found if not re.search(r"\d", family[name])]
         versions = [name for name in known for one in bare if re.match(rf"{one}(v )?\d", family[name])]
         ids = [*dict.fromkeys(one for name in (*found, *versions) for one in known[name] if one in self.rows)]
+        # A name that begins with another release, `Kimi-K2-Qwen3-8B`, may be either, but where it was distilled.
+        begun = (name for name in self._of_structures if f"{words(whole)} ".startswith(f"{name} ") and re.search(r"\d", name))
+        if ids and (first := max(begun, key=len, default=size)) not in known and "distil" not in whole:
+            ids += [one for one in self._of_structures.get(first, ()) if one not in ids]
         if len(ids) > 1:
             raise _several(written, ids[0], ids)
-        if ids:
-            self.based[written] = ids[0]
-        return self.based.get(written)
+        return self.based.setdefault(written, ids[0]) if ids else None
 
     def _another(self, owner: str, written: str, spelling: str, found: str) -> bool:
         """Whether a name is not the release found: an owner's of a family and size alone, or `phi2-7b`, no Phi of 2.7B."""
@@ -267,9 +269,8 @@ class Releases:
         ids = [*dict.fromkeys(next(iter(self._of_models[name])) for name in close)][:3]
         named, of_hub = f"{what} {brief(written)}", re.fullmatch(r"[\w-]+/[\w.-]+", written)
         if ids:
-            return unknown(
-                named, ids, *(("hf:// before it for the hub", "hf://…") if of_hub else ("its config.json", "a file"))
-            )
+            instead = ("hf:// before it for the hub", "hf://…") if of_hub else ("its config.json", "a file")
+            return unknown(named, ids, *instead)
         return f"unknown {named}; hf:// before it reads the hub" if of_hub else ""
 
 

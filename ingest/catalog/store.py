@@ -53,9 +53,9 @@ _MEMORY = r"(\d+)(g|gb|gib|mb|mib)"
 _SIZE, _FORM = r"\d+gb", r"hbm2e|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
 _COUNT = r"\d{1,3}x"
 _UNITS = ("g", "gb", "gib", "mb", "mib")
-_SLICE = r"(?<![a-z0-9])(?:mig|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
+_SLICE = r"(?<![a-z0-9])(?:mig|shared|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
 #: Words that tell nothing of a device.
-_FILLING = ("gpu", "gpus", "graphics", "card", "tensor", "core", "accelerator", "device", "generation", "edition", "shared",
+_FILLING = ("gpu", "gpus", "graphics", "card", "tensor", "core", "accelerator", "device", "generation", "edition",
             "r", "tm", "ib")  # fmt: skip
 
 

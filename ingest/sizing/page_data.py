@@ -69,12 +69,11 @@ def _embedded(catalog: Catalog, read: Container[str] | None) -> dict[str, Any]:
         for model in catalog.all(Model)
         if (found := catalog.rates(model))
     }
-    records = {**KINDS, **INNER}
     # What entries cite, then what formulas and rules cite beside them.
     cited = [name for name in catalog.sources if name in writer.cited]
     cited += [name for name in catalog.sources if read is None or name in read]
     return {
-        "forms": {kind: {name: shape.form for name, shape in one.shapes.items()} for kind, one in records.items()},
+        "forms": {kind: {name: shape.form for name, shape in one.shapes.items()} for kind, one in {**KINDS, **INNER}.items()},
         "entries": entries,
         "rates": rates,
         # Those of protocols stand in files of rates.
@@ -134,9 +133,8 @@ class _Patterns:
 
     def packed(self, made: Architecture) -> list[Any]:
         """The fields that are not as they usually are; weights by column, those that follow from another left out."""
-        stated = {one.name: getattr(made, one.name) for one in fields(made) if one.name not in OF_A_RELEASE}
-        usual = {one.name: one.default for one in fields(made)}
-        told = {name: item for name, item in stated.items() if item not in ((), {}) and item != usual[name]}
+        stated = [(one, getattr(made, one.name)) for one in fields(made) if one.name not in OF_A_RELEASE]
+        told = {one.name: item for one, item in stated if item not in ((), {}) and item != one.default}
         parts = " ".join(str(self.parts.setdefault(f"{row.name}|{row.kind}", len(self.parts))) for row in made.weights)
         usually = tuple(usual_passes(row.kind, row.shape, row.active) for row in made.weights)
         _, shapes, _, counts, active, passes, positions = zip(*made.weights, strict=True)

@@ -83,6 +83,7 @@ def test_an_unknown_device_names_three_near_ones(shipped, written, near):
 @pytest.mark.parametrize(("record", "written", "said"), [
     (Gpu, "NVIDIA A100-SXM4-40GB MIG 1g.5gb", "is a slice of a GPU, expected the whole GPU: a100-"),
     (Gpu, "gpu:nvidia_a100_3g.20gb:2", "is a slice of a GPU, expected the whole GPU: a100-"),
+    (Gpu, "nvidia.com/gpu.product=NVIDIA-A100-SXM4-80GB-SHARED", "is a slice of a GPU, expected the whole GPU: a100-80-sxm"),
     (Gpu, "p5.48xlarge", r"'p5.48xlarge' is a node type, expected a gpu: give --node aws-p5$"),
     (Node, "NVIDIA H200", "'NVIDIA H200' is a GPU, expected a node: give --gpu h200-sxm"),
     (Corpus, "nobody/knows", "'nobody/knows' is not in the catalogs: give --tokens, or --samples"),
