@@ -59,8 +59,8 @@ DRAWN = {
     "ingest/sizing/train.py": "train goodput plan | train thresholds inverse_questions",
     "ingest/sizing/d[ae]*.py": "dataset feed train plan | dataset feed/feed thresholds sizes",
     "ingest/sizing/optimizer_states.py": "memory checkpoint offload | memory checkpoint offload",
-    "ingest/sizing/published_rates.py": "bw sweep explain train feed plan | ladder evidence thresholds estimate",
-    "ingest/sizing/[bejst]*.py": "bw sweep explain train feed plan | thresholds ladder evidence estimate axes sizes"
+    "ingest/sizing/published_rates.py": "bw validate sweep train feed plan | ladder evidence thresholds estimate",
+    "ingest/sizing/[bejst]*.py": "bw validate sweep train feed plan | thresholds ladder evidence estimate axes sizes"
     " embedding_reads train sweep rules sizing_refusals site/one_job",
 }
 #: so many questions of the first command at most, and so many of each other one

@@ -3,36 +3,17 @@
 import random
 import re
 from collections import Counter
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import click
-import yaml
 from frozen.ask import ROOT
-from frozen.edits import forms
+from frozen.edits import forms, written
+from fuzz.command_lines import options_of
 
-from ingest.cli.group import command
-
-_WRITTEN = yaml.safe_load((Path(__file__).parent / "questions.yaml").read_text(encoding="utf-8"))
+_WRITTEN = written("questions.yaml")
 #: command, how many questions, and what stands after it; then those whose files are drawn
 ASKED: list[tuple[str, int, list[str]]] = [(name, count, _WRITTEN["bases"][name]) for name, count in _WRITTEN["shares"].items()]
 ASKED += [(name, one["count"], one["bases"]) for name, one in _WRITTEN["drawn"].items()]
 VALUES: dict[str, list[str]] = {option: values.split() for option, values in _WRITTEN["values"].items()}
-#: share of refusals among the answers of a command
-REFUSED = 0.3
-#: options of `plan --new` alone, and those that watch processes, need a cluster, or stand before as they must
-OF_NEW = ("--new", "--schema", "--nodes", "--gpu", "--models")
-NEVER = {"--pid", "--command", "--window", "--scheduler", "--help", "--help-all"}
-
-
-def declared(name: str) -> dict[str, bool]:
-    """Options of a command, and whether each takes no value."""
-    group, _, part = name.partition(" ")
-    found: Any = command.get_command(click.Context(command), group)
-    found = found.commands[part] if part else found
-    options = {max(one.opts, key=len): one.is_flag for one in found.params if isinstance(one, click.Option)}
-    return {option: flag for option, flag in options.items() if option not in NEVER}
 
 
 class Draws:
@@ -54,16 +35,14 @@ class Draws:
         if word in ("NODES", "COUNT"):
             largest = 10 if word == "NODES" else 14
             return str(chance.choice([round(2 ** chance.uniform(0, largest)), 2 ** chance.randint(0, largest)]))
-        if word in ("GPUS", "MODELS"):
-            return ",".join(chance.sample(self.lists[word[:-1]], 2))
         drawn = re.sub("[A-Z]{2,}", lambda found: chance.choice(self.lists.get(found[0], [found[0]])), word)
-        return drawn.replace("~", f"~{chance.randrange(10**6)}")
+        return re.sub("[~+](?=[.]|$)", lambda found: f"{found[0]}{chance.randrange(10**6)}", drawn)
 
-    def question(self, name: str, bases: Sequence[str]) -> list[str]:
+    def question(self, name: str, bases: list[str]) -> list[str]:
         """A question with a few options: as JSON, or one in fourteen as a person reads it."""
         words = [*name.split(), *map(self.word, self.random.choice(bases).split())]
-        known, form = declared(name), self.random.random()
-        options = [one for one in known if one not in ("--verbose", "--quiet") and (name != "plan" or one not in OF_NEW)]
+        known, form = {option: flag for option, _, flag in options_of(name)}, self.random.random()
+        options = [one for one in known if one not in ("--verbose", "--quiet")]
         for option in self.random.sample(options, min(len(options), self.random.choice([0, 1, 1, 2, 3]))):
             if option not in words and (option not in ("--format", "--output") or name == "dataset" or form < 0.3):
                 values = VALUES.get(f"{name.replace(' ', '-')} {option}") or VALUES.get(option, [])
@@ -73,7 +52,7 @@ class Draws:
             words += next(option.split() for most, option in shown.items() if form <= most)
         return words
 
-    def chosen(self, pairs: Sequence[tuple[list[str], dict[str, Any]]], wanted: int) -> list[Any]:
+    def chosen(self, pairs: list[tuple[list[str], dict[str, Any]]], wanted: int) -> list[Any]:
         """So many questions with their answers, of which a share is refused, in many different words."""
         told, refusals, sorts = [], [], Counter[str]()
         for pair in pairs:
@@ -86,5 +65,5 @@ class Draws:
                 refusals.append(pair)
         self.random.shuffle(told)
         self.random.shuffle(refusals)
-        refusals = refusals[: round(REFUSED * wanted)]
+        refusals = refusals[: round(0.3 * wanted)]
         return refusals + told[: wanted - len(refusals)]

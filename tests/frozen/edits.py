@@ -17,7 +17,7 @@ from fuzz.archives import zipped
 from fuzz.mutations import places_of
 
 #: a name of a file or a folder that is drawn
-DRAWN = re.compile(r"(.+)~(\d+)((?:\.\w+)*)")
+DRAWN = re.compile(r"(.+)([~+])(\d+)((?:\.\w+)*)")
 FACTORS = (0.0, 0.5, 0.8, 0.99, 0.999, 1.001, 1.02, 1.3, 2.0, 8.0, 1000.0)
 NUMBER = re.compile(r"(?<![\w.,:-])\d+(?:\.\d+)?(?![\w.,:]*\d)")
 #: a cell of a sheet: what stands before its value, its type, its value
@@ -25,9 +25,27 @@ CELL = re.compile(r'(<c r="([A-Z]+)\d+"[^>]*?(?: t="(\w+)")?[^>]*?>)(?:<f>[^<]*<
 
 
 @cache
+def written(name: str) -> dict[str, Any]:
+    return yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+
+
 def forms() -> dict[str, dict[str, str]]:
     """Forms of logs by name."""
-    return yaml.safe_load(Path(__file__).with_name("logs.yaml").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+    return written("logs.yaml")
+
+
+def _with_parts(chance: random.Random, site: dict[str, Any]) -> str:
+    """A site file with a few parts more, each a value that its place may have."""
+    parts = written("parts.yaml")
+    for name in chance.sample(sorted(parts), chance.choice([1, 2, 2, 4])):
+        held, keys = site, name.split(".")
+        for at, key in enumerate(keys[:-1]):
+            held = held.setdefault(chance.choice(sorted(site[keys[0]])) if key == "*" and at else key, {})
+        text = json.dumps(chance.choice(parts[name]))
+        for word, kind in (("CLUSTER", "clusters"), ("DATA", "datasets")):
+            text = text.replace(word, chance.choice(sorted(site[kind])))
+        held[keys[-1]] = json.loads(text)
+    return yaml.safe_dump(site, sort_keys=False)
 
 
 def make(word: str, folder: Path) -> Path | None:
@@ -35,9 +53,11 @@ def make(word: str, folder: Path) -> Path | None:
     named = DRAWN.fullmatch(word)
     if named is None:
         return None
-    chance, path = random.Random(int(named[2])), folder / word
-    source = folder / (named[1] + named[3])
-    if source.is_dir():
+    chance, path = random.Random(int(named[3])), folder / word
+    source = folder / (named[1] + named[4])
+    if named[2] == "+":
+        path.write_text(_with_parts(chance, yaml.safe_load(source.read_text(encoding="utf-8"))), encoding="utf-8")
+    elif source.is_dir():
         shutil.copytree(source, path)
         for file in chance.sample(sorted(one for one in path.rglob("*") if one.is_file()), chance.choice([1, 1, 2])):
             file.write_bytes(changed(chance, file))
@@ -57,7 +77,7 @@ def changed(chance: random.Random, path: Path) -> bytes:
     if path.suffix == ".gz":
         return gzip.compress(_lines_changed(chance, gzip.decompress(content).decode()).encode(), 1, mtime=0)
     text = content.decode()
-    if path.suffix in (".json", ".yaml") or text.startswith("{"):
+    if path.suffix in (".json", ".yaml"):
         tree = yaml.safe_load(text) if path.suffix == ".yaml" else json.loads(text)
         for _ in range(chance.choice([1, 1, 2, 4])):
             _change_tree(chance, tree)

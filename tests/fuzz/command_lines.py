@@ -89,10 +89,11 @@ STRANGE = ("/dev/zero", "/dev/null", "/dev/full", ".", "pipe.json", "pipe.xlsx",
 
 
 @functools.cache
-def _options_of(name: str) -> list[tuple[str, str, bool]]:
-    """Options of a command as it declares them: name, metavar, and whether it takes no value."""
-    found = command.get_command(click.Context(command), name)
-    parts = [found, *getattr(found, "commands", {}).values()]
+def options_of(name: str) -> list[tuple[str, str, bool]]:
+    """Options of a command, or of one of its group, as it declares them: name, metavar, and whether it takes no value."""
+    group, _, part = name.partition(" ")
+    found = command.get_command(click.Context(command), group)
+    parts = [found.commands[part]] if part else [found, *getattr(found, "commands", {}).values()]
     return [
         (max(one.opts, key=len), one.metavar or "", one.is_flag)
         for part in parts
@@ -129,7 +130,7 @@ def options(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str, b
     words = [name, *chance.choice(GOOD[name].split(";")).split()]
     if name == "plan":
         words += ["--samples", "0"]
-    declared = _options_of(name)
+    declared = options_of(name)
     for option, metavar, flag in chance.choices(declared, k=chance.choice([1, 1, 2, 2, 3, 5])) if declared else ():
         words += [option] if flag else [option, _value(chance, seeds, option, metavar)]
     sort = chance.random()
@@ -155,7 +156,7 @@ def pairs(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str, byt
     base = chance.choice(sorted(PAIRS))
     chosen = chance.sample(PAIRS[base].split(";"), chance.choice([2, 2, 2, 3, 4]))
     words = [*base.split(), *(word for option in chosen for word in option.split())]
-    if "--format" in [option for option, _, _ in _options_of(words[0])]:
+    if "--format" in [option for option, _, _ in options_of(words[0])]:
         words += form(chance)
     return words, _files_for(words, seeds)
 
