@@ -293,7 +293,7 @@ def bailing_hybrid(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore("num_nextn_predict_layers", "mtp_loss_scaling_factor", "kda_safe_gate", "kda_lower_bound")
     config.ignore("num_key_value_heads")
     taps, width, every = config.whole(short_conv_kernel_size=4, head_dim=128, layer_group_size=6)
-    config.fixed(linear_head_dim=width, linear_num_heads=a.heads, linear_conv_kernel_dim=taps)
+    config.fixed(linear_head_dim=width, linear_num_heads=a.heads, linear_conv_kernel_dim=taps, tie_word_embeddings=False)
     delta = [*_kimi_delta(a.hidden, a.heads, width, taps, ())]
     full = [*a.attention(), *linear("attention.gate", a.heads, a.hidden, kind="attention")]
     return _delta_experts(config, a, (157184, 42, 6144, 768, 512, 2), delta, full, config, every)

@@ -85,7 +85,8 @@ def _whisper_encoder(config: ModelConfig) -> tuple[int, list[TableRow]]:
              "num_attention_heads|encoder_attention_heads")  # fmt: skip
     hidden, inner, layers, heads = tower_sizes(config, 1280, 5120, 32, 20, names)
     bins = config.integer("num_mel_bins", 128)
-    config.ignore("vocab_size", "head_dim", "num_key_value_heads")
+    config.ignore("vocab_size", "head_dim")
+    config.only("num_key_value_heads", heads)
     return hidden, [
         *biased("conv1", (hidden, bins, 3), "audio", 2),
         *biased("conv2", (hidden, hidden, 3), "audio", 1),
