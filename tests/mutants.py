@@ -343,7 +343,7 @@ class Copy:
 
             without = ("-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "python_classes=")
             words = ("-x", "-q", "--tb=line", "-m", "not slow", *without)
-            code = code or int(pytest.main([*words, *tests]))
+            code = code or int(bool(tests) and pytest.main([*words, *tests]))
             sys.stdout.flush()
         except BaseException:
             traceback.print_exc()

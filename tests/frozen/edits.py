@@ -51,7 +51,7 @@ def _with_parts(chance: random.Random, site: dict[str, Any]) -> str:
 def make(word: str, folder: Path) -> Path | None:
     """Make the drawn file or folder that a word of a question names; None for another word."""
     named = DRAWN.fullmatch(word)
-    if named is None:
+    if named is None or named[2] + named[4] == "+":  # 1e+9 is a number
         return None
     chance, path = random.Random(int(named[3])), folder / word
     source = folder / (named[1] + named[4])
