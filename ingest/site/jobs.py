@@ -280,8 +280,8 @@ class SiteJob:
 
     def _warnings(self, question: Job) -> tuple[str, ...]:
         """The warnings of `bw`, which are asked for once for each kind of job. Raises IngestError: what is missing."""
-        # What fits the caches is judged by the data set of the site, not by the one that the model is known for.
-        own = {**question.settings, "cache_hit_fraction": 0.0}
+        # What fits the caches is judged by the data set of the site, not by the one that the model is known for, unless stated.
+        own = {"cache_hit_fraction": question.numbers.get("cache_hit", 0.0), **question.settings}
         answer = estimate(revised(question, settings=own), self.catalog)
         if answer.incomplete:
             raise IngestError(answer.incomplete)

@@ -293,7 +293,8 @@ def plan_once(
     if not any("suggested_rate" in row.known.given for row in jobs):
         left_out["R-READ-06"] = "evidence agrees about the rate of each job"
     staged = {name for name, job in site.section("jobs").items() if job.get("placement", {}).get("mode") == "stage"}
-    reading = [row for row in jobs if row.name not in staged and row.step("job_read_bandwidth") is not None]
+    steps = {row.name: row.step("job_read_bandwidth") for row in jobs if row.name not in staged}
+    reading = [name for name, step in steps.items() if step is not None and step.value]
     # What the buyer states is required whether or not a job needs it.
     stated = site.section("storage").get("at_least", {})
     unstated = [line.id for line in LINES if line.metric not in [MINIMUMS[key][0] for key in stated if key in MINIMUMS]]
@@ -311,7 +312,7 @@ def plan_once(
     absent |= {"R-META-01": UNOPENED} if unopened and "R-META-01" in absent else {}
     for row in jobs:
         row.find_all(("read_request_bytes", "samples_per_file", "readers_per_node", "read_phase_seconds", "cold_phase_seconds"))
-        if row.known.find("staging_bandwidth_of_run") is None:
+        if row.known.find("staging_bandwidth_of_run") is None and known.value("site_read_bandwidth"):
             row.known.link("staging_bandwidth_of_run", known.step("site_read_bandwidth"))
     known.steps_of("site_clients", "moving_clients", "loading_clients", "single_node")  # clients in tests of the whole site
     totals = [*of_totals(site, known, holdings), *of_transfers((*jobs, *serving), known, by_year), unguided(guidance, site)]
