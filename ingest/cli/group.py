@@ -78,11 +78,10 @@ def in_words(words: Sequence[str], asked: str = "", taken: Collection[str] = ())
             own = command in (low, low.removesuffix("s"))
             votes[command] += 6 if together else 4 if own else 1 if meant_by("verbs", low) else 2
         said = one[len(one) - len(low) :][slice(*counting.span(1))] if counting else times
-        awaited = next((each for each in params if each.name == awaiting), None)
         taking = [str(each.name) for each in params if low in getattr(each, "words", ())]
         choosing = [each for each in taking if all(other.endswith(each) for other in taking)]
         named = [each for each in (plain, *meant_by("options", plain)) if any(f"--{each}" in one.opts for one in params)]
-        if said and awaited is not None and not name:
+        if said and any(each.name == awaiting for each in params) and not name:
             given[awaiting] = said
         elif said and low != one.lower() and of_nodes in taken:
             given[in_each] = said  # `--gres gpu:h100:8` counts those of a node
@@ -164,8 +163,8 @@ def _line_of(command: str, given: dict[str, str], numbers: Sequence[str], files:
 
 def counted_by(number: str) -> list[str]:
     """The options that a number among words may be the value of, by its form."""
-    form = next(form for form in elsewhere()["numbers"] if re.fullmatch(form, number, re.IGNORECASE))
-    return str(elsewhere()["numbers"][form]).split()
+    forms = elsewhere()["numbers"].items()
+    return next(str(options).split() for form, options in forms if re.fullmatch(form, number, re.IGNORECASE))
 
 
 def of_catalog(word: str, plain: str, rest: Sequence[str]) -> str:
