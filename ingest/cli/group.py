@@ -34,12 +34,11 @@ _MISPLACED = re.compile("(unknown [a-z]+ |the data set |--gpus: found )?'[^']+'(
 #: Words of an option that say that it is a number; options of every command.
 COMPARING = ("compare", "versus", "vs")
 #: What follows a name in the name of a variant: `llama3 70b`, `a100 80gb`, `h100 pcie`.
-_VARIANT = r"v?[0-9]{1,4}|v?[0-9][\w.]*[a-jl-z]|sxm[0-9]?|pcie|nvl|base|small|medium|large|xl|pro|max|mini|instruct|chat"
+_VARIANT = r"v?[0-9]{1,4}|[va]?[0-9][\w.]*[a-jl-z]|sxm[0-9]?|pcie|nvl|base|small|medium|large|xl|pro|max|mini|instruct|chat"
 #: Options that words stand for, in this order.
 WORDS = ("model", "gpu", "corpus")
-#: A number in a question, with what it may be times: `8xh100`; the id of a rule.
+#: A number in a question, with what it may be times: `8xh100`.
 _NUMBER = re.compile("x?([0-9][0-9.,]*(?:e[0-9]+)?(?:[kmgtp]?i?b(?:/s|ps)?|[kmbtshd]|min|%)?)(?:x(.*))?")
-_RULE = re.compile("[wc][0-9]+")
 _COUNTING = {"num", "count", "number", "n", "nb"}
 _EVERYWHERE = {"--output", "--format", "--set", "--catalogs", "--verbose", "--quiet", "--job"}
 _TIMES = re.compile("(?:gpu:)?[a-z][a-z0-9-]*[:x*][0-9]+|[0-9]+[x*][a-z][a-z0-9-]*", re.IGNORECASE)
@@ -69,7 +68,7 @@ def in_words(words: Sequence[str], asked: str = "", taken: Collection[str] = ())
         together = meant_by("commands", f"{before}{low}") if before else []
         called = together or ([low] if low in COMMANDS else meant_by("commands", plain))
         idle = bool(meant_by("filling", low))
-        if _RULE.fullmatch(low) and not asked:
+        if re.fullmatch("[wc][0-9]+", low) and not asked:
             return f"explain {one.upper()}"
         if not (asked or equals) and (reading := meant_by("commands", os.path.splitext(low)[1])):
             votes[reading[0]] += 2
@@ -79,11 +78,10 @@ def in_words(words: Sequence[str], asked: str = "", taken: Collection[str] = ())
             own = command in (low, low.removesuffix("s"))
             votes[command] += 6 if together else 4 if own else 1 if meant_by("verbs", low) else 2
         said = one[len(one) - len(low) :][slice(*counting.span(1))] if counting else times
-        awaited = next((each for each in params if each.name == awaiting), None)
         taking = [str(each.name) for each in params if low in getattr(each, "words", ())]
         choosing = [each for each in taking if all(other.endswith(each) for other in taking)]
         named = [each for each in (plain, *meant_by("options", plain)) if any(f"--{each}" in one.opts for one in params)]
-        if said and awaited is not None and not name:
+        if said and any(each.name == awaiting for each in params) and not name:
             given[awaiting] = said
         elif said and low != one.lower() and of_nodes in taken:
             given[in_each] = said  # `--gres gpu:h100:8` counts those of a node
@@ -123,7 +121,7 @@ def joined(words: Sequence[str]) -> list[str]:
     """The words, with those in one that name one thing or one number: `15 trillion`, `30 min`, `llama 3 70b`."""
     made: list[str] = []
     for word in words:
-        letter = next(iter(meant_by("letters", word.lower())), word if meant_by("units", word.lower()) else "")
+        letter = next(iter(meant_by("letters", word.lower())), word if meant_by("behind", word.lower()) else "")
         if letter and made and re.fullmatch("[0-9][0-9.,]*", made[-1]):
             made[-1] += letter
             continue
@@ -135,7 +133,8 @@ def joined(words: Sequence[str]) -> list[str]:
                 continue
             name, apart = "-".join([first, *others]), option_of("-".join([first, *others[:-1]])) == "--"
             variant, figures = re.fullmatch(_VARIANT, word.lower()), not word[-1].isalpha()  # `h100 64` are two
-            option, name = entry_meant(name) if variant and apart and not figures else (option_of(name)[2:], name)
+            near = variant and apart and len(others) == 1 and not figures
+            option, name = entry_meant(name) if near else (option_of(name)[2:], name)
             if not variant:  # `DGX Spark`
                 apart = apart and option != option_of(word)[2:]
             elif not (apart or figures) and option:
@@ -164,8 +163,8 @@ def _line_of(command: str, given: dict[str, str], numbers: Sequence[str], files:
 
 def counted_by(number: str) -> list[str]:
     """The options that a number among words may be the value of, by its form."""
-    form = next(form for form in elsewhere()["numbers"] if re.fullmatch(form, number, re.IGNORECASE))
-    return str(elsewhere()["numbers"][form]).split()
+    forms = elsewhere()["numbers"].items()
+    return next(str(options).split() for form, options in forms if re.fullmatch(form, number, re.IGNORECASE))
 
 
 def of_catalog(word: str, plain: str, rest: Sequence[str]) -> str:
@@ -238,7 +237,10 @@ def instead_of(option: str, known: Mapping[str, Collection[str]], value: str = "
     if (ours := option.replace("_", "-").lower()) in known:
         return _line(option, ours)
     meant_anywhere = [f"--{one}" for one in _meant(spelt, known)]
-    called = [one for one in known if re.sub("-", "", one) in spelt] or [one for one in meant_anywhere if one in known]
+    called = [f"--{one}" for one in meant_by("options", spelt[0]) if f"--{one}" in known]
+    called = (
+        called or [one for one in known if re.sub("-", "", one) in spelt] or [one for one in meant_anywhere if one in known]
+    )
     called = called or [one for one in known if "-" in one[2:] and "".join(part[0] for part in one[2:].split("-")) == written]
     for said in (one for one in (written, *spelt[1:], value.lower()) if not meant_by("little", one)):
         # Of a value, those alone that the option may mean: `--column text` means no `--input-format text`.
@@ -253,8 +255,7 @@ def instead_of(option: str, known: Mapping[str, Collection[str]], value: str = "
     # A word for an option of another command does not mean what is only spelt like it.
     close = [] if meant_anywhere else [bare[one] for one in get_close_matches(option.removeprefix("--"), bare, cutoff=0.7)]
     meaning = called or close or ([] if meant_anywhere else _of_parts(option, known))
-    meaning = meaning[:2]
-    return _line(option, "' or '".join(meaning)) if meaning else f"no such option '{option}'"
+    return _line(option, "' or '".join(meaning[:2])) if meaning else f"no such option '{option}'"
 
 
 def _spellings(option: str) -> list[str]:
@@ -299,11 +300,11 @@ def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = 
     from difflib import get_close_matches
 
     plain = re.sub("[-_]", "", word).lower()
-    parts = re.split("[-_]", word.lower())
     if (needless := meant_by("needless of ingest", plain)) and " " not in in_words([word, *rest]):
         return f"no such command '{word}'; {needless[0]}"
     called = [one for one in known if one.replace("-", "") == plain] + meant_by("commands", plain)
-    called += [one for part in parts for one in ([part] if part in known else meant_by("commands", part))]
+    for part in re.split("[-_]", word.lower()):
+        called += [part] if part in known else meant_by("commands", part)
     called += [f"{one} {word}" for one in meant_by("commands", f".{plain.rpartition('.')[2]}")]
     takes = that_take("", command_of(called[0])) if called and called[0] in known and rest else {}
     is_file = "--model" not in takes and re.match("[./~]|.*[.][a-z]+$", next(iter(rest), ""))
@@ -453,6 +454,9 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
         said = said if "; did" in said else f"{said}{_taking(one, 'refused', known)[1]}"
     if "; did" in said:
         return said
+    taking_it = [f"{one} {value}" for each in counted_by(value) if (one := f"--{each.replace('_', '-')}") in known]
+    if value and not value.isdigit() and taking_it:
+        return _line(option, "' or '".join(taking_it[:2]))
     taking = {name: that_take(value, command_of(name)) for name in COMMANDS}
     every = {one for each in taking.values() for one in each}
     for meant in (option, *(f"--{one}" for one in ours), *_of_parts(option, every, whole=True)):
@@ -460,9 +464,6 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
         if others:
             them = " and ".join(others) if len(others) < MOST_OTHERS else listed(others, MOST_OTHERS)
             return f"{said}; {them} {'has' if len(others) == 1 else 'have'} {'it' if meant == option else meant}"
-    taking_it = [f"{one} {value}" for each in counted_by(value) if (one := f"--{each.replace('_', '-')}") in known]
-    if value and not value.isdigit() and taking_it:
-        return _line(option, "' or '".join(taking_it[:2]))
     listing = next(name for name in ("--help-all", "--help") if name in (*known, "--help"))
     return f"{said}; `{ctx.command_path} {listing}` lists them"
 
@@ -494,7 +495,7 @@ def _with_units(args: list[str]) -> list[str]:
     made = args[:own]
     for place in range(own - 1, 1, -1):
         option, number = made[place - 2 : place]
-        is_unit = any(meant_by(table, made[place].lower()) for table in ("letters", "counted", "apart", "units"))
+        is_unit = any(meant_by(table, made[place].lower()) for table in ("letters", "counted", "apart", "behind"))
         if option.startswith("--") and re.fullmatch("[0-9][0-9.,_]*[A-Za-z]?", number) and is_unit:
             made[place - 1 : place + 1] = [f"{number} {made[place]}"]
     return made + args[own:]
