@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from itertools import accumulate, chain, combinations
@@ -253,7 +253,7 @@ class Series:
         if gpus is None:
             return self.few
         totals, sizes = self.totals, [*self.totals]
-        place = bisect_right(sizes, gpus)
+        place = bisect(sizes, gpus)
         below = sizes[max(place - 1, 0)]
         above = below if gpus <= below else sizes[place] if place < len(sizes) else None
         published, near = totals[below] / below, self.sizes[below]

@@ -1081,7 +1081,7 @@ const $ = (() => {
     operator: { eq: $.eq, ne: $.ne, lt: $.lt, le: $.le, gt: $.gt, ge: $.ge, attrgetter: getter, itemgetter: (...names) => (owner) => (names.length > 1 ? names.map((name) => $.get(owner, name)) : $.get(owner, names[0])), is_: $.is, add: $.add, mul: $.mul },
     dataclasses: { replace, fields: (owner) => (owner.$fields ?? owner.constructor.$fields).map(([name]) => ({ name })), asdict: (owner) => new Dict(owner.constructor.$fields.map(([name]) => [name, owner[name]])) },
     collections: { Counter, defaultdict: DefaultDict, ChainMap: Dict },
-    types: { MappingProxyType: same },
+    types: { MappingProxyType: same, NoneType: $.NoneType },
     typing: { Any: same, cast: (_, value) => value, TypeVar: same, NamedTuple: Named, Protocol: Plain },
     "collections.abc": Object.fromEntries(Object.keys(abstract).map((name) => [name, $[`abstract${name}`]])),
     importlib: { import_module: (name) => $.modules[name] ?? {} },
