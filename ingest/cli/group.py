@@ -351,6 +351,8 @@ def _respelt(words: Sequence[str]) -> str:
     """The line with each of its words in its place; empty where one is not understood, or where they stand right."""
     command, *behind = words
     own, rest = _apart(command, behind) if command in COMMANDS else ([], [])
+    if own and own[0] in getattr(command_of(command), "commands", {}):
+        return ""
     taken = [one.partition("=")[0].lstrip("-").replace("-", "_") for one in rest if one.startswith("--")]
     meant = in_words(own, command, taken) if own else ""
     if len(own) > 1 and command in COMMANDS:

@@ -204,8 +204,7 @@ computed_quantity("job_drawable_bandwidth", "node_drawable_bandwidth * nodes_at_
     label="what the nodes of all runs draw")  # fmt: skip
 computed_quantity("node_needed_read_bandwidth", "run_needed_read_bandwidth / nodes", "B/s/node",
     "Read bandwidth of one node at which none of its GPUs waits.", label="reads that one node needs")  # fmt: skip
-computed_quantity("drawn_share",
-    "1 - (run_needed_read_bandwidth - run_drawn_read_bandwidth) / maximum(run_needed_read_bandwidth, 1e-9)", "1",
+computed_quantity("drawn_share", "run_drawn_read_bandwidth / run_needed_read_bandwidth", "1",
     "Share of the time in which the GPUs of a run compute, where its nodes draw less than they need.",
     label="utilization that the nodes' reads allow", high=1)  # fmt: skip
 computed_quantity("run_write_bandwidth", "minimum(checkpoint_write_bandwidth, run_drawable_bandwidth)", "B/s",

@@ -391,7 +391,9 @@ class SiteJob:
         """What the nodes cache of a data set that they read again: host memory, or their NVMe where `placement` says so."""
         placed, data = self.described.get("placement", STREAMED), self.data
         memory, on_drives = self.node.host_memory_bytes, placed["mode"] == "cache"
-        given = "cache_hit" in self.described or "cache_hit_fraction" in self.described.get("set", {})
+        hit = known.given.get("cache_hit_fraction")
+        if (given := hit is not None and hit.origin == "user") and hit and hit.value == 1:
+            known.give({"drawn_share": Input(1, note="no GPU waits for reads that never leave the node")})
         if given or placed["mode"] == "stage" or data is None or not self._reads_again(known) or not (on_drives or memory):
             return
         if memory is not None and not on_drives:

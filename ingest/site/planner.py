@@ -293,16 +293,16 @@ def plan_once(
     if not any("suggested_rate" in row.known.given for row in jobs):
         left_out["R-READ-06"] = "evidence agrees about the rate of each job"
     staged = {name for name, job in site.section("jobs").items() if job.get("placement", {}).get("mode") == "stage"}
-    steps = {row.name: row.step("job_read_bandwidth") for row in jobs if row.name not in staged}
-    reading = [name for name, step in steps.items() if step is not None and step.value]
+    reads = [row.step("job_read_bandwidth") for row in jobs if row.name not in staged]
+    tiered = any(row.step("storage_tier_bytes") is not None for row in jobs)
     # What the buyer states is required whether or not a job needs it.
     stated = site.section("storage").get("at_least", {})
     unstated = [line.id for line in LINES if line.metric not in [MINIMUMS[key][0] for key in stated if key in MINIMUMS]]
-    if not reading and not any(row.step("storage_tier_bytes") is not None for row in jobs):
+    if not tiered and not any(step and step.value for step in reads):
         left_out |= dict.fromkeys((name for name in unstated if name.startswith("R-READ")), "no job reads data")
         if "read" not in stated:
             known.state("no_job_reads")
-    if not policies and not any(row.step("storage_tier_bytes") is not None for row in jobs):
+    if not tiered and not policies:
         unsaved = (name for name in unstated if name.startswith(("R-WRITE", "R-MIX")))
         left_out |= dict.fromkeys(unsaved, "no job saves checkpoints")
         if "write" not in stated:

@@ -489,7 +489,7 @@ def _by_batch(rate: RateBasis, catalog: Catalog) -> Iterator[str]:
     if batch is None or batch.origin == "user":
         return
     jobs = (rate.job, revised(rate.job, batch_tokens=None))
-    own, other = (rate_basis_of(job, catalog).level.given.get(RATE) for job in jobs)
+    own, other = (Quantities(rate_basis_of(job, catalog).known).find(RATE) for job in jobs)
     if own is not None and other is not None and not math.isclose(other.value, own.value, rel_tol=SAME_RATE):
         size = float(f"{batch.value:.3g}")
         yield told("W118", batch=f"{size:,.0f}", own=display(own.value, RATE_UNIT), other=display(other.value, RATE_UNIT))
