@@ -60,9 +60,12 @@ def function_of(tool: str) -> Any:
 
 def schema_of(tool: str) -> dict[str, Any]:
     """The JSON Schema of a tool's arguments."""
-    known, properties = arguments_of(function_of(tool)), {}
+    known, properties = arguments_of(function_of(tool)), dict[str, dict[str, Any]]()
     for name in TOOLS[tool].listed:
-        properties[name] = {"type": list(_types(name, known[name])), **_described(known[name])}
+        properties[name] = {"type": list(_types(name, known[name]))}
+        if (declared := known[name].declared) is not None:
+            # The beginning of an option's help, as far as it says what the option is.
+            properties[name]["description"] = re.split(r"[:;.,(]( |$)|\s\[", declared.text.replace("`", ""))[0]
     properties["answer_as"] = {"enum": [*FORMS]}
     needed = [name for name in TOOLS[tool].listed if known[name].required]
     return {"type": "object", "properties": properties, **({"required": needed} if needed else {})}
@@ -77,14 +80,6 @@ def _types(name: str, argument: Argument) -> Iterator[str]:
         yield "object"
     elif argument.declared is not None and argument.declared.metavar == "N":
         yield "number"
-
-
-def _described(argument: Argument) -> dict[str, str]:
-    """The beginning of an option's help, as far as it says what the option is."""
-    if argument.declared is None:
-        return {}
-    text = re.split(r"[:;.,(]( |$)|\s\[", argument.declared.text.replace("`", ""))[0]
-    return {"description": text}
 
 
 def called(tool: str, arguments: Mapping[str, Any], root: Path) -> str:

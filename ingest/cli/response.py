@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from functools import partial
 from io import StringIO
@@ -37,7 +37,10 @@ DECISIONS = Kind("decisions on reservations, such as `R-CAP-03: {accept: why}`",
 @output_options
 def command(offers: tuple[str, ...], sent: str | None, form: str | None, output: Sequence[str], **options: Any) -> None:
     for name, kind in (("weights", WEIGHTS), ("decisions", DECISIONS)):
-        options[name] = options[name] and _mapping(Path(options[name]), kind)
+        if options[name]:
+            options[name] = read_yaml(path := Path(options[name]), kind)
+            if not isinstance(options[name], dict):
+                raise IngestError(f"{path}: expected {kind.name}")
     with redirect_stdout(StringIO()):  # on which openpyxl reports a style that is not there
         compared = response(offers, sent=sent, **options)
     answer = compared.offers[0] if len(offers) == 1 else compared
@@ -48,11 +51,3 @@ def command(offers: tuple[str, ...], sent: str | None, form: str | None, output:
     hand_over(answer, form, output, lambda _: response_workbook(compared), page=page, documents=documents)
     if answer.unmet:
         raise RequirementNotMet(answer.unmet)
-
-
-def _mapping(path: Path, kind: Kind) -> Mapping[str, Any]:
-    """What a file states by id."""
-    found = read_yaml(path, kind)
-    if not isinstance(found, dict):
-        raise IngestError(f"{path}: expected {kind.name}")
-    return found
